@@ -1,0 +1,54 @@
+#include "orrery/base/diagnostic.h"
+
+#include <utility>
+
+namespace orrery::base {
+namespace {
+
+std::string summary(const std::vector<Diagnostic>& found) {
+  for (const Diagnostic& diagnostic : found)
+    if (diagnostic.severity == Severity::kError) return diagnostic.code + ": " + diagnostic.message;
+  return "input error";
+}
+
+}  // namespace
+
+InputError::InputError(std::vector<Diagnostic> found)
+    : std::runtime_error(summary(found)), diagnostics(std::move(found)) {}
+
+Diagnostic& Diagnostics::error(std::string code, std::string message, Location where) {
+  ++errors_;
+  Diagnostic diagnostic;
+  diagnostic.code = std::move(code);
+  diagnostic.severity = Severity::kError;
+  diagnostic.message = std::move(message);
+  diagnostic.primary.where = std::move(where);
+  return found_.emplace_back(std::move(diagnostic));
+}
+
+Diagnostic& Diagnostics::warning(std::string code, std::string message, Location where) {
+  Diagnostic diagnostic;
+  diagnostic.code = std::move(code);
+  diagnostic.severity = Severity::kWarning;
+  diagnostic.message = std::move(message);
+  diagnostic.primary.where = std::move(where);
+  return found_.emplace_back(std::move(diagnostic));
+}
+
+void Diagnostics::append(const Diagnostics& other) {
+  found_.insert(found_.end(), other.found_.begin(), other.found_.end());
+  errors_ += other.errors_;
+}
+
+void Diagnostics::throw_if_errors() const {
+  if (has_errors()) throw InputError(found_);
+}
+
+void fail(std::string code, std::string message, Location where, std::string hint) {
+  Diagnostics found;
+  Diagnostic& diagnostic = found.error(std::move(code), std::move(message), std::move(where));
+  if (!hint.empty()) diagnostic.hint(std::move(hint));
+  throw InputError(found.all());
+}
+
+}  // namespace orrery::base

@@ -1,0 +1,83 @@
+// Timeloop documents, read into Orrery's types. One call for the faces: `read`.
+//
+//   documents.h    gather files: which top-level key came from where; merge; the front door `read`
+//   expression.*   the arithmetic that any string value may be
+//   architecture.* v4 nodes and v3 subtrees -> machine::Chip
+//   problem.*      problem -> workload::Einsum
+//   constraints.*  constraints and their macros -> nest::Mapspace
+//   mapping_document.*  mapping <-> nest::Mapping (reads and writes)
+//   energy_tables.*     ERT, ART -> figures in machine::Chip
+//   mapper.*       mapper -> objective and what else still means something
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/formats/yaml/node.h"
+#include "orrery/machine/chip.h"
+#include "orrery/nest/mapping.h"
+#include "orrery/nest/mapspace.h"
+#include "orrery/nest/search.h"
+#include "orrery/workload/einsum.h"
+
+namespace orrery::formats::timeloop {
+
+struct ReadOptions {
+  // `--set path=value`: overrides applied to the merged document, e.g. "variables.SEQ_LENGTH=512",
+  // "architecture.nodes.DRAM.attributes.width=128".
+  std::vector<std::pair<std::string, std::string>> overrides;
+  bool energies_required = true;  // without an ERT: an error that says so (O0601)
+};
+
+// What the `mapper` document still means to an exact search.
+struct MapperOptions {
+  std::vector<nest::Metric> objective;  // empty: not given
+  int threads = 0;                      // 0: not given
+};
+
+// One problem of the input with the map space its constraints make.
+struct Problem {
+  workload::Einsum einsum;
+  nest::Mapspace space;
+};
+
+// Everything the documents said. A part that was not given is absent.
+struct Specification {
+  std::optional<machine::Chip> chip;
+  std::optional<Problem> problem;
+  std::optional<nest::Mapping> mapping;  // read against `chip` and `problem`
+  base::Location mapping_where;
+  MapperOptions mapper;
+  bool has_energy_tables = false;
+  std::vector<std::pair<std::string, std::string>> inputs;  // file name, content hash (hex)
+  base::Diagnostics diagnostics;                            // warnings; errors are thrown
+};
+
+// The merged documents before any meaning: top-level key -> values with their places.
+class Documents {
+ public:
+  // Parses and merges; order of files does not matter. Throws InputError.
+  static Documents gather(const std::vector<std::shared_ptr<const base::SourceFile>>& files,
+                          const ReadOptions& options);
+
+  const yaml::Node* find(std::string_view top_level_key) const;
+
+  // Reads chip, problem, constraints, mapping, tables. Throws InputError with all errors found.
+  Specification read() const;
+
+  // The same chip documents for another einsum: constraints may be expressions of the problem, and
+  // macros such as maximize_dims depend on its bounds.
+  Specification read_for(const workload::Einsum& einsum) const;
+
+ private:
+  std::vector<yaml::Node::Entry> top_;  // all top-level entries of all files, `targets` lists merged
+  ReadOptions options_;
+  std::vector<std::pair<std::string, std::string>> inputs_;
+  base::Diagnostics diagnostics_;
+};
+
+}  // namespace orrery::formats::timeloop

@@ -1,0 +1,24 @@
+// Whether a mapping can run on a chip, and whether it obeys a map space.
+#pragma once
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/machine/chip.h"
+#include "orrery/nest/mapping.h"
+#include "orrery/nest/mapspace.h"
+#include "orrery/workload/einsum.h"
+
+namespace orrery::nest {
+
+// Shapes, products of factors, capacity and fan-out: what no chip forgives. Codes O0710 to O0719; the
+// message carries the arithmetic ("Accumulator holds 4096 words; this mapping needs 6144 = 16 * 384").
+void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
+                 const base::Location& where, base::Diagnostics& found);
+bool is_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping);
+
+// The constraints of the map space (`eval --strict`). Code O0720.
+void check_allowed(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
+                   const Mapspace& space, base::Diagnostics& found);
+bool is_allowed(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
+                const Mapspace& space);
+
+}  // namespace orrery::nest

@@ -1,0 +1,48 @@
+// evaluate(einsum, chip, mapping): the only place where the `nest` engine's physics live.
+//
+// See model.cc for the formulas and docs/model/nest.md for worked numbers.
+#pragma once
+
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/machine/chip.h"
+#include "orrery/nest/evaluation.h"
+#include "orrery/nest/mapping.h"
+#include "orrery/nest/mapspace.h"
+#include "orrery/nest/options.h"
+#include "orrery/workload/einsum.h"
+
+namespace orrery::nest {
+
+// Cost of `mapping`, which must be legal (see nest/legality.h): factors multiply to the bounds, tiles
+// fit, fan-outs suffice. Pure and thread-safe. Throws base::OverflowError when a count exceeds 64 bits.
+Evaluation evaluate(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
+                    const ModelOptions& options = {}, const std::vector<ReuseRules>& reuse = {});
+
+// The same for many mappings of one einsum on one chip: what does not depend on the mapping is worked
+// out once. Keeps no reference to its arguments. Thread-safe.
+class Model {
+ public:
+  Model(const workload::Einsum& einsum, const machine::Chip& chip, const ModelOptions& options = {},
+        std::vector<ReuseRules> reuse = {});
+
+  Evaluation evaluate(const Mapping& mapping) const;
+  // As above into `out`, whose storage is used again.
+  void evaluate(const Mapping& mapping, Evaluation& out) const;
+
+  const workload::Einsum& einsum() const { return einsum_; }
+  const machine::Chip& chip() const { return chip_; }
+  const ModelOptions& options() const { return options_; }
+  const std::vector<ReuseRules>& reuse() const { return reuse_; }
+
+ private:
+  workload::Einsum einsum_;
+  machine::Chip chip_;
+  ModelOptions options_;
+  std::vector<ReuseRules> reuse_;
+  std::vector<std::uint32_t> relevant_;  // per dataspace, bit d: dimension d moves it
+  bool sliding_ = false;                 // some rank adds two dimensions that both iterate
+};
+
+}  // namespace orrery::nest

@@ -1,0 +1,49 @@
+// optimize(model, map space): the best mapping, with proof.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/cost/certificate.h"
+#include "orrery/nest/evaluation.h"
+#include "orrery/nest/mapping.h"
+#include "orrery/nest/mapspace.h"
+#include "orrery/nest/model.h"
+
+namespace orrery::nest {
+
+enum class Metric { kEdp, kEnergy, kDelay };
+
+struct SearchLimits {
+  double seconds = 0;                       // 0: none
+  int threads = 1;                          // changes the time only
+  const std::atomic<bool>* stop = nullptr;  // set by an interrupt; the best so far is returned
+};
+
+// Why a map space is empty: constraints that cannot hold together, each with its place, and the
+// arithmetic. Removing any one of them makes the space non-empty.
+struct Conflict {
+  std::string text;  // "Scratchpad holds 524288 words", "D=16 at PERows"
+  base::Location where;
+};
+
+struct Optimum {
+  std::optional<Mapping> mapping;  // nothing: none found
+  Evaluation evaluation;           // of `mapping`, by Model::evaluate
+  cost::Certificate certificate;
+  bool infeasible = false;              // proven: no mapping satisfies the constraints
+  std::vector<Conflict> conflicts;      // when infeasible
+  std::vector<std::string> arithmetic;  // when infeasible: the sums that fail
+  bool interrupted = false;             // `stop` ended the search
+};
+
+// `objective`: compared lexicographically, exactly (no tolerance); ties broken by a fixed order of
+// mappings, so that the answer depends on neither threads nor luck. Default when empty: {kEdp}.
+Optimum optimize(const Model& model, const Mapspace& space, std::vector<Metric> objective = {Metric::kEdp},
+                 const SearchLimits& limits = {});
+
+}  // namespace orrery::nest
