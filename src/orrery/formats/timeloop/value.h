@@ -1,0 +1,58 @@
+// Scalars of Timeloop documents: every string may be an arithmetic expression over `variables` and
+// the attributes in scope, as its v4 front end evaluates it (Python syntax and `math` names).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "orrery/base/count.h"
+#include "orrery/base/diagnostic.h"
+#include "orrery/formats/yaml/node.h"
+
+namespace orrery::formats::timeloop {
+
+// What a scalar turned out to be. `monostate` is YAML null.
+using Value = std::variant<std::monostate, bool, base::Count, double, std::string>;
+
+// Names visible to an expression, innermost scope first. Variables that are written as expressions are
+// evaluated when looked up; a cycle is an error (O0203) that shows its members.
+class Scope {
+ public:
+  explicit Scope(const Scope* outer = nullptr) : outer_(outer) {}
+  void define(std::string name, const yaml::Node* value);  // borrowed; must outlive the scope
+  void define(std::string name, Value value);
+  // Every `key: value` of a map node.
+  void define_all(const yaml::Node& map);
+
+  // Value of a name; nothing when unknown. Names like `EMBEDDING//HEADS` that are no identifiers are
+  // also found as `EMBEDDING_HEADS` (runs of other characters become `_`), with warning O0205.
+  std::optional<Value> lookup(std::string_view name, base::Diagnostics& found) const;
+  std::vector<std::string> names() const;  // for "did you mean"
+
+ private:
+  struct Binding {
+    const yaml::Node* node = nullptr;
+    Value value;
+  };
+  std::map<std::string, Binding, std::less<>> bindings_;
+  const Scope* outer_ = nullptr;
+  mutable std::vector<std::string> in_progress_;
+};
+
+// Evaluates a scalar node. A string that is no expression stays a string (as upstream). Errors inside
+// what is clearly an expression (unknown name next to an operator, division by zero, bad call) are
+// reported (O0200 to O0209) and yield nothing.
+std::optional<Value> evaluate(const yaml::Node& node, const Scope& scope, base::Diagnostics& found);
+
+// The same, demanding a kind; `what` completes "`depth` must be a whole number, but is ...".
+// Codes O0210 (wrong type), O0211 (not whole), O0212 (unit mistake: "16KB" where words are counted).
+std::optional<base::Count> as_count(const yaml::Node& node, const Scope& scope, std::string_view what, base::Diagnostics& found);
+std::optional<double> as_number(const yaml::Node& node, const Scope& scope, std::string_view what, base::Diagnostics& found);
+std::optional<bool> as_bool(const yaml::Node& node, const Scope& scope, std::string_view what, base::Diagnostics& found);
+std::optional<std::string> as_string(const yaml::Node& node, const Scope& scope, std::string_view what, base::Diagnostics& found);
+
+}  // namespace orrery::formats::timeloop
