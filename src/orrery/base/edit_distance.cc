@@ -1,0 +1,73 @@
+// Optimal string alignment: Levenshtein's table with one more case, the swap of two neighbours,
+// because that is the commonest slip of typing.
+//
+//   d(i, j) = min( d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + [a_i != b_j],
+//                  d(i-2, j-2) + 1   if a_i = b_(j-1) and a_(i-1) = b_j )
+//
+// `closest` compares folded names (lower case, `-` and ` ` read as `_`) and lets the unfolded
+// difference break ties, so that `pe_array` finds `PE-array` before `pe_arrays`.
+//
+// Source: Damerau (1964), Wagner and Fischer (1974). Cost: |a| |b| steps, three rows of memory.
+#include "orrery/base/edit_distance.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace orrery::base {
+namespace {
+
+// A line of rubbish is no misspelt name, and the table must not become a way to spend memory.
+constexpr std::size_t kLongestName = 256;
+
+std::string fold(std::string_view name) {
+  std::string folded(name);
+  for (char& letter : folded) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    if (letter == '-' || letter == ' ') letter = '_';
+  }
+  return folded;
+}
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
+  std::iota(above.begin(), above.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = above[j - 1] + (a[i - 1] != b[j - 1]);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, above);
+    std::swap(above, row);
+  }
+  return above[b.size()];
+}
+
+std::string closest(std::string_view wanted, std::span<const std::string> candidates) {
+  if (wanted.empty() || wanted.size() > kLongestName) return {};
+  const std::string folded = fold(wanted);
+  std::pair best{std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max()};
+  std::string found;
+  for (const std::string& candidate : candidates) {
+    if (candidate == wanted) return candidate;
+    if (candidate.empty() || candidate.size() > kLongestName) continue;
+    const std::size_t distance = edit_distance(folded, fold(candidate));
+    const std::size_t allowed = std::max<std::size_t>(1, std::max(wanted.size(), candidate.size()) / 3);
+    if (distance > allowed || distance >= std::max(wanted.size(), candidate.size())) continue;
+    const std::pair score{distance, edit_distance(wanted, candidate)};
+    if (score < best) {
+      best = score;
+      found = candidate;
+    }
+  }
+  return found;
+}
+
+}  // namespace orrery::base

@@ -1,0 +1,19 @@
+// "Did you mean ...": the known name nearest to one that was misspelt.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace orrery::base {
+
+// Least number of inserted, removed or replaced bytes, and swapped neighbours, that turns `a` into `b`.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+// The candidate that `wanted` most likely stands for, or "" when none is near enough to suggest: at most a
+// third of the longer name (at least one edit) may differ. Letter case, `-` and `_` hardly count. An exact
+// match is returned as is; of two equally near candidates, the earlier.
+std::string closest(std::string_view wanted, std::span<const std::string> candidates);
+
+}  // namespace orrery::base
