@@ -1,0 +1,69 @@
+// The catalogue: chips and models that Orrery knows by name.
+//
+// A chip is a Timeloop v4 file with one more top-level key, `orrery`, that says what the file is and
+// where its figures come from. A model is a Hugging Face config.json. Both may also be the user's own
+// file: wherever a NAME stands, a path may stand.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/workload/transformer.h"
+
+namespace orrery::scenario {
+
+// Where a figure of a chip comes from: component `DRAM`, figure `energy`, the text of the source.
+struct FigureSource {
+  std::string component;
+  std::string figure;
+  std::string source;
+};
+
+// What the catalogue says about an entry. A user's own file without an `orrery` block has the path as
+// its name and title, and no sources.
+struct Entry {
+  std::string name;   // what the user types
+  std::string title;  // one line
+  std::string description;
+  std::string path;
+  std::vector<std::string> sources;
+  std::vector<FigureSource> figures;  // chips only
+};
+
+// A chip's document, ready for formats::timeloop::Documents::gather({file}, ...).
+struct ChipFile {
+  Entry entry;
+  std::shared_ptr<const base::SourceFile> file;
+  // The chip on which softmax and layernorm run, as Timeloop-Experiments splits them; null: this one.
+  std::shared_ptr<const ChipFile> normalisation;
+
+  // The document that runs operators of a role.
+  const ChipFile& for_role(workload::OperatorRole role) const;
+};
+
+struct ModelFile {
+  Entry entry;
+  std::shared_ptr<const base::SourceFile> file;
+  workload::TransformerConfig config;
+};
+
+// The directory that holds `chips` and `models`: environment variable ORRERY_CATALOG, else
+// ../share/orrery/catalog beside the executable's directory, else the source tree this binary was built
+// from. Throws InputError O1110 naming the places tried.
+std::string catalogue_directory();
+
+// Every entry, sorted by name. Throws InputError when an entry is broken (O1113).
+std::vector<Entry> list_chips(const std::string& directory);
+std::vector<Entry> list_models(const std::string& directory);
+
+// By catalogue name, or by path when the text names a file (it has a `/` or a suffix .yaml, .yml,
+// .json). Unknown names: O1111 (chip), O1112 (model) with the nearest name and the list; unreadable
+// files: O0100.
+ChipFile load_chip(const std::string& directory, const std::string& name_or_path);
+ModelFile load_model(const std::string& directory, const std::string& name_or_path);
+
+}  // namespace orrery::scenario

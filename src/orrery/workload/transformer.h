@@ -1,0 +1,55 @@
+// A transformer block as the operators that a chip runs: the eight layers of Timeloop-Experiments.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/count.h"
+#include "orrery/base/diagnostic.h"
+#include "orrery/workload/einsum.h"
+
+namespace orrery::workload {
+
+// What a model's paper or config.json says; all sizes in elements.
+struct TransformerConfig {
+  std::string name;
+  std::string family;            // "bert", "gpt2", "llama", ...: for display only
+  base::Count hidden = 0;        // width of the residual stream
+  base::Count layers = 0;        // identical blocks
+  base::Count heads = 0;         // query heads
+  base::Count kv_heads = 0;      // key and value heads; 0: as many as `heads`
+  base::Count head_dim = 0;      // 0: hidden / heads
+  base::Count feed_forward = 0;  // inner width of the feed-forward network
+  bool gated = false;            // gate and up projections side by side (SwiGLU)
+  bool rms_norm = false;         // two sweeps a column instead of layer norm's three
+  base::Count vocab = 0;         // 0: unknown; no operator of a block needs it
+  std::optional<base::Count> max_positions;
+  base::Location where;  // of the description, for messages
+};
+
+enum class OperatorRole { kMatmul, kNormalisation };
+
+// One operator of a block: `instances` equal copies of `einsum` (one per head and batch entry, say).
+struct Operator {
+  std::string name;
+  Einsum einsum;
+  base::Count instances = 1;
+  OperatorRole role = OperatorRole::kMatmul;
+};
+
+// Fills `kv_heads` and `head_dim` where they are 0 and finds what cannot be: sizes that are not
+// positive (O0910), heads that do not divide the width (O0911), key/value heads that do not divide the
+// query heads (O0912).
+TransformerConfig complete(TransformerConfig config, base::Diagnostics& found);
+
+// The operators of ONE block for `batch` sequences of `seq` tokens, in order of execution: KQV, KTQ, softmax,
+// VScores, Out, layernorm, FF1, FF2. Throws InputError with everything wrong about the
+// configuration, batch and sequence (O0913), and products beyond 64 bits (O0914). A sequence beyond
+// `max_positions` is no error: the chip does not care, and the long-sequence studies do it.
+std::vector<Operator> transformer_block(const TransformerConfig& config, base::Count batch, base::Count seq);
+
+// Multiply-accumulates of a block, every instance counted. Throws base::OverflowError.
+base::Count operations(const std::vector<Operator>& block);
+
+}  // namespace orrery::workload
