@@ -1,6 +1,7 @@
 // A transformer block as the operators that a chip runs: the eight layers of Timeloop-Experiments.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ struct TransformerConfig {
   bool rms_norm = false;         // two sweeps a column instead of layer norm's three
   base::Count vocab = 0;         // 0: unknown; no operator of a block needs it
   std::optional<base::Count> max_positions;
-  base::Location where;  // of the description, for messages
+  // Where each field was written, by the name above ("hidden"); "" is the description as a whole.
+  std::map<std::string, base::Location> places;
 };
 
 enum class OperatorRole { kMatmul, kNormalisation };
