@@ -3,6 +3,7 @@
 // See model.cc for the formulas and docs/model/nest.md for worked numbers.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
@@ -11,6 +12,7 @@
 #include "orrery/nest/mapping.h"
 #include "orrery/nest/mapspace.h"
 #include "orrery/nest/options.h"
+#include "orrery/nest/traffic.h"
 #include "orrery/workload/einsum.h"
 
 namespace orrery::nest {
@@ -35,14 +37,24 @@ class Model {
   const machine::Chip& chip() const { return chip_; }
   const ModelOptions& options() const { return options_; }
   const std::vector<ReuseRules>& reuse() const { return reuse_; }
+  const Shape& shape() const { return shape_; }
+
+  // An explicit network between storage `level` and what is inside it.
+  struct NetworkUse {
+    int network = 0;  // index into Chip::networks
+    int level = 0;
+    std::vector<std::map<base::Count, double>> tables;  // per dataspace: destinations -> pJ per transfer
+  };
+  const std::vector<NetworkUse>& network_uses() const { return network_uses_; }
+  double network_transfer_pj(const NetworkUse& use, int dataspace, base::Count destinations) const;
 
  private:
   workload::Einsum einsum_;
   machine::Chip chip_;
   ModelOptions options_;
   std::vector<ReuseRules> reuse_;
-  std::vector<std::uint32_t> relevant_;  // per dataspace, bit d: dimension d moves it
-  bool sliding_ = false;                 // some rank adds two dimensions that both iterate
+  Shape shape_;
+  std::vector<NetworkUse> network_uses_;
 };
 
 }  // namespace orrery::nest

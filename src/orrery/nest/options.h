@@ -9,8 +9,9 @@ struct ModelOptions {
   bool charge_pass_through = false;        // fan-outs without a store leak what their table entry says
   bool missing_multicast_is_free = false;  // a multicast to more destinations than the table has costs 0
   bool drain_latency_is_fill = false;      // the network's drain latency repeats its fill latency
+  bool throttle_in_doubles = false;        // cycles = ceil(cc / min(1, R / sum(reads / cc))) in doubles; default: exact
 
-  static ModelOptions timeloop() { return {true, true, true, true}; }
+  static ModelOptions timeloop() { return {true, true, true, true, true}; }
 };
 
 }  // namespace orrery::nest

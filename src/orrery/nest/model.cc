@@ -1,0 +1,243 @@
+// What a mapping costs: traffic (traffic.cc) priced by the storages that keep each dataspace.
+//
+// Content ca_i is what leaves level i for whatever keeps the dataspace below it:
+//     ca_i = accesses_i;  if level i bypasses s:  ca_{i+1} = ca_i * fanout_{i+1} / mult_{i+1}
+// A level that keeps s and has a keeper above receives share_i = deliveries_{i+1} / fanout_{i+1} words:
+//     read-only:   reads = ca_i                 fills = share_i               updates = 0
+//     read-write:  reads = ca_i - partition_i   fills = share_i - partition_i updates = ca_i
+// (the first update of each word has nothing to read: first-read elision). With rep_i the instances in
+// use, B the words per block and `active` the cycles of the slowest level (throttle.h):
+//     E_i = rep_i * sum_s [ceil(reads/B) Er + ceil(fills/B) Ew + ceil(updates/B) Eu] + Eleak_i active rep_i
+//     cycles = active + sum_i (fill latency + drain latency)
+// Source: Timeloop's tile and topology model as published (ISPASS 2019) and re-derived in
+// docs/model/nest.md. Cost: O(levels * dataspaces) after the traffic.
+#include "orrery/nest/model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "orrery/base/check.h"
+#include "orrery/nest/sliding.h"
+#include "orrery/nest/throttle.h"
+
+namespace orrery::nest {
+
+using base::Count;
+
+namespace {
+
+// One transfer's energy on an explicit network. A table reaches only so many destinations; a wider
+// multicast is sent again to the destinations that are left.
+double transfer_pj(const std::map<Count, double>& table, Count destinations, bool missing_is_free) {
+  if (table.empty()) return 0;
+  if (const auto exact = table.find(destinations); exact != table.end()) return exact->second;
+  if (missing_is_free) return 0;
+  if (const auto above = table.lower_bound(destinations); above != table.end()) return above->second;
+  const auto& [widest, energy_pj] = *table.rbegin();
+  if (widest < 1) return energy_pj;
+  const Count rest = destinations % widest;
+  const double repeated = static_cast<double>(destinations / widest) * energy_pj;
+  return rest == 0 ? repeated : repeated + transfer_pj(table, rest, false);
+}
+
+struct NetworkOf {
+  const std::string* down = nullptr;  // carries words from level i to the level below
+  const std::string* up = nullptr;
+};
+
+NetworkOf networks_below(const machine::Chip& chip, int level) {
+  const machine::Storage& upper = chip.storages[level];
+  NetworkOf found;
+  if (!upper.network_read.empty()) found.down = &upper.network_read;
+  if (!upper.network_update.empty()) found.up = &upper.network_update;
+  if (level > 0) {
+    const machine::Storage& lower = chip.storages[level - 1];
+    if (!found.down && !lower.network_fill.empty()) found.down = &lower.network_fill;
+    if (!found.up && !lower.network_drain.empty()) found.up = &lower.network_drain;
+  }
+  return found;
+}
+
+}  // namespace
+
+Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const ModelOptions& options,
+             std::vector<ReuseRules> reuse)
+    : einsum_(einsum), chip_(chip), options_(options), reuse_(std::move(reuse)), shape_(shape_of(einsum)) {
+  if (chip.storages.size() > kMaxLevels || einsum.dimensions.size() > kMaxDimensions ||
+      einsum.dataspaces.size() > kMaxDataspaces)
+    base::fail(
+        "O1010",
+        fmt::format("this model has room for {} storages, {} dimensions and {} dataspaces; here are {}, {} and {}",
+                    kMaxLevels, kMaxDimensions, kMaxDataspaces, chip.storages.size(), einsum.dimensions.size(),
+                    einsum.dataspaces.size()));
+  // Every count below is at most the product of all bounds, or a dataspace's volume times it.
+  const Count operations = einsum_.operations();
+  std::vector<Count> bounds;
+  for (const workload::Dimension& dimension : einsum_.dimensions) bounds.push_back(dimension.bound);
+  for (std::size_t s = 0; s < einsum_.dataspaces.size(); ++s) {
+    const Count words = einsum_.volume(static_cast<int>(s), bounds);
+    if (!shape_.product_form[s]) base::checked_multiply(words, operations);
+  }
+  for (int level = 0; level < static_cast<int>(chip_.storages.size()); ++level) {
+    const NetworkOf names = networks_below(chip_, level);
+    for (std::size_t n = 0; n < chip_.networks.size(); ++n) {
+      const machine::Network& network = chip_.networks[n];
+      if (!(names.down && *names.down == network.name) && !(names.up && *names.up == network.name)) continue;
+      NetworkUse use;
+      use.network = static_cast<int>(n);
+      use.level = level;
+      for (const workload::Dataspace& dataspace : einsum_.dataspaces) {
+        auto table = network.energy_pj.find(network.per_dataspace ? network.action_name + "_" + dataspace.name
+                                                                  : network.action_name);
+        use.tables.push_back(table == network.energy_pj.end() ? std::map<Count, double>{} : table->second);
+      }
+      network_uses_.push_back(std::move(use));
+    }
+  }
+}
+
+Evaluation Model::evaluate(const Mapping& mapping) const {
+  Evaluation result;
+  evaluate(mapping, result);
+  return result;
+}
+
+double Model::network_transfer_pj(const NetworkUse& use, int dataspace, Count destinations) const {
+  return transfer_pj(use.tables[dataspace], destinations, options_.missing_multicast_is_free);
+}
+
+void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
+  const int levels = static_cast<int>(chip_.storages.size());
+  const int dataspaces = static_cast<int>(einsum_.dataspaces.size());
+  ORRERY_CHECK(static_cast<int>(mapping.levels.size()) == levels, "a mapping has one entry per storage");
+
+  Traffic traffic;
+  if (shape_.sliding)
+    sliding(einsum_, mapping, reuse_, traffic);
+  else
+    closed_form(einsum_, shape_, mapping, reuse_, traffic);
+
+  std::array<int, kMaxDataspaces> outermost;
+  outermost.fill(-1);
+  for (int s = 0; s < dataspaces; ++s)
+    for (int i = levels - 1; i >= 0 && outermost[s] < 0; --i)
+      if (mapping.levels[i].keep >> s & 1) outermost[s] = i;
+
+  out.storages.resize(levels);
+  out.networks.resize(chip_.networks.size());
+  LevelTable<Count> content;
+  Count active = traffic.compute_cycles;
+  for (int i = 0; i < levels; ++i) {
+    const machine::Storage& storage = chip_.storages[i];
+    const ReuseRules rules = reuse_.empty() ? ReuseRules{} : reuse_[i];
+    StorageCost& cost = out.storages[i];
+    cost.dataspaces.resize(dataspaces);
+    cost.utilized_instances = traffic.instances[i];
+    cost.energy_pj = 0;
+    std::array<Count, kMaxDataspaces> reads{}, writes{};
+    const double block = static_cast<double>(storage.block_size);
+    const auto blocks = [&](Count words) {
+      return storage.block_size == 1 ? static_cast<double>(words) : std::ceil(static_cast<double>(words) / block);
+    };
+    for (int s = 0; s < dataspaces; ++s) {
+      const bool below_bypasses = i > 0 && !(mapping.levels[i - 1].keep >> s & 1);
+      const Count delivered = traffic.deliveries[i][s];
+      content[i][s] = traffic.accesses[i][s];
+      if (below_bypasses && delivered > 0)
+        content[i][s] = static_cast<Count>(static_cast<__int128>(content[i - 1][s]) * traffic.fanout[i] *
+                                           traffic.accesses[i][s] / delivered);
+      DataspaceCost& use = cost.dataspaces[s];
+      use = {};
+      use.kept = mapping.levels[i].keep >> s & 1;
+      use.tile_words = traffic.tile[i][s];
+      use.partition_words = traffic.partition[i][s];
+      if (!use.kept) continue;
+      const Count share = i == outermost[s] ? 0 : traffic.deliveries[i + 1][s] / traffic.fanout[i + 1];
+      if (einsum_.dataspaces[s].read_write) {
+        use.updates = content[i][s];
+        use.reads = (rules.read_first_update | rules.no_coalescing) >> s & 1 ? content[i][s]
+                                                                             : content[i][s] - use.partition_words;
+        use.fills = (rules.no_coalescing >> s & 1) ? content[i][s]
+                    : i == outermost[s]            ? 0
+                                                   : share - use.partition_words;
+      } else {
+        use.reads = content[i][s];
+        use.fills = share;
+      }
+      reads[s] = use.reads;
+      writes[s] = use.fills + use.updates;
+      use.energy_pj = static_cast<double>(traffic.instances[i]) *
+                      (blocks(use.reads) * storage.energy.read_pj + blocks(use.fills) * storage.energy.write_pj +
+                       blocks(use.updates) * storage.energy.update_pj);
+      cost.energy_pj += use.energy_pj;
+    }
+    const std::size_t n = static_cast<std::size_t>(dataspaces);
+    const Throttle slowed =
+        throttle(storage, traffic.compute_cycles, {reads.data(), n}, {writes.data(), n}, options_.throttle_in_doubles);
+    cost.cycles = slowed.cycles;
+    cost.throttle = slowed.factor;
+    active = std::max(active, slowed.cycles);
+  }
+
+  Count latency = 0;
+  out.energy_pj = 0;
+  for (int i = 0; i < levels; ++i) {
+    const machine::Storage& storage = chip_.storages[i];
+    StorageCost& cost = out.storages[i];
+    const bool leaks = !storage.pass_through || options_.charge_pass_through;
+    cost.leakage_pj = leaks ? storage.energy.leak_pj_per_cycle * static_cast<double>(active) *
+                                  static_cast<double>(cost.utilized_instances)
+                            : 0;
+    cost.energy_pj += cost.leakage_pj;
+    out.energy_pj += cost.energy_pj;
+    latency +=
+        storage.network_fill_latency_cycles +
+        (options_.drain_latency_is_fill ? storage.network_fill_latency_cycles : storage.network_drain_latency_cycles);
+  }
+
+  for (std::size_t n = 0; n < chip_.networks.size(); ++n) {
+    out.networks[n].transfers.assign(dataspaces, 0);
+    out.networks[n].destinations.assign(dataspaces, 1);
+    out.networks[n].dataspace_energy_pj.assign(dataspaces, 0);
+    out.networks[n].energy_pj = 0;
+  }
+  for (const NetworkUse& use : network_uses_) {
+    NetworkCost& cost = out.networks[use.network];
+    for (int s = 0; s < dataspaces; ++s) {
+      if (use.level > outermost[s]) continue;
+      const Count words = content[use.level][s] * traffic.instances[use.level];
+      const Count destinations =
+          traffic.accesses[use.level][s] > 0 ? traffic.deliveries[use.level][s] / traffic.accesses[use.level][s] : 1;
+      const double energy_pj = static_cast<double>(words) * network_transfer_pj(use, s, destinations);
+      cost.transfers[s] += words;
+      cost.destinations[s] = destinations;
+      cost.dataspace_energy_pj[s] += energy_pj;
+      cost.energy_pj += energy_pj;
+      out.energy_pj += energy_pj;
+    }
+  }
+
+  out.active_cycles = active;
+  out.cycles = active + latency;
+  ComputeCost& compute = out.compute;
+  compute.operations = traffic.compute_cycles * traffic.compute_instances;
+  compute.utilized_instances = traffic.compute_instances;
+  compute.cycles = traffic.compute_cycles;
+  compute.leakage_pj = options_.omit_compute_leakage ? 0
+                                                     : chip_.compute.leak_pj_per_cycle * static_cast<double>(active) *
+                                                           static_cast<double>(traffic.compute_instances);
+  compute.energy_pj = static_cast<double>(compute.operations) * chip_.compute.compute_pj + compute.leakage_pj;
+  out.energy_pj += compute.energy_pj;
+  out.utilization = static_cast<double>(compute.operations) /
+                    (static_cast<double>(chip_.compute.instances) * static_cast<double>(out.cycles));
+  out.edp_j_cycles = out.energy_pj * static_cast<double>(out.cycles) / 1e12;
+}
+
+Evaluation evaluate(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
+                    const ModelOptions& options, const std::vector<ReuseRules>& reuse) {
+  return Model(einsum, chip, options, reuse).evaluate(mapping);
+}
+
+}  // namespace orrery::nest
