@@ -1,8 +1,9 @@
 # orrery_floor(<folder> [libraries...]): everything in src/orrery/<folder> (not below it).
 #   x.cc        -> library orrery_<folder>, linked to every floor declared earlier
-#   x_test.cc   -> one test program orrery_<folder>_tests (gtest discovers its cases)
-#   x_bench.cc  -> one benchmark program orrery_<folder>_bench
-#   x_fuzz.cc   -> one fuzzer fuzz_<x>, with ORRERY_FUZZERS
+#   x_test.cc   -> one test program orrery_<folder>_tests; to ctest, the test <folder>
+#   x_bench.cc  -> one benchmark program <folder>_bench (target orrery_<folder>_bench)
+#   x_fuzz.cc   -> with ORRERY_FUZZERS one fuzzer x_fuzz; with ORRERY_TESTS one test fuzz/x that feeds it
+#                  every file of examples/, catalog/, tests/errors/ and tests/fuzz/ once
 # The suffix alone decides a file's role; adding a file needs no change here.
 set(ORRERY_FLOORS "" CACHE INTERNAL "")
 
@@ -33,19 +34,29 @@ function(orrery_floor folder)
     target_include_directories(orrery_${name}_tests SYSTEM PRIVATE ${RAPIDCHECK_INCLUDE})
     target_compile_definitions(orrery_${name}_tests PRIVATE ORRERY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_test(NAME ${name} COMMAND orrery_${name}_tests)
+    # rapidcheck draws another seed each time unless told; a test that fails must fail again.
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "RC_PARAMS=seed=20240229")
   endif()
   if(ORRERY_BENCHMARKS AND benchmarks)
     add_executable(orrery_${name}_bench ${benchmarks})
     target_link_libraries(orrery_${name}_bench PRIVATE orrery_${name} benchmark::benchmark benchmark::benchmark_main)
+    set_target_properties(orrery_${name}_bench PROPERTIES OUTPUT_NAME ${name}_bench)
     target_compile_definitions(orrery_${name}_bench PRIVATE ORRERY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   endif()
-  if(ORRERY_FUZZERS)
-    foreach(fuzzer ${fuzzers})
-      get_filename_component(stem ${fuzzer} NAME_WE)
+  foreach(fuzzer ${fuzzers})
+    get_filename_component(stem ${fuzzer} NAME_WE)
+    if(ORRERY_FUZZERS)
       add_executable(${stem} ${fuzzer})
       target_link_libraries(${stem} PRIVATE orrery_${name})
       target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
-      target_compile_definitions(${stem} PRIVATE ORRERY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-    endforeach()
-  endif()
+    endif()
+    if(ORRERY_TESTS)
+      add_executable(${stem}_replay ${fuzzer} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.cc)
+      target_link_libraries(${stem}_replay PRIVATE orrery_${name})
+      string(REGEX REPLACE "_fuzz$" "" harness ${stem})
+      add_test(NAME fuzz/${harness} COMMAND ${stem}_replay examples catalog tests/errors tests/fuzz
+               WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+      set_tests_properties(fuzz/${harness} PROPERTIES LABELS fuzz TIMEOUT 120)
+    endif()
+  endforeach()
 endfunction()

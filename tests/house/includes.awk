@@ -1,0 +1,78 @@
+# The rules of includes.sh; reads every source file of the checkout in turn.
+BEGIN {
+  third_party = "^(fmt|yaml-cpp|nlohmann|CLI|xxhash|gtest|gmock|rapidcheck|benchmark)[/.]"
+  split("base:0 cost:1 workload:2 machine:3 energy:4 collective:4 kernels:4 " \
+        "nest:5 layer:5 sparse:5 dataflow:5 cluster:5 formats/yaml:6 formats/*:7 " \
+        "scenario:8 report:9 study:9 cli:10", floors, " ")
+  for (i in floors) {
+    split(floors[i], pair, ":")
+    height[pair[1]] = pair[2]
+  }
+}
+# The folder below src/orrery that a path lies in.
+function folder_of(path) {
+  sub(/^(src\/)?orrery\//, "", path)
+  if (!sub(/\/[^\/]*$/, "", path)) return ""
+  return path
+}
+function height_of(folder) {
+  if (folder in height) return height[folder]
+  if (folder ~ /^formats\/[^\/]+$/) return height["formats/*"]
+  return -1
+}
+function third_party_in(line) {
+  sub(/^[^<"]*[<"]/, "", line)
+  return line ~ third_party
+}
+function breach(what) {
+  printf "%s:%d: %s\n", FILENAME, FNR, what
+  breaches++
+}
+function close_header() {
+  if (previous ~ /\.h$/ && !guarded) {
+    printf "%s:1: a header needs #pragma once\n", previous
+    breaches++
+  }
+}
+
+FNR == 1 {
+  close_header()
+  previous = FILENAME
+  guarded = 0
+  in_header = FILENAME ~ /\.h$/
+  in_test = FILENAME ~ /_(test|bench|fuzz)\.cc$/
+  own = folder_of(FILENAME)
+  if (height_of(own) < 0) breach("the folder " own " stands on no floor; add it to tests/house/includes.awk")
+}
+/^[ \t]*#[ \t]*pragma[ \t]+once/ { guarded = 1 }
+
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+  target = $0
+  sub(/^[^"]*"/, "", target)
+  sub(/".*/, "", target)
+  if (target ~ third_party) next
+  if (target !~ /^orrery\//) {
+    breach("write the whole path: \"orrery/...\", not \"" target "\"")
+    next
+  }
+  other = folder_of(target)
+  if (other == own) next
+  if (height_of(other) < 0) breach("\"" target "\" stands on no floor")
+  else if (height_of(other) >= height_of(own)) breach(own " may not include \"" target "\": it is not on a floor below")
+}
+in_header && /^[ \t]*#[ \t]*include[ \t]*[<"]/ && $0 !~ /[<"]fmt\// && third_party_in($0) {
+  breach("third-party headers stay out of .h files (fmt excepted)")
+}
+
+{ code = $0; sub(/\/\/.*/, "", code) }
+!in_test && own != "cli" && own != "report" && code ~ /std::(cout|cerr|clog)|[^a-z_:n](printf|puts)[ ]*\(|fmt::print[ ]*\(/ {
+  breach("only cli/ and report/ print")
+}
+!in_test && FILENAME != "src/orrery/cli/main.cc" && code ~ /(^|[^a-zA-Z_.>])(std::)?(exit|_exit|quick_exit|abort)[ ]*\(/ {
+  breach("only cli/main.cc ends the program")
+}
+
+END {
+  close_header()
+  exit breaches > 0
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# run_error.sh ORRERY ROOT tests/errors/<CODE>[-variant]: one bad input and what Orrery must say about it.
+#
+# The folder holds the input files, `command` (run by bash in a copy of the folder) and `expected`: all that
+# stdout and stderr print, with `...` as in run_cli.sh, and `[N]` as its last line where the exit code is
+# not 2 (`[0]` for a warning). The output must name the code. Where a message points into a file
+# (`--> file:line:column`), the file must have that line, the source window must show it, and a caret
+# must stand under it. ORRERY_ACCEPT=1 writes what was printed into `expected` instead.
+set -uo pipefail
+
+binary=$(realpath "$1")
+ROOT=$(realpath "$2")
+folder=$(realpath "$3")
+name=$(basename "$folder")
+code=${name%%-*}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/bin"
+ln -s "$binary" "$scratch/bin/orrery"
+cp -r "$folder" "$scratch/work"
+cd "$scratch/work" || exit 1
+export ROOT PATH="$scratch/bin:$PATH" NO_COLOR=1 LC_ALL=C.UTF-8
+
+failures=0
+problem() {
+  printf 'tests/errors/%s: %s\n' "$name" "$*"
+  failures=$((failures + 1))
+}
+
+[[ $code =~ ^O[0-9]{4}$ ]] || problem "the folder's name must begin with a code, such as O0312"
+[[ -f command ]] || { problem "has no file 'command'" && exit 1; }
+timeout 60 bash ./command </dev/null >"$scratch/raw" 2>&1
+exit_code=$?
+awk -v root="$ROOT" '{
+  while (root != "" && (at = index($0, root))) $0 = substr($0, 1, at - 1) "$ROOT" substr($0, at + length(root))
+  print
+}' "$scratch/raw" >"$scratch/actual"
+
+wanted_code=2
+: >"$scratch/expected"
+if [[ -f expected ]]; then
+  last=$(tail -n 1 expected)
+  if [[ $last =~ ^\[([0-9]+)\]$ ]]; then
+    wanted_code=${BASH_REMATCH[1]}
+    sed '$d' expected >"$scratch/expected"
+  else
+    cp expected "$scratch/expected"
+  fi
+fi
+
+grep -qF "[$code]" "$scratch/actual" || problem "the output does not name $code"
+while IFS=: read -r file line column; do
+  if [[ ! -f $file ]]; then
+    [[ $file == '<'* ]] || problem "points into '$file', which does not exist"
+    continue
+  fi
+  shown=$(sed -n "${line}p" "$file")
+  window=$(sed -n "s/^ *$line |//p" "$scratch/actual")
+  [[ -n $shown && $window == *"${shown:0:60}"* ]] || problem "does not show line $line of $file"
+  ((column <= ${#shown} + 1)) || problem "$file:$line has no column $column"
+  grep -qE '^ +\| *\^' "$scratch/actual" || problem "draws no caret"
+done < <(sed -nE 's/^ *--> (.*:[0-9]+:[0-9]+)$/\1/p' "$scratch/actual")
+
+if [[ -n ${ORRERY_ACCEPT:-} ]]; then
+  cp "$scratch/actual" "$folder/expected"
+  ((exit_code == 2)) || printf '[%d]\n' "$exit_code" >>"$folder/expected"
+  printf 'accepted tests/errors/%s (exit code %d)\n' "$name" "$exit_code"
+  exit $((failures > 0))
+fi
+
+[[ -f expected ]] || problem "has no file 'expected' (ORRERY_ACCEPT=1 writes it)"
+((exit_code == wanted_code)) || problem "exit code $exit_code instead of $wanted_code"
+said=$(awk -f "$ROOT/tests/match.awk" "$scratch/expected" "$scratch/actual") || problem "$said"
+if ((failures)); then
+  printf -- '--- expected\n' && cat "$scratch/expected"
+  printf -- '--- printed\n' && cat "$scratch/actual"
+fi
+exit $((failures > 0))
