@@ -1,0 +1,13 @@
+// Names contents: equal texts get equal names, on every machine and in every version.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace orrery::base {
+
+// XXH3-128 of the bytes, as 32 lower-case hexadecimal digits, most significant first (`xxhsum -H2` prints the
+// same). Not cryptographic: it tells inputs apart, it does not seal them.
+std::string content_hash(std::string_view bytes);
+
+}  // namespace orrery::base
