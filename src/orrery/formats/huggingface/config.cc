@@ -1,0 +1,316 @@
+// Reading config.json: one row of a table per family says which key holds which size.
+//
+// What the keys mean is fixed by the `transformers` library's configuration classes (BertConfig, GPT2Config,
+// ...): a null or absent `n_inner` is 4 n_embd, a null or absent `num_key_value_heads` is
+// `num_attention_heads`, an absent `head_dim` is the width divided by the heads. Whether the
+// feed-forward is gated and which norm is used follow from the family's code, not from
+// `hidden_act`, which names only the non-linearity. Cost: linear in the text.
+#include "orrery/formats/huggingface/config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/formats/huggingface/json_places.h"
+
+namespace orrery::formats::huggingface {
+namespace {
+
+using nlohmann::json;
+
+// Keys of one family; an empty key: the family has no such thing.
+struct Family {
+  std::string_view model_type;
+  std::string_view hidden, layers, heads, kv_heads, head_dim, feed_forward, vocab, max_positions;
+  bool gated;
+  bool rms_norm;
+  bool default_feed_forward;  // 4 * hidden when absent
+};
+
+constexpr Family kBert = {"bert",
+                          "hidden_size",
+                          "num_hidden_layers",
+                          "num_attention_heads",
+                          "",
+                          "",
+                          "intermediate_size",
+                          "vocab_size",
+                          "max_position_embeddings",
+                          false,
+                          false,
+                          false};
+constexpr Family kLlama = {"llama",
+                           "hidden_size",
+                           "num_hidden_layers",
+                           "num_attention_heads",
+                           "num_key_value_heads",
+                           "head_dim",
+                           "intermediate_size",
+                           "vocab_size",
+                           "max_position_embeddings",
+                           true,
+                           true,
+                           false};
+
+constexpr Family renamed(Family family, std::string_view model_type) {
+  family.model_type = model_type;
+  return family;
+}
+
+constexpr std::array kFamilies = {
+    kBert,
+    renamed(kBert, "roberta"),
+    Family{"distilbert", "dim", "n_layers", "n_heads", "", "", "hidden_dim", "vocab_size", "max_position_embeddings",
+           false, false, false},
+    Family{"gpt2", "n_embd", "n_layer", "n_head", "", "", "n_inner", "vocab_size", "n_positions", false, false, true},
+    renamed(kBert, "gpt_neox"),
+    Family{"opt", "hidden_size", "num_hidden_layers", "num_attention_heads", "", "", "ffn_dim", "vocab_size",
+           "max_position_embeddings", false, false, false},
+    kLlama,
+    renamed(kLlama, "mistral"),
+    renamed(kLlama, "qwen2"),
+    renamed(kLlama, "gemma"),
+};
+
+constexpr std::array<std::string_view, 4> kCatalogueKeys = {"model_type", "_name_or_path", "_title", "_source"};
+
+class Reader {
+ public:
+  Reader(const std::shared_ptr<const base::SourceFile>& file, Strictness strictness)
+      : file_(file), strict_(strictness == Strictness::kCatalogue) {}
+
+  ConfigDocument read() {
+    parse();
+    keys_ = top_level_keys(file_);
+    report_duplicates();
+    find_family();
+    result_.diagnostics.throw_if_errors();
+    read_sizes();
+    if (strict_) demand_catalogue_form();
+    result_.config.places[""] = {file_, 0, 0, 1};
+    // Sizes that could not be read are 0; what `complete` would say of them is not news.
+    if (!result_.diagnostics.has_errors()) result_.config = workload::complete(result_.config, result_.diagnostics);
+    result_.diagnostics.throw_if_errors();
+    return std::move(result_);
+  }
+
+ private:
+  void parse() {
+    try {
+      document_ = json::parse(file_->text);
+    } catch (const json::parse_error& error) {
+      const std::string what = error.what();
+      const std::size_t colon = what.find(": ");
+      const std::size_t byte = error.byte > 0 ? error.byte - 1 : 0;
+      base::fail("O0900", "this is not JSON: " + (colon == std::string::npos ? what : what.substr(colon + 2)),
+                 place_at(file_, byte), "config.json is strict JSON: double quotes, no comments, no trailing commas");
+    }
+    if (!document_.is_object())
+      base::fail("O0900", fmt::format("a model's config.json is a JSON object, but this is {}", kind(document_)),
+                 place_at(file_, file_->text.find_first_not_of(" \t\r\n")));
+  }
+
+  static std::string kind(const json& value) {
+    if (value.is_null()) return "null";
+    if (value.is_number_float()) return fmt::format("the fractional number {}", value.get<double>());
+    if (value.is_number()) return "the number " + value.dump();
+    if (value.is_array()) return "a list";
+    if (value.is_object()) return "an object";
+    if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+    return "the text \"" + value.get<std::string>().substr(0, 60) + "\"";
+  }
+
+  const KeyPlace* place(std::string_view key) const {
+    const auto found = std::find_if(keys_.rbegin(), keys_.rend(), [&](const KeyPlace& k) { return k.key == key; });
+    return found == keys_.rend() ? nullptr : &*found;
+  }
+
+  base::Location value_place(std::string_view key) const {
+    const KeyPlace* found = place(key);
+    return found ? found->value_where : base::Location{file_, 0, 0, 1};
+  }
+
+  void report_duplicates() {
+    std::vector<const KeyPlace*> sorted;
+    for (const KeyPlace& key : keys_) sorted.push_back(&key);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const KeyPlace* a, const KeyPlace* b) { return a->key < b->key; });
+    for (std::size_t i = 1; i < sorted.size(); ++i) {
+      if (sorted[i]->key != sorted[i - 1]->key) continue;
+      const std::string message = fmt::format("`{}` is given twice", sorted[i]->key);
+      base::Diagnostic& diagnostic = strict_ ? result_.diagnostics.error("O0904", message, sorted[i]->key_where)
+                                             : result_.diagnostics.warning("O0904", message, sorted[i]->key_where);
+      diagnostic.label("this one counts").also(sorted[i - 1]->key_where, "given here first");
+    }
+  }
+
+  void find_family() {
+    const auto type = document_.find("model_type");
+    if (type == document_.end()) {
+      base::Diagnostic& missing =
+          result_.diagnostics.error("O0902", "`model_type` is missing: it says which keys to expect", {file_, 0, 0, 1});
+      // Old files do without; their keys give the family away.
+      if (document_.contains("n_embd"))
+        missing.hint("this looks like GPT-2: add \"model_type\": \"gpt2\"");
+      else if (document_.contains("rms_norm_eps"))
+        missing.hint("this looks like Llama: add \"model_type\": \"llama\"");
+      else if (document_.contains("hidden_size"))
+        missing.hint("this looks like BERT: add \"model_type\": \"bert\"");
+      return;
+    }
+    if (!type->is_string()) {
+      result_.diagnostics.error("O0903", "`model_type` must be a text, but is " + kind(*type),
+                                value_place("model_type"));
+      return;
+    }
+    const auto name = type->get<std::string>();
+    for (const Family& family : kFamilies)
+      if (family.model_type == name) family_ = &family;
+    if (family_) return;
+    const std::vector<std::string> known = model_types();
+    base::Diagnostic& unknown = result_.diagnostics.error(
+        "O0901", fmt::format("models of type `{}` are not understood", name.substr(0, 60)), value_place("model_type"));
+    unknown.note(fmt::format("understood: {}", fmt::join(known, ", ")));
+    if (const std::string near = base::closest(name, known); !near.empty())
+      unknown.hint(fmt::format("did you mean `{}`?", near));
+  }
+
+  // The value of `key`, or nothing when absent or null; wrong types are reported.
+  std::optional<base::Count> size(std::string_view key, const char* field) {
+    if (key.empty()) return std::nullopt;
+    const auto found = document_.find(key);
+    if (found == document_.end() || found->is_null()) return std::nullopt;
+    result_.config.places[field] = value_place(key);
+    const bool unsigned_fits = found->is_number_unsigned() && found->get<std::uint64_t>() <= INT64_MAX;
+    if (unsigned_fits || (found->is_number_integer() && !found->is_number_unsigned())) return found->get<base::Count>();
+    result_.diagnostics
+        .error("O0903", fmt::format("`{}` must be a whole number, but is {}", key, kind(*found)), value_place(key))
+        .label("a whole number of 1 or more");
+    return std::nullopt;
+  }
+
+  base::Count required(std::string_view key, const char* field) {
+    if (!document_.contains(key) || document_.find(key)->is_null()) missing_.emplace_back(key);
+    return size(key, field).value_or(0);
+  }
+
+  void read_sizes() {
+    workload::TransformerConfig& config = result_.config;
+    config.family = family_->model_type;
+    config.name = family_->model_type;
+    if (const auto name = document_.find("_name_or_path"); name != document_.end() && name->is_string())
+      if (!name->get<std::string>().empty()) config.name = name->get<std::string>();
+    config.gated = family_->gated;
+    config.rms_norm = family_->rms_norm;
+    config.hidden = required(family_->hidden, "hidden");
+    config.layers = required(family_->layers, "layers");
+    config.heads = required(family_->heads, "heads");
+    config.kv_heads = optional_size(family_->kv_heads, "kv_heads");
+    config.head_dim = optional_size(family_->head_dim, "head_dim");
+    if (family_->default_feed_forward) {
+      config.feed_forward = optional_size(family_->feed_forward, "feed_forward");
+      if (config.feed_forward == 0 && __builtin_mul_overflow(config.hidden, 4, &config.feed_forward))
+        result_.diagnostics.error("O0914", fmt::format("4 x `{}` cannot be counted in 64 bits", family_->hidden),
+                                  value_place(family_->hidden));
+    } else {
+      config.feed_forward = required(family_->feed_forward, "feed_forward");
+    }
+    config.vocab = size(family_->vocab, "vocab").value_or(0);
+    config.max_positions = size(family_->max_positions, "max_positions");
+    report_missing();
+  }
+
+  // A stated 0 is an error where an absent key has a meaning of its own.
+  base::Count optional_size(std::string_view key, const char* field) {
+    const std::optional<base::Count> value = size(key, field);
+    if (value && *value == 0)
+      result_.diagnostics.error("O0910", fmt::format("`{}` must be positive, but is 0", key), value_place(key))
+          .hint("leave the key out for the default");
+    return value.value_or(0);
+  }
+
+  void report_missing() {
+    if (missing_.empty()) return;
+    base::Diagnostic& missing = result_.diagnostics.error(
+        "O0902",
+        fmt::format("{} missing from a config.json of type `{}`: `{}`",
+                    missing_.size() == 1 ? "a key is" : fmt::format("{} keys are", missing_.size()),
+                    family_->model_type, fmt::join(missing_, "`, `")),
+        {file_, 0, 0, 1});
+    std::vector<std::string> present;
+    for (const KeyPlace& key : keys_) present.push_back(key.key);
+    for (const std::string& key : missing_)
+      if (const std::string near = base::closest(key, present); !near.empty() && near != key)
+        missing.hint(fmt::format("is `{}` meant to be `{}`?", near, key)).also(place(near)->key_where, "written here");
+  }
+
+  void demand_catalogue_form() {
+    std::vector<std::string> known(kCatalogueKeys.begin(), kCatalogueKeys.end());
+    for (const std::string_view key :
+         {family_->hidden, family_->layers, family_->heads, family_->kv_heads, family_->head_dim, family_->feed_forward,
+          family_->vocab, family_->max_positions})
+      if (!key.empty()) known.emplace_back(key);
+    for (const KeyPlace& key : keys_) {
+      if (std::find(known.begin(), known.end(), key.key) != known.end()) continue;
+      base::Diagnostic& unknown = result_.diagnostics.error(
+          "O0905", fmt::format("unknown key `{}` in a catalogue entry", key.key), key.key_where);
+      if (const std::string near = base::closest(key.key, known); !near.empty())
+        unknown.hint(fmt::format("did you mean `{}`?", near));
+    }
+    if (const auto title = document_.find("_title"); title != document_.end() && title->is_string())
+      result_.title = title->get<std::string>();
+    else
+      result_.diagnostics.error("O0902", "`_title` is missing from a catalogue entry", {file_, 0, 0, 1});
+    demand_sources();
+  }
+
+  void demand_sources() {
+    const auto source = document_.find("_source");
+    if (source != document_.end() && source->is_object())
+      for (const auto& [key, text] : source->items()) {
+        if (text.is_string() && document_.contains(key))
+          result_.sources.emplace_back(key, text.get<std::string>());
+        else
+          result_.diagnostics.error("O0906", fmt::format("`_source` of `{}` cites nothing of this entry", key),
+                                    value_place("_source"));
+      }
+    for (const KeyPlace& key : keys_) {
+      const auto value = document_.find(key.key);
+      if (value == document_.end() || !value->is_number()) continue;
+      const bool cited = std::any_of(result_.sources.begin(), result_.sources.end(),
+                                     [&](const auto& cited_key) { return cited_key.first == key.key; });
+      if (!cited)
+        result_.diagnostics.error("O0906", fmt::format("the figure `{}` has no source", key.key), key.key_where)
+            .hint(fmt::format("add \"{}\" to `_source`", key.key));
+    }
+  }
+
+  const std::shared_ptr<const base::SourceFile>& file_;
+  const bool strict_;
+  json document_;
+  std::vector<KeyPlace> keys_;
+  const Family* family_ = nullptr;
+  std::vector<std::string> missing_;
+  ConfigDocument result_;
+};
+
+}  // namespace
+
+ConfigDocument read_config(const std::shared_ptr<const base::SourceFile>& file, Strictness strictness) {
+  return Reader(file, strictness).read();
+}
+
+std::vector<std::string> model_types() {
+  std::vector<std::string> types;
+  for (const Family& family : kFamilies) types.emplace_back(family.model_type);
+  return types;
+}
+
+}  // namespace orrery::formats::huggingface

@@ -1,0 +1,256 @@
+#include "orrery/formats/huggingface/config.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "orrery/formats/huggingface/json_places.h"
+
+namespace orrery::formats::huggingface {
+namespace {
+
+std::shared_ptr<const base::SourceFile> file_of(std::string text, std::string name = "config.json") {
+  return std::make_shared<base::SourceFile>(base::SourceFile{std::move(name), std::move(text)});
+}
+
+std::vector<base::Diagnostic> refused(const std::string& text, Strictness strictness = Strictness::kForeign) {
+  try {
+    read_config(file_of(text), strictness);
+  } catch (const base::InputError& error) {
+    return error.diagnostics;
+  }
+  return {};
+}
+
+std::vector<std::string> codes(const std::vector<base::Diagnostic>& found) {
+  std::vector<std::string> result;
+  for (const auto& diagnostic : found) result.push_back(diagnostic.code);
+  return result;
+}
+
+using Codes = std::vector<std::string>;
+
+const std::string kBertBase = R"({"model_type": "bert", "hidden_size": 768, "num_hidden_layers": 12,
+  "num_attention_heads": 12, "intermediate_size": 3072, "layer_norm_eps": 1e-12, "id2label": {"0": "a", "1": "b"}})";
+
+TEST(HuggingFaceConfig, BertIsRead) {
+  const ConfigDocument read = read_config(file_of(kBertBase));
+  EXPECT_EQ(read.config.hidden, 768);
+  EXPECT_EQ(read.config.layers, 12);
+  EXPECT_EQ(read.config.heads, 12);
+  EXPECT_EQ(read.config.kv_heads, 12);
+  EXPECT_EQ(read.config.head_dim, 64);
+  EXPECT_EQ(read.config.feed_forward, 3072);
+  EXPECT_FALSE(read.config.gated);
+  EXPECT_FALSE(read.config.rms_norm);
+  EXPECT_FALSE(read.config.max_positions.has_value());
+  EXPECT_TRUE(read.diagnostics.all().empty()) << "other keys of config.json are nobody's mistake";
+}
+
+TEST(HuggingFaceConfig, Gpt2sFeedForwardIsFourTimesTheWidthUnlessGiven) {
+  const std::string head = R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024)";
+  EXPECT_EQ(read_config(file_of(head + "}")).config.feed_forward, 3072);
+  EXPECT_EQ(read_config(file_of(head + R"(, "n_inner": null})")).config.feed_forward, 3072);
+  EXPECT_EQ(read_config(file_of(head + R"(, "n_inner": 1000})")).config.feed_forward, 1000);
+  EXPECT_EQ(read_config(file_of(head + "}")).config.max_positions, 1024);
+}
+
+TEST(HuggingFaceConfig, LlamaIsGatedGroupedAndHasItsOwnHeadWidth) {
+  const ConfigDocument read = read_config(file_of(
+      R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+          "num_key_value_heads": 8, "intermediate_size": 14336, "hidden_act": "silu", "head_dim": 96})"));
+  EXPECT_TRUE(read.config.gated);
+  EXPECT_TRUE(read.config.rms_norm);
+  EXPECT_EQ(read.config.kv_heads, 8);
+  EXPECT_EQ(read.config.head_dim, 96);
+}
+
+TEST(HuggingFaceConfig, EveryFamilyIsReadFromItsOwnKeys) {
+  for (const std::string& type : model_types()) {
+    const std::string text = "{\"model_type\": \"" + type + R"(", "hidden_size": 64, "num_hidden_layers": 2,
+      "num_attention_heads": 4, "intermediate_size": 256, "ffn_dim": 256, "dim": 64, "n_layers": 2, "n_heads": 4,
+      "hidden_dim": 256, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_inner": 256})";
+    const ConfigDocument read = read_config(file_of(text));
+    EXPECT_EQ(read.config.family, type);
+    EXPECT_EQ(read.config.hidden, 64) << type;
+    EXPECT_EQ(read.config.layers, 2) << type;
+    EXPECT_EQ(read.config.head_dim, 16) << type;
+    EXPECT_EQ(read.config.feed_forward, 256) << type;
+  }
+}
+
+TEST(HuggingFaceConfig, SyntaxErrorsPointAtTheCharacter) {
+  const auto found = refused("{\n  \"model_type\": \"bert\",\n  \"hidden_size\": ,\n}");
+  ASSERT_EQ(codes(found), Codes{"O0900"});
+  EXPECT_EQ(found[0].primary.where.line, 3);
+  EXPECT_EQ(found[0].primary.where.column, 18);
+}
+
+TEST(HuggingFaceConfig, SomethingElseThanAnObjectIsRefused) {
+  for (const char* text : {"", "   ", "[]", "3", "null", "\"bert\""})
+    EXPECT_EQ(codes(refused(text)), Codes{"O0900"}) << text;
+}
+
+TEST(HuggingFaceConfig, UnknownModelTypesAreListedWithTheNearest) {
+  const auto found = refused("{\n  \"model_type\": \"lama\"}");
+  ASSERT_EQ(codes(found), Codes{"O0901"});
+  EXPECT_EQ(found[0].primary.where.line, 2);
+  EXPECT_EQ(found[0].primary.where.column, 17);
+  EXPECT_EQ(found[0].primary.where.length, 6);
+  ASSERT_EQ(found[0].hints.size(), 1u);
+  EXPECT_EQ(found[0].hints[0], "did you mean `llama`?");
+  EXPECT_NE(found[0].notes.at(0).find("gpt2"), std::string::npos);
+}
+
+TEST(HuggingFaceConfig, AMissingModelTypeIsGuessedFromTheKeys) {
+  const auto found = refused(R"({"n_embd": 768})");
+  ASSERT_EQ(codes(found), Codes{"O0902"});
+  EXPECT_NE(found[0].hints.at(0).find("gpt2"), std::string::npos);
+}
+
+TEST(HuggingFaceConfig, AllMissingKeysAreNamedAtOnce) {
+  const auto found = refused(R"({"model_type": "bert", "hidden_sise": 768, "num_attention_heads": 12})");
+  ASSERT_EQ(codes(found), Codes{"O0902"});
+  for (const char* key : {"`hidden_size`", "`num_hidden_layers`", "`intermediate_size`"})
+    EXPECT_NE(found[0].message.find(key), std::string::npos) << key;
+  ASSERT_FALSE(found[0].hints.empty());
+  EXPECT_NE(found[0].hints[0].find("hidden_sise"), std::string::npos);
+}
+
+TEST(HuggingFaceConfig, WrongTypesAreAllReportedWhereTheyStand) {
+  const auto found = refused(R"({"model_type": "bert",
+  "hidden_size": "768",
+  "num_hidden_layers": 12.5,
+  "num_attention_heads": true,
+  "intermediate_size": [3072],
+  "vocab_size": 18446744073709551615,
+  "max_position_embeddings": 1e300})");
+  ASSERT_EQ(codes(found), (Codes(6, "O0903")));
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(found[i].primary.where.line, i + 2);
+  EXPECT_EQ(found[0].primary.where.column, 18);
+  EXPECT_EQ(found[0].primary.where.length, 5);
+}
+
+TEST(HuggingFaceConfig, ValuesThatCannotBePointAtTheirLine) {
+  const auto found = refused(
+      "{\"model_type\": \"bert\", \"hidden_size\": 768, \"num_hidden_layers\": 12,\n"
+      "  \"num_attention_heads\": 10, \"intermediate_size\": -1}");
+  ASSERT_EQ(codes(found), (Codes{"O0910", "O0911"}));
+  EXPECT_EQ(found[0].primary.where.line, 2);
+  EXPECT_EQ(found[1].primary.where.line, 2);
+  EXPECT_EQ(found[1].primary.where.column, 26);
+}
+
+TEST(HuggingFaceConfig, AStatedZeroIsNotTheDefault) {
+  EXPECT_EQ(codes(refused(R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1,
+    "num_attention_heads": 4, "intermediate_size": 64, "num_key_value_heads": 0})")),
+            Codes{"O0910"});
+}
+
+TEST(HuggingFaceConfig, FourTimesAHugeWidthIsRefusedNotWrapped) {
+  EXPECT_EQ(codes(refused(R"({"model_type": "gpt2", "n_embd": 4611686018427387904, "n_layer": 1, "n_head": 1})")),
+            Codes{"O0914"});
+}
+
+TEST(HuggingFaceConfig, DuplicateKeysWarnHereAndAreErrorsInTheCatalogue) {
+  std::string text = kBertBase;
+  text.insert(1, "\"hidden_size\": 12, ");
+  const ConfigDocument read = read_config(file_of(text));
+  ASSERT_EQ(codes(read.diagnostics.all()), Codes{"O0904"});
+  EXPECT_EQ(read.config.hidden, 768) << "the last one counts";
+  EXPECT_EQ(read.diagnostics.all()[0].secondary.size(), 1u);
+  EXPECT_EQ(codes(refused(text, Strictness::kCatalogue)).at(0), "O0904");
+}
+
+const std::string kEntry = R"({"_title": "a", "model_type": "gpt2", "n_embd": 64, "n_layer": 1, "n_head": 1,
+  "_source": {"n_embd": "x", "n_layer": "x", "n_head": "x"}})";
+
+TEST(HuggingFaceConfig, ACatalogueEntryHasATitleAndASourcePerFigure) {
+  const ConfigDocument read = read_config(file_of(kEntry), Strictness::kCatalogue);
+  EXPECT_EQ(read.title, "a");
+  EXPECT_EQ(read.sources.size(), 3u);
+}
+
+TEST(HuggingFaceConfig, UnknownKeysUncitedFiguresAndStrayCitationsAreErrorsInTheCatalogue) {
+  std::string text = kEntry;
+  text.insert(1, "\"n_positons\": 4, ");
+  EXPECT_EQ(codes(refused(text, Strictness::kCatalogue)), (Codes{"O0905", "O0906"}));
+  text = kEntry;
+  text.replace(text.find("\"n_embd\": \"x\""), 8, "\"n_ctx\"");
+  EXPECT_EQ(codes(refused(text, Strictness::kCatalogue)), (Codes{"O0906", "O0906"}));
+  text = kEntry;
+  text.replace(text.find("_title"), 6, "_titel");
+  EXPECT_EQ(codes(refused(text, Strictness::kCatalogue)), (Codes{"O0905", "O0902"}));
+}
+
+TEST(JsonPlaces, NestedKeysAndBracesInTextAreNotTopLevelKeys) {
+  const auto keys =
+      top_level_keys(file_of("{\"a\": {\"b\": [1, {\"c\": \"}\\\"{\"}]},\n \"d\" : \"x,y\" , \"\xC3\xA9\": 1}"));
+  ASSERT_EQ(keys.size(), 3u);
+  EXPECT_EQ(keys[0].key, "a");
+  EXPECT_EQ(keys[0].value_where.column, 7);
+  EXPECT_EQ(keys[1].key, "d");
+  EXPECT_EQ(keys[1].value_where.line, 2);
+  EXPECT_EQ(keys[1].value_where.column, 8);
+  EXPECT_EQ(keys[1].value_where.length, 5);
+  EXPECT_EQ(keys[2].key_where.length, 3) << "characters, not bytes";
+}
+
+TEST(HuggingFaceConfig, DamagedFilesAreRefusedOrReadButNeverCrash) {
+  EXPECT_TRUE(rc::check([] {
+    std::string text = kEntry;
+    const int edits = *rc::gen::inRange(1, 6);
+    for (int i = 0; i < edits; ++i) {
+      const auto at = static_cast<std::size_t>(*rc::gen::inRange<int>(0, static_cast<int>(text.size())));
+      if (*rc::gen::arbitrary<bool>())
+        text.erase(at, 3);
+      else
+        text.insert(at, 1, *rc::gen::elementOf(std::string("{}[]\",:0\\-n\n")));
+    }
+    refused(text);
+    refused(text, Strictness::kCatalogue);
+  }));
+}
+
+struct Published {
+  const char* name;
+  base::Count hidden, layers, heads, kv_heads, head_dim, feed_forward;
+  double parameters;  // of the blocks' matrices
+};
+
+TEST(CatalogueModels, EachEntryIsStrictAndHasItsPublishedSize) {
+  const std::vector<Published> published = {
+      {"bert-base", 768, 12, 12, 12, 64, 3072, 85e6},           {"bert-large", 1024, 24, 16, 16, 64, 4096, 302e6},
+      {"gpt2-small", 768, 12, 12, 12, 64, 3072, 85e6},          {"gpt2-medium", 1024, 24, 16, 16, 64, 4096, 302e6},
+      {"gpt2-large", 1280, 36, 20, 20, 64, 5120, 708e6},        {"gpt2-xl", 1600, 48, 25, 25, 64, 6400, 1.475e9},
+      {"gpt3-6.7b", 4096, 32, 32, 32, 128, 16384, 6.44e9},      {"gpt3-175b", 12288, 96, 96, 96, 128, 49152, 174e9},
+      {"llama3-8b", 4096, 32, 32, 8, 128, 14336, 6.98e9},       {"llama3-70b", 8192, 80, 64, 8, 128, 28672, 68.5e9},
+      {"llama3-405b", 16384, 126, 128, 8, 128, 53248, 401.6e9},
+  };
+  const std::filesystem::path directory = std::filesystem::path(ORRERY_SOURCE_DIR) / "catalog/models";
+  for (const Published& model : published) {
+    SCOPED_TRACE(model.name);
+    std::stringstream text;
+    text << std::ifstream(directory / (std::string(model.name) + ".json")).rdbuf();
+    const ConfigDocument read = read_config(file_of(text.str(), model.name), Strictness::kCatalogue);
+    const workload::TransformerConfig& c = read.config;
+    EXPECT_EQ(c.name, model.name);
+    EXPECT_EQ(c.hidden, model.hidden);
+    EXPECT_EQ(c.layers, model.layers);
+    EXPECT_EQ(c.heads, model.heads);
+    EXPECT_EQ(c.kv_heads, model.kv_heads);
+    EXPECT_EQ(c.head_dim, model.head_dim);
+    EXPECT_EQ(c.feed_forward, model.feed_forward);
+    const base::Count per_block = c.hidden * (c.heads + 2 * c.kv_heads) * c.head_dim + c.hidden * c.heads * c.head_dim +
+                                  (c.gated ? 3 : 2) * c.hidden * c.feed_forward;
+    EXPECT_NEAR(static_cast<double>(c.layers * per_block), model.parameters, 0.005 * model.parameters);
+  }
+  const auto entries = std::distance(std::filesystem::directory_iterator(directory), {});
+  EXPECT_EQ(static_cast<std::size_t>(entries), published.size()) << "an entry this test does not know";
+}
+
+}  // namespace
+}  // namespace orrery::formats::huggingface

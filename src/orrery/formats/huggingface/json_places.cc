@@ -1,0 +1,107 @@
+#include "orrery/formats/huggingface/json_places.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace orrery::formats::huggingface {
+namespace {
+
+// Characters, not bytes, of UTF-8.
+int characters(std::string_view text) {
+  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+// Places of increasing offsets, each line counted once.
+class Cursor {
+ public:
+  explicit Cursor(const std::shared_ptr<const base::SourceFile>& file) : file_(file) {}
+
+  base::Location at(std::size_t begin, std::size_t end) {
+    const std::string_view text = file_->text;
+    for (; seen_ < begin; ++seen_)
+      if (text[seen_] == '\n') {
+        ++line_;
+        line_start_ = seen_ + 1;
+      }
+    const std::string_view what = text.substr(begin, end - begin);
+    const std::string_view first_line = what.substr(0, what.find('\n'));
+    return {file_, line_, characters(text.substr(line_start_, begin - line_start_)) + 1,
+            std::max(1, characters(first_line))};
+  }
+
+ private:
+  const std::shared_ptr<const base::SourceFile>& file_;
+  std::size_t seen_ = 0;
+  std::size_t line_start_ = 0;
+  int line_ = 1;
+};
+
+// Offset just past the string that opens at `open`.
+std::size_t past_string(std::string_view text, std::size_t open) {
+  std::size_t i = open + 1;
+  while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+  return std::min(i + 1, text.size());
+}
+
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+}  // namespace
+
+std::vector<KeyPlace> top_level_keys(const std::shared_ptr<const base::SourceFile>& file) {
+  const std::string_view text = file->text;
+  std::vector<KeyPlace> keys;
+  Cursor cursor(file);
+  int depth = 0;
+  bool expect_key = false;
+  std::size_t value_begin = 0;  // 0: no value open
+  std::size_t value_end = 0;
+  const auto close_value = [&] {
+    if (value_begin == 0) return;
+    keys.back().value_where = cursor.at(value_begin, value_end);
+    value_begin = 0;
+  };
+
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (is_space(c)) {
+      ++i;
+      continue;
+    }
+    if (depth == 1 && (c == ',' || c == '}')) {
+      close_value();
+      expect_key = c == ',';
+      depth -= c == '}';
+      ++i;
+      continue;
+    }
+    if (depth == 1 && expect_key && c == '"') {
+      const std::size_t end = past_string(text, i);
+      keys.push_back({std::string(text.substr(i + 1, end - i - 2)), cursor.at(i, end), {}});
+      expect_key = false;
+      i = end;
+      continue;
+    }
+    if (depth == 1 && c == ':' && value_begin == 0) {
+      for (++i; i < text.size() && is_space(text[i]);) ++i;
+      value_begin = value_end = i;
+      continue;
+    }
+    if (c == '{' || c == '[') expect_key = ++depth == 1;
+    if (c == '}' || c == ']') --depth;
+    i = c == '"' ? past_string(text, i) : i + 1;
+    value_end = i;
+  }
+  return keys;
+}
+
+base::Location place_at(const std::shared_ptr<const base::SourceFile>& file, std::size_t byte, int length) {
+  Cursor cursor(file);
+  byte = std::min(byte, file->text.size());
+  base::Location where = cursor.at(byte, byte);
+  where.length = length;
+  return where;
+}
+
+}  // namespace orrery::formats::huggingface
