@@ -1,0 +1,188 @@
+#include "orrery/report/diagnostic_text.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+#include "fmt/format.h"
+
+namespace orrery::report {
+namespace {
+
+using base::Diagnostic;
+using base::Label;
+using base::Severity;
+
+constexpr int kTabWidth = 4;
+constexpr std::size_t kLongestLine = 240;  // a minified file must not flood the terminal
+
+struct Paint {
+  bool on;
+  std::string operator()(const char* code, std::string_view text) const {
+    return on ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+  }
+};
+
+constexpr const char* kRed = "1;31";
+constexpr const char* kYellow = "1;33";
+constexpr const char* kCyan = "1;36";
+constexpr const char* kBlue = "1;34";
+constexpr const char* kBold = "1";
+
+const char* severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return "error";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kNote:
+      return "note";
+  }
+  return "error";
+}
+
+const char* severity_colour(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return kRed;
+    case Severity::kWarning:
+      return kYellow;
+    case Severity::kNote:
+      return kCyan;
+  }
+  return kRed;
+}
+
+std::string_view line_of(std::string_view text, int line) {
+  std::size_t begin = 0;
+  for (int at = 1; at < line; ++at) {
+    begin = text.find('\n', begin);
+    if (begin == std::string_view::npos) return {};
+    ++begin;
+  }
+  std::string_view rest = text.substr(begin);
+  rest = rest.substr(0, rest.find('\n'));
+  if (!rest.empty() && rest.back() == '\r') rest.remove_suffix(1);
+  return rest;
+}
+
+bool starts_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+}
+
+// The line as shown, and how many cells precede each of its characters (one entry more than characters).
+struct ShownLine {
+  std::string text;
+  std::vector<int> cells{0};
+};
+
+ShownLine show(std::string_view line) {
+  ShownLine shown;
+  for (std::size_t at = 0; at < line.size() && shown.text.size() < kLongestLine;) {
+    std::size_t end = at + 1;
+    while (end < line.size() && !starts_character(line[end])) ++end;
+    if (line[at] == '\t') {
+      shown.text.append(kTabWidth, ' ');
+      shown.cells.push_back(shown.cells.back() + kTabWidth);
+    } else {
+      const auto byte = static_cast<unsigned char>(line[at]);
+      // Control characters could rewrite the terminal; they show as '?'.
+      if (byte < 0x20 || byte == 0x7F) {
+        shown.text += '?';
+      } else {
+        shown.text += line.substr(at, end - at);
+      }
+      shown.cells.push_back(shown.cells.back() + 1);
+    }
+    at = end;
+  }
+  return shown;
+}
+
+// `arrow` is "-->" for the first place of a message and ":::" for one in another file.
+void add_place(std::string& out, const Label& label, std::size_t gutter, std::string_view arrow, char mark,
+               const char* mark_colour, const Paint& paint) {
+  const base::Location& where = label.where;
+  const std::string bar = paint(kBlue, "|");
+  out += std::string(gutter, ' ') + paint(kBlue, arrow) + " " + where.file->name;
+  if (where.line > 0) out += fmt::format(":{}:{}", where.line, std::max(1, where.column));
+  out += '\n';
+  if (where.line <= 0) {
+    if (!label.text.empty()) out += fmt::format("{} {} {}\n", std::string(gutter, ' '), bar, label.text);
+    return;
+  }
+
+  const ShownLine shown = show(line_of(where.file->text, where.line));
+  const int characters = static_cast<int>(shown.cells.size()) - 1;
+  const int first = std::clamp(where.column - 1, 0, characters);
+  const int last = std::clamp(first + std::max(1, where.length), first, characters);
+  const int width = std::max(1, shown.cells[last] - shown.cells[first]);
+
+  out += fmt::format("{} {}\n", std::string(gutter, ' '), bar);
+  out += fmt::format("{} {} {}\n", paint(kBlue, fmt::format("{:>{}}", where.line, gutter)), bar, shown.text);
+  out += fmt::format("{} {} {}{}\n", std::string(gutter, ' '), bar, std::string(shown.cells[first], ' '),
+                     paint(mark_colour, std::string(width, mark) + (label.text.empty() ? "" : " " + label.text)));
+}
+
+}  // namespace
+
+std::string diagnostic_text(const Diagnostic& diagnostic, const DiagnosticStyle& style) {
+  const Paint paint{style.colour};
+  const char* colour = severity_colour(diagnostic.severity);
+
+  std::string head = severity_name(diagnostic.severity);
+  if (!diagnostic.code.empty()) head += "[" + diagnostic.code + "]";
+  std::string out = paint(colour, head) + paint(kBold, ": " + diagnostic.message) + "\n";
+
+  int deepest = diagnostic.primary.where.line;
+  for (const Label& label : diagnostic.secondary) deepest = std::max(deepest, label.where.line);
+  const std::size_t gutter = std::max<std::size_t>(2, std::to_string(std::max(deepest, 0)).size());
+  const std::string bar = paint(kBlue, "|");
+
+  bool placed = false;
+  if (diagnostic.primary.where.known()) {
+    add_place(out, diagnostic.primary, gutter, "-->", '^', colour, paint);
+    placed = true;
+  }
+  for (const Label& label : diagnostic.secondary) {
+    if (!label.where.known()) continue;
+    if (placed) out += fmt::format("{} {}\n", std::string(gutter, ' '), bar);
+    add_place(out, label, gutter, placed ? ":::" : "-->", '-', kBlue, paint);
+    placed = true;
+  }
+  if (placed) out += fmt::format("{} {}\n", std::string(gutter, ' '), bar);
+
+  const auto remark = [&](std::string_view kind, std::string_view text) {
+    out += fmt::format("{} {} {}: {}\n", std::string(gutter, ' '), paint(kBlue, "="), paint(kBold, kind), text);
+  };
+  if (!diagnostic.primary.where.known() && !diagnostic.primary.text.empty()) remark("note", diagnostic.primary.text);
+  for (const std::string& note : diagnostic.notes) remark("note", note);
+  for (const std::string& hint : diagnostic.hints) remark("help", hint);
+  if (!diagnostic.code.empty()) remark("note", fmt::format("run `orrery explain {}`", diagnostic.code));
+  return out;
+}
+
+std::string diagnostics_text(const std::vector<Diagnostic>& diagnostics, const DiagnosticStyle& style) {
+  std::set<std::string> seen;
+  std::string warnings, errors;
+  std::size_t shown = 0, left = 0;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    const bool is_error = diagnostic.severity == Severity::kError;
+    if (!is_error && style.hide_warnings) continue;
+    std::string text = diagnostic_text(diagnostic, style);
+    if (!seen.insert(text).second) continue;
+    if (!is_error) {
+      warnings += text + "\n";
+    } else if (shown < style.most) {
+      ++shown;
+      errors += text + "\n";
+    } else {
+      ++left;
+    }
+  }
+  if (left > 0) errors += fmt::format("and {} more error{}\n", left, left == 1 ? "" : "s");
+  return warnings + errors;
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,24 @@
+// A diagnostic as a person reads it: severity and code, place, source line with carets, facts, ways out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+
+namespace orrery::report {
+
+struct DiagnosticStyle {
+  bool colour = false;  // ANSI escapes
+  bool hide_warnings = false;
+  std::size_t most = 20;  // errors shown; the others are counted in one last line
+};
+
+// One diagnostic, ending in a newline. Columns and lengths are counted in characters; tabs show as four
+// spaces.
+std::string diagnostic_text(const base::Diagnostic& diagnostic, const DiagnosticStyle& style = {});
+
+// Several, errors after warnings, each followed by an empty line; the same one twice is shown once.
+std::string diagnostics_text(const std::vector<base::Diagnostic>& diagnostics, const DiagnosticStyle& style = {});
+
+}  // namespace orrery::report

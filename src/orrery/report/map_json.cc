@@ -1,0 +1,236 @@
+#include "orrery/report/map_json.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "orrery/report/loop_nest.h"
+
+namespace orrery::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json place(const base::Location& where) {
+  if (!where.known()) return nullptr;
+  return Json{{"file", where.file->name}, {"line", where.line}, {"column", where.column}};
+}
+
+Json diagnostic_json(const base::Diagnostic& diagnostic) {
+  const bool is_error = diagnostic.severity == base::Severity::kError;
+  return Json{{"code", diagnostic.code},       {"severity", is_error ? "error" : "warning"},
+              {"message", diagnostic.message}, {"where", place(diagnostic.primary.where)},
+              {"notes", diagnostic.notes},     {"hints", diagnostic.hints}};
+}
+
+Json optional_number(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json storage_json(const scenario::MappedLayer& layer, std::size_t i) {
+  const machine::Storage& storage = layer.chip.storages[i];
+  const nest::StorageCost& cost = layer.optimum.evaluation.storages[i];
+  Json dataspaces = Json::object();
+  for (std::size_t s = 0; s < cost.dataspaces.size(); ++s) {
+    const nest::DataspaceCost& traffic = cost.dataspaces[s];
+    if (!traffic.kept) continue;
+    dataspaces[layer.einsum.dataspaces[s].name] = Json{{"reads", traffic.reads},
+                                                       {"fills", traffic.fills},
+                                                       {"updates", traffic.updates},
+                                                       {"tile_words", traffic.tile_words},
+                                                       {"partition_words", traffic.partition_words},
+                                                       {"energy_pj", traffic.energy_pj}};
+  }
+  return Json{{"name", storage.name},
+              {"kind", "storage"},
+              {"energy_pj", cost.energy_pj},
+              {"dataspaces", std::move(dataspaces)},
+              {"leakage_pj", cost.leakage_pj},
+              {"cycles", cost.cycles},
+              {"throttle", cost.throttle},
+              {"instances", storage.instances},
+              {"utilized_instances", cost.utilized_instances},
+              {"fan_out_only", storage.pass_through},
+              {"area_um2", optional_number(storage.area_um2)}};
+}
+
+Json compute_json(const scenario::MappedLayer& layer) {
+  const machine::Compute& compute = layer.chip.compute;
+  const nest::ComputeCost& cost = layer.optimum.evaluation.compute;
+  return Json{{"name", compute.name},
+              {"kind", "compute"},
+              {"energy_pj", cost.energy_pj},
+              {"dataspaces", Json::object()},
+              {"leakage_pj", cost.leakage_pj},
+              {"cycles", cost.cycles},
+              {"operations", cost.operations},
+              {"instances", compute.instances},
+              {"utilized_instances", cost.utilized_instances},
+              {"area_um2", optional_number(compute.area_um2)}};
+}
+
+Json network_json(const scenario::MappedLayer& layer, std::size_t i) {
+  const nest::NetworkCost& cost = layer.optimum.evaluation.networks[i];
+  Json dataspaces = Json::object();
+  for (std::size_t s = 0; s < cost.transfers.size(); ++s)
+    dataspaces[layer.einsum.dataspaces[s].name] = Json{{"reads", cost.transfers[s]},
+                                                       {"fills", 0},
+                                                       {"updates", 0},
+                                                       {"destinations", cost.destinations[s]},
+                                                       {"energy_pj", cost.dataspace_energy_pj[s]}};
+  return Json{{"name", layer.chip.networks[i].name},
+              {"kind", "network"},
+              {"energy_pj", cost.energy_pj},
+              {"dataspaces", std::move(dataspaces)}};
+}
+
+Json factors_json(const workload::Einsum& einsum, const std::vector<base::Count>& factors) {
+  Json out = Json::object();
+  for (std::size_t d = 0; d < factors.size(); ++d)
+    if (factors[d] > 1) out[einsum.dimensions[d].name] = factors[d];
+  return out;
+}
+
+Json order_json(const workload::Einsum& einsum, const std::vector<int>& order) {
+  Json out = Json::array();
+  for (int d : order) out.push_back(einsum.dimensions[d].name);
+  return out;
+}
+
+// Levels outer to inner; permutations innermost first, as everywhere in Timeloop.
+Json mapping_json(const scenario::MappedLayer& layer) {
+  Json levels = Json::array();
+  for (std::size_t i = layer.chip.storages.size(); i-- > 0;) {
+    const nest::LevelMapping& level = layer.optimum.mapping->levels[i];
+    Json keep = Json::array();
+    for (std::size_t s = 0; s < layer.einsum.dataspaces.size(); ++s)
+      if (level.keep >> s & 1u) keep.push_back(layer.einsum.dataspaces[s].name);
+    levels.push_back(Json{{"level", layer.chip.storages[i].name},
+                          {"keep", std::move(keep)},
+                          {"temporal", factors_json(layer.einsum, level.temporal)},
+                          {"permutation", order_json(layer.einsum, level.temporal_order)},
+                          {"spatial", factors_json(layer.einsum, level.spatial)},
+                          {"spatial_permutation", order_json(layer.einsum, level.spatial_order)},
+                          {"split", level.split}});
+  }
+  return Json{{"text", one_line(layer.einsum, *layer.optimum.mapping)}, {"levels", std::move(levels)}};
+}
+
+Json certificate_json(const cost::Certificate& certificate) {
+  Json pruned = Json::object();
+  for (const cost::Pruned& entry : certificate.pruned) pruned[entry.argument] = entry.count;
+  return Json{
+      {"optimal", certificate.optimal}, {"lower_bound", certificate.lower_bound}, {"gap", certificate.gap},
+      {"space", certificate.space},     {"evaluated", certificate.evaluated},     {"seconds", certificate.seconds},
+      {"pruned", std::move(pruned)}};
+}
+
+const char* metric_name(nest::Metric metric) {
+  switch (metric) {
+    case nest::Metric::kEdp:
+      return "edp";
+    case nest::Metric::kEnergy:
+      return "energy";
+    case nest::Metric::kDelay:
+      return "delay";
+  }
+  return "edp";
+}
+
+Json layer_json(const scenario::MappedLayer& layer) {
+  Json out{{"name", layer.name}, {"instances", layer.instances}};
+  Json dimensions = Json::object();
+  for (const workload::Dimension& dimension : layer.einsum.dimensions) dimensions[dimension.name] = dimension.bound;
+  if (layer.found()) {
+    const nest::Evaluation& cost = layer.optimum.evaluation;
+    out["energy_pj"] = cost.energy_pj;
+    out["cycles"] = cost.cycles;
+    out["utilization"] = cost.utilization;
+    out["edp_j_cycles"] = cost.edp_j_cycles;
+    Json levels = Json::array();
+    for (std::size_t i = layer.chip.storages.size(); i-- > 0;) levels.push_back(storage_json(layer, i));
+    levels.push_back(compute_json(layer));
+    for (std::size_t i = 0; i < cost.networks.size(); ++i) levels.push_back(network_json(layer, i));
+    out["levels"] = std::move(levels);
+    const int binding = binding_level(cost);
+    out["bound_by"] = binding < 0 ? layer.chip.compute.name : layer.chip.storages[binding].name;
+    out["mapping"] = mapping_json(layer);
+  } else {
+    out["infeasible"] = layer.optimum.infeasible;
+    Json conflicts = Json::array();
+    for (const nest::Conflict& conflict : layer.optimum.conflicts)
+      conflicts.push_back(Json{{"text", conflict.text}, {"where", place(conflict.where)}});
+    out["conflicts"] = std::move(conflicts);
+    out["arithmetic"] = layer.optimum.arithmetic;
+    out["mapping"] = nullptr;
+  }
+  out["dimensions"] = std::move(dimensions);
+  if (layer.searched) {
+    Json objective = Json::array();
+    for (nest::Metric metric : layer.objective) objective.push_back(metric_name(metric));
+    out["objective"] = std::move(objective);
+    if (layer.optimum.interrupted) out["interrupted"] = true;
+    out["certificate"] = certificate_json(layer.optimum.certificate);
+  }
+  return out;
+}
+
+Json totals_json(const scenario::Totals& sum) {
+  return Json{{"energy_pj", sum.energy_pj},
+              {"cycles", sum.cycles},
+              {"edp_j_cycles", sum.edp_j_cycles},
+              {"edp_seed", sum.edp_seed}};
+}
+
+// What all layers together prove.
+Json summary_json(const std::vector<scenario::MappedLayer>& layers) {
+  cost::Certificate sum;
+  sum.optimal = true;
+  double gap = 0;
+  for (const scenario::MappedLayer& layer : layers) {
+    const cost::Certificate& one = layer.optimum.certificate;
+    sum.optimal = sum.optimal && one.optimal;
+    gap = std::max(gap, one.gap);
+    sum.space += one.space;
+    sum.evaluated += one.evaluated;
+    sum.seconds += one.seconds;
+  }
+  return Json{{"optimal", sum.optimal},
+              {"gap", gap},
+              {"space", sum.space},
+              {"evaluated", sum.evaluated},
+              {"seconds", sum.seconds}};
+}
+
+}  // namespace
+
+std::string map_json(const MapDocument& document) {
+  const scenario::MappedModel& mapped = *document.mapped;
+  Json inputs = Json::array();
+  for (const auto& [name, hash] : mapped.inputs) inputs.push_back(Json{{"name", name}, {"hash", hash}});
+  Json layers = Json::array();
+  bool searched = false;
+  for (const scenario::MappedLayer& layer : mapped.layers) {
+    layers.push_back(layer_json(layer));
+    searched = searched || layer.searched;
+  }
+  const scenario::Totals block = scenario::totals(mapped.layers);
+  Json result{{"layers", std::move(layers)}, {"total", totals_json(block)}};
+  if (document.blocks > 0) {
+    result["blocks"] = document.blocks;
+    result["model"] = totals_json(scenario::times(block, document.blocks));
+  }
+  Json warnings = Json::array();
+  for (const base::Diagnostic& diagnostic : mapped.warnings.all()) warnings.push_back(diagnostic_json(diagnostic));
+
+  Json out{{"schema", "orrery." + document.verb + "/1"},
+           {"version", document.version},
+           {"inputs", std::move(inputs)},
+           {"result", std::move(result)}};
+  if (searched) out["certificate"] = summary_json(mapped.layers);
+  out["warnings"] = std::move(warnings);
+  out["timing"] = Json{{"seconds", document.seconds}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace orrery::report

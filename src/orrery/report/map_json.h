@@ -1,0 +1,24 @@
+// The JSON documents of `map` and `eval`: schemas "orrery.map/1" and "orrery.eval/1". The keys are a
+// contract with users' scripts.
+#pragma once
+
+#include <string>
+
+#include "orrery/base/count.h"
+#include "orrery/scenario/map_model.h"
+
+namespace orrery::report {
+
+struct MapDocument {
+  std::string verb = "map";  // names the schema
+  std::string version;
+  const scenario::MappedModel* mapped = nullptr;  // borrowed
+  base::Count blocks = 0;                         // of a model; 0: no model was named, only layers
+  double seconds = 0;                             // wall clock of the whole command
+};
+
+// Indented, ending in a newline; doubles round-trip exactly. All but `timing` and each certificate's `seconds`
+// is a pure function of the input.
+std::string map_json(const MapDocument& document);
+
+}  // namespace orrery::report

@@ -1,0 +1,111 @@
+#include "orrery/report/table.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+
+namespace orrery::report {
+namespace {
+
+std::string pad(const std::string& cell, std::size_t width, bool left) {
+  const std::string space(width - std::min(width, shown_width(cell)), ' ');
+  return left ? cell + space : space + cell;
+}
+
+std::string quality(const scenario::MappedLayer& layer) {
+  if (!layer.searched) return "given";
+  const cost::Certificate& certificate = layer.optimum.certificate;
+  if (certificate.optimal) return "optimal";
+  return fmt::format("gap {:.2f}%", 100 * certificate.gap);
+}
+
+std::vector<std::string> layer_row(const scenario::MappedLayer& layer) {
+  const std::string milliseconds =
+      layer.searched ? fmt::format("{:.1f}", 1e3 * layer.optimum.certificate.seconds) : "-";
+  if (!layer.found()) {
+    const char* why = layer.optimum.infeasible ? "no mapping" : "none found";
+    return {layer.name, std::to_string(layer.instances), "-", "-", "-", "-", why, milliseconds};
+  }
+  const nest::Evaluation& cost = layer.optimum.evaluation;
+  return {layer.name,
+          std::to_string(layer.instances),
+          energy_uj(cost.energy_pj),
+          std::to_string(cost.cycles),
+          percent(cost.utilization),
+          edp(cost.edp_j_cycles),
+          quality(layer),
+          milliseconds};
+}
+
+}  // namespace
+
+std::size_t shown_width(const std::string& cell) {
+  return static_cast<std::size_t>(
+      std::count_if(cell.begin(), cell.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string energy_uj(double energy_pj) {
+  return fmt::format("{:.2f}", energy_pj / 1e6);
+}
+std::string edp(double edp_j_cycles) {
+  return fmt::format("{:.4g}", edp_j_cycles);
+}
+std::string percent(double share) {
+  return fmt::format("{:.2f}", 100 * share);
+}
+
+std::string text(const Table& table) {
+  std::vector<std::size_t> widths;
+  const auto widen = [&](const std::vector<std::string>& row) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i]));
+  };
+  widen(table.header);
+  for (const auto& row : table.rows) widen(row);
+
+  std::size_t total = 0;
+  for (std::size_t width : widths) total += width + 2;
+  const std::string rule = std::string(total < 2 ? 0 : total - 2, '-') + "\n";
+
+  std::string out;
+  const auto add = [&](const std::vector<std::string>& row) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) line += "  ";
+      line += pad(row[i], widths[i], i == 0);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  };
+  if (!table.header.empty()) {
+    add(table.header);
+    out += rule;
+  }
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    if (std::count(table.rules_before.begin(), table.rules_before.end(), i)) out += rule;
+    add(table.rows[i]);
+  }
+  return out;
+}
+
+std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::Count blocks) {
+  Table table;
+  table.header = {"layer", "instances", "energy (uJ)", "cycles", "util. (%)", "EDP (J*cycle)", "proof", "ms"};
+  for (const scenario::MappedLayer& layer : layers) table.rows.push_back(layer_row(layer));
+
+  const bool several = layers.size() > 1 || blocks > 1 || (layers.size() == 1 && layers[0].instances > 1);
+  const bool all_found = std::all_of(layers.begin(), layers.end(), [](const auto& layer) { return layer.found(); });
+  if (several) {
+    table.rules_before.push_back(table.rows.size());
+    const auto add = [&](std::string name, base::Count count, const scenario::Totals& sum) {
+      table.rows.push_back({std::move(name), std::to_string(count), energy_uj(sum.energy_pj),
+                            std::to_string(sum.cycles), "", edp(sum.edp_j_cycles), all_found ? "" : "incomplete", ""});
+    };
+    const scenario::Totals block = scenario::totals(layers);
+    add(blocks > 1 ? "one block" : "total", 1, block);
+    if (blocks > 1) add("all blocks", blocks, scenario::times(block, blocks));
+  }
+  return text(table) + "modelled; energy, cycles and EDP of a layer are for one instance, of totals for all\n";
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,33 @@
+// Aligned text tables, and the one that `map` and `eval` print.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/base/count.h"
+#include "orrery/scenario/map_model.h"
+
+namespace orrery::report {
+
+// Cells in columns; the first column is aligned left, the others right. `rules_before` are rows (by index)
+// that a line of dashes precedes. Widths are counted in characters (UTF-8).
+struct Table {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::size_t> rules_before;
+};
+std::string text(const Table& table);
+
+// One row a layer; totals of one block and, when there are several, of all blocks. Energies in uJ, times of
+// the search in ms. All figures are modelled.
+std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::Count blocks);
+
+// How figures look in text: plain digits, so that they can be searched for.
+std::string energy_uj(double energy_pj);  // "2117.56"
+std::string edp(double edp_j_cycles);     // "8.951e+03"
+std::string percent(double share);        // "99.22"
+
+// Cells that a text takes on a terminal, as far as UTF-8 goes.
+std::size_t shown_width(const std::string& text);
+
+}  // namespace orrery::report

@@ -1,0 +1,240 @@
+// Reading is serial and cheap; searching is parallel over layers when there are several, and inside the
+// search when there is one. Either way each layer's answer is a pure function of its inputs, so the order in
+// which workers take layers does not show.
+#include "orrery/scenario/map_model.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "orrery/base/check.h"
+#include "orrery/nest/legality.h"
+#include "orrery/nest/model.h"
+
+namespace orrery::scenario {
+namespace {
+
+using formats::timeloop::Specification;
+
+bool same_term(const workload::Term& a, const workload::Term& b) {
+  return a.dimension == b.dimension && a.coefficient == b.coefficient;
+}
+
+// The name apart, which no cost depends on.
+bool same_einsum(const workload::Einsum& a, const workload::Einsum& b) {
+  const auto dimension = [](const workload::Dimension& x, const workload::Dimension& y) {
+    return x.name == y.name && x.bound == y.bound;
+  };
+  const auto rank = [](const workload::Rank& x, const workload::Rank& y) {
+    return std::equal(x.terms.begin(), x.terms.end(), y.terms.begin(), y.terms.end(), same_term);
+  };
+  const auto dataspace = [&](const workload::Dataspace& x, const workload::Dataspace& y) {
+    return x.name == y.name && x.read_write == y.read_write &&
+           std::equal(x.ranks.begin(), x.ranks.end(), y.ranks.begin(), y.ranks.end(), rank);
+  };
+  return std::equal(a.dimensions.begin(), a.dimensions.end(), b.dimensions.begin(), b.dimensions.end(), dimension) &&
+         std::equal(a.dataspaces.begin(), a.dataspaces.end(), b.dataspaces.begin(), b.dataspaces.end(), dataspace);
+}
+
+// Diagnostics of several layers on one chip repeat each other; each is kept once.
+class Gathered {
+ public:
+  void add(const std::vector<base::Diagnostic>& found) {
+    for (const base::Diagnostic& diagnostic : found) {
+      const base::Location& where = diagnostic.primary.where;
+      const auto key = std::make_tuple(diagnostic.code, diagnostic.message, where.known() ? where.file->name : "",
+                                       where.line, where.column);
+      if (!seen_.insert(key).second) continue;
+      const bool is_error = diagnostic.severity == base::Severity::kError;
+      base::Diagnostic& copy = is_error ? all_.error("", "") : all_.warning("", "");
+      copy = diagnostic;
+    }
+  }
+  const base::Diagnostics& all() const { return all_; }
+
+ private:
+  std::set<std::tuple<std::string, std::string, std::string, int, int>> seen_;
+  base::Diagnostics all_;
+};
+
+void sort_once(std::vector<std::pair<std::string, std::string>>& inputs) {
+  std::sort(inputs.begin(), inputs.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+}
+
+void require_parts(const Specification& specification, bool mapping) {
+  base::Diagnostics missing;
+  if (!specification.chip)
+    missing.error("O1003", "no file has an `architecture`")
+        .hint(
+            "give the file that describes the chip, or `--chip NAME`; `orrery catalog` lists the chips that come "
+            "along");
+  if (!specification.problem)
+    missing.error("O1003", "no file has a `problem`")
+        .hint("give the file that describes the layer, or `--model NAME`; `orrery catalog` lists the models");
+  if (mapping && !specification.mapping)
+    missing.error("O1003", "no file has a `mapping`")
+        .hint("give the mapping to evaluate, or let `orrery map` find the best one");
+  missing.throw_if_errors();
+}
+
+}  // namespace
+
+Totals totals(const std::vector<MappedLayer>& layers) {
+  Totals sum;
+  for (const MappedLayer& layer : layers) {
+    if (!layer.found()) continue;
+    const nest::Evaluation& cost = layer.optimum.evaluation;
+    sum.energy_pj += static_cast<double>(layer.instances) * cost.energy_pj;
+    sum.cycles = base::checked_add(sum.cycles, base::checked_multiply(layer.instances, cost.cycles));
+    sum.edp_seed += static_cast<double>(layer.instances) * cost.edp_j_cycles;
+  }
+  sum.edp_j_cycles = sum.energy_pj * static_cast<double>(sum.cycles) / 1e12;
+  return sum;
+}
+
+Totals times(const Totals& block, base::Count blocks) {
+  Totals all;
+  all.energy_pj = block.energy_pj * static_cast<double>(blocks);
+  all.cycles = base::checked_multiply(block.cycles, blocks);
+  all.edp_j_cycles = all.energy_pj * static_cast<double>(all.cycles) / 1e12;
+  all.edp_seed = block.edp_seed * static_cast<double>(blocks);
+  return all;
+}
+
+MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& options) {
+  MappedModel result;
+  result.layers.resize(tasks.size());
+  std::vector<nest::Mapspace> spaces(tasks.size());
+  std::vector<std::size_t> same_as(tasks.size());  // the task whose answer this one shares; itself otherwise
+  Gathered gathered;
+  int document_threads = 0;
+
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const LayerTask& task = tasks[i];
+    MappedLayer& layer = result.layers[i];
+    layer.name = task.name;
+    layer.instances = task.instances;
+    same_as[i] = i;
+    for (std::size_t earlier = 0; task.einsum && earlier < i; ++earlier) {
+      if (tasks[earlier].documents == task.documents && tasks[earlier].einsum &&
+          same_einsum(*tasks[earlier].einsum, *task.einsum)) {
+        same_as[i] = same_as[earlier];
+        break;
+      }
+    }
+    if (same_as[i] != i) continue;
+    try {
+      Specification specification = task.einsum ? task.documents->read_for(*task.einsum) : task.documents->read();
+      require_parts(specification, false);
+      layer.einsum = specification.problem->einsum;
+      layer.chip = *specification.chip;
+      layer.reuse = specification.problem->space.reuse;
+      layer.objective = !options.objective.empty()                ? options.objective
+                        : !specification.mapper.objective.empty() ? specification.mapper.objective
+                                                                  : std::vector<nest::Metric>{nest::Metric::kEdp};
+      if (layer.name.empty()) layer.name = layer.einsum.name;
+      spaces[i] = std::move(specification.problem->space);
+      document_threads = std::max(document_threads, specification.mapper.threads);
+      gathered.add(specification.diagnostics.all());
+      result.inputs.insert(result.inputs.end(), specification.inputs.begin(), specification.inputs.end());
+    } catch (const base::InputError& error) {
+      gathered.add(error.diagnostics);
+    }
+  }
+  gathered.all().throw_if_errors();
+  result.warnings = gathered.all();
+  sort_once(result.inputs);
+
+  std::vector<std::size_t> work;
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    if (same_as[i] == i) work.push_back(i);
+
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  int threads = options.limits.threads;
+  if (threads <= 0) threads = document_threads > 0 ? std::min(document_threads, cores) : 1;
+  const int workers = std::clamp(threads, 1, std::max(1, static_cast<int>(work.size())));
+
+  std::atomic<std::size_t> next{0};
+  std::mutex guard;  // of `done`, `failure` and the progress callback
+  std::size_t done = 0;
+  std::exception_ptr failure;
+  const auto run = [&] {
+    for (std::size_t at = next++; at < work.size(); at = next++) {
+      MappedLayer& layer = result.layers[work[at]];
+      try {
+        nest::SearchLimits limits = options.limits;
+        limits.threads = workers == 1 ? threads : 1;
+        const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
+        layer.optimum = nest::optimize(model, spaces[work[at]], layer.objective, limits);
+      } catch (...) {
+        const std::lock_guard<std::mutex> lock(guard);
+        if (!failure) failure = std::current_exception();
+        next = work.size();
+      }
+      const std::lock_guard<std::mutex> lock(guard);
+      ++done;
+      if (options.progress) options.progress(done, work.size(), layer.name);
+    }
+  };
+  if (workers == 1) {
+    run();
+  } else {
+    std::vector<std::jthread> pool;
+    for (int i = 0; i < workers; ++i) pool.emplace_back(run);
+  }
+  if (failure) std::rethrow_exception(failure);
+
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (same_as[i] == i) continue;
+    const MappedLayer& first = result.layers[same_as[i]];
+    MappedLayer& layer = result.layers[i];
+    const std::string name = layer.name;
+    const base::Count instances = layer.instances;
+    layer = first;
+    layer.name = name;
+    layer.instances = instances;
+    layer.einsum = *tasks[i].einsum;
+  }
+  return result;
+}
+
+MappedModel evaluate_mapping(const std::string& name, const formats::timeloop::Documents& documents,
+                             const nest::ModelOptions& options, bool strict) {
+  Specification specification = documents.read();
+  require_parts(specification, true);
+
+  MappedModel result;
+  result.inputs = specification.inputs;
+  sort_once(result.inputs);
+  Gathered gathered;
+  gathered.add(specification.diagnostics.all());
+  result.warnings = gathered.all();
+
+  MappedLayer layer;
+  layer.einsum = specification.problem->einsum;
+  layer.chip = *specification.chip;
+  layer.reuse = specification.problem->space.reuse;
+  layer.name = name.empty() ? layer.einsum.name : name;
+  layer.searched = false;
+
+  base::Diagnostics illegal;
+  const nest::Mapping& mapping = *specification.mapping;
+  nest::check_legal(layer.einsum, layer.chip, mapping, specification.mapping_where, illegal);
+  if (strict && !illegal.has_errors())
+    nest::check_allowed(layer.einsum, layer.chip, mapping, specification.problem->space, illegal);
+  if (illegal.has_errors()) throw IllegalMapping(illegal.all());
+
+  layer.optimum.mapping = mapping;
+  layer.optimum.evaluation = nest::evaluate(layer.einsum, layer.chip, mapping, options, layer.reuse);
+  layer.optimum.certificate.evaluated = 1;
+  result.layers.push_back(std::move(layer));
+  return result;
+}
+
+}  // namespace orrery::scenario
