@@ -9,13 +9,18 @@
 
 namespace orrery::nest {
 
+// One entry per storage, each with a factor >= 1 and a place in both orders for every dimension, a split
+// within them and no dataspace that the einsum lacks.
+bool well_formed(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping);
+
 // Shapes, products of factors, capacity and fan-out: what no chip forgives. Codes O0710 to O0719; the
 // message carries the arithmetic ("Accumulator holds 4096 words; this mapping needs 6144 = 16 * 384").
 void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
                  const base::Location& where, base::Diagnostics& found);
 bool is_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping);
 
-// The constraints of the map space (`eval --strict`). Code O0720.
+// The constraints of the map space (`eval --strict`). Codes O0720 to O0724, one per kind; says nothing of a
+// mapping whose shape is wrong, which check_legal reports and is_allowed refuses.
 void check_allowed(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
                    const Mapspace& space, base::Diagnostics& found);
 bool is_allowed(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,

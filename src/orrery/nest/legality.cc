@@ -1,0 +1,369 @@
+// What no chip forgives.
+//
+// A mapping is legal when its vectors have the right shape, each dimension's factors multiply to its
+// bound, each dataspace is kept somewhere, and at every level i
+//     usable_i * min_utilization_i <= sum of the kept tiles' words <= usable_i
+//     prod of the X factors <= fan-out X,   prod of the Y factors <= fan-out Y
+// where the first `split` loops of the spatial order go to X.
+// Cost: O(levels * dimensions * ranks); the boolean form allocates one vector and formats nothing.
+#include "orrery/nest/legality.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/factor.h"
+
+namespace orrery::nest {
+
+using base::Count;
+
+namespace {
+
+using Counts = std::vector<Count>;
+
+bool is_order(const std::vector<int>& order, std::size_t dimensions) {
+  if (order.size() != dimensions) return false;
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    if (order[at] < 0 || order[at] >= static_cast<int>(dimensions)) return false;
+    for (std::size_t before = 0; before < at; ++before)
+      if (order[before] == order[at]) return false;
+  }
+  return true;
+}
+
+bool all_positive(const Counts& factors) {
+  return std::all_of(factors.begin(), factors.end(), [](Count factor) { return factor >= 1; });
+}
+
+std::uint64_t all_dataspaces(const workload::Einsum& einsum) {
+  return (std::uint64_t{1} << einsum.dataspaces.size()) - 1;
+}
+
+bool well_formed(const LevelMapping& level, const workload::Einsum& einsum) {
+  const std::size_t n = einsum.dimensions.size();
+  return level.temporal.size() == n && level.spatial.size() == n && all_positive(level.temporal) &&
+         all_positive(level.spatial) && is_order(level.temporal_order, n) && is_order(level.spatial_order, n) &&
+         level.split >= 0 && level.split <= static_cast<int>(n) && (level.keep & ~all_dataspaces(einsum)) == 0;
+}
+
+// False when the product leaves 64 bits: no bound is that large.
+bool multiply_into(Count& product, Count factor) {
+  return !__builtin_mul_overflow(product, factor, &product);
+}
+
+bool factors_reach_bound(const Mapping& mapping, int d, Count bound) {
+  Count product = 1;
+  for (const LevelMapping& level : mapping.levels)
+    if (!multiply_into(product, level.spatial[d]) || !multiply_into(product, level.temporal[d])) return false;
+  return product == bound;
+}
+
+// Product of the spatial factors on one side; `product` is only grown while it fits, so that a product
+// beyond 64 bits still exceeds every fan-out.
+Count side(const LevelMapping& level, bool x) {
+  Count product = 1;
+  for (std::size_t at = 0; at < level.spatial_order.size(); ++at)
+    if ((static_cast<int>(at) < level.split) == x && !multiply_into(product, level.spatial[level.spatial_order[at]]))
+      return INT64_MAX;
+  return product;
+}
+
+void grow(Counts& extents, const LevelMapping& level) {
+  for (std::size_t d = 0; d < extents.size(); ++d) extents[d] *= level.spatial[d] * level.temporal[d];
+}
+
+// Words of all kept tiles. Throws base::OverflowError.
+Count kept_words(const workload::Einsum& einsum, std::uint32_t keep, const Counts& extents) {
+  Count words = 0;
+  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
+    if (keep >> s & 1) words = base::checked_add(words, einsum.volume(static_cast<int>(s), extents));
+  return words;
+}
+
+bool fits(const workload::Einsum& einsum, std::uint32_t keep, const Counts& extents, Count usable) {
+  try {
+    return kept_words(einsum, keep, extents) <= usable;
+  } catch (const base::OverflowError&) {
+    return false;
+  }
+}
+
+bool fills_enough(Count words, Count usable, double min_utilization) {
+  return static_cast<double>(words) >= static_cast<double>(usable) * min_utilization;
+}
+
+Count rank_extent(const workload::Rank& rank, const Counts& extents) {
+  Count length = 1;
+  for (const workload::Term& term : rank.terms)
+    length = base::checked_add(length, base::checked_multiply(term.coefficient, extents[term.dimension] - 1));
+  return length;
+}
+
+// "16 * 384", ranks of extent 1 left out; also the sum's only term.
+std::string tile_product(const workload::Dataspace& dataspace, const Counts& extents) {
+  std::vector<Count> lengths;
+  for (const workload::Rank& rank : dataspace.ranks)
+    if (const Count length = rank_extent(rank, extents); length != 1) lengths.push_back(length);
+  return lengths.empty() ? "1" : fmt::format("{}", fmt::join(lengths, " * "));
+}
+
+// "W 3, P 4": the dimensions that span a tile.
+std::string tile_dimensions(const workload::Einsum& einsum, int s, const Counts& extents) {
+  std::vector<std::string> spans;
+  for (std::size_t d = 0; d < extents.size(); ++d)
+    if (extents[d] > 1 && einsum.relevant(s, static_cast<int>(d)))
+      spans.push_back(fmt::format("{} {}", einsum.dimensions[d].name, extents[d]));
+  return spans.empty() ? "one word" : fmt::format("spans {}", fmt::join(spans, ", "));
+}
+
+void check_shape(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
+                 const base::Location& where, base::Diagnostics& found) {
+  const std::size_t n = einsum.dimensions.size();
+  if (mapping.levels.size() != chip.storages.size()) {
+    found.error("O0710",
+                fmt::format("the mapping describes {} storages, but `{}` has {}", mapping.levels.size(),
+                            chip.name.empty() ? "the chip" : chip.name, chip.storages.size()),
+                where);
+    return;
+  }
+  for (std::size_t i = 0; i < mapping.levels.size(); ++i) {
+    const LevelMapping& level = mapping.levels[i];
+    const std::string& name = chip.storages[i].name;
+    for (const bool spatial : {false, true}) {
+      const char* block = spatial ? "spatial" : "temporal";
+      const Counts& factors = spatial ? level.spatial : level.temporal;
+      if (factors.size() != n)
+        found.error("O0710",
+                    fmt::format("`{}` has {} {} factors, but `{}` has {} dimensions", name, factors.size(), block,
+                                einsum.name, n),
+                    where);
+      for (std::size_t d = 0; d < std::min(n, factors.size()); ++d)
+        if (factors[d] < 1)
+          found.error("O0710",
+                      fmt::format("the {} factor of `{}` at `{}` is {}; it must be at least 1", block,
+                                  einsum.dimensions[d].name, name, factors[d]),
+                      where);
+      if (!is_order(spatial ? level.spatial_order : level.temporal_order, n))
+        found.error("O0710", fmt::format("the {} order at `{}` does not list every dimension once", block, name),
+                    where);
+    }
+    if (level.split < 0 || level.split > static_cast<int>(n))
+      found.error("O0710", fmt::format("the split at `{}` is {}; it must lie between 0 and {}", name, level.split, n),
+                  where);
+    if (level.keep & ~all_dataspaces(einsum))
+      found.error("O0710",
+                  fmt::format("`{}` keeps a dataspace that `{}` does not have (it has {})", name, einsum.name,
+                              einsum.dataspaces.size()),
+                  where);
+  }
+}
+
+void check_products(const workload::Einsum& einsum, const Mapping& mapping, const base::Location& where,
+                    base::Diagnostics& found) {
+  for (std::size_t d = 0; d < einsum.dimensions.size(); ++d) {
+    const auto& [name, bound] = einsum.dimensions[d];
+    if (factors_reach_bound(mapping, static_cast<int>(d), bound)) continue;
+    Counts factors;
+    Count product = 1;
+    bool countable = true;
+    for (auto level = mapping.levels.rbegin(); level != mapping.levels.rend(); ++level)
+      for (const Count factor : {level->temporal[d], level->spatial[d]}) {
+        if (factor != 1) factors.push_back(factor);
+        countable = countable && multiply_into(product, factor);
+      }
+    if (factors.empty()) factors.push_back(1);
+    const std::string arithmetic = fmt::format("{}", fmt::join(factors, " * "));
+    found
+        .error("O0710",
+               fmt::format("{}: {}, but the problem has {} = {}", name,
+                           !countable            ? arithmetic + " exceeds 64 bits"
+                           : factors.size() == 1 ? arithmetic
+                                                 : fmt::format("{} = {}", arithmetic, product),
+                           name, bound),
+               where)
+        .note("the factors of a dimension at all levels, temporal and spatial, must multiply to its bound");
+  }
+}
+
+void check_kept(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
+                const base::Location& where, base::Diagnostics& found) {
+  std::uint32_t kept = 0;
+  for (const LevelMapping& level : mapping.levels) kept |= level.keep;
+  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
+    if (!(kept >> s & 1))
+      found.error("O0711", fmt::format("no storage keeps `{}`", einsum.dataspaces[s].name), where)
+          .note("the words have to come from somewhere: at least one storage must keep each dataspace")
+          .hint(fmt::format("keep `{}` at `{}`", einsum.dataspaces[s].name,
+                            chip.storages.empty() ? "the outermost storage" : chip.storages.back().name));
+}
+
+// For each dimension that makes the tiles too large: the largest temporal factor with which they fit.
+void hint_at_factors(const workload::Einsum& einsum, const std::string& storage, const LevelMapping& level,
+                     const Counts& extents, Count usable, base::Diagnostic& diagnostic) {
+  bool any = false;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    const Count factor = level.temporal[d];
+    if (factor == 1) continue;
+    const Counts divisors = base::divisors(einsum.dimensions[d].bound / (extents[d] / factor));
+    for (auto smaller = divisors.rbegin(); smaller != divisors.rend(); ++smaller) {
+      if (*smaller >= factor) continue;
+      Counts shrunk = extents;
+      shrunk[d] = extents[d] / factor * *smaller;
+      if (!fits(einsum, level.keep, shrunk, usable)) continue;
+      diagnostic.hint(
+          fmt::format("the largest factor of `{}` at `{}` that fits is {} (now {}); move the rest further out",
+                      einsum.dimensions[d].name, storage, *smaller, factor));
+      any = true;
+      break;
+    }
+  }
+  if (!any)
+    diagnostic.hint(fmt::format(
+        "no single factor at `{}` is enough: keep fewer dataspaces there, or make the tiles below it smaller",
+        storage));
+}
+
+void check_capacity(const workload::Einsum& einsum, const machine::Chip& chip, int level_index,
+                    const LevelMapping& level, const Counts& extents, const base::Location& where,
+                    base::Diagnostics& found) {
+  const machine::Storage& storage = chip.storages[level_index];
+  const std::optional<Count> usable = chip.usable_words(level_index);
+  if (!usable) return;
+  Count words = 0;
+  std::string arithmetic;
+  std::vector<std::string> notes;
+  try {
+    words = kept_words(einsum, level.keep, extents);
+    std::vector<std::string> terms;
+    for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
+      if (!(level.keep >> s & 1)) continue;
+      terms.push_back(tile_product(einsum.dataspaces[s], extents));
+      notes.push_back(fmt::format("`{}`: {} = {} words ({})", einsum.dataspaces[s].name, terms.back(),
+                                  einsum.volume(static_cast<int>(s), extents),
+                                  tile_dimensions(einsum, static_cast<int>(s), extents)));
+    }
+    arithmetic = fmt::format("{}", fmt::join(terms, " + "));
+  } catch (const base::OverflowError&) {
+    found
+        .error(
+            "O0712",
+            fmt::format("`{}` holds {} words; this mapping needs more than 64 bits can count", storage.name, *usable),
+            where)
+        .also(storage.capacity_where, "capacity given here");
+    return;
+  }
+  const std::string needed = arithmetic.empty() || arithmetic == std::to_string(words)
+                                 ? std::to_string(words)
+                                 : fmt::format("{} = {}", words, arithmetic);
+  const auto describe = [&](base::Diagnostic& diagnostic) -> base::Diagnostic& {
+    if (storage.capacity_where.known())
+      diagnostic.also(storage.capacity_where,
+                      storage.multiple_buffering == 1
+                          ? fmt::format("{} words", *usable)
+                          : fmt::format("{} words / {} buffers = {} usable", *storage.capacity_words,
+                                        storage.multiple_buffering, *usable));
+    for (std::string& note : notes) diagnostic.note(std::move(note));
+    return diagnostic;
+  };
+  if (words > *usable) {
+    base::Diagnostic& diagnostic = describe(found.error(
+        "O0712", fmt::format("`{}` holds {} words; this mapping needs {}", storage.name, *usable, needed), where));
+    diagnostic.note(fmt::format("over by {} words", words - *usable));
+    hint_at_factors(einsum, storage.name, level, extents, *usable, diagnostic);
+  } else if (!fills_enough(words, *usable, storage.min_utilization)) {
+    describe(
+        found.error("O0712",
+                    fmt::format("`{}` must be filled with at least {} of its {} words; this mapping uses {}",
+                                storage.name, static_cast<double>(*usable) * storage.min_utilization, *usable, needed),
+                    where))
+        .hint(fmt::format("make the tiles at `{}` larger, or lower its `min_utilization` of {}", storage.name,
+                          storage.min_utilization));
+  }
+}
+
+void check_fanout(const workload::Einsum& einsum, const machine::Chip& chip, int level_index, const LevelMapping& level,
+                  const base::Location& where, base::Diagnostics& found) {
+  const machine::Storage& storage = chip.storages[level_index];
+  const std::string& below = level_index == 0 ? chip.compute.name : chip.storages[level_index - 1].name;
+  for (const bool x : {true, false}) {
+    const Count fanout = x ? chip.fanout_x(level_index) : chip.fanout_y(level_index);
+    const Count used = side(level, x);
+    if (used <= fanout) continue;
+    std::vector<std::string> factors;
+    for (std::size_t at = 0; at < level.spatial_order.size(); ++at) {
+      const int d = level.spatial_order[at];
+      if ((static_cast<int>(at) < level.split) == x && level.spatial[d] != 1)
+        factors.push_back(fmt::format("{} {}", einsum.dimensions[d].name, level.spatial[d]));
+    }
+    const char* name = x ? "X" : "Y";
+    base::Diagnostic& diagnostic =
+        found.error("O0713",
+                    fmt::format("`{}` feeds {} `{}` along {}; this mapping needs {}", storage.name, fanout, below, name,
+                                used == INT64_MAX ? "more than 64 bits can count" : std::to_string(used)),
+                    where);
+    diagnostic.note(fmt::format("along {}: {} = {}", name, fmt::join(factors, " * "),
+                                used == INT64_MAX ? "more than 64 bits" : std::to_string(used)));
+    if (storage.where.known())
+      diagnostic.also(storage.where, fmt::format("fan-out {} x {} below here", chip.fanout_x(level_index),
+                                                 chip.fanout_y(level_index)));
+    const Count other = x ? chip.fanout_y(level_index) : chip.fanout_x(level_index);
+    if (used <= other && side(level, !x) == 1)
+      diagnostic.hint(fmt::format("these loops fit along {}: move them to the other side of the split", x ? "Y" : "X"));
+    else
+      diagnostic.hint(fmt::format("use spatial factors along {} that multiply to at most {}", name, fanout));
+  }
+}
+
+}  // namespace
+
+bool well_formed(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping) {
+  return mapping.levels.size() == chip.storages.size() &&
+         std::all_of(mapping.levels.begin(), mapping.levels.end(),
+                     [&](const LevelMapping& level) { return well_formed(level, einsum); });
+}
+
+void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
+                 const base::Location& where, base::Diagnostics& found) {
+  if (!well_formed(einsum, chip, mapping)) return check_shape(einsum, chip, mapping, where, found);
+  const std::size_t before = found.all().size();
+  check_products(einsum, mapping, where, found);
+  // Tiles of a mapping whose factors do not multiply to the bounds mean nothing.
+  const bool tiles_known = found.all().size() == before;
+  check_kept(einsum, chip, mapping, where, found);
+  Counts extents(einsum.dimensions.size(), 1);
+  for (int i = 0; i < static_cast<int>(mapping.levels.size()); ++i) {
+    check_fanout(einsum, chip, i, mapping.levels[i], where, found);
+    if (!tiles_known) continue;
+    grow(extents, mapping.levels[i]);
+    check_capacity(einsum, chip, i, mapping.levels[i], extents, where, found);
+  }
+}
+
+bool is_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping) {
+  if (!well_formed(einsum, chip, mapping)) return false;
+  for (std::size_t d = 0; d < einsum.dimensions.size(); ++d)
+    if (!factors_reach_bound(mapping, static_cast<int>(d), einsum.dimensions[d].bound)) return false;
+  std::uint32_t kept = 0;
+  Counts extents(einsum.dimensions.size(), 1);
+  for (int i = 0; i < static_cast<int>(mapping.levels.size()); ++i) {
+    const LevelMapping& level = mapping.levels[i];
+    kept |= level.keep;
+    if (side(level, true) > chip.fanout_x(i) || side(level, false) > chip.fanout_y(i)) return false;
+    grow(extents, level);
+    const std::optional<Count> usable = chip.usable_words(i);
+    if (!usable) continue;
+    try {
+      const Count words = kept_words(einsum, level.keep, extents);
+      if (words > *usable || !fills_enough(words, *usable, chip.storages[i].min_utilization)) return false;
+    } catch (const base::OverflowError&) {
+      return false;
+    }
+  }
+  return kept == all_dataspaces(einsum);
+}
+
+}  // namespace orrery::nest
