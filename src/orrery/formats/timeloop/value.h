@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,8 @@ using Value = std::variant<std::monostate, bool, base::Count, double, std::strin
 // evaluated when looked up; a cycle is an error (O0203) that shows its members.
 class Scope {
  public:
-  explicit Scope(const Scope* outer = nullptr) : outer_(outer) {}
+  explicit Scope(const Scope* outer = nullptr)
+      : outer_(outer), depth_(outer ? outer->depth_ : std::make_shared<int>(0)) {}
   void define(std::string name, const yaml::Node* value);  // borrowed; must outlive the scope
   void define(std::string name, Value value);
   // Every `key: value` of a map node.
@@ -30,17 +32,24 @@ class Scope {
 
   // Value of a name; nothing when unknown. Names like `EMBEDDING//HEADS` that are no identifiers are
   // also found as `EMBEDDING_HEADS` (runs of other characters become `_`), with warning O0205.
+  // Nothing too when its expression fails, which `found` then says: ask `knows` for the difference.
   std::optional<Value> lookup(std::string_view name, base::Diagnostics& found) const;
+  bool knows(std::string_view name) const;
   std::vector<std::string> names() const;  // for "did you mean"
 
  private:
   struct Binding {
-    const yaml::Node* node = nullptr;
-    Value value;
+    const yaml::Node* node = nullptr;  // not evaluated yet
+    std::optional<Value> value;        // nothing after evaluation: it failed
+    std::string written;               // the name as written, where `EMBEDDING_HEADS` stands for another
   };
-  std::map<std::string, Binding, std::less<>> bindings_;
+  Binding* find(std::string_view name) const;
+
+  // Values are kept once computed, so that a chain of variables costs one evaluation each.
+  mutable std::map<std::string, Binding, std::less<>> bindings_;
   const Scope* outer_ = nullptr;
   mutable std::vector<std::string> in_progress_;
+  std::shared_ptr<int> depth_;  // evaluations under way in this scope and those around and in it
 };
 
 // Evaluates a scalar node. A string that is no expression stays a string (as upstream). Errors inside
@@ -50,9 +59,13 @@ std::optional<Value> evaluate(const yaml::Node& node, const Scope& scope, base::
 
 // The same, demanding a kind; `what` completes "`depth` must be a whole number, but is ...".
 // Codes O0210 (wrong type), O0211 (not whole), O0212 (unit mistake: "16KB" where words are counted).
-std::optional<base::Count> as_count(const yaml::Node& node, const Scope& scope, std::string_view what, base::Diagnostics& found);
-std::optional<double> as_number(const yaml::Node& node, const Scope& scope, std::string_view what, base::Diagnostics& found);
-std::optional<bool> as_bool(const yaml::Node& node, const Scope& scope, std::string_view what, base::Diagnostics& found);
-std::optional<std::string> as_string(const yaml::Node& node, const Scope& scope, std::string_view what, base::Diagnostics& found);
+std::optional<base::Count> as_count(const yaml::Node& node, const Scope& scope, std::string_view what,
+                                    base::Diagnostics& found);
+std::optional<double> as_number(const yaml::Node& node, const Scope& scope, std::string_view what,
+                                base::Diagnostics& found);
+std::optional<bool> as_bool(const yaml::Node& node, const Scope& scope, std::string_view what,
+                            base::Diagnostics& found);
+std::optional<std::string> as_string(const yaml::Node& node, const Scope& scope, std::string_view what,
+                                     base::Diagnostics& found);
 
 }  // namespace orrery::formats::timeloop
