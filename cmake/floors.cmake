@@ -6,6 +6,9 @@
 #                  every file of examples/, catalog/, tests/errors/ and tests/fuzz/ once
 # The suffix alone decides a file's role; adding a file needs no change here.
 set(ORRERY_FLOORS "" CACHE INTERNAL "")
+if(ORRERY_FUZZERS)
+  add_custom_target(fuzzers)
+endif()
 
 function(orrery_floor folder)
   string(REPLACE "/" "_" name ${folder})
@@ -51,6 +54,7 @@ function(orrery_floor folder)
       add_executable(${stem} ${fuzzer})
       target_link_libraries(${stem} PRIVATE orrery_${name})
       target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+      add_dependencies(fuzzers ${stem})
     endif()
     if(ORRERY_TESTS)
       add_executable(${stem}_replay ${fuzzer} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.cc)
