@@ -3,7 +3,8 @@
 #
 # Makes a minimal Debian 12 root with debootstrap, unpacks this checkout's HEAD into it and runs there
 #   1. `./dev demo` as a user without root and sudo: must print the one line to run, and exit with 2;
-#   2. the commands given, or else `./dev demo` and `./dev test`, as root.
+#   2. as root the commands given, or else those in the README's `sh` blocks that begin with `./dev demo`,
+#      `./dev test` or `build/release/orrery`.
 # Needs root, debootstrap and the network; takes the mirror from this machine's apt sources. Takes some
 # ten minutes, so it is no part of `./dev test`. FRESH_KEEP=1 leaves the root where it is.
 set -euo pipefail
@@ -79,7 +80,14 @@ printf '%s\n' "$said"
 ((code == 2)) || fail "exit code $code instead of 2"
 (($(grep -c '^apt-get update && apt-get install' <<<"$said") == 1)) || fail "does not print the line to run"
 
-(($#)) || set -- './dev demo' './dev test'
+if (($# == 0)); then
+  mapfile -t shown < <(sed -n '/^```sh/,/^```/p' "$checkout/README.md" 2>/dev/null |
+    grep -E '^(\./dev (demo|test)( |$)|build/release/orrery )')
+  for command in './dev demo' './dev test'; do
+    [[ " ${shown[*]} " == *" $command "* ]] || shown=("$command" "${shown[@]}")
+  done
+  set -- "${shown[@]}"
+fi
 for command in "$@"; do
   printf '=== %s\n' "$command"
   started=$SECONDS
