@@ -40,6 +40,7 @@ struct ChipFile {
   std::shared_ptr<const base::SourceFile> file;
   // The chip on which softmax and layernorm run, as Timeloop-Experiments splits them; null: this one.
   std::shared_ptr<const ChipFile> normalisation;
+  base::Diagnostics diagnostics;  // warnings
 
   // The document that runs operators of a role.
   const ChipFile& for_role(workload::OperatorRole role) const;
@@ -49,6 +50,7 @@ struct ModelFile {
   Entry entry;
   std::shared_ptr<const base::SourceFile> file;
   workload::TransformerConfig config;
+  base::Diagnostics diagnostics;  // warnings
 };
 
 // The directory that holds `chips` and `models`: environment variable ORRERY_CATALOG, else
@@ -56,13 +58,13 @@ struct ModelFile {
 // from. Throws InputError O1110 naming the places tried.
 std::string catalogue_directory();
 
-// Every entry, sorted by name. Throws InputError when an entry is broken (O1113).
+// Every entry, sorted by name. Throws InputError when an entry is broken.
 std::vector<Entry> list_chips(const std::string& directory);
 std::vector<Entry> list_models(const std::string& directory);
 
 // By catalogue name, or by path when the text names a file (it has a `/` or a suffix .yaml, .yml,
-// .json). Unknown names: O1111 (chip), O1112 (model) with the nearest name and the list; unreadable
-// files: O0100.
+// .json). Throws InputError: O1111 (chip) and O1112 (model) for unknown names, with the nearest name and
+// the list; O0100 for unreadable files; O1113 to O1115 for a broken `orrery` block.
 ChipFile load_chip(const std::string& directory, const std::string& name_or_path);
 ModelFile load_model(const std::string& directory, const std::string& name_or_path);
 

@@ -4,15 +4,12 @@
 #include "orrery/scenario/map_model.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <tuple>
 #include <utility>
 
-#include "orrery/base/check.h"
+#include "orrery/base/parallel.h"
 #include "orrery/nest/legality.h"
 #include "orrery/nest/model.h"
 
@@ -155,40 +152,23 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
   for (std::size_t i = 0; i < tasks.size(); ++i)
     if (same_as[i] == i) work.push_back(i);
 
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int cores = base::thread_count(0);
   int threads = options.limits.threads;
   if (threads <= 0) threads = document_threads > 0 ? std::min(document_threads, cores) : 1;
   const int workers = std::clamp(threads, 1, std::max(1, static_cast<int>(work.size())));
 
-  std::atomic<std::size_t> next{0};
-  std::mutex guard;  // of `done`, `failure` and the progress callback
+  std::mutex guard;  // of `done` and the progress callback
   std::size_t done = 0;
-  std::exception_ptr failure;
-  const auto run = [&] {
-    for (std::size_t at = next++; at < work.size(); at = next++) {
-      MappedLayer& layer = result.layers[work[at]];
-      try {
-        nest::SearchLimits limits = options.limits;
-        limits.threads = workers == 1 ? threads : 1;
-        const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
-        layer.optimum = nest::optimize(model, spaces[work[at]], layer.objective, limits);
-      } catch (...) {
-        const std::lock_guard<std::mutex> lock(guard);
-        if (!failure) failure = std::current_exception();
-        next = work.size();
-      }
-      const std::lock_guard<std::mutex> lock(guard);
-      ++done;
-      if (options.progress) options.progress(done, work.size(), layer.name);
-    }
-  };
-  if (workers == 1) {
-    run();
-  } else {
-    std::vector<std::jthread> pool;
-    for (int i = 0; i < workers; ++i) pool.emplace_back(run);
-  }
-  if (failure) std::rethrow_exception(failure);
+  base::parallel_for(work.size(), workers, [&](std::size_t at) {
+    MappedLayer& layer = result.layers[work[at]];
+    nest::SearchLimits limits = options.limits;
+    limits.threads = workers == 1 ? threads : 1;
+    const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
+    layer.optimum = nest::optimize(model, spaces[work[at]], layer.objective, limits);
+    const std::lock_guard<std::mutex> lock(guard);
+    ++done;
+    if (options.progress) options.progress(done, work.size(), layer.name);
+  });
 
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (same_as[i] == i) continue;
