@@ -81,9 +81,10 @@ printf '%s\n' "$said"
 (($(grep -c '^apt-get update && apt-get install' <<<"$said") == 1)) || fail "does not print the line to run"
 
 if (($# == 0)); then
+  # shellcheck disable=SC2016 # the backquotes are Markdown's
   mapfile -t shown < <(sed -n '/^```sh/,/^```/p' "$checkout/README.md" 2>/dev/null |
     grep -E '^(\./dev (demo|test)( |$)|build/release/orrery )')
-  for command in './dev demo' './dev test'; do
+  for command in './dev test' './dev demo'; do
     [[ " ${shown[*]} " == *" $command "* ]] || shown=("$command" "${shown[@]}")
   done
   set -- "${shown[@]}"
