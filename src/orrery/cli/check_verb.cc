@@ -1,0 +1,103 @@
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "nlohmann/json.hpp"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/verbs.h"
+#include "orrery/cli/version.h"
+#include "orrery/formats/timeloop/documents.h"
+#include "orrery/nest/legality.h"
+#include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/map_model.h"
+
+namespace orrery::cli {
+namespace {
+
+using formats::timeloop::Specification;
+
+// What the documents hold, one line each.
+std::vector<std::string> contents(const Specification& specification) {
+  std::vector<std::string> lines;
+  if (specification.chip) {
+    const machine::Chip& chip = *specification.chip;
+    const auto stores = std::count_if(chip.storages.begin(), chip.storages.end(),
+                                      [](const machine::Storage& storage) { return !storage.pass_through; });
+    lines.push_back(fmt::format("chip: {} storages, {} x {}{}", stores, chip.compute.instances, chip.compute.name,
+                                specification.has_energy_tables ? "" : "; no energy tables"));
+  }
+  if (specification.problem) {
+    std::string bounds;
+    for (const workload::Dimension& dimension : specification.problem->einsum.dimensions)
+      if (dimension.bound > 1) bounds += fmt::format(" {}={}", dimension.name, dimension.bound);
+    lines.push_back(fmt::format("problem: {}{}", specification.problem->einsum.name, bounds));
+    lines.push_back(fmt::format("constraints: {}", specification.problem->space.constraints.size()));
+  }
+  if (specification.mapping) lines.push_back("mapping: can run on the chip");
+  return lines;
+}
+
+bool is_json(const std::string& path) {
+  return path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0;
+}
+
+}  // namespace
+
+int run_check(const CheckOptions& options, const Console& console) {
+  std::vector<std::string> document_paths, lines;
+  for (const std::string& path : options.files) {
+    if (!is_json(path)) {
+      document_paths.push_back(path);
+      continue;
+    }
+    const scenario::ModelFile model = scenario::load_model("", path);
+    lines.push_back(fmt::format("model: {}: {} blocks, width {}, {} heads", path, model.config.layers,
+                                model.config.hidden, model.config.heads));
+  }
+
+  base::Diagnostics found;
+  if (!document_paths.empty()) {
+    const SplitFiles split = split_by_problem(read_files(document_paths));
+    std::vector<File> layers = split.layers;
+    if (layers.empty()) layers.push_back(nullptr);
+    formats::timeloop::ReadOptions read = read_options(options);
+    read.energies_required = false;
+    for (const File& file : layers) {
+      std::vector<File> all = split.shared;
+      if (file) all.push_back(file);
+      try {
+        const Specification specification = formats::timeloop::Documents::gather(all, read).read();
+        found.append(specification.diagnostics);
+        if (specification.mapping && specification.chip && specification.problem) {
+          base::Diagnostics illegal;
+          nest::check_legal(specification.problem->einsum, *specification.chip, *specification.mapping,
+                            specification.mapping_where, illegal);
+          if (illegal.has_errors()) throw scenario::IllegalMapping(illegal.all());
+        }
+        for (std::string& line : contents(specification))
+          if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+      } catch (const scenario::IllegalMapping&) {
+        throw;
+      } catch (const base::InputError& error) {
+        for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+      }
+    }
+  }
+  found.throw_if_errors();
+  report(console, found.all());
+  if (options.json) {
+    nlohmann::ordered_json warnings = nlohmann::ordered_json::array();
+    for (const base::Diagnostic& diagnostic : found.all())
+      warnings.push_back({{"code", diagnostic.code}, {"message", diagnostic.message}});
+    const nlohmann::ordered_json out{{"schema", "orrery.check/1"},
+                                     {"version", kVersion},
+                                     {"result", {{"ok", true}, {"contents", lines}}},
+                                     {"warnings", std::move(warnings)}};
+    console.out << out.dump(2) << "\n";
+    return kDone;
+  }
+  for (const std::string& line : lines) console.out << line << "\n";
+  console.out << "ok\n";
+  return kDone;
+}
+
+}  // namespace orrery::cli

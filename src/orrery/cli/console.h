@@ -1,0 +1,31 @@
+// Where answers and remarks go. Answers to `out`, everything else to `err`.
+#pragma once
+
+#include <ostream>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+
+namespace orrery::cli {
+
+enum ExitCode : int {
+  kDone = 0,
+  kNo = 1,          // ran correctly, the answer is no: infeasible, a mapping that cannot run
+  kUsage = 2,       // bad usage, bad input, unreadable or unwritable files
+  kLimit = 3,       // stopped at a limit; the best so far was printed
+  kInternal = 101,  // a defect of Orrery
+  kInterrupted = 130,
+};
+
+struct Console {
+  std::ostream& out;
+  std::ostream& err;
+  bool colour = false;    // of `err`
+  bool terminal = false;  // `err` is one
+  bool quiet = false;     // errors only
+};
+
+// Draws diagnostics on `err`; warnings not when quiet.
+void report(const Console& console, const std::vector<base::Diagnostic>& diagnostics);
+
+}  // namespace orrery::cli

@@ -1,0 +1,72 @@
+#include <filesystem>
+
+#include "CLI/Version.hpp"
+#include "fmt/format.h"
+#include "nlohmann/json.hpp"
+#include "orrery/base/parallel.h"
+#include "orrery/cli/verbs.h"
+#include "orrery/cli/version.h"
+#include "orrery/scenario/catalogue.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr const char* kBuild =
+#ifdef NDEBUG
+    "optimised, without debug checks of the standard library";
+#else
+    "with debug checks";
+#endif
+
+struct Finding {
+  std::string what, value;
+};
+
+std::size_t count_pages(const std::string& directory) {
+  std::size_t pages = 0;
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(directory + "/errors", failure))
+    pages += entry.path().extension() == ".md";
+  return pages;
+}
+
+}  // namespace
+
+int run_doctor(const DoctorOptions& options, const Console& console) {
+  std::vector<Finding> findings = {
+      {"orrery", kVersion},
+      {"compiler", __VERSION__},
+      {"build", kBuild},
+      {"threads", std::to_string(base::thread_count(0))},
+      {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+      {"nlohmann-json",
+       fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+      {"CLI11", CLI11_VERSION},
+      {"optional parts", "none in this version"},
+  };
+  base::Diagnostics found;
+  try {
+    const std::string directory = scenario::catalogue_directory();
+    findings.push_back({"catalogue", directory});
+    findings.push_back({"chips", std::to_string(scenario::list_chips(directory).size())});
+    findings.push_back({"models", std::to_string(scenario::list_models(directory).size())});
+    findings.push_back({"error pages", std::to_string(count_pages(directory))});
+  } catch (const base::InputError& error) {
+    for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+  }
+  const bool ok = !found.has_errors();
+  if (options.json) {
+    nlohmann::ordered_json result = nlohmann::ordered_json::object();
+    result["ok"] = ok;
+    for (const Finding& finding : findings) result[finding.what] = finding.value;
+    const nlohmann::ordered_json out{{"schema", "orrery.doctor/1"}, {"version", kVersion}, {"result", result}};
+    console.out << out.dump(2) << "\n";
+  } else {
+    for (const Finding& finding : findings) console.out << fmt::format("{:<16}{}\n", finding.what, finding.value);
+    if (ok) console.out << "all is well\n";
+  }
+  report(console, found.all());
+  return ok ? kDone : kNo;
+}
+
+}  // namespace orrery::cli

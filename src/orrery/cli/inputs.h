@@ -1,0 +1,33 @@
+// From file names to documents and layers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/cli/options.h"
+#include "orrery/formats/timeloop/documents.h"
+
+namespace orrery::cli {
+
+using File = std::shared_ptr<const base::SourceFile>;
+
+// Reads every file; the same path given twice is read once. Throws InputError (O0100) naming all that fail.
+std::vector<File> read_files(const std::vector<std::string>& paths);
+
+// Files sorted into what all layers share and what makes a layer. A file with a `problem.instance` is a
+// layer; when none has one, a file with a `problem`. Both lists are ordered by name, so that the order on the
+// command line does not show.
+struct SplitFiles {
+  std::vector<File> shared;
+  std::vector<File> layers;
+};
+SplitFiles split_by_problem(const std::vector<File>& files);
+
+formats::timeloop::ReadOptions read_options(const CommonOptions& common);
+
+// "layers/KTQ_layer.yaml" -> "KTQ_layer".
+std::string stem(const std::string& path);
+
+}  // namespace orrery::cli

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+
+#include "fmt/format.h"
+#include "orrery/base/edit_distance.h"
+#include "orrery/base/stopwatch.h"
+#include "orrery/cli/inputs.h"
+#include "orrery/cli/interrupt.h"
+#include "orrery/cli/results.h"
+#include "orrery/cli/verbs.h"
+#include "orrery/formats/timeloop/documents.h"
+#include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/map_model.h"
+#include "orrery/workload/transformer.h"
+
+namespace orrery::cli {
+namespace {
+
+using formats::timeloop::Documents;
+
+constexpr base::Count kLongestDefaultSequence = 4096;
+constexpr base::Count kUnknownSequence = 512;
+
+// Layers to map and the documents they borrow.
+struct Plan {
+  std::deque<Documents> documents;  // a deque: tasks point into it while it grows
+  std::vector<scenario::LayerTask> tasks;
+  std::vector<std::string> stems;  // per task, tells layers of one name apart
+  std::string title;
+  base::Count blocks = 0;
+};
+
+struct Chips {
+  std::vector<scenario::ChipFile> files;
+
+  std::vector<File> for_role(workload::OperatorRole role) const {
+    std::vector<File> out;
+    for (const scenario::ChipFile& chip : files) out.push_back(chip.for_role(role).file);
+    return out;
+  }
+  std::string names() const {
+    std::string out;
+    for (const scenario::ChipFile& chip : files) out += (out.empty() ? "" : " + ") + chip.entry.name;
+    return out;
+  }
+};
+
+Chips load_chips(const std::vector<std::string>& names) {
+  Chips chips;
+  if (names.empty()) return chips;
+  const std::string directory = scenario::catalogue_directory();
+  for (const std::string& name : names) chips.files.push_back(scenario::load_chip(directory, name));
+  return chips;
+}
+
+std::vector<File> joined(std::vector<File> files, const std::vector<File>& more) {
+  files.insert(files.end(), more.begin(), more.end());
+  return files;
+}
+
+base::Count default_sequence(const workload::TransformerConfig& config) {
+  return std::min(config.max_positions.value_or(kUnknownSequence), kLongestDefaultSequence);
+}
+
+void plan_model(const MapOptions& options, const Chips& chips, const std::vector<File>& files, Plan& plan) {
+  const SplitFiles split = split_by_problem(files);
+  if (!split.layers.empty())
+    base::fail("O1103", fmt::format("both --model and a `problem` in `{}`", split.layers[0]->name), {},
+               "name a model, or give problems, not both");
+  const scenario::ModelFile model = scenario::load_model(scenario::catalogue_directory(), options.model);
+  const base::Count sequence = options.sequence.value_or(default_sequence(model.config));
+  const std::vector<workload::Operator> block = workload::transformer_block(model.config, options.batch, sequence);
+
+  std::map<std::vector<const base::SourceFile*>, const Documents*> gathered;
+  for (const workload::Operator& op : block) {
+    const std::vector<File> all = joined(chips.for_role(op.role), files);
+    std::vector<const base::SourceFile*> key;
+    for (const File& file : all) key.push_back(file.get());
+    const Documents*& documents = gathered[key];
+    if (!documents) documents = &plan.documents.emplace_back(Documents::gather(all, read_options(options)));
+    scenario::LayerTask task;
+    task.name = op.name;
+    task.instances = op.instances;
+    task.documents = documents;
+    task.einsum = op.einsum;
+    plan.tasks.push_back(std::move(task));
+    plan.stems.push_back(op.name);
+  }
+  plan.blocks = model.config.layers;
+  const std::string where = chips.files.empty() ? "the given chip" : chips.names();
+  plan.title = fmt::format("{} on {}: {} block{}, batch {}, sequence {}", model.entry.name, where, plan.blocks,
+                           plan.blocks == 1 ? "" : "s", options.batch, sequence);
+}
+
+void plan_files(const MapOptions& options, const Chips& chips, const std::vector<File>& files, Plan& plan) {
+  const SplitFiles split = split_by_problem(files);
+  const std::vector<File> shared = joined(chips.for_role(workload::OperatorRole::kMatmul), split.shared);
+  std::vector<File> layers = split.layers;
+  if (layers.empty()) layers.push_back(nullptr);  // the reader says that a problem is missing
+  base::Diagnostics found;
+  for (const File& file : layers) {
+    std::vector<File> all = shared;
+    if (file) all.push_back(file);
+    try {
+      const Documents& documents = plan.documents.emplace_back(Documents::gather(all, read_options(options)));
+      scenario::LayerTask task;
+      task.documents = &documents;
+      plan.tasks.push_back(std::move(task));
+      plan.stems.push_back(file ? stem(file->name) : "");
+    } catch (const base::InputError& error) {
+      for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+    }
+  }
+  found.throw_if_errors();
+}
+
+// The shape names a layer of a file; where several files use one shape, the file's name is added.
+void name_layers(const std::vector<std::string>& stems, std::vector<scenario::MappedLayer>& layers) {
+  std::map<std::string, int> uses;
+  for (const scenario::MappedLayer& layer : layers) ++uses[layer.name];
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    if (uses[layers[i].name] > 1) layers[i].name += fmt::format(" ({})", stems[i]);
+}
+
+[[noreturn]] void no_such_layer(const std::string& wanted, const std::vector<std::string>& known) {
+  const std::string nearest = base::closest(wanted, known);
+  base::fail("O1106", fmt::format("there is no layer `{}`", wanted), {},
+             nearest.empty() ? fmt::format("layers are {}", fmt::join(known, ", "))
+                             : fmt::format("did you mean `{}`?", nearest));
+}
+
+// Keeps the one task that --layer names: by operator, by file stem, or by shape name.
+void keep_layer(const std::string& wanted, Plan& plan) {
+  if (wanted.empty()) return;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    std::string name = plan.tasks[i].name;
+    if (name.empty()) {
+      const formats::timeloop::Specification specification = plan.tasks[i].documents->read();
+      if (specification.problem) name = specification.problem->einsum.name;
+    }
+    if (wanted == name || wanted == plan.stems[i] || wanted == fmt::format("{} ({})", name, plan.stems[i])) {
+      const scenario::LayerTask task = plan.tasks[i];
+      const std::string kept_stem = plan.stems[i];
+      plan.tasks = {task};
+      plan.stems = {kept_stem};
+      return;
+    }
+    names.push_back(name);
+  }
+  no_such_layer(wanted, names);
+}
+
+// A line on a terminal that shows how far the search is, once it takes long enough to wonder.
+class Progress {
+ public:
+  explicit Progress(const Console& console) : console_(console) {}
+  ~Progress() {
+    if (shown_) console_.err << "\r\x1b[K" << std::flush;
+  }
+  void operator()(std::size_t done, std::size_t all, const std::string& name) {
+    if (!console_.terminal || console_.quiet || clock_.seconds() < 0.5) return;
+    shown_ = true;
+    console_.err << fmt::format("\r\x1b[K{}/{} layers mapped, last {}", done, all, name) << std::flush;
+  }
+
+ private:
+  const Console& console_;
+  base::Stopwatch clock_;
+  bool shown_ = false;
+};
+
+}  // namespace
+
+int run_map(const MapOptions& options, const Console& console) {
+  const base::Stopwatch clock;
+  if (options.files.empty() && options.chips.empty())
+    base::fail("O1103", "there is nothing to map", {},
+               "give Timeloop documents, or --chip and --model; see `orrery map --help`");
+  if (options.model.empty() && (options.sequence || options.batch != 1))
+    base::fail("O1103", "--seq and --batch size a model, but no --model is given", {},
+               "name a model; a problem's bounds are set with --set");
+  check_directory(options);
+
+  Plan plan;
+  const std::vector<File> files = read_files(options.files);
+  const Chips chips = load_chips(options.chips);
+  if (options.model.empty()) {
+    plan_files(options, chips, files, plan);
+  } else {
+    plan_model(options, chips, files, plan);
+  }
+  keep_layer(options.layer, plan);
+
+  scenario::MapOptions search;
+  if (options.compat_timeloop) search.model = nest::ModelOptions::timeloop();
+  search.objective = options.objective;
+  search.limits.seconds = options.time_limit;
+  search.limits.threads = options.threads;
+  Results results;
+  {
+    const InterruptGuard interrupt;
+    search.limits.stop = interrupt.flag();
+    Progress progress(console);
+    search.progress = [&](std::size_t done, std::size_t all, const std::string& name) { progress(done, all, name); };
+    results.mapped = scenario::map_layers(plan.tasks, search);
+  }
+  name_layers(plan.stems, results.mapped.layers);
+  results.verb = "map";
+  results.title = plan.title;
+  results.blocks = plan.blocks;
+  results.close_look = results.mapped.layers.size() == 1;
+  results.seconds = clock.seconds();
+  return present(results, options, console);
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,71 @@
+// What the command line said, as plain data. arguments.h fills these; one file a verb acts on them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "orrery/base/count.h"
+#include "orrery/nest/search.h"
+
+namespace orrery::cli {
+
+struct CommonOptions {
+  bool json = false;
+  bool quiet = false;   // no warnings, no progress
+  bool colour = false;  // of messages; decided from the terminal, NO_COLOR and --no-color
+  bool compat_timeloop = false;
+  int threads = 0;                                             // 0: as a `mapper` document says, else 1
+  std::uint64_t seed = 0;                                      // for verbs that draw random numbers; none of these does
+  double time_limit = 0;                                       // seconds for each layer; 0: none
+  std::string directory;                                       // -o; empty: no files are written
+  bool force = false;                                          // overwrite results in it
+  std::vector<std::pair<std::string, std::string>> overrides;  // --set path=value
+  std::vector<nest::Metric> objective;                         // empty: as the documents say, else edp
+};
+
+struct MapOptions : CommonOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> chips;  // catalogue names or paths
+  std::string model;               // catalogue name or path; empty: the files' problems
+  std::string layer;               // only this one
+  std::optional<base::Count> sequence;
+  base::Count batch = 1;
+};
+
+struct EvalOptions : CommonOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> chips;
+  bool strict = false;
+};
+
+struct CheckOptions : CommonOptions {
+  std::vector<std::string> files;
+};
+
+struct ExplainOptions : CommonOptions {
+  std::string code;  // empty: list them
+};
+
+struct SchemaOptions : CommonOptions {
+  std::string name;  // empty: list them
+};
+
+struct DoctorOptions : CommonOptions {};
+
+struct CatalogOptions : CommonOptions {
+  std::string name;  // empty: list
+};
+
+// A text to print as it is: help or the version.
+struct PrintOptions : CommonOptions {
+  std::string text;
+};
+
+using Command = std::variant<PrintOptions, MapOptions, EvalOptions, CheckOptions, ExplainOptions, SchemaOptions,
+                             DoctorOptions, CatalogOptions>;
+
+}  // namespace orrery::cli

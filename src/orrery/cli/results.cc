@@ -1,0 +1,128 @@
+#include "orrery/cli/results.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "fmt/format.h"
+#include "orrery/cli/version.h"
+#include "orrery/formats/timeloop/mapping_document.h"
+#include "orrery/report/infeasible.h"
+#include "orrery/report/loop_nest.h"
+#include "orrery/report/map_json.h"
+#include "orrery/report/table.h"
+#include "orrery/report/timeloop_stats.h"
+
+namespace orrery::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_file(const fs::path& path, const std::string& content) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << content;
+  file.close();
+  if (!file)
+    base::fail("O1105", fmt::format("`{}` cannot be written", path.string()), {},
+               "is there room, and may you write there?");
+}
+
+// A layer's name as a folder: no separators, no surprises.
+std::string folder_name(const std::string& name) {
+  std::string out;
+  for (char c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
+    out += plain ? c : '_';
+  }
+  return out.empty() || out[0] == '.' ? "layer" + out : out;
+}
+
+void write_layer(const fs::path& directory, const scenario::MappedLayer& layer, bool compat) {
+  if (!layer.found()) return;
+  const nest::Mapping& mapping = *layer.optimum.mapping;
+  const nest::Evaluation& cost = layer.optimum.evaluation;
+  write_file(directory / "map.yaml", formats::timeloop::write_mapping_yaml(layer.einsum, layer.chip, mapping));
+  write_file(directory / "map.txt", report::map_txt(layer.einsum, layer.chip, mapping, cost));
+  write_file(directory / "stats.txt", report::stats_txt(layer.einsum, layer.chip, cost, compat));
+}
+
+void make_directory(const fs::path& path) {
+  std::error_code failure;
+  fs::create_directories(path, failure);
+  if (failure) base::fail("O1105", fmt::format("the folder `{}` cannot be made: {}", path.string(), failure.message()));
+}
+
+// One layer: its files in `directory`; several: a folder each. result.json holds all of them.
+void write_results(const Results& results, const CommonOptions& common, const std::string& json) {
+  const fs::path directory = common.directory;
+  make_directory(directory);
+  write_file(directory / "result.json", json);
+  std::set<std::string> taken;
+  for (const scenario::MappedLayer& layer : results.mapped.layers) {
+    fs::path place = directory;
+    if (results.mapped.layers.size() > 1) {
+      std::string name = folder_name(layer.name);
+      for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", folder_name(layer.name), n);
+      place /= name;
+      make_directory(place);
+    }
+    write_layer(place, layer, common.compat_timeloop);
+  }
+}
+
+int exit_code(const std::vector<scenario::MappedLayer>& layers) {
+  bool no = false, limit = false;
+  for (const scenario::MappedLayer& layer : layers) {
+    if (layer.optimum.interrupted) return kInterrupted;
+    no = no || layer.optimum.infeasible;
+    limit = limit || (layer.searched && !layer.optimum.infeasible && !layer.optimum.certificate.optimal);
+  }
+  return no ? kNo : limit ? kLimit : kDone;
+}
+
+}  // namespace
+
+void check_directory(const CommonOptions& common) {
+  if (common.directory.empty() || common.force) return;
+  std::error_code ignored;
+  for (const char* name : {"result.json", "map.yaml", "map.txt", "stats.txt"}) {
+    const fs::path path = fs::path(common.directory) / name;
+    if (fs::exists(path, ignored))
+      base::fail("O1104", fmt::format("`{}` holds the results of an earlier run", path.string()), {},
+                 "choose another folder, or overwrite with --force");
+  }
+}
+
+int present(const Results& results, const CommonOptions& common, const Console& console) {
+  const std::vector<scenario::MappedLayer>& layers = results.mapped.layers;
+  report(console, results.mapped.warnings.all());
+
+  report::MapDocument document;
+  document.verb = results.verb;
+  document.version = kVersion;
+  document.mapped = &results.mapped;
+  document.blocks = results.blocks;
+  document.seconds = results.seconds;
+  std::string json;
+  if (common.json || !common.directory.empty()) json = report::map_json(document);
+
+  if (common.json) {
+    console.out << json;
+  } else {
+    if (!results.title.empty()) console.out << results.title << "\n\n";
+    console.out << report::model_table(layers, std::max<base::Count>(1, results.blocks));
+    for (const scenario::MappedLayer& layer : layers)
+      if (results.close_look && layer.found()) console.out << "\n" << report::layer_view(layer);
+  }
+  console.out << std::flush;
+  if (!common.directory.empty()) write_results(results, common, json);
+
+  base::Diagnostics unmapped;
+  for (const scenario::MappedLayer& layer : layers)
+    if (!layer.found()) unmapped.error("", "") = report::explain_no_mapping(layer);
+  report(console, unmapped.all());
+  return exit_code(layers);
+}
+
+}  // namespace orrery::cli

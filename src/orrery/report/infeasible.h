@@ -1,0 +1,13 @@
+// Why a layer has no mapping, as a diagnostic.
+#pragma once
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/scenario/map_model.h"
+
+namespace orrery::report {
+
+// For a layer without a mapping: O1001 with the place of each conflicting line and the arithmetic when that is
+// proven, O1002 when the search ended before it found one.
+base::Diagnostic explain_no_mapping(const scenario::MappedLayer& layer);
+
+}  // namespace orrery::report
