@@ -1,0 +1,502 @@
+#include "orrery/nest/descent.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "orrery/base/check.h"
+
+namespace orrery::nest {
+
+using base::Count;
+
+namespace {
+
+// The storages that limit bandwidth, and the levels with explicit networks.
+int count_ports(const machine::Chip& chip) {
+  return static_cast<int>(
+      std::count_if(chip.storages.begin(), chip.storages.end(), [](const machine::Storage& storage) {
+        return storage.read_words_per_cycle || storage.write_words_per_cycle || storage.shared_words_per_cycle;
+      }));
+}
+
+int count_network_levels(const Model& model) {
+  std::set<int> levels;
+  for (const Model::NetworkUse& use : model.network_uses()) levels.insert(use.level);
+  return static_cast<int>(levels.size());
+}
+
+}  // namespace
+
+template <typename Size>
+bool has_room(const Model& model, const Space& space) {
+  return static_cast<int>(space.dimensions().size()) <= Size::kDims &&
+         static_cast<int>(model.einsum().dataspaces.size()) <= Size::kSpaces &&
+         count_ports(model.chip()) <= Size::kPorts && count_network_levels(model) <= Size::kNetworks;
+}
+template bool has_room<SmallRoom>(const Model&, const Space&);
+template bool has_room<LargeRoom>(const Model&, const Space&);
+
+template <typename Size>
+Descent<Size>::Descent(const Model& model, const Space& space)
+    : model_(&model),
+      space_(space),
+      levels_(space.levels()),
+      dimensions_(static_cast<int>(space.dimensions().size())),
+      dataspaces_(static_cast<int>(model.einsum().dataspaces.size())),
+      operations_(static_cast<double>(model.einsum().operations())),
+      latency_(0),
+      compute_pj_(operations_ * model.chip().compute.compute_pj),
+      compute_leak_(model.options().omit_compute_leakage ? 0 : model.chip().compute.leak_pj_per_cycle),
+      whole_cycles_(!model.options().throttle_in_doubles),
+      original_(space.dimensions()) {
+  ORRERY_CHECK(has_room<Size>(model, space), "the front is too small for this problem");
+  const machine::Chip& chip = model.chip();
+  for (int s = 0; s < dataspaces_; ++s) {
+    for (int d = 0; d < dimensions_; ++d)
+      if (model.shape().relevant[s] >> original_[d] & 1) relevant_[s] |= 1u << d;
+    if (model.einsum().dataspaces[s].read_write) read_write_ |= 1u << s;
+    product_form_[s] = model.shape().product_form[s];
+  }
+  int port = 0;
+  for (int i = 0; i < levels_; ++i) {
+    const machine::Storage& storage = chip.storages[i];
+    Level level;
+    level.read_pj = storage.energy.read_pj;
+    level.write_pj = storage.energy.write_pj;
+    level.update_pj = storage.energy.update_pj;
+    level.block = static_cast<double>(storage.block_size);
+    level.leak = !storage.pass_through || model.options().charge_pass_through ? storage.energy.leak_pj_per_cycle : 0;
+    level.read_limit = storage.read_words_per_cycle.value_or(0);
+    level.write_limit = storage.write_words_per_cycle.value_or(0);
+    level.shared_limit = storage.shared_words_per_cycle.value_or(0);
+    if (storage.read_words_per_cycle || storage.write_words_per_cycle || storage.shared_words_per_cycle)
+      level.port = port++;
+    if (!model.reuse().empty()) {
+      level.always_moves = model.reuse()[i].no_temporal_reuse;
+      level.reads_first = model.reuse()[i].read_first_update | model.reuse()[i].no_coalescing;
+      level.passes_on = model.reuse()[i].no_coalescing;
+    }
+    level_.push_back(level);
+    leak_inside_.push_back((i == 0 ? 0 : leak_inside_.back()) + level.leak);
+    latency_ += static_cast<double>(storage.network_fill_latency_cycles + (model.options().drain_latency_is_fill
+                                                                               ? storage.network_fill_latency_cycles
+                                                                               : storage.network_drain_latency_cycles));
+    std::uint32_t must = ~0u;
+    for (const std::uint32_t mask : space.keeps(i)) must &= mask;
+    must_keep_.push_back(space.keeps(i).empty() ? 0 : must);
+
+    std::vector<Spread>& spreads = spreads_.emplace_back();
+    for (std::size_t k = 0; k < space.spatial(i).size(); ++k) {
+      const SpatialChoice& choice = space.spatial(i)[k];
+      Spread spread;
+      spread.factor.fill(1);
+      spread.index = static_cast<int>(k);
+      spread.product = choice.product;
+      for (int d = 0; d < dimensions_; ++d) spread.factor[d] = choice.factor[original_[d]];
+      for (int s = 0; s < dataspaces_; ++s) {
+        Count irrelevant = 1;
+        for (int d = 0; d < dimensions_; ++d)
+          if (!(relevant_[s] >> d & 1)) irrelevant *= spread.factor[d];
+        const bool alone = !model.reuse().empty() && (model.reuse()[i].no_spatial_sharing >> s & 1);
+        spread.geometric_multicast[s] = irrelevant;
+        spread.multicast[s] = alone ? 1 : irrelevant;
+      }
+      spreads.push_back(spread);
+    }
+  }
+  orders_.resize(levels_);
+  orders_known_.resize(levels_);
+  for (int i = 0; i < levels_; ++i) {
+    orders_[i].resize(std::size_t{1} << dimensions_);
+    orders_known_[i].resize(std::size_t{1} << dimensions_);
+  }
+  for (int i = 0; i < levels_; ++i) {
+    std::vector<int> uses;
+    for (std::size_t u = 0; u < model.network_uses().size(); ++u)
+      if (model.network_uses()[u].level == i) uses.push_back(static_cast<int>(u));
+    if (!uses.empty()) networks_.emplace_back(i, std::move(uses));
+  }
+  list_chains();
+}
+
+template <typename Size>
+void Descent<Size>::list_chains() {
+  chains_.resize(levels_);
+  may_stop_.resize(levels_ + 1);
+  most_multicast_.resize(levels_ + 1);
+  most_geometric_.resize(levels_ + 1);
+  most_instances_.assign(levels_ + 1, 1);
+  // Shifted by one: entry i covers levels < i.
+  may_stop_[0].fill(true);
+  most_multicast_[0].fill(1);
+  most_geometric_[0].fill(1);
+  for (int i = 0; i < levels_; ++i) {
+    double most = 1;
+    std::array<double, kSpaces> multicast, geometric;
+    multicast.fill(1);
+    geometric.fill(1);
+    for (const Spread& spread : spreads_[i]) {
+      most = std::max(most, static_cast<double>(spread.product));
+      for (int s = 0; s < dataspaces_; ++s) {
+        multicast[s] = std::max(multicast[s], static_cast<double>(spread.multicast[s]));
+        geometric[s] = std::max(geometric[s], static_cast<double>(spread.geometric_multicast[s]));
+      }
+    }
+    most_instances_[i + 1] = most_instances_[i] * most;
+    for (int s = 0; s < dataspaces_; ++s) {
+      most_multicast_[i + 1][s] = most_multicast_[i][s] * multicast[s];
+      most_geometric_[i + 1][s] = most_geometric_[i][s] * geometric[s];
+      bool may_keep = false, may_bypass = false;
+      for (const std::uint32_t mask : space_.keeps(i)) (mask >> s & 1 ? may_keep : may_bypass) = true;
+      may_stop_[i + 1][s] = may_stop_[i][s] && may_bypass;
+      // Chains that start at or inside level i: those further in, and those that level i begins.
+      std::vector<Chain> chains;
+      const auto& inside = i == 0 ? std::vector<Chain>{} : chains_[i - 1][s];
+      const double block = level_[i].block;
+      if (may_bypass) chains = inside;
+      if (may_keep) {
+        if (may_stop_[i][s]) chains.push_back({level_[i].write_pj / block, 0, i});
+        for (const Chain& next : inside) {
+          Chain longer = next;
+          longer.fill += (level_[i].write_pj + level_[i].read_pj) / block;
+          longer.update += (read_write_ >> s & 1 ? level_[i].update_pj : 0) / block;
+          chains.push_back(longer);
+        }
+      }
+      // A chain that costs more per word and ends at the same level can never be the cheapest.
+      std::vector<Chain>& kept = chains_[i][s];
+      for (const Chain& chain : chains) {
+        const auto no_better = [](const Chain& a, const Chain& b) {
+          return a.last == b.last && a.fill >= b.fill && a.update >= b.update;
+        };
+        if (std::any_of(kept.begin(), kept.end(), [&](const Chain& other) { return no_better(chain, other); }))
+          continue;
+        std::erase_if(kept, [&](const Chain& other) { return no_better(other, chain); });
+        kept.push_back(chain);
+      }
+    }
+  }
+}
+
+template <typename Size>
+typename Descent<Size>::State Descent<Size>::root() const {
+  State state;
+  state.extent.fill(1);
+  for (int d = 0; d < dimensions_; ++d) state.extent[d] = model_->einsum().dimensions[original_[d]].bound;
+  state.run.fill(1);
+  state.scatter.fill(1);
+  state.multicast.fill(1);
+  state.partition.fill(1);
+  for (int s = 0; s < dataspaces_; ++s) state.partition[s] = tile(state, s);
+  state.parent_partition.fill(0);
+  state.parent_instances.fill(1);
+  state.parent.fill(-1);
+  return state;
+}
+
+template <typename Size>
+Count Descent<Size>::tile(const State& state, int s) const {
+  if (product_form_[s]) {
+    Count words = 1;
+    for (int d = 0; d < dimensions_; ++d)
+      if (relevant_[s] >> d & 1) words *= state.extent[d];
+    return words;
+  }
+  std::array<Count, kMaxDimensions> extents;
+  extents.fill(1);
+  for (int d = 0; d < dimensions_; ++d) extents[original_[d]] = state.extent[d];
+  Count words = 1;
+  for (const workload::Rank& rank : model_->einsum().dataspaces[s].ranks) {
+    Count length = 1;
+    for (const workload::Term& term : rank.terms) length += term.coefficient * (extents[term.dimension] - 1);
+    words *= length;
+  }
+  return words;
+}
+
+template <typename Size>
+bool Descent<Size>::fits(const State& state, int level, std::uint32_t mask) const {
+  const std::optional<Count> capacity = space_.capacity(level);
+  if (!capacity) return true;
+  Count words = 0;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) words += tile(state, __builtin_ctz(rest));
+  return words <= *capacity;
+}
+
+template <typename Size>
+bool Descent<Size>::uses_at_least(const State& state, std::uint32_t mask, Count least) const {
+  Count words = 0;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) words += tile(state, __builtin_ctz(rest));
+  return words >= least;
+}
+
+template <typename Size>
+void Descent<Size>::settle(State& state, int s, Count crossings) const {
+  const Level& parent = level_[state.parent[s]];
+  const Count content = crossings * state.scatter[s];
+  const double instances = static_cast<double>(state.parent_instances[s]);
+  if (read_write_ >> s & 1) {
+    const Count reads = parent.reads_first >> s & 1 ? content : content - state.parent_partition[s];
+    state.energy_pj += instances * (blocks(parent, static_cast<double>(reads)) * parent.read_pj +
+                                    blocks(parent, static_cast<double>(content)) * parent.update_pj);
+    Count writes = content;
+    if (parent.passes_on >> s & 1) {
+      state.energy_pj += instances * blocks(parent, static_cast<double>(content)) * parent.write_pj;
+      writes += content;
+    }
+    if (parent.port >= 0) {
+      state.read_words[parent.port] += static_cast<double>(reads);
+      state.write_words[parent.port] += static_cast<double>(writes);
+    }
+  } else {
+    state.energy_pj += instances * blocks(parent, static_cast<double>(content)) * parent.read_pj;
+    if (parent.port >= 0) {
+      state.read_words[parent.port] += static_cast<double>(content);
+    }
+  }
+  for (std::size_t k = 0; k < networks_.size(); ++k) {
+    if (state.network_scatter[k][s] == 0) continue;
+    const Count words = crossings * state.network_scatter[k][s] * state.network_instances[k];
+    for (const int use : networks_[k].second)
+      state.energy_pj += static_cast<double>(words) *
+                         model_->network_transfer_pj(model_->network_uses()[use], s, state.network_multicast[k][s]);
+    state.network_scatter[k][s] = 0;
+  }
+}
+
+template <typename Size>
+void Descent<Size>::keep(State& state, int i, std::uint32_t mask) const {
+  const Level& level = level_[i];
+  state.leak_pj_per_cycle += level.leak * static_cast<double>(state.instances);
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const int s = __builtin_ctz(rest);
+    if (state.parent[s] >= 0) {
+      const Count trips = level.always_moves >> s & 1 ? state.iterations : state.iterations / state.run[s];
+      const Count share = trips * tile(state, s);
+      if (!(read_write_ & level.passes_on) || !((read_write_ & level.passes_on) >> s & 1)) {
+        const Count fills = read_write_ >> s & 1 ? share - state.partition[s] : share;
+        state.energy_pj +=
+            static_cast<double>(state.instances) * (blocks(level, static_cast<double>(fills)) * level.write_pj);
+        if (level.port >= 0) state.write_words[level.port] += static_cast<double>(fills);
+      }
+      settle(state, s, share);
+    }
+    for (std::size_t k = 0; k < networks_.size(); ++k) state.network_scatter[k][s] = 0;
+    state.parent[s] = static_cast<std::int8_t>(i);
+    state.parent_partition[s] = state.partition[s];
+    state.parent_instances[s] = state.instances;
+    state.scatter[s] = 1;
+    state.multicast[s] = 1;
+  }
+}
+
+template <typename Size>
+void Descent<Size>::loop(State& state, int i, const std::array<Count, kDims>& temporal, const Order& order,
+                         const Spread& spread) const {
+  Count here = 1;
+  for (int d = 0; d < dimensions_; ++d) {
+    here *= temporal[d];
+    state.extent[d] /= temporal[d];
+  }
+  if (here > 1) {
+    state.iterations *= here;
+    for (int s = 0; s < dataspaces_; ++s) {
+      if (order.open >> s & 1) {
+        state.run[s] *= here;
+        continue;
+      }
+      Count run = 1;
+      for (std::uint32_t rest = order.run[s]; rest != 0; rest &= rest - 1) run *= temporal[__builtin_ctz(rest)];
+      state.run[s] = run;
+    }
+  }
+  const bool network_here = !networks_.empty() && std::any_of(networks_.begin(), networks_.end(),
+                                                              [&](const auto& at) { return at.first == i; });
+  if (spread.product == 1 && !network_here) return;
+  for (int s = 0; s < dataspaces_; ++s) {
+    const Count scatter = spread.product / spread.multicast[s];
+    if (product_form_[s]) {
+      state.partition[s] /= spread.product / spread.geometric_multicast[s];
+    } else {
+      const Count before = tile(state, s);
+      State inner = state;
+      for (int d = 0; d < dimensions_; ++d) inner.extent[d] /= spread.factor[d];
+      state.partition[s] = static_cast<Count>(static_cast<__int128>(state.partition[s]) * tile(inner, s) / before);
+    }
+    state.multicast[s] *= spread.multicast[s];
+    state.scatter[s] *= scatter;
+    for (std::size_t k = 0; k < networks_.size(); ++k) {
+      if (networks_[k].first == i && state.parent[s] >= 0) {
+        state.network_scatter[k][s] = scatter;
+        state.network_multicast[k][s] = spread.multicast[s];
+        state.network_instances[k] = state.instances;
+      } else {
+        state.network_scatter[k][s] *= scatter;
+      }
+    }
+  }
+  for (int d = 0; d < dimensions_; ++d) state.extent[d] /= spread.factor[d];
+  state.instances *= spread.product;
+}
+
+template <typename Size>
+bool Descent<Size>::finish(State& state) const {
+  for (int s = 0; s < dataspaces_; ++s) {
+    if (state.parent[s] < 0) return false;
+    settle(state, s, state.iterations);
+  }
+  return true;
+}
+
+template <typename Size>
+double Descent<Size>::slowest_port(const State& state) const {
+  double cycles = 0;
+  for (const Level& level : level_) {
+    if (level.port < 0) continue;
+    const double reads = state.read_words[level.port], writes = state.write_words[level.port];
+    if (level.read_limit > 0) cycles = std::max(cycles, reads / level.read_limit);
+    if (level.write_limit > 0) cycles = std::max(cycles, writes / level.write_limit);
+    if (level.shared_limit > 0) cycles = std::max(cycles, (reads + writes) / level.shared_limit);
+  }
+  return whole_cycles_ ? std::ceil(cycles) : cycles;
+}
+
+template <typename Size>
+Bounds Descent<Size>::exact(const State& state) const {
+  const double active = std::max(static_cast<double>(state.iterations), slowest_port(state));
+  Bounds bounds;
+  bounds.energy_pj = state.energy_pj + compute_pj_ +
+                     active * (state.leak_pj_per_cycle + compute_leak_ * static_cast<double>(state.instances));
+  bounds.cycles = active + latency_;
+  bounds.edp_j_cycles = bounds.energy_pj * bounds.cycles / 1e12;
+  return bounds;
+}
+
+template <typename Size>
+Bounds Descent<Size>::bound(const State& state, int i) const {
+  const double instances = static_cast<double>(state.instances);
+  double energy_pj = state.energy_pj + compute_pj_;
+  State loads = state;  // only its port loads are used further
+  for (int s = 0; s < dataspaces_; ++s) {
+    const bool read_write = read_write_ >> s & 1;
+    // Were s kept here, all instances together would be filled with this many words; keepers further in
+    // need at least as many, whatever the inner loops are.
+    Count volume = 1;
+    for (int d = 0; d < dimensions_; ++d)
+      if (relevant_[s] >> d & 1) volume *= state.extent[d];
+    const double fill = instances * static_cast<double>(state.iterations / state.run[s]) * static_cast<double>(volume);
+    const double elided = read_write ? instances * static_cast<double>(state.partition[s]) : 0;
+    const double refill = std::max(0.0, fill - elided);
+    const int parent = state.parent[s];
+    double cheapest = std::numeric_limits<double>::infinity();
+    double least_reads = std::numeric_limits<double>::infinity();
+    const double multicast = static_cast<double>(state.multicast[s]);
+    const double parent_elided =
+        parent >= 0 && read_write && !(level_[parent].reads_first >> s & 1)
+            ? static_cast<double>(state.parent_partition[s]) * static_cast<double>(state.parent_instances[s])
+            : 0;
+    const auto parent_cost = [&](double words) {
+      const Level& above = level_[parent];
+      if (!read_write) return words * above.read_pj / above.block;
+      return (std::max(0.0, words - parent_elided) * above.read_pj + words * above.update_pj) / above.block;
+    };
+    if (parent >= 0 && may_stop_[i + 1][s]) {
+      least_reads = operations_ / (multicast * most_multicast_[i + 1][s]);
+      cheapest = parent_cost(least_reads);
+    }
+    const double first = parent >= 0 ? parent_cost(fill / multicast) : 0;
+    for (const Chain& chain : chains_[i][s]) {
+      const Level& last = level_[chain.last];
+      const double words = operations_ / most_multicast_[chain.last + 1][s];
+      double cost = first;
+      if (read_write) {
+        const double seen = elided * most_geometric_[i + 1][s] / most_geometric_[chain.last + 1][s];
+        cost += (std::max(0.0, words - seen) * last.read_pj + words * last.update_pj) / last.block;
+      } else {
+        cost += words * last.read_pj / last.block;
+      }
+      if (parent >= 0) cost += chain.fill * refill + chain.update * fill;
+      cheapest = std::min(cheapest, cost);
+    }
+    if (!chains_[i][s].empty()) least_reads = std::min(least_reads, fill / multicast);
+    energy_pj += cheapest;
+    if (parent >= 0 && level_[parent].port >= 0 && std::isfinite(least_reads)) {
+      const double each = static_cast<double>(state.parent_instances[s]);
+      const int port = level_[parent].port;
+      if (read_write) {
+        loads.read_words[port] += std::max(0.0, least_reads - parent_elided) / each;
+        loads.write_words[port] += least_reads / each;
+      } else {
+        loads.read_words[port] += least_reads / each;
+      }
+    }
+  }
+  const double least_cycles = operations_ / (instances * most_instances_[i + 1]);
+  const double active =
+      std::max({least_cycles, static_cast<double>(state.iterations), slowest_port(loads) * (1 - 1e-12)});
+  Bounds bounds;
+  bounds.energy_pj = energy_pj + active * (state.leak_pj_per_cycle + instances * leak_inside_[i]) +
+                     compute_leak_ * std::max(operations_, instances * active);
+  bounds.cycles = active + latency_;
+  bounds.edp_j_cycles = bounds.energy_pj * bounds.cycles / 1e12;
+  return bounds;
+}
+
+template <typename Size>
+const std::vector<typename Descent<Size>::Order>& Descent<Size>::orders(int level, std::uint32_t iterating) {
+  if (!orders_known_[level][iterating]) {
+    orders_known_[level][iterating] = true;
+    std::uint32_t original = 0;
+    for (int d = 0; d < dimensions_; ++d)
+      if (iterating >> d & 1) original |= 1u << original_[d];
+    const std::vector<OrderChoice>& choices = space_.orders(level, original);
+    for (std::size_t k = 0; k < choices.size(); ++k) {
+      Order order;
+      order.open = choices[k].open;
+      order.index = static_cast<int>(k);
+      for (int s = 0; s < dataspaces_; ++s) {
+        order.run[s] = 0;
+        for (int d = 0; d < dimensions_; ++d)
+          if (choices[k].run[s] >> original_[d] & 1) order.run[s] |= 1u << d;
+      }
+      orders_[level][iterating].push_back(order);
+    }
+  }
+  return orders_[level][iterating];
+}
+
+template <typename Size>
+bool Descent<Size>::temporal_allows(int level, int d, Count factor) const {
+  const std::vector<Count>& allowed = temporal(level, d);
+  return std::binary_search(allowed.begin(), allowed.end(), factor);
+}
+
+template <typename Size>
+LevelMapping Descent<Size>::realise(int level, std::uint32_t keep, const std::array<Count, kDims>& temporal,
+                                    const Order& order, std::uint32_t iterating, const Spread& spread) const {
+  LevelMapping mapping;
+  const std::size_t all = model_->einsum().dimensions.size();
+  mapping.temporal.assign(all, 1);
+  mapping.spatial.assign(all, 1);
+  std::uint32_t original = 0, spread_over = 0;
+  for (int d = 0; d < dimensions_; ++d) {
+    mapping.temporal[original_[d]] = temporal[d];
+    mapping.spatial[original_[d]] = spread.factor[d];
+    if (iterating >> d & 1) original |= 1u << original_[d];
+    if (spread.factor[d] > 1) spread_over |= 1u << original_[d];
+  }
+  std::vector<int> inner = space_.orders(level, original)[order.index].order;
+  for (int d = 0; d < static_cast<int>(all); ++d)
+    if ((original >> d & 1) && std::find(inner.begin(), inner.end(), d) == inner.end()) inner.push_back(d);
+  mapping.temporal_order = space_.full_temporal_order(level, inner);
+  std::tie(mapping.spatial_order, mapping.split) =
+      space_.full_spatial_order(level, spread_over, space_.spatial(level)[spread.index].to_x);
+  mapping.keep = keep;
+  return mapping;
+}
+
+template class Descent<SmallRoom>;
+template class Descent<LargeRoom>;
+
+}  // namespace orrery::nest

@@ -1,0 +1,177 @@
+// One step at a time from the outermost storage inwards, each step priced exactly.
+//
+// A partial mapping ("Front") has fixed every loop outside storage i. Everything above is then known for
+// good: the tile that crosses into i is what the outer loops leave of the bounds, and how often it
+// crosses is the product of the outer loops less each dataspace's innermost run. So energies, port loads
+// and capacities are settled level by level, and what remains open per dataspace is only
+//     who keeps it above (parent), the fan-outs since, and the run that inner loops may still lengthen.
+// Fronts with equal open parts have equal futures, which is what a bound or a dominance rule needs.
+//
+// Templated on the sizes, so that the usual three dimensions and dataspaces fit a few cache lines.
+// Source of the formulas: nest/traffic.cc and nest/model.cc, which every complete mapping is checked with.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "orrery/nest/model.h"
+#include "orrery/nest/space.h"
+
+namespace orrery::nest {
+
+// Room of a Front: iterating dimensions, dataspaces, storages with a bandwidth, levels with a network.
+template <int kDims_, int kSpaces_, int kPorts_, int kNetworks_>
+struct Room {
+  static constexpr int kDims = kDims_, kSpaces = kSpaces_, kPorts = kPorts_, kNetworks = kNetworks_;
+};
+using SmallRoom = Room<4, 3, 4, 1>;
+using LargeRoom = Room<kMaxDimensions, kMaxDataspaces, kMaxLevels, kMaxLevels>;
+
+template <typename Size>
+struct Front {
+  static constexpr int kDims = Size::kDims, kSpaces = Size::kSpaces, kPorts = Size::kPorts, kNetworks = Size::kNetworks;
+  std::array<base::Count, kDims> extent;       // what the outer loops leave of each bound
+  std::array<base::Count, kSpaces> run;        // innermost unbroken run of loops that do not move s
+  std::array<base::Count, kSpaces> scatter;    // relevant fan-out since the parent
+  std::array<base::Count, kSpaces> multicast;  // irrelevant fan-out since the parent
+  std::array<base::Count, kSpaces> partition;  // words one instance here sees over the whole run
+  std::array<base::Count, kSpaces> parent_partition;
+  std::array<base::Count, kSpaces> parent_instances;
+  std::array<std::int8_t, kSpaces> parent;  // level that keeps s above; -1: none yet
+  base::Count iterations = 1;               // all temporal loops so far
+  base::Count instances = 1;                // all spatial loops so far
+  double energy_pj = 0;                     // settled, leakage and computes apart
+  double leak_pj_per_cycle = 0;
+  std::array<double, kPorts> read_words{};  // settled, per instance of each level with a bandwidth
+  std::array<double, kPorts> write_words{};
+  // Explicit networks wait for the keeper below them. Scatter 0: nothing waits.
+  std::array<std::array<base::Count, kSpaces>, kNetworks> network_scatter{};
+  std::array<std::array<base::Count, kSpaces>, kNetworks> network_multicast{};
+  std::array<base::Count, kNetworks> network_instances{};
+};
+
+// The lower bounds on a completion's metrics.
+struct Bounds {
+  double energy_pj = 0;
+  double cycles = 0;  // with latencies
+  double edp_j_cycles = 0;
+};
+
+template <typename Size>
+class Descent {
+ public:
+  static constexpr int kDims = Size::kDims, kSpaces = Size::kSpaces, kPorts = Size::kPorts, kNetworks = Size::kNetworks;
+  using State = Front<Size>;
+
+  struct Spread {
+    std::array<base::Count, kDims> factor;
+    base::Count product = 1;
+    int index = 0;  // into Space::spatial(level)
+    std::array<base::Count, kSpaces> multicast, geometric_multicast;
+  };
+  struct Order {
+    std::array<std::uint32_t, kSpaces> run;  // masks over compact dimensions
+    std::uint32_t open = 0;
+    int index = 0;  // into Space::orders(level, ...)
+  };
+
+  // Borrows `model`, which must outlive it. One per thread.
+  Descent(const Model& model, const Space& space);
+
+  State root() const;
+  int levels() const { return levels_; }
+  int dimensions() const { return dimensions_; }
+
+  // Whether the tiles of `mask` fit storage `level` at this front.
+  bool fits(const State& state, int level, std::uint32_t mask) const;
+  // Whether they fill at least `words` of it.
+  bool uses_at_least(const State& state, std::uint32_t mask, base::Count words) const;
+  // Lets `level` keep the dataspaces of `mask`.
+  void keep(State& state, int level, std::uint32_t mask) const;
+  // Lays the loops of `level`: temporal factors in an order of class `order`, then the spatial ones.
+  void loop(State& state, int level, const std::array<base::Count, kDims>& temporal, const Order& order,
+            const Spread& spread) const;
+  // The compute units below level 0 take what they need. False when a dataspace is kept nowhere.
+  bool finish(State& state) const;
+
+  Bounds bound(const State& state, int level) const;  // before `keep(state, level, ...)`
+  Bounds exact(const State& finished) const;
+
+  const std::vector<Spread>& spreads(int level) const { return spreads_[level]; }
+  const std::vector<Order>& orders(int level, std::uint32_t iterating);
+  const std::vector<std::uint32_t>& keeps(int level) const { return space_.keeps(level); }
+  std::uint32_t must_keep(int level) const { return must_keep_[level]; }
+  const std::vector<base::Count>& temporal(int level, int d) const { return space_.temporal(level, original_[d]); }
+  bool completable_inside_temporal(int level, int d, base::Count extent) const {
+    return space_.completable_inside_temporal(level, original_[d], extent);
+  }
+  bool completable_inside_spatial(int level, int d, base::Count extent) const {
+    return space_.completable_inside_spatial(level, original_[d], extent);
+  }
+  bool temporal_allows(int level, int d, base::Count factor) const;
+
+  LevelMapping realise(int level, std::uint32_t keep, const std::array<base::Count, kDims>& temporal,
+                       const Order& order, std::uint32_t iterating, const Spread& spread) const;
+
+ private:
+  // How a dataspace may be kept from some level inwards: the levels between the first and the last keeper
+  // cost `fill` pJ per word filled and `update` pJ per word updated; `last` feeds the compute units.
+  struct Chain {
+    double fill = 0, update = 0;
+    int last = 0;
+  };
+  struct Level {
+    double read_pj = 0, write_pj = 0, update_pj = 0;  // per block
+    double block = 1;
+    double leak = 0;
+    int port = -1;                                                   // slot in Front::read_words, or -1
+    double read_limit = 0, write_limit = 0, shared_limit = 0;        // words per cycle; 0: none
+    std::uint32_t always_moves = 0, reads_first = 0, passes_on = 0;  // ReuseRules
+  };
+
+  static double blocks(const Level& level, double words) {
+    return level.block == 1 ? words : std::ceil(words / level.block);
+  }
+  base::Count tile(const State& state, int s) const;
+  void settle(State& state, int s, base::Count crossings) const;
+  void list_chains();
+  double slowest_port(const State& state) const;
+
+  const Model* model_;
+  Space space_;  // a copy: it lists orders when first asked for them
+  int levels_, dimensions_, dataspaces_;
+  double operations_;
+  double latency_;
+  double compute_pj_, compute_leak_;
+  bool whole_cycles_;
+  std::vector<int> original_;  // compact dimension -> Einsum dimension
+  std::vector<Level> level_;
+  std::array<std::uint32_t, kSpaces> relevant_{};
+  std::uint32_t read_write_ = 0;
+  std::array<bool, kSpaces> product_form_{};
+  std::vector<std::vector<Spread>> spreads_;
+  std::vector<std::uint32_t> must_keep_;
+  std::vector<std::vector<std::vector<Order>>> orders_;  // [level][iterating]
+  std::vector<std::vector<bool>> orders_known_;
+  // Bounds: [level][dataspace].
+  std::vector<std::array<std::vector<Chain>, kSpaces>> chains_;
+  std::vector<std::array<bool, kSpaces>> may_stop_;          // no keeper at `level` or inside is allowed
+  std::vector<std::array<double, kSpaces>> most_multicast_;  // over S_level .. S_0
+  std::vector<std::array<double, kSpaces>> most_geometric_;  // the same, sharing forbidden or not
+  std::vector<double> most_instances_;                       // over S_level .. S_0
+  std::vector<double> leak_inside_;                          // sum over levels <= level
+  // Levels with explicit networks, and their uses (into Model::network_uses()).
+  std::vector<std::pair<int, std::vector<int>>> networks_;
+};
+
+// Whether a problem on a chip fits SmallRoom / LargeRoom.
+template <typename Size>
+bool has_room(const Model& model, const Space& space);
+
+extern template class Descent<SmallRoom>;
+extern template class Descent<LargeRoom>;
+
+}  // namespace orrery::nest

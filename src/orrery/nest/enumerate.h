@@ -1,0 +1,18 @@
+// Every mapping of a map space, one after the other. Slow and plain: it is what the searches are tested
+// against, and how spaces are searched that have no closed form.
+#pragma once
+
+#include <functional>
+
+#include "orrery/nest/mapping.h"
+#include "orrery/nest/space.h"
+#include "orrery/workload/einsum.h"
+
+namespace orrery::nest {
+
+// Calls `use` for every legal and allowed mapping: all factorisations, all orders of the loops that
+// iterate, one X/Y layout per spatial factor vector (the layout never changes a cost), all bypasses.
+// Stops when `use` returns false; returns whether it ran to the end.
+bool enumerate(const workload::Einsum& einsum, const Space& space, const std::function<bool(const Mapping&)>& use);
+
+}  // namespace orrery::nest

@@ -1,0 +1,172 @@
+// Deletion filter: start from everything that restricts the space (the user's constraints, each storage's
+// capacity, each fan-out) and drop one restriction after the other for as long as the space stays empty.
+// What is left is irreducible. Each step is one feasibility walk (feasibility.h).
+// Source: Chinneck, "Feasibility and Infeasibility in Optimization", 2008, section 6.1 (deletion filtering).
+#include "orrery/nest/explain.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "orrery/nest/feasibility.h"
+
+namespace orrery::nest {
+
+using base::Count;
+
+namespace {
+
+struct Restrictions {
+  std::vector<bool> constraint;
+  Limits limits;
+};
+
+Mapspace restricted(const Mapspace& mapspace, const Restrictions& kept) {
+  Mapspace space;
+  space.reuse = mapspace.reuse;
+  for (std::size_t k = 0; k < mapspace.constraints.size(); ++k)
+    if (kept.constraint[k]) space.constraints.push_back(mapspace.constraints[k]);
+  return space;
+}
+
+std::string describe(const Constraint& constraint, const workload::Einsum& einsum, const machine::Chip& chip) {
+  const std::string& level = chip.storages[constraint.level].name;
+  switch (constraint.kind) {
+    case Constraint::Kind::kFactor: {
+      const char* sign = constraint.comparison == Comparison::kEqual    ? "="
+                         : constraint.comparison == Comparison::kAtMost ? "<="
+                                                                        : ">=";
+      return fmt::format("`{}{}{}` ({}) at {}", einsum.dimensions[constraint.dimension].name, sign, constraint.value,
+                         constraint.spatial ? "spatial" : "temporal", level);
+    }
+    case Constraint::Kind::kKeep:
+      return fmt::format("{} {} {}", level, constraint.keep ? "must keep" : "must bypass",
+                         einsum.dataspaces[constraint.dataspace].name);
+    case Constraint::Kind::kOrder:
+      return fmt::format("the {} loop order at {}", constraint.spatial ? "spatial" : "temporal", level);
+    case Constraint::Kind::kSplit:
+      return fmt::format("split {} at {}", constraint.value, level);
+    case Constraint::Kind::kMinParallelism:
+      return fmt::format("at least {:g} of the fan-out of {} in use", constraint.fraction, level);
+  }
+  return level;
+}
+
+// "Weights 1024 x 1024 = 1048576"
+std::string tile_text(const workload::Einsum& einsum, int s, const std::vector<Count>& extents) {
+  std::string factors;
+  for (const workload::Rank& rank : einsum.dataspaces[s].ranks)
+    for (const workload::Term& term : rank.terms)
+      if (extents[term.dimension] > 1)
+        factors += fmt::format("{}{} {}", factors.empty() ? "" : " x ", einsum.dimensions[term.dimension].name,
+                               extents[term.dimension]);
+  return fmt::format("{} {} = {}", einsum.dataspaces[s].name, factors.empty() ? "1" : factors,
+                     einsum.volume(s, extents));
+}
+
+}  // namespace
+
+void explain_empty(const Model& model, const Mapspace& mapspace, const SearchLimits& limits, Optimum& optimum) {
+  const workload::Einsum& einsum = model.einsum();
+  const machine::Chip& chip = model.chip();
+  const int levels = static_cast<int>(chip.storages.size());
+  Restrictions kept{std::vector<bool>(mapspace.constraints.size(), true),
+                    {std::vector<bool>(levels, true), std::vector<bool>(levels, true)}};
+  const auto space_of = [&](const Restrictions& restrictions) {
+    return Space(einsum, chip, restricted(mapspace, restrictions), model.shape(), restrictions.limits);
+  };
+  const auto empty = [&](const Restrictions& restrictions) {
+    return !is_feasible(einsum, model.shape(), space_of(restrictions));
+  };
+  const auto stopped = [&] { return limits.stop && limits.stop->load(); };
+  const auto try_without = [&](auto set) {
+    if (stopped()) return;
+    Restrictions fewer = kept;
+    set(fewer, false);
+    if (empty(fewer)) kept = fewer;
+  };
+  // What the reader made up goes first, the user's own lines last: they are what can be changed.
+  for (int level = levels - 1; level >= 0; --level) {
+    try_without([&](Restrictions& r, bool on) { r.limits.fanout[level] = on; });
+    if (chip.storages[level].capacity_words)
+      try_without([&](Restrictions& r, bool on) { r.limits.capacity[level] = on; });
+  }
+  for (int kind = 4; kind >= 0; --kind)
+    for (std::size_t k = 0; k < mapspace.constraints.size(); ++k)
+      if (static_cast<int>(mapspace.constraints[k].kind) == kind)
+        try_without([&](Restrictions& r, bool on) { r.constraint[k] = on; });
+
+  for (std::size_t k = 0; k < mapspace.constraints.size(); ++k)
+    if (kept.constraint[k])
+      optimum.conflicts.push_back({describe(mapspace.constraints[k], einsum, chip), mapspace.constraints[k].where});
+  for (int level = 0; level < levels; ++level) {
+    const machine::Storage& storage = chip.storages[level];
+    if (kept.limits.capacity[level] && storage.capacity_words) {
+      optimum.conflicts.push_back({fmt::format("{} holds {} words", storage.name, *chip.usable_words(level)),
+                                   storage.capacity_where.known() ? storage.capacity_where : storage.where});
+      Restrictions lifted = kept;
+      lifted.limits.capacity[level] = false;
+      if (const auto least = least_use(einsum, model.shape(), space_of(lifted), level)) {
+        std::string parts;
+        for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
+          if (least->keep >> s & 1)
+            parts +=
+                fmt::format("{}{}", parts.empty() ? "" : "; ", tile_text(einsum, static_cast<int>(s), least->extents));
+        optimum.arithmetic.push_back(
+            fmt::format("{} holds {} words; with these constraints it must keep at least {}: {}", storage.name,
+                        *chip.usable_words(level), least->words, parts));
+      }
+    }
+    if (kept.limits.fanout[level]) {
+      const Count x = chip.fanout_x(level), y = chip.fanout_y(level);
+      optimum.conflicts.push_back(
+          {fmt::format("{} feeds {} instances (X {} x Y {})", storage.name, x * y, x, y), storage.where});
+    }
+  }
+  // Per dimension: what the remaining factor constraints demand and allow.
+  for (std::size_t d = 0; d < einsum.dimensions.size(); ++d) {
+    Count demanded = 1;
+    std::string factors, ceilings;
+    bool any = false;
+    for (std::size_t k = 0; k < mapspace.constraints.size(); ++k) {
+      const Constraint& constraint = mapspace.constraints[k];
+      if (!kept.constraint[k] || constraint.kind != Constraint::Kind::kFactor ||
+          constraint.dimension != static_cast<int>(d))
+        continue;
+      any = true;
+      if (constraint.comparison == Comparison::kAtMost) {
+        ceilings += fmt::format("{}{} at {}", ceilings.empty() ? "" : ", ", constraint.value,
+                                chip.storages[constraint.level].name);
+        continue;
+      }
+      if (constraint.value == 1) continue;
+      demanded *= constraint.value;
+      factors += fmt::format("{}{} ({})", factors.empty() ? "" : " x ", constraint.value,
+                             chip.storages[constraint.level].name);
+    }
+    if (!any) continue;
+    const Count bound = einsum.dimensions[d].bound;
+    const std::string& name = einsum.dimensions[d].name;
+    if (!factors.empty() && bound % demanded != 0)
+      optimum.arithmetic.push_back(
+          fmt::format("{} = {} cannot be divided by {} = {} without remainder; only whole factors are searched", name,
+                      bound, factors, demanded));
+    else if (!factors.empty() || !ceilings.empty())
+      optimum.arithmetic.push_back(fmt::format("{} = {} needs factors that multiply to {}; {}{}{}", name, bound, bound,
+                                               factors.empty() ? "" : "fixed or at least " + factors,
+                                               factors.empty() || ceilings.empty() ? "" : "; ",
+                                               ceilings.empty() ? "" : "at most " + ceilings));
+  }
+  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
+    const auto bypasses =
+        std::count_if(mapspace.constraints.begin(), mapspace.constraints.end(), [&](const Constraint& constraint) {
+          return constraint.kind == Constraint::Kind::kKeep && !constraint.keep &&
+                 constraint.dataspace == static_cast<int>(s);
+        });
+    if (bypasses >= levels)
+      optimum.arithmetic.push_back(
+          fmt::format("{} is bypassed at all {} levels: nothing holds it", einsum.dataspaces[s].name, levels));
+  }
+}
+
+}  // namespace orrery::nest

@@ -1,0 +1,345 @@
+#include "orrery/nest/space.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "orrery/base/check.h"
+#include "orrery/base/factor.h"
+
+namespace orrery::nest {
+
+using base::Count;
+
+bool Space::contains(const std::vector<Count>& sorted, Count value) {
+  return std::binary_search(sorted.begin(), sorted.end(), value);
+}
+
+Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace, const Shape& shape,
+             const Limits& limits)
+    : levels_(static_cast<int>(chip.storages.size())),
+      all_dimensions_(static_cast<int>(einsum.dimensions.size())),
+      dataspaces_(static_cast<int>(einsum.dataspaces.size())),
+      relevant_(shape.relevant),
+      temporal_order_(levels_),
+      spatial_order_(levels_),
+      orders_(levels_) {
+  for (int d = 0; d < all_dimensions_; ++d)
+    if (einsum.dimensions[d].bound > 1) dimensions_.push_back(d);
+  for (const Constraint& constraint : mapspace.constraints) {
+    Order& order = constraint.spatial ? spatial_order_[constraint.level] : temporal_order_[constraint.level];
+    if (constraint.kind == Constraint::Kind::kOrder) {
+      order.inner = constraint.inner;
+      order.outer = constraint.outer;
+    } else if (constraint.kind == Constraint::Kind::kSplit) {
+      spatial_order_[constraint.level].split =
+          static_cast<int>(std::clamp<Count>(constraint.value, 0, all_dimensions_));
+    }
+  }
+  for (int level = 0; level < levels_; ++level) {
+    const bool holds = limits.capacity.empty() || limits.capacity[level];
+    const std::optional<Count> usable = holds ? chip.usable_words(level) : std::nullopt;
+    capacity_.push_back(usable);
+    minimum_use_.push_back(
+        usable ? static_cast<Count>(std::ceil(static_cast<double>(*usable) * chip.storages[level].min_utilization))
+               : 0);
+  }
+  allow_factors(einsum, mapspace);
+  list_spatial(einsum, chip, mapspace, limits);
+  list_completable(einsum);
+  for (int level = 0; level < levels_; ++level) {
+    std::uint32_t must = 0, may = (1u << dataspaces_) - 1;
+    for (const Constraint& constraint : mapspace.constraints)
+      if (constraint.kind == Constraint::Kind::kKeep && constraint.level == level) {
+        if (constraint.keep)
+          must |= 1u << constraint.dataspace;
+        else
+          may &= ~(1u << constraint.dataspace);
+      }
+    std::vector<std::uint32_t> masks;
+    // A dataspace both to be kept and bypassed leaves no mask at all.
+    if ((must & ~may) == 0)
+      for (std::uint32_t mask = may;; mask = (mask - 1) & may) {
+        if ((mask & must) == must) masks.push_back(mask);
+        if (mask == 0) break;
+      }
+    if (masks.empty()) possible_ = false;
+    keeps_.push_back(std::move(masks));
+  }
+  size_ = count(einsum);
+}
+
+void Space::allow_factors(const workload::Einsum& einsum, const Mapspace& mapspace) {
+  std::vector<std::vector<Count>> all(all_dimensions_);
+  for (int d = 0; d < all_dimensions_; ++d) all[d] = base::divisors(einsum.dimensions[d].bound);
+  temporal_.assign(levels_, all);
+  spatial_factors_.assign(levels_, all);
+  for (const Constraint& constraint : mapspace.constraints) {
+    if (constraint.kind != Constraint::Kind::kFactor) continue;
+    auto& allowed = (constraint.spatial ? spatial_factors_ : temporal_)[constraint.level][constraint.dimension];
+    std::erase_if(allowed, [&](Count factor) {
+      switch (constraint.comparison) {
+        case Comparison::kEqual:
+          return factor != constraint.value;
+        case Comparison::kAtMost:
+          return factor > constraint.value;
+        case Comparison::kAtLeast:
+          return factor < constraint.value;
+      }
+      return false;
+    });
+  }
+}
+
+int Space::rank_in(const Order& order, int dimension) const {
+  for (std::size_t p = 0; p < order.inner.size(); ++p)
+    if (order.inner[p] == dimension) return static_cast<int>(p);
+  for (std::size_t p = 0; p < order.outer.size(); ++p)
+    if (order.outer[p] == dimension) return all_dimensions_ - static_cast<int>(order.outer.size() - p);
+  return -1;
+}
+
+std::optional<std::uint32_t> Space::lay_out(int level, std::uint32_t iterating, const Count* factor, Count fanout_x,
+                                            Count fanout_y) const {
+  const Order& order = spatial_order_[level];
+  const int first_free = static_cast<int>(order.inner.size());
+  const int last_free = all_dimensions_ - static_cast<int>(order.outer.size());
+  const int lowest = order.split.value_or(0), highest = order.split.value_or(all_dimensions_);
+  for (int split = highest; split >= lowest; --split) {
+    std::uint32_t to_x = 0, free = 0;
+    for (int d = 0; d < all_dimensions_; ++d) {
+      const int rank = rank_in(order, d);
+      if (rank < 0 && (iterating >> d & 1)) free |= 1u << d;
+      if (rank >= 0 && rank < split && (iterating >> d & 1)) to_x |= 1u << d;
+    }
+    const int room_x = std::clamp(split, first_free, last_free) - first_free;
+    const int room_y = last_free - first_free - room_x;
+    for (std::uint32_t chosen = free;; chosen = (chosen - 1) & free) {
+      if (__builtin_popcount(chosen) <= room_x && __builtin_popcount(free & ~chosen) <= room_y) {
+        Count x = 1, y = 1;
+        for (int d = 0; d < all_dimensions_; ++d)
+          if (iterating >> d & 1) ((to_x | chosen) >> d & 1 ? x : y) *= factor[d];
+        if (x <= fanout_x && y <= fanout_y) return to_x | chosen;
+      }
+      if (chosen == 0) break;
+    }
+  }
+  return std::nullopt;
+}
+
+void Space::list_spatial(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace,
+                         const Limits& limits) {
+  spatial_.resize(levels_);
+  for (int level = 0; level < levels_; ++level) {
+    const bool holds = limits.fanout.empty() || limits.fanout[level];
+    const Count huge = std::numeric_limits<Count>::max();
+    const Count fanout_x = holds ? chip.fanout_x(level) : huge;
+    const Count fanout_y = holds ? chip.fanout_y(level) : huge;
+    const double room = static_cast<double>(chip.fanout_x(level)) * static_cast<double>(chip.fanout_y(level));
+    double least = 0;
+    for (const Constraint& constraint : mapspace.constraints)
+      if (constraint.kind == Constraint::Kind::kMinParallelism && constraint.level == level)
+        least = std::max(least, constraint.fraction * room);
+
+    SpatialChoice choice;
+    choice.factor.fill(1);
+    const std::function<void(int)> extend = [&](int d) {
+      if (d == all_dimensions_) {
+        if (static_cast<double>(choice.product) < least) return;
+        std::uint32_t iterating = 0;
+        for (int k = 0; k < all_dimensions_; ++k)
+          if (choice.factor[k] > 1) iterating |= 1u << k;
+        const auto to_x = lay_out(level, iterating, choice.factor.data(), fanout_x, fanout_y);
+        if (!to_x) return;
+        choice.to_x = *to_x;
+        spatial_[level].push_back(choice);
+        return;
+      }
+      const Count before = choice.product;
+      for (const Count factor : spatial_factors_[level][d]) {
+        const __int128 product = static_cast<__int128>(before) * factor;
+        if (holds && product > static_cast<__int128>(fanout_x) * fanout_y) break;
+        if (product > huge) break;
+        choice.factor[d] = factor;
+        choice.product = static_cast<Count>(product);
+        extend(d + 1);
+      }
+      choice.factor[d] = 1;
+      choice.product = before;
+    };
+    extend(0);
+    if (spatial_[level].empty()) possible_ = false;
+    // Wide layouts first: they start most searches near the optimum.
+    std::stable_sort(spatial_[level].begin(), spatial_[level].end(),
+                     [](const SpatialChoice& a, const SpatialChoice& b) { return a.product > b.product; });
+    // Only factors that some whole vector uses remain for the per-dimension tables.
+    for (int d = 0; d < all_dimensions_; ++d) {
+      std::set<Count> used;
+      for (const SpatialChoice& kept : spatial_[level]) used.insert(kept.factor[d]);
+      spatial_factors_[level][d].assign(used.begin(), used.end());
+    }
+  }
+  (void)einsum;
+}
+
+void Space::list_completable(const workload::Einsum& einsum) {
+  inside_temporal_.assign(levels_, std::vector<std::vector<Count>>(all_dimensions_));
+  inside_spatial_ = inside_temporal_;
+  for (int d = 0; d < all_dimensions_; ++d) {
+    const Count bound = einsum.dimensions[d].bound;
+    std::vector<Count> reachable{1};
+    const auto extend = [&](const std::vector<Count>& factors) {
+      std::set<Count> next;
+      for (const Count have : reachable)
+        for (const Count factor : factors)
+          if (bound % have == 0 && (bound / have) % factor == 0) next.insert(have * factor);
+      reachable.assign(next.begin(), next.end());
+    };
+    for (int level = 0; level < levels_; ++level) {
+      inside_spatial_[level][d] = reachable;
+      extend(spatial_factors_[level][d]);
+      inside_temporal_[level][d] = reachable;
+      extend(temporal_[level][d]);
+    }
+    if (!contains(reachable, bound)) possible_ = false;
+  }
+}
+
+double Space::count(const workload::Einsum& einsum) const {
+  double total = 1;
+  for (int d = 0; d < all_dimensions_; ++d) {
+    std::map<Count, double> ways{{1, 1.0}};
+    const Count bound = einsum.dimensions[d].bound;
+    const auto extend = [&](const std::vector<Count>& factors) {
+      std::map<Count, double> next;
+      for (const auto& [have, times] : ways)
+        for (const Count factor : factors)
+          if ((bound / have) % factor == 0) next[have * factor] += times;
+      ways = std::move(next);
+    };
+    for (int level = 0; level < levels_; ++level) {
+      extend(spatial_factors_[level][d]);
+      extend(temporal_[level][d]);
+    }
+    total *= ways.contains(bound) ? ways[bound] : 0;
+  }
+  for (int level = 0; level < levels_; ++level) {
+    int free = 0;
+    for (const int d : dimensions_) {
+      const bool iterates =
+          temporal_[level][d].size() > 1 || (temporal_[level][d].size() == 1 && temporal_[level][d][0] > 1);
+      if (iterates && rank_in(temporal_order_[level], d) < 0) ++free;
+    }
+    total *= std::tgamma(free + 1) * static_cast<double>(keeps_[level].size());
+  }
+  return total;
+}
+
+namespace {
+
+// Every order of `iterating` that the fixed inner and outer parts allow, cut off as soon as no dataspace's
+// run can still change, with duplicates and contained runs removed.
+struct OrderLister {
+  const std::vector<std::uint32_t>& relevant;
+  int dataspaces;
+  std::vector<int> inner, outer;  // iterating dimensions only
+  std::uint32_t free = 0;
+  std::vector<OrderChoice> found;
+  OrderChoice current;
+
+  void extend(std::size_t fixed, std::uint32_t unplaced, std::uint32_t placed, std::uint32_t closing) {
+    if (closing == 0) {
+      found.push_back(current);
+      return;
+    }
+    const auto place = [&](int d, std::size_t next_fixed, std::uint32_t next_unplaced) {
+      std::uint32_t still = closing;
+      const OrderChoice saved = current;
+      for (int s = 0; s < dataspaces; ++s)
+        if ((closing >> s & 1) && (relevant[s] >> d & 1)) {
+          current.run[s] = placed;
+          still &= ~(1u << s);
+        }
+      current.order.push_back(d);
+      extend(next_fixed, next_unplaced, placed | 1u << d, still);
+      current = saved;
+    };
+    if (fixed < inner.size()) return place(inner[fixed], fixed + 1, unplaced);
+    if (unplaced != 0) {
+      for (std::uint32_t rest = unplaced; rest != 0; rest &= rest - 1) {
+        const int d = __builtin_ctz(rest);
+        place(d, fixed, unplaced & ~(1u << d));
+      }
+      return;
+    }
+    place(outer[fixed - inner.size()], fixed + 1, 0);
+  }
+};
+
+}  // namespace
+
+const std::vector<OrderChoice>& Space::orders(int level, std::uint32_t iterating) const {
+  const auto [slot, fresh] = orders_[level].try_emplace(iterating);
+  if (!fresh) return slot->second;
+  OrderLister lister{relevant_, dataspaces_, {}, {}, iterating, {}, {}};
+  for (const int d : temporal_order_[level].inner)
+    if (iterating >> d & 1) lister.inner.push_back(d), lister.free &= ~(1u << d);
+  for (const int d : temporal_order_[level].outer)
+    if (iterating >> d & 1) lister.outer.push_back(d), lister.free &= ~(1u << d);
+  std::uint32_t closing = 0;
+  lister.current.run.fill(iterating);
+  for (int s = 0; s < dataspaces_; ++s) (relevant_[s] & iterating ? closing : lister.current.open) |= 1u << s;
+  // The innermost level's order moves nothing: the compute units read every operand every cycle.
+  if (level == 0) closing = 0;
+  lister.extend(0, lister.free, 0, closing);
+
+  std::vector<OrderChoice>& kept = slot->second;
+  const auto contained = [&](const OrderChoice& a, const OrderChoice& b) {
+    for (int s = 0; s < dataspaces_; ++s)
+      if ((a.run[s] & ~b.run[s]) != 0) return false;
+    return true;
+  };
+  for (const OrderChoice& candidate : lister.found) {
+    if (std::any_of(kept.begin(), kept.end(), [&](const OrderChoice& other) { return contained(candidate, other); }))
+      continue;
+    std::erase_if(kept, [&](const OrderChoice& other) { return contained(other, candidate); });
+    kept.push_back(candidate);
+  }
+  return kept;
+}
+
+std::vector<int> Space::full_temporal_order(int level, const std::vector<int>& iterating) const {
+  const Order& order = temporal_order_[level];
+  std::vector<int> full = order.inner;
+  const auto fixed = [&](int d) { return rank_in(order, d) >= 0; };
+  for (const int d : iterating)
+    if (!fixed(d)) full.push_back(d);
+  for (int d = 0; d < all_dimensions_; ++d)
+    if (!fixed(d) && std::find(full.begin(), full.end(), d) == full.end()) full.push_back(d);
+  full.insert(full.end(), order.outer.begin(), order.outer.end());
+  return full;
+}
+
+std::pair<std::vector<int>, int> Space::full_spatial_order(int level, std::uint32_t iterating,
+                                                           std::uint32_t to_x) const {
+  const Order& order = spatial_order_[level];
+  std::vector<int> full = order.inner;
+  const auto add = [&](auto wanted) {
+    for (int d = 0; d < all_dimensions_; ++d)
+      if (rank_in(order, d) < 0 && wanted(d)) full.push_back(d);
+  };
+  add([&](int d) { return (iterating & to_x) >> d & 1; });
+  add([&](int d) { return !(iterating >> d & 1); });
+  add([&](int d) { return (iterating & ~to_x) >> d & 1; });
+  full.insert(full.end(), order.outer.begin(), order.outer.end());
+  if (order.split) return {full, *order.split};
+  int split = 0;
+  for (std::size_t p = 0; p < full.size(); ++p)
+    if ((iterating & to_x) >> full[p] & 1) split = static_cast<int>(p) + 1;
+  return {full, split};
+}
+
+}  // namespace orrery::nest
