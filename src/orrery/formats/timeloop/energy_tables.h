@@ -1,0 +1,22 @@
+// ERT and ART documents -> the figures of a chip.
+//
+//   ERT: {version, tables: [{name: Top.Comp[1..n], actions: [{name, arguments, energy}]}]}   pJ an action
+//   ART: {version, tables: [{name: Top.Comp[1..n], area}]}                                   um^2 of one instance
+//
+// An entry belongs to the component named by its last dotted part. Where an action has several entries
+// (one for each value of its arguments), the largest energy counts, as in Timeloop; networks keep one
+// for each number of destinations.
+#pragma once
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/formats/yaml/node.h"
+#include "orrery/machine/chip.h"
+
+namespace orrery::formats::timeloop {
+
+// Errors O0602 to O0607, collected in `found`.
+void apply_energies(const yaml::Node& ert, machine::Chip& chip, base::Diagnostics& found);
+// A component without an entry keeps an unknown area: warning O0608.
+void apply_areas(const yaml::Node& art, machine::Chip& chip, base::Diagnostics& found);
+
+}  // namespace orrery::formats::timeloop
