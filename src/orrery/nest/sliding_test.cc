@@ -1,0 +1,447 @@
+#include "orrery/nest/sliding.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "orrery/nest/random_nest_test_util.h"
+
+namespace orrery::nest {
+namespace {
+
+using base::Count;
+using testing::Dice;
+using Point = std::vector<Count>;
+using Points = std::set<Point>;
+
+constexpr int kCasesPerDraw = 40;  // rapidcheck draws 100 seeds
+
+// Walks every iteration, instance by instance, with the tiles as explicit sets of points.
+class Simulation {
+ public:
+  Simulation(const workload::Einsum& einsum, const Mapping& mapping) : einsum_(einsum), mapping_(mapping) {}
+
+  struct Words {
+    Count accesses = 0, deliveries = 0;
+    bool operator==(const Words&) const = default;
+  };
+
+  // What one instance of level i passes inwards.
+  Words at(int i, int s) const {
+    const std::vector<Count> inner = i == 0 ? ones() : extents_up_to(i - 1);
+    std::vector<Points> held(instances(i));
+    Words words;
+    for_each_step(i, [&](const std::vector<Count>& origin) {
+      std::map<Points, Count> groups;
+      for (std::size_t child = 0; child < held.size(); ++child) {
+        const Points now = hull(s, instance_origin(i, child, origin, inner), inner);
+        Points fresh;
+        if (i == 0)
+          fresh = now;  // compute units hold nothing
+        else
+          std::set_difference(now.begin(), now.end(), held[child].begin(), held[child].end(),
+                              std::inserter(fresh, fresh.end()));
+        held[child] = now;
+        if (!fresh.empty()) ++groups[fresh];
+      }
+      for (const auto& [fresh, members] : groups) {
+        words.accesses += static_cast<Count>(fresh.size());
+        words.deliveries += static_cast<Count>(fresh.size()) * members;
+      }
+    });
+    return words;
+  }
+
+ private:
+  std::size_t dimensions() const { return einsum_.dimensions.size(); }
+  std::vector<Count> ones() const { return std::vector<Count>(dimensions(), 1); }
+
+  std::vector<Count> extents_up_to(int i) const {
+    std::vector<Count> extents = ones();
+    for (int j = 0; j <= i; ++j)
+      for (std::size_t d = 0; d < dimensions(); ++d)
+        extents[d] *= mapping_.levels[j].temporal[d] * mapping_.levels[j].spatial[d];
+    return extents;
+  }
+
+  std::size_t instances(int i) const {
+    Count product = 1;
+    for (const Count factor : mapping_.levels[i].spatial) product *= factor;
+    return static_cast<std::size_t>(product);
+  }
+
+  std::vector<Count> instance_origin(int i, std::size_t index, std::vector<Count> origin,
+                                     const std::vector<Count>& inner) const {
+    for (std::size_t d = 0; d < dimensions(); ++d) {
+      const auto factor = static_cast<std::size_t>(mapping_.levels[i].spatial[d]);
+      origin[d] += static_cast<Count>(index % factor) * inner[d];
+      index /= factor;
+    }
+    return origin;
+  }
+
+  // Calls `step` with the loop variables at the start of each iteration of T_i and everything outside.
+  template <typename Step>
+  void for_each_step(int i, Step step) const {
+    struct Loop {
+      int dimension;
+      Count iterations, stride;
+    };
+    std::vector<Loop> loops;  // innermost first
+    for (int j = i; j < static_cast<int>(mapping_.levels.size()); ++j) {
+      std::vector<Count> stride = j == 0 ? ones() : extents_up_to(j - 1);
+      for (const int d : mapping_.levels[j].temporal_order)
+        loops.push_back({d, mapping_.levels[j].temporal[d], stride[d] * mapping_.levels[j].spatial[d]});
+    }
+    std::vector<Count> index(loops.size(), 0);
+    while (true) {
+      std::vector<Count> origin(dimensions(), 0);
+      for (std::size_t l = 0; l < loops.size(); ++l) origin[loops[l].dimension] += index[l] * loops[l].stride;
+      step(origin);
+      std::size_t l = 0;
+      while (l < loops.size() && ++index[l] == loops[l].iterations) index[l++] = 0;
+      if (l == loops.size()) return;
+    }
+  }
+
+  // The box that spans the image of all iterations from `origin` on.
+  Points hull(int s, const std::vector<Count>& origin, const std::vector<Count>& extents) const {
+    Points box{Point{}};
+    for (const workload::Rank& rank : einsum_.dataspaces[s].ranks) {
+      Count low = 0, high = 0;
+      for (const auto& [d, coefficient] : rank.terms) {
+        low += coefficient * origin[d];
+        high += coefficient * (origin[d] + extents[d] - 1);
+      }
+      Points longer;
+      for (const Point& point : box)
+        for (Count x = low; x <= high; ++x) {
+          Point next = point;
+          next.push_back(x);
+          longer.insert(next);
+        }
+      box = std::move(longer);
+    }
+    return box;
+  }
+
+  const workload::Einsum& einsum_;
+  const Mapping& mapping_;
+};
+
+// Where the reference's rules are set difference: each axis moves with one loop outside the tile, and when
+// that loop starts again its first box is clear of its last.
+bool rules_are_exact(const workload::Einsum& einsum, const Mapping& mapping, int i, int s) {
+  std::vector<Count> extents(einsum.dimensions.size(), 1);
+  for (int j = 0; j < i; ++j)
+    for (std::size_t d = 0; d < extents.size(); ++d)
+      extents[d] *= mapping.levels[j].temporal[d] * mapping.levels[j].spatial[d];
+  for (const workload::Rank& rank : einsum.dataspaces[s].ranks) {
+    Count side = 1;
+    for (const auto& [d, coefficient] : rank.terms) side += coefficient * (extents[d] - 1);
+    std::vector<Count> stride = extents;
+    int movers = 0;
+    bool restarts = false;
+    Count reach = 0;
+    for (int j = i; j < static_cast<int>(mapping.levels.size()); ++j) {
+      for (std::size_t d = 0; d < stride.size(); ++d) stride[d] *= mapping.levels[j].spatial[d];
+      for (const int d : mapping.levels[j].temporal_order) {
+        const Count n = mapping.levels[j].temporal[d];
+        if (n == 1) continue;
+        if (movers > 0) restarts = true;
+        for (const auto& [moved, coefficient] : rank.terms)
+          if (moved == d) ++movers, reach = coefficient * stride[d] * (n - 1);
+      }
+      for (std::size_t d = 0; d < stride.size(); ++d) stride[d] *= mapping.levels[j].temporal[d];
+    }
+    if (movers > 1 || (restarts && reach < side)) return false;
+  }
+  return true;
+}
+
+void expect_equal(const Traffic& a, const Traffic& b, int levels, int dataspaces) {
+  RC_ASSERT(a.compute_cycles == b.compute_cycles);
+  RC_ASSERT(a.compute_instances == b.compute_instances);
+  for (int i = 0; i < levels; ++i) {
+    RC_ASSERT(a.fanout[i] == b.fanout[i]);
+    RC_ASSERT(a.instances[i] == b.instances[i]);
+    for (int s = 0; s < dataspaces; ++s) {
+      RC_ASSERT(a.accesses[i][s] == b.accesses[i][s]);
+      RC_ASSERT(a.deliveries[i][s] == b.deliveries[i][s]);
+      RC_ASSERT(a.tile[i][s] == b.tile[i][s]);
+      RC_ASSERT(a.partition[i][s] == b.partition[i][s]);
+    }
+  }
+}
+
+Traffic slide(const workload::Einsum& einsum, const Mapping& mapping, const std::vector<ReuseRules>& reuse = {}) {
+  Traffic traffic;
+  sliding(einsum, mapping, reuse, traffic);
+  return traffic;
+}
+
+Traffic disjoint(const workload::Einsum& einsum, const Mapping& mapping, const std::vector<ReuseRules>& reuse = {}) {
+  Traffic traffic;
+  closed_form(einsum, shape_of(einsum), mapping, reuse, traffic);
+  return traffic;
+}
+
+TEST(Sliding, EqualsTheClosedFormWhereNoTilesOverlap) {
+  EXPECT_TRUE(rc::check("sliding == closed_form", [] {
+    Dice dice = Dice::from_seed(*rc::gen::arbitrary<std::uint64_t>());
+    for (int repeat = 0; repeat < kCasesPerDraw; ++repeat) {
+      workload::Einsum einsum = testing::random_einsum(dice);
+      for (workload::Dataspace& dataspace : einsum.dataspaces)
+        for (workload::Rank& rank : dataspace.ranks)
+          if (dice.once_in(10)) rank.terms[0].coefficient = dice(2, 3);
+      const int levels = static_cast<int>(dice(2, 4));
+      const Mapping mapping = testing::random_mapping(dice, einsum, levels);
+      std::vector<ReuseRules> reuse;
+      if (dice.once_in(4))
+        for (int i = 0; i < levels; ++i)
+          reuse.push_back({static_cast<std::uint32_t>(dice(0, 7)), static_cast<std::uint32_t>(dice(0, 7)), 0, 0});
+      expect_equal(slide(einsum, mapping, reuse), disjoint(einsum, mapping, reuse), levels,
+                   static_cast<int>(einsum.dataspaces.size()));
+    }
+  }));
+}
+
+TEST(Sliding, EqualsTheClosedFormOnMatmulsAndNormalisations) {
+  EXPECT_TRUE(rc::check("sliding == closed_form", [] {
+    Dice dice = Dice::from_seed(*rc::gen::arbitrary<std::uint64_t>());
+    for (int repeat = 0; repeat < kCasesPerDraw; ++repeat) {
+      const auto bound = [&] { return dice.pick({1, 2, 3, 12, 64, 768, 4096}); };
+      const workload::Einsum einsum = dice.once_in(2) ? workload::matmul("layer", bound(), bound(), bound())
+                                                      : workload::normalisation("layer", bound(), bound(), dice(1, 3));
+      const int levels = static_cast<int>(dice(2, 4));
+      const Mapping mapping = testing::random_mapping(dice, einsum, levels, true, 1024);
+      expect_equal(slide(einsum, mapping), disjoint(einsum, mapping), levels, 3);
+    }
+  }));
+}
+
+TEST(Sliding, EqualsAWalkOverEveryIterationWhereTheRulesAreExact) {
+  int exact_and_sliding = 0;
+  EXPECT_TRUE(rc::check("sliding == explicit sets", [&] {
+    Dice dice = Dice::from_seed(*rc::gen::arbitrary<std::uint64_t>());
+    workload::Einsum einsum = testing::random_convolution(dice);
+    while (einsum.operations() > 600) einsum = testing::random_convolution(dice);
+    const int levels = static_cast<int>(dice(2, 3));
+    const Mapping mapping = testing::random_mapping(dice, einsum, levels, true, 6);
+    const Traffic traffic = slide(einsum, mapping);
+    const Traffic apart = disjoint(einsum, mapping);
+    const Simulation simulation(einsum, mapping);
+    for (int i = 0; i < levels; ++i)
+      for (int s = 0; s < 3; ++s) {
+        if (i > 0 && !rules_are_exact(einsum, mapping, i, s)) continue;
+        const auto [accesses, deliveries] = simulation.at(i, s);
+        RC_ASSERT(traffic.accesses[i][s] == accesses);
+        RC_ASSERT(traffic.deliveries[i][s] == deliveries);
+        exact_and_sliding += accesses < apart.accesses[i][s];
+      }
+  }));
+  EXPECT_GT(exact_and_sliding, 20) << "too few cases in which tiles overlap";
+}
+
+TEST(Sliding, NeverNeedsMoreThanTilesThatAreBroughtWhole) {
+  EXPECT_TRUE(rc::check("sliding <= closed_form", [] {
+    Dice dice = Dice::from_seed(*rc::gen::arbitrary<std::uint64_t>());
+    for (int repeat = 0; repeat < kCasesPerDraw; ++repeat) {
+      const workload::Einsum einsum = testing::random_convolution(dice);
+      const Mapping mapping = testing::random_mapping(dice, einsum, 3);
+      const Traffic some = slide(einsum, mapping), all = disjoint(einsum, mapping);
+      for (int i = 0; i < 3; ++i)
+        for (int s = 0; s < 3; ++s) {
+          RC_ASSERT(some.accesses[i][s] <= all.accesses[i][s]);
+          RC_ASSERT(some.deliveries[i][s] <= all.deliveries[i][s]);
+          RC_ASSERT(some.tile[i][s] == all.tile[i][s]);
+        }
+    }
+  }));
+}
+
+TEST(Sliding, BringsEveryWordAtLeastOnce) {
+  EXPECT_TRUE(rc::check("accesses >= volume", [] {
+    Dice dice = Dice::from_seed(*rc::gen::arbitrary<std::uint64_t>());
+    for (int repeat = 0; repeat < kCasesPerDraw; ++repeat) {
+      workload::Einsum einsum = testing::random_convolution(dice);
+      for (workload::Rank& rank : einsum.dataspaces[1].ranks)  // without gaps between windows
+        for (workload::Term& term : rank.terms) term.coefficient = 1;
+      const Mapping mapping = testing::random_mapping(dice, einsum, 3);
+      const Traffic traffic = slide(einsum, mapping);
+      for (int i = 0; i < 3; ++i)
+        for (int s = 0; s < 3; ++s) RC_ASSERT(traffic.accesses[i][s] * traffic.instances[i] >= traffic.tile[2][s]);
+    }
+  }));
+}
+
+TEST(Sliding, WithoutReuseEveryIterationBringsAWholeTileToEveryInstance) {
+  EXPECT_TRUE(rc::check("no reuse", [] {
+    Dice dice = Dice::from_seed(*rc::gen::arbitrary<std::uint64_t>());
+    const workload::Einsum einsum = testing::random_convolution(dice);
+    const Mapping mapping = testing::random_mapping(dice, einsum, 3);
+    const Traffic traffic = slide(einsum, mapping, std::vector<ReuseRules>(3, ReuseRules{7, 7, 0, 0}));
+    Count iterations = traffic.compute_cycles;
+    for (int i = 0; i < 3; ++i) {
+      for (int s = 0; s < 3; ++s) {
+        const Count tile = i == 0 ? 1 : traffic.tile[i - 1][s];
+        RC_ASSERT(traffic.accesses[i][s] == iterations * tile * traffic.fanout[i]);
+        RC_ASSERT(traffic.deliveries[i][s] == traffic.accesses[i][s]);
+      }
+      for (const Count factor : mapping.levels[i].temporal) iterations /= factor;
+    }
+  }));
+}
+
+// Hand-worked: Outputs[L][Q][K] += Weights[R][S][K] * Inputs[R + L][S + Q].
+struct Nest {
+  enum { kR, kL, kS, kQ, kK };
+  workload::Einsum einsum{"window",
+                          {{"R", 1}, {"L", 1}, {"S", 1}, {"Q", 1}, {"K", 1}},
+                          {{"Weights", {{{{kR, 1}}}, {{{kS, 1}}}, {{{kK, 1}}}}, false},
+                           {"Inputs", {{{{kR, 1}, {kL, 1}}}, {{{kS, 1}, {kQ, 1}}}}, false},
+                           {"Outputs", {{{{kL, 1}}}, {{{kQ, 1}}}, {{{kK, 1}}}}, true}}};
+  Mapping mapping;
+
+  explicit Nest(int levels = 3) {
+    LevelMapping level;
+    level.temporal = level.spatial = {1, 1, 1, 1, 1};
+    level.temporal_order = level.spatial_order = {0, 1, 2, 3, 4};
+    level.keep = 0b111;
+    mapping.levels.assign(levels, level);
+  }
+  void temporal(int level, int d, Count n) { einsum.dimensions[d].bound *= mapping.levels[level].temporal[d] = n; }
+  void spatial(int level, int d, Count n) { einsum.dimensions[d].bound *= mapping.levels[level].spatial[d] = n; }
+  Count inputs(int level) const { return slide(einsum, mapping).accesses[level][1]; }
+  Count inputs_simulated(int level) const { return Simulation(einsum, mapping).at(level, 1).accesses; }
+};
+
+struct Window : ::testing::Test, Nest {};
+
+TEST_F(Window, ASlideBringsOneColumnPerStep) {
+  temporal(0, kR, 3);
+  temporal(1, kL, 6);
+  EXPECT_EQ(inputs(1), 3 + 5 * 1);
+  EXPECT_EQ(slide(einsum, mapping).tile[0][1], 3);
+  EXPECT_EQ(slide(einsum, mapping).tile[1][1], 8);
+}
+
+TEST_F(Window, AStrideBringsThatManyColumnsPerStep) {
+  einsum.dataspaces[1].ranks[0].terms[1].coefficient = 2;
+  temporal(0, kR, 3);
+  temporal(1, kL, 6);
+  EXPECT_EQ(inputs(1), 3 + 5 * 2);
+  einsum.dataspaces[1].ranks[0].terms[1].coefficient = 4;  // beyond the window: nothing is shared
+  EXPECT_EQ(inputs(1), 3 + 5 * 3);
+}
+
+TEST_F(Window, ADilatedWindowIsHeldAsTheBoxThatSpansIt) {
+  einsum.dataspaces[1].ranks[0].terms[0].coefficient = 2;
+  temporal(0, kR, 3);
+  temporal(1, kL, 6);
+  EXPECT_EQ(inputs(1), 5 + 5 * 1);
+}
+
+TEST_F(Window, ALoopThatDoesNotMoveTheTileBringsNothing) {
+  temporal(0, kR, 3);
+  temporal(1, kK, 7);  // inside L
+  temporal(1, kL, 6);
+  mapping.levels[1].temporal_order = {kK, kL, kR, kS, kQ};
+  EXPECT_EQ(inputs(1), 8);
+}
+
+TEST_F(Window, AWindowThatJumpsBackIsBroughtWholeThoughSomeOfItIsThere) {
+  temporal(0, kR, 3);
+  temporal(1, kL, 3);
+  temporal(1, kK, 2);
+  EXPECT_EQ(inputs(1), 2 * (3 + 2 * 1));
+  EXPECT_EQ(inputs_simulated(1), 9);  // column 2 is still there when L starts again
+}
+
+TEST_F(Window, AStepAlongTwoAxesBringsTheWholeTile) {
+  temporal(0, kR, 3);
+  temporal(0, kS, 3);
+  temporal(1, kL, 2);
+  temporal(1, kQ, 2);
+  EXPECT_EQ(inputs(1), (9 + 3) + (9 + 3));
+  EXPECT_EQ(inputs_simulated(1), (9 + 3) + (9 - 4 + 3));
+}
+
+TEST_F(Window, ASlideThatAnOuterLevelContinuesIsSeenFromItsSecondStep) {
+  temporal(0, kR, 3);
+  temporal(1, kL, 3);
+  temporal(2, kL, 2);
+  EXPECT_EQ(inputs(1), 2 * (3 + 2 * 1));
+  EXPECT_EQ(inputs_simulated(1), 8);
+}
+
+TEST_F(Window, ASlideOfTwoStepsContinuesAcrossLevels) {
+  temporal(0, kR, 3);
+  temporal(1, kL, 2);
+  temporal(2, kL, 5);
+  EXPECT_EQ(inputs(1), 3 + 9);
+  EXPECT_EQ(inputs_simulated(1), 12);
+}
+
+TEST_F(Window, NeighboursThatShareAHaloAreFedSeparately) {
+  temporal(0, kR, 3);
+  spatial(1, kL, 4);
+  EXPECT_EQ(inputs(1), 4 * 3);
+  EXPECT_EQ(slide(einsum, mapping).deliveries[1][1], 4 * 3);
+  EXPECT_EQ(slide(einsum, mapping).tile[1][1], 6);
+}
+
+TEST_F(Window, InstancesOnADiagonalShareOneAccess) {
+  spatial(1, kR, 3);
+  spatial(1, kL, 4);
+  EXPECT_EQ(inputs(1), 6);  // R + L takes 6 values over 12 instances
+  EXPECT_EQ(slide(einsum, mapping).deliveries[1][1], 12);
+  EXPECT_EQ(slide(einsum, mapping).accesses[1][0], 3);  // Weights: one per R
+}
+
+TEST_F(Window, ComputeUnitsOnADiagonalShareOneAccessEachCycle) {
+  spatial(0, kR, 3);
+  spatial(0, kL, 4);
+  temporal(0, kK, 5);
+  EXPECT_EQ(inputs(0), 5 * 6);
+  EXPECT_EQ(slide(einsum, mapping).deliveries[0][1], 5 * 12);
+}
+
+TEST_F(Window, TwoDiagonalsAreCountedTogether) {
+  spatial(1, kR, 3);
+  spatial(1, kL, 4);
+  spatial(1, kS, 2);
+  spatial(1, kQ, 2);
+  spatial(1, kK, 3);
+  EXPECT_EQ(inputs(1), 6 * 3);
+  EXPECT_EQ(slide(einsum, mapping).deliveries[1][1], 12 * 4 * 3);
+}
+
+TEST(Sliding, NestsOfManyLoopsAreNotWalkedIterationByIteration) {
+  Nest window(12);
+  for (int i = 0; i < 12; ++i)
+    for (const int d : {Nest::kR, Nest::kL, Nest::kS, Nest::kQ}) window.temporal(i, d, 2);
+  const Traffic traffic = slide(window.einsum, window.mapping);  // 2^48 iterations
+  EXPECT_EQ(traffic.compute_cycles, Count{1} << 48);
+  EXPECT_EQ(traffic.accesses[0][1], Count{1} << 48);
+  EXPECT_GE(traffic.accesses[11][1], traffic.tile[11][1]);
+}
+
+TEST(Sliding, MoreRanksThanThereIsRoomForIsAMessage) {
+  Nest window;
+  window.temporal(1, Nest::kL, 2);
+  window.einsum.dataspaces[1].ranks.assign(17, workload::Rank{{{Nest::kL, 1}}});
+  try {
+    slide(window.einsum, window.mapping);
+    FAIL() << "accepted 17 ranks";
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(error.diagnostics.at(0).code, "O1010");
+  }
+}
+
+}  // namespace
+}  // namespace orrery::nest
