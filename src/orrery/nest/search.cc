@@ -124,7 +124,7 @@ class Searcher {
   void search_below(const Child& child, std::int64_t place) {
     place_ = place;
     refresh();
-    if (drop(child.key)) {
+    if (prunes_ && drop(child.key)) {
       ++bounded_;
       return;
     }
@@ -201,7 +201,7 @@ class Searcher {
       std::sort(depth.order.begin(), depth.order.end());
       for (const auto& [key, k] : depth.order) {
         if (out_of_time()) return;
-        if (drop(key)) {
+        if (prunes_ && drop(key)) {
           ++bounded_;
           continue;
         }
@@ -290,7 +290,7 @@ class Searcher {
         return;  // the tile is the same in every order
       }
       child.key = key_of(descent_.bound(child.state, level - 1), shared_.objective);
-      if (drop(child.key)) {
+      if (prunes_ && drop(child.key)) {
         ++bounded_;
         continue;
       }
@@ -299,6 +299,7 @@ class Searcher {
   }
 
   Shared& shared_;
+  const bool prunes_ = shared_.limits.prune_by_bound;
   Descent<Size> descent_;
   std::vector<Depth> depth_;
   std::vector<Child> path_;

@@ -21,6 +21,7 @@ enum class Metric { kEdp, kEnergy, kDelay };
 struct SearchLimits {
   double seconds = 0;                       // 0: none
   int threads = 1;                          // changes the time only
+  bool prune_by_bound = true;               // false: price every mapping that fits (tests, benchmarks)
   const std::atomic<bool>* stop = nullptr;  // set by an interrupt; the best so far is returned
 };
 

@@ -3,135 +3,19 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include <cstdlib>
-#include <map>
-#include <set>
 #include <vector>
 
 #include "orrery/nest/random_nest_test_util.h"
+#include "orrery/nest/simulation_test_util.h"
 
 namespace orrery::nest {
 namespace {
 
 using base::Count;
 using testing::Dice;
-using Point = std::vector<Count>;
-using Points = std::set<Point>;
+using testing::Simulation;
 
 constexpr int kCasesPerDraw = 40;  // rapidcheck draws 100 seeds
-
-// Walks every iteration, instance by instance, with the tiles as explicit sets of points.
-class Simulation {
- public:
-  Simulation(const workload::Einsum& einsum, const Mapping& mapping) : einsum_(einsum), mapping_(mapping) {}
-
-  struct Words {
-    Count accesses = 0, deliveries = 0;
-    bool operator==(const Words&) const = default;
-  };
-
-  // What one instance of level i passes inwards.
-  Words at(int i, int s) const {
-    const std::vector<Count> inner = i == 0 ? ones() : extents_up_to(i - 1);
-    std::vector<Points> held(instances(i));
-    Words words;
-    for_each_step(i, [&](const std::vector<Count>& origin) {
-      std::map<Points, Count> groups;
-      for (std::size_t child = 0; child < held.size(); ++child) {
-        const Points now = hull(s, instance_origin(i, child, origin, inner), inner);
-        Points fresh;
-        if (i == 0)
-          fresh = now;  // compute units hold nothing
-        else
-          std::set_difference(now.begin(), now.end(), held[child].begin(), held[child].end(),
-                              std::inserter(fresh, fresh.end()));
-        held[child] = now;
-        if (!fresh.empty()) ++groups[fresh];
-      }
-      for (const auto& [fresh, members] : groups) {
-        words.accesses += static_cast<Count>(fresh.size());
-        words.deliveries += static_cast<Count>(fresh.size()) * members;
-      }
-    });
-    return words;
-  }
-
- private:
-  std::size_t dimensions() const { return einsum_.dimensions.size(); }
-  std::vector<Count> ones() const { return std::vector<Count>(dimensions(), 1); }
-
-  std::vector<Count> extents_up_to(int i) const {
-    std::vector<Count> extents = ones();
-    for (int j = 0; j <= i; ++j)
-      for (std::size_t d = 0; d < dimensions(); ++d)
-        extents[d] *= mapping_.levels[j].temporal[d] * mapping_.levels[j].spatial[d];
-    return extents;
-  }
-
-  std::size_t instances(int i) const {
-    Count product = 1;
-    for (const Count factor : mapping_.levels[i].spatial) product *= factor;
-    return static_cast<std::size_t>(product);
-  }
-
-  std::vector<Count> instance_origin(int i, std::size_t index, std::vector<Count> origin,
-                                     const std::vector<Count>& inner) const {
-    for (std::size_t d = 0; d < dimensions(); ++d) {
-      const auto factor = static_cast<std::size_t>(mapping_.levels[i].spatial[d]);
-      origin[d] += static_cast<Count>(index % factor) * inner[d];
-      index /= factor;
-    }
-    return origin;
-  }
-
-  // Calls `step` with the loop variables at the start of each iteration of T_i and everything outside.
-  template <typename Step>
-  void for_each_step(int i, Step step) const {
-    struct Loop {
-      int dimension;
-      Count iterations, stride;
-    };
-    std::vector<Loop> loops;  // innermost first
-    for (int j = i; j < static_cast<int>(mapping_.levels.size()); ++j) {
-      std::vector<Count> stride = j == 0 ? ones() : extents_up_to(j - 1);
-      for (const int d : mapping_.levels[j].temporal_order)
-        loops.push_back({d, mapping_.levels[j].temporal[d], stride[d] * mapping_.levels[j].spatial[d]});
-    }
-    std::vector<Count> index(loops.size(), 0);
-    while (true) {
-      std::vector<Count> origin(dimensions(), 0);
-      for (std::size_t l = 0; l < loops.size(); ++l) origin[loops[l].dimension] += index[l] * loops[l].stride;
-      step(origin);
-      std::size_t l = 0;
-      while (l < loops.size() && ++index[l] == loops[l].iterations) index[l++] = 0;
-      if (l == loops.size()) return;
-    }
-  }
-
-  // The box that spans the image of all iterations from `origin` on.
-  Points hull(int s, const std::vector<Count>& origin, const std::vector<Count>& extents) const {
-    Points box{Point{}};
-    for (const workload::Rank& rank : einsum_.dataspaces[s].ranks) {
-      Count low = 0, high = 0;
-      for (const auto& [d, coefficient] : rank.terms) {
-        low += coefficient * origin[d];
-        high += coefficient * (origin[d] + extents[d] - 1);
-      }
-      Points longer;
-      for (const Point& point : box)
-        for (Count x = low; x <= high; ++x) {
-          Point next = point;
-          next.push_back(x);
-          longer.insert(next);
-        }
-      box = std::move(longer);
-    }
-    return box;
-  }
-
-  const workload::Einsum& einsum_;
-  const Mapping& mapping_;
-};
 
 // Where the reference's rules are set difference: each axis moves with one loop outside the tile, and when
 // that loop starts again its first box is clear of its last.
@@ -238,7 +122,7 @@ TEST(Sliding, EqualsAWalkOverEveryIterationWhereTheRulesAreExact) {
     for (int i = 0; i < levels; ++i)
       for (int s = 0; s < 3; ++s) {
         if (i > 0 && !rules_are_exact(einsum, mapping, i, s)) continue;
-        const auto [accesses, deliveries] = simulation.at(i, s);
+        const auto [accesses, deliveries] = simulation.between(i, i - 1, s);
         RC_ASSERT(traffic.accesses[i][s] == accesses);
         RC_ASSERT(traffic.deliveries[i][s] == deliveries);
         exact_and_sliding += accesses < apart.accesses[i][s];
@@ -317,7 +201,7 @@ struct Nest {
   void temporal(int level, int d, Count n) { einsum.dimensions[d].bound *= mapping.levels[level].temporal[d] = n; }
   void spatial(int level, int d, Count n) { einsum.dimensions[d].bound *= mapping.levels[level].spatial[d] = n; }
   Count inputs(int level) const { return slide(einsum, mapping).accesses[level][1]; }
-  Count inputs_simulated(int level) const { return Simulation(einsum, mapping).at(level, 1).accesses; }
+  Count inputs_simulated(int level) const { return Simulation(einsum, mapping).between(level, level - 1, 1).accesses; }
 };
 
 struct Window : ::testing::Test, Nest {};
