@@ -1,9 +1,10 @@
 #include "orrery/cli/arguments.h"
 
-#include <algorithm>
+#include <charconv>
 #include <cstdlib>
-#include <memory>
+#include <limits>
 #include <string_view>
+#include <system_error>
 
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
@@ -57,6 +58,17 @@ nest::Metric metric(const std::string& name) {
          did_you_mean(name, names, "objectives are " + joined(names) + "; several are compared in the order given"));
 }
 
+// Whole numbers from 1 to `most`. CLI11's own conversion lets larger ones through as the largest.
+CLI::Validator whole_number(base::Count most) {
+  const auto check = [most](const std::string& text) -> std::string {
+    base::Count value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool good = failure == std::errc() && end == text.data() + text.size() && value >= 1 && value <= most;
+    return good ? "" : fmt::format("`{}` is no whole number from 1 to {}", text, most);
+  };
+  return CLI::Validator(check, "");
+}
+
 // Texts as typed, to be given their meaning once CLI11 has accepted the line.
 struct Raw {
   std::vector<std::string> overrides;
@@ -75,12 +87,10 @@ void add_common(CLI::App& app, CommonOptions& common, Raw& raw) {
 void add_document_options(CLI::App& app, Raw& raw) {
   app.add_option("--set", raw.overrides, "Override any input field, such as variables.SEQ_LENGTH=512 (repeatable)")
       ->type_name("PATH=VALUE")
-      ->expected(1)
-      ->take_all();
+      ->allow_extra_args(false);
   app.add_option("--compat", raw.compat, "Reproduce an original, defects included: timeloop (repeatable)")
       ->type_name("NAME")
-      ->expected(1)
-      ->take_all();
+      ->allow_extra_args(false);
 }
 
 void add_search_options(CLI::App& app, CommonOptions& common, Raw& raw) {
@@ -89,15 +99,14 @@ void add_search_options(CLI::App& app, CommonOptions& common, Raw& raw) {
   app.add_flag("--force", common.force, "Overwrite earlier results in DIR");
   app.add_option("--threads,-j", common.threads, "Threads; they change the time only")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+      ->check(whole_number(4096));
   app.add_option("--time-limit", common.time_limit, "Seconds for each layer; the best so far is printed with its gap")
       ->type_name("S")
       ->check(CLI::PositiveNumber);
   app.add_option("--objective", raw.objective, "edp (default), energy, delay, or several to compare in turn")
       ->type_name("NAME[,NAME]")
       ->delimiter(',')
-      ->expected(1)
-      ->take_all();
+      ->allow_extra_args(false);
 }
 
 void give_meaning(const Raw& raw, bool terminal, CommonOptions& common) {
@@ -199,18 +208,17 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
           add_files(app, options.files, "Timeloop documents in any order; each `problem` is a layer");
           app.add_option("--chip", options.chips, "Chip from the catalogue, or its file (repeatable)")
               ->type_name("NAME|FILE")
-              ->expected(1)
-              ->take_all();
+              ->allow_extra_args(false);
           app.add_option("--model", options.model, "Model from the catalogue, or its config.json")
               ->type_name("NAME|FILE");
           app.add_option("--layer", options.layer, "Only this layer, with its loop nest and energy per level")
               ->type_name("NAME");
           app.add_option("--seq", options.sequence, "Tokens in a sequence; default: the model's longest, at most 4096")
               ->type_name("N")
-              ->check(CLI::PositiveNumber);
+              ->check(whole_number(std::numeric_limits<base::Count>::max()));
           app.add_option("--batch", options.batch, "Sequences at a time; default 1")
               ->type_name("N")
-              ->check(CLI::PositiveNumber);
+              ->check(whole_number(std::numeric_limits<base::Count>::max()));
           add_search_options(app, options, raw);
           add_document_options(app, raw);
         });
@@ -223,8 +231,7 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
           add_files(app, options.files, "Timeloop documents in any order, a `mapping` among them");
           app.add_option("--chip", options.chips, "Chip from the catalogue, or its file (repeatable)")
               ->type_name("NAME|FILE")
-              ->expected(1)
-              ->take_all();
+              ->allow_extra_args(false);
           app.add_flag("--strict", options.strict, "The constraints must hold, too");
           app.add_option("-o,--output", options.directory, "Write map.yaml, map.txt, stats.txt and result.json there")
               ->type_name("DIR");

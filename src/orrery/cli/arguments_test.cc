@@ -1,0 +1,111 @@
+#include "orrery/cli/arguments.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/cli/version.h"
+
+namespace orrery::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+template <typename Options>
+Options parsed(const Words& words) {
+  return std::get<Options>(parse_arguments(words, false));
+}
+
+// The code and the hint that a bad command line gets.
+std::pair<std::string, std::string> refusal(const Words& words) {
+  try {
+    parse_arguments(words, false);
+  } catch (const base::InputError& error) {
+    const base::Diagnostic& diagnostic = error.diagnostics.at(0);
+    return {diagnostic.code, diagnostic.hints.empty() ? "" : diagnostic.hints[0]};
+  }
+  return {"accepted", ""};
+}
+
+TEST(Arguments, FilesAndOptionsMixInAnyOrder) {
+  for (const Words& words :
+       {Words{"map", "a.yaml", "--json", "b.yaml", "--threads", "2"},
+        Words{"map", "--threads=2", "--json", "a.yaml", "b.yaml"}, Words{"map", "--json", "-j2", "a.yaml", "b.yaml"}}) {
+    const auto map = parsed<MapOptions>(words);
+    EXPECT_EQ(map.files, (Words{"a.yaml", "b.yaml"}));
+    EXPECT_TRUE(map.json);
+    EXPECT_EQ(map.threads, 2);
+  }
+}
+
+TEST(Arguments, RepeatableOptionsTakeOneValueEachAndLeaveFilesAlone) {
+  const auto map = parsed<MapOptions>({"map", "--chip", "c.yaml", "--chip", "d.yaml", "--set", "a=1", "--set", "b=c=2",
+                                       "--compat", "timeloop", "p.yaml"});
+  EXPECT_EQ(map.chips, (Words{"c.yaml", "d.yaml"}));
+  EXPECT_EQ(map.files, Words{"p.yaml"});
+  EXPECT_TRUE(map.compat_timeloop);
+  ASSERT_EQ(map.overrides.size(), 2u);
+  EXPECT_EQ(map.overrides[1], (std::pair<std::string, std::string>{"b", "c=2"}));
+}
+
+TEST(Arguments, ObjectivesKeepTheirOrder) {
+  const auto map = parsed<MapOptions>({"map", "--objective", "delay,energy", "a.yaml"});
+  EXPECT_EQ(map.objective, (std::vector<nest::Metric>{nest::Metric::kDelay, nest::Metric::kEnergy}));
+  EXPECT_EQ(map.files, Words{"a.yaml"});
+}
+
+TEST(Arguments, ModelsAreSizedBySequenceAndBatch) {
+  const auto map = parsed<MapOptions>({"map", "--chip", "x", "--model", "y", "--seq", "128", "--batch", "3"});
+  EXPECT_EQ(map.sequence, 128);
+  EXPECT_EQ(map.batch, 3);
+}
+
+TEST(Arguments, CatalogShowsAnEntryOrLists) {
+  EXPECT_EQ(parsed<CatalogOptions>({"catalog"}).name, "");
+  EXPECT_EQ(parsed<CatalogOptions>({"catalog", "list"}).name, "");
+  EXPECT_EQ(parsed<CatalogOptions>({"catalog", "show", "gemmini"}).name, "gemmini");
+  EXPECT_TRUE(parsed<CatalogOptions>({"catalog", "show", "gemmini", "--json"}).json);
+}
+
+TEST(Arguments, EveryVerbHasHelpWithAnExample) {
+  for (const char* verb : {"map", "eval", "check", "explain", "schema", "doctor", "catalog"}) {
+    const auto help = parsed<PrintOptions>({verb, "--help"});
+    EXPECT_NE(help.text.find(std::string("Example:\n  orrery ") + verb), std::string::npos) << help.text;
+  }
+  EXPECT_NE(parsed<PrintOptions>({}).text.find("usage: orrery VERB"), std::string::npos);
+}
+
+TEST(Arguments, UnknownVerbsAndOptionsGetASuggestion) {
+  EXPECT_EQ(refusal({"mpa"}), (std::pair<std::string, std::string>{"O1100", "did you mean `map`?"}));
+  EXPECT_EQ(refusal({"map", "--objectve", "edp"}),
+            (std::pair<std::string, std::string>{"O1101", "did you mean `--objective`?"}));
+  EXPECT_EQ(refusal({"eval", "--strct=1"}), (std::pair<std::string, std::string>{"O1101", "did you mean `--strict`?"}));
+  EXPECT_EQ(refusal({"map", "--compat", "timeoop"}),
+            (std::pair<std::string, std::string>{"O1102", "did you mean `timeloop`?"}));
+  EXPECT_EQ(refusal({"map", "--objective", "enrgy"}),
+            (std::pair<std::string, std::string>{"O1102", "did you mean `energy`?"}));
+}
+
+TEST(Arguments, RefusesWhatNoOptionCanTake) {
+  for (const Words& words :
+       {Words{"map", "--threads", "0"}, Words{"map", "--threads", "two"}, Words{"map", "--seq", "-1"},
+        Words{"map", "--batch", "99999999999999999999"}, Words{"map", "--time-limit", "-3"},
+        Words{"map", "--set", "novalue"}, Words{"map", "--set", "=3"}})
+    EXPECT_EQ(refusal(words).first, "O1102") << words[1] << " " << words[2];
+  for (const Words& words : {Words{"map", "--layer"}, Words{"check"}, Words{"explain", "a", "b"}, Words{"--what"},
+                             Words{"catalog", "show"}, Words{"catalog", "shwo"}})
+    EXPECT_EQ(refusal(words).first, "O1101") << words[0];
+}
+
+TEST(Arguments, VersionIsTheProjects) {
+  std::ifstream file(ORRERY_SOURCE_DIR "/CMakeLists.txt");
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_NE(text.str().find(std::string("VERSION ") + kVersion + " "), std::string::npos);
+  EXPECT_EQ(parsed<PrintOptions>({"--version"}).text, std::string("orrery ") + kVersion + "\n");
+}
+
+}  // namespace
+}  // namespace orrery::cli

@@ -1,0 +1,28 @@
+#include "orrery/report/infeasible.h"
+
+#include <gtest/gtest.h>
+
+#include "orrery/report/diagnostic_text.h"
+#include "orrery/report/example_layer_test_util.h"
+
+namespace orrery::report {
+namespace {
+
+TEST(Infeasible, PointsAtEachConflictingLineAndShowsTheArithmetic) {
+  const std::string text = diagnostic_text(explain_no_mapping(infeasible_layer()));
+  EXPECT_NE(text.find("error[O1001]: no mapping of `impossible`"), std::string::npos) << text;
+  EXPECT_NE(text.find("--> c.yaml:2:10"), std::string::npos) << text;
+  EXPECT_NE(text.find("::: c.yaml:3:1"), std::string::npos) << text;
+  EXPECT_NE(text.find("note: 16 > 8"), std::string::npos) << text;
+}
+
+TEST(Infeasible, ASearchThatRanOutOfTimeProvesNothing) {
+  scenario::MappedLayer layer = infeasible_layer();
+  layer.optimum.infeasible = false;
+  const base::Diagnostic diagnostic = explain_no_mapping(layer);
+  EXPECT_EQ(diagnostic.code, "O1002");
+  EXPECT_NE(diagnostic.hints.at(0).find("--time-limit"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery::report

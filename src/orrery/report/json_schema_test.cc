@@ -1,0 +1,30 @@
+#include "orrery/report/json_schema.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace orrery::report {
+namespace {
+
+TEST(JsonSchema, EveryKindIsADraft07SchemaWhoseFieldsAreDescribed) {
+  for (const std::string& name : schema_names()) {
+    const auto schema = nlohmann::json::parse(json_schema(name));
+    EXPECT_EQ(schema["$schema"], "http://json-schema.org/draft-07/schema#") << name;
+    EXPECT_EQ(schema["type"], "object");
+    ASSERT_FALSE(schema["properties"].empty());
+    for (const auto& property : schema["properties"]) EXPECT_TRUE(property.contains("description")) << name;
+  }
+}
+
+TEST(JsonSchema, RequiresWhatMakesTheKind) {
+  EXPECT_EQ(nlohmann::json::parse(json_schema("chip"))["required"][0], "architecture");
+  EXPECT_EQ(nlohmann::json::parse(json_schema("ert"))["required"][0], "ERT");
+}
+
+TEST(JsonSchema, IsEmptyForAnUnknownKind) {
+  EXPECT_EQ(json_schema("chips"), "");
+}
+
+}  // namespace
+}  // namespace orrery::report

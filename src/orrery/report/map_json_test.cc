@@ -1,0 +1,127 @@
+#include "orrery/report/map_json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "orrery/report/example_layer_test_util.h"
+
+namespace orrery::report {
+namespace {
+
+using nlohmann::json;
+
+json document(const scenario::MappedModel& mapped, base::Count blocks = 0, std::string verb = "map") {
+  MapDocument request;
+  request.verb = std::move(verb);
+  request.version = "9.9.9";
+  request.mapped = &mapped;
+  request.blocks = blocks;
+  request.seconds = 1.5;
+  return json::parse(map_json(request));
+}
+
+TEST(MapJson, HasTheKeysOfTheContract) {
+  scenario::MappedModel mapped;
+  mapped.layers = {example_layer()};
+  mapped.inputs = {{"a.yaml", "00ff"}};
+  const json out = document(mapped);
+  EXPECT_EQ(out["schema"], "orrery.map/1");
+  EXPECT_EQ(out["version"], "9.9.9");
+  EXPECT_EQ(out["inputs"], json::parse(R"([{"name": "a.yaml", "hash": "00ff"}])"));
+  EXPECT_EQ(out["timing"]["seconds"], 1.5);
+  EXPECT_EQ(out["certificate"]["optimal"], true);
+  EXPECT_TRUE(out["warnings"].is_array());
+
+  const json& layer = out["result"]["layers"][0];
+  for (const char* key :
+       {"name", "instances", "energy_pj", "cycles", "utilization", "edp_j_cycles", "levels", "mapping", "certificate"})
+    EXPECT_TRUE(layer.contains(key)) << key;
+  for (const char* key : {"optimal", "lower_bound", "gap", "space", "evaluated", "seconds", "pruned"})
+    EXPECT_TRUE(layer["certificate"].contains(key)) << key;
+  for (const json& level : layer["levels"]) {
+    for (const char* key : {"name", "kind", "energy_pj", "dataspaces"}) EXPECT_TRUE(level.contains(key)) << key;
+    for (const json& traffic : level["dataspaces"])
+      for (const char* key : {"reads", "fills", "updates"}) EXPECT_TRUE(traffic.contains(key)) << key;
+  }
+  for (const char* key : {"energy_pj", "cycles", "edp_j_cycles", "edp_seed"})
+    EXPECT_TRUE(out["result"]["total"].contains(key)) << key;
+  EXPECT_FALSE(out["result"].contains("blocks")) << "only a model has blocks";
+}
+
+TEST(MapJson, LevelsRunOuterToInnerThenComputeAndTheirEnergiesSumToTheLayers) {
+  scenario::MappedModel mapped;
+  mapped.layers = {example_layer()};
+  const json layer = document(mapped)["result"]["layers"][0];
+  ASSERT_EQ(layer["levels"].size(), 3u);
+  EXPECT_EQ(layer["levels"][0]["name"], "DRAM");
+  EXPECT_EQ(layer["levels"][1]["name"], "Buffer");
+  EXPECT_EQ(layer["levels"][2]["kind"], "compute");
+  double sum = 0;
+  for (const json& level : layer["levels"]) sum += level["energy_pj"].get<double>();
+  EXPECT_NEAR(sum, layer["energy_pj"].get<double>(), 1e-12 * sum);
+}
+
+TEST(MapJson, PrintsDoublesSoThatTheyReadBackExactly) {
+  scenario::MappedModel mapped;
+  mapped.layers = {example_layer()};
+  mapped.layers[0].optimum.evaluation.energy_pj = 0.1 + 0.2;
+  EXPECT_EQ(document(mapped)["result"]["layers"][0]["energy_pj"].get<double>(), 0.1 + 0.2);
+}
+
+TEST(MapJson, TotalsCountInstancesAndBlocks) {
+  scenario::MappedModel mapped;
+  mapped.layers = {example_layer(), example_layer()};
+  mapped.layers[1].instances = 5;
+  const nest::Evaluation& cost = mapped.layers[0].optimum.evaluation;
+  const json result = document(mapped, 24)["result"];
+  EXPECT_EQ(result["total"]["cycles"], 8 * cost.cycles);
+  EXPECT_DOUBLE_EQ(result["total"]["energy_pj"], 8 * cost.energy_pj);
+  EXPECT_DOUBLE_EQ(result["total"]["edp_j_cycles"], 64 * cost.energy_pj * static_cast<double>(cost.cycles) / 1e12);
+  EXPECT_DOUBLE_EQ(result["total"]["edp_seed"], 8 * cost.edp_j_cycles);
+  EXPECT_EQ(result["blocks"], 24);
+  EXPECT_EQ(result["model"]["cycles"], 24 * 8 * cost.cycles);
+  EXPECT_DOUBLE_EQ(result["model"]["energy_pj"], 24 * 8 * cost.energy_pj);
+}
+
+TEST(MapJson, WritesTheMappingOuterToInner) {
+  scenario::MappedModel mapped;
+  mapped.layers = {example_layer()};
+  const json mapping = document(mapped)["result"]["layers"][0]["mapping"];
+  EXPECT_EQ(mapping["levels"][0]["level"], "DRAM");
+  EXPECT_EQ(mapping["levels"][0]["temporal"], json::parse(R"({"L": 6})"));
+  EXPECT_EQ(mapping["levels"][1]["spatial"], json::parse(R"({"D": 4})"));
+  EXPECT_EQ(mapping["text"], "L2[WIO] L6 - L1[WIO] E8 D4X");
+}
+
+TEST(MapJson, SaysWhyALayerHasNoMapping) {
+  scenario::MappedModel mapped;
+  mapped.layers = {example_layer(), infeasible_layer()};
+  const json out = document(mapped);
+  const json& layer = out["result"]["layers"][1];
+  EXPECT_EQ(layer["infeasible"], true);
+  EXPECT_EQ(layer["conflicts"][0]["where"]["line"], 2);
+  EXPECT_EQ(layer["conflicts"][0]["text"], "D=16 at PERows");
+  EXPECT_EQ(layer["arithmetic"][0], "16 > 8");
+  EXPECT_EQ(out["certificate"]["optimal"], false);
+}
+
+TEST(MapJson, AnEvaluationHasNoCertificate) {
+  scenario::MappedModel mapped;
+  mapped.layers = {example_layer()};
+  mapped.layers[0].searched = false;
+  const json out = document(mapped, 0, "eval");
+  EXPECT_EQ(out["schema"], "orrery.eval/1");
+  EXPECT_FALSE(out.contains("certificate"));
+  EXPECT_FALSE(out["result"]["layers"][0].contains("certificate"));
+}
+
+TEST(MapJson, SurvivesNamesThatAreNotUtf8) {
+  scenario::MappedModel mapped;
+  mapped.layers = {example_layer()};
+  mapped.layers[0].name = "bad\xff";
+  EXPECT_NO_THROW(document(mapped));
+}
+
+}  // namespace
+}  // namespace orrery::report

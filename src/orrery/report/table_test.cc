@@ -1,0 +1,45 @@
+#include "orrery/report/table.h"
+
+#include <gtest/gtest.h>
+
+#include "orrery/report/example_layer_test_util.h"
+
+namespace orrery::report {
+namespace {
+
+TEST(Table, AlignsTheFirstColumnLeftAndTheOthersRightByCharacters) {
+  Table table;
+  table.header = {"layer", "n"};
+  table.rows = {{"ü", "1"}, {"b", "100"}};
+  table.rules_before = {1};
+  EXPECT_EQ(text(table), "layer    n\n----------\nü        1\n----------\nb      100\n");
+}
+
+TEST(ModelTable, HasARowALayerAndTotalsOfOneBlockAndAllBlocks) {
+  const scenario::MappedLayer layer = example_layer();
+  const std::string one = model_table({layer, layer}, 24);
+  EXPECT_NE(one.find("one block"), std::string::npos);
+  EXPECT_NE(one.find("all blocks"), std::string::npos);
+  EXPECT_NE(one.find("optimal"), std::string::npos);
+  EXPECT_NE(one.find("modelled"), std::string::npos);
+  EXPECT_NE(one.find(std::to_string(layer.optimum.evaluation.cycles * 2 * 3 * 24)), std::string::npos) << one;
+}
+
+TEST(ModelTable, OneLayerOfOneInstanceNeedsNoTotal) {
+  scenario::MappedLayer layer = example_layer();
+  layer.instances = 1;
+  EXPECT_EQ(model_table({layer}, 1).find("total  "), std::string::npos);
+}
+
+TEST(ModelTable, ShowsGapAndMissingMappings) {
+  scenario::MappedLayer late = example_layer();
+  late.optimum.certificate.optimal = false;
+  late.optimum.certificate.gap = 0.125;
+  const std::string shown = model_table({late, infeasible_layer()}, 1);
+  EXPECT_NE(shown.find("gap 12.50%"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("no mapping"), std::string::npos);
+  EXPECT_NE(shown.find("incomplete"), std::string::npos) << "a total that lacks a layer must say so";
+}
+
+}  // namespace
+}  // namespace orrery::report

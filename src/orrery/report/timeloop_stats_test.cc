@@ -1,0 +1,117 @@
+#include "orrery/report/timeloop_stats.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "orrery/formats/timeloop/documents.h"
+#include "orrery/formats/yaml/node.h"
+#include "orrery/report/example_layer_test_util.h"
+#include "orrery/report/loop_nest.h"
+
+namespace orrery::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kGoldens = fs::path(ORRERY_SOURCE_DIR) / "../shared/goldens/nest";
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+scenario::MappedLayer evaluate_golden(const fs::path& folder, const fs::path& mapping) {
+  std::vector<std::shared_ptr<const base::SourceFile>> files;
+  for (const fs::path& path : {folder / "input.yaml", folder / "ERT.yaml", folder / "ART.yaml", mapping})
+    files.push_back(formats::yaml::read_file(path.string()));
+  const auto documents = formats::timeloop::Documents::gather(files, {});
+  return scenario::evaluate_mapping("", documents, nest::ModelOptions::timeloop(), false).layers.at(0);
+}
+
+// Folders of the goldens that hold a mapping and its statistics.
+std::vector<fs::path> golden_cases() {
+  std::vector<fs::path> cases;
+  std::error_code missing;
+  for (const auto& entry : fs::recursive_directory_iterator(kGoldens, missing))
+    if (entry.path().filename() == "stats.txt" && fs::exists(entry.path().parent_path() / "map.yaml"))
+      cases.push_back(entry.path().parent_path());
+  std::sort(cases.begin(), cases.end());
+  return cases;
+}
+
+// The first line that differs, for a message one can read.
+std::string difference(const std::string& expected, const std::string& actual) {
+  std::istringstream a(expected), b(actual);
+  std::string left, right, context;
+  for (int line = 1;; ++line) {
+    const bool more_left = static_cast<bool>(std::getline(a, left)),
+               more_right = static_cast<bool>(std::getline(b, right));
+    if (!more_left && !more_right) return "";
+    if (more_left && left.find("===") == 0) context = left;
+    if (!more_left || !more_right || left != right)
+      return "line " + std::to_string(line) + " " + context + "\n  golden: " + (more_left ? left : "(end)") +
+             "\n  ours:   " + (more_right ? right : "(end)");
+  }
+}
+
+TEST(TimeloopStats, ReproducesEveryGoldenByteForByte) {
+  const std::vector<fs::path> cases = golden_cases();
+  if (cases.empty()) GTEST_SKIP() << "no goldens in " << kGoldens;
+  for (const fs::path& folder : cases) {
+    SCOPED_TRACE(folder.string());
+    const scenario::MappedLayer layer = evaluate_golden(folder, folder / "map.yaml");
+    const std::string stats = stats_txt(layer.einsum, layer.chip, layer.optimum.evaluation, true);
+    EXPECT_EQ(difference(read(folder / "stats.txt"), stats), "");
+  }
+}
+
+TEST(MapTxt, ReproducesEveryGoldenByteForByte) {
+  const std::vector<fs::path> cases = golden_cases();
+  if (cases.empty()) GTEST_SKIP() << "no goldens in " << kGoldens;
+  for (const fs::path& folder : cases) {
+    if (!fs::exists(folder / "map.txt")) continue;
+    SCOPED_TRACE(folder.string());
+    const scenario::MappedLayer layer = evaluate_golden(folder, folder / "map.yaml");
+    EXPECT_EQ(map_txt(layer.einsum, layer.chip, *layer.optimum.mapping, layer.optimum.evaluation),
+              read(folder / "map.txt"));
+  }
+}
+
+TEST(TimeloopStats, ScrapedLinesStandAtTheStartOfALine) {
+  const scenario::MappedLayer layer = example_layer();
+  const std::string stats = stats_txt(layer.einsum, layer.chip, layer.optimum.evaluation, false);
+  for (const char* line : {"\nEnergy: ", "\nCycles: ", "\nUtilization: ", "\nEDP(J*cycle): ", "\nArea: "})
+    EXPECT_NE(stats.find(line), std::string::npos) << line;
+}
+
+TEST(TimeloopStats, GivesTheAreaThatTheOriginalLoses) {
+  scenario::MappedLayer layer = example_layer();
+  layer.chip.storages[0].area_um2 = 2.5e6;
+  layer.chip.compute.area_um2 = 1e6;
+  EXPECT_NE(stats_txt(layer.einsum, layer.chip, layer.optimum.evaluation, false).find("Area: 6.50 mm^2"),
+            std::string::npos);
+  EXPECT_NE(stats_txt(layer.einsum, layer.chip, layer.optimum.evaluation, true).find("Area: 0.00 mm^2"),
+            std::string::npos);
+}
+
+TEST(TimeloopStats, HidesAStorageWithoutTrafficAndEnergy) {
+  scenario::MappedLayer layer = example_layer();
+  nest::StorageCost& cost = layer.optimum.evaluation.storages[0];
+  cost.energy_pj = 0;
+  for (nest::DataspaceCost& dataspace : cost.dataspaces) dataspace = {};
+  const std::string stats = stats_txt(layer.einsum, layer.chip, layer.optimum.evaluation, false);
+  EXPECT_EQ(stats.find("Level 1\n"), std::string::npos);
+  EXPECT_NE(stats.find("Level 2\n"), std::string::npos) << "the others keep their numbers";
+}
+
+}  // namespace
+}  // namespace orrery::report
