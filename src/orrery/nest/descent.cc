@@ -5,6 +5,7 @@
 #include <set>
 
 #include "orrery/base/check.h"
+#include "orrery/base/factor.h"
 
 namespace orrery::nest {
 
@@ -59,6 +60,7 @@ Descent<Size>::Descent(const Model& model, const Space& space)
     product_form_[s] = model.shape().product_form[s];
   }
   int port = 0;
+  leak_inside_.push_back(0);  // shifted by one: entry i covers levels < i
   for (int i = 0; i < levels_; ++i) {
     const machine::Storage& storage = chip.storages[i];
     Level level;
@@ -78,13 +80,15 @@ Descent<Size>::Descent(const Model& model, const Space& space)
       level.passes_on = model.reuse()[i].no_coalescing;
     }
     level_.push_back(level);
-    leak_inside_.push_back((i == 0 ? 0 : leak_inside_.back()) + level.leak);
+    leak_inside_.push_back(leak_inside_.back() + level.leak);
     latency_ += static_cast<double>(storage.network_fill_latency_cycles + (model.options().drain_latency_is_fill
                                                                                ? storage.network_fill_latency_cycles
                                                                                : storage.network_drain_latency_cycles));
     std::uint32_t must = ~0u;
     for (const std::uint32_t mask : space.keeps(i)) must &= mask;
     must_keep_.push_back(space.keeps(i).empty() ? 0 : must);
+    loops_move_out_.push_back(i > 0 && i + 1 < levels_ && space.loops_free(i + 1) && space.may_not_loop(i) &&
+                              (model.reuse().empty() || model.reuse()[i].no_temporal_reuse == 0));
 
     std::vector<Spread>& spreads = spreads_.emplace_back();
     for (std::size_t k = 0; k < space.spatial(i).size(); ++k) {
@@ -117,12 +121,45 @@ Descent<Size>::Descent(const Model& model, const Space& space)
       if (model.network_uses()[u].level == i) uses.push_back(static_cast<int>(u));
     if (!uses.empty()) networks_.emplace_back(i, std::move(uses));
   }
+  network_at_.assign(levels_, -1);
+  for (std::size_t k = 0; k < networks_.size(); ++k) network_at_[networks_[k].first] = static_cast<int>(k);
+  list_factors();
   list_chains();
 }
 
 template <typename Size>
+void Descent<Size>::list_factors() {
+  factors_.resize(levels_);
+  most_spatial_.resize(levels_ + 1);
+  most_spatial_[0].fill(1);
+  for (int i = 0; i < levels_; ++i) {
+    for (int d = 0; d < dimensions_; ++d) {
+      double most = 1;
+      for (const Spread& spread : spreads_[i]) most = std::max(most, static_cast<double>(spread.factor[d]));
+      most_spatial_[i + 1][d] = most_spatial_[i][d] * most;
+      Factors& table = factors_[i][d];
+      const std::vector<Count>& allowed = space_.temporal(i, original_[d]);
+      for (const Count left : base::divisors(model_->einsum().dimensions[original_[d]].bound)) {
+        std::vector<Count> fitting;
+        for (const Count f : allowed)
+          if (left % f == 0 && (i == 0 ? f == left : space_.completable_inside_spatial(i, original_[d], left / f)))
+            fitting.push_back(f);
+        table.left.push_back(left);
+        table.factors.push_back(std::move(fitting));
+      }
+    }
+  }
+}
+
+template <typename Size>
+const std::vector<Count>& Descent<Size>::factors(int level, int d, Count left) const {
+  const Factors& table = factors_[level][d];
+  return table.factors[std::lower_bound(table.left.begin(), table.left.end(), left) - table.left.begin()];
+}
+
+template <typename Size>
 void Descent<Size>::list_chains() {
-  chains_.resize(levels_);
+  chains_.resize(levels_ + 1);
   may_stop_.resize(levels_ + 1);
   most_multicast_.resize(levels_ + 1);
   most_geometric_.resize(levels_ + 1);
@@ -152,7 +189,7 @@ void Descent<Size>::list_chains() {
       may_stop_[i + 1][s] = may_stop_[i][s] && may_bypass;
       // Chains that start at or inside level i: those further in, and those that level i begins.
       std::vector<Chain> chains;
-      const auto& inside = i == 0 ? std::vector<Chain>{} : chains_[i - 1][s];
+      const std::vector<Chain>& inside = chains_[i][s];
       const double block = level_[i].block;
       if (may_bypass) chains = inside;
       if (may_keep) {
@@ -165,7 +202,7 @@ void Descent<Size>::list_chains() {
         }
       }
       // A chain that costs more per word and ends at the same level can never be the cheapest.
-      std::vector<Chain>& kept = chains_[i][s];
+      std::vector<Chain>& kept = chains_[i + 1][s];
       for (const Chain& chain : chains) {
         const auto no_better = [](const Chain& a, const Chain& b) {
           return a.last == b.last && a.fill >= b.fill && a.update >= b.update;
@@ -311,9 +348,8 @@ void Descent<Size>::loop(State& state, int i, const std::array<Count, kDims>& te
       state.run[s] = run;
     }
   }
-  const bool network_here = !networks_.empty() && std::any_of(networks_.begin(), networks_.end(),
-                                                              [&](const auto& at) { return at.first == i; });
-  if (spread.product == 1 && !network_here) return;
+  const int network_here = network_at_[i];
+  if (spread.product == 1 && network_here < 0) return;
   for (int s = 0; s < dataspaces_; ++s) {
     const Count scatter = spread.product / spread.multicast[s];
     if (product_form_[s]) {
@@ -327,7 +363,7 @@ void Descent<Size>::loop(State& state, int i, const std::array<Count, kDims>& te
     state.multicast[s] *= spread.multicast[s];
     state.scatter[s] *= scatter;
     for (std::size_t k = 0; k < networks_.size(); ++k) {
-      if (networks_[k].first == i && state.parent[s] >= 0) {
+      if (static_cast<int>(k) == network_here && state.parent[s] >= 0) {
         state.network_scatter[k][s] = scatter;
         state.network_multicast[k][s] = spread.multicast[s];
         state.network_instances[k] = state.instances;
@@ -350,11 +386,12 @@ bool Descent<Size>::finish(State& state) const {
 }
 
 template <typename Size>
-double Descent<Size>::slowest_port(const State& state) const {
+double Descent<Size>::slowest_port(const std::array<double, kPorts>& read_words,
+                                   const std::array<double, kPorts>& write_words) const {
   double cycles = 0;
   for (const Level& level : level_) {
     if (level.port < 0) continue;
-    const double reads = state.read_words[level.port], writes = state.write_words[level.port];
+    const double reads = read_words[level.port], writes = write_words[level.port];
     if (level.read_limit > 0) cycles = std::max(cycles, reads / level.read_limit);
     if (level.write_limit > 0) cycles = std::max(cycles, writes / level.write_limit);
     if (level.shared_limit > 0) cycles = std::max(cycles, (reads + writes) / level.shared_limit);
@@ -364,7 +401,8 @@ double Descent<Size>::slowest_port(const State& state) const {
 
 template <typename Size>
 Bounds Descent<Size>::exact(const State& state) const {
-  const double active = std::max(static_cast<double>(state.iterations), slowest_port(state));
+  const double active =
+      std::max(static_cast<double>(state.iterations), slowest_port(state.read_words, state.write_words));
   Bounds bounds;
   bounds.energy_pj = state.energy_pj + compute_pj_ +
                      active * (state.leak_pj_per_cycle + compute_leak_ * static_cast<double>(state.instances));
@@ -374,10 +412,24 @@ Bounds Descent<Size>::exact(const State& state) const {
 }
 
 template <typename Size>
-Bounds Descent<Size>::bound(const State& state, int i) const {
+Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) const {
   const double instances = static_cast<double>(state.instances);
   double energy_pj = state.energy_pj + compute_pj_;
-  State loads = state;  // only its port loads are used further
+  std::array<double, kPorts> reads = state.read_words, writes = state.write_words;
+  // No dimension spreads further than its constraints and what is left of it allow.
+  std::array<double, kDims> reach;
+  double most_instances = 1;
+  for (int d = 0; d < dimensions_; ++d) {
+    reach[d] = std::min(static_cast<double>(state.extent[d]), most_spatial_[spreading + 1][d]);
+    most_instances *= reach[d];
+  }
+  most_instances = std::min(most_instances, most_instances_[spreading + 1]);
+  const auto most_multicast = [&](int s, int level) {
+    double most = 1;
+    for (int d = 0; d < dimensions_; ++d)
+      if (!(relevant_[s] >> d & 1)) most *= std::min(reach[d], most_spatial_[level + 1][d]);
+    return std::min(most, most_multicast_[level + 1][s]);
+  };
   for (int s = 0; s < dataspaces_; ++s) {
     const bool read_write = read_write_ >> s & 1;
     // Were s kept here, all instances together would be filled with this many words; keepers further in
@@ -401,17 +453,17 @@ Bounds Descent<Size>::bound(const State& state, int i) const {
       if (!read_write) return words * above.read_pj / above.block;
       return (std::max(0.0, words - parent_elided) * above.read_pj + words * above.update_pj) / above.block;
     };
-    if (parent >= 0 && may_stop_[i + 1][s]) {
-      least_reads = operations_ / (multicast * most_multicast_[i + 1][s]);
+    if (parent >= 0 && may_stop_[keeping + 1][s]) {
+      least_reads = operations_ / (multicast * most_multicast(s, spreading));
       cheapest = parent_cost(least_reads);
     }
     const double first = parent >= 0 ? parent_cost(fill / multicast) : 0;
-    for (const Chain& chain : chains_[i][s]) {
+    for (const Chain& chain : chains_[keeping + 1][s]) {
       const Level& last = level_[chain.last];
-      const double words = operations_ / most_multicast_[chain.last + 1][s];
+      const double words = operations_ / most_multicast(s, chain.last);
       double cost = first;
       if (read_write) {
-        const double seen = elided * most_geometric_[i + 1][s] / most_geometric_[chain.last + 1][s];
+        const double seen = elided * most_geometric_[spreading + 1][s] / most_geometric_[chain.last + 1][s];
         cost += (std::max(0.0, words - seen) * last.read_pj + words * last.update_pj) / last.block;
       } else {
         cost += words * last.read_pj / last.block;
@@ -419,24 +471,24 @@ Bounds Descent<Size>::bound(const State& state, int i) const {
       if (parent >= 0) cost += chain.fill * refill + chain.update * fill;
       cheapest = std::min(cheapest, cost);
     }
-    if (!chains_[i][s].empty()) least_reads = std::min(least_reads, fill / multicast);
+    if (!chains_[keeping + 1][s].empty()) least_reads = std::min(least_reads, fill / multicast);
     energy_pj += cheapest;
     if (parent >= 0 && level_[parent].port >= 0 && std::isfinite(least_reads)) {
       const double each = static_cast<double>(state.parent_instances[s]);
       const int port = level_[parent].port;
       if (read_write) {
-        loads.read_words[port] += std::max(0.0, least_reads - parent_elided) / each;
-        loads.write_words[port] += least_reads / each;
+        reads[port] += std::max(0.0, least_reads - parent_elided) / each;
+        writes[port] += least_reads / each;
       } else {
-        loads.read_words[port] += least_reads / each;
+        reads[port] += least_reads / each;
       }
     }
   }
-  const double least_cycles = operations_ / (instances * most_instances_[i + 1]);
+  const double least_cycles = operations_ / (instances * most_instances);
   const double active =
-      std::max({least_cycles, static_cast<double>(state.iterations), slowest_port(loads) * (1 - 1e-12)});
+      std::max({least_cycles, static_cast<double>(state.iterations), slowest_port(reads, writes) * (1 - 1e-12)});
   Bounds bounds;
-  bounds.energy_pj = energy_pj + active * (state.leak_pj_per_cycle + instances * leak_inside_[i]) +
+  bounds.energy_pj = energy_pj + active * (state.leak_pj_per_cycle + instances * leak_inside_[keeping + 1]) +
                      compute_leak_ * std::max(operations_, instances * active);
   bounds.cycles = active + latency_;
   bounds.edp_j_cycles = bounds.energy_pj * bounds.cycles / 1e12;
@@ -464,12 +516,6 @@ const std::vector<typename Descent<Size>::Order>& Descent<Size>::orders(int leve
     }
   }
   return orders_[level][iterating];
-}
-
-template <typename Size>
-bool Descent<Size>::temporal_allows(int level, int d, Count factor) const {
-  const std::vector<Count>& allowed = temporal(level, d);
-  return std::binary_search(allowed.begin(), allowed.end(), factor);
 }
 
 template <typename Size>

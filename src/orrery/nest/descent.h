@@ -97,21 +97,27 @@ class Descent {
   // The compute units below level 0 take what they need. False when a dataspace is kept nowhere.
   bool finish(State& state) const;
 
-  Bounds bound(const State& state, int level) const;  // before `keep(state, level, ...)`
+  Bounds bound(const State& state, int level) const { return bound(state, level, level); }  // before keep(level)
+  Bounds bound_kept(const State& state, int level) const {
+    return bound(state, level - 1, level);
+  }  // before loop(level)
   Bounds exact(const State& finished) const;
 
   const std::vector<Spread>& spreads(int level) const { return spreads_[level]; }
   const std::vector<Order>& orders(int level, std::uint32_t iterating);
   const std::vector<std::uint32_t>& keeps(int level) const { return space_.keeps(level); }
+  // A level that keeps nothing only hands loops on: whatever it iterates, the level outside it could iterate
+  // as well, next to its own loops of that dimension, where every dataspace's run is at least as long. True
+  // when constraints let the outer level do so, which makes loops at this level superfluous.
+  bool loops_move_out(int level) const { return loops_move_out_[level]; }
   std::uint32_t must_keep(int level) const { return must_keep_[level]; }
-  const std::vector<base::Count>& temporal(int level, int d) const { return space_.temporal(level, original_[d]); }
-  bool completable_inside_temporal(int level, int d, base::Count extent) const {
-    return space_.completable_inside_temporal(level, original_[d], extent);
-  }
+  // Factors of dimension d that T_level may take when it shares `left` iterations with the blocks inside
+  // S_level, and which those can complete. At level 0: `left` itself or nothing.
+  const std::vector<base::Count>& factors(int level, int d, base::Count left) const;
+
   bool completable_inside_spatial(int level, int d, base::Count extent) const {
     return space_.completable_inside_spatial(level, original_[d], extent);
   }
-  bool temporal_allows(int level, int d, base::Count factor) const;
 
   LevelMapping realise(int level, std::uint32_t keep, const std::array<base::Count, kDims>& temporal,
                        const Order& order, std::uint32_t iterating, const Spread& spread) const;
@@ -132,13 +138,16 @@ class Descent {
     std::uint32_t always_moves = 0, reads_first = 0, passes_on = 0;  // ReuseRules
   };
 
+  // Levels up to `keeping` may still keep, S_`spreading` and further in may still spread.
+  Bounds bound(const State& state, int keeping, int spreading) const;
   static double blocks(const Level& level, double words) {
     return level.block == 1 ? words : std::ceil(words / level.block);
   }
   base::Count tile(const State& state, int s) const;
   void settle(State& state, int s, base::Count crossings) const;
   void list_chains();
-  double slowest_port(const State& state) const;
+  double slowest_port(const std::array<double, kPorts>& reads, const std::array<double, kPorts>& writes) const;
+  void list_factors();
 
   const Model* model_;
   Space space_;  // a copy: it lists orders when first asked for them
@@ -154,8 +163,16 @@ class Descent {
   std::array<bool, kSpaces> product_form_{};
   std::vector<std::vector<Spread>> spreads_;
   std::vector<std::uint32_t> must_keep_;
+  std::vector<bool> loops_move_out_;
   std::vector<std::vector<std::vector<Order>>> orders_;  // [level][iterating]
   std::vector<std::vector<bool>> orders_known_;
+  struct Factors {
+    std::vector<base::Count> left;                  // rising
+    std::vector<std::vector<base::Count>> factors;  // of each
+  };
+  std::vector<std::array<Factors, kDims>> factors_;      // [level][dimension]
+  std::vector<std::array<double, kDims>> most_spatial_;  // of each dimension, over S_level .. S_0
+  std::vector<int> network_at_;                          // slot in networks_, or -1
   // Bounds: [level][dataspace].
   std::vector<std::array<std::vector<Chain>, kSpaces>> chains_;
   std::vector<std::array<bool, kSpaces>> may_stop_;          // no keeper at `level` or inside is allowed

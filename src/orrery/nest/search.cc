@@ -233,7 +233,13 @@ class Searcher {
       }
       State kept = state;
       descent_.keep(kept, level, mask);
+      if (prunes_ && descent_.keeps(level).size() > 1 &&
+          drop(key_of(descent_.bound_kept(kept, level), shared_.objective))) {
+        ++bounded_;
+        continue;
+      }
       child.keep = mask;
+      const bool idle = mask == 0 && prunes_ && descent_.loops_move_out(level);
       for (const auto& spread : descent_.spreads(level)) {
         bool possible = true;
         std::array<Count, Size::kDims> left;  // what T_level and the blocks inside S_level share
@@ -244,7 +250,10 @@ class Searcher {
         if (!possible) continue;
         child.spread = &spread;
         child.temporal.fill(1);
-        factor(kept, left, level, 0, 0, child, use);
+        if (!idle)
+          factor(kept, left, level, 0, 0, child, use);
+        else if (completable(left, level))
+          order(kept, level, 0, child, use);
       }
     }
   }
@@ -255,18 +264,18 @@ class Searcher {
     return !descent_.uses_at_least(state, mask, least);
   }
 
+  // Whether the blocks inside S_level can do all that is left.
+  bool completable(const std::array<Count, Size::kDims>& left, int level) const {
+    for (int d = 0; d < descent_.dimensions(); ++d)
+      if (!descent_.completable_inside_spatial(level, d, left[d])) return false;
+    return true;
+  }
+
   template <typename Use>
   void factor(const State& kept, const std::array<Count, Size::kDims>& left, int level, int d, std::uint32_t iterating,
               Child& child, const Use& use) {
-    if (d == descent_.dimensions()) return order(kept, level, iterating, child, use);
-    if (level == 0) {
-      if (!descent_.temporal_allows(0, d, left[d])) return;
-      child.temporal[d] = left[d];
-      return factor(kept, left, level, d + 1, iterating | (left[d] > 1 ? 1u << d : 0), child, use);
-    }
-    for (const Count f : descent_.temporal(level, d)) {
-      if (f > left[d]) break;
-      if (left[d] % f != 0 || !descent_.completable_inside_spatial(level, d, left[d] / f)) continue;
+    if (d >= Size::kDims || d == descent_.dimensions()) return order(kept, level, iterating, child, use);
+    for (const Count f : descent_.factors(level, d, left[d])) {
       child.temporal[d] = f;
       factor(kept, left, level, d + 1, iterating | (f > 1 ? 1u << d : 0), child, use);
     }

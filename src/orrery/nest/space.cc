@@ -75,6 +75,7 @@ Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Ma
 void Space::allow_factors(const workload::Einsum& einsum, const Mapspace& mapspace) {
   std::vector<std::vector<Count>> all(all_dimensions_);
   for (int d = 0; d < all_dimensions_; ++d) all[d] = base::divisors(einsum.dimensions[d].bound);
+  for (const auto& divisors : all) divisors_.push_back(static_cast<Count>(divisors.size()));
   temporal_.assign(levels_, all);
   spatial_factors_.assign(levels_, all);
   for (const Constraint& constraint : mapspace.constraints) {
@@ -206,6 +207,16 @@ void Space::list_completable(const workload::Einsum& einsum) {
     }
     if (!contains(reachable, bound)) possible_ = false;
   }
+}
+
+bool Space::loops_free(int level) const {
+  if (!temporal_order_[level].inner.empty() || !temporal_order_[level].outer.empty()) return false;
+  return std::all_of(dimensions_.begin(), dimensions_.end(),
+                     [&](int d) { return static_cast<Count>(temporal_[level][d].size()) == divisors_[d]; });
+}
+
+bool Space::may_not_loop(int level) const {
+  return std::all_of(dimensions_.begin(), dimensions_.end(), [&](int d) { return contains(temporal_[level][d], 1); });
 }
 
 double Space::count(const workload::Einsum& einsum) const {

@@ -67,6 +67,10 @@ class Space {
   std::optional<base::Count> capacity(int level) const { return capacity_[level]; }
   base::Count minimum_use(int level) const { return minimum_use_[level]; }
 
+  // Whether T_level may take any divisor of any dimension in any order / may stay empty.
+  bool loops_free(int level) const;
+  bool may_not_loop(int level) const;
+
   // Mappings that the constraints allow before capacity: factorisations x orders x splits x bypasses.
   double size() const { return size_; }
 
@@ -96,6 +100,7 @@ class Space {
   bool possible_ = true;
   double size_ = 0;
   std::vector<int> dimensions_;
+  std::vector<base::Count> divisors_;  // how many each dimension's bound has
   std::vector<std::uint32_t> relevant_;
   std::vector<std::vector<std::vector<base::Count>>> temporal_;         // [level][dimension], rising
   std::vector<std::vector<std::vector<base::Count>>> spatial_factors_;  // [level][dimension], rising
