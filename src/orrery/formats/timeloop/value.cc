@@ -115,7 +115,7 @@ std::optional<Value> evaluate_scalar(const yaml::Node& node, const Scope& scope,
   try {
     return expression->evaluate([&](std::string_view name) -> std::optional<Value> {
       if (!scope.knows(name)) return std::nullopt;
-      auto value = scope.lookup(name, found);
+      auto value = scope.scope_of(name, node).lookup(name, found);
       if (!value) throw Reported{};
       return value;
     });
@@ -181,14 +181,14 @@ void Scope::define(std::string name, const yaml::Node* value) {
   if (!is_identifier(name)) {
     std::string other = as_identifier(name);
     if (!other.empty() && other != name && bindings_.find(other) == bindings_.end()) {
-      bindings_[other] = Binding{value, std::nullopt, name};
+      bindings_[other] = Binding{value, std::nullopt, name, false};
     }
   }
-  bindings_[std::move(name)] = Binding{value, std::nullopt, ""};
+  bindings_[std::move(name)] = Binding{value, std::nullopt, "", false};
 }
 
 void Scope::define(std::string name, Value value) {
-  bindings_[std::move(name)] = Binding{nullptr, std::move(value), ""};
+  bindings_[std::move(name)] = Binding{nullptr, std::move(value), "", true};
 }
 
 void Scope::define_all(const yaml::Node& map) {
@@ -207,6 +207,15 @@ bool Scope::knows(std::string_view name) const {
   return false;
 }
 
+const Scope& Scope::scope_of(std::string_view name, const yaml::Node& asking) const {
+  for (const Scope* scope = this; scope->outer_ != nullptr; scope = scope->outer_) {
+    const Binding* binding = scope->find(name);
+    if (binding == nullptr) continue;
+    return binding->node == &asking && scope->outer_->knows(name) ? *scope->outer_ : *scope;
+  }
+  return *this;
+}
+
 std::optional<Value> Scope::lookup(std::string_view name, base::Diagnostics& found) const {
   const Scope* scope = this;
   while (scope != nullptr && scope->find(name) == nullptr) scope = scope->outer_;
@@ -215,9 +224,6 @@ std::optional<Value> Scope::lookup(std::string_view name, base::Diagnostics& fou
 
   const auto active = std::find(in_progress_.begin(), in_progress_.end(), name);
   if (active != in_progress_.end()) {
-    // `datawidth: datawidth` inside a component means the one around it.
-    const bool itself = active + 1 == in_progress_.end();
-    if (itself && outer_ != nullptr && outer_->knows(name)) return outer_->lookup(name, found);
     const yaml::Node* node = find(name)->node;
     std::string members;
     for (auto member = active; member != in_progress_.end(); ++member) members += *member + " -> ";
@@ -227,7 +233,7 @@ std::optional<Value> Scope::lookup(std::string_view name, base::Diagnostics& fou
     return std::nullopt;
   }
   Binding* binding = find(name);
-  if (binding->node == nullptr) return binding->value;
+  if (binding->evaluated) return binding->value;
 
   const yaml::Node& node = *binding->node;
   if (!binding->written.empty()) {
@@ -246,7 +252,7 @@ std::optional<Value> Scope::lookup(std::string_view name, base::Diagnostics& fou
   auto value = evaluate(node, *this, found);
   --*depth_;
   in_progress_.pop_back();
-  binding->node = nullptr;
+  binding->evaluated = true;
   binding->value = value;
   return value;
 }
@@ -329,7 +335,7 @@ std::optional<std::string> as_string(const yaml::Node& node, const Scope& scope,
     return std::nullopt;
   }
   if (is_identifier(node.scalar) && scope.knows(node.scalar)) {
-    const auto value = scope.lookup(node.scalar, found);
+    const auto value = scope.scope_of(node.scalar, node).lookup(node.scalar, found);
     if (!value) return std::nullopt;
     if (const auto* text = std::get_if<std::string>(&*value)) return *text;
   }

@@ -35,13 +35,16 @@ class Scope {
   // Nothing too when its expression fails, which `found` then says: ask `knows` for the difference.
   std::optional<Value> lookup(std::string_view name, base::Diagnostics& found) const;
   bool knows(std::string_view name) const;
+  // The scope in which the text of `asking` means `name`: `datawidth: datawidth * 2` means the one around.
+  const Scope& scope_of(std::string_view name, const yaml::Node& asking) const;
   std::vector<std::string> names() const;  // for "did you mean"
 
  private:
   struct Binding {
-    const yaml::Node* node = nullptr;  // not evaluated yet
-    std::optional<Value> value;        // nothing after evaluation: it failed
-    std::string written;               // the name as written, where `EMBEDDING_HEADS` stands for another
+    const yaml::Node* node = nullptr;
+    std::optional<Value> value;  // nothing once evaluated: it failed
+    std::string written;         // the name as written, where `EMBEDDING_HEADS` stands for another
+    bool evaluated = false;
   };
   Binding* find(std::string_view name) const;
 

@@ -1,0 +1,366 @@
+#include "orrery/formats/timeloop/documents.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+namespace orrery::formats::timeloop {
+namespace {
+
+namespace fs = std::filesystem;
+using Files = std::vector<std::shared_ptr<const base::SourceFile>>;
+
+std::shared_ptr<const base::SourceFile> source(std::string name, std::string text) {
+  return std::make_shared<base::SourceFile>(base::SourceFile{std::move(name), std::move(text)});
+}
+
+const char* const kArchitecture =
+    "architecture:\n"
+    "  version: 0.4\n"
+    "  nodes:\n"
+    "  - !Component {name: DRAM, class: DRAM, attributes: {width: 64, datawidth: 8}}\n"
+    "  - !Component {name: Buffer, class: SRAM, attributes: {depth: SIZE, width: 16, datawidth: 8}}\n"
+    "  - !Component {name: MAC, class: intmac}\n";
+const char* const kVariables = "variables: {version: 0.4, SIZE: 64, N: 8}\n";
+const char* const kProblem =
+    "problem:\n"
+    "  version: 0.4\n"
+    "  shape:\n"
+    "    name: mm\n"
+    "    dimensions: [D, E, L]\n"
+    "    data_spaces:\n"
+    "    - {name: Weights, projection: [[[E]], [[D]]]}\n"
+    "    - {name: Inputs, projection: [[[E]], [[L]]]}\n"
+    "    - {name: Outputs, projection: [[[D]], [[L]]], read_write: true}\n"
+    "  instance: {D: N, E: 4, L: 2}\n";
+const char* const kTables =
+    "ERT:\n"
+    "  version: 0.4\n"
+    "  tables:\n"
+    "  - name: Sys.DRAM[1..1]\n"
+    "    actions: [{name: read, energy: 8}, {name: write, energy: 9}, {name: update, energy: 7}]\n"
+    "  - name: Sys.Buffer[1..1]\n"
+    "    actions: [{name: read, arguments: {a: 0}, energy: 1}, {name: read, arguments: {a: 1}, energy: 2},\n"
+    "              {name: write, energy: 3}, {name: leak, energy: 0.5}]\n"
+    "  - name: Sys.MAC[1..1]\n"
+    "    actions: [{name: mac_random, energy: 0.25}, {name: leak, energy: 0.125}]\n"
+    "ART:\n"
+    "  version: 0.4\n"
+    "  tables: [{name: Sys.DRAM, area: 0}, {name: Sys.Buffer, area: 10}, {name: Sys.MAC, area: 2}]\n";
+
+Files small() {
+  return {source("arch.yaml", kArchitecture), source("variables.yaml", kVariables), source("problem.yaml", kProblem),
+          source("tables.yaml", kTables)};
+}
+
+Specification read(const Files& files, const ReadOptions& options = {}) {
+  return Documents::gather(files, options).read();
+}
+
+// Codes of all diagnostics, errors and warnings.
+std::string codes(const Files& files, const ReadOptions& options = {}) {
+  std::vector<base::Diagnostic> found;
+  try {
+    found = read(files, options).diagnostics.all();
+  } catch (const base::InputError& error) {
+    found = error.diagnostics;
+  }
+  std::string all;
+  for (const auto& diagnostic : found) all += (all.empty() ? "" : " ") + diagnostic.code;
+  return all;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+TEST(Documents, AChipAProblemAndItsTablesComeTogether) {
+  const Specification specification = read(small());
+  EXPECT_TRUE(specification.diagnostics.all().empty());
+  ASSERT_TRUE(specification.chip && specification.problem);
+  const auto& chip = *specification.chip;
+  ASSERT_EQ(chip.storages.size(), 2u);
+  EXPECT_EQ(chip.storages[0].energy.read_pj, 2);  // the largest over arguments
+  EXPECT_EQ(chip.storages[0].energy.write_pj, 3);
+  EXPECT_EQ(chip.storages[0].energy.update_pj, 3);  // falls back on write
+  EXPECT_EQ(chip.storages[0].energy.leak_pj_per_cycle, 0.5);
+  EXPECT_EQ(chip.storages[0].area_um2, 10);
+  EXPECT_EQ(chip.storages[1].energy.update_pj, 7);
+  EXPECT_EQ(chip.compute.compute_pj, 0.25);
+  EXPECT_EQ(chip.compute.leak_pj_per_cycle, 0.125);
+  EXPECT_EQ(specification.problem->einsum.dimensions[0].bound, 8);
+  EXPECT_TRUE(specification.has_energy_tables);
+  ASSERT_EQ(specification.inputs.size(), 4u);
+  EXPECT_EQ(specification.inputs[0].second.size(), 32u);
+}
+
+TEST(Documents, TheOrderOfFilesChangesNothing) {
+  Files files = small();
+  files.push_back(
+      source("c1.yaml", "constraints: {version: 0.4, targets: [{target: Buffer, type: temporal, factors: [D=2]}]}\n"));
+  files.push_back(source(
+      "c2.yaml", "constraints: {version: 0.4, targets: [{target: Buffer, type: dataspace, keep: [Weights]}]}\n"));
+  const Specification first = read(files);
+  ASSERT_EQ(first.problem->space.constraints.size(), 2u);
+  std::sort(files.begin(), files.end());
+  do {
+    const Specification other = read(files);
+    ASSERT_EQ(other.problem->space.constraints.size(), 2u);
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(other.problem->space.constraints[i].text, first.problem->space.constraints[i].text);
+    }
+    EXPECT_EQ(other.inputs, first.inputs);
+    EXPECT_EQ(other.chip->storages[0].capacity_words, first.chip->storages[0].capacity_words);
+  } while (std::next_permutation(files.begin(), files.end()));
+}
+
+TEST(Documents, AnotherEinsumMayRunOnTheSameDocuments) {
+  const Documents documents = Documents::gather({small()[0], small()[1], small()[3]}, {});
+  EXPECT_FALSE(documents.read().problem.has_value());
+  const Specification specification = documents.read_for(workload::matmul("mm", 4, 4, 4));
+  ASSERT_TRUE(specification.problem.has_value());
+  EXPECT_EQ(specification.problem->einsum.operations(), 64);
+}
+
+TEST(Documents, OverridesReplaceAnyValue) {
+  ReadOptions options;
+  options.overrides = {{"variables.N", "16"},
+                       {"architecture.nodes.Buffer.attributes.depth", "SIZE * 2"},
+                       {"ERT.tables.MAC.actions.leak.energy", "4"},
+                       {"problem.instance.L", "6"}};
+  // The name in the ERT is dotted, so its entry is addressed by index there.
+  options.overrides[2].first = "ERT.tables.2.actions.leak.energy";
+  const Specification specification = read(small(), options);
+  EXPECT_EQ(specification.problem->einsum.dimensions[0].bound, 16);
+  EXPECT_EQ(specification.problem->einsum.dimensions[2].bound, 6);
+  EXPECT_EQ(specification.chip->storages[0].capacity_words, 256);
+  EXPECT_EQ(specification.chip->compute.leak_pj_per_cycle, 4);
+}
+
+TEST(Documents, AnOverrideOfWhatIsNotThereSaysWhatIs) {
+  ReadOptions options;
+  options.overrides = {{"variables.SIZ", "16"}};
+  try {
+    read(small(), options);
+    FAIL();
+  } catch (const base::InputError& error) {
+    ASSERT_EQ(error.diagnostics.size(), 1u);
+    EXPECT_EQ(error.diagnostics[0].code, "O0111");
+    EXPECT_EQ(error.diagnostics[0].hints.at(0), "did you mean `SIZE`?");
+    EXPECT_EQ(error.diagnostics[0].primary.where.column, 11);
+  }
+  options.overrides = {{"nothing", "1"}};
+  EXPECT_EQ(codes(small(), options), "O0111");
+  options.overrides = {{"variables.SIZE", "[1"}};
+  EXPECT_EQ(codes(small(), options), "O0111");
+}
+
+TEST(Documents, MistakesInAnOverridePointIntoIt) {
+  ReadOptions options;
+  options.overrides = {{"architecture.nodes.Buffer.attributes.depth", "64KB"}};
+  try {
+    read(small(), options);
+    FAIL();
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(error.diagnostics.at(0).code, "O0212");
+    EXPECT_EQ(error.diagnostics[0].primary.where.file->name, "<--set>");
+    EXPECT_EQ(error.diagnostics[0].primary.where.column, 44);
+  }
+}
+
+TEST(Documents, WhatTwoFilesGiveIsShownInBoth) {
+  Files files = small();
+  files.push_back(source("more.yaml", "problem: {version: 0.4}\n"));
+  try {
+    read(files);
+    FAIL();
+  } catch (const base::InputError& error) {
+    const auto& diagnostic = error.diagnostics.at(0);
+    EXPECT_EQ(diagnostic.code, "O0110");
+    EXPECT_EQ(diagnostic.primary.where.file->name, "problem.yaml");
+    EXPECT_EQ(diagnostic.secondary.at(0).where.file->name, "more.yaml");
+  }
+  files.back() = source("more.yaml", "variables: {version: 0.4, SIZE: 65}\n");
+  EXPECT_EQ(codes(files), "O0110");
+  files.back() = source("more.yaml", "variables: {version: 0.4, SIZE: 64, M: 3}\n");
+  EXPECT_EQ(codes(files), "");
+}
+
+TEST(Documents, EveryMistakeHasItsCode) {
+  const auto with = [](std::size_t index, const std::string& from, const std::string& to) {
+    Files files = small();
+    files[index] = source(files[index]->name, replaced(files[index]->text, from, to));
+    return files;
+  };
+  Files files = small();
+  files.push_back(source("x.yaml", "varables: {}\n"));
+  EXPECT_EQ(codes(files), "O0112");
+  files.back() = source("x.yaml", "- a list\n");
+  EXPECT_EQ(codes(files), "O0114");
+  EXPECT_EQ(codes({source("v.yaml", "variables: [1]\n")}), "O0115");
+  EXPECT_EQ(codes({small()[0], small()[1], small()[2]}), "O0601");
+  EXPECT_EQ(codes({small()[0], small()[1]}, {{}, false}), "");
+  EXPECT_EQ(codes(with(3, "Sys.Buffer[1..1]", "Sys.Bufer[1..1]")), "O0602 O0605");
+  EXPECT_EQ(codes(with(3, "name: mac_random", "name: multiply")), "O0603");
+  EXPECT_EQ(codes(with(3, "tables:\n", "tabels:\n")).substr(0, 5), "O0604");
+  EXPECT_EQ(codes(with(3, "energy: 9", "energi: 9")), "O0604");
+  EXPECT_EQ(codes(with(3, "energy: 9", "energy: -9")), "O0606");
+  EXPECT_EQ(codes(with(3, "energy: 9", "energy: .inf")), "O0606");
+  EXPECT_EQ(codes(with(3, "energy: 9", "energy: lots")), "O0201");
+  EXPECT_EQ(codes(with(3, "Sys.Buffer[1..1]", "Sys.DRAM[1..1]")), "O0607 O0602");
+  EXPECT_EQ(codes(with(3, "{name: Sys.Buffer, area: 10}, ", "")), "O0608");
+  EXPECT_EQ(codes(with(0, "depth: SIZE", "depth: 1, depth: 2")), "O0102");
+}
+
+TEST(Documents, AMissingEntryNamesTheNearest) {
+  Files files = small();
+  files[3] = source("tables.yaml", replaced(kTables, "Sys.Buffer[1..1]", "Sys.Bufer[1..1]"));
+  try {
+    read(files);
+    FAIL();
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(error.diagnostics.at(0).code, "O0602");
+    EXPECT_EQ(error.diagnostics[0].hints.at(0), "did you mean `Bufer`?");
+  }
+}
+
+TEST(Documents, UserEnergiesNeedNoTableEntry) {
+  Files files = small();
+  files[0] = source("arch.yaml", replaced(kArchitecture, "depth: SIZE", "depth: SIZE, vector_access_energy: 3"));
+  files[3] = source("tables.yaml", replaced(kTables, "Sys.Buffer[1..1]", "Sys.wire"));
+  const Specification specification = read(files);
+  const auto& buffer = specification.chip->storages[0];
+  EXPECT_TRUE(buffer.energy_from_user);
+  EXPECT_EQ(buffer.energy.read_pj, 3);
+  EXPECT_EQ(buffer.energy.leak_pj_per_cycle, 0);
+}
+
+// A folder that is removed at the end of a test.
+struct Folder {
+  Folder() : path(fs::temp_directory_path() / fs::path(testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    fs::remove_all(path);
+    fs::create_directories(path / "inputs");
+  }
+  ~Folder() { fs::remove_all(path); }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(path / name) << text; }
+  std::shared_ptr<const base::SourceFile> read(const std::string& name) const {
+    return yaml::read_file((path / name).string());
+  }
+  fs::path path;
+};
+
+TEST(Documents, TemplatesTakeValuesFromOtherFiles) {
+  const Folder folder;
+  folder.write("inputs/arch.yaml", kArchitecture);
+  folder.write("inputs/variables.yaml", replaced(kVariables, "64", "{{size|default(32)}}"));
+  folder.write("inputs/problem.yaml", kProblem);
+  folder.write("top.yaml.jinja",
+               "{{add_to_path(cwd() ~ '/inputs')}}\n{# nothing #}\n"
+               "architecture: {{include('arch.yaml', 'architecture')}}\n"
+               "variables: {{ include('variables.yaml', 'variables') }}\n"
+               "problem: {{include(problem|default('problem.yaml'), 'problem')}}\n");
+  const Specification specification = read({folder.read("top.yaml.jinja"), small()[3]});
+  EXPECT_EQ(specification.chip->storages[0].capacity_words, 64);
+  EXPECT_EQ(specification.problem->einsum.dimensions[0].bound, 8);
+  EXPECT_EQ(specification.inputs.size(), 5u);
+  EXPECT_EQ(fs::path(specification.chip->compute.where.file->name).filename(), "arch.yaml");
+}
+
+TEST(Documents, OtherTemplateTextIsAnErrorWithItsPlace) {
+  const Folder folder;
+  folder.write("loop.yaml", "variables: {{include('loop.yaml', 'variables')}}\n");
+  folder.write("missing.yaml", "variables: {{include('nowhere.yaml')}}\n");
+  folder.write("key.yaml", "variables: {{include('other.yaml', 'variabels')}}\n");
+  folder.write("other.yaml", kVariables);
+  EXPECT_EQ(codes({folder.read("loop.yaml")}), "O0113");
+  EXPECT_EQ(codes({folder.read("missing.yaml")}), "O0100");
+  EXPECT_EQ(codes({folder.read("key.yaml")}), "O0113");
+  EXPECT_EQ(codes({source("t.yaml", "variables: {{ name }}\n")}), "O0113");
+  EXPECT_EQ(codes({source("t.yaml", "{% for x in y %}\n{% endfor %}\n")}), "O0113 O0113");
+  EXPECT_EQ(codes({source("t.yaml", "variables: {{ open\n")}), "O0113");
+  try {
+    read({source("t.yaml", "a: 1\nvariables: {{ f(x) }}\n")});
+    FAIL();
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(error.diagnostics.at(0).primary.where.line, 2);
+    EXPECT_EQ(error.diagnostics[0].primary.where.column, 12);
+  }
+}
+
+fs::path shared() {
+  return fs::path(ORRERY_SOURCE_DIR) / ".." / "shared";
+}
+
+std::string text_of(const base::InputError& error) {
+  std::string all;
+  for (const auto& diagnostic : error.diagnostics) {
+    if (diagnostic.severity != base::Severity::kError) continue;
+    all +=
+        diagnostic.code + " " + diagnostic.message + " at line " + std::to_string(diagnostic.primary.where.line) + "\n";
+  }
+  return all;
+}
+
+TEST(DocumentsOfUsers, EveryGoldenIsRead) {
+  if (!fs::exists(shared() / "goldens")) GTEST_SKIP() << "no reference material beside this checkout";
+  int count = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(shared() / "goldens" / "nest")) {
+    if (entry.path().filename() != "input.yaml") continue;
+    Files files;
+    for (const char* name : {"input.yaml", "ERT.yaml", "ART.yaml"}) {
+      const fs::path file = entry.path().parent_path() / name;
+      if (fs::exists(file)) files.push_back(yaml::read_file(file.string()));
+    }
+    const fs::path mapping = entry.path().parent_path() / "map.yaml";
+    if (fs::exists(mapping)) files.push_back(yaml::read_file(mapping.string()));
+    try {
+      const Specification specification = read(files);
+      EXPECT_TRUE(specification.chip && specification.problem) << entry.path();
+      EXPECT_EQ(specification.mapping.has_value(), fs::exists(mapping)) << entry.path();
+      EXPECT_GT(specification.chip->compute.compute_pj + 1, 0);
+    } catch (const base::InputError& error) {
+      ADD_FAILURE() << entry.path() << "\n" << text_of(error);
+    }
+    ++count;
+  }
+  EXPECT_GE(count, 11);
+}
+
+// Architecture, constraints, one layer, mapper and variables, as the original scripts combine them.
+void read_all_layers(const std::string& project, const std::string& arch, const std::string& constraints) {
+  const fs::path root = shared() / "seeds" / "timeloop-experiments" / project;
+  for (const auto& entry : fs::directory_iterator(root / "layers")) {
+    if (entry.path().extension() != ".yaml") continue;
+    Files files;
+    for (const fs::path& file : {root / arch, root / constraints, root / "mapper" / "mapper.yaml",
+                                 root / "mapper" / "variables.yaml", entry.path()}) {
+      files.push_back(yaml::read_file(file.string()));
+    }
+    for (const auto& component : fs::directory_iterator((root / arch).parent_path() / "components")) {
+      files.push_back(yaml::read_file(component.path().string()));
+    }
+    try {
+      const Specification specification = read(files, {{}, false});
+      EXPECT_TRUE(specification.chip && specification.problem) << entry.path();
+    } catch (const base::InputError& error) {
+      ADD_FAILURE() << entry.path() << "\n" << text_of(error);
+    }
+  }
+}
+
+TEST(DocumentsOfUsers, TransformerGemminiIsReadAsItIs) {
+  if (!fs::exists(shared() / "seeds")) GTEST_SKIP() << "no reference material beside this checkout";
+  read_all_layers("transformer_gemmini", "arch/system_gemmini.yaml", "constraints/constraints.yaml");
+}
+
+TEST(DocumentsOfUsers, TransformerPimIsReadAsItIs) {
+  if (!fs::exists(shared() / "seeds")) GTEST_SKIP() << "no reference material beside this checkout";
+  read_all_layers("transformer_pim", "arch_v0.4/system_PIM.yaml", "constraints_v0.4/constraints.yaml");
+}
+
+}  // namespace
+}  // namespace orrery::formats::timeloop

@@ -1,0 +1,114 @@
+#include "orrery/formats/timeloop/overrides.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "orrery/formats/timeloop/architecture.h"
+#include "orrery/formats/timeloop/key_check.h"
+
+namespace orrery::formats::timeloop {
+namespace {
+
+std::string name_in_list(const yaml::Node& item) {
+  for (std::string_view key : {"name", "target"}) {
+    const yaml::Node* name = item.find(key);
+    if (name != nullptr && name->is_scalar()) return split_range(name->scalar).first;
+  }
+  return "";
+}
+
+// Looks through lists of nodes inside the items too: `!Parallel` has no name of its own.
+yaml::Node* named_item(yaml::Node& list, std::string_view name, std::vector<std::string>& names) {
+  for (yaml::Node& item : list.items) {
+    const std::string own = name_in_list(item);
+    if (!own.empty()) names.push_back(own);
+    if (own == name) return &item;
+    for (yaml::Node::Entry& entry : item.entries) {
+      if (entry.key != "nodes" || !entry.value.is_sequence()) continue;
+      if (yaml::Node* found = named_item(entry.value, name, names)) return found;
+    }
+  }
+  return nullptr;
+}
+
+// The child of `node` that `step` names, or null with the names there are.
+yaml::Node* child(yaml::Node& node, std::string_view step, std::vector<std::string>& names) {
+  if (node.is_map()) {
+    yaml::Node* last = nullptr;
+    for (yaml::Node::Entry& entry : node.entries) {
+      names.push_back(entry.key);
+      if (plain_key(entry.key) == plain_key(step)) last = &entry.value;
+    }
+    return last;
+  }
+  if (!node.is_sequence()) return nullptr;
+  if (yaml::Node* item = named_item(node, step, names)) return item;
+  std::size_t index = 0;
+  const auto [stop, error] = std::from_chars(step.data(), step.data() + step.size(), index);
+  if (error == std::errc() && stop == step.data() + step.size() && index < node.items.size()) return &node.items[index];
+  return nullptr;
+}
+
+void point_into(yaml::Node& node, const std::shared_ptr<const base::SourceFile>& file) {
+  node.where.file = file;
+  for (yaml::Node& item : node.items) point_into(item, file);
+  for (yaml::Node::Entry& entry : node.entries) {
+    entry.key_where.file = file;
+    point_into(entry.value, file);
+  }
+}
+
+}  // namespace
+
+void apply_override(std::vector<yaml::Node::Entry>& top, const std::string& path, const std::string& value,
+                    base::Diagnostics& found) {
+  const auto shown = std::make_shared<base::SourceFile>(base::SourceFile{"<--set>", path + "=" + value});
+  // Parsed with blanks for the path, so that columns are those of the text shown.
+  auto padded = std::make_shared<base::SourceFile>(base::SourceFile{"<--set>", value});
+  padded->text.insert(0, path.size() + 1, ' ');
+  base::Diagnostics trouble;
+  auto documents = yaml::parse(padded, base::Severity::kError, trouble);
+  if (documents.empty() && !trouble.has_errors()) documents.emplace_back();
+  if (trouble.has_errors() || documents.size() != 1) {
+    found.error("O0111", fmt::format("`{}` is no YAML value", value), {shown, 1, static_cast<int>(path.size()) + 2, 1});
+    return;
+  }
+
+  yaml::Node* node = nullptr;
+  std::size_t begin = 0;
+  std::string walked;
+  while (begin <= path.size()) {
+    const std::size_t dot = std::min(path.find('.', begin), path.size());
+    const std::string step = path.substr(begin, dot - begin);
+    std::vector<std::string> names;
+    if (node == nullptr) {
+      for (yaml::Node::Entry& entry : top) {
+        names.push_back(entry.key);
+        if (plain_key(entry.key) == plain_key(step)) node = &entry.value;
+      }
+    } else {
+      node = child(*node, step, names);
+    }
+    if (node == nullptr) {
+      auto& diagnostic =
+          found.error("O0111",
+                      walked.empty() ? fmt::format("the documents have no `{}`", step)
+                                     : fmt::format("`{}` has no `{}`", walked, step),
+                      {shown, 1, static_cast<int>(begin) + 1, static_cast<int>(std::max<std::size_t>(1, step.size()))});
+      if (names.size() > 40) names.resize(40);
+      suggest(diagnostic, step, names, "there are");
+      return;
+    }
+    walked = path.substr(0, dot);
+    begin = dot + 1;
+  }
+  std::string tag = node->tag;
+  *node = std::move(documents.front());
+  if (node->tag.empty()) node->tag = std::move(tag);
+  if (!node->where.known()) node->where = {shown, 1, static_cast<int>(path.size()) + 2, 1};
+  point_into(*node, shown);
+}
+
+}  // namespace orrery::formats::timeloop

@@ -1,0 +1,21 @@
+// `--set path=value` on merged documents.
+//
+// A path names keys with dots between; an element of a list is named by its `name` or `target` (without
+// range), or by its index from 0. Nodes inside `!Parallel` and other lists of nodes are found by name.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/formats/yaml/node.h"
+
+namespace orrery::formats::timeloop {
+
+// Replaces the value at `path`, which must exist (O0111). The new value is YAML text; its places are in
+// a file "<--set>".
+void apply_override(std::vector<yaml::Node::Entry>& top, const std::string& path, const std::string& value,
+                    base::Diagnostics& found);
+
+}  // namespace orrery::formats::timeloop
