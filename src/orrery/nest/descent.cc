@@ -125,6 +125,7 @@ Descent<Size>::Descent(const Model& model, const Space& space)
   for (std::size_t k = 0; k < networks_.size(); ++k) network_at_[networks_[k].first] = static_cast<int>(k);
   list_factors();
   list_chains();
+  list_forced();
 }
 
 template <typename Size>
@@ -148,6 +149,31 @@ void Descent<Size>::list_factors() {
         table.factors.push_back(std::move(fitting));
       }
     }
+  }
+}
+
+template <typename Size>
+void Descent<Size>::list_forced() {
+  forced_.resize(levels_);
+  for (int i = 0; i < levels_; ++i) {
+    if (space_.keeps(i).size() != 1 || spreads_[i].size() != 1) continue;
+    Forced forced;
+    forced.keep = space_.keeps(i)[0];
+    forced.spread = &spreads_[i][0];
+    forced.temporal.fill(1);
+    bool one_way = true;
+    for (int d = 0; d < dimensions_ && one_way; ++d) {
+      const std::vector<Count>& allowed = space_.temporal(i, original_[d]);
+      one_way = allowed.size() == 1;
+      if (!one_way) break;
+      forced.temporal[d] = allowed[0];
+      if (allowed[0] > 1) forced.iterating |= 1u << d;
+    }
+    if (!one_way) continue;
+    const std::vector<Order>& classes = orders(i, forced.iterating);
+    if (classes.size() != 1) continue;
+    forced.order = classes[0];
+    forced_[i] = forced;
   }
 }
 

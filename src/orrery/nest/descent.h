@@ -14,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,8 @@ class Descent {
 
   // Borrows `model`, which must outlive it. One per thread.
   Descent(const Model& model, const Space& space);
+  Descent(const Descent&) = delete;  // Forced points into it
+  Descent& operator=(const Descent&) = delete;
 
   State root() const;
   int levels() const { return levels_; }
@@ -106,6 +109,14 @@ class Descent {
   const std::vector<Spread>& spreads(int level) const { return spreads_[level]; }
   const std::vector<Order>& orders(int level, std::uint32_t iterating);
   const std::vector<std::uint32_t>& keeps(int level) const { return space_.keeps(level); }
+  // The only thing that a level can do, where constraints leave no choice; null otherwise.
+  struct Forced {
+    std::uint32_t keep = 0, iterating = 0;
+    std::array<base::Count, kDims> temporal;
+    Order order;
+    const Spread* spread = nullptr;
+  };
+  const Forced* forced(int level) const { return forced_[level] ? &*forced_[level] : nullptr; }
   // A level that keeps nothing only hands loops on: whatever it iterates, the level outside it could iterate
   // as well, next to its own loops of that dimension, where every dataspace's run is at least as long. True
   // when constraints let the outer level do so, which makes loops at this level superfluous.
@@ -148,6 +159,7 @@ class Descent {
   void list_chains();
   double slowest_port(const std::array<double, kPorts>& reads, const std::array<double, kPorts>& writes) const;
   void list_factors();
+  void list_forced();
 
   const Model* model_;
   Space space_;  // a copy: it lists orders when first asked for them
@@ -164,6 +176,7 @@ class Descent {
   std::vector<std::vector<Spread>> spreads_;
   std::vector<std::uint32_t> must_keep_;
   std::vector<bool> loops_move_out_;
+  std::vector<std::optional<Forced>> forced_;
   std::vector<std::vector<std::vector<Order>>> orders_;  // [level][iterating]
   std::vector<std::vector<bool>> orders_known_;
   struct Factors {

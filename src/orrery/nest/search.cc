@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -91,34 +92,35 @@ class Searcher {
  public:
   using State = Front<Size>;
 
-  explicit Searcher(Shared& shared) : shared_(shared), descent_(shared.model, shared.space) {
-    depth_.resize(descent_.levels());
-    path_.resize(descent_.levels());
-  }
+  using Factors = std::array<Count, Size::kDims>;
 
+  // One step inwards: what `level` keeps and how it loops. `key` bounds everything below it.
   struct Child {
-    State state;
     Key key;
-    std::array<Count, Size::kDims> temporal;
+    Factors temporal;
     const typename Descent<Size>::Order* order;
     const typename Descent<Size>::Spread* spread;
     std::uint32_t iterating;
     std::uint32_t keep;
   };
 
-  // Children of the root, cheapest bound first.
+  explicit Searcher(Shared& shared) : shared_(shared), descent_(shared.model, shared.space) {
+    depth_.resize(descent_.levels());
+    path_.resize(descent_.levels());
+    root_ = descent_.root();
+    first_level_ = pass_forced(root_, descent_.levels() - 1);
+  }
+
+  // Children of the outermost level that has a choice, cheapest bound first. Complete mappings found on the
+  // way (when nothing inside has a choice) are dealt with at once, as the earliest place in search order.
   std::vector<Child> first_children() {
-    place_ = 0;
+    place_ = -1;
+    if (first_level_ == kComplete) leaf(root_, nullptr, descent_.levels());
     std::vector<Child> children;
-    generate(descent_.root(), descent_.levels() - 1, [&](Child& child) { children.push_back(child); });
-    std::vector<std::uint32_t> order(children.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return children[a].key < children[b].key; });
-    std::vector<Child> sorted;
-    sorted.reserve(children.size());
-    for (const std::uint32_t index : order) sorted.push_back(children[index]);
-    return sorted;
+    if (first_level_ >= 0)
+      generate(root_, first_level_, [&](const Child& child, const State&) { children.push_back(child); });
+    std::stable_sort(children.begin(), children.end(), [](const Child& a, const Child& b) { return a.key < b.key; });
+    return children;
   }
 
   void search_below(const Child& child, std::int64_t place) {
@@ -128,7 +130,7 @@ class Searcher {
       ++bounded_;
       return;
     }
-    visit(child, descent_.levels() - 1);
+    visit(root_, child, first_level_);
   }
 
   std::uint64_t evaluated() const { return evaluated_; }
@@ -136,7 +138,10 @@ class Searcher {
   std::uint64_t unfit() const { return unfit_; }
 
  private:
+  static constexpr int kComplete = -1, kDead = -2;
+
   struct Depth {
+    State state;
     std::vector<Child> children;
     std::vector<std::pair<Key, std::uint32_t>> order;
   };
@@ -164,19 +169,45 @@ class Searcher {
     return shared_.stopped;
   }
 
-  void visit(const Child& child, int level) {
-    path_[level] = child;
-    if (level == 0) return leaf(child.state);
-    expand(child.state, level - 1);
+  // Takes the levels without a choice from `level` inwards. Returns the next level with one, kComplete when
+  // the nest is finished, kDead when something does not fit.
+  int pass_forced(State& state, int level) {
+    for (; level >= 0; --level) {
+      const auto* forced = descent_.forced(level);
+      if (!forced) return level;
+      if (!descent_.fits(state, level, forced->keep) || under_used(state, level, forced->keep)) {
+        ++unfit_;
+        return kDead;
+      }
+      descent_.keep(state, level, forced->keep);
+      descent_.loop(state, level, forced->temporal, forced->order, *forced->spread);
+    }
+    return descent_.finish(state) ? kComplete : kDead;
   }
 
-  void leaf(const State& state) {
+  void visit(const State& parent, const Child& child, int level) {
+    path_[level] = &child;
+    State state = parent;
+    descent_.keep(state, level, child.keep);
+    descent_.loop(state, level, child.temporal, *child.order, *child.spread);
+    const int next = pass_forced(state, level - 1);
+    if (next >= 0) expand(state, next);
+  }
+
+  // `last` is the innermost chosen step, at `level`; the others are on the path.
+  void leaf(const State& state, const Child* last, int level) {
     ++evaluated_;
     if (drop(key_of(descent_.exact(state), shared_.objective))) return;
+    if (last) path_[level] = last;
     Mapping mapping;
-    for (int i = 0; i < descent_.levels(); ++i)
-      mapping.levels.push_back(
-          descent_.realise(i, path_[i].keep, path_[i].temporal, *path_[i].order, path_[i].iterating, *path_[i].spread));
+    for (int i = 0; i < descent_.levels(); ++i) {
+      if (const auto* forced = descent_.forced(i))
+        mapping.levels.push_back(
+            descent_.realise(i, forced->keep, forced->temporal, forced->order, forced->iterating, *forced->spread));
+      else
+        mapping.levels.push_back(descent_.realise(i, path_[i]->keep, path_[i]->temporal, *path_[i]->order,
+                                                  path_[i]->iterating, *path_[i]->spread));
+    }
     Evaluation evaluation = shared_.model.evaluate(mapping);
     const Key key = key_of(evaluation, shared_.objective);
     const std::lock_guard lock(shared_.mutex);
@@ -194,6 +225,7 @@ class Searcher {
 
   void expand(const State& state, int level) {
     Depth& depth = depth_[level];
+    depth.state = state;
     depth.children.clear();
     const auto flush = [&] {
       depth.order.clear();
@@ -205,23 +237,19 @@ class Searcher {
           ++bounded_;
           continue;
         }
-        visit(depth.children[k], level);
+        visit(depth.state, depth.children[k], level);
       }
       depth.children.clear();
     };
-    generate(state, level, [&](Child& child) {
-      if (level == 0) {
-        // Nothing to sort: each child is a complete mapping.
-        if (!out_of_time()) visit(child, 0);
-        return;
-      }
+    generate(depth.state, level, [&](const Child& child, const State&) {
       depth.children.push_back(child);
       if (depth.children.size() == kBatch) flush();
     });
-    if (level > 0) flush();
+    flush();
   }
 
-  // Every way to keep and loop at `level`; `use(child)` for those that survive.
+  // Every way to keep and loop at `level` that survives: complete mappings are evaluated here, the others
+  // are handed to `use(child, state)`.
   template <typename Use>
   void generate(const State& state, int level, const Use& use) {
     Child child;
@@ -242,7 +270,7 @@ class Searcher {
       const bool idle = mask == 0 && prunes_ && descent_.loops_move_out(level);
       for (const auto& spread : descent_.spreads(level)) {
         bool possible = true;
-        std::array<Count, Size::kDims> left;  // what T_level and the blocks inside S_level share
+        Factors left;  // what T_level and the blocks inside S_level share
         for (int d = 0; d < dimensions && possible; ++d) {
           possible = kept.extent[d] % spread.factor[d] == 0;
           left[d] = kept.extent[d] / spread.factor[d];
@@ -260,20 +288,19 @@ class Searcher {
 
   bool under_used(const State& state, int level, std::uint32_t mask) const {
     const Count least = shared_.space.minimum_use(level);
-    if (least == 0) return false;
-    return !descent_.uses_at_least(state, mask, least);
+    return least > 0 && !descent_.uses_at_least(state, mask, least);
   }
 
   // Whether the blocks inside S_level can do all that is left.
-  bool completable(const std::array<Count, Size::kDims>& left, int level) const {
+  bool completable(const Factors& left, int level) const {
     for (int d = 0; d < descent_.dimensions(); ++d)
       if (!descent_.completable_inside_spatial(level, d, left[d])) return false;
     return true;
   }
 
   template <typename Use>
-  void factor(const State& kept, const std::array<Count, Size::kDims>& left, int level, int d, std::uint32_t iterating,
-              Child& child, const Use& use) {
+  void factor(const State& kept, const Factors& left, int level, int d, std::uint32_t iterating, Child& child,
+              const Use& use) {
     if (d >= Size::kDims || d == descent_.dimensions()) return order(kept, level, iterating, child, use);
     for (const Count f : descent_.factors(level, d, left[d])) {
       child.temporal[d] = f;
@@ -285,33 +312,35 @@ class Searcher {
   void order(const State& kept, int level, std::uint32_t iterating, Child& child, const Use& use) {
     child.iterating = iterating;
     for (const auto& order : descent_.orders(level, iterating)) {
-      child.state = kept;
-      descent_.loop(child.state, level, child.temporal, order, *child.spread);
+      State state = kept;
+      descent_.loop(state, level, child.temporal, order, *child.spread);
       child.order = &order;
-      if (level == 0) {
-        if (!descent_.finish(child.state)) continue;
-        if (descent_.levels() == 1) child.key = key_of(descent_.exact(child.state), shared_.objective);
-        use(child);
+      const int next = pass_forced(state, level - 1);
+      if (next == kDead) continue;
+      if (next == kComplete) {
+        leaf(state, &child, level);
         continue;
       }
-      if (!descent_.fits(child.state, level - 1, descent_.must_keep(level - 1))) {
+      if (!descent_.fits(state, next, descent_.must_keep(next))) {
         ++unfit_;
         return;  // the tile is the same in every order
       }
-      child.key = key_of(descent_.bound(child.state, level - 1), shared_.objective);
+      child.key = key_of(descent_.bound(state, next), shared_.objective);
       if (prunes_ && drop(child.key)) {
         ++bounded_;
         continue;
       }
-      use(child);
+      use(child, state);
     }
   }
 
   Shared& shared_;
   const bool prunes_ = shared_.limits.prune_by_bound;
   Descent<Size> descent_;
+  State root_;
+  int first_level_;
   std::vector<Depth> depth_;
-  std::vector<Child> path_;
+  std::vector<const Child*> path_;
   Incumbent seen_;
   std::uint64_t version_ = 0;
   std::int64_t place_ = 0;
@@ -325,8 +354,7 @@ struct Tally {
 
 template <typename Size>
 Tally run(Shared& shared, int threads) {
-  std::vector<Searcher<Size>> searchers;
-  searchers.reserve(threads);
+  std::deque<Searcher<Size>> searchers;
   for (int t = 0; t < threads; ++t) searchers.emplace_back(shared);
   const auto children = searchers[0].first_children();
   std::vector<char> done(children.size(), 0);
