@@ -59,11 +59,44 @@ void ConstraintTable::add_order(int level, bool spatial, Permutation order) {
     given = std::move(order);
     return;
   }
-  if (!architecture.v3 && given->inner == order.inner && given->outer == order.outer) return;
-  found.error("O0508", fmt::format("{} are given a permutation twice", place(level, spatial)), order.where)
-      .label(fmt::format("`{}` here", order.text))
-      .also(given->where, fmt::format("`{}` here", given->text))
+  if (architecture.v3)
+    report_second_order({level, spatial, std::move(order)});
+  else
+    later_orders_.push_back({level, spatial, std::move(order)});
+}
+
+void ConstraintTable::report_second_order(const LaterOrder& later) {
+  const Permutation& first = *levels[later.level].loops(later.spatial).order;
+  found
+      .error("O0508", fmt::format("{} are given a permutation twice", place(later.level, later.spatial)),
+             later.order.where)
+      .label(fmt::format("`{}` here", later.order.text))
+      .also(first.where, fmt::format("`{}` here", first.text))
       .hint("keep one of the two");
+}
+
+std::vector<int> ConstraintTable::iterating(int level, bool spatial, const Permutation& order) const {
+  const LevelConstraints& at = levels[level];
+  const auto& factors = (spatial ? at.spatial : at.temporal).factors;
+  std::vector<int> loops;
+  const auto add = [&](int d) {
+    const auto fixed = factors.find({d, Comparison::kEqual});
+    const bool once = einsum.dimensions[d].bound == 1 || (fixed != factors.end() && fixed->second.value == 1);
+    if (!once) loops.push_back(d);
+  };
+  for (int d : order.inner) add(d);
+  loops.push_back(-1);
+  for (int d : order.outer) add(d);
+  return loops;
+}
+
+void ConstraintTable::check_orders() {
+  for (const LaterOrder& later : later_orders_) {
+    const Permutation& first = *levels[later.level].loops(later.spatial).order;
+    if (iterating(later.level, later.spatial, first) != iterating(later.level, later.spatial, later.order))
+      report_second_order(later);
+  }
+  later_orders_.clear();
 }
 
 void ConstraintTable::add_split(int level, GivenCount split) {

@@ -59,10 +59,13 @@ class ConstraintTable {
 
   // Each may meet what is there already. The v3 form forbids any repetition, v4 one that says something else (O0508,
   // O0509, both places shown); then the first stays.
+  // Two permutations say the same when they agree on the loops that may iterate; v4 waits for `check_orders`.
   void add_factor(int level, bool spatial, Factor factor);
   void add_order(int level, bool spatial, Permutation order);
   void add_split(int level, GivenCount split);
   void add_keep(int level, int dataspace, GivenKeep keep);
+
+  void check_orders();
 
   // The same for what a macro or a default says: gives way silently to what is there.
   void add_factor_if_absent(int level, bool spatial, int dimension, base::Count value, const std::string& text,
@@ -78,6 +81,18 @@ class ConstraintTable {
 
   // Factors with `=` above the bound are left out, with a warning (O0510).
   nest::Mapspace mapspace() const;
+
+ private:
+  struct LaterOrder {
+    int level;
+    bool spatial;
+    Permutation order;
+  };
+  void report_second_order(const LaterOrder& later);
+  // The loops of `order` that may iterate more than once; the outer ones follow -1.
+  std::vector<int> iterating(int level, bool spatial, const Permutation& order) const;
+
+  std::vector<LaterOrder> later_orders_;
 };
 
 }  // namespace orrery::formats::timeloop

@@ -91,6 +91,7 @@ class Reader {
     for (const yaml::Node* list : lists)
       if (list) read_document(*list);
     expand_loop_macros(macros_, variables_, table_);
+    table_.check_orders();
     if (!architecture.v3) complete_parallel_branches(table_);
     check_fanouts();
     add_defaults();

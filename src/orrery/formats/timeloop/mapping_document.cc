@@ -369,21 +369,33 @@ std::vector<int> units_last(const std::vector<int>& order, const std::vector<Cou
   return result;
 }
 
+// As YAML: quoted unless it is plainly a name.
+std::string quoted(const std::string& name) {
+  const bool plain = !name.empty() && std::isalpha(static_cast<unsigned char>(name[0])) &&
+                     std::all_of(name.begin(), name.end(), [](char c) {
+                       return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
+                     });
+  if (plain) return name;
+  std::string text = "'";
+  for (char c : name) text += c == '\'' ? std::string("''") : std::string(1, c);
+  return text + "'";
+}
+
 std::string list_of(const std::vector<std::string>& names) {
   if (names.empty()) return "\n      []";
   std::string text;
-  for (const std::string& name : names) text += "\n      - " + name;
+  for (const std::string& name : names) text += "\n      - " + quoted(name);
   return text;
 }
 
 std::string factors_of(const workload::Einsum& einsum, const std::vector<Count>& factors) {
+  // A name with a digit could run into its factor.
+  const bool plain = std::none_of(einsum.dimensions.begin(), einsum.dimensions.end(), [](const auto& dimension) {
+    return dimension.name.find_first_of("0123456789") != std::string::npos;
+  });
   std::string text;
-  for (std::size_t d = 0; d < factors.size(); ++d) {
-    // A name that ends in a digit would run into its factor.
-    const std::string& name = einsum.dimensions[d].name;
-    const bool plain = !std::isdigit(static_cast<unsigned char>(name.back()));
-    text += fmt::format("{}{}{}{}", d ? " " : "", name, plain ? "" : "=", factors[d]);
-  }
+  for (std::size_t d = 0; d < factors.size(); ++d)
+    text += fmt::format("{}{}{}{}", d ? " " : "", einsum.dimensions[d].name, plain ? "" : "=", factors[d]);
   return text;
 }
 
@@ -425,13 +437,14 @@ std::string write_mapping_yaml(const workload::Einsum& einsum, const machine::Ch
     std::vector<std::string> keep, bypass;
     for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
       ((written.levels[l].keep >> s) & 1U ? keep : bypass).push_back(einsum.dataspaces[s].name);
-    text += fmt::format("  - target: {}\n    type: datatype\n    keep:{}\n    bypass:{}\n", chip.storages[l].name,
-                        list_of(keep), list_of(bypass));
+    text += fmt::format("  - target: {}\n    type: datatype\n    keep:{}\n    bypass:{}\n",
+                        quoted(chip.storages[l].name), list_of(keep), list_of(bypass));
   }
   const auto loops = [&](std::size_t l, const char* type, const std::vector<Count>& factors,
                          const std::vector<int>& order) {
-    text += fmt::format("  - target: {}\n    type: {}\n    factors: {}\n    permutation: {}\n", chip.storages[l].name,
-                        type, factors_of(einsum, factors), permutation_of(einsum, order));
+    text +=
+        fmt::format("  - target: {}\n    type: {}\n    factors: {}\n    permutation: {}\n",
+                    quoted(chip.storages[l].name), type, factors_of(einsum, factors), permutation_of(einsum, order));
   };
   for (std::size_t l = 0; l < written.levels.size(); ++l) {
     const LevelMapping& level = written.levels[l];

@@ -130,10 +130,11 @@ class Reader {
           .hint("for a matrix product: `dimensions: [D, E, L]`");
     } else {
       for (const yaml::Node& item : dimensions->items) {
-        if (item.is_scalar() && !item.scalar.empty())
+        if (item.is_scalar() && is_name(item.scalar))
           add_dimension(item.scalar, item.where);
         else
-          found_.error("O0400", "a dimension must be a name", item.where);
+          found_.error("O0400", "a dimension must be a name of letters, digits and `_`", item.where)
+              .hint("factors are written as `NAME=VALUE`, so a name may not contain other characters");
       }
     }
     read_coefficients(shape.find("coefficients"));
@@ -327,6 +328,12 @@ class Reader {
       }
     }
     rank.terms.push_back(term);
+  }
+
+  static bool is_name(const std::string& text) {
+    return !text.empty() && text != "_" && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+           std::all_of(text.begin(), text.end(),
+                       [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
   }
 
   static bool is_number(const std::string& text) {
