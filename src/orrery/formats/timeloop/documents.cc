@@ -92,7 +92,12 @@ class Reader {
       found_.error("O0115", "`variables` must be a map of names to values", variables_node->where);
     }
     const yaml::Node* architecture = documents_.find("architecture");
-    const Scope scope = outer_scope(variables_, architecture);
+    Scope scope = outer_scope(variables_, architecture);
+    // Without a `problem` document its bounds have no other name than their dimensions'.
+    if (given != nullptr) {
+      for (const workload::Dimension& dimension : given->dimensions)
+        scope.define(dimension.name, Value(dimension.bound));
+    }
     read_einsum(given, scope);
     if (architecture != nullptr) read_chip(*architecture, scope);
     if (const yaml::Node* mapper = documents_.find("mapper")) {
