@@ -186,14 +186,17 @@ std::string network_text(std::size_t number, const workload::Einsum& einsum, con
   return out + "\n";
 }
 
-// Words of every dataspace, each once.
-Count compulsory_words(const workload::Einsum& einsum, bool only_outputs) {
-  std::vector<Count> extents;
-  for (const workload::Dimension& dimension : einsum.dimensions) extents.push_back(dimension.bound);
+// Words of every dataspace (or of the outputs), as much of each as the outermost storage that keeps it
+// holds: all of it, unless a fused layer's dataspace never leaves the chip.
+Count compulsory_words(const workload::Einsum& einsum, const nest::Evaluation& evaluation, bool only_outputs) {
   Count sum = 0;
-  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
-    if (!only_outputs || einsum.dataspaces[s].read_write)
-      sum = base::checked_add(sum, einsum.volume(static_cast<int>(s), extents));
+  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
+    if (only_outputs && !einsum.dataspaces[s].read_write) continue;
+    Count held = 0;
+    for (const nest::StorageCost& level : evaluation.storages)
+      if (level.dataspaces[s].kept) held = level.dataspaces[s].tile_words;
+    sum = base::checked_add(sum, held);
+  }
   return sum;
 }
 
@@ -234,9 +237,9 @@ std::string stats_txt(const workload::Einsum& einsum, const machine::Chip& chip,
   out += "\n";
 
   const Count computes = evaluation.compute.operations;
-  const Count reductions = computes - compulsory_words(einsum, true);
+  const Count reductions = computes - compulsory_words(einsum, evaluation, true);
   const double operations = static_cast<double>(computes) + static_cast<double>(reductions);
-  const Count required = compulsory_words(einsum, false);
+  const Count required = compulsory_words(einsum, evaluation, false);
   const auto intensity = [&](Count words, int word_bits) {
     return operations / (static_cast<double>(words) * word_bits / 8);
   };

@@ -196,7 +196,10 @@ void apply_energies(const yaml::Node& ert, machine::Chip& chip, base::Diagnostic
     }
     const Actions actions(*entry, storage.name, found);
     storage.energy.leak_pj_per_cycle = actions.find({"leak"}).value_or(0);
-    if (storage.pass_through) continue;  // keeps nothing, so reads and writes nothing
+    if (storage.pass_through) {  // reads and writes nothing, but stats.txt says what an access would cost
+      storage.energy.read_pj = actions.find({"random_read", "read"}).value_or(0);
+      continue;
+    }
     storage.energy.read_pj = actions.demand("read", {"random_read", "read"});
     storage.energy.write_pj = actions.demand("write", {"random_fill", "random_write", "fill", "write"});
     storage.energy.update_pj = actions.demand("update", {"random_update", "random_write", "update", "write"});

@@ -56,6 +56,11 @@ void given_twice(const std::string& what, const base::Location& again, const bas
   }
 }
 
+// `mapping: []`, as Timeloop's front end dumps it: the key stands there, but nothing is given.
+bool is_empty(const yaml::Node& node) {
+  return node.is_null() || (node.is_sequence() && node.items.empty()) || (node.is_map() && node.entries.empty());
+}
+
 void append_items(yaml::Node& into, yaml::Node& from) {
   std::move(from.items.begin(), from.items.end(), std::back_inserter(into.items));
 }
@@ -147,6 +152,7 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
       suggest(diagnostic, entry.key, known_keys(), "known keys");
       continue;
     }
+    if (key == "mapping" && is_empty(entry.value)) continue;
     const auto present =
         std::find_if(top.begin(), top.end(), [&](const Entry& other) { return plain_key(other.key) == key; });
     if (present == top.end()) {
