@@ -103,9 +103,18 @@ Descent<Size>::Descent(const Model& model, const Space& space)
         for (int d = 0; d < dimensions_; ++d)
           if (!(relevant_[s] >> d & 1)) irrelevant *= spread.factor[d];
         const bool alone = !model.reuse().empty() && (model.reuse()[i].no_spatial_sharing >> s & 1);
-        spread.geometric_multicast[s] = irrelevant;
+        spread.irrelevant[s] = irrelevant;
+        spread.relevant[s] = spread.product / irrelevant;
         spread.multicast[s] = alone ? 1 : irrelevant;
+        spread.scatter[s] = spread.product / spread.multicast[s];
+        spread.transfer_pj[s] = 0;
+        for (const Model::NetworkUse& use : model.network_uses())
+          if (use.level == i) {
+            spread.transfer_pj[s] += model.network_transfer_pj(use, s, spread.multicast[s]);
+            spread.alone = false;
+          }
       }
+      if (spread.product > 1) spread.alone = false;
       spreads.push_back(spread);
     }
   }
@@ -203,7 +212,7 @@ void Descent<Size>::list_chains() {
       most = std::max(most, static_cast<double>(spread.product));
       for (int s = 0; s < dataspaces_; ++s) {
         multicast[s] = std::max(multicast[s], static_cast<double>(spread.multicast[s]));
-        geometric[s] = std::max(geometric[s], static_cast<double>(spread.geometric_multicast[s]));
+        geometric[s] = std::max(geometric[s], static_cast<double>(spread.irrelevant[s]));
       }
     }
     most_instances_[i + 1] = most_instances_[i] * most;
@@ -321,9 +330,7 @@ void Descent<Size>::settle(State& state, int s, Count crossings) const {
   for (std::size_t k = 0; k < networks_.size(); ++k) {
     if (state.network_scatter[k][s] == 0) continue;
     const Count words = crossings * state.network_scatter[k][s] * state.network_instances[k];
-    for (const int use : networks_[k].second)
-      state.energy_pj += static_cast<double>(words) *
-                         model_->network_transfer_pj(model_->network_uses()[use], s, state.network_multicast[k][s]);
+    state.energy_pj += static_cast<double>(words) * state.network_pj[k][s];
     state.network_scatter[k][s] = 0;
   }
 }
@@ -335,7 +342,9 @@ void Descent<Size>::keep(State& state, int i, std::uint32_t mask) const {
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const int s = __builtin_ctz(rest);
     if (state.parent[s] >= 0) {
-      const Count trips = level.always_moves >> s & 1 ? state.iterations : state.iterations / state.run[s];
+      const Count trips = level.always_moves >> s & 1
+                              ? state.iterations
+                              : (state.run[s] == 1 ? state.iterations : state.iterations / state.run[s]);
       const Count share = trips * tile(state, s);
       if (!(read_write_ & level.passes_on) || !((read_write_ & level.passes_on) >> s & 1)) {
         const Count fills = read_write_ >> s & 1 ? share - state.partition[s] : share;
@@ -359,6 +368,7 @@ void Descent<Size>::loop(State& state, int i, const std::array<Count, kDims>& te
                          const Spread& spread) const {
   Count here = 1;
   for (int d = 0; d < dimensions_; ++d) {
+    if (temporal[d] == 1) continue;
     here *= temporal[d];
     state.extent[d] /= temporal[d];
   }
@@ -374,12 +384,12 @@ void Descent<Size>::loop(State& state, int i, const std::array<Count, kDims>& te
       state.run[s] = run;
     }
   }
+  if (spread.alone) return;
   const int network_here = network_at_[i];
-  if (spread.product == 1 && network_here < 0) return;
   for (int s = 0; s < dataspaces_; ++s) {
-    const Count scatter = spread.product / spread.multicast[s];
+    const Count scatter = spread.scatter[s];
     if (product_form_[s]) {
-      state.partition[s] /= spread.product / spread.geometric_multicast[s];
+      if (spread.relevant[s] > 1) state.partition[s] /= spread.relevant[s];
     } else {
       const Count before = tile(state, s);
       State inner = state;
@@ -391,14 +401,15 @@ void Descent<Size>::loop(State& state, int i, const std::array<Count, kDims>& te
     for (std::size_t k = 0; k < networks_.size(); ++k) {
       if (static_cast<int>(k) == network_here && state.parent[s] >= 0) {
         state.network_scatter[k][s] = scatter;
-        state.network_multicast[k][s] = spread.multicast[s];
+        state.network_pj[k][s] = spread.transfer_pj[s];
         state.network_instances[k] = state.instances;
       } else {
         state.network_scatter[k][s] *= scatter;
       }
     }
   }
-  for (int d = 0; d < dimensions_; ++d) state.extent[d] /= spread.factor[d];
+  for (int d = 0; d < dimensions_; ++d)
+    if (spread.factor[d] > 1) state.extent[d] /= spread.factor[d];
   state.instances *= spread.product;
 }
 
@@ -463,7 +474,9 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
     Count volume = 1;
     for (int d = 0; d < dimensions_; ++d)
       if (relevant_[s] >> d & 1) volume *= state.extent[d];
-    const double fill = instances * static_cast<double>(state.iterations / state.run[s]) * static_cast<double>(volume);
+    const double fill = instances *
+                        static_cast<double>((state.run[s] == 1 ? state.iterations : state.iterations / state.run[s])) *
+                        static_cast<double>(volume);
     const double elided = read_write ? instances * static_cast<double>(state.partition[s]) : 0;
     const double refill = std::max(0.0, fill - elided);
     const int parent = state.parent[s];

@@ -50,7 +50,7 @@ struct Front {
   std::array<double, kPorts> write_words{};
   // Explicit networks wait for the keeper below them. Scatter 0: nothing waits.
   std::array<std::array<base::Count, kSpaces>, kNetworks> network_scatter{};
-  std::array<std::array<base::Count, kSpaces>, kNetworks> network_multicast{};
+  std::array<std::array<double, kSpaces>, kNetworks> network_pj{};  // per word
   std::array<base::Count, kNetworks> network_instances{};
 };
 
@@ -70,8 +70,11 @@ class Descent {
   struct Spread {
     std::array<base::Count, kDims> factor;
     base::Count product = 1;
-    int index = 0;  // into Space::spatial(level)
-    std::array<base::Count, kSpaces> multicast, geometric_multicast;
+    int index = 0;                                          // into Space::spatial(level)
+    std::array<base::Count, kSpaces> multicast, scatter;    // with sharing as the rules allow it
+    std::array<base::Count, kSpaces> irrelevant, relevant;  // products of the factors alone
+    std::array<double, kSpaces> transfer_pj;                // of the level's networks, per word
+    bool alone = true;                                      // product 1 and no network: nothing to do
   };
   struct Order {
     std::array<std::uint32_t, kSpaces> run;  // masks over compact dimensions

@@ -63,7 +63,7 @@ struct Legality : ::testing::Test {
   }
   static std::string only(const base::Diagnostics& found) {
     if (found.all().size() != 1) return std::to_string(found.all().size()) + " messages";
-    return found.all()[0].code + ": " + found.all()[0].message;
+    return found.all().at(0).code + ": " + found.all().at(0).message;
   }
   Constraint& constrain(Constraint::Kind kind, int level, bool spatial, std::string text) {
     Constraint constraint;
@@ -119,13 +119,13 @@ TEST_F(Legality, AnOverfullStorageShowsTheArithmeticThePlaceAndTheWayOut) {
   mapping.levels[0].temporal = {4, 1, 4};
   const base::Diagnostics found = legality();
   EXPECT_EQ(only(found), "O0712: `Registers` holds 8 words; this mapping needs 16 = 4 * 4");
-  const base::Diagnostic& diagnostic = found.all()[0];
+  const base::Diagnostic& diagnostic = found.all().at(0);
   ASSERT_EQ(diagnostic.secondary.size(), 1u);
-  EXPECT_EQ(diagnostic.secondary[0].where.line, 7);
-  EXPECT_EQ(diagnostic.notes[0], "`Outputs`: 4 * 4 = 16 words (spans D 4, L 4)");
-  EXPECT_EQ(diagnostic.hints[0],
+  EXPECT_EQ(diagnostic.secondary.at(0).where.line, 7);
+  EXPECT_EQ(diagnostic.notes.at(0), "`Outputs`: 4 * 4 = 16 words (spans D 4, L 4)");
+  EXPECT_EQ(diagnostic.hints.at(0),
             "the largest factor of `D` at `Registers` that fits is 2 (now 4); move the rest further out");
-  EXPECT_EQ(diagnostic.hints[1],
+  EXPECT_EQ(diagnostic.hints.at(1),
             "the largest factor of `L` at `Registers` that fits is 2 (now 4); move the rest further out");
 }
 
@@ -143,7 +143,7 @@ TEST_F(Legality, MultipleBufferingLeavesAShareOfTheCapacity) {
   chip.storages[0].multiple_buffering = 3;
   const base::Diagnostics found = legality();
   EXPECT_EQ(only(found), "O0712: `Registers` holds 2 words; this mapping needs 4");
-  EXPECT_EQ(found.all()[0].secondary[0].text, "8 words / 3 buffers = 2 usable");
+  EXPECT_EQ(found.all().at(0).secondary.at(0).text, "8 words / 3 buffers = 2 usable");
 }
 
 TEST_F(Legality, AStorageThatMustBeFilledIs) {
@@ -159,8 +159,16 @@ TEST_F(Legality, FanOutCountsOnEachSideOfTheSplit) {
   mapping.levels[1].split = 2;  // along X, which has room for 2
   const base::Diagnostics found = legality();
   EXPECT_EQ(only(found), "O0713: `DRAM` feeds 2 `Registers` along X; this mapping needs 4");
-  EXPECT_EQ(found.all()[0].notes[0], "along X: D 2 * E 2 = 4");
-  EXPECT_EQ(found.all()[0].hints[0], "these loops fit along Y: move them to the other side of the split");
+  EXPECT_EQ(found.all().at(0).notes.at(0), "along X: D 2 * E 2 = 4");
+  EXPECT_EQ(found.all().at(0).hints.at(0), "these loops fit along Y: move them to the other side of the split");
+}
+
+TEST_F(Legality, TheOtherSideIsOfferedOnlyWhenItIsFree) {
+  mapping.levels[1].temporal = {192, 3, 1};
+  mapping.levels[1].spatial = {4, 2, 1};  // D 4 along X, which has room for 2; E 2 along Y
+  const base::Diagnostics found = legality();
+  EXPECT_EQ(only(found), "O0713: `DRAM` feeds 2 `Registers` along X; this mapping needs 4");
+  EXPECT_EQ(found.all().at(0).hints.at(0), "use spatial factors along X that multiply to at most 2");
 }
 
 TEST_F(Legality, ATileBeyond64BitsIsAMessageNotAnOverflow) {
@@ -183,7 +191,7 @@ TEST_F(Legality, FactorConstraintsCompare) {
   constraint.comparison = Comparison::kEqual;
   const base::Diagnostics found = obedience();
   EXPECT_EQ(only(found), "O0720: the spatial factor of `D` at `DRAM` is 2; the map space wants = 3");
-  EXPECT_EQ(found.all()[0].primary.where.line, 12);
+  EXPECT_EQ(found.all().at(0).primary.where.line, 12);
 }
 
 TEST_F(Legality, OrderConstraintsSeeOnlyLoopsThatIterate) {
@@ -194,7 +202,7 @@ TEST_F(Legality, OrderConstraintsSeeOnlyLoopsThatIterate) {
   constraint.inner = {1, 2, 0};
   EXPECT_EQ(obedience().all().size(), 0u) << "L does not iterate";
   constraint.inner = {0, 1};
-  EXPECT_EQ(obedience().all()[0].code, "O0721");
+  EXPECT_EQ(only(obedience()).substr(0, 5), "O0721");
   constraint.inner = {};
   constraint.outer = {0};
   EXPECT_EQ(obedience().all().size(), 0u);
@@ -213,9 +221,9 @@ TEST_F(Legality, SplitsCountThePlacesOfAWholeOrder) {
   split.value = 2;  // D and L along X
   EXPECT_EQ(obedience().all().size(), 0u);
   split.value = 3;  // nothing along Y
-  EXPECT_EQ(obedience().all()[0].code, "O0722");
+  EXPECT_EQ(only(obedience()).substr(0, 5), "O0722");
   split.value = 0;
-  EXPECT_EQ(obedience().all()[0].code, "O0722");
+  EXPECT_EQ(only(obedience()).substr(0, 5), "O0722");
 }
 
 TEST_F(Legality, SplitsFollowTheOrderThatTheMapSpaceFixes) {

@@ -336,6 +336,42 @@ TEST_F(Multicast, NothingTravelsBelowItsOnlyStorageTwice) {
   EXPECT_EQ(run().networks[0].transfers[kWeights], 15);
 }
 
+// ---- A normalisation whose operands have register files side by side. ----
+
+TEST(Model, ParallelRegisterFilesHoldOneOperandEach) {
+  // Two sweeps (D) over columns of 8 elements (E), 6 columns (L); a column stays in the files meanwhile.
+  enum { kL, kE, kD };
+  const workload::Einsum einsum = workload::normalisation("softmax", 6, 8, 2);
+  machine::Chip chip;
+  chip.storages.resize(4);
+  chip.storages[0] = {.name = "Registers_Inputs", .capacity_words = 8};
+  chip.storages[1] = {.name = "Registers_Outputs", .capacity_words = 8};
+  chip.storages[2] = {.name = "Accumulator", .capacity_words = 64};
+  chip.storages[3] = {.name = "DRAM"};
+  chip.compute.name = "MAC";
+  Mapping mapping = testing::everything_outermost(einsum, chip);
+  mapping.levels[0].temporal[kE] = 8;
+  mapping.levels[0].keep = bit(kInputs);
+  mapping.levels[1].keep = bit(kOutputs);
+  mapping.levels[2].temporal[kD] = 2;
+  mapping.levels[2].keep = bit(kInputs);
+  mapping.levels[3].temporal = {6, 1, 1};
+  ASSERT_TRUE(is_legal(einsum, chip, mapping));
+  const Evaluation result = evaluate(einsum, chip, mapping);
+  EXPECT_EQ(result.cycles, 96);
+  const auto words = [&](int level, int s) { return result.storages[level].dataspaces[s]; };
+  EXPECT_EQ(words(0, kInputs).reads, 96);
+  EXPECT_EQ(words(0, kInputs).fills, 48);  // the second sweep finds the column there
+  EXPECT_EQ(words(1, kOutputs).updates, 96);
+  EXPECT_EQ(words(1, kOutputs).reads, 48);  // the first sweep starts from nothing
+  EXPECT_EQ(words(1, kOutputs).fills, 0);
+  EXPECT_EQ(words(2, kInputs).reads, 48);
+  EXPECT_EQ(words(2, kOutputs).updates, 0);
+  EXPECT_EQ(words(3, kInputs).reads, 48);
+  EXPECT_EQ(words(3, kOutputs).updates, 48);
+  EXPECT_EQ(words(3, kWeights).reads, 96);  // nothing holds them below
+}
+
 // ---- What the model refuses. ----
 
 TEST(Model, ProductsBeyond64BitsAreRefused) {

@@ -255,6 +255,15 @@ TEST_F(Window, AStepAlongTwoAxesBringsTheWholeTile) {
   EXPECT_EQ(inputs_simulated(1), (9 + 3) + (9 - 4 + 3));
 }
 
+TEST_F(Window, ADiagonalStepBringsTheWholeTile) {
+  einsum.dataspaces[1].ranks[1].terms[1].dimension = kL;  // Inputs[R + L][S + L]
+  temporal(0, kR, 3);
+  temporal(0, kS, 3);
+  temporal(1, kL, 4);
+  EXPECT_EQ(inputs(1), 4 * 9);
+  EXPECT_EQ(inputs_simulated(1), 9 + 3 * 5);
+}
+
 TEST_F(Window, ASlideThatAnOuterLevelContinuesIsSeenFromItsSecondStep) {
   temporal(0, kR, 3);
   temporal(1, kL, 3);
