@@ -4,8 +4,8 @@
 # The folder holds the input files, `command` (run by bash in a copy of the folder) and `expected`: all that
 # stdout and stderr print, with `...` as in run_cli.sh, and `[N]` as its last line where the exit code is
 # not 2 (`[0]` for a warning). The output must name the code. Where a message points into a file
-# (`--> file:line:column`), the file must have that line, the source window must show it, and a caret
-# must stand under it. ORRERY_ACCEPT=1 writes what was printed into `expected` instead.
+# (`--> file:line:column`), the file must have that line, the source window must show it, and the caret
+# must stand under that column. ORRERY_ACCEPT=1 writes what was printed into `expected` instead.
 set -uo pipefail
 
 binary=$(realpath "$1")
@@ -49,17 +49,27 @@ if [[ -f expected ]]; then
 fi
 
 grep -qF "[$code]" "$scratch/actual" || problem "the output does not name $code"
-while IFS=: read -r file line column; do
+while IFS= read -r place; do
+  [[ $place =~ ^\ *--\>\ (.*):([0-9]+):([0-9]+)$ ]]
+  file=${BASH_REMATCH[1]} line=${BASH_REMATCH[2]} column=${BASH_REMATCH[3]}
+  file=${file/#"\$ROOT"/"$ROOT"}
   if [[ ! -f $file ]]; then
     [[ $file == '<'* ]] || problem "points into '$file', which does not exist"
     continue
   fi
-  shown=$(sed -n "${line}p" "$file")
-  window=$(sed -n "s/^ *$line |//p" "$scratch/actual")
-  [[ -n $shown && $window == *"${shown:0:60}"* ]] || problem "does not show line $line of $file"
-  ((column <= ${#shown} + 1)) || problem "$file:$line has no column $column"
-  grep -qE '^ +\| *\^' "$scratch/actual" || problem "draws no caret"
-done < <(sed -nE 's/^ *--> (.*:[0-9]+:[0-9]+)$/\1/p' "$scratch/actual")
+  source=$(sed -n "${line}p" "$file")
+  ((column <= ${#source} + 1)) || problem "$file:$line has no column $column"
+  # The window: `NN | source`, and below it `   |    ^^^`. Tabs may be drawn as spaces.
+  window=$(awk -v place="$place" -v number="$line" '
+    $0 == place { near = 1 }
+    near && index($0, "|") && $1 == number && $2 == "|" { print; getline; print; exit }' "$scratch/actual")
+  drawn=${window%%$'\n'*} carets=${window##*$'\n'}
+  drawn=${drawn#*|}
+  [[ -n $window && ${drawn//[[:space:]]/} == "${source//[[:space:]]/}" ]] || problem "does not show line $line of $file"
+  carets=${carets#*|} before=${carets%%^*}
+  [[ $carets == *^* ]] || problem "draws no caret under line $line of $file"
+  [[ $source == *$'\t'* ]] || ((${#before} == column)) || problem "the caret stands at column ${#before}, not $column"
+done < <(grep -E '^ *--> .*:[0-9]+:[0-9]+$' "$scratch/actual")
 
 if [[ -n ${ORRERY_ACCEPT:-} ]]; then
   cp "$scratch/actual" "$folder/expected"
