@@ -16,6 +16,9 @@
 // function of (loop, where the box was, the slide under way), and few such states occur: each is worked
 // out once, so that 2^loops visits become about loops^2.
 //
+// A dataspace whose ranks move with one dimension each has tiles that coincide or lie apart: every step
+// that moves it brings the whole box, and the steps are only counted.
+//
 // In space one box per instance is brought at each step, all of the same shape; instances whose boxes
 // coincide share one access (multicast), those that only overlap do not. So
 //     accesses_i = words(i-1) * distinct positions over S_i,   deliveries_i = words(i-1) * fan-out
@@ -57,6 +60,14 @@ std::vector<const workload::Rank*> moving_ranks(const workload::Einsum& einsum, 
 
 using Ranks = std::span<const workload::Rank* const>;
 
+bool tiles_can_overlap(const workload::Einsum& einsum, Ranks ranks) {
+  return std::any_of(ranks.begin(), ranks.end(), [&](const workload::Rank* rank) {
+    return std::count_if(rank->terms.begin(), rank->terms.end(), [&](const workload::Term& term) {
+             return term.coefficient != 0 && einsum.dimensions[term.dimension].bound > 1;
+           }) > 1;
+  });
+}
+
 // How far the box moves when dimension d advances by `stride`.
 Position step_of(Ranks ranks, int d, Count stride) {
   Position step{};
@@ -85,28 +96,48 @@ bool is_zero(const Position& position) {
   return position == Position{};
 }
 
+struct Loop {
+  Count iterations;
+  Position step;
+};
+
+// How often a box that never overlaps its last place is brought: innermost loops that leave it where it
+// is do not count.
+Count moves(std::span<const Loop> outermost_first) {
+  while (!outermost_first.empty() && is_zero(outermost_first.back().step))
+    outermost_first = outermost_first.first(outermost_first.size() - 1);
+  Count count = 1;
+  for (const Loop& loop : outermost_first) count *= loop.iterations;
+  return count;
+}
+
 // The words that a box brings while the loops above it run.
+template <std::size_t kRanks>
 class Walk {
  public:
-  struct Loop {
-    Count iterations;
-    Position step;
-  };
-
-  Walk(std::size_t ranks, const Position& sides, std::vector<Loop> outermost_first)
-      : ranks_(ranks), sides_(sides), words_(volume(ranks, sides)), loops_(std::move(outermost_first)) {
-    while (!loops_.empty() && is_zero(loops_.back().step)) loops_.pop_back();
+  Walk(const Position& sides, std::span<const Loop> outermost_first) : words_(1) {
+    for (std::size_t r = 0; r < kRanks; ++r) words_ *= sides_[r] = std::max<Count>(sides[r], 1);
+    for (const Loop& loop : outermost_first) loops_.push_back({loop.iterations, narrow(loop.step)});
+    while (!loops_.empty() && loops_.back().second == Move{}) loops_.pop_back();
     known_.resize(loops_.size());
   }
 
   Count words() { return visit(0, {}).words; }
 
  private:
+  using Move = std::array<Count, kRanks>;
+
+  static Move narrow(const Position& position) {
+    Move move;
+    std::copy_n(position.begin(), kRanks, move.begin());
+    return move;
+  }
+
   struct State {
     bool filled = false;   // the box has held something
-    Position held{};       // where that was, seen from where the box is to be
+    Move held{};           // where that was, seen from where the box is to be
     bool sliding = false;  // a slide is under way
-    Position slide{};      // its translation
+    Move slide{};          // its translation
 
     bool operator==(const State&) const = default;
   };
@@ -122,11 +153,11 @@ class Walk {
     const auto& [iterations, step] = loops_[depth];
     Outcome outcome = visit(depth + 1, entry);
     State next = outcome.left;
-    for (std::size_t r = 0; r < ranks_; ++r) next.held[r] -= step[r];
+    for (std::size_t r = 0; r < kRanks; ++r) next.held[r] -= step[r];
     const Outcome again = visit(depth + 1, next);
     outcome.words += (iterations - 1) * again.words;
     outcome.left = again.left;
-    for (std::size_t r = 0; r < ranks_; ++r) outcome.left.held[r] += step[r];
+    for (std::size_t r = 0; r < kRanks; ++r) outcome.left.held[r] += step[r];
     known_[depth].emplace_back(entry, outcome);
     return outcome;
   }
@@ -136,9 +167,9 @@ class Walk {
     left.filled = true;
     left.held = {};
     if (!entry.filled) return {words_, left};
-    if (is_zero(entry.held)) return {0, left};
-    Position moved{};
-    for (std::size_t r = 0; r < ranks_; ++r) moved[r] = -entry.held[r];
+    if (entry.held == Move{}) return {0, left};
+    Move moved{};
+    for (std::size_t r = 0; r < kRanks; ++r) moved[r] = -entry.held[r];
     if (entry.sliding && moved != entry.slide) {
       left.sliding = false;
       left.slide = {};
@@ -149,22 +180,27 @@ class Walk {
     return {newly_covered(moved), left};
   }
 
-  Count newly_covered(const Position& moved) const {
-    std::size_t axis = ranks_;
-    for (std::size_t r = 0; r < ranks_; ++r) {
+  Count newly_covered(const Move& moved) const {
+    std::size_t axis = kRanks;
+    for (std::size_t r = 0; r < kRanks; ++r) {
       if (moved[r] == 0) continue;
-      if (axis != ranks_) return words_;
+      if (axis != kRanks) return words_;
       axis = r;
     }
     return words_ / sides_[axis] * std::min(std::abs(moved[axis]), sides_[axis]);
   }
 
-  std::size_t ranks_;
-  Position sides_;
+  Move sides_;
   Count words_;
-  std::vector<Loop> loops_;
+  std::vector<std::pair<Count, Move>> loops_;
   std::vector<std::vector<std::pair<State, Outcome>>> known_;
 };
+
+Count walk(std::size_t ranks, const Position& sides, std::span<const Loop> outermost_first) {
+  if (ranks <= 2) return Walk<2>(sides, outermost_first).words();
+  if (ranks <= 4) return Walk<4>(sides, outermost_first).words();
+  return Walk<kMaxRanks>(sides, outermost_first).words();
+}
 
 // Different positions of the boxes of the instances that S_i spreads over. A dimension that alone moves
 // some rank never makes two of them coincide and is counted by its factor; the others are listed.
@@ -239,11 +275,12 @@ void sliding(const workload::Einsum& einsum, const Mapping& mapping, const std::
 
   for (int s = 0; s < dataspaces; ++s) {
     const std::vector<const workload::Rank*> ranks = moving_ranks(einsum, einsum.dataspaces[s]);
-    std::vector<Walk::Loop> loops;  // of the levels above i, outermost first
+    const bool overlapping = tiles_can_overlap(einsum, ranks);
+    std::vector<Loop> loops;  // of the levels above i, outermost first
     Count iterations = 1;
+    for (int i = 0; i < levels; ++i) out.tile[i][s] = volume(ranks.size(), sides_of(ranks, whole[i]));
     for (int i = levels - 1; i >= 0; --i) {
       const LevelMapping& level = mapping.levels[i];
-      out.tile[i][s] = volume(ranks.size(), sides_of(ranks, whole[i]));
       if (i == levels - 1) {
         out.partition[i][s] = out.tile[i][s];
       } else {
@@ -259,9 +296,13 @@ void sliding(const workload::Einsum& einsum, const Mapping& mapping, const std::
       }
       Count words = out.compute_cycles;
       if (i > 0) {
-        const Position sides = sides_of(ranks, whole[i - 1]);
-        const bool always = !reuse.empty() && (reuse[i - 1].no_temporal_reuse >> s & 1);
-        words = always ? iterations * volume(ranks.size(), sides) : Walk(ranks.size(), sides, loops).words();
+        const Count tile = out.tile[i - 1][s];
+        if (!reuse.empty() && (reuse[i - 1].no_temporal_reuse >> s & 1))
+          words = iterations * tile;
+        else if (overlapping)
+          words = walk(ranks.size(), sides_of(ranks, whole[i - 1]), loops);
+        else
+          words = moves(loops) * tile;
       }
       const bool alone = !reuse.empty() && (reuse[i].no_spatial_sharing >> s & 1);
       out.accesses[i][s] = words * (alone ? out.fanout[i] : distinct_positions(ranks, level.spatial, below_space[i]));
