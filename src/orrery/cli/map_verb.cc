@@ -31,6 +31,7 @@ struct Plan {
   std::vector<std::string> stems;  // per task, tells layers of one name apart
   std::string title;
   base::Count blocks = 0;
+  base::Diagnostics warnings;  // of the catalogue's files
 };
 
 struct Chips {
@@ -90,6 +91,7 @@ void plan_model(const MapOptions& options, const Chips& chips, const std::vector
     plan.stems.push_back(op.name);
   }
   plan.blocks = model.config.layers;
+  plan.warnings.append(model.diagnostics);
   const std::string where = chips.files.empty() ? "the given chip" : chips.names();
   plan.title = fmt::format("{} on {}: {} block{}, batch {}, sequence {}", model.entry.name, where, plan.blocks,
                            plan.blocks == 1 ? "" : "s", options.batch, sequence);
@@ -193,6 +195,7 @@ int run_map(const MapOptions& options, const Console& console) {
   } else {
     plan_model(options, chips, files, plan);
   }
+  for (const scenario::ChipFile& chip : chips.files) plan.warnings.append(chip.diagnostics);
   keep_layer(options.layer, plan);
 
   scenario::MapOptions search;
@@ -208,6 +211,7 @@ int run_map(const MapOptions& options, const Console& console) {
     search.progress = [&](std::size_t done, std::size_t all, const std::string& name) { progress(done, all, name); };
     results.mapped = scenario::map_layers(plan.tasks, search);
   }
+  results.mapped.warnings.append(plan.warnings);
   name_layers(plan.stems, results.mapped.layers);
   results.verb = "map";
   results.title = plan.title;

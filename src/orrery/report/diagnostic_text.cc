@@ -71,20 +71,23 @@ bool starts_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
 }
 
-// The line as shown, and how many cells precede each of its characters (one entry more than characters).
+// The line as shown, and for each of its bytes the cell that its character stands in (one entry more than bytes).
+// Locations count bytes, terminals cells.
 struct ShownLine {
   std::string text;
-  std::vector<int> cells{0};
+  std::vector<int> cells;
 };
 
 ShownLine show(std::string_view line) {
   ShownLine shown;
+  int cell = 0;
   for (std::size_t at = 0; at < line.size() && shown.text.size() < kLongestLine;) {
     std::size_t end = at + 1;
     while (end < line.size() && !starts_character(line[end])) ++end;
+    shown.cells.insert(shown.cells.end(), end - at, cell);
     if (line[at] == '\t') {
       shown.text.append(kTabWidth, ' ');
-      shown.cells.push_back(shown.cells.back() + kTabWidth);
+      cell += kTabWidth;
     } else {
       const auto byte = static_cast<unsigned char>(line[at]);
       // Control characters could rewrite the terminal; they show as '?'.
@@ -93,11 +96,19 @@ ShownLine show(std::string_view line) {
       } else {
         shown.text += line.substr(at, end - at);
       }
-      shown.cells.push_back(shown.cells.back() + 1);
+      ++cell;
     }
     at = end;
   }
+  shown.cells.push_back(cell);
   return shown;
+}
+
+// The column that an editor shows for a byte of a line: characters, from 1.
+int character_column(std::string_view line, int column) {
+  const std::string_view before = line.substr(0, static_cast<std::size_t>(std::max(0, column - 1)));
+  const auto characters = std::count_if(before.begin(), before.end(), starts_character);
+  return static_cast<int>(characters) + std::max(0, column - 1 - static_cast<int>(before.size())) + 1;
 }
 
 // `arrow` is "-->" for the first place of a message and ":::" for one in another file.
@@ -106,17 +117,18 @@ void add_place(std::string& out, const Label& label, std::size_t gutter, std::st
   const base::Location& where = label.where;
   const std::string bar = paint(kBlue, "|");
   out += std::string(gutter, ' ') + paint(kBlue, arrow) + " " + where.file->name;
-  if (where.line > 0) out += fmt::format(":{}:{}", where.line, std::max(1, where.column));
+  const std::string_view line = line_of(where.file->text, where.line);
+  if (where.line > 0) out += fmt::format(":{}:{}", where.line, character_column(line, where.column));
   out += '\n';
   if (where.line <= 0) {
     if (!label.text.empty()) out += fmt::format("{} {} {}\n", std::string(gutter, ' '), bar, label.text);
     return;
   }
 
-  const ShownLine shown = show(line_of(where.file->text, where.line));
-  const int characters = static_cast<int>(shown.cells.size()) - 1;
-  const int first = std::clamp(where.column - 1, 0, characters);
-  const int last = std::clamp(first + std::max(1, where.length), first, characters);
+  const ShownLine shown = show(line);
+  const int bytes = static_cast<int>(shown.cells.size()) - 1;
+  const int first = std::clamp(where.column - 1, 0, bytes);
+  const int last = std::clamp(first + std::clamp(where.length, 1, bytes + 1), first, bytes);
   const int width = std::max(1, shown.cells[last] - shown.cells[first]);
 
   out += fmt::format("{} {}\n", std::string(gutter, ' '), bar);

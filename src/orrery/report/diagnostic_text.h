@@ -14,8 +14,8 @@ struct DiagnosticStyle {
   std::size_t most = 20;  // errors shown; the others are counted in one last line
 };
 
-// One diagnostic, ending in a newline. Columns and lengths are counted in characters; tabs show as four
-// spaces.
+// One diagnostic, ending in a newline. Locations count bytes; the column is printed in characters, as
+// editors show it. Tabs show as four spaces.
 std::string diagnostic_text(const base::Diagnostic& diagnostic, const DiagnosticStyle& style = {});
 
 // Several, errors after warnings, each followed by an empty line; the same one twice is shown once.

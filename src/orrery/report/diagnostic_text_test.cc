@@ -45,8 +45,9 @@ TEST(DiagnosticText, ShowsPlaceLineCaretsSecondPlaceFactsAndWaysOut) {
 TEST(DiagnosticText, PutsCaretsUnderCharactersBehindTabsAndUmlauts) {
   const auto source = file("x.yaml", "\tnäme: ö\n");
   Diagnostics found;
-  found.error("O0101", "bad", Location{source, 1, 8, 1});
+  found.error("O0101", "bad", Location{source, 1, 9, 2});
   const std::string text = diagnostic_text(found.all()[0]);
+  EXPECT_NE(text.find("--> x.yaml:1:8\n"), std::string::npos) << "the ö is the eighth character" << text;
   EXPECT_NE(text.find(" 1 |     näme: ö\n"), std::string::npos) << text;
   EXPECT_NE(text.find("   |           ^\n"), std::string::npos) << text;
 }
