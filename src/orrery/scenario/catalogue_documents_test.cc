@@ -101,7 +101,10 @@ TEST(Examples, SayTheSameAsTheCatalogueDoes) {
         ASSERT_GE(d, 0) << what;
         EXPECT_EQ(ours.problem->einsum.dimensions[d].bound, dimension.bound) << what << " " << dimension.name;
       }
-      EXPECT_EQ(ours.problem->space.constraints.size(), shipped.problem->space.constraints.size()) << what;
+      // The examples' normalisation units also fix how a column is cut to pieces.
+      if (op.role == workload::OperatorRole::kMatmul) {
+        EXPECT_EQ(ours.problem->space.constraints.size(), shipped.problem->space.constraints.size()) << what;
+      }
       ASSERT_EQ(ours.chip->storages.size(), shipped.chip->storages.size()) << what;
       for (std::size_t level = 0; level < ours.chip->storages.size(); ++level) {
         const machine::Storage& a = ours.chip->storages[level];
@@ -164,6 +167,36 @@ TEST(CatalogueChips, HaveTheOptimaThatTimeloopWasSeenToReach) {
     EXPECT_EQ(optimum.evaluation.cycles, golden.cycles);
     EXPECT_NEAR(optimum.evaluation.energy_pj * 1e-6, golden.energy_uj, 0.005);
   }
+}
+
+TEST(CatalogueChips, EyerissAgreesWithFactorFlowUpToItsReadsOfDrainedOutputs) {
+  // FactorFlow charges one more read per output that leaves a level, and searches greedily: it lies a little above.
+  const std::vector<Published> cases = {
+      {"eyeriss", "bert-large", 4096, "KQV", 80838.499, 134217728},
+      {"eyeriss", "bert-large", 4096, "KTQ", 7313.77, 16777216},
+      {"eyeriss", "bert-large", 4096, "FF1", 109351.881, 268435456},
+  };
+  for (const Published& theirs : cases) {
+    SCOPED_TRACE(theirs.layer);
+    const auto block = block_of(theirs.model, theirs.seq);
+    const Specification read = specification(theirs.chip, named(block, theirs.layer));
+    const nest::Optimum optimum = nest::optimize(nest::Model(read.problem->einsum, *read.chip), read.problem->space);
+    ASSERT_TRUE(optimum.mapping);
+    EXPECT_EQ(optimum.evaluation.cycles, theirs.cycles);
+    EXPECT_LT(optimum.evaluation.energy_pj * 1e-6, theirs.energy_uj);
+    EXPECT_GT(optimum.evaluation.energy_pj * 1e-6, 0.96 * theirs.energy_uj);
+  }
+}
+
+TEST(CatalogueChips, MapWidthsThatArePowersOfNothing) {
+  for (const std::string& chip : kChips)
+    for (const workload::Operator& op : block_of("gpt2-xl", 1000)) {
+      if (op.role != workload::OperatorRole::kNormalisation) continue;
+      const std::string what = op.name + " on " + chip;
+      const Specification read = quietly(what, [&] { return specification(chip, op); });
+      const nest::Optimum optimum = nest::optimize(nest::Model(read.problem->einsum, *read.chip), read.problem->space);
+      EXPECT_TRUE(optimum.mapping.has_value()) << what;
+    }
 }
 
 }  // namespace
