@@ -13,69 +13,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "orrery/formats/timeloop/constraint_table.h"
+#include "orrery/formats/timeloop/constraint_target.h"
 #include "orrery/formats/timeloop/directive_text.h"
+#include "orrery/formats/timeloop/fanout_rules.h"
 #include "orrery/formats/timeloop/key_check.h"
 #include "orrery/formats/timeloop/macros.h"
 
 namespace orrery::formats::timeloop {
 namespace {
-
-using nest::Constraint;
-
-enum class Type { kTemporal, kSpatial, kDataspace, kParallelism, kReuse, kNoEffect, kUnmodelled, kUnknown };
-
-Type type_of(const std::string& name) {
-  const std::string key = plain_key(name);
-  if (key == "temporal") return Type::kTemporal;
-  if (key == "spatial") return Type::kSpatial;
-  if (key == "dataspace" || key == "datatype" || key == "bypass" || key == "bypassing") return Type::kDataspace;
-  if (key == "utilization" || key == "parallelism") return Type::kParallelism;
-  if (key == "no_multicast" || key == "no_reduction" || key == "no_multicast_no_reduction") return Type::kReuse;
-  if (key == "no_link_transfer") return Type::kNoEffect;  // the model has no transfers between neighbours
-  if (key == "max_overbooked_proportion" || key == "skew") return Type::kUnmodelled;
-  return Type::kUnknown;
-}
-
-const std::vector<std::string>& type_names() {
-  static const std::vector<std::string> kNames = {"temporal",
-                                                  "spatial",
-                                                  "dataspace",
-                                                  "datatype",
-                                                  "bypass",
-                                                  "bypassing",
-                                                  "utilization",
-                                                  "parallelism",
-                                                  "no_multicast",
-                                                  "no_reduction",
-                                                  "skew",
-                                                  "max_overbooked_proportion",
-                                                  "no_multicast_no_reduction"};
-  return kNames;
-}
-
-const std::string kInterPrefix = "inter_";
-const std::string kInterSuffix = "_spatial";
-
-// What a user may write as a target: storages, and containers by their own name.
-std::vector<std::string> target_names(const machine::Chip& chip) {
-  std::vector<std::string> names;
-  for (auto storage = chip.storages.rbegin(); storage != chip.storages.rend(); ++storage) {
-    const std::string& name = storage->name;
-    const std::size_t affixes = kInterPrefix.size() + kInterSuffix.size();
-    if (storage->pass_through && name.size() > affixes && name.rfind(kInterPrefix, 0) == 0 &&
-        name.compare(name.size() - kInterSuffix.size(), kInterSuffix.size(), kInterSuffix) == 0)
-      names.push_back(name.substr(kInterPrefix.size(), name.size() - affixes));
-    else
-      names.push_back(name);
-  }
-  return names;
-}
 
 class Reader {
  public:
@@ -93,8 +43,8 @@ class Reader {
     expand_loop_macros(macros_, variables_, table_);
     table_.check_orders();
     if (!architecture.v3) complete_parallel_branches(table_);
-    check_fanouts();
-    add_defaults();
+    check_fanouts(table_);
+    add_defaults(table_);
     return table_.mapspace();
   }
 
@@ -109,9 +59,10 @@ class Reader {
     }
     for (const yaml::Node::Entry& entry : body.entries) {
       if (entry.value.is_null() || plain_key(entry.key).rfind("ignore", 0) == 0) continue;
-      const Type type = type_of(entry.key);
-      if (type == Type::kUnknown) {
-        warn_unknown_key(entry, type_names(), "O0513", fmt::format("the constraints of `{}`", attached.target), found_);
+      const ConstraintType type = constraint_type(entry.key);
+      if (type == ConstraintType::kUnknown) {
+        warn_unknown_key(entry, constraint_type_names(), "O0513",
+                         fmt::format("the constraints of `{}`", attached.target), found_);
         continue;
       }
       if (!entry.value.is_map()) {
@@ -120,23 +71,15 @@ class Reader {
       }
       if (entry.value.entries.empty()) continue;
       const machine::Chip& chip = table_.architecture.chip;
-      const bool known =
-          level_named(attached.target, type) || chip.compute.name == attached.target || chip.network(attached.target);
+      const bool known = level_named(chip, attached.target, type == ConstraintType::kSpatial) ||
+                         chip.compute.name == attached.target || chip.network(attached.target);
       if (!known) {
-        warn_without_fanout(attached.target, entry.key_where);
+        warn_without_fanout(attached.target, entry.key_where, found_);
         continue;
       }
-      if (const auto level = resolve(attached.target, type, entry.key_where))
+      if (const auto level = find_target(table_.architecture, attached.target, type, entry.key_where, found_))
         read_body(*level, type, entry.key, entry.value);
     }
-  }
-
-  void warn_without_fanout(const std::string& target, const base::Location& where) {
-    found_
-        .warning("O0520",
-                 fmt::format("`{}` has no fan-out: there is nothing that these constraints could constrain", target),
-                 where)
-        .hint(fmt::format("give `{}` a `spatial: {{meshX: ...}}`, or remove them", target));
   }
 
   void read_document(const yaml::Node& document) {
@@ -211,87 +154,45 @@ class Reader {
       found_
           .error("O0501", fmt::format("this constraint of `{}` has no `type`", target->scalar),
                  (type_node ? *type_node : constraint).where)
-          .note(fmt::format("types: {}", quoted_list(type_names())));
+          .note(fmt::format("types: {}", quoted_list(constraint_type_names())));
       return;
     }
-    const Type type = type_of(type_node->scalar);
-    if (type == Type::kUnknown) {
+    const ConstraintType type = constraint_type(type_node->scalar);
+    if (type == ConstraintType::kUnknown) {
       suggest(found_.error("O0504", fmt::format("`{}` is no type of constraint", type_node->scalar), type_node->where),
-              plain_key(type_node->scalar), type_names(), "types");
+              plain_key(type_node->scalar), constraint_type_names(), "types");
       return;
     }
-    const std::optional<int> level = resolve(target->scalar, type, target->where);
+    const std::optional<int> level = find_target(table_.architecture, target->scalar, type, target->where, found_);
     if (!level) return;
     const yaml::Node* attributes = constraint.find("attributes");
     const yaml::Node& body = attributes && attributes->is_map() ? *attributes : constraint;
     read_body(*level, type, type_node->scalar, body);
     const yaml::Node* split = attributes ? constraint.find("split") : nullptr;
-    if (split && type == Type::kSpatial) read_split(*level, *split);
+    if (split && type == ConstraintType::kSpatial) read_split(*level, *split);
   }
 
-  std::optional<int> level_named(const std::string& target, Type type) const {
-    const machine::Chip& chip = table_.architecture.chip;
-    if (type == Type::kSpatial || type == Type::kReuse) {
-      const int around = chip.storage_index(kInterPrefix + target + kInterSuffix);
-      if (around >= 0) return around;
-    }
-    const int level = target_level(chip, target);
-    if (level >= 0) return level;
-    return std::nullopt;
-  }
-
-  std::optional<int> resolve(const std::string& target, Type type, const base::Location& where) {
-    const machine::Chip& chip = table_.architecture.chip;
-    if (const auto level = level_named(target, type)) return level;
-    const bool number = !target.empty() && target.size() < 4 && std::all_of(target.begin(), target.end(), [](char c) {
-      return std::isdigit(static_cast<unsigned char>(c));
-    });
-    if (number && std::stoul(target) < chip.storages.size()) return static_cast<int>(std::stoul(target));
-    const std::vector<std::string> names = target_names(chip);
-    if (target == chip.compute.name) {
-      found_
-          .error("O0503",
-                 fmt::format("`{}` is the compute unit: it keeps nothing and has no loops to constrain", target), where)
-          .hint(fmt::format("constrain the level that feeds it, `{}`", names.back()));
-      return std::nullopt;
-    }
-    if (chip.network(target)) {
-      found_
-          .error("O0503", fmt::format("`{}` is a network: it keeps nothing and has no loops to constrain", target),
-                 where)
-          .note(fmt::format("levels, outermost first: {}", quoted_list(names)));
-      return std::nullopt;
-    }
-    for (const AttachedConstraints& attached : table_.architecture.attached)
-      if (attached.target == target) {
-        warn_without_fanout(target, where);
-        return std::nullopt;
-      }
-    suggest(found_.error("O0502", fmt::format("no level is called `{}`", target), where), target, names,
-            "levels, outermost first");
-    return std::nullopt;
-  }
-
-  void read_body(int level, Type type, const std::string& type_name, const yaml::Node& body) {
+  void read_body(int level, ConstraintType type, const std::string& type_name, const yaml::Node& body) {
     switch (type) {
-      case Type::kTemporal:
-      case Type::kSpatial:
-        for (const yaml::Node::Entry& entry : body.entries) read_loop_key(level, type == Type::kSpatial, entry);
+      case ConstraintType::kTemporal:
+      case ConstraintType::kSpatial:
+        for (const yaml::Node::Entry& entry : body.entries)
+          read_loop_key(level, type == ConstraintType::kSpatial, entry);
         return;
-      case Type::kDataspace:
+      case ConstraintType::kDataspace:
         for (const yaml::Node::Entry& entry : body.entries) read_dataspace_key(level, entry);
         return;
-      case Type::kParallelism:
-        read_parallelism(level, body);
+      case ConstraintType::kParallelism:
+        read_utilization(level, body, variables_, table_);
         return;
-      case Type::kReuse:
+      case ConstraintType::kReuse:
         read_no_sharing(level, plain_key(type_name), body);
         return;
-      case Type::kUnmodelled:
+      case ConstraintType::kUnmodelled:
         report_unmodelled(type_name, body.where, body);
         return;
-      case Type::kNoEffect:
-      case Type::kUnknown:
+      case ConstraintType::kNoEffect:
+      case ConstraintType::kUnknown:
         return;
     }
   }
@@ -455,142 +356,6 @@ class Reader {
         continue;
       }
       table_.levels[level].reuse.no_spatial_sharing |= std::uint32_t{1} << name.dataspace;
-    }
-  }
-
-  // Timeloop counts the share of all fan-outs together and takes it at the innermost level only. A map space knows a
-  // share per level; the two agree when one level alone fans out, or when nothing may stay idle.
-  void read_parallelism(int level, const yaml::Node& body) {
-    const yaml::Node* least = body.find("min");
-    if (!least) {
-      found_.error("O0501", "`utilization` needs `min`, a share between 0 and 1", body.where);
-      return;
-    }
-    const std::optional<double> fraction = as_number(*least, variables_, "min", found_);
-    if (!fraction) return;
-    if (!(*fraction >= 0 && *fraction <= 1)) {
-      found_.error("O0518", fmt::format("the least utilization must lie between 0 and 1, but is {}", *fraction),
-                   least->where);
-      return;
-    }
-    std::vector<int> fanning;
-    for (int l = 0; l < static_cast<int>(table_.levels.size()); ++l)
-      if (table_.fanout(l) > 1) fanning.push_back(l);
-    const bool own = level > 0 && table_.fanout(level) > 1;
-    if (own) fanning = {level};
-    if (level > 0 && !own) {
-      found_
-          .error("O0511", fmt::format("`{}` has no fan-out whose use could be demanded", table_.level_name(level)),
-                 least->where)
-          .hint(
-              fmt::format("demand it of the innermost level, `{}`, or of a level that fans out", table_.level_name(0)));
-      return;
-    }
-    if (fanning.size() > 1 && *fraction < 1 && *fraction > 0) {
-      found_
-          .error("O0512",
-                 fmt::format("a least utilization of {} over {} fan-outs together is not modelled", *fraction,
-                             fanning.size()),
-                 least->where)
-          .hint("demand it of each level that fans out, or set `min: 1`");
-      return;
-    }
-    for (int l : fanning) {
-      const auto twice = std::find_if(table_.parallelism.begin(), table_.parallelism.end(),
-                                      [&](const Constraint& given) { return given.level == l; });
-      if (twice != table_.parallelism.end()) {
-        found_
-            .error("O0508", fmt::format("`{}` is given a least utilization twice", table_.level_name(l)), least->where)
-            .also(twice->where, "first here");
-        continue;
-      }
-      Constraint constraint;
-      constraint.kind = Constraint::Kind::kMinParallelism;
-      constraint.level = l;
-      constraint.spatial = true;
-      constraint.fraction = *fraction;
-      constraint.text = fmt::format("utilization of `{}` at least {}", table_.level_name(l), *fraction);
-      constraint.where = least->where;
-      table_.parallelism.push_back(std::move(constraint));
-    }
-  }
-
-  // Spatial loops where nothing fans out: factors of 1 say nothing, others cannot hold.
-  void check_fanouts() {
-    for (int level = 0; level < static_cast<int>(table_.levels.size()); ++level) {
-      LoopConstraints& spatial = table_.levels[level].spatial;
-      if (spatial.empty() || table_.fanout(level) > 1) continue;
-      bool warned = false;
-      for (const auto& [key, given] : spatial.factors) {
-        const base::Count bound = table_.einsum.dimensions[key.first].bound;
-        const bool cannot_hold = given.value > 1 && key.second != nest::Comparison::kAtMost &&
-                                 !(key.second == nest::Comparison::kEqual && given.value > bound);
-        if (cannot_hold) {
-          found_
-              .error("O0511",
-                     fmt::format("`{}` cannot hold: one instance of `{}` has one instance inside it", given.text,
-                                 table_.level_name(level)),
-                     given.where)
-              .note(fmt::format("fan-outs: {}", fanouts()));
-        } else if (!warned) {
-          warned = true;
-          found_.warning(
-              "O0511",
-              fmt::format("`{}` has no fan-out: its spatial constraints say nothing", table_.level_name(level)),
-              given.where);
-        }
-      }
-      spatial = {};
-    }
-  }
-
-  std::string fanouts() const {
-    std::string text;
-    for (int level = 0; level < static_cast<int>(table_.levels.size()); ++level)
-      if (table_.fanout(level) > 1)
-        text += fmt::format("{}`{}` {}", text.empty() ? "" : ", ", table_.level_name(level), table_.fanout(level));
-    return text.empty() ? "none" : text;
-  }
-
-  void add_defaults() {
-    const machine::Chip& chip = table_.architecture.chip;
-    for (int level = 0; level < static_cast<int>(table_.levels.size()); ++level)
-      if (chip.storages[level].pass_through) make_pass_through(level);
-    const int outermost = static_cast<int>(table_.levels.size()) - 1;
-    for (std::size_t s = 0; s < table_.einsum.dataspaces.size(); ++s)
-      table_.add_keep_if_absent(outermost, static_cast<int>(s), true, "the outermost level keeps by default",
-                                chip.storages[outermost].where);
-  }
-
-  void make_pass_through(int level) {
-    const machine::Storage& storage = table_.architecture.chip.storages[level];
-    LevelConstraints& given = table_.levels[level];
-    given.temporal.order.reset();
-    for (auto& [key, factor] : given.temporal.factors) {
-      const bool holds = key.second == nest::Comparison::kAtMost || factor.value <= 1 ||
-                         factor.value > table_.einsum.dimensions[key.first].bound;
-      if (!holds)
-        found_
-            .error("O0517",
-                   fmt::format("`{}` cannot hold: `{}` is a fan-out and does not iterate in time", factor.text,
-                               storage.name),
-                   factor.where)
-            .also(storage.where, "a fan-out without a store");
-    }
-    given.temporal.factors.clear();
-    for (std::size_t d = 0; d < table_.einsum.dimensions.size(); ++d)
-      table_.add_factor_if_absent(level, false, static_cast<int>(d), 1,
-                                  fmt::format("{}=1 (a fan-out does not iterate)", table_.einsum.dimensions[d].name),
-                                  storage.where);
-    for (std::size_t s = 0; s < given.keep.size(); ++s) {
-      if (given.keep[s] && given.keep[s]->keep)
-        found_
-            .error("O0517",
-                   fmt::format("`{}` cannot keep `{}`: it is a fan-out without a store", storage.name,
-                               table_.einsum.dataspaces[s].name),
-                   given.keep[s]->where)
-            .also(storage.where, "a fan-out without a store");
-      given.keep[s] = GivenKeep{false, "a fan-out keeps nothing", storage.where};
     }
   }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "orrery/base/check.h"
-#include "orrery/formats/timeloop/architecture.h"
+#include "orrery/formats/timeloop/constraint_target.h"
 #include "orrery/formats/timeloop/directive_text.h"
 #include "orrery/formats/timeloop/key_check.h"
 #include "orrery/nest/mapspace.h"
@@ -20,13 +20,6 @@ namespace {
 using base::Count;
 using nest::LevelMapping;
 using nest::Mapping;
-
-std::vector<std::string> level_names(const machine::Chip& chip) {
-  std::vector<std::string> names;
-  for (auto storage = chip.storages.rbegin(); storage != chip.storages.rend(); ++storage)
-    names.push_back(storage->name);
-  return names;
-}
 
 Count fanout(const machine::Chip& chip, int level) {
   const machine::Storage& storage = chip.storages[level];
@@ -91,7 +84,7 @@ class Reader {
       found_
           .error("O0700", fmt::format("this directive has no `{}`", target && target->is_scalar() ? "type" : "target"),
                  directive.where)
-          .note(fmt::format("levels, outermost first: {}", quoted_list(level_names(chip_))));
+          .note(fmt::format("levels, outermost first: {}", quoted_list(target_names(chip_))));
       return;
     }
     const std::string kind = plain_key(type->scalar);
@@ -129,18 +122,13 @@ class Reader {
   }
 
   int level_of(const yaml::Node& target, bool spatial) {
-    if (spatial) {
-      const int around = chip_.storage_index("inter_" + target.scalar + "_spatial");
-      if (around >= 0) return around;
-    }
-    const int level = target_level(chip_, target.scalar);
-    if (level >= 0) return level;
+    if (const auto level = level_named(chip_, target.scalar, spatial)) return *level;
     const std::string& text = target.scalar;
     const bool number = !text.empty() && text.size() < 4 && std::all_of(text.begin(), text.end(), [](char c) {
       return std::isdigit(static_cast<unsigned char>(c));
     });
     if (number && std::stoul(text) < chip_.storages.size()) return static_cast<int>(std::stoul(text));
-    const std::vector<std::string> names = level_names(chip_);
+    const std::vector<std::string> names = target_names(chip_);
     suggest(found_.error("O0701", fmt::format("no level is called `{}`", text), target.where), text, names,
             "levels, outermost first");
     return -1;
