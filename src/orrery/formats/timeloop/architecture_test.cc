@@ -330,7 +330,7 @@ TEST(ArchitectureOfUsers, PimHasItsNetworksAndFanOuts) {
   EXPECT_EQ(read.storage("shared_glb").energy.read_pj, 43.8762);
   EXPECT_EQ(read.storage("shared_glb").energy.write_pj, 40.8873);
   EXPECT_EQ(read.storage("inter_PECols_spatial").energy.leak_pj_per_cycle, 1);
-  EXPECT_EQ(read.storage("inter_PECols_spatial").energy.read_pj, 0);
+  EXPECT_EQ(read.storage("inter_PECols_spatial").energy.read_pj, 1);
   EXPECT_EQ(read.storage("scratchpad").energy.update_pj, 0.0033);
   EXPECT_EQ(read.storage("dummy_buffer").capacity_words, 0);
   EXPECT_EQ(chip.compute.compute_pj, 0.01464);

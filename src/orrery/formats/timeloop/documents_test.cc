@@ -105,12 +105,13 @@ TEST(Documents, TheOrderOfFilesChangesNothing) {
   files.push_back(source(
       "c2.yaml", "constraints: {version: 0.4, targets: [{target: Buffer, type: dataspace, keep: [Weights]}]}\n"));
   const Specification first = read(files);
-  ASSERT_EQ(first.problem->space.constraints.size(), 2u);
+  const std::size_t count = first.problem->space.constraints.size();
+  ASSERT_GE(count, 2u);
   std::sort(files.begin(), files.end());
   do {
     const Specification other = read(files);
-    ASSERT_EQ(other.problem->space.constraints.size(), 2u);
-    for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(other.problem->space.constraints.size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
       EXPECT_EQ(other.problem->space.constraints[i].text, first.problem->space.constraints[i].text);
     }
     EXPECT_EQ(other.inputs, first.inputs);

@@ -45,6 +45,11 @@ bool same_value(const yaml::Node& a, const yaml::Node& b) {
                     [](const Entry& x, const Entry& y) { return x.key == y.key && same_value(x.value, y.value); });
 }
 
+// `mapping: []`, as Timeloop's front end dumps it: the key stands there, but nothing is given.
+bool is_empty(const yaml::Node& node) {
+  return node.is_null() || (node.is_sequence() && node.items.empty()) || (node.is_map() && node.entries.empty());
+}
+
 void given_twice(const std::string& what, const base::Location& again, const base::Location& first,
                  base::Diagnostics& found) {
   auto& diagnostic = found.error("O0110", fmt::format("{} is given twice", what), again);
@@ -54,11 +59,6 @@ void given_twice(const std::string& what, const base::Location& again, const bas
   } else {
     diagnostic.hint("give only one of these files, or remove it from one of them");
   }
-}
-
-// `mapping: []`, as Timeloop's front end dumps it: the key stands there, but nothing is given.
-bool is_empty(const yaml::Node& node) {
-  return node.is_null() || (node.is_sequence() && node.items.empty()) || (node.is_map() && node.entries.empty());
 }
 
 void append_items(yaml::Node& into, yaml::Node& from) {
@@ -157,6 +157,10 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
         std::find_if(top.begin(), top.end(), [&](const Entry& other) { return plain_key(other.key) == key; });
     if (present == top.end()) {
       top.push_back(std::move(entry));
+    } else if (is_empty(entry.value)) {
+      continue;
+    } else if (is_empty(present->value)) {
+      *present = std::move(entry);
     } else if (is_one_of(key, {"constraints", "architecture_constraints", "mapspace_constraints", "mapspace"})) {
       merge_lists(key, present->value, entry.value, "targets", found);
     } else if (is_one_of(key, {"components", "compound_components"})) {

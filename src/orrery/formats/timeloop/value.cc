@@ -100,9 +100,9 @@ std::optional<Value> evaluate_scalar(const yaml::Node& node, const Scope& scope,
   try {
     expression = Expression::parse(node.scalar);
   } catch (const ExpressionError& error) {
-    const bool too_much = error.code == "O0208" && demanding;
-    const bool too_big = error.code == "O0207";
-    if (!too_much && !too_big) return node.scalar;
+    // A text with operators is meant as an expression where a number is demanded.
+    const bool meant = error.code == "O0208" || node.scalar.find_first_of("+-*/%()") != std::string::npos;
+    if (error.code != "O0207" && !(demanding && meant)) return node.scalar;
     report(error, node, scope, found);
     return std::nullopt;
   }
