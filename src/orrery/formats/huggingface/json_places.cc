@@ -6,11 +6,6 @@
 namespace orrery::formats::huggingface {
 namespace {
 
-// Characters, not bytes, of UTF-8.
-int characters(std::string_view text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 // Places of increasing offsets, each line counted once.
 class Cursor {
  public:
@@ -24,9 +19,8 @@ class Cursor {
         line_start_ = seen_ + 1;
       }
     const std::string_view what = text.substr(begin, end - begin);
-    const std::string_view first_line = what.substr(0, what.find('\n'));
-    return {file_, line_, characters(text.substr(line_start_, begin - line_start_)) + 1,
-            std::max(1, characters(first_line))};
+    const auto first_line = std::min(what.size(), what.find('\n'));
+    return {file_, line_, static_cast<int>(begin - line_start_) + 1, std::max(1, static_cast<int>(first_line))};
   }
 
  private:

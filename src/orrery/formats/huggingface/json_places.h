@@ -19,7 +19,7 @@ struct KeyPlace {
 // Top-level keys of a text that is a valid JSON object, in order, duplicates included. O(text).
 std::vector<KeyPlace> top_level_keys(const std::shared_ptr<const base::SourceFile>& file);
 
-// The place of a byte of the text; `length` in characters.
+// The place of a byte of the text. Columns and lengths count bytes, as everywhere.
 base::Location place_at(const std::shared_ptr<const base::SourceFile>& file, std::size_t byte, int length = 1);
 
 }  // namespace orrery::formats::huggingface
