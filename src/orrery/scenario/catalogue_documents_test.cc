@@ -169,6 +169,35 @@ TEST(CatalogueChips, HaveTheOptimaThatTimeloopWasSeenToReach) {
   }
 }
 
+TEST(CatalogueChips, MayNameTheBoundsOfTheOperatorInTheirConstraints) {
+  auto file = std::make_shared<base::SourceFile>();
+  file->name = "chip.yaml";
+  file->text = R"yaml(
+architecture:
+  version: 0.4
+  nodes:
+  - !Component
+    name: DRAM
+    class: DRAM
+    attributes: {datawidth: 8, width: 8}
+    constraints: {temporal: {factors: ["E=(E if E <= 16 else 8)"]
+}
+}
+  - !Component {name: MAC, class: intmac}
+)yaml";
+  formats::timeloop::ReadOptions options;
+  options.energies_required = false;
+  const Documents documents = Documents::gather({file}, options);
+  for (const auto& [bound, factor] : {std::pair{12, 12}, std::pair{64, 8}}) {
+    const Specification read = documents.read_for(workload::matmul("m", 4, bound, 4));
+    base::Count found = 0;
+    for (const nest::Constraint& constraint : read.problem->space.constraints)
+      if (constraint.kind == nest::Constraint::Kind::kFactor && !constraint.spatial && constraint.dimension == 0)
+        found = constraint.value;
+    EXPECT_EQ(found, factor);
+  }
+}
+
 TEST(CatalogueChips, EyerissAgreesWithFactorFlowUpToItsReadsOfDrainedOutputs) {
   // FactorFlow charges one more read per output that leaves a level, and searches greedily: it lies a little above.
   const std::vector<Published> cases = {
