@@ -5,7 +5,8 @@
 // values, so the depth and the size of the result are bounded here, whatever the text says:
 //
 //   depth  <= kMaxDepth   (nesting as written plus nesting reached through aliases)
-//   nodes  <= kMaxNodes   (an alias counts every node it copies: "a billion laughs" stops here)
+//   nodes  <= kMaxNodes
+//   copies <= kMaxCopies  (nodes that anchors and aliases copy: "a billion laughs" stops here)
 //
 // Cost: linear in the text plus the copies that aliases ask for.
 #include "orrery/formats/yaml/node.h"
@@ -29,6 +30,7 @@ namespace {
 
 constexpr int kMaxDepth = 200;
 constexpr std::size_t kMaxNodes = 2'000'000;
+constexpr std::size_t kMaxCopies = 200'000;
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 
 // Stops the parse; becomes one O0101.
@@ -196,7 +198,7 @@ class Builder : public YAML::EventHandler {
     if (static_cast<int>(open_.size()) + known->second.depth > kMaxDepth) {
       throw SyntaxError{fmt::format("aliases nest values more than {} deep", kMaxDepth), place(mark, 1), ""};
     }
-    count(known->second.size, place(mark, 1));
+    count_copies(known->second.size, place(mark, 1));
     Node copy = known->second.node;
     add_value(std::move(copy));
   }
@@ -245,10 +247,15 @@ class Builder : public YAML::EventHandler {
   base::Location place(const YAML::Mark& mark, int length) const {
     return {file_, mark.line + 1, mark.column + 1, std::max(1, length)};
   }
-  void count(std::size_t nodes, const base::Location& where) {
-    nodes_ += nodes;
-    if (nodes_ > kMaxNodes) {
-      throw SyntaxError{fmt::format("the document has more than {} values", kMaxNodes), where,
+  void count(const base::Location& where) {
+    if (++nodes_ > kMaxNodes) {
+      throw SyntaxError{fmt::format("the document has more than {} values", kMaxNodes), where, ""};
+    }
+  }
+  void count_copies(std::size_t nodes, const base::Location& where) {
+    copies_ += nodes;
+    if (copies_ > kMaxCopies) {
+      throw SyntaxError{fmt::format("aliases stand for more than {} values", kMaxCopies), where,
                         "aliases that name aliases multiply; write the values that are needed"};
     }
   }
@@ -256,7 +263,7 @@ class Builder : public YAML::EventHandler {
     if (static_cast<int>(open_.size()) >= kMaxDepth) {
       throw SyntaxError{fmt::format("values nest more than {} deep", kMaxDepth), place(mark, 1), ""};
     }
-    count(1, place(mark, 1));
+    count(place(mark, 1));
     Open open;
     open.node.kind = kind;
     open.node.tag = short_tag(tag);
@@ -272,14 +279,14 @@ class Builder : public YAML::EventHandler {
     add_value(std::move(done.node));
   }
   void add(Node node, YAML::anchor_t anchor) {
-    count(1, node.where);
+    count(node.where);
     keep_anchor(node, anchor);
     add_value(std::move(node));
   }
   void keep_anchor(const Node& node, YAML::anchor_t anchor) {
     if (anchor == YAML::NullAnchor) return;
     Anchor kept{node, size_of(node), depth_of(node)};
-    count(kept.size, node.where);
+    count_copies(kept.size, node.where);
     anchors_.insert_or_assign(anchor, std::move(kept));
   }
 
@@ -351,6 +358,7 @@ class Builder : public YAML::EventHandler {
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Anchor> anchors_;
   std::size_t nodes_ = 0;
+  std::size_t copies_ = 0;
   base::Location place_of_document_;
   bool complete_ = false;
 };
@@ -435,13 +443,16 @@ std::shared_ptr<const base::SourceFile> read_file(const std::string& path) {
   if (path.find('\0') != std::string::npos) base::fail("O0100", "a file name has no NUL character", where);
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-  if (!in.is_open() || in.bad() || text.bad()) {
+  // In pieces, with an end: a device such as /dev/zero has none.
+  std::string piece(1 << 16, '\0');
+  while (in && file->text.size() <= kMaxBytes) {
+    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    file->text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (!in.is_open() || in.bad()) {
     base::fail("O0100", fmt::format("cannot read `{}`: {}", path, errno != 0 ? std::strerror(errno) : "unknown reason"),
                where);
   }
-  file->text = text.str();
   return file;
 }
 

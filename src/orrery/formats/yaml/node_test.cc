@@ -136,8 +136,15 @@ TEST(YamlNode, KeysMustBeWords) {
   EXPECT_EQ(error_code("? [a, b]\n: 1\n"), "O0101");
 }
 
+TEST(YamlNode, EndlessFilesEnd) {
+  base::Diagnostics found;
+  parse(read_file("/dev/zero"), base::Severity::kError, found);
+  ASSERT_EQ(found.all().size(), 1u);
+  EXPECT_EQ(found.all()[0].code, "O0101");
+}
+
 TEST(YamlNode, UnreadableFilesAreNamed) {
-  for (const char* path : {"/", "there/is/no/such.yaml"}) {
+  for (const char* path : {"/", "there/is/no/such.yaml", ""}) {
     try {
       read_file(path);
       FAIL() << path;
