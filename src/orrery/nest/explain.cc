@@ -87,7 +87,9 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const SearchLim
   };
   // What the reader made up goes first, the user's own lines last: they are what can be changed.
   for (int level = levels - 1; level >= 0; --level) {
-    try_without([&](Restrictions& r, bool on) { r.limits.fanout[level] = on; });
+    // A level that feeds one instance is no restriction that a user would lift.
+    if (chip.fanout_x(level) * chip.fanout_y(level) > 1)
+      try_without([&](Restrictions& r, bool on) { r.limits.fanout[level] = on; });
     if (chip.storages[level].capacity_words)
       try_without([&](Restrictions& r, bool on) { r.limits.capacity[level] = on; });
   }
@@ -117,8 +119,8 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const SearchLim
                         *chip.usable_words(level), least->words, parts));
       }
     }
-    if (kept.limits.fanout[level]) {
-      const Count x = chip.fanout_x(level), y = chip.fanout_y(level);
+    const Count x = chip.fanout_x(level), y = chip.fanout_y(level);
+    if (kept.limits.fanout[level] && x * y > 1) {
       optimum.conflicts.push_back(
           {fmt::format("{} feeds {} instances (X {} x Y {})", storage.name, x * y, x, y), storage.where});
     }
