@@ -11,12 +11,14 @@ breach() {
 }
 codes_in() { { grep -ohE '\bO[0-9]{4}\b' "$@" || true; } | sort -u; }
 
-mapfile -t product < <(find src \( -name '*.h' -o -name '*.cc' \) ! -name '*_test.cc' ! -name '*_bench.cc' ! -name '*_fuzz.cc')
+mapfile -t product < <(find src \( -name '*.h' -o -name '*.cc' \) ! -name '*_test.cc' ! -name '*_bench.cc' ! -name '*_fuzz.cc' \
+  ! -name '*_test_*.h')
 mapfile -t tests < <(find src tests/cli \( -name '*_test.cc' -o -name '*.test' \))
 mapfile -t pages < <(find catalog/errors -name '*.md' 2>/dev/null | sort)
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+: >"$scratch/pages"
 sed 's,//.*,,' "${product[@]}" | grep -oE '"O[0-9]{4}"' | tr -d '"' | sort -u >"$scratch/emitted" || true
 {
   codes_in /dev/null "${tests[@]}"
@@ -36,11 +38,22 @@ while read -r code; do
   breach "catalog/errors/$code.md:1: nothing in src/ emits $code"
 done < <(comm -13 "$scratch/emitted" "$scratch/explained")
 
-for page in "${pages[@]}"; do
-  code=$(basename "$page" .md)
-  head -n 1 "$page" | grep -qE "^# $code: .+" || breach "$page:1: the first line must be '# $code: short title'"
-  for heading in '## Example' '## Way out'; do
-    grep -qFx "$heading" "$page" || breach "$page:1: lacks the heading '$heading'"
-  done
-done
+((${#pages[@]} == 0)) || awk '
+  function check_page() {
+    if (page == "") return
+    if (!example) printf "%s:1: lacks the heading \047## Example\047\n", page
+    if (!way_out) printf "%s:1: lacks the heading \047## Way out\047\n", page
+  }
+  FNR == 1 {
+    check_page()
+    page = FILENAME
+    example = way_out = 0
+    code = page
+    gsub(/.*\/|\.md$/, "", code)
+    if (index($0, "# " code ": ") != 1) printf "%s:1: the first line must be \047# %s: short title\047\n", page, code
+  }
+  $0 == "## Example" { example = 1 }
+  $0 == "## Way out" { way_out = 1 }
+  END { check_page() }' "${pages[@]}" >"$scratch/pages"
+if [[ -s $scratch/pages ]]; then breach "$(cat "$scratch/pages")"; fi
 exit $((breaches > 0))

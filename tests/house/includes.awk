@@ -40,7 +40,7 @@ FNR == 1 {
   previous = FILENAME
   guarded = 0
   in_header = FILENAME ~ /\.h$/
-  in_test = FILENAME ~ /_(test|bench|fuzz)\.cc$/
+  in_test = FILENAME ~ /_((test|bench|fuzz)\.cc|test_[a-z]+\.h)$/
   own = folder_of(FILENAME)
   if (height_of(own) < 0) breach("the folder " own " stands on no floor; add it to tests/house/includes.awk")
 }
@@ -60,7 +60,7 @@ FNR == 1 {
   if (height_of(other) < 0) breach("\"" target "\" stands on no floor")
   else if (height_of(other) >= height_of(own)) breach(own " may not include \"" target "\": it is not on a floor below")
 }
-in_header && /^[ \t]*#[ \t]*include[ \t]*[<"]/ && $0 !~ /[<"]fmt\// && third_party_in($0) {
+in_header && !in_test && /^[ \t]*#[ \t]*include[ \t]*[<"]/ && $0 !~ /[<"]fmt\// && third_party_in($0) {
   breach("third-party headers stay out of .h files (fmt excepted)")
 }
 
