@@ -31,8 +31,9 @@ int count_network_levels(const Model& model) {
 
 template <typename Size>
 bool has_room(const Model& model, const Space& space) {
+  const int dataspaces = static_cast<int>(model.einsum().dataspaces.size());
   return static_cast<int>(space.dimensions().size()) <= Size::kDims &&
-         static_cast<int>(model.einsum().dataspaces.size()) <= Size::kSpaces &&
+         (Size::kExact ? dataspaces == Size::kSpaces : dataspaces <= Size::kSpaces) &&
          count_ports(model.chip()) <= Size::kPorts && count_network_levels(model) <= Size::kNetworks;
 }
 template bool has_room<SmallRoom>(const Model&, const Space&);
@@ -143,6 +144,8 @@ void Descent<Size>::list_factors() {
   most_spatial_.resize(levels_ + 1);
   most_spatial_[0].fill(1);
   for (int i = 0; i < levels_; ++i) {
+    most_spatial_[i + 1].fill(1);
+    for (int d = dimensions_; d < kDims; ++d) factors_[i][d] = {{1}, {{1}}};
     for (int d = 0; d < dimensions_; ++d) {
       double most = 1;
       for (const Spread& spread : spreads_[i]) most = std::max(most, static_cast<double>(spread.factor[d]));
@@ -271,7 +274,7 @@ template <typename Size>
 Count Descent<Size>::tile(const State& state, int s) const {
   if (product_form_[s]) {
     Count words = 1;
-    for (int d = 0; d < dimensions_; ++d)
+    for (int d = 0; d < dimensions(); ++d)
       if (relevant_[s] >> d & 1) words *= state.extent[d];
     return words;
   }
@@ -367,14 +370,14 @@ template <typename Size>
 void Descent<Size>::loop(State& state, int i, const std::array<Count, kDims>& temporal, const Order& order,
                          const Spread& spread) const {
   Count here = 1;
-  for (int d = 0; d < dimensions_; ++d) {
+  for (int d = 0; d < dimensions(); ++d) {
     if (temporal[d] == 1) continue;
     here *= temporal[d];
     state.extent[d] /= temporal[d];
   }
   if (here > 1) {
     state.iterations *= here;
-    for (int s = 0; s < dataspaces_; ++s) {
+    for (int s = 0; s < dataspaces(); ++s) {
       if (order.open >> s & 1) {
         state.run[s] *= here;
         continue;
@@ -386,14 +389,14 @@ void Descent<Size>::loop(State& state, int i, const std::array<Count, kDims>& te
   }
   if (spread.alone) return;
   const int network_here = network_at_[i];
-  for (int s = 0; s < dataspaces_; ++s) {
+  for (int s = 0; s < dataspaces(); ++s) {
     const Count scatter = spread.scatter[s];
     if (product_form_[s]) {
       if (spread.relevant[s] > 1) state.partition[s] /= spread.relevant[s];
     } else {
       const Count before = tile(state, s);
       State inner = state;
-      for (int d = 0; d < dimensions_; ++d) inner.extent[d] /= spread.factor[d];
+      for (int d = 0; d < dimensions(); ++d) inner.extent[d] /= spread.factor[d];
       state.partition[s] = static_cast<Count>(static_cast<__int128>(state.partition[s]) * tile(inner, s) / before);
     }
     state.multicast[s] *= spread.multicast[s];
@@ -408,14 +411,14 @@ void Descent<Size>::loop(State& state, int i, const std::array<Count, kDims>& te
       }
     }
   }
-  for (int d = 0; d < dimensions_; ++d)
+  for (int d = 0; d < dimensions(); ++d)
     if (spread.factor[d] > 1) state.extent[d] /= spread.factor[d];
   state.instances *= spread.product;
 }
 
 template <typename Size>
 bool Descent<Size>::finish(State& state) const {
-  for (int s = 0; s < dataspaces_; ++s) {
+  for (int s = 0; s < dataspaces(); ++s) {
     if (state.parent[s] < 0) return false;
     settle(state, s, state.iterations);
   }
@@ -456,23 +459,23 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
   // No dimension spreads further than its constraints and what is left of it allow.
   std::array<double, kDims> reach;
   double most_instances = 1;
-  for (int d = 0; d < dimensions_; ++d) {
+  for (int d = 0; d < dimensions(); ++d) {
     reach[d] = std::min(static_cast<double>(state.extent[d]), most_spatial_[spreading + 1][d]);
     most_instances *= reach[d];
   }
   most_instances = std::min(most_instances, most_instances_[spreading + 1]);
   const auto most_multicast = [&](int s, int level) {
     double most = 1;
-    for (int d = 0; d < dimensions_; ++d)
+    for (int d = 0; d < dimensions(); ++d)
       if (!(relevant_[s] >> d & 1)) most *= std::min(reach[d], most_spatial_[level + 1][d]);
     return std::min(most, most_multicast_[level + 1][s]);
   };
-  for (int s = 0; s < dataspaces_; ++s) {
+  for (int s = 0; s < dataspaces(); ++s) {
     const bool read_write = read_write_ >> s & 1;
     // Were s kept here, all instances together would be filled with this many words; keepers further in
     // need at least as many, whatever the inner loops are.
     Count volume = 1;
-    for (int d = 0; d < dimensions_; ++d)
+    for (int d = 0; d < dimensions(); ++d)
       if (relevant_[s] >> d & 1) volume *= state.extent[d];
     const double fill = instances *
                         static_cast<double>((state.run[s] == 1 ? state.iterations : state.iterations / state.run[s])) *

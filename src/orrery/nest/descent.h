@@ -24,12 +24,14 @@
 namespace orrery::nest {
 
 // Room of a Front: iterating dimensions, dataspaces, storages with a bandwidth, levels with a network.
-template <int kDims_, int kSpaces_, int kPorts_, int kNetworks_>
+// An exact room has just that many dataspaces and pads the dimensions, so that loops over both unroll.
+template <int kDims_, int kSpaces_, int kPorts_, int kNetworks_, bool kExact_>
 struct Room {
+  static constexpr bool kExact = kExact_;
   static constexpr int kDims = kDims_, kSpaces = kSpaces_, kPorts = kPorts_, kNetworks = kNetworks_;
 };
-using SmallRoom = Room<4, 3, 4, 1>;
-using LargeRoom = Room<kMaxDimensions, kMaxDataspaces, kMaxLevels, kMaxLevels>;
+using SmallRoom = Room<3, 3, 4, 1, true>;
+using LargeRoom = Room<kMaxDimensions, kMaxDataspaces, kMaxLevels, kMaxLevels, false>;
 
 template <typename Size>
 struct Front {
@@ -89,7 +91,8 @@ class Descent {
 
   State root() const;
   int levels() const { return levels_; }
-  int dimensions() const { return dimensions_; }
+  int dimensions() const { return Size::kExact ? kDims : dimensions_; }
+  int dataspaces() const { return Size::kExact ? kSpaces : dataspaces_; }
 
   // Whether the tiles of `mask` fit storage `level` at this front.
   bool fits(const State& state, int level, std::uint32_t mask) const;
@@ -130,7 +133,7 @@ class Descent {
   const std::vector<base::Count>& factors(int level, int d, base::Count left) const;
 
   bool completable_inside_spatial(int level, int d, base::Count extent) const {
-    return space_.completable_inside_spatial(level, original_[d], extent);
+    return d >= dimensions_ || space_.completable_inside_spatial(level, original_[d], extent);
   }
 
   LevelMapping realise(int level, std::uint32_t keep, const std::array<base::Count, kDims>& temporal,
