@@ -353,6 +353,51 @@ void read_all_layers(const std::string& project, const std::string& arch, const 
   }
 }
 
+// One chip with its constraints, for one layer.
+void read_one(const std::string& project, const std::vector<std::string>& names) {
+  const fs::path root = shared() / "seeds" / "timeloop-experiments" / project;
+  Files files;
+  for (const std::string& name : names) files.push_back(yaml::read_file((root / name).string()));
+  try {
+    const Specification specification = read(files, {{}, false});
+    EXPECT_TRUE(specification.chip && specification.problem) << names.front();
+  } catch (const base::InputError& error) {
+    ADD_FAILURE() << names.front() << "\n" << text_of(error);
+  }
+}
+
+TEST(DocumentsOfUsers, TheOtherChipsOfTransformerGemminiAreReadWithTheirConstraints) {
+  if (!fs::exists(shared() / "seeds")) GTEST_SKIP() << "no reference material beside this checkout";
+  const std::string variables = "mapper/variables.yaml";
+  for (const char* layer : {"layers/softmax_layer.yaml", "layers/layernorm_layer.yaml"}) {
+    read_one("transformer_gemmini",
+             {"arch/system_gemmini_NOs.yaml", "constraints/constraints_NOs.yaml", variables, layer});
+    read_one("transformer_pim",
+             {"arch_v0.4/system_PIM_NOs.yaml", "constraints_v0.4/constraints_NOs.yaml", variables, layer});
+  }
+  for (const char* chip : {"eyeriss", "simba", "tpu"}) {
+    read_one("transformer_gemmini",
+             {"arch/system_" + std::string(chip) + ".yaml", "constraints/constraints_" + std::string(chip) + ".yaml",
+              variables, "layers/KQV_layer.yaml"});
+  }
+  read_one("transformer_gemmini", {"arch/system_gemmini_realistic.yaml", variables, "layers/KQV_layer.yaml"});
+  read_one("transformer_pim",
+           {"arch/system_PIM.yaml", "constraints/constraints.yaml", variables, "layers/KQV_layer.yaml"});
+}
+
+TEST(DocumentsOfUsers, TheTemplateOfTransformerOsGemminiIsExpanded) {
+  if (!fs::exists(shared() / "seeds")) GTEST_SKIP() << "no reference material beside this checkout";
+  const fs::path top = shared() / "seeds" / "timeloop-experiments" / "transformer_os_gemmini" / "top.yaml.jinja";
+  try {
+    const Specification specification = read({yaml::read_file(top.string())}, {{}, false});
+    ASSERT_TRUE(specification.chip && specification.problem);
+    EXPECT_EQ(specification.chip->compute.instances, 256);
+    EXPECT_EQ(specification.chip->storages.back().word_bits, 16);
+  } catch (const base::InputError& error) {
+    ADD_FAILURE() << text_of(error);
+  }
+}
+
 TEST(DocumentsOfUsers, TransformerGemminiIsReadAsItIs) {
   if (!fs::exists(shared() / "seeds")) GTEST_SKIP() << "no reference material beside this checkout";
   read_all_layers("transformer_gemmini", "arch/system_gemmini.yaml", "constraints/constraints.yaml");
