@@ -40,7 +40,8 @@ function(orrery_floor folder)
     target_compile_definitions(orrery_${name}_tests PRIVATE ORRERY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_test(NAME ${name} COMMAND orrery_${name}_tests)
     # rapidcheck draws another seed each time unless told; a test that fails must fail again.
-    set_tests_properties(${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "RC_PARAMS=seed=20240229")
+    set_tests_properties(${name} PROPERTIES TIMEOUT $<IF:$<BOOL:${ORRERY_SANITIZE}>,3600,900>
+                         ENVIRONMENT "RC_PARAMS=seed=20240229;ORRERY_SANITIZE=${ORRERY_SANITIZE}")
   endif()
   if(ORRERY_BENCHMARKS AND benchmarks)
     add_executable(orrery_${name}_bench ${benchmarks})
