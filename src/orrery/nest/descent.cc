@@ -143,22 +143,33 @@ void Descent<Size>::list_factors() {
   factors_.resize(levels_);
   most_spatial_.resize(levels_ + 1);
   most_spatial_[0].fill(1);
+  for (int d = 0; d < kDims; ++d) {
+    divisors_[d] =
+        d < dimensions_ ? base::divisors(model_->einsum().dimensions[original_[d]].bound) : std::vector<Count>{1};
+    direct_[d].assign(static_cast<std::size_t>(std::min(divisors_[d].back() + 1, kDirect)), 0);
+    for (std::size_t k = 0; k < divisors_[d].size(); ++k)
+      if (divisors_[d][k] < static_cast<Count>(direct_[d].size()))
+        direct_[d][divisors_[d][k]] = static_cast<std::uint16_t>(k);
+  }
   for (int i = 0; i < levels_; ++i) {
     most_spatial_[i + 1].fill(1);
-    for (int d = dimensions_; d < kDims; ++d) factors_[i][d] = {{1}, {{1}}};
-    for (int d = 0; d < dimensions_; ++d) {
+    for (int d = 0; d < kDims; ++d) {
+      Factors& table = factors_[i][d];
+      if (d >= dimensions_) {
+        table = {{{1}}, {true}};
+        continue;
+      }
       double most = 1;
       for (const Spread& spread : spreads_[i]) most = std::max(most, static_cast<double>(spread.factor[d]));
       most_spatial_[i + 1][d] = most_spatial_[i][d] * most;
-      Factors& table = factors_[i][d];
       const std::vector<Count>& allowed = space_.temporal(i, original_[d]);
-      for (const Count left : base::divisors(model_->einsum().dimensions[original_[d]].bound)) {
+      for (const Count left : divisors_[d]) {
         std::vector<Count> fitting;
         for (const Count f : allowed)
           if (left % f == 0 && (i == 0 ? f == left : space_.completable_inside_spatial(i, original_[d], left / f)))
             fitting.push_back(f);
-        table.left.push_back(left);
         table.factors.push_back(std::move(fitting));
+        table.completable.push_back(space_.completable_inside_spatial(i, original_[d], left));
       }
     }
   }
@@ -187,12 +198,6 @@ void Descent<Size>::list_forced() {
     forced.order = classes[0];
     forced_[i] = forced;
   }
-}
-
-template <typename Size>
-const std::vector<Count>& Descent<Size>::factors(int level, int d, Count left) const {
-  const Factors& table = factors_[level][d];
-  return table.factors[std::lower_bound(table.left.begin(), table.left.end(), left) - table.left.begin()];
 }
 
 template <typename Size>

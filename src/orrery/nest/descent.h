@@ -11,6 +11,7 @@
 // Source of the formulas: nest/traffic.cc and nest/model.cc, which every complete mapping is checked with.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -130,10 +131,12 @@ class Descent {
   std::uint32_t must_keep(int level) const { return must_keep_[level]; }
   // Factors of dimension d that T_level may take when it shares `left` iterations with the blocks inside
   // S_level, and which those can complete. At level 0: `left` itself or nothing.
-  const std::vector<base::Count>& factors(int level, int d, base::Count left) const;
+  const std::vector<base::Count>& factors(int level, int d, base::Count left) const {
+    return factors_[level][d].factors[divisor_index(d, left)];
+  }
 
   bool completable_inside_spatial(int level, int d, base::Count extent) const {
-    return d >= dimensions_ || space_.completable_inside_spatial(level, original_[d], extent);
+    return factors_[level][d].completable[divisor_index(d, extent)];
   }
 
   LevelMapping realise(int level, std::uint32_t keep, const std::array<base::Count, kDims>& temporal,
@@ -185,10 +188,18 @@ class Descent {
   std::vector<std::optional<Forced>> forced_;
   std::vector<std::vector<std::vector<Order>>> orders_;  // [level][iterating]
   std::vector<std::vector<bool>> orders_known_;
-  struct Factors {
-    std::vector<base::Count> left;                  // rising
-    std::vector<std::vector<base::Count>> factors;  // of each
+  struct Factors {  // by index of the divisor that is left
+    std::vector<std::vector<base::Count>> factors;
+    std::vector<char> completable;  // whether the blocks inside S_level can do all of it
   };
+  // Divisors of a bound are looked up by value: directly below kDirect, by bisection above.
+  static constexpr base::Count kDirect = 1 << 16;
+  std::size_t divisor_index(int d, base::Count divisor) const {
+    if (divisor < static_cast<base::Count>(direct_[d].size())) return direct_[d][divisor];
+    return std::lower_bound(divisors_[d].begin(), divisors_[d].end(), divisor) - divisors_[d].begin();
+  }
+  std::array<std::vector<base::Count>, kDims> divisors_;
+  std::array<std::vector<std::uint16_t>, kDims> direct_;
   std::vector<std::array<Factors, kDims>> factors_;      // [level][dimension]
   std::vector<std::array<double, kDims>> most_spatial_;  // of each dimension, over S_level .. S_0
   std::vector<int> network_at_;                          // slot in networks_, or -1

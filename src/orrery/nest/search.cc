@@ -230,7 +230,7 @@ class Searcher {
     const auto flush = [&] {
       depth.order.clear();
       for (std::uint32_t k = 0; k < depth.children.size(); ++k) depth.order.emplace_back(depth.children[k].key, k);
-      std::sort(depth.order.begin(), depth.order.end());
+      if (prunes_) std::sort(depth.order.begin(), depth.order.end());
       for (const auto& [key, k] : depth.order) {
         if (out_of_time()) return;
         if (prunes_ && drop(key)) {
@@ -270,10 +270,11 @@ class Searcher {
       const bool idle = mask == 0 && prunes_ && descent_.loops_move_out(level);
       for (const auto& spread : descent_.spreads(level)) {
         bool possible = true;
-        Factors left;  // what T_level and the blocks inside S_level share
+        Factors left = kept.extent;  // what T_level and the blocks inside S_level share
         for (int d = 0; d < dimensions && possible; ++d) {
-          possible = kept.extent[d] % spread.factor[d] == 0;
-          left[d] = kept.extent[d] / spread.factor[d];
+          if (spread.factor[d] == 1) continue;
+          possible = left[d] % spread.factor[d] == 0;
+          left[d] /= spread.factor[d];
         }
         if (!possible) continue;
         child.spread = &spread;
@@ -325,7 +326,8 @@ class Searcher {
         ++unfit_;
         return;  // the tile is the same in every order
       }
-      child.key = key_of(descent_.bound(state, next), shared_.objective);
+      // Without pruning the search order does not matter, and nor do bounds.
+      child.key = prunes_ ? key_of(descent_.bound(state, next), shared_.objective) : Key{};
       if (prunes_ && drop(child.key)) {
         ++bounded_;
         continue;
