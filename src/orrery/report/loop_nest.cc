@@ -183,7 +183,8 @@ std::string layer_view(const scenario::MappedLayer& layer) {
     const cost::Certificate& certificate = layer.optimum.certificate;
     out += certificate.optimal
                ? fmt::format("proof        optimal: none of {:.4g} mappings is better\n", certificate.space)
-               : fmt::format("proof        not finished: at most {:.2f} % above the best\n", 100 * certificate.gap);
+               : fmt::format("proof        not finished: the best mapping is at most {:.2f} % lower\n",
+                             100 * certificate.gap);
   }
   out += "figures are modelled\n";
   return out;

@@ -1,0 +1,118 @@
+#include "orrery/cli/results.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "orrery/report/example_layer_test_util.h"
+
+namespace orrery::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Printed {
+  int code = 0;
+  std::string out, err;
+};
+
+Printed shown(const Results& results, const CommonOptions& common = {}) {
+  std::ostringstream out, err;
+  const Console console{out, err, false, false, common.quiet};
+  Printed printed;
+  printed.code = present(results, common, console);
+  printed.out = out.str();
+  printed.err = err.str();
+  return printed;
+}
+
+Results results_of(std::vector<scenario::MappedLayer> layers) {
+  Results results;
+  results.verb = "map";
+  results.mapped.layers = std::move(layers);
+  return results;
+}
+
+class ResultsFolder : public testing::Test {
+ protected:
+  ResultsFolder() {
+    folder_ = fs::temp_directory_path() / ("orrery_results_test_" + std::to_string(getpid()));
+    fs::remove_all(folder_);
+    common_.directory = folder_.string();
+  }
+  ~ResultsFolder() override { fs::remove_all(folder_); }
+
+  fs::path folder_;
+  CommonOptions common_;
+};
+
+TEST(Results, ExitCodeTellsAnInterruptFromInfeasibleFromALimit) {
+  scenario::MappedLayer good = report::example_layer(), late = good, stopped = good;
+  late.optimum.certificate.optimal = false;
+  stopped.optimum.certificate.optimal = false;
+  stopped.optimum.interrupted = true;
+  const scenario::MappedLayer impossible = report::infeasible_layer();
+  EXPECT_EQ(shown(results_of({good, good})).code, 0);
+  EXPECT_EQ(shown(results_of({good, late})).code, 3);
+  EXPECT_EQ(shown(results_of({late, impossible, good})).code, 1);
+  EXPECT_EQ(shown(results_of({impossible, stopped})).code, 130);
+  good.searched = false;
+  good.optimum.certificate.optimal = false;
+  EXPECT_EQ(shown(results_of({good})).code, 0) << "a given mapping claims no optimum";
+}
+
+TEST(Results, LayersThatMapArePrintedBesideThoseThatDoNot) {
+  const Printed printed = shown(results_of({report::example_layer(), report::infeasible_layer()}));
+  EXPECT_NE(printed.out.find("small"), std::string::npos);
+  EXPECT_NE(printed.err.find("error[O1001]: no mapping of `impossible`"), std::string::npos);
+  EXPECT_EQ(printed.out.find("error"), std::string::npos) << "answers only on stdout";
+}
+
+TEST(Results, WarningsAreSilencedByQuietAndErrorsAreNot) {
+  Results results = results_of({report::infeasible_layer()});
+  results.mapped.warnings.warning("O0102", "twice");
+  CommonOptions quiet;
+  quiet.quiet = true;
+  const Printed printed = shown(results, quiet);
+  EXPECT_EQ(printed.err.find("O0102"), std::string::npos);
+  EXPECT_NE(printed.err.find("O1001"), std::string::npos);
+}
+
+TEST_F(ResultsFolder, OneLayerIsWrittenFlatAndSeveralInAFolderEach) {
+  shown(results_of({report::example_layer()}), common_);
+  for (const char* name : {"result.json", "map.yaml", "map.txt", "stats.txt"})
+    EXPECT_TRUE(fs::exists(folder_ / name)) << name;
+  fs::remove_all(folder_);
+
+  scenario::MappedLayer odd = report::example_layer();
+  odd.name = "../odd name";
+  shown(results_of({report::example_layer(), report::example_layer(), odd, report::infeasible_layer()}), common_);
+  for (const char* name : {"result.json", "small/map.yaml", "small_2/stats.txt", "layer.._odd_name/map.txt"})
+    EXPECT_TRUE(fs::exists(folder_ / name)) << name;
+  EXPECT_FALSE(fs::exists(folder_ / "impossible" / "map.yaml"));
+}
+
+TEST_F(ResultsFolder, EarlierResultsAreKeptUnlessForced) {
+  EXPECT_NO_THROW(check_directory(common_));
+  shown(results_of({report::example_layer()}), common_);
+  EXPECT_THROW(check_directory(common_), base::InputError);
+  common_.force = true;
+  EXPECT_NO_THROW(check_directory(common_));
+}
+
+TEST_F(ResultsFolder, AFileInTheWayIsSaid) {
+  std::ofstream(folder_) << "in the way";
+  try {
+    shown(results_of({report::example_layer()}), common_);
+    FAIL() << "accepted";
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(error.diagnostics.at(0).code, "O1105");
+  }
+}
+
+}  // namespace
+}  // namespace orrery::cli
