@@ -81,7 +81,11 @@ TEST(BookThrottle, AnOddQuotientShowsTheReferencesRounding) {
   const std::vector<Count> reads{524288, 67108864}, none;
   EXPECT_EQ(throttle(storage, 4194304, reads, none, false).cycles, 4227072);
   EXPECT_EQ(throttle(storage, 4194304, reads, none, true).cycles, 4227072);
-  WORST
+  // 147 words through a port of 3 in a nest of one cycle; 1 / (3 / 147) is a little more than 49.
+  storage.read_words_per_cycle = 3;
+  const std::vector<Count> odd{147};
+  EXPECT_EQ(throttle(storage, 1, odd, none, false).cycles, 49);
+  EXPECT_EQ(throttle(storage, 1, odd, none, true).cycles, 50);
 }
 
 TEST(BookSpace, FactorisationsTimesOrdersTimesBypasses) {
