@@ -117,6 +117,14 @@ TEST(Architecture, AttributesAreInheritedAndInnerOnesWin) {
   EXPECT_EQ(read.architecture.chip.name, "System");
 }
 
+TEST(Architecture, VariablesAreAttributesOfAllComponents) {
+  const Read read = read_text("variables: {datawidth: BITS * 2, BITS: 4}\n" + small_chip("depth: 8, width: 16"));
+  ASSERT_EQ(read.codes(), "");
+  EXPECT_EQ(read.storage("Buffer").word_bits, 8);
+  EXPECT_EQ(read.storage("Buffer").block_size, 2);
+  EXPECT_EQ(read.architecture.chip.compute.word_bits, 8);
+}
+
 TEST(Architecture, ParallelBranchesStandSideBySide) {
   const Read read = read_text(small_chip("depth: 8, width: 16",
                                          "  - !Parallel\n    nodes:\n"

@@ -76,8 +76,10 @@ AttributeFrame::AttributeFrame(const AttributeFrame& around, const yaml::Node* o
 
 const yaml::Node* AttributeFrame::find(std::string_view key) const {
   for (const AttributeFrame* frame = this; frame != nullptr; frame = frame->outer) {
-    if (frame->attributes == nullptr) continue;
-    const yaml::Node* value = frame->attributes->find(key);
+    // The outermost frame has no node: `variables` are the attributes of all.
+    const yaml::Node* value = frame->outer == nullptr        ? frame->scope.node_of(key)
+                              : frame->attributes != nullptr ? frame->attributes->find(key)
+                                                             : nullptr;
     if (value != nullptr && !value->is_null()) return value;
   }
   return nullptr;

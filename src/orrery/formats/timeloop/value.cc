@@ -207,6 +207,13 @@ bool Scope::knows(std::string_view name) const {
   return false;
 }
 
+const yaml::Node* Scope::node_of(std::string_view name) const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
+    if (const Binding* binding = scope->find(name)) return binding->node;
+  }
+  return nullptr;
+}
+
 const Scope& Scope::scope_of(std::string_view name, const yaml::Node& asking) const {
   for (const Scope* scope = this; scope->outer_ != nullptr; scope = scope->outer_) {
     const Binding* binding = scope->find(name);

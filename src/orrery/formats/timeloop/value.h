@@ -35,6 +35,8 @@ class Scope {
   // Nothing too when its expression fails, which `found` then says: ask `knows` for the difference.
   std::optional<Value> lookup(std::string_view name, base::Diagnostics& found) const;
   bool knows(std::string_view name) const;
+  // The node that gives `name` its value; null where a value was defined, or nothing.
+  const yaml::Node* node_of(std::string_view name) const;
   // The scope in which the text of `asking` means `name`: `datawidth: datawidth * 2` means the one around.
   const Scope& scope_of(std::string_view name, const yaml::Node& asking) const;
   std::vector<std::string> names() const;  // for "did you mean"
