@@ -104,6 +104,7 @@ int present(const Results& results, const CommonOptions& common, const Console& 
   document.mapped = &results.mapped;
   document.blocks = results.blocks;
   document.seconds = results.seconds;
+  if (common.compat_timeloop) document.compat.push_back("timeloop");
   std::string json;
   if (common.json || !common.directory.empty()) json = report::map_json(document);
 

@@ -225,6 +225,7 @@ std::string map_json(const MapDocument& document) {
 
   Json out{{"schema", "orrery." + document.verb + "/1"},
            {"version", document.version},
+           {"compat", document.compat},
            {"inputs", std::move(inputs)},
            {"result", std::move(result)}};
   if (searched) out["certificate"] = summary_json(mapped.layers);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "orrery/base/count.h"
 #include "orrery/scenario/map_model.h"
@@ -15,6 +16,7 @@ struct MapDocument {
   const scenario::MappedModel* mapped = nullptr;  // borrowed
   base::Count blocks = 0;                         // of a model; 0: no model was named, only layers
   double seconds = 0;                             // wall clock of the whole command
+  std::vector<std::string> compat;                // originals reproduced, defects included
 };
 
 // Indented, ending in a newline; doubles round-trip exactly. All but `timing` and each certificate's `seconds`

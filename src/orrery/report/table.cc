@@ -19,6 +19,15 @@ std::string quality(const scenario::MappedLayer& layer) {
   return fmt::format("gap {:.2f}%", 100 * certificate.gap);
 }
 
+std::string objective_name(const std::vector<nest::Metric>& objective) {
+  std::string out;
+  for (nest::Metric metric : objective) {
+    const char* name = metric == nest::Metric::kEdp ? "EDP" : metric == nest::Metric::kEnergy ? "energy" : "delay";
+    out += (out.empty() ? "" : ", then ") + std::string(name);
+  }
+  return out;
+}
+
 std::vector<std::string> layer_row(const scenario::MappedLayer& layer) {
   const std::string milliseconds =
       layer.searched ? fmt::format("{:.1f}", 1e3 * layer.optimum.certificate.seconds) : "-";
@@ -105,7 +114,9 @@ std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::
     add(blocks > 1 ? "one block" : "total", 1, block);
     if (blocks > 1) add("all blocks", blocks, scenario::times(block, blocks));
   }
-  return text(table) + "modelled; energy, cycles and EDP of a layer are for one instance, of totals for all\n";
+  std::string remark = "modelled; energy, cycles and EDP of a layer are for one instance, of totals for all";
+  if (!layers.empty() && layers[0].searched) remark += "; least " + objective_name(layers[0].objective);
+  return text(table) + remark + "\n";
 }
 
 }  // namespace orrery::report

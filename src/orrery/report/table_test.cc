@@ -25,6 +25,14 @@ TEST(ModelTable, HasARowALayerAndTotalsOfOneBlockAndAllBlocks) {
   EXPECT_NE(one.find(std::to_string(layer.optimum.evaluation.cycles * 2 * 3 * 24)), std::string::npos) << one;
 }
 
+TEST(ModelTable, SaysWhatWasMadeLeast) {
+  scenario::MappedLayer layer = example_layer();
+  layer.objective = {nest::Metric::kDelay, nest::Metric::kEnergy};
+  EXPECT_NE(model_table({layer}, 1).find("; least delay, then energy\n"), std::string::npos);
+  layer.searched = false;
+  EXPECT_EQ(model_table({layer}, 1).find("least"), std::string::npos) << "a given mapping is the least of nothing";
+}
+
 TEST(ModelTable, OneLayerOfOneInstanceNeedsNoTotal) {
   scenario::MappedLayer layer = example_layer();
   layer.instances = 1;
