@@ -170,6 +170,9 @@ class Builder : public YAML::EventHandler {
   std::vector<Node> documents;
 
   void OnDocumentStart(const YAML::Mark& mark) override {
+    // yaml-cpp 0.7 does not move past a stray `,` or `]` and makes empty documents of it for ever.
+    if (mark.pos == last_start_) throw SyntaxError{"this cannot stand here", place(mark, 1), ""};
+    last_start_ = mark.pos;
     open_.clear();
     anchors_.clear();
     place_of_document_ = place(mark, 1);
@@ -359,6 +362,7 @@ class Builder : public YAML::EventHandler {
   std::map<YAML::anchor_t, Anchor> anchors_;
   std::size_t nodes_ = 0;
   std::size_t copies_ = 0;
+  int last_start_ = -1;
   base::Location place_of_document_;
   bool complete_ = false;
 };

@@ -132,6 +132,12 @@ TEST(YamlNode, AnAliasInsideItsOwnValueIsAnError) {
   EXPECT_EQ(error_code("a: *nothing\n"), "O0101");
 }
 
+TEST(YamlNode, StrayCommasAndBracketsEndTheParse) {
+  for (const char* text : {",\\", "a: 1\n---\n,", "]", "}", ": ]", "a: 1\n]"})
+    EXPECT_EQ(error_code(text), "O0101") << text;
+  EXPECT_EQ(error_code("---\n---\n...\n---\na: 1\n"), "");
+}
+
 TEST(YamlNode, KeysMustBeWords) {
   EXPECT_EQ(error_code("? [a, b]\n: 1\n"), "O0101");
 }
