@@ -34,6 +34,12 @@ struct Plan {
   base::Diagnostics warnings;  // of the catalogue's files
 };
 
+formats::timeloop::ReadOptions search_options(const MapOptions& options) {
+  formats::timeloop::ReadOptions read = read_options(options);
+  read.mapping_wanted = false;
+  return read;
+}
+
 struct Chips {
   std::vector<scenario::ChipFile> files;
 
@@ -81,7 +87,7 @@ void plan_model(const MapOptions& options, const Chips& chips, const std::vector
     std::vector<const base::SourceFile*> key;
     for (const File& file : all) key.push_back(file.get());
     const Documents*& documents = gathered[key];
-    if (!documents) documents = &plan.documents.emplace_back(Documents::gather(all, read_options(options)));
+    if (!documents) documents = &plan.documents.emplace_back(Documents::gather(all, search_options(options)));
     scenario::LayerTask task;
     task.name = op.name;
     task.instances = op.instances;
@@ -107,7 +113,7 @@ void plan_files(const MapOptions& options, const Chips& chips, const std::vector
     std::vector<File> all = shared;
     if (file) all.push_back(file);
     try {
-      const Documents& documents = plan.documents.emplace_back(Documents::gather(all, read_options(options)));
+      const Documents& documents = plan.documents.emplace_back(Documents::gather(all, search_options(options)));
       scenario::LayerTask task;
       task.documents = &documents;
       plan.tasks.push_back(std::move(task));

@@ -146,7 +146,7 @@ class Reader {
         result_.problem->space = read_constraints(lists, architecture, einsum, scope, own);
       });
       const yaml::Node* mapping = documents_.find("mapping");
-      if (mapping != nullptr && !mapping->is_null()) {
+      if (options_.mapping_wanted && mapping != nullptr && !mapping->is_null()) {
         result_.mapping_where = mapping->where;
         clean([&](base::Diagnostics& own) {
           result_.mapping = read_mapping(*mapping, architecture.chip, einsum, scope, own);

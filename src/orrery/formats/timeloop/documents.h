@@ -31,6 +31,7 @@ struct ReadOptions {
   // "architecture.nodes.DRAM.attributes.width=128".
   std::vector<std::pair<std::string, std::string>> overrides;
   bool energies_required = true;  // without an ERT: an error that says so (O0601)
+  bool mapping_wanted = true;     // false: a `mapping` is left aside, as by a search for a better one
 };
 
 // What the `mapper` document still means to an exact search.
