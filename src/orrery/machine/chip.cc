@@ -103,8 +103,10 @@ void check(const Chip& chip, base::Diagnostics& found) {
             fmt::format("`{}` names the network `{}`, which the architecture does not have", storage.name, name),
             storage.where);
   }
-  positive(chip.compute.name, chip.compute.instances, chip.compute.mesh_x, chip.compute.mesh_y, chip.compute.where);
-  for (std::size_t level = 0; level < chip.storages.size(); ++level) {
+  const bool has_compute = !chip.compute.name.empty();
+  if (has_compute)
+    positive(chip.compute.name, chip.compute.instances, chip.compute.mesh_x, chip.compute.mesh_y, chip.compute.where);
+  for (std::size_t level = has_compute ? 0 : 1; level < chip.storages.size(); ++level) {
     const Storage& outer = chip.storages[level];
     const bool innermost = level == 0;
     const std::string& inner_name = innermost ? chip.compute.name : chip.storages[level - 1].name;

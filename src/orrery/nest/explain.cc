@@ -100,12 +100,14 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const SearchLim
 
   for (std::size_t k = 0; k < mapspace.constraints.size(); ++k)
     if (kept.constraint[k])
-      optimum.conflicts.push_back({describe(mapspace.constraints[k], einsum, chip), mapspace.constraints[k].where});
+      optimum.conflicts.push_back({describe(mapspace.constraints[k], einsum, chip), mapspace.constraints[k].where,
+                                   static_cast<int>(k), -1, -1});
   for (int level = 0; level < levels; ++level) {
     const machine::Storage& storage = chip.storages[level];
     if (kept.limits.capacity[level] && storage.capacity_words) {
       optimum.conflicts.push_back({fmt::format("{} holds {} words", storage.name, *chip.usable_words(level)),
-                                   storage.capacity_where.known() ? storage.capacity_where : storage.where});
+                                   storage.capacity_where.known() ? storage.capacity_where : storage.where, -1, level,
+                                   -1});
       Restrictions lifted = kept;
       lifted.limits.capacity[level] = false;
       if (const auto least = least_use(einsum, model.shape(), space_of(lifted), level)) {
@@ -121,8 +123,8 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const SearchLim
     }
     const Count x = chip.fanout_x(level), y = chip.fanout_y(level);
     if (kept.limits.fanout[level] && x * y > 1) {
-      optimum.conflicts.push_back(
-          {fmt::format("{} feeds {} instances (X {} x Y {})", storage.name, x * y, x, y), storage.where});
+      optimum.conflicts.push_back({fmt::format("{} feeds {} instances (X {} x Y {})", storage.name, x * y, x, y),
+                                   storage.where, -1, -1, level});
     }
   }
   // Per dimension: what the remaining factor constraints demand and allow.

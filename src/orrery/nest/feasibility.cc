@@ -33,18 +33,35 @@ class Walk {
     key.push_back(level);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
     bool found = false;
+    std::vector<std::uint32_t> fitting;
     for (const std::uint32_t mask : space_.keeps(level)) {
-      Count words = 0;
-      for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
-        words += einsum_.volume(__builtin_ctz(rest), extents);
+      const Count words = words_of(extents, mask);
       if (space_.capacity(level) && words > *space_.capacity(level)) continue;
       if (words < space_.minimum_use(level)) continue;
+      // Who keeps more here has less left to keep: only masks that no other fitting one contains matter,
+      // except where the words themselves are asked for.
+      if (level != watched_) {
+        if (std::any_of(fitting.begin(), fitting.end(), [&](std::uint32_t other) { return (mask & ~other) == 0; }))
+          continue;
+        std::erase_if(fitting, [&](std::uint32_t other) { return (other & ~mask) == 0; });
+      }
+      fitting.push_back(mask);
+    }
+    for (const std::uint32_t mask : fitting) {
+      const Count words = words_of(extents, mask);
+      if (level == watched_ && least_ && words >= least_->words) continue;
       if (!loops(extents, level, kept | mask)) continue;
       found = true;
-      if (level == watched_ && (!least_ || words < least_->words)) least_ = LeastUse{words, mask, extents};
+      if (level == watched_) least_ = LeastUse{words, mask, extents};
       if (watched_ < 0 || level < watched_) break;
     }
     return known_[key] = found;
+  }
+
+  Count words_of(const std::vector<Count>& extents, std::uint32_t mask) const {
+    Count words = 0;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) words += einsum_.volume(__builtin_ctz(rest), extents);
+    return words;
   }
 
   bool loops(const std::vector<Count>& extents, int level, std::uint32_t kept) {

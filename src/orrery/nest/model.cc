@@ -38,7 +38,8 @@ double transfer_pj(const std::map<Count, double>& table, Count destinations, boo
   const auto& [widest, energy_pj] = *table.rbegin();
   if (widest < 1) return energy_pj;
   const Count rest = destinations % widest;
-  const double repeated = static_cast<double>(destinations / widest) * energy_pj;
+  const Count whole = destinations / widest;
+  const double repeated = static_cast<double>(whole) * energy_pj;
   return rest == 0 ? repeated : repeated + transfer_pj(table, rest, false);
 }
 

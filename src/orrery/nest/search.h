@@ -30,6 +30,10 @@ struct SearchLimits {
 struct Conflict {
   std::string text;  // "Scratchpad holds 524288 words", "D=16 at PERows"
   base::Location where;
+  // What it is: one of these is set.
+  int constraint = -1;      // index into Mapspace::constraints
+  int capacity_level = -1;  // the storage whose capacity it is
+  int fanout_level = -1;    // the storage whose fan-out it is
 };
 
 struct Optimum {
