@@ -6,8 +6,9 @@
 #include <string_view>
 #include <system_error>
 
-#include "CLI/CLI.hpp"
-#include "fmt/format.h"
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
 #include "orrery/base/diagnostic.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/cli/version.h"

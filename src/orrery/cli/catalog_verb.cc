@@ -1,7 +1,8 @@
 #include <algorithm>
 
-#include "fmt/format.h"
-#include "nlohmann/json.hpp"
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include "orrery/base/edit_distance.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"

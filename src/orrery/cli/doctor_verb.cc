@@ -1,8 +1,9 @@
 #include <filesystem>
 
-#include "CLI/Version.hpp"
-#include "fmt/format.h"
-#include "nlohmann/json.hpp"
+#include <fmt/format.h>
+#include <CLI/Version.hpp>
+#include <nlohmann/json.hpp>
+
 #include "orrery/base/parallel.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"

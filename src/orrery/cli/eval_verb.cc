@@ -1,4 +1,5 @@
-#include "fmt/format.h"
+#include <fmt/format.h>
+
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/results.h"

@@ -5,7 +5,8 @@
 #include <sstream>
 #include <vector>
 
-#include "fmt/format.h"
+#include <fmt/format.h>
+
 #include "orrery/base/edit_distance.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/scenario/catalogue.h"

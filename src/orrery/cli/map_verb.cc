@@ -4,7 +4,8 @@
 #include <map>
 #include <memory>
 
-#include "fmt/format.h"
+#include <fmt/format.h>
+
 #include "orrery/base/edit_distance.h"
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/inputs.h"

@@ -5,7 +5,8 @@
 #include <fstream>
 #include <set>
 
-#include "fmt/format.h"
+#include <fmt/format.h>
+
 #include "orrery/cli/version.h"
 #include "orrery/formats/timeloop/mapping_document.h"
 #include "orrery/report/infeasible.h"

@@ -1,4 +1,5 @@
-#include "fmt/format.h"
+#include <fmt/format.h>
+
 #include "orrery/base/edit_distance.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/report/json_schema.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "fmt/format.h"
+#include <fmt/format.h>
 
 namespace orrery::report {
 namespace {

@@ -1,6 +1,6 @@
 #include "orrery/report/infeasible.h"
 
-#include "fmt/format.h"
+#include <fmt/format.h>
 
 namespace orrery::report {
 

@@ -5,7 +5,7 @@
 
 #include <initializer_list>
 
-#include "nlohmann/json.hpp"
+#include <nlohmann/json.hpp>
 
 namespace orrery::report {
 namespace {

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "fmt/format.h"
+#include <fmt/format.h>
+
 #include "orrery/report/table.h"
 
 namespace orrery::report {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "nlohmann/json.hpp"
+#include <nlohmann/json.hpp>
+
 #include "orrery/report/loop_nest.h"
 
 namespace orrery::report {

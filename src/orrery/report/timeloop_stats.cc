@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "fmt/format.h"
+#include <fmt/format.h>
 
 namespace orrery::report {
 namespace {
