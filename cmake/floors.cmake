@@ -3,7 +3,7 @@
 #   x_test.cc   -> one test program orrery_<folder>_tests; to ctest, the test <folder>
 #   x_bench.cc  -> one benchmark program <folder>_bench (target orrery_<folder>_bench)
 #   x_fuzz.cc   -> with ORRERY_FUZZERS one fuzzer x_fuzz; with ORRERY_TESTS one test fuzz/x that feeds it
-#                  every file of examples/, catalog/, tests/errors/ and tests/fuzz/ once
+#                  every file of examples/, catalog/, tests/errors/, tests/fuzz/ and tests/fuzz_corpus/ once
 # The suffix alone decides a file's role; adding a file needs no change here.
 set(ORRERY_FLOORS "" CACHE INTERNAL "")
 if(ORRERY_FUZZERS)
@@ -39,8 +39,12 @@ function(orrery_floor folder)
     target_include_directories(orrery_${name}_tests SYSTEM PRIVATE ${RAPIDCHECK_INCLUDE})
     target_compile_definitions(orrery_${name}_tests PRIVATE ORRERY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_test(NAME ${name} COMMAND orrery_${name}_tests)
+    set(timeout 900)
+    if(ORRERY_SANITIZE)
+      set(timeout 3600)
+    endif()
     # rapidcheck draws another seed each time unless told; a test that fails must fail again.
-    set_tests_properties(${name} PROPERTIES TIMEOUT $<IF:$<BOOL:${ORRERY_SANITIZE}>,3600,900>
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout}
                          ENVIRONMENT "RC_PARAMS=seed=20240229;ORRERY_SANITIZE=${ORRERY_SANITIZE}")
   endif()
   if(ORRERY_BENCHMARKS AND benchmarks)
@@ -61,7 +65,7 @@ function(orrery_floor folder)
       add_executable(${stem}_replay ${fuzzer} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.cc)
       target_link_libraries(${stem}_replay PRIVATE orrery_${name})
       string(REGEX REPLACE "_fuzz$" "" harness ${stem})
-      add_test(NAME fuzz/${harness} COMMAND ${stem}_replay examples catalog tests/errors tests/fuzz
+      add_test(NAME fuzz/${harness} COMMAND ${stem}_replay examples catalog tests/errors tests/fuzz tests/fuzz_corpus
                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
       set_tests_properties(fuzz/${harness} PROPERTIES LABELS fuzz TIMEOUT 120)
     endif()
