@@ -32,7 +32,8 @@ void optimum(benchmark::State& state, const testing::SeedCase& seed, const Layer
   for (auto _ : state) benchmark::DoNotOptimize(found = optimize(model, seed.space));
   state.counters["evaluated"] = static_cast<double>(found.certificate.evaluated);
   state.counters["space"] = found.certificate.space;
-  for (const cost::Pruned& pruned : found.certificate.pruned) state.counters[pruned.argument] = static_cast<double>(pruned.count);
+  for (const cost::Pruned& pruned : found.certificate.pruned)
+    state.counters[pruned.argument] = static_cast<double>(pruned.count);
   state.counters["edp"] = found.evaluation.edp_j_cycles;
   state.counters["proven"] = found.certificate.optimal;
   state.SetLabel("goal: 2 ms median, 20 ms at most");
