@@ -318,6 +318,26 @@ void check_fanout(const workload::Einsum& einsum, const machine::Chip& chip, int
   }
 }
 
+const base::Location& spatial_place(const MappingPlaces& places, int level) {
+  const bool known = level < static_cast<int>(places.levels.size()) && places.levels[level].spatial.known();
+  return known ? places.levels[level].spatial : places.whole;
+}
+
+bool iterates(const Counts& factors) {
+  return std::any_of(factors.begin(), factors.end(), [](Count factor) { return factor > 1; });
+}
+
+// The outermost directive that makes the tiles of a level larger: its own loops, or else those further in. Without
+// loops what it keeps is too much.
+const base::Location& tile_place(const MappingPlaces& places, const Mapping& mapping, int level) {
+  if (level >= static_cast<int>(places.levels.size())) return places.whole;
+  for (int i = level; i >= 0; --i) {
+    if (iterates(mapping.levels[i].temporal) && places.levels[i].temporal.known()) return places.levels[i].temporal;
+    if (iterates(mapping.levels[i].spatial) && places.levels[i].spatial.known()) return places.levels[i].spatial;
+  }
+  return places.levels[level].keep.known() ? places.levels[level].keep : places.whole;
+}
+
 }  // namespace
 
 bool well_formed(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping) {
@@ -327,7 +347,8 @@ bool well_formed(const workload::Einsum& einsum, const machine::Chip& chip, cons
 }
 
 void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
-                 const base::Location& where, base::Diagnostics& found) {
+                 const MappingPlaces& places, base::Diagnostics& found) {
+  const base::Location& where = places.whole;
   if (!well_formed(einsum, chip, mapping)) return check_shape(einsum, chip, mapping, where, found);
   const std::size_t before = found.all().size();
   check_products(einsum, mapping, where, found);
@@ -336,10 +357,10 @@ void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, cons
   check_kept(einsum, chip, mapping, where, found);
   Counts extents(einsum.dimensions.size(), 1);
   for (int i = 0; i < static_cast<int>(mapping.levels.size()); ++i) {
-    check_fanout(einsum, chip, i, mapping.levels[i], where, found);
+    check_fanout(einsum, chip, i, mapping.levels[i], spatial_place(places, i), found);
     if (!tiles_known) continue;
     grow(extents, mapping.levels[i]);
-    check_capacity(einsum, chip, i, mapping.levels[i], extents, where, found);
+    check_capacity(einsum, chip, i, mapping.levels[i], extents, tile_place(places, mapping, i), found);
   }
 }
 

@@ -14,9 +14,10 @@ namespace orrery::nest {
 bool well_formed(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping);
 
 // Shapes, products of factors, capacity and fan-out: what no chip forgives. Codes O0710 to O0719; the
-// message carries the arithmetic ("Accumulator holds 4096 words; this mapping needs 6144 = 16 * 384").
+// message carries the arithmetic ("Accumulator holds 4096 words; this mapping needs 6144 = 16 * 384") and points at
+// the directive at fault, as far as `places` knows it.
 void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
-                 const base::Location& where, base::Diagnostics& found);
+                 const MappingPlaces& places, base::Diagnostics& found);
 bool is_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping);
 
 // The constraints of the map space (`eval --strict`). Codes O0720 to O0724, one per kind; says nothing of a

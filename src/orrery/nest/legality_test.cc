@@ -29,6 +29,7 @@ struct Legality : ::testing::Test {
   workload::Einsum einsum = layer(768, 6, 4);
   machine::Chip chip;
   Mapping mapping;
+  MappingPlaces places;
   Mapspace space;
   base::Location place(int line) {
     return {std::make_shared<base::SourceFile>(base::SourceFile{"arch.yaml", ""}), line, 1, 1};
@@ -51,7 +52,7 @@ struct Legality : ::testing::Test {
 
   base::Diagnostics legality() const {
     base::Diagnostics found;
-    check_legal(einsum, chip, mapping, {}, found);
+    check_legal(einsum, chip, mapping, places, found);
     EXPECT_EQ(is_legal(einsum, chip, mapping), !found.has_errors());
     return found;
   }
@@ -161,6 +162,35 @@ TEST_F(Legality, FanOutCountsOnEachSideOfTheSplit) {
   EXPECT_EQ(only(found), "O0713: `DRAM` feeds 2 `Registers` along X; this mapping needs 4");
   EXPECT_EQ(found.all().at(0).notes.at(0), "along X: D 2 * E 2 = 4");
   EXPECT_EQ(found.all().at(0).hints.at(0), "these loops fit along Y: move them to the other side of the split");
+}
+
+TEST_F(Legality, MessagesPointAtTheDirectiveAtFault) {
+  places.whole = place(20);
+  places.levels.resize(2);
+  places.levels[0] = {place(21), place(22), place(23)};
+  places.levels[1] = {place(24), place(25), {}};
+  mapping.levels[0].keep = 0b111;
+  ASSERT_EQ(legality().all().at(0).code, "O0712");
+  EXPECT_EQ(legality().all()[0].primary.where.line, 21) << "the loops that make the tiles large";
+  chip.compute.instances = 32;
+  chip.compute.mesh_y = 16;
+  mapping.levels[0].temporal = {1, 1, 1};
+  mapping.levels[0].spatial = {1, 1, 4};
+  mapping.levels[0].split = 0;
+  ASSERT_EQ(legality().all().at(0).code, "O0712");
+  EXPECT_EQ(legality().all()[0].primary.where.line, 22) << "or else the spatial ones";
+  mapping.levels[0].spatial = {1, 1, 1};
+  mapping.levels[1].temporal[2] *= 4;
+  chip.storages[0].capacity_words = 2;
+  ASSERT_EQ(legality().all().at(0).code, "O0712");
+  EXPECT_EQ(legality().all()[0].primary.where.line, 23) << "without loops, what is kept";
+  chip.storages[0].capacity_words = 8;
+  mapping.levels[1].spatial = {3, 2, 1};
+  mapping.levels[1].temporal[0] = 256;
+  ASSERT_EQ(legality().all().at(0).code, "O0713");
+  EXPECT_EQ(legality().all()[0].primary.where.line, 25);
+  places.levels.clear();
+  EXPECT_EQ(legality().all().at(0).primary.where.line, 20) << "a mapping as a whole, when no more is known";
 }
 
 TEST_F(Legality, TheOtherSideIsOfferedOnlyWhenItIsFree) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orrery/base/count.h"
+#include "orrery/base/diagnostic.h"
 
 namespace orrery::nest {
 
@@ -27,6 +28,15 @@ struct Mapping {
   std::vector<LevelMapping> levels;
 
   bool operator==(const Mapping&) const = default;
+};
+
+// Where a mapping that somebody wrote says what it says, for messages. What was not written has no place.
+struct LevelPlaces {
+  base::Location temporal, spatial, keep;
+};
+struct MappingPlaces {
+  base::Location whole;
+  std::vector<LevelPlaces> levels;  // as Mapping::levels, or empty
 };
 
 }  // namespace orrery::nest

@@ -6,6 +6,7 @@
 // and the rest of the search is its proof. A node is dropped when
 //     capacity   a tile it must keep does not fit,
 //     bound      nothing below it can beat the best mapping known,
+//     dominance  an earlier front had the same future and cost no more (dominance.h),
 // and orders that cannot differ in cost were merged beforehand (space.h, "order").
 //
 // Determinism: mappings count as equally good when their metrics agree to 1e-12, the rounding of sums of
@@ -27,6 +28,7 @@
 #include "orrery/base/check.h"
 #include "orrery/base/parallel.h"
 #include "orrery/nest/descent.h"
+#include "orrery/nest/dominance.h"
 #include "orrery/nest/explain.h"
 #include "orrery/nest/sliding_search.h"
 
@@ -136,12 +138,14 @@ class Searcher {
   std::uint64_t evaluated() const { return evaluated_; }
   std::uint64_t bounded() const { return bounded_; }
   std::uint64_t unfit() const { return unfit_; }
+  std::uint64_t dominated() const { return dominated_; }
 
  private:
   static constexpr int kComplete = -1, kDead = -2;
 
   struct Depth {
     State state;
+    Child current;
     std::vector<Child> children;
     std::vector<std::pair<Key, std::uint32_t>> order;
   };
@@ -224,13 +228,17 @@ class Searcher {
   }
 
   void expand(const State& state, int level) {
+    if (prunes_ && level > 0 && dominance_.is_dominated(state, level)) {
+      ++dominated_;
+      return;
+    }
     Depth& depth = depth_[level];
     depth.state = state;
     depth.children.clear();
     const auto flush = [&] {
       depth.order.clear();
       for (std::uint32_t k = 0; k < depth.children.size(); ++k) depth.order.emplace_back(depth.children[k].key, k);
-      if (prunes_) std::sort(depth.order.begin(), depth.order.end());
+      std::sort(depth.order.begin(), depth.order.end());
       for (const auto& [key, k] : depth.order) {
         if (out_of_time()) return;
         if (prunes_ && drop(key)) {
@@ -326,7 +334,13 @@ class Searcher {
         ++unfit_;
         return;  // the tile is the same in every order
       }
-      // Without pruning the search order does not matter, and nor do bounds.
+      if (!prunes_ && level != first_level_) {
+        // Nothing to sort by: go on at once, with the front at hand.
+        depth_[level].current = child;
+        path_[level] = &depth_[level].current;
+        if (!out_of_time()) generate(state, next, use);
+        continue;
+      }
       child.key = prunes_ ? key_of(descent_.bound(state, next), shared_.objective) : Key{};
       if (prunes_ && drop(child.key)) {
         ++bounded_;
@@ -346,11 +360,12 @@ class Searcher {
   Incumbent seen_;
   std::uint64_t version_ = 0;
   std::int64_t place_ = 0;
-  std::uint64_t evaluated_ = 0, bounded_ = 0, unfit_ = 0, ticks_ = 0;
+  Dominance<Size> dominance_;
+  std::uint64_t evaluated_ = 0, bounded_ = 0, unfit_ = 0, dominated_ = 0, ticks_ = 0;
 };
 
 struct Tally {
-  std::uint64_t evaluated = 0, bounded = 0, unfit = 0;
+  std::uint64_t evaluated = 0, bounded = 0, unfit = 0, dominated = 0;
   double lower_bound = 0;
 };
 
@@ -377,6 +392,7 @@ Tally run(Shared& shared, int threads) {
     tally.evaluated += searcher.evaluated();
     tally.bounded += searcher.bounded();
     tally.unfit += searcher.unfit();
+    tally.dominated += searcher.dominated();
   }
   tally.lower_bound = shared.best.key[0];
   for (std::size_t k = 0; k < children.size(); ++k)
@@ -411,7 +427,7 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   cost::Certificate& certificate = optimum.certificate;
   certificate.space = space.size();
   certificate.evaluated = tally.evaluated;
-  certificate.pruned = {{"capacity", tally.unfit}, {"bound", tally.bounded}};
+  certificate.pruned = {{"capacity", tally.unfit}, {"bound", tally.bounded}, {"dominance", tally.dominated}};
   optimum.interrupted = shared.interrupted;
   if (shared.mapping) {
     optimum.mapping = std::move(shared.mapping);
