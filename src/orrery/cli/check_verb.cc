@@ -71,7 +71,7 @@ int run_check(const CheckOptions& options, const Console& console) {
         if (specification.mapping && specification.chip && specification.problem) {
           base::Diagnostics illegal;
           nest::check_legal(specification.problem->einsum, *specification.chip, *specification.mapping,
-                            specification.mapping_where, illegal);
+                            specification.mapping_places, illegal);
           if (illegal.has_errors()) throw scenario::IllegalMapping(illegal.all());
         }
         for (std::string& line : contents(specification))
@@ -93,7 +93,7 @@ int run_check(const CheckOptions& options, const Console& console) {
                                      {"version", kVersion},
                                      {"result", {{"ok", true}, {"contents", lines}}},
                                      {"warnings", std::move(warnings)}};
-    console.out << out.dump(2) << "\n";
+    console.out << out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
     return kDone;
   }
   for (const std::string& line : lines) console.out << line << "\n";

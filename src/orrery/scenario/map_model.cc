@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "orrery/base/parallel.h"
 #include "orrery/nest/legality.h"
 #include "orrery/nest/model.h"
@@ -80,6 +82,29 @@ void require_parts(const Specification& specification, bool mapping) {
   missing.throw_if_errors();
 }
 
+constexpr const char* kTooLarge = "exceeds 9223372036854775807, the largest count of 64 bits";
+
+[[noreturn]] void refuse_total(const std::string& what, const std::string& arithmetic, const std::string& hint) {
+  base::Diagnostics found;
+  found.error("O1004", fmt::format("{} cannot be counted in 64 bits", what))
+      .note(fmt::format("{} {}", arithmetic, kTooLarge))
+      .hint(hint);
+  throw base::InputError(found.all());
+}
+
+// Of a layer that reads well but whose words, operations or cycles overflow: the numbers they are products of.
+base::InputError uncountable(const MappedLayer& layer) {
+  std::string bounds;
+  for (const workload::Dimension& dimension : layer.einsum.dimensions)
+    bounds += fmt::format("{}{} = {}", bounds.empty() ? "" : ", ", dimension.name, dimension.bound);
+  base::Diagnostics found;
+  found.error("O1004", fmt::format("the words or cycles of `{}` cannot be counted in 64 bits", layer.name))
+      .note(fmt::format("a product of its bounds {}: {}", kTooLarge, bounds))
+      .note(fmt::format("the chip has {} x `{}`", layer.chip.compute.instances, layer.chip.compute.name))
+      .hint("use smaller bounds");
+  return base::InputError(found.all());
+}
+
 }  // namespace
 
 Totals totals(const std::vector<MappedLayer>& layers) {
@@ -87,8 +112,17 @@ Totals totals(const std::vector<MappedLayer>& layers) {
   for (const MappedLayer& layer : layers) {
     if (!layer.found()) continue;
     const nest::Evaluation& cost = layer.optimum.evaluation;
+    const base::Count before = sum.cycles;
     sum.energy_pj += static_cast<double>(layer.instances) * cost.energy_pj;
-    sum.cycles = base::checked_add(sum.cycles, base::checked_multiply(layer.instances, cost.cycles));
+    base::Count cycles = 0;
+    if (__builtin_mul_overflow(layer.instances, cost.cycles, &cycles))
+      refuse_total(fmt::format("the cycles of `{}`", layer.name),
+                   fmt::format("{} instances * {} cycles", layer.instances, cost.cycles),
+                   "use a smaller batch, fewer heads or smaller bounds");
+    if (__builtin_add_overflow(sum.cycles, cycles, &sum.cycles))
+      refuse_total("the cycles of all layers",
+                   fmt::format("{} cycles of the layers before `{}` + {} of it", before, layer.name, cycles),
+                   "map fewer layers at a time, with --layer");
     sum.edp_seed += static_cast<double>(layer.instances) * cost.edp_j_cycles;
   }
   sum.edp_j_cycles = sum.energy_pj * static_cast<double>(sum.cycles) / 1e12;
@@ -98,7 +132,9 @@ Totals totals(const std::vector<MappedLayer>& layers) {
 Totals times(const Totals& block, base::Count blocks) {
   Totals all;
   all.energy_pj = block.energy_pj * static_cast<double>(blocks);
-  all.cycles = base::checked_multiply(block.cycles, blocks);
+  if (__builtin_mul_overflow(block.cycles, blocks, &all.cycles))
+    refuse_total("the cycles of the model", fmt::format("{} blocks * {} cycles", blocks, block.cycles),
+                 "use fewer blocks, or read the figures of one block");
   all.edp_j_cycles = all.energy_pj * static_cast<double>(all.cycles) / 1e12;
   all.edp_seed = block.edp_seed * static_cast<double>(blocks);
   return all;
@@ -163,8 +199,12 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
     MappedLayer& layer = result.layers[work[at]];
     nest::SearchLimits limits = options.limits;
     limits.threads = workers == 1 ? threads : 1;
-    const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
-    layer.optimum = nest::optimize(model, spaces[work[at]], layer.objective, limits);
+    try {
+      const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
+      layer.optimum = nest::optimize(model, spaces[work[at]], layer.objective, limits);
+    } catch (const base::OverflowError&) {
+      throw uncountable(layer);
+    }
     const std::lock_guard<std::mutex> lock(guard);
     ++done;
     if (options.progress) options.progress(done, work.size(), layer.name);
@@ -205,13 +245,17 @@ MappedModel evaluate_mapping(const std::string& name, const formats::timeloop::D
 
   base::Diagnostics illegal;
   const nest::Mapping& mapping = *specification.mapping;
-  nest::check_legal(layer.einsum, layer.chip, mapping, specification.mapping_where, illegal);
+  nest::check_legal(layer.einsum, layer.chip, mapping, specification.mapping_places, illegal);
   if (strict && !illegal.has_errors())
     nest::check_allowed(layer.einsum, layer.chip, mapping, specification.problem->space, illegal);
   if (illegal.has_errors()) throw IllegalMapping(illegal.all());
 
   layer.optimum.mapping = mapping;
-  layer.optimum.evaluation = nest::evaluate(layer.einsum, layer.chip, mapping, options, layer.reuse);
+  try {
+    layer.optimum.evaluation = nest::evaluate(layer.einsum, layer.chip, mapping, options, layer.reuse);
+  } catch (const base::OverflowError&) {
+    throw uncountable(layer);
+  }
   layer.optimum.certificate.evaluated = 1;
   result.layers.push_back(std::move(layer));
   return result;

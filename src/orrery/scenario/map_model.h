@@ -55,7 +55,7 @@ struct MappedModel {
 
 // Sums over layers, `instances` counted; layers without a mapping are left out. Units: pJ, cycles,
 // J*cycles. `edp_j_cycles` is the product of the two sums, `edp_seed` the sum of the layers' products (how
-// Timeloop-Experiments ranks). Throws base::OverflowError when the cycles exceed 64 bits.
+// Timeloop-Experiments ranks). Throws InputError (O1004) when the cycles exceed 64 bits.
 struct Totals {
   double energy_pj = 0;
   base::Count cycles = 0;
@@ -64,7 +64,7 @@ struct Totals {
 };
 Totals totals(const std::vector<MappedLayer>& layers);
 
-// The same for `blocks` blocks one after the other. EDP: (blocks * energy) * (blocks * cycles).
+// The same for `blocks` blocks one after the other. EDP: (blocks * energy) * (blocks * cycles). Throws as `totals`.
 Totals times(const Totals& block, base::Count blocks);
 
 // Reads all layers first (and throws InputError with everything wrong in any of them), then searches. Equal

@@ -215,7 +215,28 @@ TEST(Totals, CountInstancesAndMultiplyTheSums) {
 }
 
 TEST(Totals, RefuseCyclesBeyond64Bits) {
-  EXPECT_THROW(totals({costing(1, base::Count{1} << 40, base::Count{1} << 40)}), base::OverflowError);
+  const base::Count many = base::Count{1} << 40;
+  const auto refusal = [](const auto& count) {
+    try {
+      count();
+    } catch (const base::InputError& error) {
+      return error.diagnostics.at(0).code + ": " + error.diagnostics.at(0).notes.at(0);
+    }
+    return std::string("counted");
+  };
+  EXPECT_EQ(
+      refusal([&] { totals({costing(1, 3, many * 4194304)}); }),
+      "O1004: 4611686018427387904 instances * 3 cycles exceeds 9223372036854775807, the largest count of 64 bits");
+  const MappedLayer half = costing(1, many, many / 262144);
+  EXPECT_EQ(refusal([&] { totals({half}); }), "counted");
+  EXPECT_EQ(refusal([&] {
+              totals({half, half});
+            }),
+            "O1004: 4611686018427387904 cycles of the layers before `` + 4611686018427387904 of it exceeds "
+            "9223372036854775807, the largest count of 64 bits");
+  EXPECT_EQ(
+      refusal([&] { times(totals({costing(1, many, 1)}), many); }),
+      "O1004: 1099511627776 blocks * 1099511627776 cycles exceeds 9223372036854775807, the largest count of 64 bits");
 }
 
 }  // namespace

@@ -147,9 +147,8 @@ class Reader {
       });
       const yaml::Node* mapping = documents_.find("mapping");
       if (options_.mapping_wanted && mapping != nullptr && !mapping->is_null()) {
-        result_.mapping_where = mapping->where;
         clean([&](base::Diagnostics& own) {
-          result_.mapping = read_mapping(*mapping, architecture.chip, einsum, scope, own);
+          result_.mapping = read_mapping(*mapping, architecture.chip, einsum, scope, own, &result_.mapping_places);
         });
       }
     }

@@ -51,7 +51,7 @@ struct Specification {
   std::optional<machine::Chip> chip;
   std::optional<Problem> problem;
   std::optional<nest::Mapping> mapping;  // read against `chip` and `problem`
-  base::Location mapping_where;
+  nest::MappingPlaces mapping_places;
   MapperOptions mapper;
   bool has_energy_tables = false;
   std::vector<std::pair<std::string, std::string>> inputs;  // file name, content hash (hex)

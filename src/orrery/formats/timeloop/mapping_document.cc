@@ -41,6 +41,7 @@ class Reader {
     blank.spatial.assign(dimensions, 1);
     blank.temporal_order = blank.spatial_order = problem_order;
     mapping_.levels.assign(chip.storages.size(), blank);
+    places_.resize(chip.storages.size());
     given_.resize(chip.storages.size());
     for (Given& given : given_) given.keep.resize(einsum.dataspaces.size());
   }
@@ -56,6 +57,8 @@ class Reader {
     if (rests) check_products(document);
     return mapping_;
   }
+
+  nest::MappingPlaces places(const base::Location& whole) const { return {whole, places_}; }
 
  private:
   struct GivenFactor {
@@ -115,10 +118,12 @@ class Reader {
       return;
     }
     first = directive.where;
-    if (dataspace)
+    if (dataspace) {
+      places_[level].keep = directive.where;
       read_keeps(level, directive);
-    else
+    } else {
       read_loops(level, spatial, directive);
+    }
   }
 
   int level_of(const yaml::Node& target, bool spatial) {
@@ -154,7 +159,9 @@ class Reader {
     }
     LevelMapping& mapped = mapping_.levels[level];
     if (const yaml::Node* permutation = directive.find("permutation")) read_order(mapped, spatial, *permutation);
-    if (const yaml::Node* factors = directive.find("factors")) read_level_factors(level, spatial, *factors);
+    const yaml::Node* factors = directive.find("factors");
+    if (factors) read_level_factors(level, spatial, *factors);
+    (spatial ? places_[level].spatial : places_[level].temporal) = factors ? factors->where : directive.where;
     if (spatial) read_split(mapped, directive.find("split"));
   }
 
@@ -344,6 +351,7 @@ class Reader {
   const Scope& variables_;
   base::Diagnostics& found_;
   Mapping mapping_;
+  std::vector<nest::LevelPlaces> places_;
   std::vector<Given> given_;
   std::vector<GivenFactor> all_factors_;
 };
@@ -399,8 +407,11 @@ std::string permutation_of(const workload::Einsum& einsum, const std::vector<int
 }  // namespace
 
 nest::Mapping read_mapping(const yaml::Node& mapping, const machine::Chip& chip, const workload::Einsum& einsum,
-                           const Scope& variables, base::Diagnostics& found) {
-  return Reader(chip, einsum, variables, found).read(mapping);
+                           const Scope& variables, base::Diagnostics& found, nest::MappingPlaces* places) {
+  Reader reader(chip, einsum, variables, found);
+  nest::Mapping result = reader.read(mapping);
+  if (places) *places = reader.places(mapping.where);
+  return result;
 }
 
 nest::Mapping canonical(const nest::Mapping& mapping) {

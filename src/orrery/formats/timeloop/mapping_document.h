@@ -15,10 +15,10 @@ namespace orrery::formats::timeloop {
 // Targets are levels, or containers by their own name. What is not given follows Timeloop: factors are 1,
 // permutations follow the problem's order, splits put all loops on X, dataspaces are kept (a fan-out without a store
 // keeps none). A factor of 0 is what the other levels leave of its dimension. Whether the mapping fits the chip is
-// nest::check_legal's to say. Errors: O0700 to O0708, O0505 to O0519 in texts, collected in `found`; the result is then
-// unusable.
+// nest::check_legal's to say; `places` receives the directives' places for it. Errors: O0700 to O0708, O0505 to O0519
+// in texts, collected in `found`; the result is then unusable.
 nest::Mapping read_mapping(const yaml::Node& mapping, const machine::Chip& chip, const workload::Einsum& einsum,
-                           const Scope& variables, base::Diagnostics& found);
+                           const Scope& variables, base::Diagnostics& found, nest::MappingPlaces* places = nullptr);
 
 // The same mapping with its loops of one iteration moved outermost, in the problem's order; splits count the loops
 // that stay on X. Orders that differ in such loops only mean the same.
