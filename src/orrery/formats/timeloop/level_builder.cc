@@ -193,7 +193,7 @@ void read_block(const Component& component, const Attributes& attributes, machin
     diagnostic.note(fmt::format("width / (datawidth * cluster_size) = {} / ({} * {}) is less than one word", *width,
                                 word, storage.cluster_size));
   } else {
-    diagnostic.note(fmt::format("{} bits %% (datawidth {} * block_size {}) = {} %% {} = {}, must be 0", *width, word,
+    diagnostic.note(fmt::format("{} bits % (datawidth {} * block_size {}) = {} % {} = {}, must be 0", *width, word,
                                 storage.block_size, *width, unit, *width % unit));
   }
   diagnostic.hint(fmt::format("make width a multiple of {}", word * storage.cluster_size));
