@@ -160,6 +160,33 @@ TEST(Documents, AnOverrideOfWhatIsNotThereSaysWhatIs) {
   EXPECT_EQ(codes(small(), options), "O0111");
 }
 
+TEST(Documents, AnOverrideMayAddAttributesAndVariablesAndSaysSo) {
+  ReadOptions options;
+  options.overrides = {{"architecture.nodes.Buffer.attributes.multiple_buffering", "2"},
+                       {"variables.FRESH", "12"},
+                       {"problem.instance.L", "FRESH"}};
+  const Specification specification = read(small(), options);
+  EXPECT_EQ(specification.chip->storages[0].multiple_buffering, 2);
+  EXPECT_EQ(specification.problem->einsum.dimensions[2].bound, 12);
+  int notes = 0;
+  for (const base::Diagnostic& diagnostic : specification.diagnostics.all()) {
+    if (diagnostic.code != "O0116") continue;
+    ++notes;
+    EXPECT_EQ(diagnostic.severity, base::Severity::kNote);
+    EXPECT_EQ(diagnostic.primary.where.file->name, "<--set>");
+  }
+  EXPECT_EQ(notes, 2);
+}
+
+TEST(Documents, AnOverrideAddsNeitherASlipNorAKeyOfAClosedMap) {
+  for (const char* path : {"architecture.nodes.Buffer.attributes.dept", "problem.instance.Q", "problem.shape.colour",
+                           "architecture.nodes.Buffer.attributes.fresh.deeper", "architecture.nodes.Buffer.fresh"}) {
+    ReadOptions options;
+    options.overrides = {{path, "1"}};
+    EXPECT_EQ(codes(small(), options), "O0111") << path;
+  }
+}
+
 TEST(Documents, MistakesInAnOverridePointIntoIt) {
   ReadOptions options;
   options.overrides = {{"architecture.nodes.Buffer.attributes.depth", "64KB"}};

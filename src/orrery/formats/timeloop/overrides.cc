@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "orrery/base/edit_distance.h"
 #include "orrery/formats/timeloop/architecture.h"
 #include "orrery/formats/timeloop/key_check.h"
 
@@ -60,6 +61,16 @@ void point_into(yaml::Node& node, const std::shared_ptr<const base::SourceFile>&
   }
 }
 
+// Attributes and variables are the user's own: a new one may come, unless it looks like a slip.
+bool takes_new_key(const std::string& walked, const yaml::Node& node, const std::string& step,
+                   const std::vector<std::string>& names) {
+  const std::string last = plain_key(walked.substr(walked.rfind('.') + 1));
+  if (!node.is_map() || step.empty() || (last != "attributes" && last != "variables")) return false;
+  return std::none_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::min(name.size(), step.size()) >= 3 && base::edit_distance(plain_key(name), plain_key(step)) <= 1;
+  });
+}
+
 }  // namespace
 
 void apply_override(std::vector<yaml::Node::Entry>& top, const std::string& path, const std::string& value,
@@ -89,7 +100,15 @@ void apply_override(std::vector<yaml::Node::Entry>& top, const std::string& path
         if (plain_key(entry.key) == plain_key(step)) node = &entry.value;
       }
     } else {
-      node = child(*node, step, names);
+      yaml::Node& parent = *node;
+      node = child(parent, step, names);
+      if (node == nullptr && dot == path.size() && takes_new_key(walked, parent, step, names)) {
+        const base::Location where = {shown, 1, static_cast<int>(begin) + 1, static_cast<int>(step.size())};
+        found.warning("O0116", fmt::format("`{}` had no `{}`; `--set` adds it", walked, step), where).severity =
+            base::Severity::kNote;
+        parent.entries.push_back({step, where, {}});
+        node = &parent.entries.back().value;
+      }
     }
     if (node == nullptr) {
       auto& diagnostic =

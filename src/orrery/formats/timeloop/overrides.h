@@ -13,8 +13,8 @@
 
 namespace orrery::formats::timeloop {
 
-// Replaces the value at `path`, which must exist (O0111). The new value is YAML text; its places are in
-// a file "<--set>".
+// Replaces the value at `path`, which must exist (O0111); only `attributes` and `variables` take a new key, with a
+// note (O0116). The new value is YAML text; its places are in a file "<--set>".
 void apply_override(std::vector<yaml::Node::Entry>& top, const std::string& path, const std::string& value,
                     base::Diagnostics& found);
 
