@@ -33,6 +33,11 @@ struct Coefficient {
 };
 
 // The whole reading, so that its steps share what they have learnt.
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
 class Reader {
  public:
   Reader(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found)
@@ -395,16 +400,18 @@ class Reader {
       error.hint(fmt::format("add `{}: 1` (or its bound) to `instance`", dimension.name));
   }
 
-  // Convolutions carry keys that their shape does not use (`H`, `W`, strides): only a near miss of a name that
-  // is not given is worth a word.
+  // Convolutions carry keys that their shape does not use (`H`, `W`, `Hstride` beside `Wstride`): only a near miss of
+  // a name that is not given, or the same letters in another case, is worth a word.
   void warn_if_misspelt(const yaml::Node::Entry& entry, const std::vector<bool>& given) {
-    if (entry.key.size() < 3) return;
     std::vector<std::string> absent;
-    for (std::size_t d = 0; d < given.size(); ++d)
-      if (!given[d]) absent.push_back(einsum_.dimensions[d].name);
-    for (const Coefficient& c : coefficients_)
-      if (!instance_->find(c.name)) absent.push_back(c.name);
-    const std::string near = base::closest(entry.key, absent);
+    std::string near;
+    const auto consider = [&](const std::string& name, bool is_given) {
+      if (!is_given) absent.push_back(name);
+      if (same_letters(entry.key, name)) near = name;
+    };
+    for (std::size_t d = 0; d < given.size(); ++d) consider(einsum_.dimensions[d].name, given[d]);
+    for (const Coefficient& c : coefficients_) consider(c.name, instance_->find(c.name) != nullptr);
+    if (near.empty() && entry.key.size() >= 3) near = base::closest(entry.key, absent);
     if (!near.empty())
       found_
           .warning("O0410", fmt::format("`{}` is neither a dimension nor a coefficient; it is ignored", entry.key),

@@ -211,6 +211,24 @@ TEST(Problem, ConvolutionKeysThatTheShapeDoesNotUseAreSilent) {
   EXPECT_EQ(places(read(matmul("{L: 8, E: 8, D: 8, H: 1, W: 1, Hstride: 1}")).found), Places{});
 }
 
+TEST(Problem, ABoundUnderANearlyRightNameIsNotIgnoredSilently) {
+  const Result lower = read(matmul("{L: 8, E: 8, D: 8, e: 16}"));
+  EXPECT_EQ(places(lower.found), Places{"O0410@10:32w"});
+  EXPECT_TRUE(says(lower.found, "did you mean `E`?"));
+  const Result strides = read(
+      "problem:\n"
+      "  version: 0.4\n"
+      "  shape:\n"
+      "    dimensions: [P, R]\n"
+      "    coefficients: [{name: Wstride, default: 1}, {name: Wdilation, default: 1}]\n"
+      "    data_spaces:\n"
+      "    - {name: I, projection: [[[R, Wdilation], [P, Wstride]]]}\n"
+      "    - {name: O, projection: [[[P]]], read_write: true}\n"
+      "  instance: {R: 3, P: 8, Wstrid: 2, Wdilation: 2, Hdilation: 1, H: 1}\n");
+  EXPECT_EQ(places(strides.found), Places{"O0410@9:26w"});
+  EXPECT_TRUE(says(strides.found, "did you mean `Wstride`?"));
+}
+
 TEST(Problem, PartsThatAreMissingOrOfTheWrongKindAreErrors) {
   EXPECT_EQ(places(read("problem: 3").found), Places{"O0400@1:10"});
   EXPECT_EQ(places(read("problem: {version: 0.4, instance: {A: 1}}").found), Places{"O0400@1:10"});
