@@ -1,6 +1,7 @@
 #include "orrery/cli/arguments.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <string_view>
@@ -70,6 +71,17 @@ CLI::Validator whole_number(base::Count most) {
   return CLI::Validator(check, "");
 }
 
+// CLI11's own check of a range prints its ends in full, the larger one in some 300 digits.
+CLI::Validator seconds() {
+  const auto check = [](const std::string& text) -> std::string {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool good = end == text.c_str() + text.size() && std::isfinite(value) && value > 0;
+    return good ? "" : fmt::format("`{}` is no number of seconds above 0", text);
+  };
+  return CLI::Validator(check, "");
+}
+
 // Texts as typed, to be given their meaning once CLI11 has accepted the line.
 struct Raw {
   std::vector<std::string> overrides;
@@ -82,7 +94,8 @@ void add_common(CLI::App& app, CommonOptions& common, Raw& raw) {
   app.add_flag("--json", common.json, "Print one JSON document");
   app.add_flag("--quiet,-q", common.quiet, "No warnings, no progress");
   app.add_flag("--no-color", raw.no_color, "No colours (also with NO_COLOR set)");
-  app.add_option("--seed", common.seed, "Seed of random numbers; no verb draws any yet")->type_name("N");
+  app.add_option("--seed", common.seed, "Ignored: every search is deterministic and draws no random numbers")
+      ->type_name("N");
 }
 
 void add_document_options(CLI::App& app, Raw& raw) {
@@ -103,7 +116,7 @@ void add_search_options(CLI::App& app, CommonOptions& common, Raw& raw) {
       ->check(whole_number(4096));
   app.add_option("--time-limit", common.time_limit, "Seconds for each layer; the best so far is printed with its gap")
       ->type_name("S")
-      ->check(CLI::PositiveNumber);
+      ->check(seconds());
   app.add_option("--objective", raw.objective, "edp (default), energy, delay, or several to compare in turn")
       ->type_name("NAME[,NAME]")
       ->delimiter(',')

@@ -99,6 +99,25 @@ TEST(Arguments, RefusesWhatNoOptionCanTake) {
     EXPECT_EQ(refusal(words).first, "O1101") << words[0];
 }
 
+TEST(Arguments, RefusalsStayShort) {
+  for (const Words& words : {Words{"map", "--seq", "0"}, Words{"map", "--time-limit", "0"},
+                             Words{"map", "--time-limit", "inf"}, Words{"map", "--threads", "-1"}}) {
+    try {
+      parse_arguments(words, false);
+      FAIL() << words[1];
+    } catch (const base::InputError& error) {
+      EXPECT_EQ(error.diagnostics.at(0).code, "O1102") << words[1];
+      EXPECT_LT(error.diagnostics.at(0).message.size(), 100u) << error.diagnostics.at(0).message;
+    }
+  }
+}
+
+TEST(Arguments, HelpSaysThatTheSeedIsIgnored) {
+  const std::string help = parsed<PrintOptions>({"map", "--help"}).text;
+  EXPECT_NE(help.find("--seed N"), std::string::npos);
+  EXPECT_NE(help.find("Ignored"), std::string::npos);
+}
+
 TEST(Arguments, VersionIsTheProjects) {
   std::ifstream file(ORRERY_SOURCE_DIR "/CMakeLists.txt");
   std::ostringstream text;

@@ -1,6 +1,8 @@
 #include "orrery/cli/console.h"
 
+#include "orrery/cli/version.h"
 #include "orrery/report/diagnostic_text.h"
+#include "orrery/report/error_json.h"
 
 namespace orrery::cli {
 
@@ -9,6 +11,11 @@ void report(const Console& console, const std::vector<base::Diagnostic>& diagnos
   style.colour = console.colour;
   style.hide_warnings = console.quiet;
   console.err << report::diagnostics_text(diagnostics, style) << std::flush;
+}
+
+void refuse(const Console& console, const std::vector<base::Diagnostic>& diagnostics) {
+  if (console.json) console.out << report::error_json(kVersion, diagnostics) << std::flush;
+  report(console, diagnostics);
 }
 
 }  // namespace orrery::cli

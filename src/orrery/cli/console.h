@@ -23,9 +23,13 @@ struct Console {
   bool colour = false;    // of `err`
   bool terminal = false;  // `err` is one
   bool quiet = false;     // errors only
+  bool json = false;      // answers, refusals among them, are JSON documents
 };
 
 // Draws diagnostics on `err`; warnings not when quiet.
 void report(const Console& console, const std::vector<base::Diagnostic>& diagnostics);
+
+// The same for what ends the command without an answer; with --json a document on `out` takes the answer's place.
+void refuse(const Console& console, const std::vector<base::Diagnostic>& diagnostics);
 
 }  // namespace orrery::cli

@@ -19,7 +19,7 @@ struct CommonOptions {
   bool colour = false;  // of messages; decided from the terminal, NO_COLOR and --no-color
   bool compat_timeloop = false;
   int threads = 0;                                             // 0: as a `mapper` document says, else 1
-  std::uint64_t seed = 0;                                      // for verbs that draw random numbers; none of these does
+  std::uint64_t seed = 0;                                      // ignored: no verb draws random numbers
   double time_limit = 0;                                       // seconds for each layer; 0: none
   std::string directory;                                       // -o; empty: no files are written
   bool force = false;                                          // overwrite results in it

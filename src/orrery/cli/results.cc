@@ -109,6 +109,8 @@ int present(const Results& results, const CommonOptions& common, const Console& 
   std::string json;
   if (common.json || !common.directory.empty()) json = report::map_json(document);
 
+  // Before printing: a folder that cannot be written is a refusal, of which --json prints a document as well.
+  if (!common.directory.empty()) write_results(results, common, json);
   if (common.json) {
     console.out << json;
   } else {
@@ -118,8 +120,6 @@ int present(const Results& results, const CommonOptions& common, const Console& 
       if (results.close_look && layer.found()) console.out << "\n" << report::layer_view(layer);
   }
   console.out << std::flush;
-  if (!common.directory.empty()) write_results(results, common, json);
-
   base::Diagnostics unmapped;
   for (const scenario::MappedLayer& layer : layers)
     if (!layer.found()) unmapped.error("", "") = report::explain_no_mapping(layer);

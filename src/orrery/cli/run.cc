@@ -1,5 +1,6 @@
 #include "orrery/cli/run.h"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <variant>
@@ -40,7 +41,9 @@ void report_internal(const Console& console, const char* what) {
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool terminal) {
-  Console console{out, err, terminal, terminal, false};
+  // A command line that cannot be parsed is refused as it asks for, too.
+  const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  Console console{out, err, terminal, terminal, false, json};
   try {
     const Command command = parse_arguments(arguments, terminal);
     std::visit(
@@ -57,16 +60,16 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
     }
     return code;
   } catch (const scenario::IllegalMapping& error) {
-    report(console, error.diagnostics);
+    refuse(console, error.diagnostics);
     return kNo;
   } catch (const base::InputError& error) {
-    report(console, error.diagnostics);
+    refuse(console, error.diagnostics);
     return kUsage;
   } catch (const base::OverflowError& error) {
     base::Diagnostics found;
     found.error("O1004", std::string("a count does not fit 64 bits: ") + error.what())
         .hint("use smaller loop bounds, or fewer instances and blocks");
-    report(console, found.all());
+    refuse(console, found.all());
     return kUsage;
   } catch (const std::bad_alloc&) {
     err << "orrery: out of memory\n";

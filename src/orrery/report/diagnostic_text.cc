@@ -30,18 +30,6 @@ constexpr const char* kCyan = "1;36";
 constexpr const char* kBlue = "1;34";
 constexpr const char* kBold = "1";
 
-const char* severity_name(Severity severity) {
-  switch (severity) {
-    case Severity::kError:
-      return "error";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kNote:
-      return "note";
-  }
-  return "error";
-}
-
 const char* severity_colour(Severity severity) {
   switch (severity) {
     case Severity::kError:
@@ -118,7 +106,7 @@ void add_place(std::string& out, const Label& label, std::size_t gutter, std::st
   const std::string bar = paint(kBlue, "|");
   out += std::string(gutter, ' ') + paint(kBlue, arrow) + " " + where.file->name;
   const std::string_view line = line_of(where.file->text, where.line);
-  if (where.line > 0) out += fmt::format(":{}:{}", where.line, character_column(line, where.column));
+  if (where.line > 0) out += fmt::format(":{}:{}", where.line, shown_column(where));
   out += '\n';
   if (where.line <= 0) {
     if (!label.text.empty()) out += fmt::format("{} {} {}\n", std::string(gutter, ' '), bar, label.text);
@@ -138,6 +126,23 @@ void add_place(std::string& out, const Label& label, std::size_t gutter, std::st
 }
 
 }  // namespace
+
+const char* severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return "error";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kNote:
+      return "note";
+  }
+  return "error";
+}
+
+int shown_column(const base::Location& where) {
+  if (!where.known() || where.line <= 0) return 0;
+  return character_column(line_of(where.file->text, where.line), where.column);
+}
 
 std::string diagnostic_text(const Diagnostic& diagnostic, const DiagnosticStyle& style) {
   const Paint paint{style.colour};

@@ -14,6 +14,12 @@ struct DiagnosticStyle {
   std::size_t most = 20;  // errors shown; the others are counted in one last line
 };
 
+// The column as editors show it: characters from 1, where locations count bytes; 0 for a file as a whole.
+int shown_column(const base::Location& where);
+
+// "error", "warning" or "note".
+const char* severity_name(base::Severity severity);
+
 // One diagnostic, ending in a newline. Locations count bytes; the column is printed in characters, as
 // editors show it. Tabs show as four spaces.
 std::string diagnostic_text(const base::Diagnostic& diagnostic, const DiagnosticStyle& style = {});

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "orrery/report/diagnostic_text.h"
 #include "orrery/report/loop_nest.h"
 
 namespace orrery::report {
@@ -14,12 +15,11 @@ using Json = nlohmann::ordered_json;
 
 Json place(const base::Location& where) {
   if (!where.known()) return nullptr;
-  return Json{{"file", where.file->name}, {"line", where.line}, {"column", where.column}};
+  return Json{{"file", where.file->name}, {"line", where.line}, {"column", shown_column(where)}};
 }
 
 Json diagnostic_json(const base::Diagnostic& diagnostic) {
-  const bool is_error = diagnostic.severity == base::Severity::kError;
-  return Json{{"code", diagnostic.code},       {"severity", is_error ? "error" : "warning"},
+  return Json{{"code", diagnostic.code},       {"severity", severity_name(diagnostic.severity)},
               {"message", diagnostic.message}, {"where", place(diagnostic.primary.where)},
               {"notes", diagnostic.notes},     {"hints", diagnostic.hints}};
 }
