@@ -111,6 +111,15 @@ class Reader {
       const std::size_t byte = error.byte > 0 ? error.byte - 1 : 0;
       base::fail("O0900", "this is not JSON: " + (colon == std::string::npos ? what : what.substr(colon + 2)),
                  place_at(file_, byte), "config.json is strict JSON: double quotes, no comments, no trailing commas");
+    } catch (const json::out_of_range& error) {
+      // The exception knows no byte, but quotes the number.
+      const std::string what = error.what();
+      const std::size_t open = what.find('\''), close = what.rfind('\'');
+      const std::string number =
+          open < close && close != std::string::npos ? what.substr(open + 1, close - open - 1) : "";
+      const std::string shown = number.size() > 24 ? number.substr(0, 24) + "..." : number;
+      base::fail("O0900", fmt::format("the number {} is larger than any that JSON can carry", shown),
+                 place_at(file_, file_->text.find(number), static_cast<int>(std::max<std::size_t>(1, number.size()))));
     }
     if (!document_.is_object())
       base::fail("O0900", fmt::format("a model's config.json is a JSON object, but this is {}", kind(document_)),

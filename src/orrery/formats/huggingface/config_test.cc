@@ -89,6 +89,14 @@ TEST(HuggingFaceConfig, SyntaxErrorsPointAtTheCharacter) {
   EXPECT_EQ(found[0].primary.where.column, 18);
 }
 
+TEST(HuggingFaceConfig, NumbersBeyondAnyDoubleAreSyntaxErrorsAtTheNumber) {
+  const auto found = refused("{\n  \"model_type\": \"bert\",\n  \"hidden_size\": 687e999\n}");
+  ASSERT_EQ(codes(found), Codes{"O0900"});
+  EXPECT_EQ(found[0].primary.where.line, 3);
+  EXPECT_EQ(found[0].primary.where.column, 18);
+  EXPECT_EQ(found[0].message, "the number 687e999 is larger than any that JSON can carry");
+}
+
 TEST(HuggingFaceConfig, SomethingElseThanAnObjectIsRefused) {
   for (const char* text : {"", "   ", "[]", "3", "null", "\"bert\""})
     EXPECT_EQ(codes(refused(text)), Codes{"O0900"}) << text;
