@@ -63,14 +63,16 @@ class Dominance {
     double leak;
     base::Count level;
 
-    bool operator==(const Key& other) const { return std::memcmp(this, &other, sizeof(Key)) == 0; }
+    // Bit by bit: no padding, and zeros of either sign stay apart.
+    const char* bytes() const { return reinterpret_cast<const char*>(this); }
+    bool operator==(const Key& other) const { return std::memcmp(bytes(), other.bytes(), sizeof(Key)) == 0; }
   };
   static_assert(sizeof(Key) % sizeof(std::uint64_t) == 0);
 
   struct Hash {
     std::size_t operator()(const Key& key) const {
       std::uint64_t hash = 0x9E3779B97F4A7C15ull;
-      const char* bytes = reinterpret_cast<const char*>(&key);
+      const char* bytes = key.bytes();
       for (std::size_t at = 0; at < sizeof(Key); at += sizeof(std::uint64_t)) {
         std::uint64_t word;
         std::memcpy(&word, bytes + at, sizeof(word));
@@ -89,7 +91,7 @@ class Dominance {
     key.partition = state.partition;
     key.parent_partition = state.parent_partition;
     key.parent_instances = state.parent_instances;
-    for (int s = 0; s < Size::kSpaces; ++s) key.parent[s] = state.parent[s];
+    for (int s = 0; s < Size::kSpaces; ++s) key.parent[s] = int{state.parent[s]};
     key.network_scatter = state.network_scatter;
     key.network_pj = state.network_pj;
     key.network_instances = state.network_instances;
