@@ -487,7 +487,7 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
                         static_cast<double>(volume);
     const double elided = read_write ? instances * static_cast<double>(state.partition[s]) : 0;
     const double refill = std::max(0.0, fill - elided);
-    const int parent = state.parent[s];
+    const int parent = int{state.parent[s]};
     double cheapest = std::numeric_limits<double>::infinity();
     double least_reads = std::numeric_limits<double>::infinity();
     const double multicast = static_cast<double>(state.multicast[s]);
