@@ -393,7 +393,7 @@ const Node* Node::find(std::string_view key) const {
   return nullptr;
 }
 
-std::vector<Node> parse(std::shared_ptr<const base::SourceFile> file, base::Severity duplicate_keys,
+std::vector<Node> parse(const std::shared_ptr<const base::SourceFile>& file, base::Severity duplicate_keys,
                         base::Diagnostics& found) {
   std::string_view text = file->text;
   const Lines lines(text);

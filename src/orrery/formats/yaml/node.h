@@ -41,7 +41,7 @@ struct Node::Entry {
 
 // Parses one file, which may hold several documents; syntax errors become O0101. Duplicate keys are reported
 // as O0102 with the severity given, showing both places. Never throws anything but InputError.
-std::vector<Node> parse(std::shared_ptr<const base::SourceFile> file, base::Severity duplicate_keys,
+std::vector<Node> parse(const std::shared_ptr<const base::SourceFile>& file, base::Severity duplicate_keys,
                         base::Diagnostics& found);
 
 // Reads a file from disk; O0100 when that fails.
