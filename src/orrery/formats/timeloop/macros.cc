@@ -229,9 +229,9 @@ std::uint32_t dataspaces_to_place(std::size_t g, const ConstraintTable& table, b
   for (std::size_t other = 0; other < groups.size(); ++other) {
     if (other == g || mine.empty()) continue;
     for (const ParallelGroup::Branch& branch : groups[other].branches) {
-      const bool holds = branch.levels.size() > 0 && std::all_of(mine.begin(), mine.end(), [&](int level) {
-                           return std::find(branch.levels.begin(), branch.levels.end(), level) != branch.levels.end();
-                         });
+      const bool holds = !branch.levels.empty() && std::all_of(mine.begin(), mine.end(), [&](int level) {
+        return std::find(branch.levels.begin(), branch.levels.end(), level) != branch.levels.end();
+      });
       const bool same = levels_of(groups[other]).size() == mine.size();
       if (holds && !same) all &= keeps_of(branch, table, ignored).keeps;
     }
