@@ -14,6 +14,7 @@
 #include "orrery/nest/model.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -61,6 +62,27 @@ NetworkOf networks_below(const machine::Chip& chip, int level) {
   return found;
 }
 
+// The most words that a tile can hold for each of its iterations. A rank with the terms c_k over loops
+// of e_k iterations spans 1 + sum c_k (e_k - 1) <= max(1, c_k) * prod e_k; a dimension that appears in
+// several terms is paid once by the iterations and once more by its bound for each further term.
+Count words_per_iteration(const workload::Dataspace& dataspace, const std::vector<Count>& bounds) {
+  constexpr Count kMost = std::numeric_limits<Count>::max();
+  Count words = 1;
+  const auto times = [&](Count factor) { words = words > kMost / factor ? kMost : words * factor; };
+  std::uint32_t seen = 0;
+  for (const workload::Rank& rank : dataspace.ranks) {
+    Count widest = 1;
+    for (const workload::Term& term : rank.terms) {
+      widest = std::max(widest, term.coefficient);
+      const std::uint32_t bit = 1u << term.dimension;
+      if (seen & bit) times(bounds[term.dimension]);
+      seen |= bit;
+    }
+    times(widest);
+  }
+  return words;
+}
+
 }  // namespace
 
 Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const ModelOptions& options,
@@ -73,13 +95,14 @@ Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const Mo
         fmt::format("this model has room for {} storages, {} dimensions and {} dataspaces; here are {}, {} and {}",
                     kMaxLevels, kMaxDimensions, kMaxDataspaces, chip.storages.size(), einsum.dimensions.size(),
                     einsum.dataspaces.size()));
-  // Every count below is at most the product of all bounds, or a dataspace's volume times it.
+  // Every count below is at most the product of all bounds, times what a sliding tile has beyond its loops.
   const Count operations = einsum_.operations();
   std::vector<Count> bounds;
   for (const workload::Dimension& dimension : einsum_.dimensions) bounds.push_back(dimension.bound);
   for (std::size_t s = 0; s < einsum_.dataspaces.size(); ++s) {
     const Count words = einsum_.volume(static_cast<int>(s), bounds);
-    if (!shape_.product_form[s]) base::checked_multiply(words, operations);
+    if (!shape_.product_form[s])
+      base::checked_multiply(std::min(words, words_per_iteration(einsum_.dataspaces[s], bounds)), operations);
   }
   for (int level = 0; level < static_cast<int>(chip_.storages.size()); ++level) {
     const NetworkOf names = networks_below(chip_, level);

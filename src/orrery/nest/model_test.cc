@@ -380,6 +380,20 @@ TEST(Model, ProductsBeyond64BitsAreRefused) {
   EXPECT_THROW(Model(workload::matmul("huge", Count{1} << 30, Count{1} << 30, 16), chip), base::OverflowError);
 }
 
+// Outputs slide: rank 0 spans 3 r + 2 l. 2^38 iterations touch 3 words each at most, which fits 64 bits,
+// although the iterations times all the words of the outputs do not.
+TEST(Model, ASlidingLayerIsRefusedOnlyWhenItsTrafficCannotBeCounted) {
+  machine::Chip chip;
+  chip.storages.resize(1);
+  workload::Einsum einsum;
+  einsum.name = "deconvolution";
+  einsum.dimensions = {{"R", 4}, {"L", 64}, {"D", Count{1} << 30}};
+  einsum.dataspaces = {{"Weights", {{{{0}}}, {{{2}}}}}, {"Outputs", {{{{0, 3}, {1, 2}}}, {{{2}}}}, true}};
+  EXPECT_NO_THROW(Model(einsum, chip));
+  einsum.dimensions[2].bound = Count{1} << 54;
+  EXPECT_THROW(Model(einsum, chip), base::OverflowError);
+}
+
 TEST(Model, MoreLevelsThanThereIsRoomForIsAMessage) {
   machine::Chip chip;
   chip.storages.resize(kMaxLevels + 1);
