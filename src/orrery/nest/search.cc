@@ -30,6 +30,7 @@
 #include "orrery/nest/descent.h"
 #include "orrery/nest/dominance.h"
 #include "orrery/nest/explain.h"
+#include "orrery/nest/lattice.h"
 #include "orrery/nest/sliding_search.h"
 
 namespace orrery::nest {
@@ -400,6 +401,29 @@ Tally run(Shared& shared, int threads) {
   return tally;
 }
 
+Optimum branch_and_bound(const Model& model, const Space& space, const std::vector<Metric>& objective,
+                         const SearchLimits& limits) {
+  Optimum optimum;
+  Shared shared{model, space, objective, limits, {}, {}, {}, {}, {}, 0, false, false};
+  if (limits.seconds > 0)
+    shared.deadline =
+        std::chrono::steady_clock::now() +
+        std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(limits.seconds));
+  Tally tally;
+  if (space.possible())
+    tally = has_room<SmallRoom>(model, space) ? run<SmallRoom>(shared, std::max(1, limits.threads))
+                                              : run<LargeRoom>(shared, std::max(1, limits.threads));
+  optimum.certificate.evaluated = tally.evaluated;
+  optimum.certificate.pruned = {{"capacity", tally.unfit}, {"bound", tally.bounded}, {"dominance", tally.dominated}};
+  optimum.interrupted = shared.interrupted;
+  optimum.mapping = std::move(shared.mapping);
+  optimum.evaluation = std::move(shared.evaluation);
+  optimum.certificate.optimal = optimum.mapping && !shared.stopped;
+  optimum.certificate.lower_bound = std::min(shared.best.key[0], tally.lower_bound);
+  optimum.infeasible = !optimum.mapping && !shared.stopped;
+  return optimum;
+}
+
 }  // namespace
 
 Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metric> objective,
@@ -413,33 +437,19 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   objective = distinct;
   if (model.shape().sliding) return optimize_sliding(model, mapspace, objective, limits);
 
-  Optimum optimum;
   const Space space(model.einsum(), model.chip(), mapspace, model.shape());
-  Shared shared{model, space, objective, limits, {}, {}, {}, {}, {}, 0, false, false};
-  if (limits.seconds > 0)
-    shared.deadline = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                  std::chrono::duration<double>(limits.seconds));
-  Tally tally;
-  if (space.possible())
-    tally = has_room<SmallRoom>(model, space) ? run<SmallRoom>(shared, std::max(1, limits.threads))
-                                              : run<LargeRoom>(shared, std::max(1, limits.threads));
+  std::optional<Optimum> found;
+  if (limits.prune_by_bound && limits.lattice) found = optimize_on_lattice(model, space, objective, limits);
+  Optimum optimum = found ? std::move(*found) : branch_and_bound(model, space, objective, limits);
 
   cost::Certificate& certificate = optimum.certificate;
   certificate.space = space.size();
-  certificate.evaluated = tally.evaluated;
-  certificate.pruned = {{"capacity", tally.unfit}, {"bound", tally.bounded}, {"dominance", tally.dominated}};
-  optimum.interrupted = shared.interrupted;
-  if (shared.mapping) {
-    optimum.mapping = std::move(shared.mapping);
-    optimum.evaluation = std::move(shared.evaluation);
-    const double found = shared.best.key[0];
-    certificate.optimal = !shared.stopped;
-    certificate.lower_bound = certificate.optimal ? found : std::min(found, tally.lower_bound);
-    certificate.gap = found > 0 ? (found - certificate.lower_bound) / found : 0;
-  } else if (!shared.stopped) {
-    optimum.infeasible = true;
-    explain_empty(model, mapspace, limits, optimum);
+  if (optimum.mapping) {
+    const double value = key_of(optimum.evaluation, objective)[0];
+    if (certificate.optimal) certificate.lower_bound = value;
+    certificate.gap = value > 0 ? (value - certificate.lower_bound) / value : 0;
   }
+  if (optimum.infeasible) explain_empty(model, mapspace, limits, optimum);
   certificate.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return optimum;
 }

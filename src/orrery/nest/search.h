@@ -22,6 +22,7 @@ struct SearchLimits {
   double seconds = 0;                       // 0: none
   int threads = 1;                          // changes the time only
   bool prune_by_bound = true;               // false: price every mapping that fits (tests, benchmarks)
+  bool lattice = true;                      // false: branch and bound even where the lattice applies (tests)
   const std::atomic<bool>* stop = nullptr;  // set by an interrupt; the best so far is returned
 };
 

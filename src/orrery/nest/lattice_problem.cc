@@ -1,0 +1,282 @@
+#include "orrery/nest/lattice_problem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "orrery/base/factor.h"
+
+namespace orrery::nest::lattice {
+
+using base::Count;
+
+namespace {
+
+bool only_one(const std::vector<Count>& allowed) {
+  return allowed.size() == 1 && allowed[0] == 1;
+}
+
+double blocks(const Level& level, double words) {
+  return level.block == 1 ? words : std::ceil(words / level.block);
+}
+
+}  // namespace
+
+int Problem::label_of(int storage) const {
+  for (std::size_t a = 0; a < levels.size(); ++a)
+    if (levels[a].storage == storage) return static_cast<int>(a);
+  return -1;
+}
+
+std::optional<Problem> describe(const Model& model, const Space& space) {
+  const workload::Einsum& einsum = model.einsum();
+  const machine::Chip& chip = model.chip();
+  const std::vector<int>& iterating = space.dimensions();
+  if (einsum.dataspaces.size() != kSpaces || iterating.size() > kDims || !space.possible()) return std::nullopt;
+  for (const ReuseRules& rules : model.reuse())
+    if (rules.no_temporal_reuse | rules.no_spatial_sharing | rules.read_first_update | rules.no_coalescing)
+      return std::nullopt;
+
+  Problem problem;
+  problem.model = &model;
+  problem.space = &space;
+  problem.dimension.fill(-1);
+  problem.bound.fill(1);
+  problem.blind.fill(-1);
+  problem.dataspace.fill(-1);
+  for (std::size_t d = 0; d < iterating.size(); ++d) {
+    problem.dimension[d] = iterating[d];
+    problem.bound[d] = einsum.dimensions[iterating[d]].bound;
+    for (int s = 0; s < kSpaces; ++s) {
+      if (model.shape().relevant[s] >> iterating[d] & 1) continue;
+      if (problem.dataspace[d] >= 0 || problem.blind[s] >= 0) return std::nullopt;
+      problem.dataspace[d] = s;
+      problem.blind[s] = static_cast<int>(d);
+    }
+    if (problem.dataspace[d] < 0) return std::nullopt;
+  }
+  for (int s = 0; s < kSpaces; ++s) {
+    if (!model.shape().product_form[s]) return std::nullopt;
+    if (einsum.dataspaces[s].read_write) problem.read_write |= 1u << s;
+    // A dataspace that every iterating dimension moves is blind to one that does not iterate.
+    for (int d = 0; d < kDims && problem.blind[s] < 0; ++d)
+      if (problem.dataspace[d] < 0 && problem.dimension[d] < 0) {
+        problem.dataspace[d] = s;
+        problem.blind[s] = d;
+      }
+    if (problem.blind[s] < 0) return std::nullopt;
+  }
+
+  for (int i = 0; i < space.levels(); ++i) {
+    const machine::Storage& storage = chip.storages[i];
+    const int port = storage.read_words_per_cycle || storage.write_words_per_cycle || storage.shared_words_per_cycle
+                         ? problem.ports++
+                         : -1;
+    problem.latency +=
+        static_cast<double>(storage.network_fill_latency_cycles + (model.options().drain_latency_is_fill
+                                                                       ? storage.network_fill_latency_cycles
+                                                                       : storage.network_drain_latency_cycles));
+    const bool idle =
+        space.keeps(i).size() == 1 && space.keeps(i)[0] == 0 &&
+        std::all_of(iterating.begin(), iterating.end(), [&](int d) { return only_one(space.temporal(i, d)); });
+    if (idle) {
+      if (i + 1 == space.levels()) return std::nullopt;
+      continue;
+    }
+    if (space.minimum_use(i) > 0) return std::nullopt;
+    Level level;
+    level.storage = i;
+    level.must_keep = ~0u;
+    for (const std::uint32_t mask : space.keeps(i)) level.must_keep &= mask, level.may_keep |= mask;
+    int free = 0;
+    for (int d = 0; d < kDims; ++d) {
+      if (problem.dimension[d] < 0) {
+        level.allowed[d] = {1};
+        continue;
+      }
+      const std::vector<Count>& allowed = space.temporal(i, problem.dimension[d]);
+      level.allowed[d] = allowed;
+      level.free[d] = !only_one(allowed);
+      free += level.free[d];
+      if (!problem.levels.empty() && level.free[d] && allowed.size() != base::divisors(problem.bound[d]).size())
+        return std::nullopt;
+    }
+    if (!problem.levels.empty() && free > 1 && !space.order_is_free(i)) return std::nullopt;
+    level.capacity = space.capacity(i);
+    level.read_pj = storage.energy.read_pj;
+    level.write_pj = storage.energy.write_pj;
+    level.update_pj = storage.energy.update_pj;
+    level.block = static_cast<double>(storage.block_size);
+    level.port = port;
+    level.read_limit = storage.read_words_per_cycle.value_or(0);
+    level.write_limit = storage.write_words_per_cycle.value_or(0);
+    level.shared_limit = storage.shared_words_per_cycle.value_or(0);
+    problem.levels.push_back(std::move(level));
+  }
+  if (problem.levels.empty()) return std::nullopt;
+  problem.compute_pj = static_cast<double>(einsum.operations()) * chip.compute.compute_pj;
+  problem.compute_leak = model.options().omit_compute_leakage ? 0 : chip.compute.leak_pj_per_cycle;
+  problem.whole_cycles = !model.options().throttle_in_doubles;
+  return problem;
+}
+
+std::vector<Layout> layouts(const Problem& problem) {
+  const Space& space = *problem.space;
+  std::vector<Layout> found;
+  Layout layout;
+  layout.choice.assign(space.levels(), 0);
+  layout.left = problem.bound;
+  const std::function<void(int)> extend = [&](int storage) {
+    if (storage < 0) {
+      // The temporal loops must be able to do the rest.
+      for (int d = 0; d < kDims; ++d) {
+        bool outer = false;
+        for (std::size_t a = 1; a < problem.levels.size(); ++a) outer |= problem.levels[a].free[d];
+        const std::vector<Count>& allowed = problem.levels[0].allowed[d];
+        if (std::none_of(allowed.begin(), allowed.end(),
+                         [&](Count f) { return outer ? layout.left[d] % f == 0 : layout.left[d] == f; }))
+          return;
+      }
+      layout.cycles = 1;
+      layout.instances = 1;
+      for (int d = 0; d < kDims; ++d) {
+        layout.cycles *= static_cast<double>(layout.left[d]);
+        layout.instances *= static_cast<double>(problem.bound[d] / layout.left[d]);
+      }
+      found.push_back(layout);
+      return;
+    }
+    const std::vector<SpatialChoice>& choices = space.spatial(storage);
+    const Triple<Count> before = layout.left;
+    for (std::size_t k = 0; k < choices.size(); ++k) {
+      bool divides = true;
+      for (int d = 0; d < kDims && divides; ++d) {
+        if (problem.dimension[d] < 0) continue;
+        const Count factor = choices[k].factor[problem.dimension[d]];
+        divides = layout.left[d] % factor == 0;
+        layout.left[d] /= factor;
+      }
+      layout.choice[storage] = static_cast<int>(k);
+      if (divides) extend(storage - 1);
+      layout.left = before;
+    }
+  };
+  extend(space.levels() - 1);
+  return found;
+}
+
+Prices::Prices(const Problem& problem, const Layout& layout) : problem_(&problem), layout_(&layout) {
+  const Model& model = *problem.model;
+  const int storages = problem.space->levels();
+  at_.resize(storages);
+  Triple<Count> inside{1, 1, 1};
+  for (int i = 0; i < storages; ++i) {
+    const SpatialChoice& choice = problem.space->spatial(i)[layout.choice[i]];
+    Triple<Count> here{1, 1, 1};
+    for (int d = 0; d < kDims; ++d)
+      if (problem.dimension[d] >= 0) here[d] = choice.factor[problem.dimension[d]], inside[d] *= here[d];
+    At& at = at_[i];
+    at.inside = inside;
+    at.instances = layout.instances / static_cast<double>(inside[0] * inside[1] * inside[2]);
+    for (int s = 0; s < kSpaces; ++s) {
+      at.relevant[s] = 1;
+      for (int d = 0; d < kDims; ++d)
+        if (d != problem.blind[s]) at.relevant[s] *= static_cast<double>(inside[d]);
+    }
+    for (const Model::NetworkUse& use : model.network_uses()) {
+      if (use.level != i) continue;
+      at.network = true;
+      for (int s = 0; s < kSpaces; ++s) at.transfer_pj[s] += model.network_transfer_pj(use, s, here[problem.blind[s]]);
+    }
+    const machine::Storage& storage = model.chip().storages[i];
+    if (!storage.pass_through || model.options().charge_pass_through)
+      leak_ += storage.energy.leak_pj_per_cycle * at.instances;
+  }
+  leak_ += problem.compute_leak * layout.instances;
+  for (int s = 0; s < kSpaces; ++s) {
+    kept_[s] = 1;
+    for (int d = 0; d < kDims; ++d)
+      if (d != problem.blind[s]) kept_[s] *= static_cast<double>(layout.left[d]);
+  }
+}
+
+double Prices::networks_pj(int s, int inner_storage, int outer_storage, double per) const {
+  double energy_pj = 0;
+  for (int i = inner_storage + 1; i <= outer_storage; ++i)
+    if (at_[i].network) energy_pj += at_[i].relevant[s] * per * at_[i].instances * at_[i].transfer_pj[s];
+  return energy_pj;
+}
+
+double Prices::boundary_pj(int s, int a, int b, Count reuse) const {
+  const Level& inner = problem_->levels[a];
+  const Level& outer = problem_->levels[b];
+  const At& in = at_[inner.storage];
+  const At& out = at_[outer.storage];
+  const double per = layout_->cycles / static_cast<double>(reuse);
+  const bool read_write = problem_->read_write >> s & 1;
+  const double fills = in.relevant[s] * (per - (read_write ? kept_[s] : 0));
+  const double crossings = out.relevant[s] * per;
+  double energy_pj =
+      in.instances * blocks(inner, fills) * inner.write_pj + networks_pj(s, inner.storage, outer.storage, per);
+  if (read_write)
+    energy_pj += out.instances * (blocks(outer, crossings - out.relevant[s] * kept_[s]) * outer.read_pj +
+                                  blocks(outer, crossings) * outer.update_pj);
+  else
+    energy_pj += out.instances * blocks(outer, crossings) * outer.read_pj;
+  return energy_pj;
+}
+
+double Prices::innermost_pj(int s, int b) const {
+  const Level& outer = problem_->levels[b];
+  const At& out = at_[outer.storage];
+  const double crossings = out.relevant[s] * layout_->cycles;
+  const double energy_pj = networks_pj(s, -1, outer.storage, layout_->cycles);
+  if (problem_->read_write >> s & 1)
+    return energy_pj + out.instances * (blocks(outer, crossings - out.relevant[s] * kept_[s]) * outer.read_pj +
+                                        blocks(outer, crossings) * outer.update_pj);
+  return energy_pj + out.instances * blocks(outer, crossings) * outer.read_pj;
+}
+
+void Prices::add_boundary(int s, int a, int b, Count reuse, Loads& loads) const {
+  const double per = layout_->cycles / static_cast<double>(reuse);
+  const bool read_write = problem_->read_write >> s & 1;
+  const Level& inner = problem_->levels[a];
+  const Level& outer = problem_->levels[b];
+  const double elided = read_write ? kept_[s] : 0;
+  if (inner.port >= 0) loads.writes[inner.port] += at_[inner.storage].relevant[s] * (per - elided);
+  if (outer.port >= 0) {
+    const double relevant = at_[outer.storage].relevant[s];
+    loads.reads[outer.port] += relevant * (per - elided);
+    if (read_write) loads.writes[outer.port] += relevant * per;
+  }
+}
+
+void Prices::add_innermost(int s, int b, Loads& loads) const {
+  const Level& outer = problem_->levels[b];
+  if (outer.port < 0) return;
+  const bool read_write = problem_->read_write >> s & 1;
+  const double relevant = at_[outer.storage].relevant[s];
+  loads.reads[outer.port] += relevant * (layout_->cycles - (read_write ? kept_[s] : 0));
+  if (read_write) loads.writes[outer.port] += relevant * layout_->cycles;
+}
+
+double Prices::cycles(const Loads& loads) const {
+  double cycles = layout_->cycles;
+  for (const Level& level : problem_->levels) {
+    if (level.port < 0) continue;
+    const double reads = loads.reads[level.port], writes = loads.writes[level.port];
+    if (level.read_limit > 0) cycles = std::max(cycles, reads / level.read_limit);
+    if (level.write_limit > 0) cycles = std::max(cycles, writes / level.write_limit);
+    if (level.shared_limit > 0) cycles = std::max(cycles, (reads + writes) / level.shared_limit);
+  }
+  return problem_->whole_cycles ? std::ceil(cycles) : cycles;
+}
+
+Count Prices::tile(int s, int a, const Triple<Count>& inside) const {
+  Count words = 1;
+  for (int d = 0; d < kDims; ++d)
+    if (d != problem_->blind[s]) words *= inside[d] * at_[problem_->levels[a].storage].inside[d];
+  return words;
+}
+
+}  // namespace orrery::nest::lattice
