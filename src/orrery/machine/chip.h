@@ -87,7 +87,7 @@ struct Network {
 
 struct Chip {
   std::string name;
-  std::vector<Storage> storages;  // innermost first: the index is the level of reference/formula
+  std::vector<Storage> storages;  // innermost first: the index is the level of docs/model/nest.md
   Compute compute;
   std::vector<Network> networks;
   double cycle_seconds = 1e-9;

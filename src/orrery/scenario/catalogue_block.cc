@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/machine/fan_out_name.h"
 
 namespace orrery::scenario {
 namespace {
@@ -42,11 +43,8 @@ void suggest(base::Diagnostic& diagnostic, const std::string& wanted, const std:
 std::string component_of(std::string_view table_name) {
   table_name = table_name.substr(0, table_name.find('['));
   if (const auto dot = table_name.rfind('.'); dot != std::string_view::npos) table_name.remove_prefix(dot + 1);
-  constexpr std::string_view kBefore = "inter_";
-  constexpr std::string_view kAfter = "_spatial";
-  if (table_name.starts_with(kBefore) && table_name.ends_with(kAfter))
-    table_name = table_name.substr(kBefore.size(), table_name.size() - kBefore.size() - kAfter.size());
-  return std::string(table_name);
+  const std::string_view container = machine::container_of(table_name);
+  return std::string(container.empty() ? table_name : container);
 }
 
 // A figure that the file states, and where.

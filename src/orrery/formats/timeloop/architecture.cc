@@ -9,6 +9,7 @@
 #include "orrery/formats/timeloop/architecture_forms.h"
 #include "orrery/formats/timeloop/key_check.h"
 #include "orrery/formats/timeloop/level_builder.h"
+#include "orrery/machine/fan_out_name.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -92,7 +93,7 @@ std::pair<std::string, base::Count> split_range(std::string_view name) {
 int target_level(const machine::Chip& chip, std::string_view target) {
   const std::string name = split_range(target).first;
   const int level = chip.storage_index(name);
-  return level >= 0 ? level : chip.storage_index(fmt::format("inter_{}_spatial", name));
+  return level >= 0 ? level : chip.storage_index(machine::fan_out_name(name));
 }
 
 std::string name_of(const yaml::Node& node, std::string_view what, base::Diagnostics& found) {

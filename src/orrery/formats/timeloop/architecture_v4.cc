@@ -10,6 +10,7 @@
 
 #include "orrery/formats/timeloop/architecture_forms.h"
 #include "orrery/formats/timeloop/key_check.h"
+#include "orrery/machine/fan_out_name.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -53,7 +54,7 @@ class Walk {
       if (node.tag.empty()) {
         diagnostic.hint("write `- !Component` or `- !Container` before its keys");
       } else {
-        suggest(diagnostic, node.tag, node_tags(), "kinds:");
+        suggest(diagnostic, node.tag, node_tags(), "kinds");
       }
       return;
     }
@@ -187,7 +188,7 @@ class Walk {
     const Count y = side("meshY");
     if (x == 1 && y == 1) return;
     Component fanout;
-    fanout.name = fmt::format("inter_{}_spatial", name);
+    fanout.name = machine::fan_out_name(name);
     fanout.class_name = "dummy_storage";
     fanout.where = spatial->where;
     fanout.mesh_x = position.mesh_x;

@@ -7,14 +7,9 @@
 #include <string_view>
 
 #include "orrery/formats/timeloop/key_check.h"
+#include "orrery/machine/fan_out_name.h"
 
 namespace orrery::formats::timeloop {
-namespace {
-
-constexpr std::string_view kInterPrefix = "inter_";
-constexpr std::string_view kInterSuffix = "_spatial";
-
-}  // namespace
 
 ConstraintType constraint_type(const std::string& name) {
   const std::string key = plain_key(name);
@@ -50,20 +45,15 @@ const std::vector<std::string>& constraint_type_names() {
 std::vector<std::string> target_names(const machine::Chip& chip) {
   std::vector<std::string> names;
   for (auto storage = chip.storages.rbegin(); storage != chip.storages.rend(); ++storage) {
-    const std::string& name = storage->name;
-    const std::size_t affixes = kInterPrefix.size() + kInterSuffix.size();
-    if (storage->pass_through && name.size() > affixes && name.rfind(kInterPrefix, 0) == 0 &&
-        name.compare(name.size() - kInterSuffix.size(), kInterSuffix.size(), kInterSuffix) == 0)
-      names.push_back(name.substr(kInterPrefix.size(), name.size() - affixes));
-    else
-      names.push_back(name);
+    const std::string_view container = machine::container_of(storage->name);
+    names.emplace_back(storage->pass_through && !container.empty() ? container : storage->name);
   }
   return names;
 }
 
 std::optional<int> level_named(const machine::Chip& chip, const std::string& target, bool spatial) {
   if (spatial) {
-    const int around = chip.storage_index(fmt::format("{}{}{}", kInterPrefix, target, kInterSuffix));
+    const int around = chip.storage_index(machine::fan_out_name(target));
     if (around >= 0) return around;
   }
   const int level = target_level(chip, target);

@@ -16,6 +16,7 @@
 #include <map>
 
 #include "orrery/base/count.h"
+#include "orrery/machine/fan_out_name.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -253,12 +254,7 @@ void read_bandwidths(const Attributes& attributes, machine::Storage& storage) {
 }
 
 bool is_made_fanout(const Component& component) {
-  constexpr std::string_view kBefore = "inter_";
-  constexpr std::string_view kAfter = "_spatial";
-  const std::string& name = component.name;
-  return component.class_name == "dummy_storage" && name.size() > kBefore.size() + kAfter.size() &&
-         name.compare(0, kBefore.size(), kBefore) == 0 &&
-         name.compare(name.size() - kAfter.size(), kAfter.size(), kAfter) == 0;
+  return component.class_name == "dummy_storage" && !machine::container_of(component.name).empty();
 }
 
 machine::Storage read_storage(const Component& component, base::Diagnostics& found) {
