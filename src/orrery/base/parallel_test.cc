@@ -16,12 +16,6 @@ namespace {
 class Parallel : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Threads, Parallel, testing::Values(0, 1, 2, 7, 100));
 
-TEST_P(Parallel, ResultsStandAtTheirTasksPlaces) {
-  const auto squares = parallel_map(1000, GetParam(), [](std::size_t i) { return i * i; });
-  ASSERT_EQ(squares.size(), 1000u);
-  for (std::size_t i = 0; i < squares.size(); ++i) EXPECT_EQ(squares[i], i * i);
-}
-
 TEST_P(Parallel, EveryTaskRunsExactlyOnce) {
   std::vector<std::atomic<int>> runs(1000);
   parallel_for(runs.size(), GetParam(), [&](std::size_t i) { ++runs[i]; });
