@@ -6,15 +6,18 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "orrery/base/edit_distance.h"
 #include "orrery/cli/verbs.h"
+#include "orrery/cli/version.h"
 #include "orrery/scenario/catalogue.h"
 
 namespace orrery::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 std::string read_page(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -32,17 +35,33 @@ std::vector<std::string> known_codes(const fs::path& pages) {
   return codes;
 }
 
+// "# O0502: a constraint's target does not exist" -> "a constraint's target does not exist".
+std::string title_of(const std::string& page) {
+  const std::string line = page.substr(0, page.find('\n'));
+  const std::size_t colon = line.find(": ");
+  return colon == std::string::npos ? line : line.substr(colon + 2);
+}
+
+void print(const Console& console, Json result) {
+  const Json out{{"schema", "orrery.explain/1"}, {"version", kVersion}, {"result", std::move(result)}};
+  console.out << out.dump(2) << "\n";
+}
+
 }  // namespace
 
 int run_explain(const ExplainOptions& options, const Console& console) {
   const fs::path pages = fs::path(scenario::catalogue_directory()) / "errors";
   const std::vector<std::string> codes = known_codes(pages);
   if (options.code.empty()) {
+    Json list = Json::array();
     for (const std::string& code : codes) {
-      const std::string page = read_page(pages / (code + ".md"));
-      const std::string title = page.substr(0, page.find('\n'));
-      console.out << (title.rfind("# ", 0) == 0 ? title.substr(2) : title) << "\n";
+      const std::string title = title_of(read_page(pages / (code + ".md")));
+      if (options.json)
+        list.push_back(Json{{"code", code}, {"title", title}});
+      else
+        console.out << code << ": " << title << "\n";
     }
+    if (options.json) print(console, Json{{"codes", std::move(list)}});
     return kDone;
   }
   std::string wanted = options.code;
@@ -53,7 +72,11 @@ int run_explain(const ExplainOptions& options, const Console& console) {
                nearest.empty() ? "`orrery explain` lists them"
                                : fmt::format("did you mean `{}`? `orrery explain` lists them", nearest));
   }
-  console.out << read_page(pages / (wanted + ".md"));
+  const std::string page = read_page(pages / (wanted + ".md"));
+  if (options.json)
+    print(console, Json{{"code", wanted}, {"title", title_of(page)}, {"page", page}});
+  else
+    console.out << page;
   return kDone;
 }
 

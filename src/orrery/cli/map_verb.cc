@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/inputs.h"
@@ -32,6 +33,7 @@ struct Plan {
   std::vector<std::string> stems;  // per task, tells layers of one name apart
   std::string title;
   base::Count blocks = 0;
+  File model;                  // null without --model
   base::Diagnostics warnings;  // of the catalogue's files
 };
 
@@ -98,6 +100,7 @@ void plan_model(const MapOptions& options, const Chips& chips, const std::vector
     plan.stems.push_back(op.name);
   }
   plan.blocks = model.config.layers;
+  plan.model = model.file;
   plan.warnings.append(model.diagnostics);
   const std::string where = chips.files.empty() ? "the given chip" : chips.names();
   plan.title = fmt::format("{} on {}: {} block{}, batch {}, sequence {}", model.entry.name, where, plan.blocks,
@@ -186,6 +189,9 @@ class Progress {
 
 int run_map(const MapOptions& options, const Console& console) {
   const base::Stopwatch clock;
+  if (options.files.empty() && options.chips.empty() && !options.model.empty())
+    base::fail("O1103", fmt::format("`{}` has no chip to run on", options.model), {},
+               "name one with --chip, or give its files; `orrery catalog` lists the chips that come along");
   if (options.files.empty() && options.chips.empty())
     base::fail("O1103", "there is nothing to map", {},
                "give Timeloop documents, or --chip and --model; see `orrery map --help`");
@@ -217,6 +223,10 @@ int run_map(const MapOptions& options, const Console& console) {
     Progress progress(console);
     search.progress = [&](std::size_t done, std::size_t all, const std::string& name) { progress(done, all, name); };
     results.mapped = scenario::map_layers(plan.tasks, search);
+  }
+  if (plan.model) {
+    results.mapped.inputs.emplace_back(plan.model->name, base::content_hash(plan.model->text));
+    std::sort(results.mapped.inputs.begin(), results.mapped.inputs.end());
   }
   results.mapped.warnings.append(plan.warnings);
   name_layers(plan.stems, results.mapped.layers);

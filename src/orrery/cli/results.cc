@@ -1,6 +1,10 @@
 #include "orrery/cli/results.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -85,8 +89,19 @@ int exit_code(const std::vector<scenario::MappedLayer>& layers) {
 }  // namespace
 
 void check_directory(const CommonOptions& common) {
-  if (common.directory.empty() || common.force) return;
+  if (common.directory.empty()) return;
   std::error_code ignored;
+  fs::path present = fs::absolute(common.directory, ignored);
+  while (!fs::exists(present, ignored) && present.has_relative_path()) present = present.parent_path();
+  if (!fs::is_directory(present, ignored))
+    base::fail("O1105",
+               fmt::format("the folder `{}` cannot be made: `{}` is a file", common.directory,
+                           fs::relative(present, ignored).string()),
+               {}, "choose another folder");
+  if (::access(present.c_str(), W_OK | X_OK) != 0)
+    base::fail("O1105", fmt::format("nothing can be written in `{}`: {}", present.string(), std::strerror(errno)), {},
+               "choose another folder");
+  if (common.force) return;
   for (const char* name : {"result.json", "map.yaml", "map.txt", "stats.txt"}) {
     const fs::path path = fs::path(common.directory) / name;
     if (fs::exists(path, ignored))

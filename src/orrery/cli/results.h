@@ -20,7 +20,7 @@ struct Results {
 };
 
 // Fails early, before a long search: throws InputError O1104 when `directory` holds results and `force` is
-// not set.
+// not set, O1105 when it can neither be made nor be written. Makes nothing yet.
 void check_directory(const CommonOptions& common);
 
 // Prints table or JSON, writes the files, explains what cannot be mapped, and returns the exit code. Throws

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "orrery/base/edit_distance.h"
 #include "orrery/cli/verbs.h"
+#include "orrery/cli/version.h"
 #include "orrery/report/json_schema.h"
 
 namespace orrery::cli {
@@ -9,7 +11,13 @@ namespace orrery::cli {
 int run_schema(const SchemaOptions& options, const Console& console) {
   const std::vector<std::string>& names = report::schema_names();
   if (options.name.empty()) {
-    for (const std::string& name : names) console.out << name << "\n";
+    if (options.json) {
+      const nlohmann::ordered_json out{
+          {"schema", "orrery.schema/1"}, {"version", kVersion}, {"result", {{"kinds", names}}}};
+      console.out << out.dump(2) << "\n";
+    } else {
+      for (const std::string& name : names) console.out << name << "\n";
+    }
     return kDone;
   }
   const std::string schema = report::json_schema(options.name);

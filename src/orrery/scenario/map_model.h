@@ -49,7 +49,7 @@ struct MapOptions {
 
 struct MappedModel {
   std::vector<MappedLayer> layers;                          // as the tasks
-  std::vector<std::pair<std::string, std::string>> inputs;  // file name, content hash; sorted, each once
+  std::vector<std::pair<std::string, std::string>> inputs;  // as of Specification; sorted, each once
   base::Diagnostics warnings;
 };
 

@@ -60,6 +60,7 @@ std::vector<yaml::Node> parse_file(const std::shared_ptr<const base::SourceFile>
   base::Diagnostics own;
   auto documents =
       is_template(*file) ? expand_template(file, included, own) : yaml::parse(file, base::Severity::kWarning, own);
+  if (documents.empty() && !own.has_errors()) own.warning("O0114", "the file is empty", {file, 0, 0, 1});
   append(own, !takes_duplicates(documents), found);
   return documents;
 }
@@ -195,6 +196,8 @@ Documents Documents::gather(const Files& files, const ReadOptions& options) {
   for (const auto& [path, value] : options.overrides) apply_override(gathered.top_, path, value, found);
   found.throw_if_errors();
   for (const auto& file : read) gathered.inputs_.emplace_back(file->name, base::content_hash(file->text));
+  for (const auto& [path, value] : options.overrides)
+    gathered.inputs_.emplace_back(fmt::format("--set {}={}", path, value), base::content_hash(value));
   return gathered;
 }
 

@@ -54,7 +54,7 @@ struct Specification {
   nest::MappingPlaces mapping_places;
   MapperOptions mapper;
   bool has_energy_tables = false;
-  std::vector<std::pair<std::string, std::string>> inputs;  // file name, content hash (hex)
+  std::vector<std::pair<std::string, std::string>> inputs;  // name of a file or an override, content hash (hex)
   base::Diagnostics diagnostics;                            // warnings; errors are thrown
 };
 
