@@ -59,6 +59,15 @@ bool starts_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
 }
 
+// Control characters (C1 too) could rewrite the terminal, and bytes that are no UTF-8 may stand for some there.
+bool is_printable(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  if (lead < 0x80) return lead >= 0x20 && lead != 0x7F && character.size() == 1;
+  const std::size_t bytes = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+  const bool c1 = lead == 0xC2 && character.size() == 2 && static_cast<unsigned char>(character[1]) < 0xA0;
+  return character.size() == bytes && !c1;
+}
+
 // The line as shown, and for each of its bytes the cell that its character stands in (one entry more than bytes).
 // Locations count bytes, terminals cells.
 struct ShownLine {
@@ -77,13 +86,11 @@ ShownLine show(std::string_view line) {
       shown.text.append(kTabWidth, ' ');
       cell += kTabWidth;
     } else {
-      const auto byte = static_cast<unsigned char>(line[at]);
-      // Control characters could rewrite the terminal; they show as '?'.
-      if (byte < 0x20 || byte == 0x7F) {
+      const std::string_view character = line.substr(at, end - at);
+      if (is_printable(character))
+        shown.text += character;
+      else
         shown.text += '?';
-      } else {
-        shown.text += line.substr(at, end - at);
-      }
       ++cell;
     }
     at = end;

@@ -65,6 +65,16 @@ TEST(DiagnosticText, StandsPlacesBeyondTheLineOrFileAndControlCharacters) {
   }
 }
 
+TEST(DiagnosticText, ShowsCharactersAndNoOtherBytes) {
+  // 0xFF is no UTF-8; U+009B is the one-character form of ESC [; a lone 0x9B may be as well.
+  const auto source = file("x.yaml", "\xC3\xA9 \xFF \xC2\x9B 31m \x9B \xF0\x9F\x99\x82 \xE2\x82\n");
+  Diagnostics found;
+  found.error("O0101", "bad", {source, 1, 1, 1});
+  const std::string text = diagnostic_text(found.all()[0]);
+  EXPECT_NE(text.find("| \xC3\xA9 ? ? 31m? "), std::string::npos) << text;
+  EXPECT_NE(text.find("\xF0\x9F\x99\x82 ?\n"), std::string::npos) << text;
+}
+
 TEST(DiagnosticText, WithoutPlaceHasNoGutter) {
   Diagnostics found;
   found.warning("O1100", "odd").hint("do this");

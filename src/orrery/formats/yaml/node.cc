@@ -25,6 +25,8 @@
 #include <optional>
 #include <sstream>
 
+#include "orrery/base/edit_distance.h"
+
 namespace orrery::formats::yaml {
 namespace {
 
@@ -384,6 +386,20 @@ std::string plain_words(const std::string& message) {
   return message;
 }
 
+// The hint for a path that leads nowhere: the file beside it that its name most likely stands for, if any.
+std::string meant_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path wanted = path;
+  std::error_code ignored;
+  std::vector<std::string> present;
+  const fs::path folder = wanted.has_parent_path() ? wanted.parent_path() : fs::path(".");
+  for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored))
+    present.push_back(entry->path().filename().string());
+  std::sort(present.begin(), present.end());  // folders list in any order, and ties go to the first
+  const std::string near = base::closest(wanted.filename().string(), present);
+  return near.empty() ? "" : fmt::format("did you mean `{}`?", (wanted.parent_path() / near).string());
+}
+
 }  // namespace
 
 const Node* Node::find(std::string_view key) const {
@@ -404,9 +420,9 @@ std::vector<Node> parse(const std::shared_ptr<const base::SourceFile>& file, bas
   }
   if (const auto bad = first_bad_byte(text)) {
     const auto [line, column] = lines.position(*bad);
-    found
-        .error("O0101", fmt::format("byte 0x{:02x} is no part of a UTF-8 text", static_cast<unsigned char>(text[*bad])),
-               {file, line + 1, column + 1, 1})
+    const auto byte = static_cast<unsigned char>(text[*bad]);
+    const char* fault = byte < 0x80 ? "is a control character" : "is no part of a UTF-8 text";
+    found.error("O0101", fmt::format("byte 0x{:02x} {}", byte, fault), {file, line + 1, column + 1, 1})
         .hint("is this a text file? save it as UTF-8");
     return {};
   }
@@ -440,10 +456,11 @@ std::shared_ptr<const base::SourceFile> read_file(const std::string& path) {
   const base::Location where{file, 0, 0, 1};
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) base::fail("O0100", fmt::format("there is no file `{}`", path), where);
-  if (status.type() == fs::file_type::directory) {
-    base::fail("O0100", fmt::format("`{}` is a folder; name the files in it", path), where);
-  }
+  if (status.type() == fs::file_type::not_found)
+    base::fail("O0100", fmt::format("there is no file `{}`", path), where, meant_file(path));
+  if (status.type() == fs::file_type::directory)
+    base::fail("O0100", fmt::format("`{}` is a folder", path), where,
+               fmt::format("name the files in it: `{}`", (fs::path(path) / "*.yaml").string()));
   if (path.find('\0') != std::string::npos) base::fail("O0100", "a file name has no NUL character", where);
   errno = 0;
   std::ifstream in(path, std::ios::binary);
