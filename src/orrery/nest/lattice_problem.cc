@@ -141,7 +141,8 @@ std::vector<Layout> layouts(const Problem& problem) {
       layout.instances = 1;
       for (int d = 0; d < kDims; ++d) {
         layout.cycles *= static_cast<double>(layout.left[d]);
-        layout.instances *= static_cast<double>(problem.bound[d] / layout.left[d]);
+        const auto spread = problem.bound[d] / layout.left[d];  // exact
+        layout.instances *= static_cast<double>(spread);
       }
       found.push_back(layout);
       return;
