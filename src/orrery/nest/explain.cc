@@ -5,6 +5,7 @@
 #include "orrery/nest/explain.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -78,7 +79,11 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const SearchLim
   const auto empty = [&](const Restrictions& restrictions) {
     return !is_feasible(einsum, model.shape(), space_of(restrictions));
   };
-  const auto stopped = [&] { return limits.stop && limits.stop->load(); };
+  const auto start = std::chrono::steady_clock::now();
+  const auto stopped = [&] {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return (limits.stop && limits.stop->load()) || (limits.seconds > 0 && seconds > limits.seconds);
+  };
   const auto try_without = [&](auto set) {
     if (stopped()) return;
     Restrictions fewer = kept;

@@ -100,7 +100,10 @@ class LatticeSearch {
   bool stopped() const { return stopped_; }
 
  private:
+  // The metrics of so much energy in so many cycles; beyond every other where that takes too long.
   Key key(const Prices& prices, double energy_pj, double active) const {
+    if (limits_.max_cycles > 0 && active + problem_.latency > static_cast<double>(limits_.max_cycles) * (1 + kEqual))
+      return {kNever, kNever, kNever};
     const double energy = energy_pj + active * prices.leak_pj_per_cycle();
     const double cycles = active + problem_.latency;
     Key values{};
@@ -391,6 +394,7 @@ class LatticeSearch {
       found[k] = objective_[k] == Metric::kEdp      ? evaluation.edp_j_cycles
                  : objective_[k] == Metric::kEnergy ? evaluation.energy_pj
                                                     : static_cast<double>(evaluation.cycles);
+    if (limits_.max_cycles > 0 && evaluation.cycles > limits_.max_cycles) return {kNever, kNever, kNever};
     if (compare(found, best_, objective_.size()) < 0) {
       best_ = found;
       mapping_ = std::move(mapping);

@@ -163,6 +163,11 @@ class Searcher {
     return order > 0 || (order == 0 && seen_.place <= place_);
   }
 
+  bool too_slow(const Bounds& bounds) const {
+    const Count most = shared_.limits.max_cycles;
+    return most > 0 && bounds.cycles > static_cast<double>(most) * (1 + kEqual);
+  }
+
   bool out_of_time() {
     if ((++ticks_ & 255) != 0) return shared_.stopped.load(std::memory_order_relaxed);
     refresh();
@@ -202,7 +207,8 @@ class Searcher {
   // `last` is the innermost chosen step, at `level`; the others are on the path.
   void leaf(const State& state, const Child* last, int level) {
     ++evaluated_;
-    if (drop(key_of(descent_.exact(state), shared_.objective))) return;
+    const Bounds cost = descent_.exact(state);
+    if (too_slow(cost) || drop(key_of(cost, shared_.objective))) return;
     if (last) path_[level] = last;
     Mapping mapping;
     for (int i = 0; i < descent_.levels(); ++i) {
@@ -214,6 +220,7 @@ class Searcher {
                                                   path_[i]->iterating, *path_[i]->spread));
     }
     Evaluation evaluation = shared_.model.evaluate(mapping);
+    if (shared_.limits.max_cycles > 0 && evaluation.cycles > shared_.limits.max_cycles) return;
     const Key key = key_of(evaluation, shared_.objective);
     const std::lock_guard lock(shared_.mutex);
     const int order = compare(key, shared_.best.key, shared_.objective.size());
@@ -229,7 +236,7 @@ class Searcher {
   }
 
   void expand(const State& state, int level) {
-    if (prunes_ && level > 0 && dominance_.is_dominated(state, level)) {
+    if (prunes_ && shared_.limits.dominance && level > 0 && dominance_.is_dominated(state, level)) {
       ++dominated_;
       return;
     }
@@ -270,10 +277,12 @@ class Searcher {
       }
       State kept = state;
       descent_.keep(kept, level, mask);
-      if (prunes_ && descent_.keeps(level).size() > 1 &&
-          drop(key_of(descent_.bound_kept(kept, level), shared_.objective))) {
-        ++bounded_;
-        continue;
+      if (prunes_ && descent_.keeps(level).size() > 1) {
+        const Bounds bounds = descent_.bound_kept(kept, level);
+        if (too_slow(bounds) || drop(key_of(bounds, shared_.objective))) {
+          ++bounded_;
+          continue;
+        }
       }
       child.keep = mask;
       const bool idle = mask == 0 && prunes_ && descent_.loops_move_out(level);
@@ -342,10 +351,14 @@ class Searcher {
         if (!out_of_time()) generate(state, next, use);
         continue;
       }
-      child.key = prunes_ ? key_of(descent_.bound(state, next), shared_.objective) : Key{};
-      if (prunes_ && drop(child.key)) {
-        ++bounded_;
-        continue;
+      child.key = Key{};
+      if (prunes_) {
+        const Bounds bounds = descent_.bound(state, next);
+        child.key = key_of(bounds, shared_.objective);
+        if (too_slow(bounds) || drop(child.key)) {
+          ++bounded_;
+          continue;
+        }
       }
       use(child, state);
     }

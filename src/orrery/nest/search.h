@@ -22,7 +22,9 @@ struct SearchLimits {
   double seconds = 0;                       // 0: none
   int threads = 1;                          // changes the time only
   bool prune_by_bound = true;               // false: price every mapping that fits (tests, benchmarks)
-  bool lattice = true;                      // false: branch and bound even where the lattice applies (tests)
+  base::Count max_cycles = 0;               // mappings that take longer are left out; 0: none are
+  bool lattice = true;                      // false: branch and bound even where the lattice applies
+  bool dominance = true;                    // false: open every front that its bound lets through
   const std::atomic<bool>* stop = nullptr;  // set by an interrupt; the best so far is returned
 };
 

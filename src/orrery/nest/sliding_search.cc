@@ -11,6 +11,7 @@
 
 #include "orrery/nest/enumerate.h"
 #include "orrery/nest/explain.h"
+#include "orrery/nest/feasibility.h"
 
 namespace orrery::nest {
 
@@ -49,19 +50,21 @@ Optimum optimize_sliding(const Model& model, const Mapspace& mapspace, const std
   std::vector<double> best;
   bool finished = true;
   Evaluation evaluation;
-  enumerate(model.einsum(), space, [&](const Mapping& mapping) {
-    ++optimum.certificate.evaluated;
-    model.evaluate(mapping, evaluation);
-    std::vector<double> values = metrics_of(evaluation, objective);
-    if (best.empty() || values < best) {
-      best = std::move(values);
-      optimum.mapping = mapping;
-      optimum.evaluation = evaluation;
-    }
-    optimum.interrupted = limits.stop && limits.stop->load();
-    finished = !optimum.interrupted && !(limits.seconds > 0 && elapsed() > limits.seconds);
-    return finished;
-  });
+  const bool feasible = is_feasible(model.einsum(), model.shape(), space);
+  if (feasible)
+    enumerate(model.einsum(), space, [&](const Mapping& mapping) {
+      ++optimum.certificate.evaluated;
+      model.evaluate(mapping, evaluation);
+      std::vector<double> values = metrics_of(evaluation, objective);
+      if (best.empty() || values < best) {
+        best = std::move(values);
+        optimum.mapping = mapping;
+        optimum.evaluation = evaluation;
+      }
+      optimum.interrupted = limits.stop && limits.stop->load();
+      finished = !optimum.interrupted && !(limits.seconds > 0 && elapsed() > limits.seconds);
+      return finished;
+    });
   cost::Certificate& certificate = optimum.certificate;
   certificate.space = space.size();
   certificate.optimal = finished && optimum.mapping;

@@ -1,0 +1,21 @@
+// The whole trade-off between energy and time.
+#pragma once
+
+#include <vector>
+
+#include "orrery/nest/search.h"
+
+namespace orrery::nest {
+
+struct ParetoFront {
+  std::vector<Optimum> points;  // energy rising, cycles falling; no other mapping is at least as good in both
+  bool complete = true;         // false: a limit ended the search before the last point
+  bool infeasible = false;
+};
+
+// Every mapping that no other one matches in energy and cycles and beats in one of them, one per pair of
+// values. Each point is an exact search of its own: least energy among the mappings faster than the last
+// point's. Cost: one search per point.
+ParetoFront pareto_front(const Model& model, const Mapspace& space, const SearchLimits& limits = {});
+
+}  // namespace orrery::nest

@@ -1,0 +1,55 @@
+#include "orrery/nest/pareto.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "orrery/nest/enumerate.h"
+#include "orrery/nest/random_space_test_util.h"
+
+namespace orrery::nest {
+namespace {
+
+using base::Count;
+using testing::Dice;
+
+TEST(Pareto, TheFrontIsWhatBruteForceLeavesUndominated) {
+  int seen = 0, larger = 0;
+  for (std::uint64_t seed = 0; seen < 300; ++seed) {
+    Dice dice = Dice::from_seed(seed * 3571 + 11);
+    const testing::Instance instance = testing::random_instance(dice);
+    const Model model(instance.einsum, instance.chip, instance.options, instance.space.reuse);
+    const Space space(instance.einsum, instance.chip, instance.space, model.shape());
+    if (space.size() > 5000) continue;
+    std::map<Count, double> least;  // cycles -> least energy
+    enumerate(instance.einsum, space, [&](const Mapping& mapping) {
+      const Evaluation evaluation = model.evaluate(mapping);
+      const auto [at, fresh] = least.try_emplace(evaluation.cycles, evaluation.energy_pj);
+      if (!fresh) at->second = std::min(at->second, evaluation.energy_pj);
+      return true;
+    });
+    std::vector<std::pair<Count, double>> expected;  // cycles rising
+    double best = std::numeric_limits<double>::infinity();
+    for (const auto& [cycles, energy_pj] : least)
+      if (energy_pj < best * (1 - 1e-11)) expected.emplace_back(cycles, best = energy_pj);
+    const ParetoFront front = pareto_front(model, instance.space);
+    if (expected.empty()) {
+      EXPECT_TRUE(front.infeasible) << "seed " << seed;
+      continue;
+    }
+    ++seen;
+    larger += expected.size() > 1;
+    ASSERT_EQ(front.points.size(), expected.size()) << "seed " << seed;
+    EXPECT_TRUE(front.complete);
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      const Evaluation& found = front.points[expected.size() - 1 - k].evaluation;
+      EXPECT_EQ(found.cycles, expected[k].first) << "seed " << seed;
+      EXPECT_NEAR(found.energy_pj, expected[k].second, 1e-11 * expected[k].second) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(larger, 50);
+}
+
+}  // namespace
+}  // namespace orrery::nest
