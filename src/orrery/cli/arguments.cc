@@ -1,5 +1,6 @@
 #include "orrery/cli/arguments.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -90,6 +91,11 @@ struct Raw {
   bool no_color = false;
 };
 
+struct RawMap {
+  std::vector<std::string> gemms;
+  std::string pareto;
+};
+
 void add_common(CLI::App& app, CommonOptions& common, Raw& raw) {
   app.add_flag("--json", common.json, "Print one JSON document");
   app.add_flag("--quiet,-q", common.quiet, "No warnings, no progress");
@@ -138,6 +144,34 @@ void give_meaning(const Raw& raw, bool terminal, CommonOptions& common) {
     common.compat_timeloop = true;
   }
   for (const std::string& name : raw.objective) common.objective.push_back(metric(name));
+}
+
+base::Count bound(const std::string& text) {
+  base::Count value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return failure == std::errc() && end == text.data() + text.size() && value >= 1 ? value : 0;
+}
+
+Gemm gemm(const std::string& text) {
+  std::vector<base::Count> bounds;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    bounds.push_back(bound(text.substr(at, comma - at)));
+    at = comma + 1;
+  }
+  if (bounds.size() != 3 || std::count(bounds.begin(), bounds.end(), 0) > 0)
+    misuse("O1117", fmt::format("`--gemm {}` gives no three sizes", text),
+           "write `--gemm M,K,N` with whole numbers from 1 on: M x K weights times K x N inputs");
+  return {bounds[0], bounds[1], bounds[2]};
+}
+
+void give_map_meaning(const RawMap& raw, MapOptions& map) {
+  for (const std::string& text : raw.gemms) map.gemms.push_back(gemm(text));
+  if (raw.pareto.empty()) return;
+  if (raw.pareto != "energy,delay" && raw.pareto != "delay,energy")
+    misuse("O1102", fmt::format("`--pareto {}` names no trade-off that Orrery lists", raw.pareto),
+           "write `--pareto energy,delay`");
+  map.pareto = true;
 }
 
 // Names of an app's options, for "did you mean".
@@ -216,9 +250,10 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
 
   if (verb == "map") {
-    return parse_verb<MapOptions>(
+    RawMap raw_map;
+    Command command = parse_verb<MapOptions>(
         verb, "The best mapping of each layer on a chip, with proof", "orrery map arch.yaml ERT.yaml layers/KTQ.yaml",
-        rest, terminal, [](CLI::App& app, MapOptions& options, Raw& raw) {
+        rest, terminal, [&raw_map](CLI::App& app, MapOptions& options, Raw& raw) {
           add_files(app, options.files, "Timeloop documents in any order; each `problem` is a layer");
           app.add_option("--chip", options.chips, "Chip from the catalogue, or its file (repeatable)")
               ->type_name("NAME|FILE")
@@ -233,9 +268,19 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
           app.add_option("--batch", options.batch, "Sequences at a time; default 1")
               ->type_name("N")
               ->check(whole_number(std::numeric_limits<base::Count>::max()));
+          app.add_option("--gemm", raw_map.gemms, "A matrix product: M x K times K x N (repeatable)")
+              ->type_name("M,K,N")
+              ->allow_extra_args(false);
           add_search_options(app, options, raw);
+          app.add_option("--pareto", raw_map.pareto, "energy,delay: all mappings that no other one beats in both")
+              ->type_name("NAME,NAME");
+          app.add_option("--why", options.why, "Force a choice, such as Scratchpad.E=4, and say what it costs")
+              ->type_name("CHOICE");
+          app.add_flag("--certify", options.certify, "Check the proof by a slower, independent search");
           add_document_options(app, raw);
         });
+    if (auto* const map = std::get_if<MapOptions>(&command)) give_map_meaning(raw_map, *map);
+    return command;
   }
   if (verb == "eval") {
     return parse_verb<EvalOptions>(

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "orrery/base/check.h"
 #include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/base/stopwatch.h"
@@ -129,6 +131,23 @@ void plan_files(const MapOptions& options, const Chips& chips, const std::vector
   found.throw_if_errors();
 }
 
+void plan_gemms(const MapOptions& options, const Chips& chips, const std::vector<File>& files, Plan& plan) {
+  const SplitFiles split = split_by_problem(files);
+  if (!split.layers.empty())
+    base::fail("O1103", fmt::format("both --gemm and a `problem` in `{}`", split.layers[0]->name), {},
+               "give matrix products with --gemm, or problems, not both");
+  const Documents& documents = plan.documents.emplace_back(Documents::gather(
+      joined(chips.for_role(workload::OperatorRole::kMatmul), split.shared), search_options(options)));
+  for (const Gemm& gemm : options.gemms) {
+    scenario::LayerTask task;
+    task.name = fmt::format("GEMM {}x{}x{}", gemm.m, gemm.k, gemm.n);
+    task.documents = &documents;
+    task.einsum = workload::matmul(task.name, gemm.m, gemm.k, gemm.n);
+    plan.stems.push_back(fmt::format("{}", plan.tasks.size() + 1));
+    plan.tasks.push_back(std::move(task));
+  }
+}
+
 // The shape names a layer of a file; where several files use one shape, the file's name is added.
 void name_layers(const std::vector<std::string>& stems, std::vector<scenario::MappedLayer>& layers) {
   std::map<std::string, int> uses;
@@ -166,6 +185,14 @@ void keep_layer(const std::string& wanted, Plan& plan) {
   no_such_layer(wanted, names);
 }
 
+// The unit in which `objective` is reported, as of Certificate::lower_bound.
+std::string shown(const std::vector<nest::Metric>& objective, double value) {
+  const nest::Metric first = objective.empty() ? nest::Metric::kEdp : objective[0];
+  return first == nest::Metric::kEnergy  ? fmt::format("{:.6g} pJ", value)
+         : first == nest::Metric::kDelay ? fmt::format("{:.6g} cycles", value)
+                                         : fmt::format("{:.6g} J*cycle", value);
+}
+
 // A line on a terminal that shows how far the search is, once it takes long enough to wonder.
 class Progress {
  public:
@@ -178,6 +205,16 @@ class Progress {
     shown_ = true;
     console_.err << fmt::format("\r\x1b[K{}/{} layers mapped, last {}", done, all, name) << std::flush;
   }
+  // The best found and the bound below which nothing lies.
+  void operator()(const std::string& name, const std::vector<nest::Metric>& objective, double best, double bound) {
+    if (!console_.terminal || console_.quiet || clock_.seconds() < 0.5) return;
+    shown_ = true;
+    console_.err << (std::isfinite(best)
+                         ? fmt::format("\r\x1b[K{}: best {}, bound {}, gap {:.2f} %", name, shown(objective, best),
+                                       shown(objective, bound), best > 0 ? 100 * (best - bound) / best : 0)
+                         : fmt::format("\r\x1b[K{}: no mapping yet", name))
+                 << std::flush;
+  }
 
  private:
   const Console& console_;
@@ -189,6 +226,12 @@ class Progress {
 
 int run_map(const MapOptions& options, const Console& console) {
   const base::Stopwatch clock;
+  if (!options.gemms.empty() && !options.model.empty())
+    base::fail("O1103", fmt::format("both --gemm and --model {}", options.model), {},
+               "give matrix products, or a model, not both");
+  if (options.files.empty() && options.chips.empty() && !options.gemms.empty())
+    base::fail("O1103", "--gemm has no chip to run on", {},
+               "name one with --chip, or give its files; `orrery catalog` lists the chips that come along");
   if (options.files.empty() && options.chips.empty() && !options.model.empty())
     base::fail("O1103", fmt::format("`{}` has no chip to run on", options.model), {},
                "name one with --chip, or give its files; `orrery catalog` lists the chips that come along");
@@ -203,7 +246,9 @@ int run_map(const MapOptions& options, const Console& console) {
   Plan plan;
   const std::vector<File> files = read_files(options.files);
   const Chips chips = load_chips(options.chips);
-  if (options.model.empty()) {
+  if (!options.gemms.empty()) {
+    plan_gemms(options, chips, files, plan);
+  } else if (options.model.empty()) {
     plan_files(options, chips, files, plan);
   } else {
     plan_model(options, chips, files, plan);
@@ -216,14 +261,23 @@ int run_map(const MapOptions& options, const Console& console) {
   search.objective = options.objective;
   search.limits.seconds = options.time_limit;
   search.limits.threads = options.threads;
+  search.front = options.pareto;
+  search.why = options.why;
+  search.certify = options.certify;
   Results results;
   {
     const InterruptGuard interrupt;
     search.limits.stop = interrupt.flag();
     Progress progress(console);
     search.progress = [&](std::size_t done, std::size_t all, const std::string& name) { progress(done, all, name); };
+    search.searching = [&](const std::string& name, double best, double bound) {
+      progress(name, options.objective, best, bound);
+    };
     results.mapped = scenario::map_layers(plan.tasks, search);
   }
+  for (const scenario::MappedLayer& layer : results.mapped.layers)
+    if (layer.certified && layer.certified->finished && !layer.certified->agrees)
+      throw base::InternalError(fmt::format("`{}` is not certified: {}", layer.name, layer.certified->complaint));
   if (plan.model) {
     results.mapped.inputs.emplace_back(plan.model->name, base::content_hash(plan.model->text));
     std::sort(results.mapped.inputs.begin(), results.mapped.inputs.end());

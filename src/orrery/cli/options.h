@@ -27,6 +27,11 @@ struct CommonOptions {
   std::vector<nest::Metric> objective;                         // empty: as the documents say, else edp
 };
 
+// Outputs[M][N] += Weights[K][M] * Inputs[K][N].
+struct Gemm {
+  base::Count m = 1, k = 1, n = 1;
+};
+
 struct MapOptions : CommonOptions {
   std::vector<std::string> files;
   std::vector<std::string> chips;  // catalogue names or paths
@@ -34,6 +39,10 @@ struct MapOptions : CommonOptions {
   std::string layer;               // only this one
   std::optional<base::Count> sequence;
   base::Count batch = 1;
+  std::vector<Gemm> gemms;  // instead of a model or problems
+  bool pareto = false;      // the whole trade-off between energy and cycles
+  std::string why;          // a choice to force; empty: none
+  bool certify = false;
 };
 
 struct EvalOptions : CommonOptions {

@@ -13,11 +13,13 @@
 
 #include "orrery/cli/version.h"
 #include "orrery/formats/timeloop/mapping_document.h"
+#include "orrery/report/front_table.h"
 #include "orrery/report/infeasible.h"
 #include "orrery/report/loop_nest.h"
 #include "orrery/report/map_json.h"
 #include "orrery/report/table.h"
 #include "orrery/report/timeloop_stats.h"
+#include "orrery/report/why.h"
 
 namespace orrery::cli {
 namespace {
@@ -76,12 +78,34 @@ void write_results(const Results& results, const CommonOptions& common, const st
   }
 }
 
+std::string certified_lines(const std::vector<scenario::MappedLayer>& layers) {
+  std::string out;
+  for (const scenario::MappedLayer& layer : layers) {
+    if (!layer.certified) continue;
+    out += layer.certified->finished
+               ? fmt::format("{}: certified by a slower search in {:.3f} s\n", layer.name, layer.certified->seconds)
+               : fmt::format("{}: not certified within the limit\n", layer.name);
+  }
+  return out;
+}
+
+bool unproven(const nest::Optimum& optimum) {
+  return !optimum.infeasible && !optimum.certificate.optimal;
+}
+
+bool interrupted(const scenario::MappedLayer& layer) {
+  if (layer.optimum.interrupted || (layer.forced && layer.forced->optimum.interrupted)) return true;
+  if (layer.certified && layer.certified->interrupted) return true;
+  return layer.front && (layer.front->interrupted);
+}
+
 int exit_code(const std::vector<scenario::MappedLayer>& layers) {
   bool no = false, limit = false;
   for (const scenario::MappedLayer& layer : layers) {
-    if (layer.optimum.interrupted) return kInterrupted;
-    no = no || layer.optimum.infeasible;
-    limit = limit || (layer.searched && !layer.optimum.infeasible && !layer.optimum.certificate.optimal);
+    if (interrupted(layer)) return kInterrupted;
+    no = no || layer.optimum.infeasible || (layer.forced && layer.forced->optimum.infeasible);
+    limit = limit || (layer.searched && unproven(layer.optimum)) || (layer.forced && unproven(layer.forced->optimum)) ||
+            (layer.front && !layer.front->complete) || (layer.certified && !layer.certified->finished);
   }
   return no ? kNo : limit ? kLimit : kDone;
 }
@@ -133,11 +157,21 @@ int present(const Results& results, const CommonOptions& common, const Console& 
     console.out << report::model_table(layers, std::max<base::Count>(1, results.blocks));
     for (const scenario::MappedLayer& layer : layers)
       if (results.close_look && layer.found()) console.out << "\n" << report::layer_view(layer);
+    for (const scenario::MappedLayer& layer : layers) {
+      if (layer.front) console.out << "\n" << report::front_table(layer);
+      if (layer.forced && layer.forced->optimum.mapping) console.out << "\n" << report::why_view(layer);
+    }
+    const std::string certified = certified_lines(layers);
+    if (!certified.empty()) console.out << "\n" << certified;
   }
   console.out << std::flush;
   base::Diagnostics unmapped;
   for (const scenario::MappedLayer& layer : layers)
-    if (!layer.found()) unmapped.error("", "") = report::explain_no_mapping(layer);
+    if (!layer.found()) {
+      unmapped.error("", "") = report::explain_no_mapping(layer);
+    } else if (layer.forced && !layer.forced->optimum.mapping) {
+      unmapped.error("", "") = report::explain_no_forced_mapping(layer);
+    }
   report(console, unmapped.all());
   return exit_code(layers);
 }

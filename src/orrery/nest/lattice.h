@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "orrery/nest/gap.h"
 #include "orrery/nest/search.h"
 #include "orrery/nest/space.h"
 
@@ -19,6 +20,6 @@ namespace orrery::nest {
 // level that loops or keeps, temporal factors free or fixed to 1 and no loop order prescribed; no
 // exceptions to reuse; no least utilisation) or where labels outgrow their room: search.cc takes over.
 std::optional<Optimum> optimize_on_lattice(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                                           const SearchLimits& limits);
+                                           const SearchLimits& limits, GapWatch* watch = nullptr);
 
 }  // namespace orrery::nest

@@ -21,6 +21,7 @@ ParetoFront pareto_front(const Model& model, const Mapspace& space, const Search
       }
     }
     Optimum next = optimize(model, space, {Metric::kEnergy, Metric::kDelay}, step);
+    front.interrupted = next.interrupted;
     if (!next.mapping) {
       front.complete = next.infeasible;
       front.infeasible = next.infeasible && front.points.empty();

@@ -11,6 +11,7 @@ struct ParetoFront {
   std::vector<Optimum> points;  // energy rising, cycles falling; no other mapping is at least as good in both
   bool complete = true;         // false: a limit ended the search before the last point
   bool infeasible = false;
+  bool interrupted = false;  // SearchLimits::stop ended the search
 };
 
 // Every mapping that no other one matches in energy and cycles and beats in one of them, one per pair of

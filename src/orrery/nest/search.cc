@@ -30,6 +30,7 @@
 #include "orrery/nest/descent.h"
 #include "orrery/nest/dominance.h"
 #include "orrery/nest/explain.h"
+#include "orrery/nest/gap.h"
 #include "orrery/nest/lattice.h"
 #include "orrery/nest/sliding_search.h"
 
@@ -88,6 +89,16 @@ struct Shared {
   std::atomic<std::uint64_t> version{0};
   std::atomic<bool> stopped{false};
   std::atomic<bool> interrupted{false};
+  GapWatch& watch;
+  // Per thread: the bound of the first-level child it is below. Children are handed out in the order of their
+  // bounds, so the least of these bounds everything still to come, and it never falls.
+  std::deque<std::atomic<double>> front;
+
+  double lower_bound() const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& bound : front) least = std::min(least, bound.load(std::memory_order_relaxed));
+    return least;
+  }
 };
 
 template <typename Size>
@@ -176,6 +187,7 @@ class Searcher {
       shared_.stopped = true;
     }
     if (shared_.limits.seconds > 0 && std::chrono::steady_clock::now() >= shared_.deadline) shared_.stopped = true;
+    if (shared_.watch.watched()) shared_.watch.report(seen_.key[0], std::min(shared_.lower_bound(), seen_.key[0]));
     return shared_.stopped;
   }
 
@@ -390,11 +402,14 @@ Tally run(Shared& shared, int threads) {
   const auto children = searchers[0].first_children();
   std::vector<char> done(children.size(), 0);
   std::atomic<std::size_t> next{0};
+  for (int t = 0; t < threads; ++t) shared.front.emplace_back(children.empty() ? 0 : children[0].key[0]);
   const auto work = [&](std::size_t t) {
     for (std::size_t k; (k = next.fetch_add(1)) < children.size() && !shared.stopped;) {
+      shared.front[t] = children[k].key[0];
       searchers[t].search_below(children[k], static_cast<std::int64_t>(k));
       done[k] = !shared.stopped;
     }
+    if (!shared.stopped) shared.front[t] = std::numeric_limits<double>::infinity();
   };
   if (threads == 1)
     work(0);
@@ -415,9 +430,9 @@ Tally run(Shared& shared, int threads) {
 }
 
 Optimum branch_and_bound(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                         const SearchLimits& limits) {
+                         const SearchLimits& limits, GapWatch& watch) {
   Optimum optimum;
-  Shared shared{model, space, objective, limits, {}, {}, {}, {}, {}, 0, false, false};
+  Shared shared{model, space, objective, limits, {}, {}, {}, {}, {}, 0, false, false, watch, {}};
   if (limits.seconds > 0)
     shared.deadline =
         std::chrono::steady_clock::now() +
@@ -452,8 +467,9 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
 
   const Space space(model.einsum(), model.chip(), mapspace, model.shape());
   std::optional<Optimum> found;
-  if (limits.prune_by_bound && limits.lattice) found = optimize_on_lattice(model, space, objective, limits);
-  Optimum optimum = found ? std::move(*found) : branch_and_bound(model, space, objective, limits);
+  GapWatch watch(limits);
+  if (limits.prune_by_bound && limits.lattice) found = optimize_on_lattice(model, space, objective, limits, &watch);
+  Optimum optimum = found ? std::move(*found) : branch_and_bound(model, space, objective, limits, watch);
 
   cost::Certificate& certificate = optimum.certificate;
   certificate.space = space.size();
@@ -462,7 +478,8 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
     if (certificate.optimal) certificate.lower_bound = value;
     certificate.gap = value > 0 ? (value - certificate.lower_bound) / value : 0;
   }
-  if (optimum.infeasible) explain_empty(model, mapspace, limits, optimum);
+  // With a limit on cycles it is the limit that leaves nothing, which no constraint explains.
+  if (optimum.infeasible && limits.max_cycles == 0) explain_empty(model, mapspace, limits, optimum);
   certificate.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return optimum;
 }

@@ -26,6 +26,11 @@ struct SearchLimits {
   bool lattice = true;                      // false: branch and bound even where the lattice applies
   bool dominance = true;                    // false: open every front that its bound lets through
   const std::atomic<bool>* stop = nullptr;  // set by an interrupt; the best so far is returned
+  // Called while searching with the first metric of the best mapping so far (infinity: none yet) and a bound
+  // that no mapping is below, at most once per `progress_seconds`, never by two threads at once. The best never
+  // rises and the bound never falls from one call to the next.
+  std::function<void(double best, double lower_bound)> progress;
+  double progress_seconds = 0.2;
 };
 
 // Why a map space is empty: constraints that cannot hold together, each with its place, and the

@@ -56,7 +56,8 @@ Optimum optimize_sliding(const Model& model, const Mapspace& mapspace, const std
       ++optimum.certificate.evaluated;
       model.evaluate(mapping, evaluation);
       std::vector<double> values = metrics_of(evaluation, objective);
-      if (best.empty() || values < best) {
+      const bool in_time = limits.max_cycles == 0 || evaluation.cycles <= limits.max_cycles;
+      if (in_time && (best.empty() || values < best)) {
         best = std::move(values);
         optimum.mapping = mapping;
         optimum.evaluation = evaluation;
@@ -73,7 +74,7 @@ Optimum optimize_sliding(const Model& model, const Mapspace& mapspace, const std
     certificate.gap = best[0] > 0 ? (best[0] - certificate.lower_bound) / best[0] : 0;
   } else if (finished) {
     optimum.infeasible = true;
-    explain_empty(model, mapspace, limits, optimum);
+    if (limits.max_cycles == 0) explain_empty(model, mapspace, limits, optimum);
   }
   certificate.seconds = elapsed();
   return optimum;

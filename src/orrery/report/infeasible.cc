@@ -4,17 +4,17 @@
 
 namespace orrery::report {
 
-base::Diagnostic explain_no_mapping(const scenario::MappedLayer& layer) {
+namespace {
+
+base::Diagnostic explain(const std::string& what, const nest::Optimum& optimum) {
   base::Diagnostics found;
-  const nest::Optimum& optimum = layer.optimum;
   if (!optimum.infeasible) {
     base::Diagnostic& diagnostic =
-        found.error("O1002", fmt::format("the search for `{}` ended before it found a mapping", layer.name));
+        found.error("O1002", fmt::format("the search for {} ended before it found a mapping", what));
     diagnostic.hint(optimum.interrupted ? "let it run longer" : "raise --time-limit");
     return diagnostic;
   }
-  base::Diagnostic& diagnostic =
-      found.error("O1001", fmt::format("no mapping of `{}` satisfies the constraints", layer.name));
+  base::Diagnostic& diagnostic = found.error("O1001", fmt::format("no mapping of {} satisfies the constraints", what));
   bool primary = false;
   for (const nest::Conflict& conflict : optimum.conflicts) {
     if (!conflict.where.known()) {
@@ -30,6 +30,16 @@ base::Diagnostic explain_no_mapping(const scenario::MappedLayer& layer) {
   if (optimum.conflicts.size() > 1) diagnostic.hint("relax any one of the lines shown: they cannot hold together");
   if (optimum.conflicts.size() == 1) diagnostic.hint("relax the line shown");
   return diagnostic;
+}
+
+}  // namespace
+
+base::Diagnostic explain_no_mapping(const scenario::MappedLayer& layer) {
+  return explain(fmt::format("`{}`", layer.name), layer.optimum);
+}
+
+base::Diagnostic explain_no_forced_mapping(const scenario::MappedLayer& layer) {
+  return explain(fmt::format("`{}` with `{}`", layer.name, layer.forced->choice), layer.forced->optimum);
 }
 
 }  // namespace orrery::report

@@ -10,4 +10,7 @@ namespace orrery::report {
 // proven, O1002 when the search ended before it found one.
 base::Diagnostic explain_no_mapping(const scenario::MappedLayer& layer);
 
+// The same for the choice that `--why` forces: needs `layer.forced`, without a mapping of its own.
+base::Diagnostic explain_no_forced_mapping(const scenario::MappedLayer& layer);
+
 }  // namespace orrery::report

@@ -7,6 +7,7 @@
 
 #include "orrery/report/diagnostic_text.h"
 #include "orrery/report/loop_nest.h"
+#include "orrery/report/why.h"
 
 namespace orrery::report {
 namespace {
@@ -99,10 +100,10 @@ Json order_json(const workload::Einsum& einsum, const std::vector<int>& order) {
 }
 
 // Levels outer to inner; permutations innermost first, as everywhere in Timeloop.
-Json mapping_json(const scenario::MappedLayer& layer) {
+Json mapping_json(const scenario::MappedLayer& layer, const nest::Mapping& mapping) {
   Json levels = Json::array();
   for (std::size_t i = layer.chip.storages.size(); i-- > 0;) {
-    const nest::LevelMapping& level = layer.optimum.mapping->levels[i];
+    const nest::LevelMapping& level = mapping.levels[i];
     Json keep = Json::array();
     for (std::size_t s = 0; s < layer.einsum.dataspaces.size(); ++s)
       if (level.keep >> s & 1u) keep.push_back(layer.einsum.dataspaces[s].name);
@@ -114,7 +115,7 @@ Json mapping_json(const scenario::MappedLayer& layer) {
                           {"spatial_permutation", order_json(layer.einsum, level.spatial_order)},
                           {"split", level.split}});
   }
-  return Json{{"text", one_line(layer.einsum, *layer.optimum.mapping)}, {"levels", std::move(levels)}};
+  return Json{{"text", one_line(layer.einsum, mapping)}, {"levels", std::move(levels)}};
 }
 
 Json certificate_json(const cost::Certificate& certificate) {
@@ -138,6 +139,53 @@ const char* metric_name(nest::Metric metric) {
   return "edp";
 }
 
+Json conflicts_json(const nest::Optimum& optimum) {
+  Json conflicts = Json::array();
+  for (const nest::Conflict& conflict : optimum.conflicts)
+    conflicts.push_back(Json{{"text", conflict.text}, {"where", place(conflict.where)}});
+  return conflicts;
+}
+
+// A mapping beside the optimum: what it costs, how it looks, what is proven of it.
+Json choice_json(const scenario::MappedLayer& layer, const nest::Optimum& optimum) {
+  const nest::Evaluation& cost = optimum.evaluation;
+  return Json{{"energy_pj", cost.energy_pj},
+              {"cycles", cost.cycles},
+              {"edp_j_cycles", cost.edp_j_cycles},
+              {"utilization", cost.utilization},
+              {"mapping", mapping_json(layer, *optimum.mapping)},
+              {"certificate", certificate_json(optimum.certificate)}};
+}
+
+Json front_json(const scenario::MappedLayer& layer) {
+  Json points = Json::array();
+  for (const nest::Optimum& point : layer.front->points)
+    if (point.mapping) points.push_back(choice_json(layer, point));
+  return points;
+}
+
+Json why_json(const scenario::MappedLayer& layer) {
+  const nest::Optimum& forced = layer.forced->optimum;
+  Json out{{"choice", layer.forced->choice}};
+  if (!forced.mapping) {
+    out["infeasible"] = forced.infeasible;
+    out["conflicts"] = conflicts_json(forced);
+    out["arithmetic"] = forced.arithmetic;
+    out["mapping"] = nullptr;
+    out["certificate"] = certificate_json(forced.certificate);
+    return out;
+  }
+  out.update(choice_json(layer, forced));
+  const CostRatio ratio = ratio_to_best(layer);
+  out["ratio"] = Json{{"energy", ratio.energy}, {"cycles", ratio.cycles}, {"edp", ratio.edp}};
+  Json levels = Json::array();
+  for (const LevelDifference& level : level_differences(layer))
+    levels.push_back(
+        Json{{"name", level.name}, {"best_energy_pj", level.best_pj}, {"forced_energy_pj", level.forced_pj}});
+  out["levels"] = std::move(levels);
+  return out;
+}
+
 Json layer_json(const scenario::MappedLayer& layer) {
   Json out{{"name", layer.name}, {"instances", layer.instances}};
   Json dimensions = Json::object();
@@ -155,13 +203,10 @@ Json layer_json(const scenario::MappedLayer& layer) {
     out["levels"] = std::move(levels);
     const int binding = binding_level(cost);
     out["bound_by"] = binding < 0 ? layer.chip.compute.name : layer.chip.storages[binding].name;
-    out["mapping"] = mapping_json(layer);
+    out["mapping"] = mapping_json(layer, *layer.optimum.mapping);
   } else {
     out["infeasible"] = layer.optimum.infeasible;
-    Json conflicts = Json::array();
-    for (const nest::Conflict& conflict : layer.optimum.conflicts)
-      conflicts.push_back(Json{{"text", conflict.text}, {"where", place(conflict.where)}});
-    out["conflicts"] = std::move(conflicts);
+    out["conflicts"] = conflicts_json(layer.optimum);
     out["arithmetic"] = layer.optimum.arithmetic;
     out["mapping"] = nullptr;
   }
@@ -172,7 +217,16 @@ Json layer_json(const scenario::MappedLayer& layer) {
     out["objective"] = std::move(objective);
     if (layer.optimum.interrupted) out["interrupted"] = true;
     out["certificate"] = certificate_json(layer.optimum.certificate);
+    if (layer.certified)
+      out["certificate"]["certified"] =
+          Json{{"agrees", layer.certified->finished ? Json(layer.certified->agrees) : Json(nullptr)},
+               {"seconds", layer.certified->seconds}};
   }
+  if (layer.front) {
+    out["pareto"] = front_json(layer);
+    out["pareto_complete"] = layer.front->complete;
+  }
+  if (layer.forced) out["why"] = why_json(layer);
   return out;
 }
 
@@ -217,6 +271,10 @@ std::string map_json(const MapDocument& document) {
   }
   const scenario::Totals block = scenario::totals(mapped.layers);
   Json result{{"layers", std::move(layers)}, {"total", totals_json(block)}};
+  if (mapped.layers.size() == 1 && mapped.layers[0].front) {
+    result["pareto"] = front_json(mapped.layers[0]);
+    result["pareto_complete"] = mapped.layers[0].front->complete;
+  }
   if (document.blocks > 0) {
     result["blocks"] = document.blocks;
     result["model"] = totals_json(scenario::times(block, document.blocks));

@@ -12,8 +12,10 @@
 #include <fmt/format.h>
 
 #include "orrery/base/parallel.h"
+#include "orrery/base/stopwatch.h"
 #include "orrery/nest/legality.h"
 #include "orrery/nest/model.h"
+#include "orrery/scenario/forced_choice.h"
 
 namespace orrery::scenario {
 namespace {
@@ -105,6 +107,33 @@ base::InputError uncountable(const MappedLayer& layer) {
   return base::InputError(found.all());
 }
 
+// All that is asked about one layer, one search after the other. A limit in seconds is shared out over them:
+// each takes at most its part of what is left.
+void answer(const MapOptions& options, const nest::Mapspace& space, const std::optional<nest::Constraint>& forced,
+            nest::SearchLimits limits, MappedLayer& layer) {
+  const base::Stopwatch clock;
+  int searches =
+      1 + static_cast<int>(options.front) + static_cast<int>(forced.has_value()) + static_cast<int>(options.certify);
+  const double seconds = limits.seconds;
+  const auto share = [&] {
+    // Not 0, which means no limit.
+    if (seconds > 0) limits.seconds = std::max(1e-6, (seconds - clock.seconds()) / searches);
+    --searches;
+    return limits;
+  };
+  const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
+  layer.optimum = nest::optimize(model, space, layer.objective, share());
+  limits.progress = nullptr;  // what follows bounds other values
+  if (options.certify) layer.certified = certify(model, space, layer.objective, layer.optimum, share());
+  if (!layer.found()) return;
+  if (forced) {
+    nest::Mapspace narrower = space;
+    narrower.constraints.push_back(*forced);
+    layer.forced = Forced{options.why, nest::optimize(model, narrower, layer.objective, share())};
+  }
+  if (options.front) layer.front = nest::pareto_front(model, space, share());
+}
+
 }  // namespace
 
 Totals totals(const std::vector<MappedLayer>& layers) {
@@ -144,6 +173,7 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
   MappedModel result;
   result.layers.resize(tasks.size());
   std::vector<nest::Mapspace> spaces(tasks.size());
+  std::vector<std::optional<nest::Constraint>> forced(tasks.size());
   std::vector<std::size_t> same_as(tasks.size());  // the task whose answer this one shares; itself otherwise
   Gathered gathered;
   int document_threads = 0;
@@ -173,6 +203,7 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
                                                                   : std::vector<nest::Metric>{nest::Metric::kEdp};
       if (layer.name.empty()) layer.name = layer.einsum.name;
       spaces[i] = std::move(specification.problem->space);
+      if (!options.why.empty()) forced[i] = forced_choice(options.why, layer.einsum, layer.chip);
       document_threads = std::max(document_threads, specification.mapper.threads);
       gathered.add(specification.diagnostics.all());
       result.inputs.insert(result.inputs.end(), specification.inputs.begin(), specification.inputs.end());
@@ -193,15 +224,19 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
   if (threads <= 0) threads = document_threads > 0 ? std::min(document_threads, cores) : 1;
   const int workers = std::clamp(threads, 1, std::max(1, static_cast<int>(work.size())));
 
-  std::mutex guard;  // of `done` and the progress callback
+  std::mutex guard;  // of `done` and the progress callbacks
   std::size_t done = 0;
   base::parallel_for(work.size(), workers, [&](std::size_t at) {
     MappedLayer& layer = result.layers[work[at]];
     nest::SearchLimits limits = options.limits;
     limits.threads = workers == 1 ? threads : 1;
+    if (options.searching)
+      limits.progress = [&](double best, double lower_bound) {
+        const std::lock_guard<std::mutex> lock(guard);
+        options.searching(layer.name, best, lower_bound);
+      };
     try {
-      const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
-      layer.optimum = nest::optimize(model, spaces[work[at]], layer.objective, limits);
+      answer(options, spaces[work[at]], forced[work[at]], limits, layer);
     } catch (const base::OverflowError&) {
       throw uncountable(layer);
     }

@@ -11,7 +11,9 @@
 #include "orrery/formats/timeloop/documents.h"
 #include "orrery/machine/chip.h"
 #include "orrery/nest/options.h"
+#include "orrery/nest/pareto.h"
 #include "orrery/nest/search.h"
+#include "orrery/scenario/certify.h"
 #include "orrery/workload/einsum.h"
 
 namespace orrery::scenario {
@@ -25,6 +27,12 @@ struct LayerTask {
   std::optional<workload::Einsum> einsum;
 };
 
+// What becomes of a layer when one choice is forced (forced_choice.h).
+struct Forced {
+  std::string choice;  // as the user wrote it
+  nest::Optimum optimum;
+};
+
 // A layer with its answer. `instances` equal copies run one after the other.
 struct MappedLayer {
   std::string name;
@@ -35,6 +43,10 @@ struct MappedLayer {
   std::vector<nest::Metric> objective;
   nest::Optimum optimum;
   bool searched = true;  // false: the user gave the mapping; the certificate says nothing
+  // What was asked for beside the optimum; of a layer without a mapping, only the check.
+  std::optional<nest::ParetoFront> front;
+  std::optional<Forced> forced;
+  std::optional<Certified> certified;
 
   bool found() const { return optimum.mapping.has_value(); }
 };
@@ -43,8 +55,13 @@ struct MapOptions {
   nest::ModelOptions model;
   std::vector<nest::Metric> objective;  // empty: as the `mapper` document says, else edp
   nest::SearchLimits limits;            // `seconds` counts for each layer; threads 0: as the document says, else 1
+  bool front = false;                   // the whole trade-off between energy and cycles, too
+  std::string why;                      // a choice to force; empty: none
+  bool certify = false;                 // check each answer by other means
   // Called from the calling thread's pool as layers finish: done, all, name of the one just finished.
   std::function<void(std::size_t, std::size_t, const std::string&)> progress;
+  // Called while a layer is searched, as SearchLimits::progress, with the layer's name; one call at a time.
+  std::function<void(const std::string&, double, double)> searching;
 };
 
 struct MappedModel {
