@@ -62,6 +62,25 @@ TEST(Arguments, ModelsAreSizedBySequenceAndBatch) {
   EXPECT_EQ(map.batch, 3);
 }
 
+TEST(Arguments, MatrixProductsAreThreeSizesEach) {
+  const auto map = parsed<MapOptions>({"map", "--gemm", "8,1024,8192", "--gemm=1,2,3", "a.yaml"});
+  ASSERT_EQ(map.gemms.size(), 2u);
+  EXPECT_EQ(map.gemms[0].m, 8);
+  EXPECT_EQ(map.gemms[0].k, 1024);
+  EXPECT_EQ(map.gemms[0].n, 8192);
+  EXPECT_EQ(map.files, Words{"a.yaml"});
+  for (const char* text : {"", "8", "8,8", "8,8,8,8", "8,8,", ",8,8", "8,,8", "8,0,8", "8,-8,8", "8x8x8", "8, 8,8",
+                           "8,8,99999999999999999999", "8,8,8.5"})
+    EXPECT_EQ(refusal({"map", std::string("--gemm=") + text}).first, *text ? "O1117" : "O1101") << text;
+}
+
+TEST(Arguments, OneTradeOffIsListed) {
+  EXPECT_FALSE(parsed<MapOptions>({"map", "a.yaml"}).pareto);
+  EXPECT_TRUE(parsed<MapOptions>({"map", "--pareto", "energy,delay", "a.yaml"}).pareto);
+  EXPECT_TRUE(parsed<MapOptions>({"map", "--pareto=delay,energy"}).pareto);
+  EXPECT_EQ(refusal({"map", "--pareto", "energy,area"}).first, "O1102");
+}
+
 TEST(Arguments, CatalogShowsAnEntryOrLists) {
   EXPECT_EQ(parsed<CatalogOptions>({"catalog"}).name, "");
   EXPECT_EQ(parsed<CatalogOptions>({"catalog", "list"}).name, "");

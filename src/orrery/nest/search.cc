@@ -341,6 +341,8 @@ class Searcher {
 
   template <typename Use>
   void order(const State& kept, int level, std::uint32_t iterating, Child& child, const Use& use) {
+    // Not while the first level is listed: what is missing there would be missing from the lower bound.
+    if (place_ >= 0 && out_of_time()) return;
     child.iterating = iterating;
     for (const auto& order : descent_.orders(level, iterating)) {
       State state = kept;

@@ -24,5 +24,13 @@ TEST(Infeasible, ASearchThatRanOutOfTimeProvesNothing) {
   EXPECT_NE(diagnostic.hints.at(0).find("--time-limit"), std::string::npos);
 }
 
+TEST(Infeasible, NamesTheChoiceThatWasForced) {
+  scenario::MappedLayer layer = example_layer();
+  layer.forced = scenario::Forced{"PERows.D=16", infeasible_layer().optimum};
+  const base::Diagnostic diagnostic = explain_no_forced_mapping(layer);
+  EXPECT_EQ(diagnostic.code, "O1001");
+  EXPECT_NE(diagnostic.message.find("`small` with `PERows.D=16`"), std::string::npos) << diagnostic.message;
+}
+
 }  // namespace
 }  // namespace orrery::report

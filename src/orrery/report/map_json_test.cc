@@ -106,6 +106,36 @@ TEST(MapJson, SaysWhyALayerHasNoMapping) {
   EXPECT_EQ(out["certificate"]["optimal"], false);
 }
 
+TEST(MapJson, HoldsTheFrontTheForcedChoiceAndTheCheckWhereAskedFor) {
+  scenario::MappedModel mapped;
+  mapped.layers = {example_layer()};
+  scenario::MappedLayer& layer = mapped.layers[0];
+  EXPECT_FALSE(document(mapped)["result"].contains("pareto"));
+  EXPECT_FALSE(document(mapped)["result"]["layers"][0].contains("why"));
+  layer.front = nest::ParetoFront{};
+  layer.front->points = {layer.optimum};
+  layer.forced = scenario::Forced{"Buffer.E=8", layer.optimum};
+  layer.certified = scenario::Certified{};
+  layer.certified->finished = layer.certified->agrees = true;
+  const json result = document(mapped)["result"];
+  const json& out = result["layers"][0];
+  EXPECT_EQ(out["pareto"][0]["energy_pj"], out["energy_pj"]);
+  EXPECT_EQ(out["pareto"][0]["mapping"], out["mapping"]);
+  EXPECT_EQ(out["pareto"][0]["certificate"]["optimal"], true);
+  EXPECT_EQ(out["pareto_complete"], true);
+  EXPECT_EQ(result["pareto"], out["pareto"]);
+  EXPECT_EQ(out["why"]["choice"], "Buffer.E=8");
+  EXPECT_EQ(out["why"]["ratio"]["edp"], 1);
+  EXPECT_EQ(out["why"]["levels"], json::array());
+  EXPECT_EQ(out["certificate"]["certified"]["agrees"], true);
+  layer.certified->finished = false;
+  layer.forced->optimum = infeasible_layer().optimum;
+  const json again = document(mapped)["result"]["layers"][0];
+  EXPECT_EQ(again["certificate"]["certified"]["agrees"], nullptr);
+  EXPECT_EQ(again["why"]["infeasible"], true);
+  EXPECT_EQ(again["why"]["conflicts"].size(), 2u);
+}
+
 TEST(MapJson, AnEvaluationHasNoCertificate) {
   scenario::MappedModel mapped;
   mapped.layers = {example_layer()};

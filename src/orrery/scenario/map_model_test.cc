@@ -90,6 +90,39 @@ TEST(MapLayers, EqualEinsumsAreSearchedOnceAndKeepTheirNamesAndInstances) {
   EXPECT_EQ(mapped.layers[2].optimum.mapping, mapped.layers[0].optimum.mapping);
 }
 
+TEST(MapLayers, AddsTheFrontTheForcedChoiceAndTheCheckWhenAsked) {
+  const Documents chip = documents(kChip);
+  const std::vector<LayerTask> tasks{task("a", chip, workload::matmul("a", 8, 8, 8))};
+  const MappedModel plain = map_layers(tasks, {});
+  EXPECT_FALSE(plain.layers[0].front || plain.layers[0].forced || plain.layers[0].certified);
+  MapOptions options;
+  options.front = options.certify = true;
+  options.why = "Rows.D=2";
+  const MappedModel mapped = map_layers(tasks, options);
+  const MappedLayer& layer = mapped.layers[0];
+  EXPECT_EQ(layer.optimum.mapping, plain.layers[0].optimum.mapping);
+  ASSERT_TRUE(layer.front && layer.forced && layer.certified);
+  EXPECT_TRUE(layer.certified->agrees) << layer.certified->complaint;
+  ASSERT_TRUE(layer.forced->optimum.mapping);
+  EXPECT_GE(layer.forced->optimum.evaluation.edp_j_cycles, layer.optimum.evaluation.edp_j_cycles);
+  const int rows = layer.chip.storage_index("inter_Rows_spatial"), d = layer.einsum.dimension_index("D");
+  EXPECT_EQ(layer.forced->optimum.mapping->levels[rows].spatial[d], 2);
+  ASSERT_FALSE(layer.front->points.empty());
+  double least = layer.front->points[0].evaluation.edp_j_cycles;
+  for (const nest::Optimum& point : layer.front->points) least = std::min(least, point.evaluation.edp_j_cycles);
+  EXPECT_NEAR(least, layer.optimum.evaluation.edp_j_cycles, 1e-11 * least);
+}
+
+TEST(MapLayers, AForcedChoiceThatCannotBeIsExplained) {
+  const Documents chip = documents(kChip);
+  MapOptions options;
+  options.why = "Rows.D=3";
+  const MappedModel mapped = map_layers({task("a", chip, workload::matmul("a", 8, 8, 8))}, options);
+  ASSERT_TRUE(mapped.layers[0].found());
+  EXPECT_TRUE(mapped.layers[0].forced->optimum.infeasible);
+  EXPECT_EQ(mapped.layers[0].forced->optimum.conflicts.size(), 1u);
+}
+
 TEST(MapLayers, AnswersDoNotDependOnThreads) {
   const Documents chip = documents(kChip);
   std::vector<LayerTask> tasks;
