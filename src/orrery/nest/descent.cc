@@ -47,7 +47,7 @@ Descent<Size>::Descent(const Model& model, const Space& space)
       dimensions_(static_cast<int>(space.dimensions().size())),
       dataspaces_(static_cast<int>(model.einsum().dataspaces.size())),
       operations_(static_cast<double>(model.einsum().operations())),
-      latency_(0),
+      latency_(static_cast<double>(model.latency_cycles())),
       compute_pj_(operations_ * model.chip().compute.compute_pj),
       compute_leak_(model.options().omit_compute_leakage ? 0 : model.chip().compute.leak_pj_per_cycle),
       whole_cycles_(!model.options().throttle_in_doubles),
@@ -69,6 +69,10 @@ Descent<Size>::Descent(const Model& model, const Space& space)
     level.write_pj = storage.energy.write_pj;
     level.update_pj = storage.energy.update_pj;
     level.block = static_cast<double>(storage.block_size);
+    if (model.options().fractional_blocks) {
+      for (double* energy_pj : {&level.read_pj, &level.write_pj, &level.update_pj}) *energy_pj /= level.block;
+      level.block = 1;
+    }
     level.leak = !storage.pass_through || model.options().charge_pass_through ? storage.energy.leak_pj_per_cycle : 0;
     level.read_limit = storage.read_words_per_cycle.value_or(0);
     level.write_limit = storage.write_words_per_cycle.value_or(0);
@@ -82,9 +86,6 @@ Descent<Size>::Descent(const Model& model, const Space& space)
     }
     level_.push_back(level);
     leak_inside_.push_back(leak_inside_.back() + level.leak);
-    latency_ += static_cast<double>(storage.network_fill_latency_cycles + (model.options().drain_latency_is_fill
-                                                                               ? storage.network_fill_latency_cycles
-                                                                               : storage.network_drain_latency_cycles));
     std::uint32_t must = ~0u;
     for (const std::uint32_t mask : space.keeps(i)) must &= mask;
     must_keep_.push_back(space.keeps(i).empty() ? 0 : must);
@@ -359,6 +360,11 @@ void Descent<Size>::keep(State& state, int i, std::uint32_t mask) const {
         state.energy_pj +=
             static_cast<double>(state.instances) * (blocks(level, static_cast<double>(fills)) * level.write_pj);
         if (level.port >= 0) state.write_words[level.port] += static_cast<double>(fills);
+      }
+      if (model_->options().count_drain_reads && (read_write_ >> s & 1)) {
+        const double drained = static_cast<double>(share);
+        state.energy_pj += static_cast<double>(state.instances) * drained * level.read_pj;
+        if (level.port >= 0) state.read_words[level.port] += drained;
       }
       settle(state, s, share);
     }

@@ -274,7 +274,7 @@ class LatticeSearch {
         here.push_back(static_cast<std::int32_t>(labels.size()));
       }
       open.emplace(bound, static_cast<std::int32_t>(labels.size()));
-      labels.push_back(std::move(label));
+      labels.push_back(label);
     };
     for (const int p : table.starts())
       if (table.least_pj(0, p) < kNever) push({{0, -1, p}, base_pj, innermost, -1, false}, table.least_pj(0, p));
@@ -341,7 +341,7 @@ class LatticeSearch {
       if (to_come_pj == kNever) return;
       Label label = next;
       label.step.point = point;
-      push(std::move(label), to_come_pj);
+      push(label, to_come_pj);
       return;
     }
     extend_others(table, j, c, d + 1, point, next, push);

@@ -72,10 +72,6 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
     const int port = storage.read_words_per_cycle || storage.write_words_per_cycle || storage.shared_words_per_cycle
                          ? problem.ports++
                          : -1;
-    problem.latency +=
-        static_cast<double>(storage.network_fill_latency_cycles + (model.options().drain_latency_is_fill
-                                                                       ? storage.network_fill_latency_cycles
-                                                                       : storage.network_drain_latency_cycles));
     const bool idle =
         space.keeps(i).size() == 1 && space.keeps(i)[0] == 0 &&
         std::all_of(iterating.begin(), iterating.end(), [&](int d) { return only_one(space.temporal(i, d)); });
@@ -107,6 +103,10 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
     level.write_pj = storage.energy.write_pj;
     level.update_pj = storage.energy.update_pj;
     level.block = static_cast<double>(storage.block_size);
+    if (model.options().fractional_blocks) {
+      for (double* energy_pj : {&level.read_pj, &level.write_pj, &level.update_pj}) *energy_pj /= level.block;
+      level.block = 1;
+    }
     level.port = port;
     level.read_limit = storage.read_words_per_cycle.value_or(0);
     level.write_limit = storage.write_words_per_cycle.value_or(0);
@@ -115,6 +115,8 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
   }
   if (problem.levels.empty()) return std::nullopt;
   problem.compute_pj = static_cast<double>(einsum.operations()) * chip.compute.compute_pj;
+  problem.latency = static_cast<double>(model.latency_cycles());
+  problem.count_drain_reads = model.options().count_drain_reads;
   problem.compute_leak = model.options().omit_compute_leakage ? 0 : chip.compute.leak_pj_per_cycle;
   problem.whole_cycles = !model.options().throttle_in_doubles;
   return problem;
@@ -219,6 +221,7 @@ double Prices::boundary_pj(int s, int a, int b, Count reuse) const {
   const double crossings = out.relevant[s] * per;
   double energy_pj =
       in.instances * blocks(inner, fills) * inner.write_pj + networks_pj(s, inner.storage, outer.storage, per);
+  if (read_write && problem_->count_drain_reads) energy_pj += in.instances * in.relevant[s] * per * inner.read_pj;
   if (read_write)
     energy_pj += out.instances * (blocks(outer, crossings - out.relevant[s] * kept_[s]) * outer.read_pj +
                                   blocks(outer, crossings) * outer.update_pj);
@@ -244,7 +247,10 @@ void Prices::add_boundary(int s, int a, int b, Count reuse, Loads& loads) const 
   const Level& inner = problem_->levels[a];
   const Level& outer = problem_->levels[b];
   const double elided = read_write ? kept_[s] : 0;
-  if (inner.port >= 0) loads.writes[inner.port] += at_[inner.storage].relevant[s] * (per - elided);
+  if (inner.port >= 0) {
+    loads.writes[inner.port] += at_[inner.storage].relevant[s] * (per - elided);
+    if (read_write && problem_->count_drain_reads) loads.reads[inner.port] += at_[inner.storage].relevant[s] * per;
+  }
   if (outer.port >= 0) {
     const double relevant = at_[outer.storage].relevant[s];
     loads.reads[outer.port] += relevant * (per - elided);

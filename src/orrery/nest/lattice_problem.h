@@ -46,6 +46,7 @@ struct Problem {
   double compute_pj = 0;
   double compute_leak = 0;
   bool whole_cycles = true;
+  bool count_drain_reads = false;
   int label_of(int storage) const;  // level of a storage, or -1
 };
 

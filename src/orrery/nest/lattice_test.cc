@@ -53,7 +53,7 @@ Instance random_product(Dice& dice, Count largest) {
       constraint.keep = outermost ? !dice.once_in(10) : dice(0, 1) == 1;
       instance.space.constraints.push_back(constraint);
     }
-  if (dice.once_in(3)) instance.options = ModelOptions::timeloop();
+  if (dice.once_in(3)) instance.options = dice(0, 1) == 1 ? ModelOptions::timeloop() : ModelOptions::factorflow();
   return instance;
 }
 

@@ -104,6 +104,12 @@ Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const Mo
     if (!shape_.product_form[s])
       base::checked_multiply(std::min(words, words_per_iteration(einsum_.dataspaces[s], bounds)), operations);
   }
+  ORRERY_CHECK(!options.count_drain_reads || options.fractional_blocks, "drain reads are counted in words, not blocks");
+  if (!options.no_network_latency)
+    for (const machine::Storage& storage : chip_.storages)
+      latency_cycles_ +=
+          storage.network_fill_latency_cycles +
+          (options.drain_latency_is_fill ? storage.network_fill_latency_cycles : storage.network_drain_latency_cycles);
   for (int level = 0; level < static_cast<int>(chip_.storages.size()); ++level) {
     const NetworkOf names = networks_below(chip_, level);
     for (std::size_t n = 0; n < chip_.networks.size(); ++n) {
@@ -163,6 +169,7 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
     std::array<Count, kMaxDataspaces> reads{}, writes{};
     const double block = static_cast<double>(storage.block_size);
     const auto blocks = [&](Count words) {
+      if (options_.fractional_blocks) return static_cast<double>(words) / block;
       return storage.block_size == 1 ? static_cast<double>(words) : std::ceil(static_cast<double>(words) / block);
     };
     for (int s = 0; s < dataspaces; ++s) {
@@ -186,6 +193,7 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
         use.fills = (rules.no_coalescing >> s & 1) ? content[i][s]
                     : i == outermost[s]            ? 0
                                                    : share - use.partition_words;
+        if (options_.count_drain_reads) use.reads += share;
       } else {
         use.reads = content[i][s];
         use.fills = share;
@@ -205,7 +213,6 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
     active = std::max(active, slowed.cycles);
   }
 
-  Count latency = 0;
   out.energy_pj = 0;
   for (int i = 0; i < levels; ++i) {
     const machine::Storage& storage = chip_.storages[i];
@@ -216,9 +223,6 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
                             : 0;
     cost.energy_pj += cost.leakage_pj;
     out.energy_pj += cost.energy_pj;
-    latency +=
-        storage.network_fill_latency_cycles +
-        (options_.drain_latency_is_fill ? storage.network_fill_latency_cycles : storage.network_drain_latency_cycles);
   }
 
   for (std::size_t n = 0; n < chip_.networks.size(); ++n) {
@@ -244,7 +248,7 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
   }
 
   out.active_cycles = active;
-  out.cycles = active + latency;
+  out.cycles = active + latency_cycles_;
   ComputeCost& compute = out.compute;
   compute.operations = traffic.compute_cycles * traffic.compute_instances;
   compute.utilized_instances = traffic.compute_instances;

@@ -38,6 +38,8 @@ class Model {
   const ModelOptions& options() const { return options_; }
   const std::vector<ReuseRules>& reuse() const { return reuse_; }
   const Shape& shape() const { return shape_; }
+  // What the networks add to the cycles of every mapping.
+  base::Count latency_cycles() const { return latency_cycles_; }
 
   // An explicit network between storage `level` and what is inside it.
   struct NetworkUse {
@@ -54,6 +56,7 @@ class Model {
   ModelOptions options_;
   std::vector<ReuseRules> reuse_;
   Shape shape_;
+  base::Count latency_cycles_ = 0;
   std::vector<NetworkUse> network_uses_;
 };
 

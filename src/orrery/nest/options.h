@@ -11,7 +11,19 @@ struct ModelOptions {
   bool drain_latency_is_fill = false;      // the network's drain latency repeats its fill latency
   bool throttle_in_doubles = false;        // cycles = ceil(cc / min(1, R / sum(reads / cc))) in doubles; default: exact
 
+  bool count_drain_reads = false;   // a keeper of outputs is read once more for each value it sends up
+  bool fractional_blocks = false;   // part of a block costs that part of its energy
+  bool no_network_latency = false;  // fill and drain latencies are left out
+
   static ModelOptions timeloop() { return {true, true, true, true, true}; }
+  // FactorFlow's model (Ronzani and Silvano, ASP-DAC 2025). Its stalls propagate outwards from level to level,
+  // which over the whole run comes to the same as the slowest level's cycles.
+  static ModelOptions factorflow() {
+    ModelOptions options;
+    options.omit_compute_leakage = options.count_drain_reads = options.fractional_blocks = options.no_network_latency =
+        true;
+    return options;
+  }
 };
 
 }  // namespace orrery::nest

@@ -93,7 +93,7 @@ inline Instance random_instance(Dice& dice) {
   instance.einsum = random_einsum(dice, 8);
   instance.chip = random_chip(dice);
   instance.space = random_space(dice, instance.einsum, instance.chip);
-  if (dice.once_in(3)) instance.options = ModelOptions::timeloop();
+  if (dice.once_in(3)) instance.options = dice(0, 1) == 1 ? ModelOptions::timeloop() : ModelOptions::factorflow();
   return instance;
 }
 

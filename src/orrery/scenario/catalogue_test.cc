@@ -60,7 +60,9 @@ TEST(Catalogue, ListsTheShippedChipsWithTitlesAndSources) {
     EXPECT_FALSE(entry.sources.empty()) << entry.name;
     EXPECT_FALSE(entry.figures.empty()) << entry.name;
   }
-  for (const char* name : {"eyeriss", "gemmini", "pim", "simba", "tpu"}) EXPECT_TRUE(names.contains(name)) << name;
+  for (const char* name : {"eyeriss", "gemmini", "pim", "simba", "tpu", "factorflow-eyeriss", "factorflow-gemmini",
+                           "factorflow-simba", "factorflow-tpu", "edge-npu", "tpu-v4i", "many-core"})
+    EXPECT_TRUE(names.contains(name)) << name;
 }
 
 TEST(Catalogue, ListsTheShippedModelsWithTitlesAndSources) {

@@ -1,0 +1,113 @@
+// The chips on which mappers are compared: FactorFlow's four and three with nothing constrained.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/formats/timeloop/documents.h"
+#include "orrery/nest/model.h"
+#include "orrery/nest/search.h"
+#include "orrery/scenario/catalogue.h"
+
+namespace orrery::scenario {
+namespace {
+
+using base::Count;
+using formats::timeloop::Documents;
+using formats::timeloop::Specification;
+
+const std::string kCatalogue = ORRERY_SOURCE_DIR "/catalog";
+const std::vector<std::string> kFactorFlow = {"factorflow-eyeriss", "factorflow-gemmini", "factorflow-simba",
+                                              "factorflow-tpu"};
+const std::vector<std::string> kFree = {"edge-npu", "many-core", "tpu-v4i"};
+
+struct Gemm {
+  const char* name;
+  Count m, k, n;
+};
+
+// The GEMMs of BERT-large, of MAESTRO's BLAS set, two with awkward bounds, and a cube.
+constexpr Gemm kGemms[] = {
+    {"KQV", 3072, 1024, 4096},     {"KTQ", 4096, 64, 4096},      {"VScores", 64, 4096, 4096}, {"Out", 1024, 1024, 4096},
+    {"FF1", 4096, 1024, 4096},     {"FF2", 1024, 4096, 4096},    {"MB1", 8192, 8192, 8192},   {"MB2", 1024, 8192, 1024},
+    {"MB3", 8, 8192, 8},           {"MB4", 8, 1024, 8192},       {"MB5", 8192, 1024, 8},      {"MB6", 512, 256, 256},
+    {"Harsh1", 4000, 6032, 12000}, {"Harsh2", 7000, 1440, 4224}, {"cube", 4096, 4096, 4096},
+};
+
+Specification specification(const std::string& chip, const Gemm& gemm) {
+  const ChipFile file = load_chip(kCatalogue, chip);
+  return Documents::gather({file.for_role(workload::OperatorRole::kMatmul).file}, {})
+      .read_for(workload::matmul(gemm.name, gemm.m, gemm.k, gemm.n));
+}
+
+bool awkward(const Gemm& gemm) {
+  return std::string_view(gemm.name).starts_with("Harsh");
+}
+
+TEST(MapperChips, ReadWithoutAWordForEachGemm) {
+  for (const std::vector<std::string>& chips : {kFactorFlow, kFree})
+    for (const std::string& chip : chips)
+      for (const Gemm& gemm : kGemms) {
+        const Specification read = specification(chip, gemm);
+        EXPECT_TRUE(read.chip && read.problem && read.has_energy_tables) << gemm.name << " on " << chip;
+        for (const base::Diagnostic& said : read.diagnostics.all())
+          EXPECT_TRUE(awkward(gemm) && said.code == "O0515") << gemm.name << " on " << chip << ": " << said.message;
+      }
+}
+
+TEST(MapperChips, FactorFlowsMapEachGemmWithProof) {
+  for (const std::string& chip : kFactorFlow)
+    for (const Gemm& gemm : kGemms) {
+      const Specification read = specification(chip, gemm);
+      const nest::Optimum optimum = nest::optimize(nest::Model(read.problem->einsum, *read.chip), read.problem->space);
+      EXPECT_TRUE(optimum.mapping.has_value()) << gemm.name << " on " << chip;
+      EXPECT_TRUE(optimum.certificate.optimal) << gemm.name << " on " << chip;
+    }
+}
+
+TEST(MapperChips, FactorFlowsFixedFactorsShrinkToSmallGemms) {
+  struct Expected {
+    const char* chip;
+    Gemm gemm;
+    std::string_view dimension;
+    bool spatial;
+    Count factor;
+  };
+  const Expected cases[] = {
+      {"factorflow-gemmini", {"large", 4096, 1024, 4096}, "D", true, 16},
+      {"factorflow-gemmini", {"MB3", 8, 8192, 8}, "D", true, 8},
+      {"factorflow-gemmini", {"large", 4096, 1024, 4096}, "L", false, 16},
+      {"factorflow-gemmini", {"MB3", 8, 8192, 8}, "L", false, 8},
+      {"factorflow-tpu", {"KTQ", 4096, 64, 4096}, "E", true, 64},
+      {"factorflow-tpu", {"KQV", 3072, 1024, 4096}, "D", true, 256},
+  };
+  for (const Expected& expected : cases) {
+    const Specification read = specification(expected.chip, expected.gemm);
+    const int dimension = read.problem->einsum.dimension_index(expected.dimension);
+    bool found = false;
+    for (const nest::Constraint& constraint : read.problem->space.constraints)
+      found |= constraint.kind == nest::Constraint::Kind::kFactor && constraint.spatial == expected.spatial &&
+               constraint.dimension == dimension && constraint.value == expected.factor;
+    EXPECT_TRUE(found) << expected.gemm.name << " on " << expected.chip << ": " << expected.dimension << "="
+                       << expected.factor;
+  }
+}
+
+TEST(MapperChips, FreeOnesHaveThreeStoragesOnChipAndTwoFanOutsWithoutConstraints) {
+  for (const std::string& chip : kFree) {
+    const Specification read = specification(chip, kGemms[0]);
+    const std::vector<machine::Storage>& storages = read.chip->storages;
+    int memories = 0, fan_outs = 0;
+    for (const machine::Storage& storage : storages) ++(storage.pass_through ? fan_outs : memories);
+    EXPECT_GE(memories, 4) << chip << ": three on chip and one behind";
+    EXPECT_GE(fan_outs, 2) << chip;
+    for (const nest::Constraint& constraint : read.problem->space.constraints)
+      EXPECT_TRUE(storages[constraint.level].pass_through || constraint.level + 1 == static_cast<int>(storages.size()))
+          << chip << ": " << constraint.text << " at " << storages[constraint.level].name;
+  }
+}
+
+}  // namespace
+}  // namespace orrery::scenario
