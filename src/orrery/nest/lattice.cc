@@ -98,8 +98,8 @@ class LatticeSearch {
     optimum.interrupted = interrupted_;
     optimum.mapping = std::move(mapping_);
     optimum.evaluation = std::move(evaluation_);
-    certificate.optimal = !stopped_ && optimum.mapping;
-    certificate.lower_bound = stopped_ ? std::min(lower_bound_, best_[0]) : best_[0];
+    certificate.optimal = !stopped_ && !full_ && optimum.mapping;
+    certificate.lower_bound = stopped_ || full_ ? std::min(lower_bound_, best_[0]) : best_[0];
     return !full_;
   }
   bool stopped() const { return stopped_; }
@@ -425,12 +425,15 @@ class LatticeSearch {
 }  // namespace
 
 std::optional<Optimum> optimize_on_lattice(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                                           const SearchLimits& limits, GapWatch* watch) {
+                                           const SearchLimits& limits, GapWatch* watch, Optimum* partial) {
   const std::optional<Problem> problem = describe(model, space);
   if (!problem) return std::nullopt;
   Optimum optimum;
   LatticeSearch search(*problem, objective, limits, watch);
-  if (!search.run(optimum)) return std::nullopt;
+  if (!search.run(optimum)) {
+    if (partial) *partial = std::move(optimum);
+    return std::nullopt;
+  }
   optimum.infeasible = !optimum.mapping && !search.stopped();
   return optimum;
 }

@@ -454,6 +454,18 @@ Optimum branch_and_bound(const Model& model, const Space& space, const std::vect
   return optimum;
 }
 
+// Of two unfinished searches of one space: the better mapping, and the better bound.
+void keep_better(Optimum other, const std::vector<Metric>& objective, Optimum& optimum) {
+  if (!other.mapping) return;
+  const double bound = std::max(other.certificate.lower_bound, optimum.certificate.lower_bound);
+  const Key key = key_of(other.evaluation, objective);
+  if (!optimum.mapping || compare(key, key_of(optimum.evaluation, objective), objective.size()) < 0) {
+    optimum.mapping = std::move(other.mapping);
+    optimum.evaluation = std::move(other.evaluation);
+  }
+  optimum.certificate.lower_bound = std::min(bound, key_of(optimum.evaluation, objective)[0]);
+}
+
 }  // namespace
 
 Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metric> objective,
@@ -470,8 +482,19 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   const Space space(model.einsum(), model.chip(), mapspace, model.shape());
   std::optional<Optimum> found;
   GapWatch watch(limits);
-  if (limits.prune_by_bound && limits.lattice) found = optimize_on_lattice(model, space, objective, limits, &watch);
-  Optimum optimum = found ? std::move(*found) : branch_and_bound(model, space, objective, limits, watch);
+  Optimum partial;
+  if (limits.prune_by_bound && limits.lattice)
+    found = optimize_on_lattice(model, space, objective, limits, &watch, &partial);
+  Optimum optimum;
+  if (found) {
+    optimum = std::move(*found);
+  } else {
+    SearchLimits rest = limits;
+    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (limits.seconds > 0) rest.seconds = std::max(1e-6, limits.seconds - spent);
+    optimum = branch_and_bound(model, space, objective, rest, watch);
+    if (!optimum.certificate.optimal && !optimum.infeasible) keep_better(std::move(partial), objective, optimum);
+  }
 
   cost::Certificate& certificate = optimum.certificate;
   certificate.space = space.size();
