@@ -1,5 +1,8 @@
 #include "orrery/base/diagnostic.h"
 
+#include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
 
 namespace orrery::base {
@@ -44,10 +47,26 @@ void Diagnostics::throw_if_errors() const {
   if (has_errors()) throw InputError(found_);
 }
 
+std::vector<Diagnostic> in_reading_order(std::vector<Diagnostic> found) {
+  using Key = std::tuple<std::size_t, int, int>;
+  std::map<const SourceFile*, std::size_t> first;
+  std::vector<std::pair<Key, std::size_t>> order;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Location& where = found[i].primary.where;
+    const std::size_t group = where.known() ? first.try_emplace(where.file.get(), i).first->second : i;
+    order.emplace_back(where.known() ? Key{group, where.line, where.column} : Key{group, 0, 0}, i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Diagnostic> sorted;
+  sorted.reserve(found.size());
+  for (const auto& [key, i] : order) sorted.push_back(std::move(found[i]));
+  return sorted;
+}
+
 void fail(std::string code, std::string message, Location where, std::string hint) {
   Diagnostics found;
   Diagnostic& diagnostic = found.error(std::move(code), std::move(message), std::move(where));
-  if (!hint.empty()) diagnostic.hint(std::move(hint));
+  diagnostic.hint(std::move(hint));
   throw InputError(found.all());
 }
 

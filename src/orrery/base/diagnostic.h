@@ -60,8 +60,9 @@ struct Diagnostic {
     notes.push_back(std::move(text));
     return *this;
   }
+  // An empty text adds nothing, so that a suggestion that found no name can be handed over as it is.
   Diagnostic& hint(std::string text) {
-    hints.push_back(std::move(text));
+    if (!text.empty()) hints.push_back(std::move(text));
     return *this;
   }
 };
@@ -88,6 +89,10 @@ class Diagnostics {
   std::vector<Diagnostic> found_;
   int errors_ = 0;
 };
+
+// The order in which a reader meets them: files as they are first mentioned, within a file by line and column.
+// A message without a place keeps its place among the files.
+std::vector<Diagnostic> in_reading_order(std::vector<Diagnostic> found);
 
 // Throws InputError with one diagnostic.
 [[noreturn]] void fail(std::string code, std::string message, Location where = {}, std::string hint = {});

@@ -10,6 +10,8 @@
 // Source: Damerau (1964), Wagner and Fischer (1974). Cost: |a| |b| steps, three rows of memory.
 #include "orrery/base/edit_distance.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -68,6 +70,14 @@ std::string closest(std::string_view wanted, std::span<const std::string> candid
     }
   }
   return found;
+}
+
+std::string did_you_mean(std::string_view meant, std::string otherwise) {
+  return meant.empty() ? std::move(otherwise) : fmt::format("did you mean `{}`?", meant);
+}
+
+std::string did_you_mean(std::string_view wanted, std::span<const std::string> candidates, std::string otherwise) {
+  return did_you_mean(closest(wanted, candidates), std::move(otherwise));
 }
 
 }  // namespace orrery::base

@@ -16,4 +16,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 // match is returned as is; of two equally near candidates, the earlier.
 std::string closest(std::string_view wanted, std::span<const std::string> candidates);
 
+// "did you mean `X`?" for a name that is known to be meant, and for the one that `wanted` most likely stands for;
+// `otherwise` when there is none.
+std::string did_you_mean(std::string_view meant, std::string otherwise = {});
+std::string did_you_mean(std::string_view wanted, std::span<const std::string> candidates, std::string otherwise = {});
+
 }  // namespace orrery::base

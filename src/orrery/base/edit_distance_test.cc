@@ -61,5 +61,12 @@ TEST(Closest, IgnoresInputTooLongToBeAName) {
   EXPECT_EQ(closest(std::string(1 << 20, 'a'), kKeys), "");
 }
 
+TEST(DidYouMean, NamesTheNearestOrSaysTheOtherThing) {
+  EXPECT_EQ(did_you_mean("FACTORS-ONLY", kKeys, "other"), "did you mean `factors_only`?");
+  EXPECT_EQ(did_you_mean("bandwidth", kKeys, "other"), "other");
+  EXPECT_EQ(did_you_mean("bandwidth", kKeys), "");
+  EXPECT_EQ(did_you_mean("", "other"), "other");
+}
+
 }  // namespace
 }  // namespace orrery::base

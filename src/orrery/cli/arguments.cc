@@ -43,11 +43,6 @@ usage: orrery VERB [FILES] [options]
   base::fail(std::move(code), std::move(message), {}, std::move(hint));
 }
 
-std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& known, std::string otherwise) {
-  const std::string nearest = base::closest(wanted, known);
-  return nearest.empty() ? std::move(otherwise) : fmt::format("did you mean `{}`?", nearest);
-}
-
 std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -57,8 +52,9 @@ nest::Metric metric(const std::string& name) {
   if (name == names[0]) return nest::Metric::kEdp;
   if (name == names[1]) return nest::Metric::kEnergy;
   if (name == names[2]) return nest::Metric::kDelay;
-  misuse("O1102", fmt::format("`{}` is no objective", name),
-         did_you_mean(name, names, "objectives are " + joined(names) + "; several are compared in the order given"));
+  misuse(
+      "O1102", fmt::format("`{}` is no objective", name),
+      base::did_you_mean(name, names, "objectives are " + joined(names) + "; several are compared in the order given"));
 }
 
 // Whole numbers from 1 to `most`. CLI11's own conversion lets larger ones through as the largest.
@@ -67,7 +63,12 @@ CLI::Validator whole_number(base::Count most) {
     base::Count value = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool good = failure == std::errc() && end == text.data() + text.size() && value >= 1 && value <= most;
-    return good ? "" : fmt::format("`{}` is no whole number from 1 to {}", text, most);
+    if (good) return "";
+    if (most < std::numeric_limits<base::Count>::max())
+      return fmt::format("`{}` is no whole number from 1 to {}", text, most);
+    if (failure == std::errc::result_out_of_range && text[0] != '-')
+      return fmt::format("`{}` does not fit 64 bits", text);
+    return fmt::format("`{}` is no whole number from 1", text);
   };
   return CLI::Validator(check, "");
 }
@@ -96,10 +97,15 @@ struct RawMap {
   std::string pareto;
 };
 
+// CLI11 would take `--json=no`, too; a switch is given or not.
+void add_switch(CLI::App& app, const std::string& names, bool& value, const std::string& what) {
+  app.add_flag(names, value, what)->disable_flag_override();
+}
+
 void add_common(CLI::App& app, CommonOptions& common, Raw& raw) {
-  app.add_flag("--json", common.json, "Print one JSON document");
-  app.add_flag("--quiet,-q", common.quiet, "No warnings, no progress");
-  app.add_flag("--no-color", raw.no_color, "No colours (also with NO_COLOR set)");
+  add_switch(app, "--json", common.json, "Print one JSON document");
+  add_switch(app, "--quiet,-q", common.quiet, "No warnings, no progress");
+  add_switch(app, "--no-color", raw.no_color, "No colours (also with NO_COLOR set)");
   app.add_option("--seed", common.seed, "Ignored: every search is deterministic and draws no random numbers")
       ->type_name("N");
 }
@@ -108,7 +114,7 @@ void add_document_options(CLI::App& app, Raw& raw) {
   app.add_option("--set", raw.overrides, "Override any input field, such as variables.SEQ_LENGTH=512 (repeatable)")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--compat", raw.compat, "Reproduce an original, defects included: timeloop (repeatable)")
+  app.add_option("--compat", raw.compat, "Reproduce an original, defects included: timeloop or factorflow")
       ->type_name("NAME")
       ->allow_extra_args(false);
 }
@@ -116,7 +122,7 @@ void add_document_options(CLI::App& app, Raw& raw) {
 void add_search_options(CLI::App& app, CommonOptions& common, Raw& raw) {
   app.add_option("-o,--output", common.directory, "Write map.yaml, map.txt, stats.txt and result.json there")
       ->type_name("DIR");
-  app.add_flag("--force", common.force, "Overwrite earlier results in DIR");
+  add_switch(app, "--force", common.force, "Overwrite earlier results in DIR");
   app.add_option("--threads,-j", common.threads, "Threads; they change the time only")
       ->type_name("N")
       ->check(whole_number(4096));
@@ -138,10 +144,15 @@ void give_meaning(const Raw& raw, bool terminal, CommonOptions& common) {
     common.overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   for (const std::string& name : raw.compat) {
-    if (name != "timeloop")
+    static const std::vector<std::string> originals = {"timeloop", "factorflow"};
+    if (name != originals[0] && name != originals[1])
       misuse("O1102", fmt::format("`--compat {}` names no original that Orrery reproduces", name),
-             did_you_mean(name, {"timeloop"}, "known: timeloop"));
-    common.compat_timeloop = true;
+             base::did_you_mean(name, originals, "known: " + joined(originals)));
+    if (!common.compat.empty() && common.compat != name)
+      misuse("O1102", fmt::format("`--compat {}` and `--compat {}` ask for two models at once", common.compat, name),
+             "run once with each");
+    common.compat = name;
+    common.model_options = name == originals[0] ? nest::ModelOptions::timeloop() : nest::ModelOptions::factorflow();
   }
   for (const std::string& name : raw.objective) common.objective.push_back(metric(name));
 }
@@ -184,7 +195,20 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+// CLI11's words for this name neither the option's dashes nor the way out.
+void refuse_values_of_switches(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos || argument.rfind("--", 0) != 0) continue;
+    const std::string name = argument.substr(0, equals);
+    const CLI::Option* option = app.get_option_no_throw(name);
+    if (option != nullptr && option->get_disable_flag_override())
+      misuse("O1101", fmt::format("`{}` takes no value", name), fmt::format("write `{}` alone, or leave it out", name));
+  }
+}
+
 void parse(CLI::App& app, const std::vector<std::string>& arguments, const std::string& verb) {
+  refuse_values_of_switches(app, arguments);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
   try {
     app.parse(reversed);
@@ -197,7 +221,7 @@ void parse(CLI::App& app, const std::vector<std::string>& arguments, const std::
     const std::string see = fmt::format("see `orrery {} --help`", verb);
     if (!first.empty() && first[0] == '-')
       misuse("O1101", fmt::format("`orrery {}` has no option `{}`", verb, first),
-             did_you_mean(first, option_names(app), see));
+             base::did_you_mean(first, option_names(app), see));
     misuse("O1101", fmt::format("`orrery {}` does not know what to do with `{}`", verb, first), see);
   } catch (const CLI::ValidationError& error) {
     misuse("O1102", error.what(), fmt::format("see `orrery {} --help`", verb));
@@ -276,7 +300,7 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
               ->type_name("NAME,NAME");
           app.add_option("--why", options.why, "Force a choice, such as Scratchpad.E=4, and say what it costs")
               ->type_name("CHOICE");
-          app.add_flag("--certify", options.certify, "Check the proof by a slower, independent search");
+          add_switch(app, "--certify", options.certify, "Check the proof by a slower, independent search");
           add_document_options(app, raw);
         });
     if (auto* const map = std::get_if<MapOptions>(&command)) give_map_meaning(raw_map, *map);
@@ -291,10 +315,10 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
           app.add_option("--chip", options.chips, "Chip from the catalogue, or its file (repeatable)")
               ->type_name("NAME|FILE")
               ->allow_extra_args(false);
-          app.add_flag("--strict", options.strict, "The constraints must hold, too");
+          add_switch(app, "--strict", options.strict, "The constraints must hold, too");
           app.add_option("-o,--output", options.directory, "Write map.yaml, map.txt, stats.txt and result.json there")
               ->type_name("DIR");
-          app.add_flag("--force", options.force, "Overwrite earlier results in DIR");
+          add_switch(app, "--force", options.force, "Overwrite earlier results in DIR");
           add_document_options(app, raw);
         });
   }
@@ -338,7 +362,7 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
   if (!verb.empty() && verb[0] == '-')
     misuse("O1101", fmt::format("`{}` stands where a verb is expected", verb), "see `orrery --help`");
   misuse("O1100", fmt::format("`{}` is no verb of orrery", verb),
-         did_you_mean(verb, verbs(), "verbs are " + joined(verbs())));
+         base::did_you_mean(verb, verbs(), "verbs are " + joined(verbs())));
 }
 
 }  // namespace orrery::cli

@@ -45,7 +45,8 @@ TEST(Arguments, RepeatableOptionsTakeOneValueEachAndLeaveFilesAlone) {
                                        "--compat", "timeloop", "p.yaml"});
   EXPECT_EQ(map.chips, (Words{"c.yaml", "d.yaml"}));
   EXPECT_EQ(map.files, Words{"p.yaml"});
-  EXPECT_TRUE(map.compat_timeloop);
+  EXPECT_EQ(map.compat, "timeloop");
+  EXPECT_TRUE(map.model_options.charge_pass_through);
   ASSERT_EQ(map.overrides.size(), 2u);
   EXPECT_EQ(map.overrides[1], (std::pair<std::string, std::string>{"b", "c=2"}));
 }
@@ -103,8 +104,25 @@ TEST(Arguments, UnknownVerbsAndOptionsGetASuggestion) {
   EXPECT_EQ(refusal({"eval", "--strct=1"}), (std::pair<std::string, std::string>{"O1101", "did you mean `--strict`?"}));
   EXPECT_EQ(refusal({"map", "--compat", "timeoop"}),
             (std::pair<std::string, std::string>{"O1102", "did you mean `timeloop`?"}));
+  EXPECT_EQ(refusal({"eval", "--compat", "factor-flow"}),
+            (std::pair<std::string, std::string>{"O1102", "did you mean `factorflow`?"}));
   EXPECT_EQ(refusal({"map", "--objective", "enrgy"}),
             (std::pair<std::string, std::string>{"O1102", "did you mean `energy`?"}));
+}
+
+TEST(Arguments, OneOriginalIsReproducedAtATime) {
+  for (const char* verb : {"map", "eval"}) {
+    EXPECT_EQ(refusal({verb, "--compat", "timeloop", "--compat", "factorflow"}),
+              (std::pair<std::string, std::string>{"O1102", "run once with each"}));
+  }
+  const auto eval = parsed<EvalOptions>({"eval", "--compat", "factorflow", "--compat", "factorflow"});
+  EXPECT_EQ(eval.compat, "factorflow");
+  EXPECT_TRUE(eval.model_options.count_drain_reads);
+}
+
+TEST(Arguments, SwitchesTakeNoValue) {
+  for (const char* given : {"--json=yes", "--json=no", "--json=1", "--quiet=false", "--no-color=true"})
+    EXPECT_EQ(refusal({"map", given}).first, "O1101") << given;
 }
 
 TEST(Arguments, RefusesWhatNoOptionCanTake) {

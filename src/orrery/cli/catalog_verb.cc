@@ -66,9 +66,8 @@ int show(const CatalogOptions& options, const std::vector<Entry>& chips, const s
       return kDone;
     }
   }
-  const std::string nearest = base::closest(options.name, names);
   base::fail("O1120", fmt::format("the catalogue has no `{}`", options.name), {},
-             nearest.empty() ? "`orrery catalog` lists what it has" : fmt::format("did you mean `{}`?", nearest));
+             base::did_you_mean(options.name, names, "`orrery catalog` lists what it has"));
 }
 
 }  // namespace

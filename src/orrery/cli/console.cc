@@ -10,11 +10,11 @@ void report(const Console& console, const std::vector<base::Diagnostic>& diagnos
   report::DiagnosticStyle style;
   style.colour = console.colour;
   style.hide_warnings = console.quiet;
-  console.err << report::diagnostics_text(diagnostics, style) << std::flush;
+  console.err << report::diagnostics_text(base::in_reading_order(diagnostics), style) << std::flush;
 }
 
 void refuse(const Console& console, const std::vector<base::Diagnostic>& diagnostics) {
-  if (console.json) console.out << report::error_json(kVersion, diagnostics) << std::flush;
+  if (console.json) console.out << report::error_json(kVersion, base::in_reading_order(diagnostics)) << std::flush;
   report(console, diagnostics);
 }
 

@@ -26,10 +26,9 @@ int run_eval(const EvalOptions& options, const Console& console) {
     files.push_back(scenario::load_chip(scenario::catalogue_directory(), chip).file);
 
   const auto documents = formats::timeloop::Documents::gather(files, read_options(options));
-  const nest::ModelOptions model = options.compat_timeloop ? nest::ModelOptions::timeloop() : nest::ModelOptions{};
   Results results;
   results.verb = "eval";
-  results.mapped = scenario::evaluate_mapping("", documents, model, options.strict);
+  results.mapped = scenario::evaluate_mapping("", documents, options.model_options, options.strict);
   results.close_look = true;
   results.seconds = clock.seconds();
   return present(results, options, console);

@@ -66,12 +66,9 @@ int run_explain(const ExplainOptions& options, const Console& console) {
   }
   std::string wanted = options.code;
   std::transform(wanted.begin(), wanted.end(), wanted.begin(), [](unsigned char c) { return std::toupper(c); });
-  if (std::find(codes.begin(), codes.end(), wanted) == codes.end()) {
-    const std::string nearest = base::closest(wanted, codes);
+  if (std::find(codes.begin(), codes.end(), wanted) == codes.end())
     base::fail("O1108", fmt::format("there is no diagnostic code `{}`", options.code), {},
-               nearest.empty() ? "`orrery explain` lists them"
-                               : fmt::format("did you mean `{}`? `orrery explain` lists them", nearest));
-  }
+               base::did_you_mean(wanted, codes, "`orrery explain` lists them"));
   const std::string page = read_page(pages / (wanted + ".md"));
   if (options.json)
     print(console, Json{{"code", wanted}, {"title", title_of(page)}, {"page", page}});

@@ -157,10 +157,8 @@ void name_layers(const std::vector<std::string>& stems, std::vector<scenario::Ma
 }
 
 [[noreturn]] void no_such_layer(const std::string& wanted, const std::vector<std::string>& known) {
-  const std::string nearest = base::closest(wanted, known);
   base::fail("O1106", fmt::format("there is no layer `{}`", wanted), {},
-             nearest.empty() ? fmt::format("layers are {}", fmt::join(known, ", "))
-                             : fmt::format("did you mean `{}`?", nearest));
+             base::did_you_mean(wanted, known, fmt::format("layers are {}", fmt::join(known, ", "))));
 }
 
 // Keeps the one task that --layer names: by operator, by file stem, or by shape name.
@@ -257,7 +255,7 @@ int run_map(const MapOptions& options, const Console& console) {
   keep_layer(options.layer, plan);
 
   scenario::MapOptions search;
-  if (options.compat_timeloop) search.model = nest::ModelOptions::timeloop();
+  search.model = options.model_options;
   search.objective = options.objective;
   search.limits.seconds = options.time_limit;
   search.limits.threads = options.threads;

@@ -74,7 +74,7 @@ void write_results(const Results& results, const CommonOptions& common, const st
       place /= name;
       make_directory(place);
     }
-    write_layer(place, layer, common.compat_timeloop);
+    write_layer(place, layer, common.compat == "timeloop");
   }
 }
 
@@ -144,7 +144,7 @@ int present(const Results& results, const CommonOptions& common, const Console& 
   document.mapped = &results.mapped;
   document.blocks = results.blocks;
   document.seconds = results.seconds;
-  if (common.compat_timeloop) document.compat.push_back("timeloop");
+  if (!common.compat.empty()) document.compat.push_back(common.compat);
   std::string json;
   if (common.json || !common.directory.empty()) json = report::map_json(document);
 

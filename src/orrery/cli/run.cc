@@ -11,6 +11,7 @@
 #include "orrery/cli/console.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
+#include "orrery/scenario/dimension_names.h"
 #include "orrery/scenario/map_model.h"
 
 namespace orrery::cli {
@@ -42,7 +43,9 @@ void report_internal(const Console& console, const char* what) {
 
 int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool terminal) {
   // A command line that cannot be parsed is refused as it asks for, too.
-  const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  const bool json = std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument == "--json" || argument.rfind("--json=", 0) == 0;
+  });
   Console console{out, err, terminal, terminal, false, json};
   try {
     const Command command = parse_arguments(arguments, terminal);
@@ -63,7 +66,7 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
     refuse(console, error.diagnostics);
     return kNo;
   } catch (const base::InputError& error) {
-    refuse(console, error.diagnostics);
+    refuse(console, scenario::fold_dimension_names(error.diagnostics));
     return kUsage;
   } catch (const base::OverflowError& error) {
     base::Diagnostics found;

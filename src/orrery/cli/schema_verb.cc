@@ -22,10 +22,8 @@ int run_schema(const SchemaOptions& options, const Console& console) {
   }
   const std::string schema = report::json_schema(options.name);
   if (schema.empty()) {
-    const std::string nearest = base::closest(options.name, names);
     base::fail("O1109", fmt::format("there is no kind of document `{}`", options.name), {},
-               nearest.empty() ? fmt::format("kinds are {}", fmt::join(names, ", "))
-                               : fmt::format("did you mean `{}`?", nearest));
+               base::did_you_mean(options.name, names, fmt::format("kinds are {}", fmt::join(names, ", "))));
   }
   console.out << schema;
   return kDone;

@@ -34,7 +34,7 @@ namespace {
 constexpr double kEqual = 1e-12;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // Labels of one candidate beyond which the branch and bound of search.cc takes over.
-constexpr std::size_t kMostLabels = 2'000'000;
+constexpr std::size_t kMostLabels = 500'000;
 
 using Key = std::array<double, 3>;
 

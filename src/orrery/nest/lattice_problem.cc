@@ -113,7 +113,7 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
     level.shared_limit = storage.shared_words_per_cycle.value_or(0);
     problem.levels.push_back(std::move(level));
   }
-  if (problem.levels.empty()) return std::nullopt;
+  if (problem.levels.empty() || problem.ports > kMostPorts) return std::nullopt;
   problem.compute_pj = static_cast<double>(einsum.operations()) * chip.compute.compute_pj;
   problem.latency = static_cast<double>(model.latency_cycles());
   problem.count_drain_reads = model.options().count_drain_reads;

@@ -62,8 +62,11 @@ struct Layout {
 };
 std::vector<Layout> layouts(const Problem& problem);
 
+// Storages with a bandwidth that the formulation has room for; every label carries their loads.
+inline constexpr int kMostPorts = 8;
+
 struct Loads {
-  std::array<double, kMaxLevels> reads{}, writes{};  // words per instance, by port
+  std::array<double, kMostPorts> reads{}, writes{};  // words per instance, by port
 };
 
 // Prices under one layout.

@@ -209,10 +209,15 @@ void Space::list_completable(const workload::Einsum& einsum) {
   }
 }
 
+bool Space::order_is_free(int level) const {
+  return std::none_of(dimensions_.begin(), dimensions_.end(),
+                      [&](int d) { return rank_in(temporal_order_[level], d) >= 0; });
+}
+
 bool Space::loops_free(int level) const {
-  if (!temporal_order_[level].inner.empty() || !temporal_order_[level].outer.empty()) return false;
-  return std::all_of(dimensions_.begin(), dimensions_.end(),
-                     [&](int d) { return static_cast<Count>(temporal_[level][d].size()) == divisors_[d]; });
+  return order_is_free(level) && std::all_of(dimensions_.begin(), dimensions_.end(), [&](int d) {
+           return static_cast<Count>(temporal_[level][d].size()) == divisors_[d];
+         });
 }
 
 bool Space::may_not_loop(int level) const {

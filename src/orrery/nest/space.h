@@ -70,9 +70,8 @@ class Space {
   // Whether T_level may take any divisor of any dimension in any order / may stay empty.
   bool loops_free(int level) const;
   bool may_not_loop(int level) const;
-  bool order_is_free(int level) const {
-    return temporal_order_[level].inner.empty() && temporal_order_[level].outer.empty();
-  }
+  // Whether the dimensions that iterate may stand in any order in T_level.
+  bool order_is_free(int level) const;
 
   // Mappings that the constraints allow before capacity: factorisations x orders x splits x bypasses.
   double size() const { return size_; }

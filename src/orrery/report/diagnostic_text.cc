@@ -68,6 +68,22 @@ bool is_printable(std::string_view character) {
   return character.size() == bytes && !c1;
 }
 
+// A message on one line: it may quote what a file says.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at + 1;
+    while (end < text.size() && !starts_character(text[end])) ++end;
+    const std::string_view character = text.substr(at, end - at);
+    if (is_printable(character))
+      out += character;
+    else
+      out += character == "\n" || character == "\t" ? ' ' : '?';
+    at = end;
+  }
+  return out;
+}
+
 // The line as shown, and for each of its bytes the cell that its character stands in (one entry more than bytes).
 // Locations count bytes, terminals cells.
 struct ShownLine {
@@ -111,12 +127,12 @@ void add_place(std::string& out, const Label& label, std::size_t gutter, std::st
                const char* mark_colour, const Paint& paint) {
   const base::Location& where = label.where;
   const std::string bar = paint(kBlue, "|");
-  out += std::string(gutter, ' ') + paint(kBlue, arrow) + " " + where.file->name;
+  out += std::string(gutter, ' ') + paint(kBlue, arrow) + " " + printable(where.file->name);
   const std::string_view line = line_of(where.file->text, where.line);
   if (where.line > 0) out += fmt::format(":{}:{}", where.line, shown_column(where));
   out += '\n';
   if (where.line <= 0) {
-    if (!label.text.empty()) out += fmt::format("{} {} {}\n", std::string(gutter, ' '), bar, label.text);
+    if (!label.text.empty()) out += fmt::format("{} {} {}\n", std::string(gutter, ' '), bar, printable(label.text));
     return;
   }
 
@@ -128,8 +144,9 @@ void add_place(std::string& out, const Label& label, std::size_t gutter, std::st
 
   out += fmt::format("{} {}\n", std::string(gutter, ' '), bar);
   out += fmt::format("{} {} {}\n", paint(kBlue, fmt::format("{:>{}}", where.line, gutter)), bar, shown.text);
-  out += fmt::format("{} {} {}{}\n", std::string(gutter, ' '), bar, std::string(shown.cells[first], ' '),
-                     paint(mark_colour, std::string(width, mark) + (label.text.empty() ? "" : " " + label.text)));
+  out += fmt::format(
+      "{} {} {}{}\n", std::string(gutter, ' '), bar, std::string(shown.cells[first], ' '),
+      paint(mark_colour, std::string(width, mark) + (label.text.empty() ? "" : " " + printable(label.text))));
 }
 
 }  // namespace
@@ -157,7 +174,7 @@ std::string diagnostic_text(const Diagnostic& diagnostic, const DiagnosticStyle&
 
   std::string head = severity_name(diagnostic.severity);
   if (!diagnostic.code.empty()) head += "[" + diagnostic.code + "]";
-  std::string out = paint(colour, head) + paint(kBold, ": " + diagnostic.message) + "\n";
+  std::string out = paint(colour, head) + paint(kBold, ": " + printable(diagnostic.message)) + "\n";
 
   int deepest = diagnostic.primary.where.line;
   for (const Label& label : diagnostic.secondary) deepest = std::max(deepest, label.where.line);
@@ -178,7 +195,8 @@ std::string diagnostic_text(const Diagnostic& diagnostic, const DiagnosticStyle&
   if (placed) out += fmt::format("{} {}\n", std::string(gutter, ' '), bar);
 
   const auto remark = [&](std::string_view kind, std::string_view text) {
-    out += fmt::format("{} {} {}: {}\n", std::string(gutter, ' '), paint(kBlue, "="), paint(kBold, kind), text);
+    out +=
+        fmt::format("{} {} {}: {}\n", std::string(gutter, ' '), paint(kBlue, "="), paint(kBold, kind), printable(text));
   };
   if (!diagnostic.primary.where.known() && !diagnostic.primary.text.empty()) remark("note", diagnostic.primary.text);
   for (const std::string& note : diagnostic.notes) remark("note", note);

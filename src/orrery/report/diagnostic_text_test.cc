@@ -91,6 +91,15 @@ TEST(DiagnosticText, ColoursOnlyWhenAsked) {
   EXPECT_EQ(diagnostic_text(found.all()[0]).find("\x1b["), std::string::npos);
 }
 
+TEST(DiagnosticText, WhatAMessageQuotesFromAFileCannotReachTheTerminalRaw) {
+  Diagnostics found;
+  found.error("O0900", "last read: '\x1b[2J\xff\xc3\xa9\n'").note("a\x07").hint("b\xc2\x9b");
+  const std::string text = diagnostic_text(found.all()[0]);
+  EXPECT_NE(text.find("last read: '?[2J?\xc3\xa9 '\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("note: a?\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("help: b?\n"), std::string::npos) << text;
+}
+
 TEST(DiagnosticsText, CapsErrorsCountsTheRestAndShowsTwinsOnce) {
   Diagnostics found;
   for (int i = 0; i < 25; ++i) found.error("O0101", "number " + std::to_string(i));

@@ -51,8 +51,7 @@ std::string path_of(const std::string& directory, const char* kind, const std::s
   base::Diagnostic& unknown =
       found.error(code, fmt::format("the catalogue has no {} `{}`", what, name), std::move(where));
   unknown.note(fmt::format("it has: {}", fmt::join(known, ", ")));
-  if (const std::string near = base::closest(name, known); !near.empty())
-    unknown.hint(fmt::format("did you mean `{}`?", near));
+  unknown.hint(base::did_you_mean(name, known));
   unknown.hint(fmt::format("a file of your own is given by its path: `{} ./{}`", option, name));
   throw base::InputError(found.all());
 }

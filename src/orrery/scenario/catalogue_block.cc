@@ -34,11 +34,6 @@ bool demand_map(const Node& node, std::string_view what, base::Diagnostics& foun
   return false;
 }
 
-void suggest(base::Diagnostic& diagnostic, const std::string& wanted, const std::vector<std::string>& known) {
-  if (const std::string near = base::closest(wanted, known); !near.empty())
-    diagnostic.hint(fmt::format("did you mean `{}`?", near));
-}
-
 // `System.Accumulator[1..16]` -> `Accumulator`; `inter_PERows_spatial` -> `PERows`, the container it stands for.
 std::string component_of(std::string_view table_name) {
   table_name = table_name.substr(0, table_name.find('['));
@@ -111,7 +106,8 @@ void read_figures(const Node& figures, const std::map<std::string, std::string>&
       if (source != sources.end()) {
         block.figures.push_back({component.key, figure.key, source->second});
       } else if (!id.empty()) {
-        suggest(found.error("O1113", fmt::format("`{}` is no source of this file", id), figure.value.where), id, known);
+        found.error("O1113", fmt::format("`{}` is no source of this file", id), figure.value.where)
+            .hint(base::did_you_mean(id, known));
       }
     }
   }
@@ -131,8 +127,8 @@ CatalogueBlock read_block(const std::vector<Node>& documents, const base::Locati
   block.present = true;
   for (const Node::Entry& entry : node->entries)
     if (std::find(kKeys.begin(), kKeys.end(), entry.key) == kKeys.end())
-      suggest(found.error("O1113", fmt::format("unknown key `{}` in `orrery`", entry.key), entry.key_where), entry.key,
-              kKeys);
+      found.error("O1113", fmt::format("unknown key `{}` in `orrery`", entry.key), entry.key_where)
+          .hint(base::did_you_mean(entry.key, kKeys));
 
   if (const Node* title = node->find("title"))
     block.title = text_of(*title, "title", found);

@@ -101,7 +101,7 @@ base::InputError uncountable(const MappedLayer& layer) {
     bounds += fmt::format("{}{} = {}", bounds.empty() ? "" : ", ", dimension.name, dimension.bound);
   base::Diagnostics found;
   found.error("O1004", fmt::format("the words or cycles of `{}` cannot be counted in 64 bits", layer.name))
-      .note(fmt::format("a product of its bounds {}: {}", kTooLarge, bounds))
+      .note(fmt::format("a product of its bounds and coefficients {}: {}", kTooLarge, bounds))
       .note(fmt::format("the chip has {} x `{}`", layer.chip.compute.instances, layer.chip.compute.name))
       .hint("use smaller bounds");
   return base::InputError(found.all());

@@ -95,6 +95,34 @@ TEST(MapperChips, FactorFlowsFixedFactorsShrinkToSmallGemms) {
   }
 }
 
+// Measured runs of FactorFlow itself.
+struct Measured {
+  const char* chip;
+  const char* gemm;
+  double edp_j_cycles;
+};
+
+TEST(MapperChips, FactorFlowIsNeverBelowTheOptimumUnderItsOwnModel) {
+  const Measured runs[] = {
+      {"factorflow-gemmini", "KQV", 912218.2},     {"factorflow-gemmini", "KTQ", 9231.908},
+      {"factorflow-gemmini", "FF1", 1615193},      {"factorflow-gemmini", "MB1", 1.718855e+09},
+      {"factorflow-gemmini", "MB6", 7.79001},      {"factorflow-eyeriss", "KQV", 1.084996e+07},
+      {"factorflow-eyeriss", "KTQ", 122704.7},     {"factorflow-eyeriss", "FF1", 2.935392e+07},
+      {"factorflow-eyeriss", "MB1", 2.988668e+10}, {"factorflow-eyeriss", "MB6", 111.9014},
+  };
+  for (const Measured& run : runs)
+    for (const Gemm& gemm : kGemms) {
+      if (std::string_view(gemm.name) != run.gemm) continue;
+      const Specification read = specification(run.chip, gemm);
+      const nest::Model model(read.problem->einsum, *read.chip, nest::ModelOptions::factorflow());
+      const nest::Optimum optimum = nest::optimize(model, read.problem->space);
+      ASSERT_TRUE(optimum.mapping && optimum.certificate.optimal) << run.gemm << " on " << run.chip;
+      const double edp = optimum.evaluation.energy_pj * 1e-12 * static_cast<double>(optimum.evaluation.cycles);
+      EXPECT_LE(edp, run.edp_j_cycles * (1 + 1e-6)) << run.gemm << " on " << run.chip;
+      EXPECT_GE(edp, run.edp_j_cycles * 0.9) << run.gemm << " on " << run.chip << ": that far below is another model";
+    }
+}
+
 TEST(MapperChips, FreeOnesHaveThreeStoragesOnChipAndTwoFanOutsWithoutConstraints) {
   for (const std::string& chip : kFree) {
     const Specification read = specification(chip, kGemms[0]);

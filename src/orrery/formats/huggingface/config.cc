@@ -187,8 +187,7 @@ class Reader {
     base::Diagnostic& unknown = result_.diagnostics.error(
         "O0901", fmt::format("models of type `{}` are not understood", name.substr(0, 60)), value_place("model_type"));
     unknown.note(fmt::format("understood: {}", fmt::join(known, ", ")));
-    if (const std::string near = base::closest(name, known); !near.empty())
-      unknown.hint(fmt::format("did you mean `{}`?", near));
+    unknown.hint(base::did_you_mean(name, known));
   }
 
   // The value of `key`, or nothing when absent or null; wrong types are reported.
@@ -270,8 +269,7 @@ class Reader {
       if (std::find(known.begin(), known.end(), key.key) != known.end()) continue;
       base::Diagnostic& unknown = result_.diagnostics.error(
           "O0905", fmt::format("unknown key `{}` in a catalogue entry", key.key), key.key_where);
-      if (const std::string near = base::closest(key.key, known); !near.empty())
-        unknown.hint(fmt::format("did you mean `{}`?", near));
+      unknown.hint(base::did_you_mean(key.key, known));
     }
     if (const auto title = document_.find("_title"); title != document_.end() && title->is_string())
       result_.title = title->get<std::string>();

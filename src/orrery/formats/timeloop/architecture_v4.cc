@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "orrery/base/edit_distance.h"
 #include "orrery/formats/timeloop/architecture_forms.h"
 #include "orrery/formats/timeloop/key_check.h"
 #include "orrery/machine/fan_out_name.h"
@@ -172,7 +173,14 @@ class Walk {
       return;
     }
     static const std::vector<std::string> kKeys = {"meshX", "meshY"};
-    warn_unknown_keys(*spatial, kKeys, "O0323", "`spatial`", found_);
+    for (const yaml::Node::Entry& entry : spatial->entries) {
+      const std::string near = base::closest(entry.key, kKeys);
+      if (near.empty() || near == entry.key)
+        warn_unknown_key(entry, kKeys, "O0323", "`spatial`", found_);
+      else  // to go on without this side of the mesh would change every figure
+        found_.error("O0323", fmt::format("`spatial` has no key `{}`", entry.key), entry.key_where)
+            .hint(base::did_you_mean(near));
+    }
     const auto side = [&](std::string_view key) -> Count {
       const yaml::Node* value = spatial->find(key);
       if (value == nullptr || value->is_null()) return 1;

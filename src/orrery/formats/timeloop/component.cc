@@ -121,7 +121,7 @@ void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& f
     found
         .warning("O0322", fmt::format("`{}` is an attribute of no meaning here, and looks like `{}`", entry.key, near),
                  entry.key_where)
-        .hint(fmt::format("did you mean `{}`?", near));
+        .hint(base::did_you_mean(near));
   }
 }
 

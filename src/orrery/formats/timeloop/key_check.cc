@@ -36,8 +36,7 @@ std::string quoted_list(std::span<const std::string> names) {
 
 void suggest(base::Diagnostic& diagnostic, std::string_view wanted, std::span<const std::string> known,
              std::string_view otherwise) {
-  const std::string near = base::closest(wanted, known);
-  if (!near.empty()) diagnostic.hint(fmt::format("did you mean `{}`?", near));
+  diagnostic.hint(base::did_you_mean(wanted, known));
   if (!known.empty()) diagnostic.note(fmt::format("{}: {}", otherwise, quoted_list(known)));
 }
 

@@ -416,7 +416,7 @@ class Reader {
       found_
           .warning("O0410", fmt::format("`{}` is neither a dimension nor a coefficient; it is ignored", entry.key),
                    entry.key_where)
-          .hint(fmt::format("did you mean `{}`?", near));
+          .hint(base::did_you_mean(near));
   }
 
   void check_densities(const yaml::Node& densities, const Scope& scope) {

@@ -63,18 +63,14 @@ void report(const ExpressionError& error, const yaml::Node& node, const Scope& s
   auto& diagnostic = found.error(error.code, error.message + fmt::format(" (in `{}`)", node.scalar.substr(0, 200)),
                                  part_of(node, error.offset, error.length));
   if (error.code == "O0201") {
-    const std::string near = base::closest(error.name, scope.names());
-    if (!near.empty()) {
-      diagnostic.hint(fmt::format("did you mean `{}`?", near));
-    } else {
-      diagnostic.hint(fmt::format("define `{}` under `variables`", error.name));
-    }
+    diagnostic.hint(
+        base::did_you_mean(error.name, scope.names(),
+                           fmt::format("define `{}` under `variables`, or give the file that defines it", error.name)));
   } else if (error.code == "O0202" && !error.name.empty()) {
     static constexpr std::string_view kNames[] = {"ceil", "floor", "log", "log2",  "log10", "sqrt",  "exp", "pow",
                                                   "min",  "max",   "abs", "round", "int",   "float", "str"};
     const std::vector<std::string> known(std::begin(kNames), std::end(kNames));
-    const std::string near = base::closest(error.name, known);
-    if (!near.empty()) diagnostic.hint(fmt::format("did you mean `{}`?", near));
+    diagnostic.hint(base::did_you_mean(error.name, known));
     diagnostic.note("functions: ceil floor log log2 log10 sqrt exp pow min max abs round int float str");
   }
 }

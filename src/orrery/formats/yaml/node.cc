@@ -397,7 +397,7 @@ std::string meant_file(const std::string& path) {
     present.push_back(entry->path().filename().string());
   std::sort(present.begin(), present.end());  // folders list in any order, and ties go to the first
   const std::string near = base::closest(wanted.filename().string(), present);
-  return near.empty() ? "" : fmt::format("did you mean `{}`?", (wanted.parent_path() / near).string());
+  return base::did_you_mean(near.empty() ? near : (wanted.parent_path() / near).string());
 }
 
 }  // namespace

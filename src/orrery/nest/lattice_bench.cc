@@ -1,0 +1,79 @@
+// Goal (one thread, Release, proven): 4096^3 in 20 ms on a chip with four storages, two fan-outs, free bypass
+// and bandwidths that bind. Not reached yet: where several bandwidths bind, labels do most of the work.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "orrery/nest/random_nest_test_util.h"
+#include "orrery/nest/search.h"
+
+namespace orrery::nest {
+namespace {
+
+using base::Count;
+using testing::Dice;
+
+// Storages from the compute units outwards, each about ten times larger and three times dearer than the one
+// inside it; fan-outs at two of them; everything free but for the outermost storage, which keeps all.
+machine::Chip random_hierarchy(Dice& dice, int storages, bool tight) {
+  machine::Chip chip;
+  chip.name = "random";
+  chip.storages.resize(storages);
+  Count x = 1, y = 1;
+  const int wide = static_cast<int>(dice(0, storages - 2)), wider = static_cast<int>(dice(0, storages - 2));
+  double energy_pj = 0.01;
+  Count words = dice.pick({1, 2, 4, 16});
+  for (int i = 0; i < storages; ++i) {
+    machine::Storage& storage = chip.storages[i];
+    storage.name = "level" + std::to_string(i);
+    if (i + 1 < storages) storage.capacity_words = words;
+    words *= dice(4, 32);
+    storage.energy = {energy_pj, energy_pj, energy_pj, 0};
+    energy_pj *= static_cast<double>(dice(15, 60)) / 10;
+  }
+  for (int i = storages - 1; i >= 0; --i) {
+    machine::Storage& storage = chip.storages[i];
+    storage.mesh_x = x;
+    storage.mesh_y = y;
+    storage.instances = x * y;
+    if (tight) {
+      const double units = static_cast<double>(dice.pick({1, 2, 4, 8, 16, 32, 64})) / 4;
+      storage.read_words_per_cycle = units * static_cast<double>(dice.pick({1, 2, 4}));
+      storage.write_words_per_cycle = units * static_cast<double>(dice.pick({1, 2, 4}));
+    }
+    if (i == wide) x *= dice.pick({4, 8, 16});
+    if (i == wider) y *= dice.pick({2, 4, 16});
+  }
+  chip.compute = {"MAC", "mac", 16, x * y, x, y, 0.2, 0, {}, {}};
+  return chip;
+}
+
+Mapspace keep_all_outermost(int storages) {
+  Mapspace space;
+  for (int s = 0; s < 3; ++s) {
+    Constraint constraint;
+    constraint.kind = Constraint::Kind::kKeep;
+    constraint.level = storages - 1;
+    constraint.dataspace = s;
+    space.constraints.push_back(constraint);
+  }
+  return space;
+}
+
+void one_product(benchmark::State& state, Count m, Count k, Count n) {
+  Dice dice = Dice::from_seed(7);
+  const machine::Chip chip = random_hierarchy(dice, 4, true);
+  const Model model(workload::matmul("product", m, k, n), chip);
+  const Mapspace space = keep_all_outermost(4);
+  Optimum found;
+  for (auto _ : state) benchmark::DoNotOptimize(found = optimize(model, space));
+  state.counters["proven"] = found.certificate.optimal;
+  state.counters["space"] = found.certificate.space;
+}
+
+BENCHMARK_CAPTURE(one_product, cube_4096, 4096, 4096, 4096)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace orrery::nest
