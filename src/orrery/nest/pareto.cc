@@ -3,6 +3,7 @@
 // and the front is complete when nothing faster is left.
 #include "orrery/nest/pareto.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -37,6 +38,28 @@ ParetoFront pareto_front(const Model& model, const Mapspace& space, const Search
     }
     if (step.max_cycles < 1) return front;
   }
+}
+
+void include(const Optimum& found, ParetoFront& front) {
+  if (!found.mapping) return;
+  const auto at_least_as_good = [](const Evaluation& a, const Evaluation& b) {
+    return a.energy_pj <= b.energy_pj && a.cycles <= b.cycles;
+  };
+  double bound = 0;
+  if (!front.points.empty() && !front.points.back().certificate.optimal)
+    bound = front.points.back().certificate.lower_bound;
+  for (const Optimum& point : front.points)
+    if (at_least_as_good(point.evaluation, found.evaluation)) return;
+  std::erase_if(front.points,
+                [&](const Optimum& point) { return at_least_as_good(found.evaluation, point.evaluation); });
+  Optimum point = found;
+  const double energy_pj = found.evaluation.energy_pj;
+  point.certificate.optimal = false;
+  point.certificate.lower_bound = std::min(bound, energy_pj);
+  point.certificate.gap = energy_pj > 0 ? (energy_pj - point.certificate.lower_bound) / energy_pj : 0;
+  const auto place = std::find_if(front.points.begin(), front.points.end(),
+                                  [&](const Optimum& other) { return other.evaluation.energy_pj > energy_pj; });
+  front.points.insert(place, std::move(point));
 }
 
 }  // namespace orrery::nest

@@ -19,4 +19,9 @@ struct ParetoFront {
 // point's. Cost: one search per point.
 ParetoFront pareto_front(const Model& model, const Mapspace& space, const SearchLimits& limits = {});
 
+// Adds a mapping found by another search to a front that a limit left incomplete, unless a point is at least
+// as good in both; takes out the points that it matches or beats in both. Nothing is proven of its energy but
+// what the front's last, unproven point has shown.
+void include(const Optimum& found, ParetoFront& front);
+
 }  // namespace orrery::nest

@@ -51,5 +51,30 @@ TEST(Pareto, TheFrontIsWhatBruteForceLeavesUndominated) {
   EXPECT_GT(larger, 50);
 }
 
+Optimum point(double energy_pj, Count cycles, bool optimal, double lower_bound) {
+  Optimum out;
+  out.mapping = Mapping{};
+  out.evaluation.energy_pj = energy_pj;
+  out.evaluation.cycles = cycles;
+  out.certificate.optimal = optimal;
+  out.certificate.lower_bound = lower_bound;
+  return out;
+}
+
+TEST(Pareto, AMappingFoundElsewhereTakesTheirPlaceFromPointsThatItBeats) {
+  ParetoFront front;
+  front.complete = false;
+  front.points = {point(10, 100, true, 10), point(30, 90, false, 12)};
+  include(point(20, 50, true, 1), front);
+  ASSERT_EQ(front.points.size(), 2u);
+  EXPECT_EQ(front.points[1].evaluation.energy_pj, 20);
+  EXPECT_FALSE(front.points[1].certificate.optimal);
+  EXPECT_EQ(front.points[1].certificate.lower_bound, 12);
+  EXPECT_DOUBLE_EQ(front.points[1].certificate.gap, 0.4);
+  include(point(11, 100, true, 1), front);
+  include(Optimum{}, front);
+  EXPECT_EQ(front.points.size(), 2u);
+}
+
 }  // namespace
 }  // namespace orrery::nest

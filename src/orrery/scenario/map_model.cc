@@ -131,7 +131,10 @@ void answer(const MapOptions& options, const nest::Mapspace& space, const std::o
     narrower.constraints.push_back(*forced);
     layer.forced = Forced{options.why, nest::optimize(model, narrower, layer.objective, share())};
   }
-  if (options.front) layer.front = nest::pareto_front(model, space, share());
+  if (options.front) {
+    layer.front = nest::pareto_front(model, space, share());
+    if (!layer.front->complete) nest::include(layer.optimum, *layer.front);
+  }
 }
 
 }  // namespace
