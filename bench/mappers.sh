@@ -64,7 +64,10 @@ for chip in $chips; do
       "$orrery" map --chip "$here/catalog/chips/$chip.yaml" "$work/$name.yaml" --json --quiet --threads 1 \
         --time-limit "$limit" $compat >"$work/out.json" 2>"$work/err.txt" || true
       seconds=$(value seconds <"$work/out.json")
-      [ -n "$seconds" ] || break
+      if [ -z "$seconds" ]; then # no document of a search: a refusal
+        cat "$work/err.txt" "$work/out.json" >&2
+        exit 2
+      fi
       least=$(printf '%s\n%s\n' "${least:-$seconds}" "$seconds" | sort -g | head -n 1)
       case $seconds in [1-9]*) break ;; esac # a second and more: once is enough
     done

@@ -257,8 +257,27 @@ class LatticeSearch {
     using Entry = std::pair<Key, std::int32_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
     std::vector<std::vector<std::int32_t>> seen(static_cast<std::size_t>(levels) * table.points());
+    // What the boundaries not yet closed load at least, by the level from which they are open.
+    std::vector<Loads> rest(levels + 1);
+    for (int a = levels - 1; a >= 0; --a) {
+      rest[a] = rest[a + 1];
+      for (int s = 0; s < kSpaces; ++s) {
+        const std::uint32_t outer = keepers[s] >> (a + 1);
+        if ((keepers[s] >> a & 1) && outer != 0)
+          prices.add_boundary(s, a, a + 1 + __builtin_ctz(outer), prices.layout().left[problem_.blind[s]], rest[a]);
+      }
+    }
+    const auto cycles_of = [&](const Loads& loads, int open_from) {
+      Loads all = loads;
+      for (int port = 0; port < problem_.ports; ++port) {
+        all.reads[port] += rest[open_from].reads[port];
+        all.writes[port] += rest[open_from].writes[port];
+      }
+      return std::max(least_cycles, prices.cycles(all) * (1 - kEqual));
+    };
     const auto push = [&](Label label, double to_come_pj) {
-      const Key bound = key(prices, label.energy_pj + to_come_pj, std::max(least_cycles, prices.cycles(label.loads)));
+      const Key bound = key(prices, label.energy_pj + to_come_pj,
+                            label.closed ? prices.cycles(label.loads) : cycles_of(label.loads, label.step.level));
       if (drop(bound)) {
         ++bounded_;
         return;
@@ -312,7 +331,7 @@ class LatticeSearch {
               next.energy_pj += table.close_pj(s, i, j, reuse);
               table.close_loads(s, i, j, reuse, next.loads);
             }
-            if (drop(key(prices, next.energy_pj + above, std::max(least_cycles, prices.cycles(next.loads))))) {
+            if (drop(key(prices, next.energy_pj + above, cycles_of(next.loads, j)))) {
               ++bounded_;
               continue;
             }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "orrery/nest/legality.h"
+#include "orrery/nest/lattice_table.h"
 #include "orrery/nest/model.h"
 #include "orrery/nest/search.h"
 #include "orrery/nest/seed_chips_test_util.h"
@@ -155,6 +156,23 @@ TEST(BookSearch, AnEmptySpaceShowsTheSumThatFails) {
   ASSERT_FALSE(found.arithmetic.empty());
   EXPECT_NE(found.arithmetic[0].find("524288"), std::string::npos) << found.arithmetic[0];
   EXPECT_NE(found.arithmetic[0].find("1048576"), std::string::npos) << found.arithmetic[0];
+}
+
+TEST(BookLattice, TilesInsteadOfMappings) {
+  const testing::SeedCase seed = testing::gemmini();
+  const Model model(workload::matmul("scores", 4096, 64, 4096), seed.chip);
+  const Space space(model.einsum(), model.chip(), seed.space, model.shape());
+  const auto problem = lattice::describe(model, space);
+  ASSERT_TRUE(problem.has_value());
+  const auto layouts = lattice::layouts(*problem);
+  ASSERT_EQ(layouts.size(), 1u);
+  const lattice::Prices prices(*problem, layouts[0]);
+  lattice::Keepers keepers;
+  for (int s = 0; s < lattice::kSpaces; ++s) {
+    keepers[s] = 0;
+    for (std::size_t a = 0; a < problem->levels.size(); ++a) keepers[s] |= (problem->levels[a].must_keep >> s & 1) << a;
+  }
+  EXPECT_EQ(lattice::Table(*problem, prices, keepers).points(), 3 * 9 * 13);
 }
 
 }  // namespace
