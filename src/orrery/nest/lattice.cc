@@ -6,7 +6,8 @@
 // with E0 the computes and what the compute units read. Bounds, each dropping a candidate at the incumbent:
 //     1 separable   every dataspace alone with t * run at its largest: chain prices per dataspace, sorted,
 //                   so that combinations are never listed beyond the incumbent
-//     2 exact       the least energy from the lattice table (lattice_table.h) with the ports' least loads
+//     2 capacity    each level alone with the cheapest tile that fits it
+//     3 exact       the least energy from the lattice table (lattice_table.h) with the ports' least loads
 // The cheapest path through the table is a mapping; where its cycles meet their bound it is the optimum of
 // its candidate, the usual case. Otherwise labels (tile, energy, loads) are extended best first, each with
 // the table as its exact energy still to come; a label is dominated by one at the same tile that has paid
@@ -22,6 +23,7 @@
 #include <limits>
 #include <queue>
 
+#include "orrery/base/factor.h"
 #include "orrery/nest/lattice_table.h"
 
 namespace orrery::nest {
@@ -49,11 +51,116 @@ int compare(const Key& a, const Key& b, std::size_t metrics) {
 struct Chain {
   std::uint32_t keepers = 0;
   double energy_pj = 0;  // with t * run at its largest throughout
+  Loads loads;           // the same
 };
 
 struct Candidate {
   Triple<int> chain;
   double energy_pj = 0;
+};
+
+// The capacity-aware bound: at each level on its own, the cheapest tile that fits, with one dimension's run
+// at its largest. Prices fall with the tile, so only tiles that no other fitting one contains matter; they
+// depend on the layout, the level and what it keeps, and are listed once.
+class CapacityBound {
+ public:
+  CapacityBound(const Problem& problem, const Prices& prices) : problem_(problem), prices_(prices) {
+    for (int d = 0; d < kDims; ++d) divisors_[d] = base::divisors(prices.layout().left[d]);
+    const std::size_t levels = problem.levels.size();
+    tiles_.resize(levels * (1u << kSpaces));
+    listed_.assign(tiles_.size(), 0);
+    price_.resize(kSpaces * levels * levels);
+    for (int s = 0; s < kSpaces; ++s)
+      for (std::size_t b = 0; b < levels; ++b) innermost_pj_[s].push_back(prices.innermost_pj(s, static_cast<int>(b)));
+  }
+
+  double innermost_pj(int s, std::uint32_t keepers) const { return innermost_pj_[s][__builtin_ctz(keepers)]; }
+
+  // Energy of all boundaries, at least; infinite when some level cannot hold even the smallest tile.
+  double energy_pj(const Keepers& keepers) {
+    double total_pj = 0;
+    for (int a = 0; a < static_cast<int>(problem_.levels.size()); ++a) {
+      std::uint32_t kept = 0, crossing = 0;
+      Triple<const std::vector<double>*> price{};
+      for (int s = 0; s < kSpaces; ++s) {
+        if (!(keepers[s] >> a & 1)) continue;
+        kept |= 1u << s;
+        if (const std::uint32_t outer = keepers[s] >> (a + 1); outer != 0) {
+          crossing |= 1u << s;
+          price[s] = &prices(s, a, a + 1 + __builtin_ctz(outer));
+        }
+      }
+      if (kept == 0) continue;
+      const std::vector<Triple<int>>& tiles = fitting(a, kept);
+      double least_pj = tiles.empty() ? kNever : crossing == 0 ? 0 : kNever;
+      for (const Triple<int>& tile : tiles) {
+        if (crossing == 0) break;
+        double here_pj = 0, saved_pj = 0;
+        for (int s = 0; s < kSpaces; ++s) {
+          if (!price[s]) continue;
+          const double tiled = (*price[s])[tile[problem_.blind[s]]];
+          here_pj += tiled;
+          saved_pj = std::max(saved_pj, tiled - price[s]->back());
+        }
+        least_pj = std::min(least_pj, here_pj - saved_pj);
+      }
+      total_pj += least_pj;
+      if (total_pj == kNever) break;
+    }
+    return total_pj;
+  }
+
+ private:
+  const std::vector<double>& prices(int s, int a, int b) {
+    std::vector<double>& price =
+        price_[(static_cast<std::size_t>(s) * problem_.levels.size() + a) * problem_.levels.size() + b];
+    if (price.empty())
+      for (const Count reuse : divisors_[problem_.blind[s]]) price.push_back(prices_.boundary_pj(s, a, b, reuse));
+    return price;
+  }
+
+  // Tiles of level a that hold `kept` and that no larger fitting tile contains, as indices of divisors.
+  const std::vector<Triple<int>>& fitting(int a, std::uint32_t kept) {
+    const std::size_t slot = static_cast<std::size_t>(a) * (1u << kSpaces) + kept;
+    std::vector<Triple<int>>& tiles = tiles_[slot];
+    if (listed_[slot]) return tiles;
+    listed_[slot] = 1;
+    const Triple<int> last{static_cast<int>(divisors_[0].size()) - 1, static_cast<int>(divisors_[1].size()) - 1,
+                           static_cast<int>(divisors_[2].size()) - 1};
+    const std::optional<Count>& capacity = problem_.levels[a].capacity;
+    if (!capacity) {
+      tiles.push_back(last);
+      return tiles;
+    }
+    const auto words = [&](const Triple<int>& at) {
+      const Triple<Count> inside{divisors_[0][at[0]], divisors_[1][at[1]], divisors_[2][at[2]]};
+      Count sum = 0;
+      for (int s = 0; s < kSpaces; ++s)
+        if (kept >> s & 1) sum += prices_.tile(s, a, inside);
+      return sum;
+    };
+    // For each x and y the largest z that fits; z falls as x and y grow.
+    std::vector<int> above(last[1] + 1, -1);  // the z of the next larger x, by y
+    for (int x = last[0]; x >= 0; --x) {
+      int next = -1;  // the z of the next larger y
+      for (int y = last[1]; y >= 0; --y) {
+        int z = std::max(next, above[y]);
+        while (z < last[2] && words({x, y, z + 1}) <= *capacity) ++z;
+        if (z >= 0 && z > next && z > above[y]) tiles.push_back({x, y, z});
+        next = z;
+        above[y] = z;
+      }
+    }
+    return tiles;
+  }
+
+  const Problem& problem_;
+  const Prices& prices_;
+  Triple<std::vector<Count>> divisors_;
+  std::vector<std::vector<Triple<int>>> tiles_;
+  std::vector<char> listed_;
+  std::vector<std::vector<double>> price_;
+  Triple<std::vector<double>> innermost_pj_;
 };
 
 class LatticeSearch {
@@ -67,14 +174,10 @@ class LatticeSearch {
   bool run(Optimum& optimum) {
     const std::vector<Layout> all = layouts(problem_);
     std::vector<std::pair<Key, std::size_t>> order;
-    std::vector<Triple<std::vector<Chain>>> chains(all.size());
     for (std::size_t k = 0; k < all.size(); ++k) {
       const Prices prices(problem_, all[k]);
       double energy_pj = problem_.compute_pj;
-      for (int s = 0; s < kSpaces; ++s) {
-        chains[k][s] = list_chains(prices, s);
-        energy_pj += chains[k][s].empty() ? kNever : chains[k][s].front().energy_pj;
-      }
+      for (int s = 0; s < kSpaces; ++s) energy_pj += least_chain_pj(prices, s);
       if (energy_pj < kNever) order.emplace_back(key(prices, energy_pj, prices.layout().cycles), k);
     }
     std::sort(order.begin(), order.end());
@@ -84,8 +187,8 @@ class LatticeSearch {
         ++bounded_;
         continue;
       }
-      const std::size_t k = order[at].second;
-      if (!search_layout(Prices(problem_, all[k]), chains[k])) break;
+      const Prices prices(problem_, all[order[at].second]);
+      if (!search_layout(prices, {list_chains(prices, 0), list_chains(prices, 1), list_chains(prices, 2)})) break;
     }
     cost::Certificate& certificate = optimum.certificate;
     certificate.evaluated = evaluated_;
@@ -126,22 +229,57 @@ class LatticeSearch {
     return stopped_;
   }
 
-  std::vector<Chain> list_chains(const Prices& prices, int s) const {
+  Loads sum(const Loads& a, const Loads& b) const {
+    Loads both = a;
+    for (int port = 0; port < problem_.ports; ++port) {
+      both.reads[port] += b.reads[port];
+      both.writes[port] += b.writes[port];
+    }
+    return both;
+  }
+
+  // Levels that must, and those that may, keep dataspace s.
+  std::pair<std::uint32_t, std::uint32_t> keeping(int s) const {
     std::uint32_t must = 0, may = 0;
-    const int levels = static_cast<int>(problem_.levels.size());
-    for (int a = 0; a < levels; ++a) {
+    for (std::size_t a = 0; a < problem_.levels.size(); ++a) {
       must |= (problem_.levels[a].must_keep >> s & 1) << a;
       may |= (problem_.levels[a].may_keep >> s & 1) << a;
     }
+    return {must, may};
+  }
+
+  // The energy of the first of list_chains, without listing them: a shortest path over the levels.
+  double least_chain_pj(const Prices& prices, int s) const {
+    const auto [must, may] = keeping(s);
+    const Count most = prices.layout().left[problem_.blind[s]];
+    const int levels = static_cast<int>(problem_.levels.size());
+    std::vector<double> least_pj(levels, kNever);
+    double ended_pj = kNever;
+    for (int b = 0; b < levels; ++b) {
+      if (!(may >> b & 1)) continue;
+      if ((must & ((1u << b) - 1)) == 0) least_pj[b] = prices.innermost_pj(s, b);
+      for (int a = b - 1; a >= 0; --a) {
+        if (least_pj[a] < kNever) least_pj[b] = std::min(least_pj[b], least_pj[a] + prices.boundary_pj(s, a, b, most));
+        if (must >> a & 1) break;
+      }
+      if (must >> b <= 1) ended_pj = std::min(ended_pj, least_pj[b]);
+    }
+    return ended_pj;
+  }
+
+  std::vector<Chain> list_chains(const Prices& prices, int s) const {
+    const auto [must, may] = keeping(s);
     const Count most = prices.layout().left[problem_.blind[s]];
     std::vector<Chain> chains;
     for (std::uint32_t mask = may;; mask = (mask - 1) & may) {
       if ((mask & must) == must && mask != 0) {
-        Chain chain{mask, prices.innermost_pj(s, __builtin_ctz(mask))};
         int a = __builtin_ctz(mask);
+        Chain chain{mask, prices.innermost_pj(s, a), {}};
+        prices.add_innermost(s, a, chain.loads);
         for (std::uint32_t rest = mask & (mask - 1); rest != 0; rest &= rest - 1) {
           const int b = __builtin_ctz(rest);
           chain.energy_pj += prices.boundary_pj(s, a, b, most);
+          prices.add_boundary(s, a, b, most, chain.loads);
           a = b;
         }
         chains.push_back(chain);
@@ -156,10 +294,15 @@ class LatticeSearch {
   // False when the search must end.
   bool search_layout(const Prices& prices, const Triple<std::vector<Chain>>& chains) {
     const double cycles = prices.layout().cycles;
+    CapacityBound capacity(problem_, prices);
     // The cheapest combination first, alone: it often is the optimum and makes the list short.
     std::vector<Candidate> candidates{
         {{0, 0, 0}, chains[0][0].energy_pj + chains[1][0].energy_pj + chains[2][0].energy_pj}};
-    if (!search_candidate(prices, chains, candidates[0])) return false;
+    candidates[0].energy_pj = std::max(candidates[0].energy_pj, fitting_pj(chains, candidates[0], capacity));
+    if (drop(key(prices, problem_.compute_pj + candidates[0].energy_pj, cycles)))
+      ++bounded_;
+    else if (!search_candidate(prices, chains, candidates[0]))
+      return false;
     candidates.clear();
     for (int x = 0; x < static_cast<int>(chains[0].size()); ++x) {
       const double first = chains[0][x].energy_pj;
@@ -168,10 +311,22 @@ class LatticeSearch {
       for (int y = 0; y < static_cast<int>(chains[1].size()); ++y) {
         const double second = first + chains[1][y].energy_pj;
         if (drop(key(prices, problem_.compute_pj + second + chains[2][0].energy_pj, cycles))) break;
+        const Loads loads = sum(chains[0][x].loads, chains[1][y].loads);
         for (int z = 0; z < static_cast<int>(chains[2].size()); ++z) {
           const double energy_pj = second + chains[2][z].energy_pj;
           if (drop(key(prices, problem_.compute_pj + energy_pj, cycles))) break;
-          if (x + y + z > 0) candidates.push_back({{x, y, z}, energy_pj});
+          if (x + y + z == 0) continue;
+          const double least_cycles = prices.cycles(sum(loads, chains[2][z].loads));
+          if (drop(key(prices, problem_.compute_pj + energy_pj, least_cycles))) {
+            ++bounded_;
+            continue;
+          }
+          Candidate candidate{{x, y, z}, energy_pj};
+          candidate.energy_pj = std::max(energy_pj, fitting_pj(chains, candidate, capacity));
+          if (drop(key(prices, problem_.compute_pj + candidate.energy_pj, least_cycles)))
+            ++bounded_;
+          else
+            candidates.push_back(candidate);
         }
       }
     }
@@ -187,27 +342,33 @@ class LatticeSearch {
     return true;
   }
 
-  bool search_candidate(const Prices& prices, const Triple<std::vector<Chain>>& chains, const Candidate& candidate) {
-    if (out_of_time()) return false;
+  static Keepers keepers_of(const Triple<std::vector<Chain>>& chains, const Candidate& candidate) {
     Keepers keepers;
     for (int s = 0; s < kSpaces; ++s) keepers[s] = chains[s][candidate.chain[s]].keepers;
-    // The ports' least loads: every boundary at its largest reuse.
-    Loads least, innermost;
+    return keepers;
+  }
+
+  // Bound 2: energy of a candidate, computes apart.
+  static double fitting_pj(const Triple<std::vector<Chain>>& chains, const Candidate& candidate,
+                           CapacityBound& capacity) {
+    const Keepers keepers = keepers_of(chains, candidate);
+    double energy_pj = capacity.energy_pj(keepers);
+    for (int s = 0; s < kSpaces; ++s) energy_pj += capacity.innermost_pj(s, keepers[s]);
+    return energy_pj * (1 - kEqual);
+  }
+
+  bool search_candidate(const Prices& prices, const Triple<std::vector<Chain>>& chains, const Candidate& candidate) {
+    if (out_of_time()) return false;
+    const Keepers keepers = keepers_of(chains, candidate);
+    Loads innermost;
     double base_pj = problem_.compute_pj;
     for (int s = 0; s < kSpaces; ++s) {
-      int a = __builtin_ctz(keepers[s]);
+      const int a = __builtin_ctz(keepers[s]);
       base_pj += prices.innermost_pj(s, a);
       prices.add_innermost(s, a, innermost);
     }
-    least = innermost;
-    for (int s = 0; s < kSpaces; ++s) {
-      int a = __builtin_ctz(keepers[s]);
-      for (std::uint32_t rest = keepers[s] & (keepers[s] - 1); rest != 0; rest &= rest - 1) {
-        const int b = __builtin_ctz(rest);
-        prices.add_boundary(s, a, b, prices.layout().left[problem_.blind[s]], least);
-        a = b;
-      }
-    }
+    const Loads least = sum(sum(chains[0][candidate.chain[0]].loads, chains[1][candidate.chain[1]].loads),
+                            chains[2][candidate.chain[2]].loads);
     const double least_cycles = prices.cycles(least);
     if (drop(key(prices, problem_.compute_pj + candidate.energy_pj, least_cycles))) {
       ++bounded_;
@@ -262,12 +423,7 @@ class LatticeSearch {
       }
     }
     const auto cycles_of = [&](const Loads& loads, int open_from) {
-      Loads all = loads;
-      for (int port = 0; port < problem_.ports; ++port) {
-        all.reads[port] += rest[open_from].reads[port];
-        all.writes[port] += rest[open_from].writes[port];
-      }
-      return std::max(least_cycles, prices.cycles(all) * (1 - kEqual));
+      return std::max(least_cycles, prices.cycles(sum(loads, rest[open_from])) * (1 - kEqual));
     };
     const auto push = [&](Label label, double to_come_pj) {
       const Key bound = key(prices, label.energy_pj + to_come_pj,
