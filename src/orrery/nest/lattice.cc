@@ -165,8 +165,13 @@ class CapacityBound {
 
 class LatticeSearch {
  public:
-  LatticeSearch(const Problem& problem, const std::vector<Metric>& objective, const SearchLimits& limits)
-      : problem_(problem), objective_(objective), limits_(limits), start_(std::chrono::steady_clock::now()) {
+  LatticeSearch(const Problem& problem, const std::vector<Metric>& objective, const SearchLimits& limits,
+                GapWatch* watch)
+      : problem_(problem),
+        objective_(objective),
+        limits_(limits),
+        watch_(watch),
+        start_(std::chrono::steady_clock::now()) {
     best_.fill(kNever);
   }
 
@@ -196,8 +201,8 @@ class LatticeSearch {
     optimum.interrupted = interrupted_;
     optimum.mapping = std::move(mapping_);
     optimum.evaluation = std::move(evaluation_);
-    certificate.optimal = !stopped_ && optimum.mapping;
-    certificate.lower_bound = stopped_ ? std::min(lower_bound_, best_[0]) : best_[0];
+    certificate.optimal = !stopped_ && !full_ && optimum.mapping;
+    certificate.lower_bound = stopped_ || full_ ? std::min(lower_bound_, best_[0]) : best_[0];
     return !full_;
   }
   bool stopped() const { return stopped_; }
@@ -225,6 +230,7 @@ class LatticeSearch {
       if (limits_.seconds > 0 &&
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() >= limits_.seconds)
         stopped_ = true;
+      if (watch_ && watch_->watched()) watch_->report(best_[0], std::min(lower_bound_, best_[0]));
     }
     return stopped_;
   }
@@ -581,6 +587,7 @@ class LatticeSearch {
   const Problem& problem_;
   const std::vector<Metric>& objective_;
   const SearchLimits& limits_;
+  GapWatch* watch_;
   const std::chrono::steady_clock::time_point start_;
   Key best_;
   std::optional<Mapping> mapping_;
@@ -593,12 +600,15 @@ class LatticeSearch {
 }  // namespace
 
 std::optional<Optimum> optimize_on_lattice(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                                           const SearchLimits& limits) {
+                                           const SearchLimits& limits, GapWatch* watch, Optimum* partial) {
   const std::optional<Problem> problem = describe(model, space);
   if (!problem) return std::nullopt;
   Optimum optimum;
-  LatticeSearch search(*problem, objective, limits);
-  if (!search.run(optimum)) return std::nullopt;
+  LatticeSearch search(*problem, objective, limits, watch);
+  if (!search.run(optimum)) {
+    if (partial) *partial = std::move(optimum);
+    return std::nullopt;
+  }
   optimum.infeasible = !optimum.mapping && !search.stopped();
   return optimum;
 }

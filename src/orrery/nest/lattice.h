@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "orrery/nest/gap.h"
 #include "orrery/nest/search.h"
 #include "orrery/nest/space.h"
 
@@ -17,8 +18,10 @@ namespace orrery::nest {
 // As optimize(), on one thread, without certificate.space, gap and seconds. Nothing where the formulation
 // does not apply (it wants three dataspaces, each blind to one dimension of its own; above the innermost
 // level that loops or keeps, temporal factors free or fixed to 1 and no loop order prescribed; no
-// exceptions to reuse; no least utilisation) or where labels outgrow their room: search.cc takes over.
+// exceptions to reuse; no least utilisation) or where labels outgrow their room: search.cc takes over,
+// with what was found until then in `partial`.
 std::optional<Optimum> optimize_on_lattice(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                                           const SearchLimits& limits);
+                                           const SearchLimits& limits, GapWatch* watch = nullptr,
+                                           Optimum* partial = nullptr);
 
 }  // namespace orrery::nest

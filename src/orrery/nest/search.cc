@@ -484,7 +484,7 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   GapWatch watch(limits);
   Optimum partial;
   if (limits.prune_by_bound && limits.lattice)
-    found = optimize_on_lattice(model, space, objective, limits);
+    found = optimize_on_lattice(model, space, objective, limits, &watch, &partial);
   Optimum optimum;
   if (found) {
     optimum = std::move(*found);
