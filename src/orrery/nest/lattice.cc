@@ -23,8 +23,9 @@
 #include <limits>
 #include <queue>
 
-#include "orrery/base/factor.h"
+#include "orrery/nest/lattice_capacity.h"
 #include "orrery/nest/lattice_table.h"
+#include "orrery/nest/objective.h"
 
 namespace orrery::nest {
 
@@ -33,20 +34,8 @@ using namespace lattice;
 
 namespace {
 
-constexpr double kEqual = 1e-12;
-constexpr double kNever = std::numeric_limits<double>::infinity();
 // Labels of one candidate beyond which the branch and bound of search.cc takes over.
 constexpr std::size_t kMostLabels = 500'000;
-
-using Key = std::array<double, 3>;
-
-int compare(const Key& a, const Key& b, std::size_t metrics) {
-  for (std::size_t k = 0; k < metrics; ++k) {
-    if (a[k] < b[k] * (1 - kEqual)) return -1;
-    if (a[k] > b[k] * (1 + kEqual)) return 1;
-  }
-  return 0;
-}
 
 struct Chain {
   std::uint32_t keepers = 0;
@@ -57,110 +46,6 @@ struct Chain {
 struct Candidate {
   Triple<int> chain;
   double energy_pj = 0;
-};
-
-// The capacity-aware bound: at each level on its own, the cheapest tile that fits, with one dimension's run
-// at its largest. Prices fall with the tile, so only tiles that no other fitting one contains matter; they
-// depend on the layout, the level and what it keeps, and are listed once.
-class CapacityBound {
- public:
-  CapacityBound(const Problem& problem, const Prices& prices) : problem_(problem), prices_(prices) {
-    for (int d = 0; d < kDims; ++d) divisors_[d] = base::divisors(prices.layout().left[d]);
-    const std::size_t levels = problem.levels.size();
-    tiles_.resize(levels * (1u << kSpaces));
-    listed_.assign(tiles_.size(), 0);
-    price_.resize(kSpaces * levels * levels);
-    for (int s = 0; s < kSpaces; ++s)
-      for (std::size_t b = 0; b < levels; ++b) innermost_pj_[s].push_back(prices.innermost_pj(s, static_cast<int>(b)));
-  }
-
-  double innermost_pj(int s, std::uint32_t keepers) const { return innermost_pj_[s][__builtin_ctz(keepers)]; }
-
-  // Energy of all boundaries, at least; infinite when some level cannot hold even the smallest tile.
-  double energy_pj(const Keepers& keepers) {
-    double total_pj = 0;
-    for (int a = 0; a < static_cast<int>(problem_.levels.size()); ++a) {
-      std::uint32_t kept = 0, crossing = 0;
-      Triple<const std::vector<double>*> price{};
-      for (int s = 0; s < kSpaces; ++s) {
-        if (!(keepers[s] >> a & 1)) continue;
-        kept |= 1u << s;
-        if (const std::uint32_t outer = keepers[s] >> (a + 1); outer != 0) {
-          crossing |= 1u << s;
-          price[s] = &prices(s, a, a + 1 + __builtin_ctz(outer));
-        }
-      }
-      if (kept == 0) continue;
-      const std::vector<Triple<int>>& tiles = fitting(a, kept);
-      double least_pj = tiles.empty() ? kNever : crossing == 0 ? 0 : kNever;
-      for (const Triple<int>& tile : tiles) {
-        if (crossing == 0) break;
-        double here_pj = 0, saved_pj = 0;
-        for (int s = 0; s < kSpaces; ++s) {
-          if (!price[s]) continue;
-          const double tiled = (*price[s])[tile[problem_.blind[s]]];
-          here_pj += tiled;
-          saved_pj = std::max(saved_pj, tiled - price[s]->back());
-        }
-        least_pj = std::min(least_pj, here_pj - saved_pj);
-      }
-      total_pj += least_pj;
-      if (total_pj == kNever) break;
-    }
-    return total_pj;
-  }
-
- private:
-  const std::vector<double>& prices(int s, int a, int b) {
-    std::vector<double>& price =
-        price_[(static_cast<std::size_t>(s) * problem_.levels.size() + a) * problem_.levels.size() + b];
-    if (price.empty())
-      for (const Count reuse : divisors_[problem_.blind[s]]) price.push_back(prices_.boundary_pj(s, a, b, reuse));
-    return price;
-  }
-
-  // Tiles of level a that hold `kept` and that no larger fitting tile contains, as indices of divisors.
-  const std::vector<Triple<int>>& fitting(int a, std::uint32_t kept) {
-    const std::size_t slot = static_cast<std::size_t>(a) * (1u << kSpaces) + kept;
-    std::vector<Triple<int>>& tiles = tiles_[slot];
-    if (listed_[slot]) return tiles;
-    listed_[slot] = 1;
-    const Triple<int> last{static_cast<int>(divisors_[0].size()) - 1, static_cast<int>(divisors_[1].size()) - 1,
-                           static_cast<int>(divisors_[2].size()) - 1};
-    const std::optional<Count>& capacity = problem_.levels[a].capacity;
-    if (!capacity) {
-      tiles.push_back(last);
-      return tiles;
-    }
-    const auto words = [&](const Triple<int>& at) {
-      const Triple<Count> inside{divisors_[0][at[0]], divisors_[1][at[1]], divisors_[2][at[2]]};
-      Count sum = 0;
-      for (int s = 0; s < kSpaces; ++s)
-        if (kept >> s & 1) sum += prices_.tile(s, a, inside);
-      return sum;
-    };
-    // For each x and y the largest z that fits; z falls as x and y grow.
-    std::vector<int> above(last[1] + 1, -1);  // the z of the next larger x, by y
-    for (int x = last[0]; x >= 0; --x) {
-      int next = -1;  // the z of the next larger y
-      for (int y = last[1]; y >= 0; --y) {
-        int z = std::max(next, above[y]);
-        while (z < last[2] && words({x, y, z + 1}) <= *capacity) ++z;
-        if (z >= 0 && z > next && z > above[y]) tiles.push_back({x, y, z});
-        next = z;
-        above[y] = z;
-      }
-    }
-    return tiles;
-  }
-
-  const Problem& problem_;
-  const Prices& prices_;
-  Triple<std::vector<Count>> divisors_;
-  std::vector<std::vector<Triple<int>>> tiles_;
-  std::vector<char> listed_;
-  std::vector<std::vector<double>> price_;
-  Triple<std::vector<double>> innermost_pj_;
 };
 
 class LatticeSearch {
@@ -214,12 +99,7 @@ class LatticeSearch {
       return {kNever, kNever, kNever};
     const double energy = energy_pj + active * prices.leak_pj_per_cycle();
     const double cycles = active + problem_.latency;
-    Key values{};
-    for (std::size_t k = 0; k < objective_.size(); ++k)
-      values[k] = objective_[k] == Metric::kEdp      ? energy * cycles / 1e12
-                  : objective_[k] == Metric::kEnergy ? energy
-                                                     : cycles;
-    return values;
+    return key_of(objective_, energy, cycles);
   }
 
   bool drop(const Key& bound) const { return compare(bound, best_, objective_.size()) >= 0; }
@@ -570,11 +450,7 @@ class LatticeSearch {
       before = after;
     }
     Evaluation evaluation = problem_.model->evaluate(mapping);
-    Key found{};
-    for (std::size_t k = 0; k < objective_.size(); ++k)
-      found[k] = objective_[k] == Metric::kEdp      ? evaluation.edp_j_cycles
-                 : objective_[k] == Metric::kEnergy ? evaluation.energy_pj
-                                                    : static_cast<double>(evaluation.cycles);
+    const Key found = key_of(objective_, evaluation);
     if (limits_.max_cycles > 0 && evaluation.cycles > limits_.max_cycles) return {kNever, kNever, kNever};
     if (compare(found, best_, objective_.size()) < 0) {
       best_ = found;

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "orrery/nest/legality.h"
 #include "orrery/nest/lattice_table.h"
+#include "orrery/nest/legality.h"
 #include "orrery/nest/model.h"
 #include "orrery/nest/search.h"
 #include "orrery/nest/seed_chips_test_util.h"

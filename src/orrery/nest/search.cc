@@ -32,6 +32,7 @@
 #include "orrery/nest/explain.h"
 #include "orrery/nest/gap.h"
 #include "orrery/nest/lattice.h"
+#include "orrery/nest/objective.h"
 #include "orrery/nest/sliding_search.h"
 
 namespace orrery::nest {
@@ -40,39 +41,16 @@ using base::Count;
 
 namespace {
 
-constexpr double kEqual = 1e-12;
 // Children are sorted and visited in batches of this many, which bounds the memory.
 constexpr std::size_t kBatch = 1 << 16;
 
-using Key = std::array<double, 3>;
-
 struct Incumbent {
-  Key key{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
-          std::numeric_limits<double>::infinity()};
+  Key key{kNever, kNever, kNever};
   std::int64_t place = std::numeric_limits<std::int64_t>::max();  // of the first-level child it lies under
 };
 
-// -1: a is better, +1: b is, 0: equal within rounding.
-int compare(const Key& a, const Key& b, std::size_t metrics) {
-  for (std::size_t k = 0; k < metrics; ++k) {
-    if (a[k] < b[k] * (1 - kEqual)) return -1;
-    if (a[k] > b[k] * (1 + kEqual)) return 1;
-  }
-  return 0;
-}
-
-Key key_of(const Bounds& bounds, const std::vector<Metric>& objective) {
-  Key key{};
-  for (std::size_t k = 0; k < objective.size(); ++k)
-    key[k] = objective[k] == Metric::kEdp      ? bounds.edp_j_cycles
-             : objective[k] == Metric::kEnergy ? bounds.energy_pj
-                                               : bounds.cycles;
-  return key;
-}
-
-Key key_of(const Evaluation& evaluation, const std::vector<Metric>& objective) {
-  return key_of(Bounds{evaluation.energy_pj, static_cast<double>(evaluation.cycles), evaluation.edp_j_cycles},
-                objective);
+Key key_of(const std::vector<Metric>& objective, const Bounds& bounds) {
+  return key_of(objective, bounds.energy_pj, bounds.cycles);
 }
 
 // What the threads of one search share.
@@ -220,7 +198,7 @@ class Searcher {
   void leaf(const State& state, const Child* last, int level) {
     ++evaluated_;
     const Bounds cost = descent_.exact(state);
-    if (too_slow(cost) || drop(key_of(cost, shared_.objective))) return;
+    if (too_slow(cost) || drop(key_of(shared_.objective, cost))) return;
     if (last) path_[level] = last;
     Mapping mapping;
     for (int i = 0; i < descent_.levels(); ++i) {
@@ -233,7 +211,7 @@ class Searcher {
     }
     Evaluation evaluation = shared_.model.evaluate(mapping);
     if (shared_.limits.max_cycles > 0 && evaluation.cycles > shared_.limits.max_cycles) return;
-    const Key key = key_of(evaluation, shared_.objective);
+    const Key key = key_of(shared_.objective, evaluation);
     const std::lock_guard lock(shared_.mutex);
     const int order = compare(key, shared_.best.key, shared_.objective.size());
     if (order < 0 || (order == 0 && place_ < shared_.best.place)) {
@@ -291,7 +269,7 @@ class Searcher {
       descent_.keep(kept, level, mask);
       if (prunes_ && descent_.keeps(level).size() > 1) {
         const Bounds bounds = descent_.bound_kept(kept, level);
-        if (too_slow(bounds) || drop(key_of(bounds, shared_.objective))) {
+        if (too_slow(bounds) || drop(key_of(shared_.objective, bounds))) {
           ++bounded_;
           continue;
         }
@@ -368,7 +346,7 @@ class Searcher {
       child.key = Key{};
       if (prunes_) {
         const Bounds bounds = descent_.bound(state, next);
-        child.key = key_of(bounds, shared_.objective);
+        child.key = key_of(shared_.objective, bounds);
         if (too_slow(bounds) || drop(child.key)) {
           ++bounded_;
           continue;
@@ -458,12 +436,12 @@ Optimum branch_and_bound(const Model& model, const Space& space, const std::vect
 void keep_better(Optimum other, const std::vector<Metric>& objective, Optimum& optimum) {
   if (!other.mapping) return;
   const double bound = std::max(other.certificate.lower_bound, optimum.certificate.lower_bound);
-  const Key key = key_of(other.evaluation, objective);
-  if (!optimum.mapping || compare(key, key_of(optimum.evaluation, objective), objective.size()) < 0) {
+  const Key key = key_of(objective, other.evaluation);
+  if (!optimum.mapping || compare(key, key_of(objective, optimum.evaluation), objective.size()) < 0) {
     optimum.mapping = std::move(other.mapping);
     optimum.evaluation = std::move(other.evaluation);
   }
-  optimum.certificate.lower_bound = std::min(bound, key_of(optimum.evaluation, objective)[0]);
+  optimum.certificate.lower_bound = std::min(bound, key_of(objective, optimum.evaluation)[0]);
 }
 
 }  // namespace
@@ -499,7 +477,7 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   cost::Certificate& certificate = optimum.certificate;
   certificate.space = space.size();
   if (optimum.mapping) {
-    const double value = key_of(optimum.evaluation, objective)[0];
+    const double value = key_of(objective, optimum.evaluation)[0];
     if (certificate.optimal) certificate.lower_bound = value;
     certificate.gap = value > 0 ? (value - certificate.lower_bound) / value : 0;
   }

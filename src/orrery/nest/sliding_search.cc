@@ -12,19 +12,11 @@
 #include "orrery/nest/enumerate.h"
 #include "orrery/nest/explain.h"
 #include "orrery/nest/feasibility.h"
+#include "orrery/nest/objective.h"
 
 namespace orrery::nest {
 
 namespace {
-
-std::vector<double> metrics_of(const Evaluation& evaluation, const std::vector<Metric>& objective) {
-  std::vector<double> values;
-  for (const Metric metric : objective)
-    values.push_back(metric == Metric::kEdp      ? evaluation.edp_j_cycles
-                     : metric == Metric::kEnergy ? evaluation.energy_pj
-                                                 : static_cast<double>(evaluation.cycles));
-  return values;
-}
 
 double floor_of(const Model& model, const Space& space, Metric metric) {
   const double operations = static_cast<double>(model.einsum().operations());
@@ -47,7 +39,7 @@ Optimum optimize_sliding(const Model& model, const Mapspace& mapspace, const std
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   const Space space(model.einsum(), model.chip(), mapspace, model.shape());
   Optimum optimum;
-  std::vector<double> best;
+  Key best{kNever, kNever, kNever};
   bool finished = true;
   Evaluation evaluation;
   const bool feasible = is_feasible(model.einsum(), model.shape(), space);
@@ -55,10 +47,10 @@ Optimum optimize_sliding(const Model& model, const Mapspace& mapspace, const std
     enumerate(model.einsum(), space, [&](const Mapping& mapping) {
       ++optimum.certificate.evaluated;
       model.evaluate(mapping, evaluation);
-      std::vector<double> values = metrics_of(evaluation, objective);
+      const Key values = key_of(objective, evaluation);
       const bool in_time = limits.max_cycles == 0 || evaluation.cycles <= limits.max_cycles;
-      if (in_time && (best.empty() || values < best)) {
-        best = std::move(values);
+      if (in_time && values < best) {
+        best = values;
         optimum.mapping = mapping;
         optimum.evaluation = evaluation;
       }
