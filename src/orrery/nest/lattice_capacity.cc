@@ -3,18 +3,14 @@
 #include "orrery/nest/lattice_capacity.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "orrery/base/factor.h"
+#include "orrery/nest/objective.h"
 
 namespace orrery::nest::lattice {
 
 using base::Count;
-
-namespace {
-constexpr double kNever = std::numeric_limits<double>::infinity();
-}
 
 CapacityBound::CapacityBound(const Problem& problem, const Prices& prices) : problem_(problem), prices_(prices) {
   for (int d = 0; d < kDims; ++d) divisors_[d] = base::divisors(prices.layout().left[d]);

@@ -1,18 +1,14 @@
 #include "orrery/nest/lattice_table.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "orrery/base/check.h"
 #include "orrery/base/factor.h"
+#include "orrery/nest/objective.h"
 
 namespace orrery::nest::lattice {
 
 using base::Count;
-
-namespace {
-constexpr double kNever = std::numeric_limits<double>::infinity();
-}
 
 Axis::Axis(Count bound) : value(base::divisors(bound)) {
   const auto primes = base::prime_factors(bound);
@@ -78,6 +74,27 @@ Triple<Count> Table::values(int point) const {
   return {axis_[0].value[index[0]], axis_[1].value[index[1]], axis_[2].value[index[2]]};
 }
 
+template <typename Use>
+bool Table::for_each_step(int i, int p, const Use& use) const {
+  const Triple<int> index = at(p);
+  for (int j = i + 1; j < levels_; ++j) {
+    for (int c = 0; c < kDims; ++c) {
+      if (!problem_->levels[j].free[c]) continue;
+      const int blind = problem_->dataspace[c];
+      double closed_pj = 0;
+      for (int s = 0; s < kSpaces; ++s)
+        if (s != blind) closed_pj += close_pj(s, i, j, index[problem_->blind[s]]);
+      for (const int m : axis_[c].multiples[index[c]]) {
+        const int next = p + (m - index[c]) * stride_[c];
+        const double above_pj = above_[j][c][next];
+        if (above_pj < kNever) use(Step{j, c, next}, closed_pj + close_pj(blind, i, j, m) + above_pj);
+      }
+    }
+    if (!fits_[j][p]) return false;
+  }
+  return true;
+}
+
 void Table::fill() {
   value_.assign(levels_, std::vector<double>(points_, kNever));
   above_.assign(levels_, {});
@@ -88,23 +105,8 @@ void Table::fill() {
       if (!fits_[i][p]) return;
       const Triple<int> index = at(p);
       double least = kNever;
-      int j = i + 1;
-      for (; j < levels_; ++j) {
-        for (int c = 0; c < kDims; ++c) {
-          if (!problem_->levels[j].free[c]) continue;
-          const int blind = problem_->dataspace[c];
-          double closed = 0;
-          for (int s = 0; s < kSpaces; ++s)
-            if (s != blind) closed += close_pj(s, i, j, index[problem_->blind[s]]);
-          for (const int m : axis_[c].multiples[index[c]]) {
-            const double above = above_[j][c][p + (m - index[c]) * stride_[c]];
-            if (above == kNever) continue;
-            least = std::min(least, closed + close_pj(blind, i, j, m) + above);
-          }
-        }
-        if (!fits_[j][p]) break;  // the tile cannot stand below anything further out
-      }
-      if (p == full() && j == levels_) {
+      const bool may_end = for_each_step(i, p, [&](const Step&, double cost_pj) { least = std::min(least, cost_pj); });
+      if (p == full() && may_end) {
         double closed = 0;
         for (int s = 0; s < kSpaces; ++s) closed += close_pj(s, i, levels_, index[problem_->blind[s]]);
         least = std::min(least, closed);
@@ -142,29 +144,14 @@ void Table::close_loads(int s, int i, int j, int reuse, Loads& loads) const {
 }
 
 Table::Step Table::cheapest(int i, int p) const {
-  const Triple<int> index = at(p);
-  const double wanted = value_[i][p];
   Step best;
   double least = kNever;
-  int j = i + 1;
-  for (; j < levels_; ++j) {
-    for (int c = 0; c < kDims; ++c) {
-      if (!problem_->levels[j].free[c]) continue;
-      const int blind = problem_->dataspace[c];
-      double closed = 0;
-      for (int s = 0; s < kSpaces; ++s)
-        if (s != blind) closed += close_pj(s, i, j, index[problem_->blind[s]]);
-      for (const int m : axis_[c].multiples[index[c]]) {
-        const int next = p + (m - index[c]) * stride_[c];
-        const double cost = closed + close_pj(blind, i, j, m) + above_[j][c][next];
-        if (!(cost < least)) continue;
-        least = cost;
-        best = {j, c, next};
-      }
-    }
-    if (!fits_[j][p]) break;
-  }
-  if (p == full() && j == levels_ && !(least < wanted)) return {levels_, -1, p};
+  const bool may_end = for_each_step(i, p, [&](const Step& step, double cost_pj) {
+    if (!(cost_pj < least)) return;
+    least = cost_pj;
+    best = step;
+  });
+  if (p == full() && may_end) return {levels_, -1, p};
   // From the innermost loop's tile to the one whose V the minimum over the other dimensions came from.
   int q = best.point;
   const Triple<int> from = at(q);

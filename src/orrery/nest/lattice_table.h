@@ -64,6 +64,11 @@ class Table {
 
  private:
   void fill();
+  // use(step, energy of the boundaries it closes and of everything outside it) for every next iterating level
+  // and innermost loop; step.point is the tile inside that level's other loops. Returns whether the tile of
+  // (i, t) may also stand below all levels, with nothing iterating further out.
+  template <typename Use>
+  bool for_each_step(int i, int point, const Use& use) const;
 
   const Problem* problem_;
   const Prices* prices_;

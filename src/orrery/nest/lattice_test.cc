@@ -4,6 +4,7 @@
 
 #include "orrery/nest/enumerate.h"
 #include "orrery/nest/legality.h"
+#include "orrery/nest/objective.h"
 #include "orrery/nest/random_space_test_util.h"
 
 namespace orrery::nest {
@@ -58,12 +59,8 @@ Instance random_product(Dice& dice, Count largest) {
 }
 
 std::vector<double> metrics(const Evaluation& evaluation, const std::vector<Metric>& objective) {
-  std::vector<double> values;
-  for (const Metric metric : objective)
-    values.push_back(metric == Metric::kEdp      ? evaluation.edp_j_cycles
-                     : metric == Metric::kEnergy ? evaluation.energy_pj
-                                                 : static_cast<double>(evaluation.cycles));
-  return values;
+  const Key key = key_of(objective, evaluation);
+  return {key.begin(), key.begin() + static_cast<std::ptrdiff_t>(objective.size())};
 }
 
 void expect_equal(const std::vector<double>& a, const std::vector<double>& b, std::uint64_t seed) {

@@ -9,6 +9,7 @@
 
 #include "orrery/nest/enumerate.h"
 #include "orrery/nest/legality.h"
+#include "orrery/nest/objective.h"
 #include "orrery/nest/random_space_test_util.h"
 
 namespace orrery::nest {
@@ -20,12 +21,8 @@ using testing::Instance;
 using testing::random_instance;
 
 std::vector<double> metrics(const Evaluation& evaluation, const std::vector<Metric>& objective) {
-  std::vector<double> values;
-  for (const Metric metric : objective)
-    values.push_back(metric == Metric::kEdp      ? evaluation.edp_j_cycles
-                     : metric == Metric::kEnergy ? evaluation.energy_pj
-                                                 : static_cast<double>(evaluation.cycles));
-  return values;
+  const Key key = key_of(objective, evaluation);
+  return {key.begin(), key.begin() + static_cast<std::ptrdiff_t>(objective.size())};
 }
 
 // Equal metrics but for the rounding of sums taken in another order; -1, 0, 1 as the first differing one says.
