@@ -1,0 +1,58 @@
+// The seam to whatever knows figures of primitives: estimation tables, memory models, libraries of
+// published designs.
+//
+// An estimator says how accurate its answer to a query would be, before it answers. The most accurate one is
+// asked first; the first that answers wins (estimate.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "orrery/energy/value.h"
+
+namespace orrery::energy {
+
+// Energy of `action`, or, where `action` is empty, area. Borrowed: lives as long as the call.
+struct Query {
+  std::string_view class_name;
+  const Attributes& attributes;
+  std::string_view action;
+  const Attributes& arguments;
+
+  bool wants_area() const { return action.empty(); }
+};
+
+// How a figure came about. Never mixed in one column without its name.
+enum class Basis { kPublished, kModelled, kInterpolated, kMeasured, kAssumed };
+std::string_view name(Basis basis);
+
+struct Figure {
+  double value = 0;             // pJ of one action, or um^2; a leak action: pJ in one cycle
+  double accuracy_percent = 0;  // what the estimator claims of itself, 0 to 100 (Accelergy's scale)
+  // Error to expect against what the estimator imitates, as measured; nothing: none was measured.
+  std::optional<double> expected_error_percent;
+  Basis basis = Basis::kPublished;
+  std::string estimator;  // "sram"
+  std::string source;     // "CACTI 7, between four table points; 32 nm, 64 KiB, 128 bit"
+};
+
+// Why an estimator has no figure, in the user's terms: "knows technologies 22 to 90 nm; this one is 130nm".
+struct Refusal {
+  std::string reason;
+};
+
+using Answer = std::variant<Figure, Refusal>;
+
+class Estimator {
+ public:
+  virtual ~Estimator() = default;
+  virtual std::string_view name() const = 0;
+  // 0 to 100, or nothing when the class is none of its own. Costs no more than a look at the query.
+  virtual std::optional<double> accuracy(const Query& query) const = 0;
+  // Thread-safe. Called only where `accuracy` answered.
+  virtual Answer estimate(const Query& query) const = 0;
+};
+
+}  // namespace orrery::energy

@@ -1,0 +1,22 @@
+// Switches of the energy model.
+#pragma once
+
+namespace orrery::energy {
+
+// Every default is right; `accelergy()` reproduces Accelergy 0.4 with its plug-ins, defects included
+// (docs/compatibility.md lists each with its effect in figures).
+struct EstimateOptions {
+  // `action_share` and `area_share` of old descriptions multiply, as their authors meant. Accelergy 0.4
+  // drops them silently.
+  bool shares_count = true;
+  // A table set without a matching row takes nothing away from what an earlier set found.
+  bool keep_found_rows = true;
+  // Fan-outs made for containers cost nothing. Accelergy prices them by its placeholder at 1 pJ and 1 um^2.
+  bool fan_outs_are_free = true;
+
+  static EstimateOptions accelergy() {
+    return {.shares_count = false, .keep_found_rows = false, .fan_outs_are_free = false};
+  }
+};
+
+}  // namespace orrery::energy
