@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "orrery/energy/value.h"
 
@@ -49,6 +50,8 @@ class Estimator {
  public:
   virtual ~Estimator() = default;
   virtual std::string_view name() const = 0;
+  // The classes it has figures for, as they are written in descriptions; for "did you mean". May be empty.
+  virtual std::vector<std::string> classes() const { return {}; }
   // 0 to 100, or nothing when the class is none of its own. Costs no more than a look at the query.
   virtual std::optional<double> accuracy(const Query& query) const = 0;
   // Thread-safe. Called only where `accuracy` answered.
