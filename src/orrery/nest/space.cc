@@ -60,10 +60,10 @@ Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Ma
           may &= ~(1u << constraint.dataspace);
       }
     std::vector<std::uint32_t> masks;
-    // A dataspace both to be kept and bypassed leaves no mask at all.
+    // A dataspace both to be kept and bypassed leaves no mask at all; nothing kept fills nothing.
     if ((must & ~may) == 0)
       for (std::uint32_t mask = may;; mask = (mask - 1) & may) {
-        if ((mask & must) == must) masks.push_back(mask);
+        if ((mask & must) == must && (mask != 0 || minimum_use_[level] == 0)) masks.push_back(mask);
         if (mask == 0) break;
       }
     if (masks.empty()) possible_ = false;
