@@ -126,6 +126,8 @@ std::optional<Component> read_component(const yaml::Node& node, std::string name
   component.where = node.where;
   if (const yaml::Node* place = node.find("name")) component.where = place->where;
   component.frame = &frame;
+  component.node = &node;
+  component.around = frame.outer;
   const yaml::Node* class_node = node.find("class");
   if (class_node == nullptr || !class_node->is_scalar() || class_node->scalar.empty()) {
     found
@@ -177,10 +179,12 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
     }
     return result;
   }
-  Flattened flat;
-  AttributeFrame top(variables);
+  auto shared = std::make_shared<Flattened>();
+  Flattened& flat = *shared;
+  result.flat = shared;
+  const AttributeFrame& top = flat.frames.emplace_back(variables);
   const yaml::Node* own = attributes_of(architecture, found);
-  AttributeFrame around(top, own);
+  AttributeFrame& around = flat.frames.emplace_back(top, own);
   define_own_variables(architecture, around, found);
   result.v3 = subtree != nullptr;
   if (result.v3) {
@@ -190,7 +194,7 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
   }
   result.chip = build_levels(flat.components, found);
   result.chip.name = flat.name;
-  result.attached = std::move(flat.attached);
+  result.attached = flat.attached;
   result.parallel = resolve(flat.parallel, result.chip);
 
   const AttributeFrame& innermost =

@@ -1,6 +1,7 @@
 // `architecture` documents, v4 (`nodes`) and v3 (`subtree`), into machine::Chip.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,11 +32,15 @@ struct ParallelGroup {
   base::Location where;
 };
 
+struct Flattened;  // architecture_forms.h
+
 struct Architecture {
   machine::Chip chip;
   std::vector<AttachedConstraints> attached;
   std::vector<ParallelGroup> parallel;
   bool v3 = false;  // the processed or hand-written `subtree` form: macros are not expanded there
+  // Its components with the attributes that hold for each; borrows the documents and `variables`.
+  std::shared_ptr<const Flattened> flat;
 };
 
 // `variables` become attributes of the top container; inner attributes win. A container (or leaf) with a

@@ -17,6 +17,7 @@ struct Position {
   const AttributeFrame* frame = nullptr;
   Count instances = 1;
   base::Location range_where;
+  std::string path;  // names of the subtrees around, as written
 };
 
 class Walk {
@@ -55,6 +56,7 @@ class Walk {
     if (into_.name.empty()) into_.name = split_range(written).first;
     Position position = around;
     position.frame = &into_.frames.emplace_back(*around.frame, attributes_of(subtree, found_));
+    position.path += written + ".";
     multiply(position, written, subtree);
     if (!is_enabled(subtree, position.frame->scope, found_)) return;
     if (const yaml::Node* local = subtree.find("local")) locals(*local, position);
@@ -85,6 +87,7 @@ class Walk {
       auto component = read_component(node, split_range(written).first, frame, found_);
       if (!component) continue;
       component->meshes_known = false;
+      component->table_path = position.path + written;
       component->instances = position.instances;
       component->mesh_where = position.range_where;
       into_.components.push_back(std::move(*component));

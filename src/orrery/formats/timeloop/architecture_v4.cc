@@ -199,6 +199,7 @@ class Walk {
     fanout.name = machine::fan_out_name(name);
     fanout.class_name = "dummy_storage";
     fanout.where = spatial->where;
+    fanout.around = position.frame;
     fanout.mesh_x = position.mesh_x;
     fanout.mesh_y = position.mesh_y;
     into_.components.push_back(std::move(fanout));

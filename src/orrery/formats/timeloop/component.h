@@ -37,6 +37,11 @@ struct Component {
   const AttributeFrame* frame = nullptr;  // null: a fan-out made for a container
   bool says_compute = false;              // required_actions: [compute]
 
+  // For estimating what it costs.
+  const yaml::Node* node = nullptr;        // null: a fan-out made for a container
+  const AttributeFrame* around = nullptr;  // what holds around it
+  std::string table_path;                  // v3: names of the subtrees around it, and its own, with their ranges
+
   // Given by containers (v4) or ranges (v3): how many there are, all around counted.
   base::Count mesh_x = 1;
   base::Count mesh_y = 1;

@@ -3,6 +3,7 @@
 //   files -> documents -> merged top-level keys -> overrides
 //   variables -> scope ; problem -> einsum ; architecture -> chip ; ERT, ART -> its figures
 //   constraints (targets and those inside nodes) -> map space ; mapping ; mapper
+//   without an ERT: compound_components -> components to estimate
 //
 // Files are taken in order of their names, so that the order in which they were given changes nothing,
 // messages included. A step whose inputs have errors is left out: its messages would only repeat them.
@@ -16,6 +17,7 @@
 #include "orrery/base/content_hash.h"
 #include "orrery/formats/timeloop/architecture.h"
 #include "orrery/formats/timeloop/constraints.h"
+#include "orrery/formats/timeloop/energy_components.h"
 #include "orrery/formats/timeloop/energy_tables.h"
 #include "orrery/formats/timeloop/jinja.h"
 #include "orrery/formats/timeloop/key_check.h"
@@ -104,6 +106,8 @@ class Reader {
     if (const yaml::Node* mapper = documents_.find("mapper")) {
       result_.mapper = read_mapper(*mapper, scope, found_);
     }
+    // Last, since what only estimates need may be wrong without harm to the steps before.
+    if (architecture_ && !result_.has_energy_tables && !found_.has_errors()) read_components(architecture->where);
     found_.throw_if_errors();
     result_.diagnostics = std::move(found_);
     return std::move(result_);
@@ -135,7 +139,7 @@ class Reader {
   void read_chip(const yaml::Node& node, const Scope& scope) {
     Architecture architecture;
     if (!clean([&](base::Diagnostics& own) { architecture = read_architecture(node, variables_, own); })) return;
-    read_tables(architecture.chip, node);
+    read_tables(architecture.chip);
     if (result_.problem) {
       const workload::Einsum& einsum = result_.problem->einsum;
       std::vector<const yaml::Node*> lists;
@@ -153,26 +157,47 @@ class Reader {
         });
       }
     }
-    result_.chip = std::move(architecture.chip);
+    result_.chip = architecture.chip;
+    architecture_ = std::move(architecture);
   }
 
-  void read_tables(machine::Chip& chip, const yaml::Node& architecture) {
+  void read_tables(machine::Chip& chip) {
     const yaml::Node* ert = documents_.find("ERT");
     const yaml::Node* art = documents_.find("ART");
     result_.has_energy_tables = ert != nullptr;
-    if (ert != nullptr) {
-      apply_energies(*ert, chip, found_);
-    } else if (options_.energies_required) {
-      found_.error("O0601", "no energies: none of the documents has an `ERT`", architecture.where)
-          .note("an ERT (energy reference table) gives the energy of every action of every component")
-          .hint("add the ERT.yaml that Accelergy wrote for this architecture, or use a chip of the catalogue");
-    }
+    if (ert != nullptr) apply_energies(*ert, chip, found_);
     if (art != nullptr) apply_areas(*art, chip, found_);
+  }
+
+  void read_components(const base::Location& where) {
+    const std::vector<const yaml::Node*> documents = {documents_.find("compound_components"),
+                                                      documents_.find("components")};
+    ComponentClasses classes(documents, found_);
+    result_.components = energy_components(*architecture_, classes, options_.estimate, found_);
+    if (options_.energies_required && !found_.has_errors()) demand_basics(where);
+  }
+
+  // Said once for the chip rather than by every estimator for every component.
+  void demand_basics(const base::Location& where) {
+    std::vector<std::string> notes;
+    for (const char* key : {"technology", "global_cycle_seconds"}) {
+      const auto names = lacking(result_.components, key);
+      if (!names.empty()) notes.push_back(fmt::format("no `{}` is given for {}", key, quoted_list(names)));
+    }
+    if (notes.empty()) return;
+    auto& diagnostic = found_.error(
+        "O0601", "no energies: none of the documents has an `ERT`, and they lack what an estimate needs", where);
+    for (std::string& note : notes) diagnostic.note(std::move(note));
+    diagnostic
+        .hint(
+            "add `variables: {version: 0.4, technology: \"32nm\", global_cycle_seconds: 1e-9}` with the chip's values")
+        .hint("or add the ERT.yaml that Accelergy wrote for this architecture, or use a chip of the catalogue");
   }
 
   const Documents& documents_;
   const ReadOptions& options_;
   Scope variables_;
+  std::optional<Architecture> architecture_;
   Specification result_;
   base::Diagnostics found_;
 };

@@ -7,6 +7,7 @@
 //   constraints.*  constraints and their macros -> nest::Mapspace
 //   mapping_document.*  mapping <-> nest::Mapping (reads and writes)
 //   energy_tables.*     ERT, ART -> figures in machine::Chip
+//   energy_components.* architecture, compound_components -> energy::Component, where there is no ERT
 //   mapper.*       mapper -> objective and what else still means something
 #pragma once
 
@@ -17,6 +18,8 @@
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/energy/component.h"
+#include "orrery/energy/options.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/machine/chip.h"
 #include "orrery/nest/mapping.h"
@@ -30,8 +33,10 @@ struct ReadOptions {
   // `--set path=value`: overrides applied to the merged document, e.g. "variables.SEQ_LENGTH=512",
   // "architecture.nodes.DRAM.attributes.width=128".
   std::vector<std::pair<std::string, std::string>> overrides;
-  bool energies_required = true;  // without an ERT: an error that says so (O0601)
-  bool mapping_wanted = true;     // false: a `mapping` is left aside, as by a search for a better one
+  // Without an ERT: an error (O0601) where the documents lack what an estimate needs.
+  bool energies_required = true;
+  bool mapping_wanted = true;        // false: a `mapping` is left aside, as by a search for a better one
+  energy::EstimateOptions estimate;  // how `components` are taken apart
 };
 
 // What the `mapper` document still means to an exact search.
@@ -54,6 +59,8 @@ struct Specification {
   nest::MappingPlaces mapping_places;
   MapperOptions mapper;
   bool has_energy_tables = false;
+  // What is to be estimated before the chip has energies: empty with an ERT, or without an architecture.
+  std::vector<energy::Component> components;
   std::vector<std::pair<std::string, std::string>> inputs;  // name of a file or an override, content hash (hex)
   base::Diagnostics diagnostics;                            // warnings; errors are thrown
 };

@@ -1,0 +1,212 @@
+// Components as Timeloop's front end hands them to Accelergy.
+//
+//   attributes   the component's own, then those of the containers around it, then `variables`
+//   class        `subclass` where there is one, else `class`
+//   actions      v4: read, write, update and leak of a storage, compute of the compute; v3: `required_actions`, else
+//                those of the class, else the same. A compound has all actions of its class.
+//   fan-outs     `inter_<container>_spatial` of class dummy_storage with `technology: -1`
+//
+// Cost: linear in components times attributes, and compound.cc's.
+#include "orrery/formats/timeloop/energy_components.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
+
+#include "orrery/formats/timeloop/architecture_forms.h"
+#include "orrery/formats/timeloop/compound.h"
+#include "orrery/formats/timeloop/key_check.h"
+#include "orrery/machine/fan_out_name.h"
+
+namespace orrery::formats::timeloop {
+namespace {
+
+using base::Count;
+using energy::Attributes;
+
+constexpr std::array<std::string_view, 1> kEnergyScale = {"energy_scale"};
+constexpr std::array<std::string_view, 1> kEnergyShare = {"energy_share"};
+constexpr std::array<std::string_view, 1> kAreaScale = {"area_scale"};
+constexpr std::array<std::string_view, 1> kAreaShare = {"area_share"};
+
+bool is_plain_name(std::string_view name) {
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+}
+
+// Attributes of a frame and of all around it, innermost first; YAML null counts as not given.
+Attributes settled(const AttributeFrame& innermost, base::Diagnostics& found) {
+  Attributes result;
+  const auto add = [&](const std::string& key, const yaml::Node& node, base::Diagnostics& own) {
+    if (node.is_null() || node.is_map() || node.is_sequence() || result.count(key) > 0) return;
+    auto value = evaluate(node, innermost.scope, own);
+    if (value && !std::holds_alternative<std::monostate>(*value)) result.emplace(key, std::move(*value));
+  };
+  for (const AttributeFrame* frame = &innermost; frame != nullptr; frame = frame->outer) {
+    if (frame->attributes == nullptr) continue;
+    for (const yaml::Node::Entry& entry : frame->attributes->entries) add(plain_key(entry.key), entry.value, found);
+  }
+  // Variables that no component reads may be wrong without harm.
+  for (const std::string& name : innermost.scope.names()) {
+    const yaml::Node* node = innermost.scope.node_of(name);
+    if (node == nullptr || name == "version" || !is_plain_name(name)) continue;
+    base::Diagnostics own;
+    add(plain_key(name), *node, own);
+  }
+  return result;
+}
+
+class Builder {
+ public:
+  Builder(const Architecture& architecture, ComponentClasses& classes, const energy::EstimateOptions& options,
+          base::Diagnostics& found)
+      : architecture_(architecture), classes_(classes), options_(options), found_(found) {}
+
+  std::vector<energy::Component> run() {
+    std::vector<energy::Component> primitives;
+    std::vector<energy::Component> compounds;
+    for (const Component& component : architecture_.flat->components) {
+      auto [built, compound] = one(component);
+      if (built) (compound ? compounds : primitives).push_back(std::move(*built));
+    }
+    std::move(compounds.begin(), compounds.end(), std::back_inserter(primitives));
+    return primitives;
+  }
+
+ private:
+  // The component, and whether it is a compound; nothing where there is nothing to estimate.
+  std::pair<std::optional<energy::Component>, bool> one(const Component& from) {
+    energy::Component to;
+    to.name = from.name;
+    to.where = from.where;
+    to.class_name = estimated_class(from);
+    place(from, to);
+    const bool made =
+        from.node == nullptr || (from.class_name == "dummy_storage" && !machine::container_of(from.name).empty());
+    if (made && options_.fan_outs_are_free) return {std::move(to), false};
+
+    ComponentDemands demands;
+    demands.class_name = to.class_name;
+    const bool compound = classes_.find(to.class_name, found_) != nullptr;
+    const machine::Network* network = architecture_.chip.network(from.name);
+    if (network != nullptr && !compound && to.class_name == from.class_name &&
+        from.class_name.find("SimpleMulticast") == std::string::npos) {
+      return {std::nullopt, false};
+    }
+    const AttributeFrame* frame = from.frame != nullptr ? from.frame : from.around;
+    to.attributes = settled(*frame, found_);
+    if (made) {
+      for (const char* key : {"width", "depth", "datawidth"}) to.attributes.insert_or_assign(key, Count{1});
+      to.attributes.insert_or_assign("technology", Count{-1});
+    } else {
+      demands.required_actions = required(from, compound, network);
+      demands.energy_scale = product(factors_of(*from.node, kEnergyScale, kEnergyShare), frame->scope,
+                                     "the energy of `" + from.name + "`", options_, found_);
+      demands.area_scale = product(factors_of(*from.node, kAreaScale, kAreaShare), frame->scope,
+                                   "the area of `" + from.name + "`", options_, found_);
+    }
+    if (!architecture_.v3) {
+      to.attributes.emplace("meshX", Count{1});
+      to.attributes.emplace("meshY", Count{1});
+      if (architecture_.chip.storage_index(from.name) >= 0) to.attributes.emplace("n_banks", Count{2});
+    }
+    take_apart(demands, classes_, options_, to, found_);
+    return {std::move(to), compound};
+  }
+
+  static std::string estimated_class(const Component& from) {
+    const yaml::Node* subclass = from.node == nullptr ? nullptr : from.node->find("subclass");
+    return subclass != nullptr && subclass->is_scalar() && !subclass->scalar.empty() ? subclass->scalar
+                                                                                     : from.class_name;
+  }
+
+  // Its name in tables, and how many there are.
+  void place(const Component& from, energy::Component& to) const {
+    const machine::Chip& chip = architecture_.chip;
+    const int level = chip.storage_index(from.name);
+    const bool counted = level >= 0 || from.name == chip.compute.name;
+    to.instances = level >= 0                       ? chip.storages[static_cast<std::size_t>(level)].instances
+                   : from.name == chip.compute.name ? chip.compute.instances
+                   : from.meshes_known              ? from.mesh_x * from.mesh_y
+                                                    : from.instances;
+    if (!from.table_path.empty()) {
+      to.table_name = from.table_path;
+      return;
+    }
+    to.table_name = fmt::format("{}{}.{}", chip.name, chip.name.empty() ? "top_level" : "_top_level", from.name);
+    if (counted) to.table_name += fmt::format("[1..{}]", to.instances);
+  }
+
+  std::vector<std::string> required(const Component& from, bool compound, const machine::Network* network) {
+    std::vector<std::string> names;
+    const auto add = [&](const std::string& name) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    };
+    const yaml::Node* stated = from.node->find("required_actions");
+    const bool by_statement = stated != nullptr && !stated->items.empty();
+    if (!architecture_.v3 || (!by_statement && !compound)) {
+      if (network != nullptr) {
+        if (!compound && !network->per_dataspace) add(network->action_name);
+      } else if (from.name == architecture_.chip.compute.name) {
+        // Before v4 the arithmetic of Accelergy's own classes was an action of another name.
+        const bool old_mac =
+            architecture_.v3 && !compound && (estimated_class(from) == "intmac" || estimated_class(from) == "fpmac");
+        add(old_mac ? "mac_random" : "compute");
+      } else {
+        for (const char* name : {"read", "write", "update", "leak"}) add(name);
+      }
+    }
+    if (by_statement) {
+      for (const yaml::Node& action : stated->items) {
+        if (action.is_scalar() && !action.scalar.empty()) add(action.scalar);
+      }
+    }
+    return names;
+  }
+
+  const Architecture& architecture_;
+  ComponentClasses& classes_;
+  const energy::EstimateOptions& options_;
+  base::Diagnostics& found_;
+};
+
+// Components of one class share its faults, and layers of a model share everything.
+void append_once(const base::Diagnostics& from, base::Diagnostics& to) {
+  std::set<std::tuple<std::string, std::string, const void*, int, int>> said;
+  for (const base::Diagnostic& diagnostic : from.all()) {
+    const base::Location& where = diagnostic.primary.where;
+    if (!said.emplace(diagnostic.code, diagnostic.message, where.file.get(), where.line, where.column).second) continue;
+    base::Diagnostic& copy = diagnostic.severity == base::Severity::kError
+                                 ? to.error(diagnostic.code, diagnostic.message)
+                                 : to.warning(diagnostic.code, diagnostic.message);
+    copy = diagnostic;
+  }
+}
+
+}  // namespace
+
+std::vector<energy::Component> energy_components(const Architecture& architecture, ComponentClasses& classes,
+                                                 const energy::EstimateOptions& options, base::Diagnostics& found) {
+  base::Diagnostics own;
+  auto components = Builder(architecture, classes, options, own).run();
+  append_once(own, found);
+  return components;
+}
+
+std::vector<std::string> lacking(const std::vector<energy::Component>& components, std::string_view key) {
+  std::vector<std::string> names;
+  for (const energy::Component& component : components) {
+    const bool lacks =
+        std::any_of(component.primitives.begin(), component.primitives.end(), [&](const energy::Primitive& primitive) {
+          return energy::find(primitive.attributes, key) == nullptr &&
+                 !(key == "technology" && primitive.class_name == "DRAM");
+        });
+    if (lacks) names.push_back(component.name);
+  }
+  return names;
+}
+
+}  // namespace orrery::formats::timeloop

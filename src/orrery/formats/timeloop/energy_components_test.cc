@@ -1,0 +1,253 @@
+// What is to be estimated, against the tables that Accelergy made of the same folders.
+#include "orrery/formats/timeloop/energy_components.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "orrery/formats/timeloop/document_test_support.h"
+#include "orrery/formats/timeloop/documents.h"
+
+namespace orrery::formats::timeloop {
+namespace {
+
+const std::string kShared = std::string(ORRERY_SOURCE_DIR) + "/../shared";
+const std::string kSeeds = kShared + "/seeds/timeloop-experiments/";
+const std::string kGoldens = kShared + "/goldens/nest/";
+
+#define SKIP_WITHOUT_REFERENCE()                                                \
+  if (!std::filesystem::exists(kSeeds) || !std::filesystem::exists(kGoldens)) { \
+    GTEST_SKIP() << "the reference folders are not here: " << kShared;          \
+  }
+
+using Files = std::vector<std::shared_ptr<const base::SourceFile>>;
+using Paths = std::vector<std::string>;
+
+void add_folder(const std::string& folder, Paths& paths) {
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() == ".yaml") paths.push_back(file.path().string());
+  }
+}
+
+Specification read(const Paths& paths, const energy::EstimateOptions& estimate = {}) {
+  Files files;
+  for (const std::string& path : paths) files.push_back(yaml::read_file(path));
+  ReadOptions options;
+  options.estimate = estimate;
+  return Documents::gather(files, options).read();
+}
+
+// "DRAM: read(global_cycle_seconds=1.2e-09 ...) ..." for each entry of a table, in the order of the table; actions in
+// the order of the alphabet, since Accelergy's follow that of a Python set.
+std::vector<std::string> energy_table(const std::string& path) {
+  base::Diagnostics found;
+  const auto documents = yaml::parse(yaml::read_file(path), base::Severity::kWarning, found);
+  std::vector<std::string> entries;
+  for (const yaml::Node& table : documents.at(0).find("ERT")->find("tables")->items) {
+    std::multiset<std::string> actions;
+    for (const yaml::Node& action : table.find("actions")->items) {
+      std::map<std::string, std::string> arguments;
+      for (const auto& entry : action.find("arguments")->entries) arguments[entry.key] = entry.value.scalar;
+      std::string text = " " + action.find("name")->scalar + "(";
+      for (const auto& [name, value] : arguments) text += name + "=" + value + " ";
+      actions.insert(text + ")");
+    }
+    std::string line = table.find("name")->scalar + ":";
+    for (const std::string& action : actions) line += action;
+    entries.push_back(line);
+  }
+  return entries;
+}
+
+std::vector<std::string> area_table(const std::string& path) {
+  base::Diagnostics found;
+  const auto documents = yaml::parse(yaml::read_file(path), base::Severity::kWarning, found);
+  std::vector<std::string> entries;
+  for (const yaml::Node& table : documents.at(0).find("ART")->find("tables")->items)
+    entries.push_back(table.find("name")->scalar);
+  return entries;
+}
+
+std::vector<std::string> energy_table(const std::vector<energy::Component>& components) {
+  std::vector<std::string> entries;
+  for (const energy::Component& component : components) {
+    if (component.actions.empty()) continue;
+    std::multiset<std::string> actions;
+    for (const energy::Action& action : component.actions) {
+      std::string text = " " + action.name + "(";
+      for (const auto& [name, value] : action.arguments) text += name + "=" + energy::text(value) + " ";
+      actions.insert(text + ")");
+    }
+    std::string line = component.table_name + ":";
+    for (const std::string& action : actions) line += action;
+    entries.push_back(line);
+  }
+  return entries;
+}
+
+std::vector<std::string> names(const std::vector<energy::Component>& components) {
+  std::vector<std::string> all;
+  for (const energy::Component& component : components) all.push_back(component.table_name);
+  return all;
+}
+
+Paths seed_folder(const std::string& family, bool norm) {
+  const std::string root = kSeeds + "transformer_" + family;
+  const std::string arch = root + (family == "pim" ? "/arch_v0.4" : "/arch");
+  const std::string stem = family == "pim" ? "/system_PIM" : "/system_gemmini";
+  Paths paths = {arch + stem + (norm ? "_NOs.yaml" : ".yaml"), root + "/mapper/variables.yaml"};
+  add_folder(arch + "/components", paths);
+  return paths;
+}
+
+const energy::Component& component(const std::vector<energy::Component>& all, std::string_view name) {
+  for (const energy::Component& one : all)
+    if (one.name == name) return one;
+  throw std::runtime_error("no component " + std::string(name));
+}
+
+// Energy of an action when each primitive's action costs what `figures` say ("class.action").
+double energy(const energy::Component& of, std::string_view name, const std::map<std::string, double>& figures) {
+  for (const energy::Action& action : of.actions) {
+    if (action.name != name) continue;
+    double sum = 0;
+    for (const energy::Term& term : action.terms)
+      sum += term.weight * figures.at(of.primitives[term.primitive].class_name + "." + term.action);
+    return sum;
+  }
+  throw std::runtime_error("no action " + std::string(name));
+}
+
+double area(const energy::Component& of, const std::map<std::string, double>& figures) {
+  double sum = 0;
+  for (const energy::Primitive& primitive : of.primitives)
+    sum += primitive.area_weight * figures.at(primitive.class_name);
+  return sum;
+}
+
+TEST(EnergyComponents, RawSeedFoldersHaveTheEntriesOfEveryGoldenTable) {
+  SKIP_WITHOUT_REFERENCE();
+  int cases = 0;
+  for (const std::string family : {"gemmini", "pim"}) {
+    for (const auto& folder : std::filesystem::directory_iterator(kGoldens + family)) {
+      const std::string name = folder.path().filename().string();
+      if (!std::filesystem::exists(folder.path() / "ERT.yaml")) continue;
+      SCOPED_TRACE(family + "/" + name);
+      const bool norm = name.rfind("softmax", 0) == 0 || name.rfind("layernorm", 0) == 0;
+      const Specification specification = read(seed_folder(family, norm), energy::EstimateOptions::accelergy());
+      EXPECT_EQ(energy_table(specification.components), energy_table((folder.path() / "ERT.yaml").string()));
+      EXPECT_EQ(names(specification.components), area_table((folder.path() / "ART.yaml").string()));
+      ++cases;
+    }
+  }
+  EXPECT_EQ(cases, 11);
+}
+
+TEST(EnergyComponents, ProcessedInputsHaveThemToo) {
+  SKIP_WITHOUT_REFERENCE();
+  int cases = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(kGoldens)) {
+    if (file.path().filename() != "input.yaml") continue;
+    SCOPED_TRACE(file.path().string());
+    const bool pim = file.path().string().find("/pim/") != std::string::npos;
+    Paths paths = {file.path().string()};
+    add_folder(kSeeds + (pim ? "transformer_pim/arch_v0.4/components" : "transformer_gemmini/arch/components"), paths);
+    Files files;
+    for (const std::string& path : paths) files.push_back(yaml::read_file(path));
+    const auto folder = file.path().parent_path();
+    if (!std::filesystem::exists(folder / "ERT.yaml")) continue;
+    ReadOptions options;
+    options.estimate = energy::EstimateOptions::accelergy();
+    const Specification specification = Documents::gather(files, options).read();
+    EXPECT_EQ(energy_table(specification.components), energy_table((folder / "ERT.yaml").string()));
+    EXPECT_EQ(names(specification.components), area_table((folder / "ART.yaml").string()));
+    ++cases;
+  }
+  EXPECT_EQ(cases, 15);
+}
+
+TEST(EnergyComponents, EveryArchitectureOfTheSeedsReads) {
+  SKIP_WITHOUT_REFERENCE();
+  int cases = 0;
+  for (const std::string folder : {"transformer_gemmini/arch", "transformer_pim/arch", "transformer_pim/arch_v0.4"}) {
+    for (const auto& file : std::filesystem::directory_iterator(kSeeds + folder)) {
+      if (file.path().extension() != ".yaml") continue;
+      SCOPED_TRACE(file.path().string());
+      Paths paths = {file.path().string(), kSeeds + folder + "/../mapper/variables.yaml"};
+      add_folder(kSeeds + folder + "/components", paths);
+      try {
+        const Specification specification = read(paths);
+        EXPECT_GE(specification.components.size(), 4u);
+      } catch (const base::InputError& error) {
+        for (const auto& one : error.diagnostics) ADD_FAILURE() << one.code << " " << one.message;
+      }
+      ++cases;
+    }
+  }
+  EXPECT_EQ(cases, 11);
+}
+
+const std::map<std::string, double> kCells = {{"ReRAMcell_compute.compute", 1.83e-3},
+                                              {"DAC.convert", 0.0033},
+                                              {"sample_and_hold.sample_and_hold", 8.13e-6},
+                                              {"ADC.convert", 1.66},
+                                              {"shift_and_add.shift_and_add", 0.0418},
+                                              {"SRAM.read", 0.192},
+                                              {"SRAM.write", 0.192}};
+
+TEST(EnergyComponents, ActionSharesOfThePimChipAreHonouredOrIgnored) {
+  SKIP_WITHOUT_REFERENCE();
+  const auto honoured = read(seed_folder("pim", false)).components;
+  EXPECT_NEAR(energy(component(honoured, "mac"), "compute", kCells), 0.23424, 1e-9);
+  EXPECT_NEAR(energy(component(honoured, "D2A_NoC"), "transfer_Inputs", kCells), 8 * 0.0033 * 16 * 16, 1e-9);
+  EXPECT_NEAR(energy(component(honoured, "A2D_NoC"), "transfer_Outputs", kCells),
+              128 * (8.13e-6 + 1.66 + 0.0418) + 28 * 0.192, 1e-9);
+  const auto ignored = read(seed_folder("pim", false), energy::EstimateOptions::accelergy()).components;
+  EXPECT_NEAR(energy(component(ignored, "mac"), "compute", kCells), 0.01464, 1e-9);
+  EXPECT_NEAR(energy(component(ignored, "D2A_NoC"), "transfer_Inputs", kCells), 0.0264, 1e-9);
+  EXPECT_NEAR(energy(component(ignored, "A2D_NoC"), "transfer_Outputs", kCells), 2.08587, 5e-6);
+}
+
+TEST(EnergyComponents, AreasOfCompoundsCountWholeRanges) {
+  SKIP_WITHOUT_REFERENCE();
+  const std::map<std::string, double> figures = {{"ReRAMcell_compute", 0.001525879},
+                                                 {"DAC", 0.166},
+                                                 {"sample_and_hold", 0.0390625},
+                                                 {"ADC", 1200},
+                                                 {"shift_and_add", 60},
+                                                 {"SRAM", 770}};
+  const auto components = read(seed_folder("pim", false)).components;
+  EXPECT_NEAR(area(component(components, "mac"), figures), 0.012207, 1e-6);
+  EXPECT_NEAR(area(component(components, "D2A_NoC"), figures), 169.984, 1e-9);
+  EXPECT_NEAR(area(component(components, "A2D_NoC"), figures), 2032.5, 1e-9);
+}
+
+TEST(EnergyComponents, TheMultiplierOfTheSeedsIsAnAdderToo) {
+  SKIP_WITHOUT_REFERENCE();
+  const auto components = read(seed_folder("gemmini", false)).components;
+  const energy::Component& mac = component(components, "MAC");
+  EXPECT_EQ(energy(mac, "compute", {{"aladdin_adder.read", 0.21}}), 0.42);
+  EXPECT_EQ(energy(mac, "leak", {{"aladdin_adder.leak", 0.0024}}), 0.0048);
+  ASSERT_EQ(mac.primitives.size(), 2u);
+  EXPECT_EQ(mac.primitives[0].path, "MAC.intadder");
+  EXPECT_EQ(energy::text(*energy::find(mac.primitives[0].attributes, "width")), "32");
+  EXPECT_EQ(energy::text(*energy::find(mac.primitives[0].attributes, "technology")), "32nm");
+  EXPECT_EQ(energy::text(*energy::find(mac.primitives[0].attributes, "cycle_seconds")), "1.2e-09");
+  EXPECT_EQ(mac.instances, 256);
+}
+
+TEST(EnergyComponents, FanOutsAreFreeUnlessAccelergyPricesThem) {
+  SKIP_WITHOUT_REFERENCE();
+  const auto free = read(seed_folder("gemmini", false)).components;
+  EXPECT_TRUE(component(free, "inter_PERows_spatial").primitives.empty());
+  const auto priced = read(seed_folder("gemmini", false), energy::EstimateOptions::accelergy()).components;
+  const energy::Component& fan_out = component(priced, "inter_PERows_spatial");
+  ASSERT_EQ(fan_out.primitives.size(), 1u);
+  EXPECT_EQ(energy::text(*energy::find(fan_out.primitives[0].attributes, "technology")), "-1");
+  EXPECT_TRUE(fan_out.actions.empty());
+}
+
+}  // namespace
+}  // namespace orrery::formats::timeloop
