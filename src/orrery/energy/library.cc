@@ -1,0 +1,203 @@
+// The laws by which a figure is scaled from value v0 of an attribute to v1, as in Accelergy's library:
+//
+//   attribute                                   energy              leak                area
+//   width, datawidth, *_a, *_b                  v1/v0               v1/v0               v1/v0
+//   depth                                       (v1/v0)^0.78        (v1/v0)^0.78        v1/v0
+//   rows, cols, columns                         1                   1                   v1/v0
+//   resolution                                  2^(v1-v0)           2^(v1-v0)           2^(v1-v0)
+//   voltage                                     (v1/v0)^2           1                   1
+//   average_input_value, ..._weight_, ..._output_  v1/v0            v1/v0               1
+//   n_steps, length                             v1/v0               v1/v0               no law
+//   global_cycle_seconds                        1                   v1/v0               1
+//   technology                                  polynomial ratio    the same            matrix   (technology.h)
+//
+// `length` (of a wire, in mm) is ours. A query looks at every row of its class: tens.
+#include "orrery/energy/library.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace orrery::energy {
+namespace {
+
+enum class Target { kEnergy, kLeak, kArea };
+
+bool same(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+bool among(const std::vector<std::string>& alternatives, std::string_view one) {
+  return std::any_of(alternatives.begin(), alternatives.end(), [&](const auto& other) { return same(one, other); });
+}
+
+// The factor from v0 to v1, or nothing where there is no law. Names are lower case.
+std::optional<double> law(std::string_view name, double v0, double v1, Target target) {
+  const auto is = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const bool area = target == Target::kArea;
+  if (is({"width", "datawidth", "width_a", "width_b", "datawidth_a", "datawidth_b"})) return v1 / v0;
+  if (name == "depth") return area ? v1 / v0 : std::pow(v1 / v0, 0.78);
+  if (is({"rows", "cols", "columns"})) return area ? v1 / v0 : 1;
+  if (name == "resolution") return std::exp2(v1 - v0);
+  if (name == "voltage") return target == Target::kEnergy ? (v1 / v0) * (v1 / v0) : 1;
+  if (is({"average_input_value", "average_weight_value", "average_output_value"})) return area ? 1 : v1 / v0;
+  if (is({"n_steps", "length"})) return area ? std::nullopt : std::optional(v1 / v0);
+  if (name == "global_cycle_seconds") return target == Target::kLeak ? v1 / v0 : 1;
+  return std::nullopt;
+}
+
+struct Match {
+  double scale = 1;
+  int matches = 0;
+  std::vector<std::string> steps;    // what was scaled, for the source
+  std::vector<std::string> assumed;  // what the query does not give
+  std::string failure;               // not empty: no candidate
+};
+
+struct Given {
+  std::string_view name;
+  const Value* value = nullptr;
+};
+
+Given given(const LibraryAttribute& attribute, const Attributes& attributes) {
+  for (const std::string& name : attribute.names)
+    for (const auto& [key, value] : attributes)
+      if (same(key, name) && !std::holds_alternative<std::monostate>(value)) return {name, &value};
+  return {};
+}
+
+class Matcher {
+ public:
+  Matcher(const NodeScaling& scaling, bool scales_technology, const Query& query)
+      : scaling_(scaling), scales_technology_(scales_technology), query_(query) {
+    target_ = query.wants_area() ? Target::kArea : same(query.action, "leak") ? Target::kLeak : Target::kEnergy;
+  }
+
+  Match match(const LibraryRow& row) const {
+    Match match;
+    for (const LibraryAttribute& attribute : row.attributes) {
+      const Given here = given(attribute, query_.attributes);
+      const std::string wanted = here.value ? text(*here.value) : "";
+      if (!here.value) {
+        match.assumed.push_back(fmt::format("{} {}", attribute.names.front(), attribute.values.front()));
+      } else if (attribute.values.front() == "*" || among(attribute.values, wanted)) {
+        ++match.matches;
+      } else {
+        const auto factor = scale(here, attribute.values.front(), match.failure);
+        if (!factor) return match;
+        if (*factor == 1) {
+          ++match.matches;
+        } else {
+          match.scale *= *factor;
+          match.steps.push_back(
+              fmt::format("{} {} to {} x {:.4g}", here.name, attribute.values.front(), wanted, *factor));
+        }
+      }
+    }
+    return match;
+  }
+
+ private:
+  std::optional<double> scale(const Given& here, const std::string& from, std::string& failure) const {
+    const auto refuse = [&](std::string why) {
+      failure = std::move(why);
+      return std::nullopt;
+    };
+    if (here.name == "technology") {
+      if (!scales_technology_) return refuse(fmt::format("knows it for {}, not {}", from, text(*here.value)));
+      const auto v0 = node_nm(Value(from));
+      const auto v1 = node_nm(*here.value);
+      if (!v0 || !v1) return refuse(fmt::format("cannot scale technology {} to `{}`", from, text(*here.value)));
+      const auto factor =
+          target_ == Target::kArea ? area_factor(scaling_, *v0, *v1) : energy_factor(scaling_, *v0, *v1);
+      if (!factor)
+        return refuse(fmt::format("scales technologies from {:g} to {:g} nm, not {:g} nm", scaling_.nodes_nm.back(),
+                                  scaling_.nodes_nm.front(), *v1));
+      return factor;
+    }
+    const auto v0 = number(Value(from));
+    const auto v1 = number(*here.value);
+    if (!v0 || !v1) return refuse(fmt::format("cannot scale {} {} to `{}`", here.name, from, text(*here.value)));
+    if (*v0 == *v1) return 1;
+    const auto factor = law(here.name, *v0, *v1, target_);
+    if (!factor) return refuse(fmt::format("has no law to scale {} {} to {}", here.name, from, text(*here.value)));
+    if (!std::isfinite(*factor) || *factor < 0)
+      return refuse(fmt::format("cannot scale {} {} to {}", here.name, from, text(*here.value)));
+    return factor;
+  }
+
+  const NodeScaling& scaling_;
+  bool scales_technology_;
+  const Query& query_;
+  Target target_;
+};
+
+}  // namespace
+
+Library::Library(std::vector<LibraryRow> rows, NodeScaling scaling, LibraryOptions options)
+    : rows_(std::move(rows)), scaling_(std::move(scaling)), options_(std::move(options)) {}
+
+std::vector<std::string> Library::classes() const {
+  std::vector<std::string> classes;
+  for (const LibraryRow& row : rows_)
+    for (const std::string& name : row.classes)
+      if (std::find(classes.begin(), classes.end(), name) == classes.end()) classes.push_back(name);
+  return classes;
+}
+
+std::optional<double> Library::accuracy(const Query& query) const {
+  for (const LibraryRow& row : rows_)
+    if (among(row.classes, query.class_name)) return options_.accuracy_percent;
+  return std::nullopt;
+}
+
+Answer Library::estimate(const Query& query) const {
+  const Matcher matcher(scaling_, options_.scales_technology, query);
+  const LibraryRow* best_row = nullptr;
+  Match best;
+  std::vector<std::string> actions;
+  std::string failure;
+  for (const LibraryRow& row : rows_) {
+    if (!among(row.classes, query.class_name)) continue;
+    if (!query.wants_area() && !among(row.actions, query.action)) {
+      for (const std::string& action : row.actions)
+        if (!among(actions, action)) actions.push_back(action);
+      continue;
+    }
+    if (!(query.wants_area() ? row.area_um2 : row.energy_pj)) continue;
+    Match match = matcher.match(row);
+    if (!match.failure.empty()) {
+      if (failure.empty()) failure = match.failure;
+      continue;
+    }
+    const auto farness = [](const Match& m) { return std::fabs(std::log(m.scale)); };
+    if (!best_row || match.matches > best.matches ||
+        (match.matches == best.matches && farness(match) < farness(best))) {
+      best_row = &row;
+      best = std::move(match);
+    }
+  }
+  if (!best_row) {
+    if (!failure.empty()) return Refusal{failure};
+    if (query.wants_area()) return Refusal{fmt::format("has no area of `{}`", query.class_name)};
+    return Refusal{
+        fmt::format("knows no action `{}` of `{}`, but {}", query.action, query.class_name, fmt::join(actions, ", "))};
+  }
+  Figure figure;
+  figure.value = (query.wants_area() ? *best_row->area_um2 : *best_row->energy_pj) * best.scale;
+  figure.accuracy_percent = options_.accuracy_percent;
+  figure.basis = best_row->basis;
+  figure.estimator = options_.name;
+  figure.source = best_row->source;
+  if (!best.steps.empty()) figure.source += fmt::format("; scaled: {}", fmt::join(best.steps, ", "));
+  if (!best.assumed.empty()) figure.source += fmt::format("; not given, so taken: {}", fmt::join(best.assumed, ", "));
+  return figure;
+}
+
+}  // namespace orrery::energy

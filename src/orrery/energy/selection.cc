@@ -1,0 +1,127 @@
+#include "orrery/energy/selection.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "orrery/base/edit_distance.h"
+
+namespace orrery::energy {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+// Names that descriptions written for Accelergy use in `plug_in`.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kAccelergyNames{{
+    {"cactisram", "sram"},
+    {"cactidram", "dram"},
+    {"library", "library"},
+    {"aladdin_table", "aladdin"},
+    {"table-based-plug-ins", "table"},
+    {"dummy_table", "dummy"},
+}};
+
+std::string our_name(const std::string& wanted) {
+  const std::string name = lower(wanted);
+  for (const auto& [theirs, ours] : kAccelergyNames)
+    if (name == theirs) return std::string(ours);
+  return name;
+}
+
+// Why the attributes of a query keep an estimator out; empty: they do not.
+std::string kept_out(const Query& query, std::string_view name, double accuracy) {
+  if (const Value* wanted = find(query.attributes, "plug_in"); wanted && our_name(text(*wanted)) != name)
+    return fmt::format("`plug_in` asks for `{}`", text(*wanted));
+  if (const Value* least = find(query.attributes, "minimum_accuracy")) {
+    const auto bound = number(*least);
+    if (!bound) return fmt::format("`minimum_accuracy` is no number, but `{}`", text(*least));
+    if (accuracy < *bound)
+      return fmt::format("its accuracy of {:g} % is below `minimum_accuracy`, {:g} %", accuracy, *bound);
+  }
+  if (const Value* instances = find(query.attributes, "n_instances")) {
+    const auto count = number(*instances);
+    if (!count || *count < 0) return fmt::format("`n_instances` is no count, but `{}`", text(*instances));
+  }
+  return {};
+}
+
+}  // namespace
+
+Choice choose(const Query& query, std::span<const std::unique_ptr<Estimator>> estimators) {
+  Choice choice;
+  std::vector<std::pair<double, const Estimator*>> candidates;
+  std::vector<Declined> strangers;
+  for (const auto& estimator : estimators) {
+    if (const auto accuracy = estimator->accuracy(query))
+      candidates.push_back({*accuracy, estimator.get()});
+    else
+      strangers.push_back({std::string(estimator->name()), "does not know this class", false});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [accuracy, estimator] : candidates) {
+    std::string reason = kept_out(query, estimator->name(), accuracy);
+    if (reason.empty()) {
+      Answer answer = estimator->estimate(query);
+      if (auto* figure = std::get_if<Figure>(&answer)) {
+        if (std::isfinite(figure->value) && figure->value >= 0) {
+          choice.figure = std::move(*figure);
+          choice.refusals.clear();
+          const Value* instances = find(query.attributes, "n_instances");
+          if (instances && (query.wants_area() || query.action == "leak"))
+            choice.figure->value *= number(*instances).value_or(1);
+          return choice;
+        }
+        reason = fmt::format("comes to {:g}, which is no figure ({})", figure->value, figure->source);
+      } else {
+        reason = std::get<Refusal>(answer).reason;
+      }
+    }
+    choice.refusals.push_back({std::string(estimator->name()), std::move(reason), true});
+  }
+  choice.refusals.insert(choice.refusals.end(), strangers.begin(), strangers.end());
+  return choice;
+}
+
+void explain(const std::vector<Declined>& refusals, const Primitive& primitive,
+             std::span<const std::unique_ptr<Estimator>> estimators, base::Diagnostic& error) {
+  std::vector<std::string> strangers;
+  bool known = false;
+  for (const Declined& declined : refusals) {
+    known |= declined.knows_class;
+    if (declined.knows_class)
+      error.note(fmt::format("{}: {}", declined.estimator, declined.reason));
+    else
+      strangers.push_back(declined.estimator);
+  }
+  if (!strangers.empty())
+    error.note(fmt::format("{}: {} not know class `{}`", fmt::join(strangers, ", "),
+                           strangers.size() == 1 ? "does" : "do", primitive.class_name));
+  if (refusals.empty()) error.note("no estimator takes part");
+
+  if (const Value* wanted = find(primitive.attributes, "plug_in")) {
+    std::vector<std::string> names;
+    for (const auto& estimator : estimators) names.emplace_back(estimator->name());
+    const std::string meant = our_name(text(*wanted));
+    if (std::find(names.begin(), names.end(), meant) == names.end())
+      error.hint(base::did_you_mean(meant, names, fmt::format("`plug_in` may name {}", fmt::join(names, ", "))));
+  }
+  if (known) return;
+  std::vector<std::string> classes;
+  for (const auto& estimator : estimators)
+    for (std::string& name : estimator->classes()) classes.push_back(std::move(name));
+  std::sort(classes.begin(), classes.end());
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  error.hint(base::did_you_mean(primitive.class_name, classes,
+                                "describe the class as a compound component, or give a table of it with `--tables`"));
+}
+
+}  // namespace orrery::energy

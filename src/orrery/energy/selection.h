@@ -1,0 +1,37 @@
+// Who answers a query: the most accurate estimator that can.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/energy/component.h"
+#include "orrery/energy/estimator.h"
+
+namespace orrery::energy {
+
+// What an estimator said that did not answer.
+struct Declined {
+  std::string estimator;
+  std::string reason;
+  bool knows_class = true;
+  bool operator==(const Declined&) const = default;
+};
+
+struct Choice {
+  std::optional<Figure> figure;    // leakage and area of `n_instances` copies, where the attribute says so
+  std::vector<Declined> refusals;  // without a figure: of every estimator, in the order asked
+};
+
+// Sorted by accuracy (stable), the first that answers; restricted by attributes `plug_in` (a name of ours or
+// Accelergy's, any case) and `minimum_accuracy`.
+Choice choose(const Query& query, std::span<const std::unique_ptr<Estimator>> estimators);
+
+// The notes and hints that say why nobody answered.
+void explain(const std::vector<Declined>& refusals, const Primitive& primitive,
+             std::span<const std::unique_ptr<Estimator>> estimators, base::Diagnostic& error);
+
+}  // namespace orrery::energy
