@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <map>
 
-#include "orrery/formats/timeloop/architecture.h"
 #include "orrery/formats/timeloop/key_check.h"
+#include "orrery/formats/timeloop/prices.h"
 #include "orrery/formats/timeloop/value.h"
 
 namespace orrery::formats::timeloop {
@@ -16,9 +14,9 @@ namespace {
 
 // "System.Chip.PE[0..15]" -> "PE"; the range may hold dots.
 std::string component_of(std::string_view entry) {
-  const std::string name = split_range(entry).first;
-  const std::size_t dot = name.rfind('.');
-  return dot == std::string::npos ? name : name.substr(dot + 1);
+  if (!entry.empty() && entry.back() == ']') entry = entry.substr(0, entry.rfind('['));
+  const std::size_t dot = entry.rfind('.');
+  return std::string(dot == std::string_view::npos ? entry : entry.substr(dot + 1));
 }
 
 struct Entry {
@@ -94,63 +92,58 @@ std::optional<double> figure(const yaml::Node& owner, std::string_view key, cons
   return value;
 }
 
-// Actions of one component, each at its largest energy.
-class Actions {
+// An ERT document as a source of prices.
+class EnergyTable : public PriceSource {
  public:
-  Actions(const yaml::Node& entry, const std::string& component, base::Diagnostics& found)
-      : entry_(entry), component_(component), found_(found) {
+  EnergyTable(const yaml::Node& document, base::Diagnostics& found)
+      : document_(document), found_(found), table_(document, "ERT", found) {}
+
+  bool has(const std::string& component) override { return table_.use(component) != nullptr; }
+
+  Prices prices(const std::string& component) override {
+    const yaml::Node& entry = *table_.use(component);
+    Prices prices;
+    complete_ = true;
     const yaml::Node* actions = entry.find("actions");
     if (actions == nullptr || !actions->is_sequence()) {
-      found.error("O0604", fmt::format("the ERT entry of `{}` has no list `actions`", component),
-                  actions != nullptr ? actions->where : entry.where);
+      found_.error("O0604", fmt::format("the ERT entry of `{}` has no list `actions`", component),
+                   actions != nullptr ? actions->where : entry.where);
       complete_ = false;
-      return;
+      return prices;
     }
     for (const yaml::Node& action : actions->items) {
       const yaml::Node* name = action.find("name");
       if (name == nullptr || !name->is_scalar()) {
-        found.error("O0604", fmt::format("an action of `{}` has no name", component), action.where);
+        found_.error("O0604", fmt::format("an action of `{}` has no name", component), action.where);
         complete_ = false;
         continue;
       }
-      const auto energy = figure(action, "energy", fmt::format("action `{}` of `{}`", name->scalar, component), found);
+      const auto energy = figure(action, "energy", fmt::format("action `{}` of `{}`", name->scalar, component), found_);
       complete_ = complete_ && energy.has_value();
-      if (energy) energies_[name->scalar].emplace_back(destinations(action), *energy);
+      if (energy) prices.add(name->scalar, destinations(action), *energy);
     }
+    actions_ = prices.actions();
+    return prices;
   }
 
-  // The first of `names` that the entry has, or nothing.
-  std::optional<double> find(std::initializer_list<std::string_view> names) const {
-    for (std::string_view name : names) {
-      const auto known = energies_.find(name);
-      if (known == energies_.end()) continue;
-      double largest = 0;
-      for (const auto& [count, energy] : known->second) largest = std::max(largest, energy);
-      return largest;
-    }
-    return std::nullopt;
+  void no_entry(const std::string& component, const base::Location& where) override {
+    auto& diagnostic = found_.error("O0602", fmt::format("the ERT has no entry for `{}`", component), where);
+    diagnostic.also(document_.where, "the ERT");
+    suggest(diagnostic, component, table_.names(), "entries");
   }
-  double demand(std::string_view what, std::initializer_list<std::string_view> names) const {
-    if (const auto energy = find(names)) return *energy;
-    if (!complete_) return 0;
-    std::vector<std::string> wanted(names.begin(), names.end());
-    std::vector<std::string> present;
-    for (const auto& [name, entries] : energies_) present.push_back(name);
-    auto& diagnostic =
-        found_.error("O0603", fmt::format("the ERT prices no `{}` of `{}`", what, component_), entry_.where);
+
+  void no_action(const std::string& component, std::string_view what, ActionNames names) override {
+    if (!complete_) return;
+    const std::vector<std::string> wanted(names.begin(), names.end());
+    auto& diagnostic = found_.error("O0603", fmt::format("the ERT prices no `{}` of `{}`", what, component),
+                                    table_.use(component)->where);
     diagnostic.note(fmt::format("looked for {}", quoted_list(wanted)));
-    suggest(diagnostic, what, present, "the entry has");
-    return 0;
+    suggest(diagnostic, what, actions_, "the entry has");
   }
-  std::map<std::string, std::map<base::Count, double>> by_destinations() const {
-    std::map<std::string, std::map<base::Count, double>> tables;
-    for (const auto& [name, entries] : energies_) {
-      for (const auto& [count, energy] : entries) {
-        double& cell = tables[name].try_emplace(count, energy).first->second;
-        cell = std::max(cell, energy);
-      }
-    }
-    return tables;
+
+  void warn_unused(const std::vector<std::string>& components) {
+    table_.use("wire");
+    table_.warn_unused(components);
   }
 
  private:
@@ -161,11 +154,11 @@ class Actions {
     return as_count(*count, Scope(), "num_destinations", found_).value_or(1);
   }
 
-  const yaml::Node& entry_;
-  const std::string& component_;
+  const yaml::Node& document_;
   base::Diagnostics& found_;
-  bool complete_ = true;
-  std::map<std::string, std::vector<std::pair<base::Count, double>>, std::less<>> energies_;
+  Table table_;
+  bool complete_ = true;              // of the component asked for last: all its actions could be read
+  std::vector<std::string> actions_;  // its actions
 };
 
 std::vector<std::string> component_names(const machine::Chip& chip) {
@@ -176,50 +169,11 @@ std::vector<std::string> component_names(const machine::Chip& chip) {
   return names;
 }
 
-void missing(const std::string& component, const base::Location& where, const Table& table, const base::Location& ert,
-             base::Diagnostics& found) {
-  auto& diagnostic = found.error("O0602", fmt::format("the ERT has no entry for `{}`", component), where);
-  diagnostic.also(ert, "the ERT");
-  suggest(diagnostic, component, table.names(), "entries");
-}
-
 }  // namespace
 
 void apply_energies(const yaml::Node& ert, machine::Chip& chip, base::Diagnostics& found) {
-  Table table(ert, "ERT", found);
-  for (machine::Storage& storage : chip.storages) {
-    const yaml::Node* entry = table.use(storage.name);
-    if (storage.energy_from_user) continue;
-    if (entry == nullptr) {
-      if (!storage.pass_through) missing(storage.name, storage.where, table, ert.where, found);
-      continue;
-    }
-    const Actions actions(*entry, storage.name, found);
-    storage.energy.leak_pj_per_cycle = actions.find({"leak"}).value_or(0);
-    if (storage.pass_through) {  // reads and writes nothing, but stats.txt says what an access would cost
-      storage.energy.read_pj = actions.find({"random_read", "read"}).value_or(0);
-      continue;
-    }
-    storage.energy.read_pj = actions.demand("read", {"random_read", "read"});
-    storage.energy.write_pj = actions.demand("write", {"random_fill", "random_write", "fill", "write"});
-    storage.energy.update_pj = actions.demand("update", {"random_update", "random_write", "update", "write"});
-  }
-  for (machine::Network& network : chip.networks) {
-    const yaml::Node* entry = table.use(network.name);
-    if (entry != nullptr) {
-      network.energy_pj = Actions(*entry, network.name, found).by_destinations();
-    } else if (network.class_name.find("SimpleMulticast") != std::string::npos) {
-      missing(network.name, network.where, table, ert.where, found);
-    }
-  }
-  if (const yaml::Node* entry = table.use(chip.compute.name)) {
-    const Actions actions(*entry, chip.compute.name, found);
-    chip.compute.compute_pj = actions.demand("compute", {"random_compute", "compute", "mac_random"});
-    chip.compute.leak_pj_per_cycle = actions.find({"leak"}).value_or(0);
-  } else if (!chip.compute.name.empty()) {
-    missing(chip.compute.name, chip.compute.where, table, ert.where, found);
-  }
-  table.use("wire");
+  EnergyTable table(ert, found);
+  apply_prices(table, chip);
   table.warn_unused(component_names(chip));
 }
 

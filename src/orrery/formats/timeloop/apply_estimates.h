@@ -1,0 +1,15 @@
+// The outcome of an estimate -> the figures of a chip, without a table in between.
+#pragma once
+
+#include <span>
+
+#include "orrery/energy/estimate.h"
+#include "orrery/machine/chip.h"
+
+namespace orrery::formats::timeloop {
+
+// Energies and areas as apply_energies and apply_areas (energy_tables.h) would set them from the ERT and ART that
+// energy_table_text.h writes of the same estimate. `estimates` are of the components that were read with the chip.
+void apply_estimates(std::span<const energy::EstimatedComponent> estimates, machine::Chip& chip);
+
+}  // namespace orrery::formats::timeloop
