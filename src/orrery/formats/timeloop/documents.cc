@@ -173,7 +173,8 @@ class Reader {
     const std::vector<const yaml::Node*> documents = {documents_.find("compound_components"),
                                                       documents_.find("components")};
     ComponentClasses classes(documents, found_);
-    result_.components = energy_components(*architecture_, classes, options_.estimate, found_);
+    result_.components =
+        energy_components(*architecture_, classes, options_.estimate, options_.energies_required, found_);
     if (options_.energies_required && !found_.has_errors()) demand_basics(where);
   }
 

@@ -19,6 +19,7 @@
 #include "orrery/formats/timeloop/architecture_forms.h"
 #include "orrery/formats/timeloop/compound.h"
 #include "orrery/formats/timeloop/key_check.h"
+#include "orrery/formats/timeloop/prices.h"
 #include "orrery/machine/fan_out_name.h"
 
 namespace orrery::formats::timeloop {
@@ -62,8 +63,12 @@ Attributes settled(const AttributeFrame& innermost, base::Diagnostics& found) {
 class Builder {
  public:
   Builder(const Architecture& architecture, ComponentClasses& classes, const energy::EstimateOptions& options,
-          base::Diagnostics& found)
-      : architecture_(architecture), classes_(classes), options_(options), found_(found) {}
+          bool energies_required, base::Diagnostics& found)
+      : architecture_(architecture),
+        classes_(classes),
+        options_(options),
+        energies_required_(energies_required),
+        found_(found) {}
 
   std::vector<energy::Component> run() {
     std::vector<energy::Component> primitives;
@@ -113,8 +118,47 @@ class Builder {
       to.attributes.emplace("meshY", Count{1});
       if (architecture_.chip.storage_index(from.name) >= 0) to.attributes.emplace("n_banks", Count{2});
     }
-    take_apart(demands, classes_, options_, to, found_);
+    base::Diagnostics own;
+    take_apart(demands, classes_, options_, to, own);
+    if (energies_required_ && !own.has_errors() && !made) check_priced(from, to, network, own);
+    found_.append(own);
     return {std::move(to), compound};
+  }
+
+  // The model must not run on figures that nobody asked for.
+  void check_priced(const Component& from, const energy::Component& to, const machine::Network* network,
+                    base::Diagnostics& found) const {
+    const machine::Chip& chip = architecture_.chip;
+    if (network != nullptr) {
+      if (!to.actions.empty()) return;
+      found.error("O1223", fmt::format("class `{}` of network `{}` has no actions", to.class_name, to.name), to.where)
+          .note("its transfers could not be priced")
+          .hint(fmt::format("describe the class under `compound_components`, with an action `{}{}`",
+                            network->action_name, network->per_dataspace ? "_<dataspace>" : ""));
+      return;
+    }
+    if (from.name == chip.compute.name) return demand(to, "compute", kComputeNames, found);
+    const int level = chip.storage_index(from.name);
+    if (level < 0) return;
+    const machine::Storage& storage = chip.storages[static_cast<std::size_t>(level)];
+    if (storage.energy_from_user || storage.capacity_words == Count{0}) return;
+    demand(to, "read", kReadNames, found);
+    demand(to, "write", kWriteNames, found);
+    demand(to, "update", kUpdateNames, found);
+  }
+
+  static void demand(const energy::Component& component, std::string_view what, ActionNames names,
+                     base::Diagnostics& found) {
+    std::vector<std::string> present;
+    for (const energy::Action& action : component.actions) {
+      if (std::find(names.begin(), names.end(), action.name) != names.end()) return;
+      if (std::find(present.begin(), present.end(), action.name) == present.end()) present.push_back(action.name);
+    }
+    auto& diagnostic = found.error(
+        "O1215", fmt::format("class `{}` of `{}` has no action `{}`", component.class_name, component.name, what),
+        component.where);
+    diagnostic.note(fmt::format("looked for {}", quoted_list(std::vector<std::string>(names.begin(), names.end()))));
+    suggest(diagnostic, what, present, "its actions");
   }
 
   static std::string estimated_class(const Component& from) {
@@ -164,12 +208,29 @@ class Builder {
         if (action.is_scalar() && !action.scalar.empty()) add(action.scalar);
       }
     }
+    // Whatever is stated, the model needs these of a primitive.
+    if (!compound && network == nullptr) {
+      const auto ensure = [&](const char* name, ActionNames all) {
+        const bool there = std::any_of(names.begin(), names.end(), [&](const std::string& one) {
+          return std::find(all.begin(), all.end(), one) != all.end();
+        });
+        if (!there) add(name);
+      };
+      if (from.name == architecture_.chip.compute.name) {
+        ensure("compute", kComputeNames);
+      } else {
+        ensure("read", kReadNames);
+        ensure("write", kWriteNames);
+        ensure("update", kUpdateNames);
+      }
+    }
     return names;
   }
 
   const Architecture& architecture_;
   ComponentClasses& classes_;
   const energy::EstimateOptions& options_;
+  bool energies_required_ = true;
   base::Diagnostics& found_;
 };
 
@@ -189,9 +250,10 @@ void append_once(const base::Diagnostics& from, base::Diagnostics& to) {
 }  // namespace
 
 std::vector<energy::Component> energy_components(const Architecture& architecture, ComponentClasses& classes,
-                                                 const energy::EstimateOptions& options, base::Diagnostics& found) {
+                                                 const energy::EstimateOptions& options, bool energies_required,
+                                                 base::Diagnostics& found) {
   base::Diagnostics own;
-  auto components = Builder(architecture, classes, options, own).run();
+  auto components = Builder(architecture, classes, options, energies_required, own).run();
   append_once(own, found);
   return components;
 }
