@@ -1,17 +1,18 @@
-// The laws by which a figure is scaled from value v0 of an attribute to v1, as in Accelergy's library:
+// The laws by which a figure is scaled from value v0 of an attribute to v1, as in Accelergy's library (leak: also
+// idle):
 //
 //   attribute                                   energy              leak                area
-//   width, datawidth, *_a, *_b                  v1/v0               v1/v0               v1/v0
+//   width, datawidth, both also with _a and _b  v1/v0               v1/v0               v1/v0
 //   depth                                       (v1/v0)^0.78        (v1/v0)^0.78        v1/v0
 //   rows, cols, columns                         1                   1                   v1/v0
 //   resolution                                  2^(v1-v0)           2^(v1-v0)           2^(v1-v0)
 //   voltage                                     (v1/v0)^2           1                   1
-//   average_input_value, ..._weight_, ..._output_  v1/v0            v1/v0               1
-//   n_steps, length                             v1/v0               v1/v0               no law
+//   average_{input,weight,output}_value         v1/v0               v1/v0               1
+//   n_steps, length_mm                          v1/v0               v1/v0               no law
 //   global_cycle_seconds                        1                   v1/v0               1
 //   technology                                  polynomial ratio    the same            matrix   (technology.h)
 //
-// `length` (of a wire, in mm) is ours. A query looks at every row of its class: tens.
+// `length_mm` (of a wire) is ours. A query looks at every row of its class: tens.
 #include "orrery/energy/library.h"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ std::optional<double> law(std::string_view name, double v0, double v1, Target ta
   if (name == "resolution") return std::exp2(v1 - v0);
   if (name == "voltage") return target == Target::kEnergy ? (v1 / v0) * (v1 / v0) : 1;
   if (is({"average_input_value", "average_weight_value", "average_output_value"})) return area ? 1 : v1 / v0;
-  if (is({"n_steps", "length"})) return area ? std::nullopt : std::optional(v1 / v0);
+  if (is({"n_steps", "length_mm"})) return area ? std::nullopt : std::optional(v1 / v0);
   if (name == "global_cycle_seconds") return target == Target::kLeak ? v1 / v0 : 1;
   return std::nullopt;
 }
@@ -76,7 +77,9 @@ class Matcher {
  public:
   Matcher(const NodeScaling& scaling, bool scales_technology, const Query& query)
       : scaling_(scaling), scales_technology_(scales_technology), query_(query) {
-    target_ = query.wants_area() ? Target::kArea : same(query.action, "leak") ? Target::kLeak : Target::kEnergy;
+    target_ = query.wants_area()                                         ? Target::kArea
+              : same(query.action, "leak") || same(query.action, "idle") ? Target::kLeak
+                                                                         : Target::kEnergy;
   }
 
   Match match(const LibraryRow& row) const {
@@ -84,12 +87,16 @@ class Matcher {
     for (const LibraryAttribute& attribute : row.attributes) {
       const Given here = given(attribute, query_.attributes);
       const std::string wanted = here.value ? text(*here.value) : "";
+      if (!here.value && attribute.required) {
+        match.failure = fmt::format("needs attribute `{}`", attribute.names.front());
+        return match;
+      }
       if (!here.value) {
         match.assumed.push_back(fmt::format("{} {}", attribute.names.front(), attribute.values.front()));
       } else if (attribute.values.front() == "*" || among(attribute.values, wanted)) {
         ++match.matches;
       } else {
-        const auto factor = scale(here, attribute.values.front(), match.failure);
+        const auto factor = scale(attribute, here, match.failure);
         if (!factor) return match;
         if (*factor == 1) {
           ++match.matches;
@@ -104,13 +111,16 @@ class Matcher {
   }
 
  private:
-  std::optional<double> scale(const Given& here, const std::string& from, std::string& failure) const {
+  std::optional<double> scale(const LibraryAttribute& attribute, const Given& here, std::string& failure) const {
+    const std::string& from = attribute.values.front();
+    const std::string& law_name = attribute.names.front();
     const auto refuse = [&](std::string why) {
       failure = std::move(why);
       return std::nullopt;
     };
-    if (here.name == "technology") {
-      if (!scales_technology_) return refuse(fmt::format("knows it for {}, not {}", from, text(*here.value)));
+    if (law_name == "technology") {
+      if (!scales_technology_)
+        return refuse(fmt::format("knows it for {}, not {}", fmt::join(attribute.values, ", "), text(*here.value)));
       const auto v0 = node_nm(Value(from));
       const auto v1 = node_nm(*here.value);
       if (!v0 || !v1) return refuse(fmt::format("cannot scale technology {} to `{}`", from, text(*here.value)));
@@ -125,7 +135,7 @@ class Matcher {
     const auto v1 = number(*here.value);
     if (!v0 || !v1) return refuse(fmt::format("cannot scale {} {} to `{}`", here.name, from, text(*here.value)));
     if (*v0 == *v1) return 1;
-    const auto factor = law(here.name, *v0, *v1, target_);
+    const auto factor = law(law_name, *v0, *v1, target_);
     if (!factor) return refuse(fmt::format("has no law to scale {} {} to {}", here.name, from, text(*here.value)));
     if (!std::isfinite(*factor) || *factor < 0)
       return refuse(fmt::format("cannot scale {} {} to {}", here.name, from, text(*here.value)));

@@ -13,11 +13,12 @@
 
 namespace orrery::energy {
 
-// An attribute of a row. Names are alternatives (`width|datawidth`), the first that the query gives counts; so are
-// values. `*` matches any value.
+// An attribute of a row. Names are alternatives (`width|datawidth`): the first that the query gives counts, and the
+// first of all names the law. So are values; the first is scaled from. `*` matches any value.
 struct LibraryAttribute {
   std::vector<std::string> names;
   std::vector<std::string> values;
+  bool required = false;  // without it a query is refused; otherwise the row's own value is taken, and said
 };
 
 struct LibraryRow {
