@@ -90,10 +90,10 @@ std::string nearest(const EstimationTable& table, const Conditions& conditions) 
       best = &row;
       least = std::move(here);
     }
-    if (!best) return fmt::format("{} has no row", file);
     std::vector<std::string> texts;
     for (const Difference& one : least) texts.push_back(describe(one));
-    why = fmt::format("{} line {} differs in {}", file, best->line, fmt::join(texts, "; "));
+    why = best ? fmt::format("{} line {} differs in {}", file, best->line, fmt::join(texts, "; "))
+               : fmt::format("{} has no row", file);
   }
   if (!table.ragged_lines.empty())
     why += fmt::format("; its line{} {} {} left out, with more or fewer cells than columns",

@@ -55,6 +55,7 @@ std::optional<double> law(std::string_view name, double v0, double v1, Target ta
 
 struct Match {
   double scale = 1;
+  double farness = 0;  // of every step, whether up or down
   int matches = 0;
   std::vector<std::string> steps;    // what was scaled, for the source
   std::vector<std::string> assumed;  // what the query does not give
@@ -102,6 +103,7 @@ class Matcher {
           ++match.matches;
         } else {
           match.scale *= *factor;
+          match.farness += std::fabs(std::log(*factor));
           match.steps.push_back(
               fmt::format("{} {} to {} x {:.4g}", here.name, attribute.values.front(), wanted, *factor));
         }
@@ -186,9 +188,7 @@ Answer Library::estimate(const Query& query) const {
       if (failure.empty()) failure = match.failure;
       continue;
     }
-    const auto farness = [](const Match& m) { return std::fabs(std::log(m.scale)); };
-    if (!best_row || match.matches > best.matches ||
-        (match.matches == best.matches && farness(match) < farness(best))) {
+    if (!best_row || match.matches > best.matches || (match.matches == best.matches && match.farness < best.farness)) {
       best_row = &row;
       best = std::move(match);
     }

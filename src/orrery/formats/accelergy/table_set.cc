@@ -68,7 +68,10 @@ std::string technology_text(const yaml::Node& node) {
 
 void read_description(const std::string& path, std::vector<energy::TableSet>& sets, base::Diagnostics& found) {
   const auto file = yaml::read_file(path);
-  const std::vector<yaml::Node> documents = yaml::parse(file, base::Severity::kWarning, found);
+  base::Diagnostics syntax;
+  const std::vector<yaml::Node> documents = yaml::parse(file, base::Severity::kWarning, syntax);
+  found.append(syntax);
+  if (syntax.has_errors()) return;
   if (documents.empty() || !documents[0].is_map()) {
     found.error("O1232", "a table set's description is a map", {file, 0, 0, 1})
         .hint("it has the keys name, technology, accuracy and path_to_data_dir");
