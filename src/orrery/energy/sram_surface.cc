@@ -1,0 +1,136 @@
+#include "orrery/energy/sram_surface.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "orrery/energy/linear_solve.h"
+
+namespace orrery::energy {
+namespace {
+
+constexpr double kFewestWords = 32;  // a bank
+// Octaves. An organisation competes where a row of its own is near; its rows within the reach form its figures.
+constexpr double kNear = 0.5;
+constexpr double kReach = 1.3;
+constexpr double kSoftening = 1e-4;
+constexpr double kSharpness = 1.5;
+constexpr double kRidge = 0.0018;
+constexpr double kDistrust = 0.25;  // of the cost's logarithm, an octave
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+auto key(const SramPoint& point) {
+  return std::tuple(point.banks, point.ports, point.width_bits, point.capacity_bytes);
+}
+
+bool before(const SramRow& a, const SramRow& b) {
+  return key(a.point) < key(b.point);
+}
+
+SramTable sorted(SramTable table) {
+  std::stable_sort(table.rows.begin(), table.rows.end(), before);
+  return table;
+}
+
+SramFigures raised(const SramFigures& logarithms) {
+  SramFigures figures;
+  for (std::size_t i = 0; i < figures.size(); ++i) figures[i] = std::exp(logarithms[i]);
+  return figures;
+}
+
+}  // namespace
+
+SramSurface::SramSurface(SramTable table) : table_(sorted(std::move(table))), trend_(table_), grid_(table_) {
+  std::map<std::pair<int, SramOrganisation>, std::vector<Sample>> samples;
+  for (std::size_t i = 0; i < table_.rows.size(); ++i) {
+    const SramRow& row = table_.rows[i];
+    const SramPoint& point = row.point;
+    least_bytes_ = i == 0 ? point.capacity_bytes : std::min(least_bytes_, point.capacity_bytes);
+    most_bytes_ = std::max(most_bytes_, point.capacity_bytes);
+    least_bits_ = i == 0 ? point.width_bits : std::min(least_bits_, point.width_bits);
+    most_bits_ = std::max(most_bits_, point.width_bits);
+    if (point.ports != 1) continue;
+    const auto part = subarray(row.organisation, point);
+    if (!part) continue;
+    Sample sample{std::log2(words_per_bank(point)), std::log2(point.width_bits), part->address_bits, {}, i};
+    const SramFigures trend = trend_.logarithms(row.organisation, point, *part);
+    for (std::size_t f = 0; f < trend.size(); ++f) sample.rest[f] = std::log(row.figures[f]) - trend[f];
+    samples[{point.banks, row.organisation}].push_back(sample);
+  }
+  for (auto& [shared, members] : samples) groups_.push_back({shared.first, shared.second, std::move(members)});
+}
+
+bool SramSurface::covers(const SramPoint& point) const {
+  return point.capacity_bytes >= least_bytes_ && point.capacity_bytes <= most_bytes_ &&
+         point.width_bits >= least_bits_ && point.width_bits <= most_bits_ && point.width_bits % 8 == 0 &&
+         point.banks > 0 && words_per_bank(point) >= kFewestWords;
+}
+
+std::optional<SramSurface::Candidate> SramSurface::candidate(const Group& group, const SramPoint& point,
+                                                             std::size_t without) const {
+  const double words = std::log2(words_per_bank(point)), width = std::log2(point.width_bits);
+  const auto distance2 = [&](const Sample& sample) {
+    const double dx = sample.words - words, dy = sample.width - width;
+    return dx * dx + dy * dy;
+  };
+  double nearest = kReach * kReach;
+  for (const Sample& sample : group.samples)
+    if (sample.row != without) nearest = std::min(nearest, distance2(sample));
+  if (nearest > kNear * kNear) return std::nullopt;
+  const auto part = subarray(group.organisation, point);
+  if (!part) return std::nullopt;
+
+  constexpr std::size_t kUnknowns = 4;
+  std::array<double, kUnknowns * kUnknowns> normal{};
+  std::array<double, kUnknowns * kSramFigures> right{};
+  const double scale = std::pow(nearest + kSoftening, kSharpness);  // the nearest row weighs 1
+  for (const Sample& sample : group.samples) {
+    const double r2 = distance2(sample);
+    if (r2 > kReach * kReach || sample.row == without) continue;
+    const double weight = scale * std::pow(r2 + kSoftening, -kSharpness);
+    const std::array<double, kUnknowns> x{1, sample.words - words, sample.width - width,
+                                          double(sample.address_bits - part->address_bits)};
+    for (std::size_t i = 0; i < kUnknowns; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) normal[i * kUnknowns + j] += weight * x[i] * x[j];
+      for (std::size_t f = 0; f < kSramFigures; ++f) right[i * kSramFigures + f] += weight * x[i] * sample.rest[f];
+    }
+  }
+  for (std::size_t i = 1; i < kUnknowns; ++i) normal[i * kUnknowns + i] += kRidge;
+  solve_positive(normal.data(), right.data(), kUnknowns, kSramFigures);
+
+  Candidate found{trend_.logarithms(group.organisation, point, *part), 0};
+  for (std::size_t f = 0; f < kSramFigures; ++f) found.logarithms[f] += right[f];
+  found.cost = found.logarithms[kRead] + 2 * found.logarithms[kAccess] + kDistrust * std::sqrt(nearest);
+  return found;
+}
+
+std::optional<SramEstimate> SramSurface::between_rows(const SramPoint& point, const SramRow* without) const {
+  if (!covers(point)) return std::nullopt;
+  const std::size_t left_out = without ? static_cast<std::size_t>(without - table_.rows.data()) : kNone;
+  const Group* winner = nullptr;
+  Candidate best;
+  if (point.ports == 1) {
+    for (const Group& group : groups_) {
+      if (group.banks != point.banks) continue;
+      const auto one = candidate(group, point, left_out);
+      if (!one || (winner && best.cost <= one->cost)) continue;
+      best = *one;
+      winner = &group;
+    }
+  }
+  if (winner) return SramEstimate{raised(best.logarithms), SramOrigin::kOrganisation, winner->organisation};
+  const auto straight = grid_.logarithms(point);
+  if (!straight) return std::nullopt;
+  return SramEstimate{raised(*straight), SramOrigin::kGrid, {}};
+}
+
+std::optional<SramEstimate> SramSurface::at(const SramPoint& point) const {
+  const auto row = std::lower_bound(table_.rows.begin(), table_.rows.end(), SramRow{point, {}, {}}, before);
+  if (row != table_.rows.end() && row->point == point)
+    return SramEstimate{row->figures, SramOrigin::kTable, row->organisation};
+  return between_rows(point);
+}
+
+}  // namespace orrery::energy

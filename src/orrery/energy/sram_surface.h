@@ -1,0 +1,83 @@
+// Figures of any SRAM, between the points of a table.
+//
+// CACTI's figures are smooth while its organisation stays the same and jump where another wins: figures drawn
+// straight from point to point miss small memories by a seventh. So the surface predicts each organisation by itself
+// and lets them compete by CACTI's own rule.
+//
+//   candidates  organisations that the table has near this point and that come out even here (sram_organisation.h)
+//   figures     log f = trend + d,  trend as in sram_trend.h, d what rows of the same organisation around have on
+//               top of it: least squares over (1, log2 words, log2 width, row address bits), weight of a row at
+//               distance r: (r^2 + 1e-4)^-1.5, slopes held back by a ridge
+//   winner      the least read energy x access time^2, times e^(0.25 x distance to the nearest row of its own): a
+//               figure from afar is less sure, and the least of many unsure ones is too low
+//
+// At a point of the table its own row answers. Distances are in octaves of words per bank and of width. Constants
+// were chosen on two technologies and checked on the others (docs/model/energy.md). Cost: about 10 us a point.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/energy/sram_grid.h"
+#include "orrery/energy/sram_table.h"
+#include "orrery/energy/sram_trend.h"
+
+namespace orrery::energy {
+
+enum class SramOrigin { kTable, kOrganisation, kGrid };
+
+struct SramEstimate {
+  SramFigures figures{};
+  SramOrigin origin = SramOrigin::kTable;
+  SramOrganisation organisation;  // all 0 where it is not known
+};
+
+class SramSurface {
+ public:
+  explicit SramSurface(SramTable table);
+
+  int technology_nm() const { return table_.technology_nm; }
+  const SramTable& table() const { return table_; }
+
+  // The range that `at` covers.
+  base::Count least_bytes() const { return least_bytes_; }
+  base::Count most_bytes() const { return most_bytes_; }
+  int least_bits() const { return least_bits_; }
+  int most_bits() const { return most_bits_; }
+
+  // Nothing outside the range, for banks and ports that the table does not know, and for fewer than 32 words a
+  // bank, which CACTI cannot build.
+  std::optional<SramEstimate> at(const SramPoint& point) const;
+  // The same as if the table had no row there: what cross-validation asks.
+  std::optional<SramEstimate> between_rows(const SramPoint& point, const SramRow* without = nullptr) const;
+
+ private:
+  struct Sample {
+    double words = 0;  // log2 of words per bank
+    double width = 0;  // log2 of bits
+    int address_bits = 0;
+    SramFigures rest{};  // logarithms on top of the trend
+    std::size_t row = 0;
+  };
+  struct Group {
+    int banks = 0;
+    SramOrganisation organisation;
+    std::vector<Sample> samples;
+  };
+  struct Candidate {
+    SramFigures logarithms{};
+    double cost = 0;
+  };
+  std::optional<Candidate> candidate(const Group& group, const SramPoint& point, std::size_t without) const;
+  bool covers(const SramPoint& point) const;
+
+  SramTable table_;  // sorted
+  SramTrend trend_;
+  SramGrid grid_;
+  std::vector<Group> groups_;
+  base::Count least_bytes_ = 0, most_bytes_ = 0;
+  int least_bits_ = 0, most_bits_ = 0;
+};
+
+}  // namespace orrery::energy

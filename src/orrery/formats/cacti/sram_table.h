@@ -1,0 +1,25 @@
+// The catalogue's table of SRAM figures (catalog/tables/sram_cacti7.csv), read technology by technology.
+//
+// Most runs need one technology of five, and a run should take milliseconds: the text is read once, rows are parsed
+// when their technology is first asked for, and the surface over them is kept.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/energy/sram.h"
+#include "orrery/energy/sram_table.h"
+
+namespace orrery::formats::cacti {
+
+// Rows of one technology. Errors: O1250 (a column is missing), O1251 (a row that is no row of figures).
+energy::SramTable read_sram_table(const std::shared_ptr<const base::SourceFile>& file, int technology_nm,
+                                  base::Diagnostics& found);
+
+// The surface of a technology on demand; null for one that the table does not hold. Thread-safe. Reads the header
+// at once and throws InputError; a bad row throws when its technology is asked for.
+energy::SramSurfaces sram_surfaces(std::shared_ptr<const base::SourceFile> file);
+
+}  // namespace orrery::formats::cacti
