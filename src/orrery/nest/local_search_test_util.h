@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -15,15 +16,16 @@
 #include "orrery/nest/legality.h"
 #include "orrery/nest/mapspace.h"
 #include "orrery/nest/model.h"
-#include "orrery/nest/objective.h"
 #include "orrery/nest/random_nest_test_util.h"
 
 namespace orrery::nest::testing {
 
 class LocalSearch {
  public:
-  LocalSearch(const Model& model, const Mapspace& space, Metric metric, std::uint64_t seed)
-      : model_(model), space_(space), metric_(metric), dice_(Dice::from_seed(seed)) {
+  // `worth`: what a mapping costs, to be made small; called once for each mapping that is priced.
+  using Worth = std::function<double(const Evaluation&)>;
+  LocalSearch(const Model& model, const Mapspace& space, Worth worth, std::uint64_t seed)
+      : model_(model), space_(space), worth_(std::move(worth)), dice_(Dice::from_seed(seed)) {
     for (const workload::Dimension& dimension : model.einsum().dimensions) {
       std::vector<base::Count> primes;
       for (const auto& [prime, exponent] : base::prime_factors(dimension.bound)) primes.push_back(prime);
@@ -38,7 +40,7 @@ class LocalSearch {
 
   double price(const Mapping& mapping) {
     model_.evaluate(mapping, evaluation_);
-    return key_of({metric_}, evaluation_)[0];
+    return worth_(evaluation_);
   }
 
   // Legal moves at random, whatever they cost.
@@ -164,7 +166,7 @@ class LocalSearch {
 
   const Model& model_;
   const Mapspace& space_;
-  const Metric metric_;
+  const Worth worth_;
   Dice dice_;
   std::vector<std::vector<base::Count>> primes_;
   Evaluation evaluation_;
