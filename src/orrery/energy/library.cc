@@ -83,7 +83,8 @@ class Matcher {
                                                                          : Target::kEnergy;
   }
 
-  Match match(const LibraryRow& row) const {
+  // `told`: with the texts of what was scaled and assumed, for the one row that answers.
+  Match match(const LibraryRow& row, bool told) const {
     Match match;
     for (const LibraryAttribute& attribute : row.attributes) {
       const Given here = given(attribute, query_.attributes);
@@ -93,7 +94,7 @@ class Matcher {
         return match;
       }
       if (!here.value) {
-        match.assumed.push_back(fmt::format("{} {}", attribute.names.front(), attribute.values.front()));
+        if (told) match.assumed.push_back(fmt::format("{} {}", attribute.names.front(), attribute.values.front()));
       } else if (attribute.values.front() == "*" || among(attribute.values, wanted)) {
         ++match.matches;
       } else {
@@ -104,8 +105,9 @@ class Matcher {
         } else {
           match.scale *= *factor;
           match.farness += std::fabs(std::log(*factor));
-          match.steps.push_back(
-              fmt::format("{} {} to {} x {:.4g}", here.name, attribute.values.front(), wanted, *factor));
+          if (told)
+            match.steps.push_back(
+                fmt::format("{} {} to {} x {:.4g}", here.name, attribute.values.front(), wanted, *factor));
         }
       }
     }
@@ -183,7 +185,7 @@ Answer Library::estimate(const Query& query) const {
       continue;
     }
     if (!(query.wants_area() ? row.area_um2 : row.energy_pj)) continue;
-    Match match = matcher.match(row);
+    Match match = matcher.match(row, false);
     if (!match.failure.empty()) {
       if (failure.empty()) failure = match.failure;
       continue;
@@ -199,6 +201,7 @@ Answer Library::estimate(const Query& query) const {
     return Refusal{
         fmt::format("knows no action `{}` of `{}`, but {}", query.action, query.class_name, fmt::join(actions, ", "))};
   }
+  best = matcher.match(*best_row, true);
   Figure figure;
   figure.value = (query.wants_area() ? *best_row->area_um2 : *best_row->energy_pj) * best.scale;
   figure.accuracy_percent = options_.accuracy_percent;
