@@ -55,7 +55,8 @@ void apply_estimates(std::span<const energy::EstimatedComponent> estimates, mach
   Estimates source(estimates);
   apply_prices(source, chip);
   const auto area = [&](const std::string& name, std::optional<double>& area_um2) {
-    if (const auto* one = source.find(name)) area_um2 = one->area_um2;
+    const auto* one = source.find(name);
+    if (one != nullptr && !area_um2) area_um2 = one->area_um2;
   };
   for (machine::Storage& storage : chip.storages) area(storage.name, storage.area_um2);
   for (machine::Network& network : chip.networks) area(network.name, network.area_um2);

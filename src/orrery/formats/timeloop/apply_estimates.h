@@ -10,6 +10,7 @@ namespace orrery::formats::timeloop {
 
 // Energies and areas as apply_energies and apply_areas (energy_tables.h) would set them from the ERT and ART that
 // energy_table_text.h writes of the same estimate. `estimates` are of the components that were read with the chip.
+// An area that the chip has from an ART stays.
 void apply_estimates(std::span<const energy::EstimatedComponent> estimates, machine::Chip& chip);
 
 }  // namespace orrery::formats::timeloop

@@ -228,11 +228,8 @@ ComponentClasses::ComponentClasses(std::span<const yaml::Node* const> documents,
         malformed("a component class has no name", node.where, "add `name: ...`", found);
         continue;
       }
-      const auto [first, added] = classes_.try_emplace(name->scalar, Entry{&node, name->where, std::nullopt});
-      if (added || same(*first->second.node, node)) continue;
-      found.error("O1211", fmt::format("component class `{}` is described twice", name->scalar), name->where)
-          .also(first->second.where, "the other")
-          .hint("give only the one that is meant");
+      const auto [first, added] = classes_.try_emplace(name->scalar, Entry{&node, name->where, {}, std::nullopt});
+      if (!added && !same(*first->second.node, node)) first->second.again.push_back(name->where);
     }
   }
 }
@@ -241,6 +238,11 @@ const ComponentClass* ComponentClasses::find(std::string_view name, base::Diagno
   const auto entry = classes_.find(name);
   if (entry == classes_.end()) return nullptr;
   if (!entry->second.read) {
+    for (const base::Location& again : entry->second.again) {
+      found.error("O1211", fmt::format("component class `{}` is described twice", name), again)
+          .also(entry->second.where, "the other")
+          .hint("give only the one that is meant");
+    }
     entry->second.read = ClassReader(found).read(entry->first, *entry->second.node, entry->second.where);
   }
   return &*entry->second.read;

@@ -79,17 +79,18 @@ struct ComponentClass {
 
 class ComponentClasses {
  public:
-  // `documents`: values of `compound_components` and `components`. Errors O1210 and O1211. Classes are read when they
+  // `documents`: values of `compound_components` and `components`. Error O1210. Classes are read when they
   // are first asked for: what no component uses is not judged.
   ComponentClasses(std::span<const yaml::Node* const> documents, base::Diagnostics& found);
 
-  // Null where no such class is described: it is a primitive. Errors O1210, warnings O1216.
+  // Null where no such class is described: it is a primitive. Errors O1210, O1211 and O1217, warnings O1216.
   const ComponentClass* find(std::string_view name, base::Diagnostics& found);
 
  private:
   struct Entry {
     const yaml::Node* node = nullptr;
     base::Location where;
+    std::vector<base::Location> again;  // where other descriptions of that name stand
     std::optional<ComponentClass> read;
   };
   std::map<std::string, Entry, std::less<>> classes_;

@@ -326,6 +326,7 @@ TEST(Compound, ClassesAreNamedAndNamedOnce) {
 
 TEST(Compound, AClassThatNoComponentUsesIsNotJudged) {
   EXPECT_EQ(places(flatten("classes: [{name: other, actions: 3, strange: 4}]")->found), Places{});
+  EXPECT_EQ(places(flatten("classes: [{name: other}, {name: other, actions: 3}]")->found), Places{});
 }
 
 TEST(Compound, MergeKeysMakeOneActionOfAnother) {

@@ -13,6 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (file->text.find("include") != std::string::npos) return 0;
   formats::timeloop::ReadOptions options;
   options.energies_required = size % 2 == 0;
+  options.estimate.shares_count = size % 3 != 0;
+  options.estimate.fan_outs_are_free = size % 5 != 0;
   try {
     formats::timeloop::Documents::gather({file}, options).read();
   } catch (const base::InputError&) {
