@@ -1,6 +1,7 @@
 # orrery_floor(<folder> [libraries...]): everything in src/orrery/<folder> (not below it).
 #   x.cc        -> library orrery_<folder>, linked to every floor declared earlier
-#   x_test.cc   -> one test program orrery_<folder>_tests; to ctest, the test <folder>
+#   x_test.cc   -> one test program orrery_<folder>_tests; to ctest, the test <folder>, or with ORRERY_SHARDS=n set
+#                  the tests <folder>/1 to <folder>/n, which share the program's tests and may run side by side
 #   x_bench.cc  -> one benchmark program <folder>_bench (target orrery_<folder>_bench)
 #   x_fuzz.cc   -> with ORRERY_FUZZERS one fuzzer x_fuzz; with ORRERY_TESTS one test fuzz/x that feeds it
 #                  every file of examples/, catalog/, tests/errors/, tests/fuzz/ and tests/fuzz_corpus/ once
@@ -38,14 +39,26 @@ function(orrery_floor folder)
     target_link_libraries(orrery_${name}_tests PRIVATE orrery_${name} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
     target_include_directories(orrery_${name}_tests SYSTEM PRIVATE ${RAPIDCHECK_INCLUDE})
     target_compile_definitions(orrery_${name}_tests PRIVATE ORRERY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-    add_test(NAME ${name} COMMAND orrery_${name}_tests)
     set(timeout 900)
     if(ORRERY_SANITIZE)
       set(timeout 3600)
     endif()
     # rapidcheck draws another seed each time unless told; a test that fails must fail again.
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout}
-                         ENVIRONMENT "RC_PARAMS=seed=20240229;ORRERY_SANITIZE=${ORRERY_SANITIZE}")
+    set(environment "RC_PARAMS=seed=20240229" "ORRERY_SANITIZE=${ORRERY_SANITIZE}")
+    set(shards 1)
+    if(ORRERY_SHARDS)
+      set(shards ${ORRERY_SHARDS})
+    endif()
+    foreach(shard RANGE 1 ${shards})
+      set(test ${name})
+      if(shards GREATER 1)
+        math(EXPR index "${shard} - 1")
+        set(test ${name}/${shard})
+        set(environment_of_shard "GTEST_TOTAL_SHARDS=${shards}" "GTEST_SHARD_INDEX=${index}")
+      endif()
+      add_test(NAME ${test} COMMAND orrery_${name}_tests)
+      set_tests_properties(${test} PROPERTIES TIMEOUT ${timeout} ENVIRONMENT "${environment};${environment_of_shard}")
+    endforeach()
   endif()
   if(ORRERY_BENCHMARKS AND benchmarks)
     add_executable(orrery_${name}_bench ${benchmarks})
