@@ -187,6 +187,8 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
   AttributeFrame& around = flat.frames.emplace_back(top, own);
   define_own_variables(architecture, around, found);
   result.v3 = subtree != nullptr;
+  const yaml::Node* version = architecture.find("version");
+  result.before_v4 = version != nullptr && (version->scalar == "0.2" || version->scalar == "0.3");
   if (result.v3) {
     flatten_subtree(*subtree, around, flat, found);
   } else {

@@ -98,6 +98,7 @@ class TakenApart {
 
   bool run(const ComponentDemands& demands) {
     energy_scale_ = demands.energy_scale;
+    cycle_is_argument_ = demands.cycle_is_argument;
     Attributes given = std::move(component_.attributes);
     const auto top = build(demands.class_name, std::move(given), component_.name, demands.area_scale, component_.where);
     if (top == nullptr) return true;
@@ -378,7 +379,8 @@ class TakenApart {
     return true;
   }
 
-  static Attributes passed(const Instance& primitive, Attributes arguments) {
+  Attributes passed(const Instance& primitive, Attributes arguments) const {
+    if (!cycle_is_argument_) return arguments;
     for (std::string_view key : kPassedToActions) {
       const energy::Value* value = energy::find(primitive.attributes, key);
       if (value != nullptr) arguments.try_emplace(std::string(key), *value);
@@ -433,6 +435,7 @@ class TakenApart {
   energy::Component& component_;
   base::Diagnostics& found_;
   double energy_scale_ = 1;
+  bool cycle_is_argument_ = true;
   std::size_t parts_ = 0;
   std::size_t calls_ = 0;
   std::vector<const ComponentClass*> chain_;

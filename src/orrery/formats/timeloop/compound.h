@@ -21,6 +21,8 @@ struct ComponentDemands {
   std::vector<std::string> required_actions;  // must be there; a primitive has these and no others
   double energy_scale = 1;
   double area_scale = 1;
+  // Accelergy since 0.4: actions of primitives have the cycle's length and the latency among their arguments.
+  bool cycle_is_argument = true;
 };
 
 // Fills `attributes` (with defaults of the class and those that Accelergy propagates), `primitives` and `actions` of

@@ -95,6 +95,7 @@ class Builder {
 
     ComponentDemands demands;
     demands.class_name = to.class_name;
+    demands.cycle_is_argument = !architecture_.before_v4;
     const bool compound = classes_.find(to.class_name, found_) != nullptr;
     const machine::Network* network = architecture_.chip.network(from.name);
     if (network != nullptr && !compound && to.class_name == from.class_name &&

@@ -249,5 +249,228 @@ TEST(EnergyComponents, FanOutsAreFreeUnlessAccelergyPricesThem) {
   EXPECT_TRUE(fan_out.actions.empty());
 }
 
+std::shared_ptr<const base::SourceFile> source(const std::string& name, const std::string& text) {
+  return std::make_shared<base::SourceFile>(base::SourceFile{name, text});
+}
+
+const char* const kVariables = "variables: {version: 0.4, technology: \"32nm\", global_cycle_seconds: 1e-9, n: 4}\n";
+const char* const kArchitecture = R"(
+architecture:
+  version: 0.4
+  nodes:
+  - !Container {name: System, attributes: {latency: "1ns"}}
+  - !Component
+    name: DRAM
+    class: DRAM
+    attributes: {width: 64, datawidth: 8}
+  - !Component
+    name: Buffer
+    class: storage
+    subclass: my_buffer
+    energy_scale: n / 2
+    area_scale: 0.5
+    attributes: {width: 16 * n, depth: 64, datawidth: 8, latency: "2ns"}
+  - !Container {name: PE, spatial: {meshX: n}}
+  - !Component
+    name: Registers
+    class: SRAM
+    required_actions: [clear]
+    attributes: {width: 8, depth: 1, datawidth: 8}
+  - !Component {name: MAC, class: intmac}
+)";
+const char* const kClasses = R"(
+compound_components:
+  version: 0.4
+  classes:
+  - name: my_buffer
+    attributes: {width: must_specify}
+    subcomponents: [{name: store, class: SRAM, attributes: {width: width}}]
+    actions:
+    - &read {name: read, subcomponents: [{name: store, actions: [{name: read}]}]}
+    - {<<: *read, name: write}
+    - {<<: *read, name: update}
+    - {name: leak, subcomponents: [{name: store, actions: [{name: leak}]}]}
+)";
+
+Specification read_texts(const std::vector<std::string>& texts, const ReadOptions& options = {}) {
+  Files files;
+  for (const std::string& text : texts)
+    files.push_back(source(fmt::format("{}.yaml", static_cast<char>('a' + files.size())), text));
+  return Documents::gather(files, options).read();
+}
+
+std::string codes(const std::vector<std::string>& texts, const ReadOptions& options = {}) {
+  std::vector<base::Diagnostic> found;
+  try {
+    found = read_texts(texts, options).diagnostics.all();
+  } catch (const base::InputError& error) {
+    found = error.diagnostics;
+  }
+  std::string all;
+  for (const base::Diagnostic& one : found) all += one.code + " ";
+  return all;
+}
+
+// Actions with their first term's weight.
+std::string actions(const energy::Component& of) {
+  std::string all;
+  for (const energy::Action& action : of.actions)
+    all += fmt::format("{}*{} ", action.terms.empty() ? 0 : action.terms[0].weight, action.name);
+  return all;
+}
+
+std::string attribute(const energy::Component& of, std::string_view name) {
+  const energy::Value* value = energy::find(of.attributes, name);
+  return value == nullptr ? "-" : energy::text(*value);
+}
+
+TEST(EnergyComponents, AreThoseOfTheArchitecturePrimitivesFirst) {
+  const auto all = read_texts({kArchitecture, kClasses, kVariables}).components;
+  EXPECT_EQ(names(all),
+            (std::vector<std::string>{"System_top_level.DRAM[1..1]", "System_top_level.inter_PE_spatial[1..1]",
+                                      "System_top_level.Registers[1..4]", "System_top_level.MAC[1..4]",
+                                      "System_top_level.Buffer[1..1]"}));
+  EXPECT_EQ(actions(component(all, "DRAM")), "1*read 1*write 1*update 1*leak ");
+  EXPECT_EQ(actions(component(all, "Registers")), "1*read 1*write 1*update 1*leak 1*clear ");
+  EXPECT_EQ(actions(component(all, "MAC")), "1*compute ");
+  EXPECT_EQ(component(all, "Registers").instances, 4);
+}
+
+TEST(EnergyComponents, ScalesOfAComponentMultiplyAllItsFigures) {
+  const auto all = read_texts({kArchitecture, kClasses, kVariables}).components;
+  const energy::Component& buffer = component(all, "Buffer");
+  EXPECT_EQ(buffer.class_name, "my_buffer");  // the subclass
+  EXPECT_EQ(actions(buffer), "2*read 2*write 2*update 2*leak ");
+  ASSERT_EQ(buffer.primitives.size(), 1u);
+  EXPECT_EQ(buffer.primitives[0].area_weight, 0.5);
+  EXPECT_EQ(energy::text(*energy::find(buffer.primitives[0].attributes, "width")), "64");
+}
+
+TEST(EnergyComponents, AttributesAreInheritedAndPropagated) {
+  const auto all = read_texts({kArchitecture, kClasses, kVariables}).components;
+  EXPECT_EQ(attribute(component(all, "DRAM"), "latency"), "1ns");
+  EXPECT_EQ(attribute(component(all, "Buffer"), "latency"), "2ns");
+  EXPECT_EQ(attribute(component(all, "MAC"), "technology"), "32nm");
+  EXPECT_EQ(attribute(component(all, "MAC"), "cycle_seconds"), "1e-09");
+  EXPECT_EQ(attribute(component(all, "MAC"), "n_instances"), "1");
+  EXPECT_EQ(attribute(component(all, "Registers"), "n_banks"), "2");  // the front end's default
+  EXPECT_EQ(attribute(component(all, "MAC"), "n_banks"), "-");
+}
+
+TEST(EnergyComponents, TheOrderOfDocumentsChangesNothing) {
+  std::vector<std::string> texts = {kArchitecture, kClasses, kVariables};
+  const auto first = read_texts(texts).components;
+  std::sort(texts.begin(), texts.end());
+  do {
+    const auto other = read_texts(texts).components;
+    ASSERT_EQ(other.size(), first.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      EXPECT_EQ(other[i].table_name, first[i].table_name);
+      EXPECT_EQ(actions(other[i]), actions(first[i]));
+      EXPECT_EQ(other[i].attributes, first[i].attributes);
+    }
+  } while (std::next_permutation(texts.begin(), texts.end()));
+}
+
+TEST(EnergyComponents, AnERTLeavesNothingToEstimate) {
+  const std::string ert =
+      "ERT: {version: 0.4, tables: ["
+      "{name: DRAM, actions: [{name: read, energy: 1}, {name: write, energy: 1}]},"
+      "{name: Buffer, actions: [{name: read, energy: 1}, {name: write, energy: 1}]},"
+      "{name: Registers, actions: [{name: read, energy: 1}, {name: write, energy: 1}]},"
+      "{name: MAC, actions: [{name: compute, energy: 1}]}]}\n";
+  const Specification specification =
+      read_texts({kArchitecture, "compound_components: {classes: 3}\n", kVariables, ert});
+  EXPECT_TRUE(specification.components.empty());
+  EXPECT_TRUE(specification.has_energy_tables);
+  EXPECT_FALSE(read_texts({kArchitecture, kClasses, kVariables}).has_energy_tables);
+}
+
+TEST(EnergyComponents, WithoutTechnologyOrCycleThereIsOneError) {
+  EXPECT_EQ(codes({kArchitecture, kClasses, "variables: {n: 4}\n"}), "O0601 ");
+  EXPECT_EQ(codes({kArchitecture, kClasses, "variables: {n: 4, technology: 32nm}\n"}), "O0601 ");
+  ReadOptions options;
+  options.energies_required = false;
+  EXPECT_EQ(codes({kArchitecture, kClasses, "variables: {n: 4}\n"}, options), "");
+}
+
+const char* const kOld = R"(
+architecture:
+  version: 0.3
+  subtree:
+  - name: system
+    attributes: {technology: 32nm, global_cycle_seconds: 1e-9}
+    local:
+    - {name: DRAM, class: DRAM, attributes: {width: 64, word-bits: 8}}
+    subtree:
+    - name: chip
+      local: [{name: Buffer, class: my_store, attributes: {depth: DEPTH, width: 8, word-bits: 8}}]
+      subtree:
+      - name: PE[0..3]
+        local:
+        - {name: "Registers[0..1]", class: SRAM, attributes: {depth: 1, width: 8, word-bits: 8}}
+        - {name: "MAC[0..1]", class: intmac, attributes: {datawidth: 8}}
+compound_components:
+  version: 0.3
+  classes:
+  - name: my_store
+    subcomponents: [{name: store, class: SRAM}]
+    actions: [{name: ACTION, subcomponents: [{name: store, actions: [{name: read}]}]}]
+)";
+
+std::string old_form(const std::string& depth, const std::string& action) {
+  std::string text = kOld;
+  text.replace(text.find("DEPTH"), 5, depth);
+  text.replace(text.find("ACTION"), 6, action);
+  return text;
+}
+
+TEST(EnergyComponents, OldFormsAskForTheActionsOfTheirClasses) {
+  const auto all = read_texts({old_form("0", "access")}).components;
+  EXPECT_EQ(names(all), (std::vector<std::string>{"system.DRAM", "system.chip.PE[0..3].Registers[0..1]",
+                                                  "system.chip.PE[0..3].MAC[0..1]", "system.chip.Buffer"}));
+  EXPECT_EQ(actions(component(all, "Buffer")), "1*access ");
+  EXPECT_EQ(actions(component(all, "MAC")), "1*mac_random ");
+  EXPECT_TRUE(component(all, "MAC").actions[0].arguments.empty());
+  EXPECT_EQ(attribute(component(all, "DRAM"), "word_bits"), "8");
+  EXPECT_EQ(attribute(component(all, "DRAM"), "n_banks"), "-");
+}
+
+TEST(EnergyComponents, AStorageThatCanBeReadNeedsAPriceOfIt) {
+  EXPECT_EQ(codes({old_form("0", "access")}), "");
+  EXPECT_EQ(codes({old_form("4", "access")}), "O1215 O1215 O1215 ");
+  EXPECT_EQ(codes({old_form("4", "read")}), "O1215 O1215 ");
+  ReadOptions options;
+  options.energies_required = false;
+  EXPECT_EQ(codes({old_form("4", "access")}, options), "");
+}
+
+TEST(EnergyComponents, ANetworkNeedsAPriceOfItsTransfers) {
+  std::string text = kArchitecture;
+  const std::string mac = "  - !Component {name: MAC";
+  text.insert(text.find(mac), "  - !Component {name: Bus, class: CLASS, attributes: {per_datatype_ERT: true}}\n");
+  const auto of = [&](const std::string& name) {
+    std::string one = text;
+    return one.replace(one.find("CLASS"), 5, name);
+  };
+  EXPECT_EQ(codes({of("SimpleMulticast"), kClasses, kVariables}), "O1223 ");
+  // Priced by hops, not by transfers.
+  EXPECT_EQ(read_texts({of("Legacy"), kClasses, kVariables}).components.size(), 5u);
+}
+
+TEST(EnergyComponents, AFaultOfAClassIsSaidOnce) {
+  std::string classes = kClasses;
+  classes.replace(classes.find("attributes: {width: width}"), 26, "attributes: {width: width}, colour: red");
+  std::string text = kArchitecture;
+  text.replace(text.find("class: SRAM"), 11, "class: my_buffer");
+  EXPECT_EQ(codes({text, classes, kVariables}), "O1216 O1215 ");
+}
+
+TEST(EnergyComponents, AVariableThatNobodyReadsMayBeWrong) {
+  EXPECT_EQ(codes({kArchitecture, kClasses,
+                   "variables: {version: 0.4, technology: 32nm, global_cycle_seconds: 1e-9, n: 4, odd: 1 / 0}\n"}),
+            "");
+}
+
 }  // namespace
 }  // namespace orrery::formats::timeloop
