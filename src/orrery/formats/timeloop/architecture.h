@@ -38,7 +38,7 @@ struct Architecture {
   machine::Chip chip;
   std::vector<AttachedConstraints> attached;
   std::vector<ParallelGroup> parallel;
-  bool v3 = false;  // the processed or hand-written `subtree` form: macros are not expanded there
+  bool v3 = false;         // the processed or hand-written `subtree` form: macros are not expanded there
   bool before_v4 = false;  // by its `version`: 0.2 or 0.3
   // Its components with the attributes that hold for each; borrows the documents and `variables`.
   std::shared_ptr<const Flattened> flat;
