@@ -113,7 +113,7 @@ Answer Sram::estimate(const Query& query) const {
       const double part = build.weight * known.figures[what.figure];
       value += part;
       error += part * known.expected_error_percent[what.figure];
-      if (known.basis == Basis::kInterpolated) figure.basis = known.basis;
+      if (figure.basis == Basis::kModelled) figure.basis = known.basis;
       if (how.empty() || known.how.size() > how.size()) how = known.how;
     }
     figure.value = value * asked.scale[what.figure] * what.factor;

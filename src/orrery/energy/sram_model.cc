@@ -17,11 +17,11 @@ struct ErrorClass {
 };
 constexpr base::Count kKi = 1024, kMi = 1024 * 1024;
 constexpr std::array<ErrorClass, 5> kErrors{{
-    {4 * kKi, {2, 2, 2, 2, 0}},
-    {32 * kKi, {2, 2, 2, 2, 0}},
-    {128 * kKi, {2, 2, 2, 2, 0}},
-    {2 * kMi, {2, 2, 2, 2, 0}},
-    {1024 * kMi, {2, 2, 2, 2, 0}},
+    {4 * kKi, {1.2, 0.6, 1.9, 1.8, 0}},
+    {32 * kKi, {1.9, 1.2, 1.3, 1.5, 0}},
+    {128 * kKi, {2.8, 2.2, 1.1, 1.9, 0}},
+    {2 * kMi, {1.7, 1.6, 1.1, 1.9, 0}},
+    {1024 * kMi, {1.8, 2.1, 1.2, 2.2, 0}},
 }};
 // By straight lines alone (two ports): from the error of the same on one port.
 constexpr SramFigures kGridErrors{6, 5, 3, 5, 0};

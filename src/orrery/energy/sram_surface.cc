@@ -1,8 +1,8 @@
 #include "orrery/energy/sram_surface.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
 #include <tuple>
 
 #include "orrery/energy/linear_solve.h"
@@ -19,7 +19,7 @@ constexpr double kSharpness = 1.5;
 constexpr double kRidge = 0.0018;
 constexpr double kDistrust = 0.25;  // of the cost's logarithm, an octave
 
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr double kSame = 1e-12;  // squared distance of rows at one point
 
 auto key(const SramPoint& point) {
   return std::tuple(point.banks, point.ports, point.width_bits, point.capacity_bytes);
@@ -43,23 +43,29 @@ SramFigures raised(const SramFigures& logarithms) {
 }  // namespace
 
 SramSurface::SramSurface(SramTable table) : table_(sorted(std::move(table))), trend_(table_), grid_(table_) {
-  std::map<std::pair<int, SramOrganisation>, std::vector<Sample>> samples;
-  for (std::size_t i = 0; i < table_.rows.size(); ++i) {
-    const SramRow& row = table_.rows[i];
+  for (const SramRow& row : table_.rows) {
     const SramPoint& point = row.point;
-    least_bytes_ = i == 0 ? point.capacity_bytes : std::min(least_bytes_, point.capacity_bytes);
+    least_bytes_ = least_bytes_ == 0 ? point.capacity_bytes : std::min(least_bytes_, point.capacity_bytes);
     most_bytes_ = std::max(most_bytes_, point.capacity_bytes);
-    least_bits_ = i == 0 ? point.width_bits : std::min(least_bits_, point.width_bits);
+    least_bits_ = least_bits_ == 0 ? point.width_bits : std::min(least_bits_, point.width_bits);
     most_bits_ = std::max(most_bits_, point.width_bits);
-    if (point.ports != 1) continue;
-    const auto part = subarray(row.organisation, point);
-    if (!part) continue;
-    Sample sample{std::log2(words_per_bank(point)), std::log2(point.width_bits), part->address_bits, {}, i};
-    const SramFigures trend = trend_.logarithms(row.organisation, point, *part);
-    for (std::size_t f = 0; f < trend.size(); ++f) sample.rest[f] = std::log(row.figures[f]) - trend[f];
-    samples[{point.banks, row.organisation}].push_back(sample);
   }
+  Samples samples;
+  add_samples(table_.rows, samples);
+  add_samples(table_.runners_up, samples);
   for (auto& [shared, members] : samples) groups_.push_back({shared.first, shared.second, std::move(members)});
+}
+
+void SramSurface::add_samples(const std::vector<SramRow>& rows, Samples& samples) const {
+  for (const SramRow& row : rows) {
+    if (row.point.ports != 1) continue;
+    const auto part = subarray(row.organisation, row.point);
+    if (!part) continue;
+    Sample sample{std::log2(words_per_bank(row.point)), std::log2(row.point.width_bits), part->address_bits, {}};
+    const SramFigures trend = trend_.logarithms(row.organisation, row.point, *part);
+    for (std::size_t f = 0; f < trend.size(); ++f) sample.rest[f] = std::log(row.figures[f]) - trend[f];
+    samples[{row.point.banks, row.organisation}].push_back(sample);
+  }
 }
 
 bool SramSurface::covers(const SramPoint& point) const {
@@ -68,17 +74,17 @@ bool SramSurface::covers(const SramPoint& point) const {
          point.banks > 0 && words_per_bank(point) >= kFewestWords;
 }
 
-std::optional<SramSurface::Candidate> SramSurface::candidate(const Group& group, const SramPoint& point,
-                                                             std::size_t without) const {
+std::optional<SramSurface::Candidate> SramSurface::candidate(const Group& group, const SramPoint& point, double near,
+                                                             bool without_its_rows) const {
   const double words = std::log2(words_per_bank(point)), width = std::log2(point.width_bits);
   const auto distance2 = [&](const Sample& sample) {
     const double dx = sample.words - words, dy = sample.width - width;
-    return dx * dx + dy * dy;
+    const double r2 = dx * dx + dy * dy;
+    return without_its_rows && r2 < kSame ? kReach * kReach + 1 : r2;
   };
-  double nearest = kReach * kReach;
-  for (const Sample& sample : group.samples)
-    if (sample.row != without) nearest = std::min(nearest, distance2(sample));
-  if (nearest > kNear * kNear) return std::nullopt;
+  double nearest = kReach * kReach + 1;
+  for (const Sample& sample : group.samples) nearest = std::min(nearest, distance2(sample));
+  if (nearest > near * near) return std::nullopt;
   const auto part = subarray(group.organisation, point);
   if (!part) return std::nullopt;
 
@@ -88,7 +94,7 @@ std::optional<SramSurface::Candidate> SramSurface::candidate(const Group& group,
   const double scale = std::pow(nearest + kSoftening, kSharpness);  // the nearest row weighs 1
   for (const Sample& sample : group.samples) {
     const double r2 = distance2(sample);
-    if (r2 > kReach * kReach || sample.row == without) continue;
+    if (r2 > kReach * kReach) continue;
     const double weight = scale * std::pow(r2 + kSoftening, -kSharpness);
     const std::array<double, kUnknowns> x{1, sample.words - words, sample.width - width,
                                           double(sample.address_bits - part->address_bits)};
@@ -106,21 +112,21 @@ std::optional<SramSurface::Candidate> SramSurface::candidate(const Group& group,
   return found;
 }
 
-std::optional<SramEstimate> SramSurface::between_rows(const SramPoint& point, const SramRow* without) const {
+std::optional<SramEstimate> SramSurface::between_rows(const SramPoint& point, bool without_its_rows) const {
   if (!covers(point)) return std::nullopt;
-  const std::size_t left_out = without ? static_cast<std::size_t>(without - table_.rows.data()) : kNone;
-  const Group* winner = nullptr;
-  Candidate best;
-  if (point.ports == 1) {
+  // Between 256 and 512 bit no row may be that near; then any within reach competes.
+  for (const double near : {kNear, kReach}) {
+    const Group* winner = nullptr;
+    Candidate best;
     for (const Group& group : groups_) {
-      if (group.banks != point.banks) continue;
-      const auto one = candidate(group, point, left_out);
+      if (group.banks != point.banks || point.ports != 1) continue;
+      const auto one = candidate(group, point, near, without_its_rows);
       if (!one || (winner && best.cost <= one->cost)) continue;
       best = *one;
       winner = &group;
     }
+    if (winner) return SramEstimate{raised(best.logarithms), SramOrigin::kOrganisation, winner->organisation};
   }
-  if (winner) return SramEstimate{raised(best.logarithms), SramOrigin::kOrganisation, winner->organisation};
   const auto straight = grid_.logarithms(point);
   if (!straight) return std::nullopt;
   return SramEstimate{raised(*straight), SramOrigin::kGrid, {}};
@@ -130,7 +136,11 @@ std::optional<SramEstimate> SramSurface::at(const SramPoint& point) const {
   const auto row = std::lower_bound(table_.rows.begin(), table_.rows.end(), SramRow{point, {}, {}}, before);
   if (row != table_.rows.end() && row->point == point)
     return SramEstimate{row->figures, SramOrigin::kTable, row->organisation};
-  return between_rows(point);
+  return between_rows(point, false);
+}
+
+std::optional<SramEstimate> SramSurface::left_out(const SramPoint& point) const {
+  return between_rows(point, true);
 }
 
 }  // namespace orrery::energy

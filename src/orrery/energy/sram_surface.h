@@ -15,8 +15,9 @@
 // were chosen on two technologies and checked on the others (docs/model/energy.md). Cost: about 10 us a point.
 #pragma once
 
+#include <map>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "orrery/energy/sram_grid.h"
@@ -49,8 +50,8 @@ class SramSurface {
   // Nothing outside the range, for banks and ports that the table does not know, and for fewer than 32 words a
   // bank, which CACTI cannot build.
   std::optional<SramEstimate> at(const SramPoint& point) const;
-  // The same as if the table had no row there: what cross-validation asks.
-  std::optional<SramEstimate> between_rows(const SramPoint& point, const SramRow* without = nullptr) const;
+  // The same as if the table had no rows at this point: what cross-validation asks.
+  std::optional<SramEstimate> left_out(const SramPoint& point) const;
 
  private:
   struct Sample {
@@ -58,8 +59,8 @@ class SramSurface {
     double width = 0;  // log2 of bits
     int address_bits = 0;
     SramFigures rest{};  // logarithms on top of the trend
-    std::size_t row = 0;
   };
+  using Samples = std::map<std::pair<int, SramOrganisation>, std::vector<Sample>>;  // by banks and organisation
   struct Group {
     int banks = 0;
     SramOrganisation organisation;
@@ -69,7 +70,10 @@ class SramSurface {
     SramFigures logarithms{};
     double cost = 0;
   };
-  std::optional<Candidate> candidate(const Group& group, const SramPoint& point, std::size_t without) const;
+  void add_samples(const std::vector<SramRow>& rows, Samples& samples) const;
+  std::optional<Candidate> candidate(const Group& group, const SramPoint& point, double near,
+                                     bool without_its_rows) const;
+  std::optional<SramEstimate> between_rows(const SramPoint& point, bool without_its_rows) const;
   bool covers(const SramPoint& point) const;
 
   SramTable table_;  // sorted

@@ -46,7 +46,9 @@ struct SramRow {
 // All rows are of one technology.
 struct SramTable {
   int technology_nm = 0;
-  std::vector<SramRow> rows;
+  std::vector<SramRow> rows;  // what CACTI answers at each point
+  // What it would have answered with organisations that it considered there and did not choose by a narrow margin.
+  std::vector<SramRow> runners_up;
 };
 
 }  // namespace orrery::energy

@@ -137,27 +137,32 @@ energy::SramTable read_sram_table(const std::shared_ptr<const base::SourceFile>&
   return table;
 }
 
-energy::SramSurfaces sram_surfaces(std::shared_ptr<const base::SourceFile> file) {
+energy::SramSurfaces sram_surfaces(std::shared_ptr<const base::SourceFile> file,
+                                   std::shared_ptr<const base::SourceFile> runners_up) {
   struct Kept {
     std::mutex mutex;
     std::map<int, std::shared_ptr<const energy::SramSurface>> surfaces;
   };
   base::Diagnostics header_errors;
-  int number = 0;
-  skip_header(file, number, header_errors);
+  for (const auto& one : {file, runners_up}) {
+    int number = 0;
+    if (one) skip_header(one, number, header_errors);
+  }
   header_errors.throw_if_errors();
 
-  return [file = std::move(file), kept = std::make_shared<Kept>()](int technology_nm) {
-    const std::lock_guard lock(kept->mutex);
-    if (const auto known = kept->surfaces.find(technology_nm); known != kept->surfaces.end()) return known->second;
-    base::Diagnostics found;
-    energy::SramTable table = read_sram_table(file, technology_nm, found);
-    found.throw_if_errors();
-    std::shared_ptr<const energy::SramSurface> surface;
-    if (!table.rows.empty()) surface = std::make_shared<const energy::SramSurface>(std::move(table));
-    kept->surfaces.emplace(technology_nm, surface);
-    return surface;
-  };
+  return
+      [file = std::move(file), runners_up = std::move(runners_up), kept = std::make_shared<Kept>()](int technology_nm) {
+        const std::lock_guard lock(kept->mutex);
+        if (const auto known = kept->surfaces.find(technology_nm); known != kept->surfaces.end()) return known->second;
+        base::Diagnostics found;
+        energy::SramTable table = read_sram_table(file, technology_nm, found);
+        if (runners_up) table.runners_up = read_sram_table(runners_up, technology_nm, found).rows;
+        found.throw_if_errors();
+        std::shared_ptr<const energy::SramSurface> surface;
+        if (!table.rows.empty()) surface = std::make_shared<const energy::SramSurface>(std::move(table));
+        kept->surfaces.emplace(technology_nm, surface);
+        return surface;
+      };
 }
 
 }  // namespace orrery::formats::cacti

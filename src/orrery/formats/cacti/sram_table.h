@@ -14,12 +14,15 @@
 
 namespace orrery::formats::cacti {
 
-// Rows of one technology. Errors: O1250 (a column is missing), O1251 (a row that is no row of figures).
+// Rows of one technology, `runners_up` left empty. Errors: O1250 (a column is missing), O1251 (a row that is no row of
+// figures).
 energy::SramTable read_sram_table(const std::shared_ptr<const base::SourceFile>& file, int technology_nm,
                                   base::Diagnostics& found);
 
 // The surface of a technology on demand; null for one that the table does not hold. Thread-safe. Reads the header
 // at once and throws InputError; a bad row throws when its technology is asked for.
-energy::SramSurfaces sram_surfaces(std::shared_ptr<const base::SourceFile> file);
+// `runners_up` (sram_cacti7_runners_up.csv) may be null: the surface is less sure then where organisations change.
+energy::SramSurfaces sram_surfaces(std::shared_ptr<const base::SourceFile> file,
+                                   std::shared_ptr<const base::SourceFile> runners_up = nullptr);
 
 }  // namespace orrery::formats::cacti

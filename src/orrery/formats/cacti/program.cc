@@ -1,0 +1,135 @@
+#include "orrery/formats/cacti/program.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+#include "orrery/base/content_hash.h"
+#include "orrery/base/diagnostic.h"
+#include "orrery/formats/cacti/child_process.h"
+#include "orrery/formats/cacti/configuration.h"
+#include "orrery/formats/cacti/result.h"
+#include "orrery/formats/cacti/run_cache.h"
+
+namespace orrery::formats::cacti {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Outcome = std::variant<energy::SramFigures, std::string>;
+
+constexpr base::Count kMostBytes = 1LL << 30;  // CACTI counts bytes in 31 bits
+constexpr std::size_t kQuoted = 120;
+constexpr const char* kParameters = "tech_params";
+
+std::string contents(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+bool runs(const fs::path& program) {
+  std::error_code error;
+  return fs::is_regular_file(program, error) && access(program.c_str(), X_OK) == 0;
+}
+
+// The last line that CACTI said, for a message.
+std::string last_words(const fs::path& log) {
+  std::istringstream lines(contents(log));
+  std::string line, last;
+  while (std::getline(lines, line))
+    if (line.find_first_not_of(" \t\r=}") != std::string::npos) last = line;
+  last.erase(0, last.find_first_not_of(" \t"));
+  if (last.size() > kQuoted) last.resize(kQuoted);
+  return last.empty() ? "" : fmt::format("; it last said: {}", last);
+}
+
+// CACTI reads its technologies from a folder where it runs; it lies where CACTI was built.
+fs::path home_of(const fs::path& program, const fs::path& otherwise) {
+  std::error_code error;
+  return fs::is_directory(program.parent_path() / kParameters, error) ? program.parent_path() : otherwise;
+}
+
+Outcome run_once(const ProgramOptions& options, const std::string& configuration, int banks) {
+  const ScratchDirectory scratch;
+  if (!scratch.path()) return std::string("finds no folder for temporary files");
+  const fs::path input = *scratch.path() / "sram.cfg", log = *scratch.path() / "log";
+  {
+    std::ofstream out(input, std::ios::binary);
+    out << configuration;
+    if (!out.flush()) return std::string("cannot write its configuration into the folder for temporary files");
+  }
+  const Ended ended = run({options.program.string(), "-infile", input.string()},
+                          home_of(options.program, *scratch.path()), log, options.limit);
+  if (ended.how != Ended::How::kExited || ended.code != 0)
+    return fmt::format("the program {}{}", text(ended, options.limit), last_words(log));
+  const std::string result = contents(input.string() + ".out");
+  if (result.empty()) return fmt::format("the program wrote no result{}", last_words(log));
+  return read_result(result, banks);
+}
+
+}  // namespace
+
+std::optional<fs::path> find_program() {
+  const char* path = std::getenv("PATH");
+  if (!path) return std::nullopt;
+  std::istringstream folders(path);
+  std::string folder;
+  while (std::getline(folders, folder, ':')) {
+    std::error_code error;
+    if (!fs::path(folder).is_absolute()) continue;
+    const fs::path program = fs::canonical(fs::path(folder) / "cacti", error);
+    if (!error && runs(program) && fs::is_directory(program.parent_path() / kParameters, error)) return program;
+  }
+  return std::nullopt;
+}
+
+energy::SramModel program_model(ProgramOptions options) {
+  std::error_code error;
+  const fs::path given = options.program;
+  options.program = fs::canonical(given, error);
+  if (error || !runs(options.program))
+    base::fail("O1255", fmt::format("`{}` is no program that can be run", given.string()), {},
+               "name the executable that CACTI's makefile builds, with its folder `tech_params` beside it");
+
+  struct Kept {
+    std::mutex mutex;
+    std::map<std::string, Outcome> outcomes;
+  };
+  return [options, program_hash = base::content_hash(contents(options.program)), kept = std::make_shared<Kept>()](
+             int technology_nm, const energy::SramPoint& point) -> std::variant<energy::SramAnswer, energy::Refusal> {
+    if (point.capacity_bytes > kMostBytes) return energy::Refusal{"CACTI takes 1 GiB at most"};
+    const std::string asked = configuration(technology_nm, point);
+    const std::string key = base::content_hash(program_hash + asked);
+    const RunCache cache(options.cache);
+    std::optional<Outcome> outcome;
+    {
+      const std::lock_guard lock(kept->mutex);
+      if (const auto known = kept->outcomes.find(key); known != kept->outcomes.end()) outcome = known->second;
+    }
+    if (!outcome) {
+      if (const auto earlier = cache.find(key)) {
+        outcome = *earlier;
+      } else {
+        outcome = run_once(options, asked, point.banks);
+        if (const auto* figures = std::get_if<energy::SramFigures>(&*outcome)) cache.keep(key, *figures);
+      }
+      const std::lock_guard lock(kept->mutex);
+      kept->outcomes.emplace(key, *outcome);
+    }
+    if (const auto* reason = std::get_if<std::string>(&*outcome)) return energy::Refusal{*reason};
+    return energy::SramAnswer{std::get<energy::SramFigures>(*outcome), {}, energy::Basis::kModelled, "a run"};
+  };
+}
+
+std::unique_ptr<energy::Estimator> program_estimator(ProgramOptions options) {
+  return std::make_unique<energy::Sram>("cacti", kProgramAccuracyPercent, program_model(std::move(options)));
+}
+
+}  // namespace orrery::formats::cacti
