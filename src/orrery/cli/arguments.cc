@@ -19,7 +19,8 @@ namespace orrery::cli {
 namespace {
 
 const std::vector<std::string>& verbs() {
-  static const std::vector<std::string> names = {"map", "eval", "check", "explain", "schema", "doctor", "catalog"};
+  static const std::vector<std::string> names = {"map",     "eval",   "energy", "check",
+                                                 "explain", "schema", "doctor", "catalog"};
   return names;
 }
 
@@ -29,6 +30,7 @@ usage: orrery VERB [FILES] [options]
 
   map       the best mapping of each layer on a chip, with proof
   eval      energy and cycles of a given mapping
+  energy    energy and area of a chip's components, with the origin of each figure
   check     read files and say what is wrong with them
   explain   what a diagnostic code means
   schema    JSON Schema of a kind of document, for editors
@@ -114,9 +116,19 @@ void add_document_options(CLI::App& app, Raw& raw) {
   app.add_option("--set", raw.overrides, "Override any input field, such as variables.SEQ_LENGTH=512 (repeatable)")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--compat", raw.compat, "Reproduce an original, defects included: timeloop or factorflow")
+  app.add_option("--compat", raw.compat,
+                 "Reproduce an original, defects included: timeloop or factorflow; accelergy-0.4 (repeatable)")
       ->type_name("NAME")
       ->allow_extra_args(false);
+}
+
+void add_estimation_options(CLI::App& app, CommonOptions& common) {
+  app.add_option("--tables", common.estimators.tables,
+                 "Folder of Accelergy's estimation tables, for chips without an ERT (repeatable)")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  app.add_option("--cacti", common.estimators.cacti, "CACTI 7's program, to be asked for SRAMs that its table lacks")
+      ->type_name("PATH");
 }
 
 void add_search_options(CLI::App& app, CommonOptions& common, Raw& raw) {
@@ -144,7 +156,11 @@ void give_meaning(const Raw& raw, bool terminal, CommonOptions& common) {
     common.overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   for (const std::string& name : raw.compat) {
-    static const std::vector<std::string> originals = {"timeloop", "factorflow"};
+    static const std::vector<std::string> originals = {"timeloop", "factorflow", "accelergy-0.4"};
+    if (name == originals[2]) {
+      common.estimators.accelergy = true;
+      continue;
+    }
     if (name != originals[0] && name != originals[1])
       misuse("O1102", fmt::format("`--compat {}` names no original that Orrery reproduces", name),
              base::did_you_mean(name, originals, "known: " + joined(originals)));
@@ -301,6 +317,7 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
           app.add_option("--why", options.why, "Force a choice, such as Scratchpad.E=4, and say what it costs")
               ->type_name("CHOICE");
           add_switch(app, "--certify", options.certify, "Check the proof by a slower, independent search");
+          add_estimation_options(app, options);
           add_document_options(app, raw);
         });
     if (auto* const map = std::get_if<MapOptions>(&command)) give_map_meaning(raw_map, *map);
@@ -319,6 +336,24 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
           app.add_option("-o,--output", options.directory, "Write map.yaml, map.txt, stats.txt and result.json there")
               ->type_name("DIR");
           add_switch(app, "--force", options.force, "Overwrite earlier results in DIR");
+          add_estimation_options(app, options);
+          add_document_options(app, raw);
+        });
+  }
+  if (verb == "energy") {
+    return parse_verb<EnergyOptions>(
+        verb, "Energy and area of a chip's components by their descriptions, with the origin of each figure",
+        "orrery energy arch.yaml components variables.yaml --tables my_tables -o tables", rest, terminal,
+        [](CLI::App& app, EnergyOptions& options, Raw& raw) {
+          add_files(app, options.files, "Timeloop documents and folders of them; problems are left aside");
+          app.add_option("--chip", options.chips, "Chip from the catalogue, or its file (repeatable)")
+              ->type_name("NAME|FILE")
+              ->allow_extra_args(false);
+          app.add_option("-o,--output", options.directory,
+                         "Write ERT.yaml, ART.yaml, their summaries and result.json there")
+              ->type_name("DIR");
+          add_switch(app, "--force", options.force, "Overwrite earlier results in DIR");
+          add_estimation_options(app, options);
           add_document_options(app, raw);
         });
   }
@@ -327,6 +362,7 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
                                     "orrery check arch.yaml constraints.yaml KTQ.yaml", rest, terminal,
                                     [](CLI::App& app, CheckOptions& options, Raw& raw) {
                                       add_files(app, options.files, "Timeloop documents, config.json")->required();
+                                      add_estimation_options(app, options);
                                       add_document_options(app, raw);
                                     });
   }
@@ -341,7 +377,8 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
     return parse_verb<SchemaOptions>(
         verb, "JSON Schema (draft-07) of a kind of document, for editors", "orrery schema chip > chip.schema.json",
         rest, terminal, [](CLI::App& app, SchemaOptions& options, Raw&) {
-          app.add_option("KIND", options.name, "chip, problem, constraints, mapping, mapper, ert")->type_name("");
+          app.add_option("KIND", options.name, "chip, problem, constraints, mapping, mapper, ert, energy")
+              ->type_name("");
         });
   }
   if (verb == "doctor") {

@@ -7,8 +7,10 @@
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
 #include "orrery/formats/timeloop/documents.h"
+#include "orrery/formats/timeloop/energy_components.h"
 #include "orrery/nest/legality.h"
 #include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/estimators.h"
 #include "orrery/scenario/map_model.h"
 
 namespace orrery::cli {
@@ -17,14 +19,14 @@ namespace {
 using formats::timeloop::Specification;
 
 // What the documents hold, one line each.
-std::vector<std::string> contents(const Specification& specification) {
+std::vector<std::string> contents(const Specification& specification, const std::string& energies) {
   std::vector<std::string> lines;
   if (specification.chip) {
     const machine::Chip& chip = *specification.chip;
     const auto stores = std::count_if(chip.storages.begin(), chip.storages.end(),
                                       [](const machine::Storage& storage) { return !storage.pass_through; });
-    lines.push_back(fmt::format("chip: {} storages, {} x {}{}", stores, chip.compute.instances, chip.compute.name,
-                                specification.has_energy_tables ? "" : "; no energy tables"));
+    lines.push_back(
+        fmt::format("chip: {} storages, {} x {}{}", stores, chip.compute.instances, chip.compute.name, energies));
   }
   if (specification.problem) {
     std::string bounds;
@@ -35,6 +37,17 @@ std::vector<std::string> contents(const Specification& specification) {
   }
   if (specification.mapping) lines.push_back("mapping: can run on the chip");
   return lines;
+}
+
+// Estimates where there is no ERT, and says which it is. Parts of a chip's documents, without what every estimate
+// needs, are checked as far as they go. Throws InputError.
+std::string price(Specification& specification, scenario::Estimators& estimators) {
+  if (specification.has_energy_tables || !specification.chip) return "";
+  for (const char* key : {"technology", "global_cycle_seconds"})
+    if (!formats::timeloop::lacking(specification.components, key).empty())
+      return fmt::format("; no energies: neither an ERT nor a `{}`", key);
+  scenario::complete(specification, estimators);
+  return "; energies estimated";
 }
 
 bool is_json(const std::string& path) {
@@ -62,11 +75,13 @@ int run_check(const CheckOptions& options, const Console& console) {
     if (layers.empty()) layers.push_back(nullptr);
     formats::timeloop::ReadOptions read = read_options(options);
     read.energies_required = false;
+    scenario::Estimators estimators(options.estimators);
     for (const File& file : layers) {
       std::vector<File> all = split.shared;
       if (file) all.push_back(file);
       try {
-        const Specification specification = formats::timeloop::Documents::gather(all, read).read();
+        Specification specification = formats::timeloop::Documents::gather(all, read).read();
+        const std::string energies = price(specification, estimators);
         found.append(specification.diagnostics);
         if (specification.mapping && specification.chip && specification.problem) {
           base::Diagnostics illegal;
@@ -74,7 +89,7 @@ int run_check(const CheckOptions& options, const Console& console) {
                             specification.mapping_places, illegal);
           if (illegal.has_errors()) throw scenario::IllegalMapping(illegal.all());
         }
-        for (std::string& line : contents(specification))
+        for (std::string& line : contents(specification, energies))
           if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
       } catch (const scenario::IllegalMapping&) {
         throw;

@@ -28,7 +28,7 @@ int run_eval(const EvalOptions& options, const Console& console) {
   const auto documents = formats::timeloop::Documents::gather(files, read_options(options));
   Results results;
   results.verb = "eval";
-  results.mapped = scenario::evaluate_mapping("", documents, options.model_options, options.strict);
+  results.mapped = scenario::evaluate_mapping("", documents, options.model_options, options.strict, options.estimators);
   results.close_look = true;
   results.seconds = clock.seconds();
   return present(results, options, console);

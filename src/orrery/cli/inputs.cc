@@ -1,6 +1,7 @@
 #include "orrery/cli/inputs.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string_view>
 
@@ -29,13 +30,37 @@ ProblemPart problem_part(const File& file) {
   return part;
 }
 
+// Folders replaced by the YAML files that lie in them, in the order of their names; folders below are not entered. One
+// without any stays, for the reader to refuse.
+std::vector<std::string> in_folders(const std::vector<std::string>& paths) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> all;
+  for (const std::string& path : paths) {
+    std::vector<std::string> inside;
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      fs::directory_iterator at(path, error);
+      for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+        const fs::path& file = at->path();
+        std::error_code ignored;
+        if ((file.extension() == ".yaml" || file.extension() == ".yml") && at->is_regular_file(ignored))
+          inside.push_back(file.string());
+      }
+    }
+    if (inside.empty()) inside.push_back(path);
+    std::sort(inside.begin(), inside.end());
+    all.insert(all.end(), inside.begin(), inside.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<File> read_files(const std::vector<std::string>& paths) {
   std::vector<File> files;
   std::set<std::string> seen;
   base::Diagnostics found;
-  for (const std::string& path : paths) {
+  for (const std::string& path : in_folders(paths)) {
     if (!seen.insert(path).second) continue;
     try {
       files.push_back(formats::yaml::read_file(path));
@@ -68,6 +93,7 @@ SplitFiles split_by_problem(const std::vector<File>& files) {
 formats::timeloop::ReadOptions read_options(const CommonOptions& common) {
   formats::timeloop::ReadOptions options;
   options.overrides = common.overrides;
+  options.estimate = common.estimators.options();
   return options;
 }
 

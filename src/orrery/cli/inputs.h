@@ -13,7 +13,8 @@ namespace orrery::cli {
 
 using File = std::shared_ptr<const base::SourceFile>;
 
-// Reads every file; the same path given twice is read once. Throws InputError (O0100) naming all that fail.
+// Reads every file, and of a folder every `.yaml` and `.yml` in it; the same path given twice is read once. Throws
+// InputError (O0100) naming all that fail.
 std::vector<File> read_files(const std::vector<std::string>& paths);
 
 // Files sorted into what all layers share and what makes a layer. A file with a `problem.instance` is a

@@ -256,6 +256,7 @@ int run_map(const MapOptions& options, const Console& console) {
 
   scenario::MapOptions search;
   search.model = options.model_options;
+  search.estimators = options.estimators;
   search.objective = options.objective;
   search.limits.seconds = options.time_limit;
   search.limits.threads = options.threads;

@@ -10,20 +10,22 @@
 
 #include "orrery/base/count.h"
 #include "orrery/nest/search.h"
+#include "orrery/scenario/estimators.h"
 
 namespace orrery::cli {
 
 struct CommonOptions {
   bool json = false;
-  bool quiet = false;                // no warnings, no progress
-  bool colour = false;               // of messages; decided from the terminal, NO_COLOR and --no-color
-  std::string compat;                // the original to reproduce, "timeloop" or "factorflow"; empty: none
-  nest::ModelOptions model_options;  // what it stands for
-  int threads = 0;                   // 0: as a `mapper` document says, else 1
-  std::uint64_t seed = 0;            // ignored: no verb draws random numbers
-  double time_limit = 0;             // seconds for each layer; 0: none
-  std::string directory;             // -o; empty: no files are written
-  bool force = false;                // overwrite results in it
+  bool quiet = false;                   // no warnings, no progress
+  bool colour = false;                  // of messages; decided from the terminal, NO_COLOR and --no-color
+  std::string compat;                   // the original to reproduce, "timeloop" or "factorflow"; empty: none
+  nest::ModelOptions model_options;     // what it stands for
+  scenario::EstimatorSetup estimators;  // for chips without an ERT; `--compat accelergy-0.4` among it
+  int threads = 0;                      // 0: as a `mapper` document says, else 1
+  std::uint64_t seed = 0;               // ignored: no verb draws random numbers
+  double time_limit = 0;                // seconds for each layer; 0: none
+  std::string directory;                // -o; empty: no files are written
+  bool force = false;                   // overwrite results in it
   std::vector<std::pair<std::string, std::string>> overrides;  // --set path=value
   std::vector<nest::Metric> objective;                         // empty: as the documents say, else edp
 };
@@ -56,6 +58,11 @@ struct CheckOptions : CommonOptions {
   std::vector<std::string> files;
 };
 
+struct EnergyOptions : CommonOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> chips;
+};
+
 struct ExplainOptions : CommonOptions {
   std::string code;  // empty: list them
 };
@@ -75,7 +82,7 @@ struct PrintOptions : CommonOptions {
   std::string text;
 };
 
-using Command = std::variant<PrintOptions, MapOptions, EvalOptions, CheckOptions, ExplainOptions, SchemaOptions,
-                             DoctorOptions, CatalogOptions>;
+using Command = std::variant<PrintOptions, MapOptions, EvalOptions, EnergyOptions, CheckOptions, ExplainOptions,
+                             SchemaOptions, DoctorOptions, CatalogOptions>;
 
 }  // namespace orrery::cli

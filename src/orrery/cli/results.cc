@@ -1,16 +1,12 @@
 #include "orrery/cli/results.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "orrery/cli/output_folder.h"
 #include "orrery/cli/version.h"
 #include "orrery/formats/timeloop/mapping_document.h"
 #include "orrery/report/front_table.h"
@@ -26,15 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write_file(const fs::path& path, const std::string& content) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << content;
-  file.close();
-  if (!file)
-    base::fail("O1105", fmt::format("`{}` cannot be written", path.string()), {},
-               "is there room, and may you write there?");
-}
-
 // A layer's name as a folder: no separators, no surprises.
 std::string folder_name(const std::string& name) {
   std::string out;
@@ -49,22 +36,17 @@ void write_layer(const fs::path& directory, const scenario::MappedLayer& layer, 
   if (!layer.found()) return;
   const nest::Mapping& mapping = *layer.optimum.mapping;
   const nest::Evaluation& cost = layer.optimum.evaluation;
-  write_file(directory / "map.yaml", formats::timeloop::write_mapping_yaml(layer.einsum, layer.chip, mapping));
-  write_file(directory / "map.txt", report::map_txt(layer.einsum, layer.chip, mapping, cost));
-  write_file(directory / "stats.txt", report::stats_txt(layer.einsum, layer.chip, cost, compat));
-}
-
-void make_directory(const fs::path& path) {
-  std::error_code failure;
-  fs::create_directories(path, failure);
-  if (failure) base::fail("O1105", fmt::format("the folder `{}` cannot be made: {}", path.string(), failure.message()));
+  write_file((directory / "map.yaml").string(),
+             formats::timeloop::write_mapping_yaml(layer.einsum, layer.chip, mapping));
+  write_file((directory / "map.txt").string(), report::map_txt(layer.einsum, layer.chip, mapping, cost));
+  write_file((directory / "stats.txt").string(), report::stats_txt(layer.einsum, layer.chip, cost, compat));
 }
 
 // One layer: its files in `directory`; several: a folder each. result.json holds all of them.
 void write_results(const Results& results, const CommonOptions& common, const std::string& json) {
   const fs::path directory = common.directory;
-  make_directory(directory);
-  write_file(directory / "result.json", json);
+  make_folder(directory.string());
+  write_file((directory / "result.json").string(), json);
   std::set<std::string> taken;
   for (const scenario::MappedLayer& layer : results.mapped.layers) {
     fs::path place = directory;
@@ -72,7 +54,7 @@ void write_results(const Results& results, const CommonOptions& common, const st
       std::string name = folder_name(layer.name);
       for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", folder_name(layer.name), n);
       place /= name;
-      make_directory(place);
+      make_folder(place.string());
     }
     write_layer(place, layer, common.compat == "timeloop");
   }
@@ -112,26 +94,15 @@ int exit_code(const std::vector<scenario::MappedLayer>& layers) {
 
 }  // namespace
 
+std::vector<std::string> compat_names(const CommonOptions& common) {
+  std::vector<std::string> names;
+  if (!common.compat.empty()) names.push_back(common.compat);
+  if (common.estimators.accelergy) names.emplace_back("accelergy-0.4");
+  return names;
+}
+
 void check_directory(const CommonOptions& common) {
-  if (common.directory.empty()) return;
-  std::error_code ignored;
-  fs::path present = fs::absolute(common.directory, ignored);
-  while (!fs::exists(present, ignored) && present.has_relative_path()) present = present.parent_path();
-  if (!fs::is_directory(present, ignored))
-    base::fail("O1105",
-               fmt::format("the folder `{}` cannot be made: `{}` is a file", common.directory,
-                           fs::relative(present, ignored).string()),
-               {}, "choose another folder");
-  if (::access(present.c_str(), W_OK | X_OK) != 0)
-    base::fail("O1105", fmt::format("nothing can be written in `{}`: {}", present.string(), std::strerror(errno)), {},
-               "choose another folder");
-  if (common.force) return;
-  for (const char* name : {"result.json", "map.yaml", "map.txt", "stats.txt"}) {
-    const fs::path path = fs::path(common.directory) / name;
-    if (fs::exists(path, ignored))
-      base::fail("O1104", fmt::format("`{}` holds the results of an earlier run", path.string()), {},
-                 "choose another folder, or overwrite with --force");
-  }
+  check_folder(common.directory, common.force, {"result.json", "map.yaml", "map.txt", "stats.txt"});
 }
 
 int present(const Results& results, const CommonOptions& common, const Console& console) {
@@ -144,7 +115,7 @@ int present(const Results& results, const CommonOptions& common, const Console& 
   document.mapped = &results.mapped;
   document.blocks = results.blocks;
   document.seconds = results.seconds;
-  if (!common.compat.empty()) document.compat.push_back(common.compat);
+  document.compat = compat_names(common);
   std::string json;
   if (common.json || !common.directory.empty()) json = report::map_json(document);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "orrery/base/count.h"
 #include "orrery/cli/console.h"
@@ -18,6 +19,9 @@ struct Results {
   bool close_look = false;  // loop nest and energies of each layer
   double seconds = 0;       // wall clock of the command
 };
+
+// The originals reproduced, as `--compat` names them.
+std::vector<std::string> compat_names(const CommonOptions& common);
 
 // Fails early, before a long search: throws InputError O1104 when `directory` holds results and `force` is
 // not set, O1105 when it can neither be made nor be written. Makes nothing yet.

@@ -26,6 +26,7 @@ struct Act {
   }
   int operator()(const MapOptions& options) const { return run_map(options, console); }
   int operator()(const EvalOptions& options) const { return run_eval(options, console); }
+  int operator()(const EnergyOptions& options) const { return run_energy(options, console); }
   int operator()(const CheckOptions& options) const { return run_check(options, console); }
   int operator()(const ExplainOptions& options) const { return run_explain(options, console); }
   int operator()(const SchemaOptions& options) const { return run_schema(options, console); }

@@ -9,6 +9,7 @@ namespace orrery::cli {
 
 int run_map(const MapOptions& options, const Console& console);
 int run_eval(const EvalOptions& options, const Console& console);
+int run_energy(const EnergyOptions& options, const Console& console);
 int run_check(const CheckOptions& options, const Console& console);
 int run_explain(const ExplainOptions& options, const Console& console);
 int run_schema(const SchemaOptions& options, const Console& console);

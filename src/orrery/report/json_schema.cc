@@ -16,6 +16,8 @@ enum class Type {
   kString,
   kExpression,  // a number, or text to be evaluated
   kBool,
+  kNumber,
+  kNumberOrNull,
   kMap,      // with the fields given
   kListOf,   // of maps with the fields given
   kNames,    // a list of names
@@ -43,6 +45,10 @@ Json type_json(const Field& field) {
       return Json{{"type", {"number", "string"}}};
     case Type::kBool:
       return Json{{"type", {"boolean", "string"}}};
+    case Type::kNumber:
+      return Json{{"type", "number"}};
+    case Type::kNumberOrNull:
+      return Json{{"type", {"number", "null"}}};
     case Type::kMap:
       return object(field.fields);
     case Type::kListOf:
@@ -194,6 +200,48 @@ std::vector<Field> problem_fields() {
           {"variables", Type::kOpenMap, "Names for use in every expression."}};
 }
 
+// What `orrery energy --json` prints.
+std::vector<Field> energy_fields() {
+  const std::vector<Field> action = {
+      required({"name", Type::kString, "read, write, update, leak, compute, transfer_NAME."}),
+      required({"arguments", Type::kOpenMap, "Arguments of the entry, such as num_destinations."}),
+      required({"energy_pj", Type::kNumber, "pJ of one action; of `leak`, in one cycle."}),
+      required({"source", Type::kString, "Estimators and what they went by."}),
+      required({"accuracy_percent", Type::kNumber, "What the least accurate estimator claims of itself, 0 to 100."}),
+      required({"expected_error_percent", Type::kNumberOrNull,
+                "Error to expect against what the estimator imitates; null where it was not measured."}),
+      required({"basis", Type::kNames, "published, modelled, interpolated, measured, assumed."}),
+  };
+  const std::vector<Field> component = {
+      required({"name", Type::kString, "Name in the architecture."}),
+      required({"table_name", Type::kString, "Name in ERT and ART."}),
+      required({"class", Type::kString, "Class by which it was estimated."}),
+      required({"count", Type::kNumber, "Instances on the chip."}),
+      required({"area_um2", Type::kNumber, "um^2 of one instance."}),
+      required({"area_source", Type::kString, "As of an action."}),
+      required({"area_accuracy_percent", Type::kNumber, "As of an action."}),
+      required({"area_expected_error_percent", Type::kNumberOrNull, "As of an action."}),
+      required({"area_basis", Type::kNames, "As of an action."}),
+      required({"actions", Type::kListOf, "One entry an action and value of its arguments.", action}),
+  };
+  return {
+      required({"schema", Type::kString, "The kind of document.", {}, {"orrery.energy/1"}}),
+      required({"version", Type::kString, "Version of Orrery."}),
+      {"compat", Type::kNames, "Originals reproduced."},
+      {"inputs",
+       Type::kListOf,
+       "What was read.",
+       {{"name", Type::kString, "File or override."}, {"hash", Type::kString, "Hash of its content."}}},
+      required({"result",
+                Type::kMap,
+                "The figures.",
+                {required({"components", Type::kListOf, "Primitives first, then compounds.", component}),
+                 {"total_area_um2", Type::kNumber, "um^2 of all instances of all components."}}}),
+      {"warnings", Type::kAnything, "As of `orrery map`."},
+      {"timing", Type::kOpenMap, "`seconds` of the whole command."},
+  };
+}
+
 std::vector<Field> fields_of(std::string_view name) {
   if (name == "chip") return chip_fields();
   if (name == "problem") return problem_fields();
@@ -223,6 +271,7 @@ std::vector<Field> fields_of(std::string_view name) {
                        {"timeout", Type::kExpression, "Read and ignored."},
                        {"victory_condition", Type::kExpression, "Read and ignored."}}})};
   }
+  if (name == "energy") return energy_fields();
   if (name == "ert") {
     const std::vector<Field> action = {
         required({"name", Type::kString, "read, write, update, leak, compute, transfer_NAME."}),
@@ -254,7 +303,8 @@ std::vector<Field> fields_of(std::string_view name) {
 }  // namespace
 
 const std::vector<std::string>& schema_names() {
-  static const std::vector<std::string> names = {"chip", "problem", "constraints", "mapping", "mapper", "ert"};
+  static const std::vector<std::string> names = {"chip",   "problem", "constraints", "mapping",
+                                                 "mapper", "ert",     "energy"};
   return names;
 }
 

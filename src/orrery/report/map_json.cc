@@ -83,7 +83,8 @@ Json network_json(const scenario::MappedLayer& layer, std::size_t i) {
   return Json{{"name", layer.chip.networks[i].name},
               {"kind", "network"},
               {"energy_pj", cost.energy_pj},
-              {"dataspaces", std::move(dataspaces)}};
+              {"dataspaces", std::move(dataspaces)},
+              {"area_um2", optional_number(layer.chip.networks[i].area_um2)}};
 }
 
 Json factors_json(const workload::Einsum& einsum, const std::vector<base::Count>& factors) {
@@ -188,6 +189,7 @@ Json why_json(const scenario::MappedLayer& layer) {
 
 Json layer_json(const scenario::MappedLayer& layer) {
   Json out{{"name", layer.name}, {"instances", layer.instances}};
+  out["figures"] = layer.estimates ? "estimated" : "given";
   Json dimensions = Json::object();
   for (const workload::Dimension& dimension : layer.einsum.dimensions) dimensions[dimension.name] = dimension.bound;
   if (layer.found()) {

@@ -81,7 +81,9 @@ std::string text(const Table& table) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (i > 0) line += "  ";
-      line += pad(row[i], widths[i], i == 0);
+      const bool left =
+          i == 0 || std::find(table.left_columns.begin(), table.left_columns.end(), i) != table.left_columns.end();
+      line += pad(row[i], widths[i], left);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
@@ -116,6 +118,8 @@ std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::
   }
   std::string remark = "modelled; energy, cycles and EDP of a layer are for one instance, of totals for all";
   if (!layers.empty() && layers[0].searched) remark += "; least " + objective_name(layers[0].objective);
+  if (std::any_of(layers.begin(), layers.end(), [](const auto& layer) { return layer.estimates != nullptr; }))
+    remark += "; no ERT: energies of actions are estimated, see `orrery energy`";
   return text(table) + remark + "\n";
 }
 

@@ -9,12 +9,13 @@
 
 namespace orrery::report {
 
-// Cells in columns; the first column is aligned left, the others right. `rules_before` are rows (by index)
-// that a line of dashes precedes. Widths are counted in characters (UTF-8).
+// Cells in columns; the first column is aligned left, the others right but for `left_columns`. `rules_before` are rows
+// (by index) that a line of dashes precedes. Widths are counted in characters (UTF-8).
 struct Table {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
   std::vector<std::size_t> rules_before;
+  std::vector<std::size_t> left_columns = {};
 };
 std::string text(const Table& table);
 

@@ -179,6 +179,7 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
   std::vector<std::optional<nest::Constraint>> forced(tasks.size());
   std::vector<std::size_t> same_as(tasks.size());  // the task whose answer this one shares; itself otherwise
   Gathered gathered;
+  Estimators estimators(options.estimators);
   int document_threads = 0;
 
   for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -198,6 +199,7 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
     try {
       Specification specification = task.einsum ? task.documents->read_for(*task.einsum) : task.documents->read();
       require_parts(specification, false);
+      layer.estimates = complete(specification, estimators);
       layer.einsum = specification.problem->einsum;
       layer.chip = *specification.chip;
       layer.reuse = specification.problem->space.reuse;
@@ -216,6 +218,8 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
   }
   gathered.all().throw_if_errors();
   result.warnings = gathered.all();
+  if (std::none_of(result.layers.begin(), result.layers.end(), [](const auto& layer) { return layer.estimates; }))
+    mention_unused(options.estimators, result.warnings);
   sort_once(result.inputs);
 
   std::vector<std::size_t> work;
@@ -263,9 +267,11 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
 }
 
 MappedModel evaluate_mapping(const std::string& name, const formats::timeloop::Documents& documents,
-                             const nest::ModelOptions& options, bool strict) {
+                             const nest::ModelOptions& options, bool strict, const EstimatorSetup& setup) {
   Specification specification = documents.read();
   require_parts(specification, true);
+  Estimators estimators(setup);
+  const Estimates estimates = complete(specification, estimators);
 
   MappedModel result;
   result.inputs = specification.inputs;
@@ -273,10 +279,12 @@ MappedModel evaluate_mapping(const std::string& name, const formats::timeloop::D
   Gathered gathered;
   gathered.add(specification.diagnostics.all());
   result.warnings = gathered.all();
+  if (!estimates) mention_unused(setup, result.warnings);
 
   MappedLayer layer;
   layer.einsum = specification.problem->einsum;
   layer.chip = *specification.chip;
+  layer.estimates = estimates;
   layer.reuse = specification.problem->space.reuse;
   layer.name = name.empty() ? layer.einsum.name : name;
   layer.searched = false;

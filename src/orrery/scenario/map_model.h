@@ -14,6 +14,7 @@
 #include "orrery/nest/pareto.h"
 #include "orrery/nest/search.h"
 #include "orrery/scenario/certify.h"
+#include "orrery/scenario/estimators.h"
 #include "orrery/workload/einsum.h"
 
 namespace orrery::scenario {
@@ -39,6 +40,7 @@ struct MappedLayer {
   base::Count instances = 1;
   workload::Einsum einsum;
   machine::Chip chip;
+  Estimates estimates;  // the origin of the chip's energies and areas; null: the documents have an ERT
   std::vector<nest::ReuseRules> reuse;
   std::vector<nest::Metric> objective;
   nest::Optimum optimum;
@@ -53,6 +55,7 @@ struct MappedLayer {
 
 struct MapOptions {
   nest::ModelOptions model;
+  EstimatorSetup estimators;            // for chips without an ERT
   std::vector<nest::Metric> objective;  // empty: as the `mapper` document says, else edp
   nest::SearchLimits limits;            // `seconds` counts for each layer; threads 0: as the document says, else 1
   bool front = false;                   // the whole trade-off between energy and cycles, too
@@ -84,9 +87,9 @@ Totals totals(const std::vector<MappedLayer>& layers);
 // The same for `blocks` blocks one after the other. EDP: (blocks * energy) * (blocks * cycles). Throws as `totals`.
 Totals times(const Totals& block, base::Count blocks);
 
-// Reads all layers first (and throws InputError with everything wrong in any of them), then searches. Equal
-// einsums on the same documents are searched once. The answer depends on neither threads nor luck, a time
-// limit or an interrupt apart.
+// Reads all layers first, estimates the energies of chips without an ERT (and throws InputError with everything wrong
+// in any of them), then searches. Equal einsums on the same documents are searched once. The answer depends on neither
+// threads nor luck, a time limit or an interrupt apart.
 MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& options);
 
 // Cost of the mapping that the documents give. Throws InputError when it cannot run on the chip, or, with
@@ -96,6 +99,6 @@ struct IllegalMapping : base::InputError {
   using base::InputError::InputError;
 };
 MappedModel evaluate_mapping(const std::string& name, const formats::timeloop::Documents& documents,
-                             const nest::ModelOptions& options, bool strict);
+                             const nest::ModelOptions& options, bool strict, const EstimatorSetup& estimators = {});
 
 }  // namespace orrery::scenario

@@ -162,6 +162,7 @@ class Reader {
   }
 
   void read_tables(machine::Chip& chip) {
+    if (!options_.tables_wanted) return;
     const yaml::Node* ert = documents_.find("ERT");
     const yaml::Node* art = documents_.find("ART");
     result_.has_energy_tables = ert != nullptr;

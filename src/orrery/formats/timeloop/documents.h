@@ -35,6 +35,7 @@ struct ReadOptions {
   std::vector<std::pair<std::string, std::string>> overrides;
   // Without an ERT: an error (O0601) where the documents lack what an estimate needs.
   bool energies_required = true;
+  bool tables_wanted = true;         // false: ERT and ART are left aside, so that all is estimated
   bool mapping_wanted = true;        // false: a `mapping` is left aside, as by a search for a better one
   energy::EstimateOptions estimate;  // how `components` are taken apart
 };

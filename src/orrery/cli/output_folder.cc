@@ -1,0 +1,54 @@
+#include "orrery/cli/output_folder.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "orrery/base/diagnostic.h"
+
+namespace orrery::cli {
+
+namespace fs = std::filesystem;
+
+void check_folder(const std::string& directory, bool force, std::initializer_list<const char*> names) {
+  if (directory.empty()) return;
+  std::error_code ignored;
+  fs::path present = fs::absolute(directory, ignored);
+  while (!fs::exists(present, ignored) && present.has_relative_path()) present = present.parent_path();
+  if (!fs::is_directory(present, ignored))
+    base::fail("O1105",
+               fmt::format("the folder `{}` cannot be made: `{}` is a file", directory,
+                           fs::relative(present, ignored).string()),
+               {}, "choose another folder");
+  if (::access(present.c_str(), W_OK | X_OK) != 0)
+    base::fail("O1105", fmt::format("nothing can be written in `{}`: {}", present.string(), std::strerror(errno)), {},
+               "choose another folder");
+  if (force) return;
+  for (const char* name : names) {
+    const fs::path path = fs::path(directory) / name;
+    if (fs::exists(path, ignored))
+      base::fail("O1104", fmt::format("`{}` holds the results of an earlier run", path.string()), {},
+                 "choose another folder, or overwrite with --force");
+  }
+}
+
+void make_folder(const std::string& path) {
+  std::error_code failure;
+  fs::create_directories(path, failure);
+  if (failure) base::fail("O1105", fmt::format("the folder `{}` cannot be made: {}", path, failure.message()));
+}
+
+void write_file(const std::string& path, const std::string& content) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << content;
+  file.close();
+  if (!file)
+    base::fail("O1105", fmt::format("`{}` cannot be written", path), {}, "is there room, and may you write there?");
+}
+
+}  // namespace orrery::cli

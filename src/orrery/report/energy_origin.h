@@ -1,0 +1,23 @@
+// Where a figure that is a sum of others comes from.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "orrery/energy/estimate.h"
+
+namespace orrery::report {
+
+// The error to expect of the sum, in percent of it, from those addends whose own error was measured, as if all erred to
+// the same side; nothing where none was measured.
+std::optional<double> expected_error_percent(std::span<const energy::Share> shares);
+
+// Names of the addends' bases ("published", "interpolated"), each once, in the order of the addends.
+std::vector<std::string> bases(std::span<const energy::Share> shares);
+
+// um^2 of all instances of all components.
+double total_area_um2(std::span<const energy::EstimatedComponent> components);
+
+}  // namespace orrery::report

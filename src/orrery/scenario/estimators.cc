@@ -1,0 +1,142 @@
+// The estimators and their order. Of equally accurate ones the first listed answers, so the user's own tables come
+// before everything that was brought along, and an exact run of CACTI before its table.
+#include "orrery/scenario/estimators.h"
+
+#include <filesystem>
+#include <iterator>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "orrery/energy/dram.h"
+#include "orrery/energy/dummy.h"
+#include "orrery/energy/estimation_table.h"
+#include "orrery/energy/library.h"
+#include "orrery/energy/sram.h"
+#include "orrery/formats/accelergy/catalogue_tables.h"
+#include "orrery/formats/accelergy/table_set.h"
+#include "orrery/formats/cacti/sram_table.h"
+#include "orrery/formats/timeloop/apply_estimates.h"
+#include "orrery/formats/yaml/node.h"
+#include "orrery/scenario/catalogue.h"
+
+namespace orrery::scenario {
+namespace {
+
+constexpr double kPublishedPercent = 75;
+constexpr double kPublishedPercentForAccelergy = 50;  // below all that Accelergy has: answers only what it refuses
+constexpr double kAladdinPercent = 70;
+
+// Half a megabyte of text, which a chip without an SRAM never needs.
+energy::SramSurfaces surfaces_on_demand(std::string path) {
+  struct Once {
+    std::mutex mutex;
+    energy::SramSurfaces surfaces;
+  };
+  return [path = std::move(path), once = std::make_shared<Once>()](int technology_nm) {
+    {
+      const std::lock_guard lock(once->mutex);
+      if (!once->surfaces) once->surfaces = formats::cacti::sram_surfaces(formats::yaml::read_file(path));
+    }
+    return once->surfaces(technology_nm);
+  };
+}
+
+void write(const energy::Attributes& attributes, std::string& key) {
+  for (const auto& [name, value] : attributes)
+    fmt::format_to(std::back_inserter(key), "{}={}:{}\n", name, value.index(), energy::text(value));
+  key += ';';
+}
+
+// All of the components that figures and messages depend on, places apart.
+std::string key_of(const std::vector<energy::Component>& components) {
+  std::string key;
+  for (const energy::Component& component : components) {
+    fmt::format_to(std::back_inserter(key), "{}\n{}\n{}\n{}\n", component.name, component.table_name,
+                   component.class_name, component.instances);
+    for (const energy::Primitive& primitive : component.primitives) {
+      fmt::format_to(std::back_inserter(key), "{}\n{}\n{}\n", primitive.path, primitive.class_name,
+                     primitive.area_weight);
+      write(primitive.attributes, key);
+    }
+    for (const energy::Action& action : component.actions) {
+      key += action.name + "\n";
+      write(action.arguments, key);
+      for (const energy::Term& term : action.terms) {
+        fmt::format_to(std::back_inserter(key), "{}\n{}\n{}\n", term.primitive, term.action, term.weight);
+        write(term.arguments, key);
+      }
+    }
+    key += '\f';
+  }
+  return key;
+}
+
+}  // namespace
+
+void Estimators::load() {
+  if (loaded_) return;
+  loaded_ = true;
+  std::vector<energy::TableSet> sets;
+  for (const std::string& folder : setup_.tables) {
+    std::vector<energy::TableSet> more = formats::accelergy::read_table_sets(folder, loading_);
+    std::move(more.begin(), more.end(), std::back_inserter(sets));
+  }
+  const std::filesystem::path tables = std::filesystem::path(catalogue_directory()) / "tables";
+  formats::accelergy::CatalogueTables known = formats::accelergy::read_catalogue_tables(tables.string(), loading_);
+  if (loading_.has_errors()) return;
+
+  const auto add = [this](auto estimator) {
+    estimators_.push_back(std::make_unique<decltype(estimator)>(std::move(estimator)));
+  };
+  if (!sets.empty()) add(energy::EstimationTables(std::move(sets), setup_.options()));
+  if (setup_.accelergy) add(energy::Dummy());
+  add(energy::Library(std::move(known.library), known.nodes));
+  add(energy::Sram("sram", energy::kSramAccuracyPercent,
+                   energy::surface_model(surfaces_on_demand((tables / "sram_cacti7.csv").string()))));
+  add(energy::Dram(std::move(known.dram)));
+  add(energy::Library(
+      std::move(known.published), known.nodes,
+      {.name = "published", .accuracy_percent = setup_.accelergy ? kPublishedPercentForAccelergy : kPublishedPercent}));
+  add(energy::Library(std::move(known.aladdin), std::move(known.nodes),
+                      {.name = "aladdin", .accuracy_percent = kAladdinPercent, .scales_technology = false}));
+}
+
+Estimates Estimators::estimate(const std::vector<energy::Component>& components, base::Diagnostics& found) {
+  load();
+  found.append(loading_);
+  if (loading_.has_errors()) return nullptr;
+  auto [known, fresh] = known_.try_emplace(key_of(components));
+  auto& [estimates, said] = known->second;
+  if (fresh) {
+    auto figures = energy::estimate(components, estimators_, setup_.options(), said);
+    if (!said.has_errors())
+      estimates = std::make_shared<const std::vector<energy::EstimatedComponent>>(std::move(figures));
+  }
+  found.append(said);
+  return estimates;
+}
+
+Estimates complete(formats::timeloop::Specification& specification, Estimators& estimators) {
+  if (!specification.chip || specification.has_energy_tables || specification.components.empty()) return nullptr;
+  Estimates estimates = estimators.estimate(specification.components, specification.diagnostics);
+  specification.diagnostics.throw_if_errors();
+  formats::timeloop::apply_estimates(*estimates, *specification.chip);
+  return estimates;
+}
+
+void mention_unused(const EstimatorSetup& setup, base::Diagnostics& found) {
+  std::vector<std::string> options;
+  if (!setup.tables.empty()) options.emplace_back("`--tables`");
+  if (!setup.cacti.empty()) options.emplace_back("`--cacti`");
+  if (setup.accelergy) options.emplace_back("`--compat accelergy-0.4`");
+  if (options.empty()) return;
+  found
+      .warning("O1261", fmt::format("{} {} nothing: every chip has an ERT", fmt::join(options, " and "),
+                                    options.size() == 1 ? "changes" : "change"))
+      .note("figures that are given are not estimated")
+      .hint("leave the ERT out, or see `orrery energy`, which leaves it aside");
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,62 @@
+// Everything Orrery knows about the energy and area of components, put together for one run.
+//
+// Who takes part: the user's tables, a `cacti` program where one is named, the catalogue's figures. Nothing is read
+// before the first estimate is asked for, and of the SRAM figures only the technologies that occur: a run whose chip
+// has an ERT pays nothing.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/energy/component.h"
+#include "orrery/energy/estimate.h"
+#include "orrery/energy/estimator.h"
+#include "orrery/energy/options.h"
+#include "orrery/formats/timeloop/documents.h"
+
+namespace orrery::scenario {
+
+struct EstimatorSetup {
+  std::vector<std::string> tables;  // folders of estimation tables; of equally accurate sets the first counts
+  std::string cacti;                // a program to ask for SRAMs; empty: the catalogue's figures alone
+  bool accelergy = false;           // as Accelergy 0.4, defects included
+
+  energy::EstimateOptions options() const {
+    return accelergy ? energy::EstimateOptions::accelergy() : energy::EstimateOptions{};
+  }
+};
+
+using Estimates = std::shared_ptr<const std::vector<energy::EstimatedComponent>>;
+
+// Not thread-safe: one run reads its layers one after the other.
+class Estimators {
+ public:
+  explicit Estimators(EstimatorSetup setup) : setup_(std::move(setup)) {}
+
+  // Figures of the components of one architecture; equal lists are estimated once. With errors in `found` (O12xx;
+  // O0100 for a file that cannot be read) there are none: null. Errors of a list are said each time it comes.
+  Estimates estimate(const std::vector<energy::Component>& components, base::Diagnostics& found);
+
+  const EstimatorSetup& setup() const { return setup_; }
+
+ private:
+  void load();
+
+  EstimatorSetup setup_;
+  bool loaded_ = false;
+  base::Diagnostics loading_;  // warnings and errors of the tables
+  std::vector<std::unique_ptr<energy::Estimator>> estimators_;
+  std::map<std::string, std::pair<Estimates, base::Diagnostics>> known_;
+};
+
+// Gives the chip of documents without an ERT the figures of its components, and hands them out; null where there is
+// nothing to estimate. Warnings go to the specification's own; throws InputError.
+Estimates complete(formats::timeloop::Specification& specification, Estimators& estimators);
+
+// Warning O1261 where `setup` asks for something that a run without any estimate does not do.
+void mention_unused(const EstimatorSetup& setup, base::Diagnostics& found);
+
+}  // namespace orrery::scenario

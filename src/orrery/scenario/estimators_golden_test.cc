@@ -1,0 +1,256 @@
+// Against Accelergy 0.4: raw documents must come to the tables and optima of the reference runs. Skipped where those
+// are not at hand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "orrery/formats/timeloop/documents.h"
+#include "orrery/formats/timeloop/energy_table_text.h"
+#include "orrery/formats/yaml/node.h"
+#include "orrery/scenario/estimators.h"
+#include "orrery/scenario/map_model.h"
+
+namespace orrery::scenario {
+namespace {
+
+namespace fs = std::filesystem;
+namespace yaml = formats::yaml;
+using formats::timeloop::Documents;
+using formats::timeloop::ReadOptions;
+using formats::timeloop::Specification;
+
+const std::string kShared = std::string(ORRERY_SOURCE_DIR) + "/../shared";
+const std::string kGoldens = kShared + "/goldens/nest/";
+const std::string kGemmini = kShared + "/seeds/timeloop-experiments/transformer_gemmini/";
+const std::string kPim = kShared + "/seeds/timeloop-experiments/transformer_pim/";
+
+#define SKIP_WITHOUT_REFERENCE()                                           \
+  if (!fs::exists(kGoldens) || !fs::exists(kGemmini) || !fs::exists(kPim)) \
+  GTEST_SKIP() << "needs the reference runs in ../shared"
+
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+// YAML files of folders, and files.
+Documents gather(const std::vector<std::string>& paths, const ReadOptions& options) {
+  std::vector<std::shared_ptr<const base::SourceFile>> files;
+  for (const std::string& path : paths) {
+    if (!fs::is_directory(path)) {
+      files.push_back(yaml::read_file(path));
+      continue;
+    }
+    for (const fs::directory_entry& entry : fs::directory_iterator(path))
+      if (entry.path().extension() == ".yaml") files.push_back(yaml::read_file(entry.path().string()));
+  }
+  return Documents::gather(files, options);
+}
+
+EstimatorSetup as_accelergy() {
+  EstimatorSetup setup;
+  setup.tables = {kGemmini + "free_data", kPim + "PIM_estimation_tables"};
+  setup.accelergy = true;
+  return setup;
+}
+
+// A user's folder, and the processed input of the reference run.
+struct Golden {
+  std::string name;  // below goldens/nest
+  std::vector<std::string> folder;
+  Overrides overrides;
+};
+
+std::vector<std::string> gemmini(const std::string& layer, bool normalisation = false) {
+  return {kGemmini + (normalisation ? "arch/system_gemmini_NOs.yaml" : "arch/system_gemmini.yaml"),
+          kGemmini + "arch/components",
+          kGemmini + (normalisation ? "constraints/constraints_NOs.yaml" : "constraints/constraints.yaml"),
+          kGemmini + "mapper/mapper.yaml",
+          kGemmini + "mapper/variables.yaml",
+          kGemmini + "layers/" + layer + "_layer.yaml"};
+}
+
+std::vector<std::string> pim(const std::string& layer, bool normalisation = false) {
+  return {kPim + (normalisation ? "arch_v0.4/system_PIM_NOs.yaml" : "arch_v0.4/system_PIM.yaml"),
+          kPim + "arch_v0.4/components",
+          kPim + (normalisation ? "constraints_v0.4/constraints_NOs.yaml" : "constraints_v0.4/constraints.yaml"),
+          kPim + "mapper/mapper.yaml",
+          kPim + "mapper/variables.yaml",
+          kPim + "layers/" + layer + "_layer.yaml"};
+}
+
+const Overrides kBase = {{"variables.EMBEDDING", "768"},
+                         {"variables.SEQ_LENGTH", "512"},
+                         {"variables.HEADS", "12"},
+                         {"variables.FF_DIM", "3072"}};
+Overrides gemmini_base() {
+  Overrides all = kBase;
+  all.emplace_back("variables.EMBEDDING_3", "2304");
+  return all;
+}
+// The folder spells two of its variables as expressions; Timeloop's front end takes them for identifiers.
+Overrides pim_names(Overrides all, const std::string& three) {
+  all.emplace_back("variables.EMBEDDING_HEADS", "64");
+  all.emplace_back("variables.EMBEDDING_3", three);
+  return all;
+}
+
+// Unfused runs, which a folder alone gives.
+std::vector<Golden> from_folders() {
+  return {{"gemmini/FF1_large", gemmini("FF1"), {}},
+          {"gemmini/KQV_base", gemmini("KQV"), gemmini_base()},
+          {"gemmini/KTQ_large", gemmini("KTQ"), {}},
+          {"gemmini/layernorm_base", gemmini("layernorm", true), gemmini_base()},
+          {"gemmini/softmax_large", gemmini("softmax", true), {}},
+          {"pim/FF2_large", pim("FF2"), pim_names({}, "3072")},
+          {"pim/KTQ_large", pim("KTQ"), pim_names({}, "3072")},
+          {"pim/VScores_base", pim("VScores"), pim_names(kBase, "2304")},
+          {"pim/softmax_base", pim("softmax", true), pim_names(kBase, "2304")}};
+}
+
+// Every run that has an input and tables.
+std::vector<std::string> all_goldens() {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kGoldens))
+    if (entry.path().filename() == "input.yaml" && fs::exists(entry.path().parent_path() / "ERT.yaml"))
+      names.push_back(fs::relative(entry.path().parent_path(), kGoldens).string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// (component, action, number of destinations) -> pJ; action "area" -> um^2.
+using Figures = std::map<std::tuple<std::string, std::string, std::string>, double>;
+
+yaml::Node parse(const std::shared_ptr<const base::SourceFile>& file) {
+  base::Diagnostics found;
+  auto documents = yaml::parse(file, base::Severity::kWarning, found);
+  found.throw_if_errors();
+  return documents.at(0);
+}
+
+Figures figures(const yaml::Node& ert, const yaml::Node& art) {
+  Figures all;
+  for (const yaml::Node& table : ert.find("ERT")->find("tables")->items)
+    for (const yaml::Node& action : table.find("actions")->items) {
+      const yaml::Node* destinations = action.find("arguments")->find("num_destinations");
+      all[{table.find("name")->scalar, action.find("name")->scalar, destinations ? destinations->scalar : ""}] =
+          std::stod(action.find("energy")->scalar);
+    }
+  for (const yaml::Node& table : art.find("ART")->find("tables")->items)
+    all[{table.find("name")->scalar, "area", ""}] = std::stod(table.find("area")->scalar);
+  return all;
+}
+
+Figures golden_figures(const std::string& name) {
+  return figures(parse(yaml::read_file(kGoldens + name + "/ERT.yaml")),
+                 parse(yaml::read_file(kGoldens + name + "/ART.yaml")));
+}
+
+// What `orrery energy -o` would write, read back.
+Figures our_figures(const std::vector<std::string>& paths, const Overrides& overrides) {
+  ReadOptions options;
+  options.overrides = overrides;
+  options.estimate = as_accelergy().options();
+  options.tables_wanted = false;
+  Specification specification = gather(paths, options).read();
+  Estimators estimators(as_accelergy());
+  const Estimates estimates = complete(specification, estimators);
+  const auto text = [](std::string content) {
+    return parse(std::make_shared<base::SourceFile>(base::SourceFile{"written", std::move(content)}));
+  };
+  return figures(text(formats::timeloop::energy_table_text(*estimates)),
+                 text(formats::timeloop::area_table_text(*estimates)));
+}
+
+// Six figures where nothing is interpolated; five of an SRAM, whose table was printed with so many.
+void expect_equal_figures(const Figures& ours, const Figures& theirs, const std::string& name) {
+  for (const auto& [key, value] : theirs) {
+    const auto& [component, action, destinations] = key;
+    const auto found = ours.find(key);
+    const std::string of = fmt::format("{}: {} {} {}", name, component, action, destinations);
+    if (found == ours.end()) {
+      ADD_FAILURE() << of << " is missing";
+      continue;
+    }
+    EXPECT_NEAR(found->second, value, 1e-5 * std::abs(value)) << of;
+  }
+  for (const auto& [key, value] : ours)
+    EXPECT_TRUE(theirs.count(key)) << name << ": " << std::get<0>(key) << " " << std::get<1>(key) << " is not there";
+}
+
+struct Expected {
+  bool mappable = true;
+  double optimum = 0;
+};
+
+Expected expected(const std::string& name) {
+  const yaml::Node json = parse(yaml::read_file(kGoldens + name + "/expected.json"));
+  Expected result;
+  result.mappable = json.find("mappable")->scalar != "false";
+  const yaml::Node* optimum = json.find("optimum");
+  if (optimum && optimum->is_map()) result.optimum = std::stod(optimum->find("edp_j_cycles")->scalar);
+  return result;
+}
+
+MappedModel best(const std::vector<std::string>& paths, const Overrides& overrides, const EstimatorSetup& setup,
+                 const nest::ModelOptions& model) {
+  ReadOptions options;
+  options.overrides = overrides;
+  options.estimate = setup.options();
+  options.tables_wanted = false;
+  options.mapping_wanted = false;
+  const Documents documents = gather(paths, options);
+  LayerTask task;
+  task.documents = &documents;
+  MapOptions map;
+  map.model = model;
+  map.estimators = setup;
+  map.objective = {nest::Metric::kEdp};
+  return map_layers({task}, map);
+}
+
+TEST(EstimatorsGolden, RawFoldersComeToTheTablesOfAccelergy) {
+  SKIP_WITHOUT_REFERENCE();
+  for (const Golden& golden : from_folders())
+    expect_equal_figures(our_figures(golden.folder, golden.overrides), golden_figures(golden.name), golden.name);
+}
+
+TEST(EstimatorsGolden, ProcessedInputsComeToTheTablesOfAccelergy) {
+  SKIP_WITHOUT_REFERENCE();
+  const std::vector<std::string> names = all_goldens();
+  ASSERT_GE(names.size(), 15u);
+  for (const std::string& name : names)
+    expect_equal_figures(our_figures({kGoldens + name + "/input.yaml"}, {}), golden_figures(name), name);
+}
+
+TEST(EstimatorsGolden, RawFoldersComeToTheOptimaOfTheReference) {
+  SKIP_WITHOUT_REFERENCE();
+  for (const Golden& golden : from_folders()) {
+    const MappedModel mapped = best(golden.folder, golden.overrides, as_accelergy(), nest::ModelOptions::timeloop());
+    ASSERT_TRUE(mapped.layers[0].found()) << golden.name;
+    EXPECT_TRUE(mapped.layers[0].optimum.certificate.optimal) << golden.name;
+    const double wanted = expected(golden.name).optimum;
+    EXPECT_NEAR(mapped.layers[0].optimum.evaluation.edp_j_cycles, wanted, 1e-3 * wanted) << golden.name;
+  }
+}
+
+TEST(EstimatorsGolden, ProcessedInputsComeToTheOptimaOfTheReferenceFusedOnesToo) {
+  SKIP_WITHOUT_REFERENCE();
+  for (const std::string& name : all_goldens()) {
+    if (!fs::exists(kGoldens + name + "/expected.json")) continue;
+    const MappedModel mapped =
+        best({kGoldens + name + "/input.yaml"}, {}, as_accelergy(), nest::ModelOptions::timeloop());
+    const Expected wanted = expected(name);
+    EXPECT_EQ(mapped.layers[0].found(), wanted.mappable) << name;
+    if (wanted.optimum > 0)
+      EXPECT_NEAR(mapped.layers[0].optimum.evaluation.edp_j_cycles, wanted.optimum, 1e-3 * wanted.optimum) << name;
+  }
+}
+
+}  // namespace
+}  // namespace orrery::scenario
