@@ -1,15 +1,19 @@
 #include "orrery/energy/dram.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
-
-#include "orrery/base/edit_distance.h"
 
 namespace orrery::energy {
 namespace {
 
 constexpr double kAccuracyPercent = 80;
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
 
 std::string known(const std::vector<DramType>& types) {
   std::vector<std::string> names;
@@ -35,11 +39,11 @@ Answer Dram::estimate(const Query& query) const {
                                           [&](const DramType& one) { return one.name == text(*wanted); })
                            : types_.begin();
   if (type == types_.end()) {
-    std::vector<std::string> names;
-    for (const DramType& one : types_) names.push_back(one.name);
-    const std::string meant = base::did_you_mean(text(*wanted), names);
+    // DDR4 is no slip for DDR3: only another spelling of the same letters is suggested.
+    const auto meant = std::find_if(types_.begin(), types_.end(),
+                                    [&](const DramType& one) { return lower(one.name) == lower(text(*wanted)); });
     return Refusal{fmt::format("has no energy per bit of type `{}`; it knows {}{}", text(*wanted), known(types_),
-                               meant.empty() ? "" : fmt::format(" ({})", meant))};
+                               meant == types_.end() ? "" : fmt::format(" (did you mean `{}`?)", meant->name))};
   }
   if (query.wants_area() || query.action == "leak") {
     figure.basis = Basis::kAssumed;
@@ -48,7 +52,7 @@ Answer Dram::estimate(const Query& query) const {
     return figure;
   }
   if (query.action != "read" && query.action != "write" && query.action != "update")
-    return Refusal{fmt::format("knows read, write, update and leak of a DRAM, not `{}`", query.action)};
+    return Refusal{"of a DRAM it knows read, write, update and leak"};
   const Value* width = find(query.attributes, "width");
   if (!width) return Refusal{"needs attribute `width`, the bits of one access"};
   const auto bits = number(*width);

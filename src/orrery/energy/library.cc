@@ -198,8 +198,7 @@ Answer Library::estimate(const Query& query) const {
   if (!best_row) {
     if (!failure.empty()) return Refusal{failure};
     if (query.wants_area()) return Refusal{fmt::format("has no area of `{}`", query.class_name)};
-    return Refusal{
-        fmt::format("knows no action `{}` of `{}`, but {}", query.action, query.class_name, fmt::join(actions, ", "))};
+    return Refusal{fmt::format("of `{}` it knows {}", query.class_name, fmt::join(actions, ", "))};
   }
   best = matcher.match(*best_row, true);
   Figure figure;

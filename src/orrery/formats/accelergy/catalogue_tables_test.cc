@@ -124,7 +124,7 @@ TEST(Library, ClassesAttributesAndActionsAreComparedInAnyCase) {
 
 TEST(Library, RefusesTellWhatIsKnown) {
   EXPECT_EQ(refused(library(), "aladdin_adder", gemmini(), "multiply"),
-            "knows no action `multiply` of `aladdin_adder`, but add, read, leak, update, write");
+            "of `aladdin_adder` it knows add, read, leak, update, write");
   EXPECT_EQ(refused(library(), "aladdin_adder", {{"technology", word("250nm")}}, "add"),
             "scales technologies from 7 to 130 nm, not 250 nm");
   EXPECT_EQ(refused(library(), "aladdin_adder", {{"technology", word("memristor")}}, "add"),
@@ -227,11 +227,12 @@ TEST(Dram, OtherTypesAreRefusedWithThoseKnown) {
   const energy::Dram dram(tables().dram);
   EXPECT_EQ(refused(dram, "DRAM", {{"type", word("HMC")}, {"width", whole(64)}}, "leak"),
             "has no energy per bit of type `HMC`; it knows LPDDR4, LPDDR, DDR3, GDDR5, HBM2");
+  EXPECT_THAT(refused(dram, "DRAM", {{"type", word("lpddr4")}, {"width", whole(64)}}, "read"),
+              HasSubstr("did you mean `LPDDR4`?"));
   EXPECT_THAT(refused(dram, "DRAM", {{"type", word("DDR4")}, {"width", whole(64)}}, "read"), HasSubstr("`DDR4`"));
   EXPECT_EQ(refused(dram, "DRAM", {}, "read"), "needs attribute `width`, the bits of one access");
   EXPECT_EQ(refused(dram, "DRAM", {{"width", word("many")}}, "read"), "`width` is no number of bits, but `many`");
-  EXPECT_EQ(refused(dram, "DRAM", {{"width", whole(1)}}, "refresh"),
-            "knows read, write, update and leak of a DRAM, not `refresh`");
+  EXPECT_EQ(refused(dram, "DRAM", {{"width", whole(1)}}, "refresh"), "of a DRAM it knows read, write, update and leak");
 }
 
 std::vector<std::string> problems(const std::string& text) {
