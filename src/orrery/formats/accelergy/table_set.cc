@@ -150,14 +150,25 @@ energy::EstimationTable read_table(std::shared_ptr<const base::SourceFile> file,
   table.class_name = std::move(class_name);
   table.file = file->name;
   const base::Location whole{file, 0, 0, 1};
-  const csv::Document document = csv::parse(std::move(file), csv::Comments::kNone, found);
+  base::Diagnostics syntax;
+  const csv::Document document = csv::parse(std::move(file), csv::Comments::kNone, syntax);
+  found.append(syntax);
+  if (syntax.has_errors()) return table;
   if (document.rows.empty()) {
     found.error("O1234", "this table is empty", whole)
         .hint("its first line names the columns: attributes, action, arguments, energy, area");
     return table;
   }
-  std::map<std::string, std::size_t> index;
   const csv::Row& header = document.rows.front();
+  if (header.cells.size() == 1 && header.cells[0].text.find_first_of(";\t") != std::string::npos) {
+    const bool tabs = header.cells[0].text.find(';') == std::string::npos;
+    found
+        .error("O1234", fmt::format("cells are separated by {} here, not by commas", tabs ? "tabs" : "`;`"),
+               document.place(header))
+        .hint("save the table as comma-separated values");
+    return table;
+  }
+  std::map<std::string, std::size_t> index;
   for (const csv::Cell& cell : header.cells) {
     if (!cell.text.empty() && !index.emplace(cell.text, table.columns.size()).second)
       found.error("O1234", fmt::format("column `{}` stands here twice", cell.text), document.place(cell));
