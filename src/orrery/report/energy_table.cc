@@ -30,15 +30,10 @@ class Sources {
   }
 
   std::string list() const {
-    Table table;
-    table.header = {"from", "estimator", "basis", "accuracy (%)", "source"};
-    table.left_columns = {1, 2, 4};
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      std::vector<std::string> row = {fmt::format("{}", i + 1)};
-      row.insert(row.end(), rows_[i].begin(), rows_[i].end());
-      table.rows.push_back(std::move(row));
-    }
-    return text(table);
+    std::string out = "from:\n";
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      out += fmt::format("{:>4}  {} ({}, {} %): {}\n", i + 1, rows_[i][0], rows_[i][1], rows_[i][2], rows_[i][3]);
+    return out;
   }
 
  private:
@@ -103,8 +98,8 @@ std::string energy_table(const std::vector<energy::EstimatedComponent>& componen
   std::string out = text(table) + "\n" + sources.list() + "\n";
   out += fmt::format("area of all instances: {:g} mm^2\n", total_area_um2(components) / 1e6);
   out +=
-      "error: to be expected against what the estimator imitates, where that was measured; accuracy: what the "
-      "estimator\nclaims of itself; basis: no figure is measured on a chip unless it says so\n";
+      "error: to be expected against what the estimator imitates, where that was measured; accuracy: what it claims of "
+      "itself\n";
   return out;
 }
 

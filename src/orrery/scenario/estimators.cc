@@ -6,6 +6,7 @@
 #include <iterator>
 #include <mutex>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,8 @@
 #include "orrery/energy/sram.h"
 #include "orrery/formats/accelergy/catalogue_tables.h"
 #include "orrery/formats/accelergy/table_set.h"
+#include "orrery/formats/cacti/program.h"
+#include "orrery/formats/cacti/run_cache.h"
 #include "orrery/formats/cacti/sram_table.h"
 #include "orrery/formats/timeloop/apply_estimates.h"
 #include "orrery/formats/yaml/node.h"
@@ -28,18 +31,33 @@ constexpr double kPublishedPercent = 75;
 constexpr double kPublishedPercentForAccelergy = 50;  // below all that Accelergy has: answers only what it refuses
 constexpr double kAladdinPercent = 70;
 
-// Half a megabyte of text, which a chip without an SRAM never needs.
-energy::SramSurfaces surfaces_on_demand(std::string path) {
+// A megabyte of text, which a chip without an SRAM never needs.
+energy::SramSurfaces surfaces_on_demand(const std::filesystem::path& tables) {
   struct Once {
     std::mutex mutex;
     energy::SramSurfaces surfaces;
   };
-  return [path = std::move(path), once = std::make_shared<Once>()](int technology_nm) {
+  return [tables, once = std::make_shared<Once>()](int technology_nm) {
     {
       const std::lock_guard lock(once->mutex);
-      if (!once->surfaces) once->surfaces = formats::cacti::sram_surfaces(formats::yaml::read_file(path));
+      const auto file = [&](const char* name) { return formats::yaml::read_file((tables / name).string()); };
+      if (!once->surfaces)
+        once->surfaces = formats::cacti::sram_surfaces(file("sram_cacti7.csv"), file("sram_cacti7_runners_up.csv"));
     }
     return once->surfaces(technology_nm);
+  };
+}
+
+// A program that was only found answers where the table would have to interpolate: rows of the table are its own
+// figures already, at no cost.
+energy::SramModel with_program_between_rows(energy::SramModel table, const std::filesystem::path& program) {
+  auto exact = formats::cacti::program_model({.program = program, .cache = formats::cacti::user_cache()});
+  return [table = std::move(table), exact = std::move(exact)](int technology_nm, const energy::SramPoint& point) {
+    auto known = table(technology_nm, point);
+    const auto* answer = std::get_if<energy::SramAnswer>(&known);
+    if (answer && answer->basis != energy::Basis::kInterpolated) return known;
+    auto run = exact(technology_nm, point);
+    return std::holds_alternative<energy::SramAnswer>(run) ? run : known;
   };
 }
 
@@ -93,8 +111,14 @@ void Estimators::load() {
   if (!sets.empty()) add(energy::EstimationTables(std::move(sets), setup_.options()));
   if (setup_.accelergy) add(energy::Dummy());
   add(energy::Library(std::move(known.library), known.nodes));
-  add(energy::Sram("sram", energy::kSramAccuracyPercent,
-                   energy::surface_model(surfaces_on_demand((tables / "sram_cacti7.csv").string()))));
+  energy::SramModel memories = energy::surface_model(surfaces_on_demand(tables));
+  if (!setup_.cacti.empty()) {
+    estimators_.push_back(
+        formats::cacti::program_estimator({.program = setup_.cacti, .cache = formats::cacti::user_cache()}));
+  } else if (const auto program = formats::cacti::find_program()) {
+    memories = with_program_between_rows(std::move(memories), *program);
+  }
+  add(energy::Sram("sram", energy::kSramAccuracyPercent, std::move(memories)));
   add(energy::Dram(std::move(known.dram)));
   add(energy::Library(
       std::move(known.published), known.nodes,

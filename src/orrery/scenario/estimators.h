@@ -21,7 +21,8 @@ namespace orrery::scenario {
 
 struct EstimatorSetup {
   std::vector<std::string> tables;  // folders of estimation tables; of equally accurate sets the first counts
-  std::string cacti;                // a program to ask for SRAMs; empty: the catalogue's figures alone
+  std::string cacti;                // a program to ask for SRAMs; empty: the catalogue's figures, and between them the
+                                    // program of that name in $PATH, where there is one
   bool accelergy = false;           // as Accelergy 0.4, defects included
 
   energy::EstimateOptions options() const {
