@@ -35,7 +35,7 @@ using SramSurfaces = std::function<std::shared_ptr<const SramSurface>(int techno
 SramModel surface_model(SramSurfaces surfaces);
 
 // Mean error of the surface between the table's points at a capacity, in percent of CACTI's figure, over
-// points that CACTI was run for and that no fit has seen (docs/model/energy.md, sram_surface_test.cc).
+// points that CACTI was run for and that no fit has seen (docs/model/energy.md).
 SramFigures expected_error_percent(base::Count capacity_bytes, SramOrigin origin);
 
 class Sram : public Estimator {

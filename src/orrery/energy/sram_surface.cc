@@ -13,7 +13,7 @@ namespace {
 constexpr double kFewestWords = 32;  // a bank
 // Octaves. An organisation competes where a row of its own is near; its rows within the reach form its figures.
 constexpr double kNear = 0.5;
-constexpr double kReach = 1.3;
+constexpr double kReach = 1.6;
 constexpr double kSoftening = 1e-4;
 constexpr double kSharpness = 1.5;
 constexpr double kRidge = 0.0018;
@@ -45,10 +45,12 @@ SramFigures raised(const SramFigures& logarithms) {
 SramSurface::SramSurface(SramTable table) : table_(sorted(std::move(table))), trend_(table_), grid_(table_) {
   for (const SramRow& row : table_.rows) {
     const SramPoint& point = row.point;
-    least_bytes_ = least_bytes_ == 0 ? point.capacity_bytes : std::min(least_bytes_, point.capacity_bytes);
-    most_bytes_ = std::max(most_bytes_, point.capacity_bytes);
-    least_bits_ = least_bits_ == 0 ? point.width_bits : std::min(least_bits_, point.width_bits);
-    most_bits_ = std::max(most_bits_, point.width_bits);
+    const SramRange here{point.capacity_bytes, point.capacity_bytes, point.width_bits, point.width_bits};
+    SramRange& range = ranges_.try_emplace({point.banks, point.ports}, here).first->second;
+    range.least_bytes = std::min(range.least_bytes, here.least_bytes);
+    range.most_bytes = std::max(range.most_bytes, here.most_bytes);
+    range.least_bits = std::min(range.least_bits, here.least_bits);
+    range.most_bits = std::max(range.most_bits, here.most_bits);
   }
   Samples samples;
   add_samples(table_.rows, samples);
@@ -68,10 +70,16 @@ void SramSurface::add_samples(const std::vector<SramRow>& rows, Samples& samples
   }
 }
 
+const SramRange* SramSurface::range(int banks, int ports) const {
+  const auto found = ranges_.find({banks, ports});
+  return found == ranges_.end() ? nullptr : &found->second;
+}
+
 bool SramSurface::covers(const SramPoint& point) const {
-  return point.capacity_bytes >= least_bytes_ && point.capacity_bytes <= most_bytes_ &&
-         point.width_bits >= least_bits_ && point.width_bits <= most_bits_ && point.width_bits % 8 == 0 &&
-         point.banks > 0 && words_per_bank(point) >= kFewestWords;
+  const SramRange* range = this->range(point.banks, point.ports);
+  return range && point.capacity_bytes >= range->least_bytes && point.capacity_bytes <= range->most_bytes &&
+         point.width_bits >= range->least_bits && point.width_bits <= range->most_bits && point.width_bits % 8 == 0 &&
+         words_per_bank(point) >= kFewestWords;
 }
 
 std::optional<SramSurface::Candidate> SramSurface::candidate(const Group& group, const SramPoint& point, double near,
@@ -95,7 +103,8 @@ std::optional<SramSurface::Candidate> SramSurface::candidate(const Group& group,
   for (const Sample& sample : group.samples) {
     const double r2 = distance2(sample);
     if (r2 > kReach * kReach) continue;
-    const double weight = scale * std::pow(r2 + kSoftening, -kSharpness);
+    const double fade = 1 - r2 / (kReach * kReach);
+    const double weight = scale * fade * fade * std::pow(r2 + kSoftening, -kSharpness);
     const std::array<double, kUnknowns> x{1, sample.words - words, sample.width - width,
                                           double(sample.address_bits - part->address_bits)};
     for (std::size_t i = 0; i < kUnknowns; ++i) {

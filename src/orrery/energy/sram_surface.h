@@ -1,18 +1,19 @@
 // Figures of any SRAM, between the points of a table.
 //
-// CACTI's figures are smooth while its organisation stays the same and jump where another wins: figures drawn
-// straight from point to point miss small memories by a seventh. So the surface predicts each organisation by itself
-// and lets them compete by CACTI's own rule.
+// CACTI's figures are smooth while its organisation stays the same and jump where another wins: read energies drawn
+// straight from point to point miss by up to a third. So the surface predicts each organisation by itself and lets
+// them compete by CACTI's own rule.
 //
-//   candidates  organisations that the table has near this point and that come out even here (sram_organisation.h)
+//   candidates  organisations that the table has within half an octave and that come out even here
+//               (sram_organisation.h); where there is none, within the reach of 1.6 octaves
 //   figures     log f = trend + d,  trend as in sram_trend.h, d what rows of the same organisation around have on
-//               top of it: least squares over (1, log2 words, log2 width, row address bits), weight of a row at
-//               distance r: (r^2 + 1e-4)^-1.5, slopes held back by a ridge
+//               top of it: least squares over (1, log2 words, log2 width, row address bits), slopes held back by a
+//               ridge, weight of a row at distance r: (r^2 + 1e-4)^-1.5 (1 - r^2 / reach^2)^2
 //   winner      the least read energy x access time^2, times e^(0.25 x distance to the nearest row of its own): a
 //               figure from afar is less sure, and the least of many unsure ones is too low
 //
-// At a point of the table its own row answers. Distances are in octaves of words per bank and of width. Constants
-// were chosen on two technologies and checked on the others (docs/model/energy.md). Cost: about 10 us a point.
+// At a point of the table its own row answers. Distances are in octaves of words per bank and of width. How near
+// this comes: docs/model/energy.md. Cost: about 10 us a point.
 #pragma once
 
 #include <map>
@@ -34,6 +35,11 @@ struct SramEstimate {
   SramOrganisation organisation;  // all 0 where it is not known
 };
 
+struct SramRange {
+  base::Count least_bytes = 0, most_bytes = 0;
+  int least_bits = 0, most_bits = 0;
+};
+
 class SramSurface {
  public:
   explicit SramSurface(SramTable table);
@@ -41,11 +47,8 @@ class SramSurface {
   int technology_nm() const { return table_.technology_nm; }
   const SramTable& table() const { return table_; }
 
-  // The range that `at` covers.
-  base::Count least_bytes() const { return least_bytes_; }
-  base::Count most_bytes() const { return most_bytes_; }
-  int least_bits() const { return least_bits_; }
-  int most_bits() const { return most_bits_; }
+  // What `at` covers with these banks and ports; null where the table has none.
+  const SramRange* range(int banks, int ports) const;
 
   // Nothing outside the range, for banks and ports that the table does not know, and for fewer than 32 words a
   // bank, which CACTI cannot build.
@@ -80,8 +83,7 @@ class SramSurface {
   SramTrend trend_;
   SramGrid grid_;
   std::vector<Group> groups_;
-  base::Count least_bytes_ = 0, most_bytes_ = 0;
-  int least_bits_ = 0, most_bits_ = 0;
+  std::map<std::pair<int, int>, SramRange> ranges_;  // by banks and ports
 };
 
 }  // namespace orrery::energy

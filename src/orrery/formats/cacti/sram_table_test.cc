@@ -64,7 +64,8 @@ TEST(SramTable, TheCatalogueHoldsFiveTechnologies) {
     ASSERT_TRUE(surface);
     EXPECT_EQ(surface, surfaces(technology));
     EXPECT_GT(surface->table().rows.size(), 1400u);
-    EXPECT_EQ(surface->least_bytes(), 256);
+    EXPECT_EQ(surface->range(1, 1)->least_bytes, 256);
+    EXPECT_FALSE(surface->range(3, 1));
   }
   EXPECT_FALSE(surfaces(28));
 }
