@@ -120,6 +120,38 @@ TEST(Arguments, OneOriginalIsReproducedAtATime) {
   EXPECT_TRUE(eval.model_options.count_drain_reads);
 }
 
+TEST(Arguments, AccelergyIsReproducedBesideAModel) {
+  for (const Words& words : {Words{"map", "--compat", "accelergy-0.4", "--compat", "timeloop", "a.yaml"},
+                             Words{"map", "--compat", "timeloop", "a.yaml", "--compat", "accelergy-0.4"}}) {
+    const auto map = parsed<MapOptions>(words);
+    EXPECT_EQ(map.compat, "timeloop");
+    EXPECT_TRUE(map.estimators.accelergy);
+    EXPECT_FALSE(map.estimators.options().shares_count);
+  }
+  const auto energy = parsed<EnergyOptions>({"energy", "a.yaml", "--compat", "accelergy-0.4"});
+  EXPECT_TRUE(energy.compat.empty());
+  EXPECT_TRUE(energy.estimators.accelergy);
+  EXPECT_FALSE(parsed<EnergyOptions>({"energy", "a.yaml"}).estimators.accelergy);
+}
+
+TEST(Arguments, TablesAreCollectedInTheirOrderByEveryVerbThatEstimates) {
+  const Words options = {"--tables", "mine", "--cacti", "bin/cacti", "--tables", "theirs", "a.yaml"};
+  const auto check = [](const auto& parsed_options) {
+    EXPECT_EQ(parsed_options.estimators.tables, (Words{"mine", "theirs"}));
+    EXPECT_EQ(parsed_options.estimators.cacti, "bin/cacti");
+    EXPECT_EQ(parsed_options.files, Words{"a.yaml"});
+  };
+  const auto with = [&](const char* verb) {
+    Words words = {verb};
+    words.insert(words.end(), options.begin(), options.end());
+    return words;
+  };
+  check(parsed<MapOptions>(with("map")));
+  check(parsed<EvalOptions>(with("eval")));
+  check(parsed<CheckOptions>(with("check")));
+  check(parsed<EnergyOptions>(with("energy")));
+}
+
 TEST(Arguments, SwitchesTakeNoValue) {
   for (const char* given : {"--json=yes", "--json=no", "--json=1", "--quiet=false", "--no-color=true"})
     EXPECT_EQ(refusal({"map", given}).first, "O1101") << given;

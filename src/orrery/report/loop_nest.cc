@@ -187,8 +187,7 @@ std::string layer_view(const scenario::MappedLayer& layer) {
                : fmt::format("proof        not finished: the best mapping is at most {:.2f} % lower\n",
                              100 * certificate.gap);
   }
-  out += layer.estimates ? "figures are modelled, energies of actions estimated: `orrery energy` tells their origin\n"
-                         : "figures are modelled\n";
+  out += "figures are modelled\n";
   return out;
 }
 

@@ -119,7 +119,7 @@ std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::
   std::string remark = "modelled; energy, cycles and EDP of a layer are for one instance, of totals for all";
   if (!layers.empty() && layers[0].searched) remark += "; least " + objective_name(layers[0].objective);
   if (std::any_of(layers.begin(), layers.end(), [](const auto& layer) { return layer.estimates != nullptr; }))
-    remark += "; no ERT: energies of actions are estimated, see `orrery energy`";
+    remark += "\nno ERT: energies of actions are estimated; `orrery energy` tells their origin";
   return text(table) + remark + "\n";
 }
 

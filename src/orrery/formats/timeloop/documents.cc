@@ -187,13 +187,19 @@ class Reader {
       if (!names.empty()) notes.push_back(fmt::format("no `{}` is given for {}", key, quoted_list(names)));
     }
     if (notes.empty()) return;
-    auto& diagnostic = found_.error(
-        "O0601", "no energies: none of the documents has an `ERT`, and they lack what an estimate needs", where);
+    auto& diagnostic = found_.error("O0601",
+                                    options_.tables_wanted
+                                        ? "no energies: none of the documents has an `ERT`, and they lack what an "
+                                          "estimate needs"
+                                        : "no energies can be estimated: the documents lack what every estimate needs",
+                                    where);
     for (std::string& note : notes) diagnostic.note(std::move(note));
     diagnostic
         .hint(
             "add `variables: {version: 0.4, technology: \"32nm\", global_cycle_seconds: 1e-9}` with the chip's values")
-        .hint("or add the ERT.yaml that Accelergy wrote for this architecture, or use a chip of the catalogue");
+        .hint(options_.tables_wanted
+                  ? "or add the ERT.yaml that Accelergy wrote for this architecture, or use a chip of the catalogue"
+                  : "");
   }
 
   const Documents& documents_;

@@ -1,0 +1,175 @@
+#include "orrery/scenario/estimators.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "orrery/formats/timeloop/documents.h"
+#include "orrery/scenario/map_model.h"
+
+namespace orrery::scenario {
+namespace {
+
+using formats::timeloop::Documents;
+using formats::timeloop::ReadOptions;
+using formats::timeloop::Specification;
+
+constexpr const char* kChip = R"(
+variables: {version: 0.4, technology: "32nm", global_cycle_seconds: 1.2e-9}
+architecture:
+  version: 0.4
+  nodes:
+  - !Component {name: DRAM, class: DRAM, attributes: {datawidth: 8, width: 64}}
+  - !Component {name: Buffer, class: SRAM, attributes: {depth: 4096, width: 32, datawidth: 8, n_banks: 2}}
+  - !Container {name: Rows, spatial: {meshY: 4}}
+  - !Component {name: MAC, class: mac}
+compound_components:
+  version: 0.4
+  classes:
+  - name: mac
+    subcomponents:
+    - {name: adder, class: aladdin_adder, attributes: {width: 32}}
+    actions:
+    - {name: compute, subcomponents: [{name: adder, actions: [{name: read, action_share: 16}]}]}
+)";
+
+constexpr const char* kProblem = R"(
+problem:
+  version: 0.4
+  shape:
+    name: product
+    dimensions: [E, D, L]
+    data_spaces:
+    - {name: Weights, projection: [[[E]], [[D]]]}
+    - {name: Inputs, projection: [[[E]], [[L]]]}
+    - {name: Outputs, projection: [[[D]], [[L]]], read_write: True}
+  instance: {E: 8, D: 8, L: 8}
+)";
+
+std::shared_ptr<const base::SourceFile> file(const char* name, std::string text) {
+  return std::make_shared<base::SourceFile>(base::SourceFile{name, std::move(text)});
+}
+
+Specification chip(const EstimatorSetup& setup = {}, std::string text = kChip) {
+  ReadOptions options;
+  options.estimate = setup.options();
+  return Documents::gather({file("chip.yaml", std::move(text))}, options).read();
+}
+
+const energy::EstimatedComponent& component(const Estimates& estimates, const std::string& name) {
+  const auto found = std::find_if(estimates->begin(), estimates->end(),
+                                  [&](const energy::EstimatedComponent& one) { return one.name == name; });
+  if (found == estimates->end()) throw std::out_of_range(name);
+  return *found;
+}
+
+double energy_of(const energy::EstimatedComponent& component, const std::string& action) {
+  for (const energy::EstimatedAction& one : component.actions)
+    if (one.name == action) return one.energy_pj;
+  throw std::out_of_range(action);
+}
+
+TEST(Estimators, PriceAChipFromTheCatalogueAlone) {
+  Specification specification = chip();
+  Estimators estimators({});
+  const Estimates estimates = complete(specification, estimators);
+  ASSERT_NE(estimates, nullptr);
+  // Figures of Accelergy with its plug-ins for the same descriptions.
+  EXPECT_NEAR(energy_of(component(estimates, "DRAM"), "read"), 512, 1e-9);
+  EXPECT_NEAR(energy_of(component(estimates, "Buffer"), "read"), 4.54186, 5e-5);
+  EXPECT_NEAR(component(estimates, "Buffer").area_um2, 29675.5, 0.5);
+  const int buffer = specification.chip->storage_index("Buffer");
+  ASSERT_GE(buffer, 0);
+  EXPECT_EQ(specification.chip->storages[static_cast<std::size_t>(buffer)].energy.read_pj,
+            energy_of(component(estimates, "Buffer"), "read"));
+  EXPECT_EQ(specification.chip->storages[static_cast<std::size_t>(buffer)].area_um2,
+            component(estimates, "Buffer").area_um2);
+}
+
+TEST(Estimators, CountSharesAndLeaveFanOutsFreeUnlessAccelergyIsToBeReproduced) {
+  EstimatorSetup theirs;
+  theirs.accelergy = true;
+  Estimators ours_estimators({}), their_estimators(theirs);
+  Specification ours = chip(), as_theirs = chip(theirs);
+  const Estimates right = complete(ours, ours_estimators);
+  const Estimates compat = complete(as_theirs, their_estimators);
+  EXPECT_NEAR(energy_of(component(compat, "MAC"), "compute"), 0.138461, 1e-6);
+  EXPECT_NEAR(energy_of(component(right, "MAC"), "compute"), 16 * 0.138461, 1e-4);
+  EXPECT_EQ(component(right, "inter_Rows_spatial").area_um2, 0);
+  EXPECT_EQ(component(compat, "inter_Rows_spatial").area_um2, 1);
+}
+
+TEST(Estimators, EstimateEqualArchitecturesOnce) {
+  Estimators estimators({});
+  const Specification first = chip(), again = chip();
+  base::Diagnostics found;
+  const Estimates one = estimators.estimate(first.components, found);
+  EXPECT_EQ(one, estimators.estimate(again.components, found));
+  std::string wider = kChip;
+  wider.replace(wider.find("depth: 4096"), 11, "depth: 8192");
+  EXPECT_NE(one, estimators.estimate(chip({}, wider).components, found));
+  EXPECT_FALSE(found.has_errors());
+}
+
+TEST(Estimators, RefuseWhatNobodyKnowsEachTimeItComes) {
+  std::string text = kChip;
+  text.replace(text.find("class: aladdin_adder"), 20, "class: aladin_adder");
+  Estimators estimators({});
+  const Specification specification = chip({}, text);
+  for (int time = 0; time < 2; ++time) {
+    base::Diagnostics found;
+    EXPECT_EQ(estimators.estimate(specification.components, found), nullptr);
+    ASSERT_TRUE(found.has_errors());
+    EXPECT_EQ(found.all().back().code, "O1201");
+  }
+}
+
+TEST(Estimators, ReadNothingForAChipWithAnErt) {
+  EstimatorSetup setup;
+  setup.tables = {"/there/is/no/such/folder"};
+  Estimators estimators(setup);
+  Specification specification = chip({}, std::string(kChip) + R"(
+ERT:
+  version: 0.4
+  tables:
+  - {name: 'DRAM[1..1]', actions: [{name: read, energy: 512}, {name: write, energy: 512}, {name: update, energy: 512}]}
+  - {name: 'Buffer[1..1]', actions: [{name: read, energy: 8}, {name: write, energy: 8}, {name: update, energy: 8}]}
+  - {name: 'MAC[1..4]', actions: [{name: compute, energy: 0.25}]}
+)");
+  EXPECT_EQ(complete(specification, estimators), nullptr);
+  base::Diagnostics said;
+  mention_unused(setup, said);
+  ASSERT_EQ(said.all().size(), 1u);
+  EXPECT_EQ(said.all()[0].code, "O1261");
+}
+
+TEST(Estimators, MapARawChipAtTheSameCostAsWithItsTables) {
+  Specification specification = chip();
+  Estimators estimators({});
+  const Estimates estimates = complete(specification, estimators);
+  std::string ert = "ERT:\n  version: 0.4\n  tables:\n";
+  for (const energy::EstimatedComponent& one : *estimates) {
+    if (one.actions.empty()) continue;
+    ert += "  - name: " + one.name + "\n    actions:\n";
+    for (const energy::EstimatedAction& action : one.actions)
+      ert += "    - {name: " + action.name + ", energy: " + energy::text(energy::Value(action.energy_pj)) + "}\n";
+  }
+  const auto best = [](const std::vector<std::shared_ptr<const base::SourceFile>>& files) {
+    const Documents documents = Documents::gather(files, {});
+    LayerTask task;
+    task.documents = &documents;
+    return map_layers({task}, {}).layers.at(0);
+  };
+  const auto raw = file("chip.yaml", kChip), problem = file("problem.yaml", kProblem);
+  const MappedLayer estimated = best({raw, problem});
+  const MappedLayer given = best({raw, problem, file("ERT.yaml", ert)});
+  EXPECT_NE(estimated.estimates, nullptr);
+  EXPECT_EQ(given.estimates, nullptr);
+  EXPECT_EQ(estimated.optimum.evaluation.energy_pj, given.optimum.evaluation.energy_pj);
+  EXPECT_EQ(estimated.optimum.evaluation.cycles, given.optimum.evaluation.cycles);
+}
+
+}  // namespace
+}  // namespace orrery::scenario
