@@ -7,6 +7,7 @@
 #include "orrery/base/parallel.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
+#include "orrery/formats/cacti/program.h"
 #include "orrery/scenario/catalogue.h"
 
 namespace orrery::cli {
@@ -51,6 +52,8 @@ int run_doctor(const DoctorOptions& options, const Console& console) {
     findings.push_back({"catalogue", directory});
     findings.push_back({"chips", std::to_string(scenario::list_chips(directory).size())});
     findings.push_back({"models", std::to_string(scenario::list_models(directory).size())});
+    const auto cacti = formats::cacti::find_program();
+    findings.push_back({"cacti", cacti ? cacti->string() : "none in $PATH; SRAMs by the catalogue's figures"});
     findings.push_back({"error pages", std::to_string(count_pages(directory))});
   } catch (const base::InputError& error) {
     for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;

@@ -245,5 +245,77 @@ TEST(EstimatorsGolden, ProcessedInputsComeToTheOptimaOfTheReferenceFusedOnesToo)
   }
 }
 
+// YAML files of a folder and those below it, but for some.
+std::vector<std::string> files_below(const std::string& folder, const std::vector<std::string>& but = {}) {
+  std::vector<std::string> files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string path = entry.path().string();
+    const bool left_out =
+        std::any_of(but.begin(), but.end(), [&](const auto& part) { return path.find(part) != std::string::npos; });
+    if (entry.path().extension() == ".yaml" && !left_out) files.push_back(path);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// Reads and estimates; returns what is wrong.
+std::string troubles(const std::vector<std::string>& paths, Estimators& estimators) {
+  try {
+    Specification specification = gather(paths, {}).read();
+    const Estimates estimates = complete(specification, estimators);
+    return estimates && specification.problem ? "" : "nothing was estimated";
+  } catch (const base::InputError& error) {
+    return error.what();
+  }
+}
+
+TEST(EstimatorsGolden, EveryArchitectureReadsAndIsEstimatedWithEveryLayerItIsFor) {
+  SKIP_WITHOUT_REFERENCE();
+  struct Family {
+    std::vector<std::string> shared;
+    std::vector<std::string> layers;
+  };
+  // `old` layers have three dimensions, which most constraints exceed.
+  const std::vector<std::string> not_matmul = {"layernorm", "softmax", "/old/"};
+  const std::vector<std::string> matmuls = files_below(kGemmini + "layers", not_matmul);
+  std::vector<Family> families;
+  const auto add = [&](const std::string& folder, const std::string& version, const std::string& arch,
+                       const std::string& constraints, const std::vector<std::string>& layers) {
+    families.push_back({{folder + "arch" + version + "/" + arch + ".yaml", folder + "arch" + version + "/components",
+                         folder + "constraints" + version + "/" + constraints + ".yaml", folder + "mapper/mapper.yaml",
+                         folder + "mapper/variables.yaml"},
+                        layers});
+  };
+  for (const char* constraints : {"constraints", "constraints_gemmini"}) {
+    add(kGemmini, "", "system_gemmini", constraints, matmuls);
+    add(kGemmini, "", "system_gemmini_realistic", constraints, matmuls);
+  }
+  add(kGemmini, "", "system_eyeriss", "constraints_eyeriss", matmuls);
+  add(kGemmini, "", "system_simba", "constraints_simba", matmuls);
+  add(kGemmini, "", "system_simba_right", "constraints_simba", matmuls);
+  add(kGemmini, "", "system_tpu", "constraints_tpu", matmuls);
+  const auto norms_of = [&](const std::string& folder) {
+    return std::vector<std::string>{folder + "layers/layernorm_layer.yaml", folder + "layers/softmax_layer.yaml"};
+  };
+  add(kGemmini, "", "system_gemmini_NOs", "constraints_NOs", norms_of(kGemmini));
+  for (const char* version : {"", "_v0.4"}) {
+    add(kPim, version, "system_PIM", "constraints", files_below(kPim + "layers", not_matmul));
+    add(kPim, version, "system_PIM_NOs", "constraints_NOs", norms_of(kPim));
+  }
+  EstimatorSetup setup = as_accelergy();
+  setup.accelergy = false;
+  Estimators estimators(setup);
+  int runs = 0;
+  for (const Family& family : families) {
+    for (const std::string& layer : family.layers) {
+      std::vector<std::string> paths = family.shared;
+      paths.push_back(layer);
+      EXPECT_EQ(troubles(paths, estimators), "") << family.shared[0] << ", " << layer;
+      ++runs;
+    }
+  }
+  EXPECT_GT(runs, 300);
+}
+
 }  // namespace
 }  // namespace orrery::scenario
