@@ -161,9 +161,8 @@ Figures our_figures(const std::vector<std::string>& paths, const Overrides& over
 }
 
 bool is_sram(const std::string& table_name) {
-  const std::string name = table_name.substr(table_name.rfind('.') + 1);
-  for (const char* memory : {"Scratchpad[", "Accumulator[", "Registers[", "Registers_", "shared_glb["})
-    if (name.rfind(memory, 0) == 0) return true;
+  for (const char* memory : {".Scratchpad[", ".Accumulator[", ".Registers[", ".Registers_", ".shared_glb["})
+    if (table_name.find(memory) != std::string::npos) return true;
   return false;
 }
 
