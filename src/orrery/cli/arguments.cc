@@ -127,7 +127,8 @@ void add_estimation_options(CLI::App& app, CommonOptions& common) {
                  "Folder of Accelergy's estimation tables, for chips without an ERT (repeatable)")
       ->type_name("DIR")
       ->allow_extra_args(false);
-  app.add_option("--cacti", common.estimators.cacti, "CACTI 7's program, to be asked for SRAMs that its table lacks")
+  app.add_option("--cacti", common.estimators.cacti,
+                 "CACTI 7's program, to be asked for SRAMs instead of the table of its figures")
       ->type_name("PATH");
 }
 

@@ -39,15 +39,28 @@ std::vector<std::string> contents(const Specification& specification, const std:
   return lines;
 }
 
-// Estimates where there is no ERT, and says which it is. Parts of a chip's documents, without what every estimate
-// needs, are checked as far as they go. Throws InputError.
-std::string price(Specification& specification, scenario::Estimators& estimators) {
-  if (specification.has_energy_tables || !specification.chip) return "";
-  for (const char* key : {"technology", "global_cycle_seconds"})
-    if (!formats::timeloop::lacking(specification.components, key).empty())
-      return fmt::format("; no energies: neither an ERT nor a `{}`", key);
-  scenario::complete(specification, estimators);
-  return "; energies estimated";
+struct Checked {
+  Specification specification;
+  std::string energies;  // where they come from, if not from an ERT
+};
+
+// Estimates where there is no ERT. Parts of a chip's documents, without what every estimate needs, are checked as far
+// as they go. Throws InputError.
+Checked read_and_price(const std::vector<File>& files, formats::timeloop::ReadOptions options,
+                       scenario::Estimators& estimators) {
+  options.energies_required = false;
+  Checked checked{formats::timeloop::Documents::gather(files, options).read(), ""};
+  if (checked.specification.has_energy_tables || !checked.specification.chip) return checked;
+  for (const char* key : {"technology", "global_cycle_seconds"}) {
+    if (formats::timeloop::lacking(checked.specification.components, key).empty()) continue;
+    checked.energies = fmt::format("; no energies: neither an ERT nor a `{}`", key);
+    return checked;
+  }
+  options.energies_required = true;
+  checked.specification = formats::timeloop::Documents::gather(files, options).read();
+  scenario::complete(checked.specification, estimators);
+  checked.energies = "; energies estimated";
+  return checked;
 }
 
 bool is_json(const std::string& path) {
@@ -73,15 +86,12 @@ int run_check(const CheckOptions& options, const Console& console) {
     const SplitFiles split = split_by_problem(read_files(document_paths));
     std::vector<File> layers = split.layers;
     if (layers.empty()) layers.push_back(nullptr);
-    formats::timeloop::ReadOptions read = read_options(options);
-    read.energies_required = false;
     scenario::Estimators estimators(options.estimators);
     for (const File& file : layers) {
       std::vector<File> all = split.shared;
       if (file) all.push_back(file);
       try {
-        Specification specification = formats::timeloop::Documents::gather(all, read).read();
-        const std::string energies = price(specification, estimators);
+        const auto [specification, energies] = read_and_price(all, read_options(options), estimators);
         found.append(specification.diagnostics);
         if (specification.mapping && specification.chip && specification.problem) {
           base::Diagnostics illegal;

@@ -62,6 +62,18 @@ TEST(MapJson, LevelsRunOuterToInnerThenComputeAndTheirEnergiesSumToTheLayers) {
   EXPECT_NEAR(sum, layer["energy_pj"].get<double>(), 1e-12 * sum);
 }
 
+TEST(MapJson, HasAreasAndSaysWhetherFiguresWereGivenOrEstimated) {
+  scenario::MappedModel mapped;
+  mapped.layers = {example_layer()};
+  mapped.layers[0].chip.storages[0].area_um2 = 2.5;
+  json layer = document(mapped)["result"]["layers"][0];
+  EXPECT_EQ(layer["figures"], "given");
+  EXPECT_EQ(layer["levels"][1]["area_um2"], 2.5);
+  EXPECT_TRUE(layer["levels"][2]["area_um2"].is_null());
+  mapped.layers[0].estimates = std::make_shared<const std::vector<energy::EstimatedComponent>>();
+  EXPECT_EQ(document(mapped)["result"]["layers"][0]["figures"], "estimated");
+}
+
 TEST(MapJson, PrintsDoublesSoThatTheyReadBackExactly) {
   scenario::MappedModel mapped;
   mapped.layers = {example_layer()};
