@@ -3,7 +3,6 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/output_folder.h"
-#include "orrery/cli/results.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
 #include "orrery/formats/timeloop/documents.h"
@@ -87,7 +86,7 @@ int run_energy(const EnergyOptions& options, const Console& console) {
     document.components = &components;
     document.warnings = &warnings;
     document.seconds = clock.seconds();
-    document.compat = compat_names(options);
+    if (options.estimators.accelergy) document.compat = {"accelergy-0.4"};
     json = report::energy_json(document);
   }
   if (!options.directory.empty()) write_tables(options.directory, components, json);

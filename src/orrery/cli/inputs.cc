@@ -5,10 +5,14 @@
 #include <set>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::cli {
 namespace {
+
+constexpr std::string_view kTableSet = ".table.yaml";
 
 enum class ProblemPart { kNone, kShape, kInstance };
 
@@ -62,6 +66,12 @@ std::vector<File> read_files(const std::vector<std::string>& paths) {
   base::Diagnostics found;
   for (const std::string& path : in_folders(paths)) {
     if (!seen.insert(path).second) continue;
+    if (path.ends_with(kTableSet)) {
+      const std::string folder = std::filesystem::path(path).parent_path().string();
+      found.error("O1262", fmt::format("`{}` describes estimation tables and no chip", path))
+          .hint(fmt::format("give its folder with `--tables {}`", folder.empty() ? "." : folder));
+      continue;
+    }
     try {
       files.push_back(formats::yaml::read_file(path));
     } catch (const base::InputError& error) {
