@@ -3,15 +3,16 @@
 // Once the fan-outs (a layout) and the keepers of each dataspace are fixed, dataspace s crosses the boundary
 // between its keepers a < b once every t_a(d) * run iterations of d, the one dimension it is blind to. So
 //     E = E0 + sum_s sum_boundaries price_s(t_a(d) * run_a(s))
-// with E0 the computes and what the compute units read. Bounds, each dropping a candidate at the incumbent:
-//     1 separable   every dataspace alone with t * run at its largest: chain prices per dataspace, sorted,
-//                   so that combinations are never listed beyond the incumbent
-//     2 capacity    each level alone with the cheapest tile that fits it
-//     3 exact       the least energy from the lattice table (lattice_table.h) with the ports' least loads
-// The cheapest path through the table is a mapping; where its cycles meet their bound it is the optimum of
-// its candidate, the usual case. Otherwise labels (tile, energy, loads) are extended best first, each with
-// the table as its exact energy still to come; a label is dominated by one at the same tile that has paid
-// and loaded no more.
+// with E0 the computes and what the compute units read, and each bandwidth loaded likewise. Bounds, each
+// dropping what cannot beat the best answer (lattice_goal.h):
+//     1 layout      every dataspace alone with t * run at its largest, least energy and least loads
+//     2 capacity    each level alone with the cheapest tile that fits it, for all keepers at once
+//                   (lattice_capacity.h); then energy and the loads of the scarcest bandwidth together
+//     3 exact       the least energy from the lattice table (lattice_table.h), the same with loads
+// Layouts are taken in chunks of growing size, by bound 1; the candidates of a chunk by bound 2.
+//
+// The cheapest path through a table is a mapping; where its cycles meet their bound it is the optimum of its
+// candidate, the usual case. Otherwise labels decide (lattice_labels.h).
 //
 // Every mapping found is evaluated by Model::evaluate, which alone decides. Order of candidates and ties are
 // fixed, so the answer is, too.
@@ -21,9 +22,16 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <queue>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <tuple>
 
+#include "orrery/nest/lattice_boundary.h"
 #include "orrery/nest/lattice_capacity.h"
+#include "orrery/nest/lattice_goal.h"
+#include "orrery/nest/lattice_labels.h"
+#include "orrery/nest/lattice_mapping.h"
 #include "orrery/nest/lattice_table.h"
 #include "orrery/nest/objective.h"
 
@@ -34,19 +42,15 @@ using namespace lattice;
 
 namespace {
 
-// Labels of one candidate beyond which the branch and bound of search.cc takes over.
-constexpr std::size_t kMostLabels = 500'000;
-
-struct Chain {
-  std::uint32_t keepers = 0;
-  double energy_pj = 0;  // with t * run at its largest throughout
-  Loads loads;           // the same
-};
-
-struct Candidate {
-  Triple<int> chain;
+// A layout with what every mapping under it costs at least.
+struct Start {
+  Key bound{};
+  std::size_t layout = 0;
   double energy_pj = 0;
 };
+
+// Choices of keepers of a layout beyond which their common bound costs less than they do one by one.
+constexpr int kFewLooks = 5000;
 
 class LatticeSearch {
  public:
@@ -56,404 +60,441 @@ class LatticeSearch {
         objective_(objective),
         limits_(limits),
         watch_(watch),
-        start_(std::chrono::steady_clock::now()) {
-    best_.fill(kNever);
-  }
+        start_(std::chrono::steady_clock::now()),
+        goal_(objective, static_cast<double>(limits.max_cycles), problem.latency) {}
 
-  // False when labels ran out of room: the answer is not proven.
-  bool run(Optimum& optimum) {
+  void run(Optimum& optimum) {
     const std::vector<Layout> all = layouts(problem_);
-    std::vector<std::pair<Key, std::size_t>> order;
-    for (std::size_t k = 0; k < all.size(); ++k) {
+    std::vector<Start> starts;
+    for (std::size_t k = 0; k < all.size() && !out_of_time(); ++k) {
       const Prices prices(problem_, all[k]);
-      double energy_pj = problem_.compute_pj;
-      for (int s = 0; s < kSpaces; ++s) energy_pj += least_chain_pj(prices, s);
-      if (energy_pj < kNever) order.emplace_back(key(prices, energy_pj, prices.layout().cycles), k);
+      const double energy_pj = least_chains_pj(prices);
+      if (energy_pj == kNever) continue;
+      starts.push_back({goal_.key(problem_.compute_pj + energy_pj, prices.layout().cycles, prices.leak_pj_per_cycle()),
+                        k, problem_.compute_pj + energy_pj});
     }
-    std::sort(order.begin(), order.end());
-    for (std::size_t at = 0; at < order.size(); ++at) {
-      lower_bound_ = order[at].first[0];
-      if (drop(order[at].first)) {
-        ++bounded_;
-        continue;
+    std::sort(starts.begin(), starts.end(),
+              [](const Start& a, const Start& b) { return std::tie(a.bound, a.layout) < std::tie(b.bound, b.layout); });
+    std::size_t chunk = 1;
+    for (std::size_t at = 0; at < starts.size() && !stopped_;
+         at += chunk, chunk = std::min<std::size_t>(chunk * 4, 256)) {
+      lower_bound_ = starts[at].bound[0];
+      if (goal_.drop_from(starts[at].bound)) {
+        tally_.bounded += starts.size() - at;
+        break;
       }
-      const Prices prices(problem_, all[order[at].second]);
-      if (!search_layout(prices, {list_chains(prices, 0), list_chains(prices, 1), list_chains(prices, 2)})) break;
+      const std::size_t end = std::min(at + chunk, starts.size());
+      search_chunk(all, {starts.data() + at, starts.data() + end}, end < starts.size() ? starts[end].bound[0] : kNever);
     }
     cost::Certificate& certificate = optimum.certificate;
-    certificate.evaluated = evaluated_;
-    certificate.pruned = {{"capacity", unfit_}, {"bound", bounded_}, {"dominance", dominated_}};
+    certificate.evaluated = tally_.evaluated;
+    certificate.pruned = {{"capacity", tally_.unfit}, {"bound", tally_.bounded}, {"dominance", tally_.dominated}};
     optimum.interrupted = interrupted_;
     optimum.mapping = std::move(mapping_);
     optimum.evaluation = std::move(evaluation_);
-    certificate.optimal = !stopped_ && !full_ && optimum.mapping;
-    certificate.lower_bound = stopped_ || full_ ? std::min(lower_bound_, best_[0]) : best_[0];
-    return !full_;
+    certificate.optimal = !stopped_ && optimum.mapping;
+    certificate.lower_bound = stopped_ ? std::min(lower_bound_, goal_.best()[0]) : goal_.best()[0];
   }
   bool stopped() const { return stopped_; }
 
  private:
-  // The metrics of so much energy in so many cycles; beyond every other where that takes too long.
-  Key key(const Prices& prices, double energy_pj, double active) const {
-    if (limits_.max_cycles > 0 && active + problem_.latency > static_cast<double>(limits_.max_cycles) * (1 + kEqual))
-      return {kNever, kNever, kNever};
-    const double energy = energy_pj + active * prices.leak_pj_per_cycle();
-    const double cycles = active + problem_.latency;
-    return key_of(objective_, energy, cycles);
-  }
-
-  bool drop(const Key& bound) const { return compare(bound, best_, objective_.size()) >= 0; }
-
   bool out_of_time() {
-    if ((++ticks_ & 63) == 0) {
-      if (limits_.stop && limits_.stop->load()) stopped_ = interrupted_ = true;
-      if (limits_.seconds > 0 &&
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() >= limits_.seconds)
-        stopped_ = true;
-      if (watch_ && watch_->watched()) watch_->report(best_[0], std::min(lower_bound_, best_[0]));
-    }
+    if (limits_.stop && limits_.stop->load()) stopped_ = interrupted_ = true;
+    if (limits_.seconds > 0 &&
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() >= limits_.seconds)
+      stopped_ = true;
+    if (watch_ && watch_->watched()) watch_->report(goal_.best()[0], std::min(lower_bound_, goal_.best()[0]));
     return stopped_;
   }
 
-  Loads sum(const Loads& a, const Loads& b) const {
-    Loads both = a;
-    for (int port = 0; port < problem_.ports; ++port) {
-      both.reads[port] += b.reads[port];
-      both.writes[port] += b.writes[port];
-    }
-    return both;
+  std::uint32_t must_keep(int s) const {
+    std::uint32_t must = 0;
+    for (std::size_t a = 0; a < problem_.levels.size(); ++a) must |= (problem_.levels[a].must_keep >> s & 1) << a;
+    return must;
   }
 
-  // Levels that must, and those that may, keep dataspace s.
-  std::pair<std::uint32_t, std::uint32_t> keeping(int s) const {
-    std::uint32_t must = 0, may = 0;
-    for (std::size_t a = 0; a < problem_.levels.size(); ++a) {
-      must |= (problem_.levels[a].must_keep >> s & 1) << a;
-      may |= (problem_.levels[a].may_keep >> s & 1) << a;
-    }
-    return {must, may};
-  }
-
-  // The energy of the first of list_chains, without listing them: a shortest path over the levels.
-  double least_chain_pj(const Prices& prices, int s) const {
-    const auto [must, may] = keeping(s);
-    const Count most = prices.layout().left[problem_.blind[s]];
+  // Shortest path over the keepers of dataspace s, every run at its largest: innermost(b) and crossing(a, b) add up.
+  template <typename Innermost, typename Crossing>
+  double least_chain(int s, std::uint32_t must, const Innermost& innermost, const Crossing& crossing) const {
     const int levels = static_cast<int>(problem_.levels.size());
-    std::vector<double> least_pj(levels, kNever);
-    double ended_pj = kNever;
+    std::array<double, kMostLevels> least;
+    double ended = kNever;
     for (int b = 0; b < levels; ++b) {
-      if (!(may >> b & 1)) continue;
-      if ((must & ((1u << b) - 1)) == 0) least_pj[b] = prices.innermost_pj(s, b);
+      least[b] = kNever;
+      if (!(problem_.levels[b].may_keep >> s & 1)) continue;
+      if ((must & ((1u << b) - 1)) == 0) least[b] = innermost(b);
       for (int a = b - 1; a >= 0; --a) {
-        if (least_pj[a] < kNever) least_pj[b] = std::min(least_pj[b], least_pj[a] + prices.boundary_pj(s, a, b, most));
+        if (least[a] < kNever) least[b] = std::min(least[b], least[a] + crossing(a, b));
         if (must >> a & 1) break;
       }
-      if (must >> b <= 1) ended_pj = std::min(ended_pj, least_pj[b]);
+      if (must >> b <= 1) ended = std::min(ended, least[b]);
     }
-    return ended_pj;
+    return ended;
   }
 
-  std::vector<Chain> list_chains(const Prices& prices, int s) const {
-    const auto [must, may] = keeping(s);
-    const Count most = prices.layout().left[problem_.blind[s]];
-    std::vector<Chain> chains;
-    for (std::uint32_t mask = may;; mask = (mask - 1) & may) {
-      if ((mask & must) == must && mask != 0) {
-        int a = __builtin_ctz(mask);
-        Chain chain{mask, prices.innermost_pj(s, a), {}};
-        prices.add_innermost(s, a, chain.loads);
-        for (std::uint32_t rest = mask & (mask - 1); rest != 0; rest &= rest - 1) {
-          const int b = __builtin_ctz(rest);
-          chain.energy_pj += prices.boundary_pj(s, a, b, most);
-          prices.add_boundary(s, a, b, most, chain.loads);
-          a = b;
-        }
-        chains.push_back(chain);
-      }
-      if (mask == 0) break;
+  // Bound 1: energy of the cheapest keepers of each dataspace.
+  double least_chains_pj(const Prices& prices) const {
+    double energy_pj = 0;
+    for (int s = 0; s < kSpaces && energy_pj < kNever; ++s) {
+      const Count most = prices.layout().left[problem_.blind[s]];
+      energy_pj += least_chain(
+          s, must_keep(s), [&](int b) { return prices.innermost_pj(s, b); },
+          [&](int a, int b) { return prices.boundary_pj(s, a, b, most); });
     }
-    std::stable_sort(chains.begin(), chains.end(),
-                     [](const Chain& a, const Chain& b) { return a.energy_pj < b.energy_pj; });
-    return chains;
-  }
-
-  // False when the search must end.
-  bool search_layout(const Prices& prices, const Triple<std::vector<Chain>>& chains) {
-    const double cycles = prices.layout().cycles;
-    CapacityBound capacity(problem_, prices);
-    // The cheapest combination first, alone: it often is the optimum and makes the list short.
-    std::vector<Candidate> candidates{
-        {{0, 0, 0}, chains[0][0].energy_pj + chains[1][0].energy_pj + chains[2][0].energy_pj}};
-    candidates[0].energy_pj = std::max(candidates[0].energy_pj, fitting_pj(chains, candidates[0], capacity));
-    if (drop(key(prices, problem_.compute_pj + candidates[0].energy_pj, cycles)))
-      ++bounded_;
-    else if (!search_candidate(prices, chains, candidates[0]))
-      return false;
-    candidates.clear();
-    for (int x = 0; x < static_cast<int>(chains[0].size()); ++x) {
-      const double first = chains[0][x].energy_pj;
-      if (drop(key(prices, problem_.compute_pj + first + chains[1][0].energy_pj + chains[2][0].energy_pj, cycles)))
-        break;
-      for (int y = 0; y < static_cast<int>(chains[1].size()); ++y) {
-        const double second = first + chains[1][y].energy_pj;
-        if (drop(key(prices, problem_.compute_pj + second + chains[2][0].energy_pj, cycles))) break;
-        const Loads loads = sum(chains[0][x].loads, chains[1][y].loads);
-        for (int z = 0; z < static_cast<int>(chains[2].size()); ++z) {
-          const double energy_pj = second + chains[2][z].energy_pj;
-          if (drop(key(prices, problem_.compute_pj + energy_pj, cycles))) break;
-          if (x + y + z == 0) continue;
-          const double least_cycles = prices.cycles(sum(loads, chains[2][z].loads));
-          if (drop(key(prices, problem_.compute_pj + energy_pj, least_cycles))) {
-            ++bounded_;
-            continue;
-          }
-          Candidate candidate{{x, y, z}, energy_pj};
-          candidate.energy_pj = std::max(energy_pj, fitting_pj(chains, candidate, capacity));
-          if (drop(key(prices, problem_.compute_pj + candidate.energy_pj, least_cycles)))
-            ++bounded_;
-          else
-            candidates.push_back(candidate);
-        }
-      }
-    }
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.energy_pj < b.energy_pj; });
-    for (std::size_t k = 0; k < candidates.size(); ++k) {
-      if (drop(key(prices, problem_.compute_pj + candidates[k].energy_pj, cycles))) {
-        bounded_ += candidates.size() - k;
-        break;
-      }
-      if (!search_candidate(prices, chains, candidates[k])) return false;
-    }
-    return true;
-  }
-
-  static Keepers keepers_of(const Triple<std::vector<Chain>>& chains, const Candidate& candidate) {
-    Keepers keepers;
-    for (int s = 0; s < kSpaces; ++s) keepers[s] = chains[s][candidate.chain[s]].keepers;
-    return keepers;
-  }
-
-  // Bound 2: energy of a candidate, computes apart.
-  static double fitting_pj(const Triple<std::vector<Chain>>& chains, const Candidate& candidate,
-                           CapacityBound& capacity) {
-    const Keepers keepers = keepers_of(chains, candidate);
-    double energy_pj = capacity.energy_pj(keepers);
-    for (int s = 0; s < kSpaces; ++s) energy_pj += capacity.innermost_pj(s, keepers[s]);
     return energy_pj * (1 - kEqual);
   }
 
-  bool search_candidate(const Prices& prices, const Triple<std::vector<Chain>>& chains, const Candidate& candidate) {
-    if (out_of_time()) return false;
-    const Keepers keepers = keepers_of(chains, candidate);
-    Loads innermost;
+  // The loads of the keepers of dataspace s that load each resource the least.
+  Loads least_chain_loads(Boundaries& boundaries, int s) const {
+    Loads least{};
+    const std::uint32_t must = must_keep(s);
+    for (int r = 0; r < problem_.resources; ++r)
+      least[r] = least_chain(
+          s, must, [&](int b) { return boundaries.innermost_loads(s, b)[r]; },
+          [&](int a, int b) {
+            for (const Boundary::Load& load : boundaries.at(s, a, b).loads)
+              if (load.resource == r) return load.cycles.back();
+            return 0.0;
+          });
+    return least;
+  }
+
+  // A layout at work.
+  struct Opened {
+    Opened(const Problem& problem, const Layout& layout, Axes& axes)
+        : prices(problem, layout), boundaries(problem, prices, axes) {}
+
+    Prices prices;
+    Boundaries boundaries;
+    std::unique_ptr<CapacityBound> capacity;
+    std::vector<Candidate> candidates;                   // all that may be better, where they are few
+    std::array<std::optional<Keepers>, kScarce> likely;  // keepers of the least energy, and of the least together
+    Key bound{};
+    double cycles = 0;                    // at least
+    Triple<Loads> chains{};               // loads at least, by dataspace
+    std::vector<Criterion> criteria{{}};  // energy alone; where a resource is scarce, all
+    double mu = 0;
+    std::vector<std::unique_ptr<Table>> tables;  // by criterion
+  };
+
+  // The resource that is the slowest when only energy counts; -1 where that is the compute units.
+  int scarcest(const Loads& loads, double cycles) const {
+    int scarce = -1;
+    for (int r = 0; r < problem_.resources; ++r)
+      if (loads[r] > cycles * (1 + kEqual)) cycles = loads[r], scarce = r;
+    return scarce;
+  }
+
+  // Computes apart.
+  Key bound_of(const Opened& here, const Least& least, double cycles) const {
+    return goal_.key((problem_.compute_pj + least[kEnergy]) * (1 - kEqual),
+                     std::max({here.cycles, cycles, least[kScarce] * (1 - kEqual)}), here.prices.leak_pj_per_cycle(),
+                     (problem_.compute_pj + least[kTogether]) * (1 - kEqual), here.mu);
+  }
+
+  // What each dataspace may load in a mapping that takes so much energy at least and can still be better.
+  Triple<Loads> most_loads(const Opened& here, double energy_pj) const {
+    Triple<Loads> most;
+    const double ceiling = limits_.ceilings ? goal_.ceiling(energy_pj, here.prices.leak_pj_per_cycle()) : kNever;
+    for (int s = 0; s < kSpaces; ++s)
+      for (int r = 0; r < problem_.resources; ++r) {
+        most[s][r] = ceiling;
+        for (int other = 0; other < kSpaces; ++other)
+          if (other != s) most[s][r] -= here.chains[other][r] * (1 - 1e-9);
+      }
+    return most;
+  }
+
+  // Null where the layout is dropped. `chains_pj`: by bound 1, computes included.
+  std::unique_ptr<Opened> open(const Layout& layout, double chains_pj) {
+    auto here = std::make_unique<Opened>(problem_, layout, axes_);
+    Loads total{};
+    for (int s = 0; s < kSpaces; ++s) {
+      here->chains[s] = least_chain_loads(here->boundaries, s);
+      for (int r = 0; r < problem_.resources; ++r) total[r] += here->chains[s][r];
+    }
+    here->cycles = layout.cycles;
+    for (int r = 0; r < problem_.resources; ++r) here->cycles = std::max(here->cycles, total[r] * (1 - kEqual));
+    if (goal_.drop(goal_.key(chains_pj, here->cycles, here->prices.leak_pj_per_cycle()))) {
+      ++tally_.bounded;
+      return nullptr;
+    }
+    bool possible = bound(*here, chains_pj);
+    if (possible) {
+      const double mu = goal_.exchange(here->prices.leak_pj_per_cycle());
+      int scarce = scarcest(here->capacity->loads_of(*here->likely[kEnergy]), here->cycles);
+      if (scarce < 0) scarce = bottleneck_;
+      if (limits_.together && mu > 0 && scarce >= 0) {
+        here->mu = mu;
+        here->criteria.resize(kCriteria);
+        here->criteria[kTogether].loads[scarce] = mu;
+        here->criteria[kScarce] = {0, {}};
+        here->criteria[kScarce].loads[scarce] = 1;
+        possible = bound(*here, chains_pj);
+      }
+    }
+    if (possible) return here;
+    ++tally_.bounded;
+    return nullptr;
+  }
+
+  // Bound 2. False where the layout is dropped.
+  bool bound(Opened& here, double least_pj) {
+    here.capacity = std::make_unique<CapacityBound>(here.boundaries, here.criteria, most_loads(here, least_pj));
+    here.candidates.clear();
+    if (goal_.best()[0] < kNever) {
+      const auto keep = [&](const Candidate& candidate) { return !drop(here, candidate); };
+      if (here.capacity->list(keep, here.candidates, kFewLooks)) {
+        here.bound = {kNever, kNever, kNever};
+        Least least{kNever, kNever, kNever};
+        for (const Candidate& one : here.candidates) {
+          here.bound = std::min(here.bound, bound_of(here, one.terms, one.cycles));
+          for (std::size_t k = 0; k < std::min<std::size_t>(here.criteria.size(), kScarce); ++k)
+            if (one.terms[k] < least[k]) least[k] = one.terms[k], here.likely[k] = one.keepers;
+        }
+        return !here.candidates.empty();
+      }
+      here.candidates.clear();
+    }
+    here.capacity->fill();
+    if (here.capacity->least()[kEnergy] == kNever) return false;
+    for (std::size_t k = 0; k < std::min<std::size_t>(here.criteria.size(), kScarce); ++k)
+      here.likely[k] = here.capacity->keepers_of_least(static_cast<int>(k));
+    here.bound = bound_of(here, here.capacity->least(), 0);
+    return !goal_.drop(here.bound);
+  }
+
+  // `beyond`: the bound of all later chunks.
+  void search_chunk(const std::vector<Layout>& all, std::span<const Start> starts, double beyond) {
+    std::vector<std::unique_ptr<Opened>> opened;
+    for (const Start& start : starts) {
+      if (out_of_time()) return;
+      if (goal_.drop(start.bound))
+        ++tally_.bounded;
+      else if (auto here = open(all[start.layout], start.energy_pj))
+        opened.push_back(std::move(here));
+    }
+    std::stable_sort(opened.begin(), opened.end(), [](const auto& a, const auto& b) { return a->bound < b->bound; });
+    for (std::size_t k = 0; k < opened.size() && !out_of_time(); ++k) probe(*opened[k]);
+    for (std::size_t k = 0; k < opened.size() && !out_of_time(); ++k) {
+      Opened& here = *opened[k];
+      if (goal_.drop_from(here.bound)) {
+        tally_.bounded += opened.size() - k;
+        break;
+      }
+      lower_bound_ = std::max(lower_bound_, std::min(here.bound[0], beyond));
+      if (here.capacity->filled())
+        here.capacity->list(
+            [&](const Candidate& candidate) {
+              const bool kept = !drop(here, candidate);
+              tally_.bounded += !kept;
+              return kept;
+            },
+            here.candidates);
+      descend(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, here.candidates);
+      opened[k].reset();
+    }
+  }
+
+  // Mappings that are probably good: the cheapest with the keepers that the capacity bound likes best.
+  void probe(Opened& here) {
+    Triple<Loads> any;
+    for (Loads& loads : any) loads.fill(kNever);
+    for (std::size_t k = 0; k < here.criteria.size(); ++k) {
+      here.tables.push_back(std::make_unique<Table>(here.boundaries, here.criteria[k]));
+      Table& table = *here.tables.back();
+      if (k == kScarce || goal_.drop(here.bound)) continue;
+      const Keepers& keepers = *here.likely[k];
+      for (int i = static_cast<int>(problem_.levels.size()) - 1; i >= 0; --i) table.set_level(i, keepers, any);
+      const int start = cheapest(table).second;
+      if (start >= 0) leaf(here.prices, table, keepers, path_from(table, start));
+    }
+  }
+
+  bool drop(const Opened& here, const Candidate& candidate) const {
+    return goal_.drop(bound_of(here, candidate.least, candidate.cycles));
+  }
+
+  // The candidates agree on the keepers of levels i and outwards, for which the tables are set; `outer` and
+  // `terms` are where those keep each dataspace and what the capacity bound says of them.
+  void descend(Opened& here, int i, const CapacityBound::Outer& outer, const Least& terms,
+               const std::vector<Candidate>& candidates) {
+    struct Group {
+      Key bound{kNever, kNever, kNever};
+      double energy_pj = kNever;
+      std::vector<Candidate> members;
+    };
+    std::array<Group, 1u << kSpaces> groups;
+    for (const Candidate& candidate : candidates) {
+      std::uint32_t kept = 0;
+      for (int s = 0; s < kSpaces; ++s) kept |= (candidate.keepers[s] >> (i - 1) & 1) << s;
+      Group& group = groups[kept];
+      group.bound = std::min(group.bound, bound_of(here, candidate.least, candidate.cycles));
+      group.energy_pj = std::min(group.energy_pj, candidate.least[kEnergy]);
+      group.members.push_back(candidate);
+    }
+    std::array<std::uint32_t, 1u << kSpaces> order;
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return groups[a].bound < groups[b].bound; });
+    for (const std::uint32_t kept : order) {
+      Group& group = groups[kept];
+      if (out_of_time()) return;
+      tally_.bounded += std::erase_if(group.members, [&](const Candidate& one) { return drop(here, one); });
+      if (group.members.empty()) continue;
+      const Triple<Loads> most = most_loads(here, problem_.compute_pj + group.energy_pj * (1 - kEqual));
+      // The tables know better than the terms of the capacity bound what the levels so far cost.
+      Least sum = here.capacity->term(i - 1, kept, outer).cost;
+      for (int k = 0; k < kCriteria; ++k) sum[k] += terms[k];
+      for (std::size_t k = 0; k < here.tables.size() && !group.members.empty(); ++k) {
+        if (out_of_time()) return;
+        here.tables[k]->set_level(i - 1, group.members.front().keepers, most);
+        const double outside = least_of_tiles(*here.tables[k], i - 1);
+        if (outside == kNever) {
+          tally_.unfit += group.members.size();
+          group.members.clear();
+        }
+        tally_.bounded += std::erase_if(group.members, [&](Candidate& one) {
+          one.least[k] = std::max(one.least[k], one.terms[k] - sum[k] + outside);
+          return drop(here, one);
+        });
+      }
+      // With one level left inside, its table costs no more than this.
+      tally_.bounded += std::erase_if(group.members, [&](const Candidate& one) {
+        return limits_.nested_tiles && i > 2 && !any_tile(here, i - 1, CapacityBound::within(i - 1, kept, outer), one);
+      });
+      if (group.members.empty()) continue;
+      if (i == 1)
+        search_candidate(here, group.members.front());
+      else
+        descend(here, i - 1, CapacityBound::within(i - 1, kept, outer), sum, group.members);
+    }
+  }
+
+  static double least_of_tiles(const Table& table, int i) {
+    double least = kNever;
+    for (const int point : table.tiles(i)) least = std::min(least, table.least_pj(i, point));
+    return least;
+  }
+
+  // Whether some tile at level i, with what the levels inside cost at least when they have that tile outside, may
+  // lead to something better. `outer` is what the levels inside see.
+  bool any_tile(const Opened& here, int i, CapacityBound::Outer outer, const Candidate& candidate) const {
+    std::array<std::array<const double*, kMostLevels>, kCriteria> terms;
+    const std::size_t criteria = here.tables.size();
+    for (int a = i - 1; a >= 0; --a) {
+      std::uint32_t kept = 0;
+      for (int s = 0; s < kSpaces; ++s) kept |= (candidate.keepers[s] >> a & 1) << s;
+      for (std::size_t k = 0; k < criteria; ++k) {
+        const std::vector<double>& term = here.capacity->term_within(a, kept, outer, static_cast<int>(k));
+        if (term.empty()) return true;
+        terms[k][a] = term.data();
+      }
+      outer = CapacityBound::within(a, kept, outer);
+    }
+    const Least innermost = here.capacity->below(-1, outer);
+    const double leak_pj = here.prices.leak_pj_per_cycle();
+    const double most_pj = goal_.energy_ceiling(std::max(here.cycles, candidate.cycles), leak_pj) - problem_.compute_pj;
+    for (const int point : here.tables[kEnergy]->tiles(i)) {
+      Least least = innermost;
+      for (std::size_t k = 0; k < criteria; ++k) {
+        least[k] += here.tables[k]->least_pj(i, point);
+        for (int a = 0; a < i; ++a) least[k] += terms[k][a][point];
+        if (k == kEnergy && least[k] > most_pj) break;
+      }
+      if (least[kEnergy] <= most_pj && least[kEnergy] < kNever && !goal_.drop(bound_of(here, least, candidate.cycles)))
+        return true;
+    }
+    return false;
+  }
+
+  // All keepers are chosen and the tables set.
+  void search_candidate(Opened& here, const Candidate& candidate) {
+    Boundaries& boundaries = here.boundaries;
+    const double leak_pj = here.prices.leak_pj_per_cycle();
+    Loads innermost{};
     double base_pj = problem_.compute_pj;
     for (int s = 0; s < kSpaces; ++s) {
-      const int a = __builtin_ctz(keepers[s]);
-      base_pj += prices.innermost_pj(s, a);
-      prices.add_innermost(s, a, innermost);
+      const int a = __builtin_ctz(candidate.keepers[s]);
+      base_pj += boundaries.innermost_pj(s, a);
+      for (int r = 0; r < problem_.resources; ++r) innermost[r] += boundaries.innermost_loads(s, a)[r];
     }
-    const Loads least = sum(sum(chains[0][candidate.chain[0]].loads, chains[1][candidate.chain[1]].loads),
-                            chains[2][candidate.chain[2]].loads);
-    const double least_cycles = prices.cycles(least);
-    if (drop(key(prices, problem_.compute_pj + candidate.energy_pj, least_cycles))) {
-      ++bounded_;
-      return true;
+    Loads least = innermost;
+    for (int s = 0; s < kSpaces; ++s)
+      for (int a = 0; a < static_cast<int>(problem_.levels.size()); ++a) {
+        const int b = next_keeper(candidate.keepers[s], a);
+        if (!(candidate.keepers[s] >> a & 1) || b < 0) continue;
+        for (const Boundary::Load& load : boundaries.at(s, a, b).loads) least[load.resource] += load.cycles.back();
+      }
+    const double cycles = std::max({here.cycles, candidate.cycles, here.prices.cycles(least)});
+    const Table& table = *here.tables[kEnergy];
+    const auto [least_pj, start] = cheapest(table);
+    const Key bound = goal_.key((base_pj + least_pj) * (1 - kEqual), cycles, leak_pj);
+    if (goal_.drop(bound)) {
+      ++tally_.bounded;
+      return;
     }
-    const Table table(problem_, prices, keepers);
+    const Path path = path_from(table, start);
+    const Key found = leaf(here.prices, table, candidate.keepers, path);
+    if (compare(found, bound, objective_.size()) <= 0) return;
+    bottleneck_ = scarcest(loads_of(boundaries, candidate.keepers, table, path, innermost), cycles);
+    const Table* together = nullptr;
+    if (here.tables.size() > kTogether) {
+      together = here.tables[kTogether].get();
+      leaf(here.prices, *together, candidate.keepers, path_from(*together, cheapest(*together).second));
+    }
+    static const Loads kNone{};
+    const Loads& weights = together ? here.criteria[kTogether].loads : kNone;
+    const LabelProblem labels{
+        boundaries,        candidate.keepers,  table, together, weights, here.mu, base_pj, innermost, cycles,
+        limits_.dominance, limits_.most_labels};
+    search_labels(
+        labels, goal_, [&](const Path& one) { leaf(here.prices, table, candidate.keepers, one); },
+        [&] { return out_of_time(); }, tally_);
+  }
+
+  static std::pair<double, int> cheapest(const Table& table) {
     double least_pj = kNever;
     int start = -1;
-    for (const int p : table.starts())
+    for (const int p : table.tiles(0))
       if (table.least_pj(0, p) < least_pj) least_pj = table.least_pj(0, p), start = p;
-    if (start < 0) {
-      ++unfit_;
-      return true;
-    }
-    const Key bound = key(prices, base_pj + least_pj, least_cycles);
-    if (drop(bound)) {
-      ++bounded_;
-      return true;
-    }
-    std::vector<Table::Step> path{{0, -1, start}};
+    return {least_pj, start};
+  }
+
+  Path path_from(const Table& table, int start) const {
+    Path path{{0, -1, start}};
     while (path.back().level < static_cast<int>(problem_.levels.size()))
       path.push_back(table.cheapest(path.back().level, path.back().point));
     path.pop_back();
-    const Key found = leaf(prices, table, keepers, path);
-    if (compare(found, bound, objective_.size()) <= 0) return true;
-    return extend_labels(prices, table, keepers, base_pj, innermost, least_cycles);
+    return path;
   }
 
-  struct Label {
-    Table::Step step;  // the last iterating level, its innermost loop, the tile after it
-    double energy_pj = 0;
-    Loads loads;
-    std::int32_t parent = -1;
-    bool closed = false;
-  };
-
-  bool extend_labels(const Prices& prices, const Table& table, const Keepers& keepers, double base_pj,
-                     const Loads& innermost, double least_cycles) {
-    const int levels = static_cast<int>(problem_.levels.size());
-    std::vector<Label> labels;
-    using Entry = std::pair<Key, std::int32_t>;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-    std::vector<std::vector<std::int32_t>> seen(static_cast<std::size_t>(levels) * table.points());
-    // What the boundaries not yet closed load at least, by the level from which they are open.
-    std::vector<Loads> rest(levels + 1);
-    for (int a = levels - 1; a >= 0; --a) {
-      rest[a] = rest[a + 1];
+  // What a path loads in all.
+  Loads loads_of(Boundaries& boundaries, const Keepers& keepers, const Table& table, const Path& path,
+                 Loads loads) const {
+    for (std::size_t k = 0; k < path.size(); ++k) {
+      const Triple<int> index = table.at(path[k].point);
+      const int end = k + 1 < path.size() ? path[k + 1].level : static_cast<int>(problem_.levels.size());
       for (int s = 0; s < kSpaces; ++s) {
-        const std::uint32_t outer = keepers[s] >> (a + 1);
-        if ((keepers[s] >> a & 1) && outer != 0)
-          prices.add_boundary(s, a, a + 1 + __builtin_ctz(outer), prices.layout().left[problem_.blind[s]], rest[a]);
-      }
-    }
-    const auto cycles_of = [&](const Loads& loads, int open_from) {
-      return std::max(least_cycles, prices.cycles(sum(loads, rest[open_from])) * (1 - kEqual));
-    };
-    const auto push = [&](Label label, double to_come_pj) {
-      const Key bound = key(prices, label.energy_pj + to_come_pj,
-                            label.closed ? prices.cycles(label.loads) : cycles_of(label.loads, label.step.level));
-      if (drop(bound)) {
-        ++bounded_;
-        return;
-      }
-      if (!label.closed) {
-        std::vector<std::int32_t>& here =
-            seen[static_cast<std::size_t>(label.step.level) * table.points() + label.step.point];
-        for (const std::int32_t other : here)
-          if (no_worse(labels[other], label)) {
-            ++dominated_;
-            return;
-          }
-        here.push_back(static_cast<std::int32_t>(labels.size()));
-      }
-      open.emplace(bound, static_cast<std::int32_t>(labels.size()));
-      labels.push_back(label);
-    };
-    for (const int p : table.starts())
-      if (table.least_pj(0, p) < kNever) push({{0, -1, p}, base_pj, innermost, -1, false}, table.least_pj(0, p));
-    while (!open.empty()) {
-      if (out_of_time()) return false;
-      if (labels.size() > kMostLabels) {
-        full_ = true;
-        return false;
-      }
-      const auto [bound, at] = open.top();
-      open.pop();
-      if (drop(bound)) break;
-      const Label label = labels[at];
-      if (label.closed) {
-        std::vector<Table::Step> path;
-        for (std::int32_t k = label.parent; k >= 0; k = labels[k].parent) path.push_back(labels[k].step);
-        std::reverse(path.begin(), path.end());
-        leaf(prices, table, keepers, path);
-        continue;
-      }
-      const int i = label.step.level, p = label.step.point;
-      const Triple<int> index = table.at(p);
-      int j = i + 1;
-      for (; j < levels; ++j) {
-        for (int c = 0; c < kDims; ++c) {
-          if (!problem_.levels[j].free[c]) continue;
-          const int blind = problem_.dataspace[c];
-          for (const int m : table.axis(c).multiples[index[c]]) {
-            const int inner = p + (m - index[c]) * table.stride(c);
-            const double above = table.least_above_pj(j, c, inner);
-            if (above == kNever) continue;
-            Label next{{j, c, inner}, label.energy_pj, label.loads, at, false};
-            for (int s = 0; s < kSpaces; ++s) {
-              const int reuse = s == blind ? m : index[problem_.blind[s]];
-              next.energy_pj += table.close_pj(s, i, j, reuse);
-              table.close_loads(s, i, j, reuse, next.loads);
-            }
-            if (drop(key(prices, next.energy_pj + above, cycles_of(next.loads, j)))) {
-              ++bounded_;
-              continue;
-            }
-            extend_others(table, j, c, 0, inner, next, push);
-          }
+        int reuse = index[problem_.blind[s]];
+        if (k + 1 < path.size() && path[k + 1].innermost == problem_.blind[s])
+          reuse = table.at(path[k + 1].point)[problem_.blind[s]];
+        for (int a = path[k].level; a < end; ++a) {
+          const int b = next_keeper(keepers[s], a);
+          if ((keepers[s] >> a & 1) && b >= 0) boundaries.add(s, a, b, reuse, loads);
         }
-        if (!table.fits(j, p)) break;
-      }
-      if (p == table.full() && j == levels) {
-        Label done{label.step, label.energy_pj, label.loads, at, true};
-        for (int s = 0; s < kSpaces; ++s) {
-          done.energy_pj += table.close_pj(s, i, levels, index[problem_.blind[s]]);
-          table.close_loads(s, i, levels, index[problem_.blind[s]], done.loads);
-        }
-        push(done, 0);
       }
     }
-    return true;
+    return loads;
   }
 
-  // The other dimensions of level j take any of their multiples.
-  template <typename Push>
-  void extend_others(const Table& table, int j, int c, int d, int point, Label& next, const Push& push) {
-    if (d == kDims) {
-      const double to_come_pj = table.least_pj(j, point);
-      if (to_come_pj == kNever) return;
-      Label label = next;
-      label.step.point = point;
-      push(label, to_come_pj);
-      return;
-    }
-    extend_others(table, j, c, d + 1, point, next, push);
-    if (d == c || !problem_.levels[j].free[d]) return;
-    const int index = table.at(point)[d];
-    for (const int m : table.axis(d).multiples[index])
-      extend_others(table, j, c, d + 1, point + (m - index) * table.stride(d), next, push);
-  }
-
-  bool no_worse(const Label& a, const Label& b) const {
-    if (a.energy_pj > b.energy_pj) return false;
-    for (int port = 0; port < problem_.ports; ++port)
-      if (a.loads.reads[port] > b.loads.reads[port] || a.loads.writes[port] > b.loads.writes[port]) return false;
-    return true;
-  }
-
-  // Evaluates the mapping of a path: the tile at level 0, then each iterating level with its innermost loop.
-  Key leaf(const Prices& prices, const Table& table, const Keepers& keepers, const std::vector<Table::Step>& path) {
-    ++evaluated_;
-    const workload::Einsum& einsum = problem_.model->einsum();
-    const Space& space = *problem_.space;
-    const std::size_t all = einsum.dimensions.size();
-    Mapping mapping;
-    mapping.levels.resize(space.levels());
-    for (int i = 0; i < space.levels(); ++i) {
-      LevelMapping& level = mapping.levels[i];
-      const SpatialChoice& spread = space.spatial(i)[prices.layout().choice[i]];
-      level.temporal.assign(all, 1);
-      level.spatial.assign(spread.factor.begin(), spread.factor.begin() + static_cast<std::ptrdiff_t>(all));
-      std::uint32_t iterating = 0;
-      for (std::size_t d = 0; d < all; ++d)
-        if (level.spatial[d] > 1) iterating |= 1u << d;
-      std::tie(level.spatial_order, level.split) = space.full_spatial_order(i, iterating, spread.to_x);
-      level.temporal_order = space.full_temporal_order(i, {});
-      const int a = problem_.label_of(i);
-      for (int s = 0; s < kSpaces; ++s)
-        if (a >= 0 && (keepers[s] >> a & 1)) level.keep |= 1u << s;
-    }
-    Triple<Count> before{1, 1, 1};
-    for (const Table::Step& step : path) {
-      const int storage = problem_.levels[step.level].storage;
-      const Triple<Count> after = table.values(step.point);
-      std::vector<int> iterating;
-      if (step.innermost >= 0) iterating.push_back(problem_.dimension[step.innermost]);
-      for (int d = 0; d < kDims; ++d) {
-        if (problem_.dimension[d] < 0) continue;
-        mapping.levels[storage].temporal[problem_.dimension[d]] = after[d] / before[d];
-        if (d != step.innermost && after[d] != before[d]) iterating.push_back(problem_.dimension[d]);
-      }
-      mapping.levels[storage].temporal_order = space.full_temporal_order(storage, iterating);
-      before = after;
-    }
+  Key leaf(const Prices& prices, const Table& table, const Keepers& keepers, const Path& path) {
+    ++tally_.evaluated;
+    Mapping mapping = mapping_of(problem_, prices.layout(), keepers, table, path);
     Evaluation evaluation = problem_.model->evaluate(mapping);
     const Key found = key_of(objective_, evaluation);
     if (limits_.max_cycles > 0 && evaluation.cycles > limits_.max_cycles) return {kNever, kNever, kNever};
-    if (compare(found, best_, objective_.size()) < 0) {
-      best_ = found;
+    if (goal_.improve(found, evaluation.energy_pj, static_cast<double>(evaluation.cycles))) {
       mapping_ = std::move(mapping);
       evaluation_ = std::move(evaluation);
     }
@@ -465,26 +506,25 @@ class LatticeSearch {
   const SearchLimits& limits_;
   GapWatch* watch_;
   const std::chrono::steady_clock::time_point start_;
-  Key best_;
+  Goal goal_;
+  Axes axes_;
+  Tally tally_;
   std::optional<Mapping> mapping_;
   Evaluation evaluation_;
   double lower_bound_ = 0;
-  bool stopped_ = false, interrupted_ = false, full_ = false;
-  std::uint64_t evaluated_ = 0, bounded_ = 0, unfit_ = 0, dominated_ = 0, ticks_ = 0;
+  int bottleneck_ = -1;  // the resource that slowed the last answer that was not the least energy in the least cycles
+  bool stopped_ = false, interrupted_ = false;
 };
 
 }  // namespace
 
 std::optional<Optimum> optimize_on_lattice(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                                           const SearchLimits& limits, GapWatch* watch, Optimum* partial) {
+                                           const SearchLimits& limits, GapWatch* watch) {
   const std::optional<Problem> problem = describe(model, space);
   if (!problem) return std::nullopt;
   Optimum optimum;
   LatticeSearch search(*problem, objective, limits, watch);
-  if (!search.run(optimum)) {
-    if (partial) *partial = std::move(optimum);
-    return std::nullopt;
-  }
+  search.run(optimum);
   optimum.infeasible = !optimum.mapping && !search.stopped();
   return optimum;
 }

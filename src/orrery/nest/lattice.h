@@ -18,10 +18,8 @@ namespace orrery::nest {
 // As optimize(), on one thread, without certificate.space, gap and seconds. Nothing where the formulation
 // does not apply (it wants three dataspaces, each blind to one dimension of its own; above the innermost
 // level that loops or keeps, temporal factors free or fixed to 1 and no loop order prescribed; no
-// exceptions to reuse; no least utilisation) or where labels outgrow their room: search.cc takes over,
-// with what was found until then in `partial`.
+// exceptions to reuse; no least utilisation): search.cc takes over.
 std::optional<Optimum> optimize_on_lattice(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                                           const SearchLimits& limits, GapWatch* watch = nullptr,
-                                           Optimum* partial = nullptr);
+                                           const SearchLimits& limits, GapWatch* watch = nullptr);
 
 }  // namespace orrery::nest

@@ -1,94 +1,308 @@
 // Listing the largest tiles: for each x from the largest down and each y likewise, the largest z that fits
 // only grows, so one pass finds them all. Cost: divisors of two dimensions, plus those of the third.
+// The shortest path has, at each level, a state for each triple of next keepers and an edge for each subset
+// kept: 8 * sum of (levels - a)^3 edges, each a scan of one list of tiles the first time.
 #include "orrery/nest/lattice_capacity.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "orrery/base/factor.h"
 #include "orrery/nest/objective.h"
 
 namespace orrery::nest::lattice {
 
 using base::Count;
 
-CapacityBound::CapacityBound(const Problem& problem, const Prices& prices) : problem_(problem), prices_(prices) {
-  for (int d = 0; d < kDims; ++d) divisors_[d] = base::divisors(prices.layout().left[d]);
-  const std::size_t levels = problem.levels.size();
-  tiles_.resize(levels * (1u << kSpaces));
+namespace {
+
+constexpr std::uint32_t kSubsets = 1u << kSpaces;
+constexpr int kMostPoints = 10'000;
+constexpr Least kImpossible{kNever, kNever, kNever};
+
+}  // namespace
+
+CapacityBound::CapacityBound(Boundaries& boundaries, const std::vector<Criterion>& criteria, const Triple<Loads>& most)
+    : boundaries_(boundaries),
+      problem_(boundaries.problem()),
+      criteria_(criteria),
+      most_(most),
+      levels_(static_cast<int>(boundaries.problem().levels.size())) {
+  tiles_.resize(static_cast<std::size_t>(levels_) * kSubsets);
   listed_.assign(tiles_.size(), 0);
-  price_.resize(kSpaces * levels * levels);
-  for (int s = 0; s < kSpaces; ++s)
-    for (std::size_t b = 0; b < levels; ++b) innermost_pj_[s].push_back(prices.innermost_pj(s, static_cast<int>(b)));
+  const std::size_t side = levels_ + 1;
+  term_index_.assign(levels_ * (side + 1) * (side + 1) * (side + 1), -1);
+  prices_.resize(static_cast<std::size_t>(kSpaces) * levels_ * levels_);
+  fill_chains();
 }
 
-double CapacityBound::energy_pj(const Keepers& keepers) {
-  double total_pj = 0;
-  for (int a = 0; a < static_cast<int>(problem_.levels.size()); ++a) {
-    std::uint32_t kept = 0, crossing = 0;
-    Triple<const std::vector<double>*> price{};
-    for (int s = 0; s < kSpaces; ++s) {
-      if (!(keepers[s] >> a & 1)) continue;
-      kept |= 1u << s;
-      if (const std::uint32_t outer = keepers[s] >> (a + 1); outer != 0) {
-        crossing |= 1u << s;
-        price[s] = &prices(s, a, a + 1 + __builtin_ctz(outer));
-      }
-    }
-    if (kept == 0) continue;
-    const std::vector<Triple<int>>& tiles = fitting(a, kept);
-    double least_pj = tiles.empty() ? kNever : crossing == 0 ? 0 : kNever;
-    for (const Triple<int>& tile : tiles) {
-      if (crossing == 0) break;
-      double here_pj = 0, saved_pj = 0;
-      for (int s = 0; s < kSpaces; ++s) {
-        if (!price[s]) continue;
-        const double tiled = (*price[s])[tile[problem_.blind[s]]];
-        here_pj += tiled;
-        saved_pj = std::max(saved_pj, tiled - price[s]->back());
-      }
-      least_pj = std::min(least_pj, here_pj - saved_pj);
-    }
-    total_pj += least_pj;
-    if (total_pj == kNever) break;
+bool CapacityBound::allowed(int a, std::uint32_t kept) const {
+  const Level& level = problem_.levels[a];
+  return (kept & level.must_keep) == (level.must_keep & (kSubsets - 1)) && (kept & ~level.may_keep) == 0;
+}
+
+std::size_t CapacityBound::slot(int a, const Outer& outer) const {
+  const std::size_t side = levels_ + 1;
+  return ((static_cast<std::size_t>(a) * side + outer[0]) * side + outer[1]) * side + outer[2];
+}
+
+Least CapacityBound::below(int a, const Outer& outer) const {
+  if (a >= 0 && filled()) return below_[slot(a, outer)];
+  Least least{};
+  if (a >= 0) {
+    for (int s = 0; s < kSpaces; ++s)
+      for (int k = 0; k < kCriteria; ++k) least[k] += chain(s, a, outer[s])[k];
+    return least;
   }
-  return total_pj;
+  for (int s = 0; s < kSpaces; ++s) {
+    if (outer[s] == 0) return kImpossible;
+    for (std::size_t k = 0; k < criteria_.size(); ++k)
+      least[k] +=
+          criteria_[k].price(boundaries_.innermost_pj(s, outer[s] - 1), boundaries_.innermost_loads(s, outer[s] - 1));
+  }
+  return least;
 }
 
-const std::vector<double>& CapacityBound::prices(int s, int a, int b) {
-  std::vector<double>& price =
-      price_[(static_cast<std::size_t>(s) * problem_.levels.size() + a) * problem_.levels.size() + b];
-  if (price.empty())
-    for (const Count reuse : divisors_[problem_.blind[s]]) price.push_back(prices_.boundary_pj(s, a, b, reuse));
-  return price;
+void CapacityBound::fill_chains() {
+  for (int s = 0; s < kSpaces; ++s) {
+    chain_[s].assign(static_cast<std::size_t>(levels_) * (levels_ + 1), kImpossible);
+    for (int a = 0; a < levels_; ++a)
+      for (int outer = 0; outer <= levels_; outer = outer == 0 ? a + 2 : outer + 1) {
+        Least& least = chain_[s][a * (levels_ + 1) + outer];
+        // From the next keeper inward: reads of the compute units, or what the levels inside make of it.
+        const auto inside = [&](int keeper, std::size_t k) {
+          if (a > 0) return chain(s, a - 1, keeper)[k];
+          return keeper == 0 ? kNever
+                             : criteria_[k].price(boundaries_.innermost_pj(s, keeper - 1),
+                                                  boundaries_.innermost_loads(s, keeper - 1));
+        };
+        for (std::size_t k = 0; k < kCriteria; ++k) {
+          least[k] = k < criteria_.size() ? kNever : 0;
+          if (k >= criteria_.size()) continue;
+          if (!(problem_.levels[a].must_keep >> s & 1)) least[k] = inside(outer, k);
+          if (!(problem_.levels[a].may_keep >> s & 1)) continue;
+          const double own = outer == 0 ? 0 : prices(s, a, outer - 1)[k].back();
+          least[k] = std::min(least[k], own + inside(a + 1, k));
+        }
+      }
+  }
+}
+
+void CapacityBound::fill() {
+  const std::size_t side = levels_ + 1;
+  std::vector<Least> below(levels_ * side * side * side, kImpossible);
+  std::vector<std::array<std::uint8_t, kCriteria>> choice(below.size());
+  for (int a = 0; a < levels_; ++a) {
+    Outer outer;
+    // States that a level outside can hand on: nowhere yet, or one of those levels.
+    const auto next = [&](int b) { return b == 0 ? a + 2 : b + 1; };
+    for (outer[0] = 0; outer[0] <= levels_; outer[0] = next(outer[0]))
+      for (outer[1] = 0; outer[1] <= levels_; outer[1] = next(outer[1]))
+        for (outer[2] = 0; outer[2] <= levels_; outer[2] = next(outer[2])) {
+          const std::size_t here = slot(a, outer);
+          for (std::uint32_t kept = 0; kept < kSubsets; ++kept) {
+            if (!allowed(a, kept)) continue;
+            const Outer seen = within(a, kept, outer);
+            const Least inner = a == 0 ? this->below(-1, seen) : below[slot(a - 1, seen)];
+            if (inner[kEnergy] == kNever) continue;
+            const Least& own = term(a, kept, outer).cost;
+            for (int k = 0; k < kCriteria; ++k) {
+              if (!(inner[k] + own[k] < below[here][k])) continue;
+              below[here][k] = inner[k] + own[k];
+              choice[here][k] = static_cast<std::uint8_t>(kept);
+            }
+          }
+        }
+  }
+  below_ = std::move(below);
+  if (least()[kEnergy] == kNever) return;
+  for (int k = 0; k < static_cast<int>(criteria_.size()); ++k) {
+    Outer outer{0, 0, 0};
+    for (int a = levels_ - 1; a >= 0; --a) {
+      const std::uint32_t kept = choice[slot(a, outer)][k];
+      for (int s = 0; s < kSpaces; ++s) keepers_of_least_[k][s] |= (kept >> s & 1) << a;
+      outer = within(a, kept, outer);
+    }
+  }
+}
+
+Loads CapacityBound::loads_of(const Keepers& keepers) {
+  Loads loads{};
+  Outer outer{0, 0, 0};
+  for (int a = levels_ - 1; a >= 0; --a) {
+    std::uint32_t kept = 0;
+    for (int s = 0; s < kSpaces; ++s) kept |= (keepers[s] >> a & 1) << s;
+    const Term& own = term(a, kept, outer);
+    for (int r = 0; r < problem_.resources; ++r) loads[r] += own.chosen[r];
+    outer = within(a, kept, outer);
+  }
+  for (int s = 0; s < kSpaces; ++s)
+    for (int r = 0; r < problem_.resources; ++r) loads[r] += boundaries_.innermost_loads(s, outer[s] - 1)[r];
+  return loads;
+}
+
+std::size_t CapacityBound::term_slot(int a, std::uint32_t kept, const Outer& outer) const {
+  std::size_t index = a;
+  for (int s = 0; s < kSpaces; ++s) index = index * (levels_ + 2) + (kept >> s & 1 ? outer[s] + 1 : 0);
+  return index;
+}
+
+// Two cases, for each dimension c whose run the level may have. The run ends within t: the dataspace blind to
+// c is reused t(c) times at most, the others as the cheapest fitting tile that is no larger than t has it, for
+// which a side of 1 along c leaves the most room. Or it ends further out: then a's tile is t and must fit.
+const std::vector<double>& CapacityBound::term_within(int a, std::uint32_t kept, const Outer& outer, int criterion) {
+  std::vector<double>& found = terms_within_[term_slot(a, kept, outer)][criterion];
+  Triple<int> size, stride;
+  for (int d = 0; d < kDims; ++d) size[d] = static_cast<int>(boundaries_.axis(d).value.size());
+  stride = {size[1] * size[2], size[2], 1};
+  const int points = size[0] * size[1] * size[2];
+  if (!found.empty() || points > kMostPoints) return found;
+  Triple<std::vector<double>> price;
+  for (int d = 0; d < kDims; ++d) {
+    const int s = problem_.dataspace[d];
+    price[d].assign(size[d], 0);
+    if (!(kept >> s & 1) || outer[s] == 0) continue;
+    const Boundary& boundary = boundaries_.at(s, a, outer[s] - 1);
+    price[d] = prices(s, a, outer[s] - 1)[criterion];
+    for (const Boundary::Load& load : boundary.loads)
+      for (int x = 0; x < size[d] && load.cycles[x] > most_[s][load.resource]; ++x) price[d][x] = kNever;
+  }
+  const std::vector<char>& fits = boundaries_.fits(a, kept).at;
+  found.assign(points, kNever);
+  for (int c = 0; c < kDims; ++c) {
+    const int p = c == 0 ? 1 : 0, q = c == 2 ? 1 : 2;
+    std::vector<double> least(static_cast<std::size_t>(size[p]) * size[q], kNever);
+    for (int x = 0; x < size[p]; ++x)
+      for (int y = 0; y < size[q]; ++y) {
+        double& here = least[static_cast<std::size_t>(x) * size[q] + y];
+        if (fits[x * stride[p] + y * stride[q]]) here = price[p][x] + price[q][y];
+        if (x > 0) here = std::min(here, least[static_cast<std::size_t>(x - 1) * size[q] + y]);
+        if (y > 0) here = std::min(here, least[static_cast<std::size_t>(x) * size[q] + y - 1]);
+      }
+    for (int x = 0; x < size[p]; ++x)
+      for (int y = 0; y < size[q]; ++y) {
+        const double others = least[static_cast<std::size_t>(x) * size[q] + y];
+        const double outside = price[p][x] + price[q][y] + price[c].back();
+        for (int z = 0; z < size[c]; ++z) {
+          const int point = x * stride[p] + y * stride[q] + z * stride[c];
+          double cost = others + price[c][z];
+          if (fits[point]) cost = std::min(cost, outside);
+          found[point] = std::min(found[point], cost);
+        }
+      }
+  }
+  return found;
+}
+
+const CapacityBound::Term& CapacityBound::term(int a, std::uint32_t kept, const Outer& outer) {
+  const std::size_t index = term_slot(a, kept, outer);
+  if (term_index_[index] >= 0) return terms_[term_index_[index]];
+  term_index_[index] = static_cast<int>(terms_.size());
+  Term& found = terms_.emplace_back();
+  found.cost = kImpossible;
+  Triple<const Boundary*> crossing{};
+  Triple<int> first{};  // the least reuse under the ceiling
+  std::uint32_t loaded = 0;
+  bool any = false;
+  for (int s = 0; s < kSpaces; ++s) {
+    if (!(kept >> s & 1) || outer[s] == 0) continue;
+    crossing[s] = &boundaries_.at(s, a, outer[s] - 1);
+    any = true;
+    for (const Boundary::Load& load : crossing[s]->loads) {
+      loaded |= 1u << load.resource;
+      while (first[s] < static_cast<int>(load.cycles.size()) && load.cycles[first[s]] > most_[s][load.resource])
+        ++first[s];
+    }
+  }
+  const std::vector<Triple<int>>& tiles = fitting(a, kept);
+  if (tiles.empty()) return found;
+  if (!any) {
+    found.cost = {};
+    return found;
+  }
+  for (std::size_t k = criteria_.size(); k < kCriteria; ++k) found.cost[k] = 0;
+  // What is to be summed over the dataspaces: prices by each criterion, loads of each resource.
+  struct Column {
+    double* least;
+    Triple<const double*> by_reuse{};
+  };
+  std::array<Column, kCriteria + kMostResources> columns;
+  int count = 0;
+  for (std::size_t k = 0; k < criteria_.size(); ++k) {
+    Column& column = columns[count++] = {&found.cost[k]};
+    for (int s = 0; s < kSpaces; ++s)
+      if (crossing[s]) column.by_reuse[s] = prices(s, a, outer[s] - 1)[k].data();
+  }
+  for (int r = 0; r < problem_.resources; ++r) {
+    if (!(loaded >> r & 1)) continue;
+    found.least[r] = kNever;
+    Column& column = columns[count++] = {&found.least[r]};
+    for (int s = 0; s < kSpaces; ++s) {
+      if (!crossing[s]) continue;
+      for (const Boundary::Load& load : crossing[s]->loads)
+        if (load.resource == r) column.by_reuse[s] = load.cycles.data();
+    }
+  }
+  Triple<int> best_reuse{};
+  for (const Triple<int>& tile : tiles) {
+    Triple<int> reuse;
+    for (int s = 0; s < kSpaces; ++s) reuse[s] = tile[problem_.blind[s]];
+    for (int run = 0; run < kSpaces; ++run) {  // the dataspace that has the run
+      if (!crossing[run]) continue;
+      Triple<int> with_run = reuse;
+      with_run[run] = static_cast<int>(crossing[run]->pj.size()) - 1;
+      if (with_run[0] < first[0] || with_run[1] < first[1] || with_run[2] < first[2]) continue;
+      const double least_pj = found.cost[kEnergy];
+      for (int k = 0; k < count; ++k) {
+        const Column& column = columns[k];
+        double sum = 0;
+        for (int s = 0; s < kSpaces; ++s)
+          if (column.by_reuse[s]) sum += column.by_reuse[s][with_run[s]];
+        if (sum < *column.least) *column.least = sum;
+      }
+      if (found.cost[kEnergy] < least_pj) best_reuse = with_run;
+    }
+  }
+  if (found.cost[kEnergy] == kNever) return found;
+  for (int s = 0; s < kSpaces; ++s)
+    if (crossing[s])
+      for (const Boundary::Load& load : crossing[s]->loads) found.chosen[load.resource] += load.cycles[best_reuse[s]];
+  return found;
+}
+
+const std::array<std::vector<double>, kCriteria>& CapacityBound::prices(int s, int a, int b) {
+  auto& prices = prices_[(static_cast<std::size_t>(s) * levels_ + a) * levels_ + b];
+  if (prices[0].empty())
+    for (std::size_t k = 0; k < criteria_.size(); ++k) prices[k] = criteria_[k].price(boundaries_.at(s, a, b));
+  return prices;
 }
 
 const std::vector<Triple<int>>& CapacityBound::fitting(int a, std::uint32_t kept) {
-  const std::size_t slot = static_cast<std::size_t>(a) * (1u << kSpaces) + kept;
-  std::vector<Triple<int>>& tiles = tiles_[slot];
-  if (listed_[slot]) return tiles;
-  listed_[slot] = 1;
-  const Triple<int> last{static_cast<int>(divisors_[0].size()) - 1, static_cast<int>(divisors_[1].size()) - 1,
-                         static_cast<int>(divisors_[2].size()) - 1};
+  const std::size_t place = static_cast<std::size_t>(a) * kSubsets + kept;
+  std::vector<Triple<int>>& tiles = tiles_[place];
+  if (listed_[place]) return tiles;
+  listed_[place] = 1;
+  Triple<int> last;
+  for (int d = 0; d < kDims; ++d) last[d] = static_cast<int>(boundaries_.axis(d).value.size()) - 1;
   const std::optional<Count>& capacity = problem_.levels[a].capacity;
   if (!capacity) {
     tiles.push_back(last);
     return tiles;
   }
-  const auto words = [&](const Triple<int>& at) {
-    const Triple<Count> inside{divisors_[0][at[0]], divisors_[1][at[1]], divisors_[2][at[2]]};
-    Count sum = 0;
-    for (int s = 0; s < kSpaces; ++s)
-      if (kept >> s & 1) sum += prices_.tile(s, a, inside);
-    return sum;
-  };
+  Triple<std::vector<Count>> side;
+  Triple<Count> counts{};  // per dimension: 1 where the dataspace that is blind to it is kept
+  for (int d = 0; d < kDims; ++d) {
+    for (const Count value : boundaries_.axis(d).value) side[d].push_back(value * boundaries_.prices().spread(a, d));
+    counts[d] = kept >> problem_.dataspace[d] & 1;
+  }
   // For each x and y the largest z that fits; z falls as x and y grow.
   std::vector<int> above(last[1] + 1, -1);  // the z of the next larger x, by y
   for (int x = last[0]; x >= 0; --x) {
     int next = -1;  // the z of the next larger y
     for (int y = last[1]; y >= 0; --y) {
+      const Count face = counts[2] * side[0][x] * side[1][y];
+      const Count depth = counts[1] * side[0][x] + counts[0] * side[1][y];  // words for each step along z
       int z = std::max(next, above[y]);
-      while (z < last[2] && words({x, y, z + 1}) <= *capacity) ++z;
+      while (z < last[2] && face + depth * side[2][z + 1] <= *capacity) ++z;
       if (z >= 0 && z > next && z > above[y]) tiles.push_back({x, y, z});
       next = z;
       above[y] = z;

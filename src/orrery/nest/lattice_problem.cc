@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "orrery/base/factor.h"
+#include "orrery/nest/objective.h"
 
 namespace orrery::nest::lattice {
 
@@ -69,9 +70,6 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
 
   for (int i = 0; i < space.levels(); ++i) {
     const machine::Storage& storage = chip.storages[i];
-    const int port = storage.read_words_per_cycle || storage.write_words_per_cycle || storage.shared_words_per_cycle
-                         ? problem.ports++
-                         : -1;
     const bool idle =
         space.keeps(i).size() == 1 && space.keeps(i)[0] == 0 &&
         std::all_of(iterating.begin(), iterating.end(), [&](int d) { return only_one(space.temporal(i, d)); });
@@ -107,13 +105,18 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
       for (double* energy_pj : {&level.read_pj, &level.write_pj, &level.update_pj}) *energy_pj /= level.block;
       level.block = 1;
     }
-    level.port = port;
-    level.read_limit = storage.read_words_per_cycle.value_or(0);
-    level.write_limit = storage.write_words_per_cycle.value_or(0);
-    level.shared_limit = storage.shared_words_per_cycle.value_or(0);
+    const auto resource = [&](const std::optional<double>& words_per_cycle) {
+      if (!words_per_cycle || *words_per_cycle <= 0) return -1;
+      if (problem.resources < kMostResources) problem.limits[problem.resources] = *words_per_cycle;
+      return problem.resources++;
+    };
+    level.read_resource = resource(storage.read_words_per_cycle);
+    level.write_resource = resource(storage.write_words_per_cycle);
+    level.shared_resource = resource(storage.shared_words_per_cycle);
     problem.levels.push_back(std::move(level));
   }
-  if (problem.levels.empty() || problem.ports > kMostPorts) return std::nullopt;
+  if (problem.levels.empty() || problem.resources > kMostResources || problem.levels.size() > kMostLevels)
+    return std::nullopt;
   problem.compute_pj = static_cast<double>(einsum.operations()) * chip.compute.compute_pj;
   problem.latency = static_cast<double>(model.latency_cycles());
   problem.count_drain_reads = model.options().count_drain_reads;
@@ -241,42 +244,41 @@ double Prices::innermost_pj(int s, int b) const {
   return energy_pj + out.instances * blocks(outer, crossings) * outer.read_pj;
 }
 
+void Prices::add_reads(const Level& level, double words, Loads& loads) const {
+  for (const int r : {level.read_resource, level.shared_resource})
+    if (r >= 0) loads[r] += words / problem_->limits[r];
+}
+
+void Prices::add_writes(const Level& level, double words, Loads& loads) const {
+  for (const int r : {level.write_resource, level.shared_resource})
+    if (r >= 0) loads[r] += words / problem_->limits[r];
+}
+
 void Prices::add_boundary(int s, int a, int b, Count reuse, Loads& loads) const {
   const double per = layout_->cycles / static_cast<double>(reuse);
   const bool read_write = problem_->read_write >> s & 1;
   const Level& inner = problem_->levels[a];
   const Level& outer = problem_->levels[b];
   const double elided = read_write ? kept_[s] : 0;
-  if (inner.port >= 0) {
-    loads.writes[inner.port] += at_[inner.storage].relevant[s] * (per - elided);
-    if (read_write && problem_->count_drain_reads) loads.reads[inner.port] += at_[inner.storage].relevant[s] * per;
-  }
-  if (outer.port >= 0) {
-    const double relevant = at_[outer.storage].relevant[s];
-    loads.reads[outer.port] += relevant * (per - elided);
-    if (read_write) loads.writes[outer.port] += relevant * per;
-  }
+  const double filled = at_[inner.storage].relevant[s], crossed = at_[outer.storage].relevant[s];
+  add_writes(inner, filled * (per - elided), loads);
+  if (read_write && problem_->count_drain_reads) add_reads(inner, filled * per, loads);
+  add_reads(outer, crossed * (per - elided), loads);
+  if (read_write) add_writes(outer, crossed * per, loads);
 }
 
 void Prices::add_innermost(int s, int b, Loads& loads) const {
   const Level& outer = problem_->levels[b];
-  if (outer.port < 0) return;
   const bool read_write = problem_->read_write >> s & 1;
-  const double relevant = at_[outer.storage].relevant[s];
-  loads.reads[outer.port] += relevant * (layout_->cycles - (read_write ? kept_[s] : 0));
-  if (read_write) loads.writes[outer.port] += relevant * layout_->cycles;
+  const double crossed = at_[outer.storage].relevant[s];
+  add_reads(outer, crossed * (layout_->cycles - (read_write ? kept_[s] : 0)), loads);
+  if (read_write) add_writes(outer, crossed * layout_->cycles, loads);
 }
 
 double Prices::cycles(const Loads& loads) const {
   double cycles = layout_->cycles;
-  for (const Level& level : problem_->levels) {
-    if (level.port < 0) continue;
-    const double reads = loads.reads[level.port], writes = loads.writes[level.port];
-    if (level.read_limit > 0) cycles = std::max(cycles, reads / level.read_limit);
-    if (level.write_limit > 0) cycles = std::max(cycles, writes / level.write_limit);
-    if (level.shared_limit > 0) cycles = std::max(cycles, (reads + writes) / level.shared_limit);
-  }
-  return problem_->whole_cycles ? std::ceil(cycles) : cycles;
+  for (int r = 0; r < problem_->resources; ++r) cycles = std::max(cycles, loads[r]);
+  return problem_->whole_cycles ? std::ceil(cycles * (1 - kEqual)) : cycles;
 }
 
 Count Prices::tile(int s, int a, const Triple<Count>& inside) const {

@@ -28,9 +28,16 @@ struct Level {
   std::uint32_t must_keep = 0, may_keep = 0;
   std::optional<base::Count> capacity;
   double read_pj = 0, write_pj = 0, update_pj = 0, block = 1;
-  int port = -1;
-  double read_limit = 0, write_limit = 0, shared_limit = 0;
+  int read_resource = -1, write_resource = -1, shared_resource = -1;  // indices into Problem::limits, or -1
 };
+
+// Bandwidths that bind somewhere: reads, writes, or both of one storage.
+inline constexpr int kMostResources = 16;
+
+// By resource: how many cycles it needs for the words it moves.
+using Loads = std::array<double, kMostResources>;
+
+inline constexpr int kMostLevels = 16;
 
 struct Problem {
   const Model* model = nullptr;
@@ -41,7 +48,8 @@ struct Problem {
   Triple<int> dataspace;  // per dimension: the one that is blind to it
   std::uint32_t read_write = 0;
   std::vector<Level> levels;  // innermost first
-  int ports = 0;
+  int resources = 0;
+  Loads limits{};  // words per cycle of one instance
   double latency = 0;
   double compute_pj = 0;
   double compute_leak = 0;
@@ -62,13 +70,6 @@ struct Layout {
 };
 std::vector<Layout> layouts(const Problem& problem);
 
-// Storages with a bandwidth that the formulation has room for; every label carries their loads.
-inline constexpr int kMostPorts = 8;
-
-struct Loads {
-  std::array<double, kMostPorts> reads{}, writes{};  // words per instance, by port
-};
-
 // Prices under one layout.
 class Prices {
  public:
@@ -83,12 +84,14 @@ class Prices {
   void add_boundary(int s, int a, int b, base::Count reuse, Loads& loads) const;
   void add_innermost(int s, int b, Loads& loads) const;
 
-  // Cycles of the slowest port or of the compute units.
+  // Cycles of the slowest resource or of the compute units, at least: rounding never adds one.
   double cycles(const Loads& loads) const;
   double leak_pj_per_cycle() const { return leak_; }
   const Layout& layout() const { return *layout_; }
   // Words of dataspace s that one instance of level a holds when the temporal loops inside span `inside`.
   base::Count tile(int s, int a, const Triple<base::Count>& inside) const;
+  // Product of the spatial factors of dimension d inside level a.
+  base::Count spread(int a, int d) const { return at_[problem_->levels[a].storage].inside[d]; }
 
  private:
   struct At {
@@ -99,6 +102,8 @@ class Prices {
     bool network = false;
   };
   double networks_pj(int s, int inner_storage, int outer_storage, double per) const;
+  void add_reads(const Level& level, double words, Loads& loads) const;
+  void add_writes(const Level& level, double words, Loads& loads) const;
 
   const Problem* problem_;
   const Layout* layout_;

@@ -16,44 +16,40 @@
 #include <cstdint>
 #include <vector>
 
-#include "orrery/nest/lattice_problem.h"
+#include "orrery/nest/lattice_boundary.h"
 
 namespace orrery::nest::lattice {
 
-// The divisors of one bound and how they multiply.
-struct Axis {
-  std::vector<base::Count> value;                 // rising
-  std::vector<std::vector<int>> multiples;        // indices of proper multiples within the axis, rising
-  std::vector<std::vector<int>> prime_multiples;  // those that are a prime times the divisor
-  explicit Axis(base::Count bound = 1);
-};
-
-// Which levels keep each dataspace: bit a of keepers[s].
-using Keepers = Triple<std::uint32_t>;
-
 class Table {
  public:
-  Table(const Problem& problem, const Prices& prices, const Keepers& keepers);
+  // Without any level. Prices are those of `criterion`. Borrows `boundaries`.
+  Table(Boundaries& boundaries, const Criterion& criterion);
+
+  // Adds or changes level i; the levels outside it stand, those inside it are void. Of `keepers` the bits from i
+  // outwards count. Boundaries of dataspace s from level i that take more than most[s] cycles of a resource
+  // are forbidden.
+  void set_level(int i, const Keepers& keepers, const Triple<Loads>& most);
 
   int points() const { return points_; }
   int full() const { return points_ - 1; }  // t = left
-  Triple<int> at(int point) const { return {point / stride_[0], point / stride_[1] % size_[1], point % size_[2]}; }
+  const Triple<int>& at(int point) const { return (*at_)[point]; }
   int point(const Triple<int>& at) const { return at[0] * stride_[0] + at[1] * stride_[1] + at[2]; }
   Triple<base::Count> values(int point) const;
-  const Axis& axis(int d) const { return axis_[d]; }
+  const Axis& axis(int d) const { return boundaries_->axis(d); }
   int stride(int d) const { return stride_[d]; }
 
   // Whether the tile t fits level a, and whether it may stand below it unchanged.
-  bool fits(int a, int point) const { return fits_[a][point]; }
-  // Tiles at the innermost level that its constraints allow and that fit.
-  const std::vector<int>& starts() const { return starts_; }
+  bool fits(int a, int point) const { return fits_[a]->at[point]; }
+  // Tiles that may stand at level a: those that fit, at the innermost level those that its constraints allow, too.
+  const std::vector<int>& tiles(int a) const { return a == 0 ? *starts_ : fits_[a]->list; }
 
   // V and the least V_j over multiples of t in the dimensions other than c (that may iterate at j).
   double least_pj(int i, int point) const { return value_[i][point]; }
   double least_above_pj(int j, int c, int point) const { return above_[j][c][point]; }
-  // G_s(i, j, x) with x the divisor of that index.
-  double close_pj(int s, int i, int j, int reuse) const { return prefix_[s][j][reuse] - prefix_[s][i][reuse]; }
-  void close_loads(int s, int i, int j, int reuse, Loads& loads) const;
+  // G_s(i, j, x) with x the divisor of that index; infinite where one of the boundaries is forbidden.
+  double close_pj(int s, int i, int j, int reuse) const {
+    return close_[s][(static_cast<std::size_t>(i) * (levels_ + 1) + j) * size_[problem_->blind[s]] + reuse];
+  }
 
   // The next step of a cheapest path from (i, t): level j, innermost loop c with t(c) -> index, and the tile
   // after j. j = levels: done.
@@ -63,25 +59,33 @@ class Table {
   Step cheapest(int i, int point) const;
 
  private:
-  void fill();
+  void fill_close(int i, const Keepers& keepers, const Triple<Loads>& most);
+  void fill_few(int i);
+  void fill_all(int i);
+  void fill_above(int i);
+  void add_steps(int i, int j, int c, std::vector<double>& value);
+  void take_least_of_multiples(int d, const double* from, double* into) const;
+  // Of closing everything from i outwards with nothing iterating further out.
+  double ended_pj(int i) const;
   // use(step, energy of the boundaries it closes and of everything outside it) for every next iterating level
   // and innermost loop; step.point is the tile inside that level's other loops. Returns whether the tile of
   // (i, t) may also stand below all levels, with nothing iterating further out.
   template <typename Use>
   bool for_each_step(int i, int point, const Use& use) const;
 
+  Boundaries* boundaries_;
+  const std::vector<Triple<int>>* at_;
   const Problem* problem_;
-  const Prices* prices_;
-  Keepers keepers_;
+  Criterion criterion_;
   int levels_;
-  Triple<Axis> axis_;
   Triple<int> size_, stride_;
   int points_;
-  std::vector<std::vector<char>> fits_;
-  std::vector<int> starts_;
-  Triple<std::vector<std::vector<double>>> prefix_;  // [s][level][reuse]
+  std::vector<const Boundaries::Fits*> fits_;
+  const std::vector<int>* starts_ = nullptr;
+  Triple<std::vector<double>> close_;  // [s][i][j][reuse]
   std::vector<std::vector<double>> value_;
   std::vector<Triple<std::vector<double>>> above_;
+  std::vector<double> closed_, run_, stand_;  // room for fill_value
 };
 
 }  // namespace orrery::nest::lattice

@@ -123,6 +123,31 @@ TEST_P(LatticeEquals, BruteForceOnSmallProducts) {
   }
 }
 
+TEST_P(LatticeEquals, ItselfWithAnyOfItsRulesSwitchedOff) {
+  const std::vector<Metric> objective = GetParam();
+  SearchLimits undominated, apart, no_ceilings, unnested, few_labels;
+  undominated.dominance = false;
+  apart.together = false;
+  no_ceilings.ceilings = false;
+  unnested.nested_tiles = false;
+  few_labels.most_labels = 2;
+  int applied = 0;
+  for (std::uint64_t seed = 0; applied < 100; ++seed) {
+    Dice dice = Dice::from_seed(seed * 3571 + 11 + objective.size());
+    const Instance instance = random_product(dice, 24);
+    const Model model(instance.einsum, instance.chip, instance.options);
+    const Space space(instance.einsum, instance.chip, instance.space, model.shape());
+    const std::optional<Optimum> found = optimize_on_lattice(model, space, objective, {});
+    if (!found || !found->mapping) continue;
+    ++applied;
+    for (const SearchLimits& limits : {undominated, apart, no_ceilings, unnested, few_labels}) {
+      const std::optional<Optimum> other = optimize_on_lattice(model, space, objective, limits);
+      ASSERT_TRUE(other && other->mapping) << "seed " << seed;
+      expect_equal(metrics(other->evaluation, objective), metrics(found->evaluation, objective), seed);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Objectives, LatticeEquals,
                          ::testing::Values(std::vector<Metric>{Metric::kEdp}, std::vector<Metric>{Metric::kEnergy},
                                            std::vector<Metric>{Metric::kDelay},

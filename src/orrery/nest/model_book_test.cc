@@ -167,12 +167,9 @@ TEST(BookLattice, TilesInsteadOfMappings) {
   const auto layouts = lattice::layouts(*problem);
   ASSERT_EQ(layouts.size(), 1u);
   const lattice::Prices prices(*problem, layouts[0]);
-  lattice::Keepers keepers;
-  for (int s = 0; s < lattice::kSpaces; ++s) {
-    keepers[s] = 0;
-    for (std::size_t a = 0; a < problem->levels.size(); ++a) keepers[s] |= (problem->levels[a].must_keep >> s & 1) << a;
-  }
-  EXPECT_EQ(lattice::Table(*problem, prices, keepers).points(), 3 * 9 * 13);
+  lattice::Axes axes;
+  lattice::Boundaries boundaries(*problem, prices, axes);
+  EXPECT_EQ(lattice::Table(boundaries, {}).points(), 3 * 9 * 13);
 }
 
 }  // namespace

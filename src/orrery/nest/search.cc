@@ -432,18 +432,6 @@ Optimum branch_and_bound(const Model& model, const Space& space, const std::vect
   return optimum;
 }
 
-// Of two unfinished searches of one space: the better mapping, and the better bound.
-void keep_better(Optimum other, const std::vector<Metric>& objective, Optimum& optimum) {
-  if (!other.mapping) return;
-  const double bound = std::max(other.certificate.lower_bound, optimum.certificate.lower_bound);
-  const Key key = key_of(objective, other.evaluation);
-  if (!optimum.mapping || compare(key, key_of(objective, optimum.evaluation), objective.size()) < 0) {
-    optimum.mapping = std::move(other.mapping);
-    optimum.evaluation = std::move(other.evaluation);
-  }
-  optimum.certificate.lower_bound = std::min(bound, key_of(objective, optimum.evaluation)[0]);
-}
-
 }  // namespace
 
 Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metric> objective,
@@ -460,18 +448,13 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   const Space space(model.einsum(), model.chip(), mapspace, model.shape());
   std::optional<Optimum> found;
   GapWatch watch(limits);
-  Optimum partial;
   if (limits.prune_by_bound && limits.lattice)
-    found = optimize_on_lattice(model, space, objective, limits, &watch, &partial);
+    found = optimize_on_lattice(model, space, objective, limits, &watch);
   Optimum optimum;
   if (found) {
     optimum = std::move(*found);
   } else {
-    SearchLimits rest = limits;
-    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (limits.seconds > 0) rest.seconds = std::max(1e-6, limits.seconds - spent);
-    optimum = branch_and_bound(model, space, objective, rest, watch);
-    if (!optimum.certificate.optimal && !optimum.infeasible) keep_better(std::move(partial), objective, optimum);
+    optimum = branch_and_bound(model, space, objective, limits, watch);
   }
 
   cost::Certificate& certificate = optimum.certificate;

@@ -146,11 +146,17 @@ TEST(SearchLaws, ThreadsChangeNothingButTheTime) {
 
 TEST(SearchLaws, RemovingAnyPruningRuleChangesNoAnswer) {
   for_feasible(150, 8, [](Dice&, const Instance& instance, const Optimum& before) {
-    SearchLimits unbounded, undominated, no_lattice;
+    SearchLimits unbounded, undominated, undominated_labels, no_lattice, apart, no_ceilings, unnested, few_labels;
     unbounded.prune_by_bound = false;
     undominated.dominance = undominated.lattice = false;
+    undominated_labels.dominance = false;
     no_lattice.lattice = false;
-    for (const SearchLimits& limits : {unbounded, undominated, no_lattice})
+    apart.together = false;
+    no_ceilings.ceilings = false;
+    unnested.nested_tiles = false;
+    few_labels.most_labels = 0;
+    for (const SearchLimits& limits :
+         {unbounded, undominated, undominated_labels, no_lattice, apart, no_ceilings, unnested, few_labels})
       expect_as_good(solve(instance, {Metric::kEdp}, limits), before);
   });
 }

@@ -1,0 +1,43 @@
+// The best mapping under one layout and choice of keepers, where a bandwidth binds: labels on the lattice.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "orrery/nest/lattice_boundary.h"
+#include "orrery/nest/lattice_goal.h"
+#include "orrery/nest/lattice_mapping.h"
+#include "orrery/nest/lattice_table.h"
+
+namespace orrery::nest::lattice {
+
+// Tallies of a search, for its certificate.
+struct Tally {
+  std::uint64_t evaluated = 0;
+  std::uint64_t unfit = 0;      // candidates of which no tile fits
+  std::uint64_t bounded = 0;    // candidates or labels that cannot beat the best
+  std::uint64_t dominated = 0;  // labels no better than another at the same tile
+};
+
+// One layout and choice of keepers, its tables and what every mapping of it costs beside them.
+struct LabelProblem {
+  Boundaries& boundaries;
+  const Keepers& keepers;
+  const Table& table;     // energy
+  const Table* together;  // energy plus weighted loads, or null
+  const Loads& weights;   // of `together`
+  double mu = 0;
+  double base_pj = 0;  // computes and innermost reads
+  Loads innermost{};
+  double least_cycles = 0;
+  bool dominance = true;
+  std::size_t most_labels = 0;
+};
+
+// Calls `leaf` with the path of every mapping that may beat `goal`, cheapest bound first; `leaf` is to evaluate
+// it and improve the goal. `stop` is asked now and then. False when it said so.
+bool search_labels(const LabelProblem& problem, const Goal& goal, const std::function<void(const Path&)>& leaf,
+                   const std::function<bool()>& stop, Tally& tally);
+
+}  // namespace orrery::nest::lattice
