@@ -64,27 +64,22 @@ class LatticeSearch {
         goal_(objective, static_cast<double>(limits.max_cycles), problem.latency) {}
 
   void run(Optimum& optimum) {
-    const std::vector<Layout> all = layouts(problem_);
-    std::vector<Start> starts;
-    for (std::size_t k = 0; k < all.size() && !out_of_time(); ++k) {
-      const Prices prices(problem_, all[k]);
-      const double energy_pj = least_chains_pj(prices);
-      if (energy_pj == kNever) continue;
-      starts.push_back({goal_.key(problem_.compute_pj + energy_pj, prices.layout().cycles, prices.leak_pj_per_cycle()),
-                        k, problem_.compute_pj + energy_pj});
-    }
-    std::sort(starts.begin(), starts.end(),
-              [](const Start& a, const Start& b) { return std::tie(a.bound, a.layout) < std::tie(b.bound, b.layout); });
-    std::size_t chunk = 1;
-    for (std::size_t at = 0; at < starts.size() && !stopped_;
-         at += chunk, chunk = std::min<std::size_t>(chunk * 4, 256)) {
-      lower_bound_ = starts[at].bound[0];
-      if (goal_.drop_from(starts[at].bound)) {
-        tally_.bounded += starts.size() - at;
+    // Layouts that compute fast come first: few of the slow ones are left when those have set what to beat.
+    const double compulsory = compulsory_pj(problem_) * (1 - kEqual);
+    double above = 0, upto = 1.5 * least_cycles(problem_);
+    for (;;) {
+      // No leakage: how much there is depends on the layout.
+      const Key beyond = goal_.key(compulsory, upto, 0);
+      search_layouts(layouts(problem_, above, upto), upto < kNever ? beyond[0] : kNever);
+      if (stopped_ || upto == kNever) break;
+      if (goal_.drop_from(beyond)) {
+        ++tally_.bounded;
         break;
       }
-      const std::size_t end = std::min(at + chunk, starts.size());
-      search_chunk(all, {starts.data() + at, starts.data() + end}, end < starts.size() ? starts[end].bound[0] : kNever);
+      above = upto;
+      upto = goal_.best()[0] < kNever && objective_[0] != Metric::kEnergy
+                 ? std::max(2 * upto, goal_.ceiling(compulsory, 0))
+                 : kNever;
     }
     cost::Certificate& certificate = optimum.certificate;
     certificate.evaluated = tally_.evaluated;
@@ -98,6 +93,37 @@ class LatticeSearch {
   bool stopped() const { return stopped_; }
 
  private:
+  // `beyond`: no mapping under any other layout is below that.
+  void search_layouts(const std::vector<Layout>& all, double beyond) {
+    std::vector<Start> starts;
+    for (std::size_t k = 0; k < all.size() && !out_of_time(); ++k) {
+      const Prices prices(problem_, all[k]);
+      const double energy_pj = least_chains_pj(prices);
+      if (energy_pj == kNever) continue;
+      const Key bound = goal_.key(problem_.compute_pj + energy_pj, prices.layout().cycles, prices.leak_pj_per_cycle());
+      if (goal_.drop(bound))
+        ++tally_.bounded;
+      else
+        starts.push_back({bound, k, problem_.compute_pj + energy_pj});
+    }
+    std::sort(starts.begin(), starts.end(),
+              [](const Start& a, const Start& b) { return std::tie(a.bound, a.layout) < std::tie(b.bound, b.layout); });
+    std::size_t chunk = 1;
+    for (std::size_t at = 0; at < starts.size() && !stopped_;
+         at += chunk, chunk = std::min<std::size_t>(chunk * 4, 256)) {
+      raise_bound(std::min(starts[at].bound[0], beyond));
+      if (goal_.drop_from(starts[at].bound)) {
+        tally_.bounded += starts.size() - at;
+        break;
+      }
+      const std::size_t end = std::min(at + chunk, starts.size());
+      search_chunk(all, {starts.data() + at, starts.data() + end},
+                   std::min(beyond, end < starts.size() ? starts[end].bound[0] : kNever));
+    }
+  }
+
+  void raise_bound(double bound) { lower_bound_ = std::max(lower_bound_, bound); }
+
   bool out_of_time() {
     if (limits_.stop && limits_.stop->load()) stopped_ = interrupted_ = true;
     if (limits_.seconds > 0 &&
@@ -223,7 +249,7 @@ class LatticeSearch {
     if (possible) {
       const double mu = goal_.exchange(here->prices.leak_pj_per_cycle());
       int scarce = scarcest(here->capacity->loads_of(*here->likely[kEnergy]), here->cycles);
-      if (scarce < 0) scarce = bottleneck_;
+      if (scarce < 0 && slowed_) scarce = bottleneck_;
       if (limits_.together && mu > 0 && scarce >= 0) {
         here->mu = mu;
         here->criteria.resize(kCriteria);
@@ -282,7 +308,7 @@ class LatticeSearch {
         tally_.bounded += opened.size() - k;
         break;
       }
-      lower_bound_ = std::max(lower_bound_, std::min(here.bound[0], beyond));
+      raise_bound(std::min(here.bound[0], beyond));
       if (here.capacity->filled())
         here.capacity->list(
             [&](const Candidate& candidate) {
@@ -495,6 +521,7 @@ class LatticeSearch {
     const Key found = key_of(objective_, evaluation);
     if (limits_.max_cycles > 0 && evaluation.cycles > limits_.max_cycles) return {kNever, kNever, kNever};
     if (goal_.improve(found, evaluation.energy_pj, static_cast<double>(evaluation.cycles))) {
+      slowed_ = static_cast<double>(evaluation.cycles) > prices.layout().cycles + problem_.latency;
       mapping_ = std::move(mapping);
       evaluation_ = std::move(evaluation);
     }
@@ -512,6 +539,7 @@ class LatticeSearch {
   std::optional<Mapping> mapping_;
   Evaluation evaluation_;
   double lower_bound_ = 0;
+  bool slowed_ = false;  // the best answer takes more cycles than its compute units need
   int bottleneck_ = -1;  // the resource that slowed the last answer that was not the least energy in the least cycles
   bool stopped_ = false, interrupted_ = false;
 };

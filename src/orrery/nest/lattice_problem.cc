@@ -125,13 +125,54 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
   return problem;
 }
 
-std::vector<Layout> layouts(const Problem& problem) {
+namespace {
+
+// Per storage: the most instances that it and the storages inside it spread one to.
+std::vector<double> most_spread(const Problem& problem) {
+  std::vector<double> most(problem.space->levels(), 1);
+  for (int i = 0; i < problem.space->levels(); ++i) {
+    for (const SpatialChoice& choice : problem.space->spatial(i)) {
+      double spread = 1;
+      for (int d = 0; d < kDims; ++d)
+        if (problem.dimension[d] >= 0) spread *= static_cast<double>(choice.factor[problem.dimension[d]]);
+      most[i] = std::max(most[i], spread);
+    }
+    if (i > 0) most[i] *= most[i - 1];
+  }
+  return most;
+}
+
+double product(const Triple<Count>& factors) {
+  return static_cast<double>(factors[0]) * static_cast<double>(factors[1]) * static_cast<double>(factors[2]);
+}
+
+}  // namespace
+
+double least_cycles(const Problem& problem) {
+  return std::max(1.0, product(problem.bound) / most_spread(problem).back());
+}
+
+double compulsory_pj(const Problem& problem) {
+  double energy_pj = problem.compute_pj;
+  const Level& outermost = problem.levels.back();
+  for (int s = 0; s < kSpaces; ++s) {
+    if (!(outermost.must_keep >> s & 1)) continue;
+    const double words = product(problem.bound) / static_cast<double>(problem.bound[problem.blind[s]]);
+    energy_pj += blocks(outermost, words) * (problem.read_write >> s & 1 ? outermost.update_pj : outermost.read_pj);
+  }
+  return energy_pj;
+}
+
+std::vector<Layout> layouts(const Problem& problem, double above, double upto) {
   const Space& space = *problem.space;
+  const std::vector<double> most = most_spread(problem);
   std::vector<Layout> found;
   Layout layout;
   layout.choice.assign(space.levels(), 0);
   layout.left = problem.bound;
   const std::function<void(int)> extend = [&](int storage) {
+    const double cycles = product(layout.left);
+    if (cycles <= above || (storage >= 0 ? cycles / most[storage] : cycles) > upto * (1 + 1e-9)) return;
     if (storage < 0) {
       // The temporal loops must be able to do the rest.
       for (int d = 0; d < kDims; ++d) {
@@ -142,10 +183,9 @@ std::vector<Layout> layouts(const Problem& problem) {
                          [&](Count f) { return outer ? layout.left[d] % f == 0 : layout.left[d] == f; }))
           return;
       }
-      layout.cycles = 1;
+      layout.cycles = cycles;
       layout.instances = 1;
       for (int d = 0; d < kDims; ++d) {
-        layout.cycles *= static_cast<double>(layout.left[d]);
         const auto spread = problem.bound[d] / layout.left[d];  // exact
         layout.instances *= static_cast<double>(spread);
       }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -68,7 +69,13 @@ struct Layout {
   double cycles = 1;         // product of `left`: the compute cycles
   double instances = 1;      // compute units in use
 };
-std::vector<Layout> layouts(const Problem& problem);
+// Those whose compute cycles lie in (above, upto].
+std::vector<Layout> layouts(const Problem& problem, double above = 0,
+                            double upto = std::numeric_limits<double>::infinity());
+// Compute cycles of a layout, at least.
+double least_cycles(const Problem& problem);
+// Energy of every mapping, at least: computes, and each dataspace read or updated once where everything comes from.
+double compulsory_pj(const Problem& problem);
 
 // Prices under one layout.
 class Prices {
