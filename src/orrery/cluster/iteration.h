@@ -60,7 +60,7 @@ struct Iteration {
   bool fits = true;
   double excess_bytes = 0;  // by how much it does not fit; 0 where it fits
 
-  double mfu = 0;             // share of the peak, counting the model's FLOPs (model_flops_per_sequence)
+  double mfu = 0;             // share of the peak, counting the model's FLOPs (cluster/flops.h)
   double hfu = 0;             // counting recomputation too
   double tflops_per_gpu = 0;  // of the model's FLOPs
   double tokens_per_s = 0;

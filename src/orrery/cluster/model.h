@@ -29,6 +29,7 @@ struct Experts {
   base::Count shared = 0;        // experts that every token visits, each of width `ffn`
   base::Count dense_layers = 0;  // the first layers stay dense
   base::Count every = 1;         // after those, every n-th layer is a mixture
+  base::Count max_nodes = 0;     // a token's experts lie in at most so many nodes; 0: no limit
 };
 
 struct Model {
@@ -63,9 +64,5 @@ double parameters(const Model& model, bool active = false);
 
 // Narayanan 2021 (arXiv 2104.04473) eq. 2, as printed: 12 l h^2 (1 + 13/(12h) + (V+s)/(12 l h)).
 double narayanan_parameters(const Model& model);
-
-// FLOPs of one sequence, forward and backward, matrix products only, scores counted in full (no causal discount):
-// for a plain GPT exactly Korthikanti 2022 (arXiv 2205.05198) eq. 7 with B = 1. The numerator of MFU.
-double model_flops_per_sequence(const Model& model);
 
 }  // namespace orrery::cluster

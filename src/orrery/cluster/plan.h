@@ -39,6 +39,7 @@ struct Plan {
   bool sequence_parallel = false;
   int zero = 0;  // 0 to 3: what is sharded over dp: nothing, optimiser state, + gradients, + weights
   machine::Precision precision = machine::Precision::kBf16;
+  bool reduce_fp32 = false;         // gradients travel in fp32, not in 16 bits
   bool main_gradients_fp32 = true;  // gradients accumulate in fp32 (Megatron), not in the precision of the weights
   Overlap overlap;
 };

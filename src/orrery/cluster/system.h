@@ -12,7 +12,6 @@ namespace orrery::cluster {
 
 // Costs of software that no data sheet gives. Neutral where not calibrated: an ideal machine.
 struct Calibration {
-  double overlap_norm = 5;                // device and host overlap as (device^n + host^n)^(1/n)
   double jitter_seconds = 0;              // wait of each all-reduce inside a layer, for each rank beyond the first
   double loss_bytes_per_logit = 44;       // cross-entropy's traffic, forward and backward, at 16-bit logits
   double iteration_seconds = 0;           // fixed, each iteration

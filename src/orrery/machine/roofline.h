@@ -19,6 +19,7 @@ class Roofline final : public OperatorModel {
   double issue_seconds_ = 0;
   double fill_depth_ = 0;
   base::Count units_ = 1;
+  double inverse_units_ = 1;
 };
 
 }  // namespace orrery::machine
