@@ -188,9 +188,9 @@ class ClassReader {
 
 }  // namespace
 
-std::vector<Factor> factors_of(const yaml::Node& node, std::span<const std::string_view> scales,
-                               std::span<const std::string_view> shares) {
-  std::vector<Factor> factors;
+std::vector<Multiplier> factors_of(const yaml::Node& node, std::span<const std::string_view> scales,
+                                   std::span<const std::string_view> shares) {
+  std::vector<Multiplier> factors;
   for (const yaml::Node::Entry& entry : node.entries) {
     const std::string key = plain_key(entry.key);
     const bool share = std::find(shares.begin(), shares.end(), key) != shares.end();

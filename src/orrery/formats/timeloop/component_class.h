@@ -32,7 +32,7 @@ struct RangedName {
 };
 
 // A key that multiplies a figure. A share is a key of old descriptions that Accelergy 0.4 drops.
-struct Factor {
+struct Multiplier {
   std::string key;
   const yaml::Node* value = nullptr;
   base::Location where;
@@ -43,14 +43,14 @@ struct Subcomponent {
   RangedName name;
   std::string class_name;
   const yaml::Node* attributes = nullptr;  // a map, or null
-  std::vector<Factor> energy;
-  std::vector<Factor> area;
+  std::vector<Multiplier> energy;
+  std::vector<Multiplier> area;
 };
 
 struct SubcomponentAction {
   std::string name;
   const yaml::Node* arguments = nullptr;  // a map, or null
-  std::vector<Factor> energy;
+  std::vector<Multiplier> energy;
   base::Location where;
 };
 
@@ -97,7 +97,7 @@ class ComponentClasses {
 };
 
 // Keys of `node` that multiply energy or area, in the order of the document.
-std::vector<Factor> factors_of(const yaml::Node& node, std::span<const std::string_view> scales,
-                               std::span<const std::string_view> shares);
+std::vector<Multiplier> factors_of(const yaml::Node& node, std::span<const std::string_view> scales,
+                                   std::span<const std::string_view> shares);
 
 }  // namespace orrery::formats::timeloop

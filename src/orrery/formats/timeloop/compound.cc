@@ -443,10 +443,10 @@ class TakenApart {
 
 }  // namespace
 
-double product(std::span<const Factor> factors, const Scope& scope, std::string_view what,
+double product(std::span<const Multiplier> factors, const Scope& scope, std::string_view what,
                const energy::EstimateOptions& options, base::Diagnostics& found) {
   double all = 1;
-  for (const Factor& factor : factors) {
+  for (const Multiplier& factor : factors) {
     const bool ignored = factor.share && !options.shares_count;
     base::Diagnostics own;
     const auto value = as_number(*factor.value, scope, factor.key, own);

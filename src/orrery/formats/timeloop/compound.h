@@ -33,7 +33,7 @@ bool take_apart(const ComponentDemands& demands, ComponentClasses& classes, cons
 
 // The product of the factors in `scope`. A share counts or not, as the options say; either way warning O1220 tells its
 // effect on `what`. Error O1222 for a negative one.
-double product(std::span<const Factor> factors, const Scope& scope, std::string_view what,
+double product(std::span<const Multiplier> factors, const Scope& scope, std::string_view what,
                const energy::EstimateOptions& options, base::Diagnostics& found);
 
 }  // namespace orrery::formats::timeloop

@@ -1,0 +1,28 @@
+// Floating-point operations of training, as papers count them: the numerators of MFU and HFU.
+#pragma once
+
+#include "orrery/cluster/model.h"
+#include "orrery/cluster/plan.h"
+
+namespace orrery::cluster {
+
+// FLOPs of the matrix products of one layer's forward pass on one sequence.
+struct LayerFlops {
+  double products = 0;  // projections, feed-forward network, router
+  double core = 0;      // scores and their product with the values, counted in full: no causal discount
+};
+LayerFlops layer_flops(const Model& model, bool experts);
+
+// FLOPs of one sequence, forward and backward, recomputation not counted. For a plain GPT exactly Korthikanti 2022
+// (arXiv 2205.05198) eq. 7 with B = 1.
+double model_flops_per_sequence(const Model& model);
+
+// Recomputation counted. Full: another forward pass of the layers, for a plain GPT exactly Narayanan 2021
+// (arXiv 2104.04473) eq. 3. Selective: exactly Korthikanti 2022 eq. 8, which counts the attention core twice in
+// full although only its forward pass runs again; published HFU are of that convention.
+double hardware_flops_per_sequence(const Model& model, Recompute recompute);
+
+// Narayanan 2021 eq. 4: seconds to train on `tokens` tokens at `flops_per_s` of each of `gpus`.
+double narayanan_seconds_to_train(double params, double tokens, double gpus, double flops_per_s, bool full_recompute);
+
+}  // namespace orrery::cluster

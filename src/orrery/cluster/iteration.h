@@ -1,0 +1,74 @@
+// What one training iteration takes: time by cause, memory by kind, and the usual figures of merit. Plain data.
+#pragma once
+
+#include <string_view>
+
+namespace orrery::cluster {
+
+// Seconds of the iteration by cause, on the slowest stage. The ten terms sum to Iteration::iteration_s exactly.
+struct Breakdown {
+  double forward = 0;     // operators of the forward passes, waits for the host included
+  double backward = 0;    // gradients with respect to inputs and weights
+  double recompute = 0;   // forward work done again
+  double optimizer = 0;   // the step, and what an iteration costs once
+  double tp_exposed = 0;  // communication that no work hides, by class; sequence parallelism counts as tp
+  double pp_exposed = 0;  // between stages, and the tied embedding's gradient
+  double dp_exposed = 0;  // gradients, and weights under ZeRO
+  double ep_exposed = 0;
+  double cp_exposed = 0;
+  double bubble = 0;  // waiting for other stages
+
+  double sum() const {
+    return forward + backward + recompute + optimizer + tp_exposed + pp_exposed + dp_exposed + ep_exposed + cp_exposed +
+           bubble;
+  }
+};
+
+// Communication that ran beside work, seconds.
+struct HiddenCommunication {
+  double tp = 0, pp = 0, dp = 0, ep = 0, cp = 0;
+};
+
+enum class MemoryTerm { kWeights, kGradients, kOptimizer, kActivations, kBuffers };
+std::string_view name(MemoryTerm term);
+
+// Bytes on the fullest accelerator.
+struct Memory {
+  double weights = 0;
+  double gradients = 0;
+  double optimizer = 0;
+  double activations = 0;
+  double buffers = 0;  // gathered weights, boundary tensors, all-to-all
+
+  double total() const { return weights + gradients + optimizer + activations + buffers; }
+  MemoryTerm largest() const;
+};
+
+// What a stage does with one microbatch, seconds, communication inside the stage included: drives the trace.
+struct StageTimes {
+  double forward = 0;
+  double backward = 0;         // recomputation, input and weight gradients together
+  double weight_gradient = 0;  // the part of `backward` that may be put off (zero-bubble)
+};
+
+struct Iteration {
+  double iteration_s = 0;
+  Breakdown breakdown;
+  HiddenCommunication hidden;
+  Memory memory;
+  double capacity_bytes = 0;
+  bool fits = true;
+  double excess_bytes = 0;  // by how much it does not fit; 0 where it fits
+
+  double mfu = 0;             // share of the peak, counting the model's FLOPs (cluster/flops.h)
+  double hfu = 0;             // counting recomputation too
+  double tflops_per_gpu = 0;  // of the model's FLOPs
+  double tokens_per_s = 0;
+
+  double microbatches = 0;
+  StageTimes first, middle, last;  // stages of the pipeline; equal where there are fewer than three
+  double boundary_s = 0;           // one microbatch from stage to stage
+  double drain_s = 0;              // after the pipeline: gradients, embedding, optimiser
+};
+
+}  // namespace orrery::cluster

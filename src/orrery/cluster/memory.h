@@ -1,0 +1,23 @@
+// Bytes on the fullest accelerator of a training run, by kind.
+#pragma once
+
+#include "orrery/cluster/iteration.h"
+#include "orrery/cluster/model.h"
+#include "orrery/cluster/plan.h"
+
+namespace orrery::cluster {
+
+// Bytes of activations that one layer keeps of one microbatch on one accelerator until its backward pass
+// (Korthikanti 2022, table 2, and its likes for gated, grouped, latent, flash and mixed layers).
+double activation_bytes_per_layer(const Model& model, const Plan& plan, bool experts);
+
+// Parameters of the fullest stage on one accelerator: what is replicated over dp x cp, and the routed experts' share.
+struct StageParameters {
+  double dense = 0;
+  double experts = 0;
+};
+StageParameters stage_parameters(const Model& model, const Plan& plan, base::Count stage);
+
+Memory memory(const Model& model, const Plan& plan);
+
+}  // namespace orrery::cluster

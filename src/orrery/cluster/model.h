@@ -1,0 +1,68 @@
+// The workload: a transformer as a training run sees it. Sizes in elements; plain data.
+#pragma once
+
+#include <string>
+
+#include "orrery/base/count.h"
+
+namespace orrery::cluster {
+
+enum class Attention {
+  kMaterialised,  // scores, softmax and dropout mask go through memory (Megatron-LM of 2021)
+  kFlash,         // one fused operator that keeps the scores on chip and skips what the causal mask hides
+};
+
+// Multi-head latent attention (DeepSeek-V2): keys and values are expanded from one narrow latent per token.
+struct LatentAttention {
+  base::Count q_rank = 0;      // 0: queries are projected directly
+  base::Count kv_rank = 0;     // 0: no latent attention
+  base::Count rope_width = 0;  // per head: the part of query and key that carries the position; the key's is shared
+  base::Count nope_width = 0;  // per head: the rest of query and key
+  base::Count value_width = 0;
+};
+
+// A mixture of experts in place of the feed-forward network of some layers.
+struct Experts {
+  base::Count count = 0;         // routed experts; 0: a dense model
+  base::Count top_k = 1;         // experts a token visits
+  base::Count ffn = 0;           // inner width of one expert
+  base::Count shared = 0;        // experts that every token visits, each of width `ffn`
+  base::Count dense_layers = 0;  // the first layers stay dense
+  base::Count every = 1;         // after those, every n-th layer is a mixture
+  base::Count max_nodes = 0;     // a token's experts lie in at most so many nodes; 0: no limit
+};
+
+struct Model {
+  std::string name;
+  base::Count layers = 0;
+  base::Count hidden = 0;
+  base::Count heads = 0;
+  base::Count kv_heads = 0;    // 0: as many as `heads`
+  base::Count head_width = 0;  // 0: hidden / heads
+  base::Count ffn = 0;         // inner width of the feed-forward network; 0: 4 hidden
+  bool gated = false;          // gate and up projections side by side (SwiGLU)
+  bool biases = true;          // of projections and norms
+  bool dropout = true;         // masks are drawn and kept
+  bool learned_positions = true;
+  bool tied_embedding = true;  // the logits use the embedding's matrix
+  base::Count vocab = 0;
+  base::Count seq = 0;  // tokens of a training sequence
+  Attention attention = Attention::kMaterialised;
+  LatentAttention latent;
+  Experts experts;
+};
+
+// Fills the fields whose 0 means a default.
+Model completed(Model model);
+
+// Layers that hold a mixture of experts.
+base::Count expert_layers(const Model& model);
+
+// Parameters of the whole model. With biases, learned positions and the defaults this is Narayanan 2021's eq. 2 but
+// for the projection biases it drops. `active` counts of the routed experts only those a token visits.
+double parameters(const Model& model, bool active = false);
+
+// Narayanan 2021 (arXiv 2104.04473) eq. 2, as printed: 12 l h^2 (1 + 13/(12h) + (V+s)/(12 l h)).
+double narayanan_parameters(const Model& model);
+
+}  // namespace orrery::cluster

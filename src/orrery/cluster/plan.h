@@ -1,0 +1,58 @@
+// The mapping: how a training run is spread over accelerators. Plain data.
+#pragma once
+
+#include "orrery/base/count.h"
+#include "orrery/base/diagnostic.h"
+#include "orrery/cluster/model.h"
+#include "orrery/cluster/system.h"
+#include "orrery/machine/operator_model.h"
+
+namespace orrery::cluster {
+
+enum class Schedule {
+  kGpipe,       // all forwards, then all backwards
+  kOneFOneB,    // 1F1B; with Plan::interleave > 1 Megatron's interleaved form
+  kZeroBubble,  // ZB-H1: weight gradients fill the drain (arXiv 2401.10241)
+};
+
+enum class Recompute { kNone, kSelective, kFull };  // selective: the attention core only (Korthikanti 2022)
+
+// Share of the work beside which a class of communication may hide: 0 exposes all of it, 1 is perfect overlap.
+// tp: beside the layer's own operators; pp: beside the steady state's stages; dp: beside the last microbatch's
+// backward pass (and the first one's forward pass where weights are gathered); ep: beside the layer's operators;
+// cp: beside the attention core.
+struct Overlap {
+  double tp = 0, pp = 0, dp = 0, ep = 0, cp = 0;
+};
+
+// Degrees multiply: gpus = tp * cp * dp * pp. Experts are spread over ep of the cp * dp ranks that share a stage.
+// Placement on the network, innermost first: tp, cp, ep inside dp, dp, pp. Ranks with neighbouring numbers share a
+// node.
+struct Plan {
+  base::Count gpus = 1;
+  base::Count global_batch = 1;  // sequences per iteration
+  base::Count micro_batch = 1;   // sequences per microbatch
+  base::Count tp = 1, pp = 1, dp = 1, ep = 1, cp = 1;
+  base::Count interleave = 1;  // model chunks per stage
+  Schedule schedule = Schedule::kOneFOneB;
+  Recompute recompute = Recompute::kNone;
+  bool sequence_parallel = false;
+  int zero = 0;  // 0 to 3: what is sharded over dp: nothing, optimiser state, + gradients, + weights
+  machine::Precision precision = machine::Precision::kBf16;
+  bool reduce_fp32 = false;         // gradients travel in fp32, not in 16 bits
+  bool main_gradients_fp32 = true;  // gradients accumulate in fp32 (Megatron), not in the precision of the weights
+  Overlap overlap;
+};
+
+// Microbatches that every pipeline runs in an iteration.
+inline base::Count microbatches(const Plan& plan) {
+  return plan.global_batch / (plan.dp * plan.micro_batch);
+}
+
+// Everything that keeps `plan` from running `model` on `system`, with the arithmetic: O1300 to O1316.
+void check(const Model& model, const System& system, const Plan& plan, base::Diagnostics& found);
+
+// The same as a yes or no, for searches: true exactly where `check` finds no error.
+bool possible(const Model& model, const System& system, const Plan& plan);
+
+}  // namespace orrery::cluster

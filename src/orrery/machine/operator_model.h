@@ -1,0 +1,62 @@
+// The seam between scales: "how long does this operator take on this accelerator?"
+//
+// An engine that composes operators (`cluster`: a training run) asks through this interface and never learns whether
+// a roofline (roofline.h), a table of measurements (measured_operators.h) or the optimal loop nest of a chip answers.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "orrery/base/count.h"
+
+namespace orrery::machine {
+
+enum class Precision { kFp32, kTf32, kBf16, kFp8 };  // kBf16 stands for every 16-bit float
+inline constexpr int kPrecisions = 4;
+
+// Bytes of a stored element: tf32 is stored in four.
+inline constexpr double bytes_per_element(Precision precision) {
+  return precision == Precision::kFp8 ? 1.0 : precision == Precision::kBf16 ? 2.0 : 4.0;
+}
+
+// One accelerator (the unit that a rank of a training run owns): its data sheet and what was calibrated of it.
+struct Accelerator {
+  std::string name;
+  // Dense matrix peak by precision, FLOP/s (a multiply-accumulate is two). 0: the precision is not supported.
+  std::array<double, kPrecisions> peak_flops_per_s{};
+  base::Count units = 1;           // that a product's tiles are dealt to: streaming multiprocessors, matrix cores
+  double memory_bytes = 0;         // capacity
+  double memory_bytes_per_s = 0;   // peak, reads and writes together
+  double memory_efficiency = 1;    // share of that peak that streaming operators reach
+  double matrix_efficiency = 1;    // share of the matrix peak that an endless product reaches
+  double fill_depth = 0;           // pipeline fill and drain of one tile, in steps of K
+  double host_seconds_per_op = 0;  // host time to issue one operator
+
+  double peak(Precision precision) const { return peak_flops_per_s[static_cast<int>(precision)]; }
+};
+
+// `batch` independent products of an m x k by a k x n matrix.
+struct MatrixProduct {
+  base::Count batch = 1;
+  base::Count m = 0, n = 0, k = 0;
+  Precision precision = Precision::kBf16;
+  double flops() const { return 2.0 * batch * m * n * k; }
+};
+
+// Implementations are thread-safe and pure: the same question has the same answer. All answers in seconds.
+class OperatorModel {
+ public:
+  virtual ~OperatorModel() = default;
+
+  // Time on the device, operands and result in its memory. 0 for an empty product; infinite where the precision
+  // is not supported.
+  virtual double matrix_product_seconds(const MatrixProduct& product) const = 0;
+
+  // An operator limited by memory that moves `bytes`, reads and writes together.
+  virtual double memory_bound_seconds(double bytes) const = 0;
+
+  // Time the host needs to issue one operator; it runs beside the device.
+  virtual double issue_seconds() const = 0;
+};
+
+}  // namespace orrery::machine

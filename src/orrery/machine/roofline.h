@@ -1,0 +1,25 @@
+// How long an operator takes on an accelerator, from its data sheet and four calibrated figures.
+#pragma once
+
+#include "orrery/machine/operator_model.h"
+
+namespace orrery::machine {
+
+class Roofline final : public OperatorModel {
+ public:
+  explicit Roofline(const Accelerator& accelerator);
+
+  double matrix_product_seconds(const MatrixProduct& product) const override;
+  double memory_bound_seconds(double bytes) const override;
+  double issue_seconds() const override;
+
+ private:
+  std::array<double, kPrecisions> seconds_per_tile_step_{};  // of a 1 x 1 tile, one step of K, all units busy
+  double seconds_per_byte_ = 0;
+  double issue_seconds_ = 0;
+  double fill_depth_ = 0;
+  base::Count units_ = 1;
+  double inverse_units_ = 1;
+};
+
+}  // namespace orrery::machine
