@@ -18,11 +18,14 @@
 #include <string_view>
 
 #include "orrery/base/edit_distance.h"
-#include "orrery/formats/huggingface/json_places.h"
+#include "orrery/formats/json/places.h"
 
 namespace orrery::formats::huggingface {
 namespace {
 
+using formats::json::KeyPlace;
+using formats::json::place_at;
+using formats::json::top_level_keys;
 using nlohmann::json;
 
 // Keys of one family; an empty key: the family has no such thing.
@@ -32,6 +35,11 @@ struct Family {
   bool gated;
   bool rms_norm;
   bool default_feed_forward;  // 4 * hidden when absent
+  // Of a block in training. Decoders of Llama's kind have neither biases nor dropout nor learned positions.
+  bool plain = false;   // true: none of the three
+  bool untied = false;  // unless `tie_word_embeddings` says otherwise
+  bool mixture = false;
+  bool latent = false;
 };
 
 constexpr Family kBert = {"bert",
@@ -57,12 +65,41 @@ constexpr Family kLlama = {"llama",
                            "max_position_embeddings",
                            true,
                            true,
-                           false};
+                           false,
+                           true,
+                           true};
 
 constexpr Family renamed(Family family, std::string_view model_type) {
   family.model_type = model_type;
   return family;
 }
+
+constexpr Family tied(Family family) {
+  family.untied = false;
+  return family;
+}
+
+constexpr Family nemotron() {
+  Family family = renamed(kLlama, "nemotron");
+  family.gated = false;
+  family.rms_norm = false;
+  return family;
+}
+
+constexpr Family mixture(std::string_view model_type, bool latent) {
+  Family family = renamed(kLlama, model_type);
+  family.mixture = true;
+  family.latent = latent;
+  return family;
+}
+
+constexpr std::string_view kTied = "tie_word_embeddings";
+constexpr std::string_view kSequence = "_sequence";  // ours: tokens of a sequence in training
+constexpr std::array<std::string_view, 7> kMixtureKeys = {
+    "num_local_experts", "n_routed_experts",      "num_experts_per_tok", "moe_intermediate_size",
+    "n_shared_experts",  "first_k_dense_replace", "moe_layer_freq"};
+constexpr std::array<std::string_view, 5> kLatentKeys = {"q_lora_rank", "kv_lora_rank", "qk_rope_head_dim",
+                                                         "qk_nope_head_dim", "v_head_dim"};
 
 constexpr std::array kFamilies = {
     kBert,
@@ -76,7 +113,10 @@ constexpr std::array kFamilies = {
     kLlama,
     renamed(kLlama, "mistral"),
     renamed(kLlama, "qwen2"),
-    renamed(kLlama, "gemma"),
+    tied(renamed(kLlama, "gemma")),
+    nemotron(),
+    mixture("mixtral", false),
+    mixture("deepseek_v3", true),
 };
 
 constexpr std::array<std::string_view, 4> kCatalogueKeys = {"model_type", "_name_or_path", "_title", "_source"};
@@ -232,7 +272,68 @@ class Reader {
     }
     config.vocab = size(family_->vocab, "vocab").value_or(0);
     config.max_positions = size(family_->max_positions, "max_positions");
+    config.biases = config.dropout = config.learned_positions = !family_->plain;
+    config.tied_embedding = flag(kTied).value_or(!family_->untied);
+    config.training_sequence = size(kSequence, "training_sequence");
+    if (family_->latent) read_latent();
+    if (family_->mixture) read_experts();
     report_missing();
+  }
+
+  // "num_local_experts" is Mixtral's name, "n_routed_experts" DeepSeek's.
+  void read_experts() {
+    workload::TransformerConfig& config = result_.config;
+    workload::ExpertsConfig experts;
+    const bool routed = document_.contains("n_routed_experts");
+    experts.count = required(routed ? "n_routed_experts" : "num_local_experts", "experts");
+    experts.top_k = required("num_experts_per_tok", "top_k");
+    experts.feed_forward = size("moe_intermediate_size", "experts_feed_forward").value_or(config.feed_forward);
+    experts.shared = size("n_shared_experts", "shared_experts").value_or(0);
+    experts.dense_layers = size("first_k_dense_replace", "dense_layers").value_or(0);
+    experts.every = size("moe_layer_freq", "every").value_or(1);
+    const auto demand = [&](base::Count value, base::Count least, std::string_view key) {
+      if (value < least && document_.contains(key))
+        result_.diagnostics.error("O0910", fmt::format("`{}` must be at least {}, but is {}", key, least, value),
+                                  value_place(key));
+    };
+    demand(experts.count, 1, routed ? "n_routed_experts" : "num_local_experts");
+    demand(experts.top_k, 1, "num_experts_per_tok");
+    demand(experts.feed_forward, 1, "moe_intermediate_size");
+    demand(experts.shared, 0, "n_shared_experts");
+    demand(experts.dense_layers, 0, "first_k_dense_replace");
+    demand(experts.every, 1, "moe_layer_freq");
+    if (experts.count > 0 && experts.top_k > experts.count)
+      result_.diagnostics
+          .error("O0907", fmt::format("a token visits {} of {} experts", experts.top_k, experts.count),
+                 value_place("num_experts_per_tok"))
+          .hint("`num_experts_per_tok` is at most the number of experts");
+    config.experts = experts;
+  }
+
+  void read_latent() {
+    workload::TransformerConfig& config = result_.config;
+    workload::LatentAttentionConfig latent;
+    latent.q_rank = optional_size("q_lora_rank", "q_rank");
+    latent.kv_rank = required("kv_lora_rank", "latent");
+    latent.rope_width = required("qk_rope_head_dim", "rope_width");
+    latent.nope_width = required("qk_nope_head_dim", "nope_width");
+    latent.value_width = required("v_head_dim", "value_width");
+    for (const std::string_view key : kLatentKeys)
+      if (const auto value = document_.find(key);
+          value != document_.end() && value->is_number_integer() && value->get<double>() < 1)
+        result_.diagnostics.error("O0910", fmt::format("`{}` must be positive, but is {}", key, kind(*value)),
+                                  value_place(key));
+    __builtin_add_overflow(latent.rope_width, latent.nope_width, &config.head_dim);
+    config.latent = latent;
+  }
+
+  std::optional<bool> flag(std::string_view key) {
+    const auto found = document_.find(key);
+    if (found == document_.end() || found->is_null()) return std::nullopt;
+    if (found->is_boolean()) return found->get<bool>();
+    result_.diagnostics.error("O0903", fmt::format("`{}` must be true or false, but is {}", key, kind(*found)),
+                              value_place(key));
+    return std::nullopt;
   }
 
   // A stated 0 is an error where an absent key has a meaning of its own.
@@ -265,6 +366,10 @@ class Reader {
          {family_->hidden, family_->layers, family_->heads, family_->kv_heads, family_->head_dim, family_->feed_forward,
           family_->vocab, family_->max_positions})
       if (!key.empty()) known.emplace_back(key);
+    known.emplace_back(kTied);
+    known.emplace_back(kSequence);
+    if (family_->mixture) known.insert(known.end(), kMixtureKeys.begin(), kMixtureKeys.end());
+    if (family_->latent) known.insert(known.end(), kLatentKeys.begin(), kLatentKeys.end());
     for (const KeyPlace& key : keys_) {
       if (std::find(known.begin(), known.end(), key.key) != known.end()) continue;
       base::Diagnostic& unknown = result_.diagnostics.error(

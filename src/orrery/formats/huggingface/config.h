@@ -1,7 +1,8 @@
 // Hugging Face `config.json` into workload::TransformerConfig.
 //
-// Families: BERT and RoBERTa, DistilBERT, GPT-2 (whose keys also describe GPT-3), GPT-NeoX, OPT, Llama, Mistral, Qwen2
-// and Gemma. Only the keys that shape a block are read; config.json has many others, which are ignored.
+// Families: BERT and RoBERTa, DistilBERT, GPT-2 (whose keys also describe GPT-3), GPT-NeoX, OPT, Llama, Mistral, Qwen2,
+// Gemma, Nemotron, Mixtral and DeepSeek-V3. Only the keys that shape a block are read; config.json has many others,
+// which are ignored.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,8 @@ enum class Strictness {
 };
 
 // Throws InputError with everything found: O0900 no JSON object, O0901 unknown `model_type`, O0902 missing
-// keys, O0903 wrong types, O0904 duplicate keys, O0905 unknown keys, O0906 figures without a source,
+// keys, O0903 wrong types, O0904 duplicate keys, O0905 unknown keys, O0906 figures without a source, O0907 more
+// experts for a token than there are,
 // and what workload::complete finds.
 ConfigDocument read_config(const std::shared_ptr<const base::SourceFile>& file,
                            Strictness strictness = Strictness::kForeign);

@@ -1,47 +1,34 @@
-#include "orrery/formats/huggingface/json_places.h"
+#include "orrery/formats/json/places.h"
 
 #include <algorithm>
 #include <string_view>
 
-namespace orrery::formats::huggingface {
+namespace orrery::formats::json {
 namespace {
-
-// Places of increasing offsets, each line counted once.
-class Cursor {
- public:
-  explicit Cursor(const std::shared_ptr<const base::SourceFile>& file) : file_(file) {}
-
-  base::Location at(std::size_t begin, std::size_t end) {
-    const std::string_view text = file_->text;
-    for (; seen_ < begin; ++seen_)
-      if (text[seen_] == '\n') {
-        ++line_;
-        line_start_ = seen_ + 1;
-      }
-    const std::string_view what = text.substr(begin, end - begin);
-    const auto first_line = std::min(what.size(), what.find('\n'));
-    return {file_, line_, static_cast<int>(begin - line_start_) + 1, std::max(1, static_cast<int>(first_line))};
-  }
-
- private:
-  const std::shared_ptr<const base::SourceFile>& file_;
-  std::size_t seen_ = 0;
-  std::size_t line_start_ = 0;
-  int line_ = 1;
-};
-
-// Offset just past the string that opens at `open`.
-std::size_t past_string(std::string_view text, std::size_t open) {
-  std::size_t i = open + 1;
-  while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
-  return std::min(i + 1, text.size());
-}
 
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 }  // namespace
+
+base::Location Cursor::at(std::size_t begin, std::size_t end) {
+  const std::string_view text = file_->text;
+  for (; seen_ < begin; ++seen_)
+    if (text[seen_] == '\n') {
+      ++line_;
+      line_start_ = seen_ + 1;
+    }
+  const std::string_view what = text.substr(begin, end - begin);
+  const auto first_line = std::min(what.size(), what.find('\n'));
+  return {file_, line_, static_cast<int>(begin - line_start_) + 1, std::max(1, static_cast<int>(first_line))};
+}
+
+std::size_t past_string(std::string_view text, std::size_t open) {
+  std::size_t i = open + 1;
+  while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+  return std::min(i + 1, text.size());
+}
 
 std::vector<KeyPlace> top_level_keys(const std::shared_ptr<const base::SourceFile>& file) {
   const std::string_view text = file->text;
@@ -98,4 +85,4 @@ base::Location place_at(const std::shared_ptr<const base::SourceFile>& file, std
   return where;
 }
 
-}  // namespace orrery::formats::huggingface
+}  // namespace orrery::formats::json
