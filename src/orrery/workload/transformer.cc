@@ -113,6 +113,15 @@ TransformerConfig complete(TransformerConfig config, base::Diagnostics& found) {
 std::vector<Operator> transformer_block(const TransformerConfig& given, Count batch, Count seq) {
   base::Diagnostics found;
   const TransformerConfig config = complete(given, found);
+  for (const bool experts : {true, false}) {
+    if (experts ? !config.experts : !config.latent) continue;
+    found
+        .error("O0915",
+               fmt::format("a block of `{}` has {}, which the eight layers of a block do not describe", config.name,
+                           experts ? "a mixture of experts" : "latent attention"),
+               place_of(config, experts ? "experts" : "latent"))
+        .hint("`orrery train` takes such models; for one product of it, use `orrery map --gemm M,K,N`");
+  }
   if (batch < 1) found.error("O0913", fmt::format("the batch must be at least 1, but is {}", batch));
   if (seq < 1) found.error("O0913", fmt::format("the sequence must be at least 1 token long, but is {}", seq));
   found.throw_if_errors();

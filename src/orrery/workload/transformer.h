@@ -12,6 +12,25 @@
 
 namespace orrery::workload {
 
+// A mixture of experts in place of the feed-forward network of some blocks.
+struct ExpertsConfig {
+  base::Count count = 0;         // routed experts
+  base::Count top_k = 0;         // of them that a token visits
+  base::Count feed_forward = 0;  // inner width of one
+  base::Count shared = 0;        // experts that every token visits
+  base::Count dense_layers = 0;  // first blocks without a mixture
+  base::Count every = 1;         // after those, every n-th block has one
+};
+
+// Multi-head latent attention (DeepSeek-V2): widths of the narrow latents and of the heads' parts.
+struct LatentAttentionConfig {
+  base::Count q_rank = 0;  // 0: queries are projected directly
+  base::Count kv_rank = 0;
+  base::Count rope_width = 0;
+  base::Count nope_width = 0;
+  base::Count value_width = 0;
+};
+
 // What a model's paper or config.json says; all sizes in elements.
 struct TransformerConfig {
   std::string name;
@@ -26,6 +45,14 @@ struct TransformerConfig {
   bool rms_norm = false;         // two sweeps a column instead of layer norm's three
   base::Count vocab = 0;         // 0: unknown; no operator of a block needs it
   std::optional<base::Count> max_positions;
+  // What only a training run asks for.
+  std::optional<base::Count> training_sequence;  // tokens; where it is shorter than what the model can take
+  bool biases = true;             // of projections and norms
+  bool dropout = true;            // masks are drawn and kept
+  bool learned_positions = true;  // a table of them, not rotations
+  bool tied_embedding = true;     // the logits use the embedding's matrix
+  std::optional<ExpertsConfig> experts;
+  std::optional<LatentAttentionConfig> latent;
   // Where each field was written, by the name above ("hidden"); "" is the description as a whole.
   std::map<std::string, base::Location> places;
 };
@@ -47,7 +74,8 @@ TransformerConfig complete(TransformerConfig config, base::Diagnostics& found);
 
 // The operators of ONE block for `batch` sequences of `seq` tokens, in order of execution: KQV, KTQ, softmax,
 // VScores, Out, layernorm, FF1, FF2. Throws InputError with everything wrong about the
-// configuration, batch and sequence (O0913), and products beyond 64 bits (O0914). A sequence beyond
+// configuration, batch and sequence (O0913), products beyond 64 bits (O0914), and blocks that are no such eight
+// operators: mixtures of experts and latent attention (O0915). A sequence beyond
 // `max_positions` is no error: the chip does not care, and the long-sequence studies do it.
 std::vector<Operator> transformer_block(const TransformerConfig& config, base::Count batch, base::Count seq);
 

@@ -70,7 +70,9 @@ TEST(HuggingFaceConfig, EveryFamilyIsReadFromItsOwnKeys) {
   for (const std::string& type : model_types()) {
     const std::string text = "{\"model_type\": \"" + type + R"(", "hidden_size": 64, "num_hidden_layers": 2,
       "num_attention_heads": 4, "intermediate_size": 256, "ffn_dim": 256, "dim": 64, "n_layers": 2, "n_heads": 4,
-      "hidden_dim": 256, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_inner": 256})";
+      "hidden_dim": 256, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_inner": 256, "num_local_experts": 8,
+      "num_experts_per_tok": 2, "kv_lora_rank": 8, "qk_rope_head_dim": 4, "qk_nope_head_dim": 12,
+      "v_head_dim": 16})";
     const ConfigDocument read = read_config(file_of(text));
     EXPECT_EQ(read.config.family, type);
     EXPECT_EQ(read.config.hidden, 64) << type;
