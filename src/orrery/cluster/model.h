@@ -58,11 +58,22 @@ Model completed(Model model);
 // Layers that hold a mixture of experts.
 base::Count expert_layers(const Model& model);
 
-// Parameters of the whole model. With biases, learned positions and the defaults this is Narayanan 2021's eq. 2 but
-// for the projection biases it drops. `active` counts of the routed experts only those a token visits.
-double parameters(const Model& model, bool active = false);
+// What one token's way through one layer is made of: widths of the projections, and the layer's parameters.
+struct LayerShape {
+  base::Count query = 0;      // heads x width of a query
+  base::Count key_value = 0;  // key/value heads x width of a key (latent attention: what all heads see)
+  base::Count value = 0;      // heads x width of a value: what the output projection reads
+  base::Count score_width = 0;
+  base::Count value_width = 0;
+  double attention_params = 0;     // projections; biases and norms apart
+  double feed_forward_params = 0;  // of a dense layer
+  double expert_params = 0;        // of one expert
+  double small_params = 0;         // biases and norms of a dense layer
+};
+LayerShape layer_shape(const Model& model);
 
-// Narayanan 2021 (arXiv 2104.04473) eq. 2, as printed: 12 l h^2 (1 + 13/(12h) + (V+s)/(12 l h)).
-double narayanan_parameters(const Model& model);
+// Parameters of the whole model. For a plain GPT exactly Narayanan 2021 (arXiv 2104.04473) eq. 2, which leaves out the
+// last norm, as this does. `active` counts of the routed experts only those that a token visits.
+double parameters(const Model& model, bool active = false);
 
 }  // namespace orrery::cluster

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 #include "orrery/base/count.h"
 
@@ -17,6 +18,11 @@ inline constexpr int kPrecisions = 4;
 // Bytes of a stored element: tf32 is stored in four.
 inline constexpr double bytes_per_element(Precision precision) {
   return precision == Precision::kFp8 ? 1.0 : precision == Precision::kBf16 ? 2.0 : 4.0;
+}
+
+inline constexpr std::string_view name(Precision precision) {
+  constexpr std::array<std::string_view, kPrecisions> kNames = {"fp32", "tf32", "bf16", "fp8"};
+  return kNames[static_cast<int>(precision)];
 }
 
 // One accelerator (the unit that a rank of a training run owns): its data sheet and what was calibrated of it.

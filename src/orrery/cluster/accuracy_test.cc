@@ -1,0 +1,129 @@
+// Predictions against measured runs, with the constants of one fit for every A100 system.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "orrery/cluster/a100_test_util.h"
+#include "orrery/cluster/evaluate.h"
+#include "orrery/machine/roofline.h"
+
+namespace orrery::cluster {
+namespace {
+
+base::Count whole(const Row& row, const std::string& column) {
+  return static_cast<base::Count>(number(row, column));
+}
+
+struct Errors {
+  std::vector<double> relative;
+
+  void add(double predicted, double measured) { relative.push_back(predicted / measured - 1); }
+  double mean_absolute() const {
+    double sum = 0;
+    for (const double error : relative) sum += std::abs(error);
+    return sum / relative.size();
+  }
+  double bias() const {
+    double sum = 0;
+    for (const double error : relative) sum += error;
+    return sum / relative.size();
+  }
+  void report(const char* what) const {
+    double worst = 0;
+    for (const double error : relative) worst = std::max(worst, std::abs(error));
+    std::printf("%s: %zu rows, mean absolute error %.2f %%, bias %.2f %%, largest %.1f %%\n", what, relative.size(),
+                100 * mean_absolute(), 100 * bias(), 100 * worst);
+  }
+};
+
+Iteration run(const Model& model, const System& system, const Plan& plan) {
+  base::Diagnostics found;
+  check(model, system, plan, found);
+  EXPECT_TRUE(found.all().empty()) << (found.all().empty() ? "" : found.all()[0].message);
+  return evaluate(model, system, plan, machine::Roofline(system.accelerator));
+}
+
+Errors vtrain(const std::string& file) {
+  Errors errors;
+  const System system = a100(800);
+  for (const Row& row : reference_rows(file)) {
+    const Model model = gpt(whole(row, "heads"), whole(row, "hidden"), whole(row, "layers"), 50257, whole(row, "seq"));
+    Plan plan;
+    plan.gpus = whole(row, "gpus");
+    plan.global_batch = whole(row, "global_batch");
+    plan.micro_batch = whole(row, "microbatch");
+    plan.tp = whole(row, "tp");
+    plan.pp = whole(row, "pp");
+    plan.dp = whole(row, "dp");
+    plan.recompute = Recompute::kFull;
+    errors.add(run(model, system, plan).iteration_s, number(row, "measured_iter_ms") / 1000);
+    if (std::getenv("ORRERY_SHOW"))
+      std::printf("%s h %ld t %ld d %ld p %ld b %ld: %.1f %%\n", row.at("index").c_str(), model.hidden, plan.tp,
+                  plan.dp, plan.pp, plan.micro_batch, 100 * errors.relative.back());
+  }
+  return errors;
+}
+
+TEST(Accuracy, VtrainMultiNodeIsWithinEightPercent) {
+  const Errors errors = vtrain("vtrain_measured_multi.csv");
+  if (errors.relative.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  errors.report("vTrain multi-node");
+  EXPECT_LT(errors.mean_absolute(), 0.08);
+}
+
+TEST(Accuracy, VtrainSingleNodeIsWithinEightPercent) {
+  const Errors errors = vtrain("vtrain_measured_single.csv");
+  if (errors.relative.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  errors.report("vTrain single-node");
+  EXPECT_LT(errors.mean_absolute(), 0.08);
+}
+
+TEST(Accuracy, KorthikantiEndToEndIsWithinTwoAndAHalfPercent) {
+  Errors errors;
+  const System system = a100(1600);
+  for (const Row& row : reference_rows("korthikanti2022_table5.csv")) {
+    const Model model = gpt(whole(row, "heads"), whole(row, "hidden"), whole(row, "layers"));
+    Plan plan;
+    plan.gpus = whole(row, "gpus");
+    plan.global_batch = whole(row, "global_batch");
+    plan.micro_batch = whole(row, "microbatch");
+    plan.tp = whole(row, "tp");
+    plan.pp = whole(row, "pp");
+    plan.interleave = row.at("model") == "175B" ? 3 : 1;
+    plan.recompute = Recompute::kFull;
+    errors.add(run(model, system, plan).iteration_s, number(row, "iter_s_full_recompute"));
+    plan.recompute = Recompute::kSelective;
+    plan.sequence_parallel = true;
+    errors.add(run(model, system, plan).iteration_s, number(row, "iter_s_sp_selective"));
+  }
+  if (errors.relative.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  errors.report("Korthikanti end to end");
+  for (double e : errors.relative) std::printf("  %.2f\n", 100 * e);
+  EXPECT_LT(errors.mean_absolute(), 0.025);
+}
+
+TEST(Accuracy, NarayananTableOneIsWithinFourPercent) {
+  Errors errors;
+  const System system = a100(1600);
+  for (const Row& row : reference_rows("narayanan2021_table1.csv")) {
+    const Model model = gpt(whole(row, "heads"), whole(row, "hidden"), whole(row, "layers"));
+    Plan plan;
+    plan.gpus = whole(row, "gpus");
+    plan.global_batch = whole(row, "global_batch");
+    plan.micro_batch = 2;
+    plan.tp = whole(row, "tp");
+    plan.pp = whole(row, "pp");
+    plan.dp = whole(row, "dp");
+    plan.recompute = Recompute::kFull;
+    errors.add(run(model, system, plan).iteration_s, number(row, "derived_iter_time_s"));
+  }
+  if (errors.relative.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  errors.report("Narayanan table 1");
+  for (double e : errors.relative) std::printf("  %.2f\n", 100 * e);
+  EXPECT_LT(errors.mean_absolute(), 0.04);
+}
+
+}  // namespace
+}  // namespace orrery::cluster

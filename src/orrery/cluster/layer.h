@@ -1,0 +1,53 @@
+// What one layer costs one accelerator, forward and backward, for one microbatch: the operators, the communication
+// inside the layer, the host's part.
+#pragma once
+
+#include "orrery/cluster/model.h"
+#include "orrery/cluster/plan.h"
+#include "orrery/cluster/system.h"
+#include "orrery/machine/operator_model.h"
+
+namespace orrery::cluster {
+
+// A pass over part of a stage. Seconds; sums over the parts are the pass of the whole.
+struct Pass {
+  double compute = 0;             // operators on the device, recomputed ones included
+  double again = 0;               // the recomputed part of `compute`
+  double weight = 0;              // the part of `compute` that makes weight gradients
+  double tp = 0, ep = 0, cp = 0;  // communication that nothing hides
+  double tp_hidden = 0, ep_hidden = 0, cp_hidden = 0;
+  double host = 0;  // issuing operators, and the jitter of their collectives; beside the device
+
+  double exposed() const { return tp + ep + cp; }
+  double device() const { return compute + exposed(); }
+  void add(const Pass& part, double times);
+};
+
+struct PassPair {
+  Pass forward;
+  Pass backward;
+};
+
+// Everything about a plan on a system that layers share; made once per evaluation.
+struct LayerContext {
+  const Model& model;
+  const System& system;
+  const Plan& plan;
+  const machine::OperatorModel& operators;
+  LayerShape shape;
+  base::Count tokens = 0;   // of a microbatch on one context-parallel rank
+  double element = 2;       // bytes of a stored activation
+  double norm_share = 1;    // of the hidden state that this rank normalises: 1 / tp with sequence parallelism
+  double all_reduce_s = 0;  // of one hidden state over the tensor-parallel group
+};
+LayerContext layer_context(const Model& model, const System& system, const Plan& plan,
+                           const machine::OperatorModel& operators);
+
+// One layer. The backward pass includes recomputation.
+PassPair layer_passes(const LayerContext& context, bool experts);
+
+// What the first stage does before its layers, the last one after them.
+PassPair embedding_passes(const LayerContext& context);
+PassPair logits_passes(const LayerContext& context);
+
+}  // namespace orrery::cluster

@@ -1,0 +1,308 @@
+// What a plan must obey, as a table: one rule, one code, once as a test for searches and once in words for people.
+//
+// The rules of the first block guard the arithmetic of the second: where one of them is broken, the second block is
+// not asked. Cost of `possible`: some twenty integer tests.
+#include "orrery/cluster/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+namespace orrery::cluster {
+namespace {
+
+using base::Count;
+
+struct Question {
+  const Model& model;
+  const System& system;
+  const Plan& plan;
+
+  // As a double: degrees that do not belong together can exceed 64 bits.
+  double ranks() const { return 1.0 * plan.tp * plan.pp * plan.cp * plan.dp; }
+};
+
+struct Rule {
+  const char* code;
+  bool (*broken)(const Question&);
+  void (*say)(const Question&, base::Diagnostics&, const char* code);
+};
+
+// The largest divisor of `number` that is at most `limit`, for hints.
+Count divisor_below(Count number, Count limit) {
+  for (Count d = std::min(number, limit); d > 1; --d) {
+    if (number % d == 0) return d;
+  }
+  return 1;
+}
+
+// Numbers beyond are mistakes, and their products would not fit 64 bits.
+constexpr Count kLargest = Count{1} << 24;
+
+using Named = std::pair<const char*, Count>;
+
+template <class Sizes>
+std::string out_of_range(const Sizes& sizes) {
+  std::string text;
+  for (const auto& [name, value] : sizes) {
+    if (value < 1 || value > kLargest) text += fmt::format("{}{} is {}", text.empty() ? "" : ", ", name, value);
+  }
+  return text;
+}
+
+template <class Sizes>
+bool any_out_of_range(const Sizes& sizes) {
+  for (const auto& [name, value] : sizes) {
+    if (value < 1 || value > kLargest) return true;
+  }
+  return false;
+}
+
+std::array<Named, 5> model_sizes(const Model& m) {
+  return {{{"layers", m.layers}, {"hidden", m.hidden}, {"heads", m.heads}, {"seq", m.seq}, {"ffn", m.ffn}}};
+}
+
+std::array<Named, 9> degrees(const Plan& p) {
+  return {{{"gpus", p.gpus},
+           {"global batch", p.global_batch},
+           {"microbatch", p.micro_batch},
+           {"tp", p.tp},
+           {"pp", p.pp},
+           {"dp", p.dp},
+           {"ep", p.ep},
+           {"cp", p.cp},
+           {"interleave", p.interleave}}};
+}
+
+bool overlap_out_of_range(const Plan& p) {
+  for (const double share : {p.overlap.tp, p.overlap.pp, p.overlap.dp, p.overlap.ep, p.overlap.cp}) {
+    if (!(share >= 0 && share <= 1)) return true;
+  }
+  return false;
+}
+
+constexpr std::array kSizes = {
+    Rule{"O1300", [](const Question& q) { return any_out_of_range(model_sizes(q.model)); },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found.error(code, fmt::format("the model has sizes that cannot be: {}", out_of_range(model_sizes(q.model))));
+         }},
+    Rule{"O1301", [](const Question& q) { return any_out_of_range(degrees(q.plan)); },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found.error(code, fmt::format("the plan has numbers that cannot be: {}", out_of_range(degrees(q.plan))))
+               .note("1 to 16777216 each");
+         }},
+    Rule{"O1302",
+         [](const Question& q) {
+           return q.model.vocab < 0 || q.model.vocab > kLargest || q.model.kv_heads < 1 || q.model.head_width < 1 ||
+                  q.model.heads % q.model.kv_heads != 0;
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found
+               .error(code, fmt::format("{} query heads of width {} cannot share {} key/value heads", q.model.heads,
+                                        q.model.head_width, q.model.kv_heads))
+               .note("every key/value head serves the same number of query heads");
+         }},
+    Rule{"O1303",
+         [](const Question& q) {
+           const Experts& e = q.model.experts;
+           return e.count != 0 && (e.count < 1 || e.top_k < 1 || e.top_k > e.count || e.ffn < 1 || e.shared < 0 ||
+                                   e.every < 1 || e.dense_layers < 0 || e.max_nodes < 0);
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Experts& e = q.model.experts;
+           found
+               .error(code, fmt::format("a mixture of {} experts of width {}, {} for each token, every {} layers "
+                                        "cannot be",
+                                        e.count, e.ffn, e.top_k, e.every))
+               .note("1 <= top_k <= experts; width and distance are positive");
+         }},
+    Rule{"O1304",
+         [](const Question& q) {
+           const machine::Accelerator& a = q.system.accelerator;
+           return !(a.memory_bytes_per_s > 0 && a.memory_efficiency > 0 && a.matrix_efficiency > 0 && a.units >= 1 &&
+                    q.system.fabric.count >= 1 && q.system.fabric.count <= collective::kMaxLevels);
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const machine::Accelerator& a = q.system.accelerator;
+           found
+               .error(code, fmt::format("system `{}` lacks figures: memory {} bytes/s at {}, matrix efficiency {}, "
+                                        "{} units, {} networks",
+                                        q.system.name, a.memory_bytes_per_s, a.memory_efficiency, a.matrix_efficiency,
+                                        a.units, q.system.fabric.count))
+               .note("all of them are positive");
+         }},
+};
+
+constexpr std::array kPlan = {
+    Rule{"O1305", [](const Question& q) { return q.ranks() != static_cast<double>(q.plan.gpus); },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Plan& p = q.plan;
+           const double others = q.ranks() / static_cast<double>(p.dp);
+           auto& d = found.error(code, fmt::format("the degrees make {} accelerators of {}", q.ranks(), p.gpus))
+                         .note(fmt::format("tp {} x pp {} x cp {} x dp {} = {}", p.tp, p.pp, p.cp, p.dp, q.ranks()));
+           const double fitting = static_cast<double>(p.gpus) / others;
+           if (fitting >= 1 && fitting == std::floor(fitting)) d.hint(fmt::format("use dp = {}", fitting));
+         }},
+    Rule{"O1306", [](const Question& q) { return q.system.max_gpus > 0 && q.plan.gpus > q.system.max_gpus; },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found.error(code, fmt::format("system `{}` has {} accelerators, the plan takes {}", q.system.name,
+                                         q.system.max_gpus, q.plan.gpus));
+         }},
+    Rule{"O1307", [](const Question& q) { return q.plan.global_batch % (q.plan.dp * q.plan.micro_batch) != 0; },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Plan& p = q.plan;
+           const Count each = p.dp * p.micro_batch;
+           found
+               .error(code, fmt::format("a batch of {} sequences is not a whole number of microbatches on every "
+                                        "replica",
+                                        p.global_batch))
+               .note(fmt::format("{} / (dp {} x microbatch {}) = {:.3f}", p.global_batch, p.dp, p.micro_batch,
+                                 static_cast<double>(p.global_batch) / each))
+               .hint(fmt::format("the next batch that works is {}", base::ceil_divide(p.global_batch, each) * each));
+         }},
+    Rule{"O1308",
+         [](const Question& q) {
+           return q.model.heads % q.plan.tp != 0 ||
+                  (q.model.kv_heads % q.plan.tp != 0 && q.plan.tp % q.model.kv_heads != 0);
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found
+               .error(code, fmt::format("{} heads with {} key/value heads cannot be split over tp {}", q.model.heads,
+                                        q.model.kv_heads, q.plan.tp))
+               .note(fmt::format("{} mod {} = {}, {} mod {} = {}", q.model.heads, q.plan.tp, q.model.heads % q.plan.tp,
+                                 q.model.kv_heads, q.plan.tp, q.model.kv_heads % q.plan.tp))
+               .hint(fmt::format("tp {} divides the heads", divisor_below(q.model.heads, q.plan.tp)));
+         }},
+    Rule{"O1309",
+         [](const Question& q) {
+           return q.model.ffn % q.plan.tp != 0 || (q.model.experts.count > 0 && q.model.experts.ffn % q.plan.tp != 0);
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found.error(code, fmt::format("feed-forward widths {}{} cannot be split over tp {}", q.model.ffn,
+                                         q.model.experts.count > 0 ? fmt::format(" and {}", q.model.experts.ffn) : "",
+                                         q.plan.tp));
+         }},
+    Rule{"O1310", [](const Question& q) { return q.plan.pp * q.plan.interleave > q.model.layers; },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found.error(code, fmt::format("{} layers do not fill pp {} x interleave {} = {} chunks", q.model.layers,
+                                         q.plan.pp, q.plan.interleave, q.plan.pp * q.plan.interleave));
+         }},
+    Rule{"O1311",
+         [](const Question& q) {
+           const Plan& p = q.plan;
+           return p.interleave > 1 && (p.pp == 1 || p.schedule != Schedule::kOneFOneB || microbatches(p) % p.pp != 0);
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Plan& p = q.plan;
+           found
+               .error(code, fmt::format("interleave {} needs the 1F1B schedule, more than one stage and a number of "
+                                        "microbatches that pp divides",
+                                        p.interleave))
+               .note(fmt::format("pp {}, {} microbatches: {} / ({} x {}), {} mod {} = {}", p.pp, microbatches(p),
+                                 p.global_batch, p.dp, p.micro_batch, microbatches(p), p.pp, microbatches(p) % p.pp));
+         }},
+    Rule{"O1312",
+         [](const Question& q) {
+           return q.plan.schedule == Schedule::kZeroBubble && q.plan.pp > 1 && microbatches(q.plan) < q.plan.pp;
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found.error(code, fmt::format("the zero-bubble schedule needs as many microbatches as stages: {} for pp {}",
+                                         microbatches(q.plan), q.plan.pp));
+         }},
+    Rule{"O1313",
+         [](const Question& q) {
+           const Count parts = q.plan.cp * (q.plan.sequence_parallel ? q.plan.tp : 1);
+           return q.model.seq % parts != 0;
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Count t = q.plan.sequence_parallel ? q.plan.tp : 1;
+           found
+               .error(code,
+                      fmt::format("a sequence of {} tokens cannot be split in {} parts", q.model.seq, q.plan.cp * t))
+               .note(fmt::format("cp {} x tp {} (with sequence parallelism), {} mod {} = {}", q.plan.cp, t, q.model.seq,
+                                 q.plan.cp * t, q.model.seq % (q.plan.cp * t)));
+         }},
+    Rule{"O1314",
+         [](const Question& q) {
+           const Count ranks = q.plan.dp * q.plan.cp;
+           return q.plan.ep > 1 &&
+                  (q.model.experts.count == 0 || q.model.experts.count % q.plan.ep != 0 || ranks % q.plan.ep != 0);
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Count ranks = q.plan.dp * q.plan.cp;
+           found
+               .error(code, fmt::format("{} experts cannot be spread over ep {} of {} ranks", q.model.experts.count,
+                                        q.plan.ep, ranks))
+               .note(fmt::format("ep divides the experts and dp {} x cp {} = {}", q.plan.dp, q.plan.cp, ranks))
+               .hint(q.model.experts.count == 0 ? "the model is dense: leave ep out" : "");
+         }},
+    Rule{"O1315", [](const Question& q) { return q.plan.zero < 0 || q.plan.zero > 3; },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found.error(code, fmt::format("ZeRO has stages 0 to 3, not {}", q.plan.zero));
+         }},
+    Rule{"O1316", [](const Question& q) { return !(q.system.accelerator.peak(q.plan.precision) > 0); },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           std::string has;
+           for (int p = 0; p < machine::kPrecisions; ++p) {
+             const auto precision = static_cast<machine::Precision>(p);
+             if (q.system.accelerator.peak(precision) > 0) {
+               has += fmt::format("{}{}", has.empty() ? "" : ", ", machine::name(precision));
+             }
+           }
+           found
+               .error(code, fmt::format("`{}` does not compute in {}", q.system.accelerator.name,
+                                        machine::name(q.plan.precision)))
+               .note(fmt::format("it does in: {}", has.empty() ? "nothing" : has));
+         }},
+    Rule{"O1317", [](const Question& q) { return overlap_out_of_range(q.plan); },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Overlap& o = q.plan.overlap;
+           found.error(code, "a share of overlap is not between 0 and 1")
+               .note(fmt::format("tp {}, pp {}, dp {}, ep {}, cp {}", o.tp, o.pp, o.dp, o.ep, o.cp));
+         }},
+    Rule{"O1318",
+         [](const Question& q) {
+           // Every network that two ranks may meet on must carry something.
+           for (int level = 0; level < q.system.fabric.count; ++level) {
+             if (!(q.system.fabric.levels[level].rate() > 0)) return q.plan.gpus > 1;
+           }
+           return false;
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           for (int level = 0; level < q.system.fabric.count; ++level) {
+             const double rate = q.system.fabric.levels[level].rate();
+             if (rate > 0) continue;
+             found.error(code, fmt::format("network {} of system `{}` carries {} bytes/s", level, q.system.name, rate));
+           }
+         }},
+};
+
+bool any_broken(const auto& rules, const Question& question) {
+  for (const Rule& rule : rules) {
+    if (rule.broken(question)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void check(const Model& model, const System& system, const Plan& plan, base::Diagnostics& found) {
+  const Question question{model, system, plan};
+  const auto say_all = [&](const auto& rules) {
+    for (const Rule& rule : rules) {
+      if (rule.broken(question)) rule.say(question, found, rule.code);
+    }
+  };
+  say_all(kSizes);
+  if (!any_broken(kSizes, question)) say_all(kPlan);
+}
+
+bool possible(const Model& model, const System& system, const Plan& plan) {
+  const Question question{model, system, plan};
+  return !any_broken(kSizes, question) && !any_broken(kPlan, question);
+}
+
+}  // namespace orrery::cluster
