@@ -421,7 +421,8 @@ const std::vector<int>& amped_order() {
 
 void calculate(AmpedQuantities& quantities, const std::vector<bool>& keep, const AmpedDefects& defects) {
   for (const int i : amped_order())
-    if (!keep[static_cast<std::size_t>(i)]) quantities.*kQuantities[i].field = kQuantities[i].formula(quantities, defects);
+    if (!keep[static_cast<std::size_t>(i)])
+      quantities.*kQuantities[i].field = kQuantities[i].formula(quantities, defects);
 }
 
 }  // namespace orrery::cluster

@@ -16,16 +16,16 @@ namespace orrery::cluster {
 // AMPeD's equations have defects. Each switch brings one back; all false: mended. docs/compatibility.md lists them with
 // their effects.
 struct AmpedDefects {
-  bool per_head_activations = false;      // an activation is B*S*h_k wide, as of one head, instead of B*S*D
-  bool whole_batch_traffic = false;       // traffic of tensor and pipeline parallelism of the global batch, not a rank's
-  bool all_stages_communicate = false;    // a rank communicates for all layers, not for those of its pipeline stage
-  bool short_bubble = false;              // the bubble's computation is divided by the layers and lacks weight gradients
-  bool no_softmax = false;                // non-linear operations lack the scores (S^2) and the MLP's sequence length
-  bool one_core_nonlinear = false;        // non-linear units of one core alone
-  bool gating_of_all_layers = false;      // gating of every layer in each layer
+  bool per_head_activations = false;    // an activation is B*S*h_k wide, as of one head, instead of B*S*D
+  bool whole_batch_traffic = false;     // traffic of tensor and pipeline parallelism of the global batch, not a rank's
+  bool all_stages_communicate = false;  // a rank communicates for all layers, not for those of its pipeline stage
+  bool short_bubble = false;            // the bubble's computation is divided by the layers and lacks weight gradients
+  bool no_softmax = false;              // non-linear operations lack the scores (S^2) and the MLP's sequence length
+  bool one_core_nonlinear = false;      // non-linear units of one core alone
+  bool gating_of_all_layers = false;    // gating of every layer in each layer
   bool activations_over_all_ranks = false;  // activation memory divided by the data-parallel degree twice
-  bool one_attention_product = false;     // mat_dims: attention's products of all heads flattened into one
-  bool experts_are_free = false;          // no all-to-all of a mixture of experts (AMPeD's form is not known)
+  bool one_attention_product = false;       // mat_dims: attention's products of all heads flattened into one
+  bool experts_are_free = false;            // no all-to-all of a mixture of experts (AMPeD's form is not known)
 
   static AmpedDefects all();
 };
