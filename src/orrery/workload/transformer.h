@@ -20,6 +20,7 @@ struct ExpertsConfig {
   base::Count shared = 0;        // experts that every token visits
   base::Count dense_layers = 0;  // first blocks without a mixture
   base::Count every = 1;         // after those, every n-th block has one
+  base::Count max_nodes = 0;     // a token's experts lie in at most so many nodes; 0: no limit
 };
 
 // Multi-head latent attention (DeepSeek-V2): widths of the narrow latents and of the heads' parts.
@@ -47,10 +48,10 @@ struct TransformerConfig {
   std::optional<base::Count> max_positions;
   // What only a training run asks for.
   std::optional<base::Count> training_sequence;  // tokens; where it is shorter than what the model can take
-  bool biases = true;             // of projections and norms
-  bool dropout = true;            // masks are drawn and kept
-  bool learned_positions = true;  // a table of them, not rotations
-  bool tied_embedding = true;     // the logits use the embedding's matrix
+  bool biases = true;                            // of projections and norms
+  bool dropout = true;                           // masks are drawn and kept
+  bool learned_positions = true;                 // a table of them, not rotations
+  bool tied_embedding = true;                    // the logits use the embedding's matrix
   std::optional<ExpertsConfig> experts;
   std::optional<LatentAttentionConfig> latent;
   // Where each field was written, by the name above ("hidden"); "" is the description as a whole.

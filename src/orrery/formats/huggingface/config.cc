@@ -95,9 +95,9 @@ constexpr Family mixture(std::string_view model_type, bool latent) {
 
 constexpr std::string_view kTied = "tie_word_embeddings";
 constexpr std::string_view kSequence = "_sequence";  // ours: tokens of a sequence in training
-constexpr std::array<std::string_view, 7> kMixtureKeys = {
+constexpr std::array<std::string_view, 8> kMixtureKeys = {
     "num_local_experts", "n_routed_experts",      "num_experts_per_tok", "moe_intermediate_size",
-    "n_shared_experts",  "first_k_dense_replace", "moe_layer_freq"};
+    "n_shared_experts",  "first_k_dense_replace", "moe_layer_freq",      "topk_group"};
 constexpr std::array<std::string_view, 5> kLatentKeys = {"q_lora_rank", "kv_lora_rank", "qk_rope_head_dim",
                                                          "qk_nope_head_dim", "v_head_dim"};
 
@@ -291,6 +291,7 @@ class Reader {
     experts.shared = size("n_shared_experts", "shared_experts").value_or(0);
     experts.dense_layers = size("first_k_dense_replace", "dense_layers").value_or(0);
     experts.every = size("moe_layer_freq", "every").value_or(1);
+    experts.max_nodes = size("topk_group", "max_nodes").value_or(0);  // groups of experts are nodes
     const auto demand = [&](base::Count value, base::Count least, std::string_view key) {
       if (value < least && document_.contains(key))
         result_.diagnostics.error("O0910", fmt::format("`{}` must be at least {}, but is {}", key, least, value),
@@ -302,6 +303,7 @@ class Reader {
     demand(experts.shared, 0, "n_shared_experts");
     demand(experts.dense_layers, 0, "first_k_dense_replace");
     demand(experts.every, 1, "moe_layer_freq");
+    demand(experts.max_nodes, 1, "topk_group");
     if (experts.count > 0 && experts.top_k > experts.count)
       result_.diagnostics
           .error("O0907", fmt::format("a token visits {} of {} experts", experts.top_k, experts.count),

@@ -1,0 +1,485 @@
+// Reading a system: merge `like`, apply overrides, then walk the document once with a table of known keys per map.
+//
+// Idea: overrides and inherited keys are put into the tree before it is read, so that one strict reader finds all that
+// is wrong, wherever it came from. Cost: linear in the files.
+#include "orrery/scenario/systems.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/formats/yaml/node.h"
+#include "orrery/scenario/quantity.h"
+
+namespace orrery::scenario {
+namespace {
+
+namespace fs = std::filesystem;
+namespace yaml = formats::yaml;
+using yaml::Node;
+
+constexpr const char* kOverride = "!override";  // the tag of values that `--set` put there
+
+bool names_a_file(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml");
+}
+
+std::vector<std::string> known_systems(const std::string& directory) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(directory) / "systems", ignored))
+    if (entry.path().extension() == ".yaml") found.push_back(entry.path().stem().string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// Children of `over` win; maps are merged key by key, all else is replaced.
+Node merged(const Node& under, const Node& over) {
+  if (!under.is_map() || !over.is_map()) return over;
+  Node result = over;
+  for (const Node::Entry& entry : under.entries) {
+    const auto same =
+        std::find_if(result.entries.begin(), result.entries.end(), [&](const auto& e) { return e.key == entry.key; });
+    if (same == result.entries.end())
+      result.entries.push_back(entry);
+    else if (!same->value.find("value") && !entry.value.find("value"))
+      same->value = merged(entry.value, same->value);
+  }
+  return result;
+}
+
+std::optional<std::size_t> index_of(const Node& list, const std::string& part) {
+  for (std::size_t i = 0; i < list.items.size(); ++i)
+    if (const Node* name = list.items[i].find("name"); name && name->scalar == part) return i;
+  std::size_t index = 0;
+  const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), index);
+  if (failure == std::errc() && end == part.data() + part.size() && index < list.items.size()) return index;
+  return std::nullopt;
+}
+
+void apply(Node& root, const std::string& path, const std::string& value, base::Diagnostics& found) {
+  const std::string text = fmt::format("system.{}={}", path, value);
+  const auto file = std::make_shared<base::SourceFile>(base::SourceFile{"<--set>", text});
+  const int width = static_cast<int>(path.size()) + 7;
+  Node* at = &root;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    const base::Location where{file, 1, static_cast<int>(begin) + 8, std::max(1, static_cast<int>(part.size()))};
+    if (at->is_sequence()) {
+      const auto index = index_of(*at, part);
+      if (!index) {
+        found.error("O1357", fmt::format("there is no network `{}` to override", part), where)
+            .hint(fmt::format("networks are counted from 0 to {}, or go by their names", at->items.size() - 1));
+        return;
+      }
+      at = &at->items[*index];
+    } else if (at->is_map() && !at->find("value")) {
+      const auto same =
+          std::find_if(at->entries.begin(), at->entries.end(), [&](const auto& e) { return e.key == part; });
+      if (same == at->entries.end()) {
+        Node empty;
+        empty.kind = Node::Kind::kMap;
+        empty.where = where;
+        at->entries.push_back({part, where, empty});
+        at = &at->entries.back().value;
+      } else {
+        at = &same->value;
+      }
+    } else {
+      found.error("O1357", fmt::format("`{}` has nothing below it to override", path.substr(0, begin - 1)), where);
+      return;
+    }
+    begin = end + 1;
+  }
+  Node scalar;
+  scalar.kind = Node::Kind::kScalar;
+  scalar.tag = kOverride;
+  scalar.scalar = value;
+  scalar.where = {file, 1, width + 2, std::max(1, static_cast<int>(value.size()))};
+  *at = scalar;
+}
+
+struct Range {
+  double least = 0;
+  double most = std::numeric_limits<double>::max();
+  bool open = false;  // `least` itself is too little
+};
+constexpr Range kPositive = {0, std::numeric_limits<double>::max(), true};
+constexpr Range kShare = {0, 1, true};
+constexpr Range kAny = {};
+
+class Reader {
+ public:
+  Reader(SystemFile& into, bool strict, base::Diagnostics& found) : into_(into), strict_(strict), found_(found) {}
+
+  void read(const Node& root) {
+    keys(root, "system",
+         {"title", "description", "sources", "like", "node_size", "max_accelerators", "accelerator", "networks",
+          "collective_algorithm", "calibration", "accuracy"});
+    into_.entry.title = text(root.find("title"), "title");
+    into_.entry.description = text(root.find("description"), "description");
+    read_sources(root.find("sources"));
+    if (const Node* lines = root.find("accuracy")) {
+      if (!lines->is_sequence()) wrong(*lines, "accuracy", "a list of texts");
+      for (const Node& line : lines->items) into_.accuracy.push_back(text(&line, "accuracy"));
+    }
+    cluster::System& system = into_.system;
+    count(root, "system", "node_size", system.node_size, 1);
+    if (root.find("max_accelerators")) count(root, "system", "max_accelerators", system.max_gpus, 1);
+    if (const Node* accelerator = demand(root, "system", "accelerator")) read_accelerator(*accelerator);
+    if (const Node* networks = demand(root, "system", "networks")) read_networks(*networks);
+    if (const Node* algorithm = root.find("collective_algorithm"))
+      system.fabric.algorithm = choice(*algorithm, "collective_algorithm", {"ring", "hierarchical"}) == 1
+                                    ? collective::Algorithm::kHierarchical
+                                    : collective::Algorithm::kRing;
+    if (const Node* calibration = root.find("calibration")) read_calibration(*calibration);
+    if (strict_ && into_.entry.title.empty()) missing(root, "system", "title");
+  }
+
+ private:
+  void keys(const Node& map, const std::string& path, const std::vector<std::string>& known) {
+    if (!map.is_map()) {
+      wrong(map, path, "a map");
+      return;
+    }
+    for (const Node::Entry& entry : map.entries) {
+      if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
+      found_.error("O1351", fmt::format("`{}` has no field `{}`", path, entry.key), entry.key_where)
+          .note(fmt::format("it has: {}", fmt::join(known, ", ")))
+          .hint(base::did_you_mean(entry.key, known));
+    }
+  }
+
+  void missing(const Node& map, const std::string& path, const std::string& key) {
+    found_.error("O1352", fmt::format("`{}` of `{}` is missing", key, path), map.where);
+  }
+
+  void wrong(const Node& node, const std::string& what, const std::string& wanted) {
+    found_.error("O1353", fmt::format("`{}` must be {}", what, wanted), node.where);
+  }
+
+  const Node* demand(const Node& map, const std::string& path, const std::string& key) {
+    const Node* found = map.find(key);
+    if (!found && map.is_map()) missing(map, path, key);
+    return found;
+  }
+
+  std::string text(const Node* node, const std::string& what) {
+    if (!node) return {};
+    if (!node->is_scalar()) wrong(*node, what, "a text");
+    return node->scalar;
+  }
+
+  // Index of the value among `known`; 0 where it is none of them, which is reported.
+  std::size_t choice(const Node& node, const std::string& what, const std::vector<std::string>& known) {
+    const auto same = std::find(known.begin(), known.end(), node.scalar);
+    if (node.is_scalar() && same != known.end()) return static_cast<std::size_t>(same - known.begin());
+    found_.error("O1353", fmt::format("`{}` must be one of {}", what, fmt::join(known, ", ")), node.where)
+        .hint(base::did_you_mean(node.scalar, known));
+    return 0;
+  }
+
+  void read_sources(const Node* sources) {
+    if (!sources) return;
+    if (!sources->is_map()) return wrong(*sources, "sources", "a map from short names to sources");
+    for (const Node::Entry& entry : sources->entries) {
+      const std::string source = text(&entry.value, "sources." + entry.key);
+      sources_.emplace_back(entry.key, source);
+      into_.entry.sources.push_back(fmt::format("{}: {}", entry.key, source));
+    }
+  }
+
+  // The quantity of a figure, its origin noted down.
+  std::optional<double> figure(const Node& map, const std::string& path, const std::string& key, Unit unit,
+                               const Range& range) {
+    const Node* node = map.find(key);
+    if (!node) return std::nullopt;
+    const std::string full = path == "system" ? key : path + "." + key;
+    const Node* value = node;
+    cluster::Constant constant;
+    constant.name = full;
+    constant.unit = name(unit);
+    constant.origin = "given";
+    std::string shown;
+    if (node->is_map()) {
+      keys(*node, full, {"value", "source", "fitted_on", "assumption"});
+      value = node->find("value");
+      if (!value) {
+        missing(*node, full, "value");
+        return std::nullopt;
+      }
+      shown = origin(*node, full, constant);
+    } else if (node->tag == kOverride) {
+      constant.origin = shown = "--set";
+    } else if (strict_) {
+      found_.error("O1354", fmt::format("the figure `{}` has no source", full), node->where)
+          .hint(fmt::format("write {{value: {}, source: NAME}}, with NAME one of `sources`", node->scalar));
+    }
+    const auto number = value->is_scalar() ? quantity(value->scalar, unit) : std::nullopt;
+    if (!number) {
+      wrong(
+          *value, full,
+          unit == Unit::kNone ? "a number" : fmt::format("a quantity in {}, such as `{}`", name(unit), example(unit)));
+      return std::nullopt;
+    }
+    if (*number < range.least || (range.open && *number == range.least) || *number > range.most) {
+      found_.error("O1353", fmt::format("`{}` is {}", full, value->scalar), value->where)
+          .label(range.most == 1 ? "a share: above 0, at most 1"
+                                 : fmt::format("{} {}", range.open ? "more than" : "at least", range.least));
+      return std::nullopt;
+    }
+    constant.value = *number;
+    into_.system.constants.push_back(constant);
+    const std::size_t dot = full.rfind('.');
+    into_.entry.figures.push_back({dot == std::string::npos ? "system" : full.substr(0, dot), key,
+                                   fmt::format("{}{}{}", value->scalar, shown.empty() ? "" : "; ", shown)});
+    return number;
+  }
+
+  std::string origin(const Node& node, const std::string& full, cluster::Constant& constant) {
+    int given = 0;
+    std::string shown;
+    for (const char* key : {"source", "fitted_on", "assumption"}) {
+      const Node* why = node.find(key);
+      if (!why) continue;
+      ++given;
+      const std::string words = text(why, full + "." + key);
+      constant.origin = key == std::string("fitted_on") ? "fitted" : key;
+      if (constant.origin == "fitted") constant.fitted_on = words;
+      shown = (constant.origin == "fitted"       ? "fitted on "
+               : constant.origin == "assumption" ? "assumption: "
+                                                 : "") +
+              words;
+      if (constant.origin != "source") continue;
+      const auto cited =
+          std::find_if(sources_.begin(), sources_.end(), [&](const auto& source) { return source.first == words; });
+      if (cited != sources_.end()) continue;
+      std::vector<std::string> names;
+      for (const auto& source : sources_) names.push_back(source.first);
+      found_.error("O1354", fmt::format("`{}` cites `{}`, which is not among `sources`", full, words), why->where)
+          .hint(base::did_you_mean(words, names));
+    }
+    if (given != 1)
+      found_.error("O1354", fmt::format("`{}` needs one origin, and has {}", full, given), node.where)
+          .hint("give one of `source`, `fitted_on`, `assumption`");
+    return shown;
+  }
+
+  void number(const Node& map, const std::string& path, const std::string& key, Unit unit, const Range& range,
+              double& into) {
+    if (const auto value = figure(map, path, key, unit, range)) into = *value;
+  }
+
+  void needed(const Node& map, const std::string& path, const std::string& key, Unit unit, const Range& range,
+              double& into) {
+    if (demand(map, path, key)) number(map, path, key, unit, range, into);
+  }
+
+  template <typename Integer>
+  void count(const Node& map, const std::string& path, const std::string& key, Integer& into, double least) {
+    if (!demand(map, path, key)) return;
+    const auto value = figure(map, path, key, Unit::kNone, {least, 1e9, false});
+    if (!value) return;
+    if (*value != std::floor(*value)) return wrong(*map.find(key), path + "." + key, "a whole number");
+    into = static_cast<Integer>(*value);
+  }
+
+  bool flag(const Node& map, const std::string& path, const std::string& key) {
+    const Node* node = map.find(key);
+    return node && choice(*node, path + "." + key, {"false", "true"}) == 1;
+  }
+
+  void read_accelerator(const Node& map) {
+    const std::string path = "accelerator";
+    keys(map, path,
+         {"name", "peak", "units", "memory", "memory_bandwidth", "memory_efficiency", "matrix_efficiency", "fill_depth",
+          "host_time_per_operator", "power", "price"});
+    machine::Accelerator& chip = into_.system.accelerator;
+    chip.name = text(demand(map, path, "name"), "accelerator.name");
+    if (const Node* peak = demand(map, path, "peak")) {
+      keys(*peak, "accelerator.peak", {"fp32", "tf32", "bf16", "fp8"});
+      for (const auto& [key, precision] :
+           {std::pair{"fp32", machine::Precision::kFp32}, std::pair{"tf32", machine::Precision::kTf32},
+            std::pair{"bf16", machine::Precision::kBf16}, std::pair{"fp8", machine::Precision::kFp8}})
+        number(*peak, "accelerator.peak", key, Unit::kFlopsPerSecond, kPositive,
+               chip.peak_flops_per_s[static_cast<std::size_t>(precision)]);
+    }
+    count(map, path, "units", chip.units, 1);
+    needed(map, path, "memory", Unit::kBytes, kPositive, chip.memory_bytes);
+    needed(map, path, "memory_bandwidth", Unit::kBytesPerSecond, kPositive, chip.memory_bytes_per_s);
+    number(map, path, "memory_efficiency", Unit::kNone, kShare, chip.memory_efficiency);
+    number(map, path, "matrix_efficiency", Unit::kNone, kShare, chip.matrix_efficiency);
+    number(map, path, "fill_depth", Unit::kNone, kAny, chip.fill_depth);
+    number(map, path, "host_time_per_operator", Unit::kSeconds, kAny, chip.host_seconds_per_op);
+    number(map, path, "power", Unit::kWatts, kPositive, into_.system.watts_per_gpu);
+    number(map, path, "price", Unit::kDollarsPerHour, kPositive, into_.system.price_per_gpu_hour);
+  }
+
+  void read_networks(const Node& list) {
+    if (!list.is_sequence() || list.items.empty() || list.items.size() > collective::kMaxLevels)
+      return wrong(list, "networks",
+                   fmt::format("a list of 1 to {} networks, innermost first", collective::kMaxLevels));
+    collective::Fabric& fabric = into_.system.fabric;
+    double inside = 1;
+    for (const Node& item : list.items) {
+      const Node* named = item.find("name");
+      const std::string path = "networks." + (named ? named->scalar : std::to_string(fabric.count));
+      if (item.is_map()) demand(item, path, "name");
+      collective::Network& network = fabric.levels[static_cast<std::size_t>(fabric.count++)];
+      read_network(item, path, network);
+      if (network.size == 0 && &item != &list.items.back()) missing(item, path, "size");
+      inside *= std::max(1, network.size);
+    }
+    const auto node_size = static_cast<double>(into_.system.node_size);
+    const int inner = fabric.levels[0].size;
+    if (inner > 0 && inner % into_.system.node_size != 0)
+      found_
+          .error("O1356",
+                 fmt::format("the innermost network joins {} accelerators, which is not whole nodes of {}", inner,
+                             node_size),
+                 list.items[0].where)
+          .hint("`size` of the innermost network is `node_size`, or a multiple where it reaches further");
+  }
+
+  void read_network(const Node& map, const std::string& path, collective::Network& network) {
+    keys(map, path,
+         {"name", "topology", "size", "bandwidth", "efficiency", "oversubscription", "latency", "in_network_reduction",
+          "trees", "torus"});
+    if (!map.is_map()) return;
+    if (const Node* topology = map.find("topology"))
+      network.topology = static_cast<collective::Topology>(
+          choice(*topology, path + ".topology", {"switch", "ring", "fully_connected", "torus"}));
+    if (map.find("size")) count(map, path, "size", network.size, 1);
+    needed(map, path, "bandwidth", Unit::kBytesPerSecond, kPositive, network.bytes_per_s);
+    number(map, path, "efficiency", Unit::kNone, kShare, network.efficiency);
+    number(map, path, "oversubscription", Unit::kNone, {1, 1e6, false}, network.oversubscription);
+    number(map, path, "latency", Unit::kSeconds, kAny, network.latency_s);
+    network.in_network_reduction = flag(map, path, "in_network_reduction");
+    network.trees = flag(map, path, "trees");
+    if (const Node* torus = map.find("torus")) read_torus(*torus, path, network);
+    if (network.topology == collective::Topology::kTorus && !map.find("torus")) missing(map, path, "torus");
+  }
+
+  void read_torus(const Node& list, const std::string& path, collective::Network& network) {
+    if (!list.is_sequence() || list.items.empty() || list.items.size() > collective::kMaxTorusDimensions)
+      return wrong(list, path + ".torus", fmt::format("a list of 1 to {} extents", collective::kMaxTorusDimensions));
+    double product = 1;
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+      const auto extent = quantity(list.items[i].scalar, Unit::kNone);
+      if (!extent || *extent < 1 || *extent > 65536 || *extent != std::floor(*extent))
+        return wrong(list.items[i], path + ".torus", "whole numbers from 1 to 65536");
+      network.torus[i] = static_cast<int>(*extent);
+      product *= *extent;
+    }
+    if (network.size > 0 && product != network.size)
+      found_.error("O1356", fmt::format("`{}.torus` and `size` contradict each other", path), list.where)
+          .note(fmt::format("the extents multiply to {}, the size is {}", product, network.size));
+  }
+
+  void read_calibration(const Node& map) {
+    const std::string path = "calibration";
+    keys(map, path,
+         {"collective_time", "jitter", "loss_bytes_per_logit", "iteration_time", "optimizer_bytes_per_parameter"});
+    cluster::Calibration& calibration = into_.system.calibration;
+    double collective_s = 0;
+    number(map, path, "collective_time", Unit::kSeconds, kAny, collective_s);
+    collective::Fabric& fabric = into_.system.fabric;
+    for (collective::Network& network : fabric.levels) network.collective_s = collective_s;
+    // Between nodes a message's latency is that of its step; inside, issuing it is all there is.
+    fabric.levels[0].message_s = collective_s;
+    number(map, path, "jitter", Unit::kSeconds, kAny, calibration.jitter_seconds);
+    number(map, path, "loss_bytes_per_logit", Unit::kNone, kAny, calibration.loss_bytes_per_logit);
+    number(map, path, "iteration_time", Unit::kSeconds, kAny, calibration.iteration_seconds);
+    number(map, path, "optimizer_bytes_per_parameter", Unit::kNone, kAny, calibration.optimizer_bytes_per_param);
+  }
+
+  SystemFile& into_;
+  bool strict_;
+  base::Diagnostics& found_;
+  std::vector<std::pair<std::string, std::string>> sources_;
+};
+
+// The map below `system:`, with what it is `like` merged under it. `behind` are the files that led here.
+Node gathered(const std::string& directory, const std::string& path, std::set<std::string> behind,
+              std::shared_ptr<const base::SourceFile>& file, base::Diagnostics& found) {
+  file = yaml::read_file(path);
+  const std::vector<Node> documents = yaml::parse(file, base::Severity::kError, found);
+  found.throw_if_errors();
+  if (documents.size() != 1 || !documents[0].find("system"))
+    base::fail("O1352", "a system's file has one document with the key `system`", {file, 0, 0, 1});
+  for (const Node::Entry& entry : documents[0].entries)
+    if (entry.key != "system")
+      found.error("O1351", fmt::format("a system's file has no field `{}`", entry.key), entry.key_where)
+          .note("it has: system");
+  Node root = *documents[0].find("system");
+  const Node* like = root.find("like");
+  if (!like) return root;
+  behind.insert(path);
+  std::vector<std::string> known = known_systems(directory);
+  const fs::path beside = fs::path(path).parent_path() / like->scalar;
+  const bool named = std::find(known.begin(), known.end(), like->scalar) != known.end();
+  const std::string next =
+      named ? (fs::path(directory) / "systems" / (like->scalar + ".yaml")).string() : beside.string();
+  std::error_code ignored;
+  if (behind.contains(next) || (!named && !(names_a_file(like->scalar) && fs::exists(beside, ignored)))) {
+    base::Diagnostic& nowhere =
+        found.error("O1355",
+                    behind.contains(next) ? fmt::format("`like: {}` leads back to where it came from", like->scalar)
+                                          : fmt::format("there is no system `{}` to be like", like->scalar),
+                    like->where);
+    nowhere.hint(base::did_you_mean(like->scalar, known));
+    found.throw_if_errors();
+  }
+  std::shared_ptr<const base::SourceFile> other;
+  Node under = gathered(directory, next, behind, other, found);
+  return merged(under, root);
+}
+
+SystemFile read(const std::string& directory, const std::string& name, const std::string& path, bool strict,
+                const Overrides& overrides) {
+  SystemFile result;
+  base::Diagnostics found;
+  Node root = gathered(directory, path, {}, result.file, found);
+  for (const auto& [where, value] : overrides) apply(root, where, value, found);
+  result.entry.name = name;
+  result.entry.path = path;
+  result.system.name = name;
+  Reader(result, strict, found).read(root);
+  found.throw_if_errors();
+  if (result.entry.title.empty()) result.entry.title = name;
+  result.diagnostics = found;
+  return result;
+}
+
+}  // namespace
+
+std::vector<Entry> list_systems(const std::string& directory) {
+  std::vector<Entry> entries;
+  for (const std::string& name : known_systems(directory)) entries.push_back(load_system(directory, name).entry);
+  return entries;
+}
+
+SystemFile load_system(const std::string& directory, const std::string& name_or_path, const Overrides& overrides) {
+  const std::vector<std::string> known = known_systems(directory);
+  if (std::find(known.begin(), known.end(), name_or_path) != known.end())
+    return read(directory, name_or_path, (fs::path(directory) / "systems" / (name_or_path + ".yaml")).string(), true,
+                overrides);
+  if (names_a_file(name_or_path)) return read(directory, name_or_path, name_or_path, false, overrides);
+  base::Diagnostics found;
+  found.error("O1350", fmt::format("the catalogue has no system `{}`", name_or_path))
+      .note(fmt::format("it has: {}", fmt::join(known, ", ")))
+      .hint(base::did_you_mean(name_or_path, known))
+      .hint(fmt::format("a file of your own is given by its path: `--system ./{}.yaml`", name_or_path));
+  throw base::InputError(found.all());
+}
+
+}  // namespace orrery::scenario
