@@ -9,8 +9,8 @@
 //
 //   1F1B, interleaved   m max tau + (sum tau - max tau) / v                     (Narayanan 2021, sec. 2.2)
 //   GPipe               forwards and backwards each have their own slowest stage: sum + (m - 1) max of each
-//   zero-bubble (H1)    as 1F1B, but the waits of the other stages hold their weight gradients:
-//                       max(0, F + B - W) instead of F + B + W each             (arXiv 2401.10241)
+//   zero-bubble (H1)    as 1F1B, but the other stages put off weight gradients: each is waited for F + B - min(W, F, B)
+//                       instead of F + B + W; the paper has the case W <= F, B  (arXiv 2401.10241)
 //
 // A boundary is crossed 2 (m v + p - 1) times, P seconds each: a rank sends its 1/t of the tensor, the receivers gather
 // it among themselves. At the end: gradients over the data-parallel ranks, the tied embedding's between first and last
@@ -51,6 +51,8 @@ struct Stage {
   double weight = 0;                 // the part of `backward` that zero-bubble schedules put off
 
   double tau() const { return forward + backward; }
+  // What a zero-bubble schedule takes off its wait.
+  double put_off() const { return weight + std::min({weight, forward, backward - weight}); }
 };
 
 Stage finished(const PassPair& passes) {
@@ -134,7 +136,7 @@ double bubble(const Plan& plan, const Pipeline& pipe, double m) {
     backwards += kind.count * kind.stage.backward;
     longest_forward = std::max(longest_forward, kind.stage.forward);
     longest_backward = std::max(longest_backward, kind.stage.backward);
-    put_off += kind.count * std::min(2 * kind.stage.weight, kind.stage.tau());
+    put_off += kind.count * kind.stage.put_off();
   }
   const Stage& slow = pipe.slow();
   const double others = forwards + backwards - slow.tau();
@@ -146,7 +148,7 @@ double bubble(const Plan& plan, const Pipeline& pipe, double m) {
     case Schedule::kZeroBubble:
       break;
   }
-  return std::max(0.0, others - (put_off - std::min(2 * slow.weight, slow.tau())));
+  return std::max(0.0, others - (put_off - slow.put_off()));
 }
 
 // Seconds of one boundary crossing.
@@ -161,6 +163,15 @@ double boundary(const LayerContext& c) {
                                         collective::place(fabric, static_cast<int>(plan.tp), 1), state);
   }
   return seconds;
+}
+
+// Seconds to add the gradients of the matrix that embedding and logits share, on the first and the last stage.
+double tied_embedding(const LayerContext& c) {
+  if (!c.model.tied_embedding || c.model.vocab == 0) return 0;
+  const Plan& plan = c.plan;
+  const auto apart = static_cast<int>(plan.tp * plan.cp * plan.dp * (plan.pp - 1));
+  return collective::seconds(Operation::kAllReduce, c.system.fabric, collective::place(c.system.fabric, 2, apart),
+                             c.element * c.model.vocab * c.model.hidden / plan.tp);
 }
 
 struct GradientSync {
@@ -217,19 +228,16 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   hidden.cp = m * (forward.cp_hidden + backward.cp_hidden);
 
   StageParameters params = stage_parameters(model, plan, 0);
+  double embedding = 0;
   if (plan.pp > 1) {
-    const double chunks = static_cast<double>(plan.interleave);
     time.bubble = bubble(plan, pipe, m);
-    result.boundary_s = boundary(context);
-    const double steady = 2 * m * chunks * result.boundary_s;
-    hidden.pp = plan.overlap.pp * std::min(steady, m * slow.tau());
-    time.pp_exposed = steady - hidden.pp + 2 * (plan.pp - 1) * result.boundary_s;
-    if (model.tied_embedding && model.vocab > 0) {
-      const collective::Group ends =
-          collective::place(system.fabric, 2, static_cast<int>(plan.tp * plan.cp * plan.dp * (plan.pp - 1)));
-      time.pp_exposed += collective::seconds(Operation::kAllReduce, system.fabric, ends,
-                                             context.element * model.vocab * model.hidden / plan.tp);
-    }
+    const double once = boundary(context);
+    const double steady = 2 * m * static_cast<double>(plan.interleave);
+    const double ends = 2 * (plan.pp - 1.0);  // fill and drain: nothing to hide beside
+    hidden.pp = plan.overlap.pp * std::min(steady * once, m * slow.tau());
+    result.boundary_s = ((steady + ends) * once - hidden.pp) / (steady + ends);
+    embedding = tied_embedding(context);
+    time.pp_exposed = (steady + ends) * result.boundary_s + embedding;
     const StageParameters next = stage_parameters(model, plan, 1);
     if (next.dense + next.experts > params.dense + params.experts) params = next;
   }
@@ -273,7 +281,7 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   result.first = times_of(pipe.kinds[0].stage);
   result.last = plan.pp > 1 ? times_of(pipe.kinds[3].stage) : result.first;
   result.middle = plan.pp > 2 ? times_of(pipe.kinds[1].stage) : result.first;
-  result.drain_s = time.dp_exposed + time.optimizer;
+  result.drain_s = time.dp_exposed + embedding + time.optimizer;
   return result;
 }
 

@@ -67,8 +67,8 @@ struct Iteration {
 
   double microbatches = 0;
   StageTimes first, middle, last;  // stages of the pipeline; equal where there are fewer than three
-  double boundary_s = 0;           // one microbatch from stage to stage
-  double drain_s = 0;              // after the pipeline: gradients, embedding, optimiser
+  double boundary_s = 0;           // exposed, of one microbatch from stage to stage
+  double drain_s = 0;              // after the pipeline: gradients, the tied embedding's among them, and the optimiser
 };
 
 }  // namespace orrery::cluster

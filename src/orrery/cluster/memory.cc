@@ -16,7 +16,7 @@
 //
 // For a plain GPT their sum is sbh(10 + 24/t + 5as/(ht)). Selective recomputation drops the scores, full recomputation
 // all but the layer's input. 1F1B's first stage keeps min(m, p) microbatches of its layers, GPipe all m, interleaved
-// schedules p + (p-1)/v.
+// schedules p + (p-1)/v, in microbatches of all its chunks.
 //
 // The fullest accelerator is one of the first stage, or of the last one, which holds the logits. Cost: some 30 ns.
 #include "orrery/cluster/memory.h"
@@ -73,6 +73,19 @@ double all_bytes(const Model& model, const Plan& plan, bool experts) {
   return bytes + core_bytes(model, plan);
 }
 
+// Microbatches whose activations a stage holds at most.
+double held_microbatches(const Plan& plan, base::Count stage) {
+  const auto m = static_cast<double>(microbatches(plan));
+  const auto p = static_cast<double>(plan.pp);
+  const auto behind = static_cast<double>(plan.pp - stage);  // stages from this one on
+  const auto v = static_cast<double>(plan.interleave);
+  if (plan.schedule == Schedule::kGpipe) return m;
+  // Weight gradients that are put off keep their activations: every stage holds as many as the first.
+  if (plan.schedule == Schedule::kZeroBubble) return std::min(m, p);
+  if (plan.interleave > 1) return std::min(m, ((v - 1) * p + 2 * behind - 1) / v);
+  return std::min(m, behind);
+}
+
 // One stage's share of everything.
 Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
   const StageParameters params = stage_parameters(model, plan, stage);
@@ -89,10 +102,7 @@ Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
   memory.optimizer = bytes(state.optimizer, 1);
 
   const StageLayers layers = stage_layers(model, plan.pp, stage);
-  const double m = microbatches(plan);
-  const double depth = plan.pp - stage;
-  double held = plan.schedule == Schedule::kGpipe ? m : std::min(m, depth);
-  if (plan.interleave > 1) held = std::min(m, depth + (plan.pp - 1.0) / plan.interleave);
+  const double held = held_microbatches(plan, stage);
   memory.activations = layers.dense * activation_bytes_per_layer(model, plan, false);
   if (layers.experts > 0) memory.activations += layers.experts * activation_bytes_per_layer(model, plan, true);
   memory.activations *= held;

@@ -61,8 +61,13 @@ bool any_out_of_range(const Sizes& sizes) {
   return false;
 }
 
-std::array<Named, 5> model_sizes(const Model& m) {
-  return {{{"layers", m.layers}, {"hidden", m.hidden}, {"heads", m.heads}, {"seq", m.seq}, {"ffn", m.ffn}}};
+std::array<Named, 6> model_sizes(const Model& m) {
+  return {{{"layers", m.layers},
+           {"hidden", m.hidden},
+           {"heads", m.heads},
+           {"seq", m.seq},
+           {"ffn", m.ffn},
+           {"vocab", m.vocab == 0 ? 1 : m.vocab}}};  // 0: a run without embedding and logits
 }
 
 std::array<Named, 9> degrees(const Plan& p) {
@@ -96,14 +101,17 @@ constexpr std::array kSizes = {
          }},
     Rule{"O1302",
          [](const Question& q) {
-           return q.model.vocab < 0 || q.model.vocab > kLargest || q.model.kv_heads < 1 || q.model.head_width < 1 ||
-                  q.model.heads % q.model.kv_heads != 0;
+           const LatentAttention& l = q.model.latent;
+           return q.model.kv_heads < 1 || q.model.head_width < 1 || q.model.heads % q.model.kv_heads != 0 ||
+                  l.kv_rank < 0 ||
+                  (l.kv_rank > 0 && (l.q_rank < 0 || l.rope_width < 0 || l.nope_width < 1 || l.value_width < 1));
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            found
                .error(code, fmt::format("{} query heads of width {} cannot share {} key/value heads", q.model.heads,
                                         q.model.head_width, q.model.kv_heads))
-               .note("every key/value head serves the same number of query heads");
+               .note(
+                   "every key/value head serves the same number of query heads; widths, a latent's too, are positive");
          }},
     Rule{"O1303",
          [](const Question& q) {

@@ -28,10 +28,16 @@ struct StageWork {
   double weight_gradient = 0;  // zero-bubble only
 };
 
-// Every event of one iteration's pipeline, in order of time, stage by stage within a moment. `boundary_s` is the time
-// between a stage's end and the next one's possible start. At most stages x microbatches x interleave x 3 events.
+// Every event of one iteration's pipeline, ordered by start, then stage. A stage spends `boundary_s` on the transfer of
+// every forward and backward event, inside the event and before its work. At most stages x microbatches x interleave x
+// 3 events. The plan's rules hold: interleaving needs 1F1B and a number of microbatches that the stages divide,
+// zero-bubble as many microbatches as stages.
 std::vector<StageEvent> simulate(const std::vector<StageWork>& stages, base::Count microbatches, base::Count interleave,
                                  Schedule schedule, double boundary_s = 0);
+
+// The pipeline of an evaluated iteration. Where layers are dealt evenly it ends at iteration_s - drain_s, GPipe and
+// uneven stages excepted: there the closed form is of the slowest stage, within a few per cent.
+std::vector<StageEvent> simulate(const Iteration& iteration, const Plan& plan);
 
 // When the last event ends.
 double makespan(const std::vector<StageEvent>& events);
