@@ -200,6 +200,7 @@ class LatticeSearch {
     Triple<Loads> chains{};               // loads at least, by dataspace
     std::vector<Criterion> criteria{{}};  // energy alone; where a resource is scarce, all
     double mu = 0;
+    int scarce = -1;
     std::vector<std::unique_ptr<Table>> tables;  // by criterion
   };
 
@@ -231,6 +232,12 @@ class LatticeSearch {
     return most;
   }
 
+  Loads all_resources() const {
+    Loads loads{};
+    for (int r = 0; r < problem_.resources; ++r) loads[r] = 1;
+    return loads;
+  }
+
   // Null where the layout is dropped. `chains_pj`: by bound 1, computes included.
   std::unique_ptr<Opened> open(const Layout& layout, double chains_pj) {
     auto here = std::make_unique<Opened>(problem_, layout, axes_);
@@ -249,13 +256,18 @@ class LatticeSearch {
     if (possible) {
       const double mu = goal_.exchange(here->prices.leak_pj_per_cycle());
       int scarce = scarcest(here->capacity->loads_of(*here->likely[kEnergy]), here->cycles);
-      if (scarce < 0 && slowed_) scarce = bottleneck_;
-      if (limits_.together && mu > 0 && scarce >= 0) {
+      if (slowed_ && (scarce < 0 || objective_[0] == Metric::kDelay)) scarce = bottleneck_;
+      if (limits_.together && (mu > 0 || objective_[0] == Metric::kDelay) && scarce >= 0) {
         here->mu = mu;
         here->criteria.resize(kCriteria);
-        here->criteria[kTogether].loads[scarce] = mu;
         here->criteria[kScarce] = {0, {}};
         here->criteria[kScarce].loads[scarce] = 1;
+        // Where energy does not count, a likely answer loads little anywhere.
+        if (mu > 0)
+          here->criteria[kTogether].loads[scarce] = mu;
+        else
+          here->criteria[kTogether] = {0, all_resources()};
+        here->scarce = scarce;
         possible = bound(*here, chains_pj);
       }
     }
@@ -469,11 +481,19 @@ class LatticeSearch {
       together = here.tables[kTogether].get();
       leaf(here.prices, *together, candidate.keepers, path_from(*together, cheapest(*together).second));
     }
-    static const Loads kNone{};
-    const Loads& weights = together ? here.criteria[kTogether].loads : kNone;
-    const LabelProblem labels{
-        boundaries,        candidate.keepers,  table, together, weights, here.mu, base_pj, innermost, cycles,
-        limits_.dominance, limits_.most_labels};
+    const Table* scarce = together ? here.tables[kScarce].get() : nullptr;
+    const LabelProblem labels{boundaries,
+                              candidate.keepers,
+                              table,
+                              together,
+                              scarce,
+                              here.scarce,
+                              here.mu,
+                              base_pj,
+                              innermost,
+                              cycles,
+                              limits_.dominance,
+                              limits_.most_labels};
     search_labels(
         labels, goal_, [&](const Path& one) { leaf(here.prices, table, candidate.keepers, one); },
         [&] { return out_of_time(); }, tally_);

@@ -38,6 +38,9 @@ class Goal {
   // The same with E + mu D >= together_pj besides; mu as of exchange().
   Key key(double energy_pj, double active, double leak_pj, double together_pj, double mu) const;
 
+  // False where only cycles decide.
+  bool energy_counts() const { return objective_.size() > 1 || objective_[0] != Metric::kDelay; }
+
   // Most active cycles of a mapping of at least so much energy that can still be better.
   double ceiling(double energy_pj, double leak_pj) const;
   // Most energy, leakage apart, of a mapping of at least so many active cycles that can still be better.

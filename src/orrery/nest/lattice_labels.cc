@@ -52,7 +52,8 @@ class LabelSearch {
       if (table_.least_pj(0, point) < kNever) push({{0, -1, point}, p_.base_pj, -1, false, false}, start.data());
     while (!open_.empty()) {
       if (stop_()) return false;
-      const auto [bound, at] = open_.top();
+      const Key bound = open_.top().first;
+      const std::int32_t at = -open_.top().second;
       open_.pop();
       if (goal_.drop_from(bound)) {
         tally_.bounded += open_.size() + 1;
@@ -92,8 +93,10 @@ class LabelSearch {
         const int b = next_keeper(p_.keepers[s], a);
         if ((p_.keepers[s] >> a & 1) && b >= 0) p_.boundaries.add(s, a, b, 0, most);
       }
-    for (int r = 0; r < problem_.resources; ++r)
-      if (most[r] > p_.least_cycles || p_.weights[r] > 0) active_.push_back(r);
+    for (int r = 0; r < problem_.resources; ++r) {
+      if (r == p_.resource) scarce_ = static_cast<int>(active_.size());
+      if (most[r] > p_.least_cycles || r == p_.resource) active_.push_back(r);
+    }
   }
 
   void price_loads() {
@@ -130,30 +133,35 @@ class LabelSearch {
 
   const double* close_loads(int s, int i, int j, int reuse) const {
     const std::size_t reuses = table_.axis(problem_.blind[s]).value.size();
-    return &close_loads_[s][((static_cast<std::size_t>(i) * (levels_ + 1) + j) * reuses + reuse) * active_.size()];
+    return close_loads_[s].data() +
+           ((static_cast<std::size_t>(i) * (levels_ + 1) + j) * reuses + reuse) * active_.size();
   }
 
   // Cycles at least of everything that continues from level `open_from`.
   double cycles(const double* loads, int open_from) const {
     double most = p_.least_cycles;
-    const double* rest = &rest_[open_from * active_.size()];
+    const double* rest = rest_.data() + open_from * active_.size();
     for (std::size_t r = 0; r < active_.size(); ++r) most = std::max(most, (loads[r] + rest[r]) * (1 - kEqual));
     return problem_.whole_cycles ? std::ceil(most * (1 - kEqual)) : most;
   }
 
-  Key bound(double energy_pj, const double* loads, int open_from, double to_come_pj, double together_to_come_pj) const {
-    const double least_pj = (energy_pj + to_come_pj) * (1 - kEqual);
-    const double active = cycles(loads, open_from);
-    if (!p_.together) return goal_.key(least_pj, active, leak_pj_);
-    double together_pj = energy_pj + together_to_come_pj;
-    for (std::size_t r = 0; r < active_.size(); ++r) together_pj += p_.weights[active_[r]] * loads[r];
+  // `to_come`: at least, by criterion.
+  Key bound(double energy_pj, const double* loads, int open_from, const Least& to_come) const {
+    const double least_pj = (energy_pj + to_come[kEnergy]) * (1 - kEqual);
+    double active = cycles(loads, open_from);
+    if (scarce_ < 0) return goal_.key(least_pj, active, leak_pj_);
+    const double together_pj = energy_pj + to_come[kTogether] + p_.mu * loads[scarce_];
+    active = std::max(active, (loads[scarce_] + to_come[kScarce]) * (1 - 2 * kEqual));
     return goal_.key(least_pj, active, leak_pj_, together_pj * (1 - kEqual), p_.mu);
   }
 
   Key bound(const Label& label, const double* loads) const {
-    if (label.closed) return bound(label.energy_pj, loads, levels_, 0, 0);
-    return bound(label.energy_pj, loads, label.step.level, table_.least_pj(label.step.level, label.step.point),
-                 p_.together ? p_.together->least_pj(label.step.level, label.step.point) : 0);
+    if (label.closed) return bound(label.energy_pj, loads, levels_, {});
+    const auto [level, innermost, point] = label.step;
+    Least to_come{table_.least_pj(level, point)};
+    if (scarce_ >= 0)
+      to_come = {to_come[kEnergy], p_.together->least_pj(level, point), p_.scarce->least_pj(level, point)};
+    return bound(label.energy_pj, loads, level, to_come);
   }
 
   void push(const Label& label, const double* loads) {
@@ -167,13 +175,13 @@ class LabelSearch {
           seen_[static_cast<std::size_t>(label.step.level) * table_.points() + label.step.point];
       const double needed = cycles(loads, label.step.level);
       for (const std::int32_t other : here)
-        if (no_worse(labels_[other].energy_pj, &loads_[other * width()], label.energy_pj, loads, label.step.level,
-                     needed)) {
+        if (no_worse(labels_[other].energy_pj, loads_.data() + other * width(), label.energy_pj, loads,
+                     label.step.level, needed)) {
           ++tally_.dominated;
           return;
         }
       std::erase_if(here, [&](std::int32_t other) {
-        const double* others = &loads_[other * width()];
+        const double* others = loads_.data() + other * width();
         if (!no_worse(label.energy_pj, loads, labels_[other].energy_pj, others, label.step.level,
                       cycles(others, label.step.level)))
           return false;
@@ -182,7 +190,8 @@ class LabelSearch {
       });
       here.push_back(static_cast<std::int32_t>(labels_.size()));
     }
-    open_.emplace(key, static_cast<std::int32_t>(labels_.size()));
+    // Of equals the latest first: among many ways to the same bound, follow one to its end.
+    open_.emplace(key, -static_cast<std::int32_t>(labels_.size()));
     labels_.push_back(label);
     loads_.insert(loads_.end(), loads, loads + width());
   }
@@ -190,7 +199,7 @@ class LabelSearch {
   // Whether a continues no worse than b, which needs so many cycles anyway.
   bool no_worse(double a_pj, const double* a, double b_pj, const double* b, int level, double b_cycles) const {
     // Cycles that are rounded in doubles may be one more where loads are one less.
-    if (a_pj > b_pj || !problem_.whole_cycles || !p_.dominance) return false;
+    if (!problem_.whole_cycles || !p_.dominance || (a_pj > b_pj && goal_.energy_counts())) return false;
     for (std::size_t r = 0; r < active_.size(); ++r) {
       if (a[r] <= b[r]) continue;
       if (!settled_[level * active_.size() + r] || a[r] > b_cycles) return false;
@@ -224,8 +233,10 @@ class LabelSearch {
             for (int s = 0; s < kSpaces; ++s)
               sum[r] += close_loads(s, i, j, s == blind ? m : index[problem_.blind[s]])[r];
           }
-          const Key least =
-              bound(paid_pj, sum.data(), j, above_pj, p_.together ? p_.together->least_above_pj(j, c, inner) : 0);
+          Least to_come{above_pj};
+          if (scarce_ >= 0)
+            to_come = {above_pj, p_.together->least_above_pj(j, c, inner), p_.scarce->least_above_pj(j, c, inner)};
+          const Key least = bound(paid_pj, sum.data(), j, to_come);
           if (goal_.drop(least)) {
             ++tally_.bounded;
             continue;
@@ -315,12 +326,13 @@ class LabelSearch {
   const int levels_;
   const double leak_pj_;
   std::vector<int> active_;                  // resources that labels carry
+  int scarce_ = -1;                          // the one among them that has tables of its own
   std::vector<double> rest_;                 // [level][active]: loads at least of the boundaries open from there
   std::vector<char> settled_;                // [level][active]: no open boundary loads it
   Triple<std::vector<double>> close_loads_;  // [s][i][j][reuse][active]
   std::vector<Label> labels_;
   std::vector<double> loads_;  // [label][active]
-  using Entry = std::pair<Key, std::int32_t>;
+  using Entry = std::pair<Key, std::int32_t>;  // the label, negated
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open_;
   std::vector<std::vector<std::int32_t>> seen_;
   std::int32_t parent_ = -1;  // of the labels being made

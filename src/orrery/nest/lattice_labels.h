@@ -25,10 +25,11 @@ struct LabelProblem {
   Boundaries& boundaries;
   const Keepers& keepers;
   const Table& table;     // energy
-  const Table* together;  // energy plus weighted loads, or null
-  const Loads& weights;   // of `together`
-  double mu = 0;
-  double base_pj = 0;  // computes and innermost reads
+  const Table* together;  // energy plus mu per cycle of the scarce resource, or null
+  const Table* scarce;    // the cycles of that resource, where there is `together`
+  int resource = -1;      // which that is
+  double mu = 0;          // 0: `together` is of no use
+  double base_pj = 0;     // computes and innermost reads
   Loads innermost{};
   double least_cycles = 0;
   bool dominance = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "orrery/base/factor.h"
 #include "orrery/nest/objective.h"
@@ -142,6 +143,21 @@ std::vector<double> most_spread(const Problem& problem) {
   return most;
 }
 
+// Storages of which it matters how the fan-outs inside and outside them share the factors.
+std::vector<char> storages_that_count(const Problem& problem) {
+  const Model& model = *problem.model;
+  std::vector<char> counts(problem.space->levels(), 0);
+  for (int i = 0; i < problem.space->levels(); ++i) {
+    const machine::Storage& storage = model.chip().storages[i];
+    const bool leaks =
+        storage.energy.leak_pj_per_cycle != 0 && (!storage.pass_through || model.options().charge_pass_through);
+    counts[i] |= leaks || problem.label_of(i) >= 0;
+    for (const Model::NetworkUse& use : model.network_uses())
+      if (use.level == i) counts[i] = counts[std::max(i - 1, 0)] = 1;
+  }
+  return counts;
+}
+
 double product(const Triple<Count>& factors) {
   return static_cast<double>(factors[0]) * static_cast<double>(factors[1]) * static_cast<double>(factors[2]);
 }
@@ -170,7 +186,12 @@ std::vector<Layout> layouts(const Problem& problem, double above, double upto) {
   Layout layout;
   layout.choice.assign(space.levels(), 0);
   layout.left = problem.bound;
-  const std::function<void(int)> extend = [&](int storage) {
+  // Fan-outs between two storages that count come to the same when their products do; one of those is enough.
+  const std::vector<char> counts = storages_that_count(problem);
+  using Reached = std::set<Triple<Count>>;
+  const std::function<void(int, Reached*)> extend = [&](int storage, Reached* reached) {
+    const bool end_of_group = storage < 0 || counts[storage];
+    if (end_of_group && reached && !reached->insert(layout.left).second) return;
     const double cycles = product(layout.left);
     if (cycles <= above || (storage >= 0 ? cycles / most[storage] : cycles) > upto * (1 + 1e-9)) return;
     if (storage < 0) {
@@ -194,6 +215,7 @@ std::vector<Layout> layouts(const Problem& problem, double above, double upto) {
     }
     const std::vector<SpatialChoice>& choices = space.spatial(storage);
     const Triple<Count> before = layout.left;
+    Reached next;
     for (std::size_t k = 0; k < choices.size(); ++k) {
       bool divides = true;
       for (int d = 0; d < kDims && divides; ++d) {
@@ -203,11 +225,11 @@ std::vector<Layout> layouts(const Problem& problem, double above, double upto) {
         layout.left[d] /= factor;
       }
       layout.choice[storage] = static_cast<int>(k);
-      if (divides) extend(storage - 1);
+      if (divides) extend(storage - 1, end_of_group ? &next : reached);
       layout.left = before;
     }
   };
-  extend(space.levels() - 1);
+  extend(space.levels() - 1, nullptr);
   return found;
 }
 
