@@ -10,7 +10,8 @@
 //   1F1B, interleaved   m max tau + (sum tau - max tau) / v                     (Narayanan 2021, sec. 2.2)
 //   GPipe               forwards and backwards each have their own slowest stage: sum + (m - 1) max of each
 //   zero-bubble (H1)    as 1F1B, but the other stages put off weight gradients: each is waited for F + B - min(W, F, B)
-//                       instead of F + B + W; the paper has the case W <= F, B  (arXiv 2401.10241)
+//                       instead of F + B + W; the paper has the case W <= F, B  (arXiv 2401.10241);
+//                       of unequal stages, the one that puts off least counts for all
 //
 // A boundary is crossed 2 (m v + p - 1) times, P seconds each: a rank sends its 1/t of the tensor, the receivers gather
 // it among themselves. At the end: gradients over the data-parallel ranks, the tied embedding's between first and last
@@ -51,8 +52,10 @@ struct Stage {
   double weight = 0;                 // the part of `backward` that zero-bubble schedules put off
 
   double tau() const { return forward + backward; }
-  // What a zero-bubble schedule takes off its wait.
-  double put_off() const { return weight + std::min({weight, forward, backward - weight}); }
+  // What a zero-bubble schedule takes off the wait for this stage; a pass includes its boundary's crossing.
+  double put_off(double crossing) const {
+    return weight + std::min({weight, forward + crossing, backward - weight + crossing});
+  }
 };
 
 Stage finished(const PassPair& passes) {
@@ -128,15 +131,16 @@ Pipeline pipeline(const LayerContext& context) {
 }
 
 // Waiting of the slowest stage.
-double bubble(const Plan& plan, const Pipeline& pipe, double m) {
-  double forwards = 0, backwards = 0, longest_forward = 0, longest_backward = 0, put_off = 0;
+double bubble(const Plan& plan, const Pipeline& pipe, double m, double crossing) {
+  double forwards = 0, backwards = 0, longest_forward = 0, longest_backward = 0;
+  double put_off = pipe.slow().put_off(crossing);
   for (const Kind& kind : pipe.kinds) {
     if (kind.count == 0) continue;
     forwards += kind.count * kind.stage.forward;
     backwards += kind.count * kind.stage.backward;
     longest_forward = std::max(longest_forward, kind.stage.forward);
     longest_backward = std::max(longest_backward, kind.stage.backward);
-    put_off += kind.count * kind.stage.put_off();
+    put_off = std::min(put_off, kind.stage.put_off(crossing));
   }
   const Stage& slow = pipe.slow();
   const double others = forwards + backwards - slow.tau();
@@ -148,7 +152,7 @@ double bubble(const Plan& plan, const Pipeline& pipe, double m) {
     case Schedule::kZeroBubble:
       break;
   }
-  return std::max(0.0, others - (put_off - slow.put_off()));
+  return std::max(0.0, others - (plan.pp - 1.0) * put_off);
 }
 
 // Seconds of one boundary crossing.
@@ -230,12 +234,12 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   StageParameters params = stage_parameters(model, plan, 0);
   double embedding = 0;
   if (plan.pp > 1) {
-    time.bubble = bubble(plan, pipe, m);
     const double once = boundary(context);
     const double steady = 2 * m * static_cast<double>(plan.interleave);
     const double ends = 2 * (plan.pp - 1.0);  // fill and drain: nothing to hide beside
     hidden.pp = plan.overlap.pp * std::min(steady * once, m * slow.tau());
     result.boundary_s = ((steady + ends) * once - hidden.pp) / (steady + ends);
+    time.bubble = bubble(plan, pipe, m, result.boundary_s);
     embedding = tied_embedding(context);
     time.pp_exposed = (steady + ends) * result.boundary_s + embedding;
     const StageParameters next = stage_parameters(model, plan, 1);

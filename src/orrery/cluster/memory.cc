@@ -116,15 +116,21 @@ Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
     // Input of the last norm and of the logits; logits in 16 bits and, for the loss, in 32.
     memory.buffers += 2 * e * boundary + (e + 4) * local_tokens(model, plan) * model.vocab / plan.tp;
   }
-  // What recomputation brings back, one layer at a time.
+  // What recomputation brings back, one layer at a time: the larger kind's, the mean where a stage has less than one.
   const bool mixed = layers.experts > 0;
-  if (plan.recompute == Recompute::kFull) memory.buffers += all_bytes(model, plan, mixed);
+  if (plan.recompute == Recompute::kFull) {
+    const auto brought_back = [&](bool experts) {
+      return all_bytes(model, plan, experts) - activation_bytes_per_layer(model, plan, experts);
+    };
+    const double share = std::min(1.0, layers.experts);
+    memory.buffers += (share < 1 ? (1 - share) * brought_back(false) : 0) + (mixed ? share * brought_back(true) : 0);
+  }
   if (plan.recompute == Recompute::kSelective) memory.buffers += core_bytes(model, plan);
   if (mixed) memory.buffers += 2 * e * local_tokens(model, plan) * model.experts.top_k * model.hidden / u;
   if (plan.zero == 3) {
     // Two layers' weights gathered, the one in use and the next.
-    const double count = layers.dense + layers.experts;
-    memory.buffers += 2 * state.weight * (params.dense + params.experts) / std::max(count, 2.0);
+    const double gathered = 2 / std::max(layers.dense + layers.experts, 2.0);
+    memory.buffers += gathered * (state.weight * (params.dense + params.experts) - memory.weights);
   }
   return memory;
 }

@@ -1,0 +1,224 @@
+#include "orrery/cluster/evaluate.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+#include "orrery/cluster/flops.h"
+#include "orrery/cluster/memory.h"
+#include "orrery/cluster/random_plan_test_util.h"
+#include "orrery/cluster/schedule.h"
+#include "orrery/machine/roofline.h"
+
+namespace orrery::cluster {
+namespace {
+
+Iteration evaluated(const Training& run) {
+  return evaluate(run.model, run.system, run.plan, machine::Roofline(run.system.accelerator));
+}
+
+// Not longer, rounding apart.
+bool not_longer(double a, double b) {
+  return a <= b * (1 + 1e-12);
+}
+
+RC_GTEST_PROP(Evaluate, RandomRunsArePossible, (const Training& run)) {
+  RC_ASSERT(possible(run.model, run.system, run.plan));
+}
+
+RC_GTEST_PROP(Evaluate, TheTenTermsSumToTheIterationAndNoneIsNegative, (const Training& run)) {
+  const Iteration it = evaluated(run);
+  const Breakdown& b = it.breakdown;
+  const double terms[] = {b.forward,    b.backward,   b.recompute,  b.optimizer,  b.tp_exposed,
+                          b.pp_exposed, b.dp_exposed, b.ep_exposed, b.cp_exposed, b.bubble};
+  double sum = 0;
+  for (const double term : terms) {
+    RC_ASSERT(std::isfinite(term));
+    RC_ASSERT(term >= 0);
+    sum += term;
+  }
+  RC_ASSERT(sum == it.iteration_s);
+  const HiddenCommunication& h = it.hidden;
+  for (const double term : {h.tp, h.pp, h.dp, h.ep, h.cp}) RC_ASSERT(term >= 0);
+}
+
+RC_GTEST_PROP(Evaluate, FasterHardwareNeverHurts, (const Training& run)) {
+  const double before = evaluated(run).iteration_s;
+  const double factor = 1 + *rc::gen::inRange(1, 40) / 10.0;
+  Training better = run;
+  machine::Accelerator& chip = better.system.accelerator;
+  auto& levels = better.system.fabric.levels;
+  switch (*rc::gen::inRange(0, 8)) {
+    case 0:
+      for (double& peak : chip.peak_flops_per_s) peak *= factor;
+      break;
+    case 1:
+      chip.memory_bytes_per_s *= factor;
+      break;
+    case 2:
+      chip.host_seconds_per_op /= factor;
+      break;
+    case 3:
+      levels[0].bytes_per_s *= factor;
+      break;
+    case 4:
+      levels[1].bytes_per_s *= factor;
+      break;
+    case 5:
+      levels[1].latency_s /= factor;
+      break;
+    case 6:
+      levels[0].collective_s /= factor;
+      levels[1].collective_s /= factor;
+      levels[0].message_s /= factor;
+      break;
+    default:
+      better.system.calibration.jitter_seconds /= factor;
+  }
+  RC_ASSERT(not_longer(evaluated(better).iteration_s, before));
+}
+
+RC_GTEST_PROP(Evaluate, MoreOverlapNeverHurtsAndHidesWhatItNoLongerExposes, (const Training& run)) {
+  Training exposed = run;
+  exposed.plan.overlap = {};
+  const Iteration without = evaluated(exposed);
+  const Iteration with = evaluated(run);
+  // Device and host overlap too, so that an exposed second can cost less than one.
+  RC_ASSERT(not_longer(with.iteration_s, without.iteration_s));
+  const Breakdown& a = with.breakdown;
+  const Breakdown& b = without.breakdown;
+  const auto equal = [](double x, double y) { return std::abs(x - y) <= 1e-9 * std::max(x, y) + 1e-15; };
+  if (run.plan.pp == 1) {
+    RC_ASSERT(equal(a.tp_exposed + with.hidden.tp, b.tp_exposed));
+    RC_ASSERT(equal(a.ep_exposed + with.hidden.ep, b.ep_exposed));
+    RC_ASSERT(equal(a.cp_exposed + with.hidden.cp, b.cp_exposed));
+  }
+  RC_ASSERT(equal(a.pp_exposed + with.hidden.pp, b.pp_exposed));
+  RC_ASSERT(equal(a.dp_exposed + with.hidden.dp, b.dp_exposed));
+}
+
+RC_GTEST_PROP(Evaluate, OneAcceleratorCommunicatesNothing, (Training run)) {
+  Plan& plan = run.plan;
+  plan.gpus = plan.tp = plan.pp = plan.dp = plan.cp = plan.ep = plan.interleave = 1;
+  const Iteration it = evaluated(run);
+  const Breakdown& b = it.breakdown;
+  RC_ASSERT(b.tp_exposed + b.pp_exposed + b.dp_exposed + b.ep_exposed + b.cp_exposed + b.bubble == 0);
+  RC_ASSERT(it.hidden.tp + it.hidden.pp + it.hidden.dp + it.hidden.ep + it.hidden.cp == 0);
+}
+
+RC_GTEST_PROP(Evaluate, MoreTensorParallelismNeverNeedsMoreMemory, (Training run)) {
+  RC_PRE(run.plan.tp < 16);
+  const Memory before = evaluated(run).memory;
+  const StageParameters params = stage_parameters(run.model, run.plan, 0);
+  run.plan.tp *= 2;
+  run.plan.gpus *= 2;
+  const Memory after = evaluated(run).memory;
+  RC_ASSERT(stage_parameters(run.model, run.plan, 0).dense < params.dense);
+  RC_ASSERT(not_longer(after.total(), before.total()));
+}
+
+RC_GTEST_PROP(Evaluate, EveryStageOfZeroNeverNeedsMoreMemory, (Training run)) {
+  RC_PRE(run.plan.zero < 3);
+  const double before = evaluated(run).memory.total();
+  ++run.plan.zero;
+  RC_ASSERT(not_longer(evaluated(run).memory.total(), before));
+}
+
+RC_GTEST_PROP(Evaluate, MoreRecomputationNeverNeedsMoreMemoryNorLessTime, (Training run)) {
+  run.plan.overlap = {};
+  run.plan.recompute = Recompute::kNone;
+  const Iteration none = evaluated(run);
+  run.plan.recompute = Recompute::kSelective;
+  const Iteration selective = evaluated(run);
+  run.plan.recompute = Recompute::kFull;
+  const Iteration full = evaluated(run);
+  RC_ASSERT(not_longer(selective.memory.total(), none.memory.total()));
+  RC_ASSERT(not_longer(full.memory.total(), selective.memory.total()));
+  RC_ASSERT(not_longer(none.iteration_s, selective.iteration_s));
+  RC_ASSERT(not_longer(selective.iteration_s, full.iteration_s));
+  RC_ASSERT(none.breakdown.recompute == 0);
+}
+
+RC_GTEST_PROP(Evaluate, MoreCapacityNeverMakesARunNotFit, (Training run)) {
+  const Iteration before = evaluated(run);
+  RC_ASSERT(before.fits == (before.memory.total() <= before.capacity_bytes));
+  RC_ASSERT(before.fits == (before.excess_bytes == 0));
+  run.system.accelerator.memory_bytes *= 2;
+  const Iteration after = evaluated(run);
+  RC_ASSERT(after.iteration_s == before.iteration_s);
+  RC_ASSERT(after.fits || !before.fits);
+  RC_ASSERT(after.excess_bytes <= before.excess_bytes);
+}
+
+RC_GTEST_PROP(Evaluate, AnEvenPipelineEndsWhenItsSimulationDoes, (Training run)) {
+  run.model.vocab = 0;  // embedding and logits make the end stages longer
+  run.model.experts.dense_layers = 0;
+  run.model.layers = (run.model.layers / run.plan.pp) * run.plan.pp;
+  RC_PRE(run.model.layers >= run.plan.pp * run.plan.interleave);
+  RC_PRE(run.model.experts.every == 1 || run.model.experts.count == 0);
+  const Iteration it = evaluated(run);
+  const double simulated = makespan(simulate(it, run.plan));
+  RC_ASSERT(std::abs(simulated + it.drain_s - it.iteration_s) <= 1e-9 * it.iteration_s);
+}
+
+RC_GTEST_PROP(Evaluate, AnyPipelineEndsNearlyWhenItsSimulationDoes, (Training run)) {
+  run.model.layers += 8 * run.plan.pp;
+  run.model.layers -= run.model.layers % run.plan.pp;
+  const Iteration it = evaluated(run);
+  const double simulated = makespan(simulate(it, run.plan)) + it.drain_s;
+  RC_ASSERT(std::abs(simulated / it.iteration_s - 1) < 0.10);
+}
+
+TEST(Evaluate, UtilisationIsTheModelsFlopsOverThePeak) {
+  Training run{gpt(96, 12288, 96), a100(1600), {}};
+  run.plan.gpus = 64;
+  run.plan.tp = run.plan.pp = 8;
+  run.plan.global_batch = 64;
+  run.plan.sequence_parallel = true;
+  run.plan.recompute = Recompute::kSelective;
+  const Iteration it = evaluated(run);
+  EXPECT_DOUBLE_EQ(it.mfu, 64 * model_flops_per_sequence(run.model) / (it.iteration_s * 64 * 312e12));
+  EXPECT_DOUBLE_EQ(it.hfu / it.mfu,
+                   hardware_flops_per_sequence(run.model, Recompute::kSelective) / model_flops_per_sequence(run.model));
+  EXPECT_DOUBLE_EQ(it.tflops_per_gpu, it.mfu * 312);
+  EXPECT_DOUBLE_EQ(it.tokens_per_s, 64 * 2048 / it.iteration_s);
+  EXPECT_DOUBLE_EQ(seconds_to_train(it, 1e9), 1e9 / it.tokens_per_s);
+}
+
+TEST(Evaluate, InterleavingShrinksTheBubble) {
+  Training run{gpt(96, 12288, 96), a100(1600), {}};
+  run.plan.gpus = 64;
+  run.plan.tp = run.plan.pp = 8;
+  run.plan.global_batch = 64;
+  const double whole = evaluated(run).breakdown.bubble;
+  run.plan.interleave = 3;
+  EXPECT_NEAR(evaluated(run).breakdown.bubble, whole / 3, 1e-12);
+}
+
+TEST(Evaluate, ZeroStageThreeMovesHalfAsMuchAgainAsStagesOneAndTwo) {
+  Training run{gpt(32, 4096, 32), a100(1600), {}};
+  run.system.fabric.levels[0].collective_s = run.system.fabric.levels[1].collective_s = 0;
+  run.plan.gpus = run.plan.dp = run.plan.global_batch = 64;
+  std::array<double, 4> dp{};
+  for (run.plan.zero = 0; run.plan.zero < 4; ++run.plan.zero) {
+    dp[run.plan.zero] = evaluated(run).breakdown.dp_exposed;
+  }
+  EXPECT_NEAR(dp[1] / dp[0], 1, 1e-12);
+  EXPECT_NEAR(dp[2] / dp[0], 1, 1e-12);
+  EXPECT_NEAR(dp[3] / dp[0], 1.5, 1e-12);
+}
+
+TEST(Evaluate, FewerKeyValueHeadsMakeContextParallelismCheaper) {
+  Training run{gpt(32, 4096, 32, 51200, 32768), a100(1600), {}};
+  run.model.attention = Attention::kFlash;
+  run.plan.gpus = run.plan.cp = 8;
+  const double all = evaluated(run).breakdown.cp_exposed;
+  run.model.kv_heads = 8;
+  const double grouped = evaluated(run).breakdown.cp_exposed;
+  EXPECT_GT(grouped, 0);
+  EXPECT_LT(grouped, all);
+}
+
+}  // namespace
+}  // namespace orrery::cluster
