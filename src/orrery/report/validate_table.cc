@@ -1,0 +1,135 @@
+#include "orrery/report/validate_table.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "orrery/report/table.h"
+
+namespace orrery::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using scenario::ErrorSummary;
+using scenario::ValidatedPoint;
+using scenario::ValidatedSet;
+
+std::string signed_percent(double share) {
+  return fmt::format("{:+.1f}", 100 * share);
+}
+
+std::string plain_percent(double share) {
+  return fmt::format("{:.1f}", 100 * share);
+}
+
+// "t8 p16 d4 b1 v3 full sp": what tells the points of a set apart.
+std::string plan_in_short(const cluster::Plan& plan) {
+  std::string text = fmt::format("t{} p{} d{} b{}", plan.tp, plan.pp, plan.dp, plan.micro_batch);
+  if (plan.cp > 1) text += fmt::format(" c{}", plan.cp);
+  if (plan.ep > 1) text += fmt::format(" e{}", plan.ep);
+  if (plan.interleave > 1) text += fmt::format(" v{}", plan.interleave);
+  if (plan.recompute == cluster::Recompute::kFull) text += " full";
+  if (plan.recompute == cluster::Recompute::kSelective) text += " selective";
+  if (plan.sequence_parallel) text += " sp";
+  if (plan.zero > 0) text += fmt::format(" zero{}", plan.zero);
+  return text;
+}
+
+Json summary_json(const ErrorSummary& summary) {
+  return Json{{"points", summary.points},
+              {"mean_absolute_percent", 100 * summary.mean_absolute},
+              {"median_absolute_percent", 100 * summary.median_absolute},
+              {"bias_percent", 100 * summary.bias},
+              {"worst_percent", 100 * summary.worst}};
+}
+
+Json point_json(const ValidatedPoint& point) {
+  const cluster::Plan& plan = point.run.plan;
+  return Json{{"row", point.run.row},
+              {"use", scenario::name(point.run.use)},
+              {"model", point.run.model_name},
+              {"system", point.run.system_name},
+              {"config",
+               {{"hidden", point.run.model.hidden},
+                {"layers", point.run.model.layers},
+                {"seq", point.run.model.seq},
+                {"gpus", plan.gpus},
+                {"global_batch", plan.global_batch},
+                {"micro_batch", plan.micro_batch},
+                {"tp", plan.tp},
+                {"pp", plan.pp},
+                {"dp", plan.dp},
+                {"cp", plan.cp},
+                {"ep", plan.ep},
+                {"interleave", plan.interleave}}},
+              {"measure", scenario::name(point.run.measure)},
+              {"measured", point.run.value},
+              {"predicted", point.predicted},
+              {"error_percent", 100 * point.error},
+              {"fits", point.iteration.fits},
+              {"note", point.run.note}};
+}
+
+}  // namespace
+
+std::string validation_summary(const std::vector<ValidatedSet>& sets) {
+  Table table;
+  table.header = {"set", "held out", "mean |e| %", "median", "bias", "worst", "fitted", "mean |e| %"};
+  for (const ValidatedSet& set : sets) {
+    const ErrorSummary& held = set.held_out;
+    std::vector<std::string> row = {set.name, std::to_string(held.points)};
+    if (held.points > 0)
+      row.insert(row.end(), {plain_percent(held.mean_absolute), plain_percent(held.median_absolute),
+                             signed_percent(held.bias), plain_percent(held.worst)});
+    else
+      row.insert(row.end(), 4, "-");
+    row.push_back(std::to_string(set.fitted.points));
+    row.push_back(set.fitted.points > 0 ? plain_percent(set.fitted.mean_absolute) : "-");
+    table.rows.push_back(std::move(row));
+  }
+  return text(table);
+}
+
+std::string validation_points(const ValidatedSet& set, std::size_t most) {
+  Table table;
+  table.header = {"error %", "measured", "predicted", "measure", "row", "use", "model", "accelerators", "plan"};
+  table.left_columns = {3, 4, 5, 6, 8};
+  const std::size_t shown = most == 0 ? set.points.size() : std::min(most, set.points.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const ValidatedPoint& point = set.points[i];
+    table.rows.push_back({signed_percent(point.error), fmt::format("{:.5g}", point.run.value),
+                          fmt::format("{:.5g}", point.predicted), std::string(scenario::name(point.run.measure)),
+                          point.run.row, std::string(scenario::name(point.run.use)), point.run.model_name,
+                          std::to_string(point.run.plan.gpus), plan_in_short(point.run.plan)});
+  }
+  std::string result = fmt::format("{}\n{}", set.title, text(table));
+  if (shown < set.points.size())
+    result += fmt::format("... and {} nearer ones (--all shows them)\n", set.points.size() - shown);
+  for (std::size_t i = 0; i < shown; ++i)
+    if (!set.points[i].run.note.empty())
+      result += fmt::format("note on {}: {}\n", set.points[i].run.row, set.points[i].run.note);
+  return result;
+}
+
+std::string validation_json(const std::vector<ValidatedSet>& sets, double seconds, const std::string& version) {
+  Json list = Json::array();
+  for (const ValidatedSet& set : sets) {
+    Json points = Json::array();
+    for (const ValidatedPoint& point : set.points) points.push_back(point_json(point));
+    list.push_back(Json{{"name", set.name},
+                        {"title", set.title},
+                        {"source", set.source},
+                        {"licence", set.licence},
+                        {"held_out", summary_json(set.held_out)},
+                        {"fitted", summary_json(set.fitted)},
+                        {"points", std::move(points)}});
+  }
+  const Json document = {{"schema", "orrery.validate/1"},
+                         {"version", version},
+                         {"result", {{"sets", std::move(list)}}},
+                         {"timing", {{"seconds", seconds}}}};
+  return document.dump(2) + "\n";
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,22 @@
+// Predicted against measured, as text and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/scenario/validate.h"
+
+namespace orrery::report {
+
+// One row a set: held-out points, mean absolute, median, bias and worst error in percent, and the same of fitted
+// points.
+std::string validation_summary(const std::vector<scenario::ValidatedSet>& sets);
+
+// The points of a set, worst first, at most `most` of them (0: all), with what is left out.
+std::string validation_points(const scenario::ValidatedSet& set, std::size_t most);
+
+// The array `sets` of the JSON contract, every point in it.
+std::string validation_json(const std::vector<scenario::ValidatedSet>& sets, double seconds,
+                            const std::string& version);
+
+}  // namespace orrery::report

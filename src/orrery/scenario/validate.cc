@@ -1,0 +1,283 @@
+// Idea: every row is a training run like a user's; it is described in the same words, checked by the same code, and
+// told apart only by its use. Cost: a microsecond a row, reading apart.
+#include "orrery/scenario/validate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/cluster/evaluate.h"
+#include "orrery/formats/csv/csv.h"
+#include "orrery/formats/yaml/node.h"
+#include "orrery/machine/roofline.h"
+#include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/cluster_model.h"
+#include "orrery/scenario/plan_fields.h"
+#include "orrery/scenario/systems.h"
+
+namespace orrery::scenario {
+namespace {
+
+namespace csv = formats::csv;
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 3> kUses = {"held-out", "fitted", "unverified"};
+constexpr std::array<std::string_view, 6> kMeasures = {
+    "iteration_s", "mfu", "hfu", "tflops_per_gpu", "tokens_per_s", "gpu_hours_per_trillion_tokens"};
+const std::vector<std::string> kColumns = {"row", "use", "model", "system", "measure", "value", "note"};
+
+// `# key: text` among the lines that begin with #.
+std::string remark(const std::string& text, const std::string& key) {
+  const std::string head = "# " + key + ": ";
+  for (std::size_t at = text.find(head); at != std::string::npos; at = text.find(head, at + 1))
+    if (at == 0 || text[at - 1] == '\n') return text.substr(at + head.size(), text.find('\n', at) - at - head.size());
+  return {};
+}
+
+template <std::size_t n>
+std::optional<std::size_t> index(const std::array<std::string_view, n>& names, const std::string& text) {
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+// Models are read once, however many rows name them.
+class Models {
+ public:
+  explicit Models(std::string directory) : directory_(std::move(directory)) {}
+  const workload::TransformerConfig& operator[](const std::string& name) {
+    const auto found = read_.find(name);
+    if (found != read_.end()) return found->second;
+    return read_.emplace(name, load_model(directory_, name).config).first->second;
+  }
+
+ private:
+  std::string directory_;
+  std::map<std::string, workload::TransformerConfig> read_;
+};
+
+class Table {
+ public:
+  Table(const std::string& path, Models& models, base::Diagnostics& found)
+      : models_(models),
+        found_(found),
+        document_(csv::parse(formats::yaml::read_file(path), csv::Comments::kHash, found)) {
+    set_.name = fs::path(path).stem().string();
+    for (const auto& [key, into] :
+         {std::pair{"title", &set_.title}, std::pair{"source", &set_.source}, std::pair{"licence", &set_.licence}}) {
+      *into = remark(document_.file->text, key);
+      if (into->empty())
+        found_.error("O1358", fmt::format("the table does not say its {}", key), {document_.file, 0, 0, 1})
+            .hint(fmt::format("begin it with a line `# {}: ...`", key));
+    }
+  }
+
+  MeasuredSet read() {
+    if (document_.rows.empty()) {
+      found_.error("O1358", "the table has no header", {document_.file, 0, 0, 1});
+      return std::move(set_);
+    }
+    read_header();
+    for (std::size_t i = 1; i < document_.rows.size(); ++i) read_row(document_.rows[i]);
+    return std::move(set_);
+  }
+
+ private:
+  void read_header() {
+    for (const csv::Cell& cell : document_.rows[0].cells) {
+      const bool field = cell.text.starts_with("model.") || cell.text.starts_with("plan.");
+      if (!field && std::find(kColumns.begin(), kColumns.end(), cell.text) == kColumns.end())
+        found_.error("O1358", fmt::format("the table has an unknown column `{}`", cell.text), document_.place(cell))
+            .hint(base::did_you_mean(cell.text, kColumns));
+      if (std::find(columns_.begin(), columns_.end(), cell.text) != columns_.end())
+        found_.error("O1358", fmt::format("the column `{}` is there twice", cell.text), document_.place(cell));
+      columns_.push_back(cell.text);
+    }
+    for (const std::string& needed : kColumns)
+      if (needed != "note" && std::find(columns_.begin(), columns_.end(), needed) == columns_.end())
+        found_.error("O1358", fmt::format("the column `{}` is missing", needed), document_.place(document_.rows[0]));
+  }
+
+  void wrong(const csv::Cell& cell, std::string what) { found_.error("O1358", std::move(what), document_.place(cell)); }
+
+  void read_row(const csv::Row& row) {
+    if (row.cells.size() != columns_.size()) {
+      found_.error("O1358",
+                   fmt::format("{} cells in a row of a table with {} columns", row.cells.size(), columns_.size()),
+                   document_.place(row));
+      return;
+    }
+    MeasuredRun run;
+    run.where = document_.place(row);
+    std::vector<std::pair<std::string, std::string>> model_fields;
+    base::Diagnostics fields;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const csv::Cell& cell = row.cells[i];
+      const std::string& column = columns_[i];
+      if (column.starts_with("model.")) {
+        if (!cell.text.empty()) model_fields.emplace_back(column.substr(6), cell.text);
+      } else if (column.starts_with("plan.")) {
+        if (!cell.text.empty() && !set_plan_field(run.plan, column.substr(5), cell.text, fields))
+          wrong(cell, fields.all().back().message);
+      } else {
+        read_cell(column, cell, run);
+      }
+    }
+    try {
+      run.model = cluster::completed(training_model(models_[run.model_name], model_fields));
+    } catch (const base::InputError& error) {
+      for (const base::Diagnostic& diagnostic : error.diagnostics)
+        found_.error("O1358", diagnostic.message, document_.place(row));
+    }
+    set_.runs.push_back(std::move(run));
+  }
+
+  void read_cell(const std::string& column, const csv::Cell& cell, MeasuredRun& run) {
+    if (column == "row") run.row = cell.text;
+    if (column == "model") run.model_name = cell.text;
+    if (column == "system") run.system_name = cell.text;
+    if (column == "note") run.note = cell.text;
+    if (column == "use") {
+      const auto use = index(kUses, cell.text);
+      if (!use) return wrong(cell, fmt::format("`{}` is no use: {}", cell.text, fmt::join(kUses, ", ")));
+      run.use = static_cast<Use>(*use);
+    }
+    if (column == "measure") {
+      const auto measure = index(kMeasures, cell.text);
+      if (!measure) return wrong(cell, fmt::format("`{}` is no measure: {}", cell.text, fmt::join(kMeasures, ", ")));
+      run.measure = static_cast<Measure>(*measure);
+    }
+    if (column == "value") {
+      const char* end = cell.text.data() + cell.text.size();
+      const auto [stop, failure] = std::from_chars(cell.text.data(), end, run.value);
+      if (failure != std::errc() || stop != end || !std::isfinite(run.value) || run.value <= 0)
+        wrong(cell, fmt::format("`{}` is no positive number", cell.text));
+    }
+  }
+
+  Models& models_;
+  base::Diagnostics& found_;
+  csv::Document document_;
+  std::vector<std::string> columns_;
+  MeasuredSet set_;
+};
+
+std::vector<std::string> tables(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(directory) / "validation", ignored))
+    if (entry.path().extension() == ".csv") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+std::string_view name(Use use) {
+  return kUses[static_cast<std::size_t>(use)];
+}
+
+std::string_view name(Measure measure) {
+  return kMeasures[static_cast<std::size_t>(measure)];
+}
+
+ErrorSummary summarise(std::vector<double> errors) {
+  ErrorSummary summary;
+  summary.points = errors.size();
+  if (errors.empty()) return summary;
+  for (double& error : errors) {
+    summary.bias += error;
+    error = std::abs(error);
+    summary.mean_absolute += error;
+  }
+  std::sort(errors.begin(), errors.end());
+  const auto count = static_cast<double>(errors.size());
+  summary.bias /= count;
+  summary.mean_absolute /= count;
+  summary.median_absolute = (errors[(errors.size() - 1) / 2] + errors[errors.size() / 2]) / 2;
+  summary.worst = errors.back();
+  return summary;
+}
+
+double predicted(const cluster::Iteration& iteration, const cluster::Plan& plan, Measure measure) {
+  switch (measure) {
+    case Measure::kIterationSeconds:
+      return iteration.iteration_s;
+    case Measure::kMfu:
+      return 100 * iteration.mfu;
+    case Measure::kHfu:
+      return 100 * iteration.hfu;
+    case Measure::kTflopsPerGpu:
+      return iteration.tflops_per_gpu;
+    case Measure::kTokensPerSecond:
+      return iteration.tokens_per_s;
+    case Measure::kGpuHoursPerTrillionTokens:
+      break;
+  }
+  return cluster::seconds_to_train(iteration, 1e12) * static_cast<double>(plan.gpus) / 3600;
+}
+
+std::vector<MeasuredSet> read_measured(const std::string& directory, const std::vector<std::string>& only) {
+  const std::vector<std::string> known = tables(directory);
+  base::Diagnostics found;
+  for (const std::string& name : only)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      found.error("O1359", fmt::format("there is no table of measured runs `{}`", name))
+          .note(fmt::format("there are: {}", fmt::join(known, ", ")))
+          .hint(base::did_you_mean(name, known));
+  found.throw_if_errors();
+  Models models(directory);
+  std::vector<MeasuredSet> sets;
+  for (const std::string& name : known) {
+    if (!only.empty() && std::find(only.begin(), only.end(), name) == only.end()) continue;
+    sets.push_back(Table((fs::path(directory) / "validation" / (name + ".csv")).string(), models, found).read());
+  }
+  found.throw_if_errors();
+  return sets;
+}
+
+std::vector<ValidatedSet> validate_training(const std::string& directory, const std::vector<std::string>& only) {
+  std::map<std::string, cluster::System> systems;
+  base::Diagnostics found;
+  std::vector<ValidatedSet> result;
+  for (MeasuredSet& set : read_measured(directory, only)) {
+    ValidatedSet validated{set.name, set.title, set.source, set.licence, {}, {}, {}};
+    std::vector<double> held_out, fitted;
+    for (MeasuredRun& run : set.runs) {
+      if (!systems.contains(run.system_name)) systems[run.system_name] = load_system(directory, run.system_name).system;
+      const cluster::System& system = systems[run.system_name];
+      base::Diagnostics impossible;
+      cluster::check(run.model, system, run.plan, impossible);
+      if (impossible.has_errors()) {
+        for (const base::Diagnostic& diagnostic : impossible.all())
+          found.error("O1358", fmt::format("{}: {}", diagnostic.code, diagnostic.message), run.where);
+        continue;
+      }
+      ValidatedPoint point;
+      point.iteration = cluster::evaluate(run.model, system, run.plan, machine::Roofline(system.accelerator));
+      point.predicted = predicted(point.iteration, run.plan, run.measure);
+      point.error = point.predicted / run.value - 1;
+      if (run.use == Use::kHeldOut) held_out.push_back(point.error);
+      if (run.use == Use::kFitted) fitted.push_back(point.error);
+      point.run = std::move(run);
+      validated.points.push_back(std::move(point));
+    }
+    std::stable_sort(validated.points.begin(), validated.points.end(),
+                     [](const auto& a, const auto& b) { return std::abs(a.error) > std::abs(b.error); });
+    validated.held_out = summarise(held_out);
+    validated.fitted = summarise(fitted);
+    result.push_back(std::move(validated));
+  }
+  found.throw_if_errors();
+  return result;
+}
+
+}  // namespace orrery::scenario

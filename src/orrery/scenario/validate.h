@@ -1,0 +1,85 @@
+// Predictions against measured training runs: the catalogue's tables of published and measured iterations.
+//
+// A table is a CSV file in catalog/validation: comment lines `# title: ...`, `# source: ...`, `# licence: ...`, then
+// columns
+//   row       how the source counts it                      use      held-out, fitted or unverified
+//   model     catalogue name                                system   catalogue name
+//   measure   iteration_s, mfu, hfu, tflops_per_gpu, tokens_per_s or gpu_hours_per_trillion_tokens
+//   value     what was measured (mfu and hfu in percent)    note     what the source leaves open, causes of a miss
+//   model.X   a field of the model, plan.X one of the plan, as `--set` names them; an empty cell keeps the default
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/cluster/iteration.h"
+#include "orrery/cluster/model.h"
+#include "orrery/cluster/plan.h"
+#include "orrery/cluster/system.h"
+
+namespace orrery::scenario {
+
+enum class Use {
+  kHeldOut,     // no constant has seen it
+  kFitted,      // constants were fitted on it: never counts as validation
+  kUnverified,  // the figure is not confirmed: shown, never counted
+};
+
+enum class Measure { kIterationSeconds, kMfu, kHfu, kTflopsPerGpu, kTokensPerSecond, kGpuHoursPerTrillionTokens };
+
+struct MeasuredRun {
+  std::string row;
+  Use use = Use::kHeldOut;
+  std::string model_name;
+  std::string system_name;
+  cluster::Model model;  // completed
+  cluster::Plan plan;
+  Measure measure = Measure::kIterationSeconds;
+  double value = 0;  // in the measure's unit
+  std::string note;
+  base::Location where;
+};
+
+struct MeasuredSet {
+  std::string name;  // of the file
+  std::string title, source, licence;
+  std::vector<MeasuredRun> runs;
+};
+
+// Relative errors, predicted / measured - 1, in short. All zero without points.
+struct ErrorSummary {
+  std::size_t points = 0;
+  double mean_absolute = 0;
+  double median_absolute = 0;
+  double bias = 0;   // mean
+  double worst = 0;  // the largest absolute one
+};
+ErrorSummary summarise(std::vector<double> errors);
+
+struct ValidatedPoint {
+  MeasuredRun run;
+  cluster::Iteration iteration;
+  double predicted = 0;  // in the measure's unit
+  double error = 0;      // predicted / measured - 1
+};
+
+struct ValidatedSet {
+  std::string name, title, source, licence;
+  std::vector<ValidatedPoint> points;  // worst first
+  ErrorSummary held_out;
+  ErrorSummary fitted;
+};
+
+std::string_view name(Use use);
+std::string_view name(Measure measure);
+double predicted(const cluster::Iteration& iteration, const cluster::Plan& plan, Measure measure);
+
+// Every table, sorted by name; `only` keeps the tables of these names. Throws InputError: O1358 for tables that cannot
+// be read as such; O1359 for names that are none, with the nearest; and what models, systems and plans report.
+std::vector<MeasuredSet> read_measured(const std::string& directory, const std::vector<std::string>& only = {});
+
+// Predicts each. Throws as read_measured does, and O1358 for runs that are not possible as described.
+std::vector<ValidatedSet> validate_training(const std::string& directory, const std::vector<std::string>& only = {});
+
+}  // namespace orrery::scenario

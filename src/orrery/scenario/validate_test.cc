@@ -1,0 +1,161 @@
+#include "orrery/scenario/validate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "orrery/scenario/systems.h"
+
+namespace orrery::scenario {
+namespace {
+
+const std::string kDirectory = ORRERY_SOURCE_DIR "/catalog";
+
+// The shipped tables' predictions, made once.
+const ValidatedSet& set(const std::string& name) {
+  static const std::vector<ValidatedSet> all = validate_training(kDirectory);
+  const auto found = std::find_if(all.begin(), all.end(), [&](const ValidatedSet& s) { return s.name == name; });
+  if (found == all.end()) throw std::runtime_error(name);
+  return *found;
+}
+
+double mean_absolute(const std::string& name) {
+  return set(name).held_out.mean_absolute;
+}
+
+TEST(Validation, VtrainRowsThatNoConstantHasSeenAreWithinEightPercent) {
+  EXPECT_GE(set("vtrain_multi").held_out.points, 27u);
+  EXPECT_GE(set("vtrain_single").held_out.points, 360u);
+  EXPECT_LT(mean_absolute("vtrain_multi"), 0.08);
+  EXPECT_LT(mean_absolute("vtrain_single"), 0.08);
+}
+
+TEST(Validation, KorthikantiEndToEndIsWithinTwoAndAHalfPercent) {
+  EXPECT_EQ(set("korthikanti2022").held_out.points, 4u);
+  EXPECT_LT(mean_absolute("korthikanti2022"), 0.025);
+}
+
+TEST(Validation, NarayananTableOneIsWithinFourPercent) {
+  EXPECT_EQ(set("narayanan2021_table1").held_out.points, 7u);
+  EXPECT_LT(mean_absolute("narayanan2021_table1"), 0.04);
+}
+
+TEST(Validation, RunsOfOtherLaboratoriesAreWithinFifteenPercentEach) {
+  for (const char* name : {"megascale2024_table2", "llama3_table4", "mtnlg2022", "nemotron4"})
+    for (const ValidatedPoint& point : set(name).points) {
+      if (point.run.use == Use::kUnverified) continue;
+      EXPECT_LT(std::abs(point.error), 0.15)
+          << name << ' ' << point.run.row << ": " << point.predicted << " for " << point.run.value;
+    }
+}
+
+TEST(Validation, ARowUsedForFittingNeverCounts) {
+  const ValidatedSet& multi = set("vtrain_multi");
+  const auto count = [&](Use use) {
+    return static_cast<std::size_t>(std::count_if(multi.points.begin(), multi.points.end(),
+                                                  [&](const ValidatedPoint& p) { return p.run.use == use; }));
+  };
+  EXPECT_EQ(multi.held_out.points, count(Use::kHeldOut));
+  EXPECT_EQ(multi.fitted.points, count(Use::kFitted));
+  EXPECT_EQ(multi.held_out.points + multi.fitted.points, 55u);
+  for (const char* name : {"korthikanti2022", "narayanan2021_table1", "megascale2024_table2", "mtnlg2022"})
+    EXPECT_EQ(set(name).fitted.points, 0u) << name;
+}
+
+TEST(Validation, UnverifiedRowsAreShownAndNeverCount) {
+  const ValidatedSet& deepseek = set("deepseek_v3");
+  EXPECT_EQ(deepseek.points.size(), deepseek.held_out.points + 1);
+}
+
+TEST(Validation, PointsComeWorstFirst) {
+  const ValidatedSet& single = set("vtrain_single");
+  for (std::size_t i = 1; i < single.points.size(); ++i)
+    EXPECT_GE(std::abs(single.points[i - 1].error), std::abs(single.points[i].error));
+}
+
+TEST(Validation, EverySetNamesItsSourceAndLicence) {
+  for (const MeasuredSet& set : read_measured(kDirectory)) {
+    EXPECT_FALSE(set.title.empty()) << set.name;
+    EXPECT_FALSE(set.source.empty()) << set.name;
+    EXPECT_FALSE(set.licence.empty()) << set.name;
+    EXPECT_FALSE(set.runs.empty()) << set.name;
+  }
+}
+
+TEST(Summary, OfNothingIsZeroAndOfErrorsTheirMoments) {
+  EXPECT_EQ(summarise({}).mean_absolute, 0);
+  const ErrorSummary summary = summarise({0.1, -0.3, 0.2, 0});
+  EXPECT_DOUBLE_EQ(summary.mean_absolute, 0.15);
+  EXPECT_DOUBLE_EQ(summary.median_absolute, 0.15);
+  EXPECT_NEAR(summary.bias, 0, 1e-15);
+  EXPECT_DOUBLE_EQ(summary.worst, 0.3);
+}
+
+// A catalogue of one table, with the real models and systems.
+class BrokenTable : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(::testing::TempDir()) /
+              (std::string("orrery_validation_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_ / "validation");
+    for (const char* kind : {"models", "systems"})
+      std::filesystem::create_directory_symlink(kDirectory + "/" + kind, folder_ / kind);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::vector<std::string> codes(const std::string& table) {
+    std::ofstream(folder_ / "validation" / "mine.csv") << "# title: t\n# source: s\n# licence: l\n" << table;
+    try {
+      validate_training(folder_.string());
+    } catch (const base::InputError& error) {
+      std::vector<std::string> result;
+      for (const auto& diagnostic : error.diagnostics) result.push_back(diagnostic.code);
+      return result;
+    }
+    return {};
+  }
+
+  std::filesystem::path folder_;
+};
+
+const std::string kHeader = "row,use,model,system,measure,value,plan.gpus,plan.tp\n";
+
+TEST_F(BrokenTable, AGoodOneIsTaken) {
+  EXPECT_EQ(codes(kHeader + "1,held-out,gpt3-6.7b,a100-selene,iteration_s,1,8,8\n"), std::vector<std::string>{});
+}
+
+TEST_F(BrokenTable, IsRefusedWithItsCode) {
+  const std::vector<std::string> refused = {"O1358"};
+  EXPECT_EQ(codes(kHeader + "1,perhaps,gpt3-6.7b,a100-selene,iteration_s,1,8,8\n"), refused);
+  EXPECT_EQ(codes(kHeader + "1,held-out,gpt3-6.7b,a100-selene,seconds,1,8,8\n"), refused);
+  EXPECT_EQ(codes(kHeader + "1,held-out,gpt3-6.7b,a100-selene,iteration_s,fast,8,8\n"), refused);
+  EXPECT_EQ(codes(kHeader + "1,held-out,gpt3-6.7b,a100-selene,iteration_s,0,8,8\n"), refused);
+  EXPECT_EQ(codes(kHeader + "1,held-out,gpt3-6.7b,a100-selene,iteration_s,1,8\n"), refused);
+  EXPECT_EQ(codes(kHeader + "1,held-out,gpt3-6.8b,a100-selene,iteration_s,1,8,8\n"), refused);
+  EXPECT_EQ(codes(kHeader + "1,held-out,gpt3-6.7b,a100-selene,iteration_s,1,8,eight\n"), refused);
+  EXPECT_EQ(codes("row,use,model,system,measure,value,plan.gps\n1,held-out,gpt3-6.7b,a100-selene,iteration_s,1,8\n"),
+            refused);
+  EXPECT_EQ(codes(kHeader + "1,held-out,gpt3-6.7b,a100-selen,iteration_s,1,8,8\n"), std::vector<std::string>{"O1350"});
+  EXPECT_FALSE(codes(kHeader + "1,held-out,gpt3-6.7b,a100-selene,iteration_s,1,8,3\n").empty()) << "3 x 1 is not 8";
+}
+
+TEST(MeasuredTables, UnknownNamesComeWithTheNearest) {
+  try {
+    read_measured(kDirectory, {"vtrain_mult"});
+    FAIL();
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(error.diagnostics[0].code, "O1359");
+    EXPECT_NE(error.diagnostics[0].hints.at(0).find("vtrain_multi"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::scenario
