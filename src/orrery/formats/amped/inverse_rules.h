@@ -1,0 +1,20 @@
+// Rules for quantities that AMPeD wants stated, for users who state others instead and mark these as calculated: the
+// global batch from a replica's, the model's width from its heads, and so on.
+#pragma once
+
+#include <string_view>
+
+#include "orrery/cluster/amped_quantities.h"
+
+namespace orrery::formats::amped {
+
+struct InverseRule {
+  std::string_view name;
+  std::string_view reads;  // separated by spaces
+  double (*formula)(const cluster::AmpedQuantities&);
+};
+
+// Null when there is none.
+const InverseRule* inverse_rule(std::string_view name);
+
+}  // namespace orrery::formats::amped
