@@ -342,7 +342,7 @@ constexpr std::array kSwitches = {
     Switch{"one_core_nonlinear", &AmpedDefects::one_core_nonlinear},
     Switch{"gating_of_all_layers", &AmpedDefects::gating_of_all_layers},
     Switch{"activations_over_all_ranks", &AmpedDefects::activations_over_all_ranks},
-    Switch{"one_attention_product", &AmpedDefects::one_attention_product},
+    Switch{"flat_gemms", &AmpedDefects::flat_gemms},
     Switch{"experts_are_free", &AmpedDefects::experts_are_free},
 };
 

@@ -24,7 +24,7 @@ struct AmpedDefects {
   bool one_core_nonlinear = false;      // non-linear units of one core alone
   bool gating_of_all_layers = false;    // gating of every layer in each layer
   bool activations_over_all_ranks = false;  // activation memory divided by the data-parallel degree twice
-  bool one_attention_product = false;       // mat_dims: attention's products of all heads flattened into one
+  bool flat_gemms = false;                  // mat_dims: attention's products of all heads flattened into one
   bool experts_are_free = false;            // no all-to-all of a mixture of experts (AMPeD's form is not known)
 
   static AmpedDefects all();
