@@ -19,8 +19,8 @@ namespace orrery::cli {
 namespace {
 
 const std::vector<std::string>& verbs() {
-  static const std::vector<std::string> names = {"map",     "eval",   "energy", "check",
-                                                 "explain", "schema", "doctor", "catalog"};
+  static const std::vector<std::string> names = {"map",      "eval",    "energy", "check",  "train",
+                                                 "validate", "explain", "schema", "doctor", "catalog"};
   return names;
 }
 
@@ -31,10 +31,12 @@ usage: orrery VERB [FILES] [options]
   map       the best mapping of each layer on a chip, with proof
   eval      energy and cycles of a given mapping
   energy    energy and area of a chip's components, with the origin of each figure
+  train     time and memory of a training run on a cluster
+  validate  predictions against published and measured runs
   check     read files and say what is wrong with them
   explain   what a diagnostic code means
   schema    JSON Schema of a kind of document, for editors
-  catalog   the chips and models that come along
+  catalog   the chips, models and systems that come along
   doctor    what this installation has
 
 `orrery VERB --help` shows a verb's options. Example:
@@ -102,6 +104,10 @@ struct RawMap {
 // CLI11 would take `--json=no`, too; a switch is given or not.
 void add_switch(CLI::App& app, const std::string& names, bool& value, const std::string& what) {
   app.add_flag(names, value, what)->disable_flag_override();
+}
+
+CLI::Option* add_files(CLI::App& app, std::vector<std::string>& files, const std::string& what) {
+  return app.add_option("FILES", files, what)->type_name("");
 }
 
 void add_common(CLI::App& app, CommonOptions& common, Raw& raw) {
@@ -202,6 +208,116 @@ void give_map_meaning(const RawMap& raw, MapOptions& map) {
   map.pareto = true;
 }
 
+struct RawTrain {
+  std::string equations;
+  std::vector<std::string> compat;
+  std::string tokens;
+  std::string schedule, recompute, precision, attention;
+};
+
+// "300e9", "1.4T": a number above 0, thousands, millions, 1e9s or 1e12s by a letter.
+double tokens(const std::string& text) {
+  char* end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  static const std::string letters = "KMBT";
+  if (unit.size() == 1 && letters.find(unit[0]) != std::string::npos) {
+    value *= std::pow(1e3, 1 + static_cast<int>(letters.find(unit[0])));
+  } else if (!unit.empty() || end == text.c_str()) {
+    value = 0;
+  }
+  if (!std::isfinite(value) || value < 1)
+    misuse("O1102", fmt::format("`--tokens {}` is no number of tokens", text), "write `--tokens 300e9` or `300B`");
+  return value;
+}
+
+// The value of `names` that `text` is.
+template <typename Value>
+void choose(const char* option, const std::string& text, const std::vector<std::pair<std::string, Value>>& choices,
+            std::optional<Value>& value) {
+  if (text.empty()) return;
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : choices) {
+    names.push_back(name);
+    if (name == text) value = choice;
+  }
+  if (!value)
+    misuse("O1102", fmt::format("`{} {}` is none of its values", option, text),
+           base::did_you_mean(text, names, "they are " + joined(names)));
+}
+
+void give_train_meaning(const RawTrain& raw, TrainOptions& train) {
+  if (!raw.equations.empty() && raw.equations != "amped")
+    misuse("O1102", fmt::format("`--equations {}` names no equations", raw.equations),
+           "write `--equations amped`, or leave it out for Orrery's model");
+  train.amped = !raw.equations.empty() || !train.config_flat.empty();
+  for (const std::string& name : raw.compat) {
+    if (name != "amped")
+      misuse("O1102", fmt::format("`--compat {}` names no original that `orrery train` reproduces", name),
+             "write `--compat amped`");
+    train.compat = name;
+  }
+  scenario::TrainRequest& request = train.request;
+  if (!raw.tokens.empty()) request.tokens = tokens(raw.tokens);
+  choose("--schedule", raw.schedule, scenario::schedules(), request.schedule);
+  choose("--recompute", raw.recompute, scenario::recomputations(), request.recompute);
+  choose("--precision", raw.precision, scenario::precisions(), request.precision);
+  choose("--attention", raw.attention, scenario::attentions(), request.attention);
+  request.overrides = train.overrides;
+}
+
+void add_train_options(CLI::App& app, TrainOptions& options, Raw& raw, RawTrain& raw_train) {
+  scenario::TrainRequest& request = options.request;
+  add_files(app, options.files, "AMPeD's config.json, with --equations amped");
+  app.add_option("--model", request.model, "Model from the catalogue, or its config.json")->type_name("NAME|FILE");
+  app.add_option("--system", request.system, "System from the catalogue, or its file")->type_name("NAME|FILE");
+  const auto number = [&app](const char* name, std::optional<base::Count>& value, const char* what) {
+    app.add_option(name, value, what)->type_name("N")->check(whole_number(scenario::kMostInPlan));
+  };
+  const auto degree = [&app](const char* name, std::optional<base::Count>& value, const char* what) {
+    app.add_option(name, value, what)->type_name("N")->check(whole_number(scenario::kMostDegree));
+  };
+  number("--gpus", request.gpus, "Accelerators; default: the product of the degrees");
+  number("--global-batch", request.global_batch, "Sequences an iteration");
+  number("--micro-batch", request.micro_batch, "Sequences a microbatch; default 1");
+  degree("--tp", request.tp, "Tensor-parallel degree; degrees not given are the smallest that fit");
+  degree("--pp", request.pp, "Pipeline stages");
+  degree("--dp", request.dp, "Data-parallel degree");
+  degree("--ep", request.ep, "Expert-parallel degree, inside dp");
+  degree("--cp", request.cp, "Context-parallel degree (ring attention)");
+  degree("--interleave", request.interleave, "Model chunks a stage; default 1");
+  number("--seq", request.seq, "Tokens of a sequence; default: what the model was trained with");
+  app.add_option("--schedule", raw_train.schedule, "gpipe, 1f1b (default), interleaved, zero-bubble")
+      ->type_name("NAME");
+  app.add_option("--recompute", raw_train.recompute, "none (default), selective, full")->type_name("NAME");
+  app.add_option("--precision", raw_train.precision, "fp32, tf32, bf16 (default), fp8")->type_name("NAME");
+  app.add_option("--attention", raw_train.attention, "materialised or flash; default: as the model's time had it")
+      ->type_name("NAME");
+  add_switch(app, "--sequence-parallel", request.sequence_parallel, "Norms and dropouts are spread over tp, too");
+  app.add_option("--zero", request.zero, "Sharded over dp: 1 optimiser, 2 and gradients, 3 and weights")
+      ->type_name("0..3")
+      ->check(CLI::IsMember({0, 1, 2, 3}));
+  app.add_option("--tokens", raw_train.tokens, "Also the time to train on so many, such as 300e9 or 1.4T")
+      ->type_name("N");
+  app.add_option("--trace", options.trace, "Write the pipeline of one iteration there, for Perfetto")
+      ->type_name("FILE");
+  app.add_option("--set", raw.overrides, "Override any field: model.layers=30, plan.overlap.dp=1 (repeatable)")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("-o,--output", options.directory, "Write result.json, or AMPeD's files, there")->type_name("DIR");
+  add_switch(app, "--force", options.force, "Overwrite earlier results in DIR");
+  app.add_option("--equations", raw_train.equations, "amped: AMPeD's interface and equations")->type_name("NAME");
+  app.add_option("--tables", options.lookup_tables, "AMPeD's lookup_tables.json")->type_name("FILE");
+  app.add_option("--config-flat", options.config_flat, "AMPeD's parameters by name")->type_name("FILE");
+  add_switch(app, "--gemm", options.gemm, "AMPeD: gemm_breakdown.txt");
+  add_switch(app, "--compute-graph", options.compute_graph, "AMPeD: compute_graph.txt");
+  add_switch(app, "--mat-dims", options.mat_dims, "AMPeD: mat_dims.txt, for DeepFlow");
+  add_switch(app, "--search", options.search, "AMPeD: the best of all batch sizes and degrees");
+  app.add_option("--compat", raw_train.compat, "amped: AMPeD's equations, defects included")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+}
+
 // Names of an app's options, for "did you mean".
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
@@ -269,10 +385,6 @@ Command parse_verb(const std::string& verb, const std::string& description, cons
   }
   give_meaning(raw, terminal, options);
   return options;
-}
-
-CLI::Option* add_files(CLI::App& app, std::vector<std::string>& files, const std::string& what) {
-  return app.add_option("FILES", files, what)->type_name("");
 }
 
 }  // namespace
@@ -358,6 +470,26 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
           add_document_options(app, raw);
         });
   }
+  if (verb == "train") {
+    RawTrain raw_train;
+    Command command = parse_verb<TrainOptions>(
+        verb, "Time and memory of one iteration of a training run on a cluster",
+        "orrery train --model gpt3-175b --system a100-selene --gpus 1024 --global-batch 1536 --tp 8 --pp 8", rest,
+        terminal, [&raw_train](CLI::App& app, TrainOptions& options, Raw& raw) {
+          add_train_options(app, options, raw, raw_train);
+        });
+    if (auto* const train = std::get_if<TrainOptions>(&command)) give_train_meaning(raw_train, *train);
+    return command;
+  }
+  if (verb == "validate") {
+    return parse_verb<ValidateOptions>(
+        verb, "Predictions against published and measured runs: the error of every point and set, worst first",
+        "orrery validate train --all", rest, terminal, [](CLI::App& app, ValidateOptions& options, Raw&) {
+          app.add_option("SUBJECT", options.subject, "What is predicted: train")->required()->type_name("");
+          app.add_option("SETS", options.sets, "Only these tables of catalog/validation")->type_name("");
+          add_switch(app, "--all", options.all, "Every point, not only the worst of each set");
+        });
+  }
   if (verb == "check") {
     return parse_verb<CheckOptions>(verb, "Read files, say what they are and what is wrong with them",
                                     "orrery check arch.yaml constraints.yaml KTQ.yaml", rest, terminal,
@@ -378,7 +510,7 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
     return parse_verb<SchemaOptions>(
         verb, "JSON Schema (draft-07) of a kind of document, for editors", "orrery schema chip > chip.schema.json",
         rest, terminal, [](CLI::App& app, SchemaOptions& options, Raw&) {
-          app.add_option("KIND", options.name, "chip, problem, constraints, mapping, mapper, ert, energy")
+          app.add_option("KIND", options.name, "chip, problem, constraints, mapping, mapper, ert, energy, train")
               ->type_name("");
         });
   }
@@ -388,12 +520,12 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
   }
   if (verb == "catalog") {
     return parse_verb<CatalogOptions>(
-        verb, "The chips and models that come along", "orrery catalog show gemmini", rest, terminal,
+        verb, "The chips, models and systems that come along", "orrery catalog show gemmini", rest, terminal,
         [](CLI::App& app, CatalogOptions& options, Raw&) {
           app.require_subcommand(0, 1);
           app.add_subcommand("list", "Names and titles (default)")->fallthrough();
           CLI::App* show = app.add_subcommand("show", "One entry with the source of each figure");
-          show->add_option("NAME", options.name, "Chip or model")->required()->type_name("");
+          show->add_option("NAME", options.name, "Chip, model or system")->required()->type_name("");
           show->fallthrough();
         });
   }

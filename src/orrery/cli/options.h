@@ -11,6 +11,7 @@
 #include "orrery/base/count.h"
 #include "orrery/nest/search.h"
 #include "orrery/scenario/estimators.h"
+#include "orrery/scenario/train.h"
 
 namespace orrery::cli {
 
@@ -54,6 +55,12 @@ struct EvalOptions : CommonOptions {
   bool strict = false;
 };
 
+struct ValidateOptions : CommonOptions {
+  std::string subject;            // "train"
+  std::vector<std::string> sets;  // empty: all
+  bool all = false;               // every point, not only the worst of each set
+};
+
 struct CheckOptions : CommonOptions {
   std::vector<std::string> files;
 };
@@ -61,6 +68,20 @@ struct CheckOptions : CommonOptions {
 struct EnergyOptions : CommonOptions {
   std::vector<std::string> files;
   std::vector<std::string> chips;
+};
+
+struct TrainOptions : CommonOptions {
+  scenario::TrainRequest request;  // what to train, on what, spread how
+  std::string trace;               // Perfetto trace of one iteration; empty: none
+  // AMPeD's own interface.
+  bool amped = false;              // --equations amped
+  std::vector<std::string> files;  // config.json
+  std::string config_flat;         // the flat parameters instead; empty: none
+  std::string lookup_tables;       // --tables
+  bool gemm = false;               // gemm_breakdown.txt
+  bool compute_graph = false;      // compute_graph.txt
+  bool mat_dims = false;           // mat_dims.txt
+  bool search = false;             // all permutations of batch size and degrees
 };
 
 struct ExplainOptions : CommonOptions {
@@ -82,7 +103,7 @@ struct PrintOptions : CommonOptions {
   std::string text;
 };
 
-using Command = std::variant<PrintOptions, MapOptions, EvalOptions, EnergyOptions, CheckOptions, ExplainOptions,
-                             SchemaOptions, DoctorOptions, CatalogOptions>;
+using Command = std::variant<PrintOptions, MapOptions, EvalOptions, EnergyOptions, CheckOptions, TrainOptions,
+                             ValidateOptions, ExplainOptions, SchemaOptions, DoctorOptions, CatalogOptions>;
 
 }  // namespace orrery::cli

@@ -16,6 +16,7 @@ enum class Type {
   kString,
   kExpression,  // a number, or text to be evaluated
   kBool,
+  kTruth,  // of results: true or false alone
   kNumber,
   kNumberOrNull,
   kMap,      // with the fields given
@@ -45,6 +46,8 @@ Json type_json(const Field& field) {
       return Json{{"type", {"number", "string"}}};
     case Type::kBool:
       return Json{{"type", {"boolean", "string"}}};
+    case Type::kTruth:
+      return Json{{"type", "boolean"}};
     case Type::kNumber:
       return Json{{"type", "number"}};
     case Type::kNumberOrNull:
@@ -242,6 +245,62 @@ std::vector<Field> energy_fields() {
   };
 }
 
+std::vector<Field> numbers(const std::vector<std::pair<const char*, const char*>>& names) {
+  std::vector<Field> fields;
+  for (const auto& [name, doc] : names) fields.push_back(required({name, Type::kNumber, doc}));
+  return fields;
+}
+
+// What `orrery train --json` prints.
+std::vector<Field> train_fields() {
+  const std::vector<Field> breakdown = numbers({{"forward", "s of operators of the forward passes."},
+                                                {"backward", "s of gradients with respect to inputs and weights."},
+                                                {"recompute", "s of forward work done again."},
+                                                {"optimizer", "s of the step, and what an iteration costs once."},
+                                                {"tp_exposed", "s of communication that no work hides."},
+                                                {"pp_exposed", "As tp_exposed, between stages."},
+                                                {"dp_exposed", "As tp_exposed, gradients and sharded weights."},
+                                                {"ep_exposed", "As tp_exposed, tokens to experts and back."},
+                                                {"cp_exposed", "As tp_exposed, keys and values."},
+                                                {"bubble", "s of waiting for other stages."}});
+  const std::vector<Field> classes = numbers({{"tp", "s"}, {"pp", "s"}, {"dp", "s"}, {"ep", "s"}, {"cp", "s"}});
+  const std::vector<Field> memory = numbers({{"weights", "Bytes."},
+                                             {"gradients", "Bytes."},
+                                             {"optimizer", "Bytes."},
+                                             {"activations", "Bytes kept for the backward pass."},
+                                             {"buffers", "Bytes of gathered weights, boundary tensors, logits."},
+                                             {"total", "Sum of the five."}});
+  std::vector<Field> result = {
+      required({"iteration_s", Type::kNumber, "Seconds of one iteration."}),
+      required({"breakdown", Type::kMap, "Its terms; they sum to it.", breakdown}),
+      required({"hidden", Type::kMap, "Communication that ran beside work, by class.", classes}),
+      required({"memory_bytes", Type::kMap, "Of the fullest accelerator.", memory}),
+      required({"capacity_bytes", Type::kNumber, "Memory of an accelerator."}),
+      required({"fits", Type::kTruth, "Whether the total is at most the capacity."}),
+      required({"excess_bytes", Type::kNumber, "By how much it is not; else 0."}),
+      required({"largest_term", Type::kString, "Of memory_bytes."}),
+      required({"mfu", Type::kNumber, "Share of the peak, 0 to 1, counting the model's FLOPs."}),
+      required({"hfu", Type::kNumber, "Share of the peak, counting recomputation, too."}),
+      required({"tokens_per_s", Type::kNumber, "Of all accelerators together."}),
+      required({"tflops_per_gpu", Type::kNumber, "1e12 FLOPs of the model a second, of one accelerator."}),
+      required({"parameters", Type::kNumber, "Of the model."}),
+      required({"active_parameters", Type::kNumber, "That a token visits."}),
+      {"training", Type::kMap, "With --tokens.", numbers({{"tokens", "As asked."}, {"seconds", "For them."}})},
+      required({"config", Type::kOpenMap, "Model, system and plan as evaluated; `defaulted` lists what was chosen."}),
+  };
+  return {
+      required({"schema", Type::kString, "The kind of document.", {}, {"orrery.train/1"}}),
+      required({"version", Type::kString, "Version of Orrery."}),
+      {"inputs",
+       Type::kListOf,
+       "What was read.",
+       {{"name", Type::kString, "File or override."}, {"hash", Type::kString, "Hash of its content."}}},
+      required({"result", Type::kMap, "The figures.", std::move(result)}),
+      {"warnings", Type::kAnything, "As of `orrery map`."},
+      {"timing", Type::kOpenMap, "`seconds` of the whole command."},
+  };
+}
+
 std::vector<Field> fields_of(std::string_view name) {
   if (name == "chip") return chip_fields();
   if (name == "problem") return problem_fields();
@@ -272,6 +331,7 @@ std::vector<Field> fields_of(std::string_view name) {
                        {"victory_condition", Type::kExpression, "Read and ignored."}}})};
   }
   if (name == "energy") return energy_fields();
+  if (name == "train") return train_fields();
   if (name == "ert") {
     const std::vector<Field> action = {
         required({"name", Type::kString, "read, write, update, leak, compute, transfer_NAME."}),
@@ -304,7 +364,7 @@ std::vector<Field> fields_of(std::string_view name) {
 
 const std::vector<std::string>& schema_names() {
   static const std::vector<std::string> names = {"chip",   "problem", "constraints", "mapping",
-                                                 "mapper", "ert",     "energy"};
+                                                 "mapper", "ert",     "energy",      "train"};
   return names;
 }
 

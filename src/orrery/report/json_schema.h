@@ -1,4 +1,4 @@
-// JSON Schemas (draft-07) of the documents that Orrery reads, for editors, and of the results of `energy`.
+// JSON Schemas (draft-07) of the documents that Orrery reads, for editors, and of the results of `energy` and `train`.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace orrery::report {
 
-// "chip", "problem", "constraints", "mapping", "mapper", "ert", "energy".
+// "chip", "problem", "constraints", "mapping", "mapper", "ert", "energy", "train".
 const std::vector<std::string>& schema_names();
 
 // The schema of one of them, indented; "" for an unknown name.

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/report/bar.h"
 #include "orrery/report/table.h"
 
 namespace orrery::report {
@@ -68,16 +69,6 @@ std::vector<EnergyRow> energy_rows(const scenario::MappedLayer& layer) {
   for (std::size_t i = 0; i < cost.networks.size(); ++i)
     rows.push_back({layer.chip.networks[i].name, cost.networks[i].energy_pj});
   return rows;
-}
-
-// A bar of `share` (0 to 1) of `cells` cells, drawn in eighths.
-std::string bar(double share, int cells) {
-  static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const double clean = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.0;
-  const int eighths = static_cast<int>(std::lround(clean * cells * 8));
-  std::string out;
-  for (int i = 0; i < eighths / 8; ++i) out += "█";
-  return out + kEighths[eighths % 8];
 }
 
 }  // namespace

@@ -1,0 +1,153 @@
+#include "orrery/report/train_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "orrery/report/bar.h"
+
+namespace orrery::report {
+namespace {
+
+using scenario::TrainedModel;
+
+template <typename Value>
+std::string name_of(Value value, const std::vector<std::pair<std::string, Value>>& names) {
+  for (const auto& [name, known] : names)
+    if (known == value) return name;
+  return "";
+}
+
+std::string gb(double bytes) {
+  return fmt::format("{:.2f} GB", bytes / 1e9);
+}
+
+// "175 B", "1.31 B", "355 M".
+std::string count(double value) {
+  static constexpr const char* kUnits[] = {"", " k", " M", " B", " T"};
+  int unit = 0;
+  for (; value >= 999.5 && unit < 4; ++unit) value /= 1000;
+  return fmt::format("{:.{}f}{}", value, value < 10 ? 2 : value < 100 ? 1 : 0, kUnits[unit]);
+}
+
+std::string title(const TrainedModel& trained) {
+  const cluster::Plan& plan = trained.plan;
+  std::string size = count(trained.parameters) + " parameters";
+  if (trained.active_parameters < trained.parameters)
+    size += fmt::format(", {} active", count(trained.active_parameters));
+  return fmt::format("{} ({}) on {} x {}: batch {}, sequence {}\n", trained.model.name, size, plan.gpus,
+                     trained.system.name, plan.global_batch, trained.model.seq);
+}
+
+base::Count degree_of(const cluster::Plan& plan, const std::string& name) {
+  if (name == "gpus") return plan.gpus;
+  if (name == "tp") return plan.tp;
+  if (name == "pp") return plan.pp;
+  if (name == "dp") return plan.dp;
+  if (name == "ep") return plan.ep;
+  return name == "cp" ? plan.cp : plan.interleave;
+}
+
+std::string degrees(const TrainedModel& trained) {
+  const cluster::Plan& plan = trained.plan;
+  std::string out = fmt::format("tp {}, pp {}, dp {}", plan.tp, plan.pp, plan.dp);
+  if (plan.cp > 1) out += fmt::format(", cp {}", plan.cp);
+  if (trained.model.experts.count > 0) out += fmt::format(", ep {}", plan.ep);
+  out += fmt::format("; microbatch {}, {} of them", plan.micro_batch, cluster::microbatches(plan));
+  if (plan.pp > 1) out += fmt::format(", {}", schedule_name(plan));
+  if (plan.interleave > 1) out += fmt::format(" {}", plan.interleave);
+  out += fmt::format("; {}", name_of(plan.precision, scenario::precisions()));
+  if (plan.recompute != cluster::Recompute::kNone)
+    out += fmt::format(", {} recomputation", name_of(plan.recompute, scenario::recomputations()));
+  if (plan.sequence_parallel) out += ", sequence parallelism";
+  if (plan.zero > 0) out += fmt::format(", ZeRO {}", plan.zero);
+  out += "\n";
+  if (trained.defaulted.empty()) return out;
+  const char* how = trained.choices <= 1     ? "not given, set by the others"
+                    : trained.iteration.fits ? "not given, the smallest that fit"
+                                             : "not given, what lacks the least memory";
+  std::vector<std::string> chosen;
+  for (const std::string& degree : trained.defaulted)
+    chosen.push_back(fmt::format("{} {}", degree, degree_of(plan, degree)));
+  out += fmt::format("{}: {}\n", how, fmt::join(chosen, ", "));
+  return out;
+}
+
+std::string time_chart(const cluster::Iteration& iteration) {
+  const cluster::Breakdown& b = iteration.breakdown;
+  std::vector<ChartRow> rows = {{"forward", b.forward, ""},       {"backward", b.backward, ""},
+                                {"recompute", b.recompute, ""},   {"optimizer", b.optimizer, ""},
+                                {"tp exposed", b.tp_exposed, ""}, {"pp exposed", b.pp_exposed, ""},
+                                {"dp exposed", b.dp_exposed, ""}, {"ep exposed", b.ep_exposed, ""},
+                                {"cp exposed", b.cp_exposed, ""}, {"bubble", b.bubble, ""}};
+  for (ChartRow& row : rows) row.shown = shown_seconds(row.size);
+  std::string out = "time of an iteration\n";
+  out += bar_chart(rows, iteration.iteration_s, shown_seconds(iteration.iteration_s));
+  const cluster::HiddenCommunication& hidden = iteration.hidden;
+  std::string beside;
+  for (const auto& [name, seconds] :
+       {std::pair{"tp", hidden.tp}, std::pair{"pp", hidden.pp}, std::pair{"dp", hidden.dp}, std::pair{"ep", hidden.ep},
+        std::pair{"cp", hidden.cp}})
+    if (seconds > 0) beside += fmt::format("{}{} {}", beside.empty() ? "" : ", ", name, shown_seconds(seconds));
+  if (!beside.empty()) out += fmt::format("hidden beside work: {}\n", beside);
+  return out;
+}
+
+std::string memory_chart(const cluster::Iteration& iteration) {
+  const cluster::Memory& m = iteration.memory;
+  std::string out = "memory of the fullest accelerator\n";
+  out += bar_chart({{"weights", m.weights, gb(m.weights)},
+                    {"gradients", m.gradients, gb(m.gradients)},
+                    {"optimizer", m.optimizer, gb(m.optimizer)},
+                    {"activations", m.activations, gb(m.activations)},
+                    {"buffers", m.buffers, gb(m.buffers)}},
+                   m.total(),
+                   iteration.fits ? fmt::format("{} of {}", gb(m.total()), gb(iteration.capacity_bytes))
+                                  : fmt::format("{} of {}: {} too much", gb(m.total()), gb(iteration.capacity_bytes),
+                                                gb(iteration.excess_bytes)));
+  return out;
+}
+
+std::string figures(const TrainedModel& trained) {
+  const cluster::Iteration& iteration = trained.iteration;
+  std::string out = fmt::format("MFU           {:.1f} %\n", 100 * iteration.mfu);
+  out += fmt::format("HFU           {:.1f} %\n", 100 * iteration.hfu);
+  out += fmt::format("model FLOP/s  {:.1f} T an accelerator\n", iteration.tflops_per_gpu);
+  out += fmt::format("tokens/s      {:.0f}\n", iteration.tokens_per_s);
+  if (trained.tokens > 0) {
+    out += fmt::format("{} tokens  {}", count(trained.tokens), shown_seconds(trained.training_s));
+    if (trained.system.price_per_gpu_hour > 0)
+      out += fmt::format(", {} dollars", count(trained.training_s / 3600 * static_cast<double>(trained.plan.gpus) *
+                                               trained.system.price_per_gpu_hour));
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string shown_seconds(double seconds) {
+  const auto digits = [](double value, const char* unit) {
+    return fmt::format("{:.{}f} {}", value, value < 10 ? 3 : value < 100 ? 2 : 1, unit);
+  };
+  if (!(seconds > 0)) return "0 s";
+  if (seconds >= 2 * 86400.0) return digits(seconds / 86400, "d");
+  if (seconds >= 2 * 3600.0) return digits(seconds / 3600, "h");
+  if (seconds >= 1) return digits(seconds, "s");
+  return seconds >= 1e-3 ? digits(seconds * 1e3, "ms") : digits(seconds * 1e6, "us");
+}
+
+const char* schedule_name(const cluster::Plan& plan) {
+  if (plan.schedule == cluster::Schedule::kGpipe) return "gpipe";
+  if (plan.schedule == cluster::Schedule::kZeroBubble) return "zero-bubble";
+  return plan.interleave > 1 ? "interleaved" : "1f1b";
+}
+
+std::string train_table(const TrainedModel& trained) {
+  return title(trained) + degrees(trained) + "\n" + time_chart(trained.iteration) + "\n" +
+         memory_chart(trained.iteration) + "\n" + figures(trained) + "figures are modelled\n";
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,277 @@
+#include "orrery/scenario/train.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "orrery/base/content_hash.h"
+#include "orrery/base/edit_distance.h"
+#include "orrery/cluster/evaluate.h"
+#include "orrery/machine/roofline.h"
+#include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/cluster_model.h"
+#include "orrery/scenario/plan_fields.h"
+#include "orrery/scenario/systems.h"
+#include "orrery/scenario/train_degrees.h"
+
+namespace orrery::scenario {
+namespace {
+
+void require(const TrainRequest& request) {
+  base::Diagnostics found;
+  const auto lacks = [&](bool missing, const char* what, const char* way) {
+    if (missing) found.error("O1370", fmt::format("{} is not said", what)).hint(way);
+  };
+  const bool batch = std::any_of(request.overrides.begin(), request.overrides.end(),
+                                 [](const auto& set) { return set.first == "plan.global_batch"; });
+  lacks(request.model.empty(), "what to train", "give `--model NAME`; `orrery catalog` lists the models");
+  lacks(request.system.empty(), "what to train on", "give `--system NAME`; `orrery catalog` lists the systems");
+  lacks(!request.global_batch && !batch, "how many sequences an iteration takes", "give `--global-batch N`");
+  found.throw_if_errors();
+}
+
+// `--set` by what the first step of the path names, without it. The options --seq and --attention are fields, too.
+struct SplitOverrides {
+  Overrides model, system, plan;
+};
+
+SplitOverrides split(const TrainRequest& request) {
+  SplitOverrides result;
+  if (request.seq) result.model.emplace_back("seq", std::to_string(*request.seq));
+  if (request.attention)
+    for (const auto& [name, attention] : attentions())
+      if (attention == *request.attention) result.model.emplace_back("attention", name);
+  const std::vector<std::pair<std::string, Overrides*>> parts = {
+      {"model", &result.model}, {"system", &result.system}, {"plan", &result.plan}};
+  base::Diagnostics found;
+  for (const auto& [path, value] : request.overrides) {
+    const std::string first = path.substr(0, path.find('.'));
+    const auto part = std::find_if(parts.begin(), parts.end(), [&](const auto& p) { return p.first == first; });
+    if (part != parts.end() && path.size() > first.size() + 1) {
+      part->second->emplace_back(path.substr(first.size() + 1), value);
+      continue;
+    }
+    const std::vector<std::string> names = {"model", "system", "plan"};
+    const auto shown = std::make_shared<base::SourceFile>(base::SourceFile{"<--set>", path + "=" + value});
+    found
+        .error("O1371", fmt::format("a training run has no field `{}`", path),
+               {shown, 1, 1, std::max(1, static_cast<int>(path.size()))})
+        .note("fields begin with `model.`, `system.` or `plan.`: `model.layers`, `system.node_size`, `plan.zero`")
+        .hint(part == parts.end() ? base::did_you_mean(first, names) : "");
+  }
+  found.throw_if_errors();
+  return result;
+}
+
+// Beyond this, sizes that are made of sizes might not fit 64 bits.
+void bound_sizes(const cluster::Model& model) {
+  base::Diagnostics found;
+  for (const auto& [name, size] :
+       std::initializer_list<std::pair<const char*, base::Count>>{{"layers", model.layers},
+                                                                  {"hidden", model.hidden},
+                                                                  {"heads", model.heads},
+                                                                  {"kv_heads", model.kv_heads},
+                                                                  {"head_width", model.head_width},
+                                                                  {"ffn", model.ffn},
+                                                                  {"vocab", model.vocab},
+                                                                  {"seq", model.seq},
+                                                                  {"experts.count", model.experts.count},
+                                                                  {"experts.ffn", model.experts.ffn},
+                                                                  {"experts.shared", model.experts.shared},
+                                                                  {"latent.q_rank", model.latent.q_rank},
+                                                                  {"latent.kv_rank", model.latent.kv_rank},
+                                                                  {"latent.rope_width", model.latent.rope_width},
+                                                                  {"latent.nope_width", model.latent.nope_width},
+                                                                  {"latent.value_width", model.latent.value_width}})
+    if (size > kMostInModel)
+      found.error("O1374", fmt::format("`model.{}` is {}: sizes up to {} are understood", name, size, kMostInModel));
+  found.throw_if_errors();
+}
+
+cluster::Plan requested_plan(const TrainRequest& request) {
+  cluster::Plan plan;
+  plan.gpus = request.gpus.value_or(1);
+  plan.global_batch = request.global_batch.value_or(1);
+  plan.micro_batch = request.micro_batch.value_or(1);
+  plan.tp = request.tp.value_or(1);
+  plan.pp = request.pp.value_or(1);
+  plan.dp = request.dp.value_or(1);
+  plan.ep = request.ep.value_or(1);
+  plan.cp = request.cp.value_or(1);
+  plan.interleave = request.interleave.value_or(1);
+  plan.recompute = request.recompute.value_or(plan.recompute);
+  plan.precision = request.precision.value_or(plan.precision);
+  plan.sequence_parallel = request.sequence_parallel;
+  plan.zero = request.zero;
+  switch (request.schedule.value_or(PipelineChoice::kOneFOneB)) {
+    case PipelineChoice::kGpipe:
+      plan.schedule = cluster::Schedule::kGpipe;
+      break;
+    case PipelineChoice::kInterleaved:
+      if (!request.interleave) plan.interleave = 2;
+      break;
+    case PipelineChoice::kZeroBubble:
+      plan.schedule = cluster::Schedule::kZeroBubble;
+      break;
+    case PipelineChoice::kOneFOneB:
+      break;
+  }
+  return plan;
+}
+
+GivenDegrees given_degrees(const TrainRequest& request, const std::set<std::string>& set) {
+  const auto given = [&](const std::optional<base::Count>& value, const char* field) {
+    return value.has_value() || set.count(field) > 0;
+  };
+  return {given(request.gpus, "gpus"), given(request.tp, "tp"), given(request.pp, "pp"),
+          given(request.dp, "dp"),     given(request.ep, "ep"), given(request.cp, "cp")};
+}
+
+std::vector<std::string> open_degrees(const GivenDegrees& given, bool experts) {
+  std::vector<std::string> names;
+  if (!given.gpus) names.emplace_back("gpus");
+  if (!given.tp) names.emplace_back("tp");
+  if (!given.pp) names.emplace_back("pp");
+  if (!given.dp) names.emplace_back("dp");
+  if (!given.ep && experts) names.emplace_back("ep");
+  if (!given.cp) names.emplace_back("cp");
+  return names;
+}
+
+// Whether rules that depend on the degrees, and no others, are broken, and several degrees were open.
+bool chosen_in_vain(const GivenDegrees& given, const base::Diagnostics& found) {
+  if (given.tp && given.pp && (given.dp || given.gpus)) return false;
+  return std::all_of(found.all().begin(), found.all().end(), [](const base::Diagnostic& error) {
+    return error.code == "O1305" || (error.code >= "O1307" && error.code <= "O1314");
+  });
+}
+
+std::vector<std::pair<std::string, std::string>> inputs_of(const TrainRequest& request, const base::SourceFile& model,
+                                                           const base::SourceFile& system) {
+  std::vector<std::pair<std::string, std::string>> inputs = {{model.name, base::content_hash(model.text)},
+                                                             {system.name, base::content_hash(system.text)}};
+  for (const auto& [path, value] : request.overrides)
+    inputs.emplace_back("--set " + path, base::content_hash(path + "=" + value));
+  std::sort(inputs.begin(), inputs.end());
+  return inputs;
+}
+
+}  // namespace
+
+const std::vector<std::pair<std::string, PipelineChoice>>& schedules() {
+  static const std::vector<std::pair<std::string, PipelineChoice>> names = {
+      {"gpipe", PipelineChoice::kGpipe},
+      {"1f1b", PipelineChoice::kOneFOneB},
+      {"interleaved", PipelineChoice::kInterleaved},
+      {"zero-bubble", PipelineChoice::kZeroBubble}};
+  return names;
+}
+
+const std::vector<std::pair<std::string, cluster::Recompute>>& recomputations() {
+  static const std::vector<std::pair<std::string, cluster::Recompute>> names = {
+      {"none", cluster::Recompute::kNone},
+      {"selective", cluster::Recompute::kSelective},
+      {"full", cluster::Recompute::kFull}};
+  return names;
+}
+
+const std::vector<std::pair<std::string, machine::Precision>>& precisions() {
+  static const std::vector<std::pair<std::string, machine::Precision>> names = {{"fp32", machine::Precision::kFp32},
+                                                                                {"tf32", machine::Precision::kTf32},
+                                                                                {"bf16", machine::Precision::kBf16},
+                                                                                {"fp8", machine::Precision::kFp8}};
+  return names;
+}
+
+const std::vector<std::pair<std::string, cluster::Attention>>& attentions() {
+  static const std::vector<std::pair<std::string, cluster::Attention>> names = {
+      {"materialised", cluster::Attention::kMaterialised}, {"flash", cluster::Attention::kFlash}};
+  return names;
+}
+
+TrainedModel train(const TrainRequest& request) {
+  require(request);
+  const SplitOverrides overrides = split(request);
+  const std::string catalogue = catalogue_directory();
+  const ModelFile model_file = load_model(catalogue, request.model);
+  const SystemFile system_file = load_system(catalogue, request.system, overrides.system);
+
+  TrainedModel trained;
+  trained.warnings = model_file.diagnostics;
+  trained.warnings.append(system_file.diagnostics);
+  trained.inputs = inputs_of(request, *model_file.file, *system_file.file);
+  trained.model = training_model(model_file.config, overrides.model);
+  trained.model.name = request.model;
+  bound_sizes(trained.model);
+  trained.model = cluster::completed(trained.model);
+  trained.system = system_file.system;
+  trained.tokens = request.tokens;
+
+  base::Diagnostics found;
+  trained.plan = requested_plan(request);
+  std::set<std::string> set;
+  for (const auto& [field, value] : overrides.plan)
+    if (set_plan_field(trained.plan, field, value, found)) set.insert(field);
+  found.throw_if_errors();
+
+  const GivenDegrees given = given_degrees(request, set);
+  const ChosenDegrees chosen = choose_degrees(trained.model, trained.system, trained.plan, given);
+  trained.plan = chosen.plan;
+  trained.choices = chosen.tried;
+  trained.defaulted = open_degrees(given, trained.model.experts.count > 0);
+  if (request.schedule == PipelineChoice::kInterleaved && !request.interleave && set.count("interleave") == 0)
+    trained.defaulted.emplace_back("interleave");
+  cluster::check(trained.model, trained.system, trained.plan, found);
+  if (found.has_errors() && chosen_in_vain(given, found))
+    found.error("O1372", fmt::format("no choice of {} makes the run possible", fmt::join(trained.defaulted, ", ")))
+        .note("the errors before this one are those of the smallest choice")
+        .hint("give numbers of accelerators and of sequences with more divisors, or the degrees themselves");
+  found.throw_if_errors();
+
+  const machine::Roofline operators(trained.system.accelerator);
+  trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, operators);
+  trained.parameters = cluster::parameters(trained.model);
+  trained.active_parameters = cluster::parameters(trained.model, true);
+  if (trained.tokens > 0) trained.training_s = cluster::seconds_to_train(trained.iteration, trained.tokens);
+  return trained;
+}
+
+base::Diagnostic explain_no_fit(const TrainedModel& trained) {
+  const cluster::Memory& memory = trained.iteration.memory;
+  const cluster::Plan& plan = trained.plan;
+  const auto gb = [](double bytes) { return bytes / 1e9; };
+  base::Diagnostics found;
+  base::Diagnostic& no = found.error(
+      "O1373",
+      fmt::format("it does not fit: an accelerator would need {:.1f} GB and has {:.1f} GB, {:.1f} GB too little",
+                  gb(memory.total()), gb(trained.iteration.capacity_bytes), gb(trained.iteration.excess_bytes)));
+  std::array<std::pair<double, const char*>, 5> terms = {{{memory.weights, "weights"},
+                                                          {memory.gradients, "gradients"},
+                                                          {memory.optimizer, "optimiser"},
+                                                          {memory.activations, "activations"},
+                                                          {memory.buffers, "buffers"}}};
+  std::stable_sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string sum;
+  for (const auto& [bytes, term] : terms) sum += fmt::format("{}{} {:.1f}", sum.empty() ? "" : " + ", term, gb(bytes));
+  no.note(fmt::format("the largest term: {}", terms[0].second));
+  no.note(fmt::format("{} = {:.1f} GB", sum, gb(memory.total())));
+  if (trained.choices > 1)
+    no.note(fmt::format("none of {} choices of {} fits; this one lacks the least", trained.choices,
+                        fmt::join(trained.defaulted, ", ")));
+  const cluster::MemoryTerm largest = memory.largest();
+  const bool activations = largest == cluster::MemoryTerm::kActivations || largest == cluster::MemoryTerm::kBuffers;
+  if (activations && plan.recompute != cluster::Recompute::kFull) no.hint("recompute more: `--recompute full`");
+  if (activations && plan.tp > 1 && !plan.sequence_parallel) no.hint("spread them over tp: `--sequence-parallel`");
+  if (activations && plan.micro_batch > 1) no.hint("take a smaller `--micro-batch`");
+  if (!activations && plan.dp * plan.cp > 1 && plan.zero < 3)
+    no.hint(fmt::format("shard over dp: `--zero {}`", largest == cluster::MemoryTerm::kOptimizer && plan.zero < 1 ? 1
+                                                      : largest == cluster::MemoryTerm::kGradients && plan.zero < 2
+                                                          ? 2
+                                                          : 3));
+  no.hint("split the model further: larger `--tp` or `--pp`");
+  return no;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,73 @@
+// A training run, from what the user said to its time and memory: names become a model and a system of the
+// catalogue, degrees that were not given are chosen, and the accelerator's operator model joins the cluster's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/count.h"
+#include "orrery/base/diagnostic.h"
+#include "orrery/cluster/iteration.h"
+#include "orrery/cluster/model.h"
+#include "orrery/cluster/plan.h"
+#include "orrery/cluster/system.h"
+
+namespace orrery::scenario {
+
+// How a pipeline is asked for: interleaving is 1F1B with several chunks a stage.
+enum class PipelineChoice { kGpipe, kOneFOneB, kInterleaved, kZeroBubble };
+
+// Limits within which products of sizes stay within 64 bits.
+inline constexpr base::Count kMostDegree = 50'000;          // of tp, pp, dp, ep, cp, interleave
+inline constexpr base::Count kMostInPlan = 1'000'000'000;   // of accelerators and sequences
+inline constexpr base::Count kMostInModel = 1'000'000'000;  // of any size
+
+// What the user said; what is absent has a default.
+struct TrainRequest {
+  std::string model;   // catalogue name or path
+  std::string system;  // catalogue name or path
+  std::optional<base::Count> gpus, global_batch, micro_batch;
+  std::optional<base::Count> tp, pp, dp, ep, cp, interleave;
+  std::optional<base::Count> seq;
+  std::optional<PipelineChoice> schedule;
+  std::optional<cluster::Recompute> recompute;
+  std::optional<machine::Precision> precision;
+  std::optional<cluster::Attention> attention;
+  bool sequence_parallel = false;
+  int zero = 0;
+  double tokens = 0;                                           // to train on; 0: not asked
+  std::vector<std::pair<std::string, std::string>> overrides;  // field's path, value; after everything else
+};
+
+// The names that options and JSON use.
+const std::vector<std::pair<std::string, PipelineChoice>>& schedules();
+const std::vector<std::pair<std::string, cluster::Recompute>>& recomputations();
+const std::vector<std::pair<std::string, machine::Precision>>& precisions();
+const std::vector<std::pair<std::string, cluster::Attention>>& attentions();
+
+struct TrainedModel {
+  cluster::Model model;
+  cluster::System system;
+  cluster::Plan plan;
+  cluster::Iteration iteration;
+  double parameters = 0;
+  double active_parameters = 0;                             // of the routed experts only what a token visits
+  double tokens = 0;                                        // as asked; 0: not asked
+  double training_s = 0;                                    // for them
+  std::vector<std::string> defaulted;                       // degrees that were chosen: "tp", "pp", ...
+  base::Count choices = 0;                                  // of them that were possible
+  std::vector<std::pair<std::string, std::string>> inputs;  // name, content hash; sorted
+  base::Diagnostics warnings;
+};
+
+// Throws InputError: O1370 where model, system or batch is missing, O1371 for overrides of a plan's fields that do
+// not exist or of values they cannot take, O1372 where no degrees are possible, and what the catalogue and
+// cluster::check say. A plan that does not fit into memory is an answer, not an error.
+TrainedModel train(const TrainRequest& request);
+
+// Why the iteration does not fit, O1373: by how much, the terms from the largest on, ways out.
+base::Diagnostic explain_no_fit(const TrainedModel& trained);
+
+}  // namespace orrery::scenario
