@@ -89,6 +89,11 @@ AmpedSearch amped_search(const AmpedQuantities& base, std::vector<bool> keep, co
   return out;
 }
 
+std::int64_t amped_candidates(const AmpedSpace& space) {
+  return static_cast<std::int64_t>(splits(space.node_accelerators).size() * splits(space.nodes).size() *
+                                   space.batch_sizes.size());
+}
+
 std::vector<base::Count> amped_batch_sizes(base::Count largest) {
   std::vector<base::Count> sizes;
   for (base::Count size = 1; size < largest; size *= 2) {

@@ -39,6 +39,9 @@ struct AmpedSearch {
 AmpedSearch amped_search(const AmpedQuantities& base, std::vector<bool> keep, const AmpedModel& model,
                          const AmpedSpace& space);
 
+// How many candidates a search of `space` considers.
+std::int64_t amped_candidates(const AmpedSpace& space);
+
 // 1, 2, 4, ... below `largest`, and `largest`: what is searched where the user names no batch sizes.
 std::vector<base::Count> amped_batch_sizes(base::Count largest);
 

@@ -7,11 +7,13 @@
 //
 // Pipeline of m microbatches, p stages, v chunks each:
 //
-//   1F1B, interleaved   m max tau + (sum tau - max tau) / v                     (Narayanan 2021, sec. 2.2)
-//   GPipe               forwards and backwards each have their own slowest stage: sum + (m - 1) max of each
-//   zero-bubble (H1)    as 1F1B, but the other stages put off weight gradients: each is waited for F + B - min(W, F, B)
-//                       instead of F + B + W; the paper has the case W <= F, B  (arXiv 2401.10241);
-//                       of unequal stages, the one that puts off least counts for all
+//   GPipe, 1F1B         max over i of  m tau_i + (sum of the others' tau) / v   (Narayanan 2021, sec. 2.2)
+//   zero-bubble (H1)    the longest way through the events; of equal stages m (F + B + W) + (p - 1)(F + B - min(F, B,
+//   W)),
+//                       of which arXiv 2401.10241 has the case W <= F, B
+//
+// "Max over i" includes what stage i leaves exposed at the end: the stage that ends last decides. That also makes the
+// time monotone: no faster part can make an iteration longer.
 //
 // A boundary is crossed 2 (m v + p - 1) times, P seconds each: a rank sends its 1/t of the tensor, the receivers gather
 // it among themselves. At the end: gradients over the data-parallel ranks, the tied embedding's between first and last
@@ -52,33 +54,31 @@ struct Stage {
   double weight = 0;                 // the part of `backward` that zero-bubble schedules put off
 
   double tau() const { return forward + backward; }
-  // What a zero-bubble schedule takes off the wait for this stage; a pass includes its boundary's crossing.
-  double put_off(double crossing) const {
-    return weight + std::min({weight, forward + crossing, backward - weight + crossing});
-  }
+  double input() const { return backward - weight; }
 };
 
-Stage finished(const PassPair& passes) {
+// `split`: the schedule puts off weight gradients. What remains of the backward pass then is the time that its other
+// work would take alone.
+Stage finished(const PassPair& passes, bool split) {
   Stage stage{passes};
+  const Pass& backward = passes.backward;
   stage.forward = joined(passes.forward.device(), passes.forward.host);
-  stage.backward = joined(passes.backward.device(), passes.backward.host);
-  const double device = passes.backward.device();
-  stage.weight = device > 0 ? stage.backward * passes.backward.weight / device : 0;
+  stage.backward = joined(backward.device(), backward.host);
+  if (split) {
+    stage.weight = stage.backward - joined(backward.device() - backward.weight, backward.host - backward.weight_host);
+  }
   return stage;
 }
 
-// Stages of one kind, and how many there are.
+// Stages of one kind: how many there are, and where the first and the last of them stand.
 struct Kind {
   Stage stage;
   double count = 0;
+  double front = 0, back = 0;
 };
 
-struct Pipeline {
-  std::array<Kind, 4> kinds;  // first, longer ones between, shorter ones between, last
-  int slowest = 0;
-
-  const Stage& slow() const { return kinds[slowest].stage; }
-};
+// First, longer ones between, shorter ones between, last.
+using Pipeline = std::array<Kind, 4>;
 
 Pipeline pipeline(const LayerContext& context) {
   const Model& model = context.model;
@@ -107,13 +107,15 @@ Pipeline pipeline(const LayerContext& context) {
   const PassPair embedding = embedding_passes(context);
   const PassPair logits = logits_passes(context);
 
+  const bool split = context.plan.schedule == Schedule::kZeroBubble;
   Pipeline result;
   if (p == 1) {
-    result.kinds[0] = {finished(with(with(layers(0), embedding), logits)), 1};
+    result[0] = {finished(with(with(layers(0), embedding), logits), split), 1};
     return result;
   }
-  result.kinds[0] = {finished(with(layers(0), embedding)), 1};
-  result.kinds[3] = {finished(with(layers(p - 1), logits)), 1};
+  const auto end = static_cast<double>(p - 1);
+  result[0] = {finished(with(layers(0), embedding), split), 1};
+  result[3] = {finished(with(layers(p - 1), logits), split), 1, end, end};
   if (p > 2) {
     // The longer stages between come first.
     const base::Count longest = layers_of_stage(model.layers, p, 1);
@@ -121,38 +123,49 @@ Pipeline pipeline(const LayerContext& context) {
     if (model.layers % p != 0 && longest > model.layers / p) {
       longer = model.layers % p - (layers_of_stage(model.layers, p, 0) == longest ? 1 : 0);
     }
-    result.kinds[1] = {finished(layers(1)), static_cast<double>(longer)};
-    if (longer < p - 2) result.kinds[2] = {finished(layers(p - 2)), static_cast<double>(p - 2 - longer)};
-  }
-  for (int kind = 1; kind < 4; ++kind) {
-    if (result.kinds[kind].count > 0 && result.kinds[kind].stage.tau() > result.slow().tau()) result.slowest = kind;
+    const auto border = static_cast<double>(longer);
+    result[1] = {finished(layers(1), split), border, 1, border};
+    if (longer < p - 2) result[2] = {finished(layers(p - 2), split), end - 1 - border, border + 1, end - 1};
   }
   return result;
 }
 
-// Waiting of the slowest stage.
-double bubble(const Plan& plan, const Pipeline& pipe, double m, double crossing) {
-  double forwards = 0, backwards = 0, longest_forward = 0, longest_backward = 0;
-  double put_off = pipe.slow().put_off(crossing);
-  for (const Kind& kind : pipe.kinds) {
-    if (kind.count == 0) continue;
-    forwards += kind.count * kind.stage.forward;
-    backwards += kind.count * kind.stage.backward;
-    longest_forward = std::max(longest_forward, kind.stage.forward);
-    longest_backward = std::max(longest_backward, kind.stage.backward);
-    put_off = std::min(put_off, kind.stage.put_off(crossing));
+// From the first forward to the end of a zero-bubble pipeline, as far as stages of `kind` decide it: the longest of
+// the ways through the events that meet stage s (see simulate() in schedule.h). Stage s waits for the first microbatch
+// to go to the end and come back, works off the rest, and either ends with its own weight gradients or hands the last
+// microbatch back to the first stage, s weight gradients still to do.
+double zero_bubble_seconds(const Pipeline& pipe, const Kind& kind, double m, double p) {
+  const Stage& stage = kind.stage;
+  double longest = 0;
+  for (const double s : {kind.front, kind.back}) {
+    double forwards_before = 0, before = 0, behind = 0;  // of the stages on either side
+    for (const Kind& other : pipe) {
+      if (other.count == 0) continue;
+      const double fewer = std::clamp(s - other.front, 0.0, other.count);
+      const double more = std::clamp(other.back - s, 0.0, other.count);
+      forwards_before += fewer * other.stage.forward;
+      before += fewer * (other.stage.forward + other.stage.input());
+      behind += more * (other.stage.forward + other.stage.input());
+    }
+    const double own = (m - p + s + 1) * stage.forward + m * stage.input();
+    const double last = s > 0 ? (m - 1 - s) * stage.weight + pipe[0].stage.weight : m * stage.weight;
+    const double hands_back = before + behind + own + last;
+    const double ends_here = forwards_before + std::max(m * stage.tau(), behind + own + m * stage.weight);
+    longest = std::max({longest, hands_back, ends_here});
   }
-  const Stage& slow = pipe.slow();
-  const double others = forwards + backwards - slow.tau();
-  switch (plan.schedule) {
-    case Schedule::kGpipe:
-      return std::max(0.0, forwards + backwards + (m - 1) * (longest_forward + longest_backward) - m * slow.tau());
-    case Schedule::kOneFOneB:
-      return std::max(0.0, others) / plan.interleave;
-    case Schedule::kZeroBubble:
-      break;
+  return longest;
+}
+
+// What a stage of `kind` waits in all for the others.
+double bubble(const Plan& plan, const Pipeline& pipe, const Kind& kind, double m) {
+  if (plan.pp == 1) return 0;
+  const double own = kind.stage.tau();
+  if (plan.schedule == Schedule::kZeroBubble) {
+    return zero_bubble_seconds(pipe, kind, m, static_cast<double>(plan.pp)) - m * own;
   }
-  return std::max(0.0, others - (plan.pp - 1.0) * put_off);
+  double all = 0;
+  for (const Kind& each : pipe) all += each.count * each.stage.tau();
+  return std::max(0.0, all - own) / static_cast<double>(plan.interleave);
 }
 
 // Seconds of one boundary crossing.
@@ -199,6 +212,46 @@ GradientSync sync(const LayerContext& c, double params, base::Count ranks, base:
   return {plan.zero == 3 ? 2 * m * gather : gather, plan.zero >= 2 ? m * scatter : scatter};
 }
 
+// Communication between ranks of different stages and replicas, seconds, before overlap.
+struct Outside {
+  double crossing = 0;   // of one boundary, once
+  double steady = 0;     // crossings beside the steady state's work
+  double ends = 0;       // crossings of fill and drain
+  double embedding = 0;  // the tied matrix
+  GradientSync gradients;
+};
+
+// The iteration as stages of one kind see it.
+struct View {
+  double bubble = 0;
+  double hidden_pp = 0, hidden_dp = 0;
+  double seconds = 0;  // that depend on the kind
+};
+
+View seen_by(const Kind& kind, const Plan& plan, const Pipeline& pipe, const Outside& outside, double m) {
+  const Stage& stage = kind.stage;
+  View view;
+  view.bubble = bubble(plan, pipe, kind, m);
+  double forwards = (plan.zero == 3 ? m : 1) * stage.forward;
+  double backwards = (plan.zero >= 2 ? m : 1) * stage.backward;
+  double work = m * stage.tau();
+  if (plan.schedule == Schedule::kZeroBubble) {
+    // Weight gradients that are put off belong to no microbatch's turn: every turn is given the same part of the whole,
+    // a third of it forward.
+    const double turn = (work + view.bubble) / (m + static_cast<double>(plan.pp) - 1);
+    forwards = turn / 3;
+    backwards = turn - forwards;
+    work = m * turn;
+  }
+  const double gather = std::min(outside.gradients.gather, forwards + (plan.zero == 3 ? backwards : 0));
+  const double gathered = plan.overlap.dp * gather;
+  const double left = backwards - std::max(0.0, plan.zero == 3 ? gathered - forwards : 0.0);
+  view.hidden_dp = gathered + plan.overlap.dp * std::min(outside.gradients.reduce, std::max(0.0, left));
+  view.hidden_pp = plan.overlap.pp * std::min(outside.steady * outside.crossing, std::max(0.0, work - view.hidden_dp));
+  view.seconds = m * stage.tau() + view.bubble - view.hidden_pp - view.hidden_dp;
+  return view;
+}
+
 StageTimes times_of(const Stage& stage) {
   return {stage.forward, stage.backward, stage.weight};
 }
@@ -211,7 +264,34 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   ORRERY_CHECK(m >= 1, "the plan is not possible(); it has no microbatch");
   const LayerContext context = layer_context(model, system, plan, operators);
   const Pipeline pipe = pipeline(context);
-  const Stage& slow = pipe.slow();
+
+  Outside outside;
+  StageParameters params = stage_parameters(model, plan, 0);
+  if (plan.pp > 1) {
+    outside.crossing = boundary(context);
+    outside.steady = 2 * m * static_cast<double>(plan.interleave);
+    outside.ends = 2 * (plan.pp - 1.0);
+    outside.embedding = tied_embedding(context);
+    const StageParameters next = stage_parameters(model, plan, 1);
+    if (next.dense + next.experts > params.dense + params.experts) params = next;
+  }
+  const base::Count replicas = plan.dp * plan.cp;
+  outside.gradients = sync(context, params.dense, replicas, plan.tp, m);
+  const GradientSync experts = sync(context, params.experts, replicas / plan.ep, plan.tp * plan.ep, m);
+  outside.gradients.gather += experts.gather;
+  outside.gradients.reduce += experts.reduce;
+
+  // The stage that ends last decides.
+  const Kind* slowest = nullptr;
+  View view;
+  for (const Kind& kind : pipe) {
+    if (kind.count == 0) continue;
+    const View candidate = seen_by(kind, plan, pipe, outside, m);
+    if (slowest != nullptr && candidate.seconds <= view.seconds) continue;
+    slowest = &kind;
+    view = candidate;
+  }
+  const Stage& slow = slowest->stage;
   const Pass& forward = slow.passes.forward;
   const Pass& backward = slow.passes.backward;
 
@@ -219,7 +299,6 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   Breakdown& time = result.breakdown;
   HiddenCommunication& hidden = result.hidden;
   result.microbatches = m;
-
   time.forward = m * (slow.forward - forward.exposed());
   const double backward_work = m * (slow.backward - backward.exposed());
   time.recompute = backward.compute > 0 ? backward_work * backward.again / backward.compute : 0;
@@ -231,35 +310,13 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   hidden.ep = m * (forward.ep_hidden + backward.ep_hidden);
   hidden.cp = m * (forward.cp_hidden + backward.cp_hidden);
 
-  StageParameters params = stage_parameters(model, plan, 0);
-  double embedding = 0;
-  if (plan.pp > 1) {
-    const double once = boundary(context);
-    const double steady = 2 * m * static_cast<double>(plan.interleave);
-    const double ends = 2 * (plan.pp - 1.0);  // fill and drain: nothing to hide beside
-    hidden.pp = plan.overlap.pp * std::min(steady * once, m * slow.tau());
-    result.boundary_s = ((steady + ends) * once - hidden.pp) / (steady + ends);
-    time.bubble = bubble(plan, pipe, m, result.boundary_s);
-    embedding = tied_embedding(context);
-    time.pp_exposed = (steady + ends) * result.boundary_s + embedding;
-    const StageParameters next = stage_parameters(model, plan, 1);
-    if (next.dense + next.experts > params.dense + params.experts) params = next;
-  }
-
-  const base::Count replicas = plan.dp * plan.cp;
-  const GradientSync dense = sync(context, params.dense, replicas, plan.tp, m);
-  const GradientSync experts = sync(context, params.experts, replicas / plan.ep, plan.tp * plan.ep, m);
-  const double gather = dense.gather + experts.gather;
-  const double reduce = dense.reduce + experts.reduce;
-  const double passes = plan.zero == 3 ? m : 1;
-  const double reductions = plan.zero >= 2 ? m : 1;
-  const double gather_window = passes * (slow.forward + (plan.zero == 3 ? slow.backward : 0));
-  // What gathering hides beside is not there for reducing.
-  const double gather_hidden = plan.overlap.dp * std::min(gather, gather_window);
-  const double shared = plan.zero == 3 ? std::max(0.0, gather_hidden - passes * slow.forward) : 0;
-  const double reduce_hidden = plan.overlap.dp * std::min(reduce, std::max(0.0, reductions * slow.backward - shared));
-  hidden.dp = gather_hidden + reduce_hidden;
-  time.dp_exposed = gather + reduce - hidden.dp;
+  time.bubble = view.bubble;
+  hidden.pp = view.hidden_pp;
+  hidden.dp = view.hidden_dp;
+  const double crossings = outside.steady + outside.ends;
+  if (crossings > 0) result.boundary_s = (crossings * outside.crossing - hidden.pp) / crossings;
+  time.pp_exposed = crossings * result.boundary_s + outside.embedding;
+  time.dp_exposed = std::max(0.0, outside.gradients.gather + outside.gradients.reduce - hidden.dp);
 
   const double shard = plan.zero >= 1 ? static_cast<double>(replicas) : 1;
   const double own = params.dense / shard + params.experts / (plan.zero >= 1 ? shard / plan.ep : 1);
@@ -282,10 +339,10 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   result.tflops_per_gpu = flops_per_s / 1e12;
   result.tokens_per_s = batch * model.seq / result.iteration_s;
 
-  result.first = times_of(pipe.kinds[0].stage);
-  result.last = plan.pp > 1 ? times_of(pipe.kinds[3].stage) : result.first;
-  result.middle = plan.pp > 2 ? times_of(pipe.kinds[1].stage) : result.first;
-  result.drain_s = time.dp_exposed + embedding + time.optimizer;
+  result.first = times_of(pipe[0].stage);
+  result.last = plan.pp > 1 ? times_of(pipe[3].stage) : result.first;
+  result.middle = plan.pp > 2 ? times_of(pipe[1].stage) : result.first;
+  result.drain_s = time.dp_exposed + outside.embedding + time.optimizer;
   return result;
 }
 

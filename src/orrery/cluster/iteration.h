@@ -48,7 +48,7 @@ struct Memory {
 struct StageTimes {
   double forward = 0;
   double backward = 0;         // recomputation, input and weight gradients together
-  double weight_gradient = 0;  // the part of `backward` that may be put off (zero-bubble)
+  double weight_gradient = 0;  // the part of `backward` that is put off; zero-bubble only
 };
 
 struct Iteration {

@@ -33,6 +33,7 @@ constexpr double kCoreOps = 5;    // of them by the attention core
 constexpr double kFlashOps = 1;
 constexpr double kLatentOps = 4;   // more, for the latent's projections and norms
 constexpr double kExpertOps = 12;  // more, for routing and permuting
+constexpr double kWeightOps = 8;   // of the backward pass's, by weight gradients: a product and its accumulation each
 constexpr double kEmbeddingOps = 12;
 constexpr double kLogitsOps = 15;
 
@@ -60,9 +61,10 @@ double hide(double share, double seconds, double& window) {
   return hidden;
 }
 
-// Communication of one pass beside its operators.
-void communicate(const Overlap& overlap, double core, double tp, double ep, double cp, Pass& pass) {
-  double window = pass.compute;
+// Communication of one pass beside its operators; weight gradients that the schedule puts off are elsewhere.
+void communicate(const Plan& plan, double core, double tp, double ep, double cp, Pass& pass) {
+  const Overlap& overlap = plan.overlap;
+  double window = pass.compute - (plan.schedule == Schedule::kZeroBubble ? pass.weight : 0);
   double core_window = std::min(core, window);
   pass.cp_hidden = hide(overlap.cp, cp, core_window);
   window -= pass.cp_hidden;
@@ -148,6 +150,7 @@ void Pass::add(const Pass& part, double times) {
   ep_hidden += times * part.ep_hidden;
   cp_hidden += times * part.cp_hidden;
   host += times * part.host;
+  weight_host += times * part.weight_host;
 }
 
 LayerContext layer_context(const Model& model, const System& system, const Plan& plan,
@@ -233,6 +236,7 @@ PassPair layer_passes(const LayerContext& c, bool experts) {
                      c.operators.memory_bound_seconds(backward_bytes * (c.element / 2));
   backward.weight = products.weight;
   backward.host = 2 * ops * issue + jitter;
+  backward.weight_host = kWeightOps * issue;
   double again_tp = 0, again_ep = 0, again_cp = 0, core_seconds = core.backward;
   if (plan.recompute == Recompute::kFull) {
     backward.again = forward.compute;
@@ -248,8 +252,8 @@ PassPair layer_passes(const LayerContext& c, bool experts) {
     again_cp = cp_forward;
   }
   backward.compute += backward.again;
-  communicate(plan.overlap, core.forward, tp, ep, cp_forward, forward);
-  communicate(plan.overlap, core_seconds, tp + again_tp, ep + again_ep, cp_backward + again_cp, backward);
+  communicate(plan, core.forward, tp, ep, cp_forward, forward);
+  communicate(plan, core_seconds, tp + again_tp, ep + again_ep, cp_backward + again_cp, backward);
   return passes;
 }
 

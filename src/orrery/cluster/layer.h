@@ -16,7 +16,8 @@ struct Pass {
   double weight = 0;              // the part of `compute` that makes weight gradients
   double tp = 0, ep = 0, cp = 0;  // communication that nothing hides
   double tp_hidden = 0, ep_hidden = 0, cp_hidden = 0;
-  double host = 0;  // issuing operators, and the jitter of their collectives; beside the device
+  double host = 0;         // issuing operators, and the jitter of their collectives; beside the device
+  double weight_host = 0;  // the part of `host` that issues weight gradients
 
   double exposed() const { return tp + ep + cp; }
   double device() const { return compute + exposed(); }
