@@ -4,6 +4,7 @@
 
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/output_folder.h"
+#include "orrery/cli/train_amped.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
 #include "orrery/report/perfetto_trace.h"
@@ -50,6 +51,7 @@ void write_trace(const std::string& path, const scenario::TrainedModel& trained)
 }  // namespace
 
 int run_train(const TrainOptions& options, const Console& console) {
+  if (options.amped) return run_train_amped(options, console);
   const base::Stopwatch clock;
   refuse_amped_options(options);
   check_folder(options.directory, options.force, {"result.json"});

@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "orrery/formats/amped/result_names.h"
+#include "orrery/report/amped_run.h"
+#include "orrery/report/diagnostic_text.h"
+
+namespace orrery::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kBest = 10;
+
+// Counts stay counts.
+Json number(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  if (std::floor(value) == value && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+Json object(const formats::amped::NamedNumbers& numbers) {
+  Json out = Json::object();
+  for (const auto& [name, value] : numbers) out[name] = number(value);
+  return out;
+}
+
+// As warnings of `map`.
+Json warning_json(const base::Diagnostic& warning) {
+  const base::Location& at = warning.primary.where;
+  Json where = nullptr;
+  if (at.known()) where = Json{{"file", at.file->name}, {"line", at.line}, {"column", shown_column(at)}};
+  return Json{{"code", warning.code},       {"severity", severity_name(warning.severity)},
+              {"message", warning.message}, {"where", std::move(where)},
+              {"notes", warning.notes},     {"hints", warning.hints}};
+}
+
+Json breakdown_json(const cluster::AmpedQuantities& q, const cluster::AmpedTimes& times) {
+  const AmpedIteration i = amped_iteration(q, times);
+  return Json{{"forward", i.forward}, {"backward", i.backward}, {"recompute", 0},     {"optimizer", 0},
+              {"tp_exposed", i.tp},   {"pp_exposed", i.pp},     {"dp_exposed", i.dp}, {"ep_exposed", i.ep},
+              {"cp_exposed", 0},      {"bubble", i.bubble}};
+}
+
+Json memory_json(const cluster::AmpedQuantities& q) {
+  const double bytes = q.total_parameters / q.accelerators_required / 8;
+  const auto of = [&](double bits) { return bits * bytes; };
+  return Json{{"weights", of(q.weight_bits)},
+              {"gradients", of(q.gradient_bits)},
+              {"optimizer", of(3 * q.optimizer_bits)},
+              {"activations", q.activations_gb * 1e9},
+              {"total", q.memory_gb * 1e9}};
+}
+
+Json config_json(const AmpedRun& run) {
+  Json out = Json::object();
+  const auto quantities = cluster::amped_quantities();
+  for (std::size_t i = 0; i < quantities.size(); ++i)
+    if (run.resolved.origin[i] == formats::amped::Origin::kValue ||
+        run.resolved.origin[i] == formats::amped::Origin::kTable)
+      out[std::string(quantities[i].name)] = number(run.resolved.quantities.*quantities[i].field);
+  return out;
+}
+
+Json equations_json(cluster::AmpedModel model) {
+  Json constants = Json::object(), defects = Json::object();
+  for (const std::string& name : cluster::amped_constant_names())
+    constants[name] = *cluster::amped_constant(model.constants, name);
+  for (const std::string& name : cluster::amped_defect_names())
+    defects[name] = *cluster::amped_defect(model.defects, name);
+  return Json{{"constants", std::move(constants)}, {"defects", std::move(defects)}};
+}
+
+Json search_json(const cluster::AmpedSearch& search) {
+  Json best = Json::array();
+  for (std::size_t i = 0; i < std::min(kBest, search.valid.size()); ++i) {
+    const cluster::AmpedCandidate& c = search.valid[i];
+    best.push_back(Json{{"batch_size", c.batch},
+                        {"dp_intra", c.dp_intra},
+                        {"tp_intra", c.tp_intra},
+                        {"pp_intra", c.pp_intra},
+                        {"dp_inter", c.dp_inter},
+                        {"tp_inter", c.tp_inter},
+                        {"pp_inter", c.pp_inter},
+                        {"microbatches", number(c.microbatches)},
+                        {"memory_gb", c.memory_gb},
+                        {"iteration_time_s", c.iteration_s},
+                        {"total_time_to_train_s", c.total_s}});
+  }
+  return Json{{"considered", search.considered},
+              {"valid", search.valid.size()},
+              {"rejected", Json{{"layers", search.more_stages_than_layers},
+                                {"heads", search.heads_not_shared},
+                                {"batch", search.batch_not_shared},
+                                {"memory", search.too_large}}},
+              {"best", std::move(best)}};
+}
+
+}  // namespace
+
+std::string amped_json(const AmpedDocument& document) {
+  const AmpedRun& run = *document.run;
+  const cluster::AmpedQuantities& q = run.resolved.quantities;
+  const cluster::AmpedTimes& t = run.times;
+  Json inputs = Json::array();
+  for (const auto& [name, hash] : document.inputs) inputs.push_back(Json{{"name", name}, {"hash", hash}});
+  const double tera = cluster::amped_total_macs(q) * q.ops_per_mac / 1e12 / t.total_s / q.accelerators_required;
+  const double utilisation = tera / (q.peak_ops / 1e12);
+  Json result{{"iteration_s", t.iteration_s},
+              {"breakdown", breakdown_json(q, t)},
+              {"memory_bytes", memory_json(q)},
+              {"fits", run.capacity_gb() > 0 ? Json(run.fits()) : Json(nullptr)},
+              {"mfu", utilisation},
+              {"hfu", utilisation},
+              {"tokens_per_s", q.batch_size * q.context / t.iteration_s},
+              {"tflops_per_gpu", tera},
+              {"config", config_json(run)},
+              {"amped", Json{{"derived", object(formats::amped::derived(q))},
+                             {"outputs", object(formats::amped::outputs(t))},
+                             {"equations", equations_json(run.model)}}}};
+  if (run.space) result["search"] = search_json(run.search);
+  Json warnings = Json::array();
+  for (const base::Diagnostic& diagnostic : document.warnings->all()) warnings.push_back(warning_json(diagnostic));
+  Json out{{"schema", "orrery.train/1"},
+           {"version", document.version},
+           {"compat", document.compat ? Json::array({"amped"}) : Json::array()},
+           {"inputs", std::move(inputs)},
+           {"result", std::move(result)}};
+  if (run.space)
+    out["certificate"] =
+        Json{{"optimal", true}, {"space", run.search.considered}, {"evaluated", run.search.valid.size()}};
+  out["warnings"] = std::move(warnings);
+  out["timing"] = Json{{"seconds", document.seconds}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace orrery::report
