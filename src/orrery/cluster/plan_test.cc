@@ -1,0 +1,107 @@
+#include "orrery/cluster/plan.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "orrery/cluster/random_plan_test_util.h"
+
+namespace orrery::cluster {
+namespace {
+
+Training good() {
+  Training run{gpt(96, 12288, 96), a100(1600), {}};
+  run.plan.gpus = 128;
+  run.plan.tp = run.plan.pp = 8;
+  run.plan.dp = 2;
+  run.plan.global_batch = 64;
+  return run;
+}
+
+std::set<std::string> codes(const Training& run) {
+  base::Diagnostics found;
+  check(run.model, run.system, run.plan, found);
+  std::set<std::string> result;
+  for (const base::Diagnostic& diagnostic : found.all()) result.insert(diagnostic.code);
+  return result;
+}
+
+struct Mistake {
+  const char* code;
+  std::function<void(Training&)> make;
+};
+
+const std::vector<Mistake>& mistakes() {
+  static const std::vector<Mistake> all = {
+      {"O1300", [](Training& r) { r.model.layers = 0; }},
+      {"O1301", [](Training& r) { r.plan.tp = -8; }},
+      {"O1302", [](Training& r) { r.model.kv_heads = 7; }},
+      {"O1303", [](Training& r) { r.model.experts = {.count = 8, .top_k = 9, .ffn = 128}; }},
+      {"O1304", [](Training& r) { r.system.accelerator.memory_bytes_per_s = 0; }},
+      {"O1305", [](Training& r) { r.plan.dp = 4; }},
+      {"O1306", [](Training& r) { r.system.max_gpus = 64; }},
+      {"O1307", [](Training& r) { r.plan.global_batch = 63; }},
+      {"O1308", [](Training& r) { r.plan.tp = 64, r.plan.pp = 1; }},
+      {"O1309", [](Training& r) { r.model.ffn = 4 * 12288 + 1; }},
+      {"O1310", [](Training& r) { r.plan.interleave = 13; }},
+      {"O1311", [](Training& r) { r.plan.interleave = 2, r.plan.global_batch = 2 * 9; }},
+      {"O1312", [](Training& r) { r.plan.schedule = Schedule::kZeroBubble, r.plan.global_batch = 2 * 7; }},
+      {"O1313", [](Training& r) { r.plan.sequence_parallel = true, r.model.seq = 2044; }},
+      {"O1314", [](Training& r) { r.plan.ep = 2; }},
+      {"O1315", [](Training& r) { r.plan.zero = 4; }},
+      {"O1316", [](Training& r) { r.plan.precision = machine::Precision::kFp8; }},
+      {"O1317", [](Training& r) { r.plan.overlap.dp = 1.5; }},
+      {"O1318", [](Training& r) { r.system.fabric.levels[1].bytes_per_s = 0; }},
+  };
+  return all;
+}
+
+TEST(Plan, AGoodOneIsPossible) {
+  EXPECT_EQ(codes(good()), std::set<std::string>{});
+  EXPECT_TRUE(possible(good().model, good().system, good().plan));
+}
+
+TEST(Plan, EveryMistakeHasItsCodeAndIsNotPossible) {
+  for (const Mistake& mistake : mistakes()) {
+    Training run = good();
+    mistake.make(run);
+    EXPECT_EQ(codes(run), std::set<std::string>{mistake.code});
+    EXPECT_FALSE(possible(run.model, run.system, run.plan)) << mistake.code;
+  }
+}
+
+TEST(Plan, AllMistakesAreToldAtOnceWithTheirArithmetic) {
+  Training run = good();
+  run.plan.dp = 3;
+  run.plan.zero = 7;
+  base::Diagnostics found;
+  check(run.model, run.system, run.plan, found);
+  ASSERT_EQ(found.all().size(), 3u);  // 64 is no multiple of 3 either
+  EXPECT_EQ(found.all()[0].code, "O1305");
+  EXPECT_EQ(found.all()[0].message, "the degrees make 192 accelerators of 128");
+  EXPECT_EQ(found.all()[0].notes, std::vector<std::string>{"tp 8 x pp 8 x cp 1 x dp 3 = 192"});
+  EXPECT_EQ(found.all()[0].hints, std::vector<std::string>{"use dp = 2"});
+  EXPECT_EQ(found.all()[1].code, "O1307");
+  EXPECT_EQ(found.all()[1].hints, std::vector<std::string>{"the next batch that works is 66"});
+  EXPECT_EQ(found.all()[2].code, "O1315");
+}
+
+TEST(Plan, NumbersWhoseProductsOverflowAreMistakesNotCrashes) {
+  Training run = good();
+  run.plan.tp = run.plan.pp = run.plan.dp = base::Count{1} << 62;
+  EXPECT_EQ(codes(run), std::set<std::string>{"O1301"});
+  run = good();
+  run.plan.tp = run.plan.pp = run.plan.dp = run.plan.cp = base::Count{1} << 24;
+  EXPECT_TRUE(codes(run).contains("O1305"));
+}
+
+RC_GTEST_PROP(Plan, PossibleIsWhatCheckFindsNothingIn, (Training run)) {
+  const int count = *rc::gen::inRange(0, 3);
+  for (int i = 0; i < count; ++i) mistakes()[*rc::gen::inRange<std::size_t>(0, mistakes().size())].make(run);
+  RC_ASSERT(possible(run.model, run.system, run.plan) == codes(run).empty());
+}
+
+}  // namespace
+}  // namespace orrery::cluster
