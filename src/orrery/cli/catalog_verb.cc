@@ -8,6 +8,7 @@
 #include "orrery/cli/version.h"
 #include "orrery/report/table.h"
 #include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/systems.h"
 
 namespace orrery::cli {
 namespace {
@@ -50,18 +51,22 @@ Json document(Json result) {
   return Json{{"schema", "orrery.catalog/1"}, {"version", kVersion}, {"result", std::move(result)}};
 }
 
-int show(const CatalogOptions& options, const std::vector<Entry>& chips, const std::vector<Entry>& models,
-         const Console& console) {
+// Entries of one kind.
+struct Kind {
+  std::string name, plural;
+  std::vector<Entry> entries;
+};
+
+int show(const CatalogOptions& options, const std::vector<Kind>& kinds, const Console& console) {
   std::vector<std::string> names;
-  for (const auto* list : {&chips, &models}) {
-    for (const Entry& entry : *list) {
+  for (const Kind& kind : kinds) {
+    for (const Entry& entry : kind.entries) {
       names.push_back(entry.name);
       if (entry.name != options.name) continue;
-      const std::string kind = list == &chips ? "chip" : "model";
       if (options.json) {
-        console.out << document(entry_json(entry, kind)).dump(2) << "\n";
+        console.out << document(entry_json(entry, kind.name)).dump(2) << "\n";
       } else {
-        print_entry(entry, kind, console);
+        print_entry(entry, kind.name, console);
       }
       return kDone;
     }
@@ -74,25 +79,25 @@ int show(const CatalogOptions& options, const std::vector<Entry>& chips, const s
 
 int run_catalog(const CatalogOptions& options, const Console& console) {
   const std::string directory = scenario::catalogue_directory();
-  const std::vector<Entry> chips = scenario::list_chips(directory);
-  const std::vector<Entry> models = scenario::list_models(directory);
-  if (!options.name.empty()) return show(options, chips, models, console);
+  const std::vector<Kind> kinds = {{"chip", "chips", scenario::list_chips(directory)},
+                                   {"model", "models", scenario::list_models(directory)},
+                                   {"system", "systems", scenario::list_systems(directory)}};
+  if (!options.name.empty()) return show(options, kinds, console);
   if (options.json) {
     Json entries = Json::array();
-    for (const Entry& entry : chips) entries.push_back(entry_json(entry, "chip"));
-    for (const Entry& entry : models) entries.push_back(entry_json(entry, "model"));
+    for (const Kind& kind : kinds)
+      for (const Entry& entry : kind.entries) entries.push_back(entry_json(entry, kind.name));
     console.out << document(Json{{"entries", std::move(entries)}}).dump(2) << "\n";
     return kDone;
   }
   std::size_t width = 0;
-  for (const auto* list : {&chips, &models})
-    for (const Entry& entry : *list) width = std::max(width, entry.name.size());
-  const auto print = [&](const char* head, const std::vector<Entry>& entries) {
-    console.out << head << "\n";
-    for (const Entry& entry : entries) console.out << fmt::format("  {:<{}}  {}\n", entry.name, width, entry.title);
-  };
-  print("chips", chips);
-  print("models", models);
+  for (const Kind& kind : kinds)
+    for (const Entry& entry : kind.entries) width = std::max(width, entry.name.size());
+  for (const Kind& kind : kinds) {
+    console.out << kind.plural << "\n";
+    for (const Entry& entry : kind.entries)
+      console.out << fmt::format("  {:<{}}  {}\n", entry.name, width, entry.title);
+  }
   return kDone;
 }
 

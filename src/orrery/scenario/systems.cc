@@ -423,18 +423,19 @@ Node gathered(const std::string& directory, const std::string& path, std::set<st
   Node root = *documents[0].find("system");
   const Node* like = root.find("like");
   if (!like) return root;
-  behind.insert(path);
+  behind.insert(fs::weakly_canonical(path).string());
   std::vector<std::string> known = known_systems(directory);
   const fs::path beside = fs::path(path).parent_path() / like->scalar;
   const bool named = std::find(known.begin(), known.end(), like->scalar) != known.end();
   const std::string next =
       named ? (fs::path(directory) / "systems" / (like->scalar + ".yaml")).string() : beside.string();
   std::error_code ignored;
-  if (behind.contains(next) || (!named && !(names_a_file(like->scalar) && fs::exists(beside, ignored)))) {
+  const bool circular = behind.contains(fs::weakly_canonical(next, ignored).string());
+  if (circular || (!named && !(names_a_file(like->scalar) && fs::exists(beside, ignored)))) {
     base::Diagnostic& nowhere =
         found.error("O1355",
-                    behind.contains(next) ? fmt::format("`like: {}` leads back to where it came from", like->scalar)
-                                          : fmt::format("there is no system `{}` to be like", like->scalar),
+                    circular ? fmt::format("`like: {}` leads back to where it came from", like->scalar)
+                             : fmt::format("there is no system `{}` to be like", like->scalar),
                     like->where);
     nowhere.hint(base::did_you_mean(like->scalar, known));
     found.throw_if_errors();
