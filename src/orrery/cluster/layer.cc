@@ -8,9 +8,11 @@
 //   forward     22 T h r                    4 T f / t  (gated 6)      16 T h / t             9 q
 //   backward    42 T h r                    6 T f / t  (gated 10)     24 T h / t             11 q
 //
-// Models without biases and dropout fuse their norms: 16 and 28 in the first column. Flash attention keeps the scores
-// on chip: its products are priced as (s, w, s), half of them hidden by the causal mask; its backward pass does five
-// products for two, at 0.86 of the forward's efficiency (FlashAttention-2, arXiv 2307.08691: 63 % after 73 %).
+// 8-bit products read their operands at 16 bits and write them at 8 before: x forward, x and y's gradient, along either
+// axis, backward. Models without biases and dropout fuse their norms: 16 and 28 in the first column. Flash attention
+// keeps the scores on chip: its products are priced as (s, w, s), half of them hidden by the causal mask; its backward
+// pass does five products for two, at 0.86 of the forward's efficiency (FlashAttention-2, arXiv 2307.08691: 63 % after
+// 73 %).
 //
 // Tensor parallelism: two all-reduces of the hidden state each way; sequence parallelism replaces each by a
 // reduce-scatter and an all-gather of the same volume and is given the same time. Experts: tokens go out and come back
@@ -45,9 +47,15 @@ struct Products {
   const machine::OperatorModel& operators;
   machine::Precision precision;
   double forward = 0, input = 0, weight = 0;
+  double forward_bytes = 0, backward_bytes = 0;  // of making 8-bit operands
 
   // y = x w with x of m x k and w of k x n.
   void linear(base::Count batch, base::Count m, base::Count n, base::Count k) {
+    if (precision == machine::Precision::kFp8) {
+      const double rows = static_cast<double>(batch * m);
+      forward_bytes += 3 * rows * k;
+      backward_bytes += rows * (2 * k + 4 * n);
+    }
     forward += operators.matrix_product_seconds({batch, m, n, k, precision});
     input += operators.matrix_product_seconds({batch, m, k, n, precision});
     weight += operators.matrix_product_seconds({batch, k, n, m, precision});
@@ -228,12 +236,13 @@ PassPair layer_passes(const LayerContext& c, bool experts) {
 
   PassPair passes;
   Pass& forward = passes.forward;
-  forward.compute = products.forward + core.forward + c.operators.memory_bound_seconds(forward_bytes * (c.element / 2));
+  forward.compute = products.forward + core.forward +
+                    c.operators.memory_bound_seconds(forward_bytes * (c.element / 2) + products.forward_bytes);
   forward.host = ops * issue + jitter;
 
   Pass& backward = passes.backward;
   backward.compute = products.input + products.weight + core.backward +
-                     c.operators.memory_bound_seconds(backward_bytes * (c.element / 2));
+                     c.operators.memory_bound_seconds(backward_bytes * (c.element / 2) + products.backward_bytes);
   backward.weight = products.weight;
   backward.host = 2 * ops * issue + jitter;
   backward.weight_host = kWeightOps * issue;

@@ -193,10 +193,16 @@ constexpr std::array kPlan = {
                                          q.model.experts.count > 0 ? fmt::format(" and {}", q.model.experts.ffn) : "",
                                          q.plan.tp));
          }},
-    Rule{"O1310", [](const Question& q) { return q.plan.pp * q.plan.interleave > q.model.layers; },
+    Rule{"O1310",
+         [](const Question& q) {
+           // The longest stages have a layer in each chunk; Llama 3's first and last have one layer less.
+           return q.plan.pp > q.model.layers || q.plan.interleave > base::ceil_divide(q.model.layers, q.plan.pp);
+         },
          [](const Question& q, base::Diagnostics& found, const char* code) {
-           found.error(code, fmt::format("{} layers do not fill pp {} x interleave {} = {} chunks", q.model.layers,
-                                         q.plan.pp, q.plan.interleave, q.plan.pp * q.plan.interleave));
+           found
+               .error(code, fmt::format("{} layers do not fill pp {} x interleave {} = {} chunks", q.model.layers,
+                                        q.plan.pp, q.plan.interleave, q.plan.pp * q.plan.interleave))
+               .note(fmt::format("the longest stage has {} layers", base::ceil_divide(q.model.layers, q.plan.pp)));
          }},
     Rule{"O1311",
          [](const Question& q) {

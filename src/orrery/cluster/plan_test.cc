@@ -63,6 +63,18 @@ TEST(Plan, AGoodOneIsPossible) {
   EXPECT_TRUE(possible(good().model, good().system, good().plan));
 }
 
+TEST(Plan, Llama3sEightChunksOnSixteenStagesArePossible) {
+  Training run{gpt(128, 16384, 126), a100(1600), {}};
+  run.plan.gpus = 128;
+  run.plan.tp = 8;
+  run.plan.pp = 16;
+  run.plan.interleave = 8;
+  run.plan.global_batch = 16;
+  EXPECT_EQ(codes(run), std::set<std::string>{});
+  run.plan.interleave = 9;
+  EXPECT_EQ(codes(run), std::set<std::string>{"O1310"});
+}
+
 TEST(Plan, EveryMistakeHasItsCodeAndIsNotPossible) {
   for (const Mistake& mistake : mistakes()) {
     Training run = good();
