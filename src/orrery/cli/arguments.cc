@@ -213,6 +213,7 @@ struct RawTrain {
   std::vector<std::string> compat;
   std::string tokens;
   std::string schedule, recompute, precision, attention;
+  std::string efficiency;
 };
 
 // "300e9", "1.4T": a number above 0, thousands, millions, 1e9s or 1e12s by a letter.
@@ -246,6 +247,21 @@ void choose(const char* option, const std::string& text, const std::vector<std::
            base::did_you_mean(text, names, "they are " + joined(names)));
 }
 
+// "0.6" or "0.91,2": a share of the peak, and the microbatch that reaches half of it.
+void efficiency(const std::string& text, scenario::TrainRequest& request) {
+  const std::size_t comma = std::min(text.find(','), text.size());
+  const auto number = [&](const std::string& part) {
+    double value = 0;
+    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), value);
+    return failure == std::errc() && end == part.data() + part.size() && value > 0 && value <= 1e6 ? value : 0.0;
+  };
+  request.efficiency = number(text.substr(0, comma));
+  if (comma < text.size()) request.half_efficiency = number(text.substr(comma + 1));
+  if (!(*request.efficiency > 0 && *request.efficiency <= 1) || (comma < text.size() && request.half_efficiency == 0))
+    misuse("O1102", fmt::format("`--efficiency {}` is no share of the peak", text),
+           "write `--efficiency 0.6`, or `0.91,2` for 0.91 b / (b + 2) at microbatch b");
+}
+
 void give_train_meaning(const RawTrain& raw, TrainOptions& train) {
   if (!raw.equations.empty() && raw.equations != "amped")
     misuse("O1102", fmt::format("`--equations {}` names no equations", raw.equations),
@@ -263,6 +279,7 @@ void give_train_meaning(const RawTrain& raw, TrainOptions& train) {
   choose("--recompute", raw.recompute, scenario::recomputations(), request.recompute);
   choose("--precision", raw.precision, scenario::precisions(), request.precision);
   choose("--attention", raw.attention, scenario::attentions(), request.attention);
+  if (!raw.efficiency.empty()) efficiency(raw.efficiency, request);
   request.overrides = train.overrides;
 }
 
@@ -297,6 +314,10 @@ void add_train_options(CLI::App& app, TrainOptions& options, Raw& raw, RawTrain&
   app.add_option("--zero", request.zero, "Sharded over dp: 1 optimiser, 2 and gradients, 3 and weights")
       ->type_name("0..3")
       ->check(CLI::IsMember({0, 1, 2, 3}));
+  app.add_option("--operators", request.measurements, "Timings of matrix products, to go before the roofline")
+      ->type_name("FILE.csv");
+  app.add_option("--efficiency", raw_train.efficiency, "Instead of the roofline: products reach this share of the peak")
+      ->type_name("E[,B]");
   app.add_option("--tokens", raw_train.tokens, "Also the time to train on so many, such as 300e9 or 1.4T")
       ->type_name("N");
   app.add_option("--trace", options.trace, "Write the pipeline of one iteration there, for Perfetto")

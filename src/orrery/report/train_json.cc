@@ -81,6 +81,7 @@ Json config_json(const scenario::TrainedModel& trained) {
       {"main_gradients_fp32", plan.main_gradients_fp32},
       {"overlap",
        Json{{"tp", overlap.tp}, {"pp", overlap.pp}, {"dp", overlap.dp}, {"ep", overlap.ep}, {"cp", overlap.cp}}},
+      {"operators", trained.operators},
       {"defaulted", trained.defaulted}};
 }
 

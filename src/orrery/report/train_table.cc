@@ -126,6 +126,11 @@ std::string figures(const TrainedModel& trained) {
   return out;
 }
 
+std::string remark(const TrainedModel& trained) {
+  if (trained.operators == "measurements") return "matrix products as measured where they were; all else is modelled\n";
+  return "figures are modelled\n";
+}
+
 }  // namespace
 
 std::string shown_seconds(double seconds) {
@@ -147,7 +152,7 @@ const char* schedule_name(const cluster::Plan& plan) {
 
 std::string train_table(const TrainedModel& trained) {
   return title(trained) + degrees(trained) + "\n" + time_chart(trained.iteration) + "\n" +
-         memory_chart(trained.iteration) + "\n" + figures(trained) + "figures are modelled\n";
+         memory_chart(trained.iteration) + "\n" + figures(trained) + remark(trained);
 }
 
 }  // namespace orrery::report

@@ -9,9 +9,13 @@
 #include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/cluster/evaluate.h"
+#include "orrery/formats/yaml/node.h"
+#include "orrery/machine/flat_efficiency.h"
+#include "orrery/machine/measured_operators.h"
 #include "orrery/machine/roofline.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
+#include "orrery/scenario/measured_products.h"
 #include "orrery/scenario/plan_fields.h"
 #include "orrery/scenario/systems.h"
 #include "orrery/scenario/train_degrees.h"
@@ -148,15 +152,47 @@ bool chosen_in_vain(const GivenDegrees& given, const base::Diagnostics& found) {
   });
 }
 
-std::vector<std::pair<std::string, std::string>> inputs_of(const TrainRequest& request, const base::SourceFile& model,
-                                                           const base::SourceFile& system) {
-  std::vector<std::pair<std::string, std::string>> inputs = {{model.name, base::content_hash(model.text)},
-                                                             {system.name, base::content_hash(system.text)}};
+std::vector<std::pair<std::string, std::string>> inputs_of(
+    const TrainRequest& request, std::initializer_list<std::shared_ptr<const base::SourceFile>> files) {
+  std::vector<std::pair<std::string, std::string>> inputs;
+  for (const auto& file : files)
+    if (file) inputs.emplace_back(file->name, base::content_hash(file->text));
   for (const auto& [path, value] : request.overrides)
     inputs.emplace_back("--set " + path, base::content_hash(path + "=" + value));
   std::sort(inputs.begin(), inputs.end());
   return inputs;
 }
+
+using Measurements = std::vector<machine::MeasuredProduct>;
+
+// What times the operators of a run: the roofline, AMPeD's one efficiency, or measurements over either.
+struct Operators {
+  Operators(const TrainRequest& request, const TrainedModel& trained, Measurements measurements)
+      : roofline(trained.system.accelerator) {
+    model = &roofline;
+    name = "roofline";
+    if (request.efficiency) {
+      const machine::MicrobatchCurve curve{*request.efficiency, request.half_efficiency,
+                                           request.half_efficiency > 0 ? kAmpedCap : 1};
+      flat.emplace(trained.system.accelerator, curve(static_cast<double>(trained.plan.micro_batch)));
+      model = &*flat;
+      name = "efficiency";
+    }
+    if (measurements.empty()) return;
+    measured.emplace(std::move(measurements), *model);
+    model = &*measured;
+    name = "measurements";
+  }
+  Operators(const Operators&) = delete;
+  Operators& operator=(const Operators&) = delete;
+
+  static constexpr double kAmpedCap = machine::MicrobatchCurve{}.cap;
+  machine::Roofline roofline;
+  std::optional<machine::FlatEfficiency> flat;
+  std::optional<machine::MeasuredOperators> measured;
+  const machine::OperatorModel* model = nullptr;  // one of the three
+  std::string name;
+};
 
 }  // namespace
 
@@ -201,7 +237,8 @@ TrainedModel train(const TrainRequest& request) {
   TrainedModel trained;
   trained.warnings = model_file.diagnostics;
   trained.warnings.append(system_file.diagnostics);
-  trained.inputs = inputs_of(request, *model_file.file, *system_file.file);
+  const auto measurements = request.measurements.empty() ? nullptr : formats::yaml::read_file(request.measurements);
+  trained.inputs = inputs_of(request, {model_file.file, system_file.file, measurements});
   trained.model = training_model(model_file.config, overrides.model);
   trained.model.name = request.model;
   bound_sizes(trained.model);
@@ -230,8 +267,9 @@ TrainedModel train(const TrainRequest& request) {
         .hint("give numbers of accelerators and of sequences with more divisors, or the degrees themselves");
   found.throw_if_errors();
 
-  const machine::Roofline operators(trained.system.accelerator);
-  trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, operators);
+  const Operators operators(request, trained, measurements ? read_measured_products(measurements) : Measurements());
+  trained.operators = operators.name;
+  trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, *operators.model);
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
   if (trained.tokens > 0) trained.training_s = cluster::seconds_to_train(trained.iteration, trained.tokens);

@@ -37,6 +37,9 @@ struct TrainRequest {
   std::optional<cluster::Attention> attention;
   bool sequence_parallel = false;
   int zero = 0;
+  std::string measurements;                                    // table of matrix products; empty: the roofline alone
+  std::optional<double> efficiency;                            // AMPeD's: every product reaches this share of the peak,
+  double half_efficiency = 0;                                  // half of it at a microbatch of so many sequences
   double tokens = 0;                                           // to train on; 0: not asked
   std::vector<std::pair<std::string, std::string>> overrides;  // field's path, value; after everything else
 };
@@ -56,6 +59,7 @@ struct TrainedModel {
   double active_parameters = 0;                             // of the routed experts only what a token visits
   double tokens = 0;                                        // as asked; 0: not asked
   double training_s = 0;                                    // for them
+  std::string operators;                                    // what timed them: "roofline", "measurements", ...
   std::vector<std::string> defaulted;                       // degrees that were chosen: "tp", "pp", ...
   base::Count choices = 0;                                  // of them that were possible
   std::vector<std::pair<std::string, std::string>> inputs;  // name, content hash; sorted
