@@ -1,0 +1,117 @@
+#include "orrery/scenario/train.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "orrery/cluster/memory.h"
+#include "orrery/cluster/schedule.h"
+#include "orrery/scenario/train_degrees.h"
+
+namespace orrery::scenario {
+namespace {
+
+TrainRequest gpt3(base::Count gpus) {
+  TrainRequest request;
+  request.model = "gpt3-175b";
+  request.system = "a100-selene";
+  request.gpus = gpus;
+  request.global_batch = 1536;
+  request.recompute = cluster::Recompute::kFull;
+  return request;
+}
+
+std::vector<std::string> codes(const TrainRequest& request) {
+  std::vector<std::string> found;
+  try {
+    train(request);
+  } catch (const base::InputError& error) {
+    for (const base::Diagnostic& diagnostic : error.diagnostics) found.push_back(diagnostic.code);
+  }
+  return found;
+}
+
+TEST(Train, ItsTermsSumToTheIteration) {
+  const TrainedModel trained = train(gpt3(1024));
+  EXPECT_NEAR(trained.iteration.breakdown.sum(), trained.iteration.iteration_s, 1e-12 * trained.iteration.iteration_s);
+  EXPECT_TRUE(trained.iteration.fits);
+}
+
+TEST(Train, ChosenDegreesAreTheSmallestThatFit) {
+  const TrainedModel trained = train(gpt3(1024));
+  const base::Count replica = trained.plan.tp * trained.plan.pp * trained.plan.cp;
+  EXPECT_EQ(trained.defaulted, (std::vector<std::string>{"tp", "pp", "dp", "cp"}));
+  for (base::Count tp = 1; tp <= 96; ++tp)
+    for (base::Count pp = 1; tp * pp < replica; ++pp) {
+      cluster::Plan smaller = trained.plan;
+      smaller.tp = tp, smaller.pp = pp, smaller.cp = 1, smaller.dp = 1024 / (tp * pp);
+      if (tp > trained.system.node_size || !cluster::possible(trained.model, trained.system, smaller)) continue;
+      EXPECT_GT(cluster::memory(trained.model, smaller).total(), trained.system.accelerator.memory_bytes)
+          << "tp " << tp << " pp " << pp;
+    }
+}
+
+TEST(Train, DegreesThatWereGivenStay) {
+  TrainRequest request = gpt3(1024);
+  request.pp = 32;
+  const TrainedModel trained = train(request);
+  EXPECT_EQ(trained.plan.pp, 32);
+  EXPECT_EQ(trained.plan.tp * trained.plan.pp * trained.plan.dp * trained.plan.cp, 1024);
+  request.overrides = {{"plan.tp", "4"}};
+  EXPECT_EQ(train(request).plan.tp, 4);
+}
+
+TEST(Train, WithoutAcceleratorsAskedForItTakesTheFewest) {
+  TrainRequest request = gpt3(1);
+  request.gpus.reset();
+  const TrainedModel trained = train(request);
+  EXPECT_TRUE(trained.iteration.fits);
+  EXPECT_EQ(trained.plan.dp, 1);
+  EXPECT_EQ(trained.plan.gpus, trained.plan.tp * trained.plan.pp * trained.plan.cp);
+}
+
+TEST(Train, WhatLacksMemoryIsAnAnswerThatNamesTheLargestTerm) {
+  TrainRequest request = gpt3(8);
+  request.global_batch = 8;
+  const TrainedModel trained = train(request);
+  EXPECT_FALSE(trained.iteration.fits);
+  EXPECT_NEAR(trained.iteration.excess_bytes,
+              trained.iteration.memory.total() - trained.system.accelerator.memory_bytes, 1);
+  const base::Diagnostic why = explain_no_fit(trained);
+  EXPECT_EQ(why.code, "O1373");
+  EXPECT_EQ(why.notes.at(0), "the largest term: optimiser");
+}
+
+TEST(Train, OverridesReachModelSystemAndPlan) {
+  TrainRequest request = gpt3(64);
+  request.overrides = {{"model.hidden", "3072"},  {"model.heads", "32"},           {"model.layers", "30"},
+                       {"system.node_size", "4"}, {"system.networks.0.size", "4"}, {"plan.overlap.dp", "0.5"}};
+  const TrainedModel trained = train(request);
+  EXPECT_EQ(trained.model.ffn, 4 * 3072);
+  EXPECT_EQ(trained.model.head_width, 96);
+  EXPECT_EQ(trained.system.node_size, 4);
+  EXPECT_EQ(trained.plan.overlap.dp, 0.5);
+}
+
+TEST(Train, AllThatIsMissingIsSaidAtOnce) {
+  EXPECT_EQ(codes({}), (std::vector<std::string>{"O1370", "O1370", "O1370"}));
+  TrainRequest request = gpt3(1009);
+  request.global_batch = 5;
+  EXPECT_EQ(codes(request), (std::vector<std::string>{"O1307", "O1372"}));
+  request = gpt3(64);
+  request.overrides = {{"modle.layers", "3"}};
+  EXPECT_EQ(codes(request), (std::vector<std::string>{"O1371"}));
+  request.overrides = {{"plan.zero", "-1"}, {"plan.tp", "1e3"}, {"plan.overlap.tp", "nan"}};
+  EXPECT_EQ(codes(request), (std::vector<std::string>{"O1371", "O1371", "O1371"}));
+}
+
+TEST(Train, TheTracedPipelineAndItsEndMakeTheIteration) {
+  TrainRequest request = gpt3(1024);
+  request.tp = 8, request.pp = 8, request.dp = 16;
+  const TrainedModel trained = train(request);
+  const double end = cluster::makespan(cluster::simulate(trained.iteration, trained.plan));
+  EXPECT_NEAR(end + trained.iteration.drain_s, trained.iteration.iteration_s, 0.02 * trained.iteration.iteration_s);
+}
+
+}  // namespace
+}  // namespace orrery::scenario
