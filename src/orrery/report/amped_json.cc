@@ -58,8 +58,7 @@ Json config_json(const AmpedRun& run) {
   Json out = Json::object();
   const auto quantities = cluster::amped_quantities();
   for (std::size_t i = 0; i < quantities.size(); ++i)
-    if (run.resolved.origin[i] == formats::amped::Origin::kValue ||
-        run.resolved.origin[i] == formats::amped::Origin::kTable)
+    if (run.resolved.keep[i])
       out[std::string(quantities[i].name)] = number(run.resolved.quantities.*quantities[i].field);
   return out;
 }

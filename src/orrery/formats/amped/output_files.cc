@@ -48,8 +48,8 @@ std::vector<SummaryLine> summary_lines(const Resolved& resolved) {
   return lines;
 }
 
-// An aligned table, its first column to the left, without blanks at the ends of lines.
-std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+// An aligned table, its first `left` columns to the left.
+std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size_t left) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -59,7 +59,8 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   std::string out;
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i)
-      out += i == 0 ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("  {:>{}}", row[i], widths[i]);
+      out += i < left ? fmt::format("{}{:<{}}", i > 0 ? "  " : "", row[i], widths[i])
+                      : fmt::format("  {:>{}}", row[i], widths[i]);
     out += "\n";
   }
   return out;
@@ -176,7 +177,7 @@ std::string gemm_breakdown(const cluster::AmpedQuantities& q, const cluster::Amp
   return "GEMM BREAKDOWN\n\nOne layer and iteration: sizes of a replica's minibatch over the pipeline's stages, "
          "seconds "
          "of one accelerator.\nBackward: gradients of inputs and of weights.\n\n" +
-         aligned(rows);
+         aligned(rows, 1);
 }
 
 std::string compute_graph(const cluster::AmpedQuantities& q, const cluster::AmpedModel& model) {
@@ -212,7 +213,7 @@ std::string compute_graph(const cluster::AmpedQuantities& q, const cluster::Ampe
   if (q.pp > 1) other("send to next stage, last layer of a stage", "Y", "X", rows * q.dimensionality * q.pp);
   return "COMPUTE GRAPH\n\nForward pass of one layer: a replica's minibatch over the pipeline's stages, before tensor "
          "parallelism divides it.\n\n" +
-         aligned(table);
+         aligned(table, 3);
 }
 
 std::string mat_dims(const cluster::AmpedQuantities& quantities, const cluster::AmpedDefects& defects) {
