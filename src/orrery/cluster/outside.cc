@@ -1,0 +1,75 @@
+// A boundary between stages is crossed 2 (m v + p - 1) times: a rank sends its 1/t of the tensor, the receivers gather
+// it among themselves (Megatron-LM's scatter-gather, Narayanan 2021, sec. 4.1). At the end gradients are added over the
+// replicas, experts' over fewer of them, and the tied embedding's between first and last stage.
+//
+// ZeRO (arXiv 1910.02054): stage 1 scatters gradients and gathers weights once, the volume of an all-reduce; stage 2
+// keeps no whole gradients and scatters them every microbatch; stage 3 keeps no whole weights and gathers them for
+// every pass. With one microbatch that is 1, 1 and 1.5 times plain data parallelism. Cost: at most eight collectives.
+#include "orrery/cluster/outside.h"
+
+#include "orrery/collective/collective.h"
+
+namespace orrery::cluster {
+namespace {
+
+using collective::Operation;
+
+// Seconds of one boundary crossing.
+double boundary(const LayerContext& c) {
+  const Plan& plan = c.plan;
+  const collective::Fabric& fabric = c.system.fabric;
+  const double state = c.element * c.tokens * c.model.hidden;
+  const int level = collective::level_between(fabric, static_cast<int>(plan.tp * plan.cp * plan.dp));
+  double seconds = collective::message_seconds(fabric, level, state / plan.tp);
+  if (plan.tp > 1) {
+    seconds += collective::volume_bound(Operation::kAllGather, fabric,
+                                        collective::place(fabric, static_cast<int>(plan.tp), 1), state);
+  }
+  return seconds;
+}
+
+// Seconds to add the gradients of the matrix that embedding and logits share, on the first and the last stage.
+double tied_embedding(const LayerContext& c) {
+  if (!c.model.tied_embedding || c.model.vocab == 0) return 0;
+  const Plan& plan = c.plan;
+  const auto apart = static_cast<int>(plan.tp * plan.cp * plan.dp * (plan.pp - 1));
+  return collective::seconds(Operation::kAllReduce, c.system.fabric, collective::place(c.system.fabric, 2, apart),
+                             c.element * c.model.vocab * c.model.hidden / plan.tp);
+}
+
+// Over `ranks` replicas that are `stride` apart, of `params` parameters on each.
+GradientSync sync(const LayerContext& c, double params, base::Count ranks, base::Count stride, double m) {
+  if (ranks <= 1 || params <= 0) return {};
+  const Plan& plan = c.plan;
+  const collective::Group group = collective::place(c.system.fabric, static_cast<int>(ranks), static_cast<int>(stride));
+  const auto seconds = [&](Operation operation, double bytes) {
+    return collective::seconds(operation, c.system.fabric, group, bytes);
+  };
+  const double gradient = plan.reduce_fp32 ? 4 : c.element;
+  if (plan.zero == 0) return {0, seconds(Operation::kAllReduce, gradient * params)};
+  const double gather = seconds(Operation::kAllGather, c.element * params);
+  const double scatter = seconds(Operation::kReduceScatter, gradient * params);
+  // Sharded gradients leave every microbatch; sharded weights come for every pass.
+  return {plan.zero == 3 ? 2 * m * gather : gather, plan.zero >= 2 ? m * scatter : scatter};
+}
+
+}  // namespace
+
+Outside outside(const LayerContext& c, const StageParameters& fullest) {
+  const Plan& plan = c.plan;
+  const auto m = static_cast<double>(microbatches(plan));
+  Outside result;
+  if (plan.pp > 1) {
+    result.crossing = boundary(c);
+    result.steady = 2 * m * static_cast<double>(plan.interleave);
+    result.ends = 2 * (plan.pp - 1.0);
+    result.embedding = tied_embedding(c);
+  }
+  const base::Count replicas = plan.dp * plan.cp;
+  const GradientSync dense = sync(c, fullest.dense, replicas, plan.tp, m);
+  const GradientSync experts = sync(c, fullest.experts, replicas / plan.ep, plan.tp * plan.ep, m);
+  result.gradients = {dense.gather + experts.gather, dense.reduce + experts.reduce};
+  return result;
+}
+
+}  // namespace orrery::cluster

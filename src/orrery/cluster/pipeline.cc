@@ -1,0 +1,136 @@
+// Stage i spends tau_i on a microbatch, forward and backward. Device and host work beside each other; the longer one
+// dominates, and where they are close each waits for the other at times:
+//
+//   tau = (device^5 + host^5)^(1/5)      for the forward and for the backward pass
+//
+// A pipeline of m microbatches, p stages and v chunks in each ends, as far as stage i decides it, after
+//
+//   GPipe, 1F1B        m tau_i + (sum of the others' tau) / v      (Narayanan 2021, sec. 2.2)
+//   zero-bubble (H1)   the longest way through the events that meets stage i; where all stages are equal
+//                      m (F + B + W) + (p - 1) (F + B - min(F, B, W)), of which arXiv 2401.10241 has W <= F, B
+//
+// Equal stages end exactly then (schedule_test.cc simulates them); of unequal ones it is a good estimate. No part that
+// gets faster makes any of it longer. Cost: two layers' passes, at most four kinds of stages.
+#include "orrery/cluster/pipeline.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "orrery/cluster/stages.h"
+
+namespace orrery::cluster {
+namespace {
+
+// (device^5 + host^5)^(1/5).
+double joined(double device, double host) {
+  const double longer = std::max(device, host);
+  if (longer == 0) return 0;
+  const double ratio = std::min(device, host) / longer;
+  const double squared = ratio * ratio;
+  return longer * std::pow(1 + squared * squared * ratio, 0.2);
+}
+
+// `split`: the schedule puts off weight gradients. What remains of the backward pass then is the time that its other
+// work would take alone.
+Stage finished(const PassPair& passes, bool split) {
+  Stage stage{passes};
+  const Pass& backward = passes.backward;
+  stage.forward = joined(passes.forward.device(), passes.forward.host);
+  stage.backward = joined(backward.device(), backward.host);
+  if (split) {
+    stage.weight = stage.backward - joined(backward.device() - backward.weight, backward.host - backward.weight_host);
+  }
+  return stage;
+}
+
+// From the first forward to the end of a zero-bubble pipeline, as far as stages of `kind` decide it: the longest of
+// the ways through the events that meet stage s (see simulate() in schedule.h). Stage s waits for the first microbatch
+// to go to the end and come back, works off the rest, and either ends with its own weight gradients or hands the last
+// microbatch back to the first stage, s weight gradients still to do.
+double zero_bubble_seconds(const Pipeline& pipe, const Kind& kind, double m, double p) {
+  const Stage& stage = kind.stage;
+  double longest = 0;
+  for (const double s : {kind.front, kind.back}) {
+    double forwards_before = 0, before = 0, behind = 0;  // of the stages on either side
+    for (const Kind& other : pipe) {
+      if (other.count == 0) continue;
+      const double fewer = std::clamp(s - other.front, 0.0, other.count);
+      const double more = std::clamp(other.back - s, 0.0, other.count);
+      forwards_before += fewer * other.stage.forward;
+      before += fewer * (other.stage.forward + other.stage.input());
+      behind += more * (other.stage.forward + other.stage.input());
+    }
+    const double own = (m - p + s + 1) * stage.forward + m * stage.input();
+    const double last = s > 0 ? (m - 1 - s) * stage.weight + pipe[0].stage.weight : m * stage.weight;
+    const double hands_back = before + behind + own + last;
+    const double ends_here = forwards_before + std::max(m * stage.tau(), behind + own + m * stage.weight);
+    longest = std::max({longest, hands_back, ends_here});
+  }
+  return longest;
+}
+
+}  // namespace
+
+Pipeline pipeline(const LayerContext& context) {
+  const Model& model = context.model;
+  const base::Count p = context.plan.pp;
+  const bool mixed = expert_layers(model) > 0;
+  PassPair dense, experts;
+  if (!mixed || expert_layers(model) < model.layers) dense = layer_passes(context, false);
+  if (mixed) experts = layer_passes(context, true);
+
+  const auto layers = [&](base::Count stage) {
+    const StageLayers own = stage_layers(model, p, stage);
+    PassPair sum;
+    sum.forward.add(dense.forward, own.dense);
+    sum.backward.add(dense.backward, own.dense);
+    if (mixed) {
+      sum.forward.add(experts.forward, own.experts);
+      sum.backward.add(experts.backward, own.experts);
+    }
+    return sum;
+  };
+  const auto with = [](PassPair sum, const PassPair& more) {
+    sum.forward.add(more.forward, 1);
+    sum.backward.add(more.backward, 1);
+    return sum;
+  };
+  const PassPair embedding = embedding_passes(context);
+  const PassPair logits = logits_passes(context);
+
+  const bool split = context.plan.schedule == Schedule::kZeroBubble;
+  Pipeline result;
+  if (p == 1) {
+    result[0] = {finished(with(with(layers(0), embedding), logits), split), 1};
+    return result;
+  }
+  const auto end = static_cast<double>(p - 1);
+  result[0] = {finished(with(layers(0), embedding), split), 1};
+  result[3] = {finished(with(layers(p - 1), logits), split), 1, end, end};
+  if (p > 2) {
+    // The longer stages between come first.
+    const base::Count longest = layers_of_stage(model.layers, p, 1);
+    base::Count longer = p - 2;
+    if (model.layers % p != 0 && longest > model.layers / p) {
+      longer = model.layers % p - (layers_of_stage(model.layers, p, 0) == longest ? 1 : 0);
+    }
+    const auto border = static_cast<double>(longer);
+    result[1] = {finished(layers(1), split), border, 1, border};
+    if (longer < p - 2) result[2] = {finished(layers(p - 2), split), end - 1 - border, border + 1, end - 1};
+  }
+  return result;
+}
+
+double waiting(const Plan& plan, const Pipeline& pipe, const Kind& kind) {
+  if (plan.pp == 1) return 0;
+  const auto m = static_cast<double>(microbatches(plan));
+  const double own = kind.stage.tau();
+  if (plan.schedule == Schedule::kZeroBubble) {
+    return std::max(0.0, zero_bubble_seconds(pipe, kind, m, static_cast<double>(plan.pp)) - m * own);
+  }
+  double all = 0;
+  for (const Kind& each : pipe) all += each.count * each.stage.tau();
+  return std::max(0.0, all - own) / static_cast<double>(plan.interleave);
+}
+
+}  // namespace orrery::cluster

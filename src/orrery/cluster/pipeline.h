@@ -1,0 +1,36 @@
+// The stages of a pipeline: what each spends on a microbatch, and how long it waits for the others.
+#pragma once
+
+#include <array>
+
+#include "orrery/cluster/layer.h"
+#include "orrery/cluster/plan.h"
+
+namespace orrery::cluster {
+
+// Seconds of one stage for one microbatch.
+struct Stage {
+  PassPair passes;
+  double forward = 0, backward = 0;  // tau
+  double weight = 0;                 // the part of `backward` that zero-bubble schedules put off
+
+  double tau() const { return forward + backward; }
+  double input() const { return backward - weight; }
+};
+
+// Stages of one kind: how many there are, and where the first and the last of them stand.
+struct Kind {
+  Stage stage;
+  double count = 0;
+  double front = 0, back = 0;
+};
+
+// First, longer ones between, shorter ones between, last.
+using Pipeline = std::array<Kind, 4>;
+
+Pipeline pipeline(const LayerContext& context);
+
+// What a stage of `kind` waits in all for the others until the last one has ended.
+double waiting(const Plan& plan, const Pipeline& pipe, const Kind& kind);
+
+}  // namespace orrery::cluster
