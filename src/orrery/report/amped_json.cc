@@ -110,7 +110,7 @@ std::string amped_json(const AmpedDocument& document) {
   Json result{{"iteration_s", t.iteration_s},
               {"breakdown", breakdown_json(q, t)},
               {"memory_bytes", memory_json(q)},
-              {"fits", run.capacity_gb() > 0 ? Json(run.fits()) : Json(nullptr)},
+              {"fits", run.fits()},
               {"mfu", utilisation},
               {"hfu", utilisation},
               {"tokens_per_s", q.batch_size * q.context / t.iteration_s},
@@ -119,6 +119,7 @@ std::string amped_json(const AmpedDocument& document) {
               {"amped", Json{{"derived", object(formats::amped::derived(q))},
                              {"outputs", object(formats::amped::outputs(t))},
                              {"equations", equations_json(run.model)}}}};
+  if (run.capacity_gb() > 0) result["capacity_bytes"] = q.accelerator_memory;
   if (run.space) result["search"] = search_json(run.search);
   Json warnings = Json::array();
   for (const base::Diagnostic& diagnostic : document.warnings->all()) warnings.push_back(warning_json(diagnostic));

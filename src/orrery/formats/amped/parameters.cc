@@ -314,8 +314,9 @@ class Resolver {
     const cluster::AmpedQuantities& q = out_.quantities;
     more_than_there_are("accelerators_per_node_required", "number_of_accelerators_per_node",
                         q.node_accelerators_required, q.node_accelerators);
-    more_than_there_are("number_of_accelerators_required", "total_number_of_accelerators", q.accelerators_required,
-                        q.accelerators);
+    if (!found_.has_errors())
+      more_than_there_are("number_of_accelerators_required", "total_number_of_accelerators", q.accelerators_required,
+                          q.accelerators);
     found_.throw_if_errors();
   }
 
