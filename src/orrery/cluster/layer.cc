@@ -221,7 +221,9 @@ PassPair layer_passes(const LayerContext& c, bool experts) {
   double cp_backward = 0;
   if (plan.cp > 1) {
     const collective::Group ranks = group(c, plan.cp, plan.tp);
-    const double gathered = 2 * c.element * T * plan.cp * c.shape.key_value / t;
+    // Fewer key/value heads than ranks: every rank has a copy of one.
+    const double width = std::max(c.shape.key_value / t, c.shape.key_value / static_cast<double>(c.model.kv_heads));
+    const double gathered = 2 * c.element * T * plan.cp * width;
     cp_forward = collective::seconds(collective::Operation::kAllGather, c.system.fabric, ranks, gathered);
     cp_backward =
         cp_forward + collective::seconds(collective::Operation::kReduceScatter, c.system.fabric, ranks, gathered);

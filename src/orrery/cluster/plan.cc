@@ -61,10 +61,11 @@ bool any_out_of_range(const Sizes& sizes) {
   return false;
 }
 
-std::array<Named, 6> model_sizes(const Model& m) {
+std::array<Named, 7> model_sizes(const Model& m) {
   return {{{"layers", m.layers},
            {"hidden", m.hidden},
            {"heads", m.heads},
+           {"head width", m.head_width},
            {"seq", m.seq},
            {"ffn", m.ffn},
            {"vocab", m.vocab == 0 ? 1 : m.vocab}}};  // 0: a run without embedding and logits
@@ -80,6 +81,18 @@ std::array<Named, 9> degrees(const Plan& p) {
            {"ep", p.ep},
            {"cp", p.cp},
            {"interleave", p.interleave}}};
+}
+
+// Tiles of a product are counted in 64 bits, and a tile has at least 2^12 results.
+constexpr double kMostInMicrobatch = 0x1p70;
+
+// The most results that one operator of a microbatch has.
+double microbatch_size(const Question& q) {
+  const Model& m = q.model;
+  const double tokens = 1.0 * q.plan.micro_batch * m.seq;
+  const double visits = tokens * (m.experts.top_k + m.experts.shared + 1.0);
+  const double width = 3.0 * m.hidden + 2.0 * m.ffn + m.vocab + 2.0 * m.experts.ffn + 3.0 * m.heads * m.head_width;
+  return std::max(tokens * m.heads * m.seq, visits * width);
 }
 
 bool overlap_out_of_range(const Plan& p) {
@@ -102,9 +115,11 @@ constexpr std::array kSizes = {
     Rule{"O1302",
          [](const Question& q) {
            const LatentAttention& l = q.model.latent;
-           return q.model.kv_heads < 1 || q.model.head_width < 1 || q.model.heads % q.model.kv_heads != 0 ||
-                  l.kv_rank < 0 ||
-                  (l.kv_rank > 0 && (l.q_rank < 0 || l.rope_width < 0 || l.nope_width < 1 || l.value_width < 1));
+           const auto narrow = [](Count width, Count least) { return width >= least && width <= kLargest; };
+           const bool latent_fits =
+               l.kv_rank == 0 || (narrow(l.kv_rank, 1) && narrow(l.q_rank, 0) && narrow(l.rope_width, 0) &&
+                                  narrow(l.nope_width, 1) && narrow(l.value_width, 1));
+           return q.model.kv_heads < 1 || q.model.heads % q.model.kv_heads != 0 || !latent_fits;
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            found
@@ -116,8 +131,10 @@ constexpr std::array kSizes = {
     Rule{"O1303",
          [](const Question& q) {
            const Experts& e = q.model.experts;
-           return e.count != 0 && (e.count < 1 || e.top_k < 1 || e.top_k > e.count || e.ffn < 1 || e.shared < 0 ||
-                                   e.every < 1 || e.dense_layers < 0 || e.max_nodes < 0);
+           const bool counts = e.count >= 1 && e.count <= kLargest && e.top_k >= 1 && e.top_k <= e.count &&
+                               e.shared >= 0 && e.shared <= kLargest;
+           const bool places = e.every >= 1 && e.dense_layers >= 0 && e.max_nodes >= 0;
+           return e.count != 0 && !(counts && places && e.ffn >= 1 && e.ffn <= kLargest);
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Experts& e = q.model.experts;
@@ -141,6 +158,14 @@ constexpr std::array kSizes = {
                                         q.system.name, a.memory_bytes_per_s, a.memory_efficiency, a.matrix_efficiency,
                                         a.units, q.system.fabric.count))
                .note("all of them are positive");
+         }},
+    Rule{"O1319", [](const Question& q) { return microbatch_size(q) > kMostInMicrobatch; },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found
+               .error(code, fmt::format("a microbatch of {} sequences of {} tokens is too large to count",
+                                        q.plan.micro_batch, q.model.seq))
+               .note(fmt::format("its largest operator has {:.3g} results, at most {:.3g} can be", microbatch_size(q),
+                                 kMostInMicrobatch));
          }},
 };
 

@@ -49,7 +49,7 @@ inline base::Count microbatches(const Plan& plan) {
   return plan.global_batch / (plan.dp * plan.micro_batch);
 }
 
-// Everything that keeps `plan` from running `model` on `system`, with the arithmetic: O1300 to O1318.
+// Everything that keeps `plan` from running `model` on `system`, with the arithmetic: O1300 to O1319.
 void check(const Model& model, const System& system, const Plan& plan, base::Diagnostics& found);
 
 // The same as a yes or no, for searches: true exactly where `check` finds no error.

@@ -53,6 +53,10 @@ const std::vector<Mistake>& mistakes() {
       {"O1315", [](Training& r) { r.plan.zero = 4; }},
       {"O1316", [](Training& r) { r.plan.precision = machine::Precision::kFp8; }},
       {"O1317", [](Training& r) { r.plan.overlap.dp = 1.5; }},
+      {"O1319",
+       [](Training& r) {
+         r.model.seq = r.plan.micro_batch = base::Count{1} << 24, r.plan.global_batch = base::Count{1} << 24;
+       }},
       {"O1318", [](Training& r) { r.system.fabric.levels[1].bytes_per_s = 0; }},
   };
   return all;
