@@ -457,6 +457,7 @@ SystemFile read(const std::string& directory, const std::string& name, const std
   Reader(result, strict, found).read(root);
   found.throw_if_errors();
   if (result.entry.title.empty()) result.entry.title = name;
+  for (const std::string& line : result.accuracy) result.entry.description += fmt::format("accuracy: {}\n", line);
   result.diagnostics = found;
   return result;
 }
