@@ -6,6 +6,7 @@
 
 #include "orrery/cluster/a100_test_util.h"
 #include "orrery/cluster/evaluate.h"
+#include "orrery/cluster/layer.h"
 #include "orrery/machine/roofline.h"
 
 namespace orrery::cluster {
@@ -108,6 +109,34 @@ TEST(Accuracy, NarayananTableOneIsWithinFourPercent) {
   }
   if (errors.relative.empty()) GTEST_SKIP() << "no reference material beside the checkout";
   EXPECT_LT(errors.mean_absolute(), 0.04) << errors.text();
+}
+
+TEST(Accuracy, OneLayerOfKorthikantisTableFourIsWithinTwelvePercent) {
+  struct Setting {
+    bool sequence_parallel;
+    Recompute recompute;
+  };
+  const Setting settings[] = {{false, Recompute::kNone},
+                              {true, Recompute::kNone},
+                              {false, Recompute::kFull},
+                              {false, Recompute::kSelective},
+                              {true, Recompute::kSelective}};
+  const auto rows = reference_rows("korthikanti2022_table4_layer.csv");
+  if (rows.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  ASSERT_EQ(rows.size(), std::size(settings));
+  const System system = a100(1600);
+  const machine::Roofline operators(system.accelerator);
+  const Model model = gpt(64, 6144, 48);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Plan plan;
+    plan.gpus = plan.tp = 8;
+    plan.global_batch = plan.micro_batch = 4;
+    plan.sequence_parallel = settings[i].sequence_parallel;
+    plan.recompute = settings[i].recompute;
+    const PassPair passes = layer_passes(layer_context(model, system, plan, operators), false);
+    EXPECT_NEAR(1e3 * passes.forward.device() / number(rows[i], "fwd_ms"), 1, 0.12) << rows[i].at("experiment");
+    EXPECT_NEAR(1e3 * passes.backward.device() / number(rows[i], "bwd_ms"), 1, 0.12) << rows[i].at("experiment");
+  }
 }
 
 }  // namespace
