@@ -51,7 +51,15 @@ Json memory_json(const cluster::AmpedQuantities& q) {
               {"gradients", of(q.gradient_bits)},
               {"optimizer", of(3 * q.optimizer_bits)},
               {"activations", q.activations_gb * 1e9},
+              {"buffers", 0},
               {"total", q.memory_gb * 1e9}};
+}
+
+std::string largest_term(const Json& memory) {
+  std::string largest = "weights";
+  for (const char* term : {"gradients", "optimizer", "activations"})
+    if (memory.at(term).get<double>() > memory.at(largest).get<double>()) largest = term;
+  return largest;
 }
 
 Json config_json(const AmpedRun& run) {
@@ -107,19 +115,25 @@ std::string amped_json(const AmpedDocument& document) {
   for (const auto& [name, hash] : document.inputs) inputs.push_back(Json{{"name", name}, {"hash", hash}});
   const double tera = cluster::amped_total_macs(q) * q.ops_per_mac / 1e12 / t.total_s / q.accelerators_required;
   const double utilisation = tera / (q.peak_ops / 1e12);
+  const Json memory = memory_json(q);
   Json result{{"iteration_s", t.iteration_s},
               {"breakdown", breakdown_json(q, t)},
-              {"memory_bytes", memory_json(q)},
+              {"hidden", Json{{"tp", 0}, {"pp", 0}, {"dp", 0}, {"ep", 0}, {"cp", 0}}},
+              {"memory_bytes", memory},
+              {"capacity_bytes", run.capacity_gb() > 0 ? Json(q.accelerator_memory) : Json(nullptr)},
               {"fits", run.fits()},
+              {"excess_bytes", run.fits() ? 0 : (q.memory_gb - run.capacity_gb()) * 1e9},
+              {"largest_term", largest_term(memory)},
               {"mfu", utilisation},
               {"hfu", utilisation},
               {"tokens_per_s", q.batch_size * q.context / t.iteration_s},
               {"tflops_per_gpu", tera},
+              {"parameters", q.total_parameters},
+              {"active_parameters", q.total_parameters - q.expert_parameters},
               {"config", config_json(run)},
               {"amped", Json{{"derived", object(formats::amped::derived(q))},
                              {"outputs", object(formats::amped::outputs(t))},
                              {"equations", equations_json(run.model)}}}};
-  if (run.capacity_gb() > 0) result["capacity_bytes"] = q.accelerator_memory;
   if (run.space) result["search"] = search_json(run.search);
   Json warnings = Json::array();
   for (const base::Diagnostic& diagnostic : document.warnings->all()) warnings.push_back(warning_json(diagnostic));

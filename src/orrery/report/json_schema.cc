@@ -275,7 +275,7 @@ std::vector<Field> train_fields() {
       required({"breakdown", Type::kMap, "Its terms; they sum to it.", breakdown}),
       required({"hidden", Type::kMap, "Communication that ran beside work, by class.", classes}),
       required({"memory_bytes", Type::kMap, "Of the fullest accelerator.", memory}),
-      required({"capacity_bytes", Type::kNumber, "Memory of an accelerator."}),
+      required({"capacity_bytes", Type::kNumberOrNull, "Memory of an accelerator; null where AMPeD's file has none."}),
       required({"fits", Type::kTruth, "Whether the total is at most the capacity."}),
       required({"excess_bytes", Type::kNumber, "By how much it is not; else 0."}),
       required({"largest_term", Type::kString, "Of memory_bytes."}),
