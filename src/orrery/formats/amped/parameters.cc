@@ -377,10 +377,12 @@ Resolved resolve(const Config& config, const LookupTables& tables, const cluster
 
 Resolved resolve_flat(const File& file, const Overrides& overrides, const cluster::AmpedDefects& defects,
                       base::Diagnostics& found) {
-  const Node root = json::parse(file, "O1320", "the flat form is one JSON object of numbers by name");
-  if (!root.is_object())
-    base::fail("O1320", fmt::format("parameters by name are a JSON object, but this is {}", json::describe(root)),
-               root.where);
+  const Node whole = json::parse(file, "O1320", "the flat form is one JSON object of numbers by name");
+  if (!whole.is_object())
+    base::fail("O1320", fmt::format("parameters by name are a JSON object, but this is {}", json::describe(whole)),
+               whole.where);
+  const json::Member* inner = whole.find("config");
+  const Node& root = inner != nullptr && inner->value.is_object() ? inner->value : whole;
   Resolver resolver(defects, found);
   resolver.file_ = file;
   for (const json::Repeated& twice : json::repeated(root))

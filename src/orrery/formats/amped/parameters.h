@@ -43,7 +43,8 @@ Resolved resolve(const Config& config, const LookupTables& tables, const cluster
                  base::Diagnostics& found);
 
 // The flat `config` of equation tests: an object of numbers (or unit texts) by AMPeD's names, with short names for the
-// degrees ("tp_intra"). Throws InputError: O1320, O1323, O1325 (unknown names are errors here) and those of `resolve`.
+// degrees ("tp_intra"); or an object whose `config` is that. Throws InputError: O1320, O1323, O1325 (unknown names are
+// errors here) and those of `resolve`.
 Resolved resolve_flat(const File& file, const Overrides& overrides, const cluster::AmpedDefects& defects,
                       base::Diagnostics& found);
 

@@ -232,6 +232,27 @@ TEST(AmpedGoldens, CompatReproducesEveryNumberTo1e12) {
   EXPECT_EQ(compared, 5 * (33 + 16));
 }
 
+TEST(AmpedFlat, ACaseIsReadByItsConfigAndUnknownNamesAreErrors) {
+  const auto read = [](const std::string& text) {
+    base::Diagnostics found;
+    return resolve_flat(file_of(text), {}, {}, found);
+  };
+  const auto codes_of = [&](const std::string& text) {
+    std::vector<std::string> codes;
+    try {
+      read(text);
+    } catch (const base::InputError& error) {
+      for (const base::Diagnostic& one : error.diagnostics) codes.push_back(one.code);
+    }
+    return codes;
+  };
+  const std::vector<std::string> bare = codes_of("{\"layers\": 4}");
+  EXPECT_EQ(bare, codes_of("{\"case\": \"a\", \"config\": {\"layers\": 4}}"));
+  EXPECT_EQ(bare.at(0), "O1335");
+  EXPECT_EQ(codes_of("{\"layers\": 4, \"tp_itra\": 2}").at(0), "O1325");
+  EXPECT_EQ(codes_of("[1]"), (std::vector<std::string>{"O1320"}));
+}
+
 TEST(AmpedConfig, DamagedFilesAreRefusedOrReadButNeverCrash) {
   EXPECT_TRUE(rc::check([] {
     std::string text = kConfig;
