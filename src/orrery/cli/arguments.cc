@@ -208,6 +208,14 @@ void give_map_meaning(const RawMap& raw, MapOptions& map) {
   map.pareto = true;
 }
 
+CLI::Validator zero_stage() {
+  const auto check = [](const std::string& text) -> std::string {
+    const bool good = text.size() == 1 && text[0] >= '0' && text[0] <= '3';
+    return good ? "" : fmt::format("`{}` is none of ZeRO's stages 0 to 3", text);
+  };
+  return CLI::Validator(check, "");
+}
+
 struct RawTrain {
   std::string equations;
   std::vector<std::string> compat;
@@ -313,7 +321,7 @@ void add_train_options(CLI::App& app, TrainOptions& options, Raw& raw, RawTrain&
   add_switch(app, "--sequence-parallel", request.sequence_parallel, "Norms and dropouts are spread over tp, too");
   app.add_option("--zero", request.zero, "Sharded over dp: 1 optimiser, 2 and gradients, 3 and weights")
       ->type_name("0..3")
-      ->check(CLI::IsMember({0, 1, 2, 3}));
+      ->check(zero_stage());
   app.add_option("--operators", request.measurements, "Timings of matrix products, to go before the roofline")
       ->type_name("FILE.csv");
   app.add_option("--efficiency", raw_train.efficiency, "Instead of the roofline: products reach this share of the peak")
