@@ -25,6 +25,8 @@
 namespace orrery::collective {
 namespace {
 
+constexpr long long kEnough = 1LL << 31;  // accelerators; no group reaches further
+
 // The extents of the sub-torus that `ranks` neighbours fill, and which part of the rate is theirs.
 struct Extents {
   std::array<int, kMaxTorusDimensions> extent = {1, 1, 1, 1};
@@ -226,10 +228,10 @@ Group place(const Fabric& fabric, int ranks, int stride) {
     const int size = fabric.levels[l].size;
     int now = ranks;
     if (size > 0 && l + 1 < fabric.count) {
-      capacity = std::min(capacity * size, 1LL << 40);
+      capacity = std::min(capacity * size, kEnough);
       now = static_cast<int>(std::clamp<long long>(capacity / stride, 1, ranks));
     }
-    group.joined[l] = (now + members - 1) / members;
+    group.joined[l] = static_cast<int>((static_cast<long long>(now) + members - 1) / members);
     members = now;
     if (size == 0) break;
   }
@@ -240,7 +242,7 @@ int level_between(const Fabric& fabric, int distance) {
   long long capacity = 1;
   for (int l = 0; l + 1 < fabric.count; ++l) {
     if (fabric.levels[l].size == 0) return l;
-    capacity *= fabric.levels[l].size;
+    capacity = std::min(capacity * fabric.levels[l].size, kEnough);
     if (distance < capacity) return l;
   }
   return std::max(0, fabric.count - 1);

@@ -78,7 +78,9 @@ void apply(Node& root, const std::string& path, const std::string& value, base::
       const auto index = index_of(*at, part);
       if (!index) {
         found.error("O1357", fmt::format("there is no network `{}` to override", part), where)
-            .hint(fmt::format("networks are counted from 0 to {}, or go by their names", at->items.size() - 1));
+            .hint(at->items.empty()
+                      ? "the system has no networks"
+                      : fmt::format("networks are counted from 0 to {}, or go by their names", at->items.size() - 1));
         return;
       }
       at = &at->items[*index];

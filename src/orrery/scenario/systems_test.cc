@@ -1,6 +1,7 @@
 #include "orrery/scenario/systems.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -176,6 +177,29 @@ TEST_F(Systems, EveryMistakeIsFoundAndPointedAt) {
   EXPECT_EQ(found("system: 3\n").front(), "O1351" == found("system: 3\n").front() ? "O1351" : "O1353");
   const Codes both = found(replaced(replaced(kSmall, "80 GB", "80"), ", size: 8", ", size: 12"));
   EXPECT_EQ(both, (Codes{"O1353", "O1356"})) << "all at once";
+}
+
+TEST_F(Systems, DamagedFilesAreRefusedOrReadButNeverCrash) {
+  EXPECT_TRUE(rc::check([this] {
+    std::string text = kSmall;
+    const int edits = *rc::gen::inRange(1, 6);
+    for (int i = 0; i < edits; ++i) {
+      const auto at = static_cast<std::size_t>(*rc::gen::inRange<int>(0, static_cast<int>(text.size())));
+      if (*rc::gen::arbitrary<bool>())
+        text.erase(at, 3);
+      else
+        text.insert(at, 1, *rc::gen::elementOf(std::string("{}[]\",:0-9\n&*!")));
+    }
+    found(text);
+    found(text, {{"networks.0.size", "1000000000"}, {"networks.1.size", "1000000000"}});
+  }));
+}
+
+TEST_F(Systems, NetworksOfAnySizeTakeGroupsOfAnySize) {
+  const cluster::System system =
+      load(kSmall, {{"networks.0.size", "1000000000"}, {"networks.1.size", "1000000000"}}).system;
+  EXPECT_EQ(collective::level_between(system.fabric, 2000000000), 1);
+  EXPECT_EQ(collective::place(system.fabric, 2000000000, 1).joined[1], 2);
 }
 
 TEST_F(Systems, WhatIsLikeAnotherTakesOverTheRest) {
