@@ -1,6 +1,7 @@
 // All combinations of divisors: tp of the heads, cp of the sequence (powers of two), ep of the experts, any pp that
 // the layers fill. Where the accelerators are counted, dp is what they leave, so few combinations pass. Memory alone
-// decides; nothing is timed. Cost: at most some 1e5 combinations of 50 ns.
+// decides; nothing is timed. Degrees beyond 1024 (pp: 4096) are not tried. Cost: for known models at most some 1e5
+// combinations of 50 ns.
 #include "orrery/scenario/train_degrees.h"
 
 #include <algorithm>
@@ -48,11 +49,11 @@ ChosenDegrees choose_degrees(const cluster::Model& model, const cluster::System&
                              const GivenDegrees& given) {
   constexpr Count kMost = 1'000'000;
   const Count most = given.gpus ? plan.gpus : kMost;
-  const auto tps = one_or(given.tp, plan.tp, divisors(std::max<Count>(1, model.heads), std::min<Count>(most, 4096)));
+  const auto tps = one_or(given.tp, plan.tp, divisors(std::max<Count>(1, model.heads), std::min<Count>(most, 1024)));
   const auto pps = one_or(given.pp, plan.pp, up_to(std::min({model.layers, most, Count{4096}})));
   const auto cps = one_or(given.cp, plan.cp, powers_of_two(model.seq, std::min<Count>(most, 1024)));
   const auto eps =
-      one_or(given.ep, plan.ep, divisors(std::max<Count>(1, model.experts.count), std::min<Count>(most, 4096)));
+      one_or(given.ep, plan.ep, divisors(std::max<Count>(1, model.experts.count), std::min<Count>(most, 1024)));
 
   // What cannot be is asked about as simply as possible.
   ChosenDegrees best;
@@ -72,6 +73,7 @@ ChosenDegrees choose_degrees(const cluster::Model& model, const cluster::System&
         if (given.gpus && !given.dp) tried.dp = plan.gpus / replica;
         if (!given.gpus) tried.gpus = replica * tried.dp;
         if (tried.dp < 1 || replica * tried.dp != tried.gpus) continue;
+        if (system.max_gpus > 0 && tried.gpus > system.max_gpus) continue;
         for (const Count ep : eps) {
           tried.ep = ep;
           if (!cluster::possible(model, system, tried)) continue;
