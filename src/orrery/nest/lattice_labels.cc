@@ -331,7 +331,7 @@ class LabelSearch {
   std::vector<char> settled_;                // [level][active]: no open boundary loads it
   Triple<std::vector<double>> close_loads_;  // [s][i][j][reuse][active]
   std::vector<Label> labels_;
-  std::vector<double> loads_;  // [label][active]
+  std::vector<double> loads_;                  // [label][active]
   using Entry = std::pair<Key, std::int32_t>;  // the label, negated
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open_;
   std::vector<std::vector<std::int32_t>> seen_;

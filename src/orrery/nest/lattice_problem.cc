@@ -179,7 +179,8 @@ double compulsory_pj(const Problem& problem) {
   return energy_pj;
 }
 
-std::vector<Layout> layouts(const Problem& problem, double above, double upto) {
+std::vector<Layout> layouts(const Problem& problem, double above, double upto, const std::function<bool()>& stop,
+                            std::size_t most_layouts) {
   const Space& space = *problem.space;
   const std::vector<double> most = most_spread(problem);
   std::vector<Layout> found;
@@ -190,6 +191,7 @@ std::vector<Layout> layouts(const Problem& problem, double above, double upto) {
   const std::vector<char> counts = storages_that_count(problem);
   using Reached = std::set<Triple<Count>>;
   const std::function<void(int, Reached*)> extend = [&](int storage, Reached* reached) {
+    if (found.size() >= most_layouts || (stop && stop())) return;
     const bool end_of_group = storage < 0 || counts[storage];
     if (end_of_group && reached && !reached->insert(layout.left).second) return;
     const double cycles = product(layout.left);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -69,9 +70,11 @@ struct Layout {
   double cycles = 1;         // product of `left`: the compute cycles
   double instances = 1;      // compute units in use
 };
-// Those whose compute cycles lie in (above, upto].
+// Those whose compute cycles lie in (above, upto]; what was found until `stop` says so, and so many at most.
 std::vector<Layout> layouts(const Problem& problem, double above = 0,
-                            double upto = std::numeric_limits<double>::infinity());
+                            double upto = std::numeric_limits<double>::infinity(),
+                            const std::function<bool()>& stop = {},
+                            std::size_t most = std::numeric_limits<std::size_t>::max());
 // Compute cycles of a layout, at least.
 double least_cycles(const Problem& problem);
 // Energy of every mapping, at least: computes, and each dataspace read or updated once where everything comes from.
