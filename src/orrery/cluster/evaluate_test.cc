@@ -212,6 +212,48 @@ TEST(Evaluate, ZeroStageThreeMovesHalfAsMuchAgainAsStagesOneAndTwo) {
   EXPECT_NEAR(dp[3] / dp[0], 1.5, 1e-12);
 }
 
+RC_GTEST_PROP(Evaluate, AccumulatingInThePassesOfTheProductsNeverHurts, (Training run)) {
+  run.plan.fused_accumulation = true;
+  const double fused = evaluated(run).iteration_s;
+  run.plan.fused_accumulation = false;
+  RC_ASSERT(not_longer(fused, evaluated(run).iteration_s));
+}
+
+// Tensor groups of a node: the gather that follows must be faster than the way to the next node.
+RC_GTEST_PROP(Evaluate, ScatterGatherInsideANodeNeverHurts, (Training run)) {
+  RC_PRE(run.plan.tp <= 8);
+  run.plan.scatter_gather = true;
+  const double scattered = evaluated(run).iteration_s;
+  run.plan.scatter_gather = false;
+  RC_ASSERT(not_longer(scattered, evaluated(run).iteration_s));
+}
+
+TEST(Evaluate, WithoutScatterGatherABoundaryCarriesTheWholeTensor) {
+  Training run{gpt(96, 12288, 96), a100(1600), {}};
+  run.plan = {.gpus = 128, .global_batch = 64, .tp = 8, .pp = 16};
+  run.plan.scatter_gather = false;
+  const Iteration whole = evaluated(run);
+  const double bytes = 2.0 * 2048 * 12288;
+  const auto& between = run.system.fabric.levels[1];
+  EXPECT_NEAR(whole.boundary_s, bytes / (between.bytes_per_s * between.efficiency) + between.latency_s, 1e-6);
+  EXPECT_NEAR(whole.breakdown.pp_exposed / whole.boundary_s, 2 * (64 + 15), 15) << "and the tied embedding's sum";
+}
+
+TEST(Evaluate, AccumulationApartMovesTenBytesAParameterEachMicrobatch) {
+  Training run{gpt(96, 12288, 96, 0), a100(1600), {}};
+  run.plan = {.gpus = 8, .global_batch = 16, .tp = 8};
+  run.system.accelerator.host_seconds_per_op = 0;
+  run.system.calibration.jitter_seconds = 0;
+  const double fused = evaluated(run).iteration_s;
+  run.plan.fused_accumulation = false;
+  const double parameters = 12.0 * 12288 * 12288 * 96 / 8;
+  EXPECT_NEAR(evaluated(run).iteration_s - fused,
+              16 * machine::Roofline(run.system.accelerator).memory_bound_seconds(10 * parameters), 1e-6);
+  run.plan.main_gradients_fp32 = false;
+  EXPECT_NEAR(evaluated(run).iteration_s - fused,
+              16 * machine::Roofline(run.system.accelerator).memory_bound_seconds(6 * parameters), 1e-6);
+}
+
 TEST(Evaluate, FewerKeyValueHeadsMakeContextParallelismCheaper) {
   Training run{gpt(32, 4096, 32, 51200, 32768), a100(1600), {}};
   run.model.attention = Attention::kFlash;

@@ -14,6 +14,10 @@
 // pass does five products for two, at 0.86 of the forward's efficiency (FlashAttention-2, arXiv 2307.08691: 63 % after
 // 73 %).
 //
+// Weight gradients are added up over microbatches. The products do so themselves (constants are fitted on runs that are
+// priced so), or a pass after them does: it reads the new gradient, reads the sum and writes it, 2 + 4 + 4 bytes a
+// parameter where the sum is in fp32.
+//
 // Tensor parallelism: two all-reduces of the hidden state each way; sequence parallelism replaces each by a
 // reduce-scatter and an all-gather of the same volume and is given the same time. Experts: tokens go out and come back
 // by all-to-all each way. Context parallelism: keys and values make a round; backward they make it again, and their
@@ -48,6 +52,7 @@ struct Products {
   machine::Precision precision;
   double forward = 0, input = 0, weight = 0;
   double forward_bytes = 0, backward_bytes = 0;  // of making 8-bit operands
+  double parameters = 0;
 
   // y = x w with x of m x k and w of k x n.
   void linear(base::Count batch, base::Count m, base::Count n, base::Count k) {
@@ -56,6 +61,7 @@ struct Products {
       forward_bytes += 3 * rows * k;
       backward_bytes += rows * (2 * k + 4 * n);
     }
+    parameters += static_cast<double>(batch) * n * k;
     forward += operators.matrix_product_seconds({batch, m, n, k, precision});
     input += operators.matrix_product_seconds({batch, m, k, n, precision});
     weight += operators.matrix_product_seconds({batch, k, n, m, precision});
@@ -81,6 +87,13 @@ void communicate(const Plan& plan, double core, double tp, double ep, double cp,
   pass.tp = tp - pass.tp_hidden;
   pass.ep = ep - pass.ep_hidden;
   pass.cp = cp - pass.cp_hidden;
+}
+
+// Seconds to add weight gradients up in a pass of its own.
+double accumulation(const LayerContext& c, const Products& products) {
+  if (c.plan.fused_accumulation) return 0;
+  const double sum = c.plan.main_gradients_fp32 ? 4 : c.element;
+  return c.operators.memory_bound_seconds((c.element + 2 * sum) * products.parameters);
 }
 
 struct Core {
@@ -243,9 +256,9 @@ PassPair layer_passes(const LayerContext& c, bool experts) {
   forward.host = ops * issue + jitter;
 
   Pass& backward = passes.backward;
-  backward.compute = products.input + products.weight + core.backward +
+  backward.weight = products.weight + accumulation(c, products);
+  backward.compute = products.input + backward.weight + core.backward +
                      c.operators.memory_bound_seconds(backward_bytes * (c.element / 2) + products.backward_bytes);
-  backward.weight = products.weight;
   backward.host = 2 * ops * issue + jitter;
   backward.weight_host = kWeightOps * issue;
   double again_tp = 0, again_ep = 0, again_cp = 0, core_seconds = core.backward;
@@ -289,10 +302,11 @@ PassPair logits_passes(const LayerContext& c) {
   Products products{c.operators,
                     c.plan.precision == machine::Precision::kFp8 ? machine::Precision::kBf16 : c.plan.precision};
   products.linear(1, c.tokens, padded, c.model.hidden);
+  const double weight = products.weight + accumulation(c, products);
   const double host = kLogitsOps * c.operators.issue_seconds();
   passes.forward = {.compute = products.forward + c.operators.memory_bound_seconds(4 * state + loss), .host = host};
-  passes.backward = {.compute = products.input + products.weight + c.operators.memory_bound_seconds(10 * state + loss),
-                     .weight = products.weight,
+  passes.backward = {.compute = products.input + weight + c.operators.memory_bound_seconds(10 * state + loss),
+                     .weight = weight,
                      .tp = c.all_reduce_s,
                      .host = host};
   return passes;

@@ -1,5 +1,6 @@
 // A boundary between stages is crossed 2 (m v + p - 1) times: a rank sends its 1/t of the tensor, the receivers gather
-// it among themselves (Megatron-LM's scatter-gather, Narayanan 2021, sec. 4.1). At the end gradients are added over the
+// it among themselves (Megatron-LM's scatter-gather, Narayanan 2021, sec. 4.1); without that every rank sends the whole
+// tensor, which all of its group have. At the end gradients are added over the
 // replicas, experts' over fewer of them, and the tied embedding's between first and last stage.
 //
 // ZeRO (arXiv 1910.02054): stage 1 scatters gradients and gathers weights once, the volume of an all-reduce; stage 2
@@ -20,6 +21,7 @@ double boundary(const LayerContext& c) {
   const collective::Fabric& fabric = c.system.fabric;
   const double state = c.element * c.tokens * c.model.hidden;
   const int level = collective::level_between(fabric, static_cast<int>(plan.tp * plan.cp * plan.dp));
+  if (!plan.scatter_gather) return collective::message_seconds(fabric, level, state);
   double seconds = collective::message_seconds(fabric, level, state / plan.tp);
   if (plan.tp > 1) {
     seconds += collective::volume_bound(Operation::kAllGather, fabric,

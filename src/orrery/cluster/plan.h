@@ -41,6 +41,9 @@ struct Plan {
   machine::Precision precision = machine::Precision::kBf16;
   bool reduce_fp32 = false;         // gradients travel in fp32, not in 16 bits
   bool main_gradients_fp32 = true;  // gradients accumulate in fp32 (Megatron), not in the precision of the weights
+  bool scatter_gather = true;  // ranks of a tensor group send a boundary's tensor in parts; false: each sends all of it
+  bool fused_accumulation = true;  // weight gradients are added up by the products that make them, not in a pass of
+                                   // its own after them
   Overlap overlap;
 };
 

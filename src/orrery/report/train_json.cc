@@ -79,6 +79,8 @@ Json config_json(const scenario::TrainedModel& trained) {
       {"precision", name_of(plan.precision, scenario::precisions())},
       {"reduce_fp32", plan.reduce_fp32},
       {"main_gradients_fp32", plan.main_gradients_fp32},
+      {"scatter_gather", plan.scatter_gather},
+      {"fused_accumulation", plan.fused_accumulation},
       {"overlap",
        Json{{"tp", overlap.tp}, {"pp", overlap.pp}, {"dp", overlap.dp}, {"ep", overlap.ep}, {"cp", overlap.cp}}},
       {"operators", trained.operators},

@@ -103,6 +103,8 @@ std::vector<Field> fields(cluster::Plan& plan) {
           {"precision", choice(plan.precision, precisions())},
           {"reduce_fp32", truth(plan.reduce_fp32)},
           {"main_gradients_fp32", truth(plan.main_gradients_fp32)},
+          {"scatter_gather", truth(plan.scatter_gather)},
+          {"fused_accumulation", truth(plan.fused_accumulation)},
           {"overlap.tp", share(plan.overlap.tp)},
           {"overlap.pp", share(plan.overlap.pp)},
           {"overlap.dp", share(plan.overlap.dp)},

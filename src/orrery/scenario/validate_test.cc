@@ -56,11 +56,11 @@ TEST(Validation, RunsOfOtherLaboratoriesAreWithinFifteenPercentEach) {
     }
 }
 
-// MT-NLG ran 26 % slower than Megatron-LM on the same mesh; the table's note says what DeepSpeed's pipeline did.
+// MT-NLG ran a quarter slower than Megatron-LM on the same mesh; the table's note says what is known of the reasons.
 TEST(Validation, LargerMissesNameTheirCauses) {
   for (const char* name : {"mtnlg2022", "deepseek_v3"})
     for (const ValidatedPoint& point : set(name).points) {
-      EXPECT_LT(std::abs(point.error), 0.30) << name << ' ' << point.run.row;
+      EXPECT_LT(std::abs(point.error), 0.25) << name << ' ' << point.run.row;
       EXPECT_FALSE(point.run.note.empty()) << name << ' ' << point.run.row;
     }
 }
