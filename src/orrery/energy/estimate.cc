@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -34,8 +35,9 @@ std::string key(const Attributes& attributes) {
 
 class Estimation {
  public:
-  Estimation(std::span<const std::unique_ptr<Estimator>> estimators, base::Diagnostics& found)
-      : estimators_(estimators), found_(found) {}
+  Estimation(std::span<const std::unique_ptr<Estimator>> estimators, const EstimateOptions& options,
+             base::Diagnostics& found)
+      : estimators_(estimators), options_(options), found_(found) {}
 
   EstimatedComponent component(const Component& component) {
     component_ = &component;
@@ -81,7 +83,26 @@ class Estimation {
       unknown_[index].push_back({action, &choice});
       return;
     }
+    if (!options_.insisted_on.empty()) mention_given_up(primitive, keys_[index], choice);
     shares.push_back({primitive.path, action, weight, *choice.figure});
+  }
+
+  // Once for each primitive and reason: all its actions mostly fail alike.
+  void mention_given_up(const Primitive& primitive, const std::string& key, const Choice& choice) {
+    for (const Declined& declined : choice.gave_up) {
+      if (declined.estimator != options_.insisted_on || !mentioned_.insert(key + declined.reason).second) continue;
+      found_
+          .warning("O1256", fmt::format("{} gives no figure of {}", options_.insisted_as, name_of(primitive)),
+                   primitive.where)
+          .note(fmt::format("{}: {}", declined.estimator, declined.reason))
+          .note(fmt::format("`{}` answers instead: {}", choice.figure->estimator, choice.figure->source))
+          .hint("see that the program is the one meant and runs by itself, or leave the option out");
+    }
+  }
+
+  std::string name_of(const Primitive& primitive) const {
+    return primitive.path == component_->name ? fmt::format("`{}`", component_->name)
+                                              : fmt::format("`{}` in `{}`", primitive.path, component_->name);
   }
 
   double sum(const std::vector<Share>& shares, const std::string& what) {
@@ -144,17 +165,17 @@ class Estimation {
     }
     std::string what = actions.empty() ? "" : fmt::format("the energy of {}", fmt::join(actions, ", "));
     if (area) what += actions.empty() ? "the area" : " and the area";
-    const std::string of = primitive.path == component_->name
-                               ? fmt::format("`{}`", component_->name)
-                               : fmt::format("`{}` in `{}`", primitive.path, component_->name);
-    auto& error =
-        found_.error("O1201", fmt::format("nobody can estimate {} of {}, class `{}`", what, of, primitive.class_name),
-                     primitive.where);
+    auto& error = found_.error(
+        "O1201",
+        fmt::format("nobody can estimate {} of {}, class `{}`", what, name_of(primitive), primitive.class_name),
+        primitive.where);
     explain(missing.front().choice->refusals, primitive, estimators_, error);
   }
 
   std::span<const std::unique_ptr<Estimator>> estimators_;
+  const EstimateOptions& options_;
   base::Diagnostics& found_;
+  std::set<std::string> mentioned_;
   std::unordered_map<std::string, Choice> answers_;  // references into it stay valid
   const Component* component_ = nullptr;
   std::vector<std::string> keys_;              // of the component's primitives
@@ -171,9 +192,9 @@ double six_digits(double value) {
 }
 
 std::vector<EstimatedComponent> estimate(std::span<const Component> components,
-                                         std::span<const std::unique_ptr<Estimator>> estimators, const EstimateOptions&,
-                                         base::Diagnostics& found) {
-  Estimation estimation(estimators, found);
+                                         std::span<const std::unique_ptr<Estimator>> estimators,
+                                         const EstimateOptions& options, base::Diagnostics& found) {
+  Estimation estimation(estimators, options, found);
   std::vector<EstimatedComponent> estimated;
   estimated.reserve(components.size());
   for (const Component& component : components) estimated.push_back(estimation.component(component));

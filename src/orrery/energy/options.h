@@ -1,6 +1,8 @@
 // Switches of the energy model.
 #pragma once
 
+#include <string>
+
 namespace orrery::energy {
 
 // Every default is right; `accelergy()` reproduces Accelergy 0.4 with its plug-ins, defects included
@@ -14,8 +16,14 @@ struct EstimateOptions {
   // Fan-outs made for containers cost nothing. Accelergy prices them by its placeholder at 1 pJ and 1 um^2.
   bool fan_outs_are_free = true;
 
+  // Name of an estimator that the user asked for, and how he wrote that: where it gives up and another answers, O1256.
+  std::string insisted_on;
+  std::string insisted_as;
+
   static EstimateOptions accelergy() {
-    return {.shares_count = false, .keep_found_rows = false, .fan_outs_are_free = false};
+    EstimateOptions options;
+    options.shares_count = options.keep_found_rows = options.fan_outs_are_free = false;
+    return options;
   }
 };
 

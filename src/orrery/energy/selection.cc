@@ -67,6 +67,7 @@ Choice choose(const Query& query, std::span<const std::unique_ptr<Estimator>> es
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Declined> gave_up;
   for (const auto& [accuracy, estimator] : candidates) {
     std::string reason = kept_out(query, estimator->name(), accuracy);
     if (reason.empty()) {
@@ -75,6 +76,7 @@ Choice choose(const Query& query, std::span<const std::unique_ptr<Estimator>> es
         if (std::isfinite(figure->value) && figure->value >= 0) {
           choice.figure = std::move(*figure);
           choice.refusals.clear();
+          choice.gave_up = std::move(gave_up);
           const Value* instances = find(query.attributes, "n_instances");
           if (instances && (query.wants_area() || query.action == "leak"))
             choice.figure->value *= number(*instances).value_or(1);
@@ -84,6 +86,7 @@ Choice choose(const Query& query, std::span<const std::unique_ptr<Estimator>> es
       } else {
         reason = std::get<Refusal>(answer).reason;
       }
+      gave_up.push_back({std::string(estimator->name()), reason, true});
     }
     choice.refusals.push_back({std::string(estimator->name()), std::move(reason), true});
   }

@@ -24,6 +24,7 @@ struct Declined {
 struct Choice {
   std::optional<Figure> figure;    // leakage and area of `n_instances` copies, where the attribute says so
   std::vector<Declined> refusals;  // without a figure: of every estimator, in the order asked
+  std::vector<Declined> gave_up;   // with a figure: of those that were asked before
 };
 
 // Sorted by accuracy (stable), the first that answers; restricted by attributes `plug_in` (a name of ours or

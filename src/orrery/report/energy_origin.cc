@@ -5,16 +5,14 @@
 namespace orrery::report {
 
 std::optional<double> expected_error_percent(std::span<const energy::Share> shares) {
+  if (shares.empty()) return std::nullopt;
   double sum = 0, error = 0;
-  bool measured = false;
   for (const energy::Share& share : shares) {
+    if (!share.figure.expected_error_percent) return std::nullopt;
     const double part = share.weight * share.figure.value;
     sum += part;
-    if (!share.figure.expected_error_percent) continue;
-    measured = true;
     error += part * *share.figure.expected_error_percent;
   }
-  if (!measured) return std::nullopt;
   return sum > 0 ? error / sum : 0;
 }
 

@@ -10,8 +10,8 @@
 
 namespace orrery::report {
 
-// The error to expect of the sum, in percent of it, from those addends whose own error was measured, as if all erred to
-// the same side; nothing where none was measured.
+// The error to expect of the sum, in percent of it, as if all addends erred to the same side; nothing where the error
+// of one of them was not measured, for that of the sum is not known then.
 std::optional<double> expected_error_percent(std::span<const energy::Share> shares);
 
 // Names of the addends' bases ("published", "interpolated"), each once, in the order of the addends.

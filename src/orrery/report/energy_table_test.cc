@@ -50,9 +50,14 @@ std::vector<energy::EstimatedComponent> components() {
   return {buffer};
 }
 
-TEST(EnergyOrigin, WeighsTheErrorsOfTheAddendsThatWereMeasured) {
-  const auto all = components();
-  EXPECT_DOUBLE_EQ(expected_error_percent(all[0].actions[0].shares).value(), 3.0 * 4 / (3 + 2 * 0.5));
+TEST(EnergyOrigin, WeighsTheErrorsOfTheAddends) {
+  const std::vector<energy::Share> measured = {share(1, 3, energy::Basis::kInterpolated, 4, "between rows"),
+                                               share(2, 0.5, energy::Basis::kModelled, 0, "a row")};
+  EXPECT_DOUBLE_EQ(expected_error_percent(measured).value(), 3.0 * 4 / (3 + 2 * 0.5));
+}
+
+TEST(EnergyOrigin, HasNoErrorWhereOneAddendsWasNotMeasured) {
+  EXPECT_EQ(expected_error_percent(components()[0].actions[0].shares), std::nullopt);
   EXPECT_EQ(expected_error_percent({}), std::nullopt);
   const std::vector<energy::Share> unmeasured = {share(1, 3, energy::Basis::kPublished, std::nullopt, "a book")};
   EXPECT_EQ(expected_error_percent(unmeasured), std::nullopt);
@@ -102,7 +107,8 @@ TEST(EnergyJson, KeepsTheContract) {
   EXPECT_EQ(action["arguments"], (nlohmann::json{{"global_cycle_seconds", 1e-9}, {"n", 3}}));
   EXPECT_EQ(action["energy_pj"], 5.0);
   EXPECT_EQ(action["accuracy_percent"], 80.0);
-  EXPECT_EQ(action["expected_error_percent"], 3.0);
+  EXPECT_TRUE(action["expected_error_percent"].is_null());
+  EXPECT_EQ(component["area_expected_error_percent"], 2.0);
   EXPECT_EQ(action["basis"], (nlohmann::json{"interpolated", "published"}));
 }
 

@@ -26,7 +26,12 @@ struct EstimatorSetup {
   bool accelergy = false;           // as Accelergy 0.4, defects included
 
   energy::EstimateOptions options() const {
-    return accelergy ? energy::EstimateOptions::accelergy() : energy::EstimateOptions{};
+    auto options = accelergy ? energy::EstimateOptions::accelergy() : energy::EstimateOptions{};
+    if (!cacti.empty()) {
+      options.insisted_on = "cacti";
+      options.insisted_as = "`--cacti " + cacti + "`";
+    }
+    return options;
   }
 };
 

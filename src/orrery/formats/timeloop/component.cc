@@ -53,6 +53,14 @@ constexpr auto kKnownAttributes = std::to_array<std::string_view>({"entries",
                                                                    "technology",
                                                                    "global_cycle_seconds"});
 
+// What estimators read besides, and names near to those that others read.
+constexpr auto kEstimatorAttributes =
+    std::to_array<std::string_view>({"n_banks", "n_rw_ports", "n_rdwr_ports", "resolution", "cellwidth"});
+constexpr auto kOthersAttributes = std::to_array<std::string_view>(
+    {"nbanks", "n_ranks", "n_ports", "nports", "n_rd_ports", "n_wr_ports", "num_ports", "cell_width", "cellheight"});
+
+constexpr auto kScales = std::to_array<std::string_view>({"energy_scale", "area_scale", "energy_share", "area_share"});
+
 std::string lower(std::string_view text) {
   std::string result(text);
   std::transform(result.begin(), result.end(), result.begin(),
@@ -65,6 +73,18 @@ bool contains_one(std::string_view class_name, const List& list) {
   const std::string name = lower(class_name);
   return std::any_of(list.begin(), list.end(),
                      [&](std::string_view part) { return name.find(part) != std::string::npos; });
+}
+
+template <typename List>
+bool contains(const List& list, std::string_view key) {
+  return std::find(list.begin(), list.end(), key) != list.end();
+}
+
+void misspelt(const yaml::Node::Entry& entry, std::string_view near, base::Diagnostics& found) {
+  found
+      .warning("O0322", fmt::format("`{}` is an attribute of no meaning here, and looks like `{}`", entry.key, near),
+               entry.key_where)
+      .hint(base::did_you_mean(near));
 }
 
 }  // namespace
@@ -105,9 +125,7 @@ ComponentKind kind_of(const Component& component) {
 void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& found) {
   for (const auto& entry : attributes.entries) {
     const std::string key = plain_key(entry.key);
-    if (key.size() < 5 || std::find(kKnownAttributes.begin(), kKnownAttributes.end(), key) != kKnownAttributes.end()) {
-      continue;
-    }
+    if (key.size() < 5 || contains(kKnownAttributes, key)) continue;
     std::string_view near;
     std::size_t best = 3;
     for (std::string_view known : kKnownAttributes) {
@@ -118,10 +136,27 @@ void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& f
       }
     }
     if (near.empty() || attributes.find(near) != nullptr) continue;
-    found
-        .warning("O0322", fmt::format("`{}` is an attribute of no meaning here, and looks like `{}`", entry.key, near),
-                 entry.key_where)
-        .hint(base::did_you_mean(near));
+    misspelt(entry, near, found);
+  }
+}
+
+void warn_of_attributes_nobody_estimates_by(const yaml::Node& attributes, base::Diagnostics& found) {
+  for (const auto& entry : attributes.entries) {
+    const std::string key = plain_key(entry.key);
+    if (contains(kScales, key)) {
+      found.warning("O0326", fmt::format("`{}` among the attributes scales nothing", entry.key), entry.key_where)
+          .note("attributes describe what is estimated; a scale belongs to the component itself")
+          .hint(fmt::format("write `{}` beside `attributes`, not in it", key));
+      continue;
+    }
+    if (key.size() < 5 || contains(kEstimatorAttributes, key) || contains(kOthersAttributes, key) ||
+        contains(kKnownAttributes, key)) {
+      continue;
+    }
+    const auto near =
+        std::find_if(kEstimatorAttributes.begin(), kEstimatorAttributes.end(),
+                     [&](std::string_view known) { return base::edit_distance(lower(key), lower(known)) <= 1; });
+    if (near != kEstimatorAttributes.end() && attributes.find(*near) == nullptr) misspelt(entry, *near, found);
   }
 }
 

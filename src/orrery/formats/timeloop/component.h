@@ -59,6 +59,10 @@ bool is_storage_class(std::string_view class_name);
 // Warns about attributes that look like misspelt known ones (O0322).
 void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& found);
 
+// The same for what only estimators read, and O0326 for scales that are given as attributes. Only for components that
+// are estimated, and of no class of the user's, which may read any attribute.
+void warn_of_attributes_nobody_estimates_by(const yaml::Node& attributes, base::Diagnostics& found);
+
 // Owns frames, at stable places.
 using Frames = std::deque<AttributeFrame>;
 

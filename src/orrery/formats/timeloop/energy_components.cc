@@ -119,6 +119,8 @@ class Builder {
       to.attributes.emplace("meshY", Count{1});
       if (architecture_.chip.storage_index(from.name) >= 0) to.attributes.emplace("n_banks", Count{2});
     }
+    if (!made && !compound && from.frame != nullptr && from.frame->attributes != nullptr)
+      warn_of_attributes_nobody_estimates_by(*from.frame->attributes, found_);
     base::Diagnostics own;
     take_apart(demands, classes_, options_, to, own);
     if (energies_required_ && !own.has_errors() && !made) check_priced(from, to, network, own);
