@@ -13,7 +13,7 @@ struct EstimateOptions {
   bool shares_count = true;
   // A table set without a matching row takes nothing away from what an earlier set found.
   bool keep_found_rows = true;
-  // Fan-outs made for containers cost nothing. Accelergy prices them by its placeholder at 1 pJ and 1 um^2.
+  // Fan-outs made for containers cost nothing. Accelergy charges 1 pJ an action and 1 um^2 each.
   bool fan_outs_are_free = true;
 
   // Name of an estimator that the user asked for, and how he wrote that: where it gives up and another answers, O1256.

@@ -448,8 +448,7 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   const Space space(model.einsum(), model.chip(), mapspace, model.shape());
   std::optional<Optimum> found;
   GapWatch watch(limits);
-  if (limits.prune_by_bound && limits.lattice)
-    found = optimize_on_lattice(model, space, objective, limits, &watch);
+  if (limits.prune_by_bound && limits.lattice) found = optimize_on_lattice(model, space, objective, limits, &watch);
   Optimum optimum;
   if (found) {
     optimum = std::move(*found);

@@ -211,8 +211,9 @@ std::vector<Field> energy_fields() {
       required({"energy_pj", Type::kNumber, "pJ of one action; of `leak`, in one cycle."}),
       required({"source", Type::kString, "Estimators and what they went by."}),
       required({"accuracy_percent", Type::kNumber, "What the least accurate estimator claims of itself, 0 to 100."}),
-      required({"expected_error_percent", Type::kNumberOrNull,
-                "Error to expect against what the estimator imitates; null where it was not measured of every addend."}),
+      required(
+          {"expected_error_percent", Type::kNumberOrNull,
+           "Error to expect against what the estimator imitates; null where it was not measured of every addend."}),
       required({"basis", Type::kNames, "published, modelled, interpolated, measured, assumed."}),
   };
   const std::vector<Field> component = {
