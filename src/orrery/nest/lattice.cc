@@ -9,7 +9,9 @@
 //     2 capacity    each level alone with the cheapest tile that fits it, for all keepers at once
 //                   (lattice_capacity.h); then energy and the loads of the scarcest bandwidth together
 //     3 exact       the least energy from the lattice table (lattice_table.h), the same with loads
-// Layouts are taken in chunks of growing size, by bound 1; the candidates of a chunk by bound 2.
+// Layouts are listed by rising compute cycles until compulsory energy in so many cycles cannot win, and taken in
+// chunks of growing size, by bound 1. Those of a chunk go by bound 2; within one, keepers are chosen outermost
+// first, so that choices that agree outside share their tables.
 //
 // The cheapest path through a table is a mapping; where its cycles meet their bound it is the optimum of its
 // candidate, the usual case. Otherwise labels decide (lattice_labels.h).
