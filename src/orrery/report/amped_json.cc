@@ -5,7 +5,7 @@
 
 #include "orrery/formats/amped/result_names.h"
 #include "orrery/report/amped_run.h"
-#include "orrery/report/diagnostic_text.h"
+#include "orrery/report/warnings_json.h"
 
 namespace orrery::report {
 namespace {
@@ -25,16 +25,6 @@ Json object(const formats::amped::NamedNumbers& numbers) {
   Json out = Json::object();
   for (const auto& [name, value] : numbers) out[name] = number(value);
   return out;
-}
-
-// As warnings of `map`.
-Json warning_json(const base::Diagnostic& warning) {
-  const base::Location& at = warning.primary.where;
-  Json where = nullptr;
-  if (at.known()) where = Json{{"file", at.file->name}, {"line", at.line}, {"column", shown_column(at)}};
-  return Json{{"code", warning.code},       {"severity", severity_name(warning.severity)},
-              {"message", warning.message}, {"where", std::move(where)},
-              {"notes", warning.notes},     {"hints", warning.hints}};
 }
 
 Json breakdown_json(const cluster::AmpedQuantities& q, const cluster::AmpedTimes& times) {
@@ -135,8 +125,7 @@ std::string amped_json(const AmpedDocument& document) {
                              {"outputs", object(formats::amped::outputs(t))},
                              {"equations", equations_json(run.model)}}}};
   if (run.space) result["search"] = search_json(run.search);
-  Json warnings = Json::array();
-  for (const base::Diagnostic& diagnostic : document.warnings->all()) warnings.push_back(warning_json(diagnostic));
+  Json warnings = Json::parse(warnings_json(*document.warnings));
   Json out{{"schema", "orrery.train/1"},
            {"version", document.version},
            {"compat", document.compat ? Json::array({"amped"}) : Json::array()},

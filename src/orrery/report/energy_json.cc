@@ -4,23 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "orrery/report/diagnostic_text.h"
 #include "orrery/report/energy_origin.h"
+#include "orrery/report/warnings_json.h"
 
 namespace orrery::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// As warnings of `map`.
-Json warning_json(const base::Diagnostic& warning) {
-  const base::Location& at = warning.primary.where;
-  Json where = nullptr;
-  if (at.known()) where = Json{{"file", at.file->name}, {"line", at.line}, {"column", shown_column(at)}};
-  return Json{{"code", warning.code},       {"severity", severity_name(warning.severity)},
-              {"message", warning.message}, {"where", std::move(where)},
-              {"notes", warning.notes},     {"hints", warning.hints}};
-}
 
 Json value_json(const energy::Value& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
@@ -74,8 +64,7 @@ std::string energy_json(const EnergyDocument& document) {
   Json components = Json::array();
   for (const energy::EstimatedComponent& component : *document.components)
     components.push_back(component_json(component));
-  Json warnings = Json::array();
-  for (const base::Diagnostic& diagnostic : document.warnings->all()) warnings.push_back(warning_json(diagnostic));
+  Json warnings = Json::parse(warnings_json(*document.warnings));
   const Json out{
       {"schema", "orrery.energy/1"},
       {"version", document.version},

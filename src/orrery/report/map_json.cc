@@ -7,6 +7,7 @@
 
 #include "orrery/report/diagnostic_text.h"
 #include "orrery/report/loop_nest.h"
+#include "orrery/report/warnings_json.h"
 #include "orrery/report/why.h"
 
 namespace orrery::report {
@@ -17,12 +18,6 @@ using Json = nlohmann::ordered_json;
 Json place(const base::Location& where) {
   if (!where.known()) return nullptr;
   return Json{{"file", where.file->name}, {"line", where.line}, {"column", shown_column(where)}};
-}
-
-Json diagnostic_json(const base::Diagnostic& diagnostic) {
-  return Json{{"code", diagnostic.code},       {"severity", severity_name(diagnostic.severity)},
-              {"message", diagnostic.message}, {"where", place(diagnostic.primary.where)},
-              {"notes", diagnostic.notes},     {"hints", diagnostic.hints}};
 }
 
 Json optional_number(const std::optional<double>& value) {
@@ -281,8 +276,7 @@ std::string map_json(const MapDocument& document) {
     result["blocks"] = document.blocks;
     result["model"] = totals_json(scenario::times(block, document.blocks));
   }
-  Json warnings = Json::array();
-  for (const base::Diagnostic& diagnostic : mapped.warnings.all()) warnings.push_back(diagnostic_json(diagnostic));
+  Json warnings = Json::parse(warnings_json(mapped.warnings));
 
   Json out{{"schema", "orrery." + document.verb + "/1"},
            {"version", document.version},

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "orrery/report/diagnostic_text.h"
 #include "orrery/report/train_table.h"
+#include "orrery/report/warnings_json.h"
 
 namespace orrery::report {
 namespace {
@@ -15,16 +15,6 @@ std::string name_of(Value value, const std::vector<std::pair<std::string, Value>
   for (const auto& [name, known] : names)
     if (known == value) return name;
   return "";
-}
-
-// As warnings of `map`.
-Json warning_json(const base::Diagnostic& warning) {
-  const base::Location& at = warning.primary.where;
-  Json where = nullptr;
-  if (at.known()) where = Json{{"file", at.file->name}, {"line", at.line}, {"column", shown_column(at)}};
-  return Json{{"code", warning.code},       {"severity", severity_name(warning.severity)},
-              {"message", warning.message}, {"where", std::move(where)},
-              {"notes", warning.notes},     {"hints", warning.hints}};
 }
 
 Json model_json(const cluster::Model& model) {
@@ -128,8 +118,7 @@ std::string train_json(const TrainDocument& document) {
   const scenario::TrainedModel& trained = *document.trained;
   Json inputs = Json::array();
   for (const auto& [name, hash] : trained.inputs) inputs.push_back(Json{{"name", name}, {"hash", hash}});
-  Json warnings = Json::array();
-  for (const base::Diagnostic& diagnostic : trained.warnings.all()) warnings.push_back(warning_json(diagnostic));
+  Json warnings = Json::parse(warnings_json(trained.warnings));
   const Json out{{"schema", "orrery.train/1"},      {"version", document.version},
                  {"inputs", std::move(inputs)},     {"result", result_json(trained)},
                  {"warnings", std::move(warnings)}, {"timing", Json{{"seconds", document.seconds}}}};
