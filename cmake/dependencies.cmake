@@ -21,6 +21,12 @@ orrery_require(nlohmann_json::nlohmann_json nlohmann-json3-dev)
 find_package(CLI11 QUIET)
 orrery_require(CLI11::CLI11 libcli11-dev)
 
+find_package(Protobuf QUIET)
+orrery_require(protobuf::libprotobuf libprotobuf-dev)
+
+pkg_check_modules(cbc QUIET IMPORTED_TARGET GLOBAL cbc)
+orrery_require(PkgConfig::cbc coinor-libcbc-dev)
+
 pkg_check_modules(xxhash QUIET IMPORTED_TARGET GLOBAL libxxhash)
 
 if(NOT TARGET PkgConfig::xxhash)

@@ -1,0 +1,23 @@
+// The decision: degrees of parallelism, a sharding for every kernel, a tile, and which kernels are fused.
+#pragma once
+
+#include <vector>
+
+#include "orrery/dataflow/setup.h"
+
+namespace orrery::dataflow {
+
+struct Degrees {
+  Count tensor = 1, pipeline = 1, data = 1, sequence = 1;
+  std::vector<Count> sizes;  // of each dimension of the network, x first; their product is the number of chips
+};
+
+struct Mapping {
+  Degrees degrees;
+  std::vector<workload::KernelDimension> sharding;  // per kernel
+  Count tiles = 1;                                  // per pass over a sequence
+  Count tile_size = 0;                              // tokens; tiles * tile_size covers the sequence
+  std::vector<int> configuration;                   // per kernel, from 0
+};
+
+}  // namespace orrery::dataflow

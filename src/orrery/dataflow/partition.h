@@ -1,0 +1,122 @@
+// The partition problem: which kernels run together on the chip, one configuration after another.
+//
+// What is left of a setup once degrees, sharding and tile are fixed (lower.h makes it). A configuration's initiation
+// interval depends only on the set of its kernels; price() is that function, and the only place where it is computed.
+// The exact solvers (partition_ideals.h: dynamic programme over order ideals; partition_mip.h: mixed-integer programme)
+// minimise the sum over configurations. All times are per pass over one sequence (all tiles), in ns.
+//
+//   compute  with a given utilisation: the sum of the kernels; with free cores: the least maximum over kernels of
+//            choice.ns, with the sum of choice.cores within the chip's
+//   memory   (sum of stream_bytes of edges with exactly one end inside + sum of memory_bytes) / DRAM bandwidth
+//   network  sum of the kernels' and, for edges, of the consumer's network_ns
+//   interval max(all) | max(compute, memory) + network | compute + memory + network
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "orrery/cost/certificate.h"
+#include "orrery/dataflow/setup.h"
+
+namespace orrery::dataflow {
+
+// A way to run a kernel on `lanes` x `stages` = `cores` cores. Choices are listed by rising cores, falling time.
+struct CoreChoice {
+  Count cores = 1;
+  Count lanes = 1, stages = 1;
+  double ns = 0;
+};
+
+struct PartitionKernel {
+  double compute_ns = 0;            // with a given utilisation
+  std::vector<CoreChoice> choices;  // with free cores
+  double memory_bytes = 0;          // streamed per pass beside the edges
+  double network_ns = 0;
+  double weight_bytes = 0;  // in SRAM while its configuration runs
+  double sram_extra_bytes = 0;
+  double dram_bytes = 0;          // resident in DRAM whatever the partition: weights of the stage's layers
+  int repeat_class = 0;           // kernels of different classes never share a configuration (`num_input`)
+  int first = 0, last = 0;        // allowed configurations, both inclusive; equal when pinned
+  bool can_split_weight = false;  // alone in a configuration, its weight and output may be tiled further
+};
+
+struct PartitionEdge {
+  int from = 0, to = 0;
+  double buffer_bytes = 0;    // one buffer, one tile
+  int depth = 2;              // buffers when both ends are in one configuration
+  double stream_bytes = 0;    // per pass, when cut: written at one end, read at the other
+  double resident_bytes = 0;  // in DRAM while alive across a cut
+  double network_ns = 0;      // conversion of layouts, counted at the consumer
+  bool stage_parallel = false;
+};
+
+struct PartitionProblem {
+  std::vector<PartitionKernel> kernels;
+  std::vector<PartitionEdge> edges;
+  int configurations = 1;
+  Overlap overlap = Overlap::kPerfect;
+  bool use_compute = true, use_memory = true, use_network = true;  // terms that enter the interval
+  bool free_cores = false;
+  Count cores = 0;
+  double dram_bandwidth_gb_per_s = 0;
+  double sram_bytes = 0;   // 0: not checked
+  double dram_bytes = 0;   // capacity left for weights and cut edges; 0: not checked
+  Count memory_units = 0;  // 0: SRAM is one pool
+  double memory_unit_bytes = 0;
+  Count stage_ratio = 1;  // W / H... of a core: a stage-parallel buffer needs stages * H / W units
+};
+
+enum class Binding { kNothing, kCompute, kMemory, kNetwork };
+
+struct ConfigurationCost {
+  std::vector<int> kernels;  // ascending
+  double compute_ns = 0, memory_ns = 0, network_ns = 0, interval_ns = 0;
+  Binding bound = Binding::kNothing;
+  double sram_bytes = 0;   // of all buffers, weights and extras
+  double dram_bytes = 0;   // resident at that time, weights included
+  Count weight_split = 1;  // the tiling factor of a kernel alone
+  Count cores = 0;         // in use, with free cores
+  Count memory_units = 0;
+  std::vector<CoreChoice> choices;  // per kernel of `kernels`, with free cores
+  bool fits = true;                 // SRAM, cores, memory units
+};
+
+// Price of running `members` (ascending) as one configuration; empty sets cost nothing.
+ConfigurationCost price(const PartitionProblem& problem, std::span<const int> members);
+
+struct PartitionCost {
+  std::vector<ConfigurationCost> configurations;
+  double sum_interval_ns = 0;
+  bool feasible = true;         // order, ranges, classes, SRAM, cores, DRAM
+  std::string first_violation;  // in words, when not
+};
+
+// Price of a whole assignment, kernel -> configuration.
+PartitionCost price(const PartitionProblem& problem, const std::vector<int>& assignment);
+
+struct PartitionLimits {
+  double seconds = 0;  // 0: none
+  double gap = 0;      // stop when proven within this share of the optimum
+  int threads = 1;     // changes the time only
+  const std::atomic<bool>* stop = nullptr;
+  std::size_t most_ideals = 100'000;  // beyond it the dynamic programme gives way to the MIP
+  double upper_bound_ns = 0;          // sums at or above it need not be found; 0: none
+};
+
+struct PartitionOptimum {
+  std::optional<std::vector<int>> assignment;  // nothing: none found
+  PartitionCost cost;
+  cost::Certificate certificate;  // in ns
+  bool infeasible = false;        // proven
+  bool interrupted = false;
+  std::string method;  // "order ideals", "mixed-integer programme", "fixed"
+};
+
+// Least sum of intervals; ties (relative 1e-12) broken by fewer non-empty configurations, then least maximum of SRAM,
+// then the lexicographically first assignment in kernel order. The answer does not depend on threads.
+PartitionOptimum optimize(const PartitionProblem& problem, const PartitionLimits& limits = {});
+
+}  // namespace orrery::dataflow

@@ -1,0 +1,123 @@
+// The question `place` answers: a graph of kernels on a system of accelerators, and how it is run.
+//
+// Plain data in the vocabulary of the field; formats/dfmodel reads it from DFModel's text protobuf. Units as DFModel
+// has them: bytes, GB/s (bytes / (GB/s) = ns), GHz, ns. Source: kosho2013/DFModel, arXiv 2412.16432.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "orrery/base/count.h"
+#include "orrery/workload/kernel_graph.h"
+
+namespace orrery::dataflow {
+
+using base::Count;
+
+// Whose arithmetic: Orrery's own, or that of a generation of DFModel, defects included (docs/compatibility.md).
+enum class Generation { kCorrected, kGen1, kGen2, kGen3, kGen4, kHead };
+
+struct Accelerator {
+  Count cores = 0;
+  Count systolic_width = 0, systolic_height = 0;  // multiply-accumulate units of a core
+  double frequency_ghz = 0;
+  double sram_bytes = 0;
+  Count memory_units = 0;  // `pmu`: 0: SRAM is one pool
+  double memory_unit_bytes = 0;
+  Count grid_x = 0, grid_y = 0;
+  bool diagonal_placement = false;
+  double link_latency_ns = 0;
+
+  // A multiply-accumulate is two FLOP.
+  double gflops() const { return 2.0 * systolic_width * systolic_height * cores * frequency_ghz; }
+};
+
+struct Memory {
+  double bandwidth_gb_per_s = 0;
+  double capacity_bytes = 0;  // 0: unlimited
+  double second_bandwidth_gb_per_s = 0;
+  double second_capacity_bytes = 0;
+};
+
+enum class Link { kRing, kSwitch, kFullyConnected };
+enum class Parallelism { kTensor, kPipeline, kData, kSequence };
+
+// One dimension of the network, x first.
+struct NetworkDimension {
+  Link link = Link::kRing;
+  Count size = 0;  // 0: searched; the product of all is the number of chips
+  double bandwidth_gb_per_s = 0;
+  std::optional<Parallelism> parallelism;
+};
+
+struct System {
+  Count chips = 0;
+  Accelerator accelerator;
+  Memory memory;
+  std::vector<NetworkDimension> network;  // one to four
+  Count high_bandwidth_domain = 0;  // `HBD`: chips of a tensor- or data-parallel group joined by the first dimension
+};
+
+// Dollars and watts; per GB/s for links, switches and DRAM.
+struct Prices {
+  double link_price = 0, switch_price = 0, dram_price = 0, accelerator_price = 0;
+  double link_power[4] = {0, 0, 0, 0};  // x, y, z, w
+  double switch_power = 0, dram_power = 0, accelerator_power = 0;
+};
+
+struct LanguageModel {
+  Count hidden = 0, head_width = 0, heads = 0, sequence = 0, layers = 0;
+  Count global_batch = 0, micro_batch = 0;
+  Count tile_size = 0;  // tokens per tile (kGen1: number of tiles); 0: searched
+  Count layers_in_graph = 1;
+};
+struct Recommendation {  // DLRM
+  Count tables = 0, embedding = 0, rows = 0, global_batch = 0, copies = 1;
+};
+struct Linpack {
+  Count n = 0, block = 0, copies = 1;
+};
+struct FourierTransform {
+  Count length = 0, copies = 1;
+};
+// A state-space or FFT-based language model (`mamba`, `gemm_fft_llm`, `vector_fft_llm`, `regular_fft_llm`).
+struct StateSpaceModel {
+  std::string kind;  // the name of its message
+  Count hidden = 0, sequence = 0, tile_size = 0, effective_stages = 0;
+};
+using Workload = std::variant<LanguageModel, Recommendation, Linpack, FourierTransform, StateSpaceModel>;
+
+enum class Style { kDataflow, kKernelByKernel };
+enum class Overlap { kPerfect, kNone, kComputeMemory };
+
+struct Execution {
+  Workload workload;
+  Style style = Style::kDataflow;
+  int configurations = 0;  // 0: as many as kernels (kKernelByKernel), else stated
+  Overlap overlap = Overlap::kPerfect;
+  std::optional<double> compute_utilization;  // nothing: cores are given to kernels explicitly
+  Count word_bytes = 2;
+  bool separate_reduce_scatter_all_gather = false;
+  Count effective_stages = 0;
+  bool skip_inter_chip = false;  // shardings and shards stand as they are in the file
+  bool place_and_route = true;   // `turn_off_p_and_r` makes it false
+  std::string terms = "CMN";     // which of compute, memory, network enter without overlap
+};
+
+struct SolverHints {
+  int threads = 0;
+  double gap = 0;
+  double seconds = 0;  // 0: none
+};
+
+struct Setup {
+  workload::KernelGraph graph;
+  System system;
+  Prices prices;
+  Execution execution;
+  SolverHints solver;
+};
+
+}  // namespace orrery::dataflow
