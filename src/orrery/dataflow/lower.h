@@ -1,0 +1,22 @@
+// From a setup under degrees, sharding and tile to the partition problem, and back to times of the whole run.
+#pragma once
+
+#include "orrery/dataflow/mapping.h"
+#include "orrery/dataflow/partition.h"
+#include "orrery/machine/operator_model.h"
+
+namespace orrery::dataflow {
+
+// A kernel's part of one chip and one tile. m holds outer * M.
+struct Shard {
+  Count m = 0, k = 1, n = 0;
+  double flop(workload::KernelUnit unit) const;
+};
+std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, Generation generation);
+
+// `operators` answers for kernels at a given utilisation; with free cores, choices come from
+// machine::SystolicCores (an operator model too). `mapping.configuration` is not read.
+PartitionProblem lower(const Setup& setup, const Mapping& mapping, Generation generation,
+                       const machine::OperatorModel* operators = nullptr);
+
+}  // namespace orrery::dataflow

@@ -1,0 +1,24 @@
+// What communication costs on the system's network: ns per byte of the full tensor, and whole-machine exchanges.
+//
+// Formulas: DFModel's (arXiv 2412.16432; docs/model/dataflow.md, section "Network"); where a generation has a defect,
+// kCorrected has the repaired form.
+#pragma once
+
+#include "orrery/dataflow/mapping.h"
+
+namespace orrery::dataflow {
+
+// ns per byte of the full tensor for a group of `ranks` neighbours along `dimension`; 0 for one rank.
+// `doubled`: an all-reduce done as reduce-scatter, then all-gather, one after the other.
+double ns_per_byte(workload::Communication communication, const NetworkDimension& dimension, Count ranks,
+                   Generation generation, bool doubled);
+
+// The same for the group of `parallelism` in `system` under `degrees`: on its own dimension, or, with a
+// high-bandwidth domain, on the two that it spans. 0 where the degree is 1.
+double group_ns_per_byte(workload::Communication communication, const System& system, const Degrees& degrees,
+                         Parallelism parallelism, Generation generation, bool doubled);
+
+// Every chip sends `bytes_per_pair` to every other: the slowest bisection of the network decides. ns.
+double exchange_ns(const System& system, const Degrees& degrees, double bytes_per_pair, Generation generation);
+
+}  // namespace orrery::dataflow

@@ -1,0 +1,47 @@
+// Inter-chip: which dimension of every kernel is split over the tensor-parallel chips.
+//
+// An edge's layout at its producer and at its consumer follow from their shardings; where they differ, the tensor is
+// converted (all-gather or all-to-all), and a product that is split along K reduces its output (all-reduce).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/cost/certificate.h"
+#include "orrery/dataflow/mapping.h"
+
+namespace orrery::dataflow {
+
+enum class Layout { kReplicated, kRowSharded, kColumnSharded };  // RR, SR, RS
+
+struct EdgeConversion {
+  workload::Communication communication = workload::Communication::kNone;
+  double bytes = 0;  // of the full tensor
+};
+
+Layout producer_layout(const workload::Kernel& producer, workload::KernelDimension sharding);
+Layout consumer_layout(const workload::KernelGraph& graph, const workload::KernelEdge& edge,
+                       workload::KernelDimension consumer_sharding);
+EdgeConversion conversion(const workload::KernelGraph& graph, const workload::KernelEdge& edge,
+                          workload::KernelDimension producer_sharding, workload::KernelDimension consumer_sharding);
+
+// Shardings that kernel `index` may have: pins, sizes of one, tiled dimensions and weights considered. Never empty
+// unless a pin contradicts them.
+std::vector<workload::KernelDimension> allowed_shardings(const workload::KernelGraph& graph, int index);
+
+struct ShardingOptimum {
+  std::vector<workload::KernelDimension> sharding;  // per kernel
+  double communication_ns = 0;                      // on the network, per pass over the full tensors
+  double communication_bytes = 0;                   // full tensors
+  cost::Certificate certificate;
+  std::string rule;  // where it came from: "pinned", "reference table", "optimised"
+};
+
+// The sharding of every kernel of a language model's graph: pins hold; with a generation of DFModel, graphs of the
+// reference shape take its table. Otherwise, least communication time on the network (kCorrected; bytes for the
+// generations); then least FLOP of a chip, least bytes of its buffers, and the first in the order outer, M, K, N, none,
+// kernel by kernel.
+ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Generation generation);
+
+}  // namespace orrery::dataflow
