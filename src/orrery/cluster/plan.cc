@@ -39,6 +39,11 @@ Count divisor_below(Count number, Count limit) {
   return 1;
 }
 
+// Layers of the longest stages of the pipeline.
+Count longest_stage(const Question& q) {
+  return base::ceil_divide(q.model.layers, q.plan.pp);
+}
+
 // Numbers beyond are mistakes, and their products would not fit 64 bits.
 constexpr Count kLargest = Count{1} << 24;
 
@@ -83,6 +88,12 @@ std::array<Named, 9> degrees(const Plan& p) {
            {"interleave", p.interleave}}};
 }
 
+bool latent_fits(const LatentAttention& l) {
+  const auto within = [](Count width, Count least) { return width >= least && width <= kLargest; };
+  return l.kv_rank == 0 || (within(l.kv_rank, 1) && within(l.q_rank, 0) && within(l.rope_width, 0) &&
+                            within(l.nope_width, 1) && within(l.value_width, 1));
+}
+
 // Tiles of a product are counted in 64 bits, and a tile has at least 2^12 results.
 constexpr double kMostInMicrobatch = 0x1p70;
 
@@ -114,19 +125,22 @@ constexpr std::array kSizes = {
          }},
     Rule{"O1302",
          [](const Question& q) {
-           const LatentAttention& l = q.model.latent;
-           const auto narrow = [](Count width, Count least) { return width >= least && width <= kLargest; };
-           const bool latent_fits =
-               l.kv_rank == 0 || (narrow(l.kv_rank, 1) && narrow(l.q_rank, 0) && narrow(l.rope_width, 0) &&
-                                  narrow(l.nope_width, 1) && narrow(l.value_width, 1));
-           return q.model.kv_heads < 1 || q.model.heads % q.model.kv_heads != 0 || !latent_fits;
+           return q.model.kv_heads < 1 || q.model.heads % q.model.kv_heads != 0 || !latent_fits(q.model.latent);
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
-           found
-               .error(code, fmt::format("{} query heads of width {} cannot share {} key/value heads", q.model.heads,
-                                        q.model.head_width, q.model.kv_heads))
-               .note(
-                   "every key/value head serves the same number of query heads; widths, a latent's too, are positive");
+           const LatentAttention& l = q.model.latent;
+           if (!latent_fits(l))
+             found
+                 .error(code,
+                        fmt::format("latent attention of rank {} has widths that cannot be: q_rank {}, rope_width "
+                                    "{}, nope_width {}, value_width {}",
+                                    l.kv_rank, l.q_rank, l.rope_width, l.nope_width, l.value_width))
+                 .note("nope_width and value_width are positive; q_rank and rope_width may be 0");
+           if (q.model.kv_heads < 1 || q.model.heads % q.model.kv_heads != 0)
+             found
+                 .error(code, fmt::format("{} query heads of width {} cannot share {} key/value heads", q.model.heads,
+                                          q.model.head_width, q.model.kv_heads))
+                 .note("every key/value head serves the same number of query heads");
          }},
     Rule{"O1303",
          [](const Question& q) {
@@ -220,14 +234,26 @@ constexpr std::array kPlan = {
          }},
     Rule{"O1310",
          [](const Question& q) {
-           // The longest stages have a layer in each chunk; Llama 3's first and last have one layer less.
-           return q.plan.pp > q.model.layers || q.plan.interleave > base::ceil_divide(q.model.layers, q.plan.pp);
+           // The longest stages have equal chunks; Llama 3's first and last have one layer less.
+           return q.plan.pp > q.model.layers || longest_stage(q) % q.plan.interleave != 0;
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Count longest = longest_stage(q);
+           const Count chunks = q.plan.pp * q.plan.interleave;
+           if (chunks > q.model.layers) {
+             found
+                 .error(code, fmt::format("{} layers do not fill pp {} x interleave {} = {} chunks", q.model.layers,
+                                          q.plan.pp, q.plan.interleave, chunks))
+                 .note(fmt::format("the longest stage has {} layers", longest));
+             return;
+           }
            found
-               .error(code, fmt::format("{} layers do not fill pp {} x interleave {} = {} chunks", q.model.layers,
-                                        q.plan.pp, q.plan.interleave, q.plan.pp * q.plan.interleave))
-               .note(fmt::format("the longest stage has {} layers", base::ceil_divide(q.model.layers, q.plan.pp)));
+               .error(code,
+                      fmt::format("the {} layers of a stage do not make {} equal chunks", longest, q.plan.interleave))
+               .note(fmt::format("{} layers over pp {}: {} in the longest stage, {} mod interleave {} = {}",
+                                 q.model.layers, q.plan.pp, longest, longest, q.plan.interleave,
+                                 longest % q.plan.interleave))
+               .hint(fmt::format("interleave {} divides them", divisor_below(longest, q.plan.interleave)));
          }},
     Rule{"O1311",
          [](const Question& q) {

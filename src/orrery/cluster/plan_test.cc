@@ -45,7 +45,9 @@ const std::vector<Mistake>& mistakes() {
       {"O1307", [](Training& r) { r.plan.global_batch = 63; }},
       {"O1308", [](Training& r) { r.plan.tp = 64, r.plan.pp = 1; }},
       {"O1309", [](Training& r) { r.model.ffn = 4 * 12288 + 1; }},
+      {"O1302", [](Training& r) { r.model.latent.kv_rank = 512; }},
       {"O1310", [](Training& r) { r.plan.interleave = 13; }},
+      {"O1310", [](Training& r) { r.plan.interleave = 5; }},
       {"O1311", [](Training& r) { r.plan.interleave = 2, r.plan.global_batch = 2 * 9; }},
       {"O1312", [](Training& r) { r.plan.schedule = Schedule::kZeroBubble, r.plan.global_batch = 2 * 7; }},
       {"O1313", [](Training& r) { r.plan.sequence_parallel = true, r.model.seq = 2044; }},
@@ -77,6 +79,25 @@ TEST(Plan, Llama3sEightChunksOnSixteenStagesArePossible) {
   EXPECT_EQ(codes(run), std::set<std::string>{});
   run.plan.interleave = 9;
   EXPECT_EQ(codes(run), std::set<std::string>{"O1310"});
+}
+
+TEST(Plan, ChunksOfUnequalSizeNameTheNearestThatAreEqual) {
+  Training run = good();
+  run.plan.interleave = 5;
+  base::Diagnostics found;
+  check(run.model, run.system, run.plan, found);
+  ASSERT_EQ(found.all().size(), 1u);
+  EXPECT_EQ(found.all()[0].message, "the 12 layers of a stage do not make 5 equal chunks");
+  EXPECT_EQ(found.all()[0].hints, std::vector<std::string>{"interleave 4 divides them"});
+}
+
+TEST(Plan, AnIncompleteLatentIsNotBlamedOnTheHeads) {
+  Training run = good();
+  run.model.latent.kv_rank = 512;
+  base::Diagnostics found;
+  check(run.model, run.system, run.plan, found);
+  ASSERT_EQ(found.all().size(), 1u);
+  EXPECT_NE(found.all()[0].message.find("nope_width 0, value_width 0"), std::string::npos) << found.all()[0].message;
 }
 
 TEST(Plan, EveryMistakeHasItsCodeAndIsNotPossible) {

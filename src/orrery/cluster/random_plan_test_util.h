@@ -55,8 +55,12 @@ inline Training random_run() {
 
   Model& model = run.model;
   const base::Count heads = 16 * power(2);
-  model = gpt(heads, heads * 64 * power(1), plan.pp * plan.interleave + *rc::gen::inRange<base::Count>(0, 30),
-              *rc::gen::element<base::Count>(0, 32000, 50257), 1024 * power(3));
+  base::Count layers = plan.pp + *rc::gen::inRange<base::Count>(0, 30);
+  if (plan.interleave > 1) {  // the longest stages have equal chunks
+    layers =
+        plan.pp * plan.interleave * *rc::gen::inRange<base::Count>(1, 5) - *rc::gen::inRange<base::Count>(0, plan.pp);
+  }
+  model = gpt(heads, heads * 64 * power(1), layers, *rc::gen::element<base::Count>(0, 32000, 50257), 1024 * power(3));
   model.gated = *rc::gen::arbitrary<bool>();
   model.biases = *rc::gen::arbitrary<bool>();
   model.dropout = *rc::gen::arbitrary<bool>();
