@@ -125,6 +125,13 @@ cluster::Plan requested_plan(const TrainRequest& request) {
   return plan;
 }
 
+// An interleaved schedule of one chunk would be another one than was asked for.
+void check_interleaving(const TrainRequest& request, const cluster::Plan& plan) {
+  if (request.schedule != PipelineChoice::kInterleaved || plan.interleave > 1) return;
+  base::fail("O1378", "an interleaved pipeline has at least two chunks a stage, not 1", {},
+             "give a larger `--interleave`, or none; one chunk a stage is `--schedule 1f1b`");
+}
+
 GivenDegrees given_degrees(const TrainRequest& request, const std::set<std::string>& set) {
   const auto given = [&](const std::optional<base::Count>& value, const char* field) {
     return value.has_value() || set.count(field) > 0;
@@ -252,6 +259,7 @@ TrainedModel train(const TrainRequest& request) {
   for (const auto& [field, value] : overrides.plan)
     if (set_plan_field(trained.plan, field, value, found)) set.insert(field);
   found.throw_if_errors();
+  check_interleaving(request, trained.plan);
 
   const GivenDegrees given = given_degrees(request, set);
   const ChosenDegrees chosen = choose_degrees(trained.model, trained.system, trained.plan, given);
