@@ -48,7 +48,21 @@ void check_options(const TrainOptions& options) {
   refuse(request.dp.has_value(), "--dp");
   refuse(request.ep.has_value(), "--ep");
   refuse(request.cp.has_value(), "--cp");
+  refuse(request.interleave.has_value(), "--interleave");
+  refuse(request.seq.has_value(), "--seq");
+  refuse(request.schedule.has_value(), "--schedule");
+  refuse(request.recompute.has_value(), "--recompute");
+  refuse(request.precision.has_value(), "--precision");
+  refuse(request.attention.has_value(), "--attention");
+  refuse(request.sequence_parallel, "--sequence-parallel");
+  refuse(request.zero > 0, "--zero");
+  refuse(!request.measurements.empty(), "--operators");
+  refuse(request.efficiency.has_value(), "--efficiency");
+  refuse(request.tokens > 0, "--tokens");
   refuse(!options.trace.empty(), "--trace");
+  if (!options.config_flat.empty() && !options.lookup_tables.empty())
+    found.error("O1342", "the flat form looks nothing up: `--tables` means nothing to it")
+        .hint("leave out `--tables`, or give AMPeD's own config.json in place of `--config-flat`");
   found.throw_if_errors();
 }
 
