@@ -9,6 +9,12 @@
 //            choice.ns, with the sum of choice.cores within the chip's
 //   memory   (sum of stream_bytes of edges with exactly one end inside + sum of memory_bytes) / DRAM bandwidth
 //   network  sum of the kernels' and, for edges, of the consumer's network_ns
+//   SRAM     2 buffers of every edge with one end inside, `depth` of those with both, weights and extras. A kernel
+//   alone
+//            may be tiled further by a factor of at least 2, which divides its weight and output buffers
+//   units    with memory units: every buffer and weight takes whole ones, and as many as the lanes that write it (of
+//            the producer; of the consumer, where the producer is outside), or stages * H / W where it is
+//            stage-parallel
 //   interval max(all) | max(compute, memory) + network | compute + memory + network
 #pragma once
 
@@ -32,7 +38,7 @@ struct CoreChoice {
 
 struct PartitionKernel {
   double compute_ns = 0;            // with a given utilisation
-  std::vector<CoreChoice> choices;  // with free cores
+  std::vector<CoreChoice> choices;  // with free cores; none: it can run nowhere
   double memory_bytes = 0;          // streamed per pass beside the edges
   double network_ns = 0;
   double weight_bytes = 0;  // in SRAM while its configuration runs
@@ -66,7 +72,7 @@ struct PartitionProblem {
   double dram_bytes = 0;   // capacity left for weights and cut edges; 0: not checked
   Count memory_units = 0;  // 0: SRAM is one pool
   double memory_unit_bytes = 0;
-  Count stage_ratio = 1;  // W / H... of a core: a stage-parallel buffer needs stages * H / W units
+  Count systolic_width = 1, systolic_height = 1;  // W, H of a core: a stage-parallel buffer needs stages * H / W units
 };
 
 enum class Binding { kNothing, kCompute, kMemory, kNetwork };
