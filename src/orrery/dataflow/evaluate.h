@@ -2,8 +2,7 @@
 // computed.
 #pragma once
 
-#include <array>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "orrery/dataflow/lower.h"
@@ -26,8 +25,9 @@ struct Evaluation {
   Count micro_batches = 1;
   double pipeline_factor = 1;
   double point_to_point_ns = 0;
-  double final_ns = 0;  // of the batch, of the transform, of the factorisation
-  double flop = 0;      // of the workload, unsharded
+  double final_ns = 0;    // of the batch, of the transform, of the factorisation
+  double latency_ns = 0;  // of one sequence through all stages, of models that only run forward; 0: none
+  double flop = 0;        // of the workload, unsharded
   double flops_utilization = 0;
   PlacementMoney money;
 };
@@ -35,7 +35,14 @@ struct Evaluation {
 // FLOP of the whole workload, before sharding and tiling.
 double workload_flop(const Setup& setup);
 
-// Times of the run from the sum of intervals. Pure arithmetic, without the partition.
+// Micro-batches that a replica works through; nothing where the batch does not divide into whole ones.
+std::optional<Count> micro_batches(const Setup& setup, const Degrees& degrees);
+
+// How often a stage runs the graph for a sequence: its layers over the graph's.
+Count layers_per_stage(const Setup& setup, const Degrees& degrees);
+
+// Times of the run from `sum_interval_ns` and `flop`. Pure arithmetic, without the partition. Throws O1430 where the
+// batch is not whole micro-batches.
 void roll_up(const Setup& setup, const Degrees& degrees, Generation generation, Evaluation& evaluation);
 
 Evaluation evaluate(const Setup& setup, const Mapping& mapping, Generation generation,
