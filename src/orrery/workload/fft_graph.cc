@@ -1,0 +1,59 @@
+// Idea: Bailey's four-step transform ("FFTs in external or hierarchical memory", 1990). With S = floor(sqrt(length)),
+// each step transforms S columns of S elements: a product with M = N = S whose K = floor(4 log2(S) / log2(radix) radix)
+// makes its FLOP those of log_radix(S) passes, real and imaginary parts apart. Between the steps the square is
+// transposed over all chips: an all-to-all of its S^2 elements, stated at the second step. The weight's size is left
+// open, as DFModel does. Cost: constant.
+#include "orrery/workload/fft_graph.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "orrery/workload/kernel_builder.h"
+
+namespace orrery::workload {
+namespace {
+
+using base::Count;
+
+Count square_root(Count value) {
+  auto root = static_cast<Count>(std::sqrt(static_cast<double>(value)));
+  while (root > value / root) --root;
+  while (root + 1 <= value / (root + 1)) ++root;
+  return root;
+}
+
+}  // namespace
+
+KernelGraph fft_graph(Count length, Count radix, Count word_bytes) {
+  base::Diagnostics found;
+  demand("the length of the transform", length, found);
+  demand("the radix", radix, found);
+  demand("the bytes of an element (`word`)", word_bytes, found);
+  if (length >= 1 && length < 4)
+    found.error("O1490", fmt::format("a transform of {} elements has no steps", length)).hint("take at least 4");
+  if (radix == 1) found.error("O1490", "a radix of 1 splits nothing").hint("take at least 2");
+  found.throw_if_errors();
+
+  const Count side = square_root(length);
+  CheckedSizes sizes(found);
+  const auto square = static_cast<double>(sizes("the square", {{"side", side}, {"side", side}, {"bytes", word_bytes}}));
+  const double passes = 4 * std::log2(static_cast<double>(side)) / std::log2(static_cast<double>(radix));
+  const double depth = passes * static_cast<double>(radix);
+  if (depth >= 0x1p62) sizes("the work of a column", {{"passes", static_cast<Count>(passes) + 1}, {"radix", radix}});
+  found.throw_if_errors();
+
+  const KernelSpace space{1, side, static_cast<Count>(depth), side};
+  KernelGraph graph;
+  graph.kernels = {weight_product("Step_1", space, square, 0, square),
+                   weight_product("Step_2", space, square, 0, square)};
+  for (Kernel& kernel : graph.kernels) kernel.tiling = KernelDimension::kNone;
+  graph.kernels[1].communication = Communication::kAllToAll;
+  graph.kernels[1].communication_bytes = square;
+  graph.edges = {{.from = 0, .to = 1}};
+  check_spaces(graph, found);
+  found.throw_if_errors();
+  return graph;
+}
+
+}  // namespace orrery::workload
