@@ -30,6 +30,10 @@ class FlatEfficiency final : public OperatorModel {
   double memory_bound_seconds(double bytes) const override {
     return bytes / (accelerator_.memory_bytes_per_s * accelerator_.memory_efficiency);
   }
+  // One FLOP each, at the products' efficiency.
+  double elementwise_seconds(double elements, Precision precision) const override {
+    return elements / (accelerator_.peak(precision) * efficiency_);
+  }
   double issue_seconds() const override { return accelerator_.host_seconds_per_op; }
 
  private:

@@ -61,6 +61,11 @@ class OperatorModel {
   // An operator limited by memory that moves `bytes`, reads and writes together.
   virtual double memory_bound_seconds(double bytes) const = 0;
 
+  // One operation on each of `elements` numbers. Unless a model knows better: limited by memory, read and written once.
+  virtual double elementwise_seconds(double elements, Precision precision) const {
+    return memory_bound_seconds(2 * elements * bytes_per_element(precision));
+  }
+
   // Time the host needs to issue one operator; it runs beside the device.
   virtual double issue_seconds() const = 0;
 };

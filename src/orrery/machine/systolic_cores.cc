@@ -1,0 +1,158 @@
+// Cycles of an m x n product with sums over k on l lanes and s stages of W x H cores:
+//
+//   ceil(m / (l W)) * ceil(n / (s H)) * k  =  ceil(a / l) * ceil(b / s) * k,   a = ceil(m / W), b = ceil(n / H)
+//
+// ceil(a / l) takes at most 2 sqrt(a) values; only the least l of each value is of use. The pairs of both lists with
+// l s <= cores hold every choice worth making: the least cycles of each number of cores are found among them, by
+// bucket where the chip is small, by sorting where it is not. With the whole chip free, s decides l = cores / s, and
+// one list is enough. Source: DFModel (arXiv 2412.16432).
+#include "orrery/machine/systolic_cores.h"
+
+#include <algorithm>
+
+namespace orrery::machine {
+
+namespace {
+
+using base::Count;
+
+struct Division {
+  Count parts = 0;     // the least number of parts ...
+  Count quotient = 0;  // ... that leaves each this much
+};
+
+// Distinct values of ceil(whole / parts) for parts = 1 to `most`, each with its least number of parts.
+std::vector<Division> divisions(Count whole, Count most) {
+  std::vector<Division> result;
+  Count parts = 1;
+  while (parts <= most) {
+    const Count quotient = base::ceil_divide(whole, parts);
+    result.push_back({parts, quotient});
+    if (quotient <= 1) break;
+    parts = base::ceil_divide(whole, quotient - 1);  // the least that leaves quotient - 1 or less
+  }
+  return result;
+}
+
+double cycles_of(Count rows, Count columns, Count k) {
+  return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k);
+}
+
+// Shares of falling cycles only.
+std::vector<CoreShare> undominated(std::vector<CoreShare> shares) {
+  std::sort(shares.begin(), shares.end(), [](const CoreShare& a, const CoreShare& b) {
+    if (a.cores != b.cores) return a.cores < b.cores;
+    if (a.cycles != b.cycles) return a.cycles < b.cycles;
+    return a.lanes < b.lanes;
+  });
+  std::vector<CoreShare> result;
+  for (const CoreShare& share : shares)
+    if (result.empty() || share.cycles < result.back().cycles) result.push_back(share);
+  return result;
+}
+
+// The same through a table of the best share of each number of cores: no sorting.
+class Best {
+ public:
+  explicit Best(Count cores) : of_(static_cast<std::size_t>(cores) + 1) {}
+  void offer(const CoreShare& share) {
+    CoreShare& best = of_[static_cast<std::size_t>(share.cores)];
+    if (best.cores == 0 || share.cycles < best.cycles || (share.cycles == best.cycles && share.lanes < best.lanes))
+      best = share;
+  }
+  std::vector<CoreShare> undominated() const {
+    std::vector<CoreShare> result;
+    for (const CoreShare& share : of_)
+      if (share.cores > 0 && (result.empty() || share.cycles < result.back().cycles)) result.push_back(share);
+    return result;
+  }
+
+ private:
+  std::vector<CoreShare> of_;
+};
+
+constexpr Count kFewCores = 4096;
+
+}  // namespace
+
+std::vector<CoreShare> SystolicCores::product(Count m, Count n, Count k, Shares shares) const {
+  if (m <= 0 || n <= 0 || chip_.cores <= 0) return {};
+  const std::vector<Division> lanes = divisions(base::ceil_divide(m, chip_.width), chip_.cores);
+  const std::vector<Division> stages = divisions(base::ceil_divide(n, chip_.height), chip_.cores);
+  const auto each = [&](const auto& offer) {
+    for (const Division& stage : stages) {
+      const Count room = chip_.cores / stage.parts;
+      for (const Division& lane : lanes) {
+        if (lane.parts > room) break;
+        offer(
+            CoreShare{lane.parts * stage.parts, lane.parts, stage.parts, cycles_of(lane.quotient, stage.quotient, k)});
+      }
+    }
+  };
+  if (shares == Shares::kFewestCores && chip_.cores <= kFewCores) {
+    Best best(chip_.cores);
+    each([&](const CoreShare& share) { best.offer(share); });
+    return best.undominated();
+  }
+  std::vector<CoreShare> all;
+  each([&](const CoreShare& share) { all.push_back(share); });
+  if (shares == Shares::kFewestCores) return undominated(std::move(all));
+  std::sort(all.begin(), all.end(), [](const CoreShare& a, const CoreShare& b) {
+    return a.cores != b.cores ? a.cores < b.cores : a.lanes < b.lanes;
+  });
+  return all;
+}
+
+std::vector<CoreShare> SystolicCores::elementwise(Count m, Count n) const {
+  std::vector<CoreShare> result;
+  if (m <= 0 || n <= 0) return result;
+  for (const Division& lane : divisions(base::ceil_divide(m, chip_.width), chip_.cores))
+    result.push_back({lane.parts, lane.parts, 1, cycles_of(lane.quotient, n, 1)});
+  return result;
+}
+
+std::vector<CoreShare> SystolicCores::chain(Count k, Count n, Count effective) const {
+  std::vector<CoreShare> result;
+  if (k <= 0 || n <= 0 || effective <= 0) return result;
+  for (const Division& stage : divisions(base::ceil_divide(k, effective), chip_.cores))
+    result.push_back({stage.parts, 1, stage.parts, cycles_of(stage.quotient, n, 1)});
+  return result;
+}
+
+CoreShare SystolicCores::fastest_product(Count m, Count n, Count k) const {
+  CoreShare best;
+  if (m <= 0 || n <= 0 || chip_.cores <= 0) return best;
+  Count rows = base::ceil_divide(m, chip_.width);
+  Count columns = base::ceil_divide(n, chip_.height);
+  const bool swapped = rows < columns;  // walk over the shorter side
+  if (swapped) std::swap(rows, columns);
+  for (const Division& near : divisions(columns, chip_.cores)) {
+    const Count room = chip_.cores / near.parts;
+    const Count quotient = base::ceil_divide(rows, room);
+    const Count far = base::ceil_divide(rows, quotient);  // fewer may leave no more
+    CoreShare share{far * near.parts, swapped ? near.parts : far, swapped ? far : near.parts,
+                    cycles_of(quotient, near.quotient, k)};
+    if (best.cores == 0 || share.cycles < best.cycles ||
+        (share.cycles == best.cycles &&
+         (share.cores < best.cores || (share.cores == best.cores && share.lanes < best.lanes))))
+      best = share;
+  }
+  return best;
+}
+
+double SystolicCores::matrix_product_seconds(const MatrixProduct& product) const {
+  if (product.batch <= 0 || product.m <= 0 || product.n <= 0 || product.k <= 0) return 0;
+  const Count rows = base::checked_multiply(product.batch, product.m);
+  return fastest_product(rows, product.n, product.k).cycles / (chip_.frequency_ghz * 1e9);
+}
+
+double SystolicCores::memory_bound_seconds(double bytes) const {
+  return chip_.memory_bytes_per_s > 0 ? bytes / chip_.memory_bytes_per_s : 0;
+}
+
+double SystolicCores::elementwise_seconds(double elements, Precision) const {
+  const double lanes = static_cast<double>(chip_.cores) * static_cast<double>(chip_.width);
+  return elements / lanes / (chip_.frequency_ghz * 1e9);
+}
+
+}  // namespace orrery::machine
