@@ -38,6 +38,9 @@ double workload_flop(const Setup& setup);
 // Micro-batches that a replica works through; nothing where the batch does not divide into whole ones.
 std::optional<Count> micro_batches(const Setup& setup, const Degrees& degrees);
 
+// The same; throws O1430 where it does not divide.
+Count required_micro_batches(const Setup& setup, const Degrees& degrees);
+
 // How often a stage runs the graph for a sequence: its layers over the graph's.
 Count layers_per_stage(const Setup& setup, const Degrees& degrees);
 

@@ -95,6 +95,12 @@ std::optional<Count> micro_batches(const Setup& setup, const Degrees& degrees) {
   return batch / share;
 }
 
+Count required_micro_batches(const Setup& setup, const Degrees& degrees) {
+  const std::optional<Count> count = micro_batches(setup, degrees);
+  if (!count) refuse_broken_batch(setup, degrees);
+  return *count;
+}
+
 Count layers_per_stage(const Setup& setup, const Degrees& degrees) {
   const auto* model = std::get_if<LanguageModel>(&setup.execution.workload);
   if (model == nullptr) return 1;
@@ -106,12 +112,11 @@ void roll_up(const Setup& setup, const Degrees& degrees, Generation generation, 
   const Workload& workload = setup.execution.workload;
   const double sum = evaluation.sum_interval_ns;
   evaluation.layers_per_stage = layers_per_stage(setup, degrees);
-  evaluation.micro_batches = micro_batches(setup, degrees).value_or(0);
+  evaluation.micro_batches = required_micro_batches(setup, degrees);
   evaluation.pipeline_factor = 1;
   evaluation.point_to_point_ns = 0;
   evaluation.latency_ns = 0;
   evaluation.final_ns = sum;
-  if (evaluation.micro_batches == 0) refuse_broken_batch(setup, degrees);
   if (const auto* model = std::get_if<LanguageModel>(&workload))
     roll_up_language_model(setup, *model, degrees, generation, evaluation);
   else if (const auto* dlrm = std::get_if<Recommendation>(&workload))

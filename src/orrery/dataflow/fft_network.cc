@@ -1,0 +1,18 @@
+// A distributed FFT transposes once: every chip sends 1/N of its share to each of the N chips, so a pair exchanges
+// bytes / N^2 of the whole. Source: DFModel (arXiv 2412.16432) and its logs. Cost: one step per kernel.
+#include "orrery/dataflow/kernel_network.h"
+#include "orrery/dataflow/network.h"
+
+namespace orrery::dataflow {
+
+std::vector<double> fft_network_ns(const Setup& setup, const Mapping& mapping, Generation generation) {
+  const double chips = static_cast<double>(setup.system.chips);
+  std::vector<double> result;
+  for (const workload::Kernel& kernel : setup.graph.kernels) {
+    const double bytes = communication_bytes(kernel, workload::Communication::kAllToAll);
+    result.push_back(exchange_ns(setup.system, mapping.degrees, bytes / (chips * chips), generation));
+  }
+  return result;
+}
+
+}  // namespace orrery::dataflow

@@ -1,0 +1,40 @@
+// HPL on X x Y chips: every step factors a panel of columns and updates the rest. The panel goes along the rows
+// (broadcast), rows are swapped along the columns (point to point); both at once, each chip its share:
+//
+//   network = max(point-to-point bytes / (Y b_x), broadcast bytes / (X b_y))
+//
+// Corrected, a direction with one chip has nobody to send to; dimensions beyond the second belong to the columns, at
+// their slowest link. Source: DFModel (arXiv 2412.16432) and its logs. Cost: one step per kernel.
+#include <algorithm>
+
+#include "orrery/dataflow/kernel_network.h"
+#include "orrery/dataflow/network.h"
+
+namespace orrery::dataflow {
+
+std::vector<double> hpl_network_ns(const Setup& setup, const Mapping& mapping, Generation generation) {
+  const std::vector<Count> sizes = network_sizes(setup.system, mapping.degrees);
+  const std::vector<NetworkDimension>& network = setup.system.network;
+  std::vector<double> result(setup.graph.kernels.size(), 0.0);
+  if (sizes.empty()) return result;
+  const double rows = static_cast<double>(sizes[0]);
+  double columns = 1;
+  double across = 0;  // GB/s, b_y
+  for (std::size_t j = 1; j < sizes.size(); ++j) {
+    columns *= static_cast<double>(sizes[j]);
+    across = j == 1 ? network[j].bandwidth_gb_per_s : std::min(across, network[j].bandwidth_gb_per_s);
+  }
+  const bool lonely_rows = rows <= 1 && generation == Generation::kCorrected;
+  const bool lonely_columns = columns <= 1 && (generation == Generation::kCorrected || across <= 0);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const workload::Kernel& kernel = setup.graph.kernels[i];
+    const double swap = communication_bytes(kernel, workload::Communication::kPointToPoint);
+    const double panel = communication_bytes(kernel, workload::Communication::kBroadcast);
+    const double down = lonely_rows ? 0 : swap / (columns * network[0].bandwidth_gb_per_s);
+    const double along = lonely_columns ? 0 : panel / (rows * across);
+    result[i] = std::max(down, along);
+  }
+  return result;
+}
+
+}  // namespace orrery::dataflow

@@ -1,0 +1,90 @@
+// At a given utilisation u, T tiles of a shard take T * FLOP / (u * peak). On l lanes and s stages of W x H cores
+//
+//   product      ceil(m / (l W)) * ceil(n / (s H)) * k cycles a tile
+//   elementwise  ceil(m / (l W)) * n
+//   chain of e effective stages  ceil(k / (s e)) * n
+//
+// times the repeats that the user states (`num_input`). DFModel counts repeats with free cores only; corrected, always.
+// Source: DFModel (arXiv 2412.16432); docs/model/dataflow.md, "Compute". Cost: that of machine::SystolicCores per
+// distinct shard.
+#include "orrery/dataflow/kernel_compute.h"
+
+#include <algorithm>
+
+namespace orrery::dataflow {
+
+namespace {
+
+machine::Precision precision_of(Count word_bytes) {
+  if (word_bytes <= 1) return machine::Precision::kFp8;
+  return word_bytes == 2 ? machine::Precision::kBf16 : machine::Precision::kFp32;
+}
+
+machine::Accelerator data_sheet(const System& system) {
+  machine::Accelerator accelerator;
+  accelerator.peak_flops_per_s.fill(system.accelerator.gflops() * 1e9);
+  accelerator.memory_bytes_per_s = system.memory.bandwidth_gb_per_s * 1e9;
+  return accelerator;
+}
+
+double repeats_of(const workload::Kernel& kernel) {
+  return static_cast<double>(std::max<Count>(1, kernel.inputs));
+}
+
+}  // namespace
+
+KernelCompute::KernelCompute(const Setup& setup, Count tiles, Generation generation,
+                             const machine::OperatorModel* operators)
+    : tiles_(static_cast<double>(tiles)),
+      frequency_ghz_(setup.system.accelerator.frequency_ghz),
+      repeats_count_(generation == Generation::kCorrected),
+      every_pair_(setup.system.accelerator.memory_units > 0),
+      precision_(precision_of(setup.execution.word_bytes)),
+      cores_({.cores = setup.system.accelerator.cores,
+              .width = setup.system.accelerator.systolic_width,
+              .height = setup.system.accelerator.systolic_height,
+              .frequency_ghz = frequency_ghz_,
+              .memory_bytes_per_s = setup.system.memory.bandwidth_gb_per_s * 1e9}) {
+  if (!setup.execution.compute_utilization) return;
+  operators_ = operators;
+  if (operators_ != nullptr) return;
+  flat_.emplace(data_sheet(setup.system), *setup.execution.compute_utilization);
+  operators_ = &*flat_;
+}
+
+std::vector<machine::CoreShare> KernelCompute::shares(const workload::Kernel& kernel, const Shard& shard,
+                                                      bool alone) const {
+  if (kernel.effective_stages > 0) return cores_.chain(shard.k, shard.n, kernel.effective_stages);
+  if (kernel.unit == workload::KernelUnit::kSimd) return cores_.elementwise(shard.m, shard.n);
+  if (!alone || every_pair_)
+    return cores_.product(shard.m, shard.n, shard.k,
+                          every_pair_ ? machine::Shares::kEveryPair : machine::Shares::kFewestCores);
+  const machine::CoreShare fastest = cores_.fastest_product(shard.m, shard.n, shard.k);
+  if (fastest.cores == 0) return {};
+  return {fastest};
+}
+
+void KernelCompute::price(const workload::Kernel& kernel, const Shard& shard, bool alone, PartitionKernel& result) {
+  if (operators_ != nullptr) {
+    const double seconds =
+        kernel.unit == workload::KernelUnit::kSimd
+            ? operators_->elementwise_seconds(static_cast<double>(shard.m) * static_cast<double>(shard.n), precision_)
+            : operators_->matrix_product_seconds({1, shard.m, shard.n, shard.k, precision_});
+    result.compute_ns = tiles_ * seconds * 1e9 * (repeats_count_ ? repeats_of(kernel) : 1);
+    return;
+  }
+  const Key key{
+      alone,        kernel.unit == workload::KernelUnit::kSimd, shard.m, shard.n, shard.k, kernel.effective_stages,
+      kernel.inputs};
+  for (const auto& [asked, choices] : known_)
+    if (asked == key) {
+      result.choices = choices;
+      return;
+    }
+  const double ns_per_cycle = tiles_ / frequency_ghz_ * repeats_of(kernel);
+  for (const machine::CoreShare& share : shares(kernel, shard, alone))
+    result.choices.push_back({share.cores, share.lanes, share.stages, share.cycles * ns_per_cycle});
+  known_.emplace_back(key, result.choices);
+}
+
+}  // namespace orrery::dataflow

@@ -1,0 +1,38 @@
+// How long a chip computes on a kernel's shard: at a given utilisation, or on a number of cores that the partition
+// chooses. Asked through machine::OperatorModel and machine::SystolicCores; equal shards are asked for once.
+#pragma once
+
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "orrery/dataflow/lower.h"
+#include "orrery/machine/flat_efficiency.h"
+#include "orrery/machine/systolic_cores.h"
+
+namespace orrery::dataflow {
+
+class KernelCompute {
+ public:
+  // `operators`: who answers at a given utilisation; nullptr: peak times utilisation.
+  KernelCompute(const Setup& setup, Count tiles, Generation generation, const machine::OperatorModel* operators);
+
+  // Fills compute_ns, or choices. `alone`: no other kernel can share its configuration; only the fastest choice counts.
+  void price(const workload::Kernel& kernel, const Shard& shard, bool alone, PartitionKernel& result);
+
+ private:
+  std::vector<machine::CoreShare> shares(const workload::Kernel& kernel, const Shard& shard, bool alone) const;
+
+  double tiles_ = 1;
+  double frequency_ghz_ = 0;
+  bool repeats_count_ = false;  // of kernels at a given utilisation
+  bool every_pair_ = false;
+  machine::Precision precision_ = machine::Precision::kBf16;
+  std::optional<machine::FlatEfficiency> flat_;
+  const machine::OperatorModel* operators_ = nullptr;  // with a given utilisation
+  machine::SystolicCores cores_;
+  using Key = std::tuple<bool, bool, Count, Count, Count, Count, Count>;
+  std::vector<std::pair<Key, std::vector<CoreChoice>>> known_;
+};
+
+}  // namespace orrery::dataflow

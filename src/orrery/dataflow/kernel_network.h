@@ -1,0 +1,20 @@
+// How long the network is busy with a kernel, per pass of one sequence: what it communicates itself. Conversions of
+// layouts on edges are lower.cc's.
+#pragma once
+
+#include "orrery/dataflow/lower.h"
+
+namespace orrery::dataflow {
+
+// Per kernel, ns. One function for each kind of workload, in a file of its name.
+std::vector<double> tensor_parallel_network_ns(const Setup& setup, const Mapping& mapping,
+                                               const std::vector<Shard>& shards, Generation generation);
+std::vector<double> hpl_network_ns(const Setup& setup, const Mapping& mapping, Generation generation);
+std::vector<double> fft_network_ns(const Setup& setup, const Mapping& mapping, Generation generation);
+std::vector<double> dlrm_network_ns(const Setup& setup, const Mapping& mapping, const std::vector<Shard>& shards,
+                                    Generation generation);
+
+// Bytes of a kernel's communication of that kind, of its first or second; 0 where it has none.
+double communication_bytes(const workload::Kernel& kernel, workload::Communication communication);
+
+}  // namespace orrery::dataflow

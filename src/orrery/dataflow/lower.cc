@@ -1,0 +1,198 @@
+// A setup under degrees, sharding and tile, as the partition problem.
+//
+// Per kernel: compute (kernel_compute.h), its own communication (kernel_network.h), weight, extra traffic, allowed
+// configurations. Per edge: a buffer of the producer's tile, m n word bytes, which also streams through DRAM once per
+// tile where the edge is cut and then lies there for the micro-batch; layers between the ends need as many buffers as
+// there are levels from one to the other, both included. Sums over sets of kernels are partition.h's.
+//
+// Configurations: backward kernels come after forward ones, C/2 each (the middle one of an odd number is shared); a pin
+// holds; kernel by kernel, and as many configurations as kernels, mean one kernel each in the order of the list (where
+// that is no order of the graph, in topological order). HPL and FFT are always so. Kernels that repeat (`num_input`) do
+// not share with those that do not.
+// Source: DFModel (arXiv 2412.16432) and its logs; docs/model/dataflow.md. Cost: a step per kernel and edge, beside
+// kernel_compute's.
+#include "orrery/dataflow/lower.h"
+
+#include <algorithm>
+
+#include "orrery/dataflow/evaluate.h"
+#include "orrery/dataflow/kernel_compute.h"
+#include "orrery/dataflow/kernel_network.h"
+#include "orrery/dataflow/network.h"
+#include "orrery/dataflow/sharding.h"
+
+namespace orrery::dataflow {
+
+namespace {
+
+using workload::Communication;
+using workload::Kernel;
+using workload::KernelDimension;
+using workload::KernelEdge;
+using workload::KernelGraph;
+
+bool one_kernel_each(const Setup& setup) {
+  const Execution& execution = setup.execution;
+  return execution.style == Style::kKernelByKernel || std::holds_alternative<Linpack>(execution.workload) ||
+         std::holds_alternative<FourierTransform>(execution.workload) ||
+         execution.configurations == static_cast<int>(setup.graph.kernels.size());
+}
+
+// The configuration of each kernel when it has one of its own.
+std::vector<int> own_configurations(const KernelGraph& graph) {
+  std::vector<int> place(graph.kernels.size());
+  for (std::size_t i = 0; i < place.size(); ++i) place[i] = static_cast<int>(i);
+  const bool ordered =
+      std::all_of(graph.edges.begin(), graph.edges.end(), [](const KernelEdge& edge) { return edge.from < edge.to; });
+  if (ordered) return place;
+  const std::vector<int> order = workload::topological_order(graph);
+  for (std::size_t at = 0; at < order.size(); ++at) place[static_cast<std::size_t>(order[at])] = static_cast<int>(at);
+  return place;
+}
+
+void set_configurations(const Setup& setup, PartitionProblem& problem) {
+  const KernelGraph& graph = setup.graph;
+  const int kernels = static_cast<int>(graph.kernels.size());
+  if (one_kernel_each(setup)) {
+    problem.configurations = std::max(1, kernels);
+    const std::vector<int> place = own_configurations(graph);
+    for (int i = 0; i < kernels; ++i) problem.kernels[i].first = problem.kernels[i].last = place[i];
+  } else {
+    const int count = setup.execution.configurations > 0 ? setup.execution.configurations : std::max(1, kernels);
+    problem.configurations = count;
+    const bool halves = graph.has_backward();
+    for (int i = 0; i < kernels; ++i) {
+      const bool backward = graph.kernels[i].direction == workload::Direction::kBackward;
+      problem.kernels[i].first = halves && backward ? count / 2 : 0;
+      problem.kernels[i].last = halves && !backward ? (count + 1) / 2 - 1 : count - 1;
+      const int pin = graph.kernels[i].configuration;
+      if (pin >= 0) problem.kernels[i].first = problem.kernels[i].last = pin;
+    }
+  }
+}
+
+// Bytes of DRAM on a chip that no kernel or edge accounts for.
+double tables_bytes(const Setup& setup) {
+  const double word = static_cast<double>(setup.execution.word_bytes);
+  const double chips = static_cast<double>(setup.system.chips);
+  const Workload& workload = setup.execution.workload;
+  if (const auto* dlrm = std::get_if<Recommendation>(&workload))
+    return static_cast<double>(dlrm->tables) * static_cast<double>(dlrm->embedding) * static_cast<double>(dlrm->rows) *
+           word / chips;
+  if (const auto* hpl = std::get_if<Linpack>(&workload))
+    return static_cast<double>(hpl->n) * static_cast<double>(hpl->n) * word / chips;
+  if (const auto* fft = std::get_if<FourierTransform>(&workload))
+    return static_cast<double>(fft->length) * word / chips;
+  return 0;
+}
+
+// HPL and FFT work block by block within a kernel: their buffers are not whole tiles. From the fourth generation on,
+// DFModel does not look at DLRM's SRAM either.
+bool sram_is_checked(const Setup& setup, Generation generation) {
+  const Workload& workload = setup.execution.workload;
+  if (std::holds_alternative<LanguageModel>(workload)) return true;
+  const bool late = generation == Generation::kGen4 || generation == Generation::kHead;
+  if (std::holds_alternative<Recommendation>(workload)) return !late;
+  if (const auto* model = std::get_if<StateSpaceModel>(&workload))
+    return generation == Generation::kCorrected || (late && model->kind == "mamba");
+  return false;
+}
+
+void set_chip(const Setup& setup, Generation generation, PartitionProblem& problem) {
+  const Accelerator& chip = setup.system.accelerator;
+  const Execution& execution = setup.execution;
+  problem.overlap = execution.overlap;
+  if (execution.overlap == Overlap::kNone && !execution.terms.empty()) {
+    problem.use_compute = execution.terms.find('C') != std::string::npos;
+    problem.use_memory = execution.terms.find('M') != std::string::npos;
+    problem.use_network = execution.terms.find('N') != std::string::npos;
+  }
+  problem.free_cores = !execution.compute_utilization;
+  problem.cores = chip.cores;
+  problem.dram_bandwidth_gb_per_s = setup.system.memory.bandwidth_gb_per_s;
+  problem.dram_bytes = setup.system.memory.capacity_bytes;
+  if (sram_is_checked(setup, generation)) {
+    problem.sram_bytes = chip.sram_bytes;
+    problem.memory_units = chip.memory_units;
+    problem.memory_unit_bytes = chip.memory_unit_bytes;
+  }
+  problem.systolic_width = chip.systolic_width;
+  problem.systolic_height = chip.systolic_height;
+}
+
+std::vector<double> network_ns(const Setup& setup, const Mapping& mapping, const std::vector<Shard>& shards,
+                               Generation generation) {
+  const Workload& workload = setup.execution.workload;
+  if (std::holds_alternative<Linpack>(workload)) return hpl_network_ns(setup, mapping, generation);
+  if (std::holds_alternative<FourierTransform>(workload)) return fft_network_ns(setup, mapping, generation);
+  if (std::holds_alternative<Recommendation>(workload)) return dlrm_network_ns(setup, mapping, shards, generation);
+  return tensor_parallel_network_ns(setup, mapping, shards, generation);
+}
+
+// Conversion of layouts between the shardings at an edge's ends; what the user pins goes before the rule.
+double conversion_ns(const Setup& setup, const Mapping& mapping, const KernelEdge& edge, Generation generation) {
+  if (mapping.degrees.tensor <= 1 || mapping.sharding.size() != setup.graph.kernels.size()) return 0;
+  const EdgeConversion change =
+      edge.communication != Communication::kNone
+          ? EdgeConversion{edge.communication, edge.communication_bytes}
+          : conversion(setup.graph, edge, mapping.sharding[static_cast<std::size_t>(edge.from)],
+                       mapping.sharding[static_cast<std::size_t>(edge.to)]);
+  if (change.communication == Communication::kNone) return 0;
+  return change.bytes * group_ns_per_byte(change.communication, setup.system, mapping.degrees, Parallelism::kTensor,
+                                          generation, setup.execution.separate_reduce_scatter_all_gather);
+}
+
+}  // namespace
+
+PartitionProblem lower(const Setup& setup, const Mapping& mapping, Generation generation,
+                       const machine::OperatorModel* operators) {
+  const KernelGraph& graph = setup.graph;
+  const std::vector<Shard> parts = shards(setup, mapping, generation);
+  const std::vector<double> network = network_ns(setup, mapping, parts, generation);
+  const double word = static_cast<double>(setup.execution.word_bytes);
+  const double tiles = static_cast<double>(mapping.tiles);
+  const auto* model = std::get_if<LanguageModel>(&setup.execution.workload);
+  const bool tensor_parallel = model != nullptr || std::holds_alternative<StateSpaceModel>(setup.execution.workload);
+
+  PartitionProblem problem;
+  set_chip(setup, generation, problem);
+  problem.kernels.resize(graph.kernels.size());
+  set_configurations(setup, problem);
+  const bool alone = one_kernel_each(setup);
+  const double layers = static_cast<double>(layers_per_stage(setup, mapping.degrees));
+  KernelCompute compute(setup, mapping.tiles, generation, operators);
+  for (std::size_t i = 0; i < graph.kernels.size(); ++i) {
+    const Kernel& kernel = graph.kernels[i];
+    PartitionKernel& result = problem.kernels[i];
+    compute.price(kernel, parts[i], alone, result);
+    result.network_ns = network[i];
+    result.memory_bytes = kernel.memory_bytes;
+    if (kernel.has_weight())
+      result.weight_bytes = static_cast<double>(parts[i].m) * static_cast<double>(parts[i].k) * word;
+    result.sram_extra_bytes = kernel.sram_extra_bytes;
+    result.dram_bytes = layers * (result.weight_bytes + kernel.dram_extra_bytes);
+    result.repeat_class = kernel.inputs > 0 ? 1 : 0;
+    result.can_split_weight = kernel.has_weight();
+  }
+  if (!problem.kernels.empty()) problem.kernels.front().dram_bytes += tables_bytes(setup);
+
+  const std::vector<int> level = workload::levels(graph);
+  const double batch = model != nullptr ? static_cast<double>(std::max<Count>(1, model->micro_batch)) : 1;
+  problem.edges.reserve(graph.edges.size());
+  for (const KernelEdge& edge : graph.edges) {
+    const Shard& from = parts[static_cast<std::size_t>(edge.from)];
+    PartitionEdge result;
+    result.from = edge.from;
+    result.to = edge.to;
+    result.buffer_bytes = edge.zero_out ? 0 : static_cast<double>(from.m) * static_cast<double>(from.n) * word;
+    result.depth = level[static_cast<std::size_t>(edge.to)] - level[static_cast<std::size_t>(edge.from)] + 1;
+    result.stream_bytes = tiles * result.buffer_bytes;
+    result.resident_bytes = result.stream_bytes * batch;
+    result.network_ns = tensor_parallel ? conversion_ns(setup, mapping, edge, generation) : 0;
+    result.stage_parallel = edge.stage_parallel;
+    problem.edges.push_back(result);
+  }
+  return problem;
+}
+
+}  // namespace orrery::dataflow

@@ -1,0 +1,101 @@
+// What of every kernel's index space is left for one chip and one tile.
+//
+// Language and state-space models, TP chips, T tiles (docs/model/dataflow.md, "Shards"):
+//
+//   m = ceil(outer M / TP) when outer or M is sharded, else outer M
+//   k = ceil(K / TP) when K is, n = ceil(N / TP) when N is
+//   the tiled dimension (mostly N, the tokens) is divided by the sequence-parallel degree, then by T, rounded up
+//
+// HPL on X x Y chips: m = ceil(M / X), k = ceil(K / Y). FFT: n = ceil(N / chips). DLRM: every chip has all kernels.
+// Source: DFModel (arXiv 2412.16432) and its logs. outer M is the only product of users' sizes that is kept as an
+// integer; beyond 64 bits it is refused (O1431). Cost: one step per kernel.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/dataflow/lower.h"
+#include "orrery/dataflow/network.h"
+
+namespace orrery::dataflow {
+
+namespace {
+
+using workload::Kernel;
+using workload::KernelDimension;
+
+Count split(Count size, Count parts) {
+  return base::ceil_divide(size, std::max<Count>(1, parts));
+}
+
+KernelDimension sharding_of(const Mapping& mapping, const Kernel& kernel, std::size_t index) {
+  if (index < mapping.sharding.size()) return mapping.sharding[index];
+  return kernel.sharding.value_or(KernelDimension::kNone);
+}
+
+Shard tensor_parallel(const Kernel& kernel, KernelDimension sharding, Shard whole, const Mapping& mapping) {
+  const Degrees& degrees = mapping.degrees;
+  Shard shard = whole;
+  if (sharding == KernelDimension::kOuter || sharding == KernelDimension::kM) shard.m = split(shard.m, degrees.tensor);
+  if (sharding == KernelDimension::kK) shard.k = split(shard.k, degrees.tensor);
+  if (sharding == KernelDimension::kN) shard.n = split(shard.n, degrees.tensor);
+  const auto tile = [&](Count size) { return split(split(size, degrees.sequence), mapping.tiles); };
+  switch (kernel.tiling) {
+    case KernelDimension::kOuter:
+    case KernelDimension::kM:
+      shard.m = tile(shard.m);
+      break;
+    case KernelDimension::kK:
+      shard.k = tile(shard.k);
+      break;
+    case KernelDimension::kN:
+      shard.n = tile(shard.n);
+      break;
+    case KernelDimension::kNone:
+      break;
+  }
+  return shard;
+}
+
+}  // namespace
+
+double Shard::flop(workload::KernelUnit unit) const {
+  const double outputs = static_cast<double>(m) * static_cast<double>(n);
+  return unit == workload::KernelUnit::kSystolic ? 2 * outputs * static_cast<double>(k) : outputs;
+}
+
+std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, Generation) {
+  const Workload& workload = setup.execution.workload;
+  std::vector<Count> grid = network_sizes(setup.system, mapping.degrees);
+  if (grid.empty()) grid.push_back(1);
+  Count columns = 1;  // of HPL's grid: all that is not its first dimension
+  base::Diagnostics found;
+  for (std::size_t j = 1; j < grid.size(); ++j)
+    if (__builtin_mul_overflow(columns, grid[j], &columns))
+      found.error("O1431", "the system has too many chips to count")
+          .note("the product of the network's sizes exceeds 2^63 - 1");
+  std::vector<Shard> result;
+  result.reserve(setup.graph.kernels.size());
+  for (std::size_t i = 0; i < setup.graph.kernels.size(); ++i) {
+    const Kernel& kernel = setup.graph.kernels[i];
+    Shard shard{0, kernel.k, kernel.n};
+    if (__builtin_mul_overflow(kernel.outer, kernel.m, &shard.m)) {
+      found.error("O1431", fmt::format("kernel `{}` is too large to count", kernel.name))
+          .note(fmt::format("outer {} * M {} exceeds 2^63 - 1", kernel.outer, kernel.m));
+      continue;
+    }
+    if (std::holds_alternative<Linpack>(workload)) {
+      shard.m = split(shard.m, grid[0]);
+      shard.k = split(shard.k, columns);
+    } else if (std::holds_alternative<FourierTransform>(workload)) {
+      shard.n = split(shard.n, setup.system.chips);
+    } else if (!std::holds_alternative<Recommendation>(workload)) {
+      shard = tensor_parallel(kernel, sharding_of(mapping, kernel, i), shard, mapping);
+    }
+    result.push_back(shard);
+  }
+  found.throw_if_errors();
+  return result;
+}
+
+}  // namespace orrery::dataflow

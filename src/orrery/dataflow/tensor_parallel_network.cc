@@ -1,0 +1,69 @@
+// Collectives of a tensor- and data-parallel model.
+//
+// A product sharded along K ends with an all-reduce of its output over the tensor-parallel group: T m n word bytes a
+// pass. It costs 2 (TP-1) link latencies a pass as well, from DFModel's third generation on. A weight update is reduced
+// over the replicas once per batch: m n word bytes, divided by the micro-batches over which the batch is spread. What
+// the user pins on a kernel goes before this rule; other collectives move the bytes that the user states.
+// Source: DFModel (arXiv 2412.16432) and its logs; docs/model/dataflow.md, "Network". Cost: one step per kernel.
+#include "orrery/dataflow/evaluate.h"
+#include "orrery/dataflow/kernel_network.h"
+#include "orrery/dataflow/network.h"
+
+namespace orrery::dataflow {
+
+using workload::Communication;
+using workload::Kernel;
+using workload::KernelDimension;
+
+double communication_bytes(const Kernel& kernel, Communication communication) {
+  double bytes = 0;
+  if (kernel.communication == communication) bytes += kernel.communication_bytes;
+  if (kernel.second_communication == communication) bytes += kernel.second_communication_bytes;
+  return bytes;
+}
+
+std::vector<double> tensor_parallel_network_ns(const Setup& setup, const Mapping& mapping,
+                                               const std::vector<Shard>& shards, Generation generation) {
+  const Degrees& degrees = mapping.degrees;
+  const bool doubled = setup.execution.separate_reduce_scatter_all_gather;
+  const auto rate = [&](Communication communication, Parallelism group) {
+    return group_ns_per_byte(communication, setup.system, degrees, group, generation, doubled);
+  };
+  const double word = static_cast<double>(setup.execution.word_bytes);
+  const double tiles = static_cast<double>(mapping.tiles);
+  const double reduce = rate(Communication::kAllReduce, Parallelism::kTensor);
+  const double periodic = rate(Communication::kPeriodicAllReduce, Parallelism::kData);
+  const double batches = periodic > 0 ? static_cast<double>(required_micro_batches(setup, degrees)) : 1;
+  const bool latency_counts = generation != Generation::kGen1 && generation != Generation::kGen2;
+  const double latency = latency_counts && degrees.tensor > 1
+                             ? setup.system.accelerator.link_latency_ns * 2 * static_cast<double>(degrees.tensor - 1)
+                             : 0;
+  std::vector<double> result(shards.size(), 0.0);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const Kernel& kernel = setup.graph.kernels[i];
+    const double tile_bytes = static_cast<double>(shards[i].m) * static_cast<double>(shards[i].n) * word;
+    const auto add = [&](Communication communication, double stated_bytes) {
+      switch (communication) {
+        case Communication::kNone:
+          break;
+        case Communication::kAllReduce:
+          result[i] += tiles * tile_bytes * reduce + latency;
+          break;
+        case Communication::kPeriodicAllReduce: {
+          const bool tiled = kernel.tiling != KernelDimension::kK && kernel.tiling != KernelDimension::kNone;
+          result[i] += (tiled ? tiles : 1) * tile_bytes / batches * periodic;
+          break;
+        }
+        default:
+          result[i] += stated_bytes * rate(communication, Parallelism::kTensor);
+      }
+    };
+    const bool summed = i < mapping.sharding.size() && mapping.sharding[i] == KernelDimension::kK;
+    const bool pinned = kernel.communication != Communication::kNone;
+    add(summed && !pinned ? Communication::kAllReduce : kernel.communication, kernel.communication_bytes);
+    add(kernel.second_communication, kernel.second_communication_bytes);
+  }
+  return result;
+}
+
+}  // namespace orrery::dataflow
