@@ -254,6 +254,40 @@ TEST(Evaluate, AccumulationApartMovesTenBytesAParameterEachMicrobatch) {
               16 * machine::Roofline(run.system.accelerator).memory_bound_seconds(6 * parameters), 1e-6);
 }
 
+TEST(Evaluate, GradientsCopiedToTheSumsPrecisionMoveEightBytesMore) {
+  Training run{gpt(96, 12288, 96, 0), a100(1600), {}};
+  run.plan = {.gpus = 8, .global_batch = 16, .tp = 8};
+  run.system.accelerator.host_seconds_per_op = 0;
+  run.system.calibration.jitter_seconds = 0;
+  run.plan.fused_accumulation = false;
+  const double apart = evaluated(run).iteration_s;
+  run.plan.converted_gradients = true;
+  const double parameters = 12.0 * 12288 * 12288 * 96 / 8;
+  EXPECT_NEAR(evaluated(run).iteration_s - apart,
+              16 * machine::Roofline(run.system.accelerator).memory_bound_seconds(8 * parameters), 1e-6);
+  run.plan.main_gradients_fp32 = false;
+  const double sixteen_bits = evaluated(run).iteration_s;
+  run.plan.converted_gradients = false;
+  EXPECT_EQ(evaluated(run).iteration_s, sixteen_bits) << "sums of 16 bits need no copy";
+}
+
+TEST(Evaluate, FusedAttentionsShareOfTheProductsRateStretchesTheCoreAlone) {
+  Training run{gpt(96, 12288, 96, 0), a100(1600), {}};
+  run.model.attention = Attention::kFlash;
+  run.plan = {.gpus = 8, .global_batch = 16, .tp = 8};
+  run.system.accelerator.host_seconds_per_op = 0;
+  run.system.calibration.jitter_seconds = 0;
+  const auto at = [&](double share) {
+    run.system.calibration.fused_attention_share = share;
+    return evaluated(run).iteration_s;
+  };
+  const double whole = at(1);
+  EXPECT_NEAR(at(0.25) - whole, 3 * (at(0.5) - whole), 1e-9 * whole);
+  EXPECT_GT(at(0.5), whole);
+  run.model.attention = Attention::kMaterialised;
+  EXPECT_EQ(at(0.5), at(1)) << "materialised scores are products like others";
+}
+
 TEST(Evaluate, FewerKeyValueHeadsMakeContextParallelismCheaper) {
   Training run{gpt(32, 4096, 32, 51200, 32768), a100(1600), {}};
   run.model.attention = Attention::kFlash;

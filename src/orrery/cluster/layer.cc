@@ -12,11 +12,11 @@
 // axis, backward. Models without biases and dropout fuse their norms: 16 and 28 in the first column. Flash attention
 // keeps the scores on chip: its products are priced as (s, w, s), half of them hidden by the causal mask; its backward
 // pass does five products for two, at 0.86 of the forward's efficiency (FlashAttention-2, arXiv 2307.08691: 63 % after
-// 73 %).
+// 73 %). How much of the products' rate it reaches is a figure of the system's software: 1 unless its file says so.
 //
 // Weight gradients are added up over microbatches. The products do so themselves (constants are fitted on runs that are
 // priced so), or a pass after them does: it reads the new gradient, reads the sum and writes it, 2 + 4 + 4 bytes a
-// parameter where the sum is in fp32.
+// parameter where the sum is in fp32. A copy of the new gradient in fp32, made for that, is written and read besides.
 //
 // Tensor parallelism: two all-reduces of the hidden state each way; sequence parallelism replaces each by a
 // reduce-scatter and an all-gather of the same volume and is given the same time. Experts: tokens go out and come back
@@ -93,7 +93,8 @@ void communicate(const Plan& plan, double core, double tp, double ep, double cp,
 double accumulation(const LayerContext& c, const Products& products) {
   if (c.plan.fused_accumulation) return 0;
   const double sum = c.plan.main_gradients_fp32 ? 4 : c.element;
-  return c.operators.memory_bound_seconds((c.element + 2 * sum) * products.parameters);
+  const double copy = c.plan.converted_gradients && sum > c.element ? 2 * sum : 0;
+  return c.operators.memory_bound_seconds((c.element + 2 * sum + copy) * products.parameters);
 }
 
 struct Core {
@@ -114,7 +115,7 @@ Core attention_core(const LayerContext& c) {
   const double values = product(values_width, c.model.seq);
   if (c.model.attention == Attention::kFlash) {
     const double queries = scores_width == values_width ? values : product(scores_width, c.model.seq);
-    const double forward = kCausalShare * (values + queries);
+    const double forward = kCausalShare * (values + queries) / c.system.calibration.fused_attention_share;
     return {forward, kFlashBackward * forward};
   }
   const double scores = product(c.model.seq, scores_width);

@@ -1,7 +1,9 @@
 // A boundary between stages is crossed 2 (m v + p - 1) times: a rank sends its 1/t of the tensor, the receivers gather
 // it among themselves (Megatron-LM's scatter-gather, Narayanan 2021, sec. 4.1); without that every rank sends the whole
-// tensor, which all of its group have. At the end gradients are added over the
-// replicas, experts' over fewer of them, and the tied embedding's between first and last stage.
+// tensor, which all of its group have. A microbatch costs every stage one exchange with either neighbour, an activation
+// one way beside a gradient the other way; where messages are not paired, all but the end stages of a pipeline wait for
+// four of them, one after the other. At the end gradients are added over the replicas, experts' over fewer of them, and
+// the tied embedding's between first and last stage.
 //
 // ZeRO (arXiv 1910.02054): stage 1 scatters gradients and gathers weights once, the volume of an all-reduce; stage 2
 // keeps no whole gradients and scatters them every microbatch; stage 3 keeps no whole weights and gathers them for
@@ -63,7 +65,8 @@ Outside outside(const LayerContext& c, const StageParameters& fullest) {
   Outside result;
   if (plan.pp > 1) {
     result.crossing = boundary(c);
-    result.steady = 2 * m * static_cast<double>(plan.interleave);
+    const double each = plan.paired_messages || plan.pp == 2 ? 2 : 4;
+    result.steady = each * m * static_cast<double>(plan.interleave);
     result.ends = 2 * (plan.pp - 1.0);
     result.embedding = tied_embedding(c);
   }

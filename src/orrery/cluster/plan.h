@@ -42,8 +42,12 @@ struct Plan {
   bool reduce_fp32 = false;         // gradients travel in fp32, not in 16 bits
   bool main_gradients_fp32 = true;  // gradients accumulate in fp32 (Megatron), not in the precision of the weights
   bool scatter_gather = true;  // ranks of a tensor group send a boundary's tensor in parts; false: each sends all of it
+  bool paired_messages = true;  // a stage sends to a neighbour and receives from it at once; false: first the one, then
+                                // the other (DeepSpeed)
   bool fused_accumulation = true;  // weight gradients are added up by the products that make them, not in a pass of
                                    // its own after them
+  bool converted_gradients =
+      false;  // that pass first copies the gradients to the sum's precision (DeepSpeed with bf16)
   Overlap overlap;
 };
 

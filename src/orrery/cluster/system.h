@@ -13,6 +13,7 @@ namespace orrery::cluster {
 // Costs of software that no data sheet gives. Neutral where not calibrated: an ideal machine.
 struct Calibration {
   double jitter_seconds = 0;              // wait of each all-reduce inside a layer, for each rank beyond the first
+  double fused_attention_share = 1;       // of the rate of products, that fused attention's products reach
   double loss_bytes_per_logit = 44;       // cross-entropy's traffic, forward and backward, at 16-bit logits
   double iteration_seconds = 0;           // fixed, each iteration
   double optimizer_bytes_per_param = 30;  // the step's traffic at mixed precision

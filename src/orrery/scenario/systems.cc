@@ -390,7 +390,8 @@ class Reader {
   void read_calibration(const Node& map) {
     const std::string path = "calibration";
     keys(map, path,
-         {"collective_time", "jitter", "loss_bytes_per_logit", "iteration_time", "optimizer_bytes_per_parameter"});
+         {"collective_time", "jitter", "fused_attention_share", "loss_bytes_per_logit", "iteration_time",
+          "optimizer_bytes_per_parameter"});
     cluster::Calibration& calibration = into_.system.calibration;
     double collective_s = 0;
     number(map, path, "collective_time", Unit::kSeconds, kAny, collective_s);
@@ -399,6 +400,7 @@ class Reader {
     // Between nodes a message's latency is that of its step; inside, issuing it is all there is.
     fabric.levels[0].message_s = collective_s;
     number(map, path, "jitter", Unit::kSeconds, kAny, calibration.jitter_seconds);
+    number(map, path, "fused_attention_share", Unit::kNone, kShare, calibration.fused_attention_share);
     number(map, path, "loss_bytes_per_logit", Unit::kNone, kAny, calibration.loss_bytes_per_logit);
     number(map, path, "iteration_time", Unit::kSeconds, kAny, calibration.iteration_seconds);
     number(map, path, "optimizer_bytes_per_parameter", Unit::kNone, kAny, calibration.optimizer_bytes_per_param);
