@@ -1,0 +1,487 @@
+#include "orrery/dataflow/partition_ideals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "orrery/base/check.h"
+#include "orrery/base/stopwatch.h"
+#include "orrery/dataflow/partition_bits.h"
+#include "orrery/dataflow/partition_chain.h"
+#include "orrery/dataflow/partition_price.h"
+
+namespace orrery::dataflow {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kTie = 1e-12;       // sums this close, relative, are equal
+constexpr double kRounding = 1e-10;  // bounds are summed in another order than prices
+constexpr std::uint64_t kTransitionsPerIdeal = 200;
+
+template <std::size_t W>
+class Search {
+ public:
+  Search(const PartitionProblem& problem, const PartitionSpace& space, const PartitionLimits& limits)
+      : problem_(problem), limits_(limits), space_(space), pricer_(problem), work_(partition_work(problem)) {
+    prepare();
+  }
+
+  std::optional<PartitionOptimum> run() {
+    PartitionOptimum result;
+    result.method = "order ideals";
+    result.certificate.space = space_.assignments();
+    if (const auto chain = best_chain(pricer_, space_)) {
+      incumbent_ = *chain;
+      incumbent_ns_ = price(problem_, *chain).sum_interval_ns;
+    }
+    aim();
+    layers_.resize(static_cast<std::size_t>(problem_.configurations) + 1);
+    layers_[0].insert({});
+    layers_[0][0].value = root();
+    double bound = kNever;  // of what an interruption leaves unseen
+    for (int c = 0; c < problem_.configurations && !stopped_; ++c) {
+      bound = expand(c);
+      if (too_many_) return std::nullopt;
+    }
+    if (!stopped_) bound = kNever;
+    finish(result, bound);
+    return result;
+  }
+
+ private:
+  struct State {
+    double value = kNever;                       // least sum so far
+    double rest = 0;                             // least sum of what is left
+    double compute = 0, network = 0, bytes = 0;  // of what is left
+    double to_go = kNever;                       // found in the second pass, on optimal chains only
+  };
+  struct SetPrice {
+    double interval = 0, sram = 0;
+    bool fits = false;
+  };
+  struct Arc {
+    int layer = 0;
+    std::size_t from = 0, to = 0, set = 0;
+  };
+
+  void prepare() {
+    const std::size_t kernels = space_.order.size();
+    bit_of_.resize(kernels);
+    for (std::size_t b = 0; b < kernels; ++b) bit_of_[static_cast<std::size_t>(space_.order[b])] = static_cast<int>(b);
+    before_.resize(kernels);
+    after_.resize(kernels);
+    for (const PartitionEdge& edge : problem_.edges) {
+      before_[bit(edge.to)].set(bit_of(edge.from));
+      after_[bit(edge.from)].set(bit_of(edge.to));
+    }
+    const auto configurations = static_cast<std::size_t>(problem_.configurations);
+    allowed_.resize(configurations);
+    due_.resize(configurations);
+    for (std::size_t k = 0; k < kernels; ++k) {
+      all_.set(bit_of_[k]);
+      for (int c = space_.first[k]; c <= space_.last[k]; ++c) allowed_[static_cast<std::size_t>(c)].set(bit_of_[k]);
+      for (int c = space_.last[k]; c < problem_.configurations; ++c) due_[static_cast<std::size_t>(c)].set(bit_of_[k]);
+      weights_in_dram_ += problem_.kernels[k].dram_bytes;
+    }
+    double resident = 0, bytes = 0, times = 0;
+    for (const PartitionEdge& edge : problem_.edges) {
+      resident += edge.resident_bytes;
+      bytes += 2 * edge.stream_bytes;
+    }
+    for (std::size_t k = 0; k < kernels; ++k) {
+      bytes += problem_.kernels[k].memory_bytes;
+      times += work_.compute_ns[k] + work_.network_ns[k];
+    }
+    if (bytes > 0) times += bytes / problem_.dram_bandwidth_gb_per_s;
+    if (std::isfinite(times)) residue_ = kTie * times;
+    dram_binds_ = problem_.dram_bytes > 0 && weights_in_dram_ + resident > problem_.dram_bytes;
+    same_class_.resize(kernels);
+    for (std::size_t a = 0; a < kernels; ++a) {
+      for (std::size_t b = 0; b < kernels; ++b) {
+        if (problem_.kernels[a].repeat_class == problem_.kernels[b].repeat_class) same_class_[bit(a)].set(bit_of_[b]);
+      }
+    }
+  }
+
+  std::size_t bit(std::size_t kernel) const { return static_cast<std::size_t>(bit_of_[kernel]); }
+  std::size_t bit(int kernel) const { return bit(static_cast<std::size_t>(kernel)); }
+  int bit_of(int kernel) const { return bit_of_[static_cast<std::size_t>(kernel)]; }
+
+  // Sums above `aim_` need not be found: the incumbent, a tie with it included; the caller's bound; the gap.
+  void aim() {
+    aim_ = incumbent_ns_ * (1 + kRounding) + residue_;
+    if (limits_.upper_bound_ns > 0) aim_ = std::min(aim_, limits_.upper_bound_ns * (1 + kRounding) + residue_);
+    if (limits_.gap > 0) aim_ = std::min(aim_, incumbent_ns_ * (1 - limits_.gap));
+  }
+
+  double least(double compute, double bytes, double network) const {
+    const double memory = bytes > 0 ? bytes / problem_.dram_bandwidth_gb_per_s : 0;
+    return pricer_.interval(std::max(compute, 0.0), memory, std::max(network, 0.0));
+  }
+
+  State root() const {
+    State state;
+    state.value = 0;
+    for (std::size_t k = 0; k < problem_.kernels.size(); ++k) {
+      state.compute += work_.compute_ns[k];
+      state.network += work_.network_ns[k];
+      state.bytes += problem_.kernels[k].memory_bytes;
+    }
+    state.rest = least(state.compute, state.bytes, state.network);
+    return state;
+  }
+
+  SetPrice& priced(const Bits<W>& set, std::size_t& index) {
+    const auto [at, made] = sets_.insert(set);
+    index = at;
+    SetPrice& result = sets_[at].value;
+    if (made) {
+      members_.clear();
+      set.for_each([&](int b) { members_.push_back(space_.order[static_cast<std::size_t>(b)]); });
+      std::sort(members_.begin(), members_.end());
+      const SetPricer::Price price = pricer_.price(members_);
+      result = {price.interval_ns, price.sram_bytes, price.fits};
+    }
+    return result;
+  }
+
+  // Bytes that cut edges keep in DRAM while the set between two ideals runs.
+  bool dram_holds(const Bits<W>& before, const Bits<W>& after) const {
+    if (!dram_binds_) return true;
+    const Bits<W> set = after.without(before);
+    double bytes = weights_in_dram_;
+    for (const PartitionEdge& edge : problem_.edges) {
+      const int from = bit_of(edge.from), to = bit_of(edge.to);
+      if (after.has(from) && !before.has(to) && !(set.has(from) && set.has(to))) bytes += edge.resident_bytes;
+    }
+    return bytes <= problem_.dram_bytes * (1 + kTie);
+  }
+
+  bool out_of_time() {
+    if (limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed)) return true;
+    return limits_.seconds > 0 && watch_.seconds() > limits_.seconds;
+  }
+
+  // Layer c + 1 from layer c. Returns a bound on the sums of what was not expanded, for when it is stopped.
+  double expand(int c) {
+    BitsTable<W, State>& layer = layers_[static_cast<std::size_t>(c)];
+    for (std::size_t s = 0; s < layer.size(); ++s) {
+      if (stopped_) {
+        double bound = kNever;
+        for (std::size_t r = s - 1; r < layer.size(); ++r) {
+          bound = std::min(bound, layer[r].value.value + layer[r].value.rest);
+        }
+        for (const auto& entry : layers_[static_cast<std::size_t>(c) + 1]) {
+          bound = std::min(bound, entry.value.value + entry.value.rest);
+        }
+        return bound;
+      }
+      const State state = layer[s].value;
+      if (state.value + state.rest > aim_) {
+        ++pruned_by_bound_;
+        continue;
+      }
+      grow(c, layer[s].key, state);
+      if (too_many_) return 0;
+    }
+    return kNever;
+  }
+
+  void grow(int c, const Bits<W>& ideal, const State& state) {
+    const Bits<W> left = allowed_[static_cast<std::size_t>(c)].without(ideal);
+    Bits<W> ready;
+    left.for_each([&](int b) {
+      if (before_[static_cast<std::size_t>(b)].within(ideal)) ready.set(b);
+    });
+    State next = state;
+    extend(c, ideal, state, ideal, left, ready, next, 0, 0);
+  }
+
+  // Visits `reached` and every ideal that adds to it kernels at or above bit `from`. `next` holds the work that
+  // `reached` leaves, `sram` what its set needs at least.
+  void extend(int c, const Bits<W>& ideal, const State& state, const Bits<W>& reached, const Bits<W>& left,
+              const Bits<W>& ready, const State& next, double sram, int from) {
+    if (stopped_ || too_many_) return;
+    if ((++transitions_ & 4095) == 0 && out_of_time()) {
+      stopped_ = true;
+      return;
+    }
+    if (due_[static_cast<std::size_t>(c)].within(reached)) arrive(c, ideal, state, reached, next);
+    for (int b = ready.next(from); b >= 0; b = ready.next(b + 1)) {
+      const auto k = static_cast<std::size_t>(space_.order[static_cast<std::size_t>(b)]);
+      Bits<W> more = reached, candidates = left;
+      more.set(b);
+      if (from == 0) candidates = left & same_class_[static_cast<std::size_t>(b)];
+      double need = sram;
+      if (!monotone_sram(ideal, reached, k, need)) {
+        // Alone it may be tiled further; with others it cannot.
+        ++pruned_by_capacity_;
+        if (reached == ideal && problem_.kernels[k].can_split_weight) {
+          const State after = leave(next, k);
+          if (due_[static_cast<std::size_t>(c)].within(more)) arrive(c, ideal, state, more, after);
+        }
+      } else {
+        Bits<W> then = ready & candidates;
+        then.clear(b);
+        after_[static_cast<std::size_t>(b)].for_each([&](int d) {
+          if (candidates.has(d) && before_[static_cast<std::size_t>(d)].within(more)) then.set(d);
+        });
+        extend(c, ideal, state, more, candidates, then, leave(next, k), need, b + 1);
+      }
+      // What must have run by now cannot be left for a later branch.
+      if (due_[static_cast<std::size_t>(c)].has(b)) break;
+    }
+  }
+
+  // Adds kernel k to what the set needs in SRAM at least; false when that is too much.
+  bool monotone_sram(const Bits<W>& ideal, const Bits<W>& reached, std::size_t k, double& need) const {
+    if (problem_.sram_bytes <= 0) return true;
+    const PartitionKernel& kernel = problem_.kernels[k];
+    need += kernel.weight_bytes + kernel.sram_extra_bytes;
+    const Bits<W> set = reached.without(ideal);
+    for (const int e : pricer_.edges_into(static_cast<int>(k))) {
+      const PartitionEdge& edge = problem_.edges[static_cast<std::size_t>(e)];
+      if (set.has(bit_of(edge.from))) {
+        if (edge.depth > 2) need += (edge.depth - 2) * edge.buffer_bytes;
+      } else if (edge.depth >= 2) {
+        need += 2 * edge.buffer_bytes;
+      }
+    }
+    for (const int e : pricer_.edges_out_of(static_cast<int>(k))) {
+      const PartitionEdge& edge = problem_.edges[static_cast<std::size_t>(e)];
+      if (edge.depth >= 2) need += 2 * edge.buffer_bytes;
+    }
+    return need <= problem_.sram_bytes * (1 + kRounding);
+  }
+
+  State leave(const State& state, std::size_t k) const {
+    State next = state;
+    next.compute -= work_.compute_ns[k];
+    next.network -= work_.network_ns[k];
+    next.bytes -= problem_.kernels[k].memory_bytes;
+    for (const int e : pricer_.edges_into(static_cast<int>(k))) {
+      next.bytes -= problem_.edges[static_cast<std::size_t>(e)].stream_bytes;
+    }
+    for (const int e : pricer_.edges_out_of(static_cast<int>(k))) {
+      next.bytes += problem_.edges[static_cast<std::size_t>(e)].stream_bytes;
+    }
+    return next;
+  }
+
+  void arrive(int c, const Bits<W>& ideal, const State& state, const Bits<W>& reached, State next) {
+    const bool last = c + 1 == problem_.configurations;
+    next.rest = last ? 0 : least(next.compute, next.bytes, next.network);
+    const Bits<W> set = reached.without(ideal);
+    double interval = 0;
+    if (set.any()) {
+      // A lower bound of this set's price, before it is looked up.
+      if (state.value + least(state.compute - next.compute, 0, state.network - next.network) + next.rest > aim_) {
+        ++pruned_by_bound_;
+        return;
+      }
+      std::size_t index = 0;
+      const SetPrice& price = priced(set, index);
+      if (!price.fits) {
+        ++pruned_by_capacity_;
+        return;
+      }
+      interval = price.interval;
+    }
+    next.value = state.value + interval;
+    if (!(next.value + next.rest <= aim_)) {
+      ++pruned_by_bound_;
+      return;
+    }
+    if (!dram_holds(ideal, reached)) {
+      ++pruned_by_capacity_;
+      return;
+    }
+    BitsTable<W, State>& layer = layers_[static_cast<std::size_t>(c) + 1];
+    const auto [at, made] = layer.insert(reached);
+    if (made) {
+      layer[at].value = next;
+      if (ideals_.insert(reached).second && ideals_.size() > limits_.most_ideals) too_many_ = true;
+      if (transitions_ > kTransitionsPerIdeal * limits_.most_ideals) too_many_ = true;
+    } else if (next.value < layer[at].value.value) {
+      layer[at].value.value = next.value;
+    }
+  }
+
+  // Arcs on chains whose sum is within a tie of `target`, last configuration first.
+  std::vector<Arc> optimal_arcs(double target) {
+    std::vector<Arc> arcs;
+    for (auto& layer : layers_) {
+      for (auto& entry : layer) entry.value.to_go = kNever;
+    }
+    const auto [end, made] = layers_.back().insert(all_);
+    ORRERY_CHECK(!made, "the optimum of the partition has left its table");
+    layers_.back()[end].value.to_go = 0;
+    for (int c = problem_.configurations - 1; c >= 0; --c) {
+      const auto layer = static_cast<std::size_t>(c);
+      for (std::size_t t = 0; t < layers_[layer + 1].size(); ++t) {
+        const Bits<W> reached = layers_[layer + 1][t].key;
+        const State next = layers_[layer + 1][t].value;
+        if (next.to_go == kNever) continue;
+        for (std::size_t s = 0; s < layers_[layer].size(); ++s) {
+          State& state = layers_[layer][s].value;
+          const Bits<W>& ideal = layers_[layer][s].key;
+          if (state.value + next.to_go > target || !ideal.within(reached)) continue;
+          const Bits<W> set = reached.without(ideal);
+          if (!set.within(allowed_[layer]) || !due_[layer].within(reached)) continue;
+          if (least(state.compute - next.compute, 0, state.network - next.network) * (1 - kRounding) >
+              target - state.value - next.to_go + residue_) {
+            continue;
+          }
+          std::size_t index = 0;
+          double interval = 0;
+          if (const int lowest = set.next(0); lowest >= 0) {
+            if (!set.within(same_class_[static_cast<std::size_t>(lowest)])) continue;
+            const SetPrice& price = priced(set, index);
+            if (!price.fits) continue;
+            interval = price.interval;
+          } else {
+            priced(set, index).fits = true;
+          }
+          if (!(state.value + interval + next.to_go <= target) || !dram_holds(ideal, reached)) continue;
+          state.to_go = std::min(state.to_go, interval + next.to_go);
+          arcs.push_back({c, s, t, index});
+        }
+      }
+    }
+    return arcs;
+  }
+
+  // Of the chains along `arcs`: fewest configurations with a kernel, then least maximum of SRAM, then the first
+  // assignment. Each round keeps the arcs on chains that are best so far.
+  std::vector<int> first_among(std::vector<Arc> arcs) {
+    const std::size_t layers = layers_.size();
+    std::reverse(arcs.begin(), arcs.end());  // by layer, ascending
+    const auto table = [&](auto value) {
+      std::vector<std::vector<decltype(value)>> result(layers);
+      for (std::size_t l = 0; l < layers; ++l) result[l].assign(layers_[l].size(), value);
+      return result;
+    };
+    const std::size_t end = layers_.back().insert(all_).first;
+    const auto filled = [&](const Arc& arc) { return sets_[arc.set].key.any() ? 1 : 0; };
+
+    constexpr int kMany = std::numeric_limits<int>::max() / 2;
+    auto count = table(kMany), left = table(kMany);
+    count[0][0] = 0;
+    left[layers - 1][end] = 0;
+    for (const Arc& arc : arcs) {
+      int& best = count[static_cast<std::size_t>(arc.layer) + 1][arc.to];
+      best = std::min(best, count[static_cast<std::size_t>(arc.layer)][arc.from] + filled(arc));
+    }
+    for (auto arc = arcs.rbegin(); arc != arcs.rend(); ++arc) {
+      int& best = left[static_cast<std::size_t>(arc->layer)][arc->from];
+      best = std::min(best, left[static_cast<std::size_t>(arc->layer) + 1][arc->to] + filled(*arc));
+    }
+    const int fewest = count[layers - 1][end];
+    std::erase_if(arcs, [&](const Arc& arc) {
+      return count[static_cast<std::size_t>(arc.layer)][arc.from] + filled(arc) +
+                 left[static_cast<std::size_t>(arc.layer) + 1][arc.to] !=
+             fewest;
+    });
+
+    auto most = table(kNever);
+    most[0][0] = 0;
+    for (const Arc& arc : arcs) {
+      double& best = most[static_cast<std::size_t>(arc.layer) + 1][arc.to];
+      best = std::min(best, std::max(most[static_cast<std::size_t>(arc.layer)][arc.from], sets_[arc.set].value.sram));
+    }
+    const double sram = most[layers - 1][end];
+    std::erase_if(arcs, [&](const Arc& arc) { return sets_[arc.set].value.sram > sram; });
+
+    // Equal ideals leave the same kernels open, so the first assignment of an ideal is part of the first of all.
+    std::vector<std::vector<std::vector<int>>> first = table(std::vector<int>());
+    first[0][0].assign(bit_of_.size(), -1);
+    for (const Arc& arc : arcs) {
+      const std::vector<int>& before = first[static_cast<std::size_t>(arc.layer)][arc.from];
+      if (before.empty()) continue;
+      std::vector<int> assignment = before;
+      sets_[arc.set].key.for_each(
+          [&](int b) { assignment[static_cast<std::size_t>(space_.order[static_cast<std::size_t>(b)])] = arc.layer; });
+      std::vector<int>& best = first[static_cast<std::size_t>(arc.layer) + 1][arc.to];
+      if (best.empty() || assignment < best) best = std::move(assignment);
+    }
+    return first[layers - 1][end];
+  }
+
+  void finish(PartitionOptimum& result, double unseen) {
+    double found = kNever;
+    const auto [end, made] = layers_.back().insert(all_);
+    if (!made) found = layers_.back()[end].value.value;
+    std::optional<std::vector<int>> assignment;
+    if (found <= incumbent_ns_ * (1 + kTie) && found < kNever) {
+      assignment = first_among(optimal_arcs(found + kTie * std::abs(found)));
+    } else if (incumbent_ns_ < kNever) {
+      assignment = incumbent_;
+    }
+    if (assignment) {
+      result.cost = price(problem_, *assignment);
+      ORRERY_CHECK(result.cost.feasible, "the partition found breaks a rule: " + result.cost.first_violation);
+      if (limits_.upper_bound_ns > 0 && result.cost.sum_interval_ns >= limits_.upper_bound_ns) {
+        assignment.reset();
+        result.cost = {};
+      }
+    }
+    cost::Certificate& certificate = result.certificate;
+    const double value = assignment ? result.cost.sum_interval_ns : kNever;
+    // What was cut off for the gap or the caller's bound may hold sums down to these.
+    double bound = value;
+    if (limits_.gap > 0 && incumbent_ns_ < kNever) bound = std::min(bound, incumbent_ns_ * (1 - limits_.gap));
+    // Where nothing was cut off for a bound, nothing fits, with or without one.
+    const bool nothing_fits = incumbent_ns_ == kNever && pruned_by_bound_ == 0 && found == kNever;
+    if (limits_.upper_bound_ns > 0 && !nothing_fits) bound = std::min(bound, limits_.upper_bound_ns);
+    if (stopped_) bound = std::min(bound, unseen);
+    result.interrupted = stopped_;
+    result.infeasible = bound == kNever;
+    certificate.lower_bound = result.infeasible ? 0 : bound;
+    certificate.optimal = result.infeasible || (assignment.has_value() && bound >= value * (1 - kTie));
+    if (certificate.optimal && assignment) certificate.lower_bound = value;
+    certificate.gap = certificate.optimal ? 0 : assignment && value > 0 ? std::max(0.0, (value - bound) / value) : 1;
+    certificate.evaluated = sets_.size();
+    certificate.pruned = {{"capacity", pruned_by_capacity_}, {"bound", pruned_by_bound_}};
+    certificate.seconds = watch_.seconds();
+    result.assignment = std::move(assignment);
+  }
+
+  const PartitionProblem& problem_;
+  const PartitionLimits& limits_;
+  const PartitionSpace& space_;
+  SetPricer pricer_;
+  PartitionWork work_;
+  base::Stopwatch watch_;
+
+  std::vector<int> bit_of_;              // by kernel; bits follow the topological order
+  std::vector<Bits<W>> before_, after_;  // by bit: direct producers, consumers
+  std::vector<Bits<W>> same_class_;      // by bit
+  std::vector<Bits<W>> allowed_, due_;   // by configuration: may run in it; must have run after it
+  Bits<W> all_;
+  double weights_in_dram_ = 0;
+  bool dram_binds_ = false;
+
+  std::vector<BitsTable<W, State>> layers_;
+  BitsTable<W, SetPrice> sets_;
+  BitsTable<W, char> ideals_;
+  std::vector<int> members_;
+  std::vector<int> incumbent_;
+  double incumbent_ns_ = kNever, aim_ = kNever;
+  double residue_ = 0;  // what taking work away from a sum, term by term, may leave of it
+  std::uint64_t transitions_ = 0, pruned_by_bound_ = 0, pruned_by_capacity_ = 0;
+  bool stopped_ = false, too_many_ = false;
+};
+
+}  // namespace
+
+std::optional<PartitionOptimum> optimize_by_ideals(const PartitionProblem& problem, const PartitionSpace& space,
+                                                   const PartitionLimits& limits) {
+  const std::size_t kernels = problem.kernels.size();
+  if (kernels <= 64) return Search<1>(problem, space, limits).run();
+  if (kernels <= 128) return Search<2>(problem, space, limits).run();
+  if (kernels <= 256) return Search<4>(problem, space, limits).run();
+  if (kernels <= 1024) return Search<16>(problem, space, limits).run();
+  return std::nullopt;
+}
+
+}  // namespace orrery::dataflow

@@ -1,0 +1,50 @@
+// Which solver answers: none where ranges leave nothing to decide, the dynamic programme over ideals, or the MIP.
+#include "orrery/base/stopwatch.h"
+#include "orrery/dataflow/partition.h"
+#include "orrery/dataflow/partition_ideals.h"
+#include "orrery/dataflow/partition_space.h"
+
+namespace orrery::dataflow {
+namespace {
+
+PartitionOptimum nothing_fits(PartitionOptimum result) {
+  result.infeasible = true;
+  result.certificate.optimal = true;
+  result.certificate.gap = 0;
+  return result;
+}
+
+PartitionOptimum fixed(const PartitionProblem& problem, const PartitionSpace& space, double upper_bound_ns) {
+  PartitionOptimum result;
+  result.method = "fixed";
+  result.certificate.space = result.certificate.evaluated = 1;
+  result.cost = price(problem, space.first);
+  if (!result.cost.feasible) return nothing_fits(std::move(result));
+  result.certificate.lower_bound = result.cost.sum_interval_ns;
+  if (upper_bound_ns > 0 && result.cost.sum_interval_ns >= upper_bound_ns) return result;
+  result.assignment = space.first;
+  result.certificate.optimal = true;
+  result.certificate.gap = 0;
+  return result;
+}
+
+}  // namespace
+
+PartitionOptimum optimize(const PartitionProblem& problem, const PartitionLimits& limits) {
+  const base::Stopwatch watch;
+  PartitionSpace space = partition_space(problem);
+  PartitionOptimum result;
+  if (space.empty) {
+    result.method = "fixed";
+    result = nothing_fits(std::move(result));
+  } else if (space.decided) {
+    result = fixed(problem, space, limits.upper_bound_ns);
+  } else {
+    std::optional<PartitionOptimum> found = optimize_by_ideals(problem, space, limits);
+    if (found) result = std::move(*found);
+  }
+  result.certificate.seconds = watch.seconds();
+  return result;
+}
+
+}  // namespace orrery::dataflow
