@@ -26,6 +26,9 @@ Layout consumer_layout(const workload::KernelGraph& graph, const workload::Kerne
 EdgeConversion conversion(const workload::KernelGraph& graph, const workload::KernelEdge& edge,
                           workload::KernelDimension producer_sharding, workload::KernelDimension consumer_sharding);
 
+// Why the sharding that a kernel is pinned to is impossible; empty where it is not, or there is none.
+std::string pin_contradiction(const workload::Kernel& kernel);
+
 // Shardings that kernel `index` may have: pins, sizes of one, tiled dimensions and weights considered. Never empty
 // unless a pin contradicts them.
 std::vector<workload::KernelDimension> allowed_shardings(const workload::KernelGraph& graph, int index);
@@ -41,7 +44,10 @@ struct ShardingOptimum {
 // The sharding of every kernel of a language model's graph: pins hold; with a generation of DFModel, graphs of the
 // reference shape take its table. Otherwise, least communication time on the network (kCorrected; bytes for the
 // generations); then least FLOP of a chip, least bytes of its buffers, and the first in the order outer, M, K, N, none,
-// kernel by kernel.
+// kernel by kernel. Throws O1440 for pins that contradict
+// their kernels. State-space models are sharded under kCorrected, other
+// workloads keep their pins and are not sharded otherwise. `certificate` is on bytes or ns, as
+// minimised.
 ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Generation generation);
 
 }  // namespace orrery::dataflow

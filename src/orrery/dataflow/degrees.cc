@@ -1,0 +1,292 @@
+// Degrees are sizes of dimensions: the allocation of N chips to d open dimensions is an ordered factorisation of N, of
+// which there are at most a few hundred for the numbers of chips that people build. Source of the combinations that
+// are allowed: DFModel (arXiv 2412.16432); docs/model/dataflow.md, section "Degrees". Cost: the number of allocations.
+#include "orrery/dataflow/degrees.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "orrery/base/factor.h"
+#include "orrery/dataflow/evaluate.h"
+
+namespace orrery::dataflow {
+namespace {
+
+using Services = std::vector<std::optional<Parallelism>>;
+
+constexpr std::array kParallelisms = {Parallelism::kTensor, Parallelism::kPipeline, Parallelism::kData,
+                                      Parallelism::kSequence};
+
+bool is_language_model(const Setup& setup) {
+  return std::holds_alternative<LanguageModel>(setup.execution.workload);
+}
+
+Count& degree(Degrees& degrees, Parallelism parallelism) {
+  switch (parallelism) {
+    case Parallelism::kTensor:
+      return degrees.tensor;
+    case Parallelism::kPipeline:
+      return degrees.pipeline;
+    case Parallelism::kData:
+      return degrees.data;
+    default:
+      return degrees.sequence;
+  }
+}
+
+// Ordered factorisations of `rest` onto the open dimensions from `at` on.
+void fill_sizes(std::vector<Count>& sizes, const std::vector<std::size_t>& open, std::size_t at, Count rest,
+                std::vector<std::vector<Count>>& all) {
+  if (at + 1 >= open.size()) {
+    if (!open.empty()) sizes[open[at]] = rest;
+    if (!open.empty() || rest == 1) all.push_back(sizes);
+    return;
+  }
+  for (const Count size : base::divisors(rest)) {
+    sizes[open[at]] = size;
+    fill_sizes(sizes, open, at + 1, rest / size, all);
+  }
+}
+
+// Product of the stated sizes, held at a number that no count of chips reaches.
+Count stated_product(const System& system) {
+  constexpr Count kMost = Count{1} << 62;
+  Count product = 1;
+  for (const NetworkDimension& dimension : system.network) {
+    if (dimension.size > 0 && __builtin_mul_overflow(product, dimension.size, &product)) return kMost;
+  }
+  return product;
+}
+
+std::vector<std::vector<Count>> size_choices(const System& system) {
+  std::vector<std::vector<Count>> all;
+  const Count product = stated_product(system);
+  if (system.chips < 1 || product < 1 || system.chips % product != 0) return all;
+  std::vector<Count> sizes;
+  std::vector<std::size_t> open;
+  for (std::size_t d = 0; d < system.network.size(); ++d) {
+    sizes.push_back(system.network[d].size);
+    if (sizes.back() <= 0) open.push_back(d);
+  }
+  fill_sizes(sizes, open, 0, system.chips / product, all);
+  return all;
+}
+
+bool allowed_together(const Services& services, std::size_t dimensions) {
+  for (std::size_t i = 0; i < services.size(); ++i) {
+    if (!services[i]) continue;
+    if (*services[i] == Parallelism::kSequence && dimensions < 4) return false;
+    for (std::size_t j = 0; j < i; ++j)
+      if (services[j] == services[i]) return false;
+  }
+  return true;
+}
+
+// Every service for dimensions that name none, where that is searched; dimensions of one chip serve nothing.
+void fill_services(const std::vector<Count>& sizes, const Services& stated, Services& services, std::size_t at,
+                   bool search, std::vector<Services>& all) {
+  if (at == sizes.size()) {
+    if (allowed_together(services, sizes.size())) all.push_back(services);
+    return;
+  }
+  services[at] = stated[at];
+  if (stated[at] || !search || sizes[at] == 1) {
+    fill_services(sizes, stated, services, at + 1, search, all);
+    return;
+  }
+  for (const Parallelism parallelism : kParallelisms) {
+    services[at] = parallelism;
+    fill_services(sizes, stated, services, at + 1, search, all);
+  }
+}
+
+Services stated_services(const System& system) {
+  Services stated;
+  for (const NetworkDimension& dimension : system.network) stated.push_back(dimension.parallelism);
+  return stated;
+}
+
+// Before the batch has its say.
+std::vector<Allocation> allocations_of_network(const Setup& setup, Generation generation) {
+  std::vector<Allocation> all;
+  const Services stated = stated_services(setup.system);
+  const bool search = is_language_model(setup) && generation == Generation::kCorrected;
+  if (is_language_model(setup) && !allowed_together(stated, stated.size())) return all;
+  for (const std::vector<Count>& sizes : size_choices(setup.system)) {
+    std::vector<Services> services;
+    if (is_language_model(setup)) {
+      Services scratch(stated.size());
+      fill_services(sizes, stated, scratch, 0, search, services);
+    } else {
+      services = {stated};
+    }
+    for (Services& serves : services) {
+      Allocation allocation;
+      allocation.degrees.sizes = sizes;
+      for (std::size_t d = 0; d < sizes.size(); ++d)
+        if (serves[d]) degree(allocation.degrees, *serves[d]) = sizes[d];
+      allocation.serves = std::move(serves);
+      all.push_back(std::move(allocation));
+    }
+  }
+  return all;
+}
+
+constexpr std::array kAxes = {"x", "y", "z", "w"};
+
+const char* short_name(Parallelism parallelism) {
+  constexpr std::array kNames = {"TP", "PP", "DP", "SP"};
+  return kNames[static_cast<std::size_t>(parallelism)];
+}
+
+void explain_sizes(const Setup& setup, std::vector<Reason>& reasons) {
+  const System& system = setup.system;
+  if (!size_choices(system).empty()) return;
+  std::string product;
+  Reason reason;
+  reason.places.push_back({Part::kSystem, -1, "num_chip"});
+  bool open = false;
+  for (std::size_t d = 0; d < system.network.size(); ++d) {
+    if (system.network[d].size <= 0) {
+      open = true;
+      continue;
+    }
+    product += fmt::format("{}{}", product.empty() ? "" : " x ", system.network[d].size);
+    reason.places.push_back({Part::kNetwork, static_cast<int>(d), kAxes[std::min<std::size_t>(d, 3)]});
+  }
+  reason.diagnostic.code = "O1441";
+  reason.diagnostic.message = fmt::format("the network's dimensions do not make up {} chips", system.chips);
+  if (!product.empty()) {
+    const Count stated = stated_product(system);
+    reason.diagnostic.note(fmt::format("{}{} {} {}", product,
+                                       product.find('x') == std::string::npos ? "" : fmt::format(" = {}", stated),
+                                       open ? "does not divide" : "is not", system.chips));
+  }
+  reason.diagnostic.hint("a dimension of size 0 takes whatever is left");
+  reasons.push_back(std::move(reason));
+}
+
+void explain_services(const Setup& setup, std::vector<Reason>& reasons) {
+  if (!is_language_model(setup)) return;
+  const Services stated = stated_services(setup.system);
+  if (allowed_together(stated, stated.size())) return;
+  Reason reason;
+  reason.diagnostic.code = "O1442";
+  std::string named;
+  for (std::size_t d = 0; d < stated.size(); ++d) {
+    if (!stated[d]) continue;
+    named += fmt::format("{}{}", named.empty() ? "" : ", ", short_name(*stated[d]));
+    reason.places.push_back(
+        {Part::kNetwork, static_cast<int>(d), fmt::format("par_{}", kAxes[std::min<std::size_t>(d, 3)])});
+  }
+  reason.diagnostic.message =
+      fmt::format("{} cannot share a network of {} dimension{}", named, stated.size(), stated.size() == 1 ? "" : "s");
+  reason.diagnostic.note("one dimension serves TP, PP or DP; two serve two of them; three all; four also SP");
+  reason.diagnostic.note("no two dimensions serve the same");
+  reasons.push_back(std::move(reason));
+}
+
+void explain_batch(const Setup& setup, const std::vector<Allocation>& tried, std::vector<Reason>& reasons) {
+  Reason reason;
+  reason.diagnostic.code = "O1443";
+  reason.places.push_back({Part::kWorkload, -1, "global_batch_size"});
+  if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
+    reason.places.push_back({Part::kWorkload, -1, "micro_batch_size"});
+    reason.diagnostic.message =
+        fmt::format("a global batch of {} does not divide into whole micro-batches", model->global_batch);
+    const Count micro = std::max<Count>(1, model->micro_batch);
+    std::vector<Count> degrees;
+    for (const Allocation& allocation : tried) degrees.push_back(allocation.degrees.data);
+    std::sort(degrees.begin(), degrees.end());
+    degrees.erase(std::unique(degrees.begin(), degrees.end()), degrees.end());
+    for (std::size_t i = 0; i < std::min<std::size_t>(degrees.size(), 4); ++i) {
+      Count share = 0;
+      if (__builtin_mul_overflow(micro, degrees[i], &share)) share = Count{1} << 62;
+      reason.diagnostic.note(fmt::format("{} / (micro-batch {} x DP {}) = {:.6g}", model->global_batch, micro,
+                                         degrees[i], static_cast<double>(model->global_batch) / share));
+    }
+    if (degrees.size() > 4) reason.diagnostic.note(fmt::format("nor for {} larger DP", degrees.size() - 4));
+  } else if (const auto* dlrm = std::get_if<Recommendation>(&setup.execution.workload)) {
+    reason.places.push_back({Part::kSystem, -1, "num_chip"});
+    reason.diagnostic.message =
+        fmt::format("a global batch of {} does not divide over {} chips", dlrm->global_batch, setup.system.chips);
+    reason.diagnostic.note("every chip takes an equal share of the batch");
+  }
+  reason.diagnostic.hint("the global batch must be a multiple of all that it is divided by");
+  reasons.push_back(std::move(reason));
+}
+
+}  // namespace
+
+std::vector<Allocation> allocations(const Setup& setup, Generation generation) {
+  std::vector<Allocation> all = allocations_of_network(setup, generation);
+  std::erase_if(all, [&](const Allocation& allocation) { return !micro_batches(setup, allocation.degrees); });
+  return all;
+}
+
+std::vector<Reason> degree_contradictions(const Setup& setup, Generation generation) {
+  std::vector<Reason> reasons;
+  explain_sizes(setup, reasons);
+  explain_services(setup, reasons);
+  if (!reasons.empty()) return reasons;
+  const std::vector<Allocation> tried = allocations_of_network(setup, generation);
+  if (std::none_of(tried.begin(), tried.end(),
+                   [&](const Allocation& allocation) { return micro_batches(setup, allocation.degrees).has_value(); }))
+    explain_batch(setup, tried, reasons);
+  return reasons;
+}
+
+Setup allocated(const Setup& setup, const Allocation& allocation) {
+  Setup filled = setup;
+  for (std::size_t d = 0; d < allocation.serves.size(); ++d) {
+    filled.system.network[d].size = allocation.degrees.sizes[d];
+    filled.system.network[d].parallelism = allocation.serves[d];
+  }
+  return filled;
+}
+
+bool states(const Setup& setup, const Allocation& allocation) {
+  return stated_services(setup.system) == allocation.serves;
+}
+
+std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, Generation generation) {
+  Count sequence = 0;
+  Count stated = 0;
+  if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
+    sequence = base::ceil_divide(model->sequence, std::max<Count>(1, degrees.sequence));
+    stated = model->tile_size;
+  } else if (const auto* space = std::get_if<StateSpaceModel>(&setup.execution.workload)) {
+    sequence = space->sequence;
+    stated = space->tile_size;
+  }
+  if (sequence < 1) return {{1, 0}};
+  constexpr Count kLong = 32768;
+  const bool ragged = generation == Generation::kCorrected || generation == Generation::kHead ||
+                      (generation == Generation::kGen4 && sequence >= kLong);
+  if (stated > 0) {
+    const bool divides = sequence % stated == 0;
+    if (generation == Generation::kGen1) {
+      if (divides) return {{stated, sequence / stated}};
+      return {};
+    }
+    if (divides || ragged) return {{base::ceil_divide(sequence, stated), stated}};
+    return {};
+  }
+  std::vector<Tiling> all;
+  if (!ragged) {
+    for (const Count tiles : base::divisors(sequence)) all.push_back({tiles, sequence / tiles});
+    return all;
+  }
+  // From one size to the next smaller one that lowers ceil(sequence / tiles).
+  for (Count size = sequence; size >= 1;) {
+    const Count tiles = base::ceil_divide(sequence, size);
+    const Count least = base::ceil_divide(sequence, tiles);  // the smallest size with as many tiles
+    all.push_back({tiles, least});
+    size = least - 1;
+  }
+  return all;
+}
+
+}  // namespace orrery::dataflow

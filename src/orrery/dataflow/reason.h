@@ -1,0 +1,28 @@
+// Why a question has no answer, with the parts of the question that cannot hold together.
+//
+// The engine does not know files; whoever read the question knows the line of each part and can point there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+
+namespace orrery::dataflow {
+
+enum class Part { kSystem, kNetwork, kAccelerator, kMemory, kKernel, kEdge, kExecution, kWorkload };
+
+// `index` is the dimension of a network, the kernel or the edge; `field` is DFModel's name for it ("sram_cap",
+// "config", "par_x"); empty: the part as a whole.
+struct Place {
+  Part part = Part::kSystem;
+  int index = -1;
+  std::string field;
+};
+
+struct Reason {
+  base::Diagnostic diagnostic;  // without locations
+  std::vector<Place> places;    // of what it blames, the first first
+};
+
+}  // namespace orrery::dataflow

@@ -1,0 +1,362 @@
+// Layouts of tensors at both ends of an edge, what it takes to convert between them, and the sharding that communicates
+// least.
+//
+//                                           outer  M   K   N   none
+//   producer                                SR     SR  RR  RS  RR      RR replicated, SR rows split, RS columns split
+//   elementwise consumer                    SR     SR  RR  RS  RR
+//   product, at its first input             SR     RR  SR  RS  RR
+//   product, at its second input            SR     SR  RS  RR  RR
+//   product that is tiled along K           SR     SR  RS  SR  RR      (an update of weights)
+//
+// A product that is split along K has partial sums everywhere and all-reduces its output. From RR every layout is at
+// hand; to RR is an all-gather, between SR and RS an all-to-all. Which input an edge feeds is told by its size: an edge
+// as large as the first input is the first, so with inputs of equal size both are. Source: DFModel (arXiv 2412.16432);
+// docs/model/dataflow.md, section "Sharding".
+//
+// The choice is a sum of prices of kernels and of pairs of kernels (pairwise.h). Prices are integers: bytes, scaled so
+// that all of them together stay below 2^60, times rates, scaled so that the largest is 2^52. Sums are exact, and
+// shardings that are equally fast on paper are tied.
+#include "orrery/dataflow/sharding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "orrery/base/check.h"
+#include "orrery/base/diagnostic.h"
+#include "orrery/base/stopwatch.h"
+#include "orrery/dataflow/network.h"
+#include "orrery/dataflow/pairwise.h"
+#include "orrery/dataflow/reference_sharding.h"
+
+namespace orrery::dataflow {
+namespace {
+
+using workload::Communication;
+using workload::Kernel;
+using workload::KernelDimension;
+using workload::KernelEdge;
+using workload::KernelGraph;
+
+constexpr std::array kDimensions = {KernelDimension::kOuter, KernelDimension::kM, KernelDimension::kK,
+                                    KernelDimension::kN, KernelDimension::kNone};
+
+Count size_along(const Kernel& kernel, KernelDimension dimension) {
+  switch (dimension) {
+    case KernelDimension::kOuter:
+      return kernel.outer;
+    case KernelDimension::kM:
+      return kernel.m;
+    case KernelDimension::kK:
+      return kernel.is_product() ? kernel.k : 1;
+    case KernelDimension::kN:
+      return kernel.n;
+    case KernelDimension::kNone:
+      break;
+  }
+  return 1;
+}
+
+const char* name(KernelDimension dimension) {
+  constexpr std::array kNames = {"outer", "M", "K", "N", "none"};
+  return kNames[static_cast<std::size_t>(dimension)];
+}
+
+bool splits(const Kernel& kernel, KernelDimension dimension) {
+  return dimension != KernelDimension::kNone && size_along(kernel, dimension) > 1 && dimension != kernel.tiling;
+}
+
+// What a kernel's sharding communicates by itself: what the user states stands.
+EdgeConversion own_communication(const Kernel& kernel, KernelDimension sharding) {
+  if (kernel.communication != Communication::kNone) return {kernel.communication, kernel.communication_bytes};
+  if (sharding == KernelDimension::kK) return {Communication::kAllReduce, kernel.output_bytes};
+  return {};
+}
+
+struct Rates {
+  double reduce = 0, gather = 0, exchange = 0;  // ns per byte, or 1 to count bytes
+  double reduce_start = 0;                      // once per all-reduce
+
+  double of(Communication communication) const {
+    switch (communication) {
+      case Communication::kAllReduce:
+        return reduce;
+      case Communication::kAllGather:
+        return gather;
+      case Communication::kAllToAll:
+        return exchange;
+      default:
+        return 0;  // between other chips than those of a tensor-parallel group
+    }
+  }
+};
+
+Rates rates_on(const Setup& setup, const Degrees& degrees, Generation generation) {
+  const auto rate = [&](Communication communication) {
+    return group_ns_per_byte(communication, setup.system, degrees, Parallelism::kTensor, generation,
+                             setup.execution.separate_reduce_scatter_all_gather);
+  };
+  const bool latency_counts = generation != Generation::kGen1 && generation != Generation::kGen2;
+  return {rate(Communication::kAllReduce), rate(Communication::kAllGather), rate(Communication::kAllToAll),
+          latency_counts ? setup.system.accelerator.link_latency_ns * 2 * static_cast<double>(degrees.tensor - 1) : 0};
+}
+
+constexpr Rates kBytes = {1, 1, 1, 0};
+
+bool counts_as_bytes(Communication communication) {
+  return communication == Communication::kAllReduce || communication == Communication::kAllGather ||
+         communication == Communication::kAllToAll;
+}
+
+// Products that would leave 100 bits are held there: no graph that runs is near, and sums stay in 128.
+__int128 held_product(__int128 a, __int128 b) {
+  constexpr __int128 kMost = static_cast<__int128>(1) << 100;
+  __int128 product = 0;
+  return __builtin_mul_overflow(a, b, &product) || product > kMost ? kMost : product;
+}
+
+struct Part {
+  __int128 m = 0, k = 1, n = 0;
+};
+
+Part part_of_chip(const Kernel& kernel, KernelDimension sharding, Count chips) {
+  const auto share = [&](__int128 size, bool split) { return split ? (size + chips - 1) / chips : size; };
+  return {share(static_cast<__int128>(kernel.outer) * kernel.m,
+                sharding == KernelDimension::kOuter || sharding == KernelDimension::kM),
+          share(kernel.is_product() ? kernel.k : 1, sharding == KernelDimension::kK),
+          share(kernel.n, sharding == KernelDimension::kN)};
+}
+
+__int128 flop(const Kernel& kernel, const Part& part) {
+  const __int128 once = held_product(held_product(part.m, part.n), part.k);
+  return kernel.unit == workload::KernelUnit::kSystolic ? 2 * once : once;
+}
+
+// Bytes and rates as integers.
+class Scale {
+ public:
+  Scale(const KernelGraph& graph, const Rates& rates) {
+    double bytes = 1;
+    for (const Kernel& kernel : graph.kernels) bytes += kernel.output_bytes + kernel.communication_bytes;
+    for (const KernelEdge& edge : graph.edges) {
+      bytes += graph.kernels[static_cast<std::size_t>(edge.from)].output_bytes + edge.communication_bytes;
+    }
+    const double fastest = std::max({rates.reduce, rates.gather, rates.exchange});
+    ORRERY_CHECK(std::isfinite(bytes) && std::isfinite(fastest), "sizes and bandwidths are finite once read");
+    byte_bits_ = std::min(20, 60 - (std::ilogb(bytes) + 1));
+    largest_rate_ = fastest > 0 ? fastest : 1;
+  }
+
+  __int128 operator()(double bytes, double rate) const {
+    return static_cast<__int128>(std::llround(std::ldexp(bytes, byte_bits_))) *
+           std::llround(std::ldexp(rate / largest_rate_, kRateBits));
+  }
+  __int128 ns(double value) const {
+    const double scaled = std::ldexp(value / largest_rate_, byte_bits_ + kRateBits);
+    return static_cast<__int128>(std::min(scaled, std::ldexp(1.0, 118)));
+  }
+  double to_ns(__int128 price) const {
+    return std::ldexp(static_cast<double>(price), -byte_bits_ - kRateBits) * largest_rate_;
+  }
+
+ private:
+  static constexpr int kRateBits = 52;
+  int byte_bits_ = 0;
+  double largest_rate_ = 1;
+};
+
+PairwiseProblem problem_of(const KernelGraph& graph, const std::vector<std::vector<KernelDimension>>& allowed,
+                           const Rates& rates, const Scale& scale, Count chips, Count word) {
+  std::vector<int> readers(graph.kernels.size(), 0);
+  for (const KernelEdge& edge : graph.edges) readers[static_cast<std::size_t>(edge.from)] += edge.zero_out ? 0 : 1;
+  PairwiseProblem problem;
+  for (std::size_t i = 0; i < graph.kernels.size(); ++i) {
+    const Kernel& kernel = graph.kernels[i];
+    problem.alone.emplace_back();
+    for (const KernelDimension sharding : allowed[i]) {
+      const Part part = part_of_chip(kernel, sharding, chips);
+      const EdgeConversion own = own_communication(kernel, sharding);
+      TieredPrice price{scale(own.bytes, rates.of(own.communication)), flop(kernel, part),
+                        held_product(held_product(part.m, part.n), static_cast<__int128>(word) * readers[i])};
+      if (own.communication == Communication::kAllReduce) price.first += scale.ns(rates.reduce_start);
+      problem.alone.back().push_back(price);
+    }
+  }
+  for (const KernelEdge& edge : graph.edges) {
+    PairPrice pair{edge.from, edge.to, {}};
+    for (const KernelDimension from : allowed[static_cast<std::size_t>(edge.from)]) {
+      for (const KernelDimension to : allowed[static_cast<std::size_t>(edge.to)]) {
+        const EdgeConversion needed = conversion(graph, edge, from, to);
+        pair.price.push_back({scale(needed.bytes, rates.of(needed.communication)), 0, 0});
+      }
+    }
+    problem.pairs.push_back(std::move(pair));
+  }
+  return problem;
+}
+
+struct Communicated {
+  double ns = 0, bytes = 0;
+};
+
+Communicated communicated(const KernelGraph& graph, const std::vector<KernelDimension>& sharding, const Rates& rates) {
+  Communicated sum;
+  const auto add = [&](const EdgeConversion& needed) {
+    sum.ns += needed.bytes * rates.of(needed.communication);
+    if (needed.communication == Communication::kAllReduce) sum.ns += rates.reduce_start;
+    if (counts_as_bytes(needed.communication)) sum.bytes += needed.bytes;
+  };
+  for (std::size_t i = 0; i < graph.kernels.size(); ++i) add(own_communication(graph.kernels[i], sharding[i]));
+  for (const KernelEdge& edge : graph.edges) {
+    add(conversion(graph, edge, sharding[static_cast<std::size_t>(edge.from)],
+                   sharding[static_cast<std::size_t>(edge.to)]));
+  }
+  return sum;
+}
+
+ShardingOptimum given(const Setup& setup, std::vector<KernelDimension> sharding, const Rates& rates, std::string rule) {
+  ShardingOptimum result;
+  const Communicated sum = communicated(setup.graph, sharding, rates);
+  result.sharding = std::move(sharding);
+  result.communication_ns = sum.ns;
+  result.communication_bytes = sum.bytes;
+  result.certificate.optimal = true;
+  result.certificate.lower_bound = sum.ns;
+  result.certificate.gap = 0;
+  result.certificate.space = 1;
+  result.certificate.evaluated = 1;
+  result.rule = std::move(rule);
+  return result;
+}
+
+ShardingOptimum optimised(const Setup& setup, const Degrees& degrees, const Rates& real, bool count_bytes) {
+  const base::Stopwatch watch;
+  const KernelGraph& graph = setup.graph;
+  std::vector<std::vector<KernelDimension>> allowed;
+  double space = 1;
+  for (std::size_t i = 0; i < graph.kernels.size(); ++i) {
+    allowed.push_back(allowed_shardings(graph, static_cast<int>(i)));
+    space *= static_cast<double>(allowed.back().size());
+  }
+  const Rates& rates = count_bytes ? kBytes : real;
+  const Scale scale(graph, rates);
+  const PairwiseOptimum optimum =
+      least(problem_of(graph, allowed, rates, scale, degrees.tensor, setup.execution.word_bytes));
+  std::vector<KernelDimension> sharding;
+  for (std::size_t i = 0; i < allowed.size(); ++i) {
+    sharding.push_back(allowed[i][static_cast<std::size_t>(optimum.state[i])]);
+  }
+  ShardingOptimum result = given(setup, std::move(sharding), real, "optimised");
+  const double found = count_bytes ? result.communication_bytes : result.communication_ns;
+  result.certificate.optimal = optimum.proven;
+  result.certificate.lower_bound = optimum.proven ? found : std::min(found, scale.to_ns(optimum.bound.first));
+  result.certificate.gap = optimum.proven || found <= 0 ? 0 : (found - result.certificate.lower_bound) / found;
+  result.certificate.space = space;
+  result.certificate.evaluated = optimum.work;
+  result.certificate.seconds = watch.seconds();
+  return result;
+}
+
+}  // namespace
+
+Layout producer_layout(const Kernel&, KernelDimension sharding) {
+  constexpr std::array kLayouts = {Layout::kRowSharded, Layout::kRowSharded, Layout::kReplicated,
+                                   Layout::kColumnSharded, Layout::kReplicated};
+  return kLayouts[static_cast<std::size_t>(sharding)];
+}
+
+Layout consumer_layout(const KernelGraph& graph, const KernelEdge& edge, KernelDimension consumer_sharding) {
+  using Row = std::array<Layout, 5>;
+  constexpr Layout rr = Layout::kReplicated, sr = Layout::kRowSharded, rs = Layout::kColumnSharded;
+  constexpr Row kElementwise = {sr, sr, rr, rs, rr};
+  constexpr Row kFirstInput = {sr, rr, sr, rs, rr};
+  constexpr Row kSecondInput = {sr, sr, rs, rr, rr};
+  constexpr Row kTiledAlongK = {sr, sr, rs, sr, rr};
+  const Kernel& consumer = graph.kernels[static_cast<std::size_t>(edge.to)];
+  const Kernel& producer = graph.kernels[static_cast<std::size_t>(edge.from)];
+  const auto column = static_cast<std::size_t>(consumer_sharding);
+  if (!consumer.is_product()) return kElementwise[column];
+  if (consumer.tiling == KernelDimension::kK) return kTiledAlongK[column];
+  const bool first =
+      consumer.operands == workload::Operands::kInputAndWeight || producer.output_bytes == consumer.input_bytes;
+  return (first ? kFirstInput : kSecondInput)[column];
+}
+
+EdgeConversion conversion(const KernelGraph& graph, const KernelEdge& edge, KernelDimension producer_sharding,
+                          KernelDimension consumer_sharding) {
+  if (edge.communication != Communication::kNone) return {edge.communication, edge.communication_bytes};
+  const Kernel& producer = graph.kernels[static_cast<std::size_t>(edge.from)];
+  const Layout from = producer_layout(producer, producer_sharding);
+  const Layout to = consumer_layout(graph, edge, consumer_sharding);
+  if (from == to || from == Layout::kReplicated) return {};
+  return {to == Layout::kReplicated ? Communication::kAllGather : Communication::kAllToAll, producer.output_bytes};
+}
+
+std::string pin_contradiction(const Kernel& kernel) {
+  if (!kernel.sharding) return {};
+  const KernelDimension pin = *kernel.sharding;
+  if (pin == KernelDimension::kNone) {
+    return kernel.has_weight() ? "its weight has to be split, and the pin leaves it whole" : "";
+  }
+  if (pin == KernelDimension::kK && !kernel.is_product()) return "an elementwise kernel has no K";
+  if (size_along(kernel, pin) <= 1) {
+    return fmt::format("{} is {} and cannot be split", name(pin), size_along(kernel, pin));
+  }
+  if (pin == kernel.tiling) return fmt::format("{} is tiled over time and cannot be split over chips too", name(pin));
+  return {};
+}
+
+std::vector<KernelDimension> allowed_shardings(const KernelGraph& graph, int index) {
+  const Kernel& kernel = graph.kernels[static_cast<std::size_t>(index)];
+  if (kernel.sharding) {
+    if (pin_contradiction(kernel).empty()) return {*kernel.sharding};
+    return {};
+  }
+  if (splits(kernel, KernelDimension::kOuter)) return {KernelDimension::kOuter};
+  std::vector<KernelDimension> allowed;
+  for (const KernelDimension dimension : kDimensions)
+    if (splits(kernel, dimension)) allowed.push_back(dimension);
+  if (allowed.empty() || !kernel.has_weight()) allowed.push_back(KernelDimension::kNone);
+  return allowed;
+}
+
+ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Generation generation) {
+  const KernelGraph& graph = setup.graph;
+  const Rates rates = rates_on(setup, degrees, generation);
+  std::vector<KernelDimension> pins;
+  bool all_pinned = true;
+  for (const Kernel& kernel : graph.kernels) {
+    pins.push_back(kernel.sharding.value_or(KernelDimension::kNone));
+    all_pinned = all_pinned && kernel.sharding.has_value();
+  }
+  const Workload& workload = setup.execution.workload;
+  const bool sharded =
+      std::holds_alternative<LanguageModel>(workload) ||
+      (std::holds_alternative<StateSpaceModel>(workload) && generation == Generation::kCorrected && degrees.tensor > 1);
+  if (!sharded) return given(setup, std::move(pins), rates, "not sharded");
+  if (setup.execution.skip_inter_chip) return given(setup, std::move(pins), rates, "pinned");
+
+  base::Diagnostics found;
+  for (std::size_t i = 0; i < graph.kernels.size(); ++i) {
+    const std::string why = pin_contradiction(graph.kernels[i]);
+    if (why.empty()) continue;
+    found
+        .error("O1440", fmt::format("kernel {} `{}` cannot be sharded along {}", i + 1, graph.kernels[i].name,
+                                    name(*graph.kernels[i].sharding)))
+        .note(why);
+  }
+  found.throw_if_errors();
+  if (all_pinned) return given(setup, std::move(pins), rates, "pinned");
+  if (generation != Generation::kCorrected) {
+    if (auto table = reference_sharding(graph)) {
+      for (std::size_t i = 0; i < graph.kernels.size(); ++i)
+        if (graph.kernels[i].sharding) (*table)[i] = *graph.kernels[i].sharding;
+      return given(setup, std::move(*table), rates, "reference table");
+    }
+  }
+  return optimised(setup, degrees, rates, generation != Generation::kCorrected);
+}
+
+}  // namespace orrery::dataflow
