@@ -104,12 +104,15 @@ void search(report::AmpedRun& run) {
       base::fail("O1339", fmt::format("a search among {} is too large", count), {}, "at most 1e9 of anything");
   space.node_accelerators = static_cast<base::Count>(q.node_accelerators);
   space.nodes = static_cast<base::Count>(q.nodes);
-  space.batch_sizes = cluster::amped_batch_sizes(static_cast<base::Count>(q.batch_size));
+  space.largest_batch = static_cast<base::Count>(q.batch_size);
   space.memory_gb = run.capacity_gb();
-  const std::int64_t candidates = cluster::amped_candidates(space);
-  if (candidates > kMostCandidates)
-    base::fail("O1339", fmt::format("the search has {} candidates, more than {}", candidates, kMostCandidates), {},
-               "take a number of nodes with fewer divisors");
+  const auto bound = [](std::int64_t count, const char* what, const char* way) {
+    if (count > kMostCandidates)
+      base::fail("O1339", fmt::format("the search has {} {}, more than {}", count, what, kMostCandidates), {}, way);
+  };
+  bound(cluster::amped_splits(space), "splits", "take a number of nodes with fewer divisors");
+  bound(cluster::amped_effort(q, run.resolved.keep, run.model, space).evaluations, "candidates",
+        "take a smaller `batch_size`: all sizes up to it are tried");
   run.search = cluster::amped_search(q, run.resolved.keep, run.model, space);
   run.space = std::move(space);
 }

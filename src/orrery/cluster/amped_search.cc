@@ -1,12 +1,14 @@
 // Exhaustive: AMPeD's space is small (8 accelerators a node and 512 nodes: 10 x 55 splits for each batch size), and one
 // evaluation takes about a microsecond. A split is valid where the degrees within a node multiply to its accelerators,
 // those across nodes to the nodes, each stage has equally many layers, each shard equally many heads, each microbatch
-// equally many sequences, and the memory suffices.
+// equally many sequences, and the memory suffices. Layers and heads are asked about once a split; the batch sizes that
+// replicas and microbatches share are the multiples of their product, so all others are counted without being listed.
 #include "orrery/cluster/amped_search.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <tuple>
 
 namespace orrery::cluster {
@@ -36,8 +38,12 @@ bool divides(double divisor, double number) {
   return std::fmod(number, divisor) == 0;
 }
 
+auto split_of(const AmpedCandidate& c) {
+  return std::tuple(c.dp_intra, c.tp_intra, c.pp_intra, c.dp_inter, c.tp_inter, c.pp_inter);
+}
+
 auto rank(const AmpedCandidate& c) {
-  return std::tuple(c.total_s, c.batch, c.dp_intra, c.tp_intra, c.pp_intra, c.dp_inter, c.tp_inter, c.pp_inter);
+  return std::tuple_cat(std::tuple(c.total_s, c.batch), split_of(c));
 }
 
 void assign(AmpedQuantities& q, const AmpedCandidate& c) {
@@ -50,58 +56,132 @@ void assign(AmpedQuantities& q, const AmpedCandidate& c) {
   q.pp_inter = static_cast<double>(c.pp_inter);
 }
 
+// Whether each quantity follows from batch size or degrees, by way of quantities that are not held.
+std::vector<bool> varying(const std::vector<bool>& held) {
+  const auto quantities = amped_quantities();
+  std::vector<bool> varies(quantities.size(), false);
+  for (const char* name : {"batch_size", "intra_node_data_parallel_degree", "intra_node_tensor_parallel_degree",
+                           "intra_node_pipeline_parallel_degree", "inter_node_data_parallel_degree",
+                           "inter_node_tensor_parallel_degree", "inter_node_pipeline_parallel_degree"})
+    varies[static_cast<std::size_t>(find_amped_quantity(name) - quantities.data())] = true;
+  for (const int i : amped_order()) {
+    const auto at = static_cast<std::size_t>(i);
+    if (held[at]) continue;
+    for (const int read : amped_reads(quantities[at]))
+      varies[at] = varies[at] || varies[static_cast<std::size_t>(read)];
+  }
+  return varies;
+}
+
+// What stays in a search: what was given and does not follow from what is searched.
+std::vector<bool> staying(const std::vector<bool>& given, std::vector<std::string_view>& recalculated) {
+  const auto quantities = amped_quantities();
+  std::vector<bool> held(quantities.size(), false);
+  for (const char* name : {"number_of_microbatches_per_minibatch", "number_of_accelerators_per_node", "number_of_nodes",
+                           "total_number_of_accelerators", "number_of_network_cards_per_node", "inter_node_bandwidth",
+                           "total_intra_node_bandwidth"}) {
+    const auto at = static_cast<std::size_t>(find_amped_quantity(name) - quantities.data());
+    held[at] = given[at];
+  }
+  const std::vector<bool> varies = varying(held);
+  std::vector<bool> stays = given;
+  for (std::size_t i = 0; i < quantities.size(); ++i) {
+    if (!given[i] || !varies[i] || held[i] || quantities[i].formula == nullptr) continue;
+    stays[i] = false;
+    recalculated.push_back(quantities[i].name);
+  }
+  return stays;
+}
+
+// A split of the accelerators, before its batch sizes are tried.
+struct Split {
+  AmpedCandidate degrees;
+  std::int64_t AmpedSearch::*reason = nullptr;  // why no batch size is valid; null: some may be
+  base::Count step = 1;                         // valid batch sizes are its multiples
+};
+
+// Calls `visit` with every split, batch size largest.
+template <typename Visit>
+void for_each_split(AmpedQuantities q, const std::vector<bool>& stays, const AmpedModel& model, const AmpedSpace& space,
+                    const Visit& visit) {
+  const std::vector<Triple> inter = splits(space.nodes);
+  for (const Triple& in : splits(space.node_accelerators))
+    for (const Triple& across : inter) {
+      Split split;
+      split.degrees = {space.largest_batch, in[0], in[1], in[2], across[0], across[1], across[2]};
+      assign(q, split.degrees);
+      calculate(q, stays, model.defects);
+      if (!divides(q.pp, q.layers))
+        split.reason = &AmpedSearch::more_stages_than_layers;
+      else if (!divides(q.tp, q.attention_heads))
+        split.reason = &AmpedSearch::heads_not_shared;
+      else if (const double step = q.dp * q.microbatches; step <= static_cast<double>(space.largest_batch))
+        split.step = static_cast<base::Count>(step);
+      else
+        split.reason = &AmpedSearch::batch_not_shared;
+      visit(split, q);
+    }
+}
+
 }  // namespace
 
-AmpedSearch amped_search(const AmpedQuantities& base, std::vector<bool> keep, const AmpedModel& model,
+AmpedSearch amped_search(const AmpedQuantities& base, const std::vector<bool>& keep, const AmpedModel& model,
                          const AmpedSpace& space) {
   AmpedSearch out;
-  const std::vector<Triple> intra = splits(space.node_accelerators), inter = splits(space.nodes);
-  AmpedQuantities q = base;
-  for (const base::Count batch : space.batch_sizes)
-    for (const Triple& in : intra)
-      for (const Triple& across : inter) {
-        ++out.considered;
-        AmpedCandidate candidate{batch, in[0], in[1], in[2], across[0], across[1], across[2]};
-        assign(q, candidate);
-        calculate(q, keep, model.defects);
-        std::int64_t* reason = nullptr;
-        if (!divides(q.pp, q.layers))
-          reason = &out.more_stages_than_layers;
-        else if (!divides(q.tp, q.attention_heads))
-          reason = &out.heads_not_shared;
-        else if (!divides(q.dp, q.batch_size) || !divides(q.microbatches, q.minibatch))
-          reason = &out.batch_not_shared;
-        else if (space.memory_gb > 0 && q.memory_gb > space.memory_gb)
-          reason = &out.too_large;
-        if (reason != nullptr) {
-          ++*reason;
-          continue;
-        }
-        const AmpedTimes times = amped_times(q, model);
-        candidate.microbatches = q.microbatches;
-        candidate.memory_gb = q.memory_gb;
-        candidate.iteration_s = times.iteration_s;
-        candidate.total_s = times.total_s;
-        out.valid.push_back(candidate);
+  const std::vector<bool> stays = staying(keep, out.recalculated);
+  for_each_split(base, stays, model, space, [&](const Split& split, AmpedQuantities& q) {
+    out.considered += space.largest_batch;
+    if (split.reason != nullptr) {
+      out.*split.reason += space.largest_batch;
+      return;
+    }
+    const base::Count shared = space.largest_batch / split.step;
+    out.batch_not_shared += space.largest_batch - shared;
+    AmpedCandidate candidate = split.degrees;
+    for (base::Count i = 1; i <= shared; ++i) {
+      candidate.batch = i * split.step;
+      assign(q, candidate);
+      calculate(q, stays, model.defects);
+      if (space.memory_gb > 0 && q.memory_gb > space.memory_gb) {
+        ++out.too_large;
+        continue;
       }
+      const AmpedTimes times = amped_times(q, model);
+      candidate.microbatches = q.microbatches;
+      candidate.memory_gb = q.memory_gb;
+      candidate.iteration_s = times.iteration_s;
+      candidate.total_s = times.total_s;
+      out.valid.push_back(candidate);
+    }
+  });
   std::sort(out.valid.begin(), out.valid.end(),
             [](const AmpedCandidate& a, const AmpedCandidate& b) { return rank(a) < rank(b); });
   return out;
 }
 
-std::int64_t amped_candidates(const AmpedSpace& space) {
-  return static_cast<std::int64_t>(splits(space.node_accelerators).size() * splits(space.nodes).size() *
-                                   space.batch_sizes.size());
+std::int64_t amped_splits(const AmpedSpace& space) {
+  return static_cast<std::int64_t>(splits(space.node_accelerators).size() * splits(space.nodes).size());
 }
 
-std::vector<base::Count> amped_batch_sizes(base::Count largest) {
-  std::vector<base::Count> sizes;
-  for (base::Count size = 1; size < largest; size *= 2) {
-    sizes.push_back(size);
-    if (size > largest / 2) break;
+AmpedEffort amped_effort(const AmpedQuantities& base, const std::vector<bool>& keep, const AmpedModel& model,
+                         const AmpedSpace& space) {
+  AmpedEffort effort;
+  std::vector<std::string_view> unused;
+  for_each_split(base, staying(keep, unused), model, space, [&](const Split& split, const AmpedQuantities&) {
+    ++effort.splits;
+    if (split.reason == nullptr) effort.evaluations += space.largest_batch / split.step;
+  });
+  return effort;
+}
+
+std::vector<AmpedCandidate> amped_best(const AmpedSearch& search, std::size_t most) {
+  std::vector<AmpedCandidate> best;
+  std::set<decltype(split_of(AmpedCandidate{}))> seen;
+  for (const AmpedCandidate& candidate : search.valid) {
+    if (best.size() == most) break;
+    if (seen.insert(split_of(candidate)).second) best.push_back(candidate);
   }
-  sizes.push_back(largest);
-  return sizes;
+  return best;
 }
 
 }  // namespace orrery::cluster

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "orrery/base/count.h"
@@ -10,10 +11,10 @@
 namespace orrery::cluster {
 
 struct AmpedSpace {
-  base::Count node_accelerators = 1;     // the degrees within a node multiply to this
-  base::Count nodes = 1;                 // the degrees across nodes multiply to this
-  std::vector<base::Count> batch_sizes;  // global, in sequences
-  double memory_gb = 0;                  // of an accelerator; 0: unknown, everything fits
+  base::Count node_accelerators = 1;  // the degrees within a node multiply to this
+  base::Count nodes = 1;              // the degrees across nodes multiply to this
+  base::Count largest_batch = 1;      // global, in sequences: 1, 2, 3, ... up to this
+  double memory_gb = 0;               // of an accelerator; 0: unknown, everything fits
 };
 
 struct AmpedCandidate {
@@ -32,17 +33,25 @@ struct AmpedSearch {
   std::int64_t heads_not_shared = 0;         // tensor parallelism does not divide the heads
   std::int64_t batch_not_shared = 0;         // replicas and microbatches do not divide the batch
   std::int64_t too_large = 0;                // memory
+  // Quantities that were given, but follow from batch size and degrees: calculated for each candidate.
+  std::vector<std::string_view> recalculated;
 };
 
-// `base`: the quantities; `keep`: which of them are given and stay. Batch size and the six degrees are the search's.
-// Evaluates each candidate; the answer does not depend on the order of batch sizes.
-AmpedSearch amped_search(const AmpedQuantities& base, std::vector<bool> keep, const AmpedModel& model,
+// `base`: the quantities; `keep`: which of them are given and stay. Batch size and the six degrees are the search's,
+// and so is what follows from them, but for the number of microbatches and what the system has: given, these stay.
+AmpedSearch amped_search(const AmpedQuantities& base, const std::vector<bool>& keep, const AmpedModel& model,
                          const AmpedSpace& space);
 
-// How many candidates a search of `space` considers.
-std::int64_t amped_candidates(const AmpedSpace& space);
+// What a search of `space` takes: splits that it tells apart, and candidates that it evaluates. The latter is at most
+// as large as the space, and mostly far smaller.
+struct AmpedEffort {
+  std::int64_t splits = 0, evaluations = 0;
+};
+std::int64_t amped_splits(const AmpedSpace& space);
+AmpedEffort amped_effort(const AmpedQuantities& base, const std::vector<bool>& keep, const AmpedModel& model,
+                         const AmpedSpace& space);
 
-// 1, 2, 4, ... below `largest`, and `largest`: what is searched where the user names no batch sizes.
-std::vector<base::Count> amped_batch_sizes(base::Count largest);
+// The fastest candidate of each split, the fastest split first; at most `most`.
+std::vector<AmpedCandidate> amped_best(const AmpedSearch& search, std::size_t most);
 
 }  // namespace orrery::cluster

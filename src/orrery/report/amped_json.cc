@@ -72,8 +72,7 @@ Json equations_json(cluster::AmpedModel model) {
 
 Json search_json(const cluster::AmpedSearch& search) {
   Json best = Json::array();
-  for (std::size_t i = 0; i < std::min(kBest, search.valid.size()); ++i) {
-    const cluster::AmpedCandidate& c = search.valid[i];
+  for (const cluster::AmpedCandidate& c : cluster::amped_best(search, kBest))
     best.push_back(Json{{"batch_size", c.batch},
                         {"dp_intra", c.dp_intra},
                         {"tp_intra", c.tp_intra},
@@ -85,13 +84,13 @@ Json search_json(const cluster::AmpedSearch& search) {
                         {"memory_gb", c.memory_gb},
                         {"iteration_time_s", c.iteration_s},
                         {"total_time_to_train_s", c.total_s}});
-  }
   return Json{{"considered", search.considered},
               {"valid", search.valid.size()},
               {"rejected", Json{{"layers", search.more_stages_than_layers},
                                 {"heads", search.heads_not_shared},
                                 {"batch", search.batch_not_shared},
                                 {"memory", search.too_large}}},
+              {"recalculated", search.recalculated},
               {"best", std::move(best)}};
 }
 

@@ -58,7 +58,7 @@ TEST(AmpedReport, TheBreakdownSumsToTheIteration) {
 TEST(AmpedReport, TheTableDrawsAChartAndListsTheBestSplits) {
   AmpedRun run = run_of({});
   EXPECT_NE(amped_table(run).find("█"), std::string::npos);
-  run.space = cluster::AmpedSpace{8, 8, {256}, 80};
+  run.space = cluster::AmpedSpace{8, 8, 256, 80};
   run.search = cluster::amped_search(run.resolved.quantities, run.resolved.keep, run.model, *run.space);
   ASSERT_FALSE(run.search.valid.empty());
   EXPECT_NE(amped_table(run).find("DP in x out"), std::string::npos);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/report/amped_run.h"
 #include "orrery/report/bar.h"
@@ -42,18 +43,18 @@ std::string search_table(const AmpedRun& run) {
   reason(search.batch_not_shared, "replicas and microbatches do not divide the batch");
   reason(search.too_large, "too large for the memory");
   if (run.capacity_gb() == 0) out += "memory was not checked: `memory_capacity` is not given\n";
+  if (!search.recalculated.empty())
+    out += fmt::format("given, but calculated for each of them: {}\n", fmt::join(search.recalculated, ", "));
   if (search.valid.empty()) return out;
   Table table;
   table.header = {"batch",        "DP in x out", "TP in x out", "PP in x out",
                   "microbatches", "memory (GB)", "iteration",   "training"};
-  for (std::size_t i = 0; i < std::min(kShownSplits, search.valid.size()); ++i) {
-    const cluster::AmpedCandidate& c = search.valid[i];
+  for (const cluster::AmpedCandidate& c : cluster::amped_best(search, kShownSplits))
     table.rows.push_back({std::to_string(c.batch), fmt::format("{} x {}", c.dp_intra, c.dp_inter),
                           fmt::format("{} x {}", c.tp_intra, c.tp_inter),
                           fmt::format("{} x {}", c.pp_intra, c.pp_inter), fmt::format("{}", c.microbatches),
                           fmt::format("{:.2f}", c.memory_gb), shown_seconds(c.iteration_s), shown_seconds(c.total_s)});
-  }
-  return out + "\n" + text(table);
+  return out + "\nthe best batch size of each of the best splits\n" + text(table);
 }
 
 }  // namespace
