@@ -57,6 +57,7 @@ struct Kernel {
   base::Count effective_stages = 0;  // `use_effective_stage`: FFT-like kernels that use so many stages; 0: no
   double sram_extra_bytes = 0;
   double dram_extra_bytes = 0;
+  base::Count shard_m = 0, shard_k = 0, shard_n = 0;  // its part of one chip, outer * M as one; 0: not stated
 
   bool has_weight() const { return operands == Operands::kInputAndWeight && !skip_weight; }
   bool is_product() const { return operands == Operands::kInputAndWeight || operands == Operands::kTwoInputs; }
@@ -68,6 +69,9 @@ struct KernelEdge {
   double communication_bytes = 0;
   bool zero_out = false;        // its buffer counts no bytes
   bool stage_parallel = false;  // the buffer is split over stages, not lanes
+  Communication second_communication = Communication::kNone;
+  base::Count buffer_depth = 0;                     // tiles it holds; 0: not stated
+  double tensor_bytes = 0, shard_tensor_bytes = 0;  // 0: not stated
 };
 
 struct KernelGraph {

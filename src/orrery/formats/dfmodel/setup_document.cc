@@ -1,0 +1,113 @@
+#include "orrery/formats/dfmodel/setup_document.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "orrery/formats/dfmodel/execution_reader.h"
+#include "orrery/formats/dfmodel/fields.h"
+#include "orrery/formats/dfmodel/graph_reader.h"
+#include "orrery/formats/dfmodel/system_reader.h"
+#include "orrery/formats/yaml/node.h"
+
+namespace orrery::formats::dfmodel {
+
+namespace {
+
+void check_pins(const dataflow::Setup& setup, const SetupPlaces& places, base::Diagnostics& found) {
+  const bool one_by_one = setup.execution.style == dataflow::Style::kKernelByKernel;
+  const int configurations = one_by_one ? static_cast<int>(setup.graph.kernels.size()) : setup.execution.configurations;
+  if (configurations < 1) return;
+  for (std::size_t i = 0; i < setup.graph.kernels.size(); ++i) {
+    const workload::Kernel& kernel = setup.graph.kernels[i];
+    if (kernel.configuration < configurations) continue;
+    const base::Location where = places.kernel(static_cast<int>(i), "config");
+    found
+        .error("O1416", fmt::format("kernel `{}` is pinned to configuration {}", kernel.name, kernel.configuration),
+               where)
+        .label(configurations == 1 ? "the only configuration is 0"
+                                   : fmt::format("configurations are 0 to {}", configurations - 1))
+        .also(places.at(one_by_one ? "execution.execution_style" : "execution.num_config"),
+              one_by_one ? "one for each kernel" : fmt::format("{} of them", configurations))
+        .hint("`config: -1` leaves it free");
+  }
+}
+
+void settle_stages(const std::vector<int>& staged, const SetupPlaces& places, dataflow::Setup& setup,
+                   base::Diagnostics& found) {
+  base::Count stages = setup.execution.effective_stages;
+  if (const auto* model = std::get_if<dataflow::StateSpaceModel>(&setup.execution.workload); model && stages == 0)
+    stages = model->effective_stages;
+  if (!staged.empty() && stages == 0) {
+    found
+        .error("O1404",
+               fmt::format("kernel `{}` uses effective stages, and nothing says how many there are",
+                           setup.graph.kernels[static_cast<std::size_t>(staged.front())].name),
+               places.kernel(staged.front(), "use_effective_stage"))
+        .hint("give `effective_stage` in `execution`");
+  }
+  for (const int kernel : staged) setup.graph.kernels[static_cast<std::size_t>(kernel)].effective_stages = stages;
+}
+
+}  // namespace
+
+SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, const std::vector<Override>& overrides) {
+  base::Diagnostics found;
+  ParsedText parsed = parse_text(file, found);
+  if (!parsed.complete) found.throw_if_errors();
+  apply_overrides(overrides, parsed.root, found);
+  SetupDocument document;
+  document.file = file;
+  dataflow::Setup& setup = document.setup;
+  const auto root = std::make_shared<const Block>(parsed.root);
+  Fields fields(*root, "the setup", found);
+
+  const Entry* execution = root->find("execution");
+  const Entry* miscellany = root->find("miscellany");
+  if (execution && miscellany) {
+    found.error("O1418", "the setup has both `execution` and `miscellany`", miscellany->where)
+        .also(execution->where, "the other one")
+        .hint("keep one of them: they are two names of the same block");
+  }
+  if (!execution) execution = miscellany;
+  if (execution) {
+    setup.execution = read_execution(*execution, found);
+  } else {
+    fields.missing("execution", "what is computed, and how");
+  }
+  ReadGraph read;
+  if (const Block* graph = fields.required_inner("dataflow_graph", "the kernels and their connections"))
+    read = read_graph(*graph, setup.execution.word_bytes, found);
+  setup.graph = std::move(read.graph);
+  if (const Block* system = fields.required_inner("system", "the accelerators and their network"))
+    setup.system = read_system(*system, found);
+  if (const Block* cost = fields.inner("cost")) {
+    setup.prices = read_prices(*cost, found);
+  } else {
+    found.warning("O1420", "the setup has no `cost`: money and power are not known and come out as 0", root->where);
+  }
+  if (const Block* gurobi = fields.inner("gurobi")) setup.solver = read_hints(*gurobi, found);
+
+  document.places = SetupPlaces(root, read.kernel_positions, read.edge_positions);
+  check_pins(setup, document.places, found);
+  settle_stages(read.staged, document.places, setup, found);
+  found.throw_if_errors();
+  document.warnings = std::move(found);
+  return document;
+}
+
+SetupDocument load_setup(const std::string& path, const std::vector<Override>& overrides) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return read_setup(yaml::read_file(path), overrides);
+  const fs::path folder(path);
+  for (const fs::path& candidate : {folder / "user_input" / "setup.txt", folder / "setup.txt"})
+    if (fs::exists(candidate, error)) return read_setup(yaml::read_file(candidate.string()), overrides);
+  auto place = std::make_shared<base::SourceFile>();
+  place->name = path;
+  base::fail("O0100", fmt::format("the folder `{}` holds no setup", path), {place, 0, 0, 1},
+             "it is looked for in `user_input/setup.txt` and `setup.txt`");
+}
+
+}  // namespace orrery::formats::dfmodel

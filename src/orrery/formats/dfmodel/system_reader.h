@@ -1,0 +1,16 @@
+// `system` and `cost` into dataflow::System and dataflow::Prices.
+#pragma once
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/dataflow/setup.h"
+#include "orrery/formats/dfmodel/block.h"
+
+namespace orrery::formats::dfmodel {
+
+// Errors: O1404, O1405 (fields), O1406 (topology), O1413 (parallelism), O1414 (sizes), O1415 (high-bandwidth domain),
+// O1418 (placement).
+dataflow::System read_system(const Block& system, base::Diagnostics& found);
+
+dataflow::Prices read_prices(const Block& cost, base::Diagnostics& found);
+
+}  // namespace orrery::formats::dfmodel

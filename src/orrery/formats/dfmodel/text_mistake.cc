@@ -1,0 +1,214 @@
+#include "orrery/formats/dfmodel/text_mistake.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/formats/dfmodel/schema.h"
+
+namespace orrery::formats::dfmodel {
+
+namespace pb = google::protobuf;
+
+namespace {
+
+struct Token {
+  std::size_t begin = 0, end = 0;
+  pb::io::Tokenizer::TokenType type{};
+  std::string text;
+};
+
+class Silent : public pb::io::ErrorCollector {
+  void AddError(int, pb::io::ColumnNumber, const std::string&) override {}
+};
+
+// The tokens up to the one at `stop`, that one included, or all when none stands there.
+std::vector<Token> tokens_to(std::size_t stop, const std::string& text, const TextLines& lines) {
+  pb::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
+  Silent silent;
+  pb::io::Tokenizer tokenizer(&stream, &silent);
+  tokenizer.set_allow_f_after_float(true);
+  tokenizer.set_comment_style(pb::io::Tokenizer::SH_COMMENT_STYLE);
+  tokenizer.set_require_space_after_number(false);
+  tokenizer.set_allow_multiline_strings(true);
+  std::vector<Token> tokens;
+  while (tokenizer.Next()) {
+    const pb::io::Tokenizer::Token& token = tokenizer.current();
+    const std::size_t begin = lines.offset(token.line, token.column);
+    if (begin > stop) break;
+    tokens.push_back({begin, begin + token.text.size(), token.type, token.text});
+  }
+  return tokens;
+}
+
+// The text between the n-th pair of quotes, n from 0.
+std::string quoted(const std::string& message, int n) {
+  std::size_t open = message.find('"');
+  for (; n > 0 && open != std::string::npos; --n) {
+    const std::size_t close = message.find('"', open + 1);
+    open = close == std::string::npos ? close : message.find('"', close + 1);
+  }
+  if (open == std::string::npos) return {};
+  const std::size_t close = message.find('"', open + 1);
+  return message.substr(open + 1, close == std::string::npos ? close : close - open - 1);
+}
+
+std::string list(const std::vector<std::string>& names) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out += (i == 0 ? "`" : i + 1 == names.size() ? " or `" : ", `") + names[i] + "`";
+  return out;
+}
+
+// The field whose value token `at` is: `name : value`, `name : - value`.
+std::string field_before(const std::vector<Token>& tokens, std::size_t at) {
+  if (at > 0 && tokens[at - 1].text == "-") --at;
+  if (at > 0 && tokens[at - 1].text == ":") --at;
+  return at > 0 ? tokens[at - 1].text : std::string();
+}
+
+// "1e3" for a whole number: the way to write it.
+std::string whole_number_hint(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end != text.c_str() + text.size() || !std::isfinite(value)) return {};
+  if (value != std::floor(value) || std::abs(value) >= 9e18) return {};
+  return fmt::format("write `{}`", static_cast<long long>(value));
+}
+
+std::string stand_in_for(const std::string& value, std::size_t length) {
+  if (value.size() > length) return {};
+  return value + std::string(length - value.size(), ' ');
+}
+
+std::string in_words(std::string message) {
+  if (!message.empty() && message.back() == '.') message.pop_back();
+  std::replace(message.begin(), message.end(), '"', '`');
+  if (!message.empty() && message[0] >= 'A' && message[0] <= 'Z' && !(message[1] >= 'A' && message[1] <= 'Z'))
+    message[0] = static_cast<char>(message[0] - 'A' + 'a');
+  return message;
+}
+
+}  // namespace
+
+Mistake understand(const ParserMessage& error, const std::string& text, const TextLines& lines) {
+  Mistake mistake;
+  const std::size_t stop = error.line < 0 ? text.size() : lines.offset(error.line, error.column);
+  const std::vector<Token> tokens = tokens_to(stop, text, lines);
+  const auto says = [&](std::string_view words) { return error.text.find(words) != std::string::npos; };
+  mistake.begin = stop;
+  mistake.end = std::min(stop + 1, text.size());
+  const bool taken = says("Unknown enumeration value") || says("Invalid value for boolean");
+  // At the end of the text the parser stands on no token.
+  const bool at_token = !tokens.empty() && tokens.back().begin == stop;
+  std::size_t at = tokens.size();
+  if (at_token) at = tokens.size() - 1;
+  if (taken && at > 0) --at;
+  if (at < tokens.size()) {
+    mistake.begin = tokens[at].begin;
+    mistake.end = tokens[at].end;
+  }
+  const std::string value = at < tokens.size() ? tokens[at].text : std::string();
+  const std::string field = at < tokens.size() ? field_before(tokens, at) : std::string();
+  const std::size_t length = mistake.end - mistake.begin;
+  const FieldType* type = schema().find_field(field);
+  // Not in place of a brace, or of the name that follows a forgotten value.
+  const std::size_t next = text.find_first_not_of(" \t\r\n", mistake.end);
+  const bool is_name = next != std::string::npos && (text[next] == ':' || text[next] == '{');
+  const bool may_stand_in = at < tokens.size() && tokens[at].type != pb::io::Tokenizer::TYPE_SYMBOL && !is_name;
+
+  if (says("Unknown enumeration value") || (type && type->choices && says("Expected integer or identifier"))) {
+    mistake.is_value = true;
+    mistake.message = fmt::format("`{}` is no value of `{}`", value, field);
+    if (type && type->choices) {
+      mistake.label = list(type->choices->values);
+      std::string bare = value;
+      std::erase_if(bare, [](char c) { return c == '"' || c == '\''; });
+      const std::string meant = base::closest(bare, type->choices->values);
+      mistake.hint = bare != value && meant == bare ? fmt::format("write it without quotes: `{}`", bare)
+                                                    : base::did_you_mean(meant);
+    }
+    mistake.stand_in = stand_in_for("0", length);
+  } else if (says("Integer out of range")) {
+    const bool flag = type && type->kind == FieldKind::kFlag;
+    mistake.is_value = true;
+    mistake.message = flag ? fmt::format("`{}` is neither true nor false", value)
+                           : fmt::format("`{}` of `{}` does not fit a whole number of 64 bits", value, field);
+    if (flag) mistake.hint = "write `true` or `false`";
+    mistake.stand_in = stand_in_for("0", length);
+  } else if (says("Invalid value for boolean")) {
+    mistake.is_value = true;
+    mistake.message = fmt::format("`{}` is neither true nor false", value);
+    mistake.hint = "write `true` or `false`";
+    mistake.stand_in = stand_in_for("0", length);
+  } else if (is_name && type && !type->block && says("Expected") && says("got")) {
+    mistake.message = fmt::format("`{}` has no value", field);
+  } else if (says("Expected integer, got") || says("Expected double, got") || says("Expect a decimal number") ||
+             says("Invalid float number")) {
+    const bool whole = says("Expected integer");
+    const bool flag = type && type->kind == FieldKind::kFlag;
+    mistake.is_value = true;
+    mistake.message = flag ? fmt::format("`{}` is neither true nor false", value)
+                           : fmt::format("`{}` takes a {}, not `{}`", field, whole ? "whole number" : "number", value);
+    if (flag) {
+      mistake.hint = "write `true` or `false`";
+    } else if (whole) {
+      mistake.hint = whole_number_hint(value);
+    }
+    if (may_stand_in) mistake.stand_in = stand_in_for("0", length);
+  } else if (says("Expected string, got")) {
+    mistake.is_value = true;
+    mistake.message = fmt::format("`{}` takes a text in quotes, not `{}`", field, value);
+    mistake.hint = fmt::format("write `{}: \"{}\"`", field, value);
+    if (may_stand_in) mistake.stand_in = stand_in_for("\"\"", length);
+  } else if (type && type->block && says("Expected \"{\"")) {
+    mistake.message = fmt::format("`{}` is a block, not a value", field);
+    mistake.hint = fmt::format("write `{} {{ ... }}`", field);
+  } else {
+    mistake.message = "not a text-format protocol buffer: " + in_words(error.text);
+    if (at_token == false && says("Expected \"}\"")) mistake.hint = "a closing brace is missing";
+    if (says("Expected \":\"") && at > 0 && at < tokens.size()) {
+      const FieldType* before = schema().find_field(tokens[at - 1].text);
+      if (before && !before->block)
+        mistake.hint = fmt::format("a value follows its name after a colon: `{}: ...`", before->name);
+    }
+  }
+  return mistake;
+}
+
+UnknownField understand_warning(const ParserMessage& warning, const std::string& text, const TextLines& lines) {
+  UnknownField unknown;
+  unknown.block = quoted(warning.text, 0);
+  const std::string field = quoted(warning.text, 1);
+  const std::size_t stop = lines.offset(warning.line, warning.column);
+  // The parser has gone past the name; only blanks and comments can stand between.
+  unknown.begin = unknown.end = stop;
+  const std::size_t found = field.empty() || stop == 0 ? std::string::npos : text.rfind(field, stop - 1);
+  if (found != std::string::npos) {
+    unknown.begin = found;
+    unknown.end = found + field.size();
+  }
+  const BlockType* type = schema().find(unknown.block);
+  unknown.message = fmt::format("`{}` is not known and not used", field);
+  if (!type) return unknown;
+  const std::vector<std::string> names = type->field_names();
+  unknown.hint = base::did_you_mean(base::closest(field, names));
+  if (!unknown.hint.empty()) return unknown;
+  for (const BlockType& other : schema().blocks) {
+    if (!other.find(field)) continue;
+    // How the block that knows it is called in a file.
+    for (const BlockType& holder : schema().blocks)
+      for (const FieldType& member : holder.fields)
+        if (member.block == &other && unknown.hint.empty())
+          unknown.hint = fmt::format("a `{}` belongs into `{} {{ ... }}`", field, member.name);
+  }
+  return unknown;
+}
+
+}  // namespace orrery::formats::dfmodel
