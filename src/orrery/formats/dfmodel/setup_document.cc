@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "orrery/formats/dfmodel/execution_reader.h"
 #include "orrery/formats/dfmodel/fields.h"
@@ -60,7 +61,7 @@ SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, co
   SetupDocument document;
   document.file = file;
   dataflow::Setup& setup = document.setup;
-  const auto root = std::make_shared<const Block>(parsed.root);
+  const auto root = std::make_shared<const Block>(std::move(parsed.root));
   Fields fields(*root, "the setup", found);
 
   const Entry* execution = root->find("execution");

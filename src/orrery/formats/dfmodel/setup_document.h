@@ -26,7 +26,7 @@ struct SetupDocument {
   base::Diagnostics warnings;
 };
 
-// Throws InputError with everything found (O1400 to O1421).
+// Throws InputError with everything found (O1400 to O1421). `overrides` replace fields before anything is checked.
 SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file,
                          const std::vector<Override>& overrides = {});
 

@@ -1,0 +1,166 @@
+// A value is read by the same parser as the file: the path is spelled out as nested blocks around it, in a text of its
+// own that messages can point into, and the one field in it is moved to its place.
+#include "orrery/formats/dfmodel/overrides.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "orrery/base/edit_distance.h"
+
+namespace orrery::formats::dfmodel {
+
+namespace {
+
+struct Failure {
+  std::string message, hint;
+};
+
+Entry* find_entry(Block& block, std::string_view field) {
+  for (Entry& entry : block.entries)
+    if (entry.field->name == field) return &entry;
+  return nullptr;
+}
+
+Entry* first_of(Block& block, const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (Entry* entry = find_entry(block, name)) return entry;
+  return nullptr;
+}
+
+// The entry that a path's part means where it is no field's own name, or nullptr.
+Entry* by_alias(Block& block, std::string_view part) {
+  if (part == "execution") return find_entry(block, "miscellany");
+  if (part == "topology") return first_of(block, topology_names());
+  if (part == "workload") return first_of(block, workload_names());
+  return nullptr;
+}
+
+std::string kernel_name(const Block& kernel) {
+  const Entry* name = kernel.find("name");
+  return name ? name->text : "";
+}
+
+Entry& kernel_called(Block& graph, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (Entry& entry : graph.entries) {
+    if (entry.field->name != "kernels") continue;
+    const Entry* id = entry.block.find("id");
+    if (kernel_name(entry.block) == wanted || (id && std::to_string(id->integer) == wanted)) return entry;
+    names.push_back(kernel_name(entry.block));
+  }
+  throw Failure{fmt::format("there is no kernel `{}`", wanted),
+                base::did_you_mean(wanted, names, "kernels go by their names or ids")};
+}
+
+// The one block among `block`'s that has the field; of a kernel, its body.
+Entry* body_with(Block& block, const std::string& field) {
+  for (Entry& entry : block.entries)
+    if (entry.field->block && entry.field->block->find(field)) return &entry;
+  return nullptr;
+}
+
+struct Target {
+  Block* block = nullptr;
+  const FieldType* field = nullptr;
+  std::vector<std::string> blocks;  // the names around it, outermost first
+};
+
+Block& enter(Block& block, Entry* entry, const FieldType& type, std::vector<std::string>& names) {
+  names.push_back(entry ? entry->field->name : type.name);
+  if (entry) return entry->block;
+  Entry& made = block.entries.emplace_back();
+  made.field = &type;
+  made.where = block.where;
+  made.block.type = type.block;
+  made.block.where = block.where;
+  return made.block;
+}
+
+Target find_target(Block& root, const std::vector<std::string>& parts) {
+  Target target;
+  target.block = &root;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Block& block = *target.block;
+    const bool last = i + 1 == parts.size();
+    const FieldType* type = block.type->find(parts[i]);
+    Entry* entry = type ? find_entry(block, parts[i]) : nullptr;
+    if (!entry)
+      if (Entry* meant = by_alias(block, parts[i])) entry = meant, type = meant->field;
+    if (!type) {
+      if (Entry* body = body_with(block, parts[i]); body && block.type->name == "Kernel") {
+        target.blocks.push_back(body->field->name);
+        target.block = &body->block;
+        --i;
+        continue;
+      }
+      throw Failure{fmt::format("`{}` is no field of `{}`", parts[i], block.type->name),
+                    base::did_you_mean(parts[i], block.type->field_names(),
+                                       fmt::format("its fields are {}", fmt::join(block.type->field_names(), ", ")))};
+    }
+    if (last) {
+      if (type->block)
+        throw Failure{fmt::format("`{}` is a block, not a field", parts[i]),
+                      fmt::format("go on with one of its fields: {}", fmt::join(type->block->field_names(), ", "))};
+      target.field = type;
+      return target;
+    }
+    if (!type->block) throw Failure{fmt::format("`{}` is a field, not a block", parts[i]), "end the path with it"};
+    if (type->repeated) {
+      if (type->name != "kernels") throw Failure{fmt::format("`{}` cannot be overridden", parts[i]), "change the file"};
+      if (i + 2 >= parts.size())
+        throw Failure{"the path ends before a kernel's field", "write `dataflow_graph.kernels.NAME.FIELD`"};
+      target.blocks.push_back(type->name);
+      target.block = &kernel_called(block, parts[++i]).block;
+      continue;
+    }
+    target.block = &enter(block, entry, *type, target.blocks);
+  }
+  throw Failure{"the path is empty", "write `system.num_chip=8`"};
+}
+
+const Entry* leaf(const Block& block) {
+  if (block.entries.empty()) return nullptr;
+  const Entry& entry = block.entries.front();
+  return entry.field->block ? leaf(entry.block) : &entry;
+}
+
+std::shared_ptr<const base::SourceFile> spelled(const Target& target, const std::string& path,
+                                                const std::string& value) {
+  const bool bare = target.field->kind == FieldKind::kText && (value.empty() || (value[0] != '"' && value[0] != '\''));
+  auto file = std::make_shared<base::SourceFile>();
+  file->name = fmt::format("<--set {}>", path);
+  for (const std::string& block : target.blocks) file->text += block + " { ";
+  file->text += target.field->name + ": " + (bare ? "\"" + value + "\"" : value);
+  for (std::size_t i = 0; i < target.blocks.size(); ++i) file->text += " }";
+  return file;
+}
+
+void replace(Target& target, Entry entry) {
+  std::vector<Entry>& entries = target.block->entries;
+  entries.erase(std::remove_if(entries.begin(), entries.end(),
+                               [&](const Entry& old) { return old.field->name == entry.field->name; }),
+                entries.end());
+  entries.push_back(std::move(entry));
+}
+
+}  // namespace
+
+void apply_overrides(const std::vector<Override>& overrides, Block& root, base::Diagnostics& found) {
+  for (const auto& [path, value] : overrides) {
+    std::vector<std::string> parts;
+    std::stringstream stream(path);
+    for (std::string part; std::getline(stream, part, '.');) parts.push_back(part);
+    try {
+      Target target = find_target(root, parts);
+      const ParsedText parsed = parse_text(spelled(target, path, value), found);
+      const Entry* entry = leaf(parsed.root);
+      if (parsed.complete && entry) replace(target, *entry);
+    } catch (const Failure& failure) {
+      found.error("O1421", fmt::format("`--set {}={}`: {}", path, value, failure.message)).hint(failure.hint);
+    }
+  }
+}
+
+}  // namespace orrery::formats::dfmodel
