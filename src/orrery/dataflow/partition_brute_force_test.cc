@@ -5,6 +5,7 @@
 #include <string>
 
 #include "orrery/dataflow/partition.h"
+#include "orrery/dataflow/partition_mip.h"
 #include "orrery/dataflow/random_partition_test_util.h"
 
 namespace orrery::dataflow {
@@ -40,6 +41,29 @@ TEST(PartitionBruteForce, IdealsEqualEnumerationToTheLastTie) {
     ASSERT_EQ(*found.assignment, *expected.assignment) << found.method;
     ASSERT_EQ(found.cost.sum_interval_ns, price(problem, *found.assignment).sum_interval_ns);
     ASSERT_EQ(found.certificate.gap, 0);
+  }
+  EXPECT_GT(solved, infeasible);
+  EXPECT_GT(infeasible, 0);
+}
+
+TEST(PartitionBruteForce, TheMipEqualsEnumeration) {
+  int solved = 0, infeasible = 0;
+  for (int seed = 0; seed < problems(100); ++seed) {
+    PartitionDice dice(static_cast<std::uint64_t>(seed) + 1'000'000);
+    const PartitionProblem problem = random_partition(dice, 6);
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, testing::to_text(problem)));
+    const PartitionSpace space = partition_space(problem);
+    if (space.empty) continue;
+    const Enumerated expected = enumerate(problem);
+    const PartitionOptimum found = optimize_by_mip(problem, space, {}, {});
+    ASSERT_EQ(found.assignment.has_value(), expected.assignment.has_value());
+    ASSERT_EQ(found.infeasible, !expected.assignment.has_value());
+    ASSERT_TRUE(found.certificate.optimal);
+    ++(expected.assignment ? solved : infeasible);
+    if (!expected.assignment) continue;
+    ASSERT_NEAR(found.cost.sum_interval_ns, expected.sum_ns, 1e-7 * expected.sum_ns);
+    ASSERT_EQ(found.cost.sum_interval_ns, price(problem, *found.assignment).sum_interval_ns);
+    ASSERT_LE(found.certificate.lower_bound, found.cost.sum_interval_ns);
   }
   EXPECT_GT(solved, infeasible);
   EXPECT_GT(infeasible, 0);

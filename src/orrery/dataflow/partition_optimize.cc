@@ -1,7 +1,11 @@
 // Which solver answers: none where ranges leave nothing to decide, the dynamic programme over ideals, or the MIP.
+#include <algorithm>
+
 #include "orrery/base/stopwatch.h"
 #include "orrery/dataflow/partition.h"
+#include "orrery/dataflow/partition_chain.h"
 #include "orrery/dataflow/partition_ideals.h"
+#include "orrery/dataflow/partition_mip.h"
 #include "orrery/dataflow/partition_space.h"
 
 namespace orrery::dataflow {
@@ -41,7 +45,14 @@ PartitionOptimum optimize(const PartitionProblem& problem, const PartitionLimits
     result = fixed(problem, space, limits.upper_bound_ns);
   } else {
     std::optional<PartitionOptimum> found = optimize_by_ideals(problem, space, limits);
-    if (found) result = std::move(*found);
+    if (found) {
+      result = std::move(*found);
+    } else {
+      SetPricer pricer(problem);
+      PartitionLimits rest = limits;
+      if (limits.seconds > 0) rest.seconds = std::max(0.01, limits.seconds - watch.seconds());
+      result = optimize_by_mip(problem, space, rest, best_chain(pricer, space));
+    }
   }
   result.certificate.seconds = watch.seconds();
   return result;
