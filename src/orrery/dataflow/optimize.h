@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/dataflow/degrees.h"
 #include "orrery/dataflow/evaluate.h"
+#include "orrery/dataflow/reason.h"
 #include "orrery/dataflow/sharding.h"
 
 namespace orrery::dataflow {
@@ -23,16 +25,29 @@ struct PlaceLimits {
 
 struct Placement {
   std::optional<Mapping> mapping;  // nothing: none found
-  Evaluation evaluation;
+  Evaluation evaluation;           // of `mapping` in placed(setup, placement)
   ShardingOptimum sharding;
+  std::vector<std::optional<Parallelism>> serves;  // what each dimension of the network serves
+  // Where a graph of several layers is spread over pipeline stages: the stage of each of its kernels, and the kernels
+  // of the slowest stage, which `mapping` speaks of. Else empty: it speaks of all.
+  std::vector<int> stage;
+  std::vector<int> kernels;
+
   cost::Certificate certificate;  // of final_ns, over degrees, tiles and partitions under the sharding rule
   std::string method;
   bool infeasible = false;
   bool interrupted = false;
-  std::vector<base::Diagnostic> reasons;  // when infeasible: the smallest set of limits that cannot hold together
+  std::vector<base::Diagnostic> reasons;   // when infeasible: the smallest set of limits that cannot hold together
+  std::vector<std::vector<Place>> blamed;  // of each reason, the parts of the question
 };
 
+// Least final_ns. Ties (relative 1e-12) go to the first in the order of allocations(), then of tilings(), then of
+// optimize(PartitionProblem). Throws InputError with all that contradictions() finds, O1453 where counts overflow.
 Placement optimize(const Setup& setup, Generation generation, const PlaceLimits& limits = {},
                    const machine::OperatorModel* operators = nullptr);
+
+// The setup that `placement.mapping` belongs to: services of the network that were searched filled in, and of a graph
+// over several stages the slowest. `evaluate` of the two is `placement.evaluation`.
+Setup placed(const Setup& setup, const Placement& placement);
 
 }  // namespace orrery::dataflow

@@ -68,6 +68,21 @@ bool splits(const Kernel& kernel, KernelDimension dimension) {
   return dimension != KernelDimension::kNone && size_along(kernel, dimension) > 1 && dimension != kernel.tiling;
 }
 
+// Empty where there is none.
+std::string pin_contradiction(const Kernel& kernel) {
+  if (!kernel.sharding) return {};
+  const KernelDimension pin = *kernel.sharding;
+  if (pin == KernelDimension::kNone) {
+    return kernel.has_weight() ? "its weight has to be split, and the pin leaves it whole" : "";
+  }
+  if (pin == KernelDimension::kK && !kernel.is_product()) return "an elementwise kernel has no K";
+  if (size_along(kernel, pin) <= 1) {
+    return fmt::format("{} is {} and cannot be split", name(pin), size_along(kernel, pin));
+  }
+  if (pin == kernel.tiling) return fmt::format("{} is tiled over time and cannot be split over chips too", name(pin));
+  return {};
+}
+
 // What a kernel's sharding communicates by itself: what the user states stands.
 EdgeConversion own_communication(const Kernel& kernel, KernelDimension sharding) {
   if (kernel.communication != Communication::kNone) return {kernel.communication, kernel.communication_bytes};
@@ -294,18 +309,19 @@ EdgeConversion conversion(const KernelGraph& graph, const KernelEdge& edge, Kern
   return {to == Layout::kReplicated ? Communication::kAllGather : Communication::kAllToAll, producer.output_bytes};
 }
 
-std::string pin_contradiction(const Kernel& kernel) {
-  if (!kernel.sharding) return {};
-  const KernelDimension pin = *kernel.sharding;
-  if (pin == KernelDimension::kNone) {
-    return kernel.has_weight() ? "its weight has to be split, and the pin leaves it whole" : "";
+std::optional<base::Diagnostic> sharding_contradiction(const KernelGraph& graph, int index) {
+  const Kernel& kernel = graph.kernels[static_cast<std::size_t>(index)];
+  const std::string why = pin_contradiction(kernel);
+  if (why.empty()) return std::nullopt;
+  base::Diagnostic found;
+  found.code = "O1440";
+  found.message =
+      fmt::format("kernel {} `{}` cannot be sharded along {}", index + 1, kernel.name, name(*kernel.sharding));
+  if (*kernel.sharding == KernelDimension::kNone) {
+    found.message = fmt::format("kernel {} `{}` cannot stay unsharded", index + 1, kernel.name);
   }
-  if (pin == KernelDimension::kK && !kernel.is_product()) return "an elementwise kernel has no K";
-  if (size_along(kernel, pin) <= 1) {
-    return fmt::format("{} is {} and cannot be split", name(pin), size_along(kernel, pin));
-  }
-  if (pin == kernel.tiling) return fmt::format("{} is tiled over time and cannot be split over chips too", name(pin));
-  return {};
+  found.note(why).hint("pin another dimension, or leave the pin out and have one chosen");
+  return found;
 }
 
 std::vector<KernelDimension> allowed_shardings(const KernelGraph& graph, int index) {
@@ -338,16 +354,11 @@ ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Gene
   if (!sharded) return given(setup, std::move(pins), rates, "not sharded");
   if (setup.execution.skip_inter_chip) return given(setup, std::move(pins), rates, "pinned");
 
-  base::Diagnostics found;
+  std::vector<base::Diagnostic> found;
   for (std::size_t i = 0; i < graph.kernels.size(); ++i) {
-    const std::string why = pin_contradiction(graph.kernels[i]);
-    if (why.empty()) continue;
-    found
-        .error("O1440", fmt::format("kernel {} `{}` cannot be sharded along {}", i + 1, graph.kernels[i].name,
-                                    name(*graph.kernels[i].sharding)))
-        .note(why);
+    if (auto wrong = sharding_contradiction(graph, static_cast<int>(i))) found.push_back(std::move(*wrong));
   }
-  found.throw_if_errors();
+  if (!found.empty()) throw base::InputError(std::move(found));
   if (all_pinned) return given(setup, std::move(pins), rates, "pinned");
   if (generation != Generation::kCorrected) {
     if (auto table = reference_sharding(graph)) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/diagnostic.h"
 #include "orrery/cost/certificate.h"
 #include "orrery/dataflow/mapping.h"
 
@@ -26,8 +27,8 @@ Layout consumer_layout(const workload::KernelGraph& graph, const workload::Kerne
 EdgeConversion conversion(const workload::KernelGraph& graph, const workload::KernelEdge& edge,
                           workload::KernelDimension producer_sharding, workload::KernelDimension consumer_sharding);
 
-// Why the sharding that a kernel is pinned to is impossible; empty where it is not, or there is none.
-std::string pin_contradiction(const workload::Kernel& kernel);
+// Why the sharding that kernel `index` is pinned to is impossible (O1440); nothing where it is not, or there is no pin.
+std::optional<base::Diagnostic> sharding_contradiction(const workload::KernelGraph& graph, int index);
 
 // Shardings that kernel `index` may have: pins, sizes of one, tiled dimensions and weights considered. Never empty
 // unless a pin contradicts them.

@@ -1,0 +1,175 @@
+// Pins against edges: along every edge configurations may not fall. The least configuration that a kernel can have is
+// the largest first one of all kernels before it; where that exceeds its last one, the kernel it came from and this one
+// contradict each other, and the way between them is the proof. Cost: a step per kernel and edge.
+#include "orrery/dataflow/contradictions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "orrery/dataflow/degrees.h"
+#include "orrery/dataflow/sharding.h"
+
+namespace orrery::dataflow {
+namespace {
+
+using workload::Kernel;
+using workload::KernelGraph;
+
+std::string named(const KernelGraph& graph, int kernel) {
+  return fmt::format("{} `{}`", kernel + 1, graph.kernels[static_cast<std::size_t>(kernel)].name);
+}
+
+void explain_cycle(const KernelGraph& graph, const std::vector<int>& cycle, std::vector<Reason>& reasons) {
+  Reason reason;
+  reason.diagnostic.code = "O1446";
+  reason.diagnostic.message = fmt::format("{} kernels wait for each other in a circle", cycle.size());
+  std::string way;
+  for (std::size_t i = 0; i < std::min<std::size_t>(cycle.size(), 8); ++i) way += named(graph, cycle[i]) + " -> ";
+  if (cycle.size() > 8) way += "... -> ";
+  reason.diagnostic.note(way + named(graph, cycle.front()));
+  reason.diagnostic.hint("remove a connection of the circle, or turn it round");
+  for (std::size_t e = 0; e < graph.edges.size(); ++e) {
+    const auto from = std::find(cycle.begin(), cycle.end(), graph.edges[e].from);
+    if (from == cycle.end()) continue;
+    const auto next = from + 1 == cycle.end() ? cycle.begin() : from + 1;
+    if (graph.edges[e].to == *next) reason.places.push_back({Part::kEdge, static_cast<int>(e), ""});
+  }
+  reasons.push_back(std::move(reason));
+}
+
+bool one_kernel_each(const Setup& setup) {
+  const Execution& execution = setup.execution;
+  return execution.style == Style::kKernelByKernel || std::holds_alternative<Linpack>(execution.workload) ||
+         std::holds_alternative<FourierTransform>(execution.workload) ||
+         execution.configurations == static_cast<int>(setup.graph.kernels.size());
+}
+
+void explain_pin_ranges(const Setup& setup, int count, std::vector<Reason>& reasons) {
+  for (std::size_t k = 0; k < setup.graph.kernels.size(); ++k) {
+    const int pin = setup.graph.kernels[k].configuration;
+    if (pin < count) continue;
+    Reason reason;
+    reason.diagnostic.code = "O1445";
+    reason.diagnostic.message = fmt::format("kernel {} is pinned to configuration {}, and there are {}",
+                                            named(setup.graph, static_cast<int>(k)), pin, count);
+    reason.diagnostic.note(fmt::format("configurations count from 0: 0 to {}", count - 1));
+    reason.diagnostic.hint("pin it to one of them, to -1 (free), or raise num_config");
+    reason.places = {{Part::kKernel, static_cast<int>(k), "config"}, {Part::kExecution, -1, "num_config"}};
+    reasons.push_back(std::move(reason));
+  }
+}
+
+std::string range_of(const KernelGraph& graph, int kernel, int first, int last) {
+  const Kernel& one = graph.kernels[static_cast<std::size_t>(kernel)];
+  if (one.configuration >= 0) return fmt::format("{} is pinned to configuration {}", named(graph, kernel), first);
+  return fmt::format("{} runs {} and may have {} to {}", named(graph, kernel),
+                     one.direction == workload::Direction::kBackward ? "backward" : "forward", first, last);
+}
+
+void explain_pin_order(const Setup& setup, int count, std::vector<Reason>& reasons) {
+  const KernelGraph& graph = setup.graph;
+  const bool halves = graph.has_backward();
+  std::vector<int> first, last;
+  for (const Kernel& kernel : graph.kernels) {
+    const bool backward = kernel.direction == workload::Direction::kBackward;
+    const bool pinned = kernel.configuration >= 0;
+    first.push_back(pinned ? kernel.configuration : halves && backward ? count / 2 : 0);
+    last.push_back(pinned ? kernel.configuration : halves && !backward ? (count + 1) / 2 - 1 : count - 1);
+  }
+  std::vector<std::vector<int>> sources(graph.kernels.size());
+  for (const workload::KernelEdge& edge : graph.edges) {
+    sources[static_cast<std::size_t>(edge.to)].push_back(edge.from);
+  }
+  std::vector<int> earliest = first, came_from(graph.kernels.size(), -1);
+  for (const int kernel : workload::topological_order(graph)) {
+    const auto k = static_cast<std::size_t>(kernel);
+    for (const int source : sources[k]) {
+      if (earliest[static_cast<std::size_t>(source)] <= earliest[k]) continue;
+      earliest[k] = earliest[static_cast<std::size_t>(source)];
+      came_from[k] = source;
+    }
+    if (earliest[k] <= last[k]) continue;
+    std::vector<int> way = {kernel};
+    while (came_from[static_cast<std::size_t>(way.back())] >= 0)
+      way.push_back(came_from[static_cast<std::size_t>(way.back())]);
+    std::reverse(way.begin(), way.end());
+    Reason reason;
+    reason.diagnostic.code = "O1444";
+    reason.diagnostic.message =
+        fmt::format("kernel {}, and kernel {}",
+                    range_of(graph, way.front(), earliest[k], last[static_cast<std::size_t>(way.front())]),
+                    range_of(graph, kernel, first[k], last[k]));
+    std::string text;
+    for (const int stop : way) text += (text.empty() ? "" : " -> ") + named(graph, stop);
+    reason.diagnostic.note("what a kernel reads must be made in its configuration or before: " + text);
+    reason.diagnostic.hint("pin them in the order of the connections, or leave one free (-1)");
+    reason.places = {{Part::kKernel, way.front(), "config"}, {Part::kKernel, kernel, "config"}};
+    for (std::size_t e = 0; e < graph.edges.size(); ++e) {
+      for (std::size_t i = 0; i + 1 < way.size(); ++i)
+        if (graph.edges[e].from == way[i] && graph.edges[e].to == way[i + 1])
+          reason.places.push_back({Part::kEdge, static_cast<int>(e), ""});
+    }
+    reasons.push_back(std::move(reason));
+    earliest[k] = first[k];  // told once
+    came_from[k] = -1;
+  }
+}
+
+void explain_tiles(const Setup& setup, Generation generation, std::vector<Reason>& reasons) {
+  const std::vector<Allocation> all = allocations(setup, generation);
+  if (std::any_of(all.begin(), all.end(), [&](const Allocation& allocation) {
+        return !tilings(setup, allocation.degrees, generation).empty();
+      }))
+    return;
+  Count sequence = 0, stated = 0;
+  if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
+    sequence = model->sequence;
+    stated = model->tile_size;
+  } else if (const auto* space = std::get_if<StateSpaceModel>(&setup.execution.workload)) {
+    sequence = space->sequence;
+    stated = space->tile_size;
+  }
+  Reason reason;
+  reason.diagnostic.code = "O1452";
+  reason.diagnostic.message = generation == Generation::kGen1
+                                  ? fmt::format("{} tiles do not divide a sequence of {} tokens", stated, sequence)
+                                  : fmt::format("tiles of {} tokens do not divide a sequence of {}", stated, sequence);
+  reason.diagnostic.note(fmt::format("{} / {} = {:.6g}", sequence, stated,
+                                     static_cast<double>(sequence) / static_cast<double>(std::max<Count>(1, stated))));
+  reason.diagnostic.hint("under this generation they must; without --compat the last tile may be smaller");
+  reason.places = {{Part::kWorkload, -1, "tile_size"}, {Part::kWorkload, -1, "seq_len"}};
+  reasons.push_back(std::move(reason));
+}
+
+void explain_shardings(const Setup& setup, std::vector<Reason>& reasons) {
+  if (!std::holds_alternative<LanguageModel>(setup.execution.workload) || setup.execution.skip_inter_chip) return;
+  for (std::size_t k = 0; k < setup.graph.kernels.size(); ++k) {
+    if (std::optional<base::Diagnostic> found = sharding_contradiction(setup.graph, static_cast<int>(k))) {
+      reasons.push_back({std::move(*found), {{Part::kKernel, static_cast<int>(k), "sharding"}}});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Reason> contradictions(const Setup& setup, Generation generation) {
+  std::vector<Reason> reasons;
+  if (const std::vector<int> cycle = workload::find_cycle(setup.graph); !cycle.empty()) {
+    explain_cycle(setup.graph, cycle, reasons);
+  }
+  explain_shardings(setup, reasons);
+  if (!one_kernel_each(setup)) {
+    const int kernels = static_cast<int>(setup.graph.kernels.size());
+    const int count = setup.execution.configurations > 0 ? setup.execution.configurations : std::max(1, kernels);
+    const std::size_t before = reasons.size();
+    explain_pin_ranges(setup, count, reasons);
+    if (reasons.size() == before) explain_pin_order(setup, count, reasons);
+  }
+  std::vector<Reason> of_degrees = degree_contradictions(setup, generation);
+  if (of_degrees.empty()) explain_tiles(setup, generation, reasons);
+  reasons.insert(reasons.end(), std::make_move_iterator(of_degrees.begin()), std::make_move_iterator(of_degrees.end()));
+  return reasons;
+}
+
+}  // namespace orrery::dataflow

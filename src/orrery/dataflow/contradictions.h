@@ -1,0 +1,15 @@
+// What of a setup cannot be, whatever the search does: told before it starts.
+#pragma once
+
+#include <vector>
+
+#include "orrery/dataflow/reason.h"
+#include "orrery/dataflow/setup.h"
+
+namespace orrery::dataflow {
+
+// All of them, empty where there are none: cycles (O1446), sizes and services of the network and the batch (O1441 to
+// O1443), shardings (O1440) and configurations (O1444, O1445) that pins make impossible, tiles (O1452).
+std::vector<Reason> contradictions(const Setup& setup, Generation generation);
+
+}  // namespace orrery::dataflow

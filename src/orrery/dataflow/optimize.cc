@@ -1,0 +1,349 @@
+// Candidates are degrees x tilings; the sharding of each follows from its degrees. Every candidate is lowered to a
+// partition problem and bounded from below (partition_bound.h), its bound rolled up to the whole run, and candidates
+// are solved from the lowest bound on. One whose bound cannot beat the best so far is skipped; the others are solved
+// only as far as they may beat it. The best over all, with every bound that was left, is the certificate.
+//
+// Candidates are solved in batches of fixed size, each under the best of the batches before: which ones are solved,
+// and hence the certificate, does not depend on threads. Within a batch, and for ties, the order of the lists decides.
+//
+// Cost: one lowering per candidate, and one partition per candidate whose bound is low enough; of a dozen tile sizes
+// mostly one to three are.
+#include "orrery/dataflow/optimize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "orrery/base/check.h"
+#include "orrery/base/parallel.h"
+#include "orrery/base/stopwatch.h"
+#include "orrery/dataflow/contradictions.h"
+#include "orrery/dataflow/infeasibility.h"
+#include "orrery/dataflow/partition_bound.h"
+#include "orrery/dataflow/stages.h"
+
+namespace orrery::dataflow {
+namespace {
+
+constexpr double kTie = 1e-12;
+constexpr std::size_t kBatch = 4;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// What all tilings under the same degrees share.
+struct Frame {
+  Allocation allocation;
+  std::shared_ptr<const Setup> setup;  // services filled in, the slowest stage only
+  std::shared_ptr<const ShardingOptimum> sharding;
+  std::vector<int> stage, kernels;
+
+  double final_ns(double sum, Generation generation) const {
+    Evaluation evaluation;
+    evaluation.sum_interval_ns = sum;
+    roll_up(*setup, allocation.degrees, generation, evaluation);
+    return evaluation.final_ns;
+  }
+};
+
+struct Candidate {
+  std::size_t frame = 0;
+  Tiling tiling;
+  double bound_ns = 0;  // of final_ns
+  double space = 0;
+  bool possible = true;  // ranges of configurations leave something
+};
+
+class Search {
+ public:
+  Search(const Setup& setup, Generation generation, const PlaceLimits& limits, const machine::OperatorModel* operators)
+      : setup_(setup), generation_(generation), limits_(limits), operators_(operators) {
+    seconds_ = limits.seconds > 0 ? limits.seconds : setup.solver.seconds;
+  }
+
+  Placement run() {
+    list_candidates();
+    bound_candidates();
+    std::vector<std::size_t> order(candidates_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return candidates_[a].bound_ns < candidates_[b].bound_ns; });
+    std::size_t at = 0;
+    for (; at < order.size() && !result_.interrupted; at += kBatch) {
+      if (out_of_time()) {
+        result_.interrupted = true;
+        break;
+      }
+      solve_batch(std::span(order).subspan(at, std::min(kBatch, order.size() - at)));
+      if (limits_.progress)
+        limits_.progress(best_ns_, at + kBatch < order.size() ? candidates_[order[at]].bound_ns : best_ns_);
+    }
+    for (std::size_t rest = at; rest < order.size(); ++rest) {
+      lower_bound_ = std::min(lower_bound_, candidates_[order[rest]].bound_ns);
+    }
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  void list_candidates() {
+    std::map<std::pair<Count, std::vector<std::optional<Parallelism>>>, std::shared_ptr<const ShardingOptimum>> known;
+    const std::vector<Allocation> all = allocations(setup_, generation_);
+    for (const Allocation& allocation : all) {
+      Frame frame;
+      frame.allocation = allocation;
+      frame.setup = states(setup_, allocation) ? std::shared_ptr<const Setup>(std::shared_ptr<void>(), &setup_)
+                                               : std::make_shared<const Setup>(allocated(setup_, allocation));
+      // The network of a tensor-parallel group is told by its size and dimension.
+      std::vector<std::optional<Parallelism>> tensor_only = allocation.serves;
+      for (auto& service : tensor_only)
+        if (service != Parallelism::kTensor) service.reset();
+      std::shared_ptr<const ShardingOptimum>& sharding = known[{allocation.degrees.tensor, tensor_only}];
+      if (!sharding) {
+        sharding =
+            std::make_shared<const ShardingOptimum>(choose_sharding(*frame.setup, allocation.degrees, generation_));
+      }
+      frame.sharding = sharding;
+      if (spreads_layers(*frame.setup, allocation.degrees, generation_)) spread(frame);
+      for (const Tiling& tiling : tilings(*frame.setup, allocation.degrees, generation_)) {
+        candidates_.push_back({frames_.size(), tiling});
+      }
+      frames_.push_back(std::move(frame));
+    }
+  }
+
+  void spread(Frame& frame) {
+    StageAssignment spread = assign_stages(*frame.setup, frame.allocation.degrees, *frame.sharding, generation_);
+    frame.setup = std::make_shared<const Setup>(std::move(spread.slowest));
+    frame.sharding = std::make_shared<const ShardingOptimum>(std::move(spread.sharding));
+    frame.stage = std::move(spread.stage);
+    frame.kernels = std::move(spread.kernels);
+  }
+
+  Mapping mapping_of(const Candidate& candidate) const {
+    const Frame& frame = frames_[candidate.frame];
+    Mapping mapping;
+    mapping.degrees = frame.allocation.degrees;
+    mapping.sharding = frame.sharding->sharding;
+    mapping.tiles = candidate.tiling.tiles;
+    mapping.tile_size = candidate.tiling.tile_size;
+    return mapping;
+  }
+
+  PartitionProblem lowered(const Candidate& candidate) const {
+    return lower(*frames_[candidate.frame].setup, mapping_of(candidate), generation_, operators_);
+  }
+
+  void bound_candidates() {
+    if (candidates_.size() == 1) return;  // solved whatever its bound
+    base::parallel_for(candidates_.size(), limits_.threads, [&](std::size_t i) {
+      if (out_of_time()) return;  // a bound of 0 holds
+      Candidate& candidate = candidates_[i];
+      const PartitionProblem problem = lowered(candidate);
+      const PartitionSpace space = partition_space(problem);
+      candidate.possible = !space.empty;
+      candidate.space = space.assignments();
+      candidate.bound_ns =
+          space.empty ? kNever : frames_[candidate.frame].final_ns(interval_bound(problem, space), generation_);
+    });
+    for (const Candidate& candidate : candidates_) result_.certificate.space += candidate.space;
+  }
+
+  bool out_of_time() const {
+    if (limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed)) return true;
+    return seconds_ > 0 && watch_.seconds() >= seconds_;
+  }
+
+  // Whether a candidate of at least `ns` can replace the best.
+  bool may_win(double ns, std::size_t index) const {
+    if (!best_) return ns < kNever;
+    return index < *best_ ? ns <= best_ns_ * (1 + kTie) : ns < best_ns_ * (1 - kTie);
+  }
+
+  // Sums of intervals from which on a candidate cannot win; 0: none.
+  double most_sum(const Candidate& candidate, std::size_t index) const {
+    if (!best_) return 0;
+    const Frame& frame = frames_[candidate.frame];
+    const double none = frame.final_ns(0, generation_);
+    const double slope = frame.final_ns(1, generation_) - none;
+    if (!(slope > 0)) return 0;
+    const double sum = (best_ns_ - none) / slope;
+    return sum > 0 ? sum * (index < *best_ ? 1 + 1e-9 : 1 - kTie) : 0;
+  }
+
+  void solve_batch(std::span<const std::size_t> batch) {
+    std::vector<std::size_t> worth;
+    for (const std::size_t index : batch) {
+      const Candidate& candidate = candidates_[index];
+      if (!candidate.possible) continue;
+      if (may_win(candidate.bound_ns, index)) {
+        worth.push_back(index);
+      } else {
+        ++skipped_;
+      }
+    }
+    if (worth.empty()) return;
+    std::vector<PartitionOptimum> found(worth.size());
+    const int threads = base::thread_count(limits_.threads);
+    PartitionLimits inner;
+    inner.gap = limits_.gap;
+    inner.stop = limits_.stop;
+    inner.threads = worth.size() > 1 && threads > 1 ? 1 : threads;
+    // The first of all goes alone, so that the others know what they must beat.
+    const bool first = !best_ && worth.size() > 1;
+    const std::size_t ahead = first ? 1 : 0;
+    if (first) {
+      solve(worth[0], inner, found[0]);
+      take(worth[0], found[0]);
+    }
+    base::parallel_for(worth.size() - ahead, threads, [&](std::size_t i) {
+      if (may_win(candidates_[worth[i + ahead]].bound_ns, worth[i + ahead])) {
+        solve(worth[i + ahead], inner, found[i + ahead]);
+      } else {
+        found[i + ahead].method.clear();
+      }
+    });
+    for (std::size_t i = ahead; i < worth.size(); ++i) {
+      if (found[i].method.empty()) {
+        ++skipped_;
+      } else {
+        take(worth[i], found[i]);
+      }
+    }
+  }
+
+  void solve(std::size_t index, PartitionLimits limits, PartitionOptimum& found) const {
+    const Candidate& candidate = candidates_[index];
+    if (seconds_ > 0) limits.seconds = std::max(1e-3, seconds_ - watch_.seconds());
+    limits.upper_bound_ns = most_sum(candidate, index);
+    found = dataflow::optimize(lowered(candidate), limits);
+    if (found.method.empty()) found.method = "none";
+    // Neither an answer nor a proof: as good as interrupted.
+    if (!found.assignment && !found.infeasible && !found.certificate.optimal && limits.upper_bound_ns == 0)
+      found.interrupted = true;
+  }
+
+  void take(std::size_t index, PartitionOptimum& found) {
+    const Candidate& candidate = candidates_[index];
+    const Frame& frame = frames_[candidate.frame];
+    cost::Certificate& certificate = result_.certificate;
+    if (candidates_.size() == 1) certificate.space = found.certificate.space;
+    certificate.evaluated += found.certificate.evaluated;
+    for (const cost::Pruned& pruned : found.certificate.pruned) count_pruned(pruned.argument, pruned.count);
+    if (found.interrupted) result_.interrupted = true;
+    if (found.interrupted || (found.assignment && !found.certificate.optimal)) {
+      const double below = frame.final_ns(std::max(0.0, found.certificate.lower_bound), generation_);
+      lower_bound_ = std::min(lower_bound_, std::max(below, candidate.bound_ns));
+    }
+    if (!found.assignment) return;
+    const double ns = frame.final_ns(found.cost.sum_interval_ns, generation_);
+    if (best_ && !(index < *best_ ? ns <= best_ns_ * (1 + kTie) : ns < best_ns_ * (1 - kTie))) return;
+    best_ = index;
+    best_ns_ = ns;
+    best_assignment_ = std::move(*found.assignment);
+    result_.method = found.method;
+  }
+
+  void count_pruned(const std::string& argument, std::uint64_t count) {
+    if (count == 0) return;
+    for (cost::Pruned& pruned : result_.certificate.pruned) {
+      if (pruned.argument != argument) continue;
+      pruned.count += count;
+      return;
+    }
+    result_.certificate.pruned.push_back({argument, count});
+  }
+
+  void finish() {
+    count_pruned("bound of a tiling", skipped_);
+    cost::Certificate& certificate = result_.certificate;
+    if (best_) {
+      const Candidate& candidate = candidates_[*best_];
+      const Frame& frame = frames_[candidate.frame];
+      Mapping mapping = mapping_of(candidate);
+      mapping.configuration = std::move(best_assignment_);
+      result_.evaluation = evaluate(*frame.setup, mapping, generation_, operators_);
+      ORRERY_CHECK(result_.evaluation.partition.feasible, result_.evaluation.partition.first_violation);
+      result_.mapping = std::move(mapping);
+      result_.sharding = *frame.sharding;
+      result_.serves = frame.allocation.serves;
+      result_.stage = frame.stage;
+      result_.kernels = frame.kernels;
+      const double found = result_.evaluation.final_ns;
+      certificate.lower_bound = std::min(found, lower_bound_);
+      certificate.gap = found > 0 ? (found - certificate.lower_bound) / found : 0;
+      certificate.optimal = certificate.lower_bound >= found * (1 - kTie);
+      if (certificate.optimal) {
+        certificate.lower_bound = found;
+        certificate.gap = 0;
+      }
+    } else if (!result_.interrupted) {
+      result_.infeasible = true;
+      certificate.optimal = true;
+      certificate.gap = 0;
+      explain();
+    } else {
+      certificate.lower_bound = lower_bound_ < kNever ? lower_bound_ : 0;
+    }
+    certificate.seconds = watch_.seconds();
+  }
+
+  void explain() {
+    std::vector<Attempt> attempts;
+    for (const Candidate& candidate : candidates_) {
+      const Frame& frame = frames_[candidate.frame];
+      attempts.push_back({frame.setup.get(), mapping_of(candidate)});
+    }
+    for (Reason& reason : explain_infeasible(attempts, generation_, operators_)) {
+      result_.reasons.push_back(std::move(reason.diagnostic));
+      result_.blamed.push_back(std::move(reason.places));
+    }
+  }
+
+  const Setup& setup_;
+  const Generation generation_;
+  const PlaceLimits& limits_;
+  const machine::OperatorModel* operators_;
+  const base::Stopwatch watch_;
+  double seconds_ = 0;
+
+  std::vector<Frame> frames_;
+  std::vector<Candidate> candidates_;
+  std::optional<std::size_t> best_;
+  double best_ns_ = kNever;
+  std::vector<int> best_assignment_;
+  double lower_bound_ = kNever;  // of what was left undecided
+  std::uint64_t skipped_ = 0;
+  Placement result_;
+};
+
+}  // namespace
+
+Placement optimize(const Setup& setup, Generation generation, const PlaceLimits& limits,
+                   const machine::OperatorModel* operators) {
+  std::vector<base::Diagnostic> found;
+  for (Reason& reason : contradictions(setup, generation)) found.push_back(std::move(reason.diagnostic));
+  if (!found.empty()) throw base::InputError(std::move(found));
+  try {
+    return Search(setup, generation, limits, operators).run();
+  } catch (const base::OverflowError& error) {
+    base::fail("O1453", fmt::format("sizes of the graph exceed what can be counted: {}", error.what()), {},
+               "64-bit counts hold products up to 9.2e18; look for a size that is too large by factors");
+  }
+}
+
+Setup placed(const Setup& setup, const Placement& placement) {
+  Setup result = setup;
+  for (std::size_t d = 0; d < placement.serves.size(); ++d) {
+    result.system.network[d].parallelism = placement.serves[d];
+    result.system.network[d].size = placement.mapping ? placement.mapping->degrees.sizes[d] : 0;
+  }
+  if (!placement.kernels.empty()) result = stage_alone(result, placement.kernels, placement.mapping->degrees);
+  return result;
+}
+
+}  // namespace orrery::dataflow

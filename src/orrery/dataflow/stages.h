@@ -1,0 +1,30 @@
+// A graph of several layers spread over pipeline stages.
+#pragma once
+
+#include <vector>
+
+#include "orrery/dataflow/sharding.h"
+
+namespace orrery::dataflow {
+
+// Whether the graph holds more layers than a stage runs, so that a stage gets a part of it. DFModel's generations
+// always spread graphs of several layers.
+bool spreads_layers(const Setup& setup, const Degrees& degrees, Generation generation);
+
+struct StageAssignment {
+  std::vector<int> stage;    // per kernel, from 0; never falls along an edge
+  std::vector<int> kernels;  // of the slowest stage, ascending
+  Setup slowest;             // that stage alone, as a model of one layer per stage
+  ShardingOptimum sharding;  // of its kernels
+  double slowest_ns = 0;     // compute and network of that stage, per pass
+  double bound_ns = 0;       // no assignment's slowest stage is faster
+};
+
+// Stages are runs of kernels in topological order, lowest index first, cut so that the slowest is as fast as can be.
+StageAssignment assign_stages(const Setup& setup, const Degrees& degrees, const ShardingOptimum& sharding,
+                              Generation generation);
+
+// `setup` with only `kernels` (ascending) and the edges between them, as one layer for each pipeline stage.
+Setup stage_alone(const Setup& setup, const std::vector<int>& kernels, const Degrees& degrees);
+
+}  // namespace orrery::dataflow
