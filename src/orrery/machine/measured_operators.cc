@@ -79,6 +79,10 @@ double MeasuredOperators::memory_bound_seconds(double bytes) const {
   return rest_->memory_bound_seconds(bytes);
 }
 
+double MeasuredOperators::elementwise_seconds(double elements, Precision precision) const {
+  return rest_->elementwise_seconds(elements, precision);
+}
+
 double MeasuredOperators::issue_seconds() const {
   return rest_->issue_seconds();
 }

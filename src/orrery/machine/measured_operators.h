@@ -21,6 +21,7 @@ class MeasuredOperators final : public OperatorModel {
 
   double matrix_product_seconds(const MatrixProduct& product) const override;
   double memory_bound_seconds(double bytes) const override;
+  double elementwise_seconds(double elements, Precision precision) const override;
   double issue_seconds() const override;
 
   // Whether `product` was measured itself.

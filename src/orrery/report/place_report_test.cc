@@ -1,0 +1,155 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "orrery/report/place_json.h"
+#include "orrery/report/place_log.h"
+#include "orrery/report/place_table.h"
+
+namespace orrery::report {
+namespace {
+
+using Json = nlohmann::json;
+
+// Three kernels in two of three configurations, on 2 x 4 chips.
+scenario::PlacedGraph example() {
+  scenario::PlacedGraph placed;
+  placed.title = "language model, 8 layers";
+  placed.generation = dataflow::Generation::kGen2;
+  for (const char* kernel : {"Up", "Act", "Down"}) {
+    workload::Kernel made;
+    made.name = kernel;
+    made.m = 64;
+    made.n = 16;
+    made.k = 32;
+    placed.setup.graph.kernels.push_back(made);
+  }
+  placed.setup.graph.edges = {{.from = 0, .to = 1}, {.from = 1, .to = 2}};
+  dataflow::System& system = placed.setup.system;
+  system.chips = 8;
+  system.accelerator.cores = 4;
+  system.accelerator.systolic_width = system.accelerator.systolic_height = 8;
+  system.accelerator.frequency_ghz = 1;
+  system.memory.bandwidth_gb_per_s = 100;
+  system.network = {{dataflow::Link::kRing, 2, 25, dataflow::Parallelism::kTensor},
+                    {dataflow::Link::kSwitch, 4, 12.5, dataflow::Parallelism::kPipeline}};
+  dataflow::LanguageModel model;
+  model.layers = 8;
+  model.sequence = 16;
+  model.hidden = 64;
+  model.global_batch = model.micro_batch = 1;
+  placed.setup.execution.workload = model;
+  placed.setup.execution.compute_utilization = 0.5;
+
+  dataflow::Mapping mapping;
+  mapping.degrees = {.tensor = 2, .pipeline = 4, .sizes = {2, 4}};
+  mapping.sharding = {workload::KernelDimension::kM, workload::KernelDimension::kM, workload::KernelDimension::kK};
+  mapping.tiles = 4;
+  mapping.tile_size = 4;
+  mapping.configuration = {0, 0, 2};
+  placed.placement.mapping = mapping;
+  dataflow::Evaluation& e = placed.placement.evaluation;
+  e.partition.configurations.resize(3);
+  e.partition.configurations[0].kernels = {0, 1};
+  e.partition.configurations[0].compute_ns = e.partition.configurations[0].interval_ns = 1000;
+  e.partition.configurations[0].bound = dataflow::Binding::kCompute;
+  e.partition.configurations[2].kernels = {2};
+  e.partition.configurations[2].memory_ns = e.partition.configurations[2].interval_ns = 500;
+  e.partition.configurations[2].bound = dataflow::Binding::kMemory;
+  e.sum_interval_ns = 1500;
+  e.final_ns = 2.5e9;
+  e.flop = 1e12;
+  e.flops_utilization = 0.25;
+  e.money.accelerator_cost = 1234567;
+  e.money.link_cost_by_dimension = {400, 200};
+  e.money.switch_cost_by_dimension = {2400, 4800};
+  placed.placement.certificate.optimal = true;
+  placed.placement.certificate.lower_bound = 2.5e9;
+  placed.placement.certificate.gap = 0;
+  placed.placement.certificate.space = 42;
+  placed.placement.method = "order ideals";
+  placed.placement.sharding.rule = "pinned";
+  return placed;
+}
+
+TEST(PlaceTable, HasARowPerConfigurationInUseAndSaysWhatEachFigureIs) {
+  const std::string text = place_table(example());
+  EXPECT_NE(text.find("TP 2, PP 4, DP 1; ring 2 x 25 GB/s (TP), switch 4 x 12.5 GB/s (PP)"), std::string::npos) << text;
+  EXPECT_NE(text.find("Up, Act"), std::string::npos) << text;
+  EXPECT_NE(text.find("memory"), std::string::npos);
+  EXPECT_EQ(text.find("\n1  "), std::string::npos) << "configuration 1 is empty:\n" << text;
+  EXPECT_NE(text.find("1,234,567"), std::string::npos) << text;
+  EXPECT_NE(text.find("optimal: none of 42 placements ends sooner (order ideals)"), std::string::npos) << text;
+  EXPECT_NE(text.find("figures are modelled"), std::string::npos);
+}
+
+TEST(PlaceTable, AnUnprovenAnswerShowsItsBoundAndGap) {
+  scenario::PlacedGraph placed = example();
+  placed.placement.certificate.optimal = false;
+  placed.placement.certificate.lower_bound = 2e9;
+  placed.placement.certificate.gap = 0.2;
+  const std::string text = place_table(placed);
+  EXPECT_NE(text.find("nothing ends before 2.000 s: gap 20 %"), std::string::npos) << text;
+}
+
+TEST(KernelRanges, JoinNeighboursAndCountWhatTheyLeaveOut) {
+  workload::KernelGraph graph;
+  for (int i = 0; i < 9; ++i) {
+    workload::Kernel kernel;
+    kernel.name = std::string(1, static_cast<char>('a' + i));
+    graph.kernels.push_back(kernel);
+  }
+  EXPECT_EQ(kernel_ranges(graph, {0, 1, 2, 4, 5}, 3), "a..c, e, f");
+  EXPECT_EQ(kernel_ranges(graph, {0, 2, 4, 6, 8}, 2), "a, c and 3 more");
+  EXPECT_EQ(kernel_ranges(graph, {}, 2), "");
+}
+
+TEST(PlaceJson, HoldsTheContract) {
+  const scenario::PlacedGraph placed = example();
+  const Json document = Json::parse(place_json({"1.2.3", &placed, 0.5}));
+  EXPECT_EQ(document["schema"], "orrery.place/1");
+  const Json& result = document["result"];
+  ASSERT_EQ(result["configurations"].size(), 3u);
+  const Json& first = result["configurations"][0];
+  EXPECT_EQ(first["kernels"], Json({"Up", "Act"}));
+  EXPECT_EQ(first["compute_ns"], 1000);
+  EXPECT_EQ(first["memory_ns"], 0);
+  EXPECT_EQ(first["network_ns"], 0);
+  EXPECT_EQ(first["ii_ns"], 1000);
+  EXPECT_EQ(first["bound"], "compute");
+  EXPECT_EQ(result["sum_ii_ns"], 1500);
+  EXPECT_EQ(result["final_ns"], 2.5e9);
+  EXPECT_EQ(result["flop"], 1e12);
+  EXPECT_EQ(result["flops_utilization"], 0.25);
+  EXPECT_EQ(result["system_cost_usd"], 1234567);
+  EXPECT_EQ(result["system_power_w"], 0);
+  EXPECT_EQ(result["sharding"]["Down"], "K");
+  EXPECT_EQ(result["parallelism"]["tp"], 2);
+  EXPECT_EQ(result["parallelism"]["pp"], 4);
+  EXPECT_EQ(result["parallelism"]["dp"], 1);
+  EXPECT_EQ(result["parallelism"]["dims"][1]["size"], 4);
+  EXPECT_EQ(document["certificate"]["optimal"], true);
+  EXPECT_EQ(document["certificate"]["gap"], 0);
+}
+
+TEST(PlaceJson, WithoutAPlacementTheResultIsNull) {
+  scenario::PlacedGraph placed = example();
+  placed.placement.mapping.reset();
+  placed.placement.infeasible = true;
+  const Json document = Json::parse(place_json({"1.2.3", &placed, 0.5}));
+  EXPECT_TRUE(document["result"].is_null());
+  EXPECT_EQ(document["certificate"]["infeasible"], true);
+}
+
+TEST(PlaceLog, HasTheLinesThatScriptsReadWithNumbersAsPythonPrintsThem) {
+  const std::string log = place_log(example());
+  for (const char* line :
+       {"\nConfig[2] 2\n", "\nPer_Config_II[0] 1000.0\n", "\nMemory_Latency[2] 500.0\n", "\nall_config_II 1500.0\n",
+        "\nLINK_cost[1] 200.0\n", "\nSWITCH_cost[0] 2400.0\n", "\nfinal_ns 2500000000.0\n", "\nTP 2.0\n",
+        "\nfinal_s 2.5\n", "\nNumber of Chips 8\n", "\nLink BW [25.0, 12.5]\n", "\nSystem Cost 1234567.0\n",
+        "\nSystem FLOPS Utilization 0.25\n"})
+    EXPECT_NE(log.find(line), std::string::npos) << line << log;
+}
+
+}  // namespace
+}  // namespace orrery::report

@@ -1,0 +1,187 @@
+#include "orrery/report/place_table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "orrery/report/table.h"
+#include "orrery/report/train_table.h"
+
+namespace orrery::report {
+namespace {
+
+using dataflow::ConfigurationCost;
+using dataflow::Evaluation;
+using scenario::PlacedGraph;
+
+std::string bytes_text(double bytes) {
+  static constexpr const char* kUnits[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+  int unit = 0;
+  for (; bytes >= 1000 && unit < 5; ++unit) bytes /= 1000;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : bytes < 10 ? 2 : bytes < 100 ? 1 : 0, kUnits[unit]);
+}
+
+// Dollars and watts, grouped by thousands so that they can be read.
+std::string grouped(double value) {
+  const std::string digits = fmt::format("{:.0f}", value);
+  std::string out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string degrees_text(const dataflow::Degrees& degrees) {
+  std::string out;
+  if (degrees.sequence > 1) out = fmt::format("SP {}, ", degrees.sequence);
+  return out + fmt::format("TP {}, PP {}, DP {}", degrees.tensor, degrees.pipeline, degrees.data);
+}
+
+const char* overlap_text(dataflow::Overlap overlap) {
+  if (overlap == dataflow::Overlap::kPerfect) return "compute, memory and network overlap";
+  if (overlap == dataflow::Overlap::kNone) return "nothing overlaps";
+  return "compute and memory overlap, the network does not";
+}
+
+std::string header(const PlacedGraph& placed) {
+  const dataflow::Setup& setup = placed.setup;
+  const dataflow::Mapping& mapping = *placed.placement.mapping;
+  std::string out =
+      fmt::format("{}: {} kernels on {} accelerators of {:.6g} TFLOP/s\n", placed.title, setup.graph.kernels.size(),
+                  setup.system.chips, setup.system.accelerator.gflops() / 1e3);
+  out += fmt::format("{}; {}\n", degrees_text(mapping.degrees), network_text(setup.system, mapping.degrees));
+  if (mapping.tile_size > 0)
+    out += fmt::format("{} tile{} of {} token{}; ", mapping.tiles, mapping.tiles == 1 ? "" : "s", mapping.tile_size,
+                       mapping.tile_size == 1 ? "" : "s");
+  out += fmt::format("{}; sharding: {}\n", overlap_text(setup.execution.overlap), placed.placement.sharding.rule);
+  return out;
+}
+
+// A long list of equal-looking configurations (one per block of a factorisation) is cut in the middle; JSON has all.
+constexpr std::size_t kMostRows = 48;
+
+std::string configurations(const PlacedGraph& placed) {
+  const std::vector<ConfigurationCost>& costs = placed.placement.evaluation.partition.configurations;
+  Table table;
+  table.header = {"configuration", "kernels",  "",         "compute", "memory",
+                  "network",       "interval", "bound by", "SRAM",    "DRAM"};
+  table.left_columns = {2, 7};
+  std::size_t shown = 0;
+  std::size_t hidden = 0;
+  double hidden_ns = 0;
+  const std::size_t half = kMostRows / 2;
+  const std::size_t used = static_cast<std::size_t>(
+      std::count_if(costs.begin(), costs.end(), [](const ConfigurationCost& c) { return !c.kernels.empty(); }));
+  for (std::size_t c = 0; c < costs.size(); ++c) {
+    const ConfigurationCost& cost = costs[c];
+    if (cost.kernels.empty()) continue;
+    const std::size_t at = shown++;
+    if (used > kMostRows && at >= half && at < used - half) {
+      ++hidden;
+      hidden_ns += cost.interval_ns;
+      continue;
+    }
+    if (hidden > 0) {
+      table.rows.push_back(
+          {"...", "", fmt::format("{} more", hidden), "", "", "", shown_seconds(hidden_ns * 1e-9), "", "", ""});
+      hidden = 0;
+    }
+    table.rows.push_back({fmt::format("{}", c), fmt::format("{}", cost.kernels.size()),
+                          kernel_ranges(placed.setup.graph, cost.kernels, 3), shown_seconds(cost.compute_ns * 1e-9),
+                          shown_seconds(cost.memory_ns * 1e-9), shown_seconds(cost.network_ns * 1e-9),
+                          shown_seconds(cost.interval_ns * 1e-9), name(cost.bound), bytes_text(cost.sram_bytes),
+                          bytes_text(cost.dram_bytes)});
+  }
+  return text(table);
+}
+
+std::string times(const PlacedGraph& placed) {
+  const Evaluation& e = placed.placement.evaluation;
+  std::string out = fmt::format("sum of intervals  {}\n", shown_seconds(e.sum_interval_ns * 1e-9));
+  if (std::holds_alternative<dataflow::LanguageModel>(placed.setup.execution.workload)) {
+    out += fmt::format("pipeline          x {:.6g}, {} layer{} a stage, {} microbatches\n", e.pipeline_factor,
+                       e.layers_per_stage, e.layers_per_stage == 1 ? "" : "s", e.micro_batches);
+    if (e.point_to_point_ns > 0)
+      out += fmt::format("between stages    {}\n", shown_seconds(e.point_to_point_ns * 1e-9));
+  }
+  out += fmt::format("time              {}\n", shown_seconds(e.final_ns * 1e-9));
+  out += fmt::format("work              {:.4g} FLOP, {:.2f} % of the peak\n", e.flop, 100 * e.flops_utilization);
+  return out;
+}
+
+std::string money(const Evaluation& e) {
+  const dataflow::PlacementMoney& m = e.money;
+  Table table;
+  table.header = {"", "accelerators", "DRAM", "links", "switches", "total"};
+  table.rows = {{"price ($)", grouped(m.accelerator_cost), grouped(m.dram_cost), grouped(m.link_cost),
+                 grouped(m.switch_cost), grouped(m.total_cost())},
+                {"power (W)", grouped(m.accelerator_power), grouped(m.dram_power), grouped(m.link_power),
+                 grouped(m.switch_power), grouped(m.total_power())}};
+  return text(table);
+}
+
+std::string proof(const PlacedGraph& placed) {
+  const cost::Certificate& certificate = placed.placement.certificate;
+  std::string out;
+  if (certificate.optimal)
+    out = fmt::format("proof             optimal: none of {:.3g} placements ends sooner ({})\n", certificate.space,
+                      placed.placement.method);
+  else
+    out = fmt::format("proof             none; nothing ends before {}: gap {:.3g} % ({})\n",
+                      shown_seconds(certificate.lower_bound * 1e-9), 100 * certificate.gap, placed.placement.method);
+  return out + "figures are modelled\n";
+}
+
+}  // namespace
+
+const char* name(dataflow::Binding bound) {
+  static constexpr const char* kNames[] = {"nothing", "compute", "memory", "network"};
+  return kNames[static_cast<int>(bound)];
+}
+
+const char* name(workload::KernelDimension dimension) {
+  static constexpr const char* kNames[] = {"outer", "M", "K", "N", "none"};
+  return kNames[static_cast<int>(dimension)];
+}
+
+const char* name(dataflow::Generation generation) {
+  static constexpr const char* kNames[] = {"corrected", "gen1", "gen2", "gen3", "gen4", "head"};
+  return kNames[static_cast<int>(generation)];
+}
+
+std::string kernel_ranges(const workload::KernelGraph& graph, const std::vector<int>& kernels, std::size_t most) {
+  std::string out;
+  std::size_t ranges = 0;
+  for (std::size_t i = 0; i < kernels.size();) {
+    std::size_t last = i;
+    while (last + 1 < kernels.size() && kernels[last + 1] == kernels[last] + 1) ++last;
+    if (ranges == most) return out + fmt::format(" and {} more", kernels.size() - i);
+    if (ranges++ > 0) out += ", ";
+    out += graph.kernels[kernels[i]].name;
+    if (last > i) out += (last == i + 1 ? ", " : "..") + graph.kernels[kernels[last]].name;
+    i = last + 1;
+  }
+  return out;
+}
+
+std::string network_text(const dataflow::System& system, const dataflow::Degrees& degrees) {
+  static constexpr const char* kLinks[] = {"ring", "switch", "fully connected"};
+  static constexpr const char* kParallel[] = {" (TP)", " (PP)", " (DP)", " (SP)"};
+  std::string out;
+  for (std::size_t d = 0; d < system.network.size(); ++d) {
+    const dataflow::NetworkDimension& dimension = system.network[d];
+    const auto size = d < degrees.sizes.size() ? degrees.sizes[d] : dimension.size;
+    out += fmt::format("{}{} {} x {:.6g} GB/s{}", d > 0 ? ", " : "", kLinks[static_cast<int>(dimension.link)], size,
+                       dimension.bandwidth_gb_per_s,
+                       dimension.parallelism ? kParallel[static_cast<int>(*dimension.parallelism)] : "");
+  }
+  return out;
+}
+
+std::string place_table(const PlacedGraph& placed) {
+  return header(placed) + "\n" + configurations(placed) + "\n" + times(placed) + "\n" +
+         money(placed.placement.evaluation) + "\n" + proof(placed);
+}
+
+}  // namespace orrery::report

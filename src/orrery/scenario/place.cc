@@ -1,0 +1,125 @@
+#include "orrery/scenario/place.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "orrery/base/content_hash.h"
+#include "orrery/formats/dfmodel/setup_document.h"
+#include "orrery/formats/yaml/node.h"
+#include "orrery/machine/flat_efficiency.h"
+#include "orrery/machine/measured_operators.h"
+#include "orrery/scenario/measured_products.h"
+
+namespace orrery::scenario {
+namespace {
+
+namespace dfmodel = formats::dfmodel;
+
+std::string title_of(const dataflow::Workload& workload) {
+  if (const auto* model = std::get_if<dataflow::LanguageModel>(&workload))
+    return fmt::format("language model, {} layer{}", model->layers, model->layers == 1 ? "" : "s");
+  if (std::holds_alternative<dataflow::Recommendation>(workload)) return "DLRM";
+  if (const auto* hpl = std::get_if<dataflow::Linpack>(&workload)) return fmt::format("HPL of order {}", hpl->n);
+  if (const auto* fft = std::get_if<dataflow::FourierTransform>(&workload))
+    return fmt::format("FFT of {} points", fft->length);
+  return std::get<dataflow::StateSpaceModel>(workload).kind;
+}
+
+base::Location location(const dataflow::Place& place, const dfmodel::SetupPlaces& places) {
+  using dataflow::Part;
+  const auto at = [&](std::string_view block) {
+    return places.at(place.field.empty() ? std::string(block) : fmt::format("{}.{}", block, place.field));
+  };
+  switch (place.part) {
+    case Part::kKernel:
+      return places.kernel(place.index, place.field);
+    case Part::kEdge:
+      return places.edge(place.index, place.field);
+    case Part::kSystem:
+      return at("system");
+    case Part::kNetwork:
+      return at("system.topology");
+    case Part::kAccelerator:
+      return at("system.accelerator");
+    case Part::kMemory:
+      return at("system.memory");
+    case Part::kExecution:
+      return at("execution");
+    case Part::kWorkload:
+      return at("execution.workload");
+  }
+  return {};
+}
+
+// The first part that is blamed gets the caret, the others are shown beside it.
+base::Diagnostic with_places(base::Diagnostic diagnostic, const std::vector<dataflow::Place>& blamed,
+                             const dfmodel::SetupPlaces& places) {
+  for (const dataflow::Place& place : blamed) {
+    const base::Location where = location(place, places);
+    if (!where.known()) continue;
+    if (!diagnostic.primary.where.known()) {
+      diagnostic.primary.where = where;
+    } else if (where.line != diagnostic.primary.where.line || where.column != diagnostic.primary.where.column) {
+      diagnostic.also(where, "");
+    }
+  }
+  return diagnostic;
+}
+
+// Measured products before the chip's peak at the stated utilisation.
+struct Operators {
+  Operators(const dataflow::Setup& setup, std::vector<machine::MeasuredProduct> table)
+      : flat(data_sheet(setup), *setup.execution.compute_utilization), measured(std::move(table), flat) {}
+
+  static machine::Accelerator data_sheet(const dataflow::Setup& setup) {
+    machine::Accelerator accelerator;
+    accelerator.peak_flops_per_s.fill(setup.system.accelerator.gflops() * 1e9);
+    accelerator.memory_bytes_per_s = setup.system.memory.bandwidth_gb_per_s * 1e9;
+    return accelerator;
+  }
+
+  machine::FlatEfficiency flat;
+  machine::MeasuredOperators measured;
+};
+
+}  // namespace
+
+PlacedGraph place(const PlaceRequest& request) {
+  const dfmodel::SetupDocument document = dfmodel::load_setup(request.path, request.overrides);
+  PlacedGraph placed;
+  placed.generation = request.generation;
+  placed.title = title_of(document.setup.execution.workload);
+  placed.warnings = document.warnings;
+  placed.inputs.emplace_back(document.file->name, base::content_hash(document.file->text));
+  for (const auto& [path, value] : request.overrides) placed.inputs.emplace_back("--set " + path, value);
+
+  std::optional<Operators> operators;
+  if (!request.measurements.empty()) {
+    const auto file = formats::yaml::read_file(request.measurements);
+    placed.inputs.emplace_back(file->name, base::content_hash(file->text));
+    if (!document.setup.execution.compute_utilization)
+      base::fail("O1460", "measured products need `compute_util`: without it, cores are dealt out to kernels",
+                 document.places.at("execution"), "give `compute_util`, or leave `--operators` out");
+    operators.emplace(document.setup, read_measured_products(file));
+  }
+
+  dataflow::PlaceLimits limits;
+  limits.seconds = request.seconds > 0 ? request.seconds : document.setup.solver.seconds;
+  limits.gap = request.gap;
+  limits.threads = request.threads;
+  limits.stop = request.stop;
+  limits.progress = request.progress;
+  placed.placement =
+      dataflow::optimize(document.setup, request.generation, limits, operators ? &operators->measured : nullptr);
+  placed.setup = placed.placement.mapping ? dataflow::placed(document.setup, placed.placement) : document.setup;
+  for (std::size_t i = 0; i < placed.placement.reasons.size(); ++i)
+    placed.reasons.push_back(
+        with_places(placed.placement.reasons[i],
+                    i < placed.placement.blamed.size() ? placed.placement.blamed[i] : std::vector<dataflow::Place>(),
+                    document.places));
+  return placed;
+}
+
+}  // namespace orrery::scenario

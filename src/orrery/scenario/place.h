@@ -1,0 +1,41 @@
+// A placement, from what the user said to its times: DFModel's setup file becomes a question, the dataflow engine
+// answers it, and what cannot be placed is explained with the lines it came from.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/dataflow/optimize.h"
+
+namespace orrery::scenario {
+
+struct PlaceRequest {
+  std::string path;  // setup.txt, or a folder with user_input/setup.txt
+  dataflow::Generation generation = dataflow::Generation::kCorrected;
+  std::vector<std::pair<std::string, std::string>> overrides;  // field's path, value
+  std::string measurements;  // table of matrix products that were timed; empty: the chip's peak
+  double seconds = 0;        // 0: as the file says
+  double gap = 0;            // 0: as the file says
+  int threads = 0;           // 0: as the file says
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void(double best_ns, double bound_ns)> progress;
+};
+
+struct PlacedGraph {
+  std::string title;  // of the workload: "language model", ...
+  dataflow::Setup setup;
+  dataflow::Generation generation = dataflow::Generation::kCorrected;
+  dataflow::Placement placement;
+  std::vector<std::pair<std::string, std::string>> inputs;  // name, content hash
+  base::Diagnostics warnings;
+  std::vector<base::Diagnostic> reasons;  // why nothing fits, with places
+};
+
+// Throws InputError for what the reader and the engine refuse. A setup that nothing fits is an answer, not an error.
+PlacedGraph place(const PlaceRequest& request);
+
+}  // namespace orrery::scenario
