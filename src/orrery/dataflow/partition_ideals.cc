@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "orrery/base/check.h"
 #include "orrery/base/stopwatch.h"
@@ -17,6 +18,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kTie = 1e-12;       // sums this close, relative, are equal
 constexpr double kRounding = 1e-10;  // bounds are summed in another order than prices
 constexpr std::uint64_t kTransitionsPerIdeal = 200;
+constexpr std::uint64_t kTieTransitionsPerIdeal = 20;
 
 template <std::size_t W>
 class Search {
@@ -27,24 +29,26 @@ class Search {
   }
 
   std::optional<PartitionOptimum> run() {
-    PartitionOptimum result;
-    result.method = "order ideals";
-    result.certificate.space = space_.assignments();
     if (const auto chain = best_chain(pricer_, space_)) {
       incumbent_ = *chain;
       incumbent_ns_ = price(problem_, *chain).sum_interval_ns;
     }
-    aim();
-    layers_.resize(static_cast<std::size_t>(problem_.configurations) + 1);
-    layers_[0].insert({});
-    layers_[0][0].value = root();
-    double bound = kNever;  // of what an interruption leaves unseen
-    for (int c = 0; c < problem_.configurations && !stopped_; ++c) {
-      bound = expand(c);
-      if (too_many_) return std::nullopt;
+    const double aim = least_better_sum();
+    const Pass found = sweep(aim, limits_.most_ideals * kTransitionsPerIdeal);
+    if (found.too_many) return std::nullopt;
+    adopt(found);
+    proven_ = std::min(found.sum, aim);
+    PartitionOptimum result;
+    result.method = "order ideals";
+    bool listed = false;
+    if (!stopped_ && limits_.gap == 0 && incumbent_ns_ < kNever) {
+      const Pass ties = sweep(largest_equal_sum(), limits_.most_ideals * kTieTransitionsPerIdeal);
+      listed = !ties.too_many && !stopped_ && ties.sum < kNever;
+      if (listed) incumbent_ = first_among(optimal_arcs(ties.sum + kTie * std::abs(ties.sum)));
+      stopped_ = false;  // the sum is proven
     }
-    if (!stopped_) bound = kNever;
-    finish(result, bound);
+    result.ties_broken = listed || incumbent_ns_ == kNever;
+    finish(result, found.unseen);
     return result;
   }
 
@@ -107,11 +111,76 @@ class Search {
   std::size_t bit(int kernel) const { return bit(static_cast<std::size_t>(kernel)); }
   int bit_of(int kernel) const { return bit_of_[static_cast<std::size_t>(kernel)]; }
 
-  // Sums above `aim_` need not be found: the incumbent, a tie with it included; the caller's bound; the gap.
-  void aim() {
-    aim_ = incumbent_ns_ * (1 + kRounding) + residue_;
-    if (limits_.upper_bound_ns > 0) aim_ = std::min(aim_, limits_.upper_bound_ns * (1 + kRounding) + residue_);
-    if (limits_.gap > 0) aim_ = std::min(aim_, incumbent_ns_ * (1 - limits_.gap));
+  // What one sweep over the layers found: sums up to its aim, or nothing.
+  struct Pass {
+    double sum = kNever;
+    double unseen = kNever;  // a bound on the sums that it did not come to
+    bool too_many = false;
+  };
+
+  Pass sweep(double aim, std::uint64_t transitions) {
+    aim_ = aim;
+    transitions_left_ = transitions;
+    layers_.assign(static_cast<std::size_t>(problem_.configurations) + 1, {});
+    ideals_ = {};
+    layers_[0].insert({});
+    layers_[0][0].value = root();
+    Pass result;
+    for (int c = 0; c < problem_.configurations && !stopped_ && !too_many_; ++c) {
+      const double unseen = expand(c);
+      if (stopped_) result.unseen = unseen;
+    }
+    result.too_many = std::exchange(too_many_, false);
+    const auto [end, made] = layers_.back().insert(all_);
+    if (!made) result.sum = layers_.back()[end].value.value;
+    return result;
+  }
+
+  // Of the first sweep: what is less than the incumbent by more than a tie, and by more than the caller's gap.
+  double least_better_sum() const {
+    double aim = incumbent_ns_ * (1 - std::max(kTie, limits_.gap));
+    if (limits_.upper_bound_ns > 0) aim = std::min(aim, limits_.upper_bound_ns);
+    return aim;
+  }
+  // Of the second: the optimum and all ties with it, however rounded.
+  double largest_equal_sum() const { return incumbent_ns_ * (1 + kRounding) + residue_; }
+
+  // The first chain of the table that makes the sum found.
+  void adopt(const Pass& found) {
+    if (found.sum == kNever) return;
+    incumbent_.assign(bit_of_.size(), 0);
+    std::size_t at = layers_.back().insert(all_).first;
+    for (std::size_t layer = layers_.size() - 1; layer-- > 0;) {
+      const Bits<W> reached = layers_[layer + 1][at].key;
+      const double value = layers_[layer + 1][at].value.value;
+      std::size_t index = 0, s = 0;
+      for (; s < layers_[layer].size(); ++s) {
+        const double interval = arc_ns(static_cast<int>(layer), layers_[layer][s].key, reached, index);
+        if (layers_[layer][s].value.value + interval == value) break;
+      }
+      ORRERY_CHECK(s < layers_[layer].size(), "the optimum of the partition has no chain");
+      sets_[index].key.for_each([&](int b) {
+        incumbent_[static_cast<std::size_t>(space_.order[static_cast<std::size_t>(b)])] = static_cast<int>(layer);
+      });
+      at = s;
+    }
+    incumbent_ns_ = price(problem_, incumbent_).sum_interval_ns;
+  }
+
+  // Price of the set between two ideals as configuration c, and its index; kNever where it is not allowed.
+  double arc_ns(int c, const Bits<W>& before, const Bits<W>& after, std::size_t& index) {
+    if (!before.within(after)) return kNever;
+    const auto layer = static_cast<std::size_t>(c);
+    const Bits<W> set = after.without(before);
+    if (!set.within(allowed_[layer]) || !due_[layer].within(after)) return kNever;
+    if (const int lowest = set.next(0); lowest < 0) {
+      priced(set, index).fits = true;
+      return 0;
+    } else if (!set.within(same_class_[static_cast<std::size_t>(lowest)])) {
+      return kNever;
+    }
+    const SetPrice& price = priced(set, index);
+    return price.fits && dram_holds(before, after) ? price.interval : kNever;
   }
 
   double least(double compute, double bytes, double network) const {
@@ -204,6 +273,10 @@ class Search {
     if (stopped_ || too_many_) return;
     if ((++transitions_ & 4095) == 0 && out_of_time()) {
       stopped_ = true;
+      return;
+    }
+    if (transitions_left_-- == 0) {
+      too_many_ = true;
       return;
     }
     if (due_[static_cast<std::size_t>(c)].within(reached)) arrive(c, ideal, state, reached, next);
@@ -301,7 +374,6 @@ class Search {
     if (made) {
       layer[at].value = next;
       if (ideals_.insert(reached).second && ideals_.size() > limits_.most_ideals) too_many_ = true;
-      if (transitions_ > kTransitionsPerIdeal * limits_.most_ideals) too_many_ = true;
     } else if (next.value < layer[at].value.value) {
       layer[at].value.value = next.value;
     }
@@ -326,23 +398,13 @@ class Search {
           State& state = layers_[layer][s].value;
           const Bits<W>& ideal = layers_[layer][s].key;
           if (state.value + next.to_go > target || !ideal.within(reached)) continue;
-          const Bits<W> set = reached.without(ideal);
-          if (!set.within(allowed_[layer]) || !due_[layer].within(reached)) continue;
           if (least(state.compute - next.compute, 0, state.network - next.network) * (1 - kRounding) >
               target - state.value - next.to_go + residue_) {
             continue;
           }
           std::size_t index = 0;
-          double interval = 0;
-          if (const int lowest = set.next(0); lowest >= 0) {
-            if (!set.within(same_class_[static_cast<std::size_t>(lowest)])) continue;
-            const SetPrice& price = priced(set, index);
-            if (!price.fits) continue;
-            interval = price.interval;
-          } else {
-            priced(set, index).fits = true;
-          }
-          if (!(state.value + interval + next.to_go <= target) || !dram_holds(ideal, reached)) continue;
+          const double interval = arc_ns(c, ideal, reached, index);
+          if (!(state.value + interval + next.to_go <= target)) continue;
           state.to_go = std::min(state.to_go, interval + next.to_go);
           arcs.push_back({c, s, t, index});
         }
@@ -408,16 +470,9 @@ class Search {
   }
 
   void finish(PartitionOptimum& result, double unseen) {
-    double found = kNever;
-    const auto [end, made] = layers_.back().insert(all_);
-    if (!made) found = layers_.back()[end].value.value;
     std::optional<std::vector<int>> assignment;
-    if (found <= incumbent_ns_ * (1 + kTie) && found < kNever) {
-      assignment = first_among(optimal_arcs(found + kTie * std::abs(found)));
-    } else if (incumbent_ns_ < kNever) {
+    if (incumbent_ns_ < kNever) {
       assignment = incumbent_;
-    }
-    if (assignment) {
       result.cost = price(problem_, *assignment);
       ORRERY_CHECK(result.cost.feasible, "the partition found breaks a rule: " + result.cost.first_violation);
       if (limits_.upper_bound_ns > 0 && result.cost.sum_interval_ns >= limits_.upper_bound_ns) {
@@ -427,17 +482,15 @@ class Search {
     }
     cost::Certificate& certificate = result.certificate;
     const double value = assignment ? result.cost.sum_interval_ns : kNever;
-    // What was cut off for the gap or the caller's bound may hold sums down to these.
-    double bound = value;
-    if (limits_.gap > 0 && incumbent_ns_ < kNever) bound = std::min(bound, incumbent_ns_ * (1 - limits_.gap));
-    // Where nothing was cut off for a bound, nothing fits, with or without one.
-    const bool nothing_fits = incumbent_ns_ == kNever && pruned_by_bound_ == 0 && found == kNever;
-    if (limits_.upper_bound_ns > 0 && !nothing_fits) bound = std::min(bound, limits_.upper_bound_ns);
+    // No sum is below what the first sweep found, aimed at, or did not come to. Where it cut nothing off for a bound,
+    // nothing fits at all.
+    double bound = incumbent_ns_ == kNever && pruned_by_bound_ == 0 ? kNever : proven_;
     if (stopped_) bound = std::min(bound, unseen);
+    bound = std::min(bound, value);
     result.interrupted = stopped_;
     result.infeasible = bound == kNever;
     certificate.lower_bound = result.infeasible ? 0 : bound;
-    certificate.optimal = result.infeasible || (assignment.has_value() && bound >= value * (1 - kTie));
+    certificate.optimal = result.infeasible || (assignment.has_value() && bound >= value * (1 - 2 * kTie));
     if (certificate.optimal && assignment) certificate.lower_bound = value;
     certificate.gap = certificate.optimal ? 0 : assignment && value > 0 ? std::max(0.0, (value - bound) / value) : 1;
     certificate.evaluated = sets_.size();
@@ -467,8 +520,9 @@ class Search {
   std::vector<int> members_;
   std::vector<int> incumbent_;
   double incumbent_ns_ = kNever, aim_ = kNever;
-  double residue_ = 0;  // what taking work away from a sum, term by term, may leave of it
-  std::uint64_t transitions_ = 0, pruned_by_bound_ = 0, pruned_by_capacity_ = 0;
+  double proven_ = kNever;  // no sum is less
+  double residue_ = 0;      // what taking work away from a sum, term by term, may leave of it
+  std::uint64_t transitions_ = 0, transitions_left_ = 0, pruned_by_bound_ = 0, pruned_by_capacity_ = 0;
   bool stopped_ = false, too_many_ = false;
 };
 
