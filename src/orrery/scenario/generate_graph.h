@@ -1,0 +1,63 @@
+// A generated graph of kernels, from what the user said: the kind, sizes by name, or a model of the catalogue.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/count.h"
+#include "orrery/base/diagnostic.h"
+#include "orrery/workload/kernel_graph.h"
+
+namespace orrery::scenario {
+
+struct GraphKind {
+  std::string name;  // "llm-fwd"
+  std::string what;  // one line
+};
+
+// "llm", "llm-fwd", "llm-bwd", "decode", "attention", "dlrm", "hpl", "fft".
+const std::vector<GraphKind>& graph_kinds();
+
+// A size that a generator takes.
+struct GraphSize {
+  std::string name;                  // as parameters are called: "head_dim"
+  std::vector<std::string> options;  // on the command line; the first is Orrery's own word, others are DFModel's
+  std::string what;                  // for help
+  std::vector<std::string> needed;   // kinds that cannot be made without it; models say those of language models
+  std::vector<std::string> taken;    // further kinds that know it
+};
+const std::vector<GraphSize>& graph_sizes();
+
+struct GraphRequest {
+  std::string kind;
+  std::string model;                         // catalogue name or path; empty: sizes say everything
+  std::map<std::string, base::Count> sizes;  // by GraphSize::name
+  bool gated = false;
+};
+
+struct GeneratedGraph {
+  std::string kind;
+  std::string model;  // its name; empty: none
+  workload::KernelGraph graph;
+  std::vector<std::pair<std::string, base::Count>> parameters;  // as used, defaults among them
+  std::vector<std::string> notes;                               // what of the model the kernels do not show
+  std::vector<std::pair<std::string, std::string>> inputs;      // name, content hash
+  base::Diagnostics warnings;
+
+  // The value of a parameter; 0 where it has none.
+  base::Count parameter(std::string_view name) const;
+};
+
+// Throws InputError: O1480 no such kind, O1481 for each size that is missing, O1487 for each that the kind does not
+// know, O1488 for models whose layers the kernels cannot express, what the catalogue says about the model, and what the
+// generators say about sizes (O1482 to O1486, O1490).
+GeneratedGraph generate_graph(const GraphRequest& request);
+
+// 2 outer M K N on matrix units, outer M N on vector lanes, as DFModel counts; of a graph the sum.
+double flop(const workload::Kernel& kernel);
+double flop(const workload::KernelGraph& graph);
+
+}  // namespace orrery::scenario

@@ -1,0 +1,197 @@
+#include "orrery/scenario/generate_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "orrery/formats/dfmodel/setup_document.h"
+#include "orrery/formats/dfmodel/setup_text.h"
+
+namespace orrery::scenario {
+namespace {
+
+using base::Count;
+using workload::Kernel;
+using workload::KernelGraph;
+
+struct Golden {
+  std::string name;
+  GraphRequest request;
+};
+
+GraphRequest asked(const std::string& kind, std::map<std::string, Count> sizes) {
+  GraphRequest request;
+  request.kind = kind;
+  request.sizes = std::move(sizes);
+  return request;
+}
+
+std::vector<Golden> goldens() {
+  const GraphRequest gpt175 = asked("llm-fwd", {{"hidden", 12288}, {"num_head", 96}, {"head_dim", 128}, {"seq", 2048}});
+  const GraphRequest gpt1t = asked("llm", {{"hidden", 25600}, {"num_head", 160}, {"head_dim", 160}, {"seq", 2048}});
+  std::vector<Golden> list = {
+      {"llm1t_sn30_r_r_ddr_pcie_df6", gpt1t},
+      {"llm1t_a100_megatron_r_r_r_kbk_nooverlap", gpt1t},
+      {"llm13b_sn10_r_dp16_seq2048_kbk", asked("llm", {{"hidden", 5120}, {"num_head", 40}, {"seq", 2048}})},
+      {"llm175b_sn10_4x2_df5", gpt175},
+      {"llm175b_sn10_8x1_df4", gpt175},
+      {"llm175b_sn10_8x1_kbk", gpt175},
+      {"serving_genz_decode_8x",
+       asked("decode", {{"hidden", 12288}, {"num_head", 96}, {"context", 10001}, {"num_chip", 12}, {"word", 1}})},
+      {"ssm_attn_256k_rdu_df1", asked("attention", {{"hidden", 32}, {"num_head", 2}, {"seq", 262144}})},
+      {"dlrm_I_a100_r_fc_8x16_kbk", asked("dlrm", {{"bottom_num_mlp", 3},
+                                                   {"top_num_mlp", 3},
+                                                   {"mlp_dim", 1825},
+                                                   {"num_table", 60},
+                                                   {"pooled_row", 70},
+                                                   {"emb_dim", 92},
+                                                   {"micro_batch_size", 2048}})},
+      {"hpl_Eos_sw_sw", asked("hpl", {{"n", 262144}, {"b", 4096}})},
+      {"hpl_Circe_sw_sw", asked("hpl", {{"n", 65536}, {"b", 1024}})},
+  };
+  for (const char* chips : {"256", "512", "1024", "4096"})
+    list.push_back({std::string("fft_a100_sw_sw_") + chips, asked("fft", {})});
+  return list;
+}
+
+// As published files hold numbers: through 32 bits, and with eight decimal digits.
+bool same_bytes(double generated, double published) {
+  return std::abs(generated - published) <= std::abs(published) * 1e-7;
+}
+
+void expect_equal(const Kernel& made, const Kernel& published) {
+  EXPECT_EQ(made.name, published.name);
+  EXPECT_EQ(made.unit, published.unit);
+  EXPECT_EQ(made.direction, published.direction);
+  EXPECT_EQ(made.operands, published.operands);
+  EXPECT_EQ(made.outer, published.outer);
+  EXPECT_EQ(made.m, published.m);
+  EXPECT_EQ(made.k, published.k);
+  EXPECT_EQ(made.n, published.n);
+  EXPECT_PRED2(same_bytes, made.input_bytes, published.input_bytes);
+  EXPECT_PRED2(same_bytes, made.second_bytes, published.second_bytes);
+  EXPECT_PRED2(same_bytes, made.output_bytes, published.output_bytes);
+  EXPECT_EQ(made.sharding, published.sharding);
+  EXPECT_EQ(made.tiling, published.tiling);
+  EXPECT_EQ(made.communication, published.communication);
+  EXPECT_PRED2(same_bytes, made.communication_bytes, published.communication_bytes);
+  EXPECT_EQ(made.second_communication, published.second_communication);
+  EXPECT_PRED2(same_bytes, made.second_communication_bytes, published.second_communication_bytes);
+  EXPECT_EQ(made.configuration, published.configuration);
+  EXPECT_PRED2(same_bytes, made.memory_bytes, published.memory_bytes);
+  EXPECT_EQ(made.inputs, published.inputs);
+  EXPECT_EQ(made.skip_weight, published.skip_weight);
+}
+
+void expect_equal(const KernelGraph& made, const KernelGraph& published) {
+  ASSERT_EQ(made.kernels.size(), published.kernels.size());
+  ASSERT_EQ(made.edges.size(), published.edges.size());
+  for (std::size_t k = 0; k < made.kernels.size(); ++k) {
+    SCOPED_TRACE(published.kernels[k].name);
+    expect_equal(made.kernels[k], published.kernels[k]);
+  }
+  for (std::size_t e = 0; e < made.edges.size(); ++e) {
+    EXPECT_EQ(made.edges[e].from, published.edges[e].from) << e;
+    EXPECT_EQ(made.edges[e].to, published.edges[e].to) << e;
+  }
+}
+
+TEST(GenerateGraph, EqualsPublishedGraphsKernelByKernelAndEdgeByEdge) {
+  const std::filesystem::path folder = ORRERY_SOURCE_DIR "/../shared/goldens/dataflow";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "needs the published setups in " << folder;
+  for (Golden& golden : goldens()) {
+    SCOPED_TRACE(golden.name);
+    const dataflow::Setup setup = formats::dfmodel::load_setup((folder / golden.name / "setup.txt").string()).setup;
+    if (golden.request.kind == "fft")
+      golden.request.sizes["length"] = std::get<dataflow::FourierTransform>(setup.execution.workload).length;
+    expect_equal(generate_graph(golden.request).graph, setup.graph);
+  }
+}
+
+TEST(GenerateGraph, WhatIsWrittenAsTextReadsBackToTheSameGraph) {
+  for (Golden& golden : goldens()) {
+    SCOPED_TRACE(golden.name);
+    if (golden.request.kind == "fft") golden.request.sizes["length"] = 1'000'000'007;
+    const KernelGraph graph = generate_graph(golden.request).graph;
+    const std::string text =
+        formats::dfmodel::write_graph(graph) +
+        "system { num_chip: 1 accelerator { core: 1 systolic_width: 1 systolic_height: 1 sram_cap: 1 freq: 1 } r { x: "
+        "1 "
+        "link_bw_x: 1 } memory { dram_bw: 1 dram_cap: 1 } } cost { } execution { fft { length: 4 num_copy: 1 } "
+        "execution_style: KERNEL_BY_KERNEL overlap: PERFECT_OVERLAP word: 1 }";
+    const auto file = std::make_shared<base::SourceFile>(base::SourceFile{"setup.txt", text});
+    expect_equal(graph, formats::dfmodel::read_setup(file).setup.graph);
+  }
+}
+
+std::vector<std::string> codes_of(const GraphRequest& request) {
+  std::vector<std::string> codes;
+  try {
+    generate_graph(request);
+  } catch (const base::InputError& error) {
+    for (const base::Diagnostic& diagnostic : error.diagnostics) codes.push_back(diagnostic.code);
+  }
+  return codes;
+}
+
+using Codes = std::vector<std::string>;
+
+TEST(GenerateGraph, RefusesKindsThatAreNone) {
+  EXPECT_EQ(codes_of(asked("llms", {})), (Codes{"O1480"}));
+  EXPECT_EQ(codes_of(asked("", {})), (Codes{"O1480"}));
+}
+
+TEST(GenerateGraph, NamesEverySizeThatIsMissing) {
+  EXPECT_EQ(codes_of(asked("llm", {})), (Codes(3, "O1481")));
+  EXPECT_EQ(codes_of(asked("dlrm", {{"mlp_dim", 1}})), (Codes(6, "O1481")));
+}
+
+TEST(GenerateGraph, RefusesSizesOfOtherKinds) {
+  EXPECT_EQ(codes_of(asked("fft", {{"length", 16}, {"hidden", 4}, {"seq", 4}})), (Codes{"O1487", "O1487"}));
+}
+
+TEST(GenerateGraph, EverySizeBelongsToSomeKindAndEveryKindHasOne) {
+  for (const GraphSize& size : graph_sizes()) {
+    EXPECT_FALSE(size.needed.empty() && size.taken.empty()) << size.name;
+    for (const std::vector<std::string>& kinds : {size.needed, size.taken})
+      for (const std::string& kind : kinds)
+        EXPECT_TRUE(std::any_of(graph_kinds().begin(), graph_kinds().end(),
+                                [&](const GraphKind& known) { return known.name == kind; }))
+            << size.name << " " << kind;
+  }
+}
+
+TEST(GenerateGraph, WrittenZerosStandForNoDefault) {
+  EXPECT_EQ(codes_of(asked("llm", {{"hidden", 64}, {"num_head", 4}, {"seq", 8}, {"ffn", 0}, {"kv_heads", 0}})),
+            (Codes{"O1482", "O1482"}));
+}
+
+TEST(GenerateGraph, HeadsAsWideAsTheModelTogetherAreWantedWhereBothAreWritten) {
+  EXPECT_EQ(codes_of(asked("llm", {{"hidden", 64}, {"num_head", 4}, {"head_dim", 32}, {"seq", 8}})), (Codes{"O1483"}));
+}
+
+TEST(GenerateGraph, AModelGivesItsSizesAndOptionsGoBefore) {
+  GraphRequest request = asked("llm-fwd", {{"seq", 4096}});
+  request.model = "llama3-70b";
+  const GeneratedGraph generated = generate_graph(request);
+  EXPECT_EQ(generated.parameter("hidden"), 8192);
+  EXPECT_EQ(generated.parameter("num_layer"), 80);
+  EXPECT_EQ(generated.parameter("seq"), 4096);
+  EXPECT_EQ(generated.graph.kernels[3].outer, 8);
+  EXPECT_EQ(generated.graph.kernels[13].m, 2 * 28672);
+  EXPECT_EQ(generated.inputs.size(), 1u);
+  EXPECT_EQ(generated.notes.size(), 3u);
+}
+
+TEST(GenerateGraph, RefusesModelsThatItHasNoKernelsFor) {
+  GraphRequest request = asked("llm", {});
+  request.model = "deepseek-v3";
+  EXPECT_EQ(codes_of(request), (Codes{"O1488", "O1488"}));
+}
+
+}  // namespace
+}  // namespace orrery::scenario
