@@ -118,7 +118,7 @@ class Converter {
     entry.where = lines_.place(begin, entry.field->block ? begin + entry.field->name.size() : end);
     if (entry.field->block) return;
     for (const Mistake& mistake : repaired_)
-      if (mistake.begin >= begin && mistake.end <= end) entry.broken = true;
+      if (mistake.begin >= begin && mistake.begin < end) entry.broken = true;
   }
 
   static void fill(Entry& entry, const pb::Message& message, const pb::Reflection& reflection,

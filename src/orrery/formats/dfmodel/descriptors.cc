@@ -67,10 +67,12 @@ struct Descriptors {
   pb::DescriptorPool pool;
   pb::DynamicMessageFactory factory{&pool};
   const pb::Message* prototype = nullptr;
+  int messages = 0;
 
   Descriptors() {
     const pb::FileDescriptor* file = pool.BuildFile(file_of(schema()));
     ORRERY_CHECK(file != nullptr, "protobuf refuses the tables of fields");
+    messages = file->message_type_count();
     prototype = factory.GetPrototype(file->FindMessageTypeByName(schema().blocks.front().name));
   }
 };
@@ -80,6 +82,10 @@ struct Descriptors {
 std::unique_ptr<pb::Message> new_message() {
   static const Descriptors built;
   return std::unique_ptr<pb::Message>(built.prototype->New());
+}
+
+int build_descriptors() {
+  return Descriptors().messages;
 }
 
 }  // namespace orrery::formats::dfmodel

@@ -15,4 +15,7 @@ namespace orrery::formats::dfmodel {
 // at once; a block's i-th field has the index i. Descriptors are built at the first call.
 std::unique_ptr<google::protobuf::Message> new_message();
 
+// What the first call of new_message does; the number of messages, for measurements.
+int build_descriptors();
+
 }  // namespace orrery::formats::dfmodel

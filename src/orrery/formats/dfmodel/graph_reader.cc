@@ -74,6 +74,8 @@ class GraphReader {
       const Block& kernel = kernels_[i]->block;
       const Entry* id = kernel.find("id");
       std::int64_t number = std::numeric_limits<std::int64_t>::max();
+      ids_known_ =
+          ids_known_ && id && !id->broken && id->integer >= 1 && id->integer <= count && !first.count(id->integer);
       if (!id) {
         found_
             .error("O1404", fmt::format("{} has no `id`: connections name kernels by it", called(kernel)), kernel.where)
@@ -253,6 +255,9 @@ class GraphReader {
     const std::string stated_name = fields.text(name_field);
     const auto known = index_.find(index->integer);
     if (known == index_.end()) {
+      // It may be that of a kernel whose id is wrong.
+      const bool possible = index->integer >= 0 && index->integer <= static_cast<std::int64_t>(kernels_.size());
+      if (!ids_known_ && possible) return std::nullopt;
       base::Diagnostic& error = found_.error(
           "O1410", fmt::format("`{}: {}` of {} is the id of no kernel", index_field, index->integer, fields.name()),
           index->where);
@@ -358,7 +363,8 @@ class GraphReader {
 
   base::Count word_bytes_;
   base::Diagnostics& found_;
-  int nobody_ = 0;  // connections to nobody
+  int nobody_ = 0;         // connections to nobody
+  bool ids_known_ = true;  // every kernel has one of its own, from 1 to the number of kernels
   base::Location where_;
   std::vector<const Entry*> kernels_, edges_;
   std::map<std::int64_t, int> index_;  // id -> index

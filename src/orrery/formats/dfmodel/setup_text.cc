@@ -65,8 +65,8 @@ void write_kernel(const Kernel& kernel, std::size_t id, TextWriter& out) {
     out.stated_flag("skip_weight", kernel.skip_weight);
     out.stated_flag("use_effective_stage", kernel.effective_stages > 0);
   }
-  out.stated_real("sram_extra", kernel.sram_extra_bytes);
-  out.stated_real("dram_extra", kernel.dram_extra_bytes);
+  out.stated_wide("sram_extra", kernel.sram_extra_bytes);
+  out.stated_wide("dram_extra", kernel.dram_extra_bytes);
   out.close();
   out.close();
 }

@@ -73,6 +73,18 @@ std::string field_before(const std::vector<Token>& tokens, std::size_t at) {
   return at > 0 ? tokens[at - 1].text : std::string();
 }
 
+// The name of the innermost block that is still open at the end.
+const Token* unclosed(const std::vector<Token>& tokens) {
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].text == "{" || tokens[i].text == "<") open.push_back(i);
+    if ((tokens[i].text == "}" || tokens[i].text == ">") && !open.empty()) open.pop_back();
+  }
+  if (open.empty() || open.back() == 0) return nullptr;
+  const Token& before = tokens[open.back() - 1];
+  return before.text == ":" && open.back() > 1 ? &tokens[open.back() - 2] : &before;
+}
+
 // "1e3" for a whole number: the way to write it.
 std::string whole_number_hint(const std::string& text) {
   char* end = nullptr;
@@ -121,6 +133,7 @@ Mistake understand(const ParserMessage& error, const std::string& text, const Te
   // Not in place of a brace, or of the name that follows a forgotten value.
   const std::size_t next = text.find_first_not_of(" \t\r\n", mistake.end);
   const bool is_name = next != std::string::npos && (text[next] == ':' || text[next] == '{');
+  const bool no_value = is_name || value == "}" || at == tokens.size();
   const bool may_stand_in = at < tokens.size() && tokens[at].type != pb::io::Tokenizer::TYPE_SYMBOL && !is_name;
 
   if (says("Unknown enumeration value") || (type && type->choices && says("Expected integer or identifier"))) {
@@ -147,7 +160,7 @@ Mistake understand(const ParserMessage& error, const std::string& text, const Te
     mistake.message = fmt::format("`{}` is neither true nor false", value);
     mistake.hint = "write `true` or `false`";
     mistake.stand_in = stand_in_for("0", length);
-  } else if (is_name && type && !type->block && says("Expected") && says("got")) {
+  } else if (no_value && type && !type->block && says("Expected") && says("got")) {
     mistake.message = fmt::format("`{}` has no value", field);
   } else if (says("Expected integer, got") || says("Expected double, got") || says("Expect a decimal number") ||
              says("Invalid float number")) {
@@ -170,9 +183,13 @@ Mistake understand(const ParserMessage& error, const std::string& text, const Te
   } else if (type && type->block && says("Expected \"{\"")) {
     mistake.message = fmt::format("`{}` is a block, not a value", field);
     mistake.hint = fmt::format("write `{} {{ ... }}`", field);
+  } else if (const Token* open = at_token ? nullptr : unclosed(tokens)) {
+    mistake.begin = open->begin;
+    mistake.end = open->end;
+    mistake.message = fmt::format("the block `{}` is never closed", open->text);
+    mistake.hint = "a closing brace is missing";
   } else {
     mistake.message = "not a text-format protocol buffer: " + in_words(error.text);
-    if (at_token == false && says("Expected \"}\"")) mistake.hint = "a closing brace is missing";
     if (says("Expected \":\"") && at > 0 && at < tokens.size()) {
       const FieldType* before = schema().find_field(tokens[at - 1].text);
       if (before && !before->block)

@@ -66,6 +66,9 @@ void TextWriter::stated_count(std::string_view field, base::Count value) {
 void TextWriter::stated_real(std::string_view field, double value) {
   if (value != 0) real(field, value);
 }
+void TextWriter::stated_wide(std::string_view field, double value) {
+  if (value != 0) line(field, fmt::format("{}", value));
+}
 void TextWriter::stated_flag(std::string_view field, bool value) {
   if (value) flag(field, value);
 }
