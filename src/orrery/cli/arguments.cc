@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <string_view>
 #include <system_error>
 
@@ -19,8 +20,8 @@ namespace orrery::cli {
 namespace {
 
 const std::vector<std::string>& verbs() {
-  static const std::vector<std::string> names = {"map",      "eval",    "energy", "check",  "train",
-                                                 "validate", "explain", "schema", "doctor", "catalog"};
+  static const std::vector<std::string> names = {"map",   "eval",    "energy", "check",  "train",  "validate",
+                                                 "graph", "explain", "schema", "doctor", "catalog"};
   return names;
 }
 
@@ -33,6 +34,7 @@ usage: orrery VERB [FILES] [options]
   energy    energy and area of a chip's components, with the origin of each figure
   train     time and memory of a training run on a cluster
   validate  predictions against published and measured runs
+  graph     generates the kernel graph of a workload, for `place`
   check     read files and say what is wrong with them
   explain   what a diagnostic code means
   schema    JSON Schema of a kind of document, for editors
@@ -347,6 +349,51 @@ void add_train_options(CLI::App& app, TrainOptions& options, Raw& raw, RawTrain&
       ->allow_extra_args(false);
 }
 
+// Any whole number of 64 bits; whether it can be a size is for the generators to say, of all sizes at once.
+CLI::Validator count() {
+  const auto check = [](const std::string& text) -> std::string {
+    base::Count value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failure == std::errc::result_out_of_range) return fmt::format("`{}` does not fit 64 bits", text);
+    const bool good = failure == std::errc() && end == text.data() + text.size();
+    return good ? "" : fmt::format("`{}` is no whole number", text);
+  };
+  return CLI::Validator(check, "");
+}
+
+struct RawGraph {
+  std::map<std::string, std::optional<base::Count>> sizes;
+  std::string format;
+};
+
+void add_graph_options(CLI::App& app, GraphOptions& options, RawGraph& raw) {
+  std::string kinds;
+  for (const scenario::GraphKind& kind : scenario::graph_kinds())
+    kinds += fmt::format("{}{}: {}", kinds.empty() ? "" : "; ", kind.name, kind.what);
+  app.add_option("KIND", options.request.kind, kinds)->type_name("");
+  app.add_option("--model", options.request.model, "Model from the catalogue, or its config.json; sizes go before its")
+      ->type_name("NAME|FILE");
+  for (const scenario::GraphSize& size : scenario::graph_sizes())
+    app.add_option(fmt::format("{}", fmt::join(size.options, ",")), raw.sizes[size.name], size.what)
+        ->type_name("N")
+        ->check(count());
+  add_switch(app, "--gated", options.request.gated, "Gate and up projection side by side (SwiGLU)");
+  app.add_option("--format", raw.format, "prototext (default), json, dot or svg")->type_name("NAME");
+  app.add_option("-o,--output", options.directory,
+                 "Write there: a file, by its suffix (.txt, .json, .dot, .svg), or all of them into a folder")
+      ->type_name("FILE|DIR");
+  add_switch(app, "--force", options.force, "Overwrite what is there");
+}
+
+void give_graph_meaning(const RawGraph& raw, GraphOptions& options) {
+  for (const auto& [name, value] : raw.sizes)
+    if (value) options.request.sizes[name] = *value;
+  std::optional<std::string> format;
+  choose<std::string>("--format", raw.format,
+                      {{"prototext", "prototext"}, {"json", "json"}, {"dot", "dot"}, {"svg", "svg"}}, format);
+  options.format = format.value_or("");
+}
+
 // Names of an app's options, for "did you mean".
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
@@ -518,6 +565,15 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
           app.add_option("SETS", options.sets, "Only these tables of catalog/validation")->type_name("");
           add_switch(app, "--all", options.all, "Every point, not only the worst of each set");
         });
+  }
+  if (verb == "graph") {
+    RawGraph raw_graph;
+    Command command = parse_verb<GraphOptions>(
+        verb, "Generates the kernel graph of a workload as DFModel's text protobuf, JSON, DOT or SVG",
+        "orrery graph llm --hidden 25600 --heads 160 --seq 2048 -o graph.txt", rest, terminal,
+        [&raw_graph](CLI::App& app, GraphOptions& options, Raw&) { add_graph_options(app, options, raw_graph); });
+    if (auto* const graph = std::get_if<GraphOptions>(&command)) give_graph_meaning(raw_graph, *graph);
+    return command;
   }
   if (verb == "check") {
     return parse_verb<CheckOptions>(verb, "Read files, say what they are and what is wrong with them",

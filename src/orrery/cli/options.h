@@ -11,6 +11,7 @@
 #include "orrery/base/count.h"
 #include "orrery/nest/search.h"
 #include "orrery/scenario/estimators.h"
+#include "orrery/scenario/generate_graph.h"
 #include "orrery/scenario/train.h"
 
 namespace orrery::cli {
@@ -84,6 +85,11 @@ struct TrainOptions : CommonOptions {
   bool search = false;             // all permutations of batch size and degrees
 };
 
+struct GraphOptions : CommonOptions {
+  scenario::GraphRequest request;
+  std::string format;  // "prototext", "json", "dot", "svg"; empty: as the suffix of -o says, else prototext
+};
+
 struct ExplainOptions : CommonOptions {
   std::string code;  // empty: list them
 };
@@ -103,7 +109,8 @@ struct PrintOptions : CommonOptions {
   std::string text;
 };
 
-using Command = std::variant<PrintOptions, MapOptions, EvalOptions, EnergyOptions, CheckOptions, TrainOptions,
-                             ValidateOptions, ExplainOptions, SchemaOptions, DoctorOptions, CatalogOptions>;
+using Command =
+    std::variant<PrintOptions, MapOptions, EvalOptions, EnergyOptions, CheckOptions, TrainOptions, ValidateOptions,
+                 GraphOptions, ExplainOptions, SchemaOptions, DoctorOptions, CatalogOptions>;
 
 }  // namespace orrery::cli

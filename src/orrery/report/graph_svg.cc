@@ -16,7 +16,7 @@ namespace {
 
 using workload::Kernel;
 
-constexpr double kCharacter = 6.6, kLine = 14, kPadding = 10, kLeastWidth = 96;
+constexpr double kCharacter = 7.4, kLine = 14, kPadding = 10, kLeastWidth = 96;
 constexpr std::size_t kLongest = 44;  // characters of a line; the rest shows on hovering
 constexpr double kLegend = 30, kTitle = 26;
 
@@ -126,7 +126,7 @@ std::string legend(double y) {
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"12\" rx=\"2\" fill=\"{}\" stroke=\"#555\"/>\n", x,
         y - 10, kernel_colour(kernel));
     out += text_at(x + 20, y, "text-anchor=\"start\" font-size=\"10\"", name);
-    x += 36 + kCharacter * static_cast<double>(std::string(name).size());
+    x += 40 + 5.5 * static_cast<double>(std::string(name).size());
   }
   return out;
 }
