@@ -38,7 +38,7 @@ TEST(Validation, VtrainRowsThatNoConstantHasSeenAreWithinEightPercent) {
 }
 
 TEST(Validation, KorthikantiEndToEndIsWithinTwoAndAHalfPercent) {
-  EXPECT_EQ(set("korthikanti2022").held_out.points, 4u);
+  EXPECT_EQ(set("korthikanti2022").held_out.points, 10u);
   EXPECT_LT(mean_absolute("korthikanti2022"), 0.025);
 }
 
@@ -47,22 +47,24 @@ TEST(Validation, NarayananTableOneIsWithinFourPercent) {
   EXPECT_LT(mean_absolute("narayanan2021_table1"), 0.04);
 }
 
-TEST(Validation, RunsOfOtherLaboratoriesAreWithinFifteenPercentEach) {
-  for (const char* name : {"megascale2024_table2", "llama3_table4", "nemotron4"})
+TEST(Validation, RunsOfOtherLaboratoriesAreWithinFifteenPercentEachOrNameTheCause) {
+  for (const char* name : {"megascale2024_table2", "megascale2024_figure9", "llama3_table4", "nemotron4", "mtnlg2022",
+                           "deepseek_v3", "dgxc2024_bf16"})
     for (const ValidatedPoint& point : set(name).points) {
-      if (point.run.use == Use::kUnverified) continue;
-      EXPECT_LT(std::abs(point.error), 0.15)
+      if (std::abs(point.error) < 0.15) continue;
+      EXPECT_LT(std::abs(point.error), 0.21)
           << name << ' ' << point.run.row << ": " << point.predicted << " for " << point.run.value;
+      EXPECT_FALSE(point.run.note.empty()) << name << ' ' << point.run.row;
     }
 }
 
-// MT-NLG ran a quarter slower than Megatron-LM on the same mesh; the table's note says what is known of the reasons.
-TEST(Validation, LargerMissesNameTheirCauses) {
-  for (const char* name : {"mtnlg2022", "deepseek_v3"})
-    for (const ValidatedPoint& point : set(name).points) {
-      EXPECT_LT(std::abs(point.error), 0.25) << name << ' ' << point.run.row;
-      EXPECT_FALSE(point.run.note.empty()) << name << ' ' << point.run.row;
-    }
+TEST(Validation, RunsOfOtherLaboratoriesAreWithinFifteenPercentOnAverage) {
+  for (const char* name : {"megascale2024_table2", "megascale2024_figure9", "llama3_table4", "nemotron4", "bloom2022",
+                           "dgxc2024_bf16", "dgxc2024_fp8"})
+    EXPECT_LT(mean_absolute(name), 0.15) << name;
+  EXPECT_LT(mean_absolute("megascale2024_table2"), 0.05);
+  EXPECT_LT(mean_absolute("dgxc2024_bf16"), 0.08) << "of 35 runs on H100, no constant fitted on any";
+  EXPECT_LT(mean_absolute("mtnlg2022"), 0.16);
 }
 
 TEST(Validation, ARowUsedForFittingNeverCounts) {

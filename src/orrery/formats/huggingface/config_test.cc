@@ -277,6 +277,7 @@ TEST(CatalogueModels, EachEntryIsStrictAndHasItsPublishedSize) {
       {"megatron-529.6b", 20480, 105, 128, 128, 160, 81920, 528.5e9},
       {"megatron-1t", 25600, 128, 160, 160, 160, 102400, 1007e9},
       {"mt-nlg-530b", 20480, 105, 128, 128, 160, 81920, 528.5e9},
+      {"nemotron4-15b", 6144, 32, 48, 8, 128, 24576, 12.5e9},
       {"nemotron4-340b", 18432, 96, 96, 8, 192, 73728, 331.6e9},
   };
   const std::filesystem::path directory = std::filesystem::path(ORRERY_SOURCE_DIR) / "catalog/models";
