@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "orrery/formats/dfmodel/descriptors.h"
 #include "orrery/formats/dfmodel/text_lines.h"
@@ -104,6 +105,12 @@ class Converter {
         }
       }
     }
+    // Protobuf gives fields by their tags; here they stand as in the text.
+    const auto earlier = [](const Entry& a, const Entry& b) {
+      return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
+    };
+    if (!std::is_sorted(block.entries.begin(), block.entries.end(), earlier))
+      std::stable_sort(block.entries.begin(), block.entries.end(), earlier);
     return block;
   }
 
@@ -150,14 +157,14 @@ class Converter {
 };
 
 void refuse_twice(const Block& block, base::Diagnostics& found) {
-  for (std::size_t i = 0; i < block.entries.size(); ++i) {
-    const Entry& entry = block.entries[i];
-    if (i > 0 && block.entries[i - 1].field == entry.field && !entry.field->repeated) {
-      found.error("O1403", fmt::format("`{}` is given twice", entry.field->name), entry.where)
-          .also(block.find(entry.field->name)->where, "first here")
-          .hint("keep one of them");
-    }
+  for (const Entry& entry : block.entries) {
     refuse_twice(entry.block, found);
+    if (entry.field->repeated) continue;
+    const Entry* first = block.find(entry.field->name);
+    if (first == &entry) continue;
+    found.error("O1403", fmt::format("`{}` is given twice", entry.field->name), entry.where)
+        .also(first->where, "first here")
+        .hint("keep one of them");
   }
 }
 
@@ -205,6 +212,7 @@ ParsedText parse_text(const std::shared_ptr<const base::SourceFile>& file, base:
   }
 
   std::string text = file->text;
+  if (text.starts_with("\xef\xbb\xbf")) text.replace(0, 3, "   ");  // a byte order mark
   std::vector<Mistake> mistakes;
   std::unique_ptr<pb::Message> message = new_message();
   std::unique_ptr<pb::TextFormat::ParseInfoTree> tree;

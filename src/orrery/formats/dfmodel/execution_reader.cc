@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "orrery/base/edit_distance.h"
@@ -188,7 +189,10 @@ dataflow::Execution read_execution(const Entry& entry, base::Diagnostics& found)
       "execution_style", "are kernels fused (`DATAFLOW`), or do they run one by one (`KERNEL_BY_KERNEL`)?");
   execution.style = style == 2 ? dataflow::Style::kKernelByKernel : dataflow::Style::kDataflow;
   execution.configurations = to_int(fields, "num_config", fields.count("num_config", 0, 0), found);
-  if (style == 1 && execution.configurations == 0) {
+  // These two are never fused.
+  const bool one_by_one = std::holds_alternative<dataflow::Linpack>(execution.workload) ||
+                          std::holds_alternative<dataflow::FourierTransform>(execution.workload);
+  if (style == 1 && execution.configurations == 0 && !one_by_one) {
     if (fields.has("num_config") && !entry.block.find("num_config")->broken) {
       if (entry.block.find("num_config")->integer == 0)
         found.error("O1405", fmt::format("`num_config` of {} cannot be 0", fields.name()), fields.where("num_config"))

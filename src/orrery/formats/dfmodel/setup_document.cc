@@ -19,6 +19,11 @@ namespace {
 void check_pins(const dataflow::Setup& setup, const SetupPlaces& places, base::Diagnostics& found) {
   const bool one_by_one = setup.execution.style == dataflow::Style::kKernelByKernel;
   const int configurations = one_by_one ? static_cast<int>(setup.graph.kernels.size()) : setup.execution.configurations;
+  if (one_by_one && setup.execution.configurations > 0 && setup.execution.configurations != configurations) {
+    found.warning("O1420", "`num_config` is not used: kernels run one by one", places.at("execution.num_config"))
+        .also(places.at("execution.execution_style"),
+              fmt::format("{} kernels, as many configurations", configurations));
+  }
   if (configurations < 1) return;
   for (std::size_t i = 0; i < setup.graph.kernels.size(); ++i) {
     const workload::Kernel& kernel = setup.graph.kernels[i];

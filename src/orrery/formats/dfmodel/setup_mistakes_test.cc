@@ -155,7 +155,7 @@ const Case kText[] = {
     {"word: 2", "word: 2 separate_rs_ag_for_ar: yes", "O1401", "yes", "`true` or `false`"},
     {"word: 2", "word: 2 separate_rs_ag_for_ar: 7", "O1401", "7", "`true` or `false`"},
     {"core: 640", "core: 640 cores: 3", "O1402", "cores", "did you mean `core`?"},
-    {"core: 640", "core: 640 dram_bw: 3", "O1402", "dram_bw", "belongs into `memory { ... }`"},
+    {"core: 640", "core: 640 dram_bw: 3", "O1402", "dram_bw", "`dram_bw` belongs into `memory { ... }`"},
     {"K: 64 N", "K: 64 kk { a: 1 b { c: \"}\" } } N", "O1402", "kk", "not known"},
     {"num_chip: 8", "num_chip: 8 num_chip: 8", "O1403", "num_chip: 8", "given twice"},
     {"cost {", "cost { dram_unit_price: 1 }\ncost {", "O1403", "cost", "given twice"},
@@ -254,6 +254,7 @@ const Case kExecution[] = {
     {"llm {", "dlrm { num_table: 1 emb_dim: 1 row: 1 global_batch_size: 1 } llm {", "O1407", nullptr,
      "has two workloads"},
     {"execution_style: DATAFLOW", "hpl { n: 4 b: 8 } execution_style: DATAFLOW", "O1407", "hpl", "has two workloads"},
+    {"DATAFLOW\n  num_config: 3", "KERNEL_BY_KERNEL num_config: 4", "O1420", "num_config: 4", "run one by one"},
     {"gurobi {", "miscellany { llm { } }\ngurobi {", "O1418", "miscellany", "two names of the same block"},
     {"thread: 8", "thread: -8", "O1405", "thread: -8", "must not be negative"},
     {"gap: 0.001", "gap: nan", "O1405", "gap: nan", "must be a number"},
@@ -298,6 +299,18 @@ TEST(SetupMistakes, PlacesCountBytesAfterTabs) {
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0].primary.where.column, 3);
   EXPECT_EQ(underlined(said[0].primary.where), "num_chip:\t0");
+}
+
+TEST(SetupMistakes, AByteOrderMarkAndCarriageReturnsAreNone) {
+  std::string text;
+  for (const char c : std::string(kRight)) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  EXPECT_TRUE(said_of("\xef\xbb\xbf" + text).empty());
+}
+
+TEST(SetupMistakes, OfTwoTheFirstInTheTextIsTheFirst) {
+  const auto said = said_of(with(kRight, "llm {", "hpl { n: 8 b: 8 } llm {"));
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].message, "`execution` has two workloads: `hpl` and `llm`");
 }
 
 TEST(SetupMistakes, DeepNestingIsRefused) {
