@@ -192,6 +192,7 @@ class Search {
     PartitionLimits inner;
     inner.gap = limits_.gap;
     inner.stop = limits_.stop;
+    inner.most_ideals = limits_.most_ideals;
     inner.threads = worth.size() > 1 && threads > 1 ? 1 : threads;
     // The first of all goes alone, so that the others know what they must beat.
     const bool first = !best_ && worth.size() > 1;

@@ -20,6 +20,7 @@ struct PlaceLimits {
   double gap = 0;
   int threads = 1;  // changes the time only
   const std::atomic<bool>* stop = nullptr;
+  std::size_t most_ideals = 100'000;  // of a partition; beyond it a mixed-integer programme takes over
   std::function<void(double best_ns, double bound_ns)> progress;
 };
 
