@@ -4,7 +4,9 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "orrery/base/count.h"
 #include "orrery/base/diagnostic.h"

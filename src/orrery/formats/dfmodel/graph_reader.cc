@@ -122,11 +122,12 @@ class GraphReader {
     kernel.unit = unit == 2 ? workload::KernelUnit::kSimd : workload::KernelUnit::kSystolic;
     kernel.direction = fields.choice("fwd_bwd") == 2 ? workload::Direction::kBackward : workload::Direction::kForward;
     const base::Count pin = fields.count("config", -1, -1);
-    if (pin > std::numeric_limits<int>::max())
+    if (pin <= std::numeric_limits<int>::max()) {
+      kernel.configuration = static_cast<int>(pin);
+    } else {
       found_.error("O1416", fmt::format("{} is pinned to configuration {}", fields.name(), pin), fields.where("config"))
           .hint("`config: -1` leaves it free");
-    else
-      kernel.configuration = static_cast<int>(pin);
+    }
 
     const Entry* body = nullptr;
     for (std::size_t i = 0; i < std::size(kBodies); ++i) {
@@ -180,13 +181,6 @@ class GraphReader {
       };
       if (kernel.sharding == KernelDimension::kK) refuse("sharding", "shard", "N_SHARDING");
       if (kernel.tiling == KernelDimension::kK) refuse("tiling", "tile", "N_TILING");
-    }
-    if (kernel.sharding && *kernel.sharding == kernel.tiling && kernel.tiling != KernelDimension::kNone) {
-      found_
-          .error("O1419", fmt::format("{} splits one dimension over chips and over time", name),
-                 fields.where("sharding"))
-          .also(fields.where("tiling"), "the same dimension")
-          .hint("shard another dimension, or leave `sharding` out");
     }
     kernel.communication = communication_of(fields.choice("communication_type"));
     kernel.communication_bytes = fields.not_negative("communication_size");

@@ -40,7 +40,10 @@ std::vector<base::Diagnostic> refused(const std::vector<Override>& overrides) {
   try {
     with(overrides);
   } catch (const base::InputError& error) {
-    return error.diagnostics;
+    std::vector<base::Diagnostic> errors;
+    for (const base::Diagnostic& said : error.diagnostics)
+      if (said.severity == base::Severity::kError) errors.push_back(said);
+    return errors;
   }
   return {};
 }

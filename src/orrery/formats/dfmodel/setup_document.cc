@@ -40,6 +40,20 @@ void check_pins(const dataflow::Setup& setup, const SetupPlaces& places, base::D
   }
 }
 
+// With `skip_inter_chip_optimization` shardings are taken as they are.
+void check_splits(const dataflow::Setup& setup, const SetupPlaces& places, base::Diagnostics& found) {
+  if (setup.execution.skip_inter_chip) return;
+  for (std::size_t i = 0; i < setup.graph.kernels.size(); ++i) {
+    const workload::Kernel& kernel = setup.graph.kernels[i];
+    if (kernel.sharding != kernel.tiling || kernel.tiling == workload::KernelDimension::kNone) continue;
+    found
+        .error("O1419", fmt::format("kernel `{}` splits one dimension over chips and over time", kernel.name),
+               places.kernel(static_cast<int>(i), "sharding"))
+        .also(places.kernel(static_cast<int>(i), "tiling"), "the same dimension")
+        .hint("shard another dimension, or leave `sharding` out");
+  }
+}
+
 void settle_stages(const std::vector<int>& staged, const SetupPlaces& places, dataflow::Setup& setup,
                    base::Diagnostics& found) {
   base::Count stages = setup.execution.effective_stages;
@@ -97,6 +111,7 @@ SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, co
 
   document.places = SetupPlaces(root, read.kernel_positions, read.edge_positions);
   check_pins(setup, document.places, found);
+  check_splits(setup, document.places, found);
   settle_stages(read.staged, document.places, setup, found);
   found.throw_if_errors();
   document.warnings = std::move(found);

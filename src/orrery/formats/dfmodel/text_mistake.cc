@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/formats/dfmodel/fields.h"
 #include "orrery/formats/dfmodel/schema.h"
 
 namespace orrery::formats::dfmodel {
@@ -57,13 +58,6 @@ std::string quoted(const std::string& message, int n) {
   if (open == std::string::npos) return {};
   const std::size_t close = message.find('"', open + 1);
   return message.substr(open + 1, close == std::string::npos ? close : close - open - 1);
-}
-
-std::string list(const std::vector<std::string>& names) {
-  std::string out;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    out += (i == 0 ? "`" : i + 1 == names.size() ? " or `" : ", `") + names[i] + "`";
-  return out;
 }
 
 // The field whose value token `at` is: `name : value`, `name : - value`.
@@ -140,7 +134,7 @@ Mistake understand(const ParserMessage& error, const std::string& text, const Te
     mistake.is_value = true;
     mistake.message = fmt::format("`{}` is no value of `{}`", value, field);
     if (type && type->choices) {
-      mistake.label = list(type->choices->values);
+      mistake.label = name_list(type->choices->values);
       std::string bare = value;
       std::erase_if(bare, [](char c) { return c == '"' || c == '\''; });
       const std::string meant = base::closest(bare, type->choices->values);
