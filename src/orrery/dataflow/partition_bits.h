@@ -104,6 +104,14 @@ class BitsTable {
     slots_[at] = static_cast<std::uint32_t>(entries_.size());
     return {entries_.size() - 1, true};
   }
+  // The value of `key`, or nullptr.
+  const Value* find(const Bits<W>& key) const {
+    if (slots_.empty()) return nullptr;
+    for (std::size_t at = key.hash() & (slots_.size() - 1); slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
+      if (entries_[slots_[at] - 1].key == key) return &entries_[slots_[at] - 1].value;
+    }
+    return nullptr;
+  }
   Entry& operator[](std::size_t index) { return entries_[index]; }
   const Entry& operator[](std::size_t index) const { return entries_[index]; }
   std::size_t size() const { return entries_.size(); }

@@ -46,6 +46,36 @@ TEST(PartitionBruteForce, IdealsEqualEnumerationToTheLastTie) {
   EXPECT_GT(infeasible, 0);
 }
 
+// With room for few ideals the second bound comes in, and where that is not enough, the MIP.
+TEST(PartitionBruteForce, AnyLimitOnIdealsLeadsToTheSameSum) {
+  int ideals = 0, mip = 0, untied = 0;
+  for (int seed = 0; seed < problems(3000); ++seed) {
+    PartitionDice dice(static_cast<std::uint64_t>(seed) + 2'000'000);
+    const PartitionProblem problem = random_partition(dice, 8);
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, testing::to_text(problem)));
+    PartitionLimits limits;
+    limits.most_ideals = seed % 100 == 0 ? 5 : 60;
+    const PartitionOptimum found = optimize(problem, limits);
+    const PartitionOptimum expected = optimize(problem);
+    ASSERT_EQ(found.assignment.has_value(), expected.assignment.has_value());
+    ASSERT_EQ(found.infeasible, expected.infeasible);
+    ASSERT_TRUE(found.certificate.optimal);
+    const bool by_mip = found.method == "mixed-integer programme";
+    ++(by_mip ? mip : ideals);
+    if (!expected.assignment) continue;
+    const double sum = expected.cost.sum_interval_ns;
+    ASSERT_NEAR(found.cost.sum_interval_ns, sum, (by_mip ? 1e-7 : 1e-12) * sum);
+    if (found.ties_broken) {
+      ASSERT_EQ(*found.assignment, *expected.assignment);
+    } else {
+      ++untied;
+    }
+  }
+  EXPECT_GT(ideals, mip);
+  EXPECT_GT(mip, 0);
+  EXPECT_GT(untied, 0);
+}
+
 TEST(PartitionBruteForce, TheMipEqualsEnumeration) {
   int solved = 0, infeasible = 0;
   for (int seed = 0; seed < problems(100); ++seed) {

@@ -18,7 +18,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kTie = 1e-12;       // sums this close, relative, are equal
 constexpr double kRounding = 1e-10;  // bounds are summed in another order than prices
 constexpr std::uint64_t kTransitionsPerIdeal = 200;
-constexpr std::uint64_t kTieTransitionsPerIdeal = 20;
+constexpr std::uint64_t kCoreTransitions = 1'000'000;
+constexpr std::uint64_t kTieTransitionsPerIdeal = 5;
 
 template <std::size_t W>
 class Search {
@@ -34,7 +35,7 @@ class Search {
       incumbent_ns_ = price(problem_, *chain).sum_interval_ns;
     }
     const double aim = least_better_sum();
-    const Pass found = sweep(aim, limits_.most_ideals * kTransitionsPerIdeal);
+    const Pass found = sweep_twice(aim, limits_.most_ideals * kTransitionsPerIdeal);
     if (found.too_many) return std::nullopt;
     adopt(found);
     proven_ = std::min(found.sum, aim);
@@ -42,7 +43,7 @@ class Search {
     result.method = "order ideals";
     bool listed = false;
     if (!stopped_ && limits_.gap == 0 && incumbent_ns_ < kNever) {
-      const Pass ties = sweep(largest_equal_sum(), limits_.most_ideals * kTieTransitionsPerIdeal);
+      const Pass ties = sweep_twice(largest_equal_sum(), limits_.most_ideals * kTieTransitionsPerIdeal);
       listed = !ties.too_many && !stopped_ && ties.sum < kNever;
       if (listed) incumbent_ = first_among(optimal_arcs(ties.sum + kTie * std::abs(ties.sum)));
       stopped_ = false;  // the sum is proven
@@ -54,14 +55,20 @@ class Search {
 
  private:
   struct State {
-    double value = kNever;                       // least sum so far
-    double rest = 0;                             // least sum of what is left
-    double compute = 0, network = 0, bytes = 0;  // of what is left
-    double to_go = kNever;                       // found in the second pass, on optimal chains only
+    double value = kNever;                                      // least sum so far
+    double rest = 0;                                            // least sum of what is left
+    double compute = 0, network = 0, bytes = 0;                 // of what is left
+    double leaf_compute = 0, leaf_network = 0, leaf_bytes = 0;  // of the leaves left
+    double to_go = kNever;                                      // found in the second pass, on optimal chains only
   };
   struct SetPrice {
     double interval = 0, sram = 0;
     bool fits = false;
+  };
+  struct Link {
+    double interval = 0;
+    int layer = 0;
+    std::size_t from = 0, to = 0;
   };
   struct Arc {
     int layer = 0;
@@ -136,6 +143,17 @@ class Search {
     return result;
   }
 
+  // Where a few transitions are not enough, a better bound is worth its price.
+  Pass sweep_twice(double aim, std::uint64_t transitions) {
+    if (bounded_by_core_) return sweep(aim, transitions);
+    const Pass found = sweep(aim, limits_.most_ideals / 2);
+    if (!found.too_many || stopped_) return found;
+    bounded_by_core_ = true;
+    bound_by_core();
+    if (stopped_) return {.unseen = root().rest};
+    return sweep(aim, transitions);
+  }
+
   // Of the first sweep: what is less than the incumbent by more than a tie, and by more than the caller's gap.
   double least_better_sum() const {
     double aim = incumbent_ns_ * (1 - std::max(kTie, limits_.gap));
@@ -188,6 +206,93 @@ class Search {
     return pricer_.interval(std::max(compute, 0.0), memory, std::max(network, 0.0));
   }
 
+  // Bounds from the graph without its leaves, the kernels that nothing reads: from every ideal of that core, the least
+  // sum of a schedule of the rest, exactly. Leaves only add to it. No bounds where the core has too many ideals itself.
+  void bound_by_core() {
+    std::vector<int> core_of(problem_.kernels.size(), -1);
+    PartitionProblem core = problem_;
+    PartitionSpace space;
+    core.kernels.clear();
+    core.edges.clear();
+    std::vector<int> kernel_of;
+    for (std::size_t k = 0; k < core_of.size(); ++k) {
+      const auto kernel = static_cast<int>(k);
+      if (pricer_.edges_out_of(kernel).empty() && !pricer_.edges_into(kernel).empty()) {
+        leaves_.set(bit_of_[k]);
+        continue;
+      }
+      core_of[k] = static_cast<int>(kernel_of.size());
+      kernel_of.push_back(kernel);
+      core.kernels.push_back(problem_.kernels[k]);
+      space.first.push_back(space_.first[k]);
+      space.last.push_back(space_.last[k]);
+    }
+    if (kernel_of.size() == core_of.size()) return;
+    for (PartitionEdge edge : problem_.edges) {
+      edge.from = core_of[static_cast<std::size_t>(edge.from)];
+      edge.to = core_of[static_cast<std::size_t>(edge.to)];
+      if (edge.to >= 0) core.edges.push_back(edge);
+    }
+    for (const int k : space_.order) {
+      if (core_of[static_cast<std::size_t>(k)] >= 0) space.order.push_back(core_of[static_cast<std::size_t>(k)]);
+    }
+    PartitionLimits limits = limits_;
+    if (limits.seconds > 0) limits.seconds = std::max(1e-3, limits.seconds - watch_.seconds());
+    Search search(core, space, limits);
+    std::vector<BitsTable<W, State>> table = search.all_to_go();
+    if (table.empty()) {
+      stopped_ = search.stopped_;
+      return;
+    }
+    core_to_go_.resize(table.size());
+    for (std::size_t layer = 0; layer < table.size(); ++layer) {
+      for (const auto& entry : table[layer]) {
+        Bits<W> key;
+        entry.key.for_each([&](int b) {
+          const auto kernel = static_cast<std::size_t>(space.order[static_cast<std::size_t>(b)]);
+          key.set(bit_of(kernel_of[kernel]));
+        });
+        const std::size_t at = core_to_go_[layer].insert(key).first;
+        core_to_go_[layer][at].value = entry.value.to_go;
+      }
+    }
+    core_bits_ = all_.without(leaves_);
+  }
+
+  // Every ideal of every layer with the least sum from there to the end; empty where there are too many.
+  std::vector<BitsTable<W, State>> all_to_go() {
+    links_.emplace();
+    const Pass found = sweep(kNever, kCoreTransitions);
+    if (found.too_many || stopped_) return {};
+    for (auto& layer : layers_) {
+      for (auto& entry : layer) entry.value.to_go = kNever;
+    }
+    layers_.back()[layers_.back().insert(all_).first].value.to_go = 0;
+    for (auto link = links_->rbegin(); link != links_->rend(); ++link) {
+      const auto layer = static_cast<std::size_t>(link->layer);
+      double& to_go = layers_[layer][link->from].value.to_go;
+      to_go = std::min(to_go, link->interval + layers_[layer + 1][link->to].value.to_go);
+    }
+    return std::move(layers_);
+  }
+
+  // What the core says of the sum from layer `layer` on; leaves add what does not overlap.
+  double core_rest(std::size_t layer, const Bits<W>& ideal, const State& state) const {
+    if (core_to_go_.empty()) return 0;
+    const double* core = core_to_go_[layer].find(ideal & core_bits_);
+    if (core == nullptr) return 0;
+    switch (problem_.overlap) {
+      case Overlap::kPerfect:
+        return *core;
+      case Overlap::kComputeMemory:
+        return *core + least(0, 0, state.leaf_network);
+      case Overlap::kNone:
+        break;
+    }
+    // Free cores run leaves beside the others.
+    return *core + least(problem_.free_cores ? 0 : state.leaf_compute, state.leaf_bytes, state.leaf_network);
+  }
+
   State root() const {
     State state;
     state.value = 0;
@@ -195,8 +300,12 @@ class Search {
       state.compute += work_.compute_ns[k];
       state.network += work_.network_ns[k];
       state.bytes += problem_.kernels[k].memory_bytes;
+      if (!leaves_.has(bit_of_[k])) continue;
+      state.leaf_compute += work_.compute_ns[k];
+      state.leaf_network += work_.network_ns[k];
+      state.leaf_bytes += problem_.kernels[k].memory_bytes;
     }
-    state.rest = least(state.compute, state.bytes, state.network);
+    state.rest = std::max(least(state.compute, state.bytes, state.network), core_rest(0, {}, state));
     return state;
   }
 
@@ -250,6 +359,7 @@ class Search {
         ++pruned_by_bound_;
         continue;
       }
+      from_ = s;
       grow(c, layer[s].key, state);
       if (too_many_) return 0;
     }
@@ -336,7 +446,17 @@ class Search {
       next.bytes -= problem_.edges[static_cast<std::size_t>(e)].stream_bytes;
     }
     for (const int e : pricer_.edges_out_of(static_cast<int>(k))) {
-      next.bytes += problem_.edges[static_cast<std::size_t>(e)].stream_bytes;
+      const PartitionEdge& edge = problem_.edges[static_cast<std::size_t>(e)];
+      next.bytes += edge.stream_bytes;
+      if (leaves_.has(bit_of(edge.to))) next.leaf_bytes += edge.stream_bytes;
+    }
+    if (leaves_.has(bit_of_[k])) {
+      next.leaf_compute -= work_.compute_ns[k];
+      next.leaf_network -= work_.network_ns[k];
+      next.leaf_bytes -= problem_.kernels[k].memory_bytes;
+      for (const int e : pricer_.edges_into(static_cast<int>(k))) {
+        next.leaf_bytes -= problem_.edges[static_cast<std::size_t>(e)].stream_bytes;
+      }
     }
     return next;
   }
@@ -344,6 +464,11 @@ class Search {
   void arrive(int c, const Bits<W>& ideal, const State& state, const Bits<W>& reached, State next) {
     const bool last = c + 1 == problem_.configurations;
     next.rest = last ? 0 : least(next.compute, next.bytes, next.network);
+    if (!last) next.rest = std::max(next.rest, core_rest(static_cast<std::size_t>(c) + 1, reached, next));
+    if (next.rest == kNever) {
+      ++pruned_by_capacity_;
+      return;
+    }
     const Bits<W> set = reached.without(ideal);
     double interval = 0;
     if (set.any()) {
@@ -377,6 +502,7 @@ class Search {
     } else if (next.value < layer[at].value.value) {
       layer[at].value.value = next.value;
     }
+    if (links_) links_->push_back({interval, c, from_, at});
   }
 
   // Arcs on chains whose sum is within a tie of `target`, last configuration first.
@@ -515,6 +641,11 @@ class Search {
   bool dram_binds_ = false;
 
   std::vector<BitsTable<W, State>> layers_;
+  std::size_t from_ = 0;                    // the state that is being expanded
+  std::optional<std::vector<Link>> links_;  // of all transitions, where they are wanted
+  bool bounded_by_core_ = false;
+  Bits<W> leaves_, core_bits_;  // set once the core bounds
+  std::vector<BitsTable<W, double>> core_to_go_;
   BitsTable<W, SetPrice> sets_;
   BitsTable<W, char> ideals_;
   std::vector<int> members_;

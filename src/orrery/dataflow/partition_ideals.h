@@ -12,6 +12,15 @@
 // so far and the compute, memory and network work still to do, each of which every completion pays. The incumbent is
 // the best chain along one order of the kernels (partition_chain.h).
 //
+// Leaves, kernels that nothing reads (a weight update), multiply ideals: n of them by up to 2^n. Where many states
+// remain, a second bound comes from the graph without its leaves, whose dynamic programme is solved backwards and
+// exactly: from every ideal of that core, the least sum to the end. Leaves only add to it. On four transformer layers
+// backward (92 kernels, 24 leaves) it leaves 10,000 sets to price where CBC takes seconds.
+//
+// Two sweeps. The first looks for sums below the incumbent's, and so proves the least sum; the second lists every chain
+// within a tie of it and picks the answer by partition.h's rule. Ties can outnumber everything else: the second sweep
+// has a limit, and beyond it the first answer stands (`ties_broken`).
+//
 // Cost: at most C * (pairs of ideals) set lookups; each distinct set is priced once.
 #pragma once
 

@@ -268,6 +268,7 @@ PartitionOptimum optimize_by_mip(const PartitionProblem& problem, const Partitio
   const base::Stopwatch watch;
   PartitionOptimum result;
   result.method = "mixed-integer programme";
+  result.ties_broken = false;
   double best = kInfinity;
   const auto offer = [&](const std::vector<int>& assignment) {
     PartitionCost cost = price(problem, assignment);
