@@ -344,16 +344,6 @@ class Search {
   double expand(int c) {
     BitsTable<W, State>& layer = layers_[static_cast<std::size_t>(c)];
     for (std::size_t s = 0; s < layer.size(); ++s) {
-      if (stopped_) {
-        double bound = kNever;
-        for (std::size_t r = s - 1; r < layer.size(); ++r) {
-          bound = std::min(bound, layer[r].value.value + layer[r].value.rest);
-        }
-        for (const auto& entry : layers_[static_cast<std::size_t>(c) + 1]) {
-          bound = std::min(bound, entry.value.value + entry.value.rest);
-        }
-        return bound;
-      }
       const State state = layer[s].value;
       if (state.value + state.rest > aim_) {
         ++pruned_by_bound_;
@@ -362,6 +352,15 @@ class Search {
       from_ = s;
       grow(c, layer[s].key, state);
       if (too_many_) return 0;
+      if (!stopped_) continue;
+      double bound = kNever;
+      for (std::size_t r = s; r < layer.size(); ++r) {
+        bound = std::min(bound, layer[r].value.value + layer[r].value.rest);
+      }
+      for (const auto& entry : layers_[static_cast<std::size_t>(c) + 1]) {
+        bound = std::min(bound, entry.value.value + entry.value.rest);
+      }
+      return bound;
     }
     return kNever;
   }
