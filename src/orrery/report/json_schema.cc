@@ -271,6 +271,13 @@ std::vector<Field> train_fields() {
                                              {"activations", "Bytes kept for the backward pass."},
                                              {"buffers", "Bytes of gathered weights, boundary tensors, logits."},
                                              {"total", "Sum of the five."}});
+  const std::vector<Field> cost = {
+      required({"accelerator_hours", Type::kNumber, "Of all accelerators together."}),
+      required({"usd", Type::kNumberOrNull, "At the system's price of an accelerator; null where it names none."}),
+      required({"kwh", Type::kNumberOrNull, "At an accelerator's rated power, hosts apart; null where it names none."}),
+  };
+  std::vector<Field> training = numbers({{"tokens", "As asked."}, {"seconds", "For them."}});
+  training.insert(training.end(), cost.begin(), cost.end());
   std::vector<Field> result = {
       required({"iteration_s", Type::kNumber, "Seconds of one iteration."}),
       required({"breakdown", Type::kMap, "Its terms; they sum to it.", breakdown}),
@@ -286,7 +293,8 @@ std::vector<Field> train_fields() {
       required({"tflops_per_gpu", Type::kNumber, "1e12 FLOPs of the model a second, of one accelerator."}),
       required({"parameters", Type::kNumber, "Of the model."}),
       required({"active_parameters", Type::kNumber, "That a token visits."}),
-      {"training", Type::kMap, "With --tokens.", numbers({{"tokens", "As asked."}, {"seconds", "For them."}})},
+      {"cost", Type::kMap, "Of one iteration; not with AMPeD's equations.", cost},
+      {"training", Type::kMap, "With --tokens.", training},
       required({"config", Type::kOpenMap, "Model, system and plan as evaluated; `defaulted` lists what was chosen."}),
   };
   return {

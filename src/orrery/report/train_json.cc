@@ -91,6 +91,12 @@ Json memory_json(const cluster::Memory& m) {
               {"activations", m.activations}, {"buffers", m.buffers},     {"total", m.total()}};
 }
 
+Json cost_json(const scenario::TrainingCost& cost) {
+  const auto known = [](const std::optional<double>& figure) { return figure ? Json(*figure) : Json(nullptr); };
+  return Json{
+      {"accelerator_hours", cost.accelerator_hours}, {"usd", known(cost.dollars)}, {"kwh", known(cost.kilowatt_hours)}};
+}
+
 Json result_json(const scenario::TrainedModel& trained) {
   const cluster::Iteration& iteration = trained.iteration;
   const cluster::HiddenCommunication& hidden = iteration.hidden;
@@ -108,8 +114,12 @@ Json result_json(const scenario::TrainedModel& trained) {
       {"tokens_per_s", iteration.tokens_per_s},
       {"tflops_per_gpu", iteration.tflops_per_gpu},
       {"parameters", trained.parameters},
-      {"active_parameters", trained.active_parameters}};
-  if (trained.tokens > 0) out["training"] = Json{{"tokens", trained.tokens}, {"seconds", trained.training_s}};
+      {"active_parameters", trained.active_parameters},
+      {"cost", cost_json(scenario::training_cost(trained, iteration.iteration_s))}};
+  if (trained.tokens > 0) {
+    out["training"] = Json{{"tokens", trained.tokens}, {"seconds", trained.training_s}};
+    out["training"].update(cost_json(scenario::training_cost(trained, trained.training_s)));
+  }
   out["config"] = config_json(trained);
   return out;
 }

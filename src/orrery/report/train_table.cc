@@ -32,6 +32,14 @@ std::string count(double value) {
   return fmt::format("{:.{}f}{}", value, value < 10 ? 2 : value < 100 ? 1 : 0, kUnits[unit]);
 }
 
+// "1.31 M" of 1310 kWh, for a unit of watt-hours.
+std::string watt_hours(double kilowatt_hours) {
+  static constexpr const char* kUnits[] = {" k", " M", " G", " T"};
+  int unit = 0;
+  for (; kilowatt_hours >= 999.5 && unit < 3; ++unit) kilowatt_hours /= 1000;
+  return fmt::format("{:.{}f}{}", kilowatt_hours, kilowatt_hours < 10 ? 2 : kilowatt_hours < 100 ? 1 : 0, kUnits[unit]);
+}
+
 std::string title(const TrainedModel& trained) {
   const cluster::Plan& plan = trained.plan;
   std::string size = count(trained.parameters) + " parameters";
@@ -117,10 +125,11 @@ std::string figures(const TrainedModel& trained) {
   out += fmt::format("model FLOP/s  {:.1f} T an accelerator\n", iteration.tflops_per_gpu);
   out += fmt::format("tokens/s      {:.0f}\n", iteration.tokens_per_s);
   if (trained.tokens > 0) {
-    out += fmt::format("{} tokens  {}", count(trained.tokens), shown_seconds(trained.training_s));
-    if (trained.system.price_per_gpu_hour > 0)
-      out += fmt::format(", {} dollars", count(trained.training_s / 3600 * static_cast<double>(trained.plan.gpus) *
-                                               trained.system.price_per_gpu_hour));
+    const scenario::TrainingCost cost = scenario::training_cost(trained, trained.training_s);
+    out += fmt::format("{} tokens  {}\n", count(trained.tokens), shown_seconds(trained.training_s));
+    out += fmt::format("they take     {} accelerator-hours", count(cost.accelerator_hours));
+    if (cost.kilowatt_hours) out += fmt::format(", {}Wh at rated power", watt_hours(*cost.kilowatt_hours));
+    if (cost.dollars) out += fmt::format(", {} dollars", count(*cost.dollars));
     out += "\n";
   }
   return out;

@@ -48,6 +48,27 @@ TEST(TrainJson, BreakdownSumsToTheIterationAndMemoryToItsTotal) {
   EXPECT_NEAR(result.at("training").at("seconds").get<double>() * result.at("tokens_per_s").get<double>(), 1e9, 1);
 }
 
+TEST(TrainJson, CostsAreThoseOfThePriceAndThePowerAndNullWithout) {
+  auto run = trained(scenario::PipelineChoice::kOneFOneB);
+  TrainDocument document;
+  document.trained = &run;
+  run.system.price_per_gpu_hour = 2;
+  run.system.watts_per_gpu = 400;
+  const auto priced = nlohmann::json::parse(train_json(document)).at("result");
+  const double hours = run.iteration.iteration_s * 64 / 3600;
+  EXPECT_DOUBLE_EQ(priced.at("cost").at("accelerator_hours"), hours);
+  EXPECT_DOUBLE_EQ(priced.at("cost").at("usd"), 2 * hours);
+  EXPECT_DOUBLE_EQ(priced.at("cost").at("kwh"), 0.4 * hours);
+  EXPECT_DOUBLE_EQ(priced.at("training").at("usd"), 2 * run.training_s * 64 / 3600);
+  EXPECT_NE(train_table(run).find("Wh at rated power"), std::string::npos);
+  EXPECT_NE(train_table(run).find("dollars"), std::string::npos);
+  run.system.price_per_gpu_hour = run.system.watts_per_gpu = 0;
+  const auto plain = nlohmann::json::parse(train_json(document)).at("result");
+  EXPECT_TRUE(plain.at("cost").at("usd").is_null());
+  EXPECT_TRUE(plain.at("training").at("kwh").is_null());
+  EXPECT_EQ(train_table(run).find("dollars"), std::string::npos);
+}
+
 TEST(PerfettoTrace, StagesDoOneThingAtATimeAndAllOfIt) {
   for (const auto& [name, schedule] : scenario::schedules()) {
     const auto run = trained(schedule);
@@ -55,11 +76,11 @@ TEST(PerfettoTrace, StagesDoOneThingAtATimeAndAllOfIt) {
     std::vector<double> busy_until(static_cast<std::size_t>(run.plan.pp), 0);
     base::Count passes = 0;
     for (const auto& event : events) {
-      if (event.at("ph") != "X") continue;
+      if (event.at("ph").get<std::string>() != "X") continue;
       double& until = busy_until.at(event.at("tid").get<std::size_t>());
       EXPECT_GE(event.at("ts").get<double>(), until - 0.002) << name << ": " << event;
       until = event.at("ts").get<double>() + event.at("dur").get<double>();
-      passes += event.at("name") != "end of iteration" ? 1 : 0;
+      passes += event.at("name").get<std::string>() != "end of iteration" ? 1 : 0;
     }
     EXPECT_EQ(passes, trace_events(run.plan)) << name;
     for (const double until : busy_until)

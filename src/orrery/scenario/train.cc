@@ -284,6 +284,15 @@ TrainedModel train(const TrainRequest& request) {
   return trained;
 }
 
+TrainingCost training_cost(const TrainedModel& trained, double seconds) {
+  const cluster::System& system = trained.system;
+  TrainingCost cost;
+  cost.accelerator_hours = seconds / 3600 * static_cast<double>(trained.plan.gpus);
+  if (system.price_per_gpu_hour > 0) cost.dollars = cost.accelerator_hours * system.price_per_gpu_hour;
+  if (system.watts_per_gpu > 0) cost.kilowatt_hours = cost.accelerator_hours * system.watts_per_gpu / 1000;
+  return cost;
+}
+
 base::Diagnostic explain_no_fit(const TrainedModel& trained) {
   const cluster::Memory& memory = trained.iteration.memory;
   const cluster::Plan& plan = trained.plan;

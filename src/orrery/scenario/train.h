@@ -66,9 +66,18 @@ struct TrainedModel {
   base::Diagnostics warnings;
 };
 
+// What a run of `seconds` takes of its accelerators, hosts and networks apart.
+struct TrainingCost {
+  double accelerator_hours = 0;
+  std::optional<double> dollars;         // at the system's `accelerator.price`; absent where it names none
+  std::optional<double> kilowatt_hours;  // at the system's `accelerator.power`, likewise
+};
+TrainingCost training_cost(const TrainedModel& trained, double seconds);
+
 // Throws InputError: O1370 where model, system or batch is missing, O1371 for overrides of a plan's fields that do
 // not exist or of values they cannot take, O1372 where no degrees are possible, O1378 for an interleaved schedule of
-// one chunk, and what the catalogue and cluster::check say. A plan that does not fit into memory is an answer, not an error.
+// one chunk, and what the catalogue and cluster::check say. A plan that does not fit into memory is an answer, not an
+// error.
 TrainedModel train(const TrainRequest& request);
 
 // Why the iteration does not fit, O1373: by how much, the terms from the largest on, ways out.
