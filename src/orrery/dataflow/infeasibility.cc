@@ -153,6 +153,24 @@ enum class Limit { kSram, kDram, kCores, kPins, kDirections, kRepeats, kConfigur
 constexpr std::array kLimits = {Limit::kRepeats, Limit::kDirections, Limit::kPins,          Limit::kCores,
                                 Limit::kDram,    Limit::kSram,       Limit::kConfigurations};
 
+// `more` configurations for all that are not pinned.
+void widen(PartitionProblem& problem, const KernelGraph& graph, int more) {
+  for (std::size_t k = 0; k < problem.kernels.size(); ++k)
+    if (graph.kernels[k].configuration < 0) problem.kernels[k].last += more;
+  problem.configurations += more;
+}
+
+// Kernel by kernel: nothing about configurations is open, nor would it help if it were.
+bool one_kernel_each(const PartitionProblem& problem) {
+  std::vector<int> taken;
+  for (const PartitionKernel& kernel : problem.kernels) {
+    if (kernel.first != kernel.last) return false;
+    taken.push_back(kernel.first);
+  }
+  std::sort(taken.begin(), taken.end());
+  return std::adjacent_find(taken.begin(), taken.end()) == taken.end();
+}
+
 void lift(PartitionProblem& problem, const KernelGraph& graph, Limit limit) {
   const auto free_up = [&](bool pinned) {
     for (std::size_t k = 0; k < problem.kernels.size(); ++k) {
@@ -182,13 +200,9 @@ void lift(PartitionProblem& problem, const KernelGraph& graph, Limit limit) {
     case Limit::kRepeats:
       for (PartitionKernel& kernel : problem.kernels) kernel.repeat_class = 0;
       break;
-    case Limit::kConfigurations: {
-      const int more = static_cast<int>(problem.kernels.size());
-      for (PartitionKernel& kernel : problem.kernels)
-        if (kernel.first != kernel.last) kernel.last += more;
-      problem.configurations += more;
+    case Limit::kConfigurations:
+      widen(problem, graph, static_cast<int>(problem.kernels.size()));
       break;
-    }
   }
 }
 
@@ -200,12 +214,10 @@ bool impossible(const PartitionProblem& problem) {
 }
 
 // The least number of configurations that would do under all else that stands; 0: none up to one per kernel.
-int enough_configurations(const PartitionProblem& problem) {
+int enough_configurations(const PartitionProblem& problem, const KernelGraph& graph) {
   for (int more = 1; more <= static_cast<int>(problem.kernels.size()); ++more) {
     PartitionProblem wider = problem;
-    wider.configurations += more;
-    for (PartitionKernel& kernel : wider.kernels)
-      if (kernel.first != kernel.last) kernel.last += more;
+    widen(wider, graph, more);
     if (!impossible(wider)) return wider.configurations;
   }
   return 0;
@@ -214,7 +226,10 @@ int enough_configurations(const PartitionProblem& problem) {
 Reason together(const Attempt& attempt, PartitionProblem problem) {
   const KernelGraph& graph = attempt.setup->graph;
   std::vector<Limit> kept;
+  const bool alone = one_kernel_each(problem);
+  const int stated_configurations = problem.configurations;
   for (const Limit limit : kLimits) {
+    if (alone && (limit == Limit::kPins || limit == Limit::kDirections || limit == Limit::kConfigurations)) continue;
     PartitionProblem without = problem;
     lift(without, graph, limit);
     if (impossible(without)) {
@@ -227,7 +242,7 @@ Reason together(const Attempt& attempt, PartitionProblem problem) {
   reason.diagnostic.code = "O1450";
   reason.diagnostic.message =
       fmt::format("no way to run {} kernels in {} configuration{} keeps to all limits", problem.kernels.size(),
-                  problem.configurations, problem.configurations == 1 ? "" : "s");
+                  stated_configurations, stated_configurations == 1 ? "" : "s");
   for (const Limit limit : kept) {
     switch (limit) {
       case Limit::kSram: {
@@ -262,8 +277,10 @@ Reason together(const Attempt& attempt, PartitionProblem problem) {
         reason.diagnostic.note("kernels with `num_input` share no configuration with those without");
         break;
       case Limit::kConfigurations: {
-        std::string text = fmt::format("there are {} configurations", problem.configurations);
-        if (const int enough = enough_configurations(problem); enough > 0) text += fmt::format("; {} would do", enough);
+        std::string text = fmt::format("there {} {} configuration{}", problem.configurations == 1 ? "is" : "are",
+                                       problem.configurations, problem.configurations == 1 ? "" : "s");
+        if (const int enough = enough_configurations(problem, graph); enough > 0)
+          text += fmt::format("; {} would do", enough);
         reason.diagnostic.note(text);
         reason.places.push_back({Part::kExecution, -1, "num_config"});
         break;

@@ -326,10 +326,10 @@ class Search {
 
 Placement optimize(const Setup& setup, Generation generation, const PlaceLimits& limits,
                    const machine::OperatorModel* operators) {
-  std::vector<base::Diagnostic> found;
-  for (Reason& reason : contradictions(setup, generation)) found.push_back(std::move(reason.diagnostic));
-  if (!found.empty()) throw base::InputError(std::move(found));
   try {
+    std::vector<base::Diagnostic> found;
+    for (Reason& reason : contradictions(setup, generation)) found.push_back(std::move(reason.diagnostic));
+    if (!found.empty()) throw base::InputError(std::move(found));
     return Search(setup, generation, limits, operators).run();
   } catch (const base::OverflowError& error) {
     base::fail("O1453", fmt::format("sizes of the graph exceed what can be counted: {}", error.what()), {},

@@ -1,0 +1,90 @@
+#include "orrery/dataflow/contradictions.h"
+
+#include <gtest/gtest.h>
+
+#include "orrery/dataflow/optimize.h"
+#include "orrery/dataflow/published_cases_test_util.h"
+
+namespace orrery::dataflow {
+namespace {
+
+std::vector<std::string> codes(const dataflow::Setup& setup, Generation generation) {
+  std::vector<std::string> found;
+  for (const Reason& reason : contradictions(setup, generation)) found.push_back(reason.diagnostic.code);
+  return found;
+}
+
+TEST(Contradictions, PublishedCasesHaveNone) {
+  EXPECT_TRUE(contradictions(cases::readme(), Generation::kGen1).empty());
+  EXPECT_TRUE(contradictions(cases::gpt3_4x2(), Generation::kCorrected).empty());
+  EXPECT_TRUE(contradictions(cases::hpl_circe(), Generation::kGen2).empty());
+  EXPECT_TRUE(contradictions(cases::dlrm_i(), Generation::kGen2).empty());
+}
+
+TEST(Contradictions, ACycleIsToldWithItsWayAndConnections) {
+  dataflow::Setup setup = cases::gpt3_4x2();
+  setup.graph.edges.push_back({8, 5});  // MHA_GEMM_2 back to MHA_GEMM_1
+  const auto found = contradictions(setup, Generation::kGen2);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].diagnostic.code, "O1446");
+  EXPECT_EQ(found[0].diagnostic.message, "4 kernels wait for each other in a circle");
+  EXPECT_EQ(found[0].diagnostic.notes[0],
+            "6 `MHA_GEMM_1` -> 7 `SOFTMAX` -> 8 `DropOut_1` -> 9 `MHA_GEMM_2` -> 6 `MHA_GEMM_1`");
+  EXPECT_EQ(found[0].places.size(), 4u);
+  EXPECT_THROW(optimize(setup, Generation::kGen2), base::InputError);
+}
+
+TEST(Contradictions, PinsAgainstAChainOfConnectionsAreToldWithTheChain) {
+  dataflow::Setup setup = cases::gpt3_4x2();
+  setup.graph.kernels[2].configuration = 3;
+  setup.graph.kernels[7].configuration = 1;
+  const auto found = contradictions(setup, Generation::kGen2);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].diagnostic.code, "O1444");
+  EXPECT_EQ(found[0].diagnostic.message,
+            "kernel 3 `Q` is pinned to configuration 3, and kernel 8 `DropOut_1` is pinned to configuration 1");
+  EXPECT_EQ(found[0].diagnostic.notes[0],
+            "what a kernel reads must be made in its configuration or before: 3 `Q` -> 6 `MHA_GEMM_1` -> 7 `SOFTMAX` "
+            "-> 8 `DropOut_1`");
+  EXPECT_EQ(found[0].places[0].index, 2);
+  EXPECT_EQ(found[0].places[1].index, 7);
+  setup.execution.style = Style::kKernelByKernel;  // where pins are not read
+  EXPECT_TRUE(contradictions(setup, Generation::kGen2).empty());
+}
+
+TEST(Contradictions, ABackwardPinBeforeForwardKernelsItReadsContradictsTheHalves) {
+  dataflow::Setup setup = cases::readme();
+  setup.graph.kernels[14].configuration = 2;  // GeLU, which FFN1's update reads
+  setup.graph.kernels[35].configuration = 0;
+  EXPECT_EQ(codes(setup, Generation::kGen1), (std::vector<std::string>{"O1444"}));
+}
+
+TEST(Contradictions, APinBeyondTheConfigurationsIsTold) {
+  dataflow::Setup setup = cases::gpt3_4x2();
+  setup.graph.kernels[4].configuration = 5;
+  const auto found = contradictions(setup, Generation::kGen2);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].diagnostic.code, "O1445");
+  EXPECT_EQ(found[0].diagnostic.message, "kernel 5 `V` is pinned to configuration 5, and there are 5");
+}
+
+TEST(Contradictions, TilesThatDoNotDivideAreRefusedUnderAnEarlyGenerationOnly) {
+  dataflow::Setup setup = cases::gpt3_4x2();
+  std::get<LanguageModel>(setup.execution.workload).tile_size = 384;
+  const auto found = contradictions(setup, Generation::kGen2);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].diagnostic.code, "O1452");
+  EXPECT_EQ(found[0].diagnostic.notes[0], "2048 / 384 = 5.33333");
+  EXPECT_TRUE(contradictions(setup, Generation::kCorrected).empty());
+}
+
+TEST(Contradictions, AllOfThemAreToldAtOnce) {
+  dataflow::Setup setup = cases::gpt3_4x2();
+  setup.graph.kernels[9].sharding = workload::KernelDimension::kOuter;
+  setup.graph.kernels[4].configuration = 9;
+  setup.system.chips = 9;
+  EXPECT_EQ(codes(setup, Generation::kGen2), (std::vector<std::string>{"O1440", "O1445", "O1441"}));
+}
+
+}  // namespace
+}  // namespace orrery::dataflow
