@@ -51,7 +51,8 @@ TEST(PartitionBruteForce, AnyLimitOnIdealsLeadsToTheSameSum) {
   int ideals = 0, mip = 0, untied = 0;
   for (int seed = 0; seed < problems(3000); ++seed) {
     PartitionDice dice(static_cast<std::uint64_t>(seed) + 2'000'000);
-    const PartitionProblem problem = random_partition(dice, 8);
+    PartitionProblem problem = random_partition(dice, 8);
+    problem.memory_units = 0;
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, testing::to_text(problem)));
     PartitionLimits limits;
     limits.most_ideals = seed % 100 == 0 ? 5 : 60;
@@ -76,11 +77,13 @@ TEST(PartitionBruteForce, AnyLimitOnIdealsLeadsToTheSameSum) {
   EXPECT_GT(untied, 0);
 }
 
+// It has no rows for memory units.
 TEST(PartitionBruteForce, TheMipEqualsEnumeration) {
   int solved = 0, infeasible = 0;
   for (int seed = 0; seed < problems(100); ++seed) {
     PartitionDice dice(static_cast<std::uint64_t>(seed) + 1'000'000);
-    const PartitionProblem problem = random_partition(dice, 6);
+    PartitionProblem problem = random_partition(dice, 6);
+    problem.memory_units = 0;
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, testing::to_text(problem)));
     const PartitionSpace space = partition_space(problem);
     if (space.empty) continue;
@@ -97,6 +100,27 @@ TEST(PartitionBruteForce, TheMipEqualsEnumeration) {
   }
   EXPECT_GT(solved, infeasible);
   EXPECT_GT(infeasible, 0);
+}
+
+TEST(PartitionBruteForce, TheMipBoundsProblemsWithMemoryUnits) {
+  for (int seed = 0; seed < problems(300); ++seed) {
+    PartitionDice dice(static_cast<std::uint64_t>(seed) + 3'000'000);
+    const PartitionProblem problem = random_partition(dice, 5);
+    const PartitionSpace space = partition_space(problem);
+    if (space.empty || problem.memory_units == 0) continue;
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, testing::to_text(problem)));
+    const PartitionOptimum expected = optimize(problem), found = optimize_by_mip(problem, space, {}, {});
+    if (found.infeasible) {
+      ASSERT_TRUE(expected.infeasible);
+    }
+    if (expected.assignment) {
+      ASSERT_LE(found.certificate.lower_bound, expected.cost.sum_interval_ns * (1 + 1e-7));
+    }
+    if (found.assignment) {
+      ASSERT_TRUE(found.cost.feasible);
+      ASSERT_GE(found.cost.sum_interval_ns, expected.cost.sum_interval_ns * (1 - 1e-12));
+    }
+  }
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 #include "orrery/dataflow/partition_chain.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace orrery::dataflow {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::size_t kSteps = 40'000'000;  // kernels priced; longer segments than they allow are not tried
 
 // Kernels in depth-first order: the newest kernel whose producers have all run goes first.
 std::vector<int> eager_order(const PartitionProblem& problem, const SetPricer& pricer) {
@@ -46,12 +48,13 @@ std::optional<std::vector<int>> cut(SetPricer& pricer, const PartitionSpace& spa
   best[0][0] = 0;
   for (std::size_t c = 0; c < configurations; ++c) best[c + 1][0] = 0;
   std::vector<int> members;
+  const auto longest = static_cast<std::size_t>(std::sqrt(2.0 * kSteps / static_cast<double>(kernels + 1))) + 1;
   for (std::size_t begin = 0; begin < kernels; ++begin) {
     // Prices of the segments that begin here, each once for all configurations.
     std::vector<double> price;
     members.clear();
     double weights = 0;
-    for (std::size_t n = begin; n < kernels; ++n) {
+    for (std::size_t n = begin; n < std::min(kernels, begin + longest); ++n) {
       const auto k = static_cast<std::size_t>(order[n]);
       const PartitionKernel& kernel = problem.kernels[k];
       if (kernel.repeat_class != problem.kernels[static_cast<std::size_t>(order[begin])].repeat_class) break;

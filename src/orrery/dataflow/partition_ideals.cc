@@ -10,6 +10,7 @@
 #include "orrery/dataflow/partition_bits.h"
 #include "orrery/dataflow/partition_chain.h"
 #include "orrery/dataflow/partition_price.h"
+#include "orrery/dataflow/partition_ties.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -69,10 +70,6 @@ class Search {
     double interval = 0;
     int layer = 0;
     std::size_t from = 0, to = 0;
-  };
-  struct Arc {
-    int layer = 0;
-    std::size_t from = 0, to = 0, set = 0;
   };
 
   void prepare() {
@@ -505,8 +502,8 @@ class Search {
   }
 
   // Arcs on chains whose sum is within a tie of `target`, last configuration first.
-  std::vector<Arc> optimal_arcs(double target) {
-    std::vector<Arc> arcs;
+  std::vector<ChainArc> optimal_arcs(double target) {
+    std::vector<ChainArc> arcs;
     for (auto& layer : layers_) {
       for (auto& entry : layer) entry.value.to_go = kNever;
     }
@@ -538,60 +535,19 @@ class Search {
     return arcs;
   }
 
-  // Of the chains along `arcs`: fewest configurations with a kernel, then least maximum of SRAM, then the first
-  // assignment. Each round keeps the arcs on chains that are best so far.
-  std::vector<int> first_among(std::vector<Arc> arcs) {
-    const std::size_t layers = layers_.size();
+  // Of the chains along `arcs`, the one that the last tie-breaks name.
+  std::vector<int> first_among(std::vector<ChainArc> arcs) {
     std::reverse(arcs.begin(), arcs.end());  // by layer, ascending
-    const auto table = [&](auto value) {
-      std::vector<std::vector<decltype(value)>> result(layers);
-      for (std::size_t l = 0; l < layers; ++l) result[l].assign(layers_[l].size(), value);
-      return result;
-    };
-    const std::size_t end = layers_.back().insert(all_).first;
-    const auto filled = [&](const Arc& arc) { return sets_[arc.set].key.any() ? 1 : 0; };
-
-    constexpr int kMany = std::numeric_limits<int>::max() / 2;
-    auto count = table(kMany), left = table(kMany);
-    count[0][0] = 0;
-    left[layers - 1][end] = 0;
-    for (const Arc& arc : arcs) {
-      int& best = count[static_cast<std::size_t>(arc.layer) + 1][arc.to];
-      best = std::min(best, count[static_cast<std::size_t>(arc.layer)][arc.from] + filled(arc));
+    std::vector<ChainSet> sets(sets_.size());
+    for (const ChainArc& arc : arcs) {
+      ChainSet& set = sets[arc.set];
+      if (!set.kernels.empty()) continue;
+      sets_[arc.set].key.for_each([&](int b) { set.kernels.push_back(space_.order[static_cast<std::size_t>(b)]); });
+      set.sram_bytes = sets_[arc.set].value.sram;
     }
-    for (auto arc = arcs.rbegin(); arc != arcs.rend(); ++arc) {
-      int& best = left[static_cast<std::size_t>(arc->layer)][arc->from];
-      best = std::min(best, left[static_cast<std::size_t>(arc->layer) + 1][arc->to] + filled(*arc));
-    }
-    const int fewest = count[layers - 1][end];
-    std::erase_if(arcs, [&](const Arc& arc) {
-      return count[static_cast<std::size_t>(arc.layer)][arc.from] + filled(arc) +
-                 left[static_cast<std::size_t>(arc.layer) + 1][arc.to] !=
-             fewest;
-    });
-
-    auto most = table(kNever);
-    most[0][0] = 0;
-    for (const Arc& arc : arcs) {
-      double& best = most[static_cast<std::size_t>(arc.layer) + 1][arc.to];
-      best = std::min(best, std::max(most[static_cast<std::size_t>(arc.layer)][arc.from], sets_[arc.set].value.sram));
-    }
-    const double sram = most[layers - 1][end];
-    std::erase_if(arcs, [&](const Arc& arc) { return sets_[arc.set].value.sram > sram; });
-
-    // Equal ideals leave the same kernels open, so the first assignment of an ideal is part of the first of all.
-    std::vector<std::vector<std::vector<int>>> first = table(std::vector<int>());
-    first[0][0].assign(bit_of_.size(), -1);
-    for (const Arc& arc : arcs) {
-      const std::vector<int>& before = first[static_cast<std::size_t>(arc.layer)][arc.from];
-      if (before.empty()) continue;
-      std::vector<int> assignment = before;
-      sets_[arc.set].key.for_each(
-          [&](int b) { assignment[static_cast<std::size_t>(space_.order[static_cast<std::size_t>(b)])] = arc.layer; });
-      std::vector<int>& best = first[static_cast<std::size_t>(arc.layer) + 1][arc.to];
-      if (best.empty() || assignment < best) best = std::move(assignment);
-    }
-    return first[layers - 1][end];
+    std::vector<std::size_t> states;
+    for (const auto& layer : layers_) states.push_back(layer.size());
+    return first_chain(std::move(arcs), sets, states, layers_.back().insert(all_).first, bit_of_.size());
   }
 
   void finish(PartitionOptimum& result, double unseen) {

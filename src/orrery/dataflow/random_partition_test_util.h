@@ -97,6 +97,10 @@ inline PartitionProblem random_partition(PartitionDice& dice, int most_kernels =
   // From roomy to impossible.
   if (dice.once_in(2)) problem.sram_bytes = std::round(sram * dice.roll(20, 110) / 100.0);
   if (dice.once_in(3)) problem.dram_bytes = std::round(dram * dice.roll(40, 110) / 100.0);
+  if (dice.once_in(6)) {
+    problem.memory_units = dice.roll(2, 20);
+    problem.memory_unit_bytes = std::max(1.0, std::round(sram / static_cast<double>(problem.memory_units)));
+  }
   return problem;
 }
 
