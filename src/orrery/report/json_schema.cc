@@ -310,6 +310,68 @@ std::vector<Field> train_fields() {
   };
 }
 
+// What `orrery graph --json` prints.
+std::vector<Field> graph_fields() {
+  const std::vector<Field> communication = {
+      required({"type",
+                Type::kString,
+                "The collective.",
+                {},
+                {"all-reduce", "all-to-all", "all-gather", "all-reduce-periodic", "point-to-point", "broadcast"}}),
+      required({"bytes", Type::kNumber, "Of the whole tensor."})};
+  const std::vector<Field> kernel = {
+      required({"id", Type::kNumber, "From 1."}),
+      required({"name", Type::kString, "Of the kernel."}),
+      required({"level", Type::kNumber, "Longest path from a source, 0."}),
+      required({"unit", Type::kString, "What does it.", {}, {"systolic", "simd"}}),
+      required({"direction", Type::kString, "Of the pass.", {}, {"forward", "backward"}}),
+      required({"operands",
+                Type::kString,
+                "As DFModel calls the body.",
+                {},
+                {"gemm_input1_weight", "gemm_input1_input2", "elementwise_input1", "elementwise_input1_input2"}}),
+      required({"outer", Type::kNumber, "Instances of the product, such as heads."}),
+      required({"m", Type::kNumber, "Rows of the output."}),
+      required({"k", Type::kNumber, "Summed over; 1 for elementwise kernels."}),
+      required({"n", Type::kNumber, "Columns of the output."}),
+      required({"flop", Type::kNumber, "2 outer M K N on matrix units, outer M N on vector lanes."}),
+      required({"input_bytes", Type::kNumber, "Of the first input."}),
+      required({"second_bytes", Type::kNumber, "Of the weight or the second input; 0: not stated, or there is none."}),
+      required({"output_bytes", Type::kNumber, "Of the output."}),
+      required({"memory_bytes", Type::kNumber, "More memory traffic than the edges cause."}),
+      required({"tiling", Type::kString, "Dimension split over time.", {}, {"outer", "M", "K", "N", "none"}}),
+      required({"communication", Type::kListOf, "What it sends, if anything.", communication}),
+  };
+  const std::vector<Field> connection = {
+      required({"id", Type::kNumber, "From 1."}),
+      required({"from", Type::kNumber, "Id of the producer."}),
+      required({"to", Type::kNumber, "Id of the consumer."}),
+      required({"from_name", Type::kString, "Of the producer."}),
+      required({"to_name", Type::kString, "Of the consumer."}),
+      required({"bytes", Type::kNumber, "The producer's whole output."}),
+  };
+  return {
+      required({"schema", Type::kString, "The kind of document.", {}, {"orrery.graph/1"}}),
+      required({"version", Type::kString, "Version of Orrery."}),
+      {"inputs",
+       Type::kListOf,
+       "What was read.",
+       {{"name", Type::kString, "File."}, {"hash", Type::kString, "Hash of its content."}}},
+      required({"result",
+                Type::kMap,
+                "The graph.",
+                {required({"kind", Type::kString, "As on the command line."}),
+                 {"model", Type::kAnything, "Name of the model, or null."},
+                 required({"parameters", Type::kOpenMap, "Sizes as used, by DFModel's names."}),
+                 {"notes", Type::kNames, "What of the model the kernels do not show."},
+                 required({"flop", Type::kNumber, "Of all kernels."}),
+                 required({"kernels", Type::kListOf, "In the order of their ids.", kernel}),
+                 required({"connections", Type::kListOf, "In the order of their ids.", connection})}}),
+      {"warnings", Type::kAnything, "As of `orrery map`."},
+      {"timing", Type::kOpenMap, "`seconds` of the whole command."},
+  };
+}
+
 std::vector<Field> fields_of(std::string_view name) {
   if (name == "chip") return chip_fields();
   if (name == "problem") return problem_fields();
@@ -341,6 +403,7 @@ std::vector<Field> fields_of(std::string_view name) {
   }
   if (name == "energy") return energy_fields();
   if (name == "train") return train_fields();
+  if (name == "graph") return graph_fields();
   if (name == "ert") {
     const std::vector<Field> action = {
         required({"name", Type::kString, "read, write, update, leak, compute, transfer_NAME."}),
@@ -372,8 +435,8 @@ std::vector<Field> fields_of(std::string_view name) {
 }  // namespace
 
 const std::vector<std::string>& schema_names() {
-  static const std::vector<std::string> names = {"chip",   "problem", "constraints", "mapping",
-                                                 "mapper", "ert",     "energy",      "train"};
+  static const std::vector<std::string> names = {"chip", "problem", "constraints", "mapping", "mapper",
+                                                 "ert",  "energy",  "train",       "graph"};
   return names;
 }
 

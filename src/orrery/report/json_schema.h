@@ -1,4 +1,5 @@
-// JSON Schemas (draft-07) of the documents that Orrery reads, for editors, and of the results of `energy` and `train`.
+// JSON Schemas (draft-07) of the documents that Orrery reads, for editors, and of the results of `energy`, `train` and
+// `graph`.
 #pragma once
 
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace orrery::report {
 
-// "chip", "problem", "constraints", "mapping", "mapper", "ert", "energy", "train".
+// "chip", "problem", "constraints", "mapping", "mapper", "ert", "energy", "train", "graph".
 const std::vector<std::string>& schema_names();
 
 // The schema of one of them, indented; "" for an unknown name.
