@@ -76,15 +76,13 @@ void KernelCompute::price(const workload::Kernel& kernel, const Shard& shard, bo
   const Key key{
       alone,        kernel.unit == workload::KernelUnit::kSimd, shard.m, shard.n, shard.k, kernel.effective_stages,
       kernel.inputs};
-  for (const auto& [asked, choices] : known_)
-    if (asked == key) {
-      result.choices = choices;
-      return;
-    }
-  const double ns_per_cycle = tiles_ / frequency_ghz_ * repeats_of(kernel);
-  for (const machine::CoreShare& share : shares(kernel, shard, alone))
-    result.choices.push_back({share.cores, share.lanes, share.stages, share.cycles * ns_per_cycle});
-  known_.emplace_back(key, result.choices);
+  const auto [known, fresh] = known_.try_emplace(key);
+  if (fresh) {
+    const double ns_per_cycle = tiles_ / frequency_ghz_ * repeats_of(kernel);
+    for (const machine::CoreShare& share : shares(kernel, shard, alone))
+      known->second.push_back({share.cores, share.lanes, share.stages, share.cycles * ns_per_cycle});
+  }
+  result.choices = known->second;
 }
 
 }  // namespace orrery::dataflow

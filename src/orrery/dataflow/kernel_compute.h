@@ -2,6 +2,7 @@
 // chooses. Asked through machine::OperatorModel and machine::SystolicCores; equal shards are asked for once.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -32,7 +33,7 @@ class KernelCompute {
   const machine::OperatorModel* operators_ = nullptr;  // with a given utilisation
   machine::SystolicCores cores_;
   using Key = std::tuple<bool, bool, Count, Count, Count, Count, Count>;
-  std::vector<std::pair<Key, std::vector<CoreChoice>>> known_;
+  std::map<Key, std::vector<CoreChoice>> known_;
 };
 
 }  // namespace orrery::dataflow

@@ -86,7 +86,7 @@ std::optional<Count> micro_batches(const Setup& setup, const Degrees& degrees) {
   Count share = 1;
   if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
     batch = model->global_batch;
-    share = base::checked_multiply(std::max<Count>(1, model->micro_batch), degrees.data);
+    if (__builtin_mul_overflow(std::max<Count>(1, model->micro_batch), degrees.data, &share)) return std::nullopt;
   } else if (const auto* dlrm = std::get_if<Recommendation>(&setup.execution.workload)) {
     batch = dlrm->global_batch;
     share = setup.system.chips;

@@ -105,6 +105,8 @@ TEST(RollUp, RefusesBatchesThatAreNotWholeMicroBatches) {
       EXPECT_NE(error.diagnostics.at(0).notes.at(0).find("256 over micro_batch_size 2 x"), std::string::npos);
     }
   }
+  std::get<LanguageModel>(setup.execution.workload).micro_batch = Count{1} << 62;
+  EXPECT_FALSE(micro_batches(setup, {.data = 4})) << "their product exceeds 64 bits";
   setup.execution.workload = Recommendation{.global_batch = 33};
   EXPECT_FALSE(micro_batches(setup, {}));
 }
