@@ -15,6 +15,7 @@
 #include "orrery/workload/dlrm_graph.h"
 #include "orrery/workload/fft_graph.h"
 #include "orrery/workload/hpl_graph.h"
+#include "orrery/workload/kernel_builder.h"
 #include "orrery/workload/language_model_graph.h"
 
 namespace orrery::scenario {
@@ -164,6 +165,15 @@ workload::TransformerShape shape_of(const Transformer& given, const GraphRequest
     if (sizes.given(name) && sizes.get(name, 1) == 0)
       found.error("O1482", fmt::format("{} must be at least 1, but is 0", what));
   shape = workload::completed(shape, found);
+  // The generator would find these, too, but not beside the others.
+  for (const auto& [name, what] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"seq", "the sequence"},
+           {"context", "the context"},
+           {"num_layer_in_graph", "the number of layers in the graph"},
+           {"num_layer", "the number of layers"},
+           {"micro_batch_size", "the microbatch"},
+           {"num_chip", "the number of chips"}})
+    workload::demand(what, sizes.get(name, 1), found);
   if (!found.has_errors() && sizes.given("head_dim") && shape.head_width != shape.hidden / shape.heads)
     found
         .error("O1483", fmt::format("{} heads of width {} are not {} wide together", shape.heads, shape.head_width,
@@ -303,8 +313,10 @@ GeneratedGraph generate_graph(const GraphRequest& request) {
   Sizes sizes(request, out);
   // Those that the graph does not depend on are passed on as they are.
   const auto pass_on = [&](std::initializer_list<const char*> names) {
+    base::Diagnostics found;
     for (const char* name : names)
-      if (sizes.given(name)) sizes(name);
+      if (sizes.given(name)) workload::demand(fmt::format("`{}`", name).c_str(), sizes(name), found);
+    found.throw_if_errors();
   };
   if (among(kTransformers, request.kind)) {
     transformer_graph(request, sizes, out);

@@ -170,6 +170,12 @@ TEST(GenerateGraph, WrittenZerosStandForNoDefault) {
             (Codes{"O1482", "O1482"}));
 }
 
+TEST(GenerateGraph, SizesBelowOneAreNamedAllAtOnceThoseThatTheGraphDoesNotDependOnAmongThem) {
+  EXPECT_EQ(codes_of(asked("llm", {{"hidden", 64}, {"num_head", 0}, {"seq", -1}, {"num_layer", 0}})),
+            (Codes(3, "O1482")));
+  EXPECT_EQ(codes_of(asked("hpl", {{"n", 4}, {"b", 2}, {"x", 0}, {"y", -1}})), (Codes(2, "O1482")));
+}
+
 TEST(GenerateGraph, HeadsAsWideAsTheModelTogetherAreWantedWhereBothAreWritten) {
   EXPECT_EQ(codes_of(asked("llm", {{"hidden", 64}, {"num_head", 4}, {"head_dim", 32}, {"seq", 8}})), (Codes{"O1483"}));
 }
