@@ -49,6 +49,58 @@ void readme_all_degrees(benchmark::State& state) {
   run(state, setup, Generation::kCorrected);
 }
 
+// Four layers backward, 92 kernels in 12 configurations; every tile that divides the sequence.
+Setup four_layers_backward() {
+  Setup setup = cases::readme();
+  setup.graph = workload::language_model_graph({.hidden = 25600, .heads = 160}, 2048, workload::Passes::kBackward, 4);
+  setup.execution.configurations = 12;
+  setup.system.network = {{Link::kRing, 8, 50, Parallelism::kTensor}, {Link::kRing, 128, 50, Parallelism::kData}};
+  auto& model = std::get<LanguageModel>(setup.execution.workload);
+  model.layers = model.layers_in_graph = 4;
+  return setup;
+}
+void four_layers_backward_tiled(benchmark::State& state) {
+  run(state, four_layers_backward(), Generation::kGen1);
+}
+void four_layers_backward_all_tiles(benchmark::State& state) {
+  Setup setup = four_layers_backward();
+  std::get<LanguageModel>(setup.execution.workload).tile_size = 0;
+  run(state, setup, Generation::kGen1);
+}
+
+// The published grid: four chips, five networks, two memories, two links; degrees and tiles are all searched.
+void grid_of_eighty_systems(benchmark::State& state) {
+  const Accelerator chips[] = {cases::chip(1056, 16, 16, 1.837, 118489090), cases::chip(8, 128, 128, 1.05, 167772160),
+                               cases::chip(1280, 32, 6, 1.25, 671088640),
+                               cases::chip(853776, 4, 1, 1.1, 41964010000.0)};
+  const std::vector<Link> networks[] = {{Link::kRing, Link::kRing},
+                                        {Link::kFullyConnected, Link::kFullyConnected},
+                                        {Link::kRing, Link::kRing, Link::kRing},
+                                        {Link::kRing, Link::kSwitch},
+                                        {Link::kSwitch, Link::kSwitch}};
+  double placed = 0;
+  for (auto _ : state) {
+    for (const Accelerator& accelerator : chips) {
+      for (const std::vector<Link>& links : networks) {
+        for (const bool hbm : {false, true}) {
+          for (const bool nvlink : {false, true}) {
+            Setup setup = cases::readme();
+            setup.system.accelerator = accelerator;
+            setup.system.memory.bandwidth_gb_per_s = hbm ? 3072 : 300;
+            setup.system.memory.capacity_bytes = hbm ? 1.03e11 : 1.0995e12;
+            setup.system.network.clear();
+            for (std::size_t d = 0; d < links.size(); ++d)
+              setup.system.network.push_back({links[d], 0, d == 0 && nvlink ? 450.0 : 50.0, {}});
+            std::get<LanguageModel>(setup.execution.workload).tile_size = 0;
+            placed += optimize(setup, Generation::kCorrected).mapping ? 1 : 0;
+          }
+        }
+      }
+    }
+  }
+  state.counters["placed"] = placed;
+}
+
 BENCHMARK(readme)->Unit(benchmark::kMillisecond);
 BENCHMARK(readme_corrected)->Unit(benchmark::kMillisecond);
 BENCHMARK(gpt3_4x2_twelve_tile_sizes)->Unit(benchmark::kMillisecond);
@@ -57,6 +109,9 @@ BENCHMARK(gpt3_8x1_twelve_tile_sizes)->Unit(benchmark::kMillisecond);
 BENCHMARK(hpl)->Unit(benchmark::kMicrosecond);
 BENCHMARK(fft)->Unit(benchmark::kMicrosecond);
 BENCHMARK(dlrm)->Unit(benchmark::kMicrosecond);
+BENCHMARK(four_layers_backward_tiled)->Unit(benchmark::kMillisecond);
+BENCHMARK(four_layers_backward_all_tiles)->Unit(benchmark::kMillisecond);
+BENCHMARK(grid_of_eighty_systems)->Unit(benchmark::kSecond)->Iterations(1);
 BENCHMARK(readme_all_degrees)->Unit(benchmark::kMillisecond)->Iterations(1);
 
 }  // namespace
