@@ -38,7 +38,9 @@ KernelCompute::KernelCompute(const Setup& setup, Count tiles, Generation generat
     : tiles_(static_cast<double>(tiles)),
       frequency_ghz_(setup.system.accelerator.frequency_ghz),
       repeats_count_(generation == Generation::kCorrected),
-      every_pair_(setup.system.accelerator.memory_units > 0),
+      every_pair_(setup.system.accelerator.memory_units > 0 &&
+                  !std::holds_alternative<Linpack>(setup.execution.workload) &&
+                  !std::holds_alternative<FourierTransform>(setup.execution.workload)),
       precision_(precision_of(setup.execution.word_bytes)),
       cores_({.cores = setup.system.accelerator.cores,
               .width = setup.system.accelerator.systolic_width,

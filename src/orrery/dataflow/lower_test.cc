@@ -214,6 +214,22 @@ TEST(Lower, ChainsUseTheirEffectiveStages) {
   EXPECT_DOUBLE_EQ(problem.kernels[0].choices.back().ns, 30);
 }
 
+TEST(Lower, WithMemoryUnitsEveryPairOfLanesAndStagesIsAChoice) {
+  dataflow::Setup setup = pair();
+  const std::size_t fewest = lower(setup, pair_mapping(), Generation::kGen2).kernels[0].choices.size();
+  setup.system.accelerator.memory_units = 100;
+  setup.system.accelerator.memory_unit_bytes = 1000;
+  const PartitionProblem problem = lower(setup, pair_mapping(), Generation::kGen2);
+  EXPECT_GT(problem.kernels[0].choices.size(), fewest);
+  EXPECT_EQ(problem.memory_units, 100);
+  EXPECT_EQ(problem.memory_unit_bytes, 1000);
+  // Linpack's buffers are not checked: the fastest choice is enough.
+  dataflow::Setup hpl = hpl_circe();
+  hpl.system.accelerator.memory_units = 100;
+  EXPECT_EQ(lower(hpl, whole_machine(hpl), Generation::kGen2).kernels[0].choices.size(), 1U);
+  EXPECT_EQ(lower(hpl, whole_machine(hpl), Generation::kGen2).memory_units, 0);
+}
+
 TEST(Lower, UtilisationScalesThePeakAndOtherModelsMayAnswer) {
   dataflow::Setup setup = pair();
   setup.execution.compute_utilization = 0.5;
