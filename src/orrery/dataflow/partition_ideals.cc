@@ -59,6 +59,7 @@ class Search {
     double value = kNever;                                      // least sum so far
     double rest = 0;                                            // least sum of what is left
     double compute = 0, network = 0, bytes = 0;                 // of what is left
+    double weights = 0, cores = 0;                              // room that what is left takes, in chips
     double leaf_compute = 0, leaf_network = 0, leaf_bytes = 0;  // of the leaves left
     double to_go = kNever;                                      // found in the second pass, on optimal chains only
   };
@@ -89,7 +90,14 @@ class Search {
       all_.set(bit_of_[k]);
       for (int c = space_.first[k]; c <= space_.last[k]; ++c) allowed_[static_cast<std::size_t>(c)].set(bit_of_[k]);
       for (int c = space_.last[k]; c < problem_.configurations; ++c) due_[static_cast<std::size_t>(c)].set(bit_of_[k]);
-      weights_in_dram_ += problem_.kernels[k].dram_bytes;
+      const PartitionKernel& kernel = problem_.kernels[k];
+      weights_in_dram_ += kernel.dram_bytes;
+      weight_share_.push_back(problem_.sram_bytes > 0 ? std::min(1.0, kernel.weight_bytes / problem_.sram_bytes) : 0);
+      core_share_.push_back(0);
+      if (!problem_.free_cores || kernel.choices.empty() || problem_.cores <= 0) continue;
+      const auto fewest = std::min_element(kernel.choices.begin(), kernel.choices.end(),
+                                           [](const CoreChoice& a, const CoreChoice& b) { return a.cores < b.cores; });
+      core_share_.back() = static_cast<double>(fewest->cores) / static_cast<double>(problem_.cores);
     }
     double resident = 0, bytes = 0, times = 0;
     for (const PartitionEdge& edge : problem_.edges) {
@@ -130,6 +138,10 @@ class Search {
     layers_[0].insert({});
     layers_[0][0].value = root();
     Pass result;
+    if (!room_ever()) {
+      ++pruned_by_capacity_;
+      return result;
+    }
     for (int c = 0; c < problem_.configurations && !stopped_ && !too_many_; ++c) {
       const double unseen = expand(c);
       if (stopped_) result.unseen = unseen;
@@ -201,6 +213,28 @@ class Search {
   double least(double compute, double bytes, double network) const {
     const double memory = bytes > 0 ? bytes / problem_.dram_bandwidth_gb_per_s : 0;
     return pricer_.interval(std::max(compute, 0.0), memory, std::max(network, 0.0));
+  }
+
+  // Room for what must run in the first configurations, and for what must run in the last ones.
+  bool room_ever() const {
+    for (int c = 0; c < problem_.configurations; ++c) {
+      State early, late;
+      for (std::size_t k = 0; k < weight_share_.size(); ++k) {
+        for (State* state : {space_.last[k] <= c ? &early : nullptr, space_.first[k] >= c ? &late : nullptr}) {
+          if (state == nullptr) continue;
+          state->weights += weight_share_[k];
+          state->cores += core_share_[k];
+        }
+      }
+      if (!room_for(early, c + 1) || !room_for(late, problem_.configurations - c)) return false;
+    }
+    return true;
+  }
+
+  // Each configuration holds a chip's SRAM of weights at most (of a kernel that is tiled further when alone, count no
+  // more than that), and its cores.
+  static bool room_for(const State& state, int configurations) {
+    return std::max(state.weights, state.cores) <= configurations * (1 + kRounding) + kRounding;
   }
 
   // Bounds from the graph without its leaves, the kernels that nothing reads: from every ideal of that core, the least
@@ -297,6 +331,8 @@ class Search {
       state.compute += work_.compute_ns[k];
       state.network += work_.network_ns[k];
       state.bytes += problem_.kernels[k].memory_bytes;
+      state.weights += weight_share_[k];
+      state.cores += core_share_[k];
       if (!leaves_.has(bit_of_[k])) continue;
       state.leaf_compute += work_.compute_ns[k];
       state.leaf_network += work_.network_ns[k];
@@ -438,6 +474,8 @@ class Search {
     next.compute -= work_.compute_ns[k];
     next.network -= work_.network_ns[k];
     next.bytes -= problem_.kernels[k].memory_bytes;
+    next.weights -= weight_share_[k];
+    next.cores -= core_share_[k];
     for (const int e : pricer_.edges_into(static_cast<int>(k))) {
       next.bytes -= problem_.edges[static_cast<std::size_t>(e)].stream_bytes;
     }
@@ -461,7 +499,7 @@ class Search {
     const bool last = c + 1 == problem_.configurations;
     next.rest = last ? 0 : least(next.compute, next.bytes, next.network);
     if (!last) next.rest = std::max(next.rest, core_rest(static_cast<std::size_t>(c) + 1, reached, next));
-    if (next.rest == kNever) {
+    if (next.rest == kNever || !room_for(next, problem_.configurations - c - 1)) {
       ++pruned_by_capacity_;
       return;
     }
@@ -593,6 +631,7 @@ class Search {
   std::vector<Bits<W>> allowed_, due_;   // by configuration: may run in it; must have run after it
   Bits<W> all_;
   double weights_in_dram_ = 0;
+  std::vector<double> weight_share_, core_share_;  // by kernel: least share of a chip's SRAM and cores
   bool dram_binds_ = false;
 
   std::vector<BitsTable<W, State>> layers_;
