@@ -20,8 +20,8 @@ namespace orrery::cli {
 namespace {
 
 const std::vector<std::string>& verbs() {
-  static const std::vector<std::string> names = {"map",   "eval",    "energy", "check",  "train",  "validate",
-                                                 "graph", "explain", "schema", "doctor", "catalog"};
+  static const std::vector<std::string> names = {"map",   "eval",  "energy",  "check",  "train",  "validate",
+                                                 "place", "graph", "explain", "schema", "doctor", "catalog"};
   return names;
 }
 
@@ -34,6 +34,7 @@ usage: orrery VERB [FILES] [options]
   energy    energy and area of a chip's components, with the origin of each figure
   train     time and memory of a training run on a cluster
   validate  predictions against published and measured runs
+  place     shards, fuses and places a graph of kernels on many accelerators
   graph     generates the kernel graph of a workload, for `place`
   check     read files and say what is wrong with them
   explain   what a diagnostic code means
@@ -361,6 +362,68 @@ CLI::Validator count() {
   return CLI::Validator(check, "");
 }
 
+// A share: "0.01".
+CLI::Validator gap_share() {
+  const auto check = [](const std::string& text) -> std::string {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool good = !text.empty() && end == text.c_str() + text.size() && value >= 0 && value < 1;
+    return good ? "" : fmt::format("`{}` is no share from 0 to below 1", text);
+  };
+  return CLI::Validator(check, "");
+}
+
+struct RawPlace {
+  std::vector<std::string> compat;
+};
+
+void add_place_options(CLI::App& app, PlaceOptions& options, Raw& raw, RawPlace& raw_place) {
+  app.add_option("SETUP", options.file, "DFModel's setup.txt, or a folder with user_input/setup.txt")
+      ->required()
+      ->type_name("");
+  app.add_option("--threads,-j", options.threads, "Threads; they change the time only; default: as the file says")
+      ->type_name("N")
+      ->check(whole_number(4096));
+  app.add_option("--time-limit", options.time_limit, "Seconds; the best so far is printed with its gap")
+      ->type_name("S")
+      ->check(seconds());
+  app.add_option("--gap", options.gap, "Accept an answer that is proven within this share of the best; default 0")
+      ->type_name("SHARE")
+      ->check(gap_share());
+  app.add_option("--operators", options.measurements, "Timings of matrix products, to go before the chip's peak")
+      ->type_name("FILE.csv");
+  app.add_option("--set", raw.overrides,
+                 "Override any field: system.num_chip=8, execution.llm.tile_size=64 (repeatable)")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--compat", raw_place.compat, "Figures of a generation of DFModel: gen1, gen2, gen3, gen4 or head")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  add_switch(app, "--log", options.log, "Print DFModel's log lines instead of the table");
+  app.add_option("--dot", options.dot, "Write the graph with its configurations there, for Graphviz")
+      ->type_name("FILE");
+  app.add_option("--svg", options.svg, "Draw the graph with its configurations there")->type_name("FILE");
+  app.add_option("-o,--output", options.directory,
+                 "Write result.json, log.txt, graph.dot, graph.svg and the setup with every decision pinned there")
+      ->type_name("DIR");
+  add_switch(app, "--force", options.force, "Overwrite earlier results in DIR");
+}
+
+void give_place_meaning(const RawPlace& raw, PlaceOptions& options) {
+  static const std::vector<std::string> names = {"gen1", "gen2", "gen3", "gen4", "head"};
+  for (const std::string& name : raw.compat) {
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end())
+      misuse("O1102", fmt::format("`--compat {}` names no generation of DFModel", name),
+             base::did_you_mean(name, names, "known: " + joined(names)));
+    if (raw.compat.size() > 1 && name != raw.compat.front())
+      misuse("O1102",
+             fmt::format("`--compat {}` and `--compat {}` ask for two models at once", raw.compat.front(), name),
+             "run once with each");
+    options.generation = static_cast<dataflow::Generation>(1 + (at - names.begin()));
+  }
+}
+
 struct RawGraph {
   std::map<std::string, std::optional<base::Count>> sizes;
   std::string format;
@@ -565,6 +628,17 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
           app.add_option("SETS", options.sets, "Only these tables of catalog/validation")->type_name("");
           add_switch(app, "--all", options.all, "Every point, not only the worst of each set");
         });
+  }
+  if (verb == "place") {
+    RawPlace raw_place;
+    Command command = parse_verb<PlaceOptions>(
+        verb, "The best sharding, fusion and placement of a graph of kernels on many accelerators, with proof",
+        "orrery place examples/dataflow/gpt3_1t.txt", rest, terminal,
+        [&raw_place](CLI::App& app, PlaceOptions& options, Raw& raw) {
+          add_place_options(app, options, raw, raw_place);
+        });
+    if (auto* const place = std::get_if<PlaceOptions>(&command)) give_place_meaning(raw_place, *place);
+    return command;
   }
   if (verb == "graph") {
     RawGraph raw_graph;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "orrery/base/count.h"
+#include "orrery/dataflow/setup.h"
 #include "orrery/nest/search.h"
 #include "orrery/scenario/estimators.h"
 #include "orrery/scenario/generate_graph.h"
@@ -90,6 +91,15 @@ struct GraphOptions : CommonOptions {
   std::string format;  // "prototext", "json", "dot", "svg"; empty: as the suffix of -o says, else prototext
 };
 
+struct PlaceOptions : CommonOptions {
+  std::string file;  // setup.txt, or a folder with user_input/setup.txt
+  dataflow::Generation generation = dataflow::Generation::kCorrected;
+  std::string measurements;  // timings of matrix products; empty: peak times compute_util
+  double gap = 0;            // accept an answer within this share of the optimum
+  bool log = false;          // DFModel's log instead of the table
+  std::string dot, svg;      // files to draw the graph into; empty: none
+};
+
 struct ExplainOptions : CommonOptions {
   std::string code;  // empty: list them
 };
@@ -111,6 +121,6 @@ struct PrintOptions : CommonOptions {
 
 using Command =
     std::variant<PrintOptions, MapOptions, EvalOptions, EnergyOptions, CheckOptions, TrainOptions, ValidateOptions,
-                 GraphOptions, ExplainOptions, SchemaOptions, DoctorOptions, CatalogOptions>;
+                 PlaceOptions, GraphOptions, ExplainOptions, SchemaOptions, DoctorOptions, CatalogOptions>;
 
 }  // namespace orrery::cli

@@ -30,6 +30,7 @@ struct Act {
   int operator()(const CheckOptions& options) const { return run_check(options, console); }
   int operator()(const TrainOptions& options) const { return run_train(options, console); }
   int operator()(const ValidateOptions& options) const { return run_validate(options, console); }
+  int operator()(const PlaceOptions& options) const { return run_place(options, console); }
   int operator()(const GraphOptions& options) const { return run_graph(options, console); }
   int operator()(const ExplainOptions& options) const { return run_explain(options, console); }
   int operator()(const SchemaOptions& options) const { return run_schema(options, console); }

@@ -13,6 +13,7 @@ int run_energy(const EnergyOptions& options, const Console& console);
 int run_validate(const ValidateOptions& options, const Console& console);
 int run_check(const CheckOptions& options, const Console& console);
 int run_train(const TrainOptions& options, const Console& console);
+int run_place(const PlaceOptions& options, const Console& console);
 int run_graph(const GraphOptions& options, const Console& console);
 int run_explain(const ExplainOptions& options, const Console& console);
 int run_schema(const SchemaOptions& options, const Console& console);
