@@ -67,6 +67,31 @@ TEST(SystolicCores, ListsTheLeastCyclesOfEveryNumberOfCores) {
   });
 }
 
+// A large chip sorts; every choice of the small one is there, and each beats all that need fewer cores.
+TEST(SystolicCores, SortedListsAreTheSameAsEnumeratedOnes) {
+  rc::check("5,000 cores against all lanes x stages", [] {
+    const auto c = chip(5000, 1, 1);
+    const Count m = *rc::gen::inRange<Count>(1, 3000), n = *rc::gen::inRange<Count>(1, 60);
+    std::map<Count, double> best;
+    for (Count l = 1; l <= std::min<Count>(m, c.cores); ++l)
+      for (Count s = 1; s <= n && l * s <= c.cores; ++s) {
+        const auto [at, fresh] = best.try_emplace(l * s, cycles(c, m, n, 2, l, s));
+        if (!fresh) at->second = std::min(at->second, cycles(c, m, n, 2, l, s));
+      }
+    std::vector<CoreShare> list = SystolicCores(c).product(m, n, 2, Shares::kFewestCores);
+    std::size_t next = 0;
+    double least = 1e300;
+    for (const auto& [count, value] : best) {
+      if (value >= least) continue;
+      least = value;
+      RC_ASSERT(next < list.size());
+      RC_ASSERT(list[next].cores == count && list[next].cycles == value);
+      ++next;
+    }
+    RC_ASSERT(next == list.size());
+  });
+}
+
 TEST(SystolicCores, EveryPairHoldsTheFewestCoresToo) {
   const SystolicCores cores(chip(100, 3, 2));
   const auto all = cores.product(77, 55, 9, Shares::kEveryPair);
