@@ -54,10 +54,15 @@ std::optional<std::vector<int>> cut(SetPricer& pricer, const PartitionSpace& spa
     std::vector<double> price;
     members.clear();
     double weights = 0;
+    int first = 0, last = problem.configurations - 1;  // that all members may run in
+    const bool reached = std::any_of(best.begin(), best.end(), [&](const auto& row) { return row[begin] < kNever; });
     for (std::size_t n = begin; n < std::min(kernels, begin + longest); ++n) {
       const auto k = static_cast<std::size_t>(order[n]);
       const PartitionKernel& kernel = problem.kernels[k];
       if (kernel.repeat_class != problem.kernels[static_cast<std::size_t>(order[begin])].repeat_class) break;
+      first = std::max(first, space.first[k]);
+      last = std::min(last, space.last[k]);
+      if (!reached || first > last) break;
       weights += kernel.weight_bytes + kernel.sram_extra_bytes;
       if (problem.sram_bytes > 0 && n > begin && weights > problem.sram_bytes) break;
       members.insert(std::upper_bound(members.begin(), members.end(), order[n]), order[n]);

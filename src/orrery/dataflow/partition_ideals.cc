@@ -31,9 +31,12 @@ class Search {
   }
 
   std::optional<PartitionOptimum> run() {
-    if (const auto chain = best_chain(pricer_, space_)) {
-      incumbent_ = *chain;
-      incumbent_ns_ = price(problem_, *chain).sum_interval_ns;
+    const bool hopeless = limits_.upper_bound_ns > 0 && root().rest > limits_.upper_bound_ns * (1 + kRounding);
+    if (!hopeless && room_ever()) {
+      if (const auto chain = best_chain(pricer_, space_)) {
+        incumbent_ = *chain;
+        incumbent_ns_ = price(problem_, *chain).sum_interval_ns;
+      }
     }
     const double aim = least_better_sum();
     const Pass found = sweep_twice(aim, limits_.most_ideals * kTransitionsPerIdeal);
