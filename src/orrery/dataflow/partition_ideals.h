@@ -8,7 +8,8 @@
 // constraints (Held and Karp 1962; Schrage and Baker 1978); the pruning below is ours.
 //
 // What is not visited. Sets whose weights and buffers exceed SRAM (more kernels never need less, where no edge has a
-// depth below two), sets that mix repeat classes or leave a range, and states that cannot beat the incumbent: the value
+// depth below two), sets that mix repeat classes or leave a range, states
+// that leave more weights or cores than the configurations left can hold, and states that cannot beat the incumbent: the value
 // so far and the compute, memory and network work still to do, each of which every completion pays. The incumbent is
 // the best chain along one order of the kernels (partition_chain.h).
 //
