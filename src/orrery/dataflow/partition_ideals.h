@@ -8,10 +8,10 @@
 // constraints (Held and Karp 1962; Schrage and Baker 1978); the pruning below is ours.
 //
 // What is not visited. Sets whose weights and buffers exceed SRAM (more kernels never need less, where no edge has a
-// depth below two), sets that mix repeat classes or leave a range, states
-// that leave more weights or cores than the configurations left can hold, and states that cannot beat the incumbent: the value
-// so far and the compute, memory and network work still to do, each of which every completion pays. The incumbent is
-// the best chain along one order of the kernels (partition_chain.h).
+// depth below two), sets that mix repeat classes or leave a range, states that leave more weights or cores than the
+// configurations left can hold, and states that cannot beat the incumbent: the value so far and the compute, memory and
+// network work still to do, each of which every completion pays. The incumbent is the best chain along one order of the
+// kernels (partition_chain.h).
 //
 // Leaves, kernels that nothing reads (a weight update), multiply ideals: n of them by up to 2^n. Where many states
 // remain, a second bound comes from the graph without its leaves, whose dynamic programme is solved backwards and
