@@ -119,12 +119,12 @@ struct PartitionOptimum {
   bool infeasible = false;        // proven
   bool interrupted = false;
   bool ties_broken = true;  // false: of too many equal sums, always the same one, but not by the rule of optimize()
-  std::string method;  // "order ideals", "mixed-integer programme", "fixed"
+  std::string method;       // "order ideals", "mixed-integer programme", "fixed"
 };
 
 // Least sum of intervals; ties (relative 1e-12) broken by fewer non-empty configurations, then least maximum of SRAM,
-// then the lexicographically first assignment in kernel order, as long as ties can be listed (`ties_broken`). The answer
-// does not depend on threads. The graph must be acyclic.
+// then the lexicographically first assignment in kernel order, as long as ties can be listed (`ties_broken`). The
+// answer does not depend on threads. The graph must be acyclic.
 PartitionOptimum optimize(const PartitionProblem& problem, const PartitionLimits& limits = {});
 
 }  // namespace orrery::dataflow
