@@ -69,7 +69,10 @@ std::string range_of(const KernelGraph& graph, int kernel, int first, int last) 
 
 void explain_pin_order(const Setup& setup, int count, std::vector<Reason>& reasons) {
   const KernelGraph& graph = setup.graph;
-  const bool halves = graph.has_backward();
+  const bool halves =
+      graph.has_backward() && std::any_of(graph.kernels.begin(), graph.kernels.end(), [](const Kernel& kernel) {
+        return kernel.direction == workload::Direction::kForward;
+      });
   std::vector<int> first, last;
   for (const Kernel& kernel : graph.kernels) {
     const bool backward = kernel.direction == workload::Direction::kBackward;

@@ -8,7 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
+#include "orrery/base/stopwatch.h"
+#include "orrery/dataflow/partition_chain.h"
+#include "orrery/dataflow/partition_price.h"
 #include "orrery/dataflow/partition_space.h"
 
 namespace orrery::dataflow {
@@ -206,33 +210,56 @@ void lift(PartitionProblem& problem, const KernelGraph& graph, Limit limit) {
   }
 }
 
-bool impossible(const PartitionProblem& problem) {
-  PartitionLimits limits;
-  limits.seconds = 5;
-  const PartitionOptimum optimum = optimize(problem, limits);
-  return !optimum.assignment && optimum.infeasible;
-}
+// Explanations may take so long altogether, and each trial; a problem that is not proven impossible by then counts as
+// possible.
+constexpr double kSeconds = 3;
+constexpr double kSecondsOfTrial = 1;
 
-// The least number of configurations that would do under all else that stands; 0: none up to one per kernel.
-int enough_configurations(const PartitionProblem& problem, const KernelGraph& graph) {
-  for (int more = 1; more <= static_cast<int>(problem.kernels.size()); ++more) {
+class Trial {
+ public:
+  bool impossible(const PartitionProblem& problem) const {
+    const PartitionSpace space = partition_space(problem);
+    if (space.empty) return true;
+    SetPricer pricer(problem);
+    if (best_chain(pricer, space)) return false;  // most that are possible are so in a straightforward way
+    PartitionLimits limits;
+    limits.seconds = std::min(kSecondsOfTrial, kSeconds - watch_.seconds());
+    limits.gap = 1;  // any answer will do
+    return limits.seconds > 0 && optimize(problem, limits).infeasible;
+  }
+  bool out_of_time() const { return watch_.seconds() >= kSeconds; }
+
+ private:
+  const base::Stopwatch watch_;
+};
+
+// The least number of configurations that would do under all else that stands; 0: none up to one more per kernel.
+int enough_configurations(const PartitionProblem& problem, const KernelGraph& graph, const Trial& trial) {
+  const auto enough = [&](int more) {
     PartitionProblem wider = problem;
     widen(wider, graph, more);
-    if (!impossible(wider)) return wider.configurations;
+    return !trial.impossible(wider);
+  };
+  int too_few = 0, most = static_cast<int>(problem.kernels.size());
+  if (!enough(most)) return 0;
+  while (most - too_few > 1) {
+    const int middle = (too_few + most) / 2;
+    (enough(middle) ? most : too_few) = middle;
   }
-  return 0;
+  return trial.out_of_time() ? 0 : problem.configurations + most;
 }
 
 Reason together(const Attempt& attempt, PartitionProblem problem) {
   const KernelGraph& graph = attempt.setup->graph;
   std::vector<Limit> kept;
+  const Trial trial;
   const bool alone = one_kernel_each(problem);
   const int stated_configurations = problem.configurations;
   for (const Limit limit : kLimits) {
     if (alone && (limit == Limit::kPins || limit == Limit::kDirections || limit == Limit::kConfigurations)) continue;
     PartitionProblem without = problem;
     lift(without, graph, limit);
-    if (impossible(without)) {
+    if (trial.impossible(without)) {
       problem = std::move(without);
     } else {
       kept.push_back(limit);
@@ -279,7 +306,7 @@ Reason together(const Attempt& attempt, PartitionProblem problem) {
       case Limit::kConfigurations: {
         std::string text = fmt::format("there {} {} configuration{}", problem.configurations == 1 ? "is" : "are",
                                        problem.configurations, problem.configurations == 1 ? "" : "s");
-        if (const int enough = enough_configurations(problem, graph); enough > 0)
+        if (const int enough = enough_configurations(problem, graph, trial); enough > 0)
           text += fmt::format("; {} would do", enough);
         reason.diagnostic.note(text);
         reason.places.push_back({Part::kExecution, -1, "num_config"});

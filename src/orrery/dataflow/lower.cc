@@ -5,12 +5,11 @@
 // tile where the edge is cut and then lies there for the micro-batch; layers between the ends need as many buffers as
 // there are levels from one to the other, both included. Sums over sets of kernels are partition.h's.
 //
-// Configurations: backward kernels come after forward ones, C/2 each (the middle one of an odd number is shared); a pin
-// holds; kernel by kernel, and as many configurations as kernels, mean one kernel each in the order of the list (where
-// that is no order of the graph, in topological order). HPL and FFT are always so. Kernels that repeat (`num_input`) do
-// not share with those that do not.
-// Source: DFModel (arXiv 2412.16432) and its logs; docs/model/dataflow.md. Cost: a step per kernel and edge, beside
-// kernel_compute's.
+// Configurations: where a graph has both, backward kernels come after forward ones, C/2 each (the middle one of an odd
+// number is shared); a pin holds; kernel by kernel, and as many configurations as kernels, mean one kernel each in the
+// order of the list (where that is no order of the graph, in topological order). HPL and FFT are always so. Kernels
+// that repeat (`num_input`) do not share with those that do not. Source: DFModel (arXiv 2412.16432) and its logs;
+// docs/model/dataflow.md. Cost: a step per kernel and edge, beside kernel_compute's.
 #include "orrery/dataflow/lower.h"
 
 #include <algorithm>
@@ -38,6 +37,11 @@ bool one_kernel_each(const Setup& setup) {
          execution.configurations == static_cast<int>(setup.graph.kernels.size());
 }
 
+bool has_forward(const KernelGraph& graph) {
+  return std::any_of(graph.kernels.begin(), graph.kernels.end(),
+                     [](const Kernel& kernel) { return kernel.direction == workload::Direction::kForward; });
+}
+
 // The configuration of each kernel when it has one of its own.
 std::vector<int> own_configurations(const KernelGraph& graph) {
   std::vector<int> place(graph.kernels.size());
@@ -60,7 +64,7 @@ void set_configurations(const Setup& setup, PartitionProblem& problem) {
   } else {
     const int count = setup.execution.configurations > 0 ? setup.execution.configurations : std::max(1, kernels);
     problem.configurations = count;
-    const bool halves = graph.has_backward();
+    const bool halves = graph.has_backward() && has_forward(graph);
     for (int i = 0; i < kernels; ++i) {
       const bool backward = graph.kernels[i].direction == workload::Direction::kBackward;
       problem.kernels[i].first = halves && backward ? count / 2 : 0;

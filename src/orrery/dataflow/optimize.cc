@@ -33,6 +33,7 @@ namespace {
 
 constexpr double kTie = 1e-12;
 constexpr std::size_t kBatch = 4;
+constexpr double kGrace = 2;  // seconds past a time limit for a first placement
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What all tilings under the same degrees share.
@@ -74,13 +75,16 @@ class Search {
                      [&](std::size_t a, std::size_t b) { return candidates_[a].bound_ns < candidates_[b].bound_ns; });
     std::size_t at = 0;
     for (; at < order.size() && !result_.interrupted; at += kBatch) {
-      if (out_of_time()) {
+      if (must_stop()) {
         result_.interrupted = true;
         break;
       }
-      solve_batch(std::span(order).subspan(at, std::min(kBatch, order.size() - at)));
-      if (limits_.progress)
-        limits_.progress(best_ns_, at + kBatch < order.size() ? candidates_[order[at]].bound_ns : best_ns_);
+      const std::size_t next = std::min(at + kBatch, order.size());
+      solve_batch(std::span(order).subspan(at, next - at));
+      if (limits_.progress) {
+        const double rest = next < order.size() ? candidates_[order[next]].bound_ns : kNever;
+        limits_.progress(best_ns_, std::min({best_ns_, rest, lower_bound_}));
+      }
     }
     for (std::size_t rest = at; rest < order.size(); ++rest) {
       lower_bound_ = std::min(lower_bound_, candidates_[order[rest]].bound_ns);
@@ -158,6 +162,13 @@ class Search {
     return seconds_ > 0 && watch_.seconds() >= seconds_;
   }
 
+  // A time limit waits for the first placement, within reason: an answer with a gap is worth more than none.
+  bool must_stop() const {
+    if (!out_of_time()) return false;
+    const bool asked = limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed);
+    return asked || best_ || watch_.seconds() >= seconds_ + kGrace;
+  }
+
   // Whether a candidate of at least `ns` can replace the best.
   bool may_win(double ns, std::size_t index) const {
     if (!best_) return ns < kNever;
@@ -219,7 +230,7 @@ class Search {
 
   void solve(std::size_t index, PartitionLimits limits, PartitionOptimum& found) const {
     const Candidate& candidate = candidates_[index];
-    if (seconds_ > 0) limits.seconds = std::max(1e-3, seconds_ - watch_.seconds());
+    if (seconds_ > 0) limits.seconds = std::max(1e-2, seconds_ - watch_.seconds());
     limits.upper_bound_ns = most_sum(candidate, index);
     found = dataflow::optimize(lowered(candidate), limits);
     if (found.method.empty()) found.method = "none";
@@ -235,7 +246,8 @@ class Search {
     if (candidates_.size() == 1) certificate.space = found.certificate.space;
     certificate.evaluated += found.certificate.evaluated;
     for (const cost::Pruned& pruned : found.certificate.pruned) count_pruned(pruned.argument, pruned.count);
-    if (found.interrupted) result_.interrupted = true;
+    if (found.interrupted && (found.assignment || best_)) result_.interrupted = true;
+    if (found.interrupted) undecided_ = true;
     if (found.interrupted || (found.assignment && !found.certificate.optimal)) {
       const double below = frame.final_ns(std::max(0.0, found.certificate.lower_bound), generation_);
       lower_bound_ = std::min(lower_bound_, std::max(below, candidate.bound_ns));
@@ -282,12 +294,13 @@ class Search {
         certificate.lower_bound = found;
         certificate.gap = 0;
       }
-    } else if (!result_.interrupted) {
+    } else if (!result_.interrupted && !undecided_) {
       result_.infeasible = true;
       certificate.optimal = true;
       certificate.gap = 0;
       explain();
     } else {
+      result_.interrupted = true;
       certificate.lower_bound = lower_bound_ < kNever ? lower_bound_ : 0;
     }
     certificate.seconds = watch_.seconds();
@@ -319,6 +332,7 @@ class Search {
   std::vector<int> best_assignment_;
   double lower_bound_ = kNever;  // of what was left undecided
   std::uint64_t skipped_ = 0;
+  bool undecided_ = false;  // some candidate was left without an answer
   Placement result_;
 };
 

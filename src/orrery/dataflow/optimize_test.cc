@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
+#include "orrery/base/diagnostic.h"
 #include "orrery/dataflow/published_cases_test_util.h"
 
 namespace orrery::dataflow {
@@ -16,6 +19,17 @@ void expect_final(const dataflow::Setup& setup, Generation generation, double fi
   EXPECT_EQ(evaluate(placed(setup, found), *found.mapping, generation).final_ns, found.evaluation.final_ns);
 }
 
+// The README case in the corrected form, on three open dimensions.
+dataflow::Setup open_network() {
+  dataflow::Setup setup = cases::readme();
+  setup.system.chips = 64;
+  setup.system.network = {{Link::kRing, 0, 50, {}}, {Link::kRing, 0, 50, {}}, {Link::kSwitch, 0, 25, {}}};
+  auto& model = std::get<LanguageModel>(setup.execution.workload);
+  model.tile_size = 1;
+  model.layers = 4;
+  return setup;
+}
+
 TEST(Optimize, FindsTheProvenOptimaOfPublishedCases) {
   expect_final(cases::readme(), Generation::kGen1, 78994771025.58195);
   expect_final(cases::gpt3_4x2(), Generation::kGen2, 793194560225.28);
@@ -24,6 +38,90 @@ TEST(Optimize, FindsTheProvenOptimaOfPublishedCases) {
   expect_final(cases::fft_1024(), Generation::kGen2, 1357981486.505653);
   expect_final(cases::dlrm_i(), Generation::kGen2, 67754278554008.75);
   expect_final(cases::decode(), Generation::kGen3, 12577816.575999996);
+}
+
+TEST(Optimize, SearchedDegreesAreNoSlowerThanStatedOnes) {
+  const dataflow::Setup setup = open_network();
+  const Placement searched = optimize(setup, Generation::kCorrected);
+  ASSERT_TRUE(searched.mapping);
+  EXPECT_TRUE(searched.certificate.optimal);
+  int stated = 0;
+  for (const Allocation& allocation : allocations(setup, Generation::kCorrected)) {
+    if (++stated % 5 != 0) continue;
+    const Placement one = optimize(allocated(setup, allocation), Generation::kCorrected);
+    if (one.mapping) {
+      EXPECT_LE(searched.evaluation.final_ns, one.evaluation.final_ns * (1 + 1e-12));
+    }
+  }
+  EXPECT_GT(stated, 100);
+  const dataflow::Setup as_placed = placed(setup, searched);
+  EXPECT_EQ(optimize(as_placed, Generation::kCorrected).evaluation.final_ns, searched.evaluation.final_ns);
+}
+
+TEST(Optimize, ThreadsChangeNothing) {
+  const dataflow::Setup setup = open_network();
+  const Placement one = optimize(setup, Generation::kCorrected);
+  const Placement four = optimize(setup, Generation::kCorrected, {.threads = 4});
+  ASSERT_TRUE(one.mapping && four.mapping);
+  EXPECT_EQ(one.mapping->configuration, four.mapping->configuration);
+  EXPECT_EQ(one.mapping->degrees.sizes, four.mapping->degrees.sizes);
+  EXPECT_EQ(one.serves, four.serves);
+  EXPECT_EQ(one.evaluation.final_ns, four.evaluation.final_ns);
+  EXPECT_EQ(one.certificate.evaluated, four.certificate.evaluated);
+  EXPECT_EQ(one.certificate.space, four.certificate.space);
+}
+
+TEST(Optimize, MostTileSizesAreSkippedByTheirBounds) {
+  const Placement found = optimize(cases::gpt3_4x2(), Generation::kCorrected);
+  std::uint64_t skipped = 0;
+  for (const cost::Pruned& pruned : found.certificate.pruned)
+    if (pruned.argument == "bound of a tiling") skipped = pruned.count;
+  EXPECT_GT(skipped, 20u);
+}
+
+TEST(Optimize, ATimeLimitStillYieldsAPlacementWithABoundThatHolds) {
+  const dataflow::Setup setup = open_network();
+  const double best = optimize(setup, Generation::kCorrected).evaluation.final_ns;
+  const Placement hurried = optimize(setup, Generation::kCorrected, {.seconds = 1e-9});
+  ASSERT_TRUE(hurried.mapping);
+  EXPECT_TRUE(hurried.interrupted);
+  EXPECT_FALSE(hurried.certificate.optimal);
+  EXPECT_GT(hurried.certificate.gap, 0);
+  EXPECT_LE(hurried.certificate.lower_bound, best);
+  EXPECT_GE(hurried.evaluation.final_ns, best);
+}
+
+TEST(Optimize, AStoppedSearchClaimsNothing) {
+  const std::atomic<bool> stop = true;
+  const Placement stopped = optimize(cases::readme(), Generation::kGen1, {.stop = &stop});
+  EXPECT_TRUE(stopped.interrupted);
+  EXPECT_FALSE(stopped.infeasible);
+  EXPECT_FALSE(stopped.certificate.optimal);
+}
+
+TEST(Optimize, ProgressNeverClaimsABoundAboveTheAnswer) {
+  const dataflow::Setup setup = open_network();
+  int calls = 0;
+  double last_best = 0, largest_bound = 0;
+  PlaceLimits limits;
+  limits.progress = [&](double best, double bound) {
+    ++calls;
+    last_best = best;
+    largest_bound = std::max(largest_bound, bound);
+  };
+  const Placement found = optimize(setup, Generation::kCorrected, limits);
+  EXPECT_GT(calls, 1);
+  EXPECT_NEAR(last_best, found.evaluation.final_ns, found.evaluation.final_ns * 1e-12);
+  EXPECT_LE(largest_bound, found.evaluation.final_ns * (1 + 1e-12));
+}
+
+TEST(Optimize, SequenceParallelismIsSearchedOnFourDimensions) {
+  dataflow::Setup setup = open_network();
+  setup.system.network.push_back({Link::kRing, 2, 400, {}});
+  const Placement found = optimize(setup, Generation::kCorrected);
+  ASSERT_TRUE(found.mapping);
+  const Degrees& degrees = found.mapping->degrees;
+  EXPECT_EQ(degrees.tensor * degrees.pipeline * degrees.data * degrees.sequence, 64);
 }
 
 }  // namespace
