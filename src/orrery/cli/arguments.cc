@@ -669,7 +669,7 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
     return parse_verb<SchemaOptions>(
         verb, "JSON Schema (draft-07) of a kind of document, for editors", "orrery schema chip > chip.schema.json",
         rest, terminal, [](CLI::App& app, SchemaOptions& options, Raw&) {
-          app.add_option("KIND", options.name, "chip, problem, constraints, mapping, mapper, ert, energy, train")
+          app.add_option("KIND", options.name, "chip, problem, constraints, mapping, mapper, ert, energy, train, place, graph")
               ->type_name("");
         });
   }

@@ -88,13 +88,6 @@ void write_files(const PlaceOptions& options, const scenario::PlacedGraph& place
   if (!options.svg.empty()) write_file(options.svg, report::graph_svg(picture_of(placed)));
 }
 
-base::Diagnostic explain_no_placement() {
-  base::Diagnostics found;
-  found.error("O1461", "the search ended before it found a placement")
-      .hint("give it more time with `--time-limit`, or leave that out");
-  return found.all().front();
-}
-
 }  // namespace
 
 int run_place(const PlaceOptions& options, const Console& console) {
@@ -128,7 +121,7 @@ int run_place(const PlaceOptions& options, const Console& console) {
   if (placement.interrupted) return kInterrupted;
   if (placement.mapping) return placement.certificate.optimal || options.gap > 0 ? kDone : kLimit;
   console.out.flush();
-  report(console, placement.infeasible ? placed.reasons : std::vector{explain_no_placement()});
+  report(console, scenario::explain_no_placement(placed));
   return placement.infeasible ? kNo : kLimit;
 }
 

@@ -1,40 +1,16 @@
-// One table a kind of document: a field has a name, a type, a unit with its meaning, and, for maps and lists,
-// the fields inside. Timeloop's documents are open (unknown keys warn), and any scalar may be an arithmetic
-// expression, hence `kExpression` where a number is meant.
+// One table a kind of document (schema_fields.h); what verbs print is in result_schemas.cc. Timeloop's documents are
+// open (unknown keys warn), and any scalar may be an arithmetic expression, hence `kExpression` where a number is
+// meant.
 #include "orrery/report/json_schema.h"
 
-#include <initializer_list>
-
 #include <nlohmann/json.hpp>
+
+#include "orrery/report/schema_fields.h"
 
 namespace orrery::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-enum class Type {
-  kString,
-  kExpression,  // a number, or text to be evaluated
-  kBool,
-  kTruth,  // of results: true or false alone
-  kNumber,
-  kNumberOrNull,
-  kMap,      // with the fields given
-  kListOf,   // of maps with the fields given
-  kNames,    // a list of names
-  kFactors,  // "E=1,D<=16", or a list of such
-  kOpenMap,  // any keys
-  kAnything,
-};
-
-struct Field {
-  const char* name;
-  Type type;
-  const char* doc;
-  std::vector<Field> fields = {};
-  std::vector<std::string> choices = {};
-  bool required = false;
-};
 
 Json object(const std::vector<Field>& fields);
 
@@ -54,6 +30,11 @@ Json type_json(const Field& field) {
       return Json{{"type", {"number", "null"}}};
     case Type::kMap:
       return object(field.fields);
+    case Type::kMapOrNull: {
+      Json out = object(field.fields);
+      out["type"] = {"object", "null"};
+      return out;
+    }
     case Type::kListOf:
       return Json{{"type", "array"}, {"items", object(field.fields)}};
     case Type::kNames:
@@ -81,11 +62,6 @@ Json object(const std::vector<Field>& fields) {
   Json out{{"type", "object"}, {"properties", std::move(properties)}};
   if (!required.empty()) out["required"] = std::move(required);
   return out;
-}
-
-Field required(Field field) {
-  field.required = true;
-  return field;
 }
 
 std::vector<Field> loop_constraint_fields() {
@@ -203,175 +179,6 @@ std::vector<Field> problem_fields() {
           {"variables", Type::kOpenMap, "Names for use in every expression."}};
 }
 
-// What `orrery energy --json` prints.
-std::vector<Field> energy_fields() {
-  const std::vector<Field> action = {
-      required({"name", Type::kString, "read, write, update, leak, compute, transfer_NAME."}),
-      required({"arguments", Type::kOpenMap, "Arguments of the entry, such as num_destinations."}),
-      required({"energy_pj", Type::kNumber, "pJ of one action; of `leak`, in one cycle."}),
-      required({"source", Type::kString, "Estimators and what they went by."}),
-      required({"accuracy_percent", Type::kNumber, "What the least accurate estimator claims of itself, 0 to 100."}),
-      required(
-          {"expected_error_percent", Type::kNumberOrNull,
-           "Error to expect against what the estimator imitates; null where it was not measured of every addend."}),
-      required({"basis", Type::kNames, "published, modelled, interpolated, measured, assumed."}),
-  };
-  const std::vector<Field> component = {
-      required({"name", Type::kString, "Name in the architecture."}),
-      required({"table_name", Type::kString, "Name in ERT and ART."}),
-      required({"class", Type::kString, "Class by which it was estimated."}),
-      required({"count", Type::kNumber, "Instances on the chip."}),
-      required({"area_um2", Type::kNumber, "um^2 of one instance."}),
-      required({"area_source", Type::kString, "As of an action."}),
-      required({"area_accuracy_percent", Type::kNumber, "As of an action."}),
-      required({"area_expected_error_percent", Type::kNumberOrNull, "As of an action."}),
-      required({"area_basis", Type::kNames, "As of an action."}),
-      required({"actions", Type::kListOf, "One entry an action and value of its arguments.", action}),
-  };
-  return {
-      required({"schema", Type::kString, "The kind of document.", {}, {"orrery.energy/1"}}),
-      required({"version", Type::kString, "Version of Orrery."}),
-      {"compat", Type::kNames, "Originals reproduced."},
-      {"inputs",
-       Type::kListOf,
-       "What was read.",
-       {{"name", Type::kString, "File or override."}, {"hash", Type::kString, "Hash of its content."}}},
-      required({"result",
-                Type::kMap,
-                "The figures.",
-                {required({"components", Type::kListOf, "Primitives first, then compounds.", component}),
-                 {"total_area_um2", Type::kNumber, "um^2 of all instances of all components."}}}),
-      {"warnings", Type::kAnything, "As of `orrery map`."},
-      {"timing", Type::kOpenMap, "`seconds` of the whole command."},
-  };
-}
-
-std::vector<Field> numbers(const std::vector<std::pair<const char*, const char*>>& names) {
-  std::vector<Field> fields;
-  for (const auto& [name, doc] : names) fields.push_back(required({name, Type::kNumber, doc}));
-  return fields;
-}
-
-// What `orrery train --json` prints.
-std::vector<Field> train_fields() {
-  const std::vector<Field> breakdown = numbers({{"forward", "s of operators of the forward passes."},
-                                                {"backward", "s of gradients with respect to inputs and weights."},
-                                                {"recompute", "s of forward work done again."},
-                                                {"optimizer", "s of the step, and what an iteration costs once."},
-                                                {"tp_exposed", "s of communication that no work hides."},
-                                                {"pp_exposed", "As tp_exposed, between stages."},
-                                                {"dp_exposed", "As tp_exposed, gradients and sharded weights."},
-                                                {"ep_exposed", "As tp_exposed, tokens to experts and back."},
-                                                {"cp_exposed", "As tp_exposed, keys and values."},
-                                                {"bubble", "s of waiting for other stages."}});
-  const std::vector<Field> classes = numbers({{"tp", "s"}, {"pp", "s"}, {"dp", "s"}, {"ep", "s"}, {"cp", "s"}});
-  const std::vector<Field> memory = numbers({{"weights", "Bytes."},
-                                             {"gradients", "Bytes."},
-                                             {"optimizer", "Bytes."},
-                                             {"activations", "Bytes kept for the backward pass."},
-                                             {"buffers", "Bytes of gathered weights, boundary tensors, logits."},
-                                             {"total", "Sum of the five."}});
-  const std::vector<Field> cost = {
-      required({"accelerator_hours", Type::kNumber, "Of all accelerators together."}),
-      required({"usd", Type::kNumberOrNull, "At the system's price of an accelerator; null where it names none."}),
-      required({"kwh", Type::kNumberOrNull, "At an accelerator's rated power, hosts apart; null where it names none."}),
-  };
-  std::vector<Field> training = numbers({{"tokens", "As asked."}, {"seconds", "For them."}});
-  training.insert(training.end(), cost.begin(), cost.end());
-  std::vector<Field> result = {
-      required({"iteration_s", Type::kNumber, "Seconds of one iteration."}),
-      required({"breakdown", Type::kMap, "Its terms; they sum to it.", breakdown}),
-      required({"hidden", Type::kMap, "Communication that ran beside work, by class.", classes}),
-      required({"memory_bytes", Type::kMap, "Of the fullest accelerator.", memory}),
-      required({"capacity_bytes", Type::kNumberOrNull, "Memory of an accelerator; null where AMPeD's file has none."}),
-      required({"fits", Type::kTruth, "Whether the total is at most the capacity."}),
-      required({"excess_bytes", Type::kNumber, "By how much it is not; else 0."}),
-      required({"largest_term", Type::kString, "Of memory_bytes."}),
-      required({"mfu", Type::kNumber, "Share of the peak, 0 to 1, counting the model's FLOPs."}),
-      required({"hfu", Type::kNumber, "Share of the peak, counting recomputation, too."}),
-      required({"tokens_per_s", Type::kNumber, "Of all accelerators together."}),
-      required({"tflops_per_gpu", Type::kNumber, "1e12 FLOPs of the model a second, of one accelerator."}),
-      required({"parameters", Type::kNumber, "Of the model."}),
-      required({"active_parameters", Type::kNumber, "That a token visits."}),
-      {"cost", Type::kMap, "Of one iteration; not with AMPeD's equations.", cost},
-      {"training", Type::kMap, "With --tokens.", training},
-      required({"config", Type::kOpenMap, "Model, system and plan as evaluated; `defaulted` lists what was chosen."}),
-  };
-  return {
-      required({"schema", Type::kString, "The kind of document.", {}, {"orrery.train/1"}}),
-      required({"version", Type::kString, "Version of Orrery."}),
-      {"inputs",
-       Type::kListOf,
-       "What was read.",
-       {{"name", Type::kString, "File or override."}, {"hash", Type::kString, "Hash of its content."}}},
-      required({"result", Type::kMap, "The figures.", std::move(result)}),
-      {"warnings", Type::kAnything, "As of `orrery map`."},
-      {"timing", Type::kOpenMap, "`seconds` of the whole command."},
-  };
-}
-
-// What `orrery graph --json` prints.
-std::vector<Field> graph_fields() {
-  const std::vector<Field> communication = {
-      required({"type",
-                Type::kString,
-                "The collective.",
-                {},
-                {"all-reduce", "all-to-all", "all-gather", "all-reduce-periodic", "point-to-point", "broadcast"}}),
-      required({"bytes", Type::kNumber, "Of the whole tensor."})};
-  const std::vector<Field> kernel = {
-      required({"id", Type::kNumber, "From 1."}),
-      required({"name", Type::kString, "Of the kernel."}),
-      required({"level", Type::kNumber, "Longest path from a source, 0."}),
-      required({"unit", Type::kString, "What does it.", {}, {"systolic", "simd"}}),
-      required({"direction", Type::kString, "Of the pass.", {}, {"forward", "backward"}}),
-      required({"operands",
-                Type::kString,
-                "As DFModel calls the body.",
-                {},
-                {"gemm_input1_weight", "gemm_input1_input2", "elementwise_input1", "elementwise_input1_input2"}}),
-      required({"outer", Type::kNumber, "Instances of the product, such as heads."}),
-      required({"m", Type::kNumber, "Rows of the output."}),
-      required({"k", Type::kNumber, "Summed over; 1 for elementwise kernels."}),
-      required({"n", Type::kNumber, "Columns of the output."}),
-      required({"flop", Type::kNumber, "2 outer M K N on matrix units, outer M N on vector lanes."}),
-      required({"input_bytes", Type::kNumber, "Of the first input."}),
-      required({"second_bytes", Type::kNumber, "Of the weight or the second input; 0: not stated, or there is none."}),
-      required({"output_bytes", Type::kNumber, "Of the output."}),
-      required({"memory_bytes", Type::kNumber, "More memory traffic than the edges cause."}),
-      required({"tiling", Type::kString, "Dimension split over time.", {}, {"outer", "M", "K", "N", "none"}}),
-      required({"communication", Type::kListOf, "What it sends, if anything.", communication}),
-  };
-  const std::vector<Field> connection = {
-      required({"id", Type::kNumber, "From 1."}),
-      required({"from", Type::kNumber, "Id of the producer."}),
-      required({"to", Type::kNumber, "Id of the consumer."}),
-      required({"from_name", Type::kString, "Of the producer."}),
-      required({"to_name", Type::kString, "Of the consumer."}),
-      required({"bytes", Type::kNumber, "The producer's whole output."}),
-  };
-  return {
-      required({"schema", Type::kString, "The kind of document.", {}, {"orrery.graph/1"}}),
-      required({"version", Type::kString, "Version of Orrery."}),
-      {"inputs",
-       Type::kListOf,
-       "What was read.",
-       {{"name", Type::kString, "File."}, {"hash", Type::kString, "Hash of its content."}}},
-      required({"result",
-                Type::kMap,
-                "The graph.",
-                {required({"kind", Type::kString, "As on the command line."}),
-                 {"model", Type::kAnything, "Name of the model, or null."},
-                 required({"parameters", Type::kOpenMap, "Sizes as used, by DFModel's names."}),
-                 {"notes", Type::kNames, "What of the model the kernels do not show."},
-                 required({"flop", Type::kNumber, "Of all kernels."}),
-                 required({"kernels", Type::kListOf, "In the order of their ids.", kernel}),
-                 required({"connections", Type::kListOf, "In the order of their ids.", connection})}}),
-      {"warnings", Type::kAnything, "As of `orrery map`."},
-      {"timing", Type::kOpenMap, "`seconds` of the whole command."},
-  };
-}
-
 std::vector<Field> fields_of(std::string_view name) {
   if (name == "chip") return chip_fields();
   if (name == "problem") return problem_fields();
@@ -401,9 +208,7 @@ std::vector<Field> fields_of(std::string_view name) {
                        {"timeout", Type::kExpression, "Read and ignored."},
                        {"victory_condition", Type::kExpression, "Read and ignored."}}})};
   }
-  if (name == "energy") return energy_fields();
-  if (name == "train") return train_fields();
-  if (name == "graph") return graph_fields();
+  if (const std::vector<Field> fields = result_fields(name); !fields.empty()) return fields;
   if (name == "ert") {
     const std::vector<Field> action = {
         required({"name", Type::kString, "read, write, update, leak, compute, transfer_NAME."}),
@@ -436,7 +241,7 @@ std::vector<Field> fields_of(std::string_view name) {
 
 const std::vector<std::string>& schema_names() {
   static const std::vector<std::string> names = {"chip", "problem", "constraints", "mapping", "mapper",
-                                                 "ert",  "energy",  "train",       "graph"};
+                                                 "ert",  "energy",  "train",       "place",   "graph"};
   return names;
 }
 

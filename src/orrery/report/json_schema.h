@@ -8,7 +8,7 @@
 
 namespace orrery::report {
 
-// "chip", "problem", "constraints", "mapping", "mapper", "ert", "energy", "train", "graph".
+// "chip", "problem", "constraints", "mapping", "mapper", "ert", "energy", "train", "place", "graph".
 const std::vector<std::string>& schema_names();
 
 // The schema of one of them, indented; "" for an unknown name.

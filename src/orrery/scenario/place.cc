@@ -122,4 +122,12 @@ PlacedGraph place(const PlaceRequest& request) {
   return placed;
 }
 
+std::vector<base::Diagnostic> explain_no_placement(const PlacedGraph& placed) {
+  if (placed.placement.infeasible) return placed.reasons;
+  base::Diagnostics found;
+  found.error("O1461", "the search ended before it found a placement")
+      .hint("give it more time with `--time-limit`, or leave that out");
+  return found.all();
+}
+
 }  // namespace orrery::scenario

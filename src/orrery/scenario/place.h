@@ -38,4 +38,7 @@ struct PlacedGraph {
 // Throws InputError for what the reader and the engine refuse. A setup that nothing fits is an answer, not an error.
 PlacedGraph place(const PlaceRequest& request);
 
+// Why there is no placement: what cannot hold together, or O1461 where the search ended before it knew.
+std::vector<base::Diagnostic> explain_no_placement(const PlacedGraph& placed);
+
 }  // namespace orrery::scenario

@@ -1,0 +1,62 @@
+#include "orrery/scenario/place.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace orrery::scenario {
+namespace {
+
+const std::string kExamples = std::string(ORRERY_SOURCE_DIR) + "/examples/dataflow/";
+
+PlacedGraph example(const std::string& file, std::vector<std::pair<std::string, std::string>> overrides = {}) {
+  PlaceRequest request;
+  request.path = kExamples + file;
+  request.overrides = std::move(overrides);
+  return place(request);
+}
+
+TEST(Place, MeasuredProductsGoBeforeThePeak) {
+  const auto path = std::filesystem::temp_directory_path() / "orrery_place_test_timings.csv";
+  const double peak = example("gpt3_1t.txt").placement.evaluation.sum_interval_ns;
+  std::ofstream(path) << "m,n,k,seconds\n4096,4096,4096,1\n";  // a thousandth of the peak: correction of all products
+  PlaceRequest request;
+  request.path = kExamples + "gpt3_1t.txt";
+  request.measurements = path.string();
+  const double measured = place(request).placement.evaluation.sum_interval_ns;
+  std::filesystem::remove(path);
+  EXPECT_GT(measured, 100 * peak);
+}
+
+TEST(Place, WhatFitsNowhereIsBlamedOnLinesOfTheFileOrOnTheOption) {
+  const PlacedGraph placed = example("gpt3_175b.txt", {{"system.accelerator.sram_cap", "3e8"}});
+  EXPECT_FALSE(placed.placement.mapping);
+  const std::vector<base::Diagnostic> reasons = explain_no_placement(placed);
+  ASSERT_FALSE(reasons.empty());
+  EXPECT_EQ(reasons[0].primary.where.file->name, "<--set system.accelerator.sram_cap>");
+  ASSERT_FALSE(reasons[0].secondary.empty());
+  EXPECT_EQ(reasons[0].secondary[0].where.file->name, kExamples + "gpt3_175b.txt");
+}
+
+TEST(Place, O1461WhenTheSearchEndedBeforeItKnew) {
+  const PlacedGraph nothing;
+  const std::vector<base::Diagnostic> reasons = explain_no_placement(nothing);
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].code, "O1461");
+}
+
+TEST(Place, TheAnswerDoesNotDependOnThreads) {
+  PlaceRequest request;
+  request.path = kExamples + "gpt3_175b.txt";
+  request.threads = 1;
+  const PlacedGraph one = place(request);
+  request.threads = 4;
+  const PlacedGraph four = place(request);
+  EXPECT_EQ(one.placement.evaluation.final_ns, four.placement.evaluation.final_ns);
+  EXPECT_EQ(one.placement.mapping->configuration, four.placement.mapping->configuration);
+  EXPECT_EQ(one.placement.mapping->tiles, four.placement.mapping->tiles);
+}
+
+}  // namespace
+}  // namespace orrery::scenario
