@@ -34,9 +34,10 @@ class Elimination {
   PairwiseOptimum run() {
     descend();
     std::vector<int> none(variables_, -1);
+    const TieredPrice bound_of_all = bound(none);
     const bool complete = branch(none);
     best_.proven = complete;
-    best_.bound = complete ? best_.price : std::min(bound(none), best_.price);
+    best_.bound = complete ? best_.price : std::min(bound_of_all, best_.price);
     best_.work = work_;
     return best_;
   }
