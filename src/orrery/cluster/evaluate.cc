@@ -68,8 +68,10 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
 
   StageParameters params = stage_parameters(model, plan, 0);
   if (plan.pp > 1) {
-    const StageParameters next = stage_parameters(model, plan, 1);
-    if (next.dense + next.experts > params.dense + params.experts) params = next;
+    for (const base::Count stage : {base::Count{1}, plan.pp - 1}) {  // those between have no more than the second
+      const StageParameters other = stage_parameters(model, plan, stage);
+      if (other.dense + other.experts > params.dense + params.experts) params = other;
+    }
   }
   const Outside sent = outside(context, params);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "orrery/cluster/flops.h"
@@ -171,6 +172,20 @@ RC_GTEST_PROP(Evaluate, AnyPipelineEndsNearlyWhenItsSimulationDoes, (Training ru
   const Iteration it = evaluated(run);
   const double simulated = makespan(simulate(it, run.plan)) + it.drain_s;
   RC_ASSERT(std::abs(simulated / it.iteration_s - 1) < 0.10);
+}
+
+RC_GTEST_PROP(Evaluate, TheStepIsThatOfTheStageWithMostParameters, (Training run)) {
+  run.plan.zero = 0;
+  double most = 0;
+  for (base::Count stage = 0; stage < run.plan.pp; ++stage) {
+    const StageParameters own = stage_parameters(run.model, run.plan, stage);
+    most = std::max(most, own.dense + own.experts);
+  }
+  const Calibration& constants = run.system.calibration;
+  const double step =
+      machine::Roofline(run.system.accelerator).memory_bound_seconds(constants.optimizer_bytes_per_param * most);
+  const double expected = step + constants.iteration_seconds;
+  RC_ASSERT(std::abs(evaluated(run).breakdown.optimizer - expected) <= 1e-12 * expected);
 }
 
 TEST(Evaluate, UtilisationIsTheModelsFlopsOverThePeak) {

@@ -18,7 +18,10 @@
 // all but the layer's input. 1F1B's first stage keeps min(m, p) microbatches of its layers, GPipe all m, interleaved
 // schedules p + (p-1)/v, in microbatches of all its chunks.
 //
-// The fullest accelerator is one of the first stage, or of the last one, which holds the logits. Cost: some 30 ns.
+// Stages between the first and the last one differ by their layers and by the microbatches that they hold, never more
+// than stages of the same length before them. So one of four is the fullest: the first, which has the embedding; the
+// second (Llama 3's holds 8 layers of 15 microbatches, its first 7 of 16); the first of the shorter ones between, where
+// dense layers among experts bring back more; the last, which has the logits. Cost: some 60 ns.
 #include "orrery/cluster/memory.h"
 
 #include <algorithm>
@@ -73,6 +76,33 @@ double all_bytes(const Model& model, const Plan& plan, bool experts) {
   return bytes + core_bytes(model, plan);
 }
 
+// Bytes of one layer and one microbatch.
+struct LayerBytes {
+  double kept = 0;          // until the backward pass
+  double brought_back = 0;  // by full recomputation
+};
+
+LayerBytes layer_bytes(const Model& model, const Plan& plan, bool experts) {
+  const double all = all_bytes(model, plan, experts);
+  if (plan.recompute == Recompute::kNone) return {all, 0};
+  if (plan.recompute == Recompute::kSelective) return {all - core_bytes(model, plan), 0};
+  const double u = plan.sequence_parallel ? plan.tp : 1;
+  const double input = element_bytes(plan) * local_tokens(model, plan) * model.hidden / u;
+  return {input, all - input};
+}
+
+// What all stages have in common.
+struct Layers {
+  LayerShape shape;
+  LayerBytes dense, experts;
+};
+
+Layers layers_of(const Model& model, const Plan& plan) {
+  Layers layers{layer_shape(model), layer_bytes(model, plan, false), {}};
+  if (model.experts.count > 0) layers.experts = layer_bytes(model, plan, true);
+  return layers;
+}
+
 // Microbatches whose activations a stage holds at most.
 double held_microbatches(const Plan& plan, base::Count stage) {
   const auto m = static_cast<double>(microbatches(plan));
@@ -86,69 +116,8 @@ double held_microbatches(const Plan& plan, base::Count stage) {
   return std::min(m, behind);
 }
 
-// One stage's share of everything.
-Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
-  const StageParameters params = stage_parameters(model, plan, stage);
-  const StateBytes state = state_bytes(plan);
-  const double ranks = static_cast<double>(plan.dp) * plan.cp;
-  const double expert_ranks = ranks / plan.ep;
-  const auto bytes = [&](double each, int sharded_from) {
-    return plan.zero >= sharded_from ? each * (params.dense / ranks + params.experts / expert_ranks)
-                                     : each * (params.dense + params.experts);
-  };
-  Memory memory;
-  memory.weights = bytes(state.weight, 3);
-  memory.gradients = bytes(state.gradient, 2);
-  memory.optimizer = bytes(state.optimizer, 1);
-
-  const StageLayers layers = stage_layers(model, plan.pp, stage);
-  const double held = held_microbatches(plan, stage);
-  memory.activations = layers.dense * activation_bytes_per_layer(model, plan, false);
-  if (layers.experts > 0) memory.activations += layers.experts * activation_bytes_per_layer(model, plan, true);
-  memory.activations *= held;
-
-  const double e = element_bytes(plan);
-  const double u = plan.sequence_parallel ? plan.tp : 1;
-  const double boundary = local_tokens(model, plan) * model.hidden / u;
-  if (plan.pp > 1) memory.buffers += 4 * e * boundary;                                    // one in, one out, each way
-  if (stage == 0 && model.dropout && model.vocab > 0) memory.buffers += held * boundary;  // the embedding's mask
-  if (stage == plan.pp - 1 && model.vocab > 0) {
-    // Input of the last norm and of the logits; logits in 16 bits and, for the loss, in 32.
-    memory.buffers += 2 * e * boundary + (e + 4) * local_tokens(model, plan) * model.vocab / plan.tp;
-  }
-  // What recomputation brings back, one layer at a time: the larger kind's, the mean where a stage has less than one.
-  const bool mixed = layers.experts > 0;
-  if (plan.recompute == Recompute::kFull) {
-    const auto brought_back = [&](bool experts) {
-      return all_bytes(model, plan, experts) - activation_bytes_per_layer(model, plan, experts);
-    };
-    const double share = std::min(1.0, layers.experts);
-    memory.buffers += (share < 1 ? (1 - share) * brought_back(false) : 0) + (mixed ? share * brought_back(true) : 0);
-  }
-  if (plan.recompute == Recompute::kSelective) memory.buffers += core_bytes(model, plan);
-  if (mixed) memory.buffers += 2 * e * local_tokens(model, plan) * model.experts.top_k * model.hidden / u;
-  if (plan.zero == 3) {
-    // Two layers' weights gathered, the one in use and the next.
-    const double gathered = 2 / std::max(layers.dense + layers.experts, 2.0);
-    memory.buffers += gathered * (state.weight * (params.dense + params.experts) - memory.weights);
-  }
-  return memory;
-}
-
-}  // namespace
-
-double activation_bytes_per_layer(const Model& model, const Plan& plan, bool experts) {
-  if (plan.recompute == Recompute::kFull) {
-    const double u = plan.sequence_parallel ? plan.tp : 1;
-    return element_bytes(plan) * local_tokens(model, plan) * model.hidden / u;
-  }
-  const double all = all_bytes(model, plan, experts);
-  return plan.recompute == Recompute::kSelective ? all - core_bytes(model, plan) : all;
-}
-
-StageParameters stage_parameters(const Model& model, const Plan& plan, base::Count stage) {
-  const LayerShape shape = layer_shape(model);
-  const StageLayers layers = stage_layers(model, plan.pp, stage);
+StageParameters stage_parameters(const Model& model, const Plan& plan, const LayerShape& shape,
+                                 const StageLayers& layers, base::Count stage) {
   const double h = model.hidden;
   const double t = plan.tp;
   StageParameters params;
@@ -164,11 +133,78 @@ StageParameters stage_parameters(const Model& model, const Plan& plan, base::Cou
   return params;
 }
 
+Memory stage_memory(const Model& model, const Plan& plan, const Layers& each, base::Count stage) {
+  const StageLayers layers = stage_layers(model, plan.pp, stage);
+  const StageParameters params = stage_parameters(model, plan, each.shape, layers, stage);
+  const StateBytes state = state_bytes(plan);
+  const double ranks = static_cast<double>(plan.dp) * plan.cp;
+  const double expert_ranks = ranks / plan.ep;
+  const auto bytes = [&](double of_each, int sharded_from) {
+    return plan.zero >= sharded_from ? of_each * (params.dense / ranks + params.experts / expert_ranks)
+                                     : of_each * (params.dense + params.experts);
+  };
+  Memory memory;
+  memory.weights = bytes(state.weight, 3);
+  memory.gradients = bytes(state.gradient, 2);
+  memory.optimizer = bytes(state.optimizer, 1);
+
+  const double held = held_microbatches(plan, stage);
+  memory.activations = held * (layers.dense * each.dense.kept + layers.experts * each.experts.kept);
+
+  const double e = element_bytes(plan);
+  const double u = plan.sequence_parallel ? plan.tp : 1;
+  const double boundary = local_tokens(model, plan) * model.hidden / u;
+  if (plan.pp > 1) memory.buffers += 4 * e * boundary;                                    // one in, one out, each way
+  if (stage == 0 && model.dropout && model.vocab > 0) memory.buffers += held * boundary;  // the embedding's mask
+  if (stage == plan.pp - 1 && model.vocab > 0) {
+    // Input of the last norm and of the logits; logits in 16 bits and, for the loss, in 32.
+    memory.buffers += 2 * e * boundary + (e + 4) * local_tokens(model, plan) * model.vocab / plan.tp;
+  }
+  // What recomputation brings back, one layer at a time: the larger kind's, the mean where a stage has less than one.
+  const bool mixed = layers.experts > 0;
+  if (plan.recompute == Recompute::kFull) {
+    const double share = std::min(1.0, layers.experts);
+    memory.buffers += (1 - share) * each.dense.brought_back + share * each.experts.brought_back;
+  }
+  if (plan.recompute == Recompute::kSelective) memory.buffers += core_bytes(model, plan);
+  if (mixed) memory.buffers += 2 * e * local_tokens(model, plan) * model.experts.top_k * model.hidden / u;
+  if (plan.zero == 3) {
+    // Two layers' weights gathered, the one in use and the next.
+    const double gathered = 2 / std::max(layers.dense + layers.experts, 2.0);
+    memory.buffers += gathered * (state.weight * (params.dense + params.experts) - memory.weights);
+  }
+  return memory;
+}
+
+}  // namespace
+
+double activation_bytes_per_layer(const Model& model, const Plan& plan, bool experts) {
+  return layer_bytes(model, plan, experts).kept;
+}
+
+StageParameters stage_parameters(const Model& model, const Plan& plan, base::Count stage) {
+  return stage_parameters(model, plan, layer_shape(model), stage_layers(model, plan.pp, stage), stage);
+}
+
+Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
+  return stage_memory(model, plan, layers_of(model, plan), stage);
+}
+
 Memory memory(const Model& model, const Plan& plan) {
-  const Memory first = stage_memory(model, plan, 0);
-  if (plan.pp == 1) return first;
-  const Memory last = stage_memory(model, plan, plan.pp - 1);
-  return last.total() > first.total() ? last : first;
+  const Layers each = layers_of(model, plan);
+  Memory fullest = stage_memory(model, plan, each, 0);
+  const auto compare = [&](base::Count stage) {
+    const Memory other = stage_memory(model, plan, each, stage);
+    if (other.total() > fullest.total()) fullest = other;
+  };
+  const base::Count last = plan.pp - 1;
+  if (last > 1) compare(1);
+  if (plan.recompute == Recompute::kFull && model.experts.count > 0) {
+    const base::Count shorter = 1 + longer_stages_between(model.layers, plan.pp);
+    if (shorter > 1 && shorter < last) compare(shorter);
+  }
+  if (last > 0) compare(last);
+  return fullest;
 }
 
 std::string_view name(MemoryTerm term) {

@@ -11,13 +11,17 @@ namespace orrery::cluster {
 // (Korthikanti 2022, table 2, and its likes for gated, grouped, latent, flash and mixed layers).
 double activation_bytes_per_layer(const Model& model, const Plan& plan, bool experts);
 
-// Parameters of the fullest stage on one accelerator: what is replicated over dp x cp, and the routed experts' share.
+// Parameters of a stage on one accelerator: what is replicated over dp x cp, and the routed experts' share.
 struct StageParameters {
   double dense = 0;
   double experts = 0;
 };
 StageParameters stage_parameters(const Model& model, const Plan& plan, base::Count stage);
 
+// Bytes on an accelerator of `stage`, 0 to pp - 1.
+Memory stage_memory(const Model& model, const Plan& plan, base::Count stage);
+
+// The same of the fullest stage, by its total.
 Memory memory(const Model& model, const Plan& plan);
 
 }  // namespace orrery::cluster

@@ -1,8 +1,11 @@
 #include "orrery/cluster/memory.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "orrery/cluster/a100_test_util.h"
+#include "orrery/cluster/random_plan_test_util.h"
+#include "orrery/cluster/stages.h"
 
 namespace orrery::cluster {
 namespace {
@@ -139,6 +142,71 @@ TEST(Memory, FlashAttentionKeepsNoScores) {
   model.attention = Attention::kFlash;
   const double flash = activation_bytes_per_layer(model, Plan{}, false);
   EXPECT_GT(materialised - flash, 4.9 * 32 * 65536.0 * 65536);
+}
+
+base::Count fullest_stage(const Model& model, const Plan& plan) {
+  base::Count fullest = 0;
+  for (base::Count stage = 1; stage < plan.pp; ++stage) {
+    if (stage_memory(model, plan, stage).total() > stage_memory(model, plan, fullest).total()) fullest = stage;
+  }
+  return fullest;
+}
+
+RC_GTEST_PROP(Memory, TheFullestOfAllStagesIsShown, (Training run)) {
+  // More stages, and fronts of several of them, than other laws need.
+  run.plan.pp = *rc::gen::inRange<base::Count>(1, 20);
+  run.model.layers = run.plan.pp * run.plan.interleave + *rc::gen::inRange<base::Count>(0, 60);
+  run.model.ffn = run.model.hidden * *rc::gen::element<base::Count>(1, 4, 64);
+  if (run.model.experts.count > 0) {
+    run.model.experts.dense_layers = *rc::gen::inRange<base::Count>(0, 8);
+    run.model.experts.every = *rc::gen::inRange<base::Count>(1, 4);
+  }
+  const Memory fullest = stage_memory(run.model, run.plan, fullest_stage(run.model, run.plan));
+  // Sums of fractions of layers may round differently.
+  RC_ASSERT(std::abs(memory(run.model, run.plan).total() - fullest.total()) <= 1e-12 * fullest.total());
+}
+
+TEST(Memory, Llama3sSecondStageIsFullerThanItsFirstWhichHasALayerLess) {
+  Model model = gpt(128, 16384, 126, 128256, 8192);
+  model.attention = Attention::kFlash;
+  model.dropout = false;
+  Plan plan;
+  plan.tp = 8;
+  plan.pp = plan.global_batch = 16;
+  plan.gpus = 128;
+  plan.zero = 1;
+  ASSERT_EQ(fullest_stage(model, plan), 1);
+  const double a_layer = activation_bytes_per_layer(model, plan, false);
+  EXPECT_DOUBLE_EQ(stage_memory(model, plan, 0).activations, 7 * 16 * a_layer);
+  EXPECT_DOUBLE_EQ(memory(model, plan).activations, 8 * 15 * a_layer);
+}
+
+TEST(Memory, StagesBehindADenseFrontAreFullerForTheirExperts) {
+  Model model = gpt(32, 4096, 64, 0);
+  model.experts = {.count = 64, .top_k = 2, .ffn = 2048, .dense_layers = 3};
+  Plan plan;
+  plan.pp = plan.gpus = plan.global_batch = 16;
+  EXPECT_EQ(fullest_stage(model, plan), 1);
+  EXPECT_GT(memory(model, plan).weights, stage_memory(model, plan, 0).weights);
+}
+
+// Wide dense layers bring back more the fewer mixtures a stage holds, and ZeRO 3 gathers the mixtures, of which a dense
+// front has none.
+TEST(Memory, AShorterStageBetweenCanBeTheFullest) {
+  Model model = gpt(8, 512, 12, 0, 4096);
+  model.ffn = 16384;
+  model.dropout = model.learned_positions = false;
+  model.attention = Attention::kFlash;
+  model.experts = {.count = 512, .top_k = 1, .ffn = 1024, .dense_layers = 2, .every = 4};
+  Plan plan;
+  plan.pp = 5;
+  plan.dp = 512;
+  plan.gpus = 5 * 512;
+  plan.global_batch = 2 * 512;
+  plan.recompute = Recompute::kFull;
+  plan.zero = 3;
+  EXPECT_EQ(fullest_stage(model, plan), 1 + longer_stages_between(model.layers, plan.pp));
+  EXPECT_DOUBLE_EQ(memory(model, plan).total(), stage_memory(model, plan, 3).total());
 }
 
 TEST(Memory, TheLargestTermIsNamed) {

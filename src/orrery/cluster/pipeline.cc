@@ -109,11 +109,7 @@ Pipeline pipeline(const LayerContext& context) {
   result[3] = {finished(with(layers(p - 1), logits), split), 1, end, end};
   if (p > 2) {
     // The longer stages between come first.
-    const base::Count longest = layers_of_stage(model.layers, p, 1);
-    base::Count longer = p - 2;
-    if (model.layers % p != 0 && longest > model.layers / p) {
-      longer = model.layers % p - (layers_of_stage(model.layers, p, 0) == longest ? 1 : 0);
-    }
+    const base::Count longer = model.layers % p == 0 ? p - 2 : longer_stages_between(model.layers, p);
     const auto border = static_cast<double>(longer);
     result[1] = {finished(layers(1), split), border, 1, border};
     if (longer < p - 2) result[2] = {finished(layers(p - 2), split), end - 1 - border, border + 1, end - 1};

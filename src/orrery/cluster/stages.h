@@ -16,6 +16,14 @@ struct StageLayers {
   double experts = 0;
 };
 
+// How many of the stages between the first and the last one have a layer more than the last; they come first. 0 where
+// all stages are equal.
+inline base::Count longer_stages_between(base::Count layers, base::Count stages) {
+  const base::Count longer = layers % stages;
+  const bool first_too = longer > 0 && stages - longer == 1;
+  return first_too ? longer - 1 : longer;
+}
+
 inline base::Count layers_of_stage(base::Count layers, base::Count stages, base::Count stage) {
   const base::Count least = layers / stages;
   const base::Count longer = layers % stages;  // stages with one layer more
@@ -23,9 +31,7 @@ inline base::Count layers_of_stage(base::Count layers, base::Count stages, base:
   const base::Count shorter = stages - longer;
   if (stage == stages - 1) return least;
   if (stage == 0) return shorter >= 2 ? least : least + 1;
-  // Of the stages between: the longer ones first.
-  const base::Count longer_between = shorter >= 2 ? longer : longer - 1;
-  return stage <= longer_between ? least + 1 : least;
+  return stage <= longer_stages_between(layers, stages) ? least + 1 : least;
 }
 
 // Layers of `stage` of `stages`; the experts that the model's front displaces are spread over the stages behind.
