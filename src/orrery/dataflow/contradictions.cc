@@ -154,9 +154,7 @@ void explain_shardings(const Setup& setup, std::vector<Reason>& reasons) {
   }
 }
 
-}  // namespace
-
-std::vector<Reason> contradictions(const Setup& setup, Generation generation) {
+std::vector<Reason> all_contradictions(const Setup& setup, Generation generation) {
   std::vector<Reason> reasons;
   if (const std::vector<int> cycle = workload::find_cycle(setup.graph); !cycle.empty()) {
     explain_cycle(setup.graph, cycle, reasons);
@@ -173,6 +171,24 @@ std::vector<Reason> contradictions(const Setup& setup, Generation generation) {
   if (of_degrees.empty()) explain_tiles(setup, generation, reasons);
   reasons.insert(reasons.end(), std::make_move_iterator(of_degrees.begin()), std::make_move_iterator(of_degrees.end()));
   return reasons;
+}
+
+}  // namespace
+
+std::vector<Reason> contradictions(const Setup& setup, Generation generation) {
+  try {
+    return all_contradictions(setup, generation);
+  } catch (const base::OverflowError& error) {
+    return {too_large_to_count(error)};
+  }
+}
+
+Reason too_large_to_count(const base::OverflowError& error) {
+  Reason reason;
+  reason.diagnostic.code = "O1453";
+  reason.diagnostic.message = fmt::format("sizes exceed what can be counted: {}", error.what());
+  reason.diagnostic.hint("64-bit counts hold products up to 9.2e18; look for a size that is too large by factors");
+  return reason;
 }
 
 }  // namespace orrery::dataflow

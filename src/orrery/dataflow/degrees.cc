@@ -1,6 +1,7 @@
 // Degrees are sizes of dimensions: the allocation of N chips to d open dimensions is an ordered factorisation of N, of
 // which there are at most a few hundred for the numbers of chips that people build. Source of the combinations that
-// are allowed: DFModel (arXiv 2412.16432); docs/model/dataflow.md, section "Degrees". Cost: the number of allocations.
+// are allowed: DFModel (arXiv 2412.16432); docs/model/dataflow.md, section "Degrees, tiles and the search". Cost: the
+// number of allocations.
 #include "orrery/dataflow/degrees.h"
 
 #include <fmt/format.h>

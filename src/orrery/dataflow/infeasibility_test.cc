@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/dataflow/contradictions.h"
 #include "orrery/dataflow/optimize.h"
 #include "orrery/dataflow/published_cases_test_util.h"
 
@@ -107,8 +108,19 @@ TEST(Infeasibility, CountsThatOverflowAreRefused) {
   setup.graph.kernels[2].m = Count{1} << 40;
   EXPECT_THROW(optimize(setup, Generation::kGen2), base::InputError);
   setup = cases::gpt3_4x2();
-  std::get<LanguageModel>(setup.execution.workload).micro_batch = Count{1} << 62;  // O1453: times DP beyond 64 bits
-  EXPECT_THROW(optimize(setup, Generation::kGen2), base::InputError);
+  std::get<LanguageModel>(setup.execution.workload).micro_batch = Count{1} << 62;  // times DP beyond 64 bits
+  try {
+    optimize(setup, Generation::kGen2);
+    FAIL();
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(error.diagnostics[0].code, "O1443");
+  }
+  try {
+    base::checked_multiply(Count{1} << 62, 2);
+    FAIL();
+  } catch (const base::OverflowError& error) {
+    EXPECT_EQ(too_large_to_count(error).diagnostic.code, "O1453");
+  }
 }
 
 }  // namespace

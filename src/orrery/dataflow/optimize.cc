@@ -10,8 +10,6 @@
 // mostly one to three are.
 #include "orrery/dataflow/optimize.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -346,8 +344,7 @@ Placement optimize(const Setup& setup, Generation generation, const PlaceLimits&
     if (!found.empty()) throw base::InputError(std::move(found));
     return Search(setup, generation, limits, operators).run();
   } catch (const base::OverflowError& error) {
-    base::fail("O1453", fmt::format("sizes of the graph exceed what can be counted: {}", error.what()), {},
-               "64-bit counts hold products up to 9.2e18; look for a size that is too large by factors");
+    throw base::InputError({too_large_to_count(error).diagnostic});
   }
 }
 
