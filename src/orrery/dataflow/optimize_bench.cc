@@ -20,7 +20,9 @@ void readme(benchmark::State& state) {
   run(state, cases::readme(), Generation::kGen1);
 }
 void readme_corrected(benchmark::State& state) {
-  run(state, cases::readme(), Generation::kCorrected);
+  Setup setup = cases::readme();
+  std::get<LanguageModel>(setup.execution.workload).tile_size = 1;  // tokens, no longer the number of tiles
+  run(state, setup, Generation::kCorrected);
 }
 void gpt3_4x2_twelve_tile_sizes(benchmark::State& state) {
   run(state, cases::gpt3_4x2(), Generation::kGen2);
