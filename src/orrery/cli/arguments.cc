@@ -80,12 +80,19 @@ CLI::Validator whole_number(base::Count most) {
   return CLI::Validator(check, "");
 }
 
+// The number that `text` begins with, in decimals, and where it ends; std::strtod would read 0x10, too.
+std::pair<double, std::string> decimal(const std::string& text) {
+  double value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc()) return {std::numeric_limits<double>::quiet_NaN(), text};
+  return {value, std::string(end, text.data() + text.size())};
+}
+
 // CLI11's own check of a range prints its ends in full, the larger one in some 300 digits.
 CLI::Validator seconds() {
   const auto check = [](const std::string& text) -> std::string {
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    const bool good = end == text.c_str() + text.size() && std::isfinite(value) && value > 0;
+    const auto [value, rest] = decimal(text);
+    const bool good = rest.empty() && std::isfinite(value) && value > 0;
     return good ? "" : fmt::format("`{}` is no number of seconds above 0", text);
   };
   return CLI::Validator(check, "");
@@ -229,13 +236,11 @@ struct RawTrain {
 
 // "300e9", "1.4T": a number above 0, thousands, millions, 1e9s or 1e12s by a letter.
 double tokens(const std::string& text) {
-  char* end = nullptr;
-  double value = std::strtod(text.c_str(), &end);
-  const std::string unit = end;
+  auto [value, unit] = decimal(text);
   static const std::string letters = "KMBT";
   if (unit.size() == 1 && letters.find(unit[0]) != std::string::npos) {
     value *= std::pow(1e3, 1 + static_cast<int>(letters.find(unit[0])));
-  } else if (!unit.empty() || end == text.c_str()) {
+  } else if (!unit.empty()) {
     value = 0;
   }
   if (!std::isfinite(value) || value < 1)
@@ -329,6 +334,9 @@ void add_train_options(CLI::App& app, TrainOptions& options, Raw& raw, RawTrain&
       ->type_name("FILE.csv");
   app.add_option("--efficiency", raw_train.efficiency, "Instead of the roofline: products reach this share of the peak")
       ->type_name("E[,B]");
+  app.add_option("--threads,-j", options.threads, "Threads; they change the time only")
+      ->type_name("N")
+      ->check(whole_number(4096));
   app.add_option("--tokens", raw_train.tokens, "Also the time to train on so many, such as 300e9 or 1.4T")
       ->type_name("N");
   app.add_option("--trace", options.trace, "Write the pipeline of one iteration there, for Perfetto")
@@ -365,9 +373,8 @@ CLI::Validator count() {
 // A share: "0.01".
 CLI::Validator gap_share() {
   const auto check = [](const std::string& text) -> std::string {
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    const bool good = !text.empty() && end == text.c_str() + text.size() && value >= 0 && value < 1;
+    const auto [value, rest] = decimal(text);
+    const bool good = rest.empty() && value >= 0 && value < 1;
     return good ? "" : fmt::format("`{}` is no share from 0 to below 1", text);
   };
   return CLI::Validator(check, "");
@@ -467,20 +474,33 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-// CLI11's words for this name neither the option's dashes nor the way out.
-void refuse_values_of_switches(const CLI::App& app, const std::vector<std::string>& arguments) {
+// CLI11's words for a switch with a value name neither the option's dashes nor the way out, and for `--name=` it would
+// take the next argument.
+void refuse_odd_values(const CLI::App& app, const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     const std::size_t equals = argument.find('=');
     if (equals == std::string::npos || argument.rfind("--", 0) != 0) continue;
     const std::string name = argument.substr(0, equals);
     const CLI::Option* option = app.get_option_no_throw(name);
-    if (option != nullptr && option->get_disable_flag_override())
+    if (option == nullptr) continue;
+    if (option->get_disable_flag_override())
       misuse("O1101", fmt::format("`{}` takes no value", name), fmt::format("write `{}` alone, or leave it out", name));
+    if (equals + 1 == argument.size())
+      misuse("O1102", fmt::format("{}: its value is empty", name),
+             fmt::format("write `{} VALUE`, or leave it out", name));
   }
 }
 
+// An empty value would pass for an option that was not given.
+void refuse_empty_values(CLI::App& app) {
+  const auto check = [](const std::string& text) -> std::string { return text.empty() ? "its value is empty" : ""; };
+  for (CLI::Option* option : app.get_options())
+    if (option->nonpositional() && option->get_items_expected_max() > 0) option->check(CLI::Validator(check, ""));
+}
+
 void parse(CLI::App& app, const std::vector<std::string>& arguments, const std::string& verb) {
-  refuse_values_of_switches(app, arguments);
+  refuse_odd_values(app, arguments);
+  refuse_empty_values(app);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
   try {
     app.parse(reversed);
@@ -669,7 +689,8 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
     return parse_verb<SchemaOptions>(
         verb, "JSON Schema (draft-07) of a kind of document, for editors", "orrery schema chip > chip.schema.json",
         rest, terminal, [](CLI::App& app, SchemaOptions& options, Raw&) {
-          app.add_option("KIND", options.name, "chip, problem, constraints, mapping, mapper, ert, energy, train, place, graph")
+          app.add_option("KIND", options.name,
+                         "chip, problem, constraints, mapping, mapper, ert, energy, train, place, graph")
               ->type_name("");
         });
   }

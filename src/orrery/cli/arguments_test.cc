@@ -72,7 +72,7 @@ TEST(Arguments, MatrixProductsAreThreeSizesEach) {
   EXPECT_EQ(map.files, Words{"a.yaml"});
   for (const char* text : {"", "8", "8,8", "8,8,8,8", "8,8,", ",8,8", "8,,8", "8,0,8", "8,-8,8", "8x8x8", "8, 8,8",
                            "8,8,99999999999999999999", "8,8,8.5"})
-    EXPECT_EQ(refusal({"map", std::string("--gemm=") + text}).first, *text ? "O1117" : "O1101") << text;
+    EXPECT_EQ(refusal({"map", std::string("--gemm=") + text}).first, *text ? "O1117" : "O1102") << text;
 }
 
 TEST(Arguments, OneTradeOffIsListed) {
@@ -166,6 +166,29 @@ TEST(Arguments, RefusesWhatNoOptionCanTake) {
   for (const Words& words : {Words{"map", "--layer"}, Words{"check"}, Words{"explain", "a", "b"}, Words{"--what"},
                              Words{"catalog", "show"}, Words{"catalog", "shwo"}})
     EXPECT_EQ(refusal(words).first, "O1101") << words[0];
+}
+
+TEST(Arguments, AnEmptyValueIsNoOptionLeftOut) {
+  for (const char* option : {"--trace", "-o", "--schedule", "--recompute", "--tokens", "--efficiency", "--operators",
+                             "--equations", "--tables", "--model", "--set", "--threads"})
+    EXPECT_EQ(refusal({"train", option, ""}).first, "O1102") << option;
+  for (const char* option : {"--chip", "--layer", "--pareto", "--why", "--objective", "--time-limit"})
+    EXPECT_EQ(refusal({"map", option, ""}).first, "O1102") << option;
+  EXPECT_EQ(refusal({"train", "--trace=", "--json"}).first, "O1102") << "--json is no file";
+}
+
+TEST(Arguments, NumbersAreDecimal) {
+  for (const char* number : {"300e9", "300B", "0.3T", "300000M"})
+    EXPECT_EQ(parsed<TrainOptions>({"train", "--tokens", number}).request.tokens, 300e9) << number;
+  for (const char* number : {"0x10", "0x1p9", "inf", "nan", "1e999", "300BB", "B", "0", "-5", " 5"})
+    EXPECT_EQ(refusal({"train", "--tokens", number}).first, "O1102") << number;
+  EXPECT_EQ(refusal({"map", "--time-limit", "0x10"}).first, "O1102");
+  EXPECT_EQ(refusal({"place", "setup.txt", "--gap", "0x0"}).first, "O1102");
+}
+
+TEST(Arguments, TrainTakesTheCommonThreads) {
+  EXPECT_EQ(parsed<TrainOptions>({"train", "-j", "3"}).threads, 3);
+  EXPECT_EQ(parsed<TrainOptions>({"train", "--threads", "2"}).threads, 2);
 }
 
 TEST(Arguments, RefusalsStayShort) {

@@ -86,6 +86,7 @@ std::vector<Field> fields(cluster::Plan& plan) {
   static const std::vector<std::pair<std::string, cluster::Schedule>> kSchedules = {
       {"gpipe", cluster::Schedule::kGpipe},
       {"1f1b", cluster::Schedule::kOneFOneB},
+      {"interleaved", cluster::Schedule::kOneFOneB},  // of several chunks, which are a field of their own
       {"zero-bubble", cluster::Schedule::kZeroBubble}};
   return {{"gpus", size(plan.gpus)},
           {"global_batch", size(plan.global_batch)},

@@ -94,6 +94,16 @@ void bound_sizes(const cluster::Model& model) {
   found.throw_if_errors();
 }
 
+// `--set plan.schedule=NAME` says what `--schedule NAME` does, and goes before it: 2 chunks where no more are asked
+// for.
+TrainRequest with_schedule(TrainRequest request, const Overrides& plan) {
+  for (const auto& [field, value] : plan)
+    if (field == "schedule")
+      for (const auto& [name, schedule] : schedules())
+        if (name == value) request.schedule = schedule;
+  return request;
+}
+
 cluster::Plan requested_plan(const TrainRequest& request) {
   cluster::Plan plan;
   plan.gpus = request.gpus.value_or(1);
@@ -234,9 +244,10 @@ const std::vector<std::pair<std::string, cluster::Attention>>& attentions() {
   return names;
 }
 
-TrainedModel train(const TrainRequest& request) {
-  require(request);
-  const SplitOverrides overrides = split(request);
+TrainedModel train(const TrainRequest& asked) {
+  require(asked);
+  const SplitOverrides overrides = split(asked);
+  const TrainRequest request = with_schedule(asked, overrides.plan);
   const std::string catalogue = catalogue_directory();
   const ModelFile model_file = load_model(catalogue, request.model);
   const SystemFile system_file = load_system(catalogue, request.system, overrides.system);

@@ -93,6 +93,26 @@ TEST(Train, OverridesReachModelSystemAndPlan) {
   EXPECT_EQ(trained.plan.overlap.dp, 0.5);
 }
 
+TEST(Train, TheScheduleThatIsSetIsTheOptionGivenLast) {
+  for (const auto& [name, schedule] : schedules()) {
+    TrainRequest option = gpt3(64), set = gpt3(64);
+    option.tp = option.pp = set.tp = set.pp = 8;
+    option.schedule = schedule;
+    set.schedule = PipelineChoice::kInterleaved;
+    set.overrides = {{"plan.schedule", name}};
+    const TrainedModel one = train(option), other = train(set);
+    EXPECT_EQ(one.plan.schedule, other.plan.schedule) << name;
+    EXPECT_EQ(one.plan.interleave, other.plan.interleave) << name;
+    EXPECT_EQ(one.iteration.iteration_s, other.iteration.iteration_s) << name;
+    EXPECT_EQ(one.defaulted, other.defaulted) << name;
+  }
+  TrainRequest request = gpt3(64);
+  request.overrides = {{"plan.interleave", "1"}, {"plan.schedule", "interleaved"}};
+  EXPECT_EQ(codes(request), (std::vector<std::string>{"O1378"}));
+  request.overrides = {{"plan.schedule", "1f2b"}};
+  EXPECT_EQ(codes(request), (std::vector<std::string>{"O1371"}));
+}
+
 TEST(Train, AllThatIsMissingIsSaidAtOnce) {
   EXPECT_EQ(codes({}), (std::vector<std::string>{"O1370", "O1370", "O1370"}));
   TrainRequest request = gpt3(1009);

@@ -131,6 +131,9 @@ class Table {
         read_cell(column, cell, run);
       }
     }
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (columns_[i] == "plan.schedule" && row.cells[i].text == "interleaved" && run.plan.interleave < 2)
+        wrong(row.cells[i], "an interleaved pipeline has at least two chunks a stage: see `plan.interleave`");
     try {
       run.model = cluster::completed(training_model(models_[run.model_name], model_fields));
     } catch (const base::InputError& error) {

@@ -155,6 +155,11 @@ TEST_F(BrokenTable, IsRefusedWithItsCode) {
   EXPECT_EQ(codes("row,use,model,system,measure,value,plan.gps\n1,held-out,gpt3-6.7b,a100-selene,iteration_s,1,8\n"),
             refused);
   EXPECT_EQ(codes(kHeader + "1,held-out,gpt3-6.7b,a100-selen,iteration_s,1,8,8\n"), std::vector<std::string>{"O1350"});
+  const std::string schedules =
+      "row,use,model,system,measure,value,plan.gpus,plan.pp,plan.global_batch,plan.schedule,plan.interleave\n";
+  const std::string row = "1,held-out,gpt3-6.7b,a100-selene,iteration_s,1,8,8,8,interleaved,";
+  EXPECT_EQ(codes(schedules + row + "1\n"), refused) << "one chunk is another schedule";
+  EXPECT_EQ(codes(schedules + row + "2\n"), std::vector<std::string>{});
   EXPECT_FALSE(codes(kHeader + "1,held-out,gpt3-6.7b,a100-selene,iteration_s,1,8,3\n").empty()) << "3 x 1 is not 8";
 }
 
