@@ -66,7 +66,9 @@ std::string pinned(const scenario::PlacedGraph& placed) {
   for (std::size_t d = 0; d < setup.system.network.size() && d < mapping.degrees.sizes.size(); ++d)
     setup.system.network[d].size = mapping.degrees.sizes[d];
   if (auto* model = std::get_if<dataflow::LanguageModel>(&setup.execution.workload))
-    model->tile_size = placed.generation == dataflow::Generation::kGen1 ? mapping.tiles : mapping.tile_size;
+    model->tile_size = placed.generation == dataflow::Generation::kGen1 || model->tile_size_counts_tiles
+                           ? mapping.tiles
+                           : mapping.tile_size;
   return formats::dfmodel::write_setup(setup);
 }
 

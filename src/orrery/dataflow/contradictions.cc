@@ -126,16 +126,18 @@ void explain_tiles(const Setup& setup, Generation generation, std::vector<Reason
       }))
     return;
   Count sequence = 0, stated = 0;
+  bool counted = generation == Generation::kGen1;
   if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
     sequence = model->sequence;
     stated = model->tile_size;
+    counted = counted || model->tile_size_counts_tiles;
   } else if (const auto* space = std::get_if<StateSpaceModel>(&setup.execution.workload)) {
     sequence = space->sequence;
     stated = space->tile_size;
   }
   Reason reason;
   reason.diagnostic.code = "O1452";
-  reason.diagnostic.message = generation == Generation::kGen1
+  reason.diagnostic.message = counted
                                   ? fmt::format("{} tiles do not divide a sequence of {} tokens", stated, sequence)
                                   : fmt::format("tiles of {} tokens do not divide a sequence of {}", stated, sequence);
   reason.diagnostic.note(fmt::format("{} / {} = {:.6g}", sequence, stated,

@@ -255,9 +255,11 @@ bool states(const Setup& setup, const Allocation& allocation) {
 std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, Generation generation) {
   Count sequence = 0;
   Count stated = 0;
+  bool counted = false;
   if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
     sequence = base::ceil_divide(model->sequence, std::max<Count>(1, degrees.sequence));
     stated = model->tile_size;
+    counted = model->tile_size_counts_tiles;
   } else if (const auto* space = std::get_if<StateSpaceModel>(&setup.execution.workload)) {
     sequence = space->sequence;
     stated = space->tile_size;
@@ -268,8 +270,8 @@ std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, Generati
                       (generation == Generation::kGen4 && sequence >= kLong);
   if (stated > 0) {
     const bool divides = sequence % stated == 0;
-    if (generation == Generation::kGen1) {
-      if (divides) return {{stated, sequence / stated}};
+    if (generation == Generation::kGen1 || counted) {
+      if (divides || ragged) return {{stated, base::ceil_divide(sequence, stated)}};
       return {};
     }
     if (divides || ragged) return {{base::ceil_divide(sequence, stated), stated}};

@@ -129,6 +129,18 @@ TEST(Degrees, TilesOfAnEarlyGenerationDivideTheSequence) {
   EXPECT_EQ(tilings(setup, {}, Generation::kGen1)[0].tiles, 512);  // there it is their number
 }
 
+TEST(Degrees, FilesOfTheFirstGenerationCountTilesWhateverTheFormulas) {
+  dataflow::Setup setup = setup_of(1, {{Link::kRing, 1, 50, kTP}});
+  auto& model = std::get<LanguageModel>(setup.execution.workload);
+  model.tile_size = 512;
+  model.tile_size_counts_tiles = true;
+  for (const Generation generation : {Generation::kCorrected, Generation::kGen1, Generation::kGen2}) {
+    ASSERT_EQ(tilings(setup, {}, generation).size(), 1u);
+    EXPECT_EQ(tilings(setup, {}, generation)[0].tiles, 512);
+    EXPECT_EQ(tilings(setup, {}, generation)[0].tile_size, 4);
+  }
+}
+
 TEST(Degrees, RaggedTilesAreEveryDistinctQuotientRoundedUp) {
   dataflow::Setup setup = setup_of(1, {{Link::kRing, 1, 50, kTP}});
   for (const Count sequence : {1, 2, 7, 12, 100, 2048, 2049}) {

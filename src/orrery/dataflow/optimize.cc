@@ -241,7 +241,7 @@ class Search {
     const Candidate& candidate = candidates_[index];
     const Frame& frame = frames_[candidate.frame];
     cost::Certificate& certificate = result_.certificate;
-    if (candidates_.size() == 1) certificate.space = found.certificate.space;
+    if (candidates_.size() == 1) certificate.space = partition_space(lowered(candidate)).assignments();
     certificate.evaluated += found.certificate.evaluated;
     for (const cost::Pruned& pruned : found.certificate.pruned) count_pruned(pruned.argument, pruned.count);
     if (found.interrupted && (found.assignment || best_)) result_.interrupted = true;
@@ -278,6 +278,11 @@ class Search {
       Mapping mapping = mapping_of(candidate);
       mapping.configuration = std::move(best_assignment_);
       result_.evaluation = evaluate(*frame.setup, mapping, generation_, operators_);
+      // The run does the work of all stages, not of the slowest.
+      if (!frame.kernels.empty() && generation_ == Generation::kCorrected) {
+        result_.evaluation.flop = workload_flop(setup_);
+        roll_up(*frame.setup, mapping.degrees, generation_, result_.evaluation);
+      }
       ORRERY_CHECK(result_.evaluation.partition.feasible, result_.evaluation.partition.first_violation);
       result_.mapping = std::move(mapping);
       result_.sharding = *frame.sharding;

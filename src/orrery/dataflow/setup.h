@@ -70,8 +70,10 @@ struct Prices {
 struct LanguageModel {
   Count hidden = 0, head_width = 0, heads = 0, sequence = 0, layers = 0;
   Count global_batch = 0, micro_batch = 0;
-  Count tile_size = 0;  // tokens per tile (kGen1: number of tiles); 0: searched
+  Count tile_size = 0;  // tokens per tile; 0: searched
   Count layers_in_graph = 1;
+  // `tile_size` is the number of tiles, as in DFModel's first generation: in its files, and under kGen1 in all.
+  bool tile_size_counts_tiles = false;
 };
 struct Recommendation {  // DLRM
   Count tables = 0, embedding = 0, rows = 0, global_batch = 0, copies = 1;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/content_hash.h"
+#include "orrery/dataflow/contradictions.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/machine/flat_efficiency.h"
@@ -68,6 +69,14 @@ base::Diagnostic with_places(base::Diagnostic diagnostic, const std::vector<data
   return diagnostic;
 }
 
+// What of the setup cannot be is told with its lines before anything is searched.
+void refuse_contradictions(const dfmodel::SetupDocument& document, dataflow::Generation generation) {
+  std::vector<base::Diagnostic> found;
+  for (const dataflow::Reason& reason : dataflow::contradictions(document.setup, generation))
+    found.push_back(with_places(reason.diagnostic, reason.places, document.places));
+  if (!found.empty()) throw base::InputError(std::move(found));
+}
+
 // Measured products before the chip's peak at the stated utilisation.
 struct Operators {
   Operators(const dataflow::Setup& setup, std::vector<machine::MeasuredProduct> table)
@@ -105,6 +114,7 @@ PlacedGraph place(const PlaceRequest& request) {
     operators.emplace(document.setup, read_measured_products(file));
   }
 
+  refuse_contradictions(document, request.generation);
   dataflow::PlaceLimits limits;
   limits.seconds = request.seconds > 0 ? request.seconds : document.setup.solver.seconds;
   limits.gap = request.gap;

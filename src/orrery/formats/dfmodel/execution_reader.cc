@@ -185,22 +185,17 @@ dataflow::Execution read_execution(const Entry& entry, base::Diagnostics& found)
   Fields fields(entry.block, fmt::format("`{}`", entry.field->name), found);
   dataflow::Execution execution;
   execution.workload = read_workload(entry, found);
+  if (auto* model = std::get_if<dataflow::LanguageModel>(&execution.workload))
+    model->tile_size_counts_tiles = entry.field->name == "miscellany";
   const int style = fields.required_choice(
       "execution_style", "are kernels fused (`DATAFLOW`), or do they run one by one (`KERNEL_BY_KERNEL`)?");
   execution.style = style == 2 ? dataflow::Style::kKernelByKernel : dataflow::Style::kDataflow;
   execution.configurations = to_int(fields, "num_config", fields.count("num_config", 0, 0), found);
-  // These two are never fused.
-  const bool one_by_one = std::holds_alternative<dataflow::Linpack>(execution.workload) ||
-                          std::holds_alternative<dataflow::FourierTransform>(execution.workload);
-  if (style == 1 && execution.configurations == 0 && !one_by_one) {
-    if (fields.has("num_config") && !entry.block.find("num_config")->broken) {
-      if (entry.block.find("num_config")->integer == 0)
-        found.error("O1405", fmt::format("`num_config` of {} cannot be 0", fields.name()), fields.where("num_config"))
-            .label("must be at least 1");
-    } else if (!fields.has("num_config")) {
-      fields.missing("num_config", "into how many configurations the chip may be set, one after another");
-    }
-  }
+  const Entry* configurations = entry.block.find("num_config");
+  if (style == 1 && configurations && !configurations->broken && configurations->integer == 0)
+    found.error("O1405", fmt::format("`num_config` of {} cannot be 0", fields.name()), fields.where("num_config"))
+        .label("must be at least 1")
+        .hint("leave it out for one configuration a kernel");
   execution.overlap = read_overlap(fields, entry.field->name == "miscellany", found);
   if (fields.has("compute_util")) {
     const double share = fields.positive("compute_util", 1);

@@ -54,6 +54,18 @@ void check_splits(const dataflow::Setup& setup, const SetupPlaces& places, base:
   }
 }
 
+// As in DFModel: without `num_config` every kernel runs alone.
+void settle_configurations(const SetupPlaces& places, dataflow::Setup& setup, base::Diagnostics& found) {
+  dataflow::Execution& execution = setup.execution;
+  if (execution.configurations > 0 || execution.style == dataflow::Style::kKernelByKernel) return;
+  execution.configurations = static_cast<int>(setup.graph.kernels.size());
+  const bool never_fused = std::holds_alternative<dataflow::Linpack>(execution.workload) ||
+                           std::holds_alternative<dataflow::FourierTransform>(execution.workload);
+  if (never_fused || !places.has("execution") || places.has("execution.num_config")) return;
+  found.warning("O1420", "the execution has no `num_config`: every kernel runs alone", places.at("execution"))
+      .hint("say into how many configurations the chip may be set, one after another, for kernels to be fused");
+}
+
 void settle_stages(const std::vector<int>& staged, const SetupPlaces& places, dataflow::Setup& setup,
                    base::Diagnostics& found) {
   base::Count stages = setup.execution.effective_stages;
@@ -110,6 +122,7 @@ SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, co
   if (const Block* gurobi = fields.inner("gurobi")) setup.solver = read_hints(*gurobi, found);
 
   document.places = SetupPlaces(root, read.kernel_positions, read.edge_positions);
+  settle_configurations(document.places, setup, found);
   check_pins(setup, document.places, found);
   check_splits(setup, document.places, found);
   settle_stages(read.staged, document.places, setup, found);

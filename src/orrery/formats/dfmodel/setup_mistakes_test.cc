@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(System, SetupMistake, ::testing::ValuesIn(kSystem));
 
 const Case kExecution[] = {
     {"execution_style: DATAFLOW", "", "O1404", "execution", "has no `execution_style`"},
-    {"num_config: 3", "", "O1404", "execution", "has no `num_config`"},
+    {"num_config: 3", "", "O1420", "execution", "every kernel runs alone"},
     {"num_config: 3", "num_config: 0", "O1405", "num_config: 0", "must be at least 1"},
     {"num_config: 3", "num_config: 3000000000", "O1405", "num_config: 3000000000", "at most 2147483647"},
     {"overlap: PERFECT_OVERLAP", "", "O1404", "execution", "has no `overlap`"},

@@ -201,7 +201,8 @@ struct WorkloadWriter {
 
 void write(const dataflow::Execution& execution, TextWriter& out) {
   constexpr const char* kOverlaps[] = {"PERFECT_OVERLAP", "NO_OVERLAP", "OVERLAP_COMPUTE_MEMORY"};
-  out.open("execution");
+  const auto* model = std::get_if<dataflow::LanguageModel>(&execution.workload);
+  out.open(model && model->tile_size_counts_tiles ? "miscellany" : "execution");
   std::visit(WorkloadWriter{out}, execution.workload);
   out.name("execution_style", execution.style == dataflow::Style::kKernelByKernel ? "KERNEL_BY_KERNEL" : "DATAFLOW");
   out.stated_count("num_config", execution.configurations);
