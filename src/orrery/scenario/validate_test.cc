@@ -67,6 +67,19 @@ TEST(Validation, RunsOfOtherLaboratoriesAreWithinFifteenPercentOnAverage) {
   EXPECT_LT(mean_absolute("mtnlg2022"), 0.16);
 }
 
+TEST(Validation, MeasuredRunsFitButForThoseThatTheDocumentNames) {
+  std::set<std::pair<std::string, std::string>> lacking;
+  for (const ValidatedSet& each : validate_training(kDirectory))
+    for (const ValidatedPoint& point : each.points)
+      if (!point.iteration.fits) lacking.emplace(each.name, point.run.row);
+  const std::set<std::pair<std::string, std::string>> named = {{"deepseek_v3", "pre-training"},
+                                                               {"deepseek_v3", "step"},
+                                                               {"dgxc2024_bf16", "nemotron4 340B bf16 128"},
+                                                               {"dgxc2024_fp8", "nemotron4 340B fp8 128"},
+                                                               {"narayanan2021_zero3", "4"}};
+  EXPECT_EQ(lacking, named);
+}
+
 TEST(Validation, ARowUsedForFittingNeverCounts) {
   const ValidatedSet& multi = set("vtrain_multi");
   const auto count = [&](Use use) {
