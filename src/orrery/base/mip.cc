@@ -140,4 +140,8 @@ Mip::Solution Mip::minimise(const Limits& limits) const {
   return result;
 }
 
+std::string mip_solver() {
+  return "CBC " CBC_VERSION;
+}
+
 }  // namespace orrery::base

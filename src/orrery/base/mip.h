@@ -8,6 +8,7 @@
 #include <atomic>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace orrery::base {
@@ -52,5 +53,8 @@ class Mip {
   std::vector<int> row_start_ = {0};
   std::vector<Term> terms_;
 };
+
+// The solver behind it and its version: "CBC 2.10.8".
+std::string mip_solver();
 
 }  // namespace orrery::base

@@ -1,14 +1,17 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <google/protobuf/stubs/common.h>
 #include <CLI/Version.hpp>
 #include <nlohmann/json.hpp>
 
+#include "orrery/base/mip.h"
 #include "orrery/base/parallel.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
 #include "orrery/formats/cacti/program.h"
 #include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/systems.h"
 
 namespace orrery::cli {
 namespace {
@@ -44,6 +47,8 @@ int run_doctor(const DoctorOptions& options, const Console& console) {
       {"nlohmann-json",
        fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
       {"CLI11", CLI11_VERSION},
+      {"protobuf", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)},
+      {"MIP solver", base::mip_solver()},
       {"optional parts", "none in this version"},
   };
   base::Diagnostics found;
@@ -52,6 +57,7 @@ int run_doctor(const DoctorOptions& options, const Console& console) {
     findings.push_back({"catalogue", directory});
     findings.push_back({"chips", std::to_string(scenario::list_chips(directory).size())});
     findings.push_back({"models", std::to_string(scenario::list_models(directory).size())});
+    findings.push_back({"systems", std::to_string(scenario::list_systems(directory).size())});
     const auto cacti = formats::cacti::find_program();
     findings.push_back({"cacti", cacti ? cacti->string() : "none in $PATH; SRAMs by the catalogue's figures"});
     findings.push_back({"error pages", std::to_string(count_pages(directory))});
