@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "orrery/dataflow/degrees.h"
+#include "orrery/dataflow/lower.h"
 #include "orrery/dataflow/sharding.h"
 
 namespace orrery::dataflow {
@@ -156,12 +157,59 @@ void explain_shardings(const Setup& setup, std::vector<Reason>& reasons) {
   }
 }
 
+// A part of one chip is no larger than the whole, and the parts of all chips make up the whole.
+void explain_stated_parts(const Setup& setup, Generation generation, std::vector<Reason>& reasons) {
+  if (!stated_parts_hold(setup, generation)) return;
+  for (std::size_t k = 0; k < setup.graph.kernels.size(); ++k) {
+    const Kernel& kernel = setup.graph.kernels[k];
+    struct Size {
+      const char *field, *name;
+      Count stated;
+      double whole;
+    };
+    const Size sizes[] = {
+        {"shard_outer_M", "outer * M", kernel.shard_m,
+         static_cast<double>(kernel.outer) * static_cast<double>(kernel.m)},
+        {"shard_K", "K", kernel.shard_k, static_cast<double>(kernel.is_product() ? kernel.k : 1)},
+        {"shard_N", "N", kernel.shard_n, static_cast<double>(kernel.n)},
+    };
+    Reason reason;
+    reason.diagnostic.code = "O1451";
+    double share = 1;
+    std::string product;
+    for (const Size& size : sizes) {
+      if (size.stated <= 0) continue;
+      const double part = static_cast<double>(size.stated) / size.whole;
+      share *= part;
+      product += fmt::format("{}{} {} of {} {:.0f}", product.empty() ? "" : ", ", size.field, size.stated, size.name,
+                             size.whole);
+      reason.places.push_back({Part::kKernel, static_cast<int>(k), size.field});
+      if (part > 1 && reason.diagnostic.message.empty())
+        reason.diagnostic.message =
+            fmt::format("kernel {} states {} {}, and has {} {:.0f}", named(setup.graph, static_cast<int>(k)),
+                        size.field, size.stated, size.name, size.whole);
+    }
+    const double chips = static_cast<double>(setup.system.chips);
+    if (reason.diagnostic.message.empty() && share * chips < 1 - 1e-9) {
+      reason.diagnostic.message =
+          fmt::format("the parts that kernel {} states leave work undone", named(setup.graph, static_cast<int>(k)));
+      reason.diagnostic.note(product);
+      reason.diagnostic.note(fmt::format("{} chips do {:.3g} of the whole", setup.system.chips, share * chips));
+      reason.places.push_back({Part::kSystem, -1, "num_chip"});
+    }
+    if (reason.diagnostic.message.empty()) continue;
+    reason.diagnostic.hint("state what one chip has before tiling, or leave it out and have it follow from `sharding`");
+    reasons.push_back(std::move(reason));
+  }
+}
+
 std::vector<Reason> all_contradictions(const Setup& setup, Generation generation) {
   std::vector<Reason> reasons;
   if (const std::vector<int> cycle = workload::find_cycle(setup.graph); !cycle.empty()) {
     explain_cycle(setup.graph, cycle, reasons);
   }
   explain_shardings(setup, reasons);
+  explain_stated_parts(setup, generation, reasons);
   if (!one_kernel_each(setup)) {
     const int kernels = static_cast<int>(setup.graph.kernels.size());
     const int count = setup.execution.configurations > 0 ? setup.execution.configurations : std::max(1, kernels);

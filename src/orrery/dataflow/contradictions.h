@@ -10,8 +10,8 @@
 namespace orrery::dataflow {
 
 // All of them, empty where there are none: cycles (O1446), sizes and services of the network and the batch (O1441 to
-// O1443), shardings (O1440) and configurations (O1444, O1445) that pins make impossible, tiles (O1452), counts beyond
-// 64 bits (O1453).
+// O1443), shardings (O1440) and configurations (O1444, O1445) that pins make impossible, stated shards (O1451), tiles
+// (O1452), counts beyond 64 bits (O1453).
 std::vector<Reason> contradictions(const Setup& setup, Generation generation);
 
 // O1453.

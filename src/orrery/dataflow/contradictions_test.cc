@@ -86,5 +86,29 @@ TEST(Contradictions, AllOfThemAreToldAtOnce) {
   EXPECT_EQ(codes(setup, Generation::kGen2), (std::vector<std::string>{"O1440", "O1445", "O1441"}));
 }
 
+TEST(Contradictions, AStatedShardIsAPartOfItsKernelAndAllPartsMakeTheWhole) {
+  dataflow::Setup setup = cases::gpt3_4x2();  // 8 chips
+  workload::Kernel& ffn = setup.graph.kernels[13];
+  ffn.shard_m = ffn.m / 8;
+  EXPECT_TRUE(contradictions(setup, Generation::kCorrected).empty());
+  ffn.shard_m = ffn.m / 16;
+  auto found = contradictions(setup, Generation::kCorrected);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].diagnostic.code, "O1451");
+  EXPECT_EQ(found[0].diagnostic.message, "the parts that kernel 14 `FFN0` states leave work undone");
+  EXPECT_EQ(found[0].diagnostic.notes[1], "8 chips do 0.5 of the whole");
+  EXPECT_EQ(found[0].places[0].field, "shard_outer_M");
+  ffn.shard_m = 0;
+  ffn.shard_k = ffn.k + 1;
+  found = contradictions(setup, Generation::kCorrected);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].diagnostic.message, "kernel 14 `FFN0` states shard_K 12289, and has K 12288");
+  EXPECT_THROW(optimize(setup, Generation::kCorrected), base::InputError);
+  // Without skip_inter_chip_optimization a generation computes them anew.
+  EXPECT_TRUE(contradictions(setup, Generation::kHead).empty());
+  setup.execution.skip_inter_chip = true;
+  EXPECT_EQ(contradictions(setup, Generation::kHead).size(), 1u);
+}
+
 }  // namespace
 }  // namespace orrery::dataflow

@@ -165,7 +165,10 @@ TEST(EvaluateLaws, GenerationsAgreeWhereNothingWasMended) {
         same.setup.execution.separate_reduce_scatter_all_gather = c.setup.execution.separate_reduce_scatter_all_gather;
       same.generation = generation;
       const Evaluation theirs = priced(same);
-      if (generation != Generation::kGen1) RC_ASSERT(theirs.final_ns == ours.final_ns);
+      const bool at_once =
+          generation == Generation::kHead && same.mapping.degrees.tensor > 1 && same.mapping.degrees.data > 1;
+      if (at_once) RC_ASSERT(theirs.final_ns <= ours.final_ns * (1 + 1e-12));
+      if (generation != Generation::kGen1 && !at_once) RC_ASSERT(theirs.final_ns == ours.final_ns);
       RC_ASSERT(theirs.money.total_cost() == ours.money.total_cost());
       RC_ASSERT(theirs.flop == ours.flop);
     }

@@ -60,6 +60,40 @@ TEST(Infeasibility, TablesTooLargeForDramAreTold) {
   EXPECT_TRUE(says(found.reasons.back(), "with the workload's tables"));
 }
 
+// The largest of the published DLRM setups: 24 TB of tables on 128 chips of 40 GiB, and of 80.
+TEST(Infeasibility, TablesOf24TerabytesFitNeither40Nor80GigabytesAChip) {
+  dataflow::Setup setup = cases::dlrm_i();
+  auto& dlrm = std::get<Recommendation>(setup.execution.workload);
+  dlrm.tables = 100, dlrm.embedding = 128, dlrm.rows = 937'500'000;
+  for (const double gigabytes : {40, 80}) {
+    setup.system.memory.capacity_bytes = gigabytes * (1 << 30);
+    for (const Generation generation :
+         {Generation::kCorrected, Generation::kGen1, Generation::kGen2, Generation::kHead}) {
+      const Placement found = nothing_for(setup, generation);
+      EXPECT_EQ(found.reasons.back().code, "O1448");
+      EXPECT_EQ(found.reasons.back().message.substr(0, 55), "weights and tables take 187,579,935,000 bytes of DRAM, ");
+    }
+  }
+  setup.system.memory.capacity_bytes = 200.0 * (1 << 30);
+  EXPECT_TRUE(optimize(setup, Generation::kCorrected).mapping);
+}
+
+TEST(Infeasibility, TheMatrixOfLinpackAndTheLineOfAnFftMustFitInDram) {
+  for (dataflow::Setup setup : {cases::hpl_circe(), cases::fft_1024()}) {
+    double bytes = 0;
+    if (const auto* hpl = std::get_if<Linpack>(&setup.execution.workload)) {
+      bytes = static_cast<double>(hpl->n) * static_cast<double>(hpl->n);
+    } else {
+      bytes = static_cast<double>(std::get<FourierTransform>(setup.execution.workload).length);
+    }
+    bytes *= static_cast<double>(setup.execution.word_bytes) / static_cast<double>(setup.system.chips);
+    setup.system.memory.capacity_bytes = bytes * 0.99;
+    EXPECT_EQ(nothing_for(setup, Generation::kCorrected).reasons.back().code, "O1448");
+    setup.system.memory.capacity_bytes = 0;
+    EXPECT_TRUE(optimize(setup, Generation::kCorrected).mapping) << "0: unlimited";
+  }
+}
+
 TEST(Infeasibility, AChipWithoutCoresRunsNothing) {
   dataflow::Setup setup = cases::gpt3_8x1();
   setup.system.accelerator.cores = 0;

@@ -6,9 +6,14 @@
 
 namespace orrery::dataflow {
 
+// By the group of chips that communicates: tensor-parallel neighbours, and data-parallel replicas once a batch.
+struct GroupTimes {
+  double tensor_ns = 0, data_ns = 0;
+};
+
 // Per kernel, ns. One function for each kind of workload, in a file of its name.
-std::vector<double> tensor_parallel_network_ns(const Setup& setup, const Mapping& mapping,
-                                               const std::vector<Shard>& shards, Generation generation);
+std::vector<GroupTimes> tensor_parallel_network_ns(const Setup& setup, const Mapping& mapping,
+                                                   const std::vector<Shard>& shards, Generation generation);
 std::vector<double> hpl_network_ns(const Setup& setup, const Mapping& mapping, Generation generation);
 std::vector<double> fft_network_ns(const Setup& setup, const Mapping& mapping, Generation generation);
 std::vector<double> dlrm_network_ns(const Setup& setup, const Mapping& mapping, const std::vector<Shard>& shards,

@@ -3,7 +3,8 @@
 // Per kernel: compute (kernel_compute.h), its own communication (kernel_network.h), weight, extra traffic, allowed
 // configurations. Per edge: a buffer of the producer's tile, m n word bytes, which also streams through DRAM once per
 // tile where the edge is cut and then lies there for the micro-batch; layers between the ends need as many buffers as
-// there are levels from one to the other, both included. Sums over sets of kernels are partition.h's.
+// there are levels from one to the other, both included, or as many as the file states. Sums over sets of kernels are
+// partition.h's.
 //
 // Configurations: where a graph has both, backward kernels come after forward ones, C/2 each (the middle one of an odd
 // number is shared); a pin holds; kernel by kernel, and as many configurations as kernels, mean one kernel each in the
@@ -35,6 +36,11 @@ bool one_kernel_each(const Setup& setup) {
   return execution.style == Style::kKernelByKernel || std::holds_alternative<Linpack>(execution.workload) ||
          std::holds_alternative<FourierTransform>(execution.workload) ||
          execution.configurations == static_cast<int>(setup.graph.kernels.size());
+}
+
+bool tensor_parallel(const Setup& setup) {
+  return std::holds_alternative<LanguageModel>(setup.execution.workload) ||
+         std::holds_alternative<StateSpaceModel>(setup.execution.workload);
 }
 
 bool has_forward(const KernelGraph& graph) {
@@ -124,13 +130,32 @@ void set_chip(const Setup& setup, Generation generation, PartitionProblem& probl
   problem.systolic_height = chip.systolic_height;
 }
 
-std::vector<double> network_ns(const Setup& setup, const Mapping& mapping, const std::vector<Shard>& shards,
-                               Generation generation) {
+std::vector<double> whole_machine_network_ns(const Setup& setup, const Mapping& mapping,
+                                             const std::vector<Shard>& shards, Generation generation) {
   const Workload& workload = setup.execution.workload;
   if (std::holds_alternative<Linpack>(workload)) return hpl_network_ns(setup, mapping, generation);
   if (std::holds_alternative<FourierTransform>(workload)) return fft_network_ns(setup, mapping, generation);
-  if (std::holds_alternative<Recommendation>(workload)) return dlrm_network_ns(setup, mapping, shards, generation);
-  return tensor_parallel_network_ns(setup, mapping, shards, generation);
+  return dlrm_network_ns(setup, mapping, shards, generation);
+}
+
+// DFModel's newest generation lets tensor- and data-parallel groups communicate at once; otherwise they take turns.
+void set_network(const Setup& setup, const Mapping& mapping, const std::vector<Shard>& shards, Generation generation,
+                 PartitionProblem& problem) {
+  if (!tensor_parallel(setup)) {
+    const std::vector<double> ns = whole_machine_network_ns(setup, mapping, shards, generation);
+    for (std::size_t i = 0; i < ns.size(); ++i) problem.kernels[i].network_ns = ns[i];
+    return;
+  }
+  const std::vector<GroupTimes> times = tensor_parallel_network_ns(setup, mapping, shards, generation);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    PartitionKernel& kernel = problem.kernels[i];
+    if (generation == Generation::kHead) {
+      kernel.network_ns = times[i].tensor_ns;
+      kernel.beside_ns = times[i].data_ns;
+    } else {
+      kernel.network_ns = times[i].tensor_ns + times[i].data_ns;
+    }
+  }
 }
 
 // Conversion of layouts between the shardings at an edge's ends; what the user pins goes before the rule.
@@ -152,16 +177,15 @@ PartitionProblem lower(const Setup& setup, const Mapping& mapping, Generation ge
                        const machine::OperatorModel* operators) {
   const KernelGraph& graph = setup.graph;
   const std::vector<Shard> parts = shards(setup, mapping, generation);
-  const std::vector<double> network = network_ns(setup, mapping, parts, generation);
   const double word = static_cast<double>(setup.execution.word_bytes);
   const double tiles = static_cast<double>(mapping.tiles);
   const auto* model = std::get_if<LanguageModel>(&setup.execution.workload);
-  const bool tensor_parallel = model != nullptr || std::holds_alternative<StateSpaceModel>(setup.execution.workload);
 
   PartitionProblem problem;
   set_chip(setup, generation, problem);
   problem.kernels.resize(graph.kernels.size());
   set_configurations(setup, problem);
+  set_network(setup, mapping, parts, generation, problem);
   const bool alone = one_kernel_each(setup);
   const double layers = static_cast<double>(layers_per_stage(setup, mapping.degrees));
   KernelCompute compute(setup, mapping.tiles, generation, operators);
@@ -169,7 +193,6 @@ PartitionProblem lower(const Setup& setup, const Mapping& mapping, Generation ge
     const Kernel& kernel = graph.kernels[i];
     PartitionKernel& result = problem.kernels[i];
     compute.price(kernel, parts[i], alone, result);
-    result.network_ns = network[i];
     result.memory_bytes = kernel.memory_bytes;
     if (kernel.has_weight())
       result.weight_bytes = static_cast<double>(parts[i].m) * static_cast<double>(parts[i].k) * word;
@@ -190,9 +213,10 @@ PartitionProblem lower(const Setup& setup, const Mapping& mapping, Generation ge
     result.to = edge.to;
     result.buffer_bytes = edge.zero_out ? 0 : static_cast<double>(from.m) * static_cast<double>(from.n) * word;
     result.depth = level[static_cast<std::size_t>(edge.to)] - level[static_cast<std::size_t>(edge.from)] + 1;
+    if (edge.buffer_depth > 0 && stated_parts_hold(setup, generation)) result.depth = edge.buffer_depth;
     result.stream_bytes = tiles * result.buffer_bytes;
     result.resident_bytes = result.stream_bytes * batch;
-    result.network_ns = tensor_parallel ? conversion_ns(setup, mapping, edge, generation) : 0;
+    result.network_ns = tensor_parallel(setup) ? conversion_ns(setup, mapping, edge, generation) : 0;
     result.stage_parallel = edge.stage_parallel;
     problem.edges.push_back(result);
   }

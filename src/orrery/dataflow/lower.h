@@ -12,6 +12,9 @@ struct Shard {
   Count m = 0, k = 1, n = 0;
   double flop(workload::KernelUnit unit) const;
 };
+// What the user states of shards and of buffers' depths holds. DFModel computes both anew unless its inter-chip pass is
+// skipped.
+bool stated_parts_hold(const Setup& setup, Generation generation);
 std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, Generation generation);
 
 // `operators` answers for kernels at a given utilisation; with free cores, choices come from

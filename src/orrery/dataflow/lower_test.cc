@@ -69,6 +69,46 @@ TEST(Shards, SequenceParallelChipsHaveFewerTokens) {
   EXPECT_EQ(shards(setup, mapping, Generation::kHead)[0].n, 3);
 }
 
+TEST(Shards, StatedPartsStandForWhatFollowsFromTheShardingAndAreTiled) {
+  dataflow::Setup setup = pair();
+  setup.graph.kernels[0].shard_m = 40;
+  setup.graph.kernels[0].shard_n = 10;
+  setup.graph.kernels[1].shard_k = 50;
+  Mapping mapping = pair_mapping();
+  mapping.degrees.sequence = 5;
+  const auto parts = shards(setup, mapping, Generation::kCorrected);
+  EXPECT_EQ(parts[0].m, 40);
+  EXPECT_EQ(parts[0].k, 64) << "not stated";
+  EXPECT_EQ(parts[0].n, 3) << "ceil(10 / 4): one chip has 10 tokens already";
+  EXPECT_EQ(parts[1].k, 50);
+  EXPECT_EQ(parts[1].n, 2) << "ceil(30 / 5 / 4)";
+  const PartitionProblem problem = lower(setup, mapping, Generation::kCorrected);
+  EXPECT_EQ(problem.kernels[0].weight_bytes, 40 * 64 * 2);
+  EXPECT_EQ(problem.edges[0].buffer_bytes, 40 * 3 * 2);
+}
+
+TEST(Shards, AGenerationTakesStatedPartsWhereTheInterChipPassIsSkipped) {
+  dataflow::Setup setup = pair();
+  setup.graph.kernels[0].shard_m = 40;
+  setup.graph.edges[0].buffer_depth = 5;
+  for (const Generation generation : kAll) {
+    setup.execution.skip_inter_chip = false;
+    const bool corrected = generation == Generation::kCorrected;
+    EXPECT_EQ(shards(setup, pair_mapping(), generation)[0].m, corrected ? 40 : 34);
+    EXPECT_EQ(lower(setup, pair_mapping(), generation).edges[0].depth, corrected ? 5 : 2);
+    setup.execution.skip_inter_chip = true;
+    EXPECT_EQ(shards(setup, pair_mapping(), generation)[0].m, 40);
+    EXPECT_EQ(lower(setup, pair_mapping(), generation).edges[0].depth, 5);
+  }
+}
+
+TEST(Shards, OtherWorkloadsTakeStatedPartsToo) {
+  dataflow::Setup setup = hpl_circe();
+  const Shard before = shards(setup, whole_machine(setup), Generation::kCorrected)[0];
+  setup.graph.kernels[0].shard_k = before.k + 1;
+  EXPECT_EQ(shards(setup, whole_machine(setup), Generation::kCorrected)[0].k, before.k + 1);
+}
+
 TEST(Shards, RefuseWhatCannotBeCounted) {
   dataflow::Setup setup = pair();
   setup.graph.kernels[0].outer = std::numeric_limits<Count>::max() / 2;
@@ -133,6 +173,29 @@ TEST(Lower, APeriodicReductionIsSpreadOverTheMicroBatches) {
                    22 * 30 * 2 / 2.0 * 3 / (4 * 5));
   setup.execution.separate_reduce_scatter_all_gather = true;
   EXPECT_DOUBLE_EQ(lower(setup, mapping, Generation::kCorrected).kernels[1].network_ns, 22 * 30 * 2 * 3 / (4 * 5.0));
+}
+
+TEST(Lower, GroupsOfChipsCommunicateAtOnceInTheNewestGenerationAndInTurnsOtherwise) {
+  dataflow::Setup setup = pair();
+  setup.graph.kernels[0].second_communication = Communication::kPeriodicAllReduce;
+  setup.graph.kernels[1].second_communication = Communication::kPeriodicAllReduce;
+  const std::vector<int> both = {0, 1};
+  const double tensor = 4 * 64 * 8 * 2 * 2 / (3 * 10.0);
+  const double first = 4 * 34 * 8 * 2 / 2.0 * 3 / (4 * 5), second = 4 * 64 * 8 * 2 / 2.0 * 3 / (4 * 5);
+  for (const Generation generation : kAll) {
+    const PartitionProblem problem = lower(setup, pair_mapping(), generation);
+    const double doubled = generation == Generation::kGen1 ? 2 : 1;
+    const double network = price(problem, std::span(both)).network_ns;
+    if (generation == Generation::kHead) {
+      EXPECT_DOUBLE_EQ(problem.kernels[1].network_ns, tensor);
+      EXPECT_DOUBLE_EQ(problem.kernels[1].beside_ns, second);
+      EXPECT_DOUBLE_EQ(network, std::max(tensor, first + second));
+      EXPECT_DOUBLE_EQ(price(problem, std::span(both).subspan(1)).network_ns, std::max(tensor, second));
+    } else {
+      EXPECT_EQ(problem.kernels[1].beside_ns, 0);
+      EXPECT_DOUBLE_EQ(network, doubled * (tensor + first + second));
+    }
+  }
 }
 
 TEST(Lower, PinnedCommunicationGoesBeforeTheRule) {

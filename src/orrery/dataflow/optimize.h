@@ -48,8 +48,8 @@ Placement optimize(const Setup& setup, Generation generation, const PlaceLimits&
                    const machine::OperatorModel* operators = nullptr);
 
 // The setup that `placement.mapping` belongs to: services of the network that were searched filled in, and of a graph
-// over several stages the slowest. `evaluate` of the two is `placement.evaluation`, but for the FLOP of such a graph, which are
-// those of all stages.
+// over several stages the slowest. `evaluate` of the two is `placement.evaluation`, but for the FLOP of such a graph,
+// which are those of all stages.
 Setup placed(const Setup& setup, const Placement& placement);
 
 }  // namespace orrery::dataflow

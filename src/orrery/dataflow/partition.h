@@ -8,7 +8,8 @@
 //   compute  with a given utilisation: the sum of the kernels; with free cores: the least maximum over kernels of
 //            choice.ns, with the sum of choice.cores within the chip's
 //   memory   (sum of stream_bytes of edges with exactly one end inside + sum of memory_bytes) / DRAM bandwidth
-//   network  sum of the kernels' and, for edges, of the consumer's network_ns
+//   network  sum of the kernels' and, for edges, of the consumer's network_ns, beside which other groups of chips
+//            communicate: their sum of beside_ns, where it is longer
 //   SRAM     2 buffers of every edge with one end inside, `depth` of those with both, weights and extras. A kernel
 //   alone
 //            may be tiled further by a factor of at least 2, which divides its weight and output buffers
@@ -41,6 +42,7 @@ struct PartitionKernel {
   std::vector<CoreChoice> choices;  // with free cores; none: it can run nowhere
   double memory_bytes = 0;          // streamed per pass beside the edges
   double network_ns = 0;
+  double beside_ns = 0;     // on another group's links, at the same time as any kernel's network_ns
   double weight_bytes = 0;  // in SRAM while its configuration runs
   double sram_extra_bytes = 0;
   double dram_bytes = 0;          // resident in DRAM whatever the partition: weights of the stage's layers
@@ -52,7 +54,7 @@ struct PartitionKernel {
 struct PartitionEdge {
   int from = 0, to = 0;
   double buffer_bytes = 0;    // one buffer, one tile
-  int depth = 2;              // buffers when both ends are in one configuration
+  Count depth = 2;            // buffers when both ends are in one configuration
   double stream_bytes = 0;    // per pass, when cut: written at one end, read at the other
   double resident_bytes = 0;  // in DRAM while alive across a cut
   double network_ns = 0;      // conversion of layouts, counted at the consumer

@@ -1,7 +1,8 @@
 // Kernels whose ranges of configurations do not touch never share one, so they fall into groups whose intervals add up.
 // Within a group, sum of max(...) >= max of sums: all of its compute (with free cores: all of its work, cores times
-// time at the frugalest choice, on all cores; and no less than its slowest kernel at its fastest), all of its network,
-// and of memory what cannot be avoided: its own traffic, and both ends of edges that are cut in every assignment.
+// time at the frugalest choice, on all cores; and no less than its slowest kernel at its fastest), all of its network
+// (the longer of both groups'), and of memory what cannot be avoided: its own traffic, and both ends of edges that are
+// cut in every assignment.
 #include "orrery/dataflow/partition_bound.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace orrery::dataflow {
 namespace {
 
 struct Group {
-  double compute = 0, slowest = 0, memory_bytes = 0, network = 0;
+  double compute = 0, slowest = 0, memory_bytes = 0, network = 0, beside = 0;
 };
 
 double least_interval(const PartitionProblem& problem, const Group& group) {
@@ -19,7 +20,7 @@ double least_interval(const PartitionProblem& problem, const Group& group) {
   const double memory = problem.use_memory && problem.dram_bandwidth_gb_per_s > 0
                             ? group.memory_bytes / problem.dram_bandwidth_gb_per_s
                             : 0;
-  const double network = problem.use_network ? group.network : 0;
+  const double network = problem.use_network ? std::max(group.network, group.beside) : 0;
   switch (problem.overlap) {
     case Overlap::kPerfect:
       return std::max({compute, memory, network});
@@ -62,6 +63,7 @@ double interval_bound(const PartitionProblem& problem, const PartitionSpace& spa
     Group& own = group(static_cast<int>(k));
     own.memory_bytes += kernel.memory_bytes;
     own.network += kernel.network_ns;
+    own.beside += kernel.beside_ns;
     if (!problem.free_cores) {
       own.compute += kernel.compute_ns;
     } else if (!kernel.choices.empty()) {

@@ -61,7 +61,7 @@ class Search {
   struct State {
     double value = kNever;                                      // least sum so far
     double rest = 0;                                            // least sum of what is left
-    double compute = 0, network = 0, bytes = 0;                 // of what is left
+    double compute = 0, network = 0, beside = 0, bytes = 0;     // of what is left
     double weights = 0, cores = 0;                              // room that what is left takes, in chips
     double leaf_compute = 0, leaf_network = 0, leaf_bytes = 0;  // of the leaves left
     double to_go = kNever;                                      // found in the second pass, on optimal chains only
@@ -109,7 +109,8 @@ class Search {
     }
     for (std::size_t k = 0; k < kernels; ++k) {
       bytes += problem_.kernels[k].memory_bytes;
-      times += work_.compute_ns[k] + work_.network_ns[k];
+      times += work_.compute_ns[k] + work_.network_ns[k] + work_.beside_ns[k];
+      beside_ = beside_ || work_.beside_ns[k] > 0;
     }
     if (bytes > 0) times += bytes / problem_.dram_bandwidth_gb_per_s;
     if (std::isfinite(times)) residue_ = kTie * times;
@@ -213,9 +214,17 @@ class Search {
     return price.fits && dram_holds(before, after) ? price.interval : kNever;
   }
 
-  double least(double compute, double bytes, double network) const {
+  double least(double compute, double bytes, double network, double beside = 0) const {
     const double memory = bytes > 0 ? bytes / problem_.dram_bandwidth_gb_per_s : 0;
-    return pricer_.interval(std::max(compute, 0.0), memory, std::max(network, 0.0));
+    return pricer_.interval(std::max(compute, 0.0), memory, std::max({network, beside, 0.0}));
+  }
+  // Of what runs from one state to another on the way to the end.
+  double least_between(const State& state, const State& next) const {
+    return least(state.compute - next.compute, 0, state.network - next.network, state.beside - next.beside);
+  }
+  // By how much a leaf prolongs the network of any set that it joins: both groups' times grow, and the longer counts.
+  double leaf_network_ns(std::size_t k) const {
+    return beside_ ? std::min(work_.network_ns[k], work_.beside_ns[k]) : work_.network_ns[k];
   }
 
   // Room for what must run in the first configurations, and for what must run in the last ones.
@@ -333,15 +342,16 @@ class Search {
     for (std::size_t k = 0; k < problem_.kernels.size(); ++k) {
       state.compute += work_.compute_ns[k];
       state.network += work_.network_ns[k];
+      state.beside += work_.beside_ns[k];
       state.bytes += problem_.kernels[k].memory_bytes;
       state.weights += weight_share_[k];
       state.cores += core_share_[k];
       if (!leaves_.has(bit_of_[k])) continue;
       state.leaf_compute += work_.compute_ns[k];
-      state.leaf_network += work_.network_ns[k];
+      state.leaf_network += leaf_network_ns(k);
       state.leaf_bytes += problem_.kernels[k].memory_bytes;
     }
-    state.rest = std::max(least(state.compute, state.bytes, state.network), core_rest(0, {}, state));
+    state.rest = std::max(least(state.compute, state.bytes, state.network, state.beside), core_rest(0, {}, state));
     return state;
   }
 
@@ -476,6 +486,7 @@ class Search {
     State next = state;
     next.compute -= work_.compute_ns[k];
     next.network -= work_.network_ns[k];
+    next.beside -= work_.beside_ns[k];
     next.bytes -= problem_.kernels[k].memory_bytes;
     next.weights -= weight_share_[k];
     next.cores -= core_share_[k];
@@ -489,7 +500,7 @@ class Search {
     }
     if (leaves_.has(bit_of_[k])) {
       next.leaf_compute -= work_.compute_ns[k];
-      next.leaf_network -= work_.network_ns[k];
+      next.leaf_network -= leaf_network_ns(k);
       next.leaf_bytes -= problem_.kernels[k].memory_bytes;
       for (const int e : pricer_.edges_into(static_cast<int>(k))) {
         next.leaf_bytes -= problem_.edges[static_cast<std::size_t>(e)].stream_bytes;
@@ -500,7 +511,7 @@ class Search {
 
   void arrive(int c, const Bits<W>& ideal, const State& state, const Bits<W>& reached, State next) {
     const bool last = c + 1 == problem_.configurations;
-    next.rest = last ? 0 : least(next.compute, next.bytes, next.network);
+    next.rest = last ? 0 : least(next.compute, next.bytes, next.network, next.beside);
     if (!last) next.rest = std::max(next.rest, core_rest(static_cast<std::size_t>(c) + 1, reached, next));
     if (next.rest == kNever || !room_for(next, problem_.configurations - c - 1)) {
       ++pruned_by_capacity_;
@@ -510,7 +521,7 @@ class Search {
     double interval = 0;
     if (set.any()) {
       // A lower bound of this set's price, before it is looked up.
-      if (state.value + least(state.compute - next.compute, 0, state.network - next.network) + next.rest > aim_) {
+      if (state.value + least_between(state, next) + next.rest > aim_) {
         ++pruned_by_bound_;
         return;
       }
@@ -561,8 +572,7 @@ class Search {
           State& state = layers_[layer][s].value;
           const Bits<W>& ideal = layers_[layer][s].key;
           if (state.value + next.to_go > target || !ideal.within(reached)) continue;
-          if (least(state.compute - next.compute, 0, state.network - next.network) * (1 - kRounding) >
-              target - state.value - next.to_go + residue_) {
+          if (least_between(state, next) * (1 - kRounding) > target - state.value - next.to_go + residue_) {
             continue;
           }
           std::size_t index = 0;
@@ -636,6 +646,7 @@ class Search {
   double weights_in_dram_ = 0;
   std::vector<double> weight_share_, core_share_;  // by kernel: least share of a chip's SRAM and cores
   bool dram_binds_ = false;
+  bool beside_ = false;  // groups of chips communicate beside each other
 
   std::vector<BitsTable<W, State>> layers_;
   std::size_t from_ = 0;                    // the state that is being expanded

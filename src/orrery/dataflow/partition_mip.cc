@@ -99,14 +99,17 @@ class Programme {
   void configuration(int c) {
     classes(c);
     capacities(c);
-    Terms compute, memory, network;
+    Terms compute, memory, network, beside;
     if (problem_.use_compute || problem_.free_cores) compute = compute_terms(c);
     if (!problem_.use_compute) compute.clear();  // cores are short even where their time does not count
     for (std::size_t k = 0; k < problem_.kernels.size(); ++k) {
       const int run = x(static_cast<int>(k), c);
       if (problem_.use_memory) add(memory, run, ns_of_bytes(problem_.kernels[k].memory_bytes));
-      if (problem_.use_network) add(network, run, pricer_.network_ns(static_cast<int>(k)) / unit_ns_);
+      if (!problem_.use_network) continue;
+      add(network, run, pricer_.network_ns(static_cast<int>(k)) / unit_ns_);
+      add(beside, run, problem_.kernels[k].beside_ns / unit_ns_);
     }
+    if (!beside.empty()) network = longer(network, beside);
     for (std::size_t e = 0; problem_.use_memory && e < problem_.edges.size(); ++e) {
       add_cut(memory, e, c, ns_of_bytes(problem_.edges[e].stream_bytes));
     }
@@ -132,6 +135,17 @@ class Programme {
         at_least({&compute, &memory, &network});
         break;
     }
+  }
+
+  // The column that is as long as either.
+  Terms longer(const Terms& one, const Terms& other) {
+    const int most = mip_.add_column(0, kInfinity, 0);
+    for (const Terms* terms : {&one, &other}) {
+      Terms row = {{most, 1}};
+      for (const Mip::Term& term : *terms) row.push_back({term.column, -term.factor});
+      if (row.size() > 1) mip_.add_row(row, 0, kInfinity);
+    }
+    return {{most, 1}};
   }
 
   double ns_of_bytes(double bytes) const {
@@ -253,7 +267,7 @@ double unit_of_time(const PartitionProblem& problem) {
   const PartitionWork work = partition_work(problem);
   double ns = 0, bytes = 0;
   for (std::size_t k = 0; k < work.compute_ns.size(); ++k) {
-    ns += work.compute_ns[k] + work.network_ns[k];
+    ns += work.compute_ns[k] + work.network_ns[k] + work.beside_ns[k];
     bytes += problem.kernels[k].memory_bytes;
   }
   for (const PartitionEdge& edge : problem.edges) bytes += edge.stream_bytes;

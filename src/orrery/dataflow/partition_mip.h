@@ -6,7 +6,8 @@
 //   sum over c' <= c of x[u,c'] >= the same of v, for an edge u -> v: the prefix form, whose relaxation is tight
 //   y <= x[u,c], y <= x[v,c], y >= x[u,c] + x[v,c] - 1; where only one end may run in c, y is 0
 //   memory[c] = (sum of stream (x[u,c] + x[v,c] - 2 y) + sum of bytes x) / bandwidth, and likewise SRAM and DRAM
-//   interval[c] >= its terms, or their sums, by overlap
+//   interval[c] >= its terms, or their sums, by overlap; the network's is a column where groups of chips communicate
+//   beside each other, at least as long as each
 // Free cores: x[k,c] = sum over choices j of z[k,c,j], sum of cores z <= the chip's, compute[c] >= sum_j ns_j z[k,c,j]
 // per kernel: no big constant. A kernel that is tiled further when alone: t[k,c] <= x[k,c], x[j,c] <= 1 - t[k,c] for
 // every other j, and SRAM forgives its excess where t is 1. Repeat classes: one whole column per class and

@@ -93,11 +93,12 @@ SetPricer::Price SetPricer::price(std::span<const int> members) {
   if (members.empty()) return result;
   mark(members);
   const bool alone = members.size() == 1;
-  double stream = 0, fixed = 0, tiled = 0;
+  double stream = 0, fixed = 0, tiled = 0, beside = 0;
   for (const int k : members) {
     const PartitionKernel& kernel = problem_.kernels[static_cast<std::size_t>(k)];
     result.compute_ns += kernel.compute_ns;
     result.network_ns += network_ns(k);
+    beside += kernel.beside_ns;
     stream += kernel.memory_bytes;
     fixed += kernel.sram_extra_bytes;
     (alone ? tiled : fixed) += kernel.weight_bytes;
@@ -117,6 +118,7 @@ SetPricer::Price SetPricer::price(std::span<const int> members) {
       }
     }
   }
+  result.network_ns = std::max(result.network_ns, beside);
   const auto holds = [&](Count split) {
     if (problem_.sram_bytes > 0 && sram(fixed, tiled, split) > problem_.sram_bytes) return false;
     return problem_.memory_units == 0 || allocate_units(members, buffers(members), split).fits;

@@ -70,6 +70,7 @@ PartitionWork partition_work(const PartitionProblem& problem) {
     // What fits nowhere is for price() to refuse.
     work.compute_ns.push_back(std::isfinite(compute) ? compute : 0);
     work.network_ns.push_back(kernel.network_ns);
+    work.beside_ns.push_back(kernel.beside_ns);
   }
   for (const PartitionEdge& edge : problem.edges) work.network_ns[static_cast<std::size_t>(edge.to)] += edge.network_ns;
   return work;

@@ -29,6 +29,7 @@ struct PartitionWork {
   std::vector<double>
       compute_ns;  // per kernel: with free cores, least cores * ns over all choices, by the chip's cores
   std::vector<double> network_ns;  // with conversions of the edges into it
+  std::vector<double> beside_ns;
 };
 PartitionWork partition_work(const PartitionProblem& problem);
 

@@ -52,6 +52,19 @@ TEST(PartitionPrice, SumsKernelsAndTheirEdges) {
   EXPECT_EQ(price_of(chain_of_three(), {1}).bound, Binding::kMemory);
 }
 
+TEST(PartitionPrice, TheLongerOfTwoGroupsThatCommunicateAtOnceCounts) {
+  PartitionProblem problem = chain_of_three();
+  problem.overlap = Overlap::kNone;
+  problem.kernels[0].beside_ns = 2;
+  problem.kernels[2].beside_ns = 5;
+  EXPECT_EQ(price_of(problem, {0}).network_ns, 2);
+  EXPECT_EQ(price_of(problem, {0, 1}).network_ns, 3) << "of 3 and 2";
+  EXPECT_EQ(price_of(problem, {0, 1, 2}).network_ns, 7) << "of 3 and 2 + 5";
+  EXPECT_EQ(price_of(problem, {0, 1, 2}).interval_ns, 35 + 4 + 7);
+  problem.use_network = false;
+  EXPECT_EQ(price_of(problem, {0, 1, 2}).interval_ns, 35 + 4);
+}
+
 TEST(PartitionPrice, CombinesTermsAsTheyOverlap) {
   PartitionProblem problem = chain_of_three();
   EXPECT_EQ(price_of(problem, {1}).interval_ns, 24);

@@ -42,7 +42,7 @@ inline PartitionProblem random_partition(PartitionDice& dice, int most_kernels =
   problem.dram_bandwidth_gb_per_s = dice.roll(1, 4);
   problem.free_cores = dice.once_in(3);
   problem.cores = problem.free_cores ? dice.roll(2, 24) : 0;
-  const bool classes = dice.once_in(5), splits = dice.once_in(2), networks = dice.once_in(2);
+  const bool classes = dice.once_in(5), splits = dice.once_in(2), networks = dice.once_in(2), beside = dice.once_in(3);
   const int pins = dice.once_in(3) ? 3 : 1000;
   // Names in an order that is not topological.
   std::vector<int> name(static_cast<std::size_t>(kernels));
@@ -58,6 +58,7 @@ inline PartitionProblem random_partition(PartitionDice& dice, int most_kernels =
     kernel.compute_ns = dice.size(12);
     kernel.memory_bytes = dice.once_in(3) ? dice.size(8) : 0;
     kernel.network_ns = networks && dice.once_in(2) ? dice.size(6) : 0;
+    kernel.beside_ns = beside && dice.once_in(2) ? dice.size(6) : 0;
     kernel.weight_bytes = dice.once_in(2) ? dice.size(10) : 0;
     kernel.sram_extra_bytes = dice.once_in(5) ? dice.size(4) : 0;
     kernel.dram_bytes = dice.once_in(2) ? dice.size(5) : 0;
@@ -158,10 +159,10 @@ inline std::string to_text(const PartitionProblem& p) {
       p.dram_bandwidth_gb_per_s, p.sram_bytes, p.dram_bytes, p.memory_units, p.memory_unit_bytes);
   for (std::size_t k = 0; k < p.kernels.size(); ++k) {
     const PartitionKernel& one = p.kernels[k];
-    text +=
-        fmt::format("kernel {}: compute {} memory {} network {} weight {} extra {} dram {} class {} in {}..{} split {}",
-                    k, one.compute_ns, one.memory_bytes, one.network_ns, one.weight_bytes, one.sram_extra_bytes,
-                    one.dram_bytes, one.repeat_class, one.first, one.last, one.can_split_weight);
+    text += fmt::format(
+        "kernel {}: compute {} memory {} network {} beside {} weight {} extra {} dram {} class {} in {}..{} split {}",
+        k, one.compute_ns, one.memory_bytes, one.network_ns, one.beside_ns, one.weight_bytes, one.sram_extra_bytes,
+        one.dram_bytes, one.repeat_class, one.first, one.last, one.can_split_weight);
     for (const CoreChoice& choice : one.choices) text += fmt::format(" {}:{}", choice.cores, choice.ns);
     text += '\n';
   }

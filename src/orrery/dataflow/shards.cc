@@ -7,6 +7,10 @@
 //   the tiled dimension (mostly N, the tokens) is divided by the sequence-parallel degree, then by T, rounded up
 //
 // HPL on X x Y chips: m = ceil(M / X), k = ceil(K / Y). FFT: n = ceil(N / chips). DLRM: every chip has all kernels.
+//
+// A part that the user states is what one chip has, whatever the sharding and the sequence-parallel degree; tiles
+// divide it like any other.
+//
 // Source: DFModel (arXiv 2412.16432) and its logs. outer M is the only product of users' sizes that is kept as an
 // integer; beyond 64 bits it is refused (O1431). Cost: one step per kernel.
 #include <fmt/format.h>
@@ -33,28 +37,35 @@ KernelDimension sharding_of(const Mapping& mapping, const Kernel& kernel, std::s
   return kernel.sharding.value_or(KernelDimension::kNone);
 }
 
-Shard tensor_parallel(const Kernel& kernel, KernelDimension sharding, Shard whole, const Mapping& mapping) {
-  const Degrees& degrees = mapping.degrees;
+// The dimension of `shard` that is tiled, or nothing.
+Count* tiled(const Kernel& kernel, Shard& shard) {
+  switch (kernel.tiling) {
+    case KernelDimension::kOuter:
+    case KernelDimension::kM:
+      return &shard.m;
+    case KernelDimension::kK:
+      return &shard.k;
+    case KernelDimension::kN:
+      return &shard.n;
+    case KernelDimension::kNone:
+      break;
+  }
+  return nullptr;
+}
+
+Shard tensor_parallel(const Kernel& kernel, KernelDimension sharding, Shard whole, const Degrees& degrees) {
   Shard shard = whole;
   if (sharding == KernelDimension::kOuter || sharding == KernelDimension::kM) shard.m = split(shard.m, degrees.tensor);
   if (sharding == KernelDimension::kK) shard.k = split(shard.k, degrees.tensor);
   if (sharding == KernelDimension::kN) shard.n = split(shard.n, degrees.tensor);
-  const auto tile = [&](Count size) { return split(split(size, degrees.sequence), mapping.tiles); };
-  switch (kernel.tiling) {
-    case KernelDimension::kOuter:
-    case KernelDimension::kM:
-      shard.m = tile(shard.m);
-      break;
-    case KernelDimension::kK:
-      shard.k = tile(shard.k);
-      break;
-    case KernelDimension::kN:
-      shard.n = tile(shard.n);
-      break;
-    case KernelDimension::kNone:
-      break;
-  }
+  if (Count* size = tiled(kernel, shard)) *size = split(*size, degrees.sequence);
   return shard;
+}
+
+void take_stated(const Kernel& kernel, Shard& shard) {
+  if (kernel.shard_m > 0) shard.m = kernel.shard_m;
+  if (kernel.shard_k > 0) shard.k = kernel.shard_k;
+  if (kernel.shard_n > 0) shard.n = kernel.shard_n;
 }
 
 }  // namespace
@@ -64,7 +75,11 @@ double Shard::flop(workload::KernelUnit unit) const {
   return unit == workload::KernelUnit::kSystolic ? 2 * outputs * static_cast<double>(k) : outputs;
 }
 
-std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, Generation) {
+bool stated_parts_hold(const Setup& setup, Generation generation) {
+  return generation == Generation::kCorrected || setup.execution.skip_inter_chip;
+}
+
+std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, Generation generation) {
   const Workload& workload = setup.execution.workload;
   std::vector<Count> grid = network_sizes(setup.system, mapping.degrees);
   if (grid.empty()) grid.push_back(1);
@@ -90,8 +105,10 @@ std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, Generation
     } else if (std::holds_alternative<FourierTransform>(workload)) {
       shard.n = split(shard.n, setup.system.chips);
     } else if (!std::holds_alternative<Recommendation>(workload)) {
-      shard = tensor_parallel(kernel, sharding_of(mapping, kernel, i), shard, mapping);
+      shard = tensor_parallel(kernel, sharding_of(mapping, kernel, i), shard, mapping.degrees);
     }
+    if (stated_parts_hold(setup, generation)) take_stated(kernel, shard);
+    if (Count* size = tiled(kernel, shard)) *size = split(*size, mapping.tiles);
     result.push_back(shard);
   }
   found.throw_if_errors();

@@ -52,17 +52,21 @@ class Runs {
     const PartitionWork work = partition_work(problem);
     compute_.push_back(0);
     network_.push_back(0);
+    beside_.push_back(0);
     for (const int kernel : order) {
       compute_.push_back(compute_.back() + work.compute_ns[static_cast<std::size_t>(kernel)]);
       network_.push_back(network_.back() + work.network_ns[static_cast<std::size_t>(kernel)]);
+      beside_.push_back(beside_.back() + work.beside_ns[static_cast<std::size_t>(kernel)]);
     }
   }
 
   double price(std::size_t from, std::size_t to) const {
-    return combined(compute_[to] - compute_[from], network_[to] - network_[from]);
+    return combined(compute_[to] - compute_[from],
+                    std::max(network_[to] - network_[from], beside_[to] - beside_[from]));
   }
   double share_of_all(Count stages) const {
-    return combined(compute_.back() / static_cast<double>(stages), network_.back() / static_cast<double>(stages));
+    return combined(compute_.back() / static_cast<double>(stages),
+                    std::max(network_.back(), beside_.back()) / static_cast<double>(stages));
   }
   std::size_t size() const { return compute_.size() - 1; }
 
@@ -72,7 +76,7 @@ class Runs {
   }
 
   const PartitionProblem& problem_;
-  std::vector<double> compute_, network_;
+  std::vector<double> compute_, network_, beside_;
 };
 
 // Where each run begins; every run but the last may be empty.

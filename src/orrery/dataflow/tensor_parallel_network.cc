@@ -22,8 +22,8 @@ double communication_bytes(const Kernel& kernel, Communication communication) {
   return bytes;
 }
 
-std::vector<double> tensor_parallel_network_ns(const Setup& setup, const Mapping& mapping,
-                                               const std::vector<Shard>& shards, Generation generation) {
+std::vector<GroupTimes> tensor_parallel_network_ns(const Setup& setup, const Mapping& mapping,
+                                                   const std::vector<Shard>& shards, Generation generation) {
   const Degrees& degrees = mapping.degrees;
   const bool doubled = setup.execution.separate_reduce_scatter_all_gather;
   const auto rate = [&](Communication communication, Parallelism group) {
@@ -38,7 +38,7 @@ std::vector<double> tensor_parallel_network_ns(const Setup& setup, const Mapping
   const double latency = latency_counts && degrees.tensor > 1
                              ? setup.system.accelerator.link_latency_ns * 2 * static_cast<double>(degrees.tensor - 1)
                              : 0;
-  std::vector<double> result(shards.size(), 0.0);
+  std::vector<GroupTimes> result(shards.size());
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const Kernel& kernel = setup.graph.kernels[i];
     const double tile_bytes = static_cast<double>(shards[i].m) * static_cast<double>(shards[i].n) * word;
@@ -47,15 +47,15 @@ std::vector<double> tensor_parallel_network_ns(const Setup& setup, const Mapping
         case Communication::kNone:
           break;
         case Communication::kAllReduce:
-          result[i] += tiles * tile_bytes * reduce + latency;
+          result[i].tensor_ns += tiles * tile_bytes * reduce + latency;
           break;
         case Communication::kPeriodicAllReduce: {
           const bool tiled = kernel.tiling != KernelDimension::kK && kernel.tiling != KernelDimension::kNone;
-          result[i] += (tiled ? tiles : 1) * tile_bytes / batches * periodic;
+          result[i].data_ns += (tiled ? tiles : 1) * tile_bytes / batches * periodic;
           break;
         }
         default:
-          result[i] += stated_bytes * rate(communication, Parallelism::kTensor);
+          result[i].tensor_ns += stated_bytes * rate(communication, Parallelism::kTensor);
       }
     };
     const bool summed = i < mapping.sharding.size() && mapping.sharding[i] == KernelDimension::kK;
