@@ -3,8 +3,12 @@
 // are solved from the lowest bound on. One whose bound cannot beat the best so far is skipped; the others are solved
 // only as far as they may beat it. The best over all, with every bound that was left, is the certificate.
 //
+// A hard candidate must not stand before an easy one that is as good: the first round gives each a small number of
+// ideals and puts off those that need more; the second solves those that can still beat the best.
+//
 // Candidates are solved in batches of fixed size, each under the best of the batches before: which ones are solved,
-// and hence the certificate, does not depend on threads. Within a batch, and for ties, the order of the lists decides.
+// and hence the certificate, does not depend on threads. Within a batch, and for ties, the order of the lists decides;
+// a candidate that was put off loses ties.
 //
 // Cost: one lowering per candidate, and one partition per candidate whose bound is low enough; of a dozen tile sizes
 // mostly one to three are.
@@ -31,7 +35,8 @@ namespace {
 
 constexpr double kTie = 1e-12;
 constexpr std::size_t kBatch = 4;
-constexpr double kGrace = 2;  // seconds past a time limit for a first placement
+constexpr std::size_t kFirstIdeals = 4'000;  // of the first round
+constexpr double kGrace = 2;                 // seconds past a time limit for a first placement
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What all tilings under the same degrees share.
@@ -71,6 +76,18 @@ class Search {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return candidates_[a].bound_ns < candidates_[b].bound_ns; });
+    first_round_ = candidates_.size() > 1;
+    solve_all(order);
+    if (first_round_) {
+      first_round_ = false;
+      solve_all(std::exchange(put_off_, {}));
+    }
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  void solve_all(const std::vector<std::size_t>& order) {
     std::size_t at = 0;
     for (; at < order.size() && !result_.interrupted; at += kBatch) {
       if (must_stop()) {
@@ -84,14 +101,10 @@ class Search {
         limits_.progress(best_ns_, std::min({best_ns_, rest, lower_bound_}));
       }
     }
-    for (std::size_t rest = at; rest < order.size(); ++rest) {
+    for (std::size_t rest = at; rest < order.size(); ++rest)
       lower_bound_ = std::min(lower_bound_, candidates_[order[rest]].bound_ns);
-    }
-    finish();
-    return std::move(result_);
   }
 
- private:
   void list_candidates() {
     std::map<std::pair<Count, std::vector<std::optional<Parallelism>>>, std::shared_ptr<const ShardingOptimum>> known;
     const std::vector<Allocation> all = allocations(setup_, generation_);
@@ -170,8 +183,10 @@ class Search {
   // Whether a candidate of at least `ns` can replace the best.
   bool may_win(double ns, std::size_t index) const {
     if (!best_) return ns < kNever;
-    return index < *best_ ? ns <= best_ns_ * (1 + kTie) : ns < best_ns_ * (1 - kTie);
+    return wins_ties(index) ? ns <= best_ns_ * (1 + kTie) : ns < best_ns_ * (1 - kTie);
   }
+
+  bool wins_ties(std::size_t index) const { return first_round_ && index < *best_; }
 
   // Sums of intervals from which on a candidate cannot win; 0: none.
   double most_sum(const Candidate& candidate, std::size_t index) const {
@@ -181,7 +196,7 @@ class Search {
     const double slope = frame.final_ns(1, generation_) - none;
     if (!(slope > 0)) return 0;
     const double sum = (best_ns_ - none) / slope;
-    return sum > 0 ? sum * (index < *best_ ? 1 + 1e-9 : 1 - kTie) : 0;
+    return sum > 0 ? sum * (wins_ties(index) ? 1 + 1e-9 : 1 - kTie) : 0;
   }
 
   void solve_batch(std::span<const std::size_t> batch) {
@@ -201,7 +216,8 @@ class Search {
     PartitionLimits inner;
     inner.gap = limits_.gap;
     inner.stop = limits_.stop;
-    inner.most_ideals = limits_.most_ideals;
+    inner.most_ideals = first_round_ ? std::min(kFirstIdeals, limits_.most_ideals) : limits_.most_ideals;
+    inner.mip = !first_round_;
     inner.threads = worth.size() > 1 && threads > 1 ? 1 : threads;
     // The first of all goes alone, so that the others know what they must beat.
     const bool first = !best_ && worth.size() > 1;
@@ -233,7 +249,8 @@ class Search {
     found = dataflow::optimize(lowered(candidate), limits);
     if (found.method.empty()) found.method = "none";
     // Neither an answer nor a proof: as good as interrupted.
-    if (!found.assignment && !found.infeasible && !found.certificate.optimal && limits.upper_bound_ns == 0)
+    if (!found.assignment && !found.infeasible && !found.certificate.optimal && !found.gave_way &&
+        limits.upper_bound_ns == 0)
       found.interrupted = true;
   }
 
@@ -246,13 +263,16 @@ class Search {
     for (const cost::Pruned& pruned : found.certificate.pruned) count_pruned(pruned.argument, pruned.count);
     if (found.interrupted && (found.assignment || best_)) result_.interrupted = true;
     if (found.interrupted) undecided_ = true;
-    if (found.interrupted || (found.assignment && !found.certificate.optimal)) {
+    if (found.gave_way) {
+      put_off_.push_back(index);
+    } else if (found.interrupted || (found.assignment && !found.certificate.optimal)) {
       const double below = frame.final_ns(std::max(0.0, found.certificate.lower_bound), generation_);
       lower_bound_ = std::min(lower_bound_, std::max(below, candidate.bound_ns));
     }
     if (!found.assignment) return;
     const double ns = frame.final_ns(found.cost.sum_interval_ns, generation_);
-    if (best_ && !(index < *best_ ? ns <= best_ns_ * (1 + kTie) : ns < best_ns_ * (1 - kTie))) return;
+    if (best_ && !(wins_ties(index) && !found.gave_way ? ns <= best_ns_ * (1 + kTie) : ns < best_ns_ * (1 - kTie)))
+      return;
     best_ = index;
     best_ns_ = ns;
     best_assignment_ = std::move(*found.assignment);
@@ -330,6 +350,8 @@ class Search {
 
   std::vector<Frame> frames_;
   std::vector<Candidate> candidates_;
+  bool first_round_ = false;
+  std::vector<std::size_t> put_off_;
   std::optional<std::size_t> best_;
   double best_ns_ = kNever;
   std::vector<int> best_assignment_;

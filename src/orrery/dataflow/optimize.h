@@ -42,7 +42,8 @@ struct Placement {
   std::vector<std::vector<Place>> blamed;  // of each reason, the parts of the question
 };
 
-// Least final_ns. Ties (relative 1e-12) go to the first in the order of allocations(), then of tilings(), then of
+// Least final_ns. Ties (relative 1e-12) go to the first in the order of allocations(), then of tilings() (of those that
+// are hard to prove, none wins a tie), then of
 // optimize(PartitionProblem). Throws InputError with all that contradictions() finds, O1453 where counts overflow.
 Placement optimize(const Setup& setup, Generation generation, const PlaceLimits& limits = {},
                    const machine::OperatorModel* operators = nullptr);

@@ -6,6 +6,7 @@
 
 #include "orrery/base/diagnostic.h"
 #include "orrery/dataflow/published_cases_test_util.h"
+#include "orrery/workload/language_model_graph.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -77,6 +78,29 @@ TEST(Optimize, MostTileSizesAreSkippedByTheirBounds) {
   for (const cost::Pruned& pruned : found.certificate.pruned)
     if (pruned.argument == "bound of a tiling") skipped = pruned.count;
   EXPECT_GT(skipped, 20u);
+}
+
+// Some tilings of this take minutes to prove, and others, as good, are proven at once.
+TEST(Optimize, AHardTilingDoesNotStandBeforeAnEasyOneThatIsAsGood) {
+  dataflow::Setup setup = cases::readme();
+  setup.graph = workload::language_model_graph({.hidden = 25600, .heads = 160}, 2048, workload::Passes::kBackward, 4);
+  setup.execution.configurations = 24;
+  setup.system.chips = 8;
+  setup.system.network = {{Link::kRing, 8, 50, Parallelism::kTensor}};
+  auto& model = std::get<LanguageModel>(setup.execution.workload);
+  model.layers = model.layers_in_graph = 4;
+  model.global_batch = 64;
+  model.tile_size = 0;
+  setup.execution.separate_reduce_scatter_all_gather = true;
+  PlaceLimits limits;
+  limits.seconds = 60;
+  const Placement found = optimize(setup, Generation::kCorrected, limits);
+  ASSERT_TRUE(found.mapping);
+  EXPECT_TRUE(found.certificate.optimal);
+  limits.threads = 2;
+  const Placement again = optimize(setup, Generation::kCorrected, limits);
+  EXPECT_EQ(again.evaluation.final_ns, found.evaluation.final_ns);
+  EXPECT_EQ(again.mapping->configuration, found.mapping->configuration);
 }
 
 TEST(Optimize, ATimeLimitStillYieldsAPlacementWithABoundThatHolds) {

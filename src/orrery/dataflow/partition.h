@@ -110,6 +110,7 @@ struct PartitionLimits {
   double gap = 0;      // stop when proven within this share of the optimum
   int threads = 1;     // changes the time only
   const std::atomic<bool>* stop = nullptr;
+  bool mip = true;  // false: where the dynamic programme gives way, the quick answer is returned with its gap
   std::size_t most_ideals = 100'000;  // beyond it the dynamic programme gives way to the MIP
   double upper_bound_ns = 0;          // sums at or above it need not be found; 0: none
 };
@@ -120,6 +121,7 @@ struct PartitionOptimum {
   cost::Certificate certificate;  // in ns
   bool infeasible = false;        // proven
   bool interrupted = false;
+  bool gave_way = false;    // more than `most_ideals`, and no MIP was wanted: neither proven nor interrupted
   bool ties_broken = true;  // false: of too many equal sums, always the same one, but not by the rule of optimize()
   std::string method;       // "order ideals", "mixed-integer programme", "fixed"
 };

@@ -3,6 +3,7 @@
 
 #include "orrery/base/stopwatch.h"
 #include "orrery/dataflow/partition.h"
+#include "orrery/dataflow/partition_bound.h"
 #include "orrery/dataflow/partition_chain.h"
 #include "orrery/dataflow/partition_ideals.h"
 #include "orrery/dataflow/partition_mip.h"
@@ -32,6 +33,22 @@ PartitionOptimum fixed(const PartitionProblem& problem, const PartitionSpace& sp
   return result;
 }
 
+// The best cut of a chain and the plain bound: what is known without a search.
+PartitionOptimum quick(const PartitionProblem& problem, const PartitionSpace& space) {
+  PartitionOptimum result;
+  result.method = "order ideals";
+  result.gave_way = true;
+  result.certificate.lower_bound = interval_bound(problem, space);
+  SetPricer pricer(problem);
+  const auto chain = best_chain(pricer, space);
+  if (!chain) return result;
+  result.assignment = *chain;
+  result.cost = price(problem, *chain);
+  const double sum = result.cost.sum_interval_ns;
+  result.certificate.gap = sum > 0 ? std::max(0.0, (sum - result.certificate.lower_bound) / sum) : 0;
+  return result;
+}
+
 }  // namespace
 
 PartitionOptimum optimize(const PartitionProblem& problem, const PartitionLimits& limits) {
@@ -47,6 +64,8 @@ PartitionOptimum optimize(const PartitionProblem& problem, const PartitionLimits
     std::optional<PartitionOptimum> found = optimize_by_ideals(problem, space, limits);
     if (found) {
       result = std::move(*found);
+    } else if (!limits.mip) {
+      result = quick(problem, space);
     } else {
       SetPricer pricer(problem);
       PartitionLimits rest = limits;
