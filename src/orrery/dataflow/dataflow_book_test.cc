@@ -79,6 +79,14 @@ TEST(DataflowBook, WhatCompatibilityChanges) {
   };
   const auto readme = cases::readme();
   EXPECT_NEAR(with(readme, cases::readme_optimum(readme), Generation::kCorrected).final_ns, 7.23362e10, 1e5);
+  // The same placement, but 128 replicas that reduce their gradients after one micro-batch, beside the all-reduces.
+  auto replicas = readme;
+  replicas.system.network[1].parallelism = Parallelism::kData;
+  std::get<LanguageModel>(replicas.execution.workload).micro_batch = 24;
+  Mapping replicated = cases::readme_optimum(readme);
+  replicated.degrees = {.tensor = 8, .data = 128, .sizes = {8, 128}};
+  EXPECT_NEAR(with(replicas, replicated, Generation::kCorrected).final_ns, 1.621945e11, 1e5);
+  EXPECT_NEAR(with(replicas, replicated, Generation::kHead).final_ns, 1.509202e11, 1e5);
   const auto decode = cases::decode();
   const Mapping one = cases::mapping(decode, {.tensor = 12, .sizes = {12}}, 1, std::vector<int>(20, 0));
   EXPECT_NEAR(with(decode, one, Generation::kGen2).final_ns, 4129817, 1);
