@@ -8,8 +8,9 @@
 //   fully connected  size_j (size_j - 1) O_j links                     none innermost, else size_j^2 O_j (a dragonfly)
 //
 // These are DFModel's twelve tables in one rule. One chip needs no links, four or fewer no switches. `copies` systems
-// are bought. DFModel prices a four-dimensional torus with the table of three dimensions; corrected, all four count.
-// Source: DFModel (arXiv 2412.16432) and its logs; docs/model/dataflow.md, "Money". Cost: one step per dimension.
+// are bought. DFModel prices a four-dimensional torus with the table of three dimensions: n links each, but 2 y z, 2 x
+// z and 2 x y switches; corrected, all four count. Source: DFModel (arXiv 2412.16432) and its logs;
+// docs/model/dataflow.md, "Money". Cost: one step per dimension.
 #include "orrery/dataflow/evaluate.h"
 #include "orrery/dataflow/network.h"
 
@@ -28,10 +29,11 @@ struct Parts {
   double links = 0, switches = 0;
 };
 
-Parts parts_of(Link link, bool innermost, double size, double outside, double chips) {
+// `counted`: the product of the sizes that the table knows, which is `chips` wherever it knows them all.
+Parts parts_of(Link link, bool innermost, double size, double outside, double chips, double counted) {
   switch (link) {
     case Link::kRing:
-      return {chips, 2 * chips / size};
+      return {chips, 2 * counted / size};
     case Link::kSwitch:
       return {size * outside, size * outside};
     case Link::kFullyConnected:
@@ -59,10 +61,11 @@ PlacementMoney money(const Setup& setup, const Degrees& degrees, Generation gene
       generation != Generation::kCorrected && sizes.size() == 4 ? 3 : sizes.size();  // their fourth is free
   double outside = 1;
   for (std::size_t j = 0; j < dimensions; ++j) outside *= static_cast<double>(sizes[j]);
+  const double counted = outside;
   for (std::size_t j = 0; j < dimensions; ++j) {
     const double size = sizes[j];
     outside /= size;
-    Parts parts = parts_of(system.network[j].link, j == 0, size, outside, chips);
+    Parts parts = parts_of(system.network[j].link, j == 0, size, outside, chips, counted);
     if (chips <= 1) parts.links = 0;
     if (chips <= 4) parts.switches = 0;
     const double bandwidth = system.network[j].bandwidth_gb_per_s * copies;

@@ -63,6 +63,7 @@ TEST(Money, TheFourthDimensionIsFreeOnlyForDfmodel) {
   EXPECT_DOUBLE_EQ(ours.switch_cost, 2 * 120 * (1 / 4.0 + 1 / 2.0 + 1 / 3.0 + 1 / 5.0));
   const PlacementMoney theirs = money(setup, {}, Generation::kHead);
   EXPECT_DOUBLE_EQ(theirs.link_cost, 3 * 120);
+  EXPECT_EQ(theirs.switch_cost_by_dimension, (std::vector<double>{2 * 2 * 3, 2 * 4 * 3, 2 * 4 * 2}));  // as without it
   EXPECT_EQ(theirs.link_cost_by_dimension.size(), 3U);
 }
 
