@@ -88,27 +88,29 @@ Json result_json(const PlacedGraph& placed) {
     sharding[sharding.contains(kernel) ? kernel + "#" + std::to_string(k + 1) : kernel] = name(mapping.sharding[k]);
   }
   Json parts = money_json(e.money);
-  return Json{{"configurations", std::move(configurations)},
-              {"assignment", mapping.configuration},
-              {"sum_ii_ns", e.sum_interval_ns},
-              {"final_ns", e.final_ns},
-              {"pipeline_factor", e.pipeline_factor},
-              {"p2p_ns", e.point_to_point_ns},
-              {"layers_per_stage", e.layers_per_stage},
-              {"micro_batches", e.micro_batches},
-              {"tiles", mapping.tiles},
-              {"tile_size", mapping.tile_size},
-              {"flop", e.flop},
-              {"flops_utilization", e.flops_utilization},
-              {"system_cost_usd", e.money.total_cost()},
-              {"system_power_w", e.money.total_power()},
-              {"cost_usd", std::move(parts["cost_usd"])},
-              {"power_w", std::move(parts["power_w"])},
-              {"sharding", std::move(sharding)},
-              {"sharding_rule", placed.placement.sharding.rule},
-              {"communication_bytes", placed.placement.sharding.communication_bytes},
-              {"parallelism", parallelism_json(placed)},
-              {"formulas", name(placed.generation)}};
+  Json out{{"configurations", std::move(configurations)},
+           {"assignment", mapping.configuration},
+           {"sum_ii_ns", e.sum_interval_ns},
+           {"final_ns", e.final_ns},
+           {"pipeline_factor", e.pipeline_factor},
+           {"p2p_ns", e.point_to_point_ns},
+           {"layers_per_stage", e.layers_per_stage},
+           {"micro_batches", e.micro_batches},
+           {"tiles", mapping.tiles},
+           {"tile_size", mapping.tile_size},
+           {"flop", e.flop},
+           {"flops_utilization", e.flops_utilization},
+           {"system_cost_usd", e.money.total_cost()},
+           {"system_power_w", e.money.total_power()},
+           {"cost_usd", std::move(parts["cost_usd"])},
+           {"power_w", std::move(parts["power_w"])},
+           {"sharding", std::move(sharding)},
+           {"sharding_rule", placed.placement.sharding.rule},
+           {"communication_bytes", placed.placement.sharding.communication_bytes},
+           {"parallelism", parallelism_json(placed)},
+           {"formulas", name(placed.generation)}};
+  if (e.latency_ns > 0) out["latency_ns"] = e.latency_ns;
+  return out;
 }
 
 Json certificate_json(const dataflow::Placement& placement) {

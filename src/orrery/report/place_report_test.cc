@@ -141,6 +141,16 @@ TEST(PlaceJson, WithoutAPlacementTheResultIsNull) {
   EXPECT_EQ(document["certificate"]["infeasible"], true);
 }
 
+TEST(PlaceJson, OnlyModelsThatRunForwardHaveALatency) {
+  scenario::PlacedGraph placed = example();
+  EXPECT_FALSE(Json::parse(place_json({"1.2.3", &placed, 0.5}))["result"].contains("latency_ns"));
+  EXPECT_EQ(place_table(placed).find("latency"), std::string::npos);
+  placed.placement.evaluation.latency_ns = 48000;
+  EXPECT_EQ(Json::parse(place_json({"1.2.3", &placed, 0.5}))["result"]["latency_ns"], 48000);
+  EXPECT_NE(place_table(placed).find("latency           48.00 us for one sequence through all stages"), std::string::npos)
+      << place_table(placed);
+}
+
 TEST(PlaceLog, HasTheLinesThatScriptsReadWithNumbersAsPythonPrintsThem) {
   const std::string log = place_log(example());
   for (const char* line :

@@ -113,6 +113,9 @@ std::string times(const PlacedGraph& placed) {
       out += fmt::format("between stages    {}\n", shown_seconds(e.point_to_point_ns * 1e-9));
   }
   out += fmt::format("time              {}\n", shown_seconds(e.final_ns * 1e-9));
+  if (e.latency_ns > 0)
+    out +=
+        fmt::format("latency           {} for one sequence through all stages\n", shown_seconds(e.latency_ns * 1e-9));
   out += fmt::format("work              {:.4g} FLOP, {:.2f} % of the peak\n", e.flop, 100 * e.flops_utilization);
   return out;
 }

@@ -166,6 +166,7 @@ std::vector<Field> place_fields() {
                                {"system_power_w", "The same at peak."},
                                {"communication_bytes", "That the sharding causes in a pass, of whole tensors."}}))
     result.push_back(std::move(field));
+  result.push_back({"latency_ns", Type::kNumber, "Of one sequence through all stages; models that only run forward."});
   return {
       required({"schema", Type::kString, "The kind of document.", {}, {"orrery.place/1"}}),
       required({"version", Type::kString, "Version of Orrery."}),
