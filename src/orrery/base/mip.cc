@@ -69,19 +69,15 @@ int Mip::add_row(std::span<const Term> terms, double lower, double upper) {
 
 Mip::Solution Mip::minimise(const Limits& limits) const {
   Solution result;
-  CoinPackedMatrix matrix(false, 0, 0);
-  matrix.setDimensions(0, columns());
   std::vector<int> index;
   std::vector<double> value;
-  for (int r = 0; r < rows(); ++r) {
-    index.clear();
-    value.clear();
-    for (int t = row_start_[static_cast<std::size_t>(r)]; t < row_start_[static_cast<std::size_t>(r) + 1]; ++t) {
-      index.push_back(terms_[static_cast<std::size_t>(t)].column);
-      value.push_back(terms_[static_cast<std::size_t>(t)].factor);
-    }
-    matrix.appendRow(static_cast<int>(index.size()), index.data(), value.data());
+  for (const Term& term : terms_) {
+    index.push_back(term.column);
+    value.push_back(term.factor);
   }
+  const std::vector<CoinBigIndex> starts(row_start_.begin(), row_start_.end());
+  const CoinPackedMatrix matrix(false, columns(), rows(), static_cast<CoinBigIndex>(index.size()), value.data(),
+                                index.data(), starts.data(), nullptr);
   Silence silence;
   OsiClpSolverInterface solver;
   solver.passInMessageHandler(&silence);

@@ -670,13 +670,14 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
     return command;
   }
   if (verb == "check") {
-    return parse_verb<CheckOptions>(verb, "Read files, say what they are and what is wrong with them",
-                                    "orrery check arch.yaml constraints.yaml KTQ.yaml", rest, terminal,
-                                    [](CLI::App& app, CheckOptions& options, Raw& raw) {
-                                      add_files(app, options.files, "Timeloop documents, config.json")->required();
-                                      add_estimation_options(app, options);
-                                      add_document_options(app, raw);
-                                    });
+    return parse_verb<CheckOptions>(
+        verb, "Read files, say what they are and what is wrong with them",
+        "orrery check arch.yaml constraints.yaml KTQ.yaml", rest, terminal,
+        [](CLI::App& app, CheckOptions& options, Raw& raw) {
+          add_files(app, options.files, "Timeloop documents, setups of DFModel, config.json")->required();
+          add_estimation_options(app, options);
+          add_document_options(app, raw);
+        });
   }
   if (verb == "explain") {
     return parse_verb<ExplainOptions>(verb, "What a diagnostic code means; without CODE, all of them",

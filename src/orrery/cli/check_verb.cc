@@ -6,12 +6,14 @@
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
+#include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/timeloop/documents.h"
 #include "orrery/formats/timeloop/energy_components.h"
 #include "orrery/nest/legality.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/estimators.h"
 #include "orrery/scenario/map_model.h"
+#include "orrery/scenario/place.h"
 
 namespace orrery::cli {
 namespace {
@@ -71,7 +73,18 @@ bool is_json(const std::string& path) {
 
 int run_check(const CheckOptions& options, const Console& console) {
   std::vector<std::string> document_paths, lines;
+  base::Diagnostics found;
   for (const std::string& path : options.files) {
+    if (formats::dfmodel::is_setup(path)) {
+      try {
+        scenario::CheckedSetup checked = scenario::check_setup(path, options.overrides);
+        found.append(checked.warnings);
+        lines.insert(lines.end(), checked.contents.begin(), checked.contents.end());
+      } catch (const base::InputError& error) {
+        for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+      }
+      continue;
+    }
     if (!is_json(path)) {
       document_paths.push_back(path);
       continue;
@@ -81,7 +94,6 @@ int run_check(const CheckOptions& options, const Console& console) {
                                 model.config.hidden, model.config.heads));
   }
 
-  base::Diagnostics found;
   if (!document_paths.empty()) {
     const SplitFiles split = split_by_problem(read_files(document_paths));
     std::vector<File> layers = split.layers;

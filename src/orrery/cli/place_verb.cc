@@ -104,12 +104,14 @@ int run_place(const PlaceOptions& options, const Console& console) {
   request.gap = options.gap;
   request.threads = options.threads;
   scenario::PlacedGraph placed;
+  bool told_to_stop = false;
   {
     const InterruptGuard interrupt;
     request.stop = interrupt.flag();
     Progress progress(console);
     request.progress = [&](double best, double bound) { progress(best, bound); };
     placed = scenario::place(request);
+    told_to_stop = *request.stop;
   }
   report(console, placed.warnings.all());
   const std::string json = report::place_json({kVersion, &placed, clock.seconds()});
@@ -120,11 +122,14 @@ int run_place(const PlaceOptions& options, const Console& console) {
     console.out << json;
   else if (placement.mapping)
     console.out << (options.log ? report::place_log(placed) : report::place_table(placed));
-  if (placement.interrupted) return kInterrupted;
-  if (placement.mapping) return placement.certificate.optimal || options.gap > 0 ? kDone : kLimit;
+  const int cut_short = told_to_stop ? kInterrupted : kLimit;
+  if (placement.mapping) {
+    const bool close_enough = options.gap > 0 && !placement.interrupted;
+    return placement.certificate.optimal || close_enough ? kDone : cut_short;
+  }
   console.out.flush();
   report(console, scenario::explain_no_placement(placed));
-  return placement.infeasible ? kNo : kLimit;
+  return placement.infeasible ? kNo : cut_short;
 }
 
 }  // namespace orrery::cli

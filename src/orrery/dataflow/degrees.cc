@@ -1,7 +1,7 @@
 // Degrees are sizes of dimensions: the allocation of N chips to d open dimensions is an ordered factorisation of N, of
-// which there are at most a few hundred for the numbers of chips that people build. Source of the combinations that
-// are allowed: DFModel (arXiv 2412.16432); docs/model/dataflow.md, section "Degrees, tiles and the search". Cost: the
-// number of allocations.
+// which there are at most a few hundred for the numbers of chips that people build; more than can be tried are refused.
+// Source of the combinations that are allowed: DFModel (arXiv 2412.16432); docs/model/dataflow.md, section "Degrees,
+// tiles and the search". Cost: the number of allocations.
 #include "orrery/dataflow/degrees.h"
 
 #include <fmt/format.h>
@@ -142,6 +142,55 @@ const char* short_name(Parallelism parallelism) {
   return kNames[static_cast<std::size_t>(parallelism)];
 }
 
+// Ordered factorisations of `rest` over `open` dimensions: of each prime's exponent e, C(e + open - 1, open - 1).
+double factorisations(Count rest, std::size_t open) {
+  if (open < 2) return 1;
+  double ways = 1;
+  for (const auto& [prime, exponent] : base::prime_factors(rest))
+    for (std::size_t i = 1; i < open; ++i)
+      ways *= static_cast<double>(exponent + static_cast<int>(i)) / static_cast<double>(i);
+  return ways;
+}
+
+// What is open must be few enough to be tried one by one.
+void explain_too_many(const Setup& setup, Generation generation, std::vector<Reason>& reasons) {
+  constexpr double kMostAllocations = 100'000;
+  constexpr Count kMostChips = 1'000'000'000'000;
+  const System& system = setup.system;
+  const Count product = stated_product(system);
+  if (system.chips < 1 || product < 1 || system.chips % product != 0) return;
+  Reason reason;
+  reason.places.push_back({Part::kSystem, -1, "num_chip"});
+  std::size_t open = 0, unnamed = 0;
+  for (std::size_t d = 0; d < system.network.size(); ++d) {
+    unnamed += system.network[d].parallelism ? 0 : 1;
+    if (system.network[d].size > 0) continue;
+    ++open;
+    reason.places.push_back({Part::kNetwork, static_cast<int>(d), kAxes[std::min<std::size_t>(d, 3)]});
+  }
+  if (open < 2) return;
+  reason.diagnostic.code = "O1454";
+  reason.diagnostic.message =
+      fmt::format("{} chips can be spread over {} open dimensions in too many ways", system.chips, open);
+  reason.diagnostic.hint("give some dimensions their size, or name what they serve");
+  const Count rest = system.chips / product;
+  if (rest > kMostChips) {
+    reason.diagnostic.note(fmt::format("sizes are searched for up to {} chips", kMostChips));
+    reasons.push_back(std::move(reason));
+    return;
+  }
+  const double sizes = factorisations(rest, open);
+  double services = 1;
+  if (is_language_model(setup) && generation == Generation::kCorrected)
+    for (std::size_t i = 0; i < unnamed; ++i) services *= static_cast<double>(std::max<std::size_t>(unnamed, 3) - i);
+  if (sizes * services <= kMostAllocations) return;
+  reason.diagnostic.note(
+      fmt::format("{:.0f} ways to choose the sizes, times {:.0f} to choose what dimensions serve, "
+                  "is {:.0f}; up to {:.0f} are tried",
+                  sizes, services, sizes * services, kMostAllocations));
+  reasons.push_back(std::move(reason));
+}
+
 void explain_sizes(const Setup& setup, std::vector<Reason>& reasons) {
   const System& system = setup.system;
   if (!size_choices(system).empty()) return;
@@ -229,6 +278,8 @@ std::vector<Allocation> allocations(const Setup& setup, Generation generation) {
 
 std::vector<Reason> degree_contradictions(const Setup& setup, Generation generation) {
   std::vector<Reason> reasons;
+  explain_too_many(setup, generation, reasons);
+  if (!reasons.empty()) return reasons;
   explain_sizes(setup, reasons);
   explain_services(setup, reasons);
   if (!reasons.empty()) return reasons;

@@ -96,6 +96,22 @@ TEST(Degrees, OnlyProductsThatFitAreFormed) {
   EXPECT_EQ(degree_contradictions(setup, Generation::kGen1)[0].diagnostic.code, "O1441");
 }
 
+TEST(Degrees, O1454WhenTheyCanBeSpreadInMoreWaysThanCanBeTried) {
+  const NetworkDimension open{Link::kRing, 0, 50, {}};
+  // 2^6 3^4 5^2 7 11 13 17 19 23: C(8,2) C(6,2) C(4,2) 3^6 sizes, 3! services.
+  const auto many = degree_contradictions(setup_of(963761198400, {open, open, open}), Generation::kCorrected);
+  ASSERT_EQ(many.size(), 1u);
+  EXPECT_EQ(many[0].diagnostic.code, "O1454");
+  EXPECT_EQ(many[0].diagnostic.notes.front(),
+            "1837080 ways to choose the sizes, times 6 to choose what dimensions serve, is 11022480; up to 100000 are "
+            "tried");
+  const Count prime = 4611686018427387847;  // 2^62 - 57: nobody waits for its factors
+  const auto large = degree_contradictions(setup_of(prime, {open, open}), Generation::kCorrected);
+  ASSERT_EQ(large.size(), 1u);
+  EXPECT_EQ(large[0].diagnostic.code, "O1454");
+  EXPECT_TRUE(degree_contradictions(setup_of(1024, {open, open, open, open}), Generation::kCorrected).empty());
+}
+
 TEST(Degrees, CombinationsThatNoGenerationRunsAreRefused) {
   const dataflow::Setup twice = setup_of(4, {{Link::kRing, 2, 50, kTP}, {Link::kRing, 2, 50, kTP}});
   EXPECT_EQ(degree_contradictions(twice, Generation::kCorrected)[0].diagnostic.code, "O1442");

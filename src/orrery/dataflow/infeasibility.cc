@@ -39,8 +39,9 @@ std::string under(const Attempt& attempt) {
   std::string text = fmt::format("under TP {}, PP {}, DP {}", degrees.tensor, degrees.pipeline, degrees.data);
   if (degrees.sequence > 1) text += fmt::format(", SP {}", degrees.sequence);
   if (attempt.mapping.tile_size > 0) {
-    text += fmt::format(", {} tile{} of {} tokens", grouped(static_cast<double>(attempt.mapping.tiles)),
-                        attempt.mapping.tiles == 1 ? "" : "s", grouped(static_cast<double>(attempt.mapping.tile_size)));
+    text += fmt::format(", {} tile{} of {} token{}", grouped(static_cast<double>(attempt.mapping.tiles)),
+                        attempt.mapping.tiles == 1 ? "" : "s", grouped(static_cast<double>(attempt.mapping.tile_size)),
+                        attempt.mapping.tile_size == 1 ? "" : "s");
   }
   return text;
 }
@@ -118,6 +119,14 @@ Reason too_few_cores(const Attempt& attempt, const PartitionProblem& problem, co
   reason.diagnostic.note(under(attempt));
   reason.places = {{Part::kKernel, alone.kernel, ""}, {Part::kAccelerator, -1, "core"}};
   return reason;
+}
+
+// What all kernels and edges would take together: the smaller the tiles, the less.
+double sram_of_all(const PartitionProblem& problem) {
+  double bytes = 0;
+  for (const PartitionKernel& kernel : problem.kernels) bytes += kernel.weight_bytes + kernel.sram_extra_bytes;
+  for (const PartitionEdge& edge : problem.edges) bytes += 2 * edge.buffer_bytes;
+  return bytes;
 }
 
 double resident_bytes(const PartitionProblem& problem) {
@@ -323,11 +332,12 @@ Reason together(const Attempt& attempt, PartitionProblem problem) {
 
 std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, Generation generation,
                                        const machine::OperatorModel* operators) {
-  // The candidate with fewest misfits, then with the least of the worst need of SRAM; the first of equals.
+  // The candidate with fewest misfits, then with the least of the worst need of SRAM, then of all needs: the one that
+  // the stated limits leave the most room. The first of equals.
   std::size_t best = attempts.size();
   std::vector<Alone> best_unfit;
   bool best_dram = false;
-  double best_worst = 0;
+  double best_worst = 0, best_all = 0;
   PartitionProblem best_problem;
   for (std::size_t i = 0; i < attempts.size(); ++i) {
     PartitionProblem problem = lower(*attempts[i].setup, attempts[i].mapping, generation, operators);
@@ -335,12 +345,15 @@ std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, Genera
     const bool dram = problem.dram_bytes > 0 && resident_bytes(problem) > problem.dram_bytes * (1 + 1e-12);
     double worst = 0;
     for (const Alone& alone : unfit) worst = std::max(worst, alone.sram);
-    const auto key = std::tuple(unfit.size() + (dram ? 1 : 0), worst);
-    if (best < attempts.size() && key >= std::tuple(best_unfit.size() + (best_dram ? 1 : 0), best_worst)) continue;
+    const double all = sram_of_all(problem);
+    const auto key = std::tuple(unfit.size() + (dram ? 1 : 0), worst, all);
+    if (best < attempts.size() && key >= std::tuple(best_unfit.size() + (best_dram ? 1 : 0), best_worst, best_all))
+      continue;
     best = i;
     best_unfit = std::move(unfit);
     best_dram = dram;
     best_worst = worst;
+    best_all = all;
     best_problem = std::move(problem);
   }
   std::vector<Reason> reasons;

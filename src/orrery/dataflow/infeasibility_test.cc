@@ -37,7 +37,7 @@ TEST(Infeasibility, AKernelTooLargeForSramIsToldWithItsBuffers) {
   // One token a tile: 12,288 x 2 bytes in, and three readers' worth of them out.
   EXPECT_NE(first.message.find("bytes of SRAM by itself, and a chip has 100,000"), std::string::npos) << first.message;
   EXPECT_TRUE(says(first, "2 x 24,576 bytes of")) << first.notes[0];
-  EXPECT_TRUE(says(first, "2,048 tiles of 1 tokens"));
+  EXPECT_TRUE(says(first, "2,048 tiles of 1 token"));
   EXPECT_EQ(found.blamed[0][0].part, Part::kKernel);
 }
 

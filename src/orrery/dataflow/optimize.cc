@@ -166,6 +166,7 @@ class Search {
           space.empty ? kNever : frames_[candidate.frame].final_ns(interval_bound(problem, space), generation_);
     });
     for (const Candidate& candidate : candidates_) result_.certificate.space += candidate.space;
+    result_.certificate.space = std::min(result_.certificate.space, PartitionSpace::kMostCounted);
   }
 
   bool out_of_time() const {

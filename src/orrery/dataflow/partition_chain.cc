@@ -8,7 +8,7 @@ namespace orrery::dataflow {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr std::size_t kSteps = 40'000'000;  // kernels priced; longer segments than they allow are not tried
+constexpr double kSteps = 10'000'000;  // kernels priced; long chains are cut at fewer places instead
 
 // Kernels in depth-first order: the newest kernel whose producers have all run goes first.
 std::vector<int> eager_order(const PartitionProblem& problem, const SetPricer& pricer) {
@@ -38,6 +38,24 @@ std::vector<int> eager_order(const PartitionProblem& problem, const SetPricer& p
   return order;
 }
 
+// Where a chain of n kernels may be cut: everywhere, as long as pricing all segments, n^3 / 6 steps, stays within
+// bounds; else at even distances, and wherever neighbours cannot share a configuration.
+std::vector<char> places_to_cut(const PartitionProblem& problem, const PartitionSpace& space,
+                                const std::vector<int>& order) {
+  const double kernels = static_cast<double>(order.size());
+  const double places = std::sqrt(6 * kSteps / std::max(1.0, kernels));
+  const auto stride = static_cast<std::size_t>(std::max(1.0, std::ceil(kernels / places)));
+  std::vector<char> may(order.size() + 1, 0);
+  may.front() = may.back() = 1;
+  for (std::size_t n = 1; n < order.size(); ++n) {
+    const auto a = static_cast<std::size_t>(order[n - 1]), b = static_cast<std::size_t>(order[n]);
+    const bool apart = problem.kernels[a].repeat_class != problem.kernels[b].repeat_class ||
+                       space.last[a] < space.first[b] || space.last[b] < space.first[a];
+    if (n % stride == 0 || apart) may[n] = 1;
+  }
+  return may;
+}
+
 std::optional<std::vector<int>> cut(SetPricer& pricer, const PartitionSpace& space, const std::vector<int>& order) {
   const PartitionProblem& problem = pricer.problem();
   const std::size_t kernels = order.size();
@@ -48,15 +66,16 @@ std::optional<std::vector<int>> cut(SetPricer& pricer, const PartitionSpace& spa
   best[0][0] = 0;
   for (std::size_t c = 0; c < configurations; ++c) best[c + 1][0] = 0;
   std::vector<int> members;
-  const auto longest = static_cast<std::size_t>(std::sqrt(2.0 * kSteps / static_cast<double>(kernels + 1))) + 1;
+  const std::vector<char> may_cut = places_to_cut(problem, space, order);
   for (std::size_t begin = 0; begin < kernels; ++begin) {
     // Prices of the segments that begin here, each once for all configurations.
     std::vector<double> price;
     members.clear();
     double weights = 0;
     int first = 0, last = problem.configurations - 1;  // that all members may run in
-    const bool reached = std::any_of(best.begin(), best.end(), [&](const auto& row) { return row[begin] < kNever; });
-    for (std::size_t n = begin; n < std::min(kernels, begin + longest); ++n) {
+    const bool reached = may_cut[begin] != 0 &&
+                         std::any_of(best.begin(), best.end(), [&](const auto& row) { return row[begin] < kNever; });
+    for (std::size_t n = begin; n < kernels; ++n) {
       const auto k = static_cast<std::size_t>(order[n]);
       const PartitionKernel& kernel = problem.kernels[k];
       if (kernel.repeat_class != problem.kernels[static_cast<std::size_t>(order[begin])].repeat_class) break;
@@ -66,8 +85,10 @@ std::optional<std::vector<int>> cut(SetPricer& pricer, const PartitionSpace& spa
       weights += kernel.weight_bytes + kernel.sram_extra_bytes;
       if (problem.sram_bytes > 0 && n > begin && weights > problem.sram_bytes) break;
       members.insert(std::upper_bound(members.begin(), members.end(), order[n]), order[n]);
+      price.push_back(kNever);
+      if (may_cut[n + 1] == 0) continue;
       const SetPricer::Price found = pricer.price(members);
-      price.push_back(found.fits ? found.interval_ns : kNever);
+      if (found.fits) price.back() = found.interval_ns;
     }
     for (std::size_t c = 0; c < configurations; ++c) {
       // Passing through c without a kernel costs nothing.

@@ -277,6 +277,18 @@ double unit_of_time(const PartitionProblem& problem) {
 
 }  // namespace
 
+bool within_reach_of_mip(const PartitionProblem& problem, const PartitionSpace& space) {
+  constexpr double kMostColumnsAndRows = 40'000;
+  constexpr double kRowsPerEdge = 4;
+  double size = 0;
+  for (std::size_t k = 0; k < problem.kernels.size(); ++k) {
+    const double choices = problem.free_cores ? static_cast<double>(problem.kernels[k].choices.size()) : 0;
+    size += (space.last[k] - space.first[k] + 1) * (1 + choices);
+  }
+  size += kRowsPerEdge * static_cast<double>(problem.edges.size()) * problem.configurations;
+  return size <= kMostColumnsAndRows;
+}
+
 PartitionOptimum optimize_by_mip(const PartitionProblem& problem, const PartitionSpace& space,
                                  const PartitionLimits& limits, const std::optional<std::vector<int>>& start) {
   const base::Stopwatch watch;

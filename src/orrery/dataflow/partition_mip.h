@@ -25,6 +25,10 @@
 
 namespace orrery::dataflow {
 
+// Whether the solver gets through the first relaxation of such a programme in seconds; it does not look at the clock
+// before.
+bool within_reach_of_mip(const PartitionProblem& problem, const PartitionSpace& space);
+
 // `start`: an assignment to beat, or nothing.
 PartitionOptimum optimize_by_mip(const PartitionProblem& problem, const PartitionSpace& space,
                                  const PartitionLimits& limits, const std::optional<std::vector<int>>& start);

@@ -1,4 +1,5 @@
-// Which solver answers: none where ranges leave nothing to decide, the dynamic programme over ideals, or the MIP.
+// Which solver answers: none where ranges leave nothing to decide, the dynamic programme over ideals, or the MIP;
+// beyond the reach of both, the best cut of a chain with the plain bound.
 #include <algorithm>
 
 #include "orrery/base/stopwatch.h"
@@ -37,7 +38,6 @@ PartitionOptimum fixed(const PartitionProblem& problem, const PartitionSpace& sp
 PartitionOptimum quick(const PartitionProblem& problem, const PartitionSpace& space) {
   PartitionOptimum result;
   result.method = "order ideals";
-  result.gave_way = true;
   result.certificate.lower_bound = interval_bound(problem, space);
   SetPricer pricer(problem);
   const auto chain = best_chain(pricer, space);
@@ -66,6 +66,10 @@ PartitionOptimum optimize(const PartitionProblem& problem, const PartitionLimits
       result = std::move(*found);
     } else if (!limits.mip) {
       result = quick(problem, space);
+      result.gave_way = true;
+    } else if (!within_reach_of_mip(problem, space)) {
+      result = quick(problem, space);
+      result.interrupted = true;
     } else {
       SetPricer pricer(problem);
       PartitionLimits rest = limits;

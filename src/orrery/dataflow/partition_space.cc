@@ -13,7 +13,7 @@ namespace orrery::dataflow {
 double PartitionSpace::assignments() const {
   double result = 1;
   for (std::size_t k = 0; k < first.size(); ++k) result *= std::max(0, last[k] - first[k] + 1);
-  return result;
+  return std::min(result, kMostCounted);
 }
 
 PartitionSpace partition_space(const PartitionProblem& problem) {

@@ -17,7 +17,9 @@ struct PartitionSpace {
   bool empty = false;            // some range is
   bool decided = false;          // every range is single
 
-  double assignments() const;  // product of the ranges, an upper bound of what there is; may exceed 2^64
+  static constexpr double kMostCounted = 1e300;
+
+  double assignments() const;  // product of the ranges, an upper bound of what there is; held at kMostCounted
 };
 
 // The graph must be acyclic, and edges must name kernels.

@@ -35,6 +35,43 @@ ConfigurationCost price_of(const PartitionProblem& problem, std::vector<int> mem
   return price(problem, std::span<const int>(members));
 }
 
+PartitionProblem long_chain(int kernels) {
+  PartitionProblem problem;
+  problem.configurations = 6;
+  problem.dram_bandwidth_gb_per_s = 1;
+  problem.sram_bytes = 1.2 * kernels / 6.0;
+  for (int k = 0; k < kernels; ++k)
+    problem.kernels.push_back({.compute_ns = 1.0 + k % 7, .weight_bytes = 1, .last = problem.configurations - 1});
+  for (int k = 0; k + 1 < kernels; ++k) problem.edges.push_back({.from = k, .to = k + 1, .stream_bytes = 1.0 + k % 5});
+  return problem;
+}
+
+TEST(PartitionChain, CutsThousandsOfKernelsAtEvenDistances) {
+  const PartitionProblem problem = long_chain(3000);
+  const PartitionSpace space = partition_space(problem);
+  SetPricer pricer(problem);
+  const auto cut = best_chain(pricer, space);
+  ASSERT_TRUE(cut);
+  EXPECT_TRUE(price(problem, *cut).feasible);
+  EXPECT_EQ(cut->back(), 5);
+}
+
+TEST(PartitionOptimum, WhatNoSolverGetsThroughHasAnAnswerWithItsGap) {
+  const PartitionProblem problem = long_chain(2000);
+  EXPECT_FALSE(within_reach_of_mip(problem, partition_space(problem)));
+  const PartitionOptimum found = optimize(problem);
+  ASSERT_TRUE(found.assignment);
+  EXPECT_TRUE(found.interrupted);
+  EXPECT_FALSE(found.certificate.optimal);
+  EXPECT_LE(found.certificate.lower_bound, found.cost.sum_interval_ns);
+  EXPECT_LT(found.certificate.gap, 1);
+}
+
+TEST(PartitionSpace, CountsStayFinite) {
+  PartitionProblem problem = long_chain(2000);
+  EXPECT_EQ(partition_space(problem).assignments(), PartitionSpace::kMostCounted);
+}
+
 TEST(PartitionPrice, SumsKernelsAndTheirEdges) {
   const ConfigurationCost both = price_of(chain_of_three(), {0, 1});
   EXPECT_EQ(both.compute_ns, 30);

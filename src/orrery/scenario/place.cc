@@ -132,6 +132,29 @@ PlacedGraph place(const PlaceRequest& request) {
   return placed;
 }
 
+CheckedSetup check_setup(const std::string& path, const std::vector<std::pair<std::string, std::string>>& overrides) {
+  const dfmodel::SetupDocument document = dfmodel::load_setup(path, overrides);
+  refuse_contradictions(document, dataflow::Generation::kCorrected);
+  const dataflow::Setup& setup = document.setup;
+  CheckedSetup checked;
+  checked.warnings = document.warnings;
+  const auto counted = [](std::size_t n, const char* what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+  };
+  checked.contents.push_back(fmt::format("setup: {}: {}, {}", title_of(setup.execution.workload),
+                                         counted(setup.graph.kernels.size(), "kernel"),
+                                         counted(setup.graph.edges.size(), "connection")));
+  std::string sizes;
+  for (const dataflow::NetworkDimension& dimension : setup.system.network) {
+    if (!sizes.empty()) sizes += " x ";
+    sizes += dimension.size > 0 ? fmt::format("{}", dimension.size) : "any";
+  }
+  checked.contents.push_back(fmt::format("system: {} accelerator{} of {:.6g} TFLOP/s, {}", setup.system.chips,
+                                         setup.system.chips == 1 ? "" : "s", setup.system.accelerator.gflops() / 1e3,
+                                         sizes));
+  return checked;
+}
+
 std::vector<base::Diagnostic> explain_no_placement(const PlacedGraph& placed) {
   if (placed.placement.infeasible) return placed.reasons;
   base::Diagnostics found;

@@ -38,6 +38,14 @@ struct PlacedGraph {
 // Throws InputError for what the reader and the engine refuse. A setup that nothing fits is an answer, not an error.
 PlacedGraph place(const PlaceRequest& request);
 
+// What a setup holds, a line each. Throws InputError for what place() refuses before it searches.
+struct CheckedSetup {
+  std::vector<std::string> contents;
+  base::Diagnostics warnings;
+};
+CheckedSetup check_setup(const std::string& path,
+                         const std::vector<std::pair<std::string, std::string>>& overrides = {});
+
 // Why there is no placement: what cannot hold together, or O1461 where the search ended before it knew.
 std::vector<base::Diagnostic> explain_no_placement(const PlacedGraph& placed);
 

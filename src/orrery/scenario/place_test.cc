@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -42,11 +43,28 @@ TEST(Place, WhatFitsNowhereIsBlamedOnLinesOfTheFileOrOnTheOption) {
   EXPECT_EQ(reasons[0].secondary[0].where.file->name, kExamples + "gpt3_175b.txt");
 }
 
+TEST(Place, APinThatLeavesNoRoomIsNamedEvenIfOtherTilesWouldNotFitWithoutIt) {
+  const PlacedGraph placed = example("gpt3_1t.txt", {{"dataflow_graph.kernels.FFN0.config", "2"}});
+  EXPECT_FALSE(placed.placement.mapping);
+  const std::vector<base::Diagnostic> reasons = explain_no_placement(placed);
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].code, "O1450");
+  const std::vector<std::string>& notes = reasons[0].notes;
+  EXPECT_NE(std::find(notes.begin(), notes.end(), "kernels are pinned: 14 `FFN0` to 2"), notes.end());
+}
+
 TEST(Place, O1461WhenTheSearchEndedBeforeItKnew) {
   const PlacedGraph nothing;
   const std::vector<base::Diagnostic> reasons = explain_no_placement(nothing);
   ASSERT_EQ(reasons.size(), 1u);
   EXPECT_EQ(reasons[0].code, "O1461");
+}
+
+TEST(Place, ACheckSaysWhatASetupHolds) {
+  const CheckedSetup checked = check_setup(kExamples + "gpt3_1t.txt");
+  EXPECT_EQ(checked.contents, (std::vector<std::string>{"setup: language model, 128 layers: 41 kernels, 53 connections",
+                                                        "system: 1024 accelerators of 614.4 TFLOP/s, 8 x 128"}));
+  EXPECT_THROW(check_setup(kExamples + "gpt3_1t.txt", {{"system.num_chip", "512"}}), base::InputError);
 }
 
 TEST(Place, TheAnswerDoesNotDependOnThreads) {

@@ -196,6 +196,14 @@ dataflow::Execution read_execution(const Entry& entry, base::Diagnostics& found)
     found.error("O1405", fmt::format("`num_config` of {} cannot be 0", fields.name()), fields.where("num_config"))
         .label("must be at least 1")
         .hint("leave it out for one configuration a kernel");
+  constexpr int kMostConfigurations = 10'000;
+  if (execution.configurations > kMostConfigurations && execution.configurations < std::numeric_limits<int>::max())
+    found
+        .error("O1405", fmt::format("`num_config` of {} cannot be {}", fields.name(), execution.configurations),
+               fields.where("num_config"))
+        .label(fmt::format("must be at most {}", kMostConfigurations))
+        .note("configurations beyond the number of kernels stay empty")
+        .hint("leave it out for one configuration a kernel");
   execution.overlap = read_overlap(fields, entry.field->name == "miscellany", found);
   if (fields.has("compute_util")) {
     const double share = fields.positive("compute_util", 1);

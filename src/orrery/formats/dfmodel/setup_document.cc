@@ -2,19 +2,70 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
 #include "orrery/formats/dfmodel/execution_reader.h"
 #include "orrery/formats/dfmodel/fields.h"
 #include "orrery/formats/dfmodel/graph_reader.h"
+#include "orrery/formats/dfmodel/schema.h"
 #include "orrery/formats/dfmodel/system_reader.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::dfmodel {
 
 namespace {
+
+namespace fs = std::filesystem;
+
+// Empty when there is none.
+std::string setup_in(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::path& candidate : {folder / "user_input" / "setup.txt", folder / "setup.txt"})
+    if (fs::exists(candidate, error)) return candidate.string();
+  return {};
+}
+
+// Broadcasts and messages between two chips are Linpack's; no other workload has chips that they go to.
+void check_communications(const dataflow::Setup& setup, const SetupPlaces& places, base::Diagnostics& found) {
+  using workload::Communication;
+  if (std::holds_alternative<dataflow::Linpack>(setup.execution.workload)) return;
+  for (std::size_t i = 0; i < setup.graph.kernels.size(); ++i) {
+    const workload::Kernel& kernel = setup.graph.kernels[i];
+    for (const auto& [communication, field] : {std::pair{kernel.communication, "communication_type"},
+                                               std::pair{kernel.second_communication, "communication_type_2"}}) {
+      if (communication != Communication::kBroadcast && communication != Communication::kPointToPoint) continue;
+      found
+          .warning("O1420", fmt::format("`{}` of kernel `{}` takes no time", field, kernel.name),
+                   places.kernel(static_cast<int>(i), field))
+          .note("broadcasts and messages from point to point are priced in `hpl` alone")
+          .note("what is stated stands for what the kernel's sharding would communicate")
+          .hint("leave it out to have that priced");
+    }
+  }
+}
+
+// Collectives count the stated bytes, buffers the shape: where the two differ, one of them is a slip.
+void compare_outputs_with_shapes(const dataflow::Setup& setup, const SetupPlaces& places, base::Diagnostics& found) {
+  constexpr double kRounding = 1e-6;  // of 32 bits
+  const base::Count word = setup.execution.word_bytes;
+  for (std::size_t i = 0; i < setup.graph.kernels.size(); ++i) {
+    const workload::Kernel& kernel = setup.graph.kernels[i];
+    const double shape = static_cast<double>(kernel.outer) * static_cast<double>(kernel.m) *
+                         static_cast<double>(kernel.n) * static_cast<double>(word);
+    if (kernel.output_bytes <= 0 || std::abs(kernel.output_bytes - shape) <= kRounding * shape) continue;
+    found
+        .warning("O1420",
+                 fmt::format("`output_tensor_size` of kernel `{}` is {:.10g}, and its shape makes {:.10g} bytes",
+                             kernel.name, kernel.output_bytes, shape),
+                 places.kernel(static_cast<int>(i), "output_tensor_size"))
+        .note(fmt::format("outer {} * M {} * N {} * word {}", kernel.outer, kernel.m, kernel.n, word))
+        .note("what is communicated counts by the size, buffers by the shape");
+  }
+}
 
 void check_pins(const dataflow::Setup& setup, const SetupPlaces& places, base::Diagnostics& found) {
   const bool one_by_one = setup.execution.style == dataflow::Style::kKernelByKernel;
@@ -124,20 +175,36 @@ SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, co
   document.places = SetupPlaces(root, read.kernel_positions, read.edge_positions);
   settle_configurations(document.places, setup, found);
   check_pins(setup, document.places, found);
+  check_communications(setup, document.places, found);
   check_splits(setup, document.places, found);
   settle_stages(read.staged, document.places, setup, found);
   found.throw_if_errors();
+  compare_outputs_with_shapes(setup, document.places, found);
   document.warnings = std::move(found);
   return document;
 }
 
+bool is_setup(const std::string& path) {
+  std::error_code error;
+  const std::string file = fs::is_directory(path, error) ? setup_in(path) : path;
+  if (file.empty() || !fs::is_regular_file(file, error)) return false;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string::npos || line[first] == '#') continue;
+    const std::size_t end = line.find_first_of(" \t\r:{", first);
+    const std::string word = line.substr(first, end == std::string::npos ? end : end - first);
+    const std::size_t next = end == std::string::npos ? end : line.find_first_not_of(" \t\r", end);
+    // What begins a YAML document is a key and a colon; a block of a setup needs none.
+    return schema().blocks.front().find(word) != nullptr && (next == std::string::npos || line[next] == '{');
+  }
+  return false;
+}
+
 SetupDocument load_setup(const std::string& path, const std::vector<Override>& overrides) {
-  namespace fs = std::filesystem;
   std::error_code error;
   if (!fs::is_directory(path, error)) return read_setup(yaml::read_file(path), overrides);
-  const fs::path folder(path);
-  for (const fs::path& candidate : {folder / "user_input" / "setup.txt", folder / "setup.txt"})
-    if (fs::exists(candidate, error)) return read_setup(yaml::read_file(candidate.string()), overrides);
+  if (const std::string file = setup_in(path); !file.empty()) return read_setup(yaml::read_file(file), overrides);
   auto place = std::make_shared<base::SourceFile>();
   place->name = path;
   base::fail("O0100", fmt::format("the folder `{}` holds no setup", path), {place, 0, 0, 1},

@@ -33,4 +33,8 @@ SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file,
 // `path`: the file, or a folder with `user_input/setup.txt` or `setup.txt`. Throws O0100 when it cannot be read.
 SetupDocument load_setup(const std::string& path, const std::vector<Override>& overrides = {});
 
+// Whether the file, or what the folder holds, is meant as a setup: it opens a block that only setups have. A path that
+// cannot be read is none.
+bool is_setup(const std::string& path);
+
 }  // namespace orrery::formats::dfmodel

@@ -17,6 +17,24 @@ SetupDocument golden(const std::string& name) {
   return load_setup((kGoldens / name / "setup.txt").string());
 }
 
+TEST(IsSetup, TellsSetupsFromOtherFiles) {
+  const fs::path folder = fs::temp_directory_path() / "orrery_is_setup_test";
+  fs::create_directories(folder / "user_input");
+  const auto holds = [&](const char* text) {
+    std::ofstream(folder / "user_input" / "setup.txt") << text;
+    const bool file = is_setup((folder / "user_input" / "setup.txt").string());
+    EXPECT_EQ(is_setup(folder.string()), file) << text;
+    return file;
+  };
+  EXPECT_TRUE(holds("# a remark\n\n  dataflow_graph {\n}\n"));
+  EXPECT_TRUE(holds("system\n{ num_chip: 1 }"));
+  EXPECT_FALSE(holds("system:\n  num_chip: 1\n"));
+  EXPECT_FALSE(holds("architecture {\n"));
+  EXPECT_FALSE(holds(""));
+  fs::remove_all(folder);
+  EXPECT_FALSE(is_setup(folder.string()));
+}
+
 class Golden : public ::testing::Test {
  protected:
   void SetUp() override {

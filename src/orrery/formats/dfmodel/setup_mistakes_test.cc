@@ -238,6 +238,7 @@ const Case kExecution[] = {
     {"execution_style: DATAFLOW", "", "O1404", "execution", "has no `execution_style`"},
     {"num_config: 3", "", "O1420", "execution", "every kernel runs alone"},
     {"num_config: 3", "num_config: 0", "O1405", "num_config: 0", "must be at least 1"},
+    {"num_config: 3", "num_config: 20000", "O1405", "num_config: 20000", "must be at most 10000"},
     {"num_config: 3", "num_config: 3000000000", "O1405", "num_config: 3000000000", "at most 2147483647"},
     {"overlap: PERFECT_OVERLAP", "", "O1404", "execution", "has no `overlap`"},
     {"overlap: PERFECT_OVERLAP", "overlap: NO_OVERLAP perfect_overlap: true", "O1418", "overlap: NO_OVERLAP",
@@ -258,6 +259,10 @@ const Case kExecution[] = {
     {"gurobi {", "miscellany { llm { } }\ngurobi {", "O1418", "miscellany", "two names of the same block"},
     {"thread: 8", "thread: -8", "O1405", "thread: -8", "must not be negative"},
     {"gap: 0.001", "gap: nan", "O1405", "gap: nan", "must be a number"},
+    {"output_tensor_size: 65536", "output_tensor_size: 7", "O1420", "output_tensor_size: 7",
+     "outer 4 * M 64 * N 128 * word 2"},
+    {"N: 128\n", "N: 128 communication_type: BROADCAST communication_size: 5\n", "O1420",
+     "communication_type: BROADCAST", "takes no time"},
     {"N: 128\n", "N: 128 use_effective_stage: true\n", "O1404", "use_effective_stage: true", "give `effective_stage`"},
 };
 INSTANTIATE_TEST_SUITE_P(Execution, SetupMistake, ::testing::ValuesIn(kExecution));
