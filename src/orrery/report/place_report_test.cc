@@ -72,6 +72,13 @@ scenario::PlacedGraph example() {
   return placed;
 }
 
+TEST(PlaceTable, MorePlacementsThanADoubleCountsAreOverThatMany) {
+  scenario::PlacedGraph placed = example();
+  placed.placement.certificate.optimal = true;
+  placed.placement.certificate.space = 1e300;
+  EXPECT_NE(place_table(placed).find("none of over 1e+300 placements"), std::string::npos);
+}
+
 TEST(PlaceTable, HasARowPerConfigurationInUseAndSaysWhatEachFigureIs) {
   const std::string text = place_table(example());
   EXPECT_NE(text.find("TP 2, PP 4, DP 1; ring 2 x 25 GB/s (TP), switch 4 x 12.5 GB/s (PP)"), std::string::npos) << text;
@@ -147,7 +154,8 @@ TEST(PlaceJson, OnlyModelsThatRunForwardHaveALatency) {
   EXPECT_EQ(place_table(placed).find("latency"), std::string::npos);
   placed.placement.evaluation.latency_ns = 48000;
   EXPECT_EQ(Json::parse(place_json({"1.2.3", &placed, 0.5}))["result"]["latency_ns"], 48000);
-  EXPECT_NE(place_table(placed).find("latency           48.00 us for one sequence through all stages"), std::string::npos)
+  EXPECT_NE(place_table(placed).find("latency           48.00 us for one sequence through all stages"),
+            std::string::npos)
       << place_table(placed);
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/dataflow/partition_space.h"
 #include "orrery/report/table.h"
 #include "orrery/report/train_table.h"
 
@@ -135,7 +136,8 @@ std::string proof(const PlacedGraph& placed) {
   const cost::Certificate& certificate = placed.placement.certificate;
   std::string out;
   if (certificate.optimal)
-    out = fmt::format("proof             optimal: none of {:.3g} placements ends sooner ({})\n", certificate.space,
+    out = fmt::format("proof             optimal: none of {}{:.3g} placements ends sooner ({})\n",
+                      certificate.space >= dataflow::PartitionSpace::kMostCounted ? "over " : "", certificate.space,
                       placed.placement.method);
   else
     out = fmt::format("proof             none; nothing ends before {}: gap {:.3g} % ({})\n",

@@ -42,14 +42,19 @@ std::string kernel_name(const Block& kernel) {
   return name ? name->text : "";
 }
 
-Entry& kernel_called(Block& graph, const std::string& wanted) {
+// A kernel by its name or id, a connection by its id.
+Entry& called(Block& graph, const std::string& repeated, const std::string& wanted) {
+  const bool kernels = repeated == "kernels";
   std::vector<std::string> names;
   for (Entry& entry : graph.entries) {
-    if (entry.field->name != "kernels") continue;
+    if (entry.field->name != repeated) continue;
     const Entry* id = entry.block.find("id");
-    if (kernel_name(entry.block) == wanted || (id && std::to_string(id->integer) == wanted)) return entry;
+    if (id && std::to_string(id->integer) == wanted) return entry;
+    if (!kernels) continue;
     names.push_back(kernel_name(entry.block));
+    if (names.back() == wanted) return entry;
   }
+  if (!kernels) throw Failure{fmt::format("there is no connection `{}`", wanted), "connections go by their ids"};
   throw Failure{fmt::format("there is no kernel `{}`", wanted),
                 base::did_you_mean(wanted, names, "kernels go by their names or ids")};
 }
@@ -108,11 +113,13 @@ Target find_target(Block& root, const std::vector<std::string>& parts) {
     }
     if (!type->block) throw Failure{fmt::format("`{}` is a field, not a block", parts[i]), "end the path with it"};
     if (type->repeated) {
-      if (type->name != "kernels") throw Failure{fmt::format("`{}` cannot be overridden", parts[i]), "change the file"};
-      if (i + 2 >= parts.size())
-        throw Failure{"the path ends before a kernel's field", "write `dataflow_graph.kernels.NAME.FIELD`"};
+      if (i + 2 >= parts.size()) {
+        const bool kernels = type->name == "kernels";
+        throw Failure{fmt::format("the path ends before a {}'s field", kernels ? "kernel" : "connection"),
+                      fmt::format("write `dataflow_graph.{}.{}.FIELD`", type->name, kernels ? "NAME" : "ID")};
+      }
       target.blocks.push_back(type->name);
-      target.block = &kernel_called(block, parts[++i]).block;
+      target.block = &called(block, type->name, parts[++i]).block;
       continue;
     }
     target.block = &enter(block, entry, *type, target.blocks);

@@ -55,6 +55,7 @@ TEST(Overrides, ReplaceFieldsWhereverTheyStand) {
   EXPECT_EQ(with({{"execution.overlap", "NO_OVERLAP"}}).execution.overlap, dataflow::Overlap::kNone);
   EXPECT_EQ(with({{"dataflow_graph.kernels.Up.M", "128"}}).graph.kernels[0].m, 128);
   EXPECT_EQ(with({{"dataflow_graph.kernels.2.config", "1"}}).graph.kernels[1].configuration, 1);
+  EXPECT_TRUE(with({{"dataflow_graph.connections.1.zero_out", "true"}}).graph.edges[0].zero_out);
 }
 
 TEST(Overrides, MakeTheBlocksThatTheFileLacks) {
@@ -79,6 +80,7 @@ TEST(Overrides, O1421NamesTheFieldThatWasMeant) {
   EXPECT_EQ(refused({{"system", "1"}})[0].code, "O1421");
   EXPECT_EQ(refused({{"system.num_chip.x", "1"}})[0].code, "O1421");
   EXPECT_EQ(refused({{"dataflow_graph.connections.id", "1"}})[0].code, "O1421");
+  EXPECT_EQ(refused({{"dataflow_graph.connections.7.zero_out", "true"}})[0].hints[0], "connections go by their ids");
 }
 
 TEST(Overrides, AValueThatCannotBeIsRefusedAtTheOption) {
