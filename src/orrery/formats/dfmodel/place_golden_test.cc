@@ -33,31 +33,31 @@ struct Published {
 
 const std::vector<Published>& published() {
   const std::vector<Count> powers = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048};
+  const auto on = [](Count tensor, Count pipeline, Count data, std::vector<Count> sizes) {
+    dataflow::Degrees degrees;
+    degrees.tensor = tensor;
+    degrees.pipeline = pipeline;
+    degrees.data = data;
+    degrees.sizes = std::move(sizes);
+    return degrees;
+  };
   static const std::vector<Published> cases = {
-      {"dlrm_I_a100_r_fc_8x16_kbk", {.data = 128, .sizes = {8, 16}}, {1}, {}, {}},
-      {"fft_a100_sw_sw_256", {.sizes = {8, 32}}, {1}, {}, {}},
-      {"fft_a100_sw_sw_512", {.sizes = {8, 64}}, {1}, {}, {}},
-      {"fft_a100_sw_sw_1024", {.sizes = {8, 128}}, {1}, {}, {}},
-      {"fft_a100_sw_sw_4096", {.sizes = {8, 512}}, {1}, {}, {}},
-      {"hpl_Circe_sw_sw", {.sizes = {24, 24}}, {1}, {}, {}},
-      {"hpl_Eos_sw_sw", {.sizes = {86, 86}}, {1}, {}, {}},
-      {"llm13b_sn10_r_dp16_seq2048_kbk", {.data = 16, .sizes = {16}}, {2048}, {}, {}},
-      {"llm175b_sn10_4x2_df5", {.tensor = 4, .data = 2, .sizes = {4, 2}}, {32}, {0, 4, 10, 14, 18}, {}},
-      {"llm175b_sn10_8x1_df4", {.tensor = 8, .sizes = {8}}, {16}, {0, 0, 13, 18}, {}},
-      {"llm175b_sn10_8x1_kbk", {.tensor = 8, .sizes = {8}}, powers, {}, {}},
-      {"llm175b_sn10_8x1_vendor_df4", {.tensor = 8, .sizes = {8}}, {4}, {5, 12, 14, 18}, {}},
-      {"llm1t_a100_megatron_r_r_r_kbk_nooverlap",
-       {.tensor = 8, .pipeline = 64, .data = 6, .sizes = {8, 64, 6}},
-       {2048},
-       {},
-       {}},
-      {"llm1t_sn30_r_r_ddr_pcie_df6",
-       {.tensor = 8, .pipeline = 128, .sizes = {8, 128}},
-       {2048},
-       {13, 14, 18, 21, 24, 41},
-       {36}},
-      {"serving_genz_decode_8x", {.tensor = 12, .sizes = {12}}, {1}, {20}, {}},
-      {"ssm_attn_256k_rdu_df1", {.sizes = {1}}, {21846}, {8}, {}},
+      {"dlrm_I_a100_r_fc_8x16_kbk", on(1, 1, 128, {8, 16}), {1}, {}, {}},
+      {"fft_a100_sw_sw_256", on(1, 1, 1, {8, 32}), {1}, {}, {}},
+      {"fft_a100_sw_sw_512", on(1, 1, 1, {8, 64}), {1}, {}, {}},
+      {"fft_a100_sw_sw_1024", on(1, 1, 1, {8, 128}), {1}, {}, {}},
+      {"fft_a100_sw_sw_4096", on(1, 1, 1, {8, 512}), {1}, {}, {}},
+      {"hpl_Circe_sw_sw", on(1, 1, 1, {24, 24}), {1}, {}, {}},
+      {"hpl_Eos_sw_sw", on(1, 1, 1, {86, 86}), {1}, {}, {}},
+      {"llm13b_sn10_r_dp16_seq2048_kbk", on(1, 1, 16, {16}), {2048}, {}, {}},
+      {"llm175b_sn10_4x2_df5", on(4, 1, 2, {4, 2}), {32}, {0, 4, 10, 14, 18}, {}},
+      {"llm175b_sn10_8x1_df4", on(8, 1, 1, {8}), {16}, {0, 0, 13, 18}, {}},
+      {"llm175b_sn10_8x1_kbk", on(8, 1, 1, {8}), powers, {}, {}},
+      {"llm175b_sn10_8x1_vendor_df4", on(8, 1, 1, {8}), {4}, {5, 12, 14, 18}, {}},
+      {"llm1t_a100_megatron_r_r_r_kbk_nooverlap", on(8, 64, 6, {8, 64, 6}), {2048}, {}, {}},
+      {"llm1t_sn30_r_r_ddr_pcie_df6", on(8, 128, 1, {8, 128}), {2048}, {13, 14, 18, 21, 24, 41}, {36}},
+      {"serving_genz_decode_8x", on(12, 1, 1, {12}), {1}, {20}, {}},
+      {"ssm_attn_256k_rdu_df1", on(1, 1, 1, {1}), {21846}, {8}, {}},
   };
   return cases;
 }
