@@ -32,10 +32,6 @@ Setup allocated(const Setup& setup, const Allocation& allocation);
 // Whether the network of `setup` says already all that `allocation` does about services.
 bool states(const Setup& setup, const Allocation& allocation);
 
-struct Tiling {
-  Count tiles = 1, tile_size = 0;
-};
-
 // Tiles of a pass, fewest first. A stated size stands (kGen1: number); else every divisor of the sequence, or, where
 // the last tile may be ragged (kCorrected, kHead, kGen4 from 32768 tokens), every distinct ceil(sequence / tiles).
 // Empty: the stated one does not divide the sequence and must.

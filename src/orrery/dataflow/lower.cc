@@ -20,6 +20,7 @@
 #include "orrery/dataflow/kernel_network.h"
 #include "orrery/dataflow/network.h"
 #include "orrery/dataflow/sharding.h"
+#include "orrery/dataflow/tilings.h"
 
 namespace orrery::dataflow {
 
@@ -175,6 +176,17 @@ double conversion_ns(const Setup& setup, const Mapping& mapping, const KernelEdg
 
 PartitionProblem lower(const Setup& setup, const Mapping& mapping, Generation generation,
                        const machine::OperatorModel* operators) {
+  if (!mapping.tilings.empty()) {
+    std::vector<PartitionProblem> problems;
+    for (const Tiling& tiling : mapping.tilings) {
+      Mapping one = mapping;
+      one.tilings.clear();
+      one.tiles = tiling.tiles;
+      one.tile_size = tiling.tile_size;
+      problems.push_back(lower(setup, one, generation, operators));
+    }
+    return fastest_of(std::move(problems));
+  }
   const KernelGraph& graph = setup.graph;
   const std::vector<Shard> parts = shards(setup, mapping, generation);
   const double word = static_cast<double>(setup.execution.word_bytes);

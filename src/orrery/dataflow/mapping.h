@@ -12,12 +12,18 @@ struct Degrees {
   std::vector<Count> sizes;  // of each dimension of the network, x first; their product is the number of chips
 };
 
+struct Tiling {
+  Count tiles = 1, tile_size = 0;
+};
+
 struct Mapping {
   Degrees degrees;
   std::vector<workload::KernelDimension> sharding;  // per kernel
   Count tiles = 1;                                  // per pass over a sequence
   Count tile_size = 0;                              // tokens; tiles * tile_size covers the sequence
   std::vector<int> configuration;                   // per kernel, from 0
+  // Under kGen4 and kHead each configuration takes the fastest of these; empty: `tiles` and `tile_size` hold for all.
+  std::vector<Tiling> tilings;
 };
 
 }  // namespace orrery::dataflow

@@ -57,7 +57,8 @@ struct Frame {
 struct Candidate {
   std::size_t frame = 0;
   Tiling tiling;
-  double bound_ns = 0;  // of final_ns
+  std::vector<Tiling> tilings;  // where each configuration has its own: all of them
+  double bound_ns = 0;          // of final_ns
   double space = 0;
   bool possible = true;  // ranges of configurations leave something
 };
@@ -124,8 +125,11 @@ class Search {
       }
       frame.sharding = sharding;
       if (spreads_layers(*frame.setup, allocation.degrees, generation_)) spread(frame);
-      for (const Tiling& tiling : tilings(*frame.setup, allocation.degrees, generation_)) {
-        candidates_.push_back({frames_.size(), tiling});
+      std::vector<Tiling> tiled = tilings(*frame.setup, allocation.degrees, generation_);
+      if (tiled.size() > 1 && each_configuration_tiles()) {
+        candidates_.push_back({frames_.size(), tiled.front(), tiled});
+      } else {
+        for (const Tiling& tiling : tiled) candidates_.push_back({frames_.size(), tiling, {}});
       }
       frames_.push_back(std::move(frame));
     }
@@ -146,7 +150,26 @@ class Search {
     mapping.sharding = frame.sharding->sharding;
     mapping.tiles = candidate.tiling.tiles;
     mapping.tile_size = candidate.tiling.tile_size;
+    mapping.tilings = candidate.tilings;
     return mapping;
+  }
+
+  bool each_configuration_tiles() const { return generation_ == Generation::kGen4 || generation_ == Generation::kHead; }
+
+  // Of all tilings, those that configurations took.
+  void keep_tilings_in_use(const Setup& setup, Mapping& mapping) {
+    if (mapping.tilings.empty()) return;
+    std::vector<Tiling> used;
+    std::vector<int> place(mapping.tilings.size(), -1);
+    for (const ConfigurationCost& cost : result_.evaluation.partition.configurations) {
+      if (cost.tiling < 0 || place[static_cast<std::size_t>(cost.tiling)] >= 0) continue;
+      place[static_cast<std::size_t>(cost.tiling)] = static_cast<int>(used.size());
+      used.push_back(mapping.tilings[static_cast<std::size_t>(cost.tiling)]);
+    }
+    mapping.tiles = used.front().tiles;
+    mapping.tile_size = used.front().tile_size;
+    mapping.tilings = used.size() > 1 ? used : std::vector<Tiling>();
+    result_.evaluation = evaluate(setup, mapping, generation_, operators_);
   }
 
   PartitionProblem lowered(const Candidate& candidate) const {
@@ -264,7 +287,7 @@ class Search {
     for (const cost::Pruned& pruned : found.certificate.pruned) count_pruned(pruned.argument, pruned.count);
     if (found.interrupted && (found.assignment || best_)) result_.interrupted = true;
     if (found.interrupted) undecided_ = true;
-    if (found.gave_way) {
+    if (found.gave_way && first_round_) {
       put_off_.push_back(index);
     } else if (found.interrupted || (found.assignment && !found.certificate.optimal)) {
       const double below = frame.final_ns(std::max(0.0, found.certificate.lower_bound), generation_);
@@ -299,6 +322,7 @@ class Search {
       Mapping mapping = mapping_of(candidate);
       mapping.configuration = std::move(best_assignment_);
       result_.evaluation = evaluate(*frame.setup, mapping, generation_, operators_);
+      keep_tilings_in_use(*frame.setup, mapping);
       // The run does the work of all stages, not of the slowest.
       if (!frame.kernels.empty() && generation_ == Generation::kCorrected) {
         result_.evaluation.flop = workload_flop(setup_);
@@ -334,7 +358,14 @@ class Search {
     std::vector<Attempt> attempts;
     for (const Candidate& candidate : candidates_) {
       const Frame& frame = frames_[candidate.frame];
-      attempts.push_back({frame.setup.get(), mapping_of(candidate)});
+      Mapping mapping = mapping_of(candidate);
+      const std::vector<Tiling> all = std::exchange(mapping.tilings, {});
+      if (all.empty()) attempts.push_back({frame.setup.get(), mapping});
+      for (const Tiling& tiling : all) {
+        mapping.tiles = tiling.tiles;
+        mapping.tile_size = tiling.tile_size;
+        attempts.push_back({frame.setup.get(), mapping});
+      }
     }
     for (Reason& reason : explain_infeasible(attempts, generation_, operators_)) {
       result_.reasons.push_back(std::move(reason.diagnostic));

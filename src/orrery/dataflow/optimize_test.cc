@@ -103,6 +103,21 @@ TEST(Optimize, AHardTilingDoesNotStandBeforeAnEasyOneThatIsAsGood) {
   EXPECT_EQ(again.mapping->configuration, found.mapping->configuration);
 }
 
+// Figures of an independent implementation of the same rule.
+TEST(Optimize, LaterGenerationsGiveEveryConfigurationItsOwnTiles) {
+  const dataflow::Setup setup = cases::gpt3_4x2();
+  expect_final(setup, Generation::kGen2, 793194560225.28);
+  const Placement found = optimize(setup, Generation::kGen4);
+  ASSERT_TRUE(found.mapping);
+  EXPECT_TRUE(found.certificate.optimal);
+  EXPECT_NEAR(found.evaluation.sum_interval_ns, 6753484.8, 1e-3);
+  EXPECT_GT(found.mapping->tilings.size(), 1u);
+  EXPECT_EQ(evaluate(placed(setup, found), *found.mapping, Generation::kGen4).final_ns, found.evaluation.final_ns);
+  dataflow::Setup stated = setup;
+  std::get<LanguageModel>(stated.execution.workload).tile_size = 64;
+  EXPECT_NEAR(optimize(stated, Generation::kGen4).evaluation.sum_interval_ns, 7172259.84, 1e-2);
+}
+
 TEST(Optimize, ATimeLimitStillYieldsAPlacementWithABoundThatHolds) {
   const dataflow::Setup setup = open_network();
   const double best = optimize(setup, Generation::kCorrected).evaluation.final_ns;

@@ -62,6 +62,9 @@ struct PartitionEdge {
 };
 
 struct PartitionProblem {
+  // Where each configuration has a tiling of its own: the problem under each of them, all of the same kernels and
+  // edges; a configuration costs what it costs under the fastest that fits. All else then bounds every one of them.
+  std::vector<PartitionProblem> tilings;
   std::vector<PartitionKernel> kernels;
   std::vector<PartitionEdge> edges;
   int configurations = 1;
@@ -85,6 +88,7 @@ struct ConfigurationCost {
   Binding bound = Binding::kNothing;
   double sram_bytes = 0;   // of all buffers, weights and extras
   double dram_bytes = 0;   // resident at that time, weights included
+  int tiling = -1;         // index into `tilings`; -1: there are none
   Count weight_split = 1;  // the tiling factor of a kernel alone
   Count cores = 0;         // in use, with free cores
   Count memory_units = 0;

@@ -7,6 +7,7 @@
 #include "orrery/dataflow/partition.h"
 #include "orrery/dataflow/partition_mip.h"
 #include "orrery/dataflow/random_partition_test_util.h"
+#include "orrery/dataflow/tilings.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -44,6 +45,59 @@ TEST(PartitionBruteForce, IdealsEqualEnumerationToTheLastTie) {
   }
   EXPECT_GT(solved, infeasible);
   EXPECT_GT(infeasible, 0);
+}
+
+// Tiles by configuration: other times, buffers and choices of the same kernels and edges.
+PartitionProblem tiled_otherwise(const PartitionProblem& problem, PartitionDice& dice) {
+  PartitionProblem other = problem;
+  for (PartitionKernel& kernel : other.kernels) {
+    kernel.compute_ns *= dice.roll(1, 4) / 2.0;
+    kernel.network_ns *= dice.roll(1, 4) / 2.0;
+    for (CoreChoice& choice : kernel.choices) choice.ns *= dice.roll(3, 5) / 4.0;
+    std::vector<CoreChoice> falling;
+    for (const CoreChoice& choice : kernel.choices)
+      if (falling.empty() || choice.ns < falling.back().ns) falling.push_back(choice);
+    kernel.choices = falling;
+  }
+  for (PartitionEdge& edge : other.edges) {
+    edge.buffer_bytes *= dice.roll(1, 4) / 2.0;
+    edge.stream_bytes *= dice.roll(1, 4) / 2.0;
+  }
+  return other;
+}
+
+TEST(PartitionBruteForce, TilesByConfigurationTakeTheFastestOfEveryTilingInEveryConfiguration) {
+  int solved = 0, mixed = 0;
+  for (int seed = 0; seed < problems(1500); ++seed) {
+    PartitionDice dice(static_cast<std::uint64_t>(seed) + 7'000'000);
+    const PartitionProblem one = random_partition(dice, 6);
+    const std::vector<PartitionProblem> all = {one, tiled_otherwise(one, dice), tiled_otherwise(one, dice)};
+    const PartitionProblem problem = fastest_of(all);
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, testing::to_text(one)));
+    const Enumerated expected = enumerate(problem);
+    const PartitionOptimum found = optimize(problem);
+    ASSERT_EQ(found.assignment.has_value(), expected.assignment.has_value());
+    if (!found.assignment) continue;
+    ++solved;
+    ASSERT_EQ(*found.assignment, *expected.assignment);
+    // Independent of how alternatives are priced: each configuration by itself, under each tiling.
+    double sum = 0;
+    for (std::size_t c = 0; c < found.cost.configurations.size(); ++c) {
+      const std::vector<int>& members = found.cost.configurations[c].kernels;
+      if (members.empty()) continue;
+      double least = -1;
+      for (const PartitionProblem& tiling : all) {
+        const ConfigurationCost cost = price(tiling, std::span<const int>(members));
+        if (cost.fits && (least < 0 || cost.interval_ns < least)) least = cost.interval_ns;
+      }
+      ASSERT_EQ(found.cost.configurations[c].interval_ns, least);
+      sum += least;
+      mixed += found.cost.configurations[c].tiling != found.cost.configurations[0].tiling;
+    }
+    ASSERT_EQ(found.cost.sum_interval_ns, sum);
+  }
+  EXPECT_GT(solved, 100);
+  EXPECT_GT(mixed, 100);
 }
 
 // With room for few ideals the second bound comes in, and where that is not enough, the MIP.

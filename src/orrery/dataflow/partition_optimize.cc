@@ -64,7 +64,7 @@ PartitionOptimum optimize(const PartitionProblem& problem, const PartitionLimits
     std::optional<PartitionOptimum> found = optimize_by_ideals(problem, space, limits);
     if (found) {
       result = std::move(*found);
-    } else if (!limits.mip) {
+    } else if (!limits.mip || !problem.tilings.empty()) {
       result = quick(problem, space);
       result.gave_way = true;
     } else if (!within_reach_of_mip(problem, space)) {

@@ -48,6 +48,8 @@ SetPricer::SetPricer(const PartitionProblem& problem)
       into_(incidence(problem.kernels.size(), problem.edges, true)),
       out_of_(incidence(problem.kernels.size(), problem.edges, false)),
       mark_(problem.kernels.size(), 0) {
+  tilings_.reserve(problem.tilings.size());
+  for (const PartitionProblem& tiling : problem.tilings) tilings_.emplace_back(tiling);
   for (const PartitionKernel& kernel : problem.kernels) network_ns_.push_back(kernel.network_ns);
   for (const PartitionEdge& edge : problem.edges) network_ns_[static_cast<std::size_t>(edge.to)] += edge.network_ns;
   if (!problem.free_cores) return;
@@ -88,9 +90,23 @@ double SetPricer::interval(double compute_ns, double memory_ns, double network_n
   return compute_ns + memory_ns + network_ns;
 }
 
+SetPricer::Price SetPricer::fastest(std::span<const int> members) {
+  Price best;
+  best.fits = false;
+  for (std::size_t t = 0; t < tilings_.size(); ++t) {
+    Price one = tilings_[t].price(members);
+    if (best.tiling >= 0 && (one.fits < best.fits || (one.fits == best.fits && one.interval_ns >= best.interval_ns)))
+      continue;
+    best = one;
+    best.tiling = static_cast<int>(t);
+  }
+  return best;
+}
+
 SetPricer::Price SetPricer::price(std::span<const int> members) {
   Price result;
   if (members.empty()) return result;
+  if (!tilings_.empty()) return fastest(members);
   mark(members);
   const bool alone = members.size() == 1;
   double stream = 0, fixed = 0, tiled = 0, beside = 0;
@@ -341,6 +357,12 @@ SetPricer::Cores SetPricer::allocate(std::span<const int> members, Count split) 
 }
 
 ConfigurationCost SetPricer::describe(std::span<const int> members) {
+  if (!tilings_.empty() && !members.empty()) {
+    const int tiling = fastest(members).tiling;
+    ConfigurationCost result = tilings_[static_cast<std::size_t>(tiling)].describe(members);
+    result.tiling = tiling;
+    return result;
+  }
   const Price price = this->price(members);
   ConfigurationCost result;
   result.kernels.assign(members.begin(), members.end());

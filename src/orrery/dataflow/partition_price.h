@@ -26,6 +26,7 @@ class SetPricer {
     double compute_ns = 0, memory_ns = 0, network_ns = 0, interval_ns = 0;
     double sram_bytes = 0;
     Count weight_split = 1;
+    int tiling = -1;
     bool fits = true;
   };
   // `members` ascending, without duplicates. Not for two threads at once.
@@ -72,7 +73,10 @@ class SetPricer {
   Cores allocate_units(std::span<const int> members, const std::vector<Buffer>& buffers, Count split) const;
   Cores allocate(std::span<const int> members, Count split);
 
+  Price fastest(std::span<const int> members);
+
   const PartitionProblem& problem_;
+  std::vector<SetPricer> tilings_;
   Incidence into_, out_of_;
   std::vector<double> network_ns_;
   std::vector<std::vector<CoreChoice>> choices_;  // by rising cores, strictly falling time

@@ -30,6 +30,11 @@ Json configuration_json(const PlacedGraph& placed, const dataflow::Configuration
            {"sram_bytes", cost.sram_bytes},
            {"dram_bytes", cost.dram_bytes},
            {"tiling_factor", cost.weight_split}};
+  const std::vector<dataflow::Tiling>& tilings = placed.placement.mapping->tilings;
+  if (cost.tiling >= 0 && !tilings.empty()) {
+    out["tiles"] = tilings[static_cast<std::size_t>(cost.tiling)].tiles;
+    out["tile_size"] = tilings[static_cast<std::size_t>(cost.tiling)].tile_size;
+  }
   if (cost.memory_units > 0) out["memory_units"] = cost.memory_units;
   if (cost.choices.empty()) return out;
   Json cores = Json::array();

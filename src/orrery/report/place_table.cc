@@ -52,7 +52,9 @@ std::string header(const PlacedGraph& placed) {
       fmt::format("{}: {} kernels on {} accelerators of {:.6g} TFLOP/s\n", placed.title, setup.graph.kernels.size(),
                   setup.system.chips, setup.system.accelerator.gflops() / 1e3);
   out += fmt::format("{}; {}\n", degrees_text(mapping.degrees), network_text(setup.system, mapping.degrees));
-  if (mapping.tile_size > 0)
+  if (!mapping.tilings.empty())
+    out += "tiles of a size for each configuration; ";
+  else if (mapping.tile_size > 0)
     out += fmt::format("{} tile{} of {} token{}; ", mapping.tiles, mapping.tiles == 1 ? "" : "s", mapping.tile_size,
                        mapping.tile_size == 1 ? "" : "s");
   out += fmt::format("{}; sharding: {}\n", overlap_text(setup.execution.overlap), placed.placement.sharding.rule);

@@ -125,6 +125,8 @@ std::vector<Field> place_fields() {
       required({"sram_bytes", Type::kNumber, "Buffers and weights."}),
       required({"dram_bytes", Type::kNumber, "Resident while it runs: weights, tensors that wait, tables."}),
       required({"tiling_factor", Type::kNumber, "Parts into which a lone kernel's weight is cut."}),
+      {"tiles", Type::kNumber, "Of a sequence, where configurations differ (gen4, head)."},
+      {"tile_size", Type::kNumber, "Tokens of one, where configurations differ."},
       {"memory_units", Type::kNumber, "In use, where SRAM is made of units."},
       {"cores", Type::kNumber, "In use, where cores are dealt out."},
       {"cores_per_kernel", Type::kListOf, "Of each kernel, in order.",
