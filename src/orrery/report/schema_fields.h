@@ -15,7 +15,7 @@ enum class Type {
   kTruth,  // of results: true or false alone
   kNumber,
   kNumberOrNull,
-  kMap,      // with the fields given
+  kMap,  // with the fields given
   kMapOrNull,
   kListOf,   // of maps with the fields given
   kNames,    // a list of names

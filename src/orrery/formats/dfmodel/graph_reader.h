@@ -17,7 +17,8 @@ struct ReadGraph {
 };
 
 // Errors: O1404, O1405 (fields), O1408 (bodies), O1409 (ids), O1410 (connections to nobody), O1411 (self-loops), O1412
-// (cycles), O1416 (pins), O1417 (products beyond 64 bits), O1419 (what an elementwise kernel cannot do); warnings: O1420.
+// (cycles), O1416 (pins), O1417 (products beyond 64 bits), O1419 (what an elementwise kernel cannot do); warnings:
+// O1420.
 ReadGraph read_graph(const Block& graph, base::Count word_bytes, base::Diagnostics& found);
 
 }  // namespace orrery::formats::dfmodel
