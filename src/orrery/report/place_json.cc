@@ -49,21 +49,18 @@ Json parallelism_json(const PlacedGraph& placed) {
   static constexpr const char* kLinks[] = {"ring", "switch", "fully_connected"};
   static constexpr const char* kParallel[] = {"TP", "PP", "DP", "SP"};
   const dataflow::Degrees& degrees = placed.placement.mapping->degrees;
-  Json dims = Json::array();
+  Json network = Json::array();
   for (std::size_t d = 0; d < placed.setup.system.network.size(); ++d) {
     const dataflow::NetworkDimension& dimension = placed.setup.system.network[d];
-    dims.push_back(
+    network.push_back(
         Json{{"link", kLinks[static_cast<int>(dimension.link)]},
              {"size", d < degrees.sizes.size() ? degrees.sizes[d] : dimension.size},
              {"bandwidth_gb_per_s", dimension.bandwidth_gb_per_s},
              {"parallelism",
               dimension.parallelism ? Json(kParallel[static_cast<int>(*dimension.parallelism)]) : Json(nullptr)}});
   }
-  return Json{{"tp", degrees.tensor},
-              {"pp", degrees.pipeline},
-              {"dp", degrees.data},
-              {"sp", degrees.sequence},
-              {"dims", std::move(dims)}};
+  return Json{{"tp", degrees.tensor},   {"pp", degrees.pipeline}, {"dp", degrees.data},
+              {"sp", degrees.sequence}, {"dims", degrees.sizes},  {"network", std::move(network)}};
 }
 
 Json money_json(const dataflow::PlacementMoney& m) {
@@ -123,9 +120,9 @@ Json certificate_json(const dataflow::Placement& placement) {
   Json pruned = Json::object();
   for (const cost::Pruned& entry : certificate.pruned) pruned[entry.argument] = entry.count;
   return Json{
-      {"optimal", certificate.optimal}, {"lower_bound_ns", certificate.lower_bound}, {"gap", certificate.gap},
-      {"space", certificate.space},     {"evaluated", certificate.evaluated},        {"pruned", std::move(pruned)},
-      {"method", placement.method},     {"infeasible", placement.infeasible},        {"seconds", certificate.seconds}};
+      {"optimal", certificate.optimal}, {"lower_bound", certificate.lower_bound}, {"gap", certificate.gap},
+      {"space", certificate.space},     {"evaluated", certificate.evaluated},     {"pruned", std::move(pruned)},
+      {"method", placement.method},     {"infeasible", placement.infeasible},     {"seconds", certificate.seconds}};
 }
 
 }  // namespace

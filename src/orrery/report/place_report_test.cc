@@ -134,7 +134,8 @@ TEST(PlaceJson, HoldsTheContract) {
   EXPECT_EQ(result["parallelism"]["tp"], 2);
   EXPECT_EQ(result["parallelism"]["pp"], 4);
   EXPECT_EQ(result["parallelism"]["dp"], 1);
-  EXPECT_EQ(result["parallelism"]["dims"][1]["size"], 4);
+  EXPECT_EQ(result["parallelism"]["dims"], Json({2, 4}));
+  EXPECT_EQ(result["parallelism"]["network"][1]["size"], 4);
   EXPECT_EQ(document["certificate"]["optimal"], true);
   EXPECT_EQ(document["certificate"]["gap"], 0);
 }

@@ -148,7 +148,8 @@ std::vector<Field> place_fields() {
                 "Degrees, and what each dimension of the network serves.",
                 {required({"tp", Type::kNumber, "Tensor."}), required({"pp", Type::kNumber, "Pipeline."}),
                  required({"dp", Type::kNumber, "Data."}), required({"sp", Type::kNumber, "Sequence."}),
-                 required({"dims", Type::kListOf, "x first.", dimension})}}),
+                 required({"dims", Type::kAnything, "Sizes of the network's dimensions, x first."}),
+                 required({"network", Type::kListOf, "The same dimensions in full.", dimension})}}),
       required({"cost_usd", Type::kOpenMap, "By part; links and switches also by dimension."}),
       required({"power_w", Type::kOpenMap, "By part, at peak."}),
       required(
@@ -182,7 +183,7 @@ std::vector<Field> place_fields() {
            Type::kMap,
            "What is proven of `final_ns`.",
            {required({"optimal", Type::kTruth, "No placement ends sooner."}),
-            required({"lower_bound_ns", Type::kNumber, "None ends before."}),
+            required({"lower_bound", Type::kNumber, "ns; none ends before."}),
             required({"gap", Type::kNumber, "(final - bound) / final."}),
             required({"space", Type::kNumber, "Placements that limits of order and pins allow."}),
             required({"evaluated", Type::kNumber, "Of them, priced one by one."}),
