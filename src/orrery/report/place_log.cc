@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "orrery/dataflow/lower.h"
+#include "orrery/dataflow/network.h"
 
 namespace orrery::report {
 namespace {
@@ -75,8 +76,12 @@ std::string place_log(const PlacedGraph& placed) {
   const dataflow::Evaluation& e = placed.placement.evaluation;
   const dataflow::Mapping& mapping = *placed.placement.mapping;
   const dataflow::System& system = placed.setup.system;
-  std::string out = fmt::format("layer_per_stage {}\nnum_tile {}\ntile_size {}\n", e.layers_per_stage, mapping.tiles,
-                                mapping.tile_size);
+  // Without the factor of two, whichever generation doubles it.
+  const double ratio = dataflow::group_ns_per_byte(workload::Communication::kAllReduce, system, mapping.degrees,
+                                                   dataflow::Parallelism::kTensor, dataflow::Generation::kGen2, false);
+  std::string out = line("ALL_REDUCE_ratio", ratio);
+  out += fmt::format("layer_per_stage {}\nnum_tile {}\ntile_size {}\n", e.layers_per_stage, mapping.tiles,
+                     mapping.tile_size);
   out += per_kernel(placed) + per_configuration(e.partition.configurations);
   out += line("p2p_latency", e.point_to_point_ns) + line("pipeline_factor", e.pipeline_factor) +
          line("all_config_II", e.sum_interval_ns) + money(e.money) + line("final_ns", e.final_ns);

@@ -163,10 +163,10 @@ TEST(PlaceJson, OnlyModelsThatRunForwardHaveALatency) {
 TEST(PlaceLog, HasTheLinesThatScriptsReadWithNumbersAsPythonPrintsThem) {
   const std::string log = place_log(example());
   for (const char* line :
-       {"\nConfig[2] 2\n", "\nPer_Config_II[0] 1000.0\n", "\nMemory_Latency[2] 500.0\n", "\nall_config_II 1500.0\n",
-        "\nLINK_cost[1] 200.0\n", "\nSWITCH_cost[0] 2400.0\n", "\nfinal_ns 2500000000.0\n", "\nTP 2.0\n",
-        "\nfinal_s 2.5\n", "\nNumber of Chips 8\n", "\nLink BW [25.0, 12.5]\n", "\nSystem Cost 1234567.0\n",
-        "\nSystem FLOPS Utilization 0.25\n"})
+       {"ALL_REDUCE_ratio 0.02\n", "\nConfig[2] 2\n", "\nPer_Config_II[0] 1000.0\n", "\nMemory_Latency[2] 500.0\n",
+        "\nall_config_II 1500.0\n", "\nLINK_cost[1] 200.0\n", "\nSWITCH_cost[0] 2400.0\n", "\nfinal_ns 2500000000.0\n",
+        "\nTP 2.0\n", "\nfinal_s 2.5\n", "\nNumber of Chips 8\n", "\nLink BW [25.0, 12.5]\n",
+        "\nSystem Cost 1234567.0\n", "\nSystem FLOPS Utilization 0.25\n"})
     EXPECT_NE(log.find(line), std::string::npos) << line << log;
 }
 
