@@ -128,6 +128,9 @@ std::vector<Allocation> allocations_of_network(const Setup& setup, Generation ge
       allocation.degrees.sizes = sizes;
       for (std::size_t d = 0; d < sizes.size(); ++d)
         if (serves[d]) degree(allocation.degrees, *serves[d]) = sizes[d];
+      // Every chip of a recommendation model is a replica.
+      if (std::holds_alternative<Recommendation>(setup.execution.workload))
+        allocation.degrees.data = setup.system.chips;
       allocation.serves = std::move(serves);
       all.push_back(std::move(allocation));
     }

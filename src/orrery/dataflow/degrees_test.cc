@@ -145,6 +145,17 @@ TEST(Degrees, TilesOfAnEarlyGenerationDivideTheSequence) {
   EXPECT_EQ(tilings(setup, {}, Generation::kGen1)[0].tiles, 512);  // there it is their number
 }
 
+TEST(Degrees, EveryChipOfARecommendationModelIsAReplica) {
+  dataflow::Setup dlrm = setup_of(16, {{Link::kRing, 4, 50, {}}, {Link::kRing, 4, 50, {}}});
+  dlrm.execution.workload = Recommendation{.global_batch = 160};
+  for (const Generation generation : {Generation::kCorrected, Generation::kGen2}) {
+    const std::vector<Allocation> all = allocations(dlrm, generation);
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].degrees.data, 16);
+    EXPECT_EQ(all[0].degrees.tensor, 1);
+  }
+}
+
 TEST(Degrees, FilesOfTheFirstGenerationCountTilesWhateverTheFormulas) {
   dataflow::Setup setup = setup_of(1, {{Link::kRing, 1, 50, kTP}});
   auto& model = std::get<LanguageModel>(setup.execution.workload);
