@@ -13,6 +13,7 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/inputs.h"
 #include "orrery/cli/interrupt.h"
+#include "orrery/cli/progress_line.h"
 #include "orrery/cli/results.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/formats/timeloop/documents.h"
@@ -191,34 +192,13 @@ std::string shown(const std::vector<nest::Metric>& objective, double value) {
                                          : fmt::format("{:.6g} J*cycle", value);
 }
 
-// A line on a terminal that shows how far the search is, once it takes long enough to wonder.
-class Progress {
- public:
-  explicit Progress(const Console& console) : console_(console) {}
-  ~Progress() {
-    if (shown_) console_.err << "\r\x1b[K" << std::flush;
-  }
-  void operator()(std::size_t done, std::size_t all, const std::string& name) {
-    if (!console_.terminal || console_.quiet || clock_.seconds() < 0.5) return;
-    shown_ = true;
-    console_.err << fmt::format("\r\x1b[K{}/{} layers mapped, last {}", done, all, name) << std::flush;
-  }
-  // The best found and the bound below which nothing lies.
-  void operator()(const std::string& name, const std::vector<nest::Metric>& objective, double best, double bound) {
-    if (!console_.terminal || console_.quiet || clock_.seconds() < 0.5) return;
-    shown_ = true;
-    console_.err << (std::isfinite(best)
-                         ? fmt::format("\r\x1b[K{}: best {}, bound {}, gap {:.2f} %", name, shown(objective, best),
-                                       shown(objective, bound), best > 0 ? 100 * (best - bound) / best : 0)
-                         : fmt::format("\r\x1b[K{}: no mapping yet", name))
-                 << std::flush;
-  }
-
- private:
-  const Console& console_;
-  base::Stopwatch clock_;
-  bool shown_ = false;
-};
+// The best found and the bound below which nothing lies.
+std::string progress_text(const std::string& name, const std::vector<nest::Metric>& objective, double best,
+                          double bound) {
+  if (!std::isfinite(best)) return fmt::format("{}: no mapping yet", name);
+  return fmt::format("{}: best {}, bound {}, gap {:.2f} %", name, shown(objective, best), shown(objective, bound),
+                     best > 0 ? 100 * (best - bound) / best : 0);
+}
 
 }  // namespace
 
@@ -267,10 +247,12 @@ int run_map(const MapOptions& options, const Console& console) {
   {
     const InterruptGuard interrupt;
     search.limits.stop = interrupt.flag();
-    Progress progress(console);
-    search.progress = [&](std::size_t done, std::size_t all, const std::string& name) { progress(done, all, name); };
+    ProgressLine line(console);
+    search.progress = [&](std::size_t done, std::size_t all, const std::string& name) {
+      if (line.wanted()) line.show(fmt::format("{}/{} layers mapped, last {}", done, all, name));
+    };
     search.searching = [&](const std::string& name, double best, double bound) {
-      progress(name, options.objective, best, bound);
+      if (line.wanted()) line.show(progress_text(name, options.objective, best, bound));
     };
     results.mapped = scenario::map_layers(plan.tasks, search);
   }

@@ -5,6 +5,7 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
+#include "orrery/cli/progress_line.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
 #include "orrery/formats/dfmodel/setup_text.h"
@@ -19,25 +20,6 @@ namespace orrery::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A line on a terminal that shows how far the search is, once it takes long enough to wonder.
-class Progress {
- public:
-  explicit Progress(const Console& console) : console_(console) {}
-  ~Progress() {
-    if (shown_) console_.err << "\r\x1b[K" << std::flush;
-  }
-  void operator()(double best_ns, double bound_ns) {
-    if (!console_.terminal || console_.quiet || clock_.seconds() < 0.5) return;
-    shown_ = true;
-    console_.err << fmt::format("\r\x1b[Kbest {:.6g} ns, bound {:.6g} ns", best_ns, bound_ns) << std::flush;
-  }
-
- private:
-  const Console& console_;
-  base::Stopwatch clock_;
-  bool shown_ = false;
-};
 
 report::GraphPicture picture_of(const scenario::PlacedGraph& placed) {
   const dataflow::Mapping& mapping = *placed.placement.mapping;
@@ -108,8 +90,10 @@ int run_place(const PlaceOptions& options, const Console& console) {
   {
     const InterruptGuard interrupt;
     request.stop = interrupt.flag();
-    Progress progress(console);
-    request.progress = [&](double best, double bound) { progress(best, bound); };
+    ProgressLine line(console);
+    request.progress = [&](double best, double bound) {
+      if (line.wanted()) line.show(fmt::format("best {:.6g} ns, bound {:.6g} ns", best, bound));
+    };
     placed = scenario::place(request);
     told_to_stop = *request.stop;
   }

@@ -233,6 +233,14 @@ std::vector<Reason> contradictions(const Setup& setup, Generation generation) {
   }
 }
 
+Contradictions::Contradictions(std::vector<Reason> found)
+    : base::InputError([&] {
+        std::vector<base::Diagnostic> told;
+        for (const Reason& reason : found) told.push_back(reason.diagnostic);
+        return told;
+      }()),
+      reasons(std::move(found)) {}
+
 Reason too_large_to_count(const base::OverflowError& error) {
   Reason reason;
   reason.diagnostic.code = "O1453";

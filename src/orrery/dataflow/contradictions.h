@@ -14,6 +14,12 @@ namespace orrery::dataflow {
 // (O1452), counts beyond 64 bits (O1453).
 std::vector<Reason> contradictions(const Setup& setup, Generation generation);
 
+// What optimize() throws when there are any: the diagnostics of the reasons, and the reasons for whoever knows places.
+struct Contradictions : base::InputError {
+  explicit Contradictions(std::vector<Reason> found);
+  std::vector<Reason> reasons;
+};
+
 // O1453.
 Reason too_large_to_count(const base::OverflowError& error);
 

@@ -24,19 +24,6 @@ bool is_language_model(const Setup& setup) {
   return std::holds_alternative<LanguageModel>(setup.execution.workload);
 }
 
-Count& degree(Degrees& degrees, Parallelism parallelism) {
-  switch (parallelism) {
-    case Parallelism::kTensor:
-      return degrees.tensor;
-    case Parallelism::kPipeline:
-      return degrees.pipeline;
-    case Parallelism::kData:
-      return degrees.data;
-    default:
-      return degrees.sequence;
-  }
-}
-
 // Ordered factorisations of `rest` onto the open dimensions from `at` on.
 void fill_sizes(std::vector<Count>& sizes, const std::vector<std::size_t>& open, std::size_t at, Count rest,
                 std::vector<std::vector<Count>>& all) {
@@ -127,7 +114,7 @@ std::vector<Allocation> allocations_of_network(const Setup& setup, Generation ge
       Allocation allocation;
       allocation.degrees.sizes = sizes;
       for (std::size_t d = 0; d < sizes.size(); ++d)
-        if (serves[d]) degree(allocation.degrees, *serves[d]) = sizes[d];
+        if (serves[d]) allocation.degrees.of(*serves[d]) = sizes[d];
       // Every chip of a recommendation model is a replica.
       if (std::holds_alternative<Recommendation>(setup.execution.workload))
         allocation.degrees.data = setup.system.chips;

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "orrery/base/grouped.h"
 #include "orrery/base/stopwatch.h"
 #include "orrery/dataflow/partition_chain.h"
 #include "orrery/dataflow/partition_price.h"
@@ -18,17 +19,8 @@
 namespace orrery::dataflow {
 namespace {
 
+using base::grouped;
 using workload::KernelGraph;
-
-// 412,316,860,416.
-std::string grouped(double value) {
-  std::string digits = fmt::format("{:.0f}", std::round(value));
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    if (digits[at - 1] != '-') digits.insert(at, ",");
-  }
-  return digits;
-}
 
 std::string named(const KernelGraph& graph, int kernel) {
   return fmt::format("{} `{}`", kernel + 1, graph.kernels[static_cast<std::size_t>(kernel)].name);

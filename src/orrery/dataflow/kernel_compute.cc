@@ -20,18 +20,18 @@ machine::Precision precision_of(Count word_bytes) {
   return word_bytes == 2 ? machine::Precision::kBf16 : machine::Precision::kFp32;
 }
 
+double repeats_of(const workload::Kernel& kernel) {
+  return static_cast<double>(std::max<Count>(1, kernel.inputs));
+}
+
+}  // namespace
+
 machine::Accelerator data_sheet(const System& system) {
   machine::Accelerator accelerator;
   accelerator.peak_flops_per_s.fill(system.accelerator.gflops() * 1e9);
   accelerator.memory_bytes_per_s = system.memory.bandwidth_gb_per_s * 1e9;
   return accelerator;
 }
-
-double repeats_of(const workload::Kernel& kernel) {
-  return static_cast<double>(std::max<Count>(1, kernel.inputs));
-}
-
-}  // namespace
 
 KernelCompute::KernelCompute(const Setup& setup, Count tiles, Generation generation,
                              const machine::OperatorModel* operators)

@@ -17,6 +17,9 @@ struct Shard {
 bool stated_parts_hold(const Setup& setup, Generation generation);
 std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, Generation generation);
 
+// What an operator model is told of a chip: its peak, whatever the precision, and its DRAM's bandwidth.
+machine::Accelerator data_sheet(const System& system);
+
 // `operators` answers for kernels at a given utilisation; with free cores, choices come from
 // machine::SystolicCores (an operator model too). `mapping.configuration` is not read.
 PartitionProblem lower(const Setup& setup, const Mapping& mapping, Generation generation,

@@ -10,6 +10,23 @@ namespace orrery::dataflow {
 struct Degrees {
   Count tensor = 1, pipeline = 1, data = 1, sequence = 1;
   std::vector<Count> sizes;  // of each dimension of the network, x first; their product is the number of chips
+
+  Count& of(Parallelism parallelism) { return this->*member(parallelism); }
+  Count of(Parallelism parallelism) const { return this->*member(parallelism); }
+
+  static constexpr Count Degrees::*member(Parallelism parallelism) {
+    switch (parallelism) {
+      case Parallelism::kTensor:
+        return &Degrees::tensor;
+      case Parallelism::kPipeline:
+        return &Degrees::pipeline;
+      case Parallelism::kData:
+        return &Degrees::data;
+      case Parallelism::kSequence:
+        break;
+    }
+    return &Degrees::sequence;
+  }
 };
 
 struct Tiling {

@@ -104,20 +104,6 @@ const NetworkDimension* dimension_of(const System& system, Parallelism paralleli
   return nullptr;
 }
 
-Count degree_of(const Degrees& degrees, Parallelism parallelism) {
-  switch (parallelism) {
-    case Parallelism::kTensor:
-      return degrees.tensor;
-    case Parallelism::kPipeline:
-      return degrees.pipeline;
-    case Parallelism::kData:
-      return degrees.data;
-    case Parallelism::kSequence:
-      return degrees.sequence;
-  }
-  return 1;
-}
-
 }  // namespace
 
 std::vector<Count> network_sizes(const System& system, const Degrees& degrees) {
@@ -152,7 +138,7 @@ double ns_per_byte(Communication communication, const NetworkDimension& dimensio
 
 double group_ns_per_byte(Communication communication, const System& system, const Degrees& degrees,
                          Parallelism parallelism, Generation generation, bool doubled) {
-  const Count ranks = degree_of(degrees, parallelism);
+  const Count ranks = degrees.of(parallelism);
   const NetworkDimension* own = dimension_of(system, parallelism);
   if (ranks <= 1 || own == nullptr) return 0;
   const Count domain = system.high_bandwidth_domain;

@@ -398,12 +398,11 @@ class Search {
 Placement optimize(const Setup& setup, Generation generation, const PlaceLimits& limits,
                    const machine::OperatorModel* operators) {
   try {
-    std::vector<base::Diagnostic> found;
-    for (Reason& reason : contradictions(setup, generation)) found.push_back(std::move(reason.diagnostic));
-    if (!found.empty()) throw base::InputError(std::move(found));
+    std::vector<Reason> found = contradictions(setup, generation);
+    if (!found.empty()) throw Contradictions(std::move(found));
     return Search(setup, generation, limits, operators).run();
   } catch (const base::OverflowError& error) {
-    throw base::InputError({too_large_to_count(error).diagnostic});
+    throw Contradictions({too_large_to_count(error)});
   }
 }
 

@@ -44,7 +44,7 @@ struct Placement {
 
 // Least final_ns. Ties (relative 1e-12) go to the first in the order of allocations(), then of tilings() (of those that
 // are hard to prove, none wins a tie), then of
-// optimize(PartitionProblem). Throws InputError with all that contradictions() finds, O1453 where counts overflow.
+// optimize(PartitionProblem). Throws Contradictions, an InputError, with all that contradictions() finds.
 Placement optimize(const Setup& setup, Generation generation, const PlaceLimits& limits = {},
                    const machine::OperatorModel* operators = nullptr);
 

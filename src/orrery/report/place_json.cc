@@ -46,18 +46,15 @@ Json configuration_json(const PlacedGraph& placed, const dataflow::Configuration
 }
 
 Json parallelism_json(const PlacedGraph& placed) {
-  static constexpr const char* kLinks[] = {"ring", "switch", "fully_connected"};
-  static constexpr const char* kParallel[] = {"TP", "PP", "DP", "SP"};
   const dataflow::Degrees& degrees = placed.placement.mapping->degrees;
   Json network = Json::array();
   for (std::size_t d = 0; d < placed.setup.system.network.size(); ++d) {
     const dataflow::NetworkDimension& dimension = placed.setup.system.network[d];
     network.push_back(
-        Json{{"link", kLinks[static_cast<int>(dimension.link)]},
+        Json{{"link", dimension.link == dataflow::Link::kFullyConnected ? "fully_connected" : name(dimension.link)},
              {"size", d < degrees.sizes.size() ? degrees.sizes[d] : dimension.size},
              {"bandwidth_gb_per_s", dimension.bandwidth_gb_per_s},
-             {"parallelism",
-              dimension.parallelism ? Json(kParallel[static_cast<int>(*dimension.parallelism)]) : Json(nullptr)}});
+             {"parallelism", dimension.parallelism ? Json(name(*dimension.parallelism)) : Json(nullptr)}});
   }
   return Json{{"tp", degrees.tensor},   {"pp", degrees.pipeline}, {"dp", degrees.data},
               {"sp", degrees.sequence}, {"dims", degrees.sizes},  {"network", std::move(network)}};

@@ -4,34 +4,19 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/grouped.h"
 #include "orrery/dataflow/partition_space.h"
+#include "orrery/report/graph_picture.h"
 #include "orrery/report/table.h"
 #include "orrery/report/train_table.h"
 
 namespace orrery::report {
 namespace {
 
+using base::grouped;
 using dataflow::ConfigurationCost;
 using dataflow::Evaluation;
 using scenario::PlacedGraph;
-
-std::string bytes_text(double bytes) {
-  static constexpr const char* kUnits[] = {"B", "KB", "MB", "GB", "TB", "PB"};
-  int unit = 0;
-  for (; bytes >= 1000 && unit < 5; ++unit) bytes /= 1000;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : bytes < 10 ? 2 : bytes < 100 ? 1 : 0, kUnits[unit]);
-}
-
-// Dollars and watts, grouped by thousands so that they can be read.
-std::string grouped(double value) {
-  const std::string digits = fmt::format("{:.0f}", value);
-  std::string out;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
-    out += digits[i];
-  }
-  return out;
-}
 
 std::string degrees_text(const dataflow::Degrees& degrees) {
   std::string out;
@@ -159,6 +144,16 @@ const char* name(workload::KernelDimension dimension) {
   return kNames[static_cast<int>(dimension)];
 }
 
+const char* name(dataflow::Link link) {
+  static constexpr const char* kNames[] = {"ring", "switch", "fully connected"};
+  return kNames[static_cast<int>(link)];
+}
+
+const char* name(dataflow::Parallelism parallelism) {
+  static constexpr const char* kNames[] = {"TP", "PP", "DP", "SP"};
+  return kNames[static_cast<int>(parallelism)];
+}
+
 const char* name(dataflow::Generation generation) {
   static constexpr const char* kNames[] = {"corrected", "gen1", "gen2", "gen3", "gen4", "head"};
   return kNames[static_cast<int>(generation)];
@@ -180,15 +175,13 @@ std::string kernel_ranges(const workload::KernelGraph& graph, const std::vector<
 }
 
 std::string network_text(const dataflow::System& system, const dataflow::Degrees& degrees) {
-  static constexpr const char* kLinks[] = {"ring", "switch", "fully connected"};
-  static constexpr const char* kParallel[] = {" (TP)", " (PP)", " (DP)", " (SP)"};
   std::string out;
   for (std::size_t d = 0; d < system.network.size(); ++d) {
     const dataflow::NetworkDimension& dimension = system.network[d];
     const auto size = d < degrees.sizes.size() ? degrees.sizes[d] : dimension.size;
-    out += fmt::format("{}{} {} x {:.6g} GB/s{}", d > 0 ? ", " : "", kLinks[static_cast<int>(dimension.link)], size,
-                       dimension.bandwidth_gb_per_s,
-                       dimension.parallelism ? kParallel[static_cast<int>(*dimension.parallelism)] : "");
+    out += fmt::format("{}{} {} x {:.6g} GB/s", d > 0 ? ", " : "", name(dimension.link), size,
+                       dimension.bandwidth_gb_per_s);
+    if (dimension.parallelism) out += fmt::format(" ({})", name(*dimension.parallelism));
   }
   return out;
 }

@@ -20,6 +20,8 @@ std::string network_text(const dataflow::System& system, const dataflow::Degrees
 // The names that options, tables and JSON use.
 const char* name(dataflow::Binding bound);
 const char* name(workload::KernelDimension dimension);
+const char* name(dataflow::Link link);  // JSON writes "fully_connected" for "fully connected"
+const char* name(dataflow::Parallelism parallelism);
 const char* name(dataflow::Generation generation);
 
 }  // namespace orrery::report

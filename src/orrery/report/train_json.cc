@@ -10,13 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <typename Value>
-std::string name_of(Value value, const std::vector<std::pair<std::string, Value>>& names) {
-  for (const auto& [name, known] : names)
-    if (known == value) return name;
-  return "";
-}
-
 Json model_json(const cluster::Model& model) {
   Json out{{"name", model.name},
            {"layers", model.layers},
@@ -28,7 +21,7 @@ Json model_json(const cluster::Model& model) {
            {"gated", model.gated},
            {"vocab", model.vocab},
            {"seq", model.seq},
-           {"attention", name_of(model.attention, scenario::attentions())}};
+           {"attention", scenario::name_of(model.attention, scenario::attentions())}};
   if (model.experts.count > 0)
     out["experts"] = Json{{"count", model.experts.count},
                           {"top_k", model.experts.top_k},
@@ -63,10 +56,10 @@ Json config_json(const scenario::TrainedModel& trained) {
       {"cp", plan.cp},
       {"interleave", plan.interleave},
       {"schedule", schedule_name(plan)},
-      {"recompute", name_of(plan.recompute, scenario::recomputations())},
+      {"recompute", scenario::name_of(plan.recompute, scenario::recomputations())},
       {"sequence_parallel", plan.sequence_parallel},
       {"zero", plan.zero},
-      {"precision", name_of(plan.precision, scenario::precisions())},
+      {"precision", scenario::name_of(plan.precision, scenario::precisions())},
       {"reduce_fp32", plan.reduce_fp32},
       {"main_gradients_fp32", plan.main_gradients_fp32},
       {"scatter_gather", plan.scatter_gather},

@@ -13,13 +13,6 @@ namespace {
 
 using scenario::TrainedModel;
 
-template <typename Value>
-std::string name_of(Value value, const std::vector<std::pair<std::string, Value>>& names) {
-  for (const auto& [name, known] : names)
-    if (known == value) return name;
-  return "";
-}
-
 std::string gb(double bytes) {
   return fmt::format("{:.2f} GB", bytes / 1e9);
 }
@@ -66,9 +59,9 @@ std::string degrees(const TrainedModel& trained) {
   out += fmt::format("; microbatch {}, {} of them", plan.micro_batch, cluster::microbatches(plan));
   if (plan.pp > 1) out += fmt::format(", {}", schedule_name(plan));
   if (plan.interleave > 1) out += fmt::format(" {}", plan.interleave);
-  out += fmt::format("; {}", name_of(plan.precision, scenario::precisions()));
+  out += fmt::format("; {}", scenario::name_of(plan.precision, scenario::precisions()));
   if (plan.recompute != cluster::Recompute::kNone)
-    out += fmt::format(", {} recomputation", name_of(plan.recompute, scenario::recomputations()));
+    out += fmt::format(", {} recomputation", scenario::name_of(plan.recompute, scenario::recomputations()));
   if (plan.sequence_parallel) out += ", sequence parallelism";
   if (plan.zero > 0) out += fmt::format(", ZeRO {}", plan.zero);
   out += "\n";

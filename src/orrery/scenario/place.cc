@@ -69,25 +69,18 @@ base::Diagnostic with_places(base::Diagnostic diagnostic, const std::vector<data
   return diagnostic;
 }
 
-// What of the setup cannot be is told with its lines before anything is searched.
-void refuse_contradictions(const dfmodel::SetupDocument& document, dataflow::Generation generation) {
+// What of the setup cannot be, with its lines.
+[[noreturn]] void refuse(const std::vector<dataflow::Reason>& reasons, const dfmodel::SetupPlaces& places) {
   std::vector<base::Diagnostic> found;
-  for (const dataflow::Reason& reason : dataflow::contradictions(document.setup, generation))
-    found.push_back(with_places(reason.diagnostic, reason.places, document.places));
-  if (!found.empty()) throw base::InputError(std::move(found));
+  for (const dataflow::Reason& reason : reasons) found.push_back(with_places(reason.diagnostic, reason.places, places));
+  throw base::InputError(std::move(found));
 }
 
 // Measured products before the chip's peak at the stated utilisation.
 struct Operators {
   Operators(const dataflow::Setup& setup, std::vector<machine::MeasuredProduct> table)
-      : flat(data_sheet(setup), *setup.execution.compute_utilization), measured(std::move(table), flat) {}
-
-  static machine::Accelerator data_sheet(const dataflow::Setup& setup) {
-    machine::Accelerator accelerator;
-    accelerator.peak_flops_per_s.fill(setup.system.accelerator.gflops() * 1e9);
-    accelerator.memory_bytes_per_s = setup.system.memory.bandwidth_gb_per_s * 1e9;
-    return accelerator;
-  }
+      : flat(dataflow::data_sheet(setup.system), *setup.execution.compute_utilization),
+        measured(std::move(table), flat) {}
 
   machine::FlatEfficiency flat;
   machine::MeasuredOperators measured;
@@ -114,15 +107,18 @@ PlacedGraph place(const PlaceRequest& request) {
     operators.emplace(document.setup, read_measured_products(file));
   }
 
-  refuse_contradictions(document, request.generation);
   dataflow::PlaceLimits limits;
   limits.seconds = request.seconds > 0 ? request.seconds : document.setup.solver.seconds;
   limits.gap = request.gap;
   limits.threads = request.threads;
   limits.stop = request.stop;
   limits.progress = request.progress;
-  placed.placement =
-      dataflow::optimize(document.setup, request.generation, limits, operators ? &operators->measured : nullptr);
+  try {
+    placed.placement =
+        dataflow::optimize(document.setup, request.generation, limits, operators ? &operators->measured : nullptr);
+  } catch (const dataflow::Contradictions& error) {
+    refuse(error.reasons, document.places);
+  }
   placed.setup = placed.placement.mapping ? dataflow::placed(document.setup, placed.placement) : document.setup;
   for (std::size_t i = 0; i < placed.placement.reasons.size(); ++i)
     placed.reasons.push_back(
@@ -134,7 +130,9 @@ PlacedGraph place(const PlaceRequest& request) {
 
 CheckedSetup check_setup(const std::string& path, const std::vector<std::pair<std::string, std::string>>& overrides) {
   const dfmodel::SetupDocument document = dfmodel::load_setup(path, overrides);
-  refuse_contradictions(document, dataflow::Generation::kCorrected);
+  const std::vector<dataflow::Reason> reasons =
+      dataflow::contradictions(document.setup, dataflow::Generation::kCorrected);
+  if (!reasons.empty()) refuse(reasons, document.places);
   const dataflow::Setup& setup = document.setup;
   CheckedSetup checked;
   checked.warnings = document.warnings;

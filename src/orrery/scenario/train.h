@@ -50,6 +50,14 @@ const std::vector<std::pair<std::string, cluster::Recompute>>& recomputations();
 const std::vector<std::pair<std::string, machine::Precision>>& precisions();
 const std::vector<std::pair<std::string, cluster::Attention>>& attentions();
 
+// The one that `value` has among them; "" if none.
+template <typename Value>
+std::string name_of(Value value, const std::vector<std::pair<std::string, Value>>& names) {
+  for (const auto& [name, known] : names)
+    if (known == value) return name;
+  return "";
+}
+
 struct TrainedModel {
   cluster::Model model;
   cluster::System system;
