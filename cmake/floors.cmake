@@ -1,15 +1,28 @@
 # orrery_floor(<folder> [libraries...]): everything in src/orrery/<folder> (not below it).
 #   x.cc        -> library orrery_<folder>, linked to every floor declared earlier
-#   x_test.cc   -> one test program orrery_<folder>_tests; to ctest, the test <folder>, or with ORRERY_SHARDS=n set
+#   x_test.cc   -> one test program orrery_<folder>_tests, built without the optimiser's dearest passes (tests check, they
+#                  do not race); to ctest, the test <folder>, or with ORRERY_SHARDS=n set
 #                  the tests <folder>/1 to <folder>/n, which share the program's tests and may run side by side
 #   x_bench.cc  -> one benchmark program <folder>_bench (target orrery_<folder>_bench)
 #   x_fuzz.cc   -> with ORRERY_FUZZERS one fuzzer x_fuzz; with ORRERY_TESTS one test fuzz/x that feeds it
-#                  every file of examples/, catalog/, tests/errors/, tests/fuzz/ and tests/fuzz_corpus/ once
+#                  every file of examples/, catalog/, tests/errors/ and tests/fuzz_corpus/ once
 # The suffix alone decides a file's role; adding a file needs no change here.
+#
+# With ORRERY_FUZZERS a floor's sources share a precompiled header (cmake/precompiled.cmake). With ORRERY_SYNTAX_ONLY, too,
+# tests and benchmarks are compiled as far as their syntax and never linked: what tests/clang.sh builds.
 set(ORRERY_FLOORS "" CACHE INTERNAL "")
+find_program(ORRERY_CLANG clang++-14)
 if(ORRERY_FUZZERS)
   add_custom_target(fuzzers)
+  include(cmake/precompiled.cmake)
 endif()
+
+# orrery_syntax_only(<target> <sources>...): checks the sources; nothing is linked or run.
+function(orrery_syntax_only target)
+  add_library(${target} OBJECT ${ARGN})
+  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/cmake/syntax_only.sh)
+  orrery_precompiled(${target} tests)
+endfunction()
 
 function(orrery_floor folder)
   string(REPLACE "/" "_" name ${folder})
@@ -26,6 +39,9 @@ function(orrery_floor folder)
   if(sources)
     set(scope PUBLIC)
     add_library(orrery_${name} STATIC ${sources})
+    if(ORRERY_FUZZERS)
+      orrery_precompiled(orrery_${name} library)
+    endif()
   else()
     set(scope INTERFACE)
     add_library(orrery_${name} INTERFACE)
@@ -34,8 +50,20 @@ function(orrery_floor folder)
   set(ORRERY_FLOOR_SCOPE ${scope} PARENT_SCOPE)
   set(ORRERY_FLOORS orrery_${name} ${ORRERY_FLOORS} CACHE INTERNAL "")
 
-  if(ORRERY_TESTS AND tests)
+  if(ORRERY_SYNTAX_ONLY)
+    if(tests)
+      orrery_syntax_only(orrery_${name}_tests ${tests})
+      target_link_libraries(orrery_${name}_tests PRIVATE orrery_${name} GTest::gtest)
+      target_include_directories(orrery_${name}_tests SYSTEM PRIVATE ${RAPIDCHECK_INCLUDE})
+    endif()
+    if(benchmarks)
+      orrery_syntax_only(orrery_${name}_bench ${benchmarks})
+      target_link_libraries(orrery_${name}_bench PRIVATE orrery_${name} GTest::gtest benchmark::benchmark)
+    endif()
+  endif()
+  if(ORRERY_TESTS AND tests AND NOT ORRERY_SYNTAX_ONLY)
     add_executable(orrery_${name}_tests ${tests})
+    target_compile_options(orrery_${name}_tests PRIVATE $<$<CONFIG:Release>:-O1>)
     target_link_libraries(orrery_${name}_tests PRIVATE orrery_${name} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
     target_include_directories(orrery_${name}_tests SYSTEM PRIVATE ${RAPIDCHECK_INCLUDE})
     target_compile_definitions(orrery_${name}_tests PRIVATE ORRERY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
@@ -60,7 +88,7 @@ function(orrery_floor folder)
       set_tests_properties(${test} PROPERTIES TIMEOUT ${timeout} ENVIRONMENT "${environment};${environment_of_shard}")
     endforeach()
   endif()
-  if(ORRERY_BENCHMARKS AND benchmarks)
+  if(ORRERY_BENCHMARKS AND benchmarks AND NOT ORRERY_SYNTAX_ONLY)
     add_executable(orrery_${name}_bench ${benchmarks})
     target_link_libraries(orrery_${name}_bench PRIVATE orrery_${name} benchmark::benchmark benchmark::benchmark_main)
     set_target_properties(orrery_${name}_bench PROPERTIES OUTPUT_NAME ${name}_bench)
@@ -74,11 +102,16 @@ function(orrery_floor folder)
       target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
       add_dependencies(fuzzers ${stem})
     endif()
-    if(ORRERY_TESTS)
+    if(ORRERY_TESTS AND NOT ORRERY_SYNTAX_ONLY)
+      if(ORRERY_CLANG AND NOT ORRERY_SANITIZE)
+        add_test(NAME fuzz_for_seconds/${stem} COMMAND ${CMAKE_SOURCE_DIR}/tests/fuzz/run.sh
+                 ${CMAKE_BINARY_DIR}/clang/${stem} 4 ${CMAKE_BINARY_DIR}/clang)
+        set_tests_properties(fuzz_for_seconds/${stem} PROPERTIES LABELS fuzz TIMEOUT 120 FIXTURES_REQUIRED clang)
+      endif()
       add_executable(${stem}_replay ${fuzzer} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.cc)
       target_link_libraries(${stem}_replay PRIVATE orrery_${name})
       string(REGEX REPLACE "_fuzz$" "" harness ${stem})
-      add_test(NAME fuzz/${harness} COMMAND ${stem}_replay examples catalog tests/errors tests/fuzz tests/fuzz_corpus
+      add_test(NAME fuzz/${harness} COMMAND ${stem}_replay examples catalog tests/errors tests/fuzz_corpus
                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
       set_tests_properties(fuzz/${harness} PROPERTIES LABELS fuzz TIMEOUT 120)
     endif()

@@ -231,7 +231,7 @@ class Trial {
   bool out_of_time() const { return watch_.seconds() >= kSeconds; }
 
  private:
-  const base::Stopwatch watch_;
+  base::Stopwatch watch_;
 };
 
 // The least number of configurations that would do under all else that stands; 0: none up to one more per kernel.
