@@ -39,7 +39,7 @@ inline std::vector<Instance> simpler(const Instance& instance) {
   for (std::size_t d = 0; d < instance.einsum.dimensions.size(); ++d) {
     const base::Count bound = instance.einsum.dimensions[d].bound;
     for (const auto& [prime, exponent] : base::prime_factors(bound))
-      change([&](Instance& copy) { copy.einsum.dimensions[d].bound = bound / prime; });
+      change([&, factor = prime](Instance& copy) { copy.einsum.dimensions[d].bound = bound / factor; });
   }
   if (!instance.chip.networks.empty())
     change([](Instance& copy) {

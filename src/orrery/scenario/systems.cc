@@ -246,7 +246,6 @@ class Reader {
       return wrong(list, "networks",
                    fmt::format("a list of 1 to {} networks, innermost first", collective::kMaxLevels));
     collective::Fabric& fabric = into_.system.fabric;
-    double inside = 1;
     for (const Node& item : list.items) {
       const Node* named = item.find("name");
       const std::string path = "networks." + (named ? named->scalar : std::to_string(fabric.count));
@@ -254,7 +253,6 @@ class Reader {
       collective::Network& network = fabric.levels[static_cast<std::size_t>(fabric.count++)];
       read_network(item, path, network);
       if (network.size == 0 && &item != &list.items.back()) missing(item, path, "size");
-      inside *= std::max(1, network.size);
     }
     const auto node_size = static_cast<double>(into_.system.node_size);
     const int inner = fabric.levels[0].size;

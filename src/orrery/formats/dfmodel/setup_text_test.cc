@@ -275,7 +275,6 @@ TEST(SetupText, OfEveryGoldenCaseReadsBackToTheSameSetup) {
 }
 
 TEST(SetupText, NumbersOf32BitsAreShort) {
-  dataflow::Prices prices;
   workload::KernelGraph graph;
   graph.kernels.emplace_back();
   graph.kernels[0].name = "a \"b\"\n";
