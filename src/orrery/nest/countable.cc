@@ -82,7 +82,8 @@ void require_countable(const Model& model, const Evaluation& evaluation) {
 
 void require_countable(const Model& model, const Optimum& optimum) {
   if (!optimum.mapping) return;
-  require_countable(model, optimum.evaluation, "the best mapping");
+  require_countable(model, optimum.evaluation,
+                    optimum.certificate.optimal ? "the best mapping" : "the best mapping found so far");
 }
 
 Count with_latency(Count sum, Count cycles, const machine::Storage& storage) {
