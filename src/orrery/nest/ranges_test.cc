@@ -56,7 +56,8 @@ Priced priced(const machine::Chip& chip, const Model& model, const Evaluation& e
     if (!storage.pass_through || model.options().charge_pass_through)
       leak_pj += static_cast<Real>(storage.energy.leak_pj_per_cycle) * cost.utilized_instances;
     const auto port = [&](const std::optional<double>& words_per_cycle, Real words) {
-      if (words_per_cycle) active = std::max(active, std::ceil(words / static_cast<Real>(*words_per_cycle)));
+      // The quotient of doubles: a bandwidth of 0.1 is a little less, and must not cost a cycle more for it.
+      if (words_per_cycle) active = std::max<Real>(active, std::ceil(static_cast<double>(words) / *words_per_cycle));
     };
     port(storage.read_words_per_cycle, reads);
     port(storage.write_words_per_cycle, writes);
@@ -251,18 +252,22 @@ std::string refusal(const workload::Einsum& einsum, const machine::Chip& chip) {
   }
 }
 
+// With a buffer of nothing, each operation reads two words, and all but the first of each output a third.
 TEST(Ranges, ANarrowPortSlowsTheRunDown) {
   machine::Chip chip = small_chip();
-  chip.storages[1].read_words_per_cycle = 1e-13;
-  EXPECT_EQ(refusal(workload::matmul("layer", 2, 2, 2), chip), "80000000000000 cycles");
+  chip.storages[0].capacity_words = 0;
+  chip.storages[1].read_words_per_cycle = 0x1p-40;
+  EXPECT_EQ(refusal(workload::matmul("layer", 2, 2, 2), chip),
+            fmt::format("{} cycles", (8 + 8 + 4) * (Count{1} << 40)));
 }
 
 TEST(Ranges, CyclesBeyondCountingNameThePort) {
   machine::Chip chip = small_chip();
+  chip.storages[0].capacity_words = 0;
   chip.storages[1].read_words_per_cycle = 1e-18;
   EXPECT_EQ(refusal(workload::matmul("layer", 4, 4, 4), chip),
-            "O1005: the best mapping of `layer` needs 3.2e+19 cycles, more than can be counted; each `DRAM` reads 32 "
-            "words / 1e-18 words per cycle = 3.2e+19 cycles, more than 9223372036854775807, the largest count of 64 "
+            "O1005: the best mapping of `layer` needs 1.76e+20 cycles, more than can be counted; each `DRAM` reads 176 "
+            "words / 1e-18 words per cycle = 1.76e+20 cycles, more than 9223372036854775807, the largest count of 64 "
             "bits");
 }
 
