@@ -59,6 +59,14 @@ fresh
 seq 901 >"$tree/src/orrery/nest/long.cc"
 claim "a file over 900 lines is caught" 1 "long.cc:900" "$here/lengths.sh" "$tree"
 
+claim "a clean checkout passes" 0 "" "$here/casts.sh" "$tree"
+printf 'auto n = static_cast<base::Count>(std::ceil(x));\n' >"$tree/src/orrery/nest/x.cc"
+claim "a cast of a rounded value is caught" 1 "x.cc:1:" "$here/casts.sh" "$tree"
+printf 'auto n = static_cast<Count>(\n    std::floor(x));\n' >"$tree/src/orrery/nest/x.cc"
+claim "a cast over two lines is caught" 1 "x.cc:1:" "$here/casts.sh" "$tree"
+printf 'auto n = std::llround(x);\n' >"$tree/src/orrery/nest/x.cc"
+claim "rounding to an integer is caught" 1 "x.cc:1:" "$here/casts.sh" "$tree"
+
 fresh
 rm "$tree/catalog/errors/O0101.md"
 claim "a code without page is caught" 1 "b.cc:2: O0101 has no page" "$here/codes.sh" "$tree"

@@ -243,7 +243,7 @@ double tokens(const std::string& text) {
   } else if (!unit.empty()) {
     value = 0;
   }
-  if (!std::isfinite(value) || value < 1)
+  if (!(value >= 1 && value <= 1e30))
     misuse("O1102", fmt::format("`--tokens {}` is no number of tokens", text), "write `--tokens 300e9` or `300B`");
   return value;
 }
@@ -269,7 +269,7 @@ void efficiency(const std::string& text, scenario::TrainRequest& request) {
   const auto number = [&](const std::string& part) {
     double value = 0;
     const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), value);
-    return failure == std::errc() && end == part.data() + part.size() && value > 0 && value <= 1e6 ? value : 0.0;
+    return failure == std::errc() && end == part.data() + part.size() && value >= 1e-30 && value <= 1e6 ? value : 0.0;
   };
   request.efficiency = number(text.substr(0, comma));
   if (comma < text.size()) request.half_efficiency = number(text.substr(comma + 1));

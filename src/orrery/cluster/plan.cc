@@ -102,8 +102,12 @@ double microbatch_size(const Question& q) {
   const Model& m = q.model;
   const double tokens = 1.0 * q.plan.micro_batch * m.seq;
   const double visits = tokens * (m.experts.top_k + m.experts.shared + 1.0);
-  const double width = 3.0 * m.hidden + 2.0 * m.ffn + m.vocab + 2.0 * m.experts.ffn + 3.0 * m.heads * m.head_width;
-  return std::max(tokens * m.heads * m.seq, visits * width);
+  const LatentAttention& l = m.latent;
+  const double latent = m.heads * (1.0 * l.nope_width + l.rope_width + l.value_width) + l.q_rank + l.kv_rank;
+  const double width = 3.0 * m.hidden + 2.0 * m.ffn + m.vocab + 2.0 * m.experts.ffn + 3.0 * m.heads * m.head_width +
+                       latent + m.experts.count;
+  // The visits are counted themselves, too.
+  return std::max({tokens * m.heads * m.seq, visits * width, visits * 0x1p8});
 }
 
 bool overlap_out_of_range(const Plan& p) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "orrery/base/whole_number.h"
+
 namespace orrery::dataflow {
 namespace {
 
@@ -44,7 +46,7 @@ std::vector<char> places_to_cut(const PartitionProblem& problem, const Partition
                                 const std::vector<int>& order) {
   const double kernels = static_cast<double>(order.size());
   const double places = std::sqrt(6 * kSteps / std::max(1.0, kernels));
-  const auto stride = static_cast<std::size_t>(std::max(1.0, std::ceil(kernels / places)));
+  const auto stride = static_cast<std::size_t>(base::saturated(std::max(1.0, std::ceil(kernels / places))));
   std::vector<char> may(order.size() + 1, 0);
   may.front() = may.back() = 1;
   for (std::size_t n = 1; n < order.size(); ++n) {

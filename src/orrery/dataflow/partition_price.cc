@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "orrery/base/count.h"
+#include "orrery/base/whole_number.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -251,9 +251,9 @@ Count SetPricer::units(const Buffer& buffer, Count split, const CoreChoice* choi
       whole <= static_cast<double>(problem_.memory_units) ? static_cast<Count>(whole) : problem_.memory_units + 1;
   if (choice == nullptr || buffer.owner < 0) return result;
   const Count parallel = buffer.stage_parallel
-                             ? static_cast<Count>(std::ceil(static_cast<double>(choice->stages) *
-                                                            static_cast<double>(problem_.systolic_height) /
-                                                            static_cast<double>(problem_.systolic_width)))
+                             ? base::saturated(std::ceil(static_cast<double>(choice->stages) *
+                                                         static_cast<double>(problem_.systolic_height) /
+                                                         static_cast<double>(problem_.systolic_width)))
                              : choice->lanes;
   return std::max(result, std::min(parallel, problem_.memory_units + 1));
 }

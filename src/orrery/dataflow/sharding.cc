@@ -27,6 +27,7 @@
 #include "orrery/base/check.h"
 #include "orrery/base/diagnostic.h"
 #include "orrery/base/stopwatch.h"
+#include "orrery/base/whole_number.h"
 #include "orrery/dataflow/network.h"
 #include "orrery/dataflow/pairwise.h"
 #include "orrery/dataflow/reference_sharding.h"
@@ -165,8 +166,8 @@ class Scale {
   }
 
   __int128 operator()(double bytes, double rate) const {
-    return static_cast<__int128>(std::llround(std::ldexp(bytes, byte_bits_))) *
-           std::llround(std::ldexp(rate / largest_rate_, kRateBits));
+    return static_cast<__int128>(base::saturated(std::round(std::ldexp(bytes, byte_bits_)))) *
+           base::saturated(std::round(std::ldexp(rate / largest_rate_, kRateBits)));
   }
   __int128 ns(double value) const {
     const double scaled = std::ldexp(value / largest_rate_, byte_bits_ + kRateBits);

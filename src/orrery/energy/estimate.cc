@@ -17,6 +17,7 @@
 
 #include "orrery/base/edit_distance.h"
 #include "orrery/energy/selection.h"
+#include "orrery/machine/ranges.h"
 
 namespace orrery::energy {
 namespace {
@@ -56,12 +57,12 @@ class Estimation {
       one.name = action.name;
       one.arguments = action.arguments;
       for (const Term& term : action.terms) add(one.shares, term.primitive, term.action, term.arguments, term.weight);
-      one.energy_pj = sum(one.shares, fmt::format("the energy of `{}`", action.name));
+      one.energy_pj = sum(one.shares, fmt::format("the energy of `{}`", action.name), "pJ");
       describe(one.shares, one.accuracy_percent, one.source);
     }
     for (std::size_t i = 0; i < component.primitives.size(); ++i)
       add(estimated.area_shares, i, {}, kNoArguments, component.primitives[i].area_weight);
-    estimated.area_um2 = sum(estimated.area_shares, "the area");
+    estimated.area_um2 = sum(estimated.area_shares, "the area", "um^2");
     describe(estimated.area_shares, estimated.area_accuracy_percent, estimated.area_source);
     report_unknown();
     return estimated;
@@ -105,15 +106,16 @@ class Estimation {
                                               : fmt::format("`{}` in `{}`", primitive.path, component_->name);
   }
 
-  double sum(const std::vector<Share>& shares, const std::string& what) {
+  double sum(const std::vector<Share>& shares, const std::string& what, const char* unit) {
     double sum = 0;
     for (const Share& share : shares) sum += share.weight * share.figure.value;
-    if (std::isfinite(sum) && sum >= 0) return six_digits(sum);
+    if (machine::in_range(sum)) return six_digits(sum);
     auto& error = found_.error("O1202", fmt::format("{} of `{}` comes out as {:g}", what, component_->name, sum),
                                component_->where);
     for (const Share& share : shares)
       error.note(fmt::format("{:g} x {:g} of `{}` ({})", share.weight, share.figure.value, share.primitive,
                              share.figure.source));
+    if (std::isfinite(sum)) error.note(machine::range_broken(sum, unit));
     error.hint("check the scales and the sizes of this component");
     return 0;
   }

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/whole_number.h"
+#include "orrery/machine/ranges.h"
+
 namespace orrery::machine {
 
 int Chip::storage_index(std::string_view wanted) const {
@@ -22,8 +25,8 @@ const Network* Chip::network(std::string_view wanted) const {
 std::optional<base::Count> Chip::usable_words(int level) const {
   const Storage& storage = storages[level];
   if (!storage.capacity_words) return std::nullopt;
-  return static_cast<base::Count>(
-      std::floor(static_cast<double>(*storage.capacity_words) / storage.multiple_buffering));
+  if (storage.multiple_buffering == 1) return storage.capacity_words;
+  return base::saturated(std::floor(static_cast<double>(*storage.capacity_words) / storage.multiple_buffering));
 }
 
 base::Count Chip::fanout_x(int level) const {
@@ -95,6 +98,7 @@ void check(const Chip& chip, base::Diagnostics& found) {
                    fmt::format("`{}` has a bandwidth of {} words/cycle; it must be positive", storage.name, *bandwidth),
                    storage.where)
             .hint("leave the bandwidth out for an unlimited one");
+    check_bandwidth_ranges(storage, found);
     for (const std::string& name :
          {storage.network_read, storage.network_update, storage.network_fill, storage.network_drain})
       if (!name.empty() && !chip.network(name))

@@ -57,6 +57,7 @@ struct Storage {
 
   base::Location where;           // the node that describes it
   base::Location capacity_where;  // the attribute that gives the capacity
+  base::Location read_bandwidth_where, write_bandwidth_where, shared_bandwidth_where;  // those that give bandwidths
 };
 
 struct Compute {

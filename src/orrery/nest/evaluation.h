@@ -54,6 +54,12 @@ struct Evaluation {
   base::Count active_cycles = 0;  // without; what leaks
   double utilization = 0;         // operations / (compute units * cycles), 0 to 1
   double edp_j_cycles = 0;        // energy_pj * cycles / 1e12
+
+  // Where narrow ports need more cycles than a Count holds: how many; else 0. Counts of cycles then stop at the
+  // largest one, while energies and the product are of the cycles needed, so that searches compare rightly. Such
+  // an evaluation is never an answer (countable.h).
+  double beyond_cycles = 0;
+  double needed_cycles() const { return beyond_cycles > 0 ? beyond_cycles : static_cast<double>(cycles); }
 };
 
 }  // namespace orrery::nest

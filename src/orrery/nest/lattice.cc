@@ -554,8 +554,8 @@ class LatticeSearch {
     Evaluation evaluation = problem_.model->evaluate(mapping);
     const Key found = key_of(objective_, evaluation);
     if (limits_.max_cycles > 0 && evaluation.cycles > limits_.max_cycles) return {kNever, kNever, kNever};
-    if (goal_.improve(found, evaluation.energy_pj, static_cast<double>(evaluation.cycles))) {
-      slowed_ = static_cast<double>(evaluation.cycles) > prices.layout().cycles + problem_.latency;
+    if (goal_.improve(found, evaluation.energy_pj, evaluation.needed_cycles())) {
+      slowed_ = evaluation.needed_cycles() > prices.layout().cycles + problem_.latency;
       mapping_ = std::move(mapping);
       evaluation_ = std::move(evaluation);
     }

@@ -20,6 +20,9 @@
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/whole_number.h"
+#include "orrery/machine/ranges.h"
+#include "orrery/nest/countable.h"
 #include "orrery/nest/sliding.h"
 #include "orrery/nest/throttle.h"
 
@@ -95,21 +98,27 @@ Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const Mo
         fmt::format("this model has room for {} storages, {} dimensions and {} dataspaces; here are {}, {} and {}",
                     kMaxLevels, kMaxDimensions, kMaxDataspaces, chip.storages.size(), einsum.dimensions.size(),
                     einsum.dataspaces.size()));
+  base::Diagnostics found;
+  machine::check_ranges(chip_, found);
+  found.throw_if_errors();
   // Every count below is at most the product of all bounds, times what a sliding tile has beyond its loops.
   const Count operations = einsum_.operations();
   std::vector<Count> bounds;
   for (const workload::Dimension& dimension : einsum_.dimensions) bounds.push_back(dimension.bound);
+  Count tiles = 0;
   for (std::size_t s = 0; s < einsum_.dataspaces.size(); ++s) {
     const Count words = einsum_.volume(static_cast<int>(s), bounds);
+    tiles = base::checked_add(tiles, words);  // what a storage that keeps everything holds
     if (!shape_.product_form[s])
       base::checked_multiply(std::min(words, words_per_iteration(einsum_.dataspaces[s], bounds)), operations);
   }
   ORRERY_CHECK(!options.count_drain_reads || options.fractional_blocks, "drain reads are counted in words, not blocks");
   if (!options.no_network_latency)
     for (const machine::Storage& storage : chip_.storages)
-      latency_cycles_ +=
-          storage.network_fill_latency_cycles +
-          (options.drain_latency_is_fill ? storage.network_fill_latency_cycles : storage.network_drain_latency_cycles);
+      for (const Count cycles :
+           {storage.network_fill_latency_cycles,
+            options.drain_latency_is_fill ? storage.network_fill_latency_cycles : storage.network_drain_latency_cycles})
+        latency_cycles_ = with_latency(latency_cycles_, cycles, storage);
   for (int level = 0; level < static_cast<int>(chip_.storages.size()); ++level) {
     const NetworkOf names = networks_below(chip_, level);
     for (std::size_t n = 0; n < chip_.networks.size(); ++n) {
@@ -159,6 +168,7 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
   out.networks.resize(chip_.networks.size());
   LevelTable<Count> content;
   Count active = traffic.compute_cycles;
+  double beyond = 0;  // as of Evaluation::beyond_cycles, without latencies
   for (int i = 0; i < levels; ++i) {
     const machine::Storage& storage = chip_.storages[i];
     const ReuseRules rules = reuse_.empty() ? ReuseRules{} : reuse_[i];
@@ -166,7 +176,8 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
     cost.dataspaces.resize(dataspaces);
     cost.utilized_instances = traffic.instances[i];
     cost.energy_pj = 0;
-    std::array<Count, kMaxDataspaces> reads{}, writes{};
+    std::array<Count, kMaxDataspaces> reads{};
+    std::array<__int128, kMaxDataspaces> writes{};
     const double block = static_cast<double>(storage.block_size);
     const auto blocks = [&](Count words) {
       if (options_.fractional_blocks) return static_cast<double>(words) / block;
@@ -193,13 +204,13 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
         use.fills = (rules.no_coalescing >> s & 1) ? content[i][s]
                     : i == outermost[s]            ? 0
                                                    : share - use.partition_words;
-        if (options_.count_drain_reads) use.reads += share;
+        if (options_.count_drain_reads) use.reads = base::checked_add(use.reads, share);
       } else {
         use.reads = content[i][s];
         use.fills = share;
       }
       reads[s] = use.reads;
-      writes[s] = use.fills + use.updates;
+      writes[s] = static_cast<__int128>(use.fills) + use.updates;
       use.energy_pj = static_cast<double>(traffic.instances[i]) *
                       (blocks(use.reads) * storage.energy.read_pj + blocks(use.fills) * storage.energy.write_pj +
                        blocks(use.updates) * storage.energy.update_pj);
@@ -211,16 +222,17 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
     cost.cycles = slowed.cycles;
     cost.throttle = slowed.factor;
     active = std::max(active, slowed.cycles);
+    beyond = std::max(beyond, slowed.beyond);
   }
+  const double active_cycles = beyond > 0 ? beyond : static_cast<double>(active);
 
   out.energy_pj = 0;
   for (int i = 0; i < levels; ++i) {
     const machine::Storage& storage = chip_.storages[i];
     StorageCost& cost = out.storages[i];
     const bool leaks = !storage.pass_through || options_.charge_pass_through;
-    cost.leakage_pj = leaks ? storage.energy.leak_pj_per_cycle * static_cast<double>(active) *
-                                  static_cast<double>(cost.utilized_instances)
-                            : 0;
+    cost.leakage_pj =
+        leaks ? storage.energy.leak_pj_per_cycle * active_cycles * static_cast<double>(cost.utilized_instances) : 0;
     cost.energy_pj += cost.leakage_pj;
     out.energy_pj += cost.energy_pj;
   }
@@ -239,7 +251,7 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
       const Count destinations =
           traffic.accesses[use.level][s] > 0 ? traffic.deliveries[use.level][s] / traffic.accesses[use.level][s] : 1;
       const double energy_pj = static_cast<double>(words) * network_transfer_pj(use, s, destinations);
-      cost.transfers[s] += words;
+      cost.transfers[s] = base::checked_add(cost.transfers[s], words);
       cost.destinations[s] = destinations;
       cost.dataspace_energy_pj[s] += energy_pj;
       cost.energy_pj += energy_pj;
@@ -248,24 +260,29 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
   }
 
   out.active_cycles = active;
-  out.cycles = active + latency_cycles_;
+  const bool counted = !__builtin_add_overflow(active, latency_cycles_, &out.cycles) && beyond == 0;
+  if (!counted) out.cycles = base::kMostCount;
+  out.beyond_cycles = counted ? 0 : active_cycles + static_cast<double>(latency_cycles_);
   ComputeCost& compute = out.compute;
   compute.operations = traffic.compute_cycles * traffic.compute_instances;
   compute.utilized_instances = traffic.compute_instances;
   compute.cycles = traffic.compute_cycles;
   compute.leakage_pj = options_.omit_compute_leakage ? 0
-                                                     : chip_.compute.leak_pj_per_cycle * static_cast<double>(active) *
+                                                     : chip_.compute.leak_pj_per_cycle * active_cycles *
                                                            static_cast<double>(traffic.compute_instances);
   compute.energy_pj = static_cast<double>(compute.operations) * chip_.compute.compute_pj + compute.leakage_pj;
   out.energy_pj += compute.energy_pj;
-  out.utilization = static_cast<double>(compute.operations) /
-                    (static_cast<double>(chip_.compute.instances) * static_cast<double>(out.cycles));
-  out.edp_j_cycles = out.energy_pj * static_cast<double>(out.cycles) / 1e12;
+  out.utilization =
+      static_cast<double>(compute.operations) / (static_cast<double>(chip_.compute.instances) * out.needed_cycles());
+  out.edp_j_cycles = out.energy_pj * out.needed_cycles() / 1e12;
 }
 
 Evaluation evaluate(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
                     const ModelOptions& options, const std::vector<ReuseRules>& reuse) {
-  return Model(einsum, chip, options, reuse).evaluate(mapping);
+  const Model model(einsum, chip, options, reuse);
+  Evaluation evaluation = model.evaluate(mapping);
+  require_countable(model, evaluation);
+  return evaluation;
 }
 
 }  // namespace orrery::nest

@@ -18,7 +18,8 @@
 namespace orrery::nest {
 
 // Cost of `mapping`, which must be legal (see nest/legality.h): factors multiply to the bounds, tiles
-// fit, fan-outs suffice. Pure and thread-safe. Throws base::OverflowError when a count exceeds 64 bits.
+// fit, fan-outs suffice. Pure and thread-safe. Throws base::OverflowError when a count exceeds 64 bits, and
+// InputError when the cycles do (O1005) or a figure of the chip is out of range (machine/ranges.h).
 Evaluation evaluate(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
                     const ModelOptions& options = {}, const std::vector<ReuseRules>& reuse = {});
 
@@ -29,6 +30,7 @@ class Model {
   Model(const workload::Einsum& einsum, const machine::Chip& chip, const ModelOptions& options = {},
         std::vector<ReuseRules> reuse = {});
 
+  // The cycles may be beyond counting (Evaluation::beyond_cycles).
   Evaluation evaluate(const Mapping& mapping) const;
   // As above into `out`, whose storage is used again.
   void evaluate(const Mapping& mapping, Evaluation& out) const;

@@ -79,7 +79,8 @@ TEST_F(Book, PartitionsDivideWhatIsSeen) {
 TEST(BookThrottle, AnOddQuotientShowsTheReferencesRounding) {
   machine::Storage storage;
   storage.read_words_per_cycle = 16;
-  const std::vector<Count> reads{524288, 67108864}, none;
+  const std::vector<Count> reads{524288, 67108864};
+  const std::vector<__int128> none;
   EXPECT_EQ(throttle(storage, 4194304, reads, none, false).cycles, 4227072);
   EXPECT_EQ(throttle(storage, 4194304, reads, none, true).cycles, 4227072);
   // 147 words through a port of 3 in a nest of one cycle; 1 / (3 / 147) is a little more than 49.

@@ -28,7 +28,7 @@ inline Key key_of(const std::vector<Metric>& objective, double energy_pj, double
 }
 
 inline Key key_of(const std::vector<Metric>& objective, const Evaluation& evaluation) {
-  return key_of(objective, evaluation.energy_pj, static_cast<double>(evaluation.cycles));
+  return key_of(objective, evaluation.energy_pj, evaluation.needed_cycles());
 }
 
 // -1: a is better, +1: b is, 0: equal within rounding.

@@ -27,6 +27,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/parallel.h"
+#include "orrery/nest/countable.h"
 #include "orrery/nest/descent.h"
 #include "orrery/nest/dominance.h"
 #include "orrery/nest/explain.h"
@@ -43,6 +44,8 @@ namespace {
 
 // Children are sorted and visited in batches of this many, which bounds the memory.
 constexpr std::size_t kBatch = 1 << 16;
+
+constexpr double kLongest = 1e9;  // seconds of a limit; nanoseconds of much more are no 64-bit count
 
 struct Incumbent {
   Key key{kNever, kNever, kNever};
@@ -415,8 +418,8 @@ Optimum branch_and_bound(const Model& model, const Space& space, const std::vect
   Shared shared{model, space, objective, limits, {}, {}, {}, {}, {}, 0, false, false, watch, {}};
   if (limits.seconds > 0)
     shared.deadline =
-        std::chrono::steady_clock::now() +
-        std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(limits.seconds));
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                               std::chrono::duration<double>(std::min(limits.seconds, kLongest)));
   Tally tally;
   if (space.possible())
     tally = has_room<SmallRoom>(model, space) ? run<SmallRoom>(shared, std::max(1, limits.threads))
@@ -443,7 +446,11 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   for (const Metric metric : objective)
     if (std::find(distinct.begin(), distinct.end(), metric) == distinct.end()) distinct.push_back(metric);
   objective = distinct;
-  if (model.shape().sliding) return optimize_sliding(model, mapspace, objective, limits);
+  if (model.shape().sliding) {
+    Optimum optimum = optimize_sliding(model, mapspace, objective, limits);
+    require_countable(model, optimum);
+    return optimum;
+  }
 
   const Space space(model.einsum(), model.chip(), mapspace, model.shape());
   std::optional<Optimum> found;
@@ -456,6 +463,7 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
     optimum = branch_and_bound(model, space, objective, limits, watch);
   }
 
+  require_countable(model, optimum);
   cost::Certificate& certificate = optimum.certificate;
   certificate.space = space.size();
   if (optimum.mapping) {

@@ -60,6 +60,7 @@ struct Optimum {
 
 // `objective`: compared lexicographically, exactly (no tolerance); ties broken by a fixed order of
 // mappings, so that the answer depends on neither threads nor luck. Default when empty: {kEdp}.
+// Throws InputError (O1005) when the best mapping needs more cycles than a Count holds.
 Optimum optimize(const Model& model, const Mapspace& space, std::vector<Metric> objective = {Metric::kEdp},
                  const SearchLimits& limits = {});
 

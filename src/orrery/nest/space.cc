@@ -9,6 +9,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/factor.h"
+#include "orrery/base/whole_number.h"
 
 namespace orrery::nest {
 
@@ -43,9 +44,9 @@ Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Ma
     const bool holds = limits.capacity.empty() || limits.capacity[level];
     const std::optional<Count> usable = holds ? chip.usable_words(level) : std::nullopt;
     capacity_.push_back(usable);
-    minimum_use_.push_back(
-        usable ? static_cast<Count>(std::ceil(static_cast<double>(*usable) * chip.storages[level].min_utilization))
-               : 0);
+    minimum_use_.push_back(usable ? std::min(*usable, base::saturated(std::ceil(static_cast<double>(*usable) *
+                                                                                chip.storages[level].min_utilization)))
+                                  : 0);
   }
   allow_factors(einsum, mapspace);
   list_spatial(einsum, chip, mapspace, limits);

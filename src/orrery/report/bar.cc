@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/whole_number.h"
 #include "orrery/report/table.h"
 
 namespace orrery::report {
@@ -12,7 +13,7 @@ namespace orrery::report {
 std::string bar(double share, int cells) {
   static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const double clean = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.0;
-  const int eighths = static_cast<int>(std::lround(clean * cells * 8));
+  const int eighths = static_cast<int>(base::saturated(std::round(clean * cells * 8)));
   std::string out;
   for (int i = 0; i < eighths / 8; ++i) out += "█";
   return out + kEighths[eighths % 8];

@@ -14,6 +14,7 @@ namespace orrery::report {
 namespace {
 
 using base::Count;
+using Sum = __int128;  // of counts, which may exceed a count
 
 std::string fixed(double value) {
   return fmt::format("{:.2f}", value);
@@ -40,13 +41,13 @@ std::string mesh(Count instances, Count x, Count y) {
   return fmt::format("{} ({}*{})", instances, x, y);
 }
 
-Count accesses(const nest::DataspaceCost& cost) {
-  return cost.reads + cost.fills + cost.updates;
+Sum accesses(const nest::DataspaceCost& cost) {
+  return Sum{cost.reads} + cost.fills + cost.updates;
 }
 
 // Words read, filled and updated at a level, all instances.
-Count scalar_accesses(const nest::StorageCost& cost) {
-  Count sum = 0;
+Sum scalar_accesses(const nest::StorageCost& cost) {
+  Sum sum = 0;
   for (const nest::DataspaceCost& dataspace : cost.dataspaces)
     if (dataspace.kept) sum += accesses(dataspace) * cost.utilized_instances;
   return sum;
@@ -76,14 +77,14 @@ std::string dataspace_text(const std::string& name, bool read_write, const nest:
   const auto instances = static_cast<double>(level.utilized_instances);
   const auto cycles = static_cast<double>(std::max<Count>(1, level.cycles));
   const double per_instance = cost.energy_pj / instances;
-  const Count scalar = accesses(cost);
+  const Sum scalar = accesses(cost);
   // What is added to a value that is already there: every update but the first of each element.
   const Count reductions = read_write ? std::max<Count>(0, cost.updates - cost.partition_words) : 0;
 
   std::string out = fmt::format("    {}:\n", name);
-  const auto count = [&](std::string_view what, Count value) { out += line(8, 41, what, std::to_string(value)); };
+  const auto count = [&](std::string_view what, Sum value) { out += line(8, 41, what, fmt::format("{}", value)); };
   const auto energy = [&](std::string_view what, double value) { out += line(8, 41, what, fixed(value) + " pJ"); };
-  const auto bandwidth = [&](std::string_view what, Count words) {
+  const auto bandwidth = [&](std::string_view what, Sum words) {
     const double rate = static_cast<double>(words) / cycles;
     out += line(8, 41, fmt::format("{} Bandwidth (per-instance)", what), fixed(rate) + " words/cycle");
     out += line(8, 41, fmt::format("{} Bandwidth (total)", what), fixed(rate * instances) + " words/cycle");
@@ -97,7 +98,7 @@ std::string dataspace_text(const std::string& name, bool read_write, const nest:
   count("Scalar updates (per-instance)", cost.updates);
   count("Temporal reductions (per-instance)", reductions);
   // The original counts a read-write element's read and update at one address once.
-  count("Address generations (per-cluster)", read_write ? cost.updates + cost.fills : scalar);
+  count("Address generations (per-cluster)", read_write ? Sum{cost.updates} + cost.fills : scalar);
   energy("Energy (per-scalar-access)", scalar > 0 ? per_instance / static_cast<double>(scalar) : 0);
   energy("Energy (per-instance)", per_instance);
   energy("Energy (total)", cost.energy_pj);
@@ -108,7 +109,7 @@ std::string dataspace_text(const std::string& name, bool read_write, const nest:
   out += line(8, 41, "Bandwidth Consumption Scale", "1.00");
   bandwidth("Shared", scalar);
   bandwidth("Read", cost.reads);
-  bandwidth("Write", cost.fills + cost.updates);
+  bandwidth("Write", Sum{cost.fills} + cost.updates);
   return out;
 }
 
@@ -240,21 +241,21 @@ std::string stats_txt(const workload::Einsum& einsum, const machine::Chip& chip,
   const Count reductions = computes - compulsory_words(einsum, evaluation, true);
   const double operations = static_cast<double>(computes) + static_cast<double>(reductions);
   const Count required = compulsory_words(einsum, evaluation, false);
-  const auto intensity = [&](Count words, int word_bits) {
+  const auto intensity = [&](Sum words, int word_bits) {
     return operations / (static_cast<double>(words) * word_bits / 8);
   };
   out += section(0, "Operational Intensity Stats");
   out += line(4, 40, "Total elementwise ops", std::to_string(computes));
   out += line(4, 40, "Total reduction ops", std::to_string(reductions));
-  out += line(4, 40, "Total ops", std::to_string(computes + reductions));
+  out += line(4, 40, "Total ops", fmt::format("{}", Sum{computes} + reductions));
   out += line(4, 40, "Total memory accesses required", std::to_string(required));
   out += line(4, 40, "Optimal Op per Byte", fixed(intensity(required, chip.storages.back().word_bits)));
   out += "\n";
   for (std::size_t i = 0; i < chip.storages.size(); ++i) {
     out += fmt::format("=== {} ===\n", chip.storages[i].name);
-    const Count words = scalar_accesses(evaluation.storages[i]);
+    const Sum words = scalar_accesses(evaluation.storages[i]);
     if (words == 0) continue;
-    out += line(4, 40, "Total scalar accesses", std::to_string(words));
+    out += line(4, 40, "Total scalar accesses", fmt::format("{}", words));
     out += line(4, 40, "Op per Byte", fixed(intensity(words, chip.storages[i].word_bits)));
   }
 

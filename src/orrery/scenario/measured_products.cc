@@ -78,6 +78,7 @@ class RowReader {
     const csv::Cell* cell = find("seconds");
     const std::optional<double> seconds = cell ? number<double>(cell->text) : std::nullopt;
     if (cell && !seconds) wrong(*cell, "`seconds` must be a number above 0");
+    if (seconds && !(*seconds >= 1e-30 && *seconds <= 1e30)) wrong(*cell, "`seconds` must be from 1e-30 to 1e30");
     measured.seconds = seconds.value_or(1);
     return measured;
   }

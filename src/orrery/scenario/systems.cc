@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <optional>
 
 #include "orrery/base/edit_distance.h"
@@ -25,12 +24,17 @@ namespace fs = std::filesystem;
 namespace yaml = formats::yaml;
 using yaml::Node;
 
+// Figures beyond, in units without prefixes, are mistakes. Within, no time, rate or price that is made of several of
+// them and of a run's sizes leaves the range of a double.
+constexpr double kSmallest = 1e-30;
+constexpr double kLargest = 1e30;
+
 struct Range {
-  double least = 0;
-  double most = std::numeric_limits<double>::max();
+  double least = 0;  // where it is 0, positive values begin at kSmallest
+  double most = kLargest;
   bool open = false;  // `least` itself is too little
 };
-constexpr Range kPositive = {0, std::numeric_limits<double>::max(), true};
+constexpr Range kPositive = {0, kLargest, true};
 constexpr Range kShare = {0, 1, true};
 constexpr Range kAny = {};
 
@@ -148,10 +152,20 @@ class Reader {
           unit == Unit::kNone ? "a number" : fmt::format("a quantity in {}, such as `{}`", name(unit), example(unit)));
       return std::nullopt;
     }
-    if (*number < range.least || (range.open && *number == range.least) || *number > range.most) {
-      found_.error("O1353", fmt::format("`{}` is {}", full, value->scalar), value->where)
-          .label(range.most == 1 ? "a share: above 0, at most 1"
-                                 : fmt::format("{} {}", range.open ? "more than" : "at least", range.least));
+    const bool tiny = *number > 0 && *number < kSmallest;
+    if (tiny || *number < range.least || (range.open && *number == range.least) || *number > range.most) {
+      base::Diagnostic& error = found_.error("O1353", fmt::format("`{}` is {}", full, value->scalar), value->where);
+      const auto in_unit = [&](double limit) {
+        return unit == Unit::kNone ? fmt::format("{:g}", limit) : fmt::format("{:g} {}", limit, name(unit));
+      };
+      if (tiny || (*number > range.most && range.most == kLargest)) {
+        error.label(tiny ? fmt::format("too small: at least {}{}", in_unit(kSmallest), range.open ? "" : ", or 0")
+                         : fmt::format("too large: at most {}", in_unit(kLargest)));
+      } else {
+        error.label(range.most == 1        ? "a share: above 0, at most 1"
+                    : *number > range.most ? fmt::format("at most {}", range.most)
+                                           : fmt::format("{} {}", range.open ? "more than" : "at least", range.least));
+      }
       return std::nullopt;
     }
     constant.value = *number;

@@ -161,8 +161,10 @@ class Table {
     if (column == "value") {
       const char* end = cell.text.data() + cell.text.size();
       const auto [stop, failure] = std::from_chars(cell.text.data(), end, run.value);
-      if (failure != std::errc() || stop != end || !std::isfinite(run.value) || run.value <= 0)
+      if (failure != std::errc() || stop != end || !(run.value > 0))
         wrong(cell, fmt::format("`{}` is no positive number", cell.text));
+      else if (!(run.value >= 1e-30 && run.value <= 1e30))
+        wrong(cell, fmt::format("`{}` is not from 1e-30 to 1e30", cell.text));
     }
   }
 

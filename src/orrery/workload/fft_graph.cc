@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/whole_number.h"
 #include "orrery/workload/kernel_builder.h"
 
 namespace orrery::workload {
@@ -17,7 +18,7 @@ namespace {
 using base::Count;
 
 Count square_root(Count value) {
-  auto root = static_cast<Count>(std::sqrt(static_cast<double>(value)));
+  Count root = base::saturated(std::sqrt(static_cast<double>(value)));
   while (root > value / root) --root;
   while (root + 1 <= value / (root + 1)) ++root;
   return root;

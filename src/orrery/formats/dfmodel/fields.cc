@@ -9,6 +9,9 @@ namespace orrery::formats::dfmodel {
 
 namespace {
 
+// What passes through 32 bits is less. Beyond, products of sizes might leave the range of a double.
+constexpr double kMost = 1e60;
+
 // A number such as 1e-60 that became 0 on the way through 32 bits.
 bool has_digit_above_zero(const Entry& entry) {
   const std::string_view text = entry.where.file->text;
@@ -59,6 +62,11 @@ std::optional<double> Fields::stated_real(std::string_view field, Range range) {
   if (!entry) return std::nullopt;
   if (entry->broken) return 1.0;
   const double value = entry->real;
+  if (std::isfinite(value) && value > kMost) {
+    found_.error("O1405", fmt::format("`{}` of {} cannot be {}", field, name_, value), entry->where)
+        .label(fmt::format("must be at most {:g}", kMost));
+    return 1.0;
+  }
   if (std::isfinite(value) && (value > 0 || (value == 0 && range == Range::kNotNegative))) {
     return std::abs(value);  // no -0
   }

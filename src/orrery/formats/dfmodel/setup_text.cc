@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/base/whole_number.h"
 #include "orrery/formats/dfmodel/fields.h"
 #include "orrery/formats/dfmodel/schema.h"
 #include "orrery/formats/dfmodel/text_writer.h"
@@ -222,7 +223,7 @@ void write(const dataflow::SolverHints& hints, TextWriter& out) {
   out.open("gurobi");
   out.stated_count("thread", hints.threads);
   out.stated_real("gap", hints.gap);
-  out.stated_count("time", static_cast<base::Count>(hints.seconds));
+  out.stated_count("time", base::saturated(hints.seconds));
   out.close();
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "orrery/base/check.h"
+#include "orrery/base/whole_number.h"
 #include "orrery/formats/timeloop/prices.h"
 
 namespace orrery::formats::timeloop {
@@ -31,7 +32,7 @@ class Estimates : public PriceSource {
     for (const energy::EstimatedAction& action : find(component)->actions) {
       base::Count destinations = 1;
       if (const energy::Value* given = energy::find(action.arguments, "num_destinations")) {
-        if (const auto count = energy::number(*given)) destinations = static_cast<base::Count>(*count);
+        if (const auto count = energy::number(*given)) destinations = base::saturated(*count);
       }
       prices.add(action.name, destinations, action.energy_pj);
     }

@@ -8,6 +8,7 @@
 #include "orrery/formats/timeloop/key_check.h"
 #include "orrery/formats/timeloop/prices.h"
 #include "orrery/formats/timeloop/value.h"
+#include "orrery/machine/ranges.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -77,7 +78,7 @@ class Table {
   std::map<std::string, Entry> entries_;
 };
 
-std::optional<double> figure(const yaml::Node& owner, std::string_view key, const std::string& of,
+std::optional<double> figure(const yaml::Node& owner, std::string_view key, const char* unit, const std::string& of,
                              base::Diagnostics& found) {
   const yaml::Node* node = owner.find(key);
   if (node == nullptr) {
@@ -87,6 +88,12 @@ std::optional<double> figure(const yaml::Node& owner, std::string_view key, cons
   const auto value = as_number(*node, Scope(), key, found);
   if (value && !(*value >= 0 && std::isfinite(*value))) {
     found.error("O0606", fmt::format("the {} of {} must be a number from 0, but is {}", key, of, *value), node->where);
+    return std::nullopt;
+  }
+  if (value && !machine::in_range(*value)) {
+    found.error("O0609", fmt::format("the {} of {} is out of range", key, of), node->where)
+        .note(machine::range_broken(*value, unit))
+        .hint(fmt::format("figures of the tables are in {}", unit));
     return std::nullopt;
   }
   return value;
@@ -118,7 +125,8 @@ class EnergyTable : public PriceSource {
         complete_ = false;
         continue;
       }
-      const auto energy = figure(action, "energy", fmt::format("action `{}` of `{}`", name->scalar, component), found_);
+      const auto energy =
+          figure(action, "energy", "pJ", fmt::format("action `{}` of `{}`", name->scalar, component), found_);
       complete_ = complete_ && energy.has_value();
       if (energy) prices.add(name->scalar, destinations(action), *energy);
     }
@@ -182,7 +190,7 @@ void apply_areas(const yaml::Node& art, machine::Chip& chip, base::Diagnostics& 
   const auto apply = [&](const std::string& name, std::optional<double>& area, const base::Location& where,
                          bool expected) {
     if (const yaml::Node* entry = table.use(name)) {
-      area = figure(*entry, "area", fmt::format("`{}`", name), found);
+      area = figure(*entry, "area", "um^2", fmt::format("`{}`", name), found);
     } else if (expected) {
       auto& diagnostic = found.warning("O0608", fmt::format("the ART has no area of `{}`", name), where);
       suggest(diagnostic, name, table.names(), "entries");

@@ -15,8 +15,9 @@
 #include <cmath>
 #include <map>
 
-#include "orrery/base/count.h"
+#include "orrery/base/whole_number.h"
 #include "orrery/machine/fan_out_name.h"
+#include "orrery/machine/ranges.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -60,6 +61,20 @@ class Attributes {
       return std::nullopt;
     }
     return value;
+  }
+  // A number of pJ that can be reckoned with.
+  std::optional<double> energy(std::string_view key) const {
+    const auto figure_pj = number(key);
+    if (!figure_pj || machine::in_range(*figure_pj)) return figure_pj;
+    found_.error("O0609", fmt::format("`{}` of `{}` is out of range", key, component_.name), find(key)->where)
+        .note(machine::range_broken(*figure_pj, "pJ"))
+        .hint("energies are in pJ per action");
+    return std::nullopt;
+  }
+  void too_wide(const yaml::Node& node, Count bits, Count most) const {
+    found_.error("O0321",
+                 fmt::format("a word of `{}` has at most {} bits, but is given {}", component_.name, most, bits),
+                 node.where);
   }
   std::string text(std::string_view key) const {
     const yaml::Node* node = find(key);
@@ -166,7 +181,9 @@ Mesh mesh_of(const Component& component, base::Diagnostics& found) {
 int word_bits_of(const Attributes& attributes) {
   const yaml::Node* node = attributes.find("word_bits");
   if (node == nullptr) node = attributes.find("datawidth");
-  return static_cast<int>(std::min(attributes.count(node, "datawidth", 1).value_or(16), kMaxBits));
+  const auto bits = attributes.count(node, "datawidth", 1);
+  if (bits && *bits > kMaxBits) attributes.too_wide(*node, *bits, kMaxBits);
+  return static_cast<int>(std::min(bits.value_or(16), kMaxBits));
 }
 
 void read_block(const Component& component, const Attributes& attributes, machine::Storage& storage,
@@ -234,7 +251,7 @@ void read_capacity(const Component& component, const Attributes& attributes, mac
   storage.capacity_where = size_node->where;
   if (const auto size = attributes.number("sizeKB")) {
     const double words = std::floor(*size * 8192 / storage.word_bits);
-    if (words < 0x1p62) storage.capacity_words = static_cast<Count>(words);
+    storage.capacity_words = base::whole_number(words);  // beyond 2^63 it holds whatever can be counted
   }
 }
 
@@ -244,12 +261,21 @@ void read_bandwidths(const Attributes& attributes, machine::Storage& storage) {
     if (words && std::isinf(*words)) words.reset();
     return words;
   };
-  storage.read_words_per_cycle = limited("read_bandwidth");
-  storage.write_words_per_cycle = limited("write_bandwidth");
-  storage.shared_words_per_cycle = limited("shared_bandwidth");
+  const auto port = [&](std::string_view key, std::optional<double>& words_per_cycle, base::Location& where) {
+    words_per_cycle = limited(key);
+    if (words_per_cycle) where = attributes.find(key)->where;
+  };
+  port("read_bandwidth", storage.read_words_per_cycle, storage.read_bandwidth_where);
+  port("write_bandwidth", storage.write_words_per_cycle, storage.write_bandwidth_where);
+  port("shared_bandwidth", storage.shared_words_per_cycle, storage.shared_bandwidth_where);
   if (const auto both = limited("bandwidth")) {
-    if (!storage.read_words_per_cycle) storage.read_words_per_cycle = *both / 2;
-    if (!storage.write_words_per_cycle) storage.write_words_per_cycle = *both / 2;
+    const auto half = [&](std::optional<double>& words_per_cycle, base::Location& where) {
+      if (words_per_cycle) return;
+      words_per_cycle = *both / 2;
+      where = attributes.find("bandwidth")->where;
+    };
+    half(storage.read_words_per_cycle, storage.read_bandwidth_where);
+    half(storage.write_words_per_cycle, storage.write_bandwidth_where);
   }
 }
 
@@ -292,7 +318,7 @@ machine::Storage read_storage(const Component& component, base::Diagnostics& fou
   storage.network_update = attributes.text("network_update");
   storage.network_fill = attributes.text("network_fill");
   storage.network_drain = attributes.text("network_drain");
-  if (const auto energy = attributes.number("vector_access_energy")) {
+  if (const auto energy = attributes.energy("vector_access_energy")) {
     storage.energy = {*energy, *energy, *energy, 0};
     storage.energy_from_user = true;
   }

@@ -9,6 +9,8 @@
 #include <limits>
 #include <numbers>
 
+#include "orrery/base/whole_number.h"
+
 namespace orrery::formats::timeloop::python {
 namespace {
 
@@ -52,8 +54,9 @@ Value finite(double result, const std::string& what) {
 }
 
 Value to_whole(double rounded, const std::string& what) {
-  if (!(rounded >= -0x1p63 && rounded < 0x1p63)) raise_overflow(what);
-  return static_cast<Count>(rounded);
+  const auto whole = base::whole_number(rounded);
+  if (!whole) raise_overflow(what);
+  return *whole;
 }
 
 Value power(const Value& a, const Value& b, const std::string& what) {

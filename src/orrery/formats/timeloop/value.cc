@@ -16,6 +16,7 @@
 #include <cmath>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/base/whole_number.h"
 #include "orrery/formats/timeloop/expression.h"
 #include "orrery/formats/timeloop/python_arithmetic.h"
 #include "orrery/formats/timeloop/unit_mistake.h"
@@ -283,14 +284,15 @@ std::optional<base::Count> as_count(const yaml::Node& node, const Scope& scope, 
   if (!value) return std::nullopt;
   if (const auto* count = std::get_if<base::Count>(&*value)) return *count;
   const double number = std::get<double>(*value);
-  if (number == std::floor(number) && number >= -0x1p63 && number < 0x1p63) return static_cast<base::Count>(number);
+  const auto whole = base::whole_number(number);
+  if (whole && number == std::floor(number)) return whole;
   auto& diagnostic =
       found.error("O0211", fmt::format("`{}` must be a whole number, but is {}", what, number), node.where);
   if (!std::isfinite(number)) {
     diagnostic.hint("leave it out where there is no limit");
-  } else if (std::abs(number) < 0x1p62) {
-    diagnostic.note(fmt::format("it lies between {} and {}", static_cast<base::Count>(std::floor(number)),
-                                static_cast<base::Count>(std::ceil(number))));
+  } else if (whole) {
+    const base::Count below = number < 0 ? *whole - 1 : *whole;
+    diagnostic.note(fmt::format("it lies between {} and {}", below, below + 1));
   }
   return std::nullopt;
 }

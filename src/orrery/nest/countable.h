@@ -1,0 +1,19 @@
+// Answers whose cycles can be counted.
+//
+// A search compares mappings by the cycles they need, as doubles, however many. Only the answer must have a
+// number of cycles that a Count holds; where it does not, the port that needs them is named with its figure.
+#pragma once
+
+#include "orrery/nest/model.h"
+#include "orrery/nest/search.h"
+
+namespace orrery::nest {
+
+// Throws InputError (O1005) where the cycles are beyond counting.
+void require_countable(const Model& model, const Evaluation& evaluation);
+void require_countable(const Model& model, const Optimum& optimum);
+
+// `sum` + the latency `cycles` of a storage's network. Throws InputError (O1005).
+base::Count with_latency(base::Count sum, base::Count cycles, const machine::Storage& storage);
+
+}  // namespace orrery::nest
