@@ -1,6 +1,7 @@
 // What the command line said, as plain data. arguments.h fills these; one file a verb acts on them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "orrery/base/count.h"
+#include "orrery/cost/budget.h"
 #include "orrery/dataflow/setup.h"
 #include "orrery/nest/search.h"
 #include "orrery/scenario/estimators.h"
@@ -27,6 +29,7 @@ struct CommonOptions {
   int threads = 0;                      // 0: as a `mapper` document says, else 1
   std::uint64_t seed = 0;               // ignored: no verb draws random numbers
   double time_limit = 0;                // seconds for each layer; 0: none
+  std::size_t memory = cost::kDefaultMemory;  // bytes of the whole process while it searches
   std::string directory;                // -o; empty: no files are written
   bool force = false;                   // overwrite results in it
   std::vector<std::pair<std::string, std::string>> overrides;  // --set path=value

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/cost/certificate.h"
 #include "orrery/dataflow/setup.h"
 
@@ -111,6 +112,7 @@ PartitionCost price(const PartitionProblem& problem, const std::vector<int>& ass
 
 struct PartitionLimits {
   double seconds = 0;  // 0: none
+  std::size_t memory = cost::kDefaultMemory;  // bytes, of the whole process; 0: no limit
   double gap = 0;      // stop when proven within this share of the optimum
   int threads = 1;     // changes the time only
   const std::atomic<bool>* stop = nullptr;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/cost/certificate.h"
 #include "orrery/nest/evaluation.h"
 #include "orrery/nest/mapping.h"
@@ -20,6 +21,8 @@ enum class Metric { kEdp, kEnergy, kDelay };
 
 struct SearchLimits {
   double seconds = 0;                       // 0: none
+  std::size_t memory = cost::kDefaultMemory;  // bytes, of the whole process; 0: no limit
+  int searches = 1;                         // that run beside each other and share the memory
   int threads = 1;                          // changes the time only
   bool prune_by_bound = true;               // false: price every mapping that fits (tests, benchmarks)
   base::Count max_cycles = 0;               // mappings that take longer are left out; 0: none are
@@ -56,10 +59,12 @@ struct Optimum {
   std::vector<Conflict> conflicts;      // when infeasible
   std::vector<std::string> arithmetic;  // when infeasible: the sums that fail
   bool interrupted = false;             // `stop` ended the search
+  bool out_of_memory = false;           // not proven for want of memory
 };
 
 // `objective`: compared lexicographically, exactly (no tolerance); ties broken by a fixed order of
-// mappings, so that the answer depends on neither threads nor luck. Default when empty: {kEdp}.
+// mappings, so that the answer depends on neither threads nor luck. Default when empty: {kEdp}. A limit that ends the
+// search, and a failed allocation, leave the best so far, with a bound that holds.
 Optimum optimize(const Model& model, const Mapspace& space, std::vector<Metric> objective = {Metric::kEdp},
                  const SearchLimits& limits = {});
 

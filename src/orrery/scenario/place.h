@@ -19,6 +19,7 @@ struct PlaceRequest {
   std::vector<std::pair<std::string, std::string>> overrides;  // field's path, value
   std::string measurements;  // table of matrix products that were timed; empty: the chip's peak
   double seconds = 0;        // 0: as the file says
+  std::size_t memory = cost::kDefaultMemory;  // bytes of the whole process
   double gap = 0;            // 0: as the file says
   int threads = 0;           // 0: as the file says
   const std::atomic<bool>* stop = nullptr;
