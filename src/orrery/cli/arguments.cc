@@ -370,6 +370,9 @@ void add_train_options(CLI::App& app, TrainOptions& options, Raw& raw, RawTrain&
   app.add_option("--threads,-j", options.threads, "Threads; they change the time only")
       ->type_name("N")
       ->check(whole_number(4096));
+  app.add_option("--time-limit", options.time_limit, "Seconds for the choice of degrees; the best so far is taken")
+      ->type_name("S")
+      ->check(seconds());
   app.add_option("--tokens", raw_train.tokens, "Also the time to train on so many, such as 300e9 or 1.4T")
       ->type_name("N");
   app.add_option("--trace", options.trace, "Write the pipeline of one iteration there, for Perfetto")

@@ -36,6 +36,7 @@
 #include "orrery/nest/descent.h"
 #include "orrery/nest/dominance.h"
 #include "orrery/nest/explain.h"
+#include "orrery/nest/feasibility.h"
 #include "orrery/nest/floor.h"
 #include "orrery/nest/gap.h"
 #include "orrery/nest/lattice.h"
@@ -57,6 +58,8 @@ constexpr std::uint64_t kManyChildren = 1 << 17;
 constexpr double kForFirst = 1.0 / 4, kForFronts = 1.0 / 2, kForInner = 1.0 / 64;
 // An empty space is explained for so long at least, even when a time limit is reached.
 constexpr double kSecondsToExplain = 0.2;
+// To refute that there is any mapping, likewise.
+constexpr double kSecondsToRefute = 0.1;
 // Part of the time for each listing of the first level's children.
 constexpr double kForListing = 1.0 / 4;
 
@@ -549,6 +552,11 @@ void settle(const Model& model, const Space& space, const std::vector<Metric>& o
     if (auto found = start(model, space, objective, limits.max_cycles, little)) {
       optimum.mapping = std::move(found->mapping);
       optimum.evaluation = std::move(found->evaluation);
+    } else if (!budget.interrupted() && limits.max_cycles == 0) {
+      // That nothing fits may be plain to see.
+      const cost::Budget moment({.seconds = kSecondsToRefute, .memory = limits.memory, .shares = limits.searches});
+      optimum.infeasible = feasible(model.einsum(), space, moment) == Feasible::kNo;
+      if (optimum.infeasible) return;
     }
   }
   optimum.interrupted = budget.interrupted();
