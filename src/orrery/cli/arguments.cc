@@ -98,7 +98,8 @@ CLI::Validator seconds() {
   return CLI::Validator(check, "");
 }
 
-// Bytes from 1 MiB on: "512M", "2G", "1GiB", "1.5 GB"; K, M, G and T are powers of 1024, with a B alone of 1000. 0: none.
+// Bytes from 1 MiB on: "512M", "2G", "1GiB", "1.5 GB"; K, M, G and T are powers of 1024, with a B alone of 1000. 0:
+// none.
 std::size_t bytes(const std::string& text) {
   constexpr double kLeast = 1 << 20, kMost = 1e15;
   const auto [value, rest] = decimal(text);
@@ -174,7 +175,8 @@ void add_estimation_options(CLI::App& app, CommonOptions& common) {
 }
 
 void add_memory_option(CLI::App& app, Raw& raw) {
-  app.add_option("--memory", raw.memory, "Memory for the search, such as 512M or 2G (default 1G, or what the system allows)")
+  app.add_option("--memory", raw.memory,
+                 "Memory for the search, such as 512M or 2G (default 1G, or what the system allows)")
       ->type_name("SIZE")
       ->check(amount_of_memory());
 }

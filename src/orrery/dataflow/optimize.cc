@@ -117,8 +117,8 @@ class Search {
     std::map<std::pair<Count, std::vector<std::optional<Parallelism>>>, std::shared_ptr<const ShardingOptimum>> known;
     const std::vector<Allocation> all = allocations(setup_, generation_);
     const double kernels = static_cast<double>(setup_.graph.kernels.size() + setup_.graph.edges.size());
-    const auto most_tilings = static_cast<std::size_t>(
-        std::clamp(budget_.room() / 4 / (each_configuration_tiles() ? kOfKernel * (kernels + 1) : kOfCandidate), 1.0, 1e9));
+    const auto most_tilings = static_cast<std::size_t>(std::clamp(
+        budget_.room() / 4 / (each_configuration_tiles() ? kOfKernel * (kernels + 1) : kOfCandidate), 1.0, 1e9));
     for (const Allocation& allocation : all) {
       // What is not listed may end sooner than anything else.
       const bool crowded = static_cast<double>(candidates_.size()) * kOfCandidate > budget_.room() / 4;
@@ -136,8 +136,8 @@ class Search {
         if (service != Parallelism::kTensor) service.reset();
       std::shared_ptr<const ShardingOptimum>& sharding = known[{allocation.degrees.tensor, tensor_only}];
       if (!sharding) {
-        sharding =
-            std::make_shared<const ShardingOptimum>(choose_sharding(*frame.setup, allocation.degrees, generation_, budget_));
+        sharding = std::make_shared<const ShardingOptimum>(
+            choose_sharding(*frame.setup, allocation.degrees, generation_, budget_));
       }
       frame.sharding = sharding;
       if (spreads_layers(*frame.setup, allocation.degrees, generation_)) spread(frame);

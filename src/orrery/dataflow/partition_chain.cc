@@ -8,7 +8,7 @@ namespace orrery::dataflow {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kSteps = 10'000'000;          // kernels priced; long chains are cut at fewer places instead
+constexpr double kSteps = 10'000'000;         // kernels priced; long chains are cut at fewer places instead
 constexpr double kStepsOfSecond = 1'000'000;  // under a time limit, of what is left of it
 
 // Kernels in depth-first order: the newest kernel whose producers have all run goes first.

@@ -51,8 +51,8 @@ class Dominance {
   }
 
  private:
-  static constexpr std::size_t kMost = 1 << 20;    // labels
-  static constexpr std::size_t kOfAnEntry = 96;    // bytes of the hash table and the allocator
+  static constexpr std::size_t kMost = 1 << 20;  // labels
+  static constexpr std::size_t kOfAnEntry = 96;  // bytes of the hash table and the allocator
 
   struct Label {
     double energy_pj;

@@ -16,8 +16,7 @@ inline double floor_of(const Model& model, const Space& space, Metric metric) {
   const double operations = static_cast<double>(model.einsum().operations());
   double units = 1;
   for (int i = 0; i < space.levels(); ++i) {
-    const double fanout =
-        static_cast<double>(model.chip().fanout_x(i)) * static_cast<double>(model.chip().fanout_y(i));
+    const double fanout = static_cast<double>(model.chip().fanout_x(i)) * static_cast<double>(model.chip().fanout_y(i));
     double widest = space.complete() ? 1 : fanout;
     for (const SpatialChoice& choice : space.spatial(i)) widest = std::max(widest, static_cast<double>(choice.product));
     units *= widest;

@@ -123,12 +123,14 @@ class LatticeSearch {
     // Layouts that compute fast come first: few of the slow ones are left when those have set what to beat.
     const double compulsory = compulsory_pj(problem_) * (1 - kEqual);
     double above = 0, upto = 1.5 * least_cycles(problem_);
-    raise_bound(goal_.key(compulsory, least_cycles(problem_) * (1 - kEqual), 0)[0]);
+    const double fastest = least_cycles(problem_) * (1 - kEqual);
+    raise_bound(goal_.key(compulsory, fastest, 0)[0]);
     for (;;) {
       // No leakage: how much there is depends on the layout.
       const Key beyond = goal_.key(compulsory, upto, 0);
-      const std::vector<Layout> listed = layouts(problem_, above, upto, [&] { return out_of_time(); }, most_layouts_);
-      if (listed.size() >= most_layouts_) leave(goal_.key(compulsory, std::max(above, 1.0), 0));
+      const std::vector<Layout> listed = layouts(
+          problem_, above, upto, [&] { return out_of_time(); }, most_layouts_);
+      if (listed.size() >= most_layouts_) leave(goal_.key(compulsory, std::max(above, fastest), 0));
       search_layouts(listed, upto < kNever ? beyond[0] : kNever);
       if (stopped_ || upto == kNever) break;
       if (goal_.drop_from(beyond)) {
@@ -160,8 +162,8 @@ class LatticeSearch {
   // A mapping, whatever the time limit: the first layout that computes about as fast as any has a cheapest one.
   void start_anywhere() {
     for (const double slower : {1.0, 4.0, kNever}) {
-      const std::vector<Layout> first = 
-          layouts(problem_, 0, slower * least_cycles(problem_), [&] { return budget_.spent(); }, 1);
+      const std::vector<Layout> first = layouts(
+          problem_, 0, slower * least_cycles(problem_), [&] { return budget_.spent(); }, 1);
       if (first.empty()) continue;
       auto here = open(first[0], problem_.compute_pj, budget_.limited());
       if (here) probe(*here);
@@ -374,8 +376,8 @@ class LatticeSearch {
 
   // Bound 2. False where the layout is dropped.
   bool bound(Opened& here, double least_pj) {
-    here.capacity = std::make_unique<CapacityBound>(here.boundaries, here.criteria, most_loads(here, least_pj),
-                                                    budget_, budget_.room() * kForLists);
+    here.capacity = std::make_unique<CapacityBound>(here.boundaries, here.criteria, most_loads(here, least_pj), budget_,
+                                                    budget_.room() * kForLists);
     here.candidates.clear();
     if (goal_.best()[0] < kNever) {
       cost::Ticker clock(budget_, 16);

@@ -16,7 +16,8 @@ struct Axis {
   std::vector<base::Count> value;                 // rising
   std::vector<std::vector<int>> multiples;        // indices of proper multiples within the axis, rising
   std::vector<std::vector<int>> prime_multiples;  // those of them with no other between
-  // With more than `most` divisors: of those, so many that divide each other much as all do, 1 and the bound among them.
+  // With more than `most` divisors: of those, so many that divide each other much as all do, 1 and the bound among
+  // them.
   explicit Axis(base::Count bound = 1, std::size_t most = std::numeric_limits<std::size_t>::max());
 };
 

@@ -64,8 +64,8 @@ constexpr double kSecondsToRefute = 0.1;
 constexpr double kForListing = 1.0 / 4;
 
 std::size_t in_room(double bytes, std::size_t each, std::size_t least, std::size_t most) {
-  return static_cast<std::size_t>(std::clamp(bytes / static_cast<double>(each), static_cast<double>(least),
-                                             static_cast<double>(most)));
+  return static_cast<std::size_t>(
+      std::clamp(bytes / static_cast<double>(each), static_cast<double>(least), static_cast<double>(most)));
 }
 
 struct Incumbent {
@@ -609,8 +609,8 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   }
   // With a limit on cycles it is the limit that leaves nothing, which no constraint explains.
   if (optimum.infeasible && limits.max_cycles == 0) {
-    const cost::Budget rest({std::max(kSecondsToExplain, budget.seconds_left()), limits.stop, limits.memory,
-                             limits.searches});
+    const cost::Budget rest(
+        {std::max(kSecondsToExplain, budget.seconds_left()), limits.stop, limits.memory, limits.searches});
     explain_empty(model, mapspace, rest, optimum);
   }
   certificate.seconds = clock.seconds();

@@ -110,8 +110,8 @@ class Space {
   std::vector<int> dimensions_;
   std::vector<base::Count> divisors_;  // how many each dimension's bound has
   std::vector<std::uint32_t> relevant_;
-  std::vector<std::vector<std::vector<base::Count>>> temporal_;         // [level][dimension], rising
-  std::vector<std::vector<std::vector<base::Count>>> spatial_factors_;  // [level][dimension], rising
+  std::vector<std::vector<std::vector<base::Count>>> temporal_;             // [level][dimension], rising
+  std::vector<std::vector<std::vector<base::Count>>> spatial_factors_;      // [level][dimension], rising
   std::shared_ptr<const std::vector<std::vector<SpatialChoice>>> spatial_;  // [level]; copies share it
   std::vector<std::vector<std::uint32_t>> keeps_;
   std::vector<Order> temporal_order_, spatial_order_;

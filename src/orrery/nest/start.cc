@@ -196,8 +196,7 @@ class Climb {
       here = choice.factor[d];
     }
     if (!changed) return false;
-    std::tie(next.levels[i].spatial_order, next.levels[i].split) =
-        space_.full_spatial_order(i, iterating, choice.to_x);
+    std::tie(next.levels[i].spatial_order, next.levels[i].split) = space_.full_spatial_order(i, iterating, choice.to_x);
     for (int level = 0; level < space_.levels(); ++level) order_loops(level, next.levels[level], -1);
     return true;
   }

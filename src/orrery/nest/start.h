@@ -17,8 +17,8 @@ struct Start {
   Key key{};
 };
 
-// Nothing where none was found in a tenth of a second: there need not be one. Where `budget` has time, it is improved by
-// single changes.
+// Nothing where none was found in a tenth of a second: there need not be one. Where `budget` has time, it is improved
+// by single changes.
 std::optional<Start> start(const Model& model, const Space& space, const std::vector<Metric>& objective,
                            base::Count max_cycles, const cost::Budget& budget);
 

@@ -113,8 +113,8 @@ void warn_of_memory(const MappedLayer& layer, std::size_t memory, base::Diagnost
       found.warning("O1007", fmt::format("the search for `{}` ran short of memory", layer.name));
   warning.note(fmt::format("it had {} MiB", memory >> 20));
   if (layer.found())
-    warning.note(fmt::format("the best mapping is at most {:.2f} % better than this one",
-                             100 * layer.optimum.certificate.gap));
+    warning.note(
+        fmt::format("the best mapping is at most {:.2f} % better than this one", 100 * layer.optimum.certificate.gap));
   warning.hint("give it more with --memory");
 }
 
@@ -265,7 +265,8 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
   });
 
   for (const std::size_t i : work)
-    if (result.layers[i].optimum.out_of_memory) warn_of_memory(result.layers[i], options.limits.memory, result.warnings);
+    if (result.layers[i].optimum.out_of_memory)
+      warn_of_memory(result.layers[i], options.limits.memory, result.warnings);
 
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (same_as[i] == i) continue;

@@ -273,8 +273,8 @@ TrainedModel train(const TrainRequest& asked) {
   check_interleaving(request, trained.plan);
 
   const GivenDegrees given = given_degrees(request, set);
-  const ChosenDegrees chosen = choose_degrees(trained.model, trained.system, trained.plan, given,
-                                              cost::Budget({request.seconds, request.stop}));
+  const ChosenDegrees chosen =
+      choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget({request.seconds, request.stop}));
   trained.plan = chosen.plan;
   trained.choices = chosen.tried;
   trained.all_choices = chosen.all;
@@ -282,8 +282,9 @@ TrainedModel train(const TrainRequest& asked) {
   if (request.schedule == PipelineChoice::kInterleaved && !request.interleave && set.count("interleave") == 0)
     trained.defaulted.emplace_back("interleave");
   if (!chosen.all && !chosen.possible) {
-    found.error("O1008", fmt::format("the choice of {} ended before one was found that is possible",
-                                     fmt::join(trained.defaulted, ", ")))
+    found
+        .error("O1008", fmt::format("the choice of {} ended before one was found that is possible",
+                                    fmt::join(trained.defaulted, ", ")))
         .hint("raise --time-limit, or give some of the degrees");
     found.throw_if_errors();
   }

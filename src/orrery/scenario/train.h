@@ -87,9 +87,9 @@ struct TrainingCost {
 TrainingCost training_cost(const TrainedModel& trained, double seconds);
 
 // Throws InputError: O1370 where model, system or batch is missing, O1371 for overrides of a plan's fields that do
-// not exist or of values they cannot take, O1372 where no degrees are possible (O1008: in time), O1378 for an interleaved schedule of
-// one chunk, and what the catalogue and cluster::check say. A plan that does not fit into memory is an answer, not an
-// error.
+// not exist or of values they cannot take, O1372 where no degrees are possible (O1008: in time), O1378 for an
+// interleaved schedule of one chunk, and what the catalogue and cluster::check say. A plan that does not fit into
+// memory is an answer, not an error.
 TrainedModel train(const TrainRequest& request);
 
 // Why the iteration does not fit, O1373: by how much, the terms from the largest on, ways out.
