@@ -98,8 +98,34 @@ CLI::Validator seconds() {
   return CLI::Validator(check, "");
 }
 
+// Bytes from 1 MiB on: "512M", "2G", "1GiB", "1.5 GB"; K, M, G and T are powers of 1024, with a B alone of 1000. 0:
+// none.
+std::size_t bytes(const std::string& text) {
+  constexpr double kLeast = 1 << 20, kMost = 1e15;
+  const auto [value, rest] = decimal(text);
+  const std::string unit = rest.substr(std::min(rest.size(), rest.find_first_not_of(' ')));
+  double factor = 1;
+  if (!unit.empty() && unit != "B") {
+    const std::string_view steps = "KMGT";
+    const std::size_t power = steps.find(unit[0] == 'k' ? 'K' : unit[0]);
+    const std::string tail = unit.substr(1);
+    if (power == std::string_view::npos || (!tail.empty() && tail != "B" && tail != "iB")) return 0;
+    factor = std::pow(tail == "B" ? 1000.0 : 1024.0, static_cast<double>(power) + 1);
+  }
+  const double amount = value * factor;
+  return amount >= kLeast && amount <= kMost ? static_cast<std::size_t>(amount) : 0;
+}
+
+CLI::Validator amount_of_memory() {
+  const auto check = [](const std::string& text) -> std::string {
+    return bytes(text) > 0 ? "" : fmt::format("`{}` is no amount of memory from 1M on, such as 512M, 2G or 1GiB", text);
+  };
+  return CLI::Validator(check, "");
+}
+
 // Texts as typed, to be given their meaning once CLI11 has accepted the line.
 struct Raw {
+  std::string memory;
   std::vector<std::string> overrides;
   std::vector<std::string> compat;
   std::vector<std::string> objective;
@@ -148,6 +174,13 @@ void add_estimation_options(CLI::App& app, CommonOptions& common) {
       ->type_name("PATH");
 }
 
+void add_memory_option(CLI::App& app, Raw& raw) {
+  app.add_option("--memory", raw.memory,
+                 "Memory for the search, such as 512M or 2G (default 1G, or what the system allows)")
+      ->type_name("SIZE")
+      ->check(amount_of_memory());
+}
+
 void add_search_options(CLI::App& app, CommonOptions& common, Raw& raw) {
   app.add_option("-o,--output", common.directory, "Write map.yaml, map.txt, stats.txt and result.json there")
       ->type_name("DIR");
@@ -158,6 +191,7 @@ void add_search_options(CLI::App& app, CommonOptions& common, Raw& raw) {
   app.add_option("--time-limit", common.time_limit, "Seconds for each layer; the best so far is printed with its gap")
       ->type_name("S")
       ->check(seconds());
+  add_memory_option(app, raw);
   app.add_option("--objective", raw.objective, "edp (default), energy, delay, or several to compare in turn")
       ->type_name("NAME[,NAME]")
       ->delimiter(',')
@@ -187,6 +221,7 @@ void give_meaning(const Raw& raw, bool terminal, CommonOptions& common) {
     common.compat = name;
     common.model_options = name == originals[0] ? nest::ModelOptions::timeloop() : nest::ModelOptions::factorflow();
   }
+  if (!raw.memory.empty()) common.memory = bytes(raw.memory);
   for (const std::string& name : raw.objective) common.objective.push_back(metric(name));
 }
 
@@ -337,6 +372,9 @@ void add_train_options(CLI::App& app, TrainOptions& options, Raw& raw, RawTrain&
   app.add_option("--threads,-j", options.threads, "Threads; they change the time only")
       ->type_name("N")
       ->check(whole_number(4096));
+  app.add_option("--time-limit", options.time_limit, "Seconds for the choice of degrees; the best so far is taken")
+      ->type_name("S")
+      ->check(seconds());
   app.add_option("--tokens", raw_train.tokens, "Also the time to train on so many, such as 300e9 or 1.4T")
       ->type_name("N");
   app.add_option("--trace", options.trace, "Write the pipeline of one iteration there, for Perfetto")
@@ -394,6 +432,7 @@ void add_place_options(CLI::App& app, PlaceOptions& options, Raw& raw, RawPlace&
   app.add_option("--time-limit", options.time_limit, "Seconds; the best so far is printed with its gap")
       ->type_name("S")
       ->check(seconds());
+  add_memory_option(app, raw);
   app.add_option("--gap", options.gap, "Accept an answer that is proven within this share of the best; default 0")
       ->type_name("SHARE")
       ->check(gap_share());

@@ -13,13 +13,20 @@ void request_stop(int) {
   stop_requested.store(true, std::memory_order_relaxed);
 }
 
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
+bool is_ignored(int signal) {
+  struct sigaction action = {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 void install(void (*handler)(int), int flags) {
   struct sigaction action = {};
   action.sa_handler = handler;
   action.sa_flags = flags;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int signal : kSignals)
+    if (signal != SIGHUP || !is_ignored(signal)) sigaction(signal, &action, nullptr);
 }
 
 }  // namespace

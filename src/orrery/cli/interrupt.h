@@ -1,11 +1,13 @@
-// Ctrl-C during a search: the best so far is printed, then the program ends with 130.
+// Ctrl-C, SIGTERM or a terminal that hangs up during a search: the best so far is printed, then the program ends with
+// 130.
 #pragma once
 
 #include <atomic>
 
 namespace orrery::cli {
 
-// While it lives, the first SIGINT or SIGTERM sets the flag; a second one ends the program at once. One at a time.
+// While it lives, the first SIGINT, SIGTERM or SIGHUP sets the flag; a second one ends the program at once. SIGHUP
+// stays ignored where it was, as under nohup. One at a time.
 class InterruptGuard {
  public:
   InterruptGuard();

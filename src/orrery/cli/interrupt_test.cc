@@ -24,6 +24,25 @@ TEST(Interrupt, ASecondOneEndsTheProgram) {
       testing::KilledBySignal(SIGINT), "");
 }
 
+TEST(Interrupt, EveryWayToEndAProgramPolitelySetsTheFlag) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const InterruptGuard guard;
+    ASSERT_EQ(std::raise(signal), 0);
+    EXPECT_TRUE(*guard.flag()) << "signal " << signal;
+  }
+}
+
+TEST(Interrupt, HangUpsStayIgnoredUnderNohup) {
+  std::signal(SIGHUP, SIG_IGN);
+  {
+    const InterruptGuard guard;
+    ASSERT_EQ(std::raise(SIGHUP), 0);
+    EXPECT_FALSE(*guard.flag());
+  }
+  ASSERT_EQ(std::raise(SIGHUP), 0);
+  std::signal(SIGHUP, SIG_DFL);
+}
+
 TEST(Interrupt, IsForgottenByTheNextSearch) {
   {
     const InterruptGuard guard;

@@ -239,6 +239,7 @@ int run_map(const MapOptions& options, const Console& console) {
   search.estimators = options.estimators;
   search.objective = options.objective;
   search.limits.seconds = options.time_limit;
+  search.limits.memory = std::min(options.memory, cost::memory_allowed().value_or(options.memory));
   search.limits.threads = options.threads;
   search.front = options.pareto;
   search.why = options.why;

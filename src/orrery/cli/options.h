@@ -1,6 +1,7 @@
 // What the command line said, as plain data. arguments.h fills these; one file a verb acts on them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "orrery/base/count.h"
+#include "orrery/cost/budget.h"
 #include "orrery/dataflow/setup.h"
 #include "orrery/nest/search.h"
 #include "orrery/scenario/estimators.h"
@@ -19,16 +21,17 @@ namespace orrery::cli {
 
 struct CommonOptions {
   bool json = false;
-  bool quiet = false;                   // no warnings, no progress
-  bool colour = false;                  // of messages; decided from the terminal, NO_COLOR and --no-color
-  std::string compat;                   // the original to reproduce, "timeloop" or "factorflow"; empty: none
-  nest::ModelOptions model_options;     // what it stands for
-  scenario::EstimatorSetup estimators;  // for chips without an ERT; `--compat accelergy-0.4` among it
-  int threads = 0;                      // 0: as a `mapper` document says, else 1
-  std::uint64_t seed = 0;               // ignored: no verb draws random numbers
-  double time_limit = 0;                // seconds for each layer; 0: none
-  std::string directory;                // -o; empty: no files are written
-  bool force = false;                   // overwrite results in it
+  bool quiet = false;                         // no warnings, no progress
+  bool colour = false;                        // of messages; decided from the terminal, NO_COLOR and --no-color
+  std::string compat;                         // the original to reproduce, "timeloop" or "factorflow"; empty: none
+  nest::ModelOptions model_options;           // what it stands for
+  scenario::EstimatorSetup estimators;        // for chips without an ERT; `--compat accelergy-0.4` among it
+  int threads = 0;                            // 0: as a `mapper` document says, else 1
+  std::uint64_t seed = 0;                     // ignored: no verb draws random numbers
+  double time_limit = 0;                      // seconds for each layer; 0: none
+  std::size_t memory = cost::kDefaultMemory;  // bytes of the whole process while it searches
+  std::string directory;                      // -o; empty: no files are written
+  bool force = false;                         // overwrite results in it
   std::vector<std::pair<std::string, std::string>> overrides;  // --set path=value
   std::vector<nest::Metric> objective;                         // empty: as the documents say, else edp
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -83,6 +84,7 @@ int run_place(const PlaceOptions& options, const Console& console) {
   request.overrides = options.overrides;
   request.measurements = options.measurements;
   request.seconds = options.time_limit;
+  request.memory = std::min(options.memory, cost::memory_allowed().value_or(options.memory));
   request.gap = options.gap;
   request.threads = options.threads;
   scenario::PlacedGraph placed;

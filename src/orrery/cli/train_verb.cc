@@ -1,8 +1,10 @@
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "orrery/base/stopwatch.h"
+#include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/train_amped.h"
 #include "orrery/cli/verbs.h"
@@ -55,7 +57,14 @@ int run_train(const TrainOptions& options, const Console& console) {
   const base::Stopwatch clock;
   refuse_amped_options(options);
   check_folder(options.directory, options.force, {"result.json"});
-  const scenario::TrainedModel trained = scenario::train(options.request);
+  const auto [trained, told_to_stop] = [&] {
+    const InterruptGuard interrupt;
+    scenario::TrainRequest request = options.request;
+    request.seconds = options.time_limit;
+    request.stop = interrupt.flag();
+    scenario::TrainedModel result = scenario::train(request);
+    return std::pair(std::move(result), interrupt.flag()->load());
+  }();
   report(console, trained.warnings.all());
   if (!options.trace.empty()) write_trace(options.trace, trained);
 
@@ -68,6 +77,10 @@ int run_train(const TrainOptions& options, const Console& console) {
     write_file((std::filesystem::path(options.directory) / "result.json").string(), report::train_json(document));
   }
   console.out << (options.json ? report::train_json(document) : report::train_table(trained));
+  if (!trained.all_choices) {
+    console.out.flush();
+    return told_to_stop ? kInterrupted : kLimit;
+  }
   if (trained.iteration.fits) return kDone;
   console.out.flush();
   report(console, {scenario::explain_no_fit(trained)});

@@ -293,7 +293,7 @@ bool states(const Setup& setup, const Allocation& allocation) {
   return stated_services(setup.system) == allocation.serves;
 }
 
-std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, Generation generation) {
+std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, Generation generation, std::size_t most) {
   Count sequence = 0;
   Count stated = 0;
   bool counted = false;
@@ -320,11 +320,12 @@ std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, Generati
   }
   std::vector<Tiling> all;
   if (!ragged) {
-    for (const Count tiles : base::divisors(sequence)) all.push_back({tiles, sequence / tiles});
+    for (const Count tiles : base::divisors(sequence))
+      if (all.size() < most) all.push_back({tiles, sequence / tiles});
     return all;
   }
   // From one size to the next smaller one that lowers ceil(sequence / tiles).
-  for (Count size = sequence; size >= 1;) {
+  for (Count size = sequence; size >= 1 && all.size() < most;) {
     const Count tiles = base::ceil_divide(sequence, size);
     const Count least = base::ceil_divide(sequence, tiles);  // the smallest size with as many tiles
     all.push_back({tiles, least});

@@ -1,6 +1,8 @@
 // Which degrees of parallelism a system can run a workload with, and which dimension of the network serves which.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -34,7 +36,8 @@ bool states(const Setup& setup, const Allocation& allocation);
 
 // Tiles of a pass, fewest first. A stated size stands (kGen1: number); else every divisor of the sequence, or, where
 // the last tile may be ragged (kCorrected, kHead, kGen4 from 32768 tokens), every distinct ceil(sequence / tiles).
-// Empty: the stated one does not divide the sequence and must.
-std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, Generation generation);
+// Empty: the stated one does not divide the sequence and must. The first `most` of them.
+std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, Generation generation,
+                            std::size_t most = std::numeric_limits<std::size_t>::max());
 
 }  // namespace orrery::dataflow

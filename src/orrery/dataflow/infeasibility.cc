@@ -218,20 +218,23 @@ constexpr double kSecondsOfTrial = 1;
 
 class Trial {
  public:
+  explicit Trial(const cost::Budget& whole) : budget_(whole, kSeconds) {}
+
   bool impossible(const PartitionProblem& problem) const {
     const PartitionSpace space = partition_space(problem);
     if (space.empty) return true;
     SetPricer pricer(problem);
-    if (best_chain(pricer, space)) return false;  // most that are possible are so in a straightforward way
+    if (budget_.spent()) return false;
+    if (best_chain(pricer, space, budget_)) return false;  // most that are possible are so in a straightforward way
     PartitionLimits limits;
-    limits.seconds = std::min(kSecondsOfTrial, kSeconds - watch_.seconds());
+    limits.seconds = std::min(kSecondsOfTrial, budget_.seconds_left());
     limits.gap = 1;  // any answer will do
     return limits.seconds > 0 && optimize(problem, limits).infeasible;
   }
-  bool out_of_time() const { return watch_.seconds() >= kSeconds; }
+  bool out_of_time() const { return budget_.spent(); }
 
  private:
-  base::Stopwatch watch_;
+  const cost::Budget budget_;
 };
 
 // The least number of configurations that would do under all else that stands; 0: none up to one more per kernel.
@@ -250,10 +253,10 @@ int enough_configurations(const PartitionProblem& problem, const KernelGraph& gr
   return trial.out_of_time() ? 0 : problem.configurations + most;
 }
 
-Reason together(const Attempt& attempt, PartitionProblem problem) {
+Reason together(const Attempt& attempt, PartitionProblem problem, const cost::Budget& budget) {
   const KernelGraph& graph = attempt.setup->graph;
   std::vector<Limit> kept;
-  const Trial trial;
+  const Trial trial(budget);
   const bool alone = one_kernel_each(problem);
   const int stated_configurations = problem.configurations;
   for (const Limit limit : kLimits) {
@@ -323,7 +326,7 @@ Reason together(const Attempt& attempt, PartitionProblem problem) {
 }  // namespace
 
 std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, Generation generation,
-                                       const machine::OperatorModel* operators) {
+                                       const machine::OperatorModel* operators, const cost::Budget& budget) {
   // The candidate with fewest misfits, then with the least of the worst need of SRAM, then of all needs: the one that
   // the stated limits leave the most room. The first of equals.
   std::size_t best = attempts.size();
@@ -331,7 +334,7 @@ std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, Genera
   bool best_dram = false;
   double best_worst = 0, best_all = 0;
   PartitionProblem best_problem;
-  for (std::size_t i = 0; i < attempts.size(); ++i) {
+  for (std::size_t i = 0; i < attempts.size() && (i == 0 || !budget.spent()); ++i) {
     PartitionProblem problem = lower(*attempts[i].setup, attempts[i].mapping, generation, operators);
     std::vector<Alone> unfit = unfit_kernels(problem);
     const bool dram = problem.dram_bytes > 0 && resident_bytes(problem) > problem.dram_bytes * (1 + 1e-12);
@@ -357,7 +360,7 @@ std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, Genera
                                         : too_large_for_sram(attempts[best], best_problem, alone));
   }
   if (best_dram) reasons.push_back(too_large_for_dram(attempts[best], best_problem));
-  if (reasons.empty()) reasons.push_back(together(attempts[best], std::move(best_problem)));
+  if (reasons.empty()) reasons.push_back(together(attempts[best], std::move(best_problem), budget));
   return reasons;
 }
 

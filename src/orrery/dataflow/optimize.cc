@@ -18,6 +18,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -36,7 +37,10 @@ namespace {
 constexpr double kTie = 1e-12;
 constexpr std::size_t kBatch = 4;
 constexpr std::size_t kFirstIdeals = 4'000;  // of the first round
-constexpr double kGrace = 2;                 // seconds past a time limit for a first placement
+constexpr double kGrace = 0.3;               // seconds past a time limit for a first placement
+constexpr double kToExplain = 0.2;           // seconds past it to say why nothing fits
+constexpr double kOfCandidate = 1'000;       // bytes of one at work, its kernels apart
+constexpr double kOfKernel = 500;            // bytes of one under one tiling
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What all tilings under the same degrees share.
@@ -66,9 +70,12 @@ struct Candidate {
 class Search {
  public:
   Search(const Setup& setup, Generation generation, const PlaceLimits& limits, const machine::OperatorModel* operators)
-      : setup_(setup), generation_(generation), limits_(limits), operators_(operators) {
-    seconds_ = limits.seconds > 0 ? limits.seconds : setup.solver.seconds;
-  }
+      : setup_(setup),
+        generation_(generation),
+        limits_(limits),
+        operators_(operators),
+        seconds_(limits.seconds > 0 ? limits.seconds : setup.solver.seconds),
+        budget_({seconds_, limits.stop, limits.memory}) {}
 
   Placement run() {
     list_candidates();
@@ -90,9 +97,9 @@ class Search {
  private:
   void solve_all(const std::vector<std::size_t>& order) {
     std::size_t at = 0;
-    for (; at < order.size() && !result_.interrupted; at += kBatch) {
+    for (; at < order.size() && !stopped_; at += kBatch) {
       if (must_stop()) {
-        result_.interrupted = true;
+        stopped_ = result_.interrupted = true;
         break;
       }
       const std::size_t next = std::min(at + kBatch, order.size());
@@ -109,7 +116,16 @@ class Search {
   void list_candidates() {
     std::map<std::pair<Count, std::vector<std::optional<Parallelism>>>, std::shared_ptr<const ShardingOptimum>> known;
     const std::vector<Allocation> all = allocations(setup_, generation_);
+    const double kernels = static_cast<double>(setup_.graph.kernels.size() + setup_.graph.edges.size());
+    const auto most_tilings = static_cast<std::size_t>(std::clamp(
+        budget_.room() / 4 / (each_configuration_tiles() ? kOfKernel * (kernels + 1) : kOfCandidate), 1.0, 1e9));
     for (const Allocation& allocation : all) {
+      // What is not listed may end sooner than anything else.
+      const bool crowded = static_cast<double>(candidates_.size()) * kOfCandidate > budget_.room() / 4;
+      if (!candidates_.empty() && (crowded || budget_.spent())) {
+        leave_unlisted(crowded);
+        break;
+      }
       Frame frame;
       frame.allocation = allocation;
       frame.setup = states(setup_, allocation) ? std::shared_ptr<const Setup>(std::shared_ptr<void>(), &setup_)
@@ -120,12 +136,13 @@ class Search {
         if (service != Parallelism::kTensor) service.reset();
       std::shared_ptr<const ShardingOptimum>& sharding = known[{allocation.degrees.tensor, tensor_only}];
       if (!sharding) {
-        sharding =
-            std::make_shared<const ShardingOptimum>(choose_sharding(*frame.setup, allocation.degrees, generation_));
+        sharding = std::make_shared<const ShardingOptimum>(
+            choose_sharding(*frame.setup, allocation.degrees, generation_, budget_));
       }
       frame.sharding = sharding;
       if (spreads_layers(*frame.setup, allocation.degrees, generation_)) spread(frame);
-      std::vector<Tiling> tiled = tilings(*frame.setup, allocation.degrees, generation_);
+      std::vector<Tiling> tiled = tilings(*frame.setup, allocation.degrees, generation_, most_tilings);
+      if (tiled.size() >= most_tilings && most_tilings > 1) leave_unlisted(true);
       if (tiled.size() > 1 && each_configuration_tiles()) {
         candidates_.push_back({frames_.size(), tiled.front(), tiled});
       } else {
@@ -133,6 +150,12 @@ class Search {
       }
       frames_.push_back(std::move(frame));
     }
+  }
+
+  void leave_unlisted(bool for_memory) {
+    lower_bound_ = 0;
+    undecided_ = result_.interrupted = true;
+    result_.out_of_memory |= for_memory;
   }
 
   void spread(Frame& frame) {
@@ -181,27 +204,27 @@ class Search {
     base::parallel_for(candidates_.size(), limits_.threads, [&](std::size_t i) {
       if (out_of_time()) return;  // a bound of 0 holds
       Candidate& candidate = candidates_[i];
-      const PartitionProblem problem = lowered(candidate);
-      const PartitionSpace space = partition_space(problem);
-      candidate.possible = !space.empty;
-      candidate.space = space.assignments();
-      candidate.bound_ns =
-          space.empty ? kNever : frames_[candidate.frame].final_ns(interval_bound(problem, space), generation_);
+      try {
+        const PartitionProblem problem = lowered(candidate);
+        const PartitionSpace space = partition_space(problem);
+        candidate.possible = !space.empty;
+        candidate.space = space.assignments();
+        candidate.bound_ns =
+            space.empty ? kNever : frames_[candidate.frame].final_ns(interval_bound(problem, space), generation_);
+      } catch (const std::bad_alloc&) {
+        budget_.run_out_of_memory();
+      }
     });
     for (const Candidate& candidate : candidates_) result_.certificate.space += candidate.space;
     result_.certificate.space = std::min(result_.certificate.space, PartitionSpace::kMostCounted);
   }
 
-  bool out_of_time() const {
-    if (limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed)) return true;
-    return seconds_ > 0 && watch_.seconds() >= seconds_;
-  }
+  bool out_of_time() const { return budget_.spent(); }
 
   // A time limit waits for the first placement, within reason: an answer with a gap is worth more than none.
   bool must_stop() const {
     if (!out_of_time()) return false;
-    const bool asked = limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed);
-    return asked || best_ || watch_.seconds() >= seconds_ + kGrace;
+    return budget_.interrupted() || best_ || watch_.seconds() >= seconds_ + kGrace;
   }
 
   // Whether a candidate of at least `ns` can replace the best.
@@ -240,6 +263,7 @@ class Search {
     PartitionLimits inner;
     inner.gap = limits_.gap;
     inner.stop = limits_.stop;
+    inner.memory = limits_.memory;
     inner.most_ideals = first_round_ ? std::min(kFirstIdeals, limits_.most_ideals) : limits_.most_ideals;
     inner.mip = !first_round_;
     inner.threads = worth.size() > 1 && threads > 1 ? 1 : threads;
@@ -268,9 +292,15 @@ class Search {
 
   void solve(std::size_t index, PartitionLimits limits, PartitionOptimum& found) const {
     const Candidate& candidate = candidates_[index];
-    if (seconds_ > 0) limits.seconds = std::max(1e-2, seconds_ - watch_.seconds());
+    if (budget_.limited()) limits.seconds = std::max(1e-2, budget_.seconds_left());
     limits.upper_bound_ns = most_sum(candidate, index);
-    found = dataflow::optimize(lowered(candidate), limits);
+    try {
+      found = dataflow::optimize(lowered(candidate), limits);
+    } catch (const std::bad_alloc&) {
+      budget_.run_out_of_memory();
+      found = {};
+      found.interrupted = true;
+    }
     if (found.method.empty()) found.method = "none";
     // Neither an answer nor a proof: as good as interrupted.
     if (!found.assignment && !found.infeasible && !found.certificate.optimal && !found.gave_way &&
@@ -285,7 +315,7 @@ class Search {
     if (candidates_.size() == 1) certificate.space = partition_space(lowered(candidate)).assignments();
     certificate.evaluated += found.certificate.evaluated;
     for (const cost::Pruned& pruned : found.certificate.pruned) count_pruned(pruned.argument, pruned.count);
-    if (found.interrupted && (found.assignment || best_)) result_.interrupted = true;
+    if (found.interrupted && (found.assignment || best_)) stopped_ = result_.interrupted = true;
     if (found.interrupted) undecided_ = true;
     if (found.gave_way && first_round_) {
       put_off_.push_back(index);
@@ -351,6 +381,7 @@ class Search {
       result_.interrupted = true;
       certificate.lower_bound = lower_bound_ < kNever ? lower_bound_ : 0;
     }
+    result_.out_of_memory |= budget_.out_of_memory();
     certificate.seconds = watch_.seconds();
   }
 
@@ -367,7 +398,8 @@ class Search {
         attempts.push_back({frame.setup.get(), mapping});
       }
     }
-    for (Reason& reason : explain_infeasible(attempts, generation_, operators_)) {
+    const cost::Budget rest({std::max(kToExplain, budget_.seconds_left()), limits_.stop, limits_.memory});
+    for (Reason& reason : explain_infeasible(attempts, generation_, operators_, rest)) {
       result_.reasons.push_back(std::move(reason.diagnostic));
       result_.blamed.push_back(std::move(reason.places));
     }
@@ -378,7 +410,8 @@ class Search {
   const PlaceLimits& limits_;
   const machine::OperatorModel* operators_;
   const base::Stopwatch watch_;
-  double seconds_ = 0;
+  const double seconds_;
+  const cost::Budget budget_;
 
   std::vector<Frame> frames_;
   std::vector<Candidate> candidates_;
@@ -389,6 +422,7 @@ class Search {
   std::vector<int> best_assignment_;
   double lower_bound_ = kNever;  // of what was left undecided
   std::uint64_t skipped_ = 0;
+  bool stopped_ = false;
   bool undecided_ = false;  // some candidate was left without an answer
   Placement result_;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/cost/budget.h"
 #include "orrery/dataflow/degrees.h"
 #include "orrery/dataflow/evaluate.h"
 #include "orrery/dataflow/reason.h"
@@ -16,7 +17,8 @@
 namespace orrery::dataflow {
 
 struct PlaceLimits {
-  double seconds = 0;  // 0: the setup's hint, else none
+  double seconds = 0;                         // 0: the setup's hint, else none
+  std::size_t memory = cost::kDefaultMemory;  // bytes, of the whole process; 0: no limit
   double gap = 0;
   int threads = 1;  // changes the time only
   const std::atomic<bool>* stop = nullptr;
@@ -37,7 +39,8 @@ struct Placement {
   cost::Certificate certificate;  // of final_ns, over degrees, tiles and partitions under the sharding rule
   std::string method;
   bool infeasible = false;
-  bool interrupted = false;
+  bool interrupted = false;                // ended before it had a proof
+  bool out_of_memory = false;              // for want of memory
   std::vector<base::Diagnostic> reasons;   // when infeasible: the smallest set of limits that cannot hold together
   std::vector<std::vector<Place>> blamed;  // of each reason, the parts of the question
 };

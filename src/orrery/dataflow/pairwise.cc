@@ -112,7 +112,7 @@ class Elimination {
     }
     bool complete = true;
     for (int s = 0; s < states(widest) && complete; ++s) {
-      if (work_ > limits_.most_work) return false;
+      if (work_ > limits_.most_work || (limits_.budget != nullptr && limits_.budget->spent())) return false;
       given[widest] = s;
       complete = branch(given);
     }

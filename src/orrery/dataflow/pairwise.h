@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "orrery/cost/budget.h"
+
 namespace orrery::dataflow {
 
 // Compared in this order. Exact integers, so that sums do not depend on their order and ties are ties.
@@ -34,6 +36,7 @@ struct PairwiseProblem {
 struct PairwiseLimits {
   std::size_t most_entries = std::size_t{1} << 16;   // of one table
   std::uint64_t most_work = std::uint64_t{1} << 28;  // table entries read, of all tables
+  const cost::Budget* budget = nullptr;              // null: without limits
 };
 
 struct PairwiseOptimum {

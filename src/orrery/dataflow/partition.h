@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/cost/certificate.h"
 #include "orrery/dataflow/setup.h"
 
@@ -110,9 +111,10 @@ struct PartitionCost {
 PartitionCost price(const PartitionProblem& problem, const std::vector<int>& assignment);
 
 struct PartitionLimits {
-  double seconds = 0;  // 0: none
-  double gap = 0;      // stop when proven within this share of the optimum
-  int threads = 1;     // changes the time only
+  double seconds = 0;                         // 0: none
+  std::size_t memory = cost::kDefaultMemory;  // bytes, of the whole process; 0: no limit
+  double gap = 0;                             // stop when proven within this share of the optimum
+  int threads = 1;                            // changes the time only
   const std::atomic<bool>* stop = nullptr;
   bool mip = true;  // false: where the dynamic programme gives way, the quick answer is returned with its gap
   std::size_t most_ideals = 100'000;  // beyond it the dynamic programme gives way to the MIP

@@ -10,7 +10,8 @@ namespace orrery::dataflow {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kSteps = 10'000'000;  // kernels priced; long chains are cut at fewer places instead
+constexpr double kSteps = 10'000'000;         // kernels priced; long chains are cut at fewer places instead
+constexpr double kStepsOfSecond = 1'000'000;  // under a time limit, of what is left of it
 
 // Kernels in depth-first order: the newest kernel whose producers have all run goes first.
 std::vector<int> eager_order(const PartitionProblem& problem, const SetPricer& pricer) {
@@ -43,9 +44,10 @@ std::vector<int> eager_order(const PartitionProblem& problem, const SetPricer& p
 // Where a chain of n kernels may be cut: everywhere, as long as pricing all segments, n^3 / 6 steps, stays within
 // bounds; else at even distances, and wherever neighbours cannot share a configuration.
 std::vector<char> places_to_cut(const PartitionProblem& problem, const PartitionSpace& space,
-                                const std::vector<int>& order) {
+                                const std::vector<int>& order, const cost::Budget& budget) {
+  const double steps = std::clamp(budget.seconds_left() * kStepsOfSecond, kStepsOfSecond / 100, kSteps);
   const double kernels = static_cast<double>(order.size());
-  const double places = std::sqrt(6 * kSteps / std::max(1.0, kernels));
+  const double places = std::sqrt(6 * steps / std::max(1.0, kernels));
   const auto stride = static_cast<std::size_t>(base::saturated(std::max(1.0, std::ceil(kernels / places))));
   std::vector<char> may(order.size() + 1, 0);
   may.front() = may.back() = 1;
@@ -58,7 +60,8 @@ std::vector<char> places_to_cut(const PartitionProblem& problem, const Partition
   return may;
 }
 
-std::optional<std::vector<int>> cut(SetPricer& pricer, const PartitionSpace& space, const std::vector<int>& order) {
+std::optional<std::vector<int>> cut(SetPricer& pricer, const PartitionSpace& space, const std::vector<int>& order,
+                                    const cost::Budget& budget) {
   const PartitionProblem& problem = pricer.problem();
   const std::size_t kernels = order.size();
   const auto configurations = static_cast<std::size_t>(problem.configurations);
@@ -68,7 +71,7 @@ std::optional<std::vector<int>> cut(SetPricer& pricer, const PartitionSpace& spa
   best[0][0] = 0;
   for (std::size_t c = 0; c < configurations; ++c) best[c + 1][0] = 0;
   std::vector<int> members;
-  const std::vector<char> may_cut = places_to_cut(problem, space, order);
+  const std::vector<char> may_cut = places_to_cut(problem, space, order, budget);
   for (std::size_t begin = 0; begin < kernels; ++begin) {
     // Prices of the segments that begin here, each once for all configurations.
     std::vector<double> price;
@@ -131,13 +134,14 @@ std::optional<std::vector<int>> cut(SetPricer& pricer, const PartitionSpace& spa
 
 }  // namespace
 
-std::optional<std::vector<int>> best_chain(SetPricer& pricer, const PartitionSpace& space) {
+std::optional<std::vector<int>> best_chain(SetPricer& pricer, const PartitionSpace& space, const cost::Budget& budget) {
   const PartitionProblem& problem = pricer.problem();
   std::optional<std::vector<int>> best;
   double best_value = kNever;
   const std::vector<int> orders[] = {space.order, eager_order(problem, pricer)};
   for (const std::vector<int>& order : orders) {
-    std::optional<std::vector<int>> found = cut(pricer, space, order);
+    if (best && budget.spent()) break;
+    std::optional<std::vector<int>> found = cut(pricer, space, order, budget);
     if (!found) continue;
     const PartitionCost cost = price(problem, *found);
     if (!cost.feasible || cost.sum_interval_ns >= best_value) continue;  // DRAM is only seen here

@@ -8,12 +8,14 @@
 #include <optional>
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/dataflow/partition_price.h"
 #include "orrery/dataflow/partition_space.h"
 
 namespace orrery::dataflow {
 
-// Nothing when neither order has a feasible cut, which proves nothing.
-std::optional<std::vector<int>> best_chain(SetPricer& pricer, const PartitionSpace& space);
+// Nothing when neither order has a feasible cut, which proves nothing. Where time is short, cuts at fewer places.
+std::optional<std::vector<int>> best_chain(SetPricer& pricer, const PartitionSpace& space,
+                                           const cost::Budget& budget = {});
 
 }  // namespace orrery::dataflow

@@ -26,14 +26,19 @@ template <std::size_t W>
 class Search {
  public:
   Search(const PartitionProblem& problem, const PartitionSpace& space, const PartitionLimits& limits)
-      : problem_(problem), limits_(limits), space_(space), pricer_(problem), work_(partition_work(problem)) {
+      : problem_(problem),
+        limits_(limits),
+        space_(space),
+        budget_({limits.seconds, limits.stop, limits.memory}),
+        pricer_(problem),
+        work_(partition_work(problem)) {
     prepare();
   }
 
   std::optional<PartitionOptimum> run() {
     const bool hopeless = limits_.upper_bound_ns > 0 && root().rest > limits_.upper_bound_ns * (1 + kRounding);
     if (!hopeless && room_ever()) {
-      if (const auto chain = best_chain(pricer_, space_)) {
+      if (const auto chain = best_chain(pricer_, space_, budget_)) {
         incumbent_ = *chain;
         incumbent_ns_ = price(problem_, *chain).sum_interval_ns;
       }
@@ -49,7 +54,9 @@ class Search {
     if (!stopped_ && limits_.gap == 0 && incumbent_ns_ < kNever) {
       const Pass ties = sweep_twice(largest_equal_sum(), limits_.most_ideals * kTieTransitionsPerIdeal);
       listed = !ties.too_many && !stopped_ && ties.sum < kNever;
-      if (listed) incumbent_ = first_among(optimal_arcs(ties.sum + kTie * std::abs(ties.sum)));
+      std::vector<ChainArc> arcs;
+      if (listed) listed = optimal_arcs(ties.sum + kTie * std::abs(ties.sum), arcs);
+      if (listed) incumbent_ = first_among(std::move(arcs));
       stopped_ = false;  // the sum is proven
     }
     result.ties_broken = listed || incumbent_ns_ == kNever;
@@ -280,7 +287,7 @@ class Search {
       if (core_of[static_cast<std::size_t>(k)] >= 0) space.order.push_back(core_of[static_cast<std::size_t>(k)]);
     }
     PartitionLimits limits = limits_;
-    if (limits.seconds > 0) limits.seconds = std::max(1e-3, limits.seconds - watch_.seconds());
+    if (budget_.limited()) limits.seconds = std::max(1e-3, budget_.seconds_left());
     Search search(core, space, limits);
     std::vector<BitsTable<W, State>> table = search.all_to_go();
     if (table.empty()) {
@@ -381,10 +388,7 @@ class Search {
     return bytes <= problem_.dram_bytes * (1 + kTie);
   }
 
-  bool out_of_time() {
-    if (limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed)) return true;
-    return limits_.seconds > 0 && watch_.seconds() > limits_.seconds;
-  }
+  bool out_of_time() const { return budget_.spent(); }
 
   // Layer c + 1 from layer c. Returns a bound on the sums of what was not expanded, for when it is stopped.
   double expand(int c) {
@@ -553,9 +557,10 @@ class Search {
     if (links_) links_->push_back({interval, c, from_, at});
   }
 
-  // Arcs on chains whose sum is within a tie of `target`, last configuration first.
-  std::vector<ChainArc> optimal_arcs(double target) {
-    std::vector<ChainArc> arcs;
+  // Arcs on chains whose sum is within a tie of `target`, last configuration first. False, and not all of them, where
+  // the budget is spent.
+  bool optimal_arcs(double target, std::vector<ChainArc>& arcs) {
+    cost::Ticker clock(budget_, 4096);
     for (auto& layer : layers_) {
       for (auto& entry : layer) entry.value.to_go = kNever;
     }
@@ -569,6 +574,7 @@ class Search {
         const State next = layers_[layer + 1][t].value;
         if (next.to_go == kNever) continue;
         for (std::size_t s = 0; s < layers_[layer].size(); ++s) {
+          if (clock.spent()) return false;
           State& state = layers_[layer][s].value;
           const Bits<W>& ideal = layers_[layer][s].key;
           if (state.value + next.to_go > target || !ideal.within(reached)) continue;
@@ -583,7 +589,7 @@ class Search {
         }
       }
     }
-    return arcs;
+    return true;
   }
 
   // Of the chains along `arcs`, the one that the last tie-breaks name.
@@ -634,6 +640,7 @@ class Search {
   const PartitionProblem& problem_;
   const PartitionLimits& limits_;
   const PartitionSpace& space_;
+  const cost::Budget budget_;
   SetPricer pricer_;
   PartitionWork work_;
   base::Stopwatch watch_;

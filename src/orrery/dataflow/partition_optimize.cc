@@ -35,12 +35,12 @@ PartitionOptimum fixed(const PartitionProblem& problem, const PartitionSpace& sp
 }
 
 // The best cut of a chain and the plain bound: what is known without a search.
-PartitionOptimum quick(const PartitionProblem& problem, const PartitionSpace& space) {
+PartitionOptimum quick(const PartitionProblem& problem, const PartitionSpace& space, const cost::Budget& budget) {
   PartitionOptimum result;
   result.method = "order ideals";
   result.certificate.lower_bound = interval_bound(problem, space);
   SetPricer pricer(problem);
-  const auto chain = best_chain(pricer, space);
+  const auto chain = best_chain(pricer, space, budget);
   if (!chain) return result;
   result.assignment = *chain;
   result.cost = price(problem, *chain);
@@ -53,6 +53,7 @@ PartitionOptimum quick(const PartitionProblem& problem, const PartitionSpace& sp
 
 PartitionOptimum optimize(const PartitionProblem& problem, const PartitionLimits& limits) {
   const base::Stopwatch watch;
+  const cost::Budget budget({limits.seconds, limits.stop, limits.memory});
   PartitionSpace space = partition_space(problem);
   PartitionOptimum result;
   if (space.empty) {
@@ -65,16 +66,17 @@ PartitionOptimum optimize(const PartitionProblem& problem, const PartitionLimits
     if (found) {
       result = std::move(*found);
     } else if (!limits.mip || !problem.tilings.empty()) {
-      result = quick(problem, space);
+      result = quick(problem, space, budget);
       result.gave_way = true;
     } else if (!within_reach_of_mip(problem, space)) {
-      result = quick(problem, space);
+      result = quick(problem, space, budget);
       result.interrupted = true;
     } else {
       SetPricer pricer(problem);
       PartitionLimits rest = limits;
-      if (limits.seconds > 0) rest.seconds = std::max(0.01, limits.seconds - watch.seconds());
-      result = optimize_by_mip(problem, space, rest, best_chain(pricer, space));
+      const auto chain = best_chain(pricer, space, budget);
+      if (budget.limited()) rest.seconds = std::max(0.01, budget.seconds_left());
+      result = optimize_by_mip(problem, space, rest, chain);
     }
   }
   result.certificate.seconds = watch.seconds();

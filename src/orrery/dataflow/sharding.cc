@@ -247,7 +247,8 @@ ShardingOptimum given(const Setup& setup, std::vector<KernelDimension> sharding,
   return result;
 }
 
-ShardingOptimum optimised(const Setup& setup, const Degrees& degrees, const Rates& real, bool count_bytes) {
+ShardingOptimum optimised(const Setup& setup, const Degrees& degrees, const Rates& real, bool count_bytes,
+                          const cost::Budget& budget) {
   const base::Stopwatch watch;
   const KernelGraph& graph = setup.graph;
   std::vector<std::vector<KernelDimension>> allowed;
@@ -258,8 +259,10 @@ ShardingOptimum optimised(const Setup& setup, const Degrees& degrees, const Rate
   }
   const Rates& rates = count_bytes ? kBytes : real;
   const Scale scale(graph, rates);
+  PairwiseLimits limits;
+  limits.budget = &budget;
   const PairwiseOptimum optimum =
-      least(problem_of(graph, allowed, rates, scale, degrees.tensor, setup.execution.word_bytes));
+      least(problem_of(graph, allowed, rates, scale, degrees.tensor, setup.execution.word_bytes), limits);
   std::vector<KernelDimension> sharding;
   for (std::size_t i = 0; i < allowed.size(); ++i) {
     sharding.push_back(allowed[i][static_cast<std::size_t>(optimum.state[i])]);
@@ -339,7 +342,8 @@ std::vector<KernelDimension> allowed_shardings(const KernelGraph& graph, int ind
   return allowed;
 }
 
-ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Generation generation) {
+ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Generation generation,
+                                const cost::Budget& budget) {
   const KernelGraph& graph = setup.graph;
   const Rates rates = rates_on(setup, degrees, generation);
   std::vector<KernelDimension> pins;
@@ -368,7 +372,7 @@ ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Gene
       return given(setup, std::move(*table), rates, "reference table");
     }
   }
-  return optimised(setup, degrees, rates, generation != Generation::kCorrected);
+  return optimised(setup, degrees, rates, generation != Generation::kCorrected, budget);
 }
 
 }  // namespace orrery::dataflow

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/cost/budget.h"
 #include "orrery/cost/certificate.h"
 #include "orrery/dataflow/mapping.h"
 
@@ -49,6 +50,7 @@ struct ShardingOptimum {
 // their kernels. State-space models are sharded under kCorrected, other
 // workloads keep their pins and are not sharded otherwise. `certificate` is on bytes or ns, as
 // minimised.
-ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Generation generation);
+ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Generation generation,
+                                const cost::Budget& budget = {});
 
 }  // namespace orrery::dataflow

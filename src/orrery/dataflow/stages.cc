@@ -127,7 +127,7 @@ StageAssignment assign_stages(const Setup& setup, const Degrees& degrees, const 
   Mapping mapping;
   mapping.degrees = degrees;
   mapping.sharding = sharding.sharding;
-  const std::vector<Tiling> tiles = tilings(setup, degrees, generation);
+  const std::vector<Tiling> tiles = tilings(setup, degrees, generation, 1);
   if (!tiles.empty()) {
     mapping.tiles = tiles.front().tiles;
     mapping.tile_size = tiles.front().tile_size;

@@ -131,7 +131,7 @@ inline Verdict compare_with_brute_force(const Instance& instance, const SearchLi
   const ParetoFront front = pareto_front(model, instance.space, limits);
   verdict.front = front.points.size();
   verdict.fault = fault_of(front, expected, instance, model);
-  verdict.lattice = limits.lattice && optimize_on_lattice(model, space, {Metric::kEdp}, limits).has_value();
+  verdict.lattice = limits.lattice && optimize_on_lattice(model, space, {Metric::kEdp}, limits, {}).has_value();
   return verdict;
 }
 

@@ -5,11 +5,13 @@
 // equal extents and fan-outs, A dominates B when A has paid no more energy, loaded no port more, and has runs
 // no shorter: whatever completes B completes A at no greater cost, since every traffic count falls with the
 // run and every objective rises with energy and load. B then repeats work that A has done.
-// Cost: one hash look-up per opened front, and a comparison with the few fronts kept under its key.
+// Cost: one hash look-up per opened front, and a comparison with the few fronts kept under its key. Memory: what it is
+// given; after that, fronts are compared with those remembered but remembered no more.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -22,20 +24,35 @@ class Dominance {
  public:
   using State = Front<Size>;
 
+  // `room`: bytes that it may take.
+  explicit Dominance(double room) : room_(room) {}
+
   // Whether a front seen before dominates this one; if not, this one is remembered.
   bool is_dominated(const State& state, int level) {
-    std::vector<Label>& labels = seen_[key_of(state, level)];
-    for (const Label& label : labels)
+    const Key key = key_of(state, level);
+    const bool remembers = remembered_ < kMost && room_ > 0;
+    auto place = seen_.end();
+    bool fresh = false;
+    if (remembers)
+      std::tie(place, fresh) = seen_.try_emplace(key);
+    else
+      place = seen_.find(key);
+    if (place == seen_.end()) return false;
+    for (const Label& label : place->second)
       if (label.dominates(state)) return true;
-    if (remembered_ < kMost) {
-      labels.push_back({state.energy_pj, state.read_words, state.write_words, state.run});
-      ++remembered_;
-    }
+    if (fresh) room_ -= sizeof(Key) + kOfAnEntry;
+    if (!remembers) return false;
+    std::vector<Label>& labels = place->second;
+    const std::size_t before = labels.capacity();
+    labels.push_back({state.energy_pj, state.read_words, state.write_words, state.run});
+    room_ -= static_cast<double>(labels.capacity() - before) * sizeof(Label);
+    ++remembered_;
     return false;
   }
 
  private:
-  static constexpr std::size_t kMost = 1 << 20;  // labels; bounds the memory to a few hundred MiB at worst
+  static constexpr std::size_t kMost = 1 << 20;  // labels
+  static constexpr std::size_t kOfAnEntry = 96;  // bytes of the hash table and the allocator
 
   struct Label {
     double energy_pj;
@@ -103,6 +120,7 @@ class Dominance {
 
   std::unordered_map<Key, std::vector<Label>, Hash> seen_;
   std::size_t remembered_ = 0;
+  double room_;
 };
 
 }  // namespace orrery::nest

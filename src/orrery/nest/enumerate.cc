@@ -10,8 +10,9 @@ namespace {
 
 class Enumerator {
  public:
-  Enumerator(const workload::Einsum& einsum, const Space& space, const std::function<bool(const Mapping&)>& use)
-      : einsum_(einsum), space_(space), use_(use) {
+  Enumerator(const workload::Einsum& einsum, const Space& space, const std::function<bool(const Mapping&)>& use,
+             const cost::Budget& budget)
+      : einsum_(einsum), space_(space), use_(use), clock_(budget, 16) {
     mapping_.levels.resize(space.levels());
     for (const workload::Dimension& dimension : einsum.dimensions) bounds_.push_back(dimension.bound);
   }
@@ -28,6 +29,7 @@ class Enumerator {
       if (words < space_.minimum_use(i) || (space_.capacity(i) && words > *space_.capacity(i))) continue;
       mapping_.levels[i].keep = mask;
       for (const SpatialChoice& spread : space_.spatial(i)) {
+        if (clock_.spent()) return false;
         std::vector<Count> left = extents;
         bool possible = true;
         for (std::size_t d = 0; d < left.size() && possible; ++d) {
@@ -52,6 +54,7 @@ class Enumerator {
     if (d == left.size()) return orders(i, left, kept);
     const Count whole = left[d];
     for (const Count f : space_.temporal(i, static_cast<int>(d))) {
+      if (clock_.spent()) return false;
       if (whole % f != 0) continue;
       left[d] = whole / f;
       mapping_.levels[i].temporal[d] = f;
@@ -78,7 +81,7 @@ class Enumerator {
       mapping_.levels[i].temporal_order = std::move(full);
       mapping_.levels[i].temporal = temporal;
       const LevelMapping saved = mapping_.levels[i];
-      if (!level(i - 1, left, kept)) return false;
+      if (clock_.spent() || !level(i - 1, left, kept)) return false;
       mapping_.levels[i] = saved;
     } while (std::next_permutation(iterating.begin(), iterating.end()));
     return true;
@@ -87,14 +90,16 @@ class Enumerator {
   const workload::Einsum& einsum_;
   const Space& space_;
   const std::function<bool(const Mapping&)>& use_;
+  cost::Ticker clock_;
   Mapping mapping_;
   std::vector<Count> bounds_;
 };
 
 }  // namespace
 
-bool enumerate(const workload::Einsum& einsum, const Space& space, const std::function<bool(const Mapping&)>& use) {
-  return Enumerator(einsum, space, use).run();
+bool enumerate(const workload::Einsum& einsum, const Space& space, const std::function<bool(const Mapping&)>& use,
+               const cost::Budget& budget) {
+  return Enumerator(einsum, space, use, budget).run();
 }
 
 }  // namespace orrery::nest

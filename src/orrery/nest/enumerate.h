@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "orrery/cost/budget.h"
 #include "orrery/nest/mapping.h"
 #include "orrery/nest/space.h"
 #include "orrery/workload/einsum.h"
@@ -12,7 +13,8 @@ namespace orrery::nest {
 
 // Calls `use` for every legal and allowed mapping: all factorisations, all orders of the loops that
 // iterate, one X/Y layout per spatial factor vector (the layout never changes a cost), all bypasses.
-// Stops when `use` returns false; returns whether it ran to the end.
-bool enumerate(const workload::Einsum& einsum, const Space& space, const std::function<bool(const Mapping&)>& use);
+// Stops when `use` returns false or `budget` is spent; returns whether it ran to the end.
+bool enumerate(const workload::Einsum& einsum, const Space& space, const std::function<bool(const Mapping&)>& use,
+               const cost::Budget& budget = {});
 
 }  // namespace orrery::nest

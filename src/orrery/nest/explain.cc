@@ -1,11 +1,11 @@
 // Deletion filter: start from everything that restricts the space (the user's constraints, each storage's
 // capacity, each fan-out) and drop one restriction after the other for as long as the space stays empty.
-// What is left is irreducible. Each step is one feasibility walk (feasibility.h).
+// What is left is irreducible, unless the budget is spent before: then more is left than need be. Each step is one
+// feasibility walk (feasibility.h).
 // Source: Chinneck, "Feasibility and Infeasibility in Optimization", 2008, section 6.1 (deletion filtering).
 #include "orrery/nest/explain.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 
@@ -67,25 +67,21 @@ std::string tile_text(const workload::Einsum& einsum, int s, const std::vector<C
 
 }  // namespace
 
-void explain_empty(const Model& model, const Mapspace& mapspace, const SearchLimits& limits, Optimum& optimum) {
+void explain_empty(const Model& model, const Mapspace& mapspace, const cost::Budget& budget, Optimum& optimum) {
   const workload::Einsum& einsum = model.einsum();
   const machine::Chip& chip = model.chip();
   const int levels = static_cast<int>(chip.storages.size());
   Restrictions kept{std::vector<bool>(mapspace.constraints.size(), true),
                     {std::vector<bool>(levels, true), std::vector<bool>(levels, true)}};
   const auto space_of = [&](const Restrictions& restrictions) {
-    return Space(einsum, chip, restricted(mapspace, restrictions), model.shape(), restrictions.limits);
+    return Space(einsum, chip, restricted(mapspace, restrictions), model.shape(), restrictions.limits, budget);
   };
+  // What is not known to be empty stays as it is.
   const auto empty = [&](const Restrictions& restrictions) {
-    return !is_feasible(einsum, model.shape(), space_of(restrictions));
-  };
-  const auto start = std::chrono::steady_clock::now();
-  const auto stopped = [&] {
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return (limits.stop && limits.stop->load()) || (limits.seconds > 0 && seconds > limits.seconds);
+    return feasible(einsum, space_of(restrictions), budget) == Feasible::kNo;
   };
   const auto try_without = [&](auto set) {
-    if (stopped()) return;
+    if (budget.spent()) return;
     Restrictions fewer = kept;
     set(fewer, false);
     if (empty(fewer)) kept = fewer;
@@ -102,6 +98,8 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const SearchLim
     for (std::size_t k = 0; k < mapspace.constraints.size(); ++k)
       if (static_cast<int>(mapspace.constraints[k].kind) == kind)
         try_without([&](Restrictions& r, bool on) { r.constraint[k] = on; });
+  if (budget.spent())
+    optimum.arithmetic.push_back("a limit ended the search for the smallest set: some of these may be innocent");
 
   for (std::size_t k = 0; k < mapspace.constraints.size(); ++k)
     if (kept.constraint[k])
@@ -115,7 +113,7 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const SearchLim
                                    -1});
       Restrictions lifted = kept;
       lifted.limits.capacity[level] = false;
-      if (const auto least = least_use(einsum, model.shape(), space_of(lifted), level)) {
+      if (const auto least = least_use(einsum, space_of(lifted), level, budget)) {
         std::string parts;
         for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
           if (least->keep >> s & 1)

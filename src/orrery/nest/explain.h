@@ -1,13 +1,14 @@
 // Why a map space is empty: a smallest set of constraints that cannot hold together.
 #pragma once
 
+#include "orrery/cost/budget.h"
 #include "orrery/nest/search.h"
 
 namespace orrery::nest {
 
 // Fills `optimum.conflicts` and `optimum.arithmetic`. The set is irreducible: removing any one of its
 // members makes the space non-empty (or, when even that leaves nothing, the set is empty and the
-// arithmetic says what the hardware alone forbids).
-void explain_empty(const Model& model, const Mapspace& mapspace, const SearchLimits& limits, Optimum& optimum);
+// arithmetic says what the hardware alone forbids), unless the budget is spent before all were tried.
+void explain_empty(const Model& model, const Mapspace& mapspace, const cost::Budget& budget, Optimum& optimum);
 
 }  // namespace orrery::nest

@@ -1,11 +1,13 @@
 // Feasibility depends only on what the outer loops leave of each bound and on which dataspaces found a
 // keeper, not on orders or on how the outer loops got there. So a depth-first walk that remembers the
-// fronts it has already ruled out visits each of at most levels * divisors * 2^dataspaces once.
+// fronts it has already ruled out visits each of at most levels * divisors * 2^dataspaces once. When they outgrow their
+// room they are forgotten, and looked at again if need be.
 #include "orrery/nest/feasibility.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <set>
+#include <tuple>
 
 namespace orrery::nest {
 
@@ -15,12 +17,33 @@ namespace {
 
 class Walk {
  public:
-  Walk(const workload::Einsum& einsum, const Shape&, const Space& space, int watched)
-      : einsum_(einsum), space_(space), watched_(watched) {
+  Walk(const workload::Einsum& einsum, const Space& space, int watched, const cost::Budget& budget)
+      : einsum_(einsum), space_(space), watched_(watched), clock_(budget) {
     for (const workload::Dimension& dimension : einsum.dimensions) bounds_.push_back(dimension.bound);
+    mapping_.levels.resize(space.levels());
+    const double entry = static_cast<double>((bounds_.size() + 2) * sizeof(Count) + kOfAnEntry);
+    most_known_ = static_cast<std::size_t>(std::clamp(budget.room() / 8 / entry, 1e3, 1e9));
   }
 
-  bool any() { return space_.possible() && below(bounds_, space_.levels() - 1, 0); }
+  Feasible any() {
+    if (space_.possible() && below(bounds_, space_.levels() - 1, 0)) return Feasible::kYes;
+    return clock_.was_spent() || !space_.complete() ? Feasible::kUnknown : Feasible::kNo;
+  }
+  // Of the walk that found one, level 0 the last to be chosen.
+  Mapping mapping() {
+    for (int level = 0; level < space_.levels(); ++level) {
+      LevelMapping& here = mapping_.levels[level];
+      std::vector<int> iterating;
+      std::uint32_t spread = 0;
+      for (std::size_t d = 0; d < bounds_.size(); ++d) {
+        if (here.temporal[d] > 1) iterating.push_back(static_cast<int>(d));
+        if (here.spatial[d] > 1) spread |= 1u << d;
+      }
+      here.temporal_order = space_.full_temporal_order(level, iterating);
+      std::tie(here.spatial_order, here.split) = space_.full_spatial_order(level, spread, to_x_[level]);
+    }
+    return mapping_;
+  }
   const std::optional<LeastUse>& least() const { return least_; }
 
  private:
@@ -50,11 +73,14 @@ class Walk {
     for (const std::uint32_t mask : fitting) {
       const Count words = words_of(extents, mask);
       if (level == watched_ && least_ && words >= least_->words) continue;
+      mapping_.levels[level].keep = mask;
       if (!loops(extents, level, kept | mask)) continue;
       found = true;
       if (level == watched_) least_ = LeastUse{words, mask, extents};
       if (watched_ < 0 || level < watched_) break;
     }
+    if (clock_.was_spent()) return found;
+    if (known_.size() >= most_known_) known_.clear();
     return known_[key] = found;
   }
 
@@ -66,14 +92,20 @@ class Walk {
 
   bool loops(const std::vector<Count>& extents, int level, std::uint32_t kept) {
     bool found = false;
+    std::vector<Count> left;
     for (const SpatialChoice& spread : space_.spatial(level)) {
-      std::vector<Count> left = extents;
+      if (clock_.spent()) return found;
+      left = extents;
       bool possible = true;
       for (std::size_t d = 0; d < left.size() && possible; ++d) {
         possible = left[d] % spread.factor[d] == 0;
         left[d] /= spread.factor[d];
       }
-      if (possible && temporal(left, 0, level, kept)) {
+      if (!possible) continue;
+      mapping_.levels[level].spatial.assign(spread.factor.begin(), spread.factor.begin() + std::ssize(left));
+      mapping_.levels[level].temporal.assign(left.size(), 1);
+      to_x_[level] = spread.to_x;
+      if (temporal(left, 0, level, kept)) {
         found = true;
         if (watched_ < 0 || level <= watched_) return true;
       }
@@ -88,8 +120,10 @@ class Walk {
     // Large factors first: they leave small tiles, which are the ones most likely to fit.
     const std::vector<Count>& allowed = space_.temporal(level, static_cast<int>(d));
     for (auto f = allowed.rbegin(); f != allowed.rend(); ++f) {
+      if (clock_.spent()) break;
       if (whole % *f != 0 || !space_.completable_inside_spatial(level, static_cast<int>(d), whole / *f)) continue;
       left[d] = whole / *f;
+      mapping_.levels[level].temporal[d] = *f;
       if (temporal(left, d + 1, level, kept)) {
         found = true;
         if (watched_ < 0 || level <= watched_) break;
@@ -103,18 +137,30 @@ class Walk {
   const Space& space_;
   const int watched_;
   std::vector<Count> bounds_;
+  static constexpr std::size_t kOfAnEntry = 128;  // bytes of the tree and the allocator
   std::map<std::vector<Count>, bool> known_;
+  std::size_t most_known_ = 0;
+  cost::Ticker clock_;
+  Mapping mapping_;
+  std::array<std::uint32_t, kMaxLevels> to_x_{};
   std::optional<LeastUse> least_;
 };
 
 }  // namespace
 
-bool is_feasible(const workload::Einsum& einsum, const Shape& shape, const Space& space) {
-  return Walk(einsum, shape, space, -1).any();
+Feasible feasible(const workload::Einsum& einsum, const Space& space, const cost::Budget& budget) {
+  return Walk(einsum, space, -1, budget).any();
 }
 
-std::optional<LeastUse> least_use(const workload::Einsum& einsum, const Shape& shape, const Space& space, int level) {
-  Walk walk(einsum, shape, space, level);
+std::optional<Mapping> any_mapping(const workload::Einsum& einsum, const Space& space, const cost::Budget& budget) {
+  Walk walk(einsum, space, -1, budget);
+  if (walk.any() != Feasible::kYes) return std::nullopt;
+  return walk.mapping();
+}
+
+std::optional<LeastUse> least_use(const workload::Einsum& einsum, const Space& space, int level,
+                                  const cost::Budget& budget) {
+  Walk walk(einsum, space, level, budget);
   walk.any();
   return walk.least();
 }

@@ -4,13 +4,19 @@
 #include <optional>
 #include <vector>
 
+#include "orrery/cost/budget.h"
+#include "orrery/nest/mapping.h"
 #include "orrery/nest/space.h"
 #include "orrery/workload/einsum.h"
 
 namespace orrery::nest {
 
-// Some mapping exists.
-bool is_feasible(const workload::Einsum& einsum, const Shape& shape, const Space& space);
+enum class Feasible { kNo, kYes, kUnknown };  // kUnknown: the budget was spent, or `space` is not complete
+
+Feasible feasible(const workload::Einsum& einsum, const Space& space, const cost::Budget& budget = {});
+
+// Some mapping, likely a slow one; nothing where there is none or the budget was spent.
+std::optional<Mapping> any_mapping(const workload::Einsum& einsum, const Space& space, const cost::Budget& budget);
 
 // The tiles of a level, in a mapping that makes their sum least.
 struct LeastUse {
@@ -20,7 +26,8 @@ struct LeastUse {
 };
 
 // Over all mappings of `space` (whose capacity limit at `level` should be lifted): the least words that
-// `level` must hold. Nothing when the space is empty.
-std::optional<LeastUse> least_use(const workload::Einsum& einsum, const Shape& shape, const Space& space, int level);
+// `level` must hold. Nothing when the space is empty, or not known when the budget is spent.
+std::optional<LeastUse> least_use(const workload::Einsum& einsum, const Space& space, int level,
+                                  const cost::Budget& budget = {});
 
 }  // namespace orrery::nest

@@ -18,13 +18,17 @@
 //
 // Every mapping found is evaluated by Model::evaluate, which alone decides. Order of candidates and ties are
 // fixed, so the answer is, too.
+//
+// Memory: a few hundred bytes for each point of the lattice. A layout whose lattice has more points than there is
+// room for is bounded as the others are, and searched on some of the divisors only (lattice_boundary.h): that gives
+// good mappings and no proof, so the layout's bound remains a bound of the answer.
 #include "orrery/nest/lattice.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <span>
 #include <tuple>
@@ -53,27 +57,81 @@ struct Start {
 
 // Choices of keepers of a layout beyond which their common bound costs less than they do one by one.
 constexpr int kFewLooks = 5000;
+// Points of a lattice that are searched in no time: what there is to answer with when time is up at once.
+constexpr double kQuickPoints = 10'000;
+// Of one dimension; how they divide each other is listed.
+constexpr std::size_t kMostDivisors = 5'000;
+// Parts of the memory: one layout at work, those that wait beside it, and the lists.
+constexpr double kForOne = 1.0 / 2, kForWaiting = 1.0 / 4, kForLists = 1.0 / 16;
+
+std::size_t in_room(double bytes, double each, double least, double most) {
+  return static_cast<std::size_t>(std::clamp(bytes / each, least, most));
+}
+
+double points_of(const Boundaries& boundaries) {
+  double points = 1;
+  for (int d = 0; d < kDims; ++d) points *= static_cast<double>(boundaries.axis(d).value.size());
+  return points;
+}
+
+// Bytes that a layout at work takes for each point: tables, fitting tiles, labels seen.
+double bytes_of_point(const Problem& problem) {
+  constexpr double kOfTable = (1 + kDims) * sizeof(double), kOfFits = 3 * (1 + sizeof(int) + sizeof(double));
+  return static_cast<double>(problem.levels.size()) * (int{kCriteria} * kOfTable + kOfFits + sizeof(std::vector<int>)) +
+         sizeof(Triple<int>) + 6 * sizeof(double);
+}
 
 class LatticeSearch {
  public:
   LatticeSearch(const Problem& problem, const std::vector<Metric>& objective, const SearchLimits& limits,
-                GapWatch* watch)
+                const cost::Budget& budget, GapWatch* watch)
       : problem_(problem),
         objective_(objective),
         limits_(limits),
+        budget_(budget),
         watch_(watch),
-        start_(std::chrono::steady_clock::now()),
-        goal_(objective, static_cast<double>(limits.max_cycles), problem.latency) {}
+        goal_(objective, static_cast<double>(limits.max_cycles), problem.latency),
+        coarse_axes_(per_axis(most_points())),
+        quick_axes_(per_axis(std::min(most_points(), kQuickPoints))),
+        most_layouts_(in_room(budget.room() / 4, sizeof(Layout) + sizeof(Start) + kOfLayout, 100, 1e9)),
+        most_candidates_(in_room(budget.room() * kForLists, sizeof(Candidate), 1000, 1e9)),
+        chunk_(in_room(budget.room() * kForWaiting, bytes_of_opened(), 1, 256)) {}
 
   void run(Optimum& optimum) {
-    start_anywhere();
+    try {
+      search();
+    } catch (const std::bad_alloc&) {
+      budget_.run_out_of_memory();
+      stopped_ = true;
+    }
+    cost::Certificate& certificate = optimum.certificate;
+    certificate.evaluated = tally_.evaluated;
+    certificate.pruned = {{"capacity", tally_.unfit}, {"bound", tally_.bounded}, {"dominance", tally_.dominated}};
+    optimum.mapping = std::move(mapping_);
+    optimum.evaluation = std::move(evaluation_);
+    const bool all = !left_ || goal_.drop(*left_);
+    certificate.optimal = !stopped_ && all && optimum.mapping;
+    optimum.infeasible = !stopped_ && all && !optimum.mapping;
+    optimum.out_of_memory = !all;
+    certificate.lower_bound = goal_.best()[0];
+    if (stopped_) certificate.lower_bound = std::min(certificate.lower_bound, lower_bound_);
+    if (!all) certificate.lower_bound = std::min(certificate.lower_bound, (*left_)[0]);
+  }
+
+ private:
+  void search() {
     // Layouts that compute fast come first: few of the slow ones are left when those have set what to beat.
     const double compulsory = compulsory_pj(problem_) * (1 - kEqual);
     double above = 0, upto = 1.5 * least_cycles(problem_);
+    const double fastest = least_cycles(problem_) * (1 - kEqual);
+    raise_bound(goal_.key(compulsory, fastest, 0)[0]);
     for (;;) {
       // No leakage: how much there is depends on the layout.
       const Key beyond = goal_.key(compulsory, upto, 0);
-      search_layouts(layouts(problem_, above, upto, [&] { return out_of_time(); }), upto < kNever ? beyond[0] : kNever);
+      const std::vector<Layout> listed = layouts(
+          problem_, above, upto, [&] { return out_of_time(); }, most_layouts_);
+      if (listed.size() >= most_layouts_) leave(goal_.key(compulsory, std::max(above, fastest), 0));
+      search_layouts(listed, upto < kNever ? beyond[0] : kNever);
       if (stopped_ || upto == kNever) break;
       if (goal_.drop_from(beyond)) {
         ++tally_.bounded;
@@ -84,24 +142,30 @@ class LatticeSearch {
                  ? std::max(2 * upto, goal_.ceiling(compulsory, 0))
                  : kNever;
     }
-    cost::Certificate& certificate = optimum.certificate;
-    certificate.evaluated = tally_.evaluated;
-    certificate.pruned = {{"capacity", tally_.unfit}, {"bound", tally_.bounded}, {"dominance", tally_.dominated}};
-    optimum.interrupted = interrupted_;
-    optimum.mapping = std::move(mapping_);
-    optimum.evaluation = std::move(evaluation_);
-    certificate.optimal = !stopped_ && optimum.mapping;
-    certificate.lower_bound = stopped_ ? std::min(lower_bound_, goal_.best()[0]) : goal_.best()[0];
   }
-  bool stopped() const { return stopped_; }
 
- private:
+  // Mappings that the search passes over cost at least so much.
+  void leave(const Key& bound) {
+    if (!left_ || bound < *left_) left_ = bound;
+  }
+
+  double most_points() const { return budget_.room() * kForOne / bytes_of_point(problem_); }
+  // Three axes alike; where one is shorter, the others might be longer.
+  static std::size_t per_axis(double points) { return in_room(std::cbrt(points), 1, 4, 1e9); }
+
+  // Bytes of a layout that waits for its turn, tables apart.
+  double bytes_of_opened() const {
+    const double side = static_cast<double>(problem_.levels.size()) + 2;
+    return side * side * side * side * (sizeof(Least) + 2 * sizeof(int)) + kFewLooks * sizeof(Candidate) / 10.0;
+  }
+
   // A mapping, whatever the time limit: the first layout that computes about as fast as any has a cheapest one.
   void start_anywhere() {
     for (const double slower : {1.0, 4.0, kNever}) {
-      const std::vector<Layout> first = layouts(problem_, 0, slower * least_cycles(problem_), {}, 1);
+      const std::vector<Layout> first = layouts(
+          problem_, 0, slower * least_cycles(problem_), [&] { return budget_.spent(); }, 1);
       if (first.empty()) continue;
-      const auto here = open(first[0], problem_.compute_pj);
+      auto here = open(first[0], problem_.compute_pj, budget_.limited());
       if (here) probe(*here);
       return;
     }
@@ -123,8 +187,7 @@ class LatticeSearch {
     std::sort(starts.begin(), starts.end(),
               [](const Start& a, const Start& b) { return std::tie(a.bound, a.layout) < std::tie(b.bound, b.layout); });
     std::size_t chunk = 1;
-    for (std::size_t at = 0; at < starts.size() && !stopped_;
-         at += chunk, chunk = std::min<std::size_t>(chunk * 4, 256)) {
+    for (std::size_t at = 0; at < starts.size() && !stopped_; at += chunk, chunk = std::min(chunk * 4, chunk_)) {
       raise_bound(std::min(starts[at].bound[0], beyond));
       if (goal_.drop_from(starts[at].bound)) {
         tally_.bounded += starts.size() - at;
@@ -139,11 +202,11 @@ class LatticeSearch {
   void raise_bound(double bound) { lower_bound_ = std::max(lower_bound_, bound); }
 
   bool out_of_time() {
-    if (limits_.stop && limits_.stop->load()) stopped_ = interrupted_ = true;
-    if (limits_.seconds > 0 &&
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() >= limits_.seconds)
-      stopped_ = true;
-    if (watch_ && watch_->watched()) watch_->report(goal_.best()[0], std::min(lower_bound_, goal_.best()[0]));
+    stopped_ = stopped_ || budget_.spent();
+    if (watch_ && watch_->watched()) {
+      const double bound = left_ ? std::min(lower_bound_, (*left_)[0]) : lower_bound_;
+      watch_->report(goal_.best()[0], std::min(bound, goal_.best()[0]));
+    }
     return stopped_;
   }
 
@@ -252,9 +315,30 @@ class LatticeSearch {
     return loads;
   }
 
-  // Null where the layout is dropped. `chains_pj`: by bound 1, computes included.
-  std::unique_ptr<Opened> open(const Layout& layout, double chains_pj) {
-    auto here = std::make_unique<Opened>(problem_, layout, axes_);
+  // Null where the layout is dropped. `chains_pj`: by bound 1, computes included. Where its lattice is too large, or
+  // `quick` asks for a small one, what is opened has some of the divisors only.
+  std::unique_ptr<Opened> open(const Layout& layout, double chains_pj, bool quick = false) {
+    double points = 1;
+    std::size_t longest = 1;
+    for (const Count left : layout.left) {
+      const std::size_t divisors = axes_.divisors(left);
+      points *= static_cast<double>(divisors);
+      longest = std::max(longest, divisors);
+    }
+    if (quick && points > kQuickPoints) return open_on(quick_axes_, layout, chains_pj);
+    if (points <= most_points() && longest <= kMostDivisors) return open_on(axes_, layout, chains_pj);
+    if (longest <= kMostDivisors) {
+      const auto whole = open_on(axes_, layout, chains_pj);
+      if (!whole) return nullptr;
+      leave(whole->bound);
+    } else {
+      leave(goal_.key(chains_pj, layout.cycles, Prices(problem_, layout).leak_pj_per_cycle()));
+    }
+    return stopped_ ? nullptr : open_on(coarse_axes_, layout, chains_pj);
+  }
+
+  std::unique_ptr<Opened> open_on(Axes& axes, const Layout& layout, double chains_pj) {
+    auto here = std::make_unique<Opened>(problem_, layout, axes);
     Loads total{};
     for (int s = 0; s < kSpaces; ++s) {
       here->chains[s] = least_chain_loads(here->boundaries, s);
@@ -292,10 +376,13 @@ class LatticeSearch {
 
   // Bound 2. False where the layout is dropped.
   bool bound(Opened& here, double least_pj) {
-    here.capacity = std::make_unique<CapacityBound>(here.boundaries, here.criteria, most_loads(here, least_pj));
+    here.capacity = std::make_unique<CapacityBound>(here.boundaries, here.criteria, most_loads(here, least_pj), budget_,
+                                                    budget_.room() * kForLists);
     here.candidates.clear();
     if (goal_.best()[0] < kNever) {
-      const auto keep = [&](const Candidate& candidate) { return !drop(here, candidate); };
+      cost::Ticker clock(budget_, 16);
+      const bool large = points_of(here.boundaries) > kQuickPoints;
+      const auto keep = [&](const Candidate& candidate) { return !(large && clock.spent()) && !drop(here, candidate); };
       if (here.capacity->list(keep, here.candidates, kFewLooks)) {
         here.bound = {kNever, kNever, kNever};
         Least least{kNever, kNever, kNever};
@@ -304,11 +391,16 @@ class LatticeSearch {
           for (std::size_t k = 0; k < std::min<std::size_t>(here.criteria.size(), kScarce); ++k)
             if (one.terms[k] < least[k]) least[k] = one.terms[k], here.likely[k] = one.keepers;
         }
-        return !here.candidates.empty();
+        stopped_ = stopped_ || clock.was_spent();
+        return !here.candidates.empty() && !stopped_;
       }
       here.candidates.clear();
     }
     here.capacity->fill();
+    if (!here.capacity->filled()) {
+      stopped_ = true;
+      return false;
+    }
     if (here.capacity->least()[kEnergy] == kNever) return false;
     for (std::size_t k = 0; k < std::min<std::size_t>(here.criteria.size(), kScarce); ++k)
       here.likely[k] = here.capacity->keepers_of_least(static_cast<int>(k));
@@ -327,7 +419,15 @@ class LatticeSearch {
         opened.push_back(std::move(here));
     }
     std::stable_sort(opened.begin(), opened.end(), [](const auto& a, const auto& b) { return a->bound < b->bound; });
-    for (std::size_t k = 0; k < opened.size() && !out_of_time(); ++k) probe(*opened[k]);
+    double waiting = 0;
+    for (std::size_t k = 0; k < opened.size() && !out_of_time(); ++k) {
+      probe(*opened[k]);
+      waiting += points_of(opened[k]->boundaries) * bytes_of_point(problem_);
+      if (waiting <= budget_.room() * kForWaiting) continue;
+      waiting -= points_of(opened[k]->boundaries) * bytes_of_point(problem_);
+      opened[k]->tables.clear();
+      opened[k]->boundaries.forget_points();
+    }
     for (std::size_t k = 0; k < opened.size() && !out_of_time(); ++k) {
       Opened& here = *opened[k];
       if (goal_.drop_from(here.bound)) {
@@ -335,29 +435,41 @@ class LatticeSearch {
         break;
       }
       raise_bound(std::min(here.bound[0], beyond));
-      if (here.capacity->filled())
+      if (here.tables.empty()) make_tables(here);
+      if (here.capacity->filled()) {
+        bool full = false;
         here.capacity->list(
             [&](const Candidate& candidate) {
               const bool kept = !drop(here, candidate);
               tally_.bounded += !kept;
-              return kept;
+              full = full || here.candidates.size() >= most_candidates_ || out_of_time();
+              return kept && !full;
             },
             here.candidates);
+        if (full && !stopped_) leave(here.bound);
+      }
       descend(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, here.candidates);
       opened[k].reset();
     }
+  }
+
+  void make_tables(Opened& here) {
+    for (const Criterion& criterion : here.criteria)
+      here.tables.push_back(std::make_unique<Table>(here.boundaries, criterion, budget_));
   }
 
   // Mappings that are probably good: the cheapest with the keepers that the capacity bound likes best.
   void probe(Opened& here) {
     Triple<Loads> any;
     for (Loads& loads : any) loads.fill(kNever);
+    make_tables(here);
     for (std::size_t k = 0; k < here.criteria.size(); ++k) {
-      here.tables.push_back(std::make_unique<Table>(here.boundaries, here.criteria[k]));
-      Table& table = *here.tables.back();
+      Table& table = *here.tables[k];
       if (k == kScarce || goal_.drop(here.bound)) continue;
       const Keepers& keepers = *here.likely[k];
       for (int i = static_cast<int>(problem_.levels.size()) - 1; i >= 0; --i) table.set_level(i, keepers, any);
+      // A table that was cut short says nothing of mappings; one that is small never is.
+      if (points_of(here.boundaries) > kQuickPoints && out_of_time()) return;
       const int start = cheapest(table).second;
       if (start >= 0) leaf(here.prices, table, keepers, path_from(table, start));
     }
@@ -401,6 +513,7 @@ class LatticeSearch {
       for (std::size_t k = 0; k < here.tables.size() && !group.members.empty(); ++k) {
         if (out_of_time()) return;
         here.tables[k]->set_level(i - 1, group.members.front().keepers, most);
+        if (out_of_time()) return;
         const double outside = least_of_tiles(*here.tables[k], i - 1);
         if (outside == kNever) {
           tally_.unfit += group.members.size();
@@ -507,7 +620,8 @@ class LatticeSearch {
                               innermost,
                               cycles,
                               limits_.dominance,
-                              limits_.most_labels};
+                              in_room(budget_.room() / 8, kOfLabel, 1000, static_cast<double>(limits_.most_labels)),
+                              in_room(budget_.room() / 32, kOfLabel, 1000, 1e9)};
     search_labels(
         labels, goal_, [&](const Path& one) { leaf(here.prices, table, candidate.keepers, one); },
         [&] { return out_of_time(); }, tally_);
@@ -564,30 +678,34 @@ class LatticeSearch {
 
   const Problem& problem_;
   const std::vector<Metric>& objective_;
+  // Bytes of a label with its loads, and of a layout's list of choices.
+  static constexpr double kOfLabel = 190, kOfLayout = 120;
+
   const SearchLimits& limits_;
+  const cost::Budget& budget_;
   GapWatch* watch_;
-  const std::chrono::steady_clock::time_point start_;
   Goal goal_;
   Axes axes_;
+  Axes coarse_axes_, quick_axes_;  // with some of the divisors
+  const std::size_t most_layouts_, most_candidates_, chunk_;
+  std::optional<Key> left_;  // no mapping that the search passed over for want of memory is below
   Tally tally_;
   std::optional<Mapping> mapping_;
   Evaluation evaluation_;
   double lower_bound_ = 0;
   bool slowed_ = false;  // the best answer takes more cycles than its compute units need
   int bottleneck_ = -1;  // the resource that slowed the last answer that was not the least energy in the least cycles
-  bool stopped_ = false, interrupted_ = false;
+  bool stopped_ = false;
 };
 
 }  // namespace
 
 std::optional<Optimum> optimize_on_lattice(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                                           const SearchLimits& limits, GapWatch* watch) {
+                                           const SearchLimits& limits, const cost::Budget& budget, GapWatch* watch) {
   const std::optional<Problem> problem = describe(model, space);
   if (!problem) return std::nullopt;
   Optimum optimum;
-  LatticeSearch search(*problem, objective, limits, watch);
-  search.run(optimum);
-  optimum.infeasible = !optimum.mapping && !search.stopped();
+  LatticeSearch(*problem, objective, limits, budget, watch).run(optimum);
   return optimum;
 }
 

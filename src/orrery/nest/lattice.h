@@ -20,6 +20,7 @@ namespace orrery::nest {
 // level that loops or keeps, temporal factors free or fixed to 1 and no loop order prescribed; no
 // exceptions to reuse; no least utilisation): search.cc takes over.
 std::optional<Optimum> optimize_on_lattice(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                                           const SearchLimits& limits, GapWatch* watch = nullptr);
+                                           const SearchLimits& limits, const cost::Budget& budget,
+                                           GapWatch* watch = nullptr);
 
 }  // namespace orrery::nest

@@ -9,20 +9,54 @@ namespace orrery::nest::lattice {
 
 using base::Count;
 
-Axis::Axis(Count bound) : value(base::divisors(bound)) {
+namespace {
+
+// The divisors that are left when primes are tied together, the two least factors at a time, until so few are left.
+std::vector<Count> some_divisors(Count bound, std::size_t most) {
+  std::vector<Count> factors;
+  for (const auto& [prime, exponent] : base::prime_factors(bound)) factors.insert(factors.end(), exponent, prime);
+  for (;;) {
+    std::vector<Count> found{1};
+    for (const Count factor : factors) {
+      const std::size_t before = found.size();
+      for (std::size_t k = 0; k < before; ++k) found.push_back(found[k] * factor);
+      std::sort(found.begin(), found.end());
+      found.erase(std::unique(found.begin(), found.end()), found.end());
+    }
+    if (found.size() <= std::max<std::size_t>(most, 2) || factors.size() < 2) return found;
+    std::sort(factors.begin(), factors.end());
+    factors[1] *= factors[0];
+    factors.erase(factors.begin());
+  }
+}
+
+}  // namespace
+
+Axis::Axis(Count bound, std::size_t most) : value(base::divisors(bound)) {
+  const bool all_of_them = value.size() <= most;
+  if (!all_of_them) value = some_divisors(bound, most);
   const auto primes = base::prime_factors(bound);
   for (std::size_t k = 0; k < value.size(); ++k) {
     std::vector<int> all, prime;
     for (std::size_t m = k + 1; m < value.size(); ++m) {
       if (value[m] % value[k] != 0) continue;
-      all.push_back(static_cast<int>(m));
       const Count ratio = value[m] / value[k];
-      if (std::any_of(primes.begin(), primes.end(), [&](const auto& p) { return p.first == ratio; }))
-        prime.push_back(static_cast<int>(m));
+      const bool next = all_of_them
+                            ? std::any_of(primes.begin(), primes.end(), [&](const auto& p) { return p.first == ratio; })
+                            : std::none_of(all.begin(), all.end(), [&](int b) { return value[m] % value[b] == 0; });
+      all.push_back(static_cast<int>(m));
+      if (next) prime.push_back(static_cast<int>(m));
     }
     multiples.push_back(std::move(all));
     prime_multiples.push_back(std::move(prime));
   }
+}
+
+std::size_t Axes::divisors(Count bound) {
+  const auto [place, fresh] = divisors_.try_emplace(bound, 1);
+  if (fresh)
+    for (const auto& [prime, exponent] : base::prime_factors(bound)) place->second *= exponent + 1;
+  return place->second;
 }
 
 std::vector<double> Criterion::price(const Boundary& boundary) const {
@@ -123,6 +157,12 @@ const std::vector<int>& Boundaries::starts(std::uint32_t kept) {
     if (allowed[0][at[0]] && allowed[1][at[1]] && allowed[2][at[2]]) starts.push_back(p);
   }
   return starts;
+}
+
+void Boundaries::forget_points() {
+  for (Fits& fits : fits_) fits = {};
+  for (auto& starts : starts_) starts.reset();
+  points_ = {};
 }
 
 void Boundaries::add(int s, int a, int b, int reuse, Loads& loads) {

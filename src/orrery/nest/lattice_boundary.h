@@ -1,6 +1,8 @@
 // Prices and loads of every boundary under one layout, by what is reused across it.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -9,21 +11,28 @@
 
 namespace orrery::nest::lattice {
 
-// The divisors of one bound and how they multiply.
+// The divisors of one bound, or some of them, and how they multiply.
 struct Axis {
   std::vector<base::Count> value;                 // rising
   std::vector<std::vector<int>> multiples;        // indices of proper multiples within the axis, rising
-  std::vector<std::vector<int>> prime_multiples;  // those that are a prime times the divisor
-  explicit Axis(base::Count bound = 1);
+  std::vector<std::vector<int>> prime_multiples;  // those of them with no other between
+  // With more than `most` divisors: of those, so many that divide each other much as all do, 1 and the bound among
+  // them.
+  explicit Axis(base::Count bound = 1, std::size_t most = std::numeric_limits<std::size_t>::max());
 };
 
 // Axes by bound, made once each.
 class Axes {
  public:
-  const Axis& of(base::Count bound) { return axes_.try_emplace(bound, bound).first->second; }
+  explicit Axes(std::size_t most = std::numeric_limits<std::size_t>::max()) : most_(most) {}
+  const Axis& of(base::Count bound) { return axes_.try_emplace(bound, bound, most_).first->second; }
+  // How many divisors there are, whether on an axis or not.
+  std::size_t divisors(base::Count bound);
 
  private:
+  std::size_t most_;
   std::map<base::Count, Axis> axes_;
+  std::map<base::Count, std::size_t> divisors_;
 };
 
 // A dataspace crossing from its keeper b to the next one inside, a: entries by index of the divisor that is
@@ -79,6 +88,8 @@ class Boundaries {
   const Fits& fits(int a, std::uint32_t kept);
   // Of those, the ones that the constraints on the innermost level allow.
   const std::vector<int>& starts(std::uint32_t kept);
+  // Gives back what is kept by point; it is made again when asked for.
+  void forget_points();
   // Adds the loads of one crossing.
   void add(int s, int a, int b, int reuse, Loads& loads);
 

@@ -21,11 +21,14 @@ constexpr Least kImpossible{kNever, kNever, kNever};
 
 }  // namespace
 
-CapacityBound::CapacityBound(Boundaries& boundaries, const std::vector<Criterion>& criteria, const Triple<Loads>& most)
+CapacityBound::CapacityBound(Boundaries& boundaries, const std::vector<Criterion>& criteria, const Triple<Loads>& most,
+                             const cost::Budget& budget, double room)
     : boundaries_(boundaries),
       problem_(boundaries.problem()),
       criteria_(criteria),
       most_(most),
+      budget_(budget),
+      room_(room),
       levels_(static_cast<int>(boundaries.problem().levels.size())) {
   tiles_.resize(static_cast<std::size_t>(levels_) * kSubsets);
   listed_.assign(tiles_.size(), 0);
@@ -91,6 +94,10 @@ void CapacityBound::fill() {
   const std::size_t side = levels_ + 1;
   std::vector<Least> below(levels_ * side * side * side, kImpossible);
   std::vector<std::array<std::uint8_t, kCriteria>> choice(below.size());
+  cost::Ticker clock(budget_, 16);
+  double points = 1;
+  for (int d = 0; d < kDims; ++d) points *= static_cast<double>(boundaries_.axis(d).value.size());
+  const bool large = points > kMostPoints;
   for (int a = 0; a < levels_; ++a) {
     Outer outer;
     // States that a level outside can hand on: nowhere yet, or one of those levels.
@@ -99,6 +106,7 @@ void CapacityBound::fill() {
       for (outer[1] = 0; outer[1] <= levels_; outer[1] = next(outer[1]))
         for (outer[2] = 0; outer[2] <= levels_; outer[2] = next(outer[2])) {
           const std::size_t here = slot(a, outer);
+          if (large && clock.spent()) return;
           for (std::uint32_t kept = 0; kept < kSubsets; ++kept) {
             if (!allowed(a, kept)) continue;
             const Outer seen = within(a, kept, outer);
@@ -155,7 +163,9 @@ const std::vector<double>& CapacityBound::term_within(int a, std::uint32_t kept,
   for (int d = 0; d < kDims; ++d) size[d] = static_cast<int>(boundaries_.axis(d).value.size());
   stride = {size[1] * size[2], size[2], 1};
   const int points = size[0] * size[1] * size[2];
-  if (!found.empty() || points > kMostPoints) return found;
+  const double bytes = points * static_cast<double>(sizeof(double));
+  if (!found.empty() || points > kMostPoints || bytes > room_) return found;
+  room_ -= bytes;
   Triple<std::vector<double>> price;
   for (int d = 0; d < kDims; ++d) {
     const int s = problem_.dataspace[d];

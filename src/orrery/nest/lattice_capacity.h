@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/nest/lattice_boundary.h"
 #include "orrery/nest/objective.h"
 
@@ -31,7 +32,9 @@ struct Candidate {
 class CapacityBound {
  public:
   // Boundaries of dataspace s that take more than most[s] cycles of a resource are forbidden.
-  CapacityBound(Boundaries& boundaries, const std::vector<Criterion>& criteria, const Triple<Loads>& most);
+  // `room`: bytes for what term_within() keeps.
+  CapacityBound(Boundaries& boundaries, const std::vector<Criterion>& criteria, const Triple<Loads>& most,
+                const cost::Budget& budget, double room);
 
   // Where each dataspace is kept next outside: 0 nowhere, else the level + 1.
   using Outer = Triple<int>;
@@ -63,7 +66,7 @@ class CapacityBound {
     return extend(levels_ - 1, {0, 0, 0}, {}, {}, {}, keep, into, looks);
   }
 
-  // Makes below() exact, as far as terms go, and the following known.
+  // Makes below() exact, as far as terms go, and the following known. Does not where the budget is spent.
   void fill();
   bool filled() const { return !below_.empty(); }
   // All levels; infinite where nothing fits.
@@ -117,6 +120,8 @@ class CapacityBound {
   const Problem& problem_;
   const std::vector<Criterion> criteria_;
   const Triple<Loads> most_;
+  const cost::Budget& budget_;
+  double room_;
   int levels_;
   std::vector<std::array<std::vector<double>, kCriteria>> prices_;  // [dataspace][inner level][outer level]
   std::vector<std::vector<Triple<int>>> tiles_;                     // [level][kept]

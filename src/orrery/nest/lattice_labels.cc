@@ -281,28 +281,35 @@ class LabelSearch {
       std::vector<double> loads;
     };
     std::vector<Next> next;
+    bool goes_on = true;
+    const auto follow = [&] {
+      std::stable_sort(next.begin(), next.end(), [](const Next& a, const Next& b) { return a.key < b.key; });
+      for (const Next& child : next) {
+        if (goal_.drop(child.key)) {
+          ++tally_.bounded;
+          continue;
+        }
+        if (child.label.closed) {
+          leaf_(path_);
+          continue;
+        }
+        path_.push_back(child.label.step);
+        if (!dive(child.label, child.loads)) return false;
+        path_.pop_back();
+      }
+      next.clear();
+      return true;
+    };
     expand(label, loads.data(), [&](const Label& child, const double* sum) {
+      if (!goes_on) return;
       const Key key = bound(child, sum);
       if (goal_.drop(key))
         ++tally_.bounded;
       else
         next.push_back({key, child, {sum, sum + width()}});
+      if (next.size() >= p_.most_beside) goes_on = follow();
     });
-    std::stable_sort(next.begin(), next.end(), [](const Next& a, const Next& b) { return a.key < b.key; });
-    for (const Next& child : next) {
-      if (goal_.drop(child.key)) {
-        ++tally_.bounded;
-        continue;
-      }
-      if (child.label.closed) {
-        leaf_(path_);
-        continue;
-      }
-      path_.push_back(child.label.step);
-      if (!dive(child.label, child.loads)) return false;
-      path_.pop_back();
-    }
-    return true;
+    return goes_on && follow();
   }
 
   void collect(std::int32_t at) {

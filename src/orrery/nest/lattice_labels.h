@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/nest/lattice_boundary.h"
 #include "orrery/nest/lattice_goal.h"
 #include "orrery/nest/lattice_mapping.h"
@@ -34,6 +35,7 @@ struct LabelProblem {
   double least_cycles = 0;
   bool dominance = true;
   std::size_t most_labels = 0;
+  std::size_t most_beside = 0;  // ways on that a depth-first step sorts at once
 };
 
 // Calls `leaf` with the path of every mapping that may beat `goal`, cheapest bound first; `leaf` is to evaluate

@@ -10,8 +10,15 @@ namespace orrery::nest::lattice {
 
 using base::Count;
 
-Table::Table(Boundaries& boundaries, const Criterion& criterion)
+namespace {
+
+constexpr int kManyPoints = 50'000;  // a sweep over so many takes longer than a look at the clock
+
+}  // namespace
+
+Table::Table(Boundaries& boundaries, const Criterion& criterion, const cost::Budget& budget)
     : boundaries_(&boundaries),
+      budget_(&budget),
       at_(&boundaries.points()),
       problem_(&boundaries.problem()),
       criterion_(criterion),
@@ -96,7 +103,9 @@ double Table::ended_pj(int i) const {
 }
 
 void Table::fill_few(int i) {
+  cost::Ticker clock(*budget_);
   for (const int p : tiles(i)) {
+    if (points_ > kManyPoints && clock.spent()) return;
     double least = kNever;
     const bool may_end = for_each_step(i, p, [&](const Step&, double cost_pj) { least = std::min(least, cost_pj); });
     if (p == full() && may_end) least = std::min(least, ended_pj(i));
@@ -109,8 +118,10 @@ void Table::fill_all(int i) {
   run_.resize(points_);
   stand_ = fits_[i]->barrier;  // infinite where the tile may not stand below the next level
   for (int j = i + 1; j < levels_; ++j) {
-    for (int c = 0; c < kDims; ++c)
+    for (int c = 0; c < kDims; ++c) {
+      if (points_ > kManyPoints && budget_->spent()) return;
       if (problem_->levels[j].free[c]) add_steps(i, j, c, value);
+    }
     const double* const barrier = fits_[j]->barrier.data();
     for (int p = 0; p < points_; ++p) stand_[p] += barrier[p];
   }

@@ -16,18 +16,19 @@
 #include <cstdint>
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/nest/lattice_boundary.h"
 
 namespace orrery::nest::lattice {
 
 class Table {
  public:
-  // Without any level. Prices are those of `criterion`. Borrows `boundaries`.
-  Table(Boundaries& boundaries, const Criterion& criterion);
+  // Without any level. Prices are those of `criterion`. Borrows its arguments.
+  Table(Boundaries& boundaries, const Criterion& criterion, const cost::Budget& budget);
 
   // Adds or changes level i; the levels outside it stand, those inside it are void. Of `keepers` the bits from i
   // outwards count. Boundaries of dataspace s from level i that take more than most[s] cycles of a resource
-  // are forbidden.
+  // are forbidden. Half made, and of no use, where the budget is spent.
   void set_level(int i, const Keepers& keepers, const Triple<Loads>& most);
 
   int points() const { return points_; }
@@ -74,6 +75,7 @@ class Table {
   bool for_each_step(int i, int point, const Use& use) const;
 
   Boundaries* boundaries_;
+  const cost::Budget* budget_;
   const std::vector<Triple<int>>* at_;
   const Problem* problem_;
   Criterion criterion_;

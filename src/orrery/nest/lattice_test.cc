@@ -79,7 +79,7 @@ TEST_P(LatticeEquals, BranchAndBoundOnRandomProducts) {
     const Instance instance = random_product(dice, 8);
     const Model model(instance.einsum, instance.chip, instance.options);
     const Space space(instance.einsum, instance.chip, instance.space, model.shape());
-    const std::optional<Optimum> found = optimize_on_lattice(model, space, objective, {});
+    const std::optional<Optimum> found = optimize_on_lattice(model, space, objective, {}, {});
     if (!found) continue;
     ++applied;
     SearchLimits limits;
@@ -107,7 +107,7 @@ TEST_P(LatticeEquals, BruteForceOnSmallProducts) {
     const Model model(instance.einsum, instance.chip, instance.options);
     const Space space(instance.einsum, instance.chip, instance.space, model.shape());
     if (space.size() > 5000) continue;
-    const std::optional<Optimum> found = optimize_on_lattice(model, space, objective, {});
+    const std::optional<Optimum> found = optimize_on_lattice(model, space, objective, {}, {});
     if (!found) continue;
     ++applied;
     std::vector<double> best;
@@ -137,11 +137,11 @@ TEST_P(LatticeEquals, ItselfWithAnyOfItsRulesSwitchedOff) {
     const Instance instance = random_product(dice, 24);
     const Model model(instance.einsum, instance.chip, instance.options);
     const Space space(instance.einsum, instance.chip, instance.space, model.shape());
-    const std::optional<Optimum> found = optimize_on_lattice(model, space, objective, {});
+    const std::optional<Optimum> found = optimize_on_lattice(model, space, objective, {}, {});
     if (!found || !found->mapping) continue;
     ++applied;
     for (const SearchLimits& limits : {undominated, apart, no_ceilings, unnested, few_labels}) {
-      const std::optional<Optimum> other = optimize_on_lattice(model, space, objective, limits);
+      const std::optional<Optimum> other = optimize_on_lattice(model, space, objective, limits, {});
       ASSERT_TRUE(other && other->mapping) << "seed " << seed;
       expect_equal(metrics(other->evaluation, objective), metrics(found->evaluation, objective), seed);
     }

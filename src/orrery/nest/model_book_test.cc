@@ -170,7 +170,7 @@ TEST(BookLattice, TilesInsteadOfMappings) {
   const lattice::Prices prices(*problem, layouts[0]);
   lattice::Axes axes;
   lattice::Boundaries boundaries(*problem, prices, axes);
-  EXPECT_EQ(lattice::Table(boundaries, {}).points(), 3 * 9 * 13);
+  EXPECT_EQ(lattice::Table(boundaries, {}, {}).points(), 3 * 9 * 13);
 }
 
 }  // namespace

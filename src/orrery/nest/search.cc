@@ -14,27 +14,36 @@
 // shared out over threads; a thread drops a node that only *equals* a best mapping found elsewhere if that
 // one comes earlier in search order, and never otherwise, so every thread count finds the same mapping.
 //
+// Limits: one budget is asked by every loop. Where the first level has many children, a mapping made quickly
+// (start.h) comes first; it loses every tie, so that it changes no answer that is proven. Children of the first
+// level that outgrow their room, or the time set aside for listing them, are searched batch by batch, as those
+// of inner levels are; then only the bound of the root holds until the last batch is done.
+//
 // Cost: 0.1 to 0.3 microseconds per child; memory: one list of children per level.
 #include "orrery/nest/search.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <deque>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <numeric>
 
 #include "orrery/base/check.h"
 #include "orrery/base/parallel.h"
+#include "orrery/base/stopwatch.h"
 #include "orrery/nest/countable.h"
 #include "orrery/nest/descent.h"
 #include "orrery/nest/dominance.h"
 #include "orrery/nest/explain.h"
+#include "orrery/nest/feasibility.h"
+#include "orrery/nest/floor.h"
 #include "orrery/nest/gap.h"
 #include "orrery/nest/lattice.h"
 #include "orrery/nest/objective.h"
 #include "orrery/nest/sliding_search.h"
+#include "orrery/nest/start.h"
 
 namespace orrery::nest {
 
@@ -42,10 +51,23 @@ using base::Count;
 
 namespace {
 
-// Children are sorted and visited in batches of this many, which bounds the memory.
+// Children are sorted and visited in batches of this many at most, which bounds the memory.
 constexpr std::size_t kBatch = 1 << 16;
+// Children of the first level that are looked at before a mapping is made to drop some of them.
+constexpr std::uint64_t kManyChildren = 1 << 17;
+// Parts of the memory: first level's children, fronts remembered, each inner level's children.
+constexpr double kForFirst = 1.0 / 4, kForFronts = 1.0 / 2, kForInner = 1.0 / 64;
+// An empty space is explained for so long at least, even when a time limit is reached.
+constexpr double kSecondsToExplain = 0.2;
+// To refute that there is any mapping, likewise.
+constexpr double kSecondsToRefute = 0.1;
+// Part of the time for each listing of the first level's children.
+constexpr double kForListing = 1.0 / 4;
 
-constexpr double kLongest = 1e9;  // seconds of a limit; nanoseconds of much more are no 64-bit count
+std::size_t in_room(double bytes, std::size_t each, std::size_t least, std::size_t most) {
+  return static_cast<std::size_t>(
+      std::clamp(bytes / static_cast<double>(each), static_cast<double>(least), static_cast<double>(most)));
+}
 
 struct Incumbent {
   Key key{kNever, kNever, kNever};
@@ -62,18 +84,27 @@ struct Shared {
   const Space& space;
   const std::vector<Metric>& objective;
   const SearchLimits& limits;
-  std::chrono::steady_clock::time_point deadline;
+  const cost::Budget& budget;
+  GapWatch& watch;
   std::mutex mutex;
   Incumbent best;  // guarded; `seen` below is each thread's copy
   std::optional<Mapping> mapping;
   Evaluation evaluation;
   std::atomic<std::uint64_t> version{0};
   std::atomic<bool> stopped{false};
-  std::atomic<bool> interrupted{false};
-  GapWatch& watch;
   // Per thread: the bound of the first-level child it is below. Children are handed out in the order of their
   // bounds, so the least of these bounds everything still to come, and it never falls.
   std::deque<std::atomic<double>> front;
+
+  // A mapping from elsewhere. It comes last in search order.
+  void offer(const Start& found) {
+    const std::lock_guard lock(mutex);
+    if (compare(found.key, best.key, objective.size()) >= 0) return;
+    best = {found.key, std::numeric_limits<std::int64_t>::max()};
+    mapping = found.mapping;
+    evaluation = found.evaluation;
+    ++version;
+  }
 
   double lower_bound() const {
     double least = std::numeric_limits<double>::infinity();
@@ -98,24 +129,61 @@ class Searcher {
     std::uint32_t iterating;
     std::uint32_t keep;
   };
+  using Rank = std::pair<Key, std::uint32_t>;  // of equal bounds, the first listed
 
-  explicit Searcher(Shared& shared) : shared_(shared), descent_(shared.model, shared.space) {
+  Searcher(Shared& shared, int threads)
+      : shared_(shared),
+        descent_(shared.model, shared.space),
+        dominance_(shared.budget.room() * kForFronts / threads),
+        inner_batch_(in_room(shared.budget.room() * kForInner, sizeof(Child) + kOfRank, 256, kBatch)) {
     depth_.resize(descent_.levels());
     path_.resize(descent_.levels());
     root_ = descent_.root();
     first_level_ = pass_forced(root_, descent_.levels() - 1);
   }
 
-  // Children of the outermost level that has a choice, cheapest bound first. Complete mappings found on the
-  // way (when nothing inside has a choice) are dealt with at once, as the earliest place in search order.
-  std::vector<Child> first_children() {
+  // Hands the children of the outermost level that has a choice to `search(children, order, all)`, cheapest bound
+  // first in `order`, in one batch where they have room and time does not press; `all` says of the last one that it
+  // is the only one. Complete mappings found on the way (when nothing inside has a choice) are dealt with at once,
+  // as the earliest place in search order.
+  template <typename Search>
+  void for_each_batch(const Search& search) {
     place_ = -1;
     if (first_level_ == kComplete) leaf(root_, nullptr, descent_.levels());
+    if (first_level_ < 0) return;
+    const std::size_t most = in_room(shared_.budget.room() * kForFirst, sizeof(Child) + kOfRank, 1024, kMostChildren);
     std::vector<Child> children;
-    if (first_level_ >= 0)
-      generate(root_, first_level_, [&](const Child& child, const State&) { children.push_back(child); });
-    std::stable_sort(children.begin(), children.end(), [](const Child& a, const Child& b) { return a.key < b.key; });
-    return children;
+    std::vector<Rank> order;
+    bool only = true;
+    std::optional<cost::Budget> listing;
+    const auto begin = [&] { listing.emplace(shared_.budget, shared_.budget.seconds_left() * kForListing); };
+    const auto flush = [&](bool last) {
+      order.clear();
+      for (std::uint32_t k = 0; k < children.size(); ++k) order.emplace_back(children[k].key, k);
+      std::sort(order.begin(), order.end());
+      search(children, order, only && last);
+      children.clear();
+      only = false;
+      place_ = -1;
+      refresh();
+      begin();
+    };
+    begin();
+    cost::Ticker clock(*listing);
+    listed_ = 0;
+    generate(root_, first_level_, [&](const Child& child, const State&) {
+      children.push_back(child);
+      if (children.size() < most && !(shared_.budget.limited() && clock.spent())) return;
+      flush(false);
+      clock = cost::Ticker(*listing);
+    });
+    if (!shared_.stopped) flush(true);
+  }
+
+  // No mapping is below it.
+  Key root_bound() const {
+    if (first_level_ < 0) return Key{};
+    return key_of(shared_.objective, descent_.bound(root_, first_level_));
   }
 
   void search_below(const Child& child, std::int64_t place) {
@@ -135,12 +203,14 @@ class Searcher {
 
  private:
   static constexpr int kComplete = -1, kDead = -2;
+  static constexpr std::size_t kOfRank = sizeof(Rank);
+  static constexpr std::size_t kMostChildren = std::size_t{1} << 31;
 
   struct Depth {
     State state;
     Child current;
     std::vector<Child> children;
-    std::vector<std::pair<Key, std::uint32_t>> order;
+    std::vector<Rank> order;
   };
 
   void refresh() {
@@ -163,13 +233,18 @@ class Searcher {
   bool out_of_time() {
     if ((++ticks_ & 255) != 0) return shared_.stopped.load(std::memory_order_relaxed);
     refresh();
-    if (shared_.limits.stop && shared_.limits.stop->load()) {
-      shared_.interrupted = true;
-      shared_.stopped = true;
-    }
-    if (shared_.limits.seconds > 0 && std::chrono::steady_clock::now() >= shared_.deadline) shared_.stopped = true;
+    if (shared_.budget.spent()) shared_.stopped = true;
     if (shared_.watch.watched()) shared_.watch.report(seen_.key[0], std::min(shared_.lower_bound(), seen_.key[0]));
     return shared_.stopped;
+  }
+
+  // While the first level is listed: past so many looks, something to drop children by.
+  void consider_start() {
+    if (!prunes_ || ++listed_ != kManyChildren || seen_.key[0] < kNever) return;
+    if (const auto found = start(shared_.model, shared_.space, shared_.objective, shared_.limits.max_cycles,
+                                 cost::Budget(shared_.budget, shared_.budget.seconds_left() / 8)))
+      shared_.offer(*found);
+    refresh();
   }
 
   // Takes the levels without a choice from `level` inwards. Returns the next level with one, kComplete when
@@ -252,7 +327,7 @@ class Searcher {
     };
     generate(depth.state, level, [&](const Child& child, const State&) {
       depth.children.push_back(child);
-      if (depth.children.size() == kBatch) flush();
+      if (depth.children.size() == inner_batch_) flush();
     });
     flush();
   }
@@ -264,6 +339,7 @@ class Searcher {
     Child child;
     const int dimensions = descent_.dimensions();
     for (const std::uint32_t mask : descent_.keeps(level)) {
+      if (out_of_time()) return;
       if (!descent_.fits(state, level, mask) || under_used(state, level, mask)) {
         ++unfit_;
         continue;
@@ -280,6 +356,7 @@ class Searcher {
       child.keep = mask;
       const bool idle = mask == 0 && prunes_ && descent_.loops_move_out(level);
       for (const auto& spread : descent_.spreads(level)) {
+        if (out_of_time()) return;
         bool possible = true;
         Factors left = kept.extent;  // what T_level and the blocks inside S_level share
         for (int d = 0; d < dimensions && possible; ++d) {
@@ -315,6 +392,7 @@ class Searcher {
               const Use& use) {
     if (d >= Size::kDims || d == descent_.dimensions()) return order(kept, level, iterating, child, use);
     for (const Count f : descent_.factors(level, d, left[d])) {
+      if (shared_.stopped.load(std::memory_order_relaxed)) return;
       child.temporal[d] = f;
       factor(kept, left, level, d + 1, iterating | (f > 1 ? 1u << d : 0), child, use);
     }
@@ -322,8 +400,8 @@ class Searcher {
 
   template <typename Use>
   void order(const State& kept, int level, std::uint32_t iterating, Child& child, const Use& use) {
-    // Not while the first level is listed: what is missing there would be missing from the lower bound.
-    if (place_ >= 0 && out_of_time()) return;
+    if (out_of_time()) return;
+    if (place_ < 0) consider_start();
     child.iterating = iterating;
     for (const auto& order : descent_.orders(level, iterating)) {
       State state = kept;
@@ -370,7 +448,8 @@ class Searcher {
   std::uint64_t version_ = 0;
   std::int64_t place_ = 0;
   Dominance<Size> dominance_;
-  std::uint64_t evaluated_ = 0, bounded_ = 0, unfit_ = 0, dominated_ = 0, ticks_ = 0;
+  const std::size_t inner_batch_;
+  std::uint64_t evaluated_ = 0, bounded_ = 0, unfit_ = 0, dominated_ = 0, ticks_ = 0, listed_ = 0;
 };
 
 struct Tally {
@@ -379,54 +458,79 @@ struct Tally {
 };
 
 template <typename Size>
-Tally run(Shared& shared, int threads) {
+void run(Shared& shared, int threads, Tally& tally) {
   std::deque<Searcher<Size>> searchers;
-  for (int t = 0; t < threads; ++t) searchers.emplace_back(shared);
-  const auto children = searchers[0].first_children();
-  std::vector<char> done(children.size(), 0);
-  std::atomic<std::size_t> next{0};
-  for (int t = 0; t < threads; ++t) shared.front.emplace_back(children.empty() ? 0 : children[0].key[0]);
-  const auto work = [&](std::size_t t) {
-    for (std::size_t k; (k = next.fetch_add(1)) < children.size() && !shared.stopped;) {
-      shared.front[t] = children[k].key[0];
-      searchers[t].search_below(children[k], static_cast<std::int64_t>(k));
-      done[k] = !shared.stopped;
-    }
-    if (!shared.stopped) shared.front[t] = std::numeric_limits<double>::infinity();
-  };
-  if (threads == 1)
-    work(0);
-  else
-    base::parallel_for(static_cast<std::size_t>(threads), threads, work);
-
-  Tally tally;
+  for (int t = 0; t < threads; ++t) searchers.emplace_back(shared, threads);
+  const double root = searchers[0].root_bound()[0];
+  tally.lower_bound = root;
+  for (int t = 0; t < threads; ++t) shared.front.emplace_back(root);
+  std::int64_t earlier = 0;  // children of the batches before
+  double open = kNever;      // the least bound of what was left
+  searchers[0].for_each_batch([&](const auto& children, const auto& order, bool all) {
+    std::vector<char> done(children.size(), 0);
+    std::atomic<std::size_t> next{0};
+    if (all)
+      for (auto& bound : shared.front) bound = order.empty() ? 0 : order[0].first[0];
+    const auto work = [&](std::size_t t) {
+      try {
+        for (std::size_t k; (k = next.fetch_add(1)) < order.size() && !shared.stopped;) {
+          if (all) shared.front[t] = order[k].first[0];
+          searchers[t].search_below(children[order[k].second], earlier + static_cast<std::int64_t>(k));
+          done[k] = !shared.stopped;
+        }
+      } catch (const std::bad_alloc&) {
+        shared.budget.run_out_of_memory();
+        shared.stopped = true;
+      }
+      if (all && !shared.stopped) shared.front[t] = kNever;
+    };
+    if (threads == 1)
+      work(0);
+    else
+      base::parallel_for(static_cast<std::size_t>(threads), threads, work);
+    earlier += static_cast<std::int64_t>(children.size());
+    if (!all) return;
+    for (std::size_t k = 0; k < order.size(); ++k)
+      if (!done[k]) open = std::min(open, order[k].first[0]);
+    tally.lower_bound = std::max(root, open);
+  });
+  if (!shared.stopped) tally.lower_bound = kNever;
   for (const auto& searcher : searchers) {
     tally.evaluated += searcher.evaluated();
     tally.bounded += searcher.bounded();
     tally.unfit += searcher.unfit();
     tally.dominated += searcher.dominated();
   }
-  tally.lower_bound = shared.best.key[0];
-  for (std::size_t k = 0; k < children.size(); ++k)
-    if (!done[k]) tally.lower_bound = std::min(tally.lower_bound, children[k].key[0]);
-  return tally;
+}
+
+template <typename Size>
+void run_in_room(Shared& shared, Tally& tally) {
+  // Each thread has its own copy of what it makes of the space.
+  double each = 0;
+  for (int level = 0; level < shared.space.levels(); ++level)
+    each += static_cast<double>(shared.space.spatial(level).size() * sizeof(typename Descent<Size>::Spread));
+  const int most = static_cast<int>(in_room(shared.budget.room() / 2, static_cast<std::size_t>(each) + 1, 1, 1 << 20));
+  try {
+    run<Size>(shared, std::clamp(shared.limits.threads, 1, most), tally);
+  } catch (const std::bad_alloc&) {
+    shared.budget.run_out_of_memory();
+    shared.stopped = true;
+  }
 }
 
 Optimum branch_and_bound(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                         const SearchLimits& limits, GapWatch& watch) {
+                         const SearchLimits& limits, const cost::Budget& budget, GapWatch& watch) {
   Optimum optimum;
-  Shared shared{model, space, objective, limits, {}, {}, {}, {}, {}, 0, false, false, watch, {}};
-  if (limits.seconds > 0)
-    shared.deadline =
-        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                               std::chrono::duration<double>(std::min(limits.seconds, kLongest)));
+  Shared shared{model, space, objective, limits, budget, watch, {}, {}, {}, {}, 0, false, {}};
   Tally tally;
-  if (space.possible())
-    tally = has_room<SmallRoom>(model, space) ? run<SmallRoom>(shared, std::max(1, limits.threads))
-                                              : run<LargeRoom>(shared, std::max(1, limits.threads));
+  if (space.possible()) {
+    if (has_room<SmallRoom>(model, space))
+      run_in_room<SmallRoom>(shared, tally);
+    else
+      run_in_room<LargeRoom>(shared, tally);
+  }
   optimum.certificate.evaluated = tally.evaluated;
   optimum.certificate.pruned = {{"capacity", tally.unfit}, {"bound", tally.bounded}, {"dominance", tally.dominated}};
-  optimum.interrupted = shared.interrupted;
   optimum.mapping = std::move(shared.mapping);
   optimum.evaluation = std::move(shared.evaluation);
   optimum.certificate.optimal = optimum.mapping && !shared.stopped;
@@ -435,45 +539,83 @@ Optimum branch_and_bound(const Model& model, const Space& space, const std::vect
   return optimum;
 }
 
+// Of a search that ended without a proof: a mapping in any case, and why it ended. Where some of the space was not
+// even listed, only what holds without listing it bounds the answer.
+void settle(const Model& model, const Space& space, const std::vector<Metric>& objective, const SearchLimits& limits,
+            const cost::Budget& budget, Optimum& optimum) {
+  if (!space.complete()) {
+    optimum.certificate.optimal = optimum.infeasible = false;
+    optimum.certificate.lower_bound = floor_of(model, space, objective[0]);
+  }
+  if (optimum.certificate.optimal || optimum.infeasible) return;
+  if (!optimum.mapping) {
+    const cost::Budget little(budget, budget.interrupted() ? 0 : std::max(0.05, budget.seconds_left()));
+    if (auto found = start(model, space, objective, limits.max_cycles, little)) {
+      optimum.mapping = std::move(found->mapping);
+      optimum.evaluation = std::move(found->evaluation);
+    } else if (!budget.interrupted() && limits.max_cycles == 0) {
+      // That nothing fits may be plain to see.
+      const cost::Budget moment({.seconds = kSecondsToRefute, .memory = limits.memory, .shares = limits.searches});
+      optimum.infeasible = feasible(model.einsum(), space, moment) == Feasible::kNo;
+      if (optimum.infeasible) return;
+    }
+  }
+  optimum.interrupted = budget.interrupted();
+  optimum.out_of_memory |= budget.out_of_memory() || (!space.complete() && !budget.spent());
+}
+
 }  // namespace
 
 Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metric> objective,
                  const SearchLimits& limits) {
-  const auto start = std::chrono::steady_clock::now();
+  const base::Stopwatch clock;
+  const cost::Budget budget({limits.seconds, limits.stop, limits.memory, limits.searches});
   if (objective.empty()) objective = {Metric::kEdp};
   // A metric named twice decides nothing the second time.
   std::vector<Metric> distinct;
   for (const Metric metric : objective)
     if (std::find(distinct.begin(), distinct.end(), metric) == distinct.end()) distinct.push_back(metric);
   objective = distinct;
-  if (model.shape().sliding) {
-    Optimum optimum = optimize_sliding(model, mapspace, objective, limits);
-    require_countable(model, optimum);
-    return optimum;
-  }
 
-  const Space space(model.einsum(), model.chip(), mapspace, model.shape());
-  std::optional<Optimum> found;
-  GapWatch watch(limits);
-  if (limits.prune_by_bound && limits.lattice) found = optimize_on_lattice(model, space, objective, limits, &watch);
   Optimum optimum;
-  if (found) {
-    optimum = std::move(*found);
-  } else {
-    optimum = branch_and_bound(model, space, objective, limits, watch);
+  const auto search = [&](const cost::Budget& spending) {
+    const Space space(model.einsum(), model.chip(), mapspace, model.shape(), {}, spending);
+    if (model.shape().sliding) {
+      optimum = optimize_sliding(model, space, objective, limits, spending);
+    } else {
+      GapWatch watch(limits);
+      std::optional<Optimum> found;
+      if (limits.prune_by_bound && limits.lattice)
+        found = optimize_on_lattice(model, space, objective, limits, spending, &watch);
+      optimum = found ? std::move(*found) : branch_and_bound(model, space, objective, limits, spending, watch);
+    }
+    settle(model, space, objective, limits, spending, optimum);
+    optimum.certificate.space = space.size();
+  };
+  try {
+    search(budget);
+  } catch (const std::bad_alloc&) {
+    // Not even the space had room. One that is mostly left out has, and gives a mapping at least.
+    optimum = {};
+    const cost::Budget little({.seconds = 0.1, .stop = limits.stop, .memory = 1});
+    little.run_out_of_memory();
+    search(little);
   }
 
   require_countable(model, optimum);
   cost::Certificate& certificate = optimum.certificate;
-  certificate.space = space.size();
   if (optimum.mapping) {
     const double value = key_of(objective, optimum.evaluation)[0];
-    if (certificate.optimal) certificate.lower_bound = value;
+    certificate.lower_bound = certificate.optimal ? value : std::min(value, certificate.lower_bound);
     certificate.gap = value > 0 ? (value - certificate.lower_bound) / value : 0;
   }
   // With a limit on cycles it is the limit that leaves nothing, which no constraint explains.
-  if (optimum.infeasible && limits.max_cycles == 0) explain_empty(model, mapspace, limits, optimum);
-  certificate.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (optimum.infeasible && limits.max_cycles == 0) {
+    const cost::Budget rest(
+        {std::max(kSecondsToExplain, budget.seconds_left()), limits.stop, limits.memory, limits.searches});
+    explain_empty(model, mapspace, rest, optimum);
+  }
+  certificate.seconds = clock.seconds();
   return optimum;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/cost/certificate.h"
 #include "orrery/nest/evaluation.h"
 #include "orrery/nest/mapping.h"
@@ -19,17 +20,19 @@ namespace orrery::nest {
 enum class Metric { kEdp, kEnergy, kDelay };
 
 struct SearchLimits {
-  double seconds = 0;                       // 0: none
-  int threads = 1;                          // changes the time only
-  bool prune_by_bound = true;               // false: price every mapping that fits (tests, benchmarks)
-  base::Count max_cycles = 0;               // mappings that take longer are left out; 0: none are
-  bool lattice = true;                      // false: branch and bound even where the lattice applies
-  bool dominance = true;                    // false: open every front that its bound lets through
-  bool together = true;                     // false: the lattice bounds energy and cycles one by one only
-  bool ceilings = true;                     // false: the lattice forbids no boundary for what it loads
-  bool nested_tiles = true;                 // false: its levels are bounded without the tiles around them
-  std::size_t most_labels = 400'000;        // of the lattice, at once; what is open beyond goes depth first
-  const std::atomic<bool>* stop = nullptr;  // set by an interrupt; the best so far is returned
+  double seconds = 0;                         // 0: none
+  std::size_t memory = cost::kDefaultMemory;  // bytes, of the whole process; 0: no limit
+  int searches = 1;                           // that run beside each other and share the memory
+  int threads = 1;                            // changes the time only
+  bool prune_by_bound = true;                 // false: price every mapping that fits (tests, benchmarks)
+  base::Count max_cycles = 0;                 // mappings that take longer are left out; 0: none are
+  bool lattice = true;                        // false: branch and bound even where the lattice applies
+  bool dominance = true;                      // false: open every front that its bound lets through
+  bool together = true;                       // false: the lattice bounds energy and cycles one by one only
+  bool ceilings = true;                       // false: the lattice forbids no boundary for what it loads
+  bool nested_tiles = true;                   // false: its levels are bounded without the tiles around them
+  std::size_t most_labels = 400'000;          // of the lattice, at once; what is open beyond goes depth first
+  const std::atomic<bool>* stop = nullptr;    // set by an interrupt; the best so far is returned
   // Called while searching with the first metric of the best mapping so far (infinity: none yet) and a bound
   // that no mapping is below, at most once per `progress_seconds`, never by two threads at once. The best never
   // rises and the bound never falls from one call to the next.
@@ -56,11 +59,13 @@ struct Optimum {
   std::vector<Conflict> conflicts;      // when infeasible
   std::vector<std::string> arithmetic;  // when infeasible: the sums that fail
   bool interrupted = false;             // `stop` ended the search
+  bool out_of_memory = false;           // not proven for want of memory
 };
 
 // `objective`: compared lexicographically, exactly (no tolerance); ties broken by a fixed order of
-// mappings, so that the answer depends on neither threads nor luck. Default when empty: {kEdp}.
-// Throws InputError (O1005) when the best mapping needs more cycles than a Count holds.
+// mappings, so that the answer depends on neither threads nor luck. Default when empty: {kEdp}. A limit that ends the
+// search, and a failed allocation, leave the best so far, with a bound that holds. Throws InputError (O1005) when the best
+// mapping needs more cycles than a Count holds.
 Optimum optimize(const Model& model, const Mapspace& space, std::vector<Metric> objective = {Metric::kEdp},
                  const SearchLimits& limits = {});
 

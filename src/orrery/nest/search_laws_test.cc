@@ -186,7 +186,7 @@ TEST(SearchLaws, EachRestrictionNamedForAnEmptySpaceIsNeededAndTogetherTheySuffi
         if (conflict.capacity_level >= 0) limits.capacity[conflict.capacity_level] = true;
         if (conflict.fanout_level >= 0) limits.fanout[conflict.fanout_level] = true;
       }
-      return is_feasible(instance.einsum, shape, Space(instance.einsum, instance.chip, space, shape, limits));
+      return feasible(instance.einsum, Space(instance.einsum, instance.chip, space, shape, limits)) == Feasible::kYes;
     };
     EXPECT_FALSE(feasible_without(-1)) << "seed " << seed;
     for (int k = 0; k < static_cast<int>(optimum.conflicts.size()); ++k)

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "orrery/nest/search.h"
+#include "orrery/nest/space.h"
 
 namespace orrery::nest {
 
-Optimum optimize_sliding(const Model& model, const Mapspace& mapspace, const std::vector<Metric>& objective,
-                         const SearchLimits& limits);
+// As optimize(), without certificate.space, gap and seconds, and without why there is no mapping.
+Optimum optimize_sliding(const Model& model, const Space& space, const std::vector<Metric>& objective,
+                         const SearchLimits& limits, const cost::Budget& budget);
 
 }  // namespace orrery::nest

@@ -1,3 +1,6 @@
+// Spatial factor vectors are listed by depth-first search, cut off where their product leaves the fan-out. Of einsums
+// with many dimensions there may be millions; where they are more than time and memory allow, they are listed again
+// from fewer factors of each dimension, spread evenly from the least to the largest.
 #include "orrery/nest/space.h"
 
 #include <algorithm>
@@ -20,7 +23,7 @@ bool Space::contains(const std::vector<Count>& sorted, Count value) {
 }
 
 Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace, const Shape& shape,
-             const Limits& limits)
+             const Limits& limits, const cost::Budget& budget)
     : levels_(static_cast<int>(chip.storages.size())),
       all_dimensions_(static_cast<int>(einsum.dimensions.size())),
       dataspaces_(static_cast<int>(einsum.dataspaces.size())),
@@ -49,7 +52,7 @@ Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Ma
                                   : 0);
   }
   allow_factors(einsum, mapspace);
-  list_spatial(einsum, chip, mapspace, limits);
+  list_spatial(chip, mapspace, limits, budget);
   list_completable(einsum);
   for (int level = 0; level < levels_; ++level) {
     std::uint32_t must = 0, may = (1u << dataspaces_) - 1;
@@ -132,23 +135,44 @@ std::optional<std::uint32_t> Space::lay_out(int level, std::uint32_t iterating, 
   return std::nullopt;
 }
 
-void Space::list_spatial(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace,
-                         const Limits& limits) {
-  spatial_.resize(levels_);
+namespace {
+
+// At most `most` of them, the first and the last among them.
+std::vector<Count> thinned(const std::vector<Count>& factors, std::size_t most) {
+  if (factors.size() <= most) return factors;
+  std::vector<Count> kept;
+  for (std::size_t k = 0; k < most; ++k) kept.push_back(factors[k * (factors.size() - 1) / (most - 1)]);
+  return kept;
+}
+
+}  // namespace
+
+void Space::list_spatial(const machine::Chip& chip, const Mapspace& mapspace, const Limits& limits,
+                         const cost::Budget& budget) {
+  // Searches keep several times as much for each vector. Half of the time is left for them.
+  double room = std::min(budget.room() / 10 / static_cast<double>(sizeof(SpatialChoice)), 1e9);
+  const cost::Budget half(budget, budget.seconds_left() / 2);
+  cost::Ticker clock(half, 4096);
+  std::vector<std::vector<SpatialChoice>> listed(levels_);
   for (int level = 0; level < levels_; ++level) {
     const bool holds = limits.fanout.empty() || limits.fanout[level];
     const Count huge = std::numeric_limits<Count>::max();
     const Count fanout_x = holds ? chip.fanout_x(level) : huge;
     const Count fanout_y = holds ? chip.fanout_y(level) : huge;
-    const double room = static_cast<double>(chip.fanout_x(level)) * static_cast<double>(chip.fanout_y(level));
+    const double room_here = static_cast<double>(chip.fanout_x(level)) * static_cast<double>(chip.fanout_y(level));
     double least = 0;
     for (const Constraint& constraint : mapspace.constraints)
       if (constraint.kind == Constraint::Kind::kMinParallelism && constraint.level == level)
-        least = std::max(least, constraint.fraction * room);
+        least = std::max(least, constraint.fraction * room_here);
 
+    const std::size_t most_choices = static_cast<std::size_t>(std::max(room, 1000.0));
+    std::vector<SpatialChoice>& choices = listed[level];
+    std::vector<std::vector<Count>> factors = spatial_factors_[level];
+    bool cut_off = false, hurried = true;
     SpatialChoice choice;
     choice.factor.fill(1);
     const std::function<void(int)> extend = [&](int d) {
+      if (cut_off || (cut_off = hurried && clock.spent())) return;
       if (d == all_dimensions_) {
         if (static_cast<double>(choice.product) < least) return;
         std::uint32_t iterating = 0;
@@ -157,11 +181,12 @@ void Space::list_spatial(const workload::Einsum& einsum, const machine::Chip& ch
         const auto to_x = lay_out(level, iterating, choice.factor.data(), fanout_x, fanout_y);
         if (!to_x) return;
         choice.to_x = *to_x;
-        spatial_[level].push_back(choice);
+        choices.push_back(choice);
+        cut_off = choices.size() > most_choices;
         return;
       }
       const Count before = choice.product;
-      for (const Count factor : spatial_factors_[level][d]) {
+      for (const Count factor : factors[d]) {
         const __int128 product = static_cast<__int128>(before) * factor;
         if (holds && product > static_cast<__int128>(fanout_x) * fanout_y) break;
         if (product > huge) break;
@@ -173,18 +198,39 @@ void Space::list_spatial(const workload::Einsum& einsum, const machine::Chip& ch
       choice.product = before;
     };
     extend(0);
-    if (spatial_[level].empty()) possible_ = false;
+    for (const std::size_t most : {16, 8, 5, 3, 2}) {
+      if (!cut_off) break;
+      complete_ = cut_off = false;
+      hurried = most > 2;
+      choices.clear();
+      choice.factor.fill(1);
+      choice.product = 1;
+      for (int d = 0; d < all_dimensions_; ++d) {
+        std::vector<Count> fitting = spatial_factors_[level][d];
+        if (holds)
+          std::erase_if(fitting, [&](Count factor) {
+            return static_cast<__int128>(factor) > static_cast<__int128>(fanout_x) * fanout_y;
+          });
+        factors[d] = thinned(fitting, most);
+      }
+      extend(0);
+    }
+    if (cut_off) complete_ = false;
+    if (choices.empty()) possible_ = false;
+    room -= static_cast<double>(choices.size());
     // Wide layouts first: they start most searches near the optimum.
-    std::stable_sort(spatial_[level].begin(), spatial_[level].end(),
+    std::stable_sort(choices.begin(), choices.end(),
                      [](const SpatialChoice& a, const SpatialChoice& b) { return a.product > b.product; });
     // Only factors that some whole vector uses remain for the per-dimension tables.
     for (int d = 0; d < all_dimensions_; ++d) {
-      std::set<Count> used;
-      for (const SpatialChoice& kept : spatial_[level]) used.insert(kept.factor[d]);
-      spatial_factors_[level][d].assign(used.begin(), used.end());
+      std::vector<Count> used;
+      for (const SpatialChoice& kept : choices) used.push_back(kept.factor[d]);
+      std::sort(used.begin(), used.end());
+      used.erase(std::unique(used.begin(), used.end()), used.end());
+      spatial_factors_[level][d] = std::move(used);
     }
   }
-  (void)einsum;
+  spatial_ = std::make_shared<const std::vector<std::vector<SpatialChoice>>>(std::move(listed));
 }
 
 void Space::list_completable(const workload::Einsum& einsum) {
@@ -266,8 +312,17 @@ struct OrderLister {
   std::uint32_t free = 0;
   std::vector<OrderChoice> found;
   OrderChoice current;
+  // With many free dimensions: the runs of what was placed. Who places the same with the same runs goes on alike.
+  std::set<std::array<std::uint32_t, kMaxDataspaces + 1>> reached;
+  bool many = false;
 
   void extend(std::size_t fixed, std::uint32_t unplaced, std::uint32_t placed, std::uint32_t closing) {
+    if (many) {
+      std::array<std::uint32_t, kMaxDataspaces + 1> state;
+      std::copy(current.run.begin(), current.run.end(), state.begin());
+      state.back() = placed;
+      if (!reached.insert(state).second) return;
+    }
     if (closing == 0) {
       found.push_back(current);
       return;
@@ -301,7 +356,7 @@ struct OrderLister {
 const std::vector<OrderChoice>& Space::orders(int level, std::uint32_t iterating) const {
   const auto [slot, fresh] = orders_[level].try_emplace(iterating);
   if (!fresh) return slot->second;
-  OrderLister lister{relevant_, dataspaces_, {}, {}, iterating, {}, {}};
+  OrderLister lister{relevant_, dataspaces_, {}, {}, iterating, {}, {}, {}, false};
   for (const int d : temporal_order_[level].inner)
     if (iterating >> d & 1) lister.inner.push_back(d), lister.free &= ~(1u << d);
   for (const int d : temporal_order_[level].outer)
@@ -311,6 +366,7 @@ const std::vector<OrderChoice>& Space::orders(int level, std::uint32_t iterating
   for (int s = 0; s < dataspaces_; ++s) (relevant_[s] & iterating ? closing : lister.current.open) |= 1u << s;
   // The innermost level's order moves nothing: the compute units read every operand every cycle.
   if (level == 0) closing = 0;
+  lister.many = __builtin_popcount(lister.free) > 5;
   lister.extend(0, lister.free, 0, closing);
 
   std::vector<OrderChoice>& kept = slot->second;

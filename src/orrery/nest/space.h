@@ -10,9 +10,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/machine/chip.h"
 #include "orrery/nest/mapspace.h"
 #include "orrery/nest/traffic.h"
@@ -41,17 +43,20 @@ struct OrderChoice {
 
 class Space {
  public:
+  // Where there are more spatial factor vectors than `budget` has time or memory for, some of them are left out.
   Space(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace, const Shape& shape,
-        const Limits& limits = {});
+        const Limits& limits = {}, const cost::Budget& budget = {});
 
   // False when some dimension cannot be factored at all under the constraints on it alone.
   bool possible() const { return possible_; }
+  // False when something was left out: what is found here is allowed, what is not found here may be elsewhere.
+  bool complete() const { return complete_; }
 
   int levels() const { return levels_; }
   const std::vector<int>& dimensions() const { return dimensions_; }  // those that iterate (bound > 1)
 
   const std::vector<base::Count>& temporal(int level, int dimension) const { return temporal_[level][dimension]; }
-  const std::vector<SpatialChoice>& spatial(int level) const { return spatial_[level]; }
+  const std::vector<SpatialChoice>& spatial(int level) const { return (*spatial_)[level]; }
   const std::vector<std::uint32_t>& keeps(int level) const { return keeps_[level]; }
   // Classes of orders of the loops in `iterating` (mask of dimensions) at `level`; never empty.
   const std::vector<OrderChoice>& orders(int level, std::uint32_t iterating) const;
@@ -88,8 +93,8 @@ class Space {
   };
   static bool contains(const std::vector<base::Count>& sorted, base::Count value);
   void allow_factors(const workload::Einsum& einsum, const Mapspace& mapspace);
-  void list_spatial(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace,
-                    const Limits& limits);
+  void list_spatial(const machine::Chip& chip, const Mapspace& mapspace, const Limits& limits,
+                    const cost::Budget& budget);
   std::optional<std::uint32_t> lay_out(int level, std::uint32_t iterating, const base::Count* factor,
                                        base::Count fanout_x, base::Count fanout_y) const;
   void list_completable(const workload::Einsum& einsum);
@@ -100,13 +105,14 @@ class Space {
   int all_dimensions_ = 0;
   int dataspaces_ = 0;
   bool possible_ = true;
+  bool complete_ = true;
   double size_ = 0;
   std::vector<int> dimensions_;
   std::vector<base::Count> divisors_;  // how many each dimension's bound has
   std::vector<std::uint32_t> relevant_;
-  std::vector<std::vector<std::vector<base::Count>>> temporal_;         // [level][dimension], rising
-  std::vector<std::vector<std::vector<base::Count>>> spatial_factors_;  // [level][dimension], rising
-  std::vector<std::vector<SpatialChoice>> spatial_;                     // [level]
+  std::vector<std::vector<std::vector<base::Count>>> temporal_;             // [level][dimension], rising
+  std::vector<std::vector<std::vector<base::Count>>> spatial_factors_;      // [level][dimension], rising
+  std::shared_ptr<const std::vector<std::vector<SpatialChoice>>> spatial_;  // [level]; copies share it
   std::vector<std::vector<std::uint32_t>> keeps_;
   std::vector<Order> temporal_order_, spatial_order_;
   std::vector<std::vector<std::vector<base::Count>>> inside_temporal_, inside_spatial_;

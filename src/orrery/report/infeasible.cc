@@ -11,7 +11,9 @@ base::Diagnostic explain(const std::string& what, const nest::Optimum& optimum) 
   if (!optimum.infeasible) {
     base::Diagnostic& diagnostic =
         found.error("O1002", fmt::format("the search for {} ended before it found a mapping", what));
-    diagnostic.hint(optimum.interrupted ? "let it run longer" : "raise --time-limit");
+    diagnostic.hint(optimum.interrupted     ? "let it run longer"
+                    : optimum.out_of_memory ? "raise --memory"
+                                            : "raise --time-limit");
     return diagnostic;
   }
   base::Diagnostic& diagnostic = found.error("O1001", fmt::format("no mapping of {} satisfies the constraints", what));

@@ -213,6 +213,7 @@ Json layer_json(const scenario::MappedLayer& layer) {
     for (nest::Metric metric : layer.objective) objective.push_back(metric_name(metric));
     out["objective"] = std::move(objective);
     if (layer.optimum.interrupted) out["interrupted"] = true;
+    if (layer.optimum.out_of_memory) out["out_of_memory"] = true;
     out["certificate"] = certificate_json(layer.optimum.certificate);
     if (layer.certified)
       out["certificate"]["certified"] =

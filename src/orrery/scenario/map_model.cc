@@ -107,6 +107,17 @@ base::InputError uncountable(const MappedLayer& layer) {
   return base::InputError(found.all());
 }
 
+// That more memory might have proven the answer.
+void warn_of_memory(const MappedLayer& layer, std::size_t memory, base::Diagnostics& found) {
+  base::Diagnostic& warning =
+      found.warning("O1007", fmt::format("the search for `{}` ran short of memory", layer.name));
+  warning.note(fmt::format("it had {} MiB", memory >> 20));
+  if (layer.found())
+    warning.note(
+        fmt::format("the best mapping is at most {:.2f} % better than this one", 100 * layer.optimum.certificate.gap));
+  warning.hint("give it more with --memory");
+}
+
 // All that is asked about one layer, one search after the other. A limit in seconds is shared out over them:
 // each takes at most its part of what is left.
 void answer(const MapOptions& options, const nest::Mapspace& space, const std::optional<nest::Constraint>& forced,
@@ -237,6 +248,7 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
     MappedLayer& layer = result.layers[work[at]];
     nest::SearchLimits limits = options.limits;
     limits.threads = workers == 1 ? threads : 1;
+    limits.searches = workers;
     if (options.searching)
       limits.progress = [&](double best, double lower_bound) {
         const std::lock_guard<std::mutex> lock(guard);
@@ -251,6 +263,10 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
     ++done;
     if (options.progress) options.progress(done, work.size(), layer.name);
   });
+
+  for (const std::size_t i : work)
+    if (result.layers[i].optimum.out_of_memory)
+      warn_of_memory(result.layers[i], options.limits.memory, result.warnings);
 
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (same_as[i] == i) continue;

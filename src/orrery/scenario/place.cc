@@ -109,6 +109,7 @@ PlacedGraph place(const PlaceRequest& request) {
 
   dataflow::PlaceLimits limits;
   limits.seconds = request.seconds > 0 ? request.seconds : document.setup.solver.seconds;
+  limits.memory = request.memory;
   limits.gap = request.gap;
   limits.threads = request.threads;
   limits.stop = request.stop;
@@ -120,6 +121,10 @@ PlacedGraph place(const PlaceRequest& request) {
     refuse(error.reasons, document.places);
   }
   placed.setup = placed.placement.mapping ? dataflow::placed(document.setup, placed.placement) : document.setup;
+  if (placed.placement.out_of_memory && !placed.placement.certificate.optimal)
+    placed.warnings.warning("O1007", "the search for a placement ran short of memory")
+        .note(fmt::format("it had {} MiB", request.memory >> 20))
+        .hint("give it more with --memory");
   for (std::size_t i = 0; i < placed.placement.reasons.size(); ++i)
     placed.reasons.push_back(
         with_places(placed.placement.reasons[i],

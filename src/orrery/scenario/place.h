@@ -17,10 +17,11 @@ struct PlaceRequest {
   std::string path;  // setup.txt, or a folder with user_input/setup.txt
   dataflow::Generation generation = dataflow::Generation::kCorrected;
   std::vector<std::pair<std::string, std::string>> overrides;  // field's path, value
-  std::string measurements;  // table of matrix products that were timed; empty: the chip's peak
-  double seconds = 0;        // 0: as the file says
-  double gap = 0;            // 0: as the file says
-  int threads = 0;           // 0: as the file says
+  std::string measurements;                   // table of matrix products that were timed; empty: the chip's peak
+  double seconds = 0;                         // 0: as the file says
+  std::size_t memory = cost::kDefaultMemory;  // bytes of the whole process
+  double gap = 0;                             // 0: as the file says
+  int threads = 0;                            // 0: as the file says
   const std::atomic<bool>* stop = nullptr;
   std::function<void(double best_ns, double bound_ns)> progress;
 };

@@ -273,12 +273,27 @@ TrainedModel train(const TrainRequest& asked) {
   check_interleaving(request, trained.plan);
 
   const GivenDegrees given = given_degrees(request, set);
-  const ChosenDegrees chosen = choose_degrees(trained.model, trained.system, trained.plan, given);
+  const ChosenDegrees chosen =
+      choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget({request.seconds, request.stop}));
   trained.plan = chosen.plan;
   trained.choices = chosen.tried;
+  trained.all_choices = chosen.all;
   trained.defaulted = open_degrees(given, trained.model.experts.count > 0);
   if (request.schedule == PipelineChoice::kInterleaved && !request.interleave && set.count("interleave") == 0)
     trained.defaulted.emplace_back("interleave");
+  if (!chosen.all && !chosen.possible) {
+    found
+        .error("O1008", fmt::format("the choice of {} ended before one was found that is possible",
+                                    fmt::join(trained.defaulted, ", ")))
+        .hint("raise --time-limit, or give some of the degrees");
+    found.throw_if_errors();
+  }
+  if (!chosen.all)
+    trained.warnings
+        .warning("O1009", fmt::format("the choice of {} ended early: better ones may be left",
+                                      fmt::join(trained.defaulted, ", ")))
+        .note(fmt::format("{} that are possible were looked at", chosen.tried))
+        .hint("raise --time-limit, or give some of the degrees");
   cluster::check(trained.model, trained.system, trained.plan, found);
   if (found.has_errors() && chosen_in_vain(given, found))
     found.error("O1372", fmt::format("no choice of {} makes the run possible", fmt::join(trained.defaulted, ", ")))

@@ -2,6 +2,7 @@
 // catalogue, degrees that were not given are chosen, and the accelerator's operator model joins the cluster's.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,6 +42,8 @@ struct TrainRequest {
   std::optional<double> efficiency;                            // AMPeD's: every product reaches this share of the peak,
   double half_efficiency = 0;                                  // half of it at a microbatch of so many sequences
   double tokens = 0;                                           // to train on; 0: not asked
+  double seconds = 0;                                          // to choose open degrees in; 0: no limit
+  const std::atomic<bool>* stop = nullptr;                     // set by an interrupt
   std::vector<std::pair<std::string, std::string>> overrides;  // field's path, value; after everything else
 };
 
@@ -70,6 +73,7 @@ struct TrainedModel {
   std::string operators;                                    // what timed them: "roofline", "measurements", ...
   std::vector<std::string> defaulted;                       // degrees that were chosen: "tp", "pp", ...
   base::Count choices = 0;                                  // of them that were possible
+  bool all_choices = true;                                  // false: a limit or an interrupt ended the choice
   std::vector<std::pair<std::string, std::string>> inputs;  // name, content hash; sorted
   base::Diagnostics warnings;
 };
@@ -83,9 +87,9 @@ struct TrainingCost {
 TrainingCost training_cost(const TrainedModel& trained, double seconds);
 
 // Throws InputError: O1370 where model, system or batch is missing, O1371 for overrides of a plan's fields that do
-// not exist or of values they cannot take, O1372 where no degrees are possible, O1378 for an interleaved schedule of
-// one chunk, and what the catalogue and cluster::check say. A plan that does not fit into memory is an answer, not an
-// error.
+// not exist or of values they cannot take, O1372 where no degrees are possible (O1008: in time), O1378 for an
+// interleaved schedule of one chunk, and what the catalogue and cluster::check say. A plan that does not fit into
+// memory is an answer, not an error.
 TrainedModel train(const TrainRequest& request);
 
 // Why the iteration does not fit, O1373: by how much, the terms from the largest on, ways out.

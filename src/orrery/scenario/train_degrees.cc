@@ -46,7 +46,7 @@ auto rank(const cluster::System& system, const cluster::Plan& plan) {
 }  // namespace
 
 ChosenDegrees choose_degrees(const cluster::Model& model, const cluster::System& system, cluster::Plan plan,
-                             const GivenDegrees& given) {
+                             const GivenDegrees& given, const cost::Budget& budget) {
   constexpr Count kMost = 1'000'000;
   const Count most = given.gpus ? plan.gpus : kMost;
   const auto tps = one_or(given.tp, plan.tp, divisors(std::max<Count>(1, model.heads), std::min<Count>(most, 1024)));
@@ -62,12 +62,14 @@ ChosenDegrees choose_degrees(const cluster::Model& model, const cluster::System&
   if (!given.dp) best.plan.dp = given.gpus && fixed > 0 ? std::max<Count>(1, plan.gpus / fixed) : 1;
   if (!given.gpus) best.plan.gpus = fixed * best.plan.dp;
   double best_bytes = 0;
+  cost::Ticker clock(budget);
 
   for (const Count tp : tps)
     for (const Count pp : pps)
       for (const Count cp : cps) {
         cluster::Plan tried = plan;
         tried.tp = tp, tried.pp = pp, tried.cp = cp;
+        if (clock.spent()) break;
         const Count replica = tp * pp * cp;
         if (replica < 1 || replica > kMost) continue;
         if (given.gpus && !given.dp) tried.dp = plan.gpus / replica;
@@ -75,6 +77,7 @@ ChosenDegrees choose_degrees(const cluster::Model& model, const cluster::System&
         if (tried.dp < 1 || replica * tried.dp != tried.gpus) continue;
         if (system.max_gpus > 0 && tried.gpus > system.max_gpus) continue;
         for (const Count ep : eps) {
+          if (clock.spent()) break;
           tried.ep = ep;
           if (!cluster::possible(model, system, tried)) continue;
           const double bytes = cluster::memory(model, tried).total();
@@ -88,6 +91,7 @@ ChosenDegrees choose_degrees(const cluster::Model& model, const cluster::System&
           best_bytes = bytes;
         }
       }
+  best.all = !clock.was_spent();
   return best;
 }
 

@@ -5,6 +5,7 @@
 #include "orrery/cluster/model.h"
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
+#include "orrery/cost/budget.h"
 
 namespace orrery::scenario {
 
@@ -19,13 +20,14 @@ struct ChosenDegrees {
   bool possible = false;  // cluster::possible(plan)
   bool fits = false;      // into the accelerators' memory
   base::Count tried = 0;  // possible choices looked at, this one included
+  bool all = true;        // false: the budget was spent before all were looked at
 };
 
 // Fills the open degrees of `plan`. Of the choices that are possible and fit, the one that splits a replica of the
 // model over the fewest accelerators; of these the one with the least expert, then context parallelism; then as much
 // tensor parallelism as a node holds. Where none fits, the one that lacks the least memory; where none is possible,
-// open degrees are 1 and dp takes what remains of the accelerators.
+// open degrees are 1 and dp takes what remains of the accelerators. Where the budget is spent, of those looked at.
 ChosenDegrees choose_degrees(const cluster::Model& model, const cluster::System& system, cluster::Plan plan,
-                             const GivenDegrees& given);
+                             const GivenDegrees& given, const cost::Budget& budget = {});
 
 }  // namespace orrery::scenario

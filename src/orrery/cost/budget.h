@@ -1,0 +1,88 @@
+// What a search may spend: time, memory, and the patience of whoever asked. One of them is made where a question is
+// answered and handed by reference to every loop that may take long.
+//
+// Two kinds of answer about memory. What is known to grow asks room() before it starts and takes a part of it; then a
+// run does not depend on what else the process holds. Whatever still grows past the limit is noticed by spent(), which
+// looks at the size of the process now and then: the search ends as at a time limit, with the best so far.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace orrery::cost {
+
+// Of a search that is told nothing else.
+inline constexpr std::size_t kDefaultMemory = std::size_t{1} << 30;
+
+class Budget {
+ public:
+  struct Limits {
+    double seconds = 0;                       // 0: none
+    const std::atomic<bool>* stop = nullptr;  // set by an interrupt
+    std::size_t memory = 0;                   // bytes, of the whole process; 0: none
+    int shares = 1;                           // searches that run beside each other and share the memory
+  };
+
+  Budget() : Budget(Limits{}) {}  // without limits
+  explicit Budget(const Limits& limits);
+  // So many seconds from now at most, and no longer than `whole`.
+  Budget(const Budget& whole, double seconds);
+  Budget& operator=(const Budget&) = delete;
+
+  // Time is up, an interrupt came, or memory is short. Some 30 ns.
+  bool spent() const {
+    if (interrupted() || out_of_memory()) return true;
+    const Clock::time_point now = Clock::now();
+    return now >= deadline_ || (memory_ > 0 && now.time_since_epoch().count() >= next_look_ && grown(now));
+  }
+  bool interrupted() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
+  bool out_of_memory() const { return out_of_memory_.load(std::memory_order_relaxed); }
+  // From now on memory counts as short: an allocation failed.
+  void run_out_of_memory() const { out_of_memory_ = true; }
+
+  bool limited() const { return deadline_ != Clock::time_point::max(); }
+  double seconds_left() const;  // infinity without a limit; never below 0
+  // Bytes that this search may hold at once, and whether it may hold that many.
+  double room() const { return room_; }
+  bool has_room(double bytes) const { return bytes <= room_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool grown(Clock::time_point now) const;
+
+  Clock::time_point deadline_ = Clock::time_point::max();
+  const std::atomic<bool>* stop_ = nullptr;
+  std::size_t memory_ = 0;
+  double room_ = std::numeric_limits<double>::infinity();
+  mutable std::atomic<Clock::rep> next_look_{0};
+  mutable std::atomic<bool> out_of_memory_{false};
+};
+
+// Asks a budget once in a while: for loops whose steps cost less than a look at the clock. Once spent, always spent.
+class Ticker {
+ public:
+  explicit Ticker(const Budget& budget, std::uint32_t every = 256) : budget_(&budget), every_(every) {}
+  bool spent() {
+    if (spent_ || ++ticks_ < every_) return spent_;
+    ticks_ = 0;
+    return spent_ = budget_->spent();
+  }
+  // Asks at once.
+  bool spent_now() { return spent_ = spent_ || budget_->spent(); }
+  bool was_spent() const { return spent_; }
+
+ private:
+  const Budget* budget_;
+  std::uint32_t every_, ticks_ = 0;
+  bool spent_ = false;
+};
+
+// Bytes that the system lets this process take beyond what it has (RLIMIT_AS, RLIMIT_DATA, control groups), less what
+// an answer needs to be printed; nothing where no limit is known.
+std::optional<std::size_t> memory_allowed();
+
+}  // namespace orrery::cost

@@ -1,0 +1,25 @@
+// A mapping made quickly, for when a search is ended before it has found one of its own.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "orrery/cost/budget.h"
+#include "orrery/nest/objective.h"
+#include "orrery/nest/search.h"
+#include "orrery/nest/space.h"
+
+namespace orrery::nest {
+
+struct Start {
+  Mapping mapping;
+  Evaluation evaluation;
+  Key key{};
+};
+
+// Nothing where none was found in a tenth of a second: there need not be one. Where `budget` has time, it is improved
+// by single changes.
+std::optional<Start> start(const Model& model, const Space& space, const std::vector<Metric>& objective,
+                           base::Count max_cycles, const cost::Budget& budget);
+
+}  // namespace orrery::nest
