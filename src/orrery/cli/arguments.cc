@@ -123,7 +123,7 @@ CLI::Option* add_files(CLI::App& app, std::vector<std::string>& files, const std
 void add_common(CLI::App& app, CommonOptions& common, Raw& raw) {
   add_switch(app, "--json", common.json, "Print one JSON document");
   add_switch(app, "--quiet,-q", common.quiet, "No warnings, no progress");
-  add_switch(app, "--no-color", raw.no_color, "No colours (also with NO_COLOR set)");
+  add_switch(app, "--no-color", raw.no_color, "No colours (also where NO_COLOR is set and not empty)");
   app.add_option("--seed", common.seed, "Ignored: every search is deterministic and draws no random numbers")
       ->type_name("N");
 }
@@ -134,7 +134,8 @@ void add_document_options(CLI::App& app, Raw& raw) {
       ->allow_extra_args(false);
   app.add_option("--compat", raw.compat,
                  "Reproduce an original, defects included: timeloop or factorflow; accelergy-0.4 (repeatable)")
-      ->type_name("NAME")
+      ->type_name("NAME[,NAME]")
+      ->delimiter(',')
       ->allow_extra_args(false);
 }
 
@@ -165,7 +166,8 @@ void add_search_options(CLI::App& app, CommonOptions& common, Raw& raw) {
 }
 
 void give_meaning(const Raw& raw, bool terminal, CommonOptions& common) {
-  common.colour = terminal && !raw.no_color && std::getenv("NO_COLOR") == nullptr;
+  const char* no_color = std::getenv("NO_COLOR");  // no-color.org: counts when present and not empty
+  common.colour = terminal && !raw.no_color && (no_color == nullptr || *no_color == '\0');
   for (const std::string& text : raw.overrides) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)

@@ -4,7 +4,7 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -188,7 +188,8 @@ bool is_setup(const std::string& path) {
   std::error_code error;
   const std::string file = fs::is_directory(path, error) ? setup_in(path) : path;
   if (file.empty() || !fs::is_regular_file(file, error)) return false;
-  std::ifstream in(file);
+  constexpr std::size_t kEnough = std::size_t{1} << 16;
+  std::istringstream in(base::first_bytes(file, kEnough).value_or(""));
   for (std::string line; std::getline(in, line);) {
     const std::size_t first = line.find_first_not_of(" \t\r");
     if (first == std::string::npos || line[first] == '#') continue;
