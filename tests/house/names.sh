@@ -50,6 +50,27 @@ awk -v present="$scratch/present" '
       if (paths[i] ~ ("/" pattern "$")) return known[pattern] = 1
     return known[pattern] = 0
   }
+  # "nest/" where `place` (FILE:LINE) is a row of the table of that folder; else nothing.
+  function folder_at(place,   parts) {
+    split(place, parts, ":")
+    if (parts[1] != document) {
+      document = parts[1]
+      delete of_line
+      line = 0
+      inside = ""
+      while ((getline text < document) > 0) {
+        ++line
+        if (text ~ /^\| file in `[a-z]+\/` \|/) {
+          inside = text
+          gsub(/^\| file in `|` \|.*/, "", inside)
+          inside = "src/orrery/" inside
+        } else if (text !~ /^\|/) inside = ""
+        of_line[line] = inside
+      }
+      close(document)
+    }
+    return name ~ /\// ? "" : of_line[parts[2]]
+  }
   BEGIN {
     while ((getline path < present) > 0) {
       paths[++count] = path
@@ -65,8 +86,9 @@ awk -v present="$scratch/present" '
     sub(/^[.]\//, "", name)
     first = name
     sub(/\/.*/, "", first)
-    file = name ~ /[.](h|cc|awk|sh|test)$/ || (name ~ /\// && first in top)
-    if (file && !(first == "build") && !exists(name)) print place ": there is no `" name "`"
+    # A table headed "file in `nest/`" lists files of that folder alone.
+    file = name ~ /^[^.].*[.](h|cc|awk|sh|test)$/ || (name ~ /\// && first in top)
+    if (file && first != "build" && !exists(folder_at(place) name)) print place ": there is no `" name "`"
   }' "$scratch/named" >"$scratch/missing"
 if [[ -s $scratch/missing ]]; then breach "$(cat "$scratch/missing")"; fi
 exit $((breaches > 0))
