@@ -43,8 +43,9 @@ constexpr std::array kMagics{
     Magic{0, "\x28\xb5\x2f\xfd"sv, "a zstd archive", kUnpack},
     Magic{0, "7z\xbc\xaf\x27\x1c"sv, "a 7-Zip archive", kUnpack},
     Magic{257, "ustar"sv, "a tar archive", kUnpack},
-    Magic{0, "\x7f"
-             "ELF"sv,
+    Magic{0,
+          "\x7f"
+          "ELF"sv,
           "an ELF program or library", kNameTheText},
     Magic{0, "\x89PNG"sv, "a PNG picture", kNameTheText},
     Magic{0, "\xff\xd8\xff"sv, "a JPEG picture", kNameTheText},
@@ -93,8 +94,7 @@ bool is_utf16(std::string_view first) {
 FileKind file_kind(std::string_view first) {
   first = first.substr(0, 300);
   if (stands_at(first, 0, "PK\x03\x04"sv)) {
-    if (contains(first, ".pkl") || contains(first, "archive/"))
-      return {"a PyTorch checkpoint", kModelWayOut};
+    if (contains(first, ".pkl") || contains(first, "archive/")) return {"a PyTorch checkpoint", kModelWayOut};
     if (contains(first, ".npy")) return {"an archive of NumPy arrays", kModelWayOut};
     if (contains(first, "[Content_Types].xml") || contains(first, "mimetypeapplication/vnd"))
       return {"an Office document", "save the table as comma-separated values"};

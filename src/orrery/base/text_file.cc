@@ -85,8 +85,8 @@ const char* endless_kind(fs::file_type type) {
 
 [[noreturn]] void too_large(const std::string& path, const Location& whole, fs::file_type type) {
   Diagnostics found;
-  Diagnostic& diagnostic =
-      found.error("O0103", fmt::format("`{}` has more than {} MiB; no more is read", path, kMostFileBytes >> 20), whole);
+  Diagnostic& diagnostic = found.error(
+      "O0103", fmt::format("`{}` has more than {} MiB; no more is read", path, kMostFileBytes >> 20), whole);
   std::error_code error;
   if (const char* kind = endless_kind(type)) {
     diagnostic.note(fmt::format("it is {}, which may have no end", kind));

@@ -59,9 +59,9 @@ std::string file_name(const Diagnostic& diagnostic) {
 // All that is shown of a message.
 std::string in_every_word(const Diagnostic& diagnostic) {
   const base::Location& where = diagnostic.primary.where;
-  std::string key = fmt::format("{}\n{}\n{}\n{}:{}:{}\n{}", static_cast<int>(diagnostic.severity), diagnostic.code,
-                                diagnostic.message, file_name(diagnostic), where.line, where.column,
-                                diagnostic.primary.text);
+  std::string key =
+      fmt::format("{}\n{}\n{}\n{}:{}:{}\n{}", static_cast<int>(diagnostic.severity), diagnostic.code,
+                  diagnostic.message, file_name(diagnostic), where.line, where.column, diagnostic.primary.text);
   for (const base::Label& label : diagnostic.secondary)
     key += fmt::format("\n{}:{}:{}", label.text, label.where.line, label.where.column);
   for (const std::string& note : diagnostic.notes) key += "\n" + note;

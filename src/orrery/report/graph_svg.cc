@@ -133,8 +133,8 @@ std::string legend(double y) {
 
 constexpr double kLegendWidth = 600;
 
-// A band's title stands in its upper left corner. Where an edge would run through one, the whole graph moves right until
-// none does: a curve stays within the box of its control points, so the points tell.
+// A band's title stands in its upper left corner. Where an edge would run through one, the whole graph moves right
+// until none does: a curve stays within the box of its control points, so the points tell.
 constexpr double kTitleLeft = 18, kTitleTop = 3, kTitleBottom = 20, kTitleRoom = 8;
 
 void make_room_for_titles(const GraphPicture& picture, Layout& layout) {

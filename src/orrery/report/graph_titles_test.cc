@@ -55,8 +55,9 @@ std::vector<Point> drawn(const std::string& svg) {
       if (kind == 'L') to = {here, to[0], to[0]};
       for (int step = 0; step <= 100 && kind != 'M'; ++step) {
         const double t = step / 100.0, s = 1 - t;
-        points.push_back({s * s * s * here.x + 3 * s * s * t * to[0].x + 3 * s * t * t * to[1].x + t * t * t * to[2].x,
-                          s * s * s * here.y + 3 * s * s * t * to[0].y + 3 * s * t * t * to[1].y + t * t * t * to[2].y});
+        points.push_back(
+            {s * s * s * here.x + 3 * s * s * t * to[0].x + 3 * s * t * t * to[1].x + t * t * t * to[2].x,
+             s * s * s * here.y + 3 * s * s * t * to[0].y + 3 * s * t * t * to[1].y + t * t * t * to[2].y});
       }
       here = to.back();
     }

@@ -267,8 +267,8 @@ std::string json_schema(std::string_view name) {
   out.update(object(fields));
   if (name == "chip") out["definitions"] = Json{{"node", node_schema()}};
   // Kinds that have two forms: one of them must be there.
-  for (const auto& [kind, one, other] : {std::tuple{"ert", "ERT", "ART"},
-                                         std::tuple{"constraints", "constraints", "architecture_constraints"}})
+  for (const auto& [kind, one, other] :
+       {std::tuple{"ert", "ERT", "ART"}, std::tuple{"constraints", "constraints", "architecture_constraints"}})
     if (name == kind)
       out["anyOf"] = Json{Json{{"required", Json::array({one})}}, Json{{"required", Json::array({other})}}};
   return out.dump(2) + "\n";

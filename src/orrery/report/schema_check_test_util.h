@@ -1,6 +1,6 @@
-// A validator for the part of JSON Schema (draft-07) that Orrery's schemas use: type, properties, required, items, enum,
-// anyOf and $ref into the schema itself. Debian 12 packages none for C++. A keyword that is not known here is a failure,
-// so that no part of a schema goes unchecked.
+// A validator for the part of JSON Schema (draft-07) that Orrery's schemas use: type, properties, required, items,
+// enum, anyOf and $ref into the schema itself. Debian 12 packages none for C++. A keyword that is not known here is a
+// failure, so that no part of a schema goes unchecked.
 #pragma once
 
 #include <cmath>
@@ -33,14 +33,13 @@ class SchemaCheck {
     if (type == "boolean") return value.is_boolean();
     if (type == "null") return value.is_null();
     if (type == "number") return value.is_number();
-    if (type == "integer")
-      return value.is_number() && value.get<double>() == std::floor(value.get<double>());
+    if (type == "integer") return value.is_number() && value.get<double>() == std::floor(value.get<double>());
     return false;
   }
 
   void check(const Json& schema, const Json& value, const std::string& path, std::vector<std::string>& found) const {
-    static const std::set<std::string> known = {"$schema",  "$ref",  "title", "description", "definitions", "type",
-                                                "properties", "required", "items", "enum", "anyOf"};
+    static const std::set<std::string> known = {"$schema",    "$ref",     "title", "description", "definitions", "type",
+                                                "properties", "required", "items", "enum",        "anyOf"};
     for (const auto& [keyword, ignored] : schema.items())
       if (known.count(keyword) == 0) found.push_back(path + ": the schema has the unknown keyword " + keyword);
     if (schema.contains("$ref")) {

@@ -49,9 +49,14 @@ json as_json(const yaml::Node& node) {
   return out;
 }
 
-const std::map<std::string, std::string> kKindOf = {
-    {"architecture", "chip"}, {"problem", "problem"}, {"constraints", "constraints"}, {"mapping", "mapping"},
-    {"mapper", "mapper"},     {"ERT", "ert"},         {"ART", "ert"},                 {"architecture_constraints", "constraints"}};
+const std::map<std::string, std::string> kKindOf = {{"architecture", "chip"},
+                                                    {"problem", "problem"},
+                                                    {"constraints", "constraints"},
+                                                    {"mapping", "mapping"},
+                                                    {"mapper", "mapper"},
+                                                    {"ERT", "ert"},
+                                                    {"ART", "ert"},
+                                                    {"architecture_constraints", "constraints"}};
 
 TEST(JsonSchema, EveryDocumentOfCatalogueAndExamplesIsValid) {
   std::map<std::string, int> checked;
@@ -59,7 +64,8 @@ TEST(JsonSchema, EveryDocumentOfCatalogueAndExamplesIsValid) {
     for (const auto& entry : fs::recursive_directory_iterator(std::string(ORRERY_SOURCE_DIR) + folder)) {
       if (entry.path().extension() != ".yaml") continue;
       base::Diagnostics found;
-      for (const yaml::Node& document : yaml::parse(yaml::read_file(entry.path().string()), base::Severity::kError, found)) {
+      for (const yaml::Node& document :
+           yaml::parse(yaml::read_file(entry.path().string()), base::Severity::kError, found)) {
         const json value = as_json(document);
         for (const auto& [key, kind] : kKindOf) {
           if (!value.is_object() || !value.contains(key)) continue;

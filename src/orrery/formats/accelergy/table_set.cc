@@ -188,9 +188,10 @@ energy::EstimationTable read_table(std::shared_ptr<const base::SourceFile> file,
   table.action_column = *action;
   if (document.rows.size() == 1) {
     found
-        .warning("O1270", fmt::format("the table of `{}` has a header and no rows: no estimate can come from it",
-                                      table.class_name),
-                 document.place(header))
+        .warning(
+            "O1270",
+            fmt::format("the table of `{}` has a header and no rows: no estimate can come from it", table.class_name),
+            document.place(header))
         .hint("add a row for each action, or remove the file");
   }
 

@@ -234,7 +234,8 @@ class Expander {
     included_bytes_ += file->text.size();
     if (included_bytes_ > base::kMostFileBytes) {
       found_
-          .error("O0103", fmt::format("includes bring in more than {} MiB; no more is read", base::kMostFileBytes >> 20),
+          .error("O0103",
+                 fmt::format("includes bring in more than {} MiB; no more is read", base::kMostFileBytes >> 20),
                  include.where)
           .note("a file counts each time it is included");
       return nothing;

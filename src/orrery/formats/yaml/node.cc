@@ -182,8 +182,8 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     if (value.size() > kMaxScalar) {
-      throw SyntaxError{fmt::format("one value has {} bytes; it may have {}", value.size(), kMaxScalar),
-                        place(mark, 1), "is a quote or a bracket missing, or is this the wrong file?"};
+      throw SyntaxError{fmt::format("one value has {} bytes; it may have {}", value.size(), kMaxScalar), place(mark, 1),
+                        "is a quote or a bracket missing, or is this the wrong file?"};
     }
     Node node;
     node.kind = Node::Kind::kScalar;
