@@ -516,7 +516,10 @@ void parse(CLI::App& app, const std::vector<std::string>& arguments, const std::
     if (!first.empty() && first[0] == '-')
       misuse("O1101", fmt::format("`orrery {}` has no option `{}`", verb, first),
              base::did_you_mean(first, option_names(app), see));
-    misuse("O1101", fmt::format("`orrery {}` does not know what to do with `{}`", verb, first), see);
+    std::vector<std::string> words;
+    for (const CLI::App* below : app.get_subcommands({})) words.push_back(below->get_name());
+    misuse("O1101", fmt::format("`orrery {}` does not know what to do with `{}`", verb, first),
+           base::did_you_mean(first, words, see));
   } catch (const CLI::ValidationError& error) {
     misuse("O1102", error.what(), fmt::format("see `orrery {} --help`", verb));
   } catch (const CLI::ConversionError& error) {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::cli {
@@ -105,6 +106,12 @@ std::string meant_value(const std::string& path) {
   return {};
 }
 
+// A config.json of Hugging Face, which names its type; YAML would read it, too.
+bool is_model(const base::SourceFile& file) {
+  const std::size_t first = file.text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && file.text[first] == '{' && file.text.find("\"model_type\"") != std::string::npos;
+}
+
 }  // namespace
 
 std::vector<File> read_files(const std::vector<std::string>& paths) {
@@ -119,8 +126,19 @@ std::vector<File> read_files(const std::vector<std::string>& paths) {
           .hint(fmt::format("give its folder with `--tables {}`", folder.empty() ? "." : folder));
       continue;
     }
+    if (formats::dfmodel::is_setup(path)) {
+      found.error("O0117", fmt::format("`{}` is a setup of DFModel, which is read by `orrery place`", path))
+          .hint(fmt::format("write `orrery place {}`", path));
+      continue;
+    }
     try {
-      files.push_back(formats::yaml::read_file(path));
+      File file = formats::yaml::read_file(path);
+      if (is_model(*file)) {
+        found.error("O0117", fmt::format("`{}` describes a model of Hugging Face, and no document is read there", path))
+            .hint(fmt::format("give it as `--model {}{}`", path.find('/') == std::string::npos ? "./" : "", path));
+        continue;
+      }
+      files.push_back(std::move(file));
     } catch (const base::InputError& error) {
       for (const base::Diagnostic& diagnostic : error.diagnostics)
         (found.error("", "") = diagnostic).hint(diagnostic.code == "O0100" ? meant_value(path) : "");

@@ -151,7 +151,9 @@ class Reader {
       const std::size_t colon = what.find(": ");
       const std::size_t byte = error.byte > 0 ? error.byte - 1 : 0;
       base::fail("O0900", "this is not JSON: " + (colon == std::string::npos ? what : what.substr(colon + 2)),
-                 place_at(file_, byte), "config.json is strict JSON: double quotes, no comments, no trailing commas");
+                 place_at(file_, byte),
+                 begins_as_json() ? "config.json is strict JSON: double quotes, no comments, no trailing commas"
+                                  : "a model's config.json begins with `{`: is this the file that was meant?");
     } catch (const json::out_of_range& error) {
       // The exception knows no byte, but quotes the number.
       const std::string what = error.what();
@@ -165,6 +167,11 @@ class Reader {
     if (!document_.is_object())
       base::fail("O0900", fmt::format("a model's config.json is a JSON object, but this is {}", kind(document_)),
                  place_at(file_, file_->text.find_first_not_of(" \t\r\n")));
+  }
+
+  bool begins_as_json() const {
+    const std::size_t first = file_->text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+    return first == std::string::npos || file_->text[first] == '{' || file_->text[first] == '[';
   }
 
   static bool is_whole(const json& value) {
