@@ -33,12 +33,12 @@ std::string fold(std::string_view name) {
   return folded;
 }
 
-// Names of three letters are names of different things as soon as one letter differs (`opt`, `mpt`; `tp`, `pp`). A slip
-// is a letter too many, one too few, or two that changed places.
+// Short names that differ in one letter mostly name different things (`opt`, `mpt`; `tp`, `pp`). A slip is a letter too
+// many, one too few, or two that changed places; of three letters, also another one behind the first (`KTO` for `KTQ`).
 constexpr std::size_t kShort = 3;
 
 bool has_another_letter(std::string a, std::string b) {
-  if (a.size() != b.size()) return false;
+  if (a.size() != b.size() || (a.size() == kShort && a[0] == b[0])) return false;
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
   return a != b;

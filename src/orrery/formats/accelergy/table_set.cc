@@ -191,7 +191,7 @@ energy::EstimationTable read_table(std::shared_ptr<const base::SourceFile> file,
         .warning(
             "O1270",
             fmt::format("the table of `{}` has a header and no rows: no estimate can come from it", table.class_name),
-            document.place(header))
+            document.place(header.cells.front()))
         .hint("add a row for each action, or remove the file");
   }
 
