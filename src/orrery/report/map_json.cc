@@ -249,10 +249,12 @@ void add_totals(const MapDocument& document, Json& result) {
   if (document.blocks == 0) return;
   result["blocks"] = document.blocks;
   const Json all = unmapped.empty() ? totals_json(scenario::times(block, document.blocks)) : Json(nullptr);
-  if (document.selected.empty())
+  if (document.selected.empty()) {
     result["model"] = all;
-  else
-    result["selection"] = Json{{"layer", document.selected}, {"all_blocks", all}};
+    return;
+  }
+  result["selection"] = document.selected;
+  result["selection_in_all_blocks"] = all;
 }
 
 // What all layers together prove.

@@ -105,8 +105,8 @@ TEST(MapJson, TotalsOfOneLayerOfAModelAreNotCalledTheModels) {
   request.selected = "FF2";
   const json result = json::parse(map_json(request))["result"];
   EXPECT_FALSE(result.contains("model"));
-  EXPECT_EQ(result["selection"]["layer"], "FF2");
-  EXPECT_EQ(result["selection"]["all_blocks"]["cycles"], 24 * result["total"]["cycles"].get<base::Count>());
+  EXPECT_EQ(result["selection"], "FF2");
+  EXPECT_EQ(result["selection_in_all_blocks"]["cycles"], 24 * result["total"]["cycles"].get<base::Count>());
 }
 
 TEST(MapJson, TotalsAreNullWhereLayersHaveNoMapping) {
