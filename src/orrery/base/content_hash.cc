@@ -10,4 +10,8 @@ std::string content_hash(std::string_view bytes) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
+std::pair<std::string, std::string> setting_input(std::string_view path, std::string_view value) {
+  return {fmt::format("--set {}={}", path, value), content_hash(value)};
+}
+
 }  // namespace orrery::base

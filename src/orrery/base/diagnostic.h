@@ -38,7 +38,7 @@ struct Label {
   std::string text;
 };
 
-// One message. `code` is registered in base/diagnostic_codes.h ("O0312").
+// One message. `code` ("O0312") has a page in catalog/errors.
 struct Diagnostic {
   std::string code;
   Severity severity = Severity::kError;

@@ -33,6 +33,17 @@ std::string fold(std::string_view name) {
   return folded;
 }
 
+// Short names that differ in one letter mostly name different things (`opt`, `mpt`; `tp`, `pp`). A slip is a letter too
+// many, one too few, or two that changed places; of three letters, also another one behind the first (`KTO` for `KTQ`).
+constexpr std::size_t kShort = 3;
+
+bool has_another_letter(std::string a, std::string b) {
+  if (a.size() != b.size() || (a.size() == kShort && a[0] == b[0])) return false;
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  return a != b;
+}
+
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -61,8 +72,9 @@ std::string closest(std::string_view wanted, std::span<const std::string> candid
     if (candidate == wanted) return candidate;
     if (candidate.empty() || candidate.size() > kLongestName) continue;
     const std::size_t distance = edit_distance(folded, fold(candidate));
-    const std::size_t allowed = std::max<std::size_t>(1, std::max(wanted.size(), candidate.size()) / 3);
-    if (distance > allowed || distance >= std::max(wanted.size(), candidate.size())) continue;
+    const std::size_t longer = std::max(wanted.size(), candidate.size());
+    if (distance > std::max<std::size_t>(1, longer / 3) || distance >= longer) continue;
+    if (distance > 0 && longer <= kShort && has_another_letter(folded, fold(candidate))) continue;
     const std::pair score{distance, edit_distance(wanted, candidate)};
     if (score < best) {
       best = score;

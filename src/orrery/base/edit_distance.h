@@ -12,8 +12,9 @@ namespace orrery::base {
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // The candidate that `wanted` most likely stands for, or "" when none is near enough to suggest: at most a
-// third of the longer name (at least one edit) may differ. Letter case, `-` and `_` hardly count. An exact
-// match is returned as is; of two equally near candidates, the earlier.
+// third of the longer name (at least one edit) may differ, and of names up to three letters neither the first nor one
+// of two is replaced. Letter case, `-` and `_` hardly count. An exact match is returned as is; of two equally near
+// candidates, the earlier.
 std::string closest(std::string_view wanted, std::span<const std::string> candidates);
 
 // "did you mean `X`?" for a name that is known to be meant, and for the one that `wanted` most likely stands for;

@@ -52,6 +52,23 @@ TEST(Closest, DoesNotOfferOneSingleLetterForAnother) {
   EXPECT_EQ(closest("k", dimensions), "K");
 }
 
+TEST(Closest, TakesShortNamesForMisspeltOnlyWhereTheLettersAreTheSame) {
+  struct Case {
+    const char* wanted;
+    const char* candidate;
+    bool suggested;
+  };
+  for (const Case& c :
+       {Case{"mpt", "opt", false}, Case{"tp", "pp", false}, Case{"l2", "l1", false}, Case{"QK", "QV", false},
+        Case{"hpl", "fft", false}, Case{"ab", "ba", true}, Case{"KTO", "KTQ", true}, Case{"lmm", "llm", true},
+        Case{"otp", "opt", true}, Case{"op", "opt", true}, Case{"opt", "optt", true}, Case{"OPT", "opt", true},
+        Case{"mp", "map", true}, Case{"lama", "llama", true}, Case{"bart", "bert", true}, Case{"bloom", "llama", false},
+        Case{"phi", "qwen2", false}, Case{"gpt3", "gpt2", true}, Case{"falcon", "nemotron", false}}) {
+    const std::vector<std::string> names{c.candidate};
+    EXPECT_EQ(closest(c.wanted, names), c.suggested ? c.candidate : "") << c.wanted << " " << c.candidate;
+  }
+}
+
 TEST(Closest, GivesTheEarlierOfTwoEquallyNearNames) {
   const std::vector<std::string> names{"shared_glb2", "shared_glb3"};
   EXPECT_EQ(closest("shared_glb1", names), "shared_glb2");

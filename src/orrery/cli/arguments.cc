@@ -149,7 +149,7 @@ CLI::Option* add_files(CLI::App& app, std::vector<std::string>& files, const std
 void add_common(CLI::App& app, CommonOptions& common, Raw& raw) {
   add_switch(app, "--json", common.json, "Print one JSON document");
   add_switch(app, "--quiet,-q", common.quiet, "No warnings, no progress");
-  add_switch(app, "--no-color", raw.no_color, "No colours (also with NO_COLOR set)");
+  add_switch(app, "--no-color", raw.no_color, "No colours (also where NO_COLOR is set and not empty)");
   app.add_option("--seed", common.seed, "Ignored: every search is deterministic and draws no random numbers")
       ->type_name("N");
 }
@@ -160,7 +160,8 @@ void add_document_options(CLI::App& app, Raw& raw) {
       ->allow_extra_args(false);
   app.add_option("--compat", raw.compat,
                  "Reproduce an original, defects included: timeloop or factorflow; accelergy-0.4 (repeatable)")
-      ->type_name("NAME")
+      ->type_name("NAME[,NAME]")
+      ->delimiter(',')
       ->allow_extra_args(false);
 }
 
@@ -199,7 +200,8 @@ void add_search_options(CLI::App& app, CommonOptions& common, Raw& raw) {
 }
 
 void give_meaning(const Raw& raw, bool terminal, CommonOptions& common) {
-  common.colour = terminal && !raw.no_color && std::getenv("NO_COLOR") == nullptr;
+  const char* no_color = std::getenv("NO_COLOR");  // no-color.org: counts when present and not empty
+  common.colour = terminal && !raw.no_color && (no_color == nullptr || *no_color == '\0');
   for (const std::string& text : raw.overrides) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -553,7 +555,10 @@ void parse(CLI::App& app, const std::vector<std::string>& arguments, const std::
     if (!first.empty() && first[0] == '-')
       misuse("O1101", fmt::format("`orrery {}` has no option `{}`", verb, first),
              base::did_you_mean(first, option_names(app), see));
-    misuse("O1101", fmt::format("`orrery {}` does not know what to do with `{}`", verb, first), see);
+    std::vector<std::string> words;
+    for (const CLI::App* below : app.get_subcommands({})) words.push_back(below->get_name());
+    misuse("O1101", fmt::format("`orrery {}` does not know what to do with `{}`", verb, first),
+           base::did_you_mean(first, words, see));
   } catch (const CLI::ValidationError& error) {
     misuse("O1102", error.what(), fmt::format("see `orrery {} --help`", verb));
   } catch (const CLI::ConversionError& error) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -49,6 +50,35 @@ TEST(Arguments, RepeatableOptionsTakeOneValueEachAndLeaveFilesAlone) {
   EXPECT_TRUE(map.model_options.charge_pass_through);
   ASSERT_EQ(map.overrides.size(), 2u);
   EXPECT_EQ(map.overrides[1], (std::pair<std::string, std::string>{"b", "c=2"}));
+}
+
+TEST(Arguments, NoColorCountsWhereItIsPresentAndNotEmpty) {
+  const auto coloured = [](bool terminal) {
+    return std::get<CheckOptions>(parse_arguments({"check", "a.yaml"}, terminal)).colour;
+  };
+  const char* kept = std::getenv("NO_COLOR");
+  const std::string before = kept ? kept : "";
+  unsetenv("NO_COLOR");
+  EXPECT_TRUE(coloured(true));
+  EXPECT_FALSE(coloured(false));
+  setenv("NO_COLOR", "", 1);
+  EXPECT_TRUE(coloured(true)) << "an empty NO_COLOR says nothing (no-color.org)";
+  setenv("NO_COLOR", "1", 1);
+  EXPECT_FALSE(coloured(true));
+  if (kept)
+    setenv("NO_COLOR", before.c_str(), 1);
+  else
+    unsetenv("NO_COLOR");
+}
+
+TEST(Arguments, SeveralOriginalsStandInOneValueOrInSeveral) {
+  for (const Words& words : {Words{"map", "--compat", "timeloop,accelergy-0.4", "a.yaml"},
+                             Words{"map", "--compat", "accelergy-0.4", "--compat", "timeloop", "a.yaml"}}) {
+    const auto map = parsed<MapOptions>(words);
+    EXPECT_EQ(map.compat, "timeloop");
+    EXPECT_TRUE(map.estimators.accelergy);
+    EXPECT_EQ(map.files, Words{"a.yaml"});
+  }
 }
 
 TEST(Arguments, ObjectivesKeepTheirOrder) {

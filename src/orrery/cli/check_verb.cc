@@ -10,6 +10,7 @@
 #include "orrery/formats/timeloop/documents.h"
 #include "orrery/formats/timeloop/energy_components.h"
 #include "orrery/nest/legality.h"
+#include "orrery/report/warnings_json.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/estimators.h"
 #include "orrery/scenario/map_model.h"
@@ -123,13 +124,10 @@ int run_check(const CheckOptions& options, const Console& console) {
   found.throw_if_errors();
   report(console, found.all());
   if (options.json) {
-    nlohmann::ordered_json warnings = nlohmann::ordered_json::array();
-    for (const base::Diagnostic& diagnostic : found.all())
-      warnings.push_back({{"code", diagnostic.code}, {"message", diagnostic.message}});
     const nlohmann::ordered_json out{{"schema", "orrery.check/1"},
                                      {"version", kVersion},
                                      {"result", {{"ok", true}, {"contents", lines}}},
-                                     {"warnings", std::move(warnings)}};
+                                     {"warnings", nlohmann::ordered_json::parse(report::warnings_json(found))}};
     console.out << out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
     return kDone;
   }

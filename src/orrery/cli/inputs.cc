@@ -4,13 +4,18 @@
 #include <filesystem>
 #include <set>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::string_view kTableSet = ".table.yaml";
 
@@ -34,28 +39,77 @@ ProblemPart problem_part(const File& file) {
   return part;
 }
 
-// Folders replaced by the YAML files that lie in them, in the order of their names; folders below are not entered. One
-// without any stays, for the reader to refuse.
-std::vector<std::string> in_folders(const std::vector<std::string>& paths) {
-  namespace fs = std::filesystem;
+bool is_yaml(const fs::path& file) {
+  return file.extension() == ".yaml" || file.extension() == ".yml";
+}
+
+// Says why a folder gives no file to read.
+void refuse_folder(const std::string& folder, const std::error_code& error, const std::vector<std::string>& others,
+                   base::Diagnostics& found) {
+  auto place = std::make_shared<base::SourceFile>();
+  place->name = folder;
+  const base::Location whole{place, 0, 0, 1};
+  if (error) {
+    found.error("O0100", fmt::format("the folder `{}` cannot be read: {}", folder, error.message()), whole);
+    return;
+  }
+  base::Diagnostic& empty = found.error("O0100", fmt::format("the folder `{}` holds no YAML file", folder), whole);
+  empty.note("of a folder, the files that end in `.yaml` or `.yml` are read; folders below it are not entered");
+  if (others.empty()) {
+    empty.note("nothing lies in it");
+    return;
+  }
+  constexpr std::size_t kNamed = 4;
+  const std::vector<std::string> named(others.begin(),
+                                       others.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, others.size())));
+  empty.note(fmt::format("it holds `{}`{}", fmt::join(named, "`, `"), others.size() > kNamed ? ", ..." : ""));
+  empty.hint("name the folder in which they lie, or the files themselves");
+}
+
+// Folders replaced by the YAML files that lie in them, in the order of their names; folders below are not entered.
+std::vector<std::string> in_folders(const std::vector<std::string>& paths, base::Diagnostics& found) {
   std::vector<std::string> all;
   for (const std::string& path : paths) {
-    std::vector<std::string> inside;
     std::error_code error;
-    if (fs::is_directory(path, error)) {
-      fs::directory_iterator at(path, error);
-      for (; !error && at != fs::directory_iterator(); at.increment(error)) {
-        const fs::path& file = at->path();
-        std::error_code ignored;
-        if ((file.extension() == ".yaml" || file.extension() == ".yml") && at->is_regular_file(ignored))
-          inside.push_back(file.string());
-      }
+    if (!fs::is_directory(path, error)) {
+      all.push_back(path);
+      continue;
     }
-    if (inside.empty()) inside.push_back(path);
+    std::vector<std::string> inside, others;
+    fs::directory_iterator at(path, error);
+    for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+      std::error_code ignored;
+      const bool taken = is_yaml(at->path()) && at->is_regular_file(ignored);
+      (taken ? inside : others).push_back(taken ? at->path().string() : at->path().filename().string());
+    }
     std::sort(inside.begin(), inside.end());
+    std::sort(others.begin(), others.end());
+    if (error || inside.empty()) refuse_folder(path, error, others, found);
     all.insert(all.end(), inside.begin(), inside.end());
   }
   return all;
+}
+
+// The hint for a file that does not exist because its name is the value of an option that takes one at a time.
+std::string meant_value(const std::string& path) {
+  for (const auto& [option, values] :
+       {std::pair{"--compat", "timeloop,factorflow,accelergy-0.4"}, std::pair{"--objective", "edp,energy,delay"}}) {
+    const std::string_view all = values;
+    for (std::size_t at = 0; at <= all.size();) {
+      const std::size_t comma = std::min(all.find(',', at), all.size());
+      if (all.substr(at, comma - at) == path)
+        return fmt::format("as one more value of `{0}` write it after a comma, `{0} NAME,{1}`, or give `{0}` once more",
+                           option, path);
+      at = comma + 1;
+    }
+  }
+  return {};
+}
+
+// A config.json of Hugging Face, which names its type; YAML would read it, too.
+bool is_model(const base::SourceFile& file) {
+  const std::size_t first = file.text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && file.text[first] == '{' && file.text.find("\"model_type\"") != std::string::npos;
 }
 
 }  // namespace
@@ -64,18 +118,30 @@ std::vector<File> read_files(const std::vector<std::string>& paths) {
   std::vector<File> files;
   std::set<std::string> seen;
   base::Diagnostics found;
-  for (const std::string& path : in_folders(paths)) {
+  for (const std::string& path : in_folders(paths, found)) {
     if (!seen.insert(path).second) continue;
     if (path.ends_with(kTableSet)) {
-      const std::string folder = std::filesystem::path(path).parent_path().string();
+      const std::string folder = fs::path(path).parent_path().string();
       found.error("O1262", fmt::format("`{}` describes estimation tables and no chip", path))
           .hint(fmt::format("give its folder with `--tables {}`", folder.empty() ? "." : folder));
       continue;
     }
+    if (formats::dfmodel::is_setup(path)) {
+      found.error("O0117", fmt::format("`{}` is a setup of DFModel, which is read by `orrery place`", path))
+          .hint(fmt::format("write `orrery place {}`", path));
+      continue;
+    }
     try {
-      files.push_back(formats::yaml::read_file(path));
+      File file = formats::yaml::read_file(path);
+      if (is_model(*file)) {
+        found.error("O0117", fmt::format("`{}` describes a model of Hugging Face, and no document is read there", path))
+            .hint(fmt::format("give it as `--model {}{}`", path.find('/') == std::string::npos ? "./" : "", path));
+        continue;
+      }
+      files.push_back(std::move(file));
     } catch (const base::InputError& error) {
-      for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+      for (const base::Diagnostic& diagnostic : error.diagnostics)
+        (found.error("", "") = diagnostic).hint(diagnostic.code == "O0100" ? meant_value(path) : "");
     }
   }
   found.throw_if_errors();

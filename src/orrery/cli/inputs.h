@@ -14,7 +14,8 @@ namespace orrery::cli {
 using File = std::shared_ptr<const base::SourceFile>;
 
 // Reads every file, and of a folder every `.yaml` and `.yml` in it; the same path given twice is read once. Throws
-// InputError (O0100; O1262 for a set of estimation tables) naming all that fail.
+// InputError (O0100, O0103, O0104; O0117 for a file that another verb or option takes; O1262 for a set of estimation
+// tables) naming all that fail.
 std::vector<File> read_files(const std::vector<std::string>& paths);
 
 // Files sorted into what all layers share and what makes a layer. A file with a `problem.instance` is a

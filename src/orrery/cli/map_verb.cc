@@ -269,6 +269,10 @@ int run_map(const MapOptions& options, const Console& console) {
   results.verb = "map";
   results.title = plan.title;
   results.blocks = plan.blocks;
+  if (!options.model.empty() && !options.layer.empty()) {
+    results.selected = results.mapped.layers.front().name;
+    results.title += fmt::format(", layer {} only", results.selected);
+  }
   results.close_look = results.mapped.layers.size() == 1;
   results.seconds = clock.seconds();
   return present(results, options, console);

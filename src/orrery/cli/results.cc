@@ -114,6 +114,7 @@ int present(const Results& results, const CommonOptions& common, const Console& 
   document.version = kVersion;
   document.mapped = &results.mapped;
   document.blocks = results.blocks;
+  document.selected = results.selected;
   document.seconds = results.seconds;
   document.compat = compat_names(common);
   std::string json;
@@ -125,7 +126,7 @@ int present(const Results& results, const CommonOptions& common, const Console& 
     console.out << json;
   } else {
     if (!results.title.empty()) console.out << results.title << "\n\n";
-    console.out << report::model_table(layers, std::max<base::Count>(1, results.blocks));
+    console.out << report::model_table(layers, std::max<base::Count>(1, results.blocks), results.selected);
     for (const scenario::MappedLayer& layer : layers)
       if (results.close_look && layer.found()) console.out << "\n" << report::layer_view(layer);
     for (const scenario::MappedLayer& layer : layers) {

@@ -16,6 +16,7 @@ struct Results {
   std::string title;  // printed above the table; may be empty
   scenario::MappedModel mapped;
   base::Count blocks = 0;   // of a model; 0: only layers
+  std::string selected;     // the one layer of the model that --layer names
   bool close_look = false;  // loop nest and energies of each layer
   double seconds = 0;       // wall clock of the command
 };

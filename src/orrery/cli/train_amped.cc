@@ -192,6 +192,7 @@ int run_train_amped(const TrainOptions& options, const Console& console) {
   document.run = &run;
   document.compat = options.compat == "amped";
   document.inputs = files.hashes();
+  for (const auto& [path, value] : options.overrides) document.inputs.push_back(base::setting_input(path, value));
   document.warnings = &warnings;
   document.seconds = clock.seconds();
   const std::string json = options.json || !options.directory.empty() ? report::amped_json(document) : "";

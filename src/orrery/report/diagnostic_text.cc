@@ -1,11 +1,12 @@
 #include "orrery/report/diagnostic_text.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
+
+#include "orrery/report/alike.h"
 
 namespace orrery::report {
 namespace {
@@ -206,19 +207,14 @@ std::string diagnostic_text(const Diagnostic& diagnostic, const DiagnosticStyle&
 }
 
 std::string diagnostics_text(const std::vector<Diagnostic>& diagnostics, const DiagnosticStyle& style) {
-  std::set<std::string> seen;
   std::string warnings, errors;
   std::size_t shown = 0, left = 0;
-  for (const Diagnostic& diagnostic : diagnostics) {
-    const bool is_error = diagnostic.severity == Severity::kError;
-    if (!is_error && style.hide_warnings) continue;
-    std::string text = diagnostic_text(diagnostic, style);
-    if (!seen.insert(text).second) continue;
-    if (!is_error) {
-      warnings += text + "\n";
+  for (const Diagnostic& diagnostic : fold_alike(diagnostics)) {
+    if (diagnostic.severity != Severity::kError) {
+      if (!style.hide_warnings) warnings += diagnostic_text(diagnostic, style) + "\n";
     } else if (shown < style.most) {
       ++shown;
-      errors += text + "\n";
+      errors += diagnostic_text(diagnostic, style) + "\n";
     } else {
       ++left;
     }

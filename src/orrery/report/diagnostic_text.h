@@ -24,7 +24,8 @@ const char* severity_name(base::Severity severity);
 // editors show it. Tabs show as four spaces.
 std::string diagnostic_text(const base::Diagnostic& diagnostic, const DiagnosticStyle& style = {});
 
-// Several, errors after warnings, each followed by an empty line; the same one twice is shown once.
+// Several, errors after warnings, each followed by an empty line; the same one twice is shown once, and warnings that
+// are alike as one (alike.h).
 std::string diagnostics_text(const std::vector<base::Diagnostic>& diagnostics, const DiagnosticStyle& style = {});
 
 }  // namespace orrery::report

@@ -133,6 +133,30 @@ std::string legend(double y) {
 
 constexpr double kLegendWidth = 600;
 
+// A band's title stands in its upper left corner. Where an edge would run through one, the whole graph moves right
+// until none does: a curve stays within the box of its control points, so the points tell.
+constexpr double kTitleLeft = 18, kTitleTop = 3, kTitleBottom = 20, kTitleRoom = 8;
+
+void make_room_for_titles(const GraphPicture& picture, Layout& layout) {
+  double room = 0;
+  for (const Layout::Band& band : layout.bands) {
+    const double right =
+        kTitleLeft + kCharacter * static_cast<double>(characters(configuration_label(picture, band.band))) + kTitleRoom;
+    for (const std::vector<Point>& route : layout.routes)
+      for (std::size_t at = 1; at < route.size(); ++at) {
+        const Point from = route[at - 1], to = route[at];
+        if (std::max(from.y, to.y) < band.top + kTitleTop || std::min(from.y, to.y) > band.top + kTitleBottom) continue;
+        room = std::max(room, right - std::min(from.x, to.x));
+      }
+    // The band is at least as wide as its title.
+    layout.width = std::max(layout.width, right + kTitleLeft);
+  }
+  for (Point& centre : layout.centres) centre.x += room;
+  for (std::vector<Point>& route : layout.routes)
+    for (Point& point : route) point.x += room;
+  layout.width += room;
+}
+
 }  // namespace
 
 std::string xml_text(const std::string& text) {
@@ -178,10 +202,12 @@ std::string graph_svg(const GraphPicture& picture) {
   }
   std::vector<std::pair<int, int>> edges;
   for (const workload::KernelEdge& edge : graph.edges) edges.emplace_back(edge.from, edge.to);
-  const Layout layout = layered_layout(nodes, edges);
+  Layout layout = layered_layout(nodes, edges);
+  if (banded) make_room_for_titles(picture, layout);
 
   const double head = picture.title.empty() ? 0 : kTitle;
-  const double width = std::max(layout.width, kLegendWidth), height = head + layout.height + kLegend;
+  const double title = kCharacter * 13 / 11 * static_cast<double>(characters(picture.title));
+  const double width = std::max({layout.width, kLegendWidth, title}), height = head + layout.height + kLegend;
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\" text-anchor=\"middle\">\n",
@@ -200,7 +226,7 @@ std::string graph_svg(const GraphPicture& picture) {
       out += fmt::format(
           "<rect x=\"8\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"8\" fill=\"{}\" stroke=\"#bbb\"/>\n",
           band.top, layout.width - 16, band.bottom - band.top, configuration_colour(band.band));
-      out += text_at(18, band.top + 15, "text-anchor=\"start\" font-weight=\"bold\" fill=\"#444\"",
+      out += text_at(kTitleLeft, band.top + 15, "text-anchor=\"start\" font-weight=\"bold\" fill=\"#444\"",
                      configuration_label(picture, band.band));
     }
   for (std::size_t edge = 0; edge < edges.size(); ++edge)

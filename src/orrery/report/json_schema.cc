@@ -4,6 +4,7 @@
 #include "orrery/report/json_schema.h"
 
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "orrery/report/schema_fields.h"
 
@@ -37,6 +38,8 @@ Json type_json(const Field& field) {
     }
     case Type::kListOf:
       return Json{{"type", "array"}, {"items", object(field.fields)}};
+    case Type::kNodes:
+      return Json{{"type", "array"}, {"items", Json{{"$ref", "#/definitions/node"}}}};
     case Type::kNames:
       return Json{{"type", {"array", "string"}}, {"items", Json{{"type", "string"}}}};
     case Type::kFactors:
@@ -115,7 +118,7 @@ std::vector<Field> directive_fields() {
   };
 }
 
-std::vector<Field> chip_fields() {
+std::vector<Field> node_fields() {
   const std::vector<Field> attributes = {
       {"width", Type::kExpression, "Bits moved together."},
       {"datawidth", Type::kExpression, "Bits of a word; 16 when absent."},
@@ -133,7 +136,7 @@ std::vector<Field> chip_fields() {
       {"vector_access_energy", Type::kExpression, "pJ for any access; leakage is then 0."},
       {"global_cycle_seconds", Type::kExpression, "Seconds of one cycle."},
   };
-  std::vector<Field> node = {
+  return {
       required({"name", Type::kString, "Name of the node; `PE[0..15]` makes 16 instances in the processed form."}),
       {"class", Type::kString, "Component class; one that has `DRAM` in it is a DRAM."},
       {"subclass", Type::kString, "Class by which the figures are found."},
@@ -145,12 +148,24 @@ std::vector<Field> chip_fields() {
         {"meshY", Type::kExpression, "Copies side by side along Y."}}},
       {"constraints", Type::kMap, "Constraints on this node.", constraint_fields()},
   };
+}
+
+// A node of an architecture's tree: a component, a group of nodes, or `!Nothing`.
+Json node_schema() {
+  Json group = object({
+      {"name", Type::kString, "Of the group; none is needed."},
+      required({"nodes", Type::kNodes, "Outer to inner in a `!Hierarchical`, side by side in a `!Parallel`."}),
+  });
+  return Json{{"anyOf", {object(node_fields()), std::move(group), Json{{"type", "null"}}}}};
+}
+
+std::vector<Field> chip_fields() {
   return {
       required({"architecture",
                 Type::kMap,
                 "The chip.",
                 {{"version", Type::kExpression, "0.4, or 0.3 for the processed form."},
-                 {"nodes", Type::kListOf, "Outer to inner: containers, storages, one compute unit last.", node},
+                 {"nodes", Type::kNodes, "Outer to inner: containers, storages, one compute unit last."},
                  {"subtree", Type::kAnything, "The processed form: nested `local` lists, outer to inner."}}}),
       {"variables", Type::kOpenMap, "Names for use in every expression."},
       {"components", Type::kAnything, "Compound components; their figures come from the energy tables."},
@@ -215,15 +230,15 @@ std::vector<Field> fields_of(std::string_view name) {
         {"arguments", Type::kOpenMap, "Arguments of the action, such as num_destinations."},
         required({"energy", Type::kExpression, "pJ of one action on one block."}),
     };
-    return {required({"ERT",
-                      Type::kMap,
-                      "Energies of every component's actions.",
-                      {{"version", Type::kExpression, "0.4"},
-                       {"tables",
-                        Type::kListOf,
-                        "One entry a component.",
-                        {required({"name", Type::kString, "Path of the component: `system.PE[1..16]`."}),
-                         {"actions", Type::kListOf, "Its actions.", action}}}}}),
+    return {{"ERT",
+             Type::kMap,
+             "Energies of every component's actions.",
+             {{"version", Type::kExpression, "0.4"},
+              {"tables",
+               Type::kListOf,
+               "One entry a component.",
+               {required({"name", Type::kString, "Path of the component: `system.PE[1..16]`."}),
+                {"actions", Type::kListOf, "Its actions.", action}}}}},
             {"ART",
              Type::kMap,
              "Areas of every component.",
@@ -250,6 +265,12 @@ std::string json_schema(std::string_view name) {
   if (fields.empty()) return {};
   Json out{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "Orrery: " + std::string(name)}};
   out.update(object(fields));
+  if (name == "chip") out["definitions"] = Json{{"node", node_schema()}};
+  // Kinds that have two forms: one of them must be there.
+  for (const auto& [kind, one, other] :
+       {std::tuple{"ert", "ERT", "ART"}, std::tuple{"constraints", "constraints", "architecture_constraints"}})
+    if (name == kind)
+      out["anyOf"] = Json{Json{{"required", Json::array({one})}}, Json{{"required", Json::array({other})}}};
   return out.dump(2) + "\n";
 }
 

@@ -235,6 +235,29 @@ Json totals_json(const scenario::Totals& sum) {
               {"edp_seed", sum.edp_seed}};
 }
 
+// `total` and `model` are what they say or null: sums over some of the layers have names of their own.
+void add_totals(const MapDocument& document, Json& result) {
+  const std::vector<scenario::MappedLayer>& layers = document.mapped->layers;
+  Json unmapped = Json::array();
+  for (const scenario::MappedLayer& layer : layers)
+    if (!layer.found()) unmapped.push_back(layer.name);
+  const scenario::Totals block = scenario::totals(layers);
+  result["total"] = unmapped.empty() ? totals_json(block) : Json(nullptr);
+  if (!unmapped.empty()) {
+    if (unmapped.size() < layers.size()) result["total_of_mapped"] = totals_json(block);
+    result["unmapped"] = unmapped;
+  }
+  if (document.blocks == 0) return;
+  result["blocks"] = document.blocks;
+  const Json all = unmapped.empty() ? totals_json(scenario::times(block, document.blocks)) : Json(nullptr);
+  if (document.selected.empty()) {
+    result["model"] = all;
+    return;
+  }
+  result["selection"] = document.selected;
+  result["selection_in_all_blocks"] = all;
+}
+
 // What all layers together prove.
 Json summary_json(const std::vector<scenario::MappedLayer>& layers) {
   cost::Certificate sum;
@@ -267,15 +290,11 @@ std::string map_json(const MapDocument& document) {
     layers.push_back(layer_json(layer));
     searched = searched || layer.searched;
   }
-  const scenario::Totals block = scenario::totals(mapped.layers);
-  Json result{{"layers", std::move(layers)}, {"total", totals_json(block)}};
+  Json result{{"layers", std::move(layers)}};
+  add_totals(document, result);
   if (mapped.layers.size() == 1 && mapped.layers[0].front) {
     result["pareto"] = front_json(mapped.layers[0]);
     result["pareto_complete"] = mapped.layers[0].front->complete;
-  }
-  if (document.blocks > 0) {
-    result["blocks"] = document.blocks;
-    result["model"] = totals_json(scenario::times(block, document.blocks));
   }
   Json warnings = Json::parse(warnings_json(mapped.warnings));
 

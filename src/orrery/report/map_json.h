@@ -15,6 +15,7 @@ struct MapDocument {
   std::string version;
   const scenario::MappedModel* mapped = nullptr;  // borrowed
   base::Count blocks = 0;                         // of a model; 0: no model was named, only layers
+  std::string selected;                           // the one layer of the model that was asked for; empty: all of them
   double seconds = 0;                             // wall clock of the whole command
   std::vector<std::string> compat;                // originals reproduced, defects included
 };

@@ -96,6 +96,36 @@ TEST(MapJson, TotalsCountInstancesAndBlocks) {
   EXPECT_DOUBLE_EQ(result["model"]["energy_pj"], 24 * 8 * cost.energy_pj);
 }
 
+TEST(MapJson, TotalsOfOneLayerOfAModelAreNotCalledTheModels) {
+  scenario::MappedModel mapped;
+  mapped.layers = {example_layer()};
+  MapDocument request;
+  request.mapped = &mapped;
+  request.blocks = 24;
+  request.selected = "FF2";
+  const json result = json::parse(map_json(request))["result"];
+  EXPECT_FALSE(result.contains("model"));
+  EXPECT_EQ(result["selection"], "FF2");
+  EXPECT_EQ(result["selection_in_all_blocks"]["cycles"], 24 * result["total"]["cycles"].get<base::Count>());
+}
+
+TEST(MapJson, TotalsAreNullWhereLayersHaveNoMapping) {
+  scenario::MappedModel mapped;
+  mapped.layers = {infeasible_layer(), infeasible_layer()};
+  const json none = document(mapped, 24)["result"];
+  EXPECT_TRUE(none["total"].is_null());
+  EXPECT_TRUE(none["model"].is_null());
+  EXPECT_FALSE(none.contains("total_of_mapped"));
+  EXPECT_EQ(none["unmapped"].size(), 2u);
+
+  mapped.layers = {example_layer(), infeasible_layer()};
+  const json some = document(mapped, 24)["result"];
+  EXPECT_TRUE(some["total"].is_null()) << "a total that lacks a layer is none";
+  EXPECT_TRUE(some["model"].is_null());
+  EXPECT_GT(some["total_of_mapped"]["energy_pj"], 0);
+  EXPECT_EQ(some["unmapped"], json::array({mapped.layers[1].name}));
+}
+
 TEST(MapJson, WritesTheMappingOuterToInner) {
   scenario::MappedModel mapped;
   mapped.layers = {example_layer()};

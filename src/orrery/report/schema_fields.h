@@ -18,6 +18,7 @@ enum class Type {
   kMap,  // with the fields given
   kMapOrNull,
   kListOf,   // of maps with the fields given
+  kNodes,    // of maps with the fields given, and of groups of such (`!Parallel`, `!Hierarchical`), to any depth
   kNames,    // a list of names
   kFactors,  // "E=1,D<=16", or a list of such
   kOpenMap,  // any keys

@@ -99,16 +99,21 @@ std::string text(const Table& table) {
   return out;
 }
 
-std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::Count blocks) {
+std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::Count blocks,
+                        const std::string& selected) {
   Table table;
   table.header = {"layer", "instances", "energy (uJ)", "cycles", "util. (%)", "EDP (J*cycle)", "proof", "ms"};
   for (const scenario::MappedLayer& layer : layers) table.rows.push_back(layer_row(layer));
 
   const bool several = layers.size() > 1 || blocks > 1 || (layers.size() == 1 && layers[0].instances > 1);
-  const bool all_found = std::all_of(layers.begin(), layers.end(), [](const auto& layer) { return layer.found(); });
-  if (several) {
+  const auto found = static_cast<std::size_t>(
+      std::count_if(layers.begin(), layers.end(), [](const auto& layer) { return layer.found(); }));
+  const bool all_found = found == layers.size();
+  if (several && found > 0) {
     table.rules_before.push_back(table.rows.size());
     const auto add = [&](std::string name, base::Count count, const scenario::Totals& sum) {
+      if (!selected.empty()) name = selected + ", " + name;
+      if (!all_found) name += fmt::format(", {} of {} layers", found, layers.size());
       table.rows.push_back({std::move(name), std::to_string(count), energy_uj(sum.energy_pj),
                             std::to_string(sum.cycles), "", edp(sum.edp_j_cycles), all_found ? "" : "incomplete", ""});
     };

@@ -20,8 +20,10 @@ struct Table {
 std::string text(const Table& table);
 
 // One row a layer; totals of one block and, when there are several, of all blocks. Energies in uJ, times of
-// the search in ms. All figures are modelled.
-std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::Count blocks);
+// the search in ms. All figures are modelled. `selected`: the one layer of a model that was asked for, whose totals are
+// no block's. Totals that lack layers say of how many they are.
+std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::Count blocks,
+                        const std::string& selected = {});
 
 // How figures look in text: plain digits, so that they can be searched for.
 std::string energy_uj(double energy_pj);  // "2117.56"

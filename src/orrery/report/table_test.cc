@@ -25,6 +25,17 @@ TEST(ModelTable, HasARowALayerAndTotalsOfOneBlockAndAllBlocks) {
   EXPECT_NE(one.find(std::to_string(layer.optimum.evaluation.cycles * 2 * 3 * 24)), std::string::npos) << one;
 }
 
+TEST(ModelTable, TotalsOfOneLayerOfAModelBearItsName) {
+  const std::string shown = model_table({example_layer()}, 24, "FF2");
+  EXPECT_NE(shown.find("FF2, one block "), std::string::npos) << shown;
+  EXPECT_NE(shown.find("FF2, all blocks "), std::string::npos) << shown;
+}
+
+TEST(ModelTable, HasNoTotalOfNothing) {
+  const std::string shown = model_table({infeasible_layer(), infeasible_layer()}, 24);
+  EXPECT_EQ(shown.find("block"), std::string::npos) << shown;
+}
+
 TEST(ModelTable, SaysWhatWasMadeLeast) {
   scenario::MappedLayer layer = example_layer();
   layer.objective = {nest::Metric::kDelay, nest::Metric::kEnergy};
@@ -47,6 +58,7 @@ TEST(ModelTable, ShowsGapAndMissingMappings) {
   EXPECT_NE(shown.find("gap 12.50%"), std::string::npos) << shown;
   EXPECT_NE(shown.find("no mapping"), std::string::npos);
   EXPECT_NE(shown.find("incomplete"), std::string::npos) << "a total that lacks a layer must say so";
+  EXPECT_NE(shown.find("total, 1 of 2 layers"), std::string::npos) << shown;
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ PlacedGraph place(const PlaceRequest& request) {
   placed.title = title_of(document.setup.execution.workload);
   placed.warnings = document.warnings;
   placed.inputs.emplace_back(document.file->name, base::content_hash(document.file->text));
-  for (const auto& [path, value] : request.overrides) placed.inputs.emplace_back("--set " + path, value);
+  for (const auto& [path, value] : request.overrides) placed.inputs.push_back(base::setting_input(path, value));
 
   std::optional<Operators> operators;
   if (!request.measurements.empty()) {

@@ -174,8 +174,7 @@ std::vector<std::pair<std::string, std::string>> inputs_of(
   std::vector<std::pair<std::string, std::string>> inputs;
   for (const auto& file : files)
     if (file) inputs.emplace_back(file->name, base::content_hash(file->text));
-  for (const auto& [path, value] : request.overrides)
-    inputs.emplace_back("--set " + path, base::content_hash(path + "=" + value));
+  for (const auto& [path, value] : request.overrides) inputs.push_back(base::setting_input(path, value));
   std::sort(inputs.begin(), inputs.end());
   return inputs;
 }

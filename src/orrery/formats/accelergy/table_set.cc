@@ -186,6 +186,14 @@ energy::EstimationTable read_table(std::shared_ptr<const base::SourceFile> file,
   const auto area = column("area", false);
   if (!energy || !action) return table;
   table.action_column = *action;
+  if (document.rows.size() == 1) {
+    found
+        .warning(
+            "O1270",
+            fmt::format("the table of `{}` has a header and no rows: no estimate can come from it", table.class_name),
+            document.place(header.cells.front()))
+        .hint("add a row for each action, or remove the file");
+  }
 
   for (std::size_t i = 1; i < document.rows.size(); ++i) {
     const csv::Row& row = document.rows[i];

@@ -11,6 +11,7 @@
 
 #include "orrery/base/content_hash.h"
 #include "orrery/base/diagnostic.h"
+#include "orrery/base/text_file.h"
 #include "orrery/formats/cacti/child_process.h"
 #include "orrery/formats/cacti/configuration.h"
 #include "orrery/formats/cacti/result.h"
@@ -27,11 +28,10 @@ constexpr base::Count kMostBytes = 1LL << 30;  // CACTI counts bytes in 31 bits
 constexpr std::size_t kQuoted = 120;
 constexpr const char* kParameters = "tech_params";
 
+constexpr std::size_t kMostOutput = std::size_t{1} << 20;  // CACTI writes some kilobytes
+
 std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
+  return base::first_bytes(path.string(), kMostOutput).value_or("");
 }
 
 bool runs(const fs::path& program) {

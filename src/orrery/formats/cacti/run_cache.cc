@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "orrery/base/text_file.h"
+
 namespace orrery::formats::cacti {
 namespace {
 
@@ -33,11 +35,10 @@ std::optional<fs::path> user_cache() {
 
 std::optional<energy::SramFigures> RunCache::find(const std::string& key) const {
   if (!directory_) return std::nullopt;
-  std::ifstream in(*directory_ / key, std::ios::binary);
-  if (!in) return std::nullopt;
-  std::ostringstream content;
-  content << in.rdbuf();
-  std::istringstream lines(content.str());
+  constexpr std::size_t kMost = 4096;  // an entry is a few lines
+  const std::optional<std::string> content = base::first_bytes((*directory_ / key).string(), kMost);
+  if (!content) return std::nullopt;
+  std::istringstream lines(*content);
   std::string title, its_key;
   std::getline(lines, title);
   std::getline(lines, its_key);
@@ -45,7 +46,7 @@ std::optional<energy::SramFigures> RunCache::find(const std::string& key) const 
   for (double& figure : figures)
     if (!(lines >> figure) || !std::isfinite(figure) || !(figure > 0)) return std::nullopt;
   // What was written reads back to the same text, or somebody else wrote it.
-  if (text_of(key, figures) != content.str()) return std::nullopt;
+  if (text_of(key, figures) != *content) return std::nullopt;
   return figures;
 }
 

@@ -13,6 +13,8 @@ bool begins_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
 }
 
+constexpr std::size_t kMostCells = 1'000'000;
+
 class Parser {
  public:
   Parser(const std::shared_ptr<const base::SourceFile>& file, Comments comments, base::Diagnostics& found)
@@ -23,7 +25,7 @@ class Parser {
 
   std::vector<Row> rows() {
     std::vector<Row> rows;
-    std::size_t width = 0;
+    std::size_t width = 0, cells = 0;
     while (at_ < text_.size()) {
       if (at_line_end()) {
         end_line();
@@ -35,6 +37,14 @@ class Parser {
         row.cells.reserve(width);
         read_row(row);
         width = row.cells.size();
+        cells += width;
+        if (cells > kMostCells) {
+          found_
+              .error("O0103", fmt::format("the table has more than {} cells; no more is read", kMostCells),
+                     {file_, row.line, 1, 1})
+              .hint("is this the file that was meant? leave out what is not needed");
+          return {};
+        }
         rows.push_back(std::move(row));
       }
     }

@@ -4,7 +4,7 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +20,22 @@ namespace orrery::formats::dfmodel {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Whether the first word of a text that is no comment is the name of a block. What begins a YAML document is a key and
+// a colon; a block of a setup needs none, but may have one.
+bool begins_as_setup(const std::string& text, bool with_colon) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string::npos || line[first] == '#') continue;
+    const std::size_t end = line.find_first_of(" \t\r:{", first);
+    const std::string word = line.substr(first, end == std::string::npos ? end : end - first);
+    const std::size_t next = end == std::string::npos ? end : line.find_first_not_of(" \t\r", end);
+    return schema().blocks.front().find(word) != nullptr &&
+           (with_colon || next == std::string::npos || line[next] == '{');
+  }
+  return false;
+}
 
 // Empty when there is none.
 std::string setup_in(const fs::path& folder) {
@@ -138,6 +154,11 @@ void settle_stages(const std::vector<int>& staged, const SetupPlaces& places, da
 SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, const std::vector<Override>& overrides) {
   base::Diagnostics found;
   ParsedText parsed = parse_text(file, found);
+  if (!parsed.complete && !begins_as_setup(file->text, true) &&
+      file->text.find_first_not_of(" \t\r\n") != std::string::npos) {
+    base::fail("O1400", fmt::format("`{}` is no setup of DFModel", file->name), found.all().back().primary.where,
+               "a setup begins with a block such as `dataflow_graph {`: is this the file that was meant?");
+  }
   if (!parsed.complete) found.throw_if_errors();
   apply_overrides(overrides, parsed.root, found);
   SetupDocument document;
@@ -188,17 +209,8 @@ bool is_setup(const std::string& path) {
   std::error_code error;
   const std::string file = fs::is_directory(path, error) ? setup_in(path) : path;
   if (file.empty() || !fs::is_regular_file(file, error)) return false;
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) {
-    const std::size_t first = line.find_first_not_of(" \t\r");
-    if (first == std::string::npos || line[first] == '#') continue;
-    const std::size_t end = line.find_first_of(" \t\r:{", first);
-    const std::string word = line.substr(first, end == std::string::npos ? end : end - first);
-    const std::size_t next = end == std::string::npos ? end : line.find_first_not_of(" \t\r", end);
-    // What begins a YAML document is a key and a colon; a block of a setup needs none.
-    return schema().blocks.front().find(word) != nullptr && (next == std::string::npos || line[next] == '{');
-  }
-  return false;
+  constexpr std::size_t kEnough = std::size_t{1} << 16;
+  return begins_as_setup(base::first_bytes(file, kEnough).value_or(""), false);
 }
 
 SetupDocument load_setup(const std::string& path, const std::vector<Override>& overrides) {

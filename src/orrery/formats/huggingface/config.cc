@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -150,7 +151,9 @@ class Reader {
       const std::size_t colon = what.find(": ");
       const std::size_t byte = error.byte > 0 ? error.byte - 1 : 0;
       base::fail("O0900", "this is not JSON: " + (colon == std::string::npos ? what : what.substr(colon + 2)),
-                 place_at(file_, byte), "config.json is strict JSON: double quotes, no comments, no trailing commas");
+                 place_at(file_, byte),
+                 begins_as_json() ? "config.json is strict JSON: double quotes, no comments, no trailing commas"
+                                  : "a model's config.json begins with `{`: is this the file that was meant?");
     } catch (const json::out_of_range& error) {
       // The exception knows no byte, but quotes the number.
       const std::string what = error.what();
@@ -166,9 +169,19 @@ class Reader {
                  place_at(file_, file_->text.find_first_not_of(" \t\r\n")));
   }
 
+  bool begins_as_json() const {
+    const std::size_t first = file_->text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+    return first == std::string::npos || file_->text[first] == '{' || file_->text[first] == '[';
+  }
+
+  static bool is_whole(const json& value) {
+    return value.is_number_float() && value.get<double>() == std::floor(value.get<double>());
+  }
+
   static std::string kind(const json& value) {
     if (value.is_null()) return "null";
-    if (value.is_number_float()) return fmt::format("the fractional number {}", value.get<double>());
+    if (value.is_number_float())
+      return (is_whole(value) ? "written as the float " : "the fractional number ") + value.dump();
     if (value.is_number()) return "the number " + value.dump();
     if (value.is_array()) return "a list";
     if (value.is_object()) return "an object";
@@ -240,8 +253,16 @@ class Reader {
     if (unsigned_fits || (found->is_number_integer() && !found->is_number_unsigned())) return found->get<base::Count>();
     result_.diagnostics
         .error("O0903", fmt::format("`{}` must be a whole number, but is {}", key, kind(*found)), value_place(key))
-        .label("a whole number of 1 or more");
+        .label("a whole number of 1 or more")
+        .hint(whole_text(*found));
     return std::nullopt;
+  }
+
+  // "write 4096" for 4096.0, where that is near enough to be meant.
+  static std::string whole_text(const json& value) {
+    constexpr double kMost = 1e15;
+    if (!is_whole(value) || !(value.get<double>() >= 1 && value.get<double>() <= kMost)) return {};
+    return fmt::format("write {:.0f}", value.get<double>());
   }
 
   base::Count required(std::string_view key, const char* field) {

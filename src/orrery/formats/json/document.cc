@@ -15,6 +15,7 @@ namespace orrery::formats::json {
 namespace {
 
 constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kMostValues = 1'000'000;
 
 bool is_separator(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ',' || c == ':';
@@ -92,6 +93,9 @@ class Builder {
   }
 
   Node& place(Node node) {
+    if (++values_ > kMostValues)
+      base::fail("O0103", fmt::format("the text has more than {} values; no more is read", kMostValues), node.where,
+                 "is this the file that was meant?");
     if (stack_.empty()) return root = std::move(node);
     Node& parent = stack_.back();
     if (parent.kind == Node::Kind::kList) return parent.items.emplace_back(std::move(node));
@@ -134,6 +138,7 @@ class Builder {
   const std::string& code_;
   const std::string& hint_;
   std::size_t at_ = 0;
+  std::size_t values_ = 0;
   std::vector<Node> stack_;
 };
 

@@ -39,7 +39,8 @@ struct Member {
   Node value;
 };
 
-// Throws InputError with `code` where the text is no JSON, a number fits no double, or brackets nest deeper than 64.
+// Throws InputError with `code` where the text is no JSON, a number fits no double, or brackets nest deeper than 64;
+// O0103 where there are more than a million values.
 // `hint` goes with the first of these. O(text).
 Node parse(const std::shared_ptr<const base::SourceFile>& file, const std::string& code, const std::string& hint = {});
 

@@ -229,8 +229,7 @@ Documents Documents::gather(const Files& files, const ReadOptions& options) {
   for (const auto& [path, value] : options.overrides) apply_override(gathered.top_, path, value, found);
   found.throw_if_errors();
   for (const auto& file : read) gathered.inputs_.emplace_back(file->name, base::content_hash(file->text));
-  for (const auto& [path, value] : options.overrides)
-    gathered.inputs_.emplace_back(fmt::format("--set {}={}", path, value), base::content_hash(value));
+  for (const auto& [path, value] : options.overrides) gathered.inputs_.push_back(base::setting_input(path, value));
   return gathered;
 }
 

@@ -226,7 +226,18 @@ class Expander {
     try {
       file = yaml::read_file(include.file);
     } catch (const base::InputError& unreadable) {
-      found_.error("O0100", unreadable.diagnostics.front().message, include.where);
+      base::Diagnostic& diagnostic =
+          found_.error(unreadable.diagnostics.front().code, unreadable.diagnostics.front().message, include.where);
+      for (const std::string& hint : unreadable.diagnostics.front().hints) diagnostic.hint(hint);
+      return nothing;
+    }
+    included_bytes_ += file->text.size();
+    if (included_bytes_ > base::kMostFileBytes) {
+      found_
+          .error("O0103",
+                 fmt::format("includes bring in more than {} MiB; no more is read", base::kMostFileBytes >> 20),
+                 include.where)
+          .note("a file counts each time it is included");
       return nothing;
     }
     included_.push_back(file);
@@ -245,6 +256,7 @@ class Expander {
 
   std::vector<std::shared_ptr<const base::SourceFile>>& included_;
   base::Diagnostics& found_;
+  std::size_t included_bytes_ = 0;
   std::vector<fs::path> folders_;
 };
 

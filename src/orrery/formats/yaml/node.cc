@@ -7,6 +7,8 @@
 //   depth  <= kMaxDepth   (nesting as written plus nesting reached through aliases)
 //   nodes  <= kMaxNodes
 //   copies <= kMaxCopies  (nodes that anchors and aliases copy: "a billion laughs" stops here)
+//   scalar <= kMaxScalar  (bytes of one value)
+//   text   <= kMaxBytes   (yaml-cpp takes it byte by byte: a second for 3 MB)
 //
 // Cost: linear in the text plus the copies that aliases ask for.
 #include "orrery/formats/yaml/node.h"
@@ -17,23 +19,21 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text_file.h"
 
 namespace orrery::formats::yaml {
 namespace {
 
 constexpr int kMaxDepth = 200;
-constexpr std::size_t kMaxNodes = 2'000'000;
+constexpr std::size_t kMaxNodes = 1'000'000;
 constexpr std::size_t kMaxCopies = 200'000;
-constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxScalar = std::size_t{64} << 10;
+constexpr std::size_t kMaxBytes = std::size_t{8} << 20;
+constexpr std::size_t kMaxDuplicates = 100;
 
 // Stops the parse; becomes one O0101.
 struct SyntaxError {
@@ -78,34 +78,6 @@ class Lines {
   std::string_view text_;
   std::vector<std::size_t> starts_;
 };
-
-// Offset of the first byte that no YAML text has, if any: control characters (yaml-cpp takes 0x04 for
-// the end of the file) and sequences that are not UTF-8.
-std::optional<std::size_t> first_bad_byte(std::string_view text) {
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c < 0x80) {
-      if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f) return i;
-      ++i;
-      continue;
-    }
-    const int more = c >= 0xc2 && c <= 0xdf ? 1 : c >= 0xe0 && c <= 0xef ? 2 : c >= 0xf0 && c <= 0xf4 ? 3 : -1;
-    if (more < 0 || i + static_cast<std::size_t>(more) >= text.size()) return i;
-    unsigned value = c & (0x3fu >> more);
-    for (int k = 1; k <= more; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + static_cast<std::size_t>(k)]);
-      if ((next & 0xc0) != 0x80) return i;
-      value = value << 6 | (next & 0x3fu);
-    }
-    if ((more == 2 && value < 0x800) || (more == 3 && (value < 0x10000 || value > 0x10ffff)) ||
-        (value >= 0xd800 && value <= 0xdfff)) {
-      return i;
-    }
-    i += static_cast<std::size_t>(more) + 1;
-  }
-  return std::nullopt;
-}
 
 std::size_t quoted_length(std::string_view rest) {
   const char quote = rest.front();
@@ -209,6 +181,10 @@ class Builder : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
+    if (value.size() > kMaxScalar) {
+      throw SyntaxError{fmt::format("one value has {} bytes; it may have {}", value.size(), kMaxScalar), place(mark, 1),
+                        "is a quote or a bracket missing, or is this the wrong file?"};
+    }
     Node node;
     node.kind = Node::Kind::kScalar;
     node.scalar = value;
@@ -322,6 +298,10 @@ class Builder : public YAML::EventHandler {
     std::string normal = key.scalar;
     std::transform(normal.begin(), normal.end(), normal.begin(), same_letter);
     const auto [first, added] = map.places.emplace(std::move(normal), map.node.entries.size());
+    if (!added && ++duplicates_ == kMaxDuplicates + 1) {
+      throw SyntaxError{fmt::format("more than {} keys are given twice", kMaxDuplicates), key.where,
+                        "is this the file that was meant?"};
+    }
     if (!added) {
       const auto& earlier = map.node.entries[first->second];
       auto message = fmt::format("`{}` is given twice", key.scalar);
@@ -364,6 +344,7 @@ class Builder : public YAML::EventHandler {
   std::map<YAML::anchor_t, Anchor> anchors_;
   std::size_t nodes_ = 0;
   std::size_t copies_ = 0;
+  std::size_t duplicates_ = 0;
   int last_start_ = -1;
   base::Location place_of_document_;
   bool complete_ = false;
@@ -386,20 +367,6 @@ std::string plain_words(const std::string& message) {
   return message;
 }
 
-// The hint for a path that leads nowhere: the file beside it that its name most likely stands for, if any.
-std::string meant_file(const std::string& path) {
-  namespace fs = std::filesystem;
-  const fs::path wanted = path;
-  std::error_code ignored;
-  std::vector<std::string> present;
-  const fs::path folder = wanted.has_parent_path() ? wanted.parent_path() : fs::path(".");
-  for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored))
-    present.push_back(entry->path().filename().string());
-  std::sort(present.begin(), present.end());  // folders list in any order, and ties go to the first
-  const std::string near = base::closest(wanted.filename().string(), present);
-  return base::did_you_mean(near.empty() ? near : (wanted.parent_path() / near).string());
-}
-
 }  // namespace
 
 const Node* Node::find(std::string_view key) const {
@@ -414,11 +381,14 @@ std::vector<Node> parse(const std::shared_ptr<const base::SourceFile>& file, bas
   std::string_view text = file->text;
   const Lines lines(text);
   if (text.size() > kMaxBytes) {
-    found.error("O0101", fmt::format("the file has {} bytes; a description has at most {}", text.size(), kMaxBytes),
-                {file, 0, 0, 1});
+    found
+        .error("O0103", fmt::format("`{}` has more than {} MiB of YAML; no more is read", file->name, kMaxBytes >> 20),
+               {file, 0, 0, 1})
+        .note(fmt::format("it has {} bytes", text.size()))
+        .hint("is this the file that was meant? several files may share the text");
     return {};
   }
-  if (const auto bad = first_bad_byte(text)) {
+  if (const auto bad = base::first_bad_byte(text)) {
     const auto [line, column] = lines.position(*bad);
     const auto byte = static_cast<unsigned char>(text[*bad]);
     const char* fault = byte < 0x80 ? "is a control character" : "is no part of a UTF-8 text";
@@ -447,34 +417,6 @@ std::vector<Node> parse(const std::shared_ptr<const base::SourceFile>& file, bas
     return {};
   }
   return std::move(builder.documents);
-}
-
-std::shared_ptr<const base::SourceFile> read_file(const std::string& path) {
-  namespace fs = std::filesystem;
-  auto file = std::make_shared<base::SourceFile>();
-  file->name = path;
-  const base::Location where{file, 0, 0, 1};
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found)
-    base::fail("O0100", fmt::format("there is no file `{}`", path), where, meant_file(path));
-  if (status.type() == fs::file_type::directory)
-    base::fail("O0100", fmt::format("`{}` is a folder", path), where,
-               fmt::format("name the files in it: `{}`", (fs::path(path) / "*.yaml").string()));
-  if (path.find('\0') != std::string::npos) base::fail("O0100", "a file name has no NUL character", where);
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  // In pieces, with an end: a device such as /dev/zero has none.
-  std::string piece(1 << 16, '\0');
-  while (in && file->text.size() <= kMaxBytes) {
-    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    file->text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  if (!in.is_open() || in.bad()) {
-    base::fail("O0100", fmt::format("cannot read `{}`: {}", path, errno != 0 ? std::strerror(errno) : "unknown reason"),
-               where);
-  }
-  return file;
 }
 
 }  // namespace orrery::formats::yaml

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/base/text_file.h"
 
 namespace orrery::formats::yaml {
 
@@ -44,7 +45,6 @@ struct Node::Entry {
 std::vector<Node> parse(const std::shared_ptr<const base::SourceFile>& file, base::Severity duplicate_keys,
                         base::Diagnostics& found);
 
-// Reads a file from disk; O0100 when that fails.
-std::shared_ptr<const base::SourceFile> read_file(const std::string& path);
+using base::read_file;  // where the texts come from
 
 }  // namespace orrery::formats::yaml

@@ -1,0 +1,180 @@
+// A file is read in pieces and no further than the bound, so that a device or a pipe without an end, and a file of
+// gigabytes by mistake, cost no more than the largest text that is taken. The first piece decides whether it is a text
+// at all: what is not begins with bytes that tell its kind, or has a NUL soon.
+#include "orrery/base/text_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/base/file_kind.h"
+
+namespace orrery::base {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kPiece = std::size_t{1} << 16;
+constexpr std::size_t kTelling = 300;  // first bytes that tell what a file is
+
+std::string reason() {
+  return std::generic_category().message(errno);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (open()) ::close(number_);
+  }
+  bool open() const { return number_ >= 0; }
+
+  // Appends what comes next, at most `most` bytes; false at the end and on failure (errno is set then, else 0).
+  bool append(std::string& text, std::size_t most) const {
+    const std::size_t before = text.size();
+    text.resize(before + most);
+    ssize_t got = 0;
+    do {
+      errno = 0;
+      got = ::read(number_, text.data() + before, most);
+    } while (got < 0 && errno == EINTR);
+    text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    return got > 0;
+  }
+
+ private:
+  int number_;
+};
+
+// The hint for a path that leads nowhere: the file beside it that its name most likely stands for, if any.
+std::string meant_file(const std::string& path) {
+  const fs::path wanted = path;
+  std::error_code ignored;
+  std::vector<std::string> present;
+  const fs::path folder = wanted.has_parent_path() ? wanted.parent_path() : fs::path(".");
+  for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored))
+    present.push_back(entry->path().filename().string());
+  std::sort(present.begin(), present.end());  // folders list in any order, and ties go to the first
+  const std::string near = closest(wanted.filename().string(), present);
+  return did_you_mean(near.empty() ? near : (wanted.parent_path() / near).string());
+}
+
+// "a device" for what may have no end; nothing for files.
+const char* endless_kind(fs::file_type type) {
+  switch (type) {
+    case fs::file_type::character:
+    case fs::file_type::block:
+      return "a device";
+    case fs::file_type::fifo:
+      return "a pipe";
+    default:
+      return nullptr;
+  }
+}
+
+[[noreturn]] void too_large(const std::string& path, const Location& whole, fs::file_type type) {
+  Diagnostics found;
+  Diagnostic& diagnostic = found.error(
+      "O0103", fmt::format("`{}` has more than {} MiB; no more is read", path, kMostFileBytes >> 20), whole);
+  std::error_code error;
+  if (const char* kind = endless_kind(type)) {
+    diagnostic.note(fmt::format("it is {}, which may have no end", kind));
+  } else if (const auto bytes = fs::file_size(path, error); !error) {
+    diagnostic.note(fmt::format("it has {} bytes", bytes));
+  }
+  diagnostic.hint("descriptions are short texts: is this the file that was meant? several files may share the text");
+  throw InputError(found.all());
+}
+
+// Refuses what is no text. NUL is in no text, but soon in most of what else a file may be.
+void check_text(const std::shared_ptr<const SourceFile>& file, const Location& whole) {
+  const std::string_view text = file->text;
+  if (first_bad_byte(text.substr(0, kTelling)) || text.starts_with("%PDF-")) {
+    if (const FileKind kind = file_kind(text); !kind.name.empty())
+      fail("O0104", fmt::format("`{}` is {}; a text is read here", file->name, kind.name), whole, kind.way_out);
+  }
+  const std::size_t nul = text.find('\0');
+  if (nul == std::string_view::npos) return;
+  const std::string_view before = text.substr(0, nul);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  Diagnostics found;
+  found.error("O0104", fmt::format("`{}` is no text: it has a NUL character", file->name), whole)
+      .note(fmt::format("it is byte {} of the file, in line {}", nul + 1, line))
+      .hint("is this the file that was meant? if it was damaged, fetch or export it again");
+  throw InputError(found.all());
+}
+
+}  // namespace
+
+std::shared_ptr<const SourceFile> read_file(const std::string& path) {
+  auto file = std::make_shared<SourceFile>();
+  file->name = path;
+  const Location whole{file, 0, 0, 1};
+  if (path.find('\0') != std::string::npos) fail("O0100", "a file name has no NUL character", whole);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found)
+    fail("O0100", fmt::format("there is no file `{}`", path), whole, meant_file(path));
+  if (status.type() == fs::file_type::directory)
+    fail("O0100", fmt::format("`{}` is a folder; a file is read here", path), whole, "name the file in it");
+  const Descriptor in(path);
+  if (!in.open()) fail("O0100", fmt::format("cannot read `{}`: {}", path, reason()), whole);
+  std::size_t seen = 0;
+  while (in.append(file->text, kPiece)) {
+    if (file->text.find('\0', seen) != std::string::npos) check_text(file, whole);
+    seen = file->text.size();
+    if (seen > kMostFileBytes) too_large(path, whole, status.type());
+  }
+  if (errno != 0) fail("O0100", fmt::format("cannot read `{}`: {}", path, reason()), whole);
+  check_text(file, whole);
+  return file;
+}
+
+std::optional<std::string> first_bytes(const std::string& path, std::size_t most) {
+  const Descriptor in(path);
+  if (!in.open()) return std::nullopt;
+  std::string text;
+  while (text.size() < most && in.append(text, std::min(kPiece, most - text.size()))) {
+  }
+  if (errno != 0) return std::nullopt;
+  return text;
+}
+
+std::optional<std::size_t> first_bad_byte(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c < 0x80) {
+      if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f) return i;
+      ++i;
+      continue;
+    }
+    const int more = c >= 0xc2 && c <= 0xdf ? 1 : c >= 0xe0 && c <= 0xef ? 2 : c >= 0xf0 && c <= 0xf4 ? 3 : -1;
+    if (more < 0 || i + static_cast<std::size_t>(more) >= text.size()) return i;
+    unsigned value = c & (0x3fu >> more);
+    for (int k = 1; k <= more; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + static_cast<std::size_t>(k)]);
+      if ((next & 0xc0) != 0x80) return i;
+      value = value << 6 | (next & 0x3fu);
+    }
+    if ((more == 2 && value < 0x800) || (more == 3 && (value < 0x10000 || value > 0x10ffff)) ||
+        (value >= 0xd800 && value <= 0xdfff)) {
+      return i;
+    }
+    i += static_cast<std::size_t>(more) + 1;
+  }
+  return std::nullopt;
+}
+
+}  // namespace orrery::base
