@@ -9,12 +9,14 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/energy/sram_text.h"
 #include "orrery/formats/cacti/sram_points_test_util.h"
 
 namespace orrery::formats::cacti {
@@ -119,11 +121,6 @@ Classes measure() {
       add(point, classes);
     }
   }
-  for (const int technology : kTechnologies)
-    for (const energy::SramRow& row : catalogue_surfaces()(technology)->table().rows)
-      if (row.point.width_bits < energy::kSramLeastBits && row.point.ports == 1 &&
-          energy::words_per_bank(row.point) >= energy::kSramLeastWords)
-        add({technology, row}, classes);
   classes[{SramErrorKind::kBanks, 0, 0, 0, 0}] = halves_between_banks();
   return classes;
 }
@@ -180,8 +177,11 @@ TEST(SramErrors, TheTableIsWhatItsPointsGive) {
 }
 
 TEST(SramErrors, EachMeasuredClassRestsOnTenMemoriesOrMore) {
-  for (const SramErrorRow& row : catalogue_errors()->rows())
-    if (was_measured(row.kind)) EXPECT_GE(row.points, 10) << beginning(row);
+  for (const SramErrorRow& row : catalogue_errors()->rows()) {
+    if (was_measured(row.kind)) {
+      EXPECT_GE(row.points, 10) << beginning(row);
+    }
+  }
 }
 
 // A class of memories held out: how many there are, how many keep to their stated error, what is stated on average.
@@ -191,35 +191,47 @@ struct Coverage {
   std::array<double, 4> stated{};
 };
 
-std::map<std::string, Coverage> coverage_of_held_out() {
+// Names of the classes of a memory.
+std::vector<std::string> names_of(const Measured& point) {
+  const energy::SramPoint& memory = point.row.point;
+  const bool mixed = std::find(kTechnologies.begin(), kTechnologies.end(), point.technology_nm) == kTechnologies.end();
+  const bool shallow = words_a_bank(point) < energy::kSramLeastWords;
+  const bool narrow = memory.width_bits<energy::kSramLeastBits, wide = memory.width_bits> kWidths.back();
+  std::vector<std::string> names{fmt::format("banks {}", bound(kBanks, memory.banks))};
+  names.push_back(mixed ? "between nodes" : fmt::format("node {} nm", point.technology_nm));
+  if (shallow) names.emplace_back("below 64 words");
+  names.push_back(wide     ? "width above 2048"
+                  : narrow ? fmt::format("width {}", memory.width_bits)
+                           : fmt::format("width {}", bound(kWidths, memory.width_bits)));
+  if (!wide) names.push_back("capacity " + energy::bytes_text(bound(kCapacities, memory.capacity_bytes)));
+  if (!mixed && !shallow && !wide && !narrow) names.emplace_back("between rows");
+  return names;
+}
+
+void count(const Measured& point, const std::vector<std::string>& names, std::map<std::string, Coverage>& classes) {
   static const energy::Sram with_errors("sram", energy::kSramAccuracyPercent,
                                         energy::surface_model(catalogue_surfaces()), catalogue_errors());
-  std::map<std::string, Coverage> classes;
-  for (const Measured& point : measured_points("sram_cacti7_held_out.csv")) {
-    const energy::SramPoint& memory = point.row.point;
-    const auto figures = figures_of(with_errors, point);
-    const auto errors = off_by(figures, point);
-    const bool mixed =
-        std::find(kTechnologies.begin(), kTechnologies.end(), point.technology_nm) == kTechnologies.end();
-    const bool shallow = words_a_bank(point) < energy::kSramLeastWords;
-    const bool wide = memory.width_bits > kWidths.back();
-    std::vector<std::string> names{fmt::format("banks {}", bound(kBanks, memory.banks))};
-    names.push_back(mixed ? "between nodes" : fmt::format("node {}", point.technology_nm));
-    if (shallow) names.emplace_back("few words");
-    names.push_back(memory.width_bits < energy::kSramLeastBits ? fmt::format("width {}", memory.width_bits)
-                    : wide                                     ? "width above 2048"
-                           : fmt::format("width {}", bound(kWidths, memory.width_bits)));
-    if (!wide) names.push_back(fmt::format("capacity {}", bound(kCapacities, memory.capacity_bytes)));
-    if (!mixed && !shallow && !wide && memory.width_bits >= energy::kSramLeastBits) names.emplace_back("between rows");
-    for (const std::string& one : names) {
-      Coverage& here = classes[one];
-      ++here.points;
-      for (std::size_t i = 0; i < errors.size(); ++i) {
-        here.within[i] += errors[i] <= *figures[i].expected_error_percent;
-        here.stated[i] += *figures[i].expected_error_percent;
-      }
+  const auto figures = figures_of(with_errors, point);
+  const auto errors = off_by(figures, point);
+  for (const std::string& one : names) {
+    Coverage& here = classes[one];
+    ++here.points;
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      here.within[i] += errors[i] <= *figures[i].expected_error_percent;
+      here.stated[i] += *figures[i].expected_error_percent;
     }
   }
+}
+
+std::map<std::string, Coverage> coverage_of_held_out() {
+  std::map<std::string, Coverage> classes;
+  for (const Measured& point : measured_points("sram_cacti7_held_out.csv")) count(point, names_of(point), classes);
+  // CACTI's own words of 8 and 16 bit, which the table has and the rule does not ask for.
+  for (const int technology : kTechnologies)
+    for (const energy::SramRow& row : catalogue_surfaces()(technology)->table().rows)
+      if (row.point.width_bits < energy::kSramLeastBits && row.point.ports == 1 &&
+          energy::words_per_bank(row.point) >= energy::kSramLeastWords)
+        count({technology, row}, {fmt::format("rows of {} bit", row.point.width_bits)}, classes);
   return classes;
 }
 
@@ -231,12 +243,23 @@ TEST(SramErrors, TwoThirdsOfTheMemoriesHeldOutKeepToTheirStatedErrorInEveryClass
     for (std::size_t i = 0; i < kFigureNames.size(); ++i)
       EXPECT_GE(3 * here.within[i], 2 * here.points)
           << name << ": " << kFigureNames[i] << " of " << here.within[i] << " of " << here.points;
-    if (std::getenv("ORRERY_SHOW"))
-      fmt::print("{:20} {:4}  {:5.1f} {:5.1f} {:5.1f} {:5.1f} stated, {:3.0f} {:3.0f} {:3.0f} {:3.0f} % within\n", name,
-                 here.points, here.stated[0] / here.points, here.stated[1] / here.points, here.stated[2] / here.points,
-                 here.stated[3] / here.points, 100.0 * here.within[0] / here.points,
-                 100.0 * here.within[1] / here.points, 100.0 * here.within[2] / here.points,
-                 100.0 * here.within[3] / here.points);
+  }
+}
+
+std::string book_row(const std::string& name, const Coverage& here) {
+  std::string row = fmt::format("| {} | {} |", name, here.points);
+  for (const double stated : here.stated) row += fmt::format(" {:.1f} |", stated / here.points);
+  for (const int within : here.within) row += fmt::format(" {:.0f} |", 100.0 * within / here.points);
+  return row;
+}
+
+TEST(SramErrors, TheBookSaysWhatIsStatedAndHowManyKeepToIt) {
+  std::ifstream in(kSourceDirectory + "/docs/model/energy.md");
+  std::set<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.insert(line);
+  for (const auto& [name, here] : coverage_of_held_out()) {
+    const std::string row = book_row(name, here);
+    EXPECT_TRUE(lines.contains(row)) << row;
   }
 }
 
