@@ -59,11 +59,13 @@ std::vector<std::string> beyond(const SramDescription& memory) {
     bounds.push_back(
         fmt::format("{:g} bit is below the {:g} bit of the narrowest word that CACTI builds, by a factor of {:.3g}",
                     memory.width_bits, kNarrowestBits, kNarrowestBits / memory.width_bits));
-  const double words = memory.depth / memory.banks;
-  if (words < kSramLeastWords)
-    bounds.push_back(fmt::format("{:g} word{} {} below the {} of the smallest bank in the table, by a factor of {:.3g}",
-                                 words, words == 1 ? "" : "s", words == 1 ? "is" : "are", kSramLeastWords,
-                                 kSramLeastWords / words));
+  const double least_words = kSramLeastWords * memory.banks;
+  if (memory.depth < least_words)
+    bounds.push_back(fmt::format(
+        "{:g} word{} in {:g} bank{} {} below the {} a bank of the smallest memory in the table, by a factor of "
+        "{:.3g}",
+        memory.depth, memory.depth == 1 ? "" : "s", memory.banks, memory.banks == 1 ? "" : "s",
+        memory.depth == 1 ? "is" : "are", kSramLeastWords, least_words / memory.depth));
   const double nm = memory.technology_nm, least = kTechnologies.front(), most = kTechnologies.back();
   if (nm < least)
     bounds.push_back(fmt::format("{:g} nm is below CACTI's {:g} nm, by a factor of {:.3g}", nm, least, least / nm));

@@ -100,9 +100,10 @@ TEST(SramFigures, WhatLiesBeyondTheTableIsExtrapolatedAndSaysWhichBoundByHowMuch
   EXPECT_EQ(beyond(memory(1, 1024, 1)),
             Bounds{"1 bit is below the 8 bit of the narrowest word that CACTI builds, by a factor of 8"});
   EXPECT_EQ(beyond(memory(32, 16, 1)),
-            Bounds{"16 words are below the 64 of the smallest bank in the table, by a factor of 4"});
-  EXPECT_EQ(beyond(memory(32, 128, 8)),
-            Bounds{"16 words are below the 64 of the smallest bank in the table, by a factor of 4"});
+            Bounds{"16 words in 1 bank are below the 64 a bank of the smallest memory in the table, by a factor of 4"});
+  EXPECT_EQ(
+      beyond(memory(32, 128, 8)),
+      Bounds{"128 words in 8 banks are below the 64 a bank of the smallest memory in the table, by a factor of 4"});
   EXPECT_EQ(beyond(memory(32, 1024, 1, "7nm")), Bounds{"7 nm is below CACTI's 22 nm, by a factor of 3.14"});
   EXPECT_EQ(beyond(memory(32, 1024, 1, "130nm")), Bounds{"130 nm is above CACTI's 90 nm, by a factor of 1.44"});
   EXPECT_EQ(beyond(memory(4096, 1024, 1)),
