@@ -112,10 +112,12 @@ TEST(Estimators, StateBeyondCactisNodesTheLargestDisagreementOfTheTwoScalingRule
       areas = std::max(areas, 100 * std::fabs(rule / energy::area_factor(nodes, from, nm).value() - 1));
     }
     const energy::SramFigures percent = stated(kind);
-    EXPECT_NEAR(percent[energy::kRead], energies, 0.06);
-    EXPECT_NEAR(percent[energy::kWrite], energies, 0.06);
-    EXPECT_NEAR(percent[energy::kLeak], energies, 0.06);
-    EXPECT_NEAR(percent[energy::kArea], areas, 0.06);
+    // Up to a tenth.
+    for (const energy::SramFigure figure : {energy::kRead, energy::kWrite, energy::kLeak, energy::kArea}) {
+      const double largest = figure == energy::kArea ? areas : energies;
+      EXPECT_GE(percent[figure], largest) << figure;
+      EXPECT_LT(percent[figure], largest + 0.1) << figure;
+    }
   };
   check(energy::SramErrorKind::kBelow, 22, {20, 16, 14, 10, 7}, 1);
   check(energy::SramErrorKind::kAbove, 90, {130}, 2);
