@@ -43,6 +43,7 @@ class Estimation {
   EstimatedComponent component(const Component& component) {
     component_ = &component;
     unknown_.assign(component.primitives.size(), {});
+    beyond_.assign(component.primitives.size(), {});
     keys_.clear();
     for (const Primitive& primitive : component.primitives)
       keys_.push_back(primitive.class_name + '\x1d' + key(primitive.attributes) + '\x1d');
@@ -65,11 +66,18 @@ class Estimation {
     estimated.area_um2 = sum(estimated.area_shares, "the area", "um^2");
     describe(estimated.area_shares, estimated.area_accuracy_percent, estimated.area_source);
     report_unknown();
+    mention_beyond();
     return estimated;
   }
 
  private:
   inline static const Attributes kNoArguments;
+
+  // An action of a primitive, or its area, and who answered.
+  struct Asked {
+    std::string action;  // empty: area
+    const Choice* choice;
+  };
 
   // What is multiplied by zero need not be known.
   void add(std::vector<Share>& shares, std::size_t index, const std::string& action, const Attributes& arguments,
@@ -85,6 +93,7 @@ class Estimation {
       return;
     }
     if (!options_.insisted_on.empty()) mention_given_up(primitive, keys_[index], choice);
+    if (!choice.figure->beyond.empty()) beyond_[index].push_back({action, &choice});
     shares.push_back({primitive.path, action, weight, *choice.figure});
   }
 
@@ -104,6 +113,35 @@ class Estimation {
   std::string name_of(const Primitive& primitive) const {
     return primitive.path == component_->name ? fmt::format("`{}`", component_->name)
                                               : fmt::format("`{}` in `{}`", primitive.path, component_->name);
+  }
+
+  // Once for each primitive of its own: compounds repeat them, and so do the actions of one.
+  void mention_beyond() {
+    for (std::size_t i = 0; i < beyond_.size(); ++i) {
+      if (beyond_[i].empty()) continue;
+      const Primitive& primitive = component_->primitives[i];
+      const std::vector<std::string>& bounds = beyond_[i].front().choice->figure->beyond;
+      if (!mentioned_.insert(fmt::format("{}\n{}{}", component_->name, keys_[i], fmt::join(bounds, "\n"))).second)
+        continue;
+      auto& warning = found_.warning(
+          "O1263", fmt::format("{} lies beyond what its figures were made for", name_of(primitive)), primitive.where);
+      for (const std::string& bound : bounds) warning.note(bound);
+      std::vector<std::string> errors, rules;
+      for (const Asked& one : beyond_[i]) {
+        const Figure& figure = *one.choice->figure;
+        const std::string what = one.action.empty() ? "area" : one.action;
+        std::string error = figure.expected_error_percent
+                                ? fmt::format("{} {:.0f} %", what, *figure.expected_error_percent)
+                                : fmt::format("{} not known", what);
+        if (std::find(errors.begin(), errors.end(), error) == errors.end()) errors.push_back(std::move(error));
+        if (!figure.node_rule.empty() && std::find(rules.begin(), rules.end(), figure.node_rule) == rules.end())
+          rules.push_back(figure.node_rule);
+      }
+      if (!rules.empty()) warning.note(fmt::format("technology: {}", fmt::join(rules, "; ")));
+      warning.note(fmt::format("extrapolated by `{}`; error to expect: {}",
+                               beyond_[i].front().choice->figure->estimator, fmt::join(errors, ", ")));
+      warning.hint("give figures of this memory with `--tables`, or describe one within these bounds");
+    }
   }
 
   double sum(const std::vector<Share>& shares, const std::string& what, const char* unit) {
@@ -133,9 +171,9 @@ class Estimation {
 
   // One message for each primitive and set of reasons; compounds repeat primitives of a class, and actions reasons.
   void report_unknown() {
-    std::vector<std::pair<std::size_t, std::vector<Missing>>> groups;
+    std::vector<std::pair<std::size_t, std::vector<Asked>>> groups;
     for (std::size_t i = 0; i < unknown_.size(); ++i) {
-      for (const Missing& missing : unknown_[i]) {
+      for (const Asked& missing : unknown_[i]) {
         const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
           return component_->primitives[group.first].class_name == component_->primitives[i].class_name &&
                  group.second.front().choice->refusals == missing.choice->refusals;
@@ -143,7 +181,7 @@ class Estimation {
         if (same == groups.end()) {
           groups.push_back({i, {missing}});
         } else if (std::none_of(same->second.begin(), same->second.end(),
-                                [&](const Missing& other) { return other.action == missing.action; })) {
+                                [&](const Asked& other) { return other.action == missing.action; })) {
           same->second.push_back(missing);
         }
       }
@@ -151,15 +189,10 @@ class Estimation {
     for (const auto& [index, missing] : groups) report(component_->primitives[index], missing);
   }
 
-  struct Missing {
-    std::string action;  // empty: area
-    const Choice* choice;
-  };
-
-  void report(const Primitive& primitive, const std::vector<Missing>& missing) {
+  void report(const Primitive& primitive, const std::vector<Asked>& missing) {
     std::vector<std::string> actions;
     bool area = false;
-    for (const Missing& one : missing) {
+    for (const Asked& one : missing) {
       if (one.action.empty())
         area = true;
       else
@@ -180,8 +213,9 @@ class Estimation {
   std::set<std::string> mentioned_;
   std::unordered_map<std::string, Choice> answers_;  // references into it stay valid
   const Component* component_ = nullptr;
-  std::vector<std::string> keys_;              // of the component's primitives
-  std::vector<std::vector<Missing>> unknown_;  // of the component's primitives
+  std::vector<std::string> keys_;            // of the component's primitives
+  std::vector<std::vector<Asked>> unknown_;  // of the component's primitives
+  std::vector<std::vector<Asked>> beyond_;   // of the component's primitives
 };
 
 }  // namespace

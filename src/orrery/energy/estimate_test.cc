@@ -130,6 +130,28 @@ TEST(Estimate, AllThatIsUnknownIsToldAtOnce) {
   EXPECT_EQ(found.all().size(), 2u);
 }
 
+TEST(Estimate, AFigureBeyondItsBoundsIsAWarningOnceForEachComponent) {
+  Figure far = std::get<Figure>(figure(2));
+  far.beyond = {"1 bit is below the 8 bit of the narrowest word, by a factor of 8"};
+  far.node_rule = "linear below 22 nm";
+  far.expected_error_percent = 120;
+  std::vector<std::unique_ptr<Estimator>> estimators;
+  estimators.push_back(std::make_unique<Oracle>("oracle", "X", 80, far));
+  const std::vector<Component> components{primitive("A", "X", {}, {"read", "write"}),
+                                          primitive("B", "X", {}, {"read"})};
+  base::Diagnostics found;
+  estimate(components, estimators, {}, found);
+  ASSERT_EQ(found.all().size(), 2u);
+  const base::Diagnostic& first = found.all()[0];
+  EXPECT_EQ(first.severity, base::Severity::kWarning);
+  EXPECT_EQ(first.code, "O1263");
+  EXPECT_EQ(first.message, "`A` lies beyond what its figures were made for");
+  EXPECT_EQ(first.notes, (std::vector<std::string>{
+                             far.beyond[0], "technology: linear below 22 nm",
+                             "extrapolated by `oracle`; error to expect: read 120 %, write 120 %, area 120 %"}));
+  EXPECT_EQ(found.all()[1].message, "`B` lies beyond what its figures were made for");
+}
+
 TEST(Estimate, WhatCountsZeroTimesNeedNotBeKnown) {
   Component component = primitive("A", "X", {}, {});
   component.primitives[0].area_weight = 0;

@@ -12,6 +12,8 @@ std::string_view name(Basis basis) {
       return "modelled";
     case Basis::kInterpolated:
       return "interpolated";
+    case Basis::kExtrapolated:
+      return "extrapolated";
     case Basis::kMeasured:
       return "measured";
     case Basis::kAssumed:

@@ -26,22 +26,27 @@ struct Query {
 };
 
 // How a figure came about. Never mixed in one column without its name.
-enum class Basis { kPublished, kModelled, kInterpolated, kMeasured, kAssumed };
+// kExtrapolated: beyond what the figures were measured or modelled for (`Figure::beyond` says which bounds).
+enum class Basis { kPublished, kModelled, kInterpolated, kExtrapolated, kMeasured, kAssumed };
 std::string_view name(Basis basis);
 
 struct Figure {
   double value = 0;             // pJ of one action, or um^2; a leak action: pJ in one cycle
   double accuracy_percent = 0;  // what the estimator claims of itself, 0 to 100 (Accelergy's scale)
-  // Error to expect against what the estimator imitates, as measured; nothing: none was measured.
+  // Error to expect against what the estimator imitates, as measured: two thirds of its figures are at most that far
+  // off. Nothing: none was measured.
   std::optional<double> expected_error_percent;
   Basis basis = Basis::kPublished;
   std::string estimator;  // "sram"
   std::string source;     // "CACTI 7, between four table points; 32 nm, 64 KiB, 128 bit"
+  std::string node_rule;  // by which it was brought to the technology asked for; empty: it is of that technology
+  std::vector<std::string> beyond;  // bounds of its figures that the query lies beyond; a warning names them
 };
 
 // Why an estimator has no figure, in the user's terms: "knows technologies 22 to 90 nm; this one is 130nm".
 struct Refusal {
   std::string reason;
+  std::string way_out = {};  // may be empty
 };
 
 using Answer = std::variant<Figure, Refusal>;

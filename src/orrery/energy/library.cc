@@ -59,6 +59,7 @@ struct Match {
   int matches = 0;
   std::vector<std::string> steps;    // what was scaled, for the source
   std::vector<std::string> assumed;  // what the query does not give
+  bool another_node = false;         // scaled from one technology to another
   std::string failure;               // not empty: no candidate
 };
 
@@ -105,6 +106,7 @@ class Matcher {
         } else {
           match.scale *= *factor;
           match.farness += std::fabs(std::log(*factor));
+          match.another_node = match.another_node || attribute.names.front() == "technology";
           if (told)
             match.steps.push_back(
                 fmt::format("{} {} to {} x {:.4g}", here.name, attribute.values.front(), wanted, *factor));
@@ -207,6 +209,7 @@ Answer Library::estimate(const Query& query) const {
   figure.basis = best_row->basis;
   figure.estimator = options_.name;
   figure.source = best_row->source;
+  if (best.another_node) figure.node_rule = "Stillmaker and Baas, Integration 58 (2017)";
   if (!best.steps.empty()) figure.source += fmt::format("; scaled: {}", fmt::join(best.steps, ", "));
   if (!best.assumed.empty()) figure.source += fmt::format("; not given, so taken: {}", fmt::join(best.assumed, ", "));
   return figure;

@@ -63,13 +63,13 @@ Choice choose(const Query& query, std::span<const std::unique_ptr<Estimator>> es
     if (const auto accuracy = estimator->accuracy(query))
       candidates.push_back({*accuracy, estimator.get()});
     else
-      strangers.push_back({std::string(estimator->name()), "does not know this class", false});
+      strangers.push_back({std::string(estimator->name()), "does not know this class", false, {}});
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<Declined> gave_up;
   for (const auto& [accuracy, estimator] : candidates) {
-    std::string reason = kept_out(query, estimator->name(), accuracy);
+    std::string reason = kept_out(query, estimator->name(), accuracy), way_out;
     if (reason.empty()) {
       Answer answer = estimator->estimate(query);
       if (auto* figure = std::get_if<Figure>(&answer)) {
@@ -85,10 +85,11 @@ Choice choose(const Query& query, std::span<const std::unique_ptr<Estimator>> es
         reason = fmt::format("comes to {:g}, which is no figure ({})", figure->value, figure->source);
       } else {
         reason = std::get<Refusal>(answer).reason;
+        way_out = std::get<Refusal>(answer).way_out;
       }
-      gave_up.push_back({std::string(estimator->name()), reason, true});
+      gave_up.push_back({std::string(estimator->name()), reason, true, {}});
     }
-    choice.refusals.push_back({std::string(estimator->name()), std::move(reason), true});
+    choice.refusals.push_back({std::string(estimator->name()), std::move(reason), true, std::move(way_out)});
   }
   choice.refusals.insert(choice.refusals.end(), strangers.begin(), strangers.end());
   return choice;
@@ -117,6 +118,11 @@ void explain(const std::vector<Declined>& refusals, const Primitive& primitive,
     if (std::find(names.begin(), names.end(), meant) == names.end())
       error.hint(base::did_you_mean(meant, names, fmt::format("`plug_in` may name {}", fmt::join(names, ", "))));
   }
+  std::vector<std::string> ways_out;
+  for (const Declined& declined : refusals)
+    if (!declined.way_out.empty() && std::find(ways_out.begin(), ways_out.end(), declined.way_out) == ways_out.end())
+      ways_out.push_back(declined.way_out);
+  for (std::string& way_out : ways_out) error.hint(std::move(way_out));
   if (known) return;
   std::vector<std::string> classes;
   for (const auto& estimator : estimators)

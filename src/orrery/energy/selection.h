@@ -18,6 +18,7 @@ struct Declined {
   std::string estimator;
   std::string reason;
   bool knows_class = true;
+  std::string way_out = {};  // may be empty
   bool operator==(const Declined&) const = default;
 };
 

@@ -20,6 +20,7 @@ constexpr double kMostBytes = 1LL << 50;
 
 struct Bad {
   std::string reason;
+  std::string way_out = {};
 };
 
 // A number of `name` from 1 on (or above 0), or `otherwise` where it is not given.
@@ -39,6 +40,12 @@ double technology(const Attributes& attributes) {
   if (!value) throw Bad{"needs attribute `technology`, such as 32nm"};
   const auto nm = node_nm(*value);
   if (!nm || !(*nm > 0)) throw Bad{fmt::format("`technology` is no length, but `{}`", text(*value))};
+  if (*nm < kSramLeastNm || *nm > kSramMostNm)
+    throw Bad{
+        fmt::format(
+            "`technology` is {:g} nm; CACTI knows 22 to 90 nm, and the rules around it reach from {:g} to {:g} nm", *nm,
+            kSramLeastNm, kSramMostNm),
+        "correct `technology`, or give figures of this memory with `--tables`"};
   return *nm;
 }
 
@@ -103,25 +110,32 @@ Answer Sram::estimate(const Query& query) const {
     Figure figure;
     figure.accuracy_percent = accuracy_percent_;
     figure.estimator = name_;
-    figure.basis = Basis::kModelled;
-    double value = 0, error = 0;
+    figure.beyond = beyond(memory);
+    figure.node_rule = node_rule(memory, asked);
+    std::vector<SramSourceOfFigures> from;
     std::string how;
+    bool exact = asked.technologies.size() == 1;
     for (const SramBuild& build : asked.technologies) {
       const auto answer = model_(build.technology_nm, asked.point);
       if (const Refusal* refusal = std::get_if<Refusal>(&answer)) return *refusal;
       const SramAnswer& known = std::get<SramAnswer>(answer);
-      const double part = build.weight * known.figures[what.figure];
-      value += part;
-      error += part * known.expected_error_percent[what.figure];
-      if (figure.basis == Basis::kModelled) figure.basis = known.basis;
+      figure.value += build.weight * known.figures[what.figure];
+      from.push_back(known.from);
+      exact = exact && known.from.origin == SramOrigin::kTable;
       if (how.empty() || known.how.size() > how.size()) how = known.how;
+      if (!known.beyond.empty() && from.size() == 1) figure.beyond.push_back(known.beyond);
     }
-    figure.value = value * asked.scale[what.figure] * what.factor;
-    figure.expected_error_percent = value > 0 ? error / value : 0;
+    figure.value *= asked.scale[what.figure] * what.factor;
+    figure.basis = !figure.beyond.empty() ? Basis::kExtrapolated : exact ? Basis::kModelled : Basis::kInterpolated;
+    if (errors_) {
+      const auto percent = errors_->expected_percent(memory, asked, from);
+      if (percent) figure.expected_error_percent = (*percent)[what.figure];
+    }
     figure.source = describe(memory, asked, how);
+    if (!figure.node_rule.empty()) figure.source += "; technology " + figure.node_rule;
     return figure;
   } catch (const Bad& bad) {
-    return Refusal{bad.reason};
+    return Refusal{bad.reason, bad.way_out};
   }
 }
 

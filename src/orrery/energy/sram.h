@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "orrery/energy/estimator.h"
+#include "orrery/energy/sram_errors.h"
 #include "orrery/energy/sram_rules.h"
 #include "orrery/energy/sram_surface.h"
 
@@ -20,9 +21,10 @@ namespace orrery::energy {
 // What a model of SRAMs knows of one point at one technology.
 struct SramAnswer {
   SramFigures figures{};
-  std::array<double, kSramFigures> expected_error_percent{};  // 0: exact
-  Basis basis = Basis::kPublished;
-  std::string how;  // "a point of the table"
+  SramSourceOfFigures from;
+  std::string how;  // "a row of the table"
+  // Of words wider than the table: by how much, and what was taken in their place; else empty.
+  std::string beyond;
 };
 
 // Thread-safe.
@@ -34,14 +36,20 @@ using SramSurfaces = std::function<std::shared_ptr<const SramSurface>(int techno
 // The table's points exactly, the surface between them, wide words as several memories side by side.
 SramModel surface_model(SramSurfaces surfaces);
 
-// Mean error of the surface between the table's points at a capacity, in percent of CACTI's figure, over
-// points that CACTI was run for and that no fit has seen (docs/model/energy.md).
-SramFigures expected_error_percent(base::Count capacity_bytes, SramOrigin origin);
+// More memories side by side nobody can hold for one.
+inline constexpr int kMostSideBySide = 8;
+
+// Technologies that the rules reach: below and above, no CMOS process has the name.
+inline constexpr double kSramLeastNm = 2, kSramMostNm = 250;
 
 class Sram : public Estimator {
  public:
-  Sram(std::string name, double accuracy_percent, SramModel model)
-      : name_(std::move(name)), accuracy_percent_(accuracy_percent), model_(std::move(model)) {}
+  // Without `errors` none are stated.
+  Sram(std::string name, double accuracy_percent, SramModel model, std::shared_ptr<const SramErrors> errors)
+      : name_(std::move(name)),
+        accuracy_percent_(accuracy_percent),
+        model_(std::move(model)),
+        errors_(std::move(errors)) {}
 
   std::string_view name() const override { return name_; }
   std::vector<std::string> classes() const override { return {"SRAM"}; }
@@ -52,6 +60,7 @@ class Sram : public Estimator {
   std::string name_;
   double accuracy_percent_ = 0;
   SramModel model_;
+  std::shared_ptr<const SramErrors> errors_;
 };
 
 // What Accelergy gives its CACTI plug-in.

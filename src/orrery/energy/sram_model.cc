@@ -1,34 +1,11 @@
-// The table and its surface as a model of SRAMs, with the error to expect.
+// The table and its surface as a model of SRAMs.
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
 
 #include "orrery/energy/sram.h"
 #include "orrery/energy/sram_text.h"
 
 namespace orrery::energy {
 namespace {
-
-// Mean absolute error at points between rows, in percent, by capacity; beyond 16 MiB none was measured and the last
-// is taken. formats/cacti/sram_accuracy_test.cc measures them anew.
-struct ErrorClass {
-  base::Count most_bytes;
-  SramFigures percent;  // read, write, leakage, area; access time is no figure of ours
-};
-constexpr base::Count kKi = 1024, kMi = 1024 * 1024;
-constexpr std::array<ErrorClass, 5> kErrors{{
-    {4 * kKi, {1.5, 0.9, 1.8, 2.1, 0}},
-    {32 * kKi, {1.1, 0.7, 1.1, 0.8, 0}},
-    {128 * kKi, {1.1, 0.8, 0.6, 0.9, 0}},
-    {2 * kMi, {1.6, 1.4, 0.8, 1.9, 0}},
-    {1024 * kMi, {1.7, 2.1, 1.2, 2.5, 0}},
-}};
-// By straight lines alone: measured with two ports.
-constexpr SramFigures kGridErrors{7.4, 6.8, 1.9, 4.1, 0};
-
-// Memories of 512 bit in the place of one of 640 to 2048 bit are that far off: CACTI cuts the whole otherwise.
-constexpr SramFigures kSideBySidePercent{40, 38, 9, 27, 0};
 
 std::string how(const SramEstimate& estimate) {
   switch (estimate.origin) {
@@ -43,24 +20,28 @@ std::string how(const SramEstimate& estimate) {
   return {};
 }
 
+constexpr const char* kWayOut =
+    "have CACTI itself asked with `--cacti PATH`, describe several smaller memories, or give figures with `--tables`";
+
 Refusal outside(const SramSurface& surface, const SramPoint& point) {
   const SramRange* range = surface.range(point.banks, point.ports);
   if (!range)
     return {fmt::format("has figures of 1, 2, 4 up to 32 banks with one port and of 1 bank with two; this needs {}",
-                        text(point))};
+                        text(point)),
+            kWayOut};
   return {fmt::format("has figures of {} to {}, {} to {} bit wide; this needs {}", bytes_text(range->least_bytes),
-                      bytes_text(range->most_bytes), range->least_bits, range->most_bits, text(point))};
+                      bytes_text(range->most_bytes), range->least_bits, range->most_bits, text(point)),
+          kWayOut};
+}
+
+Refusal too_wide(const SramRange& range, const SramPoint& point) {
+  return {fmt::format("has words of {} to {} bit and takes up to {} memories side by side, {} bit; this needs {} bit",
+                      range.least_bits, range.most_bits, kMostSideBySide, kMostSideBySide * range.most_bits,
+                      point.width_bits),
+          "describe so wide a word as several memories, or give its figures with `--tables`"};
 }
 
 }  // namespace
-
-SramFigures expected_error_percent(base::Count capacity_bytes, SramOrigin origin) {
-  if (origin == SramOrigin::kTable) return {};
-  if (origin == SramOrigin::kGrid) return kGridErrors;
-  const auto found = std::find_if(kErrors.begin(), kErrors.end(),
-                                  [=](const ErrorClass& one) { return capacity_bytes <= one.most_bytes; });
-  return found == kErrors.end() ? kErrors.back().percent : found->percent;
-}
 
 SramModel surface_model(SramSurfaces surfaces) {
   return
@@ -72,6 +53,7 @@ SramModel surface_model(SramSurfaces surfaces) {
         if (!range) return outside(*surface, whole);
         // A word too wide for the table is spread over memories side by side that all work at each access.
         const int parts = (whole.width_bits + range->most_bits - 1) / range->most_bits;
+        if (parts > kMostSideBySide) return too_wide(*range, whole);
         SramPoint point = whole;
         double copies = 1;
         if (parts > 1) {
@@ -85,17 +67,15 @@ SramModel surface_model(SramSurfaces surfaces) {
 
         SramAnswer answer;
         answer.figures = estimate->figures;
-        answer.expected_error_percent = expected_error_percent(point.capacity_bytes, estimate->origin);
-        answer.basis = estimate->origin == SramOrigin::kTable ? Basis::kModelled : Basis::kInterpolated;
+        answer.from = {estimate->origin, parts};
         answer.how = how(*estimate);
         if (parts > 1) {
-          for (const SramFigure figure : {kRead, kWrite, kLeak, kArea}) {
-            answer.figures[figure] *= copies;
-            answer.expected_error_percent[figure] += kSideBySidePercent[figure];
-          }
-          answer.basis = Basis::kAssumed;
+          for (const SramFigure figure : {kRead, kWrite, kLeak, kArea}) answer.figures[figure] *= copies;
           answer.how =
               fmt::format("{} memories of {} bit assumed side by side, each {}", parts, point.width_bits, answer.how);
+          answer.beyond =
+              fmt::format("{} bit is above the {} bit of the widest word in the table, by a factor of {:.3g}",
+                          whole.width_bits, range->most_bits, static_cast<double>(whole.width_bits) / range->most_bits);
         }
         return answer;
       };

@@ -4,12 +4,13 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/format.h>
+
 namespace orrery::energy {
 namespace {
 
 constexpr std::array<int, 5> kTechnologies{22, 32, 45, 65, 90};
-constexpr double kLeastBits = 32;
-constexpr double kLeastWords = 64;  // a bank
+constexpr double kNarrowestBits = 8;  // CACTI's own narrowest word
 constexpr double kDepthPower = 0.78;
 constexpr double kLeakBelow = 0.79;
 
@@ -17,8 +18,8 @@ constexpr double kLeakBelow = 0.79;
 
 SramRequest request(const SramDescription& memory) {
   SramRequest asked;
-  const double width = std::max(8 * std::ceil(memory.width_bits / 8), kLeastBits);
-  const double depth = std::max(memory.depth, kLeastWords * memory.banks);
+  const double width = std::max(8 * std::ceil(memory.width_bits / 8), static_cast<double>(kSramLeastBits));
+  const double depth = std::max(memory.depth, kSramLeastWords * memory.banks);
   const double banks = std::exp2(std::ceil(std::log2(memory.banks)));
   asked.point = {static_cast<base::Count>(width * depth / 8), static_cast<int>(width), static_cast<int>(banks),
                  memory.ports};
@@ -50,6 +51,44 @@ SramRequest request(const SramDescription& memory) {
     asked.technologies = {{low, 1 - share}, {*above, share}};
   }
   return asked;
+}
+
+std::vector<std::string> beyond(const SramDescription& memory) {
+  std::vector<std::string> bounds;
+  if (memory.width_bits < kNarrowestBits)
+    bounds.push_back(
+        fmt::format("{:g} bit is below the {:g} bit of the narrowest word that CACTI builds, by a factor of {:.3g}",
+                    memory.width_bits, kNarrowestBits, kNarrowestBits / memory.width_bits));
+  const double least_words = kSramLeastWords * memory.banks;
+  if (memory.depth < least_words)
+    bounds.push_back(fmt::format(
+        "{:g} word{} in {:g} bank{} {} below the {} a bank of the smallest memory in the table, by a factor of "
+        "{:.3g}",
+        memory.depth, memory.depth == 1 ? "" : "s", memory.banks, memory.banks == 1 ? "" : "s",
+        memory.depth == 1 ? "is" : "are", kSramLeastWords, least_words / memory.depth));
+  const double nm = memory.technology_nm, least = kTechnologies.front(), most = kTechnologies.back();
+  if (nm < least)
+    bounds.push_back(fmt::format("{:g} nm is below CACTI's {:g} nm, by a factor of {:.3g}", nm, least, least / nm));
+  if (nm > most)
+    bounds.push_back(fmt::format("{:g} nm is above CACTI's {:g} nm, by a factor of {:.3g}", nm, most, nm / most));
+  return bounds;
+}
+
+std::string node_rule(const SramDescription& memory, const SramRequest& asked) {
+  const double nm = memory.technology_nm, least = kTechnologies.front(), most = kTechnologies.back();
+  if (asked.technologies.size() > 1)
+    return fmt::format("linear between CACTI's {} and {} nm", asked.technologies.front().technology_nm,
+                       asked.technologies.back().technology_nm);
+  if (nm < least)
+    return fmt::format(
+        "linear below CACTI's {0:g} nm: x {1:g}/{0:g}, leakage x {2} besides, as Accelergy's CACTI plug-in, "
+        "not Stillmaker and Baas",
+        least, nm, kLeakBelow);
+  if (nm > most)
+    return fmt::format(
+        "square above CACTI's {0:g} nm: x ({1:g}/{0:g})^2, as Accelergy's CACTI plug-in, not Stillmaker and Baas", most,
+        nm);
+  return {};
 }
 
 }  // namespace orrery::energy

@@ -16,11 +16,16 @@
 // they reproduce.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "orrery/energy/sram_table.h"
 
 namespace orrery::energy {
+
+// The least that CACTI is asked for.
+inline constexpr int kSramLeastBits = 32;
+inline constexpr int kSramLeastWords = 64;  // a bank
 
 struct SramDescription {
   double technology_nm = 0;
@@ -41,6 +46,13 @@ struct SramRequest {
   std::vector<SramBuild> technologies;  // one, or the two around
   SramFigures scale{};                  // of each figure; of kAccess: 1
 };
+
+// Where a description lies beyond what CACTI builds, one text for each bound: "1 bit is below the 8 bit of CACTI's
+// narrowest word, by a factor of 8: ...". Empty within.
+std::vector<std::string> beyond(const SramDescription& memory);
+
+// The rule by which CACTI's figures become those of another technology; empty where they need none.
+std::string node_rule(const SramDescription& memory, const SramRequest& asked);
 
 // For a description with positive width, depth and banks whose capacity fits 62 bits (checked by the caller).
 SramRequest request(const SramDescription& memory);

@@ -27,6 +27,7 @@
 
 namespace orrery::energy {
 
+// kTable: CACTI's own figures, from the table or a run.
 enum class SramOrigin { kTable, kOrganisation, kGrid };
 
 struct SramEstimate {

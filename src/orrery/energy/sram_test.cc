@@ -30,7 +30,7 @@ Attributes memory(Count width, Count depth, Count banks = 1, Value technology = 
 }
 
 Answer ask(const Attributes& attributes, std::string_view action, const Attributes& arguments = {}) {
-  return Sram("sram", 80, ruler).estimate({"SRAM", attributes, action, arguments});
+  return Sram("sram", 80, ruler, nullptr).estimate({"SRAM", attributes, action, arguments});
 }
 
 double value(const Attributes& attributes, std::string_view action, const Attributes& arguments = {}) {
@@ -121,13 +121,45 @@ TEST(Sram, WhatCannotBeEstimatedSaysWhy) {
   EXPECT_EQ(refusal(with("width", std::string("wide")), "read"), "`width` is no number, but `wide`");
   EXPECT_EQ(refusal(with("n_rw_ports", 1.5), "read"), "`n_rw_ports` is 1.5, no whole number");
   EXPECT_EQ(refusal(with("depth", 1e30), "read"), "1e+30 words of 64 bit in 1 banks are beyond any SRAM");
+  EXPECT_EQ(refusal(with("technology", Count{1}), "read"),
+            "`technology` is 1 nm; CACTI knows 22 to 90 nm, and the rules around it reach from 2 to 250 nm");
+  EXPECT_EQ(refusal(with("technology", Count{1000}), "read"),
+            "`technology` is 1000 nm; CACTI knows 22 to 90 nm, and the rules around it reach from 2 to 250 nm");
   EXPECT_EQ(refusal(memory(64, 1024), "idle"), "knows read, write, update and leak of an SRAM, not `idle`");
   EXPECT_EQ(refusal(memory(64, 1024), "read", {{"data_delta", std::string("x")}}),
             "argument `data_delta` is no number, but `x`");
 }
 
+TEST(Sram, WithoutAMeasuredErrorNoneIsStated) {
+  const auto figure = std::get<Figure>(ask(memory(64, 1024), "read"));
+  EXPECT_FALSE(figure.expected_error_percent);
+  const SramErrors only_printed({{SramErrorKind::kPrinted, 0, 0, 0, 0, 1, {1, 2, 3, 4, 0}}});
+  const SramDescription exact{32, 64, 1024, 1, 1}, mixed{28, 64, 1024, 1, 1};
+  EXPECT_EQ(only_printed.expected_percent(exact, request(exact), {{}}), (SramFigures{1, 2, 3, 4, 0}));
+  EXPECT_FALSE(only_printed.expected_percent(mixed, request(mixed), {{}, {}}));
+}
+
+TEST(Sram, ErrorsWithinAreTheLargestThatAppliesAndThoseBeyondAreAdded) {
+  const SramErrors errors({{SramErrorKind::kPrinted, 0, 0, 0, 0, 1, {1, 1, 1, 1, 0}},
+                           {SramErrorKind::kRows, 0, 64, 4096, 1, 1, {2, 9, 2, 2, 0}},
+                           {SramErrorKind::kRows, 0, 64, 1 << 20, 4, 1, {5, 5, 5, 5, 0}},
+                           {SramErrorKind::kNode, 32, 0, 0, 0, 1, {3, 3, 3, 3, 0}},
+                           {SramErrorKind::kNarrow, 0, 8, 0, 0, 1, {20, 20, 20, 20, 0}},
+                           {SramErrorKind::kShallow, 0, 0, 0, 0, 1, {10, 10, 10, 10, 0}}});
+  const auto expected = [&](const SramDescription& memory, SramOrigin origin) {
+    return errors.expected_percent(memory, request(memory), {{origin, 1}}).value();
+  };
+  EXPECT_EQ(expected({32, 64, 128, 1, 1}, SramOrigin::kTable), (SramFigures{1, 1, 1, 1, 0}));
+  EXPECT_EQ(expected({32, 64, 128, 1, 1}, SramOrigin::kOrganisation), (SramFigures{3, 9, 3, 3, 0}));
+  EXPECT_EQ(expected({32, 64, 1024, 1, 1}, SramOrigin::kOrganisation), (SramFigures{5, 5, 5, 5, 0}));
+  EXPECT_EQ(expected({32, 8, 128, 1, 1}, SramOrigin::kTable), (SramFigures{20, 20, 20, 20, 0}));
+  EXPECT_EQ(expected({32, 4, 128, 1, 1}, SramOrigin::kTable), (SramFigures{30, 30, 30, 30, 0}));  // 3 octaves, not 2
+  EXPECT_EQ(expected({32, 64, 48, 1, 1}, SramOrigin::kTable), (SramFigures{11, 11, 11, 11, 0}));
+  EXPECT_EQ(expected({32, 64, 8, 1, 1}, SramOrigin::kTable), (SramFigures{31, 31, 31, 31, 0}));  // 3 octaves
+}
+
 TEST(Sram, OtherClassesAreNoneOfItsOwn) {
-  const Sram sram("sram", 80, ruler);
+  const Sram sram("sram", 80, ruler, nullptr);
   const Attributes none;
   EXPECT_EQ(sram.accuracy({"SRAM", none, "read", none}), 80);
   EXPECT_FALSE(sram.accuracy({"DRAM", none, "read", none}));

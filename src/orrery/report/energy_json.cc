@@ -38,7 +38,9 @@ Json action_json(const energy::EstimatedAction& action) {
               {"source", action.source},
               {"accuracy_percent", action.accuracy_percent},
               {"expected_error_percent", error_json(action.shares)},
-              {"basis", bases(action.shares)}};
+              {"basis", bases(action.shares)},
+              {"extrapolated", extrapolations(action.shares)},
+              {"node_rules", node_rules(action.shares)}};
 }
 
 Json component_json(const energy::EstimatedComponent& component) {
@@ -53,6 +55,8 @@ Json component_json(const energy::EstimatedComponent& component) {
               {"area_accuracy_percent", component.area_accuracy_percent},
               {"area_expected_error_percent", error_json(component.area_shares)},
               {"area_basis", bases(component.area_shares)},
+              {"area_extrapolated", extrapolations(component.area_shares)},
+              {"area_node_rules", node_rules(component.area_shares)},
               {"actions", std::move(actions)}};
 }
 

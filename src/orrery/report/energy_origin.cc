@@ -25,6 +25,23 @@ std::vector<std::string> bases(std::span<const energy::Share> shares) {
   return names;
 }
 
+std::vector<std::string> extrapolations(std::span<const energy::Share> shares) {
+  std::vector<std::string> bounds;
+  for (const energy::Share& share : shares)
+    for (const std::string& bound : share.figure.beyond)
+      if (std::find(bounds.begin(), bounds.end(), bound) == bounds.end()) bounds.push_back(bound);
+  return bounds;
+}
+
+std::vector<std::string> node_rules(std::span<const energy::Share> shares) {
+  std::vector<std::string> rules;
+  for (const energy::Share& share : shares) {
+    const std::string& rule = share.figure.node_rule;
+    if (!rule.empty() && std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
+  }
+  return rules;
+}
+
 double total_area_um2(std::span<const energy::EstimatedComponent> components) {
   double sum = 0;
   for (const energy::EstimatedComponent& component : components)

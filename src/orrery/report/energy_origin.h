@@ -17,6 +17,10 @@ std::optional<double> expected_error_percent(std::span<const energy::Share> shar
 // Names of the addends' bases ("published", "interpolated"), each once, in the order of the addends.
 std::vector<std::string> bases(std::span<const energy::Share> shares);
 
+// Bounds that addends lie beyond, and rules by which they were brought to their technology, each once.
+std::vector<std::string> extrapolations(std::span<const energy::Share> shares);
+std::vector<std::string> node_rules(std::span<const energy::Share> shares);
+
 // um^2 of all instances of all components.
 double total_area_um2(std::span<const energy::EstimatedComponent> components);
 

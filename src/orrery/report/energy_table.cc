@@ -40,6 +40,8 @@ class Sources {
   std::vector<std::vector<std::string>> rows_;
 };
 
+constexpr double kLeastWithOneDecimal = 0.05;
+
 // What every entry has and no reader looks for.
 bool is_propagated(const std::string& argument) {
   return argument == "global_cycle_seconds" || argument == "action_latency_cycles";
@@ -68,7 +70,9 @@ bool alike(const energy::EstimatedAction& a, const energy::EstimatedAction& b) {
 }
 
 std::string percent_or_dash(const std::optional<double>& value) {
-  return value ? fmt::format("{:.1f}", *value) : "-";
+  if (!value) return "-";
+  // What was measured is never nought; figures of CACTI's own are off by its rounding.
+  return *value < kLeastWithOneDecimal ? fmt::format("{:.1g}", *value) : fmt::format("{:.1f}", *value);
 }
 
 }  // namespace
@@ -98,8 +102,8 @@ std::string energy_table(const std::vector<energy::EstimatedComponent>& componen
   std::string out = text(table) + "\n" + sources.list() + "\n";
   out += fmt::format("area of all instances: {:g} mm^2\n", total_area_um2(components) / 1e6);
   out +=
-      "error: to be expected against what the estimator imitates, where that was measured; accuracy: what it claims of "
-      "itself\n";
+      "error: two thirds of such figures are at most that far from what the estimator imitates, where that was "
+      "measured; accuracy: what it claims of itself\n";
   return out;
 }
 

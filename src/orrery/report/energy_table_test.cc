@@ -67,6 +67,23 @@ TEST(EnergyOrigin, NamesEveryBasisOfASum) {
   EXPECT_EQ(bases(components()[0].actions[0].shares), (std::vector<std::string>{"interpolated", "published"}));
 }
 
+TEST(EnergyOrigin, NamesBoundsPassedAndRulesOfNodesOnce) {
+  energy::Share one = share(1, 3, energy::Basis::kExtrapolated, 4, "a rule");
+  one.figure.beyond = {"1 bit is below 8", "7 nm is below 22"};
+  one.figure.node_rule = "linear";
+  const std::vector<energy::Share> twice{one, share(1, 1, energy::Basis::kModelled, 1, "a row"), one};
+  EXPECT_EQ(extrapolations(twice), one.figure.beyond);
+  EXPECT_EQ(node_rules(twice), std::vector<std::string>{"linear"});
+}
+
+TEST(EnergyTable, SmallErrorsAreNotRoundedToNought) {
+  auto exact = components();
+  exact[0].area_shares = {share(1, 1000, energy::Basis::kModelled, 0.0005, "a row")};
+  const std::string text = energy_table(exact);
+  EXPECT_NE(text.find(" 0.0005 "), std::string::npos) << text;
+  EXPECT_EQ(text.find(" 0.0 "), std::string::npos) << text;
+}
+
 TEST(EnergyTable, PutsEntriesOfEqualEnergyInOneRow) {
   const std::string text = energy_table(components());
   EXPECT_NE(text.find("transfer n=1..2       4"), std::string::npos) << text;
@@ -109,6 +126,8 @@ TEST(EnergyJson, KeepsTheContract) {
   EXPECT_EQ(action["accuracy_percent"], 80.0);
   EXPECT_TRUE(action["expected_error_percent"].is_null());
   EXPECT_EQ(component["area_expected_error_percent"], 2.0);
+  EXPECT_TRUE(action["extrapolated"].empty());
+  EXPECT_TRUE(component["area_node_rules"].empty());
   EXPECT_EQ(action["basis"], (nlohmann::json{"interpolated", "published"}));
 }
 

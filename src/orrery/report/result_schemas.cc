@@ -15,8 +15,11 @@ std::vector<Field> energy_fields() {
       required({"accuracy_percent", Type::kNumber, "What the least accurate estimator claims of itself, 0 to 100."}),
       required(
           {"expected_error_percent", Type::kNumberOrNull,
-           "Error to expect against what the estimator imitates; null where it was not measured of every addend."}),
-      required({"basis", Type::kNames, "published, modelled, interpolated, measured, assumed."}),
+           "Two thirds of such figures are at most that far from what the estimator imitates; null where it was not "
+           "measured of every addend."}),
+      required({"basis", Type::kNames, "published, modelled, interpolated, extrapolated, measured, assumed."}),
+      required({"extrapolated", Type::kNames, "Bounds of their figures that addends lie beyond; empty within."}),
+      required({"node_rules", Type::kNames, "Rules by which addends were brought to their technology."}),
   };
   const std::vector<Field> component = {
       required({"name", Type::kString, "Name in the architecture."}),
@@ -28,6 +31,8 @@ std::vector<Field> energy_fields() {
       required({"area_accuracy_percent", Type::kNumber, "As of an action."}),
       required({"area_expected_error_percent", Type::kNumberOrNull, "As of an action."}),
       required({"area_basis", Type::kNames, "As of an action."}),
+      required({"area_extrapolated", Type::kNames, "As of an action."}),
+      required({"area_node_rules", Type::kNames, "As of an action."}),
       required({"actions", Type::kListOf, "One entry an action and value of its arguments.", action}),
   };
   return {

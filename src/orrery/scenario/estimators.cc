@@ -19,6 +19,7 @@
 #include "orrery/formats/accelergy/table_set.h"
 #include "orrery/formats/cacti/program.h"
 #include "orrery/formats/cacti/run_cache.h"
+#include "orrery/formats/cacti/sram_errors.h"
 #include "orrery/formats/cacti/sram_table.h"
 #include "orrery/formats/timeloop/apply_estimates.h"
 #include "orrery/formats/yaml/node.h"
@@ -55,7 +56,7 @@ energy::SramModel with_program_between_rows(energy::SramModel table, const std::
   return [table = std::move(table), exact = std::move(exact)](int technology_nm, const energy::SramPoint& point) {
     auto known = table(technology_nm, point);
     const auto* answer = std::get_if<energy::SramAnswer>(&known);
-    if (answer && answer->basis != energy::Basis::kInterpolated) return known;
+    if (answer && answer->from.origin == energy::SramOrigin::kTable && answer->from.parts == 1) return known;
     auto run = exact(technology_nm, point);
     return std::holds_alternative<energy::SramAnswer>(run) ? run : known;
   };
@@ -111,14 +112,17 @@ void Estimators::load() {
   if (!sets.empty()) add(energy::EstimationTables(std::move(sets), setup_.options()));
   if (setup_.accelergy) add(energy::Dummy());
   add(energy::Library(std::move(known.library), known.nodes));
+  const auto errors = std::make_shared<const energy::SramErrors>(
+      formats::cacti::read_sram_errors(formats::yaml::read_file((tables / "sram_errors.csv").string()), loading_));
+  if (loading_.has_errors()) return;
   energy::SramModel memories = energy::surface_model(surfaces_on_demand(tables));
   if (!setup_.cacti.empty()) {
     estimators_.push_back(
-        formats::cacti::program_estimator({.program = setup_.cacti, .cache = formats::cacti::user_cache()}));
+        formats::cacti::program_estimator({.program = setup_.cacti, .cache = formats::cacti::user_cache()}, errors));
   } else if (const auto program = formats::cacti::find_program()) {
     memories = with_program_between_rows(std::move(memories), *program);
   }
-  add(energy::Sram("sram", energy::kSramAccuracyPercent, std::move(memories)));
+  add(energy::Sram("sram", energy::kSramAccuracyPercent, std::move(memories), errors));
   add(energy::Dram(std::move(known.dram)));
   add(energy::Library(
       std::move(known.published), known.nodes,

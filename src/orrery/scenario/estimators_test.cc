@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 
+#include "orrery/energy/technology.h"
+#include "orrery/formats/accelergy/catalogue_tables.h"
+#include "orrery/formats/cacti/sram_errors.h"
 #include "orrery/formats/timeloop/documents.h"
+#include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/map_model.h"
 
 namespace orrery::scenario {
@@ -86,6 +91,36 @@ TEST(Estimators, PriceAChipFromTheCatalogueAlone) {
             energy_of(component(estimates, "Buffer"), "read"));
   EXPECT_EQ(specification.chip->storages[static_cast<std::size_t>(buffer)].area_um2,
             component(estimates, "Buffer").area_um2);
+}
+
+TEST(Estimators, StateBeyondCactisNodesTheLargestDisagreementOfTheTwoScalingRules) {
+  base::Diagnostics found;
+  const std::string tables = std::string(ORRERY_SOURCE_DIR) + "/catalog/tables";
+  const auto nodes = formats::accelergy::read_catalogue_tables(tables, found).nodes;
+  const auto errors = formats::cacti::read_sram_errors(formats::yaml::read_file(tables + "/sram_errors.csv"), found);
+  ASSERT_FALSE(found.has_errors());
+  const auto stated = [&](energy::SramErrorKind kind) {
+    for (const energy::SramErrorRow& row : errors.rows())
+      if (row.kind == kind) return row.percent;
+    return energy::SramFigures{};
+  };
+  const auto check = [&](energy::SramErrorKind kind, double from, const std::vector<double>& to, double power) {
+    double energies = 0, areas = 0;
+    for (const double nm : to) {
+      const double rule = std::pow(nm / from, power);
+      energies = std::max(energies, 100 * std::fabs(rule / energy::energy_factor(nodes, from, nm).value() - 1));
+      areas = std::max(areas, 100 * std::fabs(rule / energy::area_factor(nodes, from, nm).value() - 1));
+    }
+    const energy::SramFigures percent = stated(kind);
+    // Up to a tenth.
+    for (const energy::SramFigure figure : {energy::kRead, energy::kWrite, energy::kLeak, energy::kArea}) {
+      const double largest = figure == energy::kArea ? areas : energies;
+      EXPECT_GE(percent[figure], largest) << figure;
+      EXPECT_LT(percent[figure], largest + 0.1) << figure;
+    }
+  };
+  check(energy::SramErrorKind::kBelow, 22, {20, 16, 14, 10, 7}, 1);
+  check(energy::SramErrorKind::kAbove, 90, {130}, 2);
 }
 
 TEST(Estimators, CountSharesAndLeaveFanOutsFreeUnlessAccelergyIsToBeReproduced) {

@@ -124,12 +124,14 @@ energy::SramModel program_model(ProgramOptions options) {
       kept->outcomes.emplace(key, *outcome);
     }
     if (const auto* reason = std::get_if<std::string>(&*outcome)) return energy::Refusal{*reason};
-    return energy::SramAnswer{std::get<energy::SramFigures>(*outcome), {}, energy::Basis::kModelled, "a run"};
+    return energy::SramAnswer{std::get<energy::SramFigures>(*outcome), {}, "a run", {}};
   };
 }
 
-std::unique_ptr<energy::Estimator> program_estimator(ProgramOptions options) {
-  return std::make_unique<energy::Sram>("cacti", kProgramAccuracyPercent, program_model(std::move(options)));
+std::unique_ptr<energy::Estimator> program_estimator(ProgramOptions options,
+                                                     std::shared_ptr<const energy::SramErrors> errors) {
+  return std::make_unique<energy::Sram>("cacti", kProgramAccuracyPercent, program_model(std::move(options)),
+                                        std::move(errors));
 }
 
 }  // namespace orrery::formats::cacti

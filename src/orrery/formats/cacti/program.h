@@ -31,7 +31,8 @@ std::optional<std::filesystem::path> find_program();
 // Throws InputError: O1255, where the program cannot be run.
 energy::SramModel program_model(ProgramOptions options);
 
-// The estimator "cacti" of class SRAM, with the rules of energy/sram.h.
-std::unique_ptr<energy::Estimator> program_estimator(ProgramOptions options);
+// The estimator "cacti" of class SRAM, with the rules of energy/sram.h; without `errors` none are stated.
+std::unique_ptr<energy::Estimator> program_estimator(ProgramOptions options,
+                                                     std::shared_ptr<const energy::SramErrors> errors = nullptr);
 
 }  // namespace orrery::formats::cacti

@@ -105,6 +105,8 @@ void write_origins(std::string_view key, const std::vector<Origin>& origins, Tex
     if (figure.expected_error_percent)
       text.line(12, "expected_error_percent: {}", number(*figure.expected_error_percent));
     text.line(12, "basis: {}", quoted(energy::name(figure.basis)));
+    if (!figure.beyond.empty())
+      text.line(12, "extrapolated: {}", quoted(fmt::format("{}", fmt::join(figure.beyond, "; "))));
     text.line(12, "source: {}", quoted(figure.source));
   }
 }
