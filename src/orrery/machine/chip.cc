@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -90,13 +91,14 @@ void check(const Chip& chip, base::Diagnostics& found) {
                   fmt::format("`{}` has multiple_buffering {}; it must be at least 1", storage.name,
                               storage.multiple_buffering),
                   storage.where);
-    for (const auto& bandwidth :
-         {storage.read_words_per_cycle, storage.write_words_per_cycle, storage.shared_words_per_cycle})
+    for (const auto& [bandwidth, where] : {std::pair(storage.read_words_per_cycle, &storage.read_bandwidth_where),
+                                           std::pair(storage.write_words_per_cycle, &storage.write_bandwidth_where),
+                                           std::pair(storage.shared_words_per_cycle, &storage.shared_bandwidth_where)})
       if (bandwidth && !(*bandwidth > 0 && std::isfinite(*bandwidth)))
         found
             .error("O0317",
                    fmt::format("`{}` has a bandwidth of {} words/cycle; it must be positive", storage.name, *bandwidth),
-                   storage.where)
+                   where->known() ? *where : storage.where)
             .hint("leave the bandwidth out for an unlimited one");
     check_bandwidth_ranges(storage, found);
     for (const std::string& name :
