@@ -37,7 +37,7 @@ namespace {
 constexpr double kTie = 1e-12;
 constexpr std::size_t kBatch = 4;
 constexpr std::size_t kFirstIdeals = 4'000;  // of the first round
-constexpr double kGrace = 0.3;               // seconds past a time limit for a first placement
+constexpr double kGrace = 0.4;               // seconds past a time limit for a first placement
 constexpr double kToExplain = 0.2;           // seconds past it to say why nothing fits
 constexpr double kOfCandidate = 1'000;       // bytes of one at work, its kernels apart
 constexpr double kOfKernel = 500;            // bytes of one under one tiling
@@ -122,7 +122,8 @@ class Search {
     for (const Allocation& allocation : all) {
       // What is not listed may end sooner than anything else.
       const bool crowded = static_cast<double>(candidates_.size()) * kOfCandidate > budget_.room() / 4;
-      if (!candidates_.empty() && (crowded || budget_.spent())) {
+      const bool late = budget_.spent() && (budget_.interrupted() || watch_.seconds() >= seconds_ + kGrace / 2);
+      if (!candidates_.empty() && (crowded || late)) {
         leave_unlisted(crowded);
         break;
       }
