@@ -168,7 +168,8 @@ TEST(TableSet, ErrorsOfTablesHaveTheirPlace) {
   Folder folder;
   folder.add("t.table.yaml", set("t", "32nm", 100, "data"));
   folder.add("data/A.csv", "").add("data/B.csv", "technology,action,Energy\n");
-  folder.add("data/C.csv", "action,energy,action\n").add("data/D.csv", "technology,action,energy\n32nm,read,1.2pJ\n");
+  folder.add("data/C.csv", "action,energy,action\nread,1,read\n")
+      .add("data/D.csv", "technology,action,energy\n32nm,read,1.2pJ\n");
   folder.add("data/E.csv", "action,energy,area\nread,1,-3\n").add("data/F.csv", "action,energy\nread,\"1\n");
   folder.add("data/G.csv", "action;energy\nread;1\n");
   const Read all = read(folder.path());
@@ -186,6 +187,15 @@ TEST(TableSet, ErrorsOfTablesHaveTheirPlace) {
   EXPECT_THAT(all.found[1].hints, ElementsAre("did you mean `Energy`?"));
   EXPECT_EQ(all.found[3].primary.where.line, 2);
   EXPECT_EQ(all.found[3].primary.where.column, 11);
+}
+
+TEST(TableSet, ATableWithAHeaderAloneIsWarnedOf) {
+  Folder folder;
+  folder.add("t.table.yaml", set("t", "32nm", 100, "data")).add("data/X.csv", "action,energy,area\n");
+  const Read all = read(folder.path());
+  ASSERT_EQ(all.found.size(), 1u);
+  EXPECT_EQ(all.found[0].code, "O1270");
+  EXPECT_EQ(all.found[0].primary.where.line, 1);
 }
 
 TEST(TableSet, ErrorsOfDescriptionsSayWhatIsMissing) {
