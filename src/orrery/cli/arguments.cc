@@ -154,6 +154,12 @@ void add_common(CLI::App& app, CommonOptions& common, Raw& raw) {
       ->type_name("N");
 }
 
+void add_ignored(CLI::App& app, std::vector<std::string>& ignored) {
+  app.add_option("--ignore", ignored, "Leave this key of the model's config.json out of account (repeatable)")
+      ->type_name("KEY")
+      ->allow_extra_args(false);
+}
+
 void add_document_options(CLI::App& app, Raw& raw) {
   app.add_option("--set", raw.overrides, "Override any input field, such as variables.SEQ_LENGTH=512 (repeatable)")
       ->type_name("PATH=VALUE")
@@ -340,6 +346,7 @@ void add_train_options(CLI::App& app, TrainOptions& options, Raw& raw, RawTrain&
   scenario::TrainRequest& request = options.request;
   add_files(app, options.files, "AMPeD's config.json, with --equations amped");
   app.add_option("--model", request.model, "Model from the catalogue, or its config.json")->type_name("NAME|FILE");
+  add_ignored(app, request.ignored);
   app.add_option("--system", request.system, "System from the catalogue, or its file")->type_name("NAME|FILE");
   const auto number = [&app](const char* name, std::optional<base::Count>& value, const char* what) {
     app.add_option(name, value, what)->type_name("N")->check(whole_number(scenario::kMostInPlan));
@@ -484,6 +491,7 @@ void add_graph_options(CLI::App& app, GraphOptions& options, RawGraph& raw) {
   app.add_option("KIND", options.request.kind, kinds)->type_name("");
   app.add_option("--model", options.request.model, "Model from the catalogue, or its config.json; sizes go before its")
       ->type_name("NAME|FILE");
+  add_ignored(app, options.request.ignored);
   for (const scenario::GraphSize& size : scenario::graph_sizes())
     app.add_option(fmt::format("{}", fmt::join(size.options, ",")), raw.sizes[size.name], size.what)
         ->type_name("N")
@@ -616,6 +624,7 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
               ->allow_extra_args(false);
           app.add_option("--model", options.model, "Model from the catalogue, or its config.json")
               ->type_name("NAME|FILE");
+          add_ignored(app, options.ignored);
           app.add_option("--layer", options.layer, "Only this layer, with its loop nest and energy per level")
               ->type_name("NAME");
           app.add_option("--seq", options.sequence, "Tokens in a sequence; default: the model's longest, at most 4096")
@@ -719,6 +728,7 @@ Command parse_arguments(const std::vector<std::string>& arguments, bool terminal
         "orrery check arch.yaml constraints.yaml KTQ.yaml", rest, terminal,
         [](CLI::App& app, CheckOptions& options, Raw& raw) {
           add_files(app, options.files, "Timeloop documents, setups of DFModel, config.json")->required();
+          add_ignored(app, options.ignored);
           add_estimation_options(app, options);
           add_document_options(app, raw);
         });

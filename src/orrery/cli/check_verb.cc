@@ -66,6 +66,18 @@ Checked read_and_price(const std::vector<File>& files, formats::timeloop::ReadOp
   return checked;
 }
 
+// Whether a window of attention matters depends on the sequence, which a check does not know.
+void warn_of_window(const scenario::ModelFile& model, base::Diagnostics& found) {
+  const workload::TransformerConfig& config = model.config;
+  if (!config.window || (config.max_positions && *config.max_positions <= *config.window)) return;
+  const auto place = config.places.find("window");
+  found
+      .warning("O0918", fmt::format("attention sees {} tokens, and sequences may be longer", *config.window),
+               place == config.places.end() ? base::Location{} : place->second)
+      .note("of sequences up to that length the window makes no difference; longer ones are not modelled")
+      .hint("the model with attention to all tokens: `--ignore sliding_window`");
+}
+
 bool is_json(const std::string& path) {
   return path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0;
 }
@@ -90,7 +102,9 @@ int run_check(const CheckOptions& options, const Console& console) {
       document_paths.push_back(path);
       continue;
     }
-    const scenario::ModelFile model = scenario::load_model("", path);
+    const scenario::ModelFile model = scenario::load_model("", path, {options.ignored});
+    found.append(model.diagnostics);
+    warn_of_window(model, found);
     lines.push_back(fmt::format("model: {}: {} blocks, width {}, {} heads", path, model.config.layers,
                                 model.config.hidden, model.config.heads));
   }

@@ -36,8 +36,9 @@ struct Plan {
   std::vector<std::string> stems;  // per task, tells layers of one name apart
   std::string title;
   base::Count blocks = 0;
-  File model;                  // null without --model
-  base::Diagnostics warnings;  // of the catalogue's files
+  File model;                                                // null without --model
+  std::vector<std::pair<std::string, std::string>> ignored;  // of it: --ignore
+  base::Diagnostics warnings;                                // of the catalogue's files
 };
 
 formats::timeloop::ReadOptions search_options(const MapOptions& options) {
@@ -83,7 +84,8 @@ void plan_model(const MapOptions& options, const Chips& chips, const std::vector
   if (!split.layers.empty())
     base::fail("O1103", fmt::format("both --model and a `problem` in `{}`", split.layers[0]->name), {},
                "name a model, or give problems, not both");
-  const scenario::ModelFile model = scenario::load_model(scenario::catalogue_directory(), options.model);
+  const scenario::ModelFile model =
+      scenario::load_model(scenario::catalogue_directory(), options.model, {options.ignored, false});
   const base::Count sequence = options.sequence.value_or(default_sequence(model.config));
   const std::vector<workload::Operator> block = workload::transformer_block(model.config, options.batch, sequence);
 
@@ -104,6 +106,7 @@ void plan_model(const MapOptions& options, const Chips& chips, const std::vector
   }
   plan.blocks = model.config.layers;
   plan.model = model.file;
+  plan.ignored = model.ignored;
   plan.warnings.append(model.diagnostics);
   const std::string where = chips.files.empty() ? "the given chip" : chips.names();
   plan.title = fmt::format("{} on {}: {} block{}, batch {}, sequence {}", model.entry.name, where, plan.blocks,
@@ -262,6 +265,7 @@ int run_map(const MapOptions& options, const Console& console) {
       throw base::InternalError(fmt::format("`{}` is not certified: {}", layer.name, layer.certified->complaint));
   if (plan.model) {
     results.mapped.inputs.emplace_back(plan.model->name, base::content_hash(plan.model->text));
+    results.mapped.inputs.insert(results.mapped.inputs.end(), plan.ignored.begin(), plan.ignored.end());
     std::sort(results.mapped.inputs.begin(), results.mapped.inputs.end());
   }
   results.mapped.warnings.append(plan.warnings);

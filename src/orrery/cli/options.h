@@ -34,6 +34,7 @@ struct CommonOptions {
   bool force = false;                         // overwrite results in it
   std::vector<std::pair<std::string, std::string>> overrides;  // --set path=value
   std::vector<nest::Metric> objective;                         // empty: as the documents say, else edp
+  std::vector<std::string> ignored;                            // --ignore: keys of a model's config.json
 };
 
 // Outputs[M][N] += Weights[K][M] * Inputs[K][N].

@@ -53,6 +53,16 @@ View seen_by(const Kind& kind, const Plan& plan, const Pipeline& pipe, const Out
   return view;
 }
 
+// Attention and logits stay in 16 bits where products are in 8.
+double peak_of_run(const machine::Accelerator& chip, machine::Precision precision) {
+  const double peak = chip.peak(precision);
+  return precision == machine::Precision::kFp8 ? std::max(peak, chip.peak(machine::Precision::kBf16)) : peak;
+}
+
+Utilisation utilisation(double model_flops_per_s, double hardware_flops_per_s, double peak) {
+  return {model_flops_per_s / peak, hardware_flops_per_s / peak, model_flops_per_s / 1e12};
+}
+
 StageTimes times_of(const Stage& stage) {
   return {stage.forward, stage.backward, stage.weight};
 }
@@ -125,13 +135,13 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   result.fits = result.excess_bytes == 0;
 
   const double gpus = static_cast<double>(plan.gpus);
-  const double peak = system.accelerator.peak(plan.precision);
   const double batch = static_cast<double>(plan.global_batch);
   const double rate = batch / (result.iteration_s * gpus);  // sequences/s of one accelerator
-  const double flops_per_s = model_flops_per_sequence(model) * rate;
-  result.mfu = flops_per_s / peak;
-  result.hfu = hardware_flops_per_sequence(model, plan.recompute) * rate / peak;
-  result.tflops_per_gpu = flops_per_s / 1e12;
+  const double peak = peak_of_run(system.accelerator, plan.precision);
+  const DoneFlops done = done_flops_per_sequence(model, plan.recompute);
+  result.done = utilisation(done.model * rate, done.hardware * rate, peak);
+  result.published = utilisation(model_flops_per_sequence(model) * rate,
+                                 hardware_flops_per_sequence(model, plan.recompute) * rate, peak);
   result.tokens_per_s = batch * model.seq / result.iteration_s;
 
   result.first = times_of(pipe[0].stage);

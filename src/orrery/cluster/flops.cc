@@ -1,6 +1,10 @@
 // A product of an m x k by a k x n matrix is 2 m n k FLOPs; a backward pass is two products for every one forward.
 // For a plain GPT a layer's forward pass is 24 s h^2 + 4 s^2 h, the logits 2 s h V, and three times their sum over the
 // layers is 72 s l h^2 (1 + s/(6h) + V/(12 l h)).
+//
+// Papers count the core in full whatever the kernel does. What is done is another count: flash attention skips the half
+// that a causal mask hides, and its backward pass does five products for the forward's two, since it makes the scores
+// again. layer.cc takes its times from the same two shares (model.h), so that no utilisation can exceed 1.
 #include "orrery/cluster/flops.h"
 
 namespace orrery::cluster {
@@ -43,6 +47,18 @@ double hardware_flops_per_sequence(const Model& model, Recompute recompute) {
   if (recompute == Recompute::kFull) again = layers.products + layers.core;
   if (recompute == Recompute::kSelective) again = 3 * layers.core;
   return model_flops_per_sequence(model) + again;
+}
+
+DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute) {
+  const LayerFlops layers = all_layers(model);
+  const double core = core_share(model) * layers.core;
+  const double logits = 2.0 * model.seq * model.hidden * model.vocab;
+  DoneFlops done;
+  done.model = 3 * (layers.products + core + logits);
+  done.hardware = 3 * (layers.products + logits) + (1 + core_backward_products(model)) * core;
+  if (recompute == Recompute::kFull) done.hardware += layers.products + core;
+  if (recompute == Recompute::kSelective) done.hardware += core;
+  return done;
 }
 
 double narayanan_seconds_to_train(double params, double tokens, double gpus, double flops_per_s, bool full_recompute) {

@@ -1,4 +1,4 @@
-// Floating-point operations of training, as papers count them: the numerators of MFU and HFU.
+// Floating-point operations of training: as they are done, the numerators of MFU and HFU, and as papers count them.
 #pragma once
 
 #include "orrery/cluster/model.h"
@@ -13,8 +13,16 @@ struct LayerFlops {
 };
 LayerFlops layer_flops(const Model& model, bool experts);
 
-// FLOPs of one sequence, forward and backward, recomputation not counted. For a plain GPT exactly Korthikanti 2022
-// (arXiv 2205.05198) eq. 7 with B = 1.
+// FLOPs that are done for one sequence, forward and backward. What flash attention skips because a causal mask hides it
+// is not done, and counts neither as the model's nor as the hardware's.
+struct DoneFlops {
+  double model = 0;     // every product once forward and twice backward
+  double hardware = 0;  // what is computed again, too: by recomputation, by flash attention's backward pass
+};
+DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute);
+
+// As papers count: attention in full. FLOPs of one sequence, forward and backward, recomputation not counted. For a
+// plain GPT exactly Korthikanti 2022 (arXiv 2205.05198) eq. 7 with B = 1.
 double model_flops_per_sequence(const Model& model);
 
 // Recomputation counted. Full: another forward pass of the layers, for a plain GPT exactly Narayanan 2021

@@ -51,6 +51,12 @@ struct StageTimes {
   double weight_gradient = 0;  // the part of `backward` that is put off; zero-bubble only
 };
 
+struct Utilisation {
+  double mfu = 0;             // share of the peak, counting the model's FLOPs
+  double hfu = 0;             // counting those done again too
+  double tflops_per_gpu = 0;  // of the model's FLOPs
+};
+
 struct Iteration {
   double iteration_s = 0;
   Breakdown breakdown;
@@ -60,9 +66,8 @@ struct Iteration {
   bool fits = true;
   double excess_bytes = 0;  // by how much it does not fit; 0 where it fits
 
-  double mfu = 0;             // share of the peak, counting the model's FLOPs (cluster/flops.h)
-  double hfu = 0;             // counting recomputation too
-  double tflops_per_gpu = 0;  // of the model's FLOPs
+  Utilisation done;       // of the FLOPs that are done (cluster/flops.h): 0 < mfu <= hfu <= 1
+  Utilisation published;  // as papers count, attention in full whatever its kernel skips: to compare with them
   double tokens_per_s = 0;
 
   double microbatches = 0;

@@ -43,8 +43,7 @@ constexpr double kWeightOps = 8;   // of the backward pass's, by weight gradient
 constexpr double kEmbeddingOps = 12;
 constexpr double kLogitsOps = 15;
 
-constexpr double kCausalShare = 0.5;
-constexpr double kFlashBackward = 2.5 / 0.86;
+constexpr double kFlashBackwardEfficiency = 0.86;  // of the forward pass's
 
 // Sums products' times: forward, with respect to the input, with respect to the weights.
 struct Products {
@@ -115,8 +114,8 @@ Core attention_core(const LayerContext& c) {
   const double values = product(values_width, c.model.seq);
   if (c.model.attention == Attention::kFlash) {
     const double queries = scores_width == values_width ? values : product(scores_width, c.model.seq);
-    const double forward = kCausalShare * (values + queries) / c.system.calibration.fused_attention_share;
-    return {forward, kFlashBackward * forward};
+    const double forward = core_share(c.model) * (values + queries) / c.system.calibration.fused_attention_share;
+    return {forward, core_backward_products(c.model) / kFlashBackwardEfficiency * forward};
   }
   const double scores = product(c.model.seq, scores_width);
   const double q = static_cast<double>(batch) * own * c.model.seq * (c.element / 2);

@@ -121,15 +121,17 @@ StageParameters stage_parameters(const Model& model, const Plan& plan, const Lay
   const double h = model.hidden;
   const double t = plan.tp;
   StageParameters params;
-  params.dense = (layers.dense + layers.experts) * (shape.attention_params + shape.small_params) / t;
+  params.dense =
+      (layers.dense + layers.experts) * (shape.attention_params + shape.small_params + model.other_layer_params) / t;
   params.dense += layers.dense * shape.feed_forward_params / t;
   if (layers.experts > 0) {
     params.dense += layers.experts * (model.experts.shared * shape.expert_params / t + h * model.experts.count);
     params.experts = layers.experts * shape.expert_params * model.experts.count / plan.ep / t;
   }
   // The tied matrix stands on the first and on the last stage.
-  if (stage == 0) params.dense += h * model.vocab / t + (model.learned_positions ? h * model.seq : 0);
+  if (stage == 0) params.dense += h * model.vocab / t + (model.learned_positions ? h * position_rows(model) : 0);
   if (stage == plan.pp - 1 && (plan.pp > 1 || !model.tied_embedding)) params.dense += h * model.vocab / t;
+  if (stage == plan.pp - 1) params.dense += model.other_params;
   return params;
 }
 

@@ -7,6 +7,8 @@
 // positional part of the key is one vector that all heads share.
 #include "orrery/cluster/model.h"
 
+#include <algorithm>
+
 namespace orrery::cluster {
 
 Model completed(Model model) {
@@ -14,6 +16,10 @@ Model completed(Model model) {
   if (model.head_width == 0 && model.heads > 0) model.head_width = model.hidden / model.heads;
   if (model.ffn == 0) model.ffn = 4 * model.hidden;
   return model;
+}
+
+base::Count position_rows(const Model& model) {
+  return std::max(model.position_rows, model.seq);
 }
 
 base::Count expert_layers(const Model& model) {
@@ -60,8 +66,8 @@ double parameters(const Model& model, bool active) {
   total += (model.layers - mixtures) * shape.feed_forward_params;
   total += mixtures * (visited * shape.expert_params + h * model.experts.count);
   total += h * model.vocab * (model.tied_embedding ? 1 : 2);
-  if (model.learned_positions) total += h * model.seq;
-  return total;
+  if (model.learned_positions) total += h * position_rows(model);
+  return total + model.layers * model.other_layer_params + model.other_params;
 }
 
 }  // namespace orrery::cluster

@@ -46,8 +46,12 @@ struct Model {
   bool learned_positions = true;
   bool tied_embedding = true;  // the logits use the embedding's matrix
   base::Count vocab = 0;
-  base::Count seq = 0;  // tokens of a training sequence
+  base::Count position_rows = 0;  // of the learned table; 0: `seq`
+  double other_layer_params = 0;  // of a layer, beside projections, feed-forward network, biases and two norms' scales
+  double other_params = 0;        // beside layers and tables; they stand on the last stage
+  base::Count seq = 0;            // tokens of a training sequence
   Attention attention = Attention::kMaterialised;
+  bool causal = true;  // a token attends to itself and those before it; false: to all (BERT)
   LatentAttention latent;
   Experts experts;
 };
@@ -55,8 +59,22 @@ struct Model {
 // Fills the fields whose 0 means a default.
 Model completed(Model model);
 
+// Of a learned table of positions; every token of a sequence has one.
+base::Count position_rows(const Model& model);
+
 // Layers that hold a mixture of experts.
 base::Count expert_layers(const Model& model);
+
+// Of the attention core's products, forward: the share that is done. Flash attention skips what a causal mask hides.
+inline double core_share(const Model& model) {
+  return model.attention == Attention::kFlash && model.causal ? 0.5 : 1;
+}
+
+// Products of the attention core's backward pass over those of its forward pass. Flash attention makes the scores
+// again: five for two.
+inline double core_backward_products(const Model& model) {
+  return model.attention == Attention::kFlash ? 2.5 : 2;
+}
 
 // What one token's way through one layer is made of: widths of the projections, and the layer's parameters.
 struct LayerShape {

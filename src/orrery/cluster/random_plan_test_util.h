@@ -66,6 +66,7 @@ inline Training random_run() {
   model.dropout = *rc::gen::arbitrary<bool>();
   model.tied_embedding = *rc::gen::arbitrary<bool>();
   model.attention = *rc::gen::element(Attention::kMaterialised, Attention::kFlash);
+  model.causal = *rc::gen::inRange(0, 4) > 0;
   model.kv_heads = heads / power(3);
   if (*rc::gen::inRange(0, 4) == 0) {
     model.latent = {.q_rank = 1536, .kv_rank = 512, .rope_width = 64, .nope_width = 128, .value_width = 128};

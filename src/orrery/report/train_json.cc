@@ -11,17 +11,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json model_json(const cluster::Model& model) {
-  Json out{{"name", model.name},
-           {"layers", model.layers},
-           {"hidden", model.hidden},
-           {"heads", model.heads},
-           {"kv_heads", model.kv_heads},
-           {"head_width", model.head_width},
-           {"ffn", model.ffn},
-           {"gated", model.gated},
-           {"vocab", model.vocab},
-           {"seq", model.seq},
-           {"attention", scenario::name_of(model.attention, scenario::attentions())}};
+  Json out{{"name", model.name},         {"layers", model.layers},
+           {"hidden", model.hidden},     {"heads", model.heads},
+           {"kv_heads", model.kv_heads}, {"head_width", model.head_width},
+           {"ffn", model.ffn},           {"gated", model.gated},
+           {"causal", model.causal},     {"vocab", model.vocab},
+           {"seq", model.seq},           {"attention", scenario::name_of(model.attention, scenario::attentions())}};
   if (model.experts.count > 0)
     out["experts"] = Json{{"count", model.experts.count},
                           {"top_k", model.experts.top_k},
@@ -102,10 +97,13 @@ Json result_json(const scenario::TrainedModel& trained) {
       {"fits", iteration.fits},
       {"excess_bytes", iteration.excess_bytes},
       {"largest_term", std::string(cluster::name(iteration.memory.largest()))},
-      {"mfu", iteration.mfu},
-      {"hfu", iteration.hfu},
+      {"mfu", iteration.done.mfu},
+      {"hfu", iteration.done.hfu},
       {"tokens_per_s", iteration.tokens_per_s},
-      {"tflops_per_gpu", iteration.tflops_per_gpu},
+      {"tflops_per_gpu", iteration.done.tflops_per_gpu},
+      {"published_count", Json{{"mfu", iteration.published.mfu},
+                               {"hfu", iteration.published.hfu},
+                               {"tflops_per_gpu", iteration.published.tflops_per_gpu}}},
       {"parameters", trained.parameters},
       {"active_parameters", trained.active_parameters},
       {"cost", cost_json(scenario::training_cost(trained, iteration.iteration_s))}};

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/formats/huggingface/config.h"
 #include "orrery/formats/yaml/node.h"
@@ -133,7 +134,7 @@ ChipFile load_chip(const std::string& directory, const std::string& name_or_path
   return chip;
 }
 
-ModelFile load_model(const std::string& directory, const std::string& name_or_path) {
+ModelFile load_model(const std::string& directory, const std::string& name_or_path, const ModelUse& use) {
   const std::vector<std::string> known = names(directory, kModels, ".json");
   const bool in_catalogue = std::find(known.begin(), known.end(), name_or_path) != known.end();
   if (!in_catalogue && !names_a_file(name_or_path)) fail_unknown("O1112", "model", "--model", name_or_path, known);
@@ -142,8 +143,10 @@ ModelFile load_model(const std::string& directory, const std::string& name_or_pa
   using formats::huggingface::Strictness;
   ModelFile model;
   model.file = yaml::read_file(path);
-  auto document =
-      formats::huggingface::read_config(model.file, in_catalogue ? Strictness::kCatalogue : Strictness::kForeign);
+  auto document = formats::huggingface::read_config(
+      model.file, {in_catalogue ? Strictness::kCatalogue : Strictness::kForeign, use.ignored, use.whole_model});
+  for (const std::string& key : use.ignored)
+    model.ignored.emplace_back("--ignore " + key, base::content_hash(key + model.file->text));
   model.config = std::move(document.config);
   model.diagnostics = std::move(document.diagnostics);
   model.entry = {name_or_path, document.title.empty() ? model.config.name : document.title, {}, path, {}, {}};

@@ -51,6 +51,8 @@ struct ModelFile {
   std::shared_ptr<const base::SourceFile> file;
   workload::TransformerConfig config;
   base::Diagnostics diagnostics;  // warnings
+  // "--ignore KEY" and a hash of what the file says there, for the inputs of an answer.
+  std::vector<std::pair<std::string, std::string>> ignored;
 };
 
 // The directory that holds `chips` and `models`: environment variable ORRERY_CATALOG, else
@@ -66,6 +68,13 @@ std::vector<Entry> list_models(const std::string& directory);
 // .json). Throws InputError: O1111 (chip) and O1112 (model) for unknown names, with the nearest name and
 // the list; O0100 for unreadable files; O1113 to O1115 for a broken `orrery` block.
 ChipFile load_chip(const std::string& directory, const std::string& name_or_path);
-ModelFile load_model(const std::string& directory, const std::string& name_or_path);
+//
+// Of a model, `ignored` keys of its config.json are left out of account (O0919), and where `whole_model` is false, keys
+// of what is around its blocks are nobody's concern.
+struct ModelUse {
+  std::vector<std::string> ignored = {};
+  bool whole_model = true;
+};
+ModelFile load_model(const std::string& directory, const std::string& name_or_path, const ModelUse& use = {});
 
 }  // namespace orrery::scenario

@@ -45,6 +45,7 @@ std::vector<Field> fields(cluster::Model& m) {
           {"latent.nope_width", &m.latent.nope_width},
           {"latent.value_width", &m.latent.value_width},
           {"gated", nullptr, &m.gated},
+          {"causal", nullptr, &m.causal},
           {"biases", nullptr, &m.biases},
           {"dropout", nullptr, &m.dropout},
           {"learned_positions", nullptr, &m.learned_positions},
@@ -79,11 +80,15 @@ cluster::Model training_model(const workload::TransformerConfig& config) {
   model.head_width = usual_heads ? 0 : config.head_dim;
   model.ffn = config.feed_forward == 4 * config.hidden ? 0 : config.feed_forward;
   model.gated = config.gated;
+  model.causal = config.causal;
   model.biases = config.biases;
   model.dropout = config.dropout;
   model.learned_positions = config.learned_positions;
   model.tied_embedding = config.tied_embedding;
   model.vocab = config.vocab;
+  model.position_rows = config.position_rows;
+  model.other_layer_params = config.each_layer_parameters;
+  model.other_params = config.outside_parameters;
   model.seq = config.training_sequence.value_or(config.max_positions.value_or(kLongest));
   model.attention = config.learned_positions ? cluster::Attention::kMaterialised : cluster::Attention::kFlash;
   if (config.latent)
@@ -123,6 +128,10 @@ cluster::Model training_model(const workload::TransformerConfig& config,
     }
   }
   found.throw_if_errors();
+  // They were counted at the sizes of the file: of other sizes only what follows from sizes is known.
+  for (const auto& [name, text] : overrides)
+    if (name != "seq" && name != "attention" && name != "layers" && name != "dropout")
+      model.other_layer_params = model.other_params = 0;
   return model;
 }
 

@@ -123,10 +123,11 @@ void refuse_inexpressible(const workload::TransformerConfig& config, const std::
 Transformer transformer(const GraphRequest& request, GeneratedGraph& generated) {
   Transformer out;
   if (request.model.empty()) return out;
-  const ModelFile model = load_model(catalogue_directory(), request.model);
+  const ModelFile model = load_model(catalogue_directory(), request.model, {request.ignored, false});
   refuse_inexpressible(model.config, model.entry.name);
   generated.model = model.entry.name;
   generated.inputs.emplace_back(model.file->name, base::content_hash(model.file->text));
+  generated.inputs.insert(generated.inputs.end(), model.ignored.begin(), model.ignored.end());
   generated.warnings.append(model.diagnostics);
   const workload::TransformerConfig& config = model.config;
   out.shape.hidden = config.hidden;
@@ -139,6 +140,11 @@ Transformer transformer(const GraphRequest& request, GeneratedGraph& generated) 
   out.shape.gated = config.gated;
   out.sequence = config.training_sequence.value_or(config.max_positions.value_or(kLongest));
   out.layers = config.layers;
+  base::Diagnostics windows;
+  const char* tokens = request.kind == "decode" ? "context" : "seq";
+  const auto given = request.sizes.find(tokens);
+  workload::refuse_window(config, given == request.sizes.end() ? out.sequence : given->second, windows);
+  windows.throw_if_errors();
   if (!config.dropout)
     generated.notes.emplace_back("the model has no dropout; the kernels DropOut_1 to DropOut_3 stay");
   if (config.rms_norm) generated.notes.emplace_back("the model's norm is RMSNorm; it has the kernel of LayerNorm");

@@ -34,6 +34,7 @@ const std::vector<GraphSize>& graph_sizes();
 struct GraphRequest {
   std::string kind;
   std::string model;                         // catalogue name or path; empty: sizes say everything
+  std::vector<std::string> ignored;          // keys of its config.json to leave out of account
   std::map<std::string, base::Count> sizes;  // by GraphSize::name
   bool gated = false;
 };

@@ -7,6 +7,7 @@
 
 #include "orrery/base/content_hash.h"
 #include "orrery/dataflow/contradictions.h"
+#include "orrery/formats/dfmodel/agreement.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/machine/flat_efficiency.h"
@@ -86,10 +87,19 @@ struct Operators {
   machine::MeasuredOperators measured;
 };
 
+// The setup, when its graph and its execution tell of the same workload; its warnings are complete.
+dfmodel::SetupDocument load(const std::string& path, const std::vector<dfmodel::Override>& overrides) {
+  dfmodel::SetupDocument document = dfmodel::load_setup(path, overrides);
+  dfmodel::check_agreement(document, document.warnings);
+  document.warnings.throw_if_errors();
+  dfmodel::name_unread_fields(document, document.warnings);
+  return document;
+}
+
 }  // namespace
 
 PlacedGraph place(const PlaceRequest& request) {
-  const dfmodel::SetupDocument document = dfmodel::load_setup(request.path, request.overrides);
+  const dfmodel::SetupDocument document = load(request.path, request.overrides);
   PlacedGraph placed;
   placed.generation = request.generation;
   placed.title = title_of(document.setup.execution.workload);
@@ -134,7 +144,7 @@ PlacedGraph place(const PlaceRequest& request) {
 }
 
 CheckedSetup check_setup(const std::string& path, const std::vector<std::pair<std::string, std::string>>& overrides) {
-  const dfmodel::SetupDocument document = dfmodel::load_setup(path, overrides);
+  const dfmodel::SetupDocument document = load(path, overrides);
   const std::vector<dataflow::Reason> reasons =
       dataflow::contradictions(document.setup, dataflow::Generation::kCorrected);
   if (!reasons.empty()) refuse(reasons, document.places);

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/base/plausible.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/quantity.h"
 #include "orrery/scenario/system_tree.h"
@@ -37,6 +38,23 @@ struct Range {
 constexpr Range kPositive = {0, kLargest, true};
 constexpr Range kShare = {0, 1, true};
 constexpr Range kAny = {};
+
+// What kind of figure a field holds; nothing where none is implausible.
+std::optional<base::HardwareFigure> hardware_figure(std::string_view full) {
+  using base::HardwareFigure;
+  const auto ends = [&](std::string_view end) { return full.ends_with(end); };
+  if (full == "accelerator.peak.fp32") return HardwareFigure::kVectorPeak;
+  if (full.starts_with("accelerator.peak.")) return HardwareFigure::kMatrixPeak;
+  if (full == "accelerator.memory") return HardwareFigure::kMemory;
+  if (full == "accelerator.memory_bandwidth") return HardwareFigure::kMemoryBandwidth;
+  if (full == "accelerator.power") return HardwareFigure::kPower;
+  if (full == "accelerator.price") return HardwareFigure::kPrice;
+  if (full == "calibration.iteration_time") return HardwareFigure::kFixedTime;
+  if (ends(".host_time_per_operator") || ends(".collective_time") || ends(".jitter")) return HardwareFigure::kLatency;
+  if (full.starts_with("networks.") && ends(".bandwidth")) return HardwareFigure::kLinkBandwidth;
+  if (full.starts_with("networks.") && ends(".latency")) return HardwareFigure::kLatency;
+  return std::nullopt;
+}
 
 class Reader {
  public:
@@ -168,6 +186,7 @@ class Reader {
       }
       return std::nullopt;
     }
+    if (const auto known = hardware_figure(full)) base::doubt(*known, *number, full, value->where, found_);
     constant.value = *number;
     into_.system.constants.push_back(constant);
     const std::size_t dot = full.rfind('.');

@@ -226,5 +226,21 @@ TEST(Quantity, TakesPrefixesAndRefusesEverythingElse) {
     EXPECT_FALSE(quantity(text, Unit::kSeconds)) << text;
 }
 
+TEST_F(Systems, FiguresInAUnitWrongByAThousandAreDoubtedAndCatalogueEntriesAreNot) {
+  const auto doubts = [&](const std::string& text) {
+    return codes(load_system(kDirectory, write(text)).diagnostics.all());
+  };
+  EXPECT_EQ(doubts(kSmall), Codes{});
+  EXPECT_EQ(doubts(replaced(kSmall, "312 TFLOP/s", "312 GFLOP/s")), Codes{"O1380"});
+  EXPECT_EQ(doubts(replaced(kSmall, "80 GB", "80 MB")), Codes{"O1380"});
+  EXPECT_EQ(doubts(replaced(kSmall, "2 TB/s", "2 GB/s")), Codes{"O1380"});
+  EXPECT_EQ(doubts(replaced(kSmall, "300 GB/s", "300 TB/s")), Codes{"O1380"});
+  EXPECT_EQ(doubts(replaced(kSmall, "20 us", "20 ms")), Codes{"O1380"});
+  for (const Entry& entry : list_systems(kDirectory))
+    EXPECT_EQ(codes(load_system(kDirectory, entry.name).diagnostics.all()), Codes{}) << entry.name;
+  const SystemFile set = load_system(kDirectory, "dgx-h100", {{"accelerator.peak.bf16", "989 GFLOP/s"}});
+  EXPECT_EQ(codes(set.diagnostics.all()), Codes{"O1380"});
+}
+
 }  // namespace
 }  // namespace orrery::scenario

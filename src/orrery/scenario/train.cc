@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/check.h"
 #include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/cluster/evaluate.h"
@@ -179,6 +180,23 @@ std::vector<std::pair<std::string, std::string>> inputs_of(
   return inputs;
 }
 
+// Nothing does more than its peak. Measurements can say so all the same: their own error, or another accelerator's.
+void check_utilisation(const TrainedModel& trained, const std::shared_ptr<const base::SourceFile>& measurements) {
+  constexpr double kRounding = 1e-9;
+  const double hfu = trained.iteration.done.hfu;
+  if (hfu <= 1 + kRounding) return;
+  ORRERY_CHECK(measurements != nullptr, fmt::format("the run does {} times what its accelerators can", hfu));
+  base::Diagnostics found;
+  found
+      .error("O1379", fmt::format("by the measurements the run does {:.0f} % of what its accelerators can", 100 * hfu),
+             {measurements, 0, 0, 1})
+      .note(fmt::format("the peak of `{}` in {} is {:.6g} TFLOP/s", trained.system.accelerator.name,
+                        machine::name(trained.plan.precision),
+                        trained.system.accelerator.peak(trained.plan.precision) / 1e12))
+      .hint("are they of this accelerator and this precision, and in seconds?");
+  found.throw_if_errors();
+}
+
 using Measurements = std::vector<machine::MeasuredProduct>;
 
 // What times the operators of a run: the roofline, AMPeD's one efficiency, or measurements over either.
@@ -248,7 +266,7 @@ TrainedModel train(const TrainRequest& asked) {
   const SplitOverrides overrides = split(asked);
   const TrainRequest request = with_schedule(asked, overrides.plan);
   const std::string catalogue = catalogue_directory();
-  const ModelFile model_file = load_model(catalogue, request.model);
+  const ModelFile model_file = load_model(catalogue, request.model, {request.ignored});
   const SystemFile system_file = load_system(catalogue, request.system, overrides.system);
 
   TrainedModel trained;
@@ -256,8 +274,13 @@ TrainedModel train(const TrainRequest& asked) {
   trained.warnings.append(system_file.diagnostics);
   const auto measurements = request.measurements.empty() ? nullptr : formats::yaml::read_file(request.measurements);
   trained.inputs = inputs_of(request, {model_file.file, system_file.file, measurements});
+  trained.inputs.insert(trained.inputs.end(), model_file.ignored.begin(), model_file.ignored.end());
+  std::sort(trained.inputs.begin(), trained.inputs.end());
   trained.model = training_model(model_file.config, overrides.model);
   trained.model.name = request.model;
+  base::Diagnostics windows;
+  workload::refuse_window(model_file.config, trained.model.seq, windows);
+  windows.throw_if_errors();
   bound_sizes(trained.model);
   trained.model = cluster::completed(trained.model);
   trained.system = system_file.system;
@@ -303,6 +326,7 @@ TrainedModel train(const TrainRequest& asked) {
   const Operators operators(request, trained, measurements ? read_measured_products(measurements) : Measurements());
   trained.operators = operators.name;
   trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, *operators.model);
+  check_utilisation(trained, measurements);
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
   if (trained.tokens > 0) trained.training_s = cluster::seconds_to_train(trained.iteration, trained.tokens);

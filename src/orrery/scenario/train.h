@@ -27,8 +27,9 @@ inline constexpr base::Count kMostInModel = 1'000'000'000;  // of any size
 
 // What the user said; what is absent has a default.
 struct TrainRequest {
-  std::string model;   // catalogue name or path
-  std::string system;  // catalogue name or path
+  std::string model;                 // catalogue name or path
+  std::string system;                // catalogue name or path
+  std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
   std::optional<base::Count> gpus, global_batch, micro_batch;
   std::optional<base::Count> tp, pp, dp, ep, cp, interleave;
   std::optional<base::Count> seq;

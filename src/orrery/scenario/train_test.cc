@@ -133,5 +133,19 @@ TEST(Train, TheTracedPipelineAndItsEndMakeTheIteration) {
   EXPECT_NEAR(end + trained.iteration.drain_s, trained.iteration.iteration_s, 0.02 * trained.iteration.iteration_s);
 }
 
+TEST(Train, FlashAttentionAtLongSequencesStaysBelowThePeak) {
+  TrainRequest request = gpt3(8);
+  request.global_batch = request.dp = 8;
+  request.tp = request.pp = request.cp = 1;
+  request.seq = 131072;
+  request.zero = 3;
+  request.attention = cluster::Attention::kFlash;
+  request.overrides = {
+      {"model.layers", "24"}, {"model.hidden", "2048"}, {"model.heads", "16"}, {"plan.overlap.dp", "1"}};
+  const cluster::Iteration iteration = train(request).iteration;
+  EXPECT_LT(iteration.done.hfu, 0.844) << "what an endless product reaches";
+  EXPECT_GT(iteration.published.hfu, 1) << "which counted as done what the mask hides";
+}
+
 }  // namespace
 }  // namespace orrery::scenario

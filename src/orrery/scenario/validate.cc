@@ -217,11 +217,11 @@ double predicted(const cluster::Iteration& iteration, const cluster::Plan& plan,
     case Measure::kIterationSeconds:
       return iteration.iteration_s;
     case Measure::kMfu:
-      return 100 * iteration.mfu;
+      return 100 * iteration.published.mfu;
     case Measure::kHfu:
-      return 100 * iteration.hfu;
+      return 100 * iteration.published.hfu;
     case Measure::kTflopsPerGpu:
-      return iteration.tflops_per_gpu;
+      return iteration.published.tflops_per_gpu;
     case Measure::kTokensPerSecond:
       return iteration.tokens_per_s;
     case Measure::kGpuHoursPerTrillionTokens:

@@ -110,9 +110,21 @@ TransformerConfig complete(TransformerConfig config, base::Diagnostics& found) {
   return config;
 }
 
+void refuse_window(const TransformerConfig& config, Count seq, base::Diagnostics& found) {
+  if (!config.window || *config.window >= seq) return;
+  found
+      .error("O0918",
+             fmt::format("attention of `{}` sees {} tokens, and a sequence has {}", config.name, *config.window, seq),
+             place_of(config, "window"))
+      .note("scores and values of a window are not modelled; of all tokens they would cost more")
+      .hint(fmt::format("up to {} tokens the window makes no difference: `--seq {}`", *config.window, *config.window))
+      .hint("the model with attention to all tokens: `--ignore sliding_window`");
+}
+
 std::vector<Operator> transformer_block(const TransformerConfig& given, Count batch, Count seq) {
   base::Diagnostics found;
   const TransformerConfig config = complete(given, found);
+  refuse_window(config, seq, found);
   for (const bool experts : {true, false}) {
     if (experts ? !config.experts : !config.latent) continue;
     found

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/base/plausible.h"
 #include "orrery/formats/dfmodel/fields.h"
 
 namespace orrery::formats::dfmodel {
@@ -29,6 +30,14 @@ std::vector<dataflow::Link> links_of(std::string_view topology) {
     topology = end == std::string_view::npos ? std::string_view() : topology.substr(end + 1);
   }
   return links;
+}
+
+// Warns of a field whose unit was probably another; `unit` makes it FLOP/s, bytes, bytes/s, seconds or Hz.
+void doubt(const Fields& fields, std::string_view field, base::HardwareFigure figure, double unit,
+           base::Diagnostics& found) {
+  const Entry* entry = fields.block().find(field);
+  if (!entry || entry->broken || !(entry->real > 0)) return;
+  base::doubt(figure, entry->real * unit, std::string(field), entry->where, found);
 }
 
 dataflow::Accelerator read_accelerator(const Block& block, base::Diagnostics& found) {
@@ -60,6 +69,10 @@ dataflow::Accelerator read_accelerator(const Block& block, base::Diagnostics& fo
         .label("`rowwise` or `diagonalwise`")
         .hint(base::did_you_mean(placement, known));
   }
+  using base::HardwareFigure;
+  doubt(fields, "freq", HardwareFigure::kClock, 1e9, found);
+  doubt(fields, "sram_cap", HardwareFigure::kOnChipMemory, 1, found);
+  doubt(fields, "link_latency", HardwareFigure::kLatency, 1e-9, found);
   Count multipliers = 0;
   if (__builtin_mul_overflow(chip.cores, chip.systolic_width, &multipliers) ||
       __builtin_mul_overflow(multipliers, chip.systolic_height, &multipliers)) {
@@ -78,6 +91,10 @@ dataflow::Memory read_memory(const Block& block, base::Diagnostics& found) {
   memory.capacity_bytes = fields.not_negative("dram_cap");
   memory.second_bandwidth_gb_per_s = fields.not_negative("second_dram_bw");
   memory.second_capacity_bytes = fields.not_negative("second_dram_cap");
+  for (const char* field : {"dram_bw", "second_dram_bw"})
+    doubt(fields, field, base::HardwareFigure::kMemoryBandwidth, 1e9, found);
+  for (const char* field : {"dram_cap", "second_dram_cap"})
+    doubt(fields, field, base::HardwareFigure::kMemory, 1, found);
   return memory;
 }
 
@@ -194,6 +211,7 @@ dataflow::System read_system(const Block& block, base::Diagnostics& found) {
     dimension.bandwidth_gb_per_s =
         grid.required_positive(fmt::format("link_bw_{}", kDimensionNames[i]),
                                fmt::format("the bandwidth of a link along {}, in GB/s", kDimensionNames[i]));
+    doubt(grid, fmt::format("link_bw_{}", kDimensionNames[i]), base::HardwareFigure::kLinkBandwidth, 1e9, found);
     read_parallelism(grid, fmt::format("par_{}", kDimensionNames[i]), links.size(), system.network, dimension, found);
     system.network.push_back(dimension);
   }

@@ -1,10 +1,11 @@
-// Reading config.json: one row of a table per family says which key holds which size.
+// Reading config.json: one row of a table per family (families.h) says which key holds which size.
 //
 // What the keys mean is fixed by the `transformers` library's configuration classes (BertConfig, GPT2Config,
 // ...): a null or absent `n_inner` is 4 n_embd, a null or absent `num_key_value_heads` is
 // `num_attention_heads`, an absent `head_dim` is the width divided by the heads. Whether the
 // feed-forward is gated and which norm is used follow from the family's code, not from
-// `hidden_act`, which names only the non-linearity. Cost: linear in the text.
+// `hidden_act`, which names only the non-linearity. What is not read is looked up in the tables of keys.h.
+// Cost: linear in the text.
 #include "orrery/formats/huggingface/config.h"
 
 #include <fmt/format.h>
@@ -19,6 +20,10 @@
 #include <string_view>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/formats/huggingface/class_parameters.h"
+#include "orrery/formats/huggingface/families.h"
+#include "orrery/formats/huggingface/keys.h"
+#include "orrery/formats/json/document.h"
 #include "orrery/formats/json/places.h"
 
 namespace orrery::formats::huggingface {
@@ -27,117 +32,38 @@ namespace {
 using formats::json::KeyPlace;
 using formats::json::place_at;
 using formats::json::top_level_keys;
-using nlohmann::json;
-
-// Keys of one family; an empty key: the family has no such thing.
-struct Family {
-  std::string_view model_type;
-  std::string_view hidden, layers, heads, kv_heads, head_dim, feed_forward, vocab, max_positions;
-  bool gated;
-  bool rms_norm;
-  bool default_feed_forward;  // 4 * hidden when absent
-  // Of a block in training. Decoders of Llama's kind have neither biases nor dropout nor learned positions.
-  bool plain = false;   // true: none of the three
-  bool untied = false;  // unless `tie_word_embeddings` says otherwise
-  bool mixture = false;
-  bool latent = false;
-};
-
-constexpr Family kBert = {"bert",
-                          "hidden_size",
-                          "num_hidden_layers",
-                          "num_attention_heads",
-                          "",
-                          "",
-                          "intermediate_size",
-                          "vocab_size",
-                          "max_position_embeddings",
-                          false,
-                          false,
-                          false};
-constexpr Family kLlama = {"llama",
-                           "hidden_size",
-                           "num_hidden_layers",
-                           "num_attention_heads",
-                           "num_key_value_heads",
-                           "head_dim",
-                           "intermediate_size",
-                           "vocab_size",
-                           "max_position_embeddings",
-                           true,
-                           true,
-                           false,
-                           true,
-                           true};
-
-constexpr Family renamed(Family family, std::string_view model_type) {
-  family.model_type = model_type;
-  return family;
-}
-
-constexpr Family tied(Family family) {
-  family.untied = false;
-  return family;
-}
-
-constexpr Family nemotron() {
-  Family family = renamed(kLlama, "nemotron");
-  family.gated = false;
-  family.rms_norm = false;
-  return family;
-}
-
-constexpr Family mixture(std::string_view model_type, bool latent) {
-  Family family = renamed(kLlama, model_type);
-  family.mixture = true;
-  family.latent = latent;
-  return family;
-}
+namespace json = formats::json;
 
 constexpr std::string_view kTied = "tie_word_embeddings";
 constexpr std::string_view kSequence = "_sequence";  // ours: tokens of a sequence in training
-constexpr std::array<std::string_view, 8> kMixtureKeys = {
-    "num_local_experts", "n_routed_experts",      "num_experts_per_tok", "moe_intermediate_size",
-    "n_shared_experts",  "first_k_dense_replace", "moe_layer_freq",      "topk_group"};
+constexpr std::string_view kWindow = "sliding_window";
 constexpr std::array<std::string_view, 5> kLatentKeys = {"q_lora_rank", "kv_lora_rank", "qk_rope_head_dim",
                                                          "qk_nope_head_dim", "v_head_dim"};
 
-constexpr std::array kFamilies = {
-    kBert,
-    renamed(kBert, "roberta"),
-    Family{"distilbert", "dim", "n_layers", "n_heads", "", "", "hidden_dim", "vocab_size", "max_position_embeddings",
-           false, false, false},
-    Family{"gpt2", "n_embd", "n_layer", "n_head", "", "", "n_inner", "vocab_size", "n_positions", false, false, true},
-    renamed(kBert, "gpt_neox"),
-    Family{"opt", "hidden_size", "num_hidden_layers", "num_attention_heads", "", "", "ffn_dim", "vocab_size",
-           "max_position_embeddings", false, false, false},
-    kLlama,
-    renamed(kLlama, "mistral"),
-    renamed(kLlama, "qwen2"),
-    tied(renamed(kLlama, "gemma")),
-    nemotron(),
-    mixture("mixtral", false),
-    mixture("deepseek_v3", true),
-};
-
-constexpr std::array<std::string_view, 4> kCatalogueKeys = {"model_type", "_name_or_path", "_title", "_source"};
-
 class Reader {
  public:
-  Reader(const std::shared_ptr<const base::SourceFile>& file, Strictness strictness)
-      : file_(file), strict_(strictness == Strictness::kCatalogue) {}
+  Reader(const std::shared_ptr<const base::SourceFile>& file, const ReadOptions& options)
+      : file_(file), options_(options), strict_(options.strictness == Strictness::kCatalogue) {}
 
   ConfigDocument read() {
     parse();
     keys_ = top_level_keys(file_);
+    descend();
     report_duplicates();
     find_family();
     result_.diagnostics.throw_if_errors();
     read_sizes();
-    if (strict_) demand_catalogue_form();
+    if (strict_) {
+      demand_catalogue_form();
+    } else {
+      check_keys();
+    }
+    for (const std::string& key : options_.ignored) check_ignored(key);
     result_.config.places[""] = {file_, 0, 0, 1};
     // Sizes that could not be read are 0; what `complete` would say of them is not news.
     if (!result_.diagnostics.has_errors()) result_.config = workload::complete(result_.config, result_.diagnostics);
+    // A catalogue's entry is counted as its paper counts: blocks and tables.
+    if (!result_.diagnostics.has_errors() && !strict_) count_parameters();
     result_.diagnostics.throw_if_errors();
     return std::move(result_);
   }
@@ -145,8 +71,8 @@ class Reader {
  private:
   void parse() {
     try {
-      document_ = json::parse(file_->text);
-    } catch (const json::parse_error& error) {
+      document_ = nlohmann::json::parse(file_->text);
+    } catch (const nlohmann::json::parse_error& error) {
       const std::string what = error.what();
       const std::size_t colon = what.find(": ");
       const std::size_t byte = error.byte > 0 ? error.byte - 1 : 0;
@@ -154,7 +80,7 @@ class Reader {
                  place_at(file_, byte),
                  begins_as_json() ? "config.json is strict JSON: double quotes, no comments, no trailing commas"
                                   : "a model's config.json begins with `{`: is this the file that was meant?");
-    } catch (const json::out_of_range& error) {
+    } catch (const nlohmann::json::out_of_range& error) {
       // The exception knows no byte, but quotes the number.
       const std::string what = error.what();
       const std::size_t open = what.find('\''), close = what.rfind('\'');
@@ -174,11 +100,11 @@ class Reader {
     return first == std::string::npos || file_->text[first] == '{' || file_->text[first] == '[';
   }
 
-  static bool is_whole(const json& value) {
+  static bool is_whole(const nlohmann::json& value) {
     return value.is_number_float() && value.get<double>() == std::floor(value.get<double>());
   }
 
-  static std::string kind(const json& value) {
+  static std::string kind(const nlohmann::json& value) {
     if (value.is_null()) return "null";
     if (value.is_number_float())
       return (is_whole(value) ? "written as the float " : "the fractional number ") + value.dump();
@@ -233,8 +159,7 @@ class Reader {
       return;
     }
     const auto name = type->get<std::string>();
-    for (const Family& family : kFamilies)
-      if (family.model_type == name) family_ = &family;
+    family_ = huggingface::find_family(name);
     if (family_) return;
     const std::vector<std::string> known = model_types();
     base::Diagnostic& unknown = result_.diagnostics.error(
@@ -259,7 +184,7 @@ class Reader {
   }
 
   // "write 4096" for 4096.0, where that is near enough to be meant.
-  static std::string whole_text(const json& value) {
+  static std::string whole_text(const nlohmann::json& value) {
     constexpr double kMost = 1e15;
     if (!is_whole(value) || !(value.get<double>() >= 1 && value.get<double>() <= kMost)) return {};
     return fmt::format("write {:.0f}", value.get<double>());
@@ -293,11 +218,16 @@ class Reader {
     }
     config.vocab = size(family_->vocab, "vocab").value_or(0);
     config.max_positions = size(family_->max_positions, "max_positions");
-    config.biases = config.dropout = config.learned_positions = !family_->plain;
+    if (config.head_dim == 0 && family_->head_width > 0) config.head_dim = family_->head_width;
+    config.biases = family_->biases && flag("enable_bias").value_or(true);
+    config.dropout = drops();
+    config.learned_positions = family_->learned_positions;
+    config.causal = family_->causal || (reads("is_decoder") && flag("is_decoder").value_or(false));
     config.tied_embedding = flag(kTied).value_or(!family_->untied);
     config.training_sequence = size(kSequence, "training_sequence");
     if (family_->latent) read_latent();
     if (family_->mixture) read_experts();
+    read_window();
     report_missing();
   }
 
@@ -325,6 +255,9 @@ class Reader {
     demand(experts.dense_layers, 0, "first_k_dense_replace");
     demand(experts.every, 1, "moe_layer_freq");
     demand(experts.max_nodes, 1, "topk_group");
+    // Where a token may visit every group, nothing limits it.
+    const std::optional<base::Count> groups = size("n_group", "groups");
+    if (groups && experts.max_nodes > 0 && experts.max_nodes >= *groups) experts.max_nodes = 0;
     if (experts.count > 0 && experts.top_k > experts.count)
       result_.diagnostics
           .error("O0907", fmt::format("a token visits {} of {} experts", experts.top_k, experts.count),
@@ -383,16 +316,191 @@ class Reader {
         missing.hint(fmt::format("is `{}` meant to be `{}`?", near, key)).also(place(near)->key_where, "written here");
   }
 
+  // A model of several towers keeps the language model's keys in `text_config`.
+  void descend() {
+    const auto type = document_.find("model_type");
+    const auto inner = document_.find("text_config");
+    if (strict_ || inner == document_.end() || !inner->is_object()) return;
+    if (type != document_.end() && type->is_string() && huggingface::find_family(type->get<std::string>())) return;
+    const json::Node tree = json::parse(file_, "O0900");
+    outer_keys_ = keys_;
+    keys_.clear();
+    for (const json::Member& member : tree.find("text_config")->value.members)
+      keys_.push_back({member.key, member.key_where, member.value.where});
+    outer_ = document_;
+    document_ = document_["text_config"];
+  }
+
+  bool reads(std::string_view key) const {
+    const std::vector<std::string_view> known = keys_read(*family_);
+    return std::find(known.begin(), known.end(), key) != known.end();
+  }
+
+  // Whether masks are drawn and kept: as the probabilities say, where one is given.
+  bool drops() const {
+    bool given = false, some = false;
+    const auto look = [&](std::string_view key) {
+      const auto value = document_.find(key);
+      if (value == document_.end() || !value->is_number()) return;
+      given = true;
+      some = some || value->get<double>() > 0;
+    };
+    for (const std::string_view key : hidden_dropouts()) look(key);
+    if (family_->dropout)
+      for (const std::string_view key : attention_dropouts()) look(key);
+    return given ? some : family_->dropout;
+  }
+
+  // Tokens that attention sees, where any layer has such a window.
+  void read_window() {
+    const auto kinds = document_.find("layer_types");
+    bool some_windowed = true;
+    if (kinds != document_.end() && kinds->is_array()) {
+      some_windowed = false;
+      for (const nlohmann::json& kind : *kinds) {
+        some_windowed = some_windowed || kind == "sliding_attention";
+        if (kind == "full_attention" || kind == "sliding_attention" || ignored("layer_types")) continue;
+        refuse("layer_types", "some of the layers mix tokens by something else than attention to all of them");
+        break;
+      }
+    }
+    if (ignored(kWindow)) return;
+    const std::optional<bool> used = flag("use_sliding_window");
+    if (!used.value_or(family_->model_type != "qwen2")) return;  // Qwen2Config's default is none
+    const std::optional<base::Count> window = size(kWindow, "window");
+    const std::optional<base::Count> full_layers = size("max_window_layers", "full_layers");
+    if (!window || *window <= 0 || !some_windowed) return;
+    if (full_layers && *full_layers >= result_.config.layers && kinds == document_.end()) return;
+    result_.config.window = window;
+  }
+
+  void count_parameters() {
+    ClassSwitches switches;
+    switches.attention_bias = reads("attention_bias") && flag("attention_bias").value_or(family_->biases);
+    switches.mlp_bias = reads("mlp_bias") && flag("mlp_bias").value_or(false);
+    if (family_->model_type == "opt") {
+      switches.no_biases = !flag("enable_bias").value_or(true);
+      switches.plain_norms = !flag("layer_norm_elementwise_affine").value_or(true);
+      switches.final_norm =
+          flag("do_layer_norm_before").value_or(true) && !flag("_remove_final_layer_norm").value_or(false);
+    }
+    if (reads("type_vocab_size")) switches.token_types = size("type_vocab_size", "token_types").value_or(2);
+    const auto architectures = document_.find("architectures");
+    if (architectures != document_.end() && architectures->is_array() && !architectures->empty() &&
+        architectures->front().is_string())
+      switches.architecture = architectures->front().get<std::string>();
+    if (result_.config.learned_positions) result_.config.position_rows = result_.config.max_positions.value_or(0);
+    if (!count_class_parameters(*family_, switches, result_.config))
+      result_.diagnostics
+          .warning("O0921",
+                   fmt::format("`{}` does not end in logits over the vocabulary; it is taken for a model that does",
+                               switches.architecture.substr(0, 60)),
+                   value_place("architectures"))
+          .note("parameters, time and memory are those of the family's class for modelling language")
+          .hint("what differs is outside of the blocks: one matrix, or none");
+  }
+
+  bool ignored(std::string_view key) const {
+    return std::find(options_.ignored.begin(), options_.ignored.end(), key) != options_.ignored.end();
+  }
+
+  void refuse(std::string_view key, std::string_view effect) {
+    result_.diagnostics
+        .error("O0917", fmt::format("`{}` changes what the model costs, and is not modelled", key), place_of(key))
+        .note(fmt::format("with it {}", effect))
+        .hint(fmt::format("without it: `--ignore {}`; the answer then is that of the model without it", key));
+  }
+
+  base::Location place_of(std::string_view key) const {
+    for (const std::vector<KeyPlace>* keys : {&keys_, &outer_keys_})
+      for (const KeyPlace& known : *keys)
+        if (known.key == key) return known.key_where;
+    return {file_, 0, 0, 1};
+  }
+
+  bool inactive(const CostlyKey& costly, const nlohmann::json& value) const {
+    if (value.is_null()) return true;
+    const bool nothing = (value.is_boolean() && !value.get<bool>()) || (value.is_number() && value.get<double>() == 0);
+    const auto equals = [&](base::Count size) { return value.is_number() && value.get<double>() == double(size); };
+    switch (costly.inactive) {
+      case Inactive::kNull:
+        return false;
+      case Inactive::kFalse:
+        return nothing || (value.is_array() && value.empty());
+      case Inactive::kEmpty:
+        return nothing || (value.is_structured() && value.empty()) || value == "";
+      case Inactive::kOne:
+        return nothing || equals(1);
+      case Inactive::kHidden:
+        return equals(result_.config.hidden);
+      case Inactive::kHeads:
+        return equals(result_.config.heads);
+      case Inactive::kAbsolute:
+        break;
+    }
+    return value == "absolute" || value == "rotary" || value == "rope" || value == "learned";
+  }
+
+  // Every key is read, known not to matter, refused because it does, or named because nobody knows.
+  void check_keys() {
+    check_object(document_, keys_);
+    if (!outer_keys_.empty()) check_object(outer_, outer_keys_);
+  }
+
+  void check_object(const nlohmann::json& object, const std::vector<KeyPlace>& keys) {
+    std::vector<std::string> known;
+    for (const std::string_view key : keys_read(*family_)) known.emplace_back(key);
+    const bool outer = &keys == &outer_keys_;
+    for (const KeyPlace& key : keys) {
+      const auto value = object.find(key.key);
+      if (value == object.end() || key.key.starts_with("_") || (outer && key.key == "text_config")) continue;
+      if (std::find(known.begin(), known.end(), key.key) != known.end() || ignored(key.key)) continue;
+      if (const CostlyKey* costly = find_costly_key(key.key)) {
+        if (!inactive(*costly, *value) && (!costly->outside || options_.whole_model)) refuse(key.key, costly->effect);
+      } else if (why_harmless(key.key).empty() && missing_.empty()) {  // it may be what is missing, said above
+        std::vector<std::string> candidates = known;
+        for (const CostlyKey& other : costly_keys()) candidates.emplace_back(other.key);
+        result_.diagnostics
+            .warning("O0916", fmt::format("nothing is known about `{}`", key.key.substr(0, 60)), key.key_where)
+            .note("it is left out of account: neither is it read, nor is it on the list of keys that do not matter")
+            .hint(base::did_you_mean(key.key, candidates,
+                                     fmt::format("if it does not matter here, say so: `--ignore {}`", key.key)));
+      }
+    }
+  }
+
+  // What was left out is named beside the answer.
+  void check_ignored(const std::string& key) {
+    const auto inner = document_.find(key), outer = outer_.find(key);
+    const bool there = inner != document_.end() || (outer_.is_object() && outer != outer_.end());
+    if (!there) {
+      std::vector<std::string> present;
+      for (const KeyPlace& known : keys_) present.push_back(known.key);
+      for (const KeyPlace& known : outer_keys_) present.push_back(known.key);
+      result_.diagnostics
+          .warning("O0919", fmt::format("there is no `{}` to ignore", key.substr(0, 60)), {file_, 0, 0, 1})
+          .hint(base::did_you_mean(key, present));
+      return;
+    }
+    if (reads(key)) {
+      result_.diagnostics
+          .error("O0920", fmt::format("`{}` cannot be ignored: it says what the model is", key), place_of(key))
+          .hint("ignored are keys that are not modelled; change the value in a copy of the file");
+      return;
+    }
+    const CostlyKey* costly = find_costly_key(key);
+    base::Diagnostic& note = result_.diagnostics.warning(
+        "O0919", fmt::format("`{}` is ignored, as asked: the answer is that of the model without it", key),
+        place_of(key));
+    if (costly && inner != document_.end() && !inactive(*costly, *inner))
+      note.note(fmt::format("with it {}", costly->effect));
+    if (!costly && !why_harmless(key).empty() && key != kWindow && key != "layer_types")
+      note.note("it makes no difference: " + std::string(why_harmless(key)));
+  }
+
   void demand_catalogue_form() {
-    std::vector<std::string> known(kCatalogueKeys.begin(), kCatalogueKeys.end());
-    for (const std::string_view key :
-         {family_->hidden, family_->layers, family_->heads, family_->kv_heads, family_->head_dim, family_->feed_forward,
-          family_->vocab, family_->max_positions})
-      if (!key.empty()) known.emplace_back(key);
-    known.emplace_back(kTied);
-    known.emplace_back(kSequence);
-    if (family_->mixture) known.insert(known.end(), kMixtureKeys.begin(), kMixtureKeys.end());
-    if (family_->latent) known.insert(known.end(), kLatentKeys.begin(), kLatentKeys.end());
+    std::vector<std::string> known;
+    for (const std::string_view key : keys_read(*family_)) known.emplace_back(key);
     for (const KeyPlace& key : keys_) {
       if (std::find(known.begin(), known.end(), key.key) != known.end()) continue;
       base::Diagnostic& unknown = result_.diagnostics.error(
@@ -428,9 +536,10 @@ class Reader {
   }
 
   const std::shared_ptr<const base::SourceFile>& file_;
+  const ReadOptions& options_;
   const bool strict_;
-  json document_;
-  std::vector<KeyPlace> keys_;
+  nlohmann::json document_, outer_;
+  std::vector<KeyPlace> keys_, outer_keys_;
   const Family* family_ = nullptr;
   std::vector<std::string> missing_;
   ConfigDocument result_;
@@ -438,13 +547,13 @@ class Reader {
 
 }  // namespace
 
-ConfigDocument read_config(const std::shared_ptr<const base::SourceFile>& file, Strictness strictness) {
-  return Reader(file, strictness).read();
+ConfigDocument read_config(const std::shared_ptr<const base::SourceFile>& file, const ReadOptions& options) {
+  return Reader(file, options).read();
 }
 
 std::vector<std::string> model_types() {
   std::vector<std::string> types;
-  for (const Family& family : kFamilies) types.emplace_back(family.model_type);
+  for (const Family& family : families()) types.emplace_back(family.model_type);
   return types;
 }
 

@@ -1,8 +1,9 @@
 // Hugging Face `config.json` into workload::TransformerConfig.
 //
 // Families: BERT and RoBERTa, DistilBERT, GPT-2 (whose keys also describe GPT-3), GPT-NeoX, OPT, Llama, Mistral, Qwen2,
-// Gemma, Nemotron, Mixtral and DeepSeek-V3. Only the keys that shape a block are read; config.json has many others,
-// which are ignored.
+// Gemma, Nemotron, Mixtral and DeepSeek-V3. A key that is not read is known not to matter, or it is refused because it
+// changes what the model costs, or it is named in a warning (keys.h). A language model inside of a larger one
+// (`text_config`) is read from there.
 #pragma once
 
 #include <memory>
@@ -24,16 +25,22 @@ struct ConfigDocument {
 };
 
 enum class Strictness {
-  kForeign,    // unknown keys are ignored, duplicate keys are warnings
+  kForeign,    // unknown and duplicate keys are warnings
   kCatalogue,  // both are errors, and each figure must have a `_source`
+};
+
+struct ReadOptions {
+  Strictness strictness = Strictness::kForeign;
+  std::vector<std::string> ignored = {};  // keys to leave out of account (`--ignore`)
+  bool whole_model = true;                // false: a block alone is asked for, so that keys of what is around it pass
 };
 
 // Throws InputError with everything found: O0900 no JSON object, O0901 unknown `model_type`, O0902 missing
 // keys, O0903 wrong types, O0904 duplicate keys, O0905 unknown keys, O0906 figures without a source, O0907 more
-// experts for a token than there are,
-// and what workload::complete finds.
-ConfigDocument read_config(const std::shared_ptr<const base::SourceFile>& file,
-                           Strictness strictness = Strictness::kForeign);
+// experts for a token than there are, O0917 keys of cost that are not modelled, O0920 keys that cannot be ignored, and
+// what workload::complete finds. Warnings: O0904, O0916 keys that nobody knows, O0919 what is ignored, O0921 classes
+// with another head. A window of attention is noted down (`window`); whether it matters depends on the sequence.
+ConfigDocument read_config(const std::shared_ptr<const base::SourceFile>& file, const ReadOptions& options = {});
 
 // The model types that are understood.
 std::vector<std::string> model_types();

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   file->text.assign(reinterpret_cast<const char*>(data), size);
   for (const Strictness strictness : {Strictness::kForeign, Strictness::kCatalogue}) {
     try {
-      const auto document = formats::huggingface::read_config(file, strictness);
+      const auto document = formats::huggingface::read_config(file, {strictness});
       workload::transformer_block(document.config, 1, 128);
     } catch (const base::InputError&) {
     }

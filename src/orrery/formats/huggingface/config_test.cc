@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "orrery/formats/huggingface/families.h"
+#include "orrery/formats/huggingface/keys.h"
 
 namespace orrery::formats::huggingface {
 namespace {
@@ -16,7 +20,7 @@ std::shared_ptr<const base::SourceFile> file_of(std::string text, std::string na
 
 std::vector<base::Diagnostic> refused(const std::string& text, Strictness strictness = Strictness::kForeign) {
   try {
-    read_config(file_of(text), strictness);
+    read_config(file_of(text), {strictness});
   } catch (const base::InputError& error) {
     return error.diagnostics;
   }
@@ -70,10 +74,15 @@ TEST(HuggingFaceConfig, EveryFamilyIsReadFromItsOwnKeys) {
   for (const std::string& type : model_types()) {
     const std::string text = "{\"model_type\": \"" + type + R"(", "hidden_size": 64, "num_hidden_layers": 2,
       "num_attention_heads": 4, "intermediate_size": 256, "ffn_dim": 256, "dim": 64, "n_layers": 2, "n_heads": 4,
-      "hidden_dim": 256, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_inner": 256, "num_local_experts": 8,
+      "hidden_dim": 256, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_inner": 256, "head_dim": 16, "num_local_experts": 8,
       "num_experts_per_tok": 2, "kv_lora_rank": 8, "qk_rope_head_dim": 4, "qk_nope_head_dim": 12,
       "v_head_dim": 16})";
-    const ConfigDocument read = read_config(file_of(text));
+    // What other families have a key for would be refused here.
+    ReadOptions options;
+    const std::vector<std::string_view> own = keys_read(*find_family(type));
+    for (const char* key : {"num_local_experts", "kv_lora_rank"})
+      if (std::find(own.begin(), own.end(), key) == own.end()) options.ignored.emplace_back(key);
+    const ConfigDocument read = read_config(file_of(text), options);
     EXPECT_EQ(read.config.family, type);
     EXPECT_EQ(read.config.hidden, 64) << type;
     EXPECT_EQ(read.config.layers, 2) << type;
@@ -177,7 +186,7 @@ const std::string kEntry = R"({"_title": "a", "model_type": "gpt2", "n_embd": 64
   "_source": {"n_embd": "x", "n_layer": "x", "n_head": "x"}})";
 
 TEST(HuggingFaceConfig, ACatalogueEntryHasATitleAndASourcePerFigure) {
-  const ConfigDocument read = read_config(file_of(kEntry), Strictness::kCatalogue);
+  const ConfigDocument read = read_config(file_of(kEntry), {Strictness::kCatalogue});
   EXPECT_EQ(read.title, "a");
   EXPECT_EQ(read.sources.size(), 3u);
 }
@@ -231,10 +240,145 @@ TEST(HuggingFaceConfig, AMixtureWithTooFewExpertsForATokenIsRefused) {
   EXPECT_EQ(found[0].code, "O0907");
 }
 
+const std::string kLlama = R"("model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
+  "num_attention_heads": 8, "intermediate_size": 128, "max_position_embeddings": 4096, "vocab_size": 100)";
+
+std::string llama_with(const std::string& more) {
+  return "{" + kLlama + ", " + more + "}";
+}
+
+Codes warnings_of(const std::string& text, const ReadOptions& options = {}) {
+  return codes(read_config(file_of(text), options).diagnostics.all());
+}
+
+TEST(HuggingFaceKeys, NoKeyStandsInTwoTables) {
+  std::vector<std::string_view> seen;
+  for (const HarmlessKeys& group : harmless_keys()) {
+    EXPECT_FALSE(group.why.empty());
+    seen.insert(seen.end(), group.keys.begin(), group.keys.end());
+  }
+  for (const CostlyKey& key : costly_keys()) seen.push_back(key.key);
+  std::sort(seen.begin(), seen.end());
+  const auto twice = std::adjacent_find(seen.begin(), seen.end());
+  EXPECT_TRUE(twice == seen.end()) << *twice;
+}
+
+TEST(HuggingFaceKeys, ActiveKeysOfCostAreRefusedAndInactiveOnesPass) {
+  for (const char* active :
+       {R"("quantization_config": {"bits": 4})", R"("num_nextn_predict_layers": 1)", R"("word_embed_proj_dim": 32)",
+        R"("is_encoder_decoder": true)", R"("layer_types": ["full_attention", "linear_attention"])",
+        R"("attention_chunk_size": 8192)", R"("num_experts": 8)", R"("index_topk": 2048)", R"("use_qk_norm": true)",
+        R"("position_embedding_type": "relative_key")", R"("layerdrop": 0.1)", R"("mlp_only_layers": [0])",
+        R"("vision_config": {"depth": 3})"})
+    EXPECT_EQ(codes(refused(llama_with(active))), Codes{"O0917"}) << active;
+  for (const char* inactive :
+       {R"("quantization_config": null)", R"("num_nextn_predict_layers": 0)", R"("word_embed_proj_dim": 64)",
+        R"("is_encoder_decoder": false)", R"("layer_types": ["full_attention", "full_attention"])",
+        R"("attention_chunk_size": null)", R"("num_experts": 0)", R"("use_qk_norm": false)",
+        R"("position_embedding_type": "absolute")", R"("layerdrop": 0.0)", R"("mlp_only_layers": [])",
+        R"("decoder_sparse_step": 1)", R"("pruned_heads": {})", R"("rope_scaling": {"factor": 8})",
+        R"("torch_dtype": "bfloat16")", R"("temperature": 0.6, "top_p": 0.9, "use_cache": true)"})
+    EXPECT_EQ(warnings_of(llama_with(inactive)), Codes{}) << inactive;
+}
+
+TEST(HuggingFaceKeys, EveryKeyThatNobodyKnowsIsNamedWithItsNearest) {
+  const auto found = read_config(file_of(llama_with(R"("num_key_value_head": 2)"))).diagnostics.all();
+  ASSERT_EQ(codes(found), Codes{"O0916"});
+  EXPECT_EQ(found[0].hints.at(0), "did you mean `num_key_value_heads`?");
+  EXPECT_EQ(found[0].primary.where.line, 2);
+  EXPECT_EQ(warnings_of(llama_with(R"("frobnicate": 1)")), Codes{"O0916"});
+}
+
+TEST(HuggingFaceKeys, IgnoredKeysAreNamedAndReadKeysCannotBeIgnored) {
+  const std::string quantised = llama_with(R"("quantization_config": {"bits": 4}, "frobnicate": 1)");
+  EXPECT_EQ(warnings_of(quantised, {.ignored = {"quantization_config", "frobnicate"}}), (Codes{"O0919", "O0919"}));
+  EXPECT_EQ(warnings_of(llama_with(R"("use_cache": true)"), {.ignored = {"use_cach"}}), Codes{"O0919"});
+  try {
+    read_config(file_of(llama_with(R"("use_cache": true)")), {.ignored = {"hidden_size"}});
+    FAIL() << "a size cannot be ignored";
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(codes(error.diagnostics), Codes{"O0920"});
+  }
+}
+
+TEST(HuggingFaceKeys, OfABlockAloneWhatIsAroundItPasses) {
+  EXPECT_EQ(
+      warnings_of(llama_with(R"("num_nextn_predict_layers": 1, "word_embed_proj_dim": 32)"), {.whole_model = false}),
+      Codes{});
+  EXPECT_THROW(read_config(file_of(llama_with(R"("quantization_config": {})")), {.whole_model = false}),
+               base::InputError);
+}
+
+std::optional<base::Count> window_of(const std::string& more, const ReadOptions& options = {}) {
+  return read_config(file_of(llama_with(more)), options).config.window;
+}
+
+TEST(HuggingFaceKeys, AWindowCountsWhereSomeLayerHasIt) {
+  EXPECT_EQ(window_of(R"("sliding_window": 1024)"), 1024);
+  EXPECT_EQ(window_of(R"("sliding_window": null)"), std::nullopt);
+  EXPECT_EQ(window_of(R"("sliding_window": 1024, "use_sliding_window": false)"), std::nullopt);
+  EXPECT_EQ(window_of(R"("sliding_window": 1024, "layer_types": ["full_attention", "full_attention"])"), std::nullopt);
+  EXPECT_EQ(window_of(R"("sliding_window": 1024, "layer_types": ["full_attention", "sliding_attention"])"), 1024);
+  EXPECT_EQ(window_of(R"("sliding_window": 1024, "use_sliding_window": true, "max_window_layers": 2)"), std::nullopt);
+  EXPECT_EQ(window_of(R"("sliding_window": 1024)", {.ignored = {"sliding_window"}}), std::nullopt);
+  std::string qwen = llama_with(R"("sliding_window": 1024)");
+  qwen.replace(qwen.find("llama"), 5, "qwen2");
+  EXPECT_EQ(read_config(file_of(qwen)).config.window, std::nullopt) << "Qwen2's default is not to use it";
+}
+
+TEST(HuggingFaceKeys, AWindowIsRefusedForLongerSequencesOnly) {
+  const workload::TransformerConfig config = read_config(file_of(llama_with(R"("sliding_window": 1024)"))).config;
+  EXPECT_NO_THROW(workload::transformer_block(config, 1, 1024));
+  EXPECT_THROW(workload::transformer_block(config, 1, 1025), base::InputError);
+}
+
+TEST(HuggingFaceConfig, ALanguageModelInsideOfALargerOneIsReadFromItsTextConfig) {
+  const std::string text = R"({"model_type": "llava", "text_config": {)" + kLlama + R"(, "frobnicate": 1},
+    "vision_config": {"hidden_size": 1024}})";
+  try {
+    read_config(file_of(text));
+    FAIL() << "the tower is not modelled";
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(codes(error.diagnostics), (Codes{"O0916", "O0917"}));
+  }
+  const ConfigDocument read = read_config(file_of(text), {.ignored = {"vision_config", "frobnicate"}});
+  EXPECT_EQ(read.config.hidden, 64);
+  EXPECT_EQ(read.config.places.at("hidden").line, 1);
+}
+
+TEST(HuggingFaceConfig, DropoutsOfZeroMakeNoMasks) {
+  const std::string head = R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12)";
+  EXPECT_TRUE(read_config(file_of(head + "}")).config.dropout);
+  EXPECT_TRUE(read_config(file_of(head + R"(, "resid_pdrop": 0, "attn_pdrop": 0.1})")).config.dropout);
+  EXPECT_FALSE(read_config(file_of(head + R"(, "resid_pdrop": 0, "attn_pdrop": 0.0})")).config.dropout);
+  EXPECT_FALSE(read_config(file_of(llama_with(R"("attention_dropout": 0.1)"))).config.dropout)
+      << "fused attention keeps no masks";
+}
+
+TEST(HuggingFaceConfig, GptNeoXRotatesItsPositionsAndUntiesItsLogits) {
+  const workload::TransformerConfig config =
+      read_config(file_of(
+                      R"({"model_type": "gpt_neox", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 8,
+          "intermediate_size": 256, "vocab_size": 100, "max_position_embeddings": 2048, "rotary_pct": 0.25})"))
+          .config;
+  EXPECT_FALSE(config.learned_positions);
+  EXPECT_FALSE(config.tied_embedding);
+  EXPECT_TRUE(config.causal);
+}
+
+TEST(HuggingFaceConfig, ATokenThatMayVisitEveryGroupOfExpertsHasNoLimit) {
+  const std::string head =
+      R"({"model_type": "deepseek_v3", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+          "intermediate_size": 256, "n_routed_experts": 8, "num_experts_per_tok": 2, "kv_lora_rank": 8,
+          "qk_rope_head_dim": 4, "qk_nope_head_dim": 12, "v_head_dim": 16)";
+  EXPECT_EQ(read_config(file_of(head + R"(, "n_group": 1, "topk_group": 1})")).config.experts->max_nodes, 0);
+  EXPECT_EQ(read_config(file_of(head + R"(, "n_group": 8, "topk_group": 4})")).config.experts->max_nodes, 4);
+}
+
 TEST(CatalogueModels, DeepSeekV3HasItsExpertsAndItsLatents) {
   std::stringstream text;
   text << std::ifstream(std::string(ORRERY_SOURCE_DIR) + "/catalog/models/deepseek-v3.json").rdbuf();
-  const workload::TransformerConfig config = read_config(file_of(text.str()), Strictness::kCatalogue).config;
+  const workload::TransformerConfig config = read_config(file_of(text.str()), {Strictness::kCatalogue}).config;
   ASSERT_TRUE(config.experts && config.latent);
   EXPECT_EQ(config.experts->count, 256);
   EXPECT_EQ(config.experts->top_k, 8);
@@ -285,7 +429,7 @@ TEST(CatalogueModels, EachEntryIsStrictAndHasItsPublishedSize) {
     SCOPED_TRACE(model.name);
     std::stringstream text;
     text << std::ifstream(directory / (std::string(model.name) + ".json")).rdbuf();
-    const ConfigDocument read = read_config(file_of(text.str(), model.name), Strictness::kCatalogue);
+    const ConfigDocument read = read_config(file_of(text.str(), model.name), {Strictness::kCatalogue});
     const workload::TransformerConfig& c = read.config;
     EXPECT_EQ(c.name, model.name);
     EXPECT_EQ(c.hidden, model.hidden);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "orrery/base/plausible.h"
 #include "orrery/formats/timeloop/architecture_forms.h"
 #include "orrery/formats/timeloop/key_check.h"
 #include "orrery/formats/timeloop/level_builder.h"
@@ -209,6 +210,8 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
     if (const auto seconds = as_number(name, innermost.scope, "global_cycle_seconds", found)) {
       if (*seconds > 0 && std::isfinite(*seconds)) {
         result.chip.cycle_seconds = *seconds;
+        base::doubt(base::HardwareFigure::kClock, 1 / *seconds, "1 / global_cycle_seconds",
+                    {architecture.where.file, 0, 0, 1}, found);
       } else {
         found.error("O0321", fmt::format("`global_cycle_seconds` must be positive, but is {}", *seconds),
                     architecture.where);
