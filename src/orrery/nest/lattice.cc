@@ -210,6 +210,9 @@ class LatticeSearch {
     return stopped_;
   }
 
+  // For steps that cost less than a look at the clock.
+  bool ticked_out_of_time() { return stopped_ = stopped_ || ticker_.spent(); }
+
   std::uint32_t must_keep(int s) const {
     std::uint32_t must = 0;
     for (std::size_t a = 0; a < problem_.levels.size(); ++a) must |= (problem_.levels[a].must_keep >> s & 1) << a;
@@ -442,7 +445,7 @@ class LatticeSearch {
             [&](const Candidate& candidate) {
               const bool kept = !drop(here, candidate);
               tally_.bounded += !kept;
-              full = full || here.candidates.size() >= most_candidates_ || out_of_time();
+              full = full || here.candidates.size() >= most_candidates_ || ticked_out_of_time();
               return kept && !full;
             },
             here.candidates);
@@ -683,6 +686,7 @@ class LatticeSearch {
 
   const SearchLimits& limits_;
   const cost::Budget& budget_;
+  cost::Ticker ticker_{budget_, 64};
   GapWatch* watch_;
   Goal goal_;
   Axes axes_;
