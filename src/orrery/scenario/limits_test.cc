@@ -82,7 +82,9 @@ void expect_answer_in_time(const std::string& chip, const workload::Einsum& eins
   limits.threads = threads;
   const CpuClock clock;
   const nest::Optimum found = nest::optimize(model, read.problem->space, {metric}, limits);
-  if (!sanitized()) EXPECT_LT(clock.seconds(), 2 * threads) << what;
+  if (!sanitized()) {
+    EXPECT_LT(clock.seconds(), 2 * threads) << what;
+  }
   ASSERT_TRUE(found.mapping) << what;
   EXPECT_TRUE(nest::is_legal(model.einsum(), model.chip(), *found.mapping)) << what;
   EXPECT_TRUE(nest::is_allowed(model.einsum(), model.chip(), *found.mapping, read.problem->space)) << what;
@@ -125,7 +127,9 @@ TEST(Limits, ASearchCutShortBoundsWhatALongerOneFinds) {
     const nest::Optimum cut_short = nest::optimize(model, read.problem->space, {}, limits);
     ASSERT_TRUE(cut_short.mapping) << seconds;
     EXPECT_LE(cut_short.certificate.lower_bound, best * (1 + 1e-12)) << seconds;
-    if (cut_short.certificate.optimal) EXPECT_LE(cut_short.evaluation.edp_j_cycles, best * (1 + 1e-12)) << seconds;
+    if (cut_short.certificate.optimal) {
+      EXPECT_LE(cut_short.evaluation.edp_j_cycles, best * (1 + 1e-12)) << seconds;
+    }
   }
 }
 
@@ -136,14 +140,18 @@ TEST(Limits, FrontsAndChecksKeepToTheClock) {
   limits.seconds = 0.5;
   CpuClock clock;
   const nest::ParetoFront front = nest::pareto_front(model, read.problem->space, limits);
-  if (!sanitized()) EXPECT_LT(clock.seconds(), 1.2);
+  if (!sanitized()) {
+    EXPECT_LT(clock.seconds(), 1.2);
+  }
   EXPECT_FALSE(front.complete);
   EXPECT_FALSE(front.points.empty());
   nest::Optimum claimed = front.points.front();
   claimed.certificate.optimal = true;
   clock = {};
   EXPECT_FALSE(certify(model, read.problem->space, {nest::Metric::kEnergy}, claimed, limits).finished);
-  if (!sanitized()) EXPECT_LT(clock.seconds(), 1.2);
+  if (!sanitized()) {
+    EXPECT_LT(clock.seconds(), 1.2);
+  }
 }
 
 // Runs `work` in a process of its own; what it held at most, in MiB, and how it ended.

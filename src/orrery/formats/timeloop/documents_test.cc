@@ -348,7 +348,7 @@ TEST(DocumentsOfUsers, EveryGoldenIsRead) {
     try {
       const Specification specification = read(files);
       EXPECT_TRUE(specification.chip && specification.problem) << entry.path();
-      const bool has_mapping = files.front()->text.find("\nmapping:") != std::string::npos || fs::exists(mapping);
+      const bool has_mapping = files.front()->text.find("\nmapping:\n") != std::string::npos || fs::exists(mapping);
       EXPECT_EQ(specification.mapping.has_value(), has_mapping) << entry.path();
       EXPECT_GT(specification.chip->compute.compute_pj + 1, 0);
     } catch (const base::InputError& error) {

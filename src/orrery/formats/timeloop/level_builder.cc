@@ -279,6 +279,37 @@ void read_bandwidths(const Attributes& attributes, machine::Storage& storage) {
   }
 }
 
+// "router_energy 3, wire_energy 1": what is given and not 0.
+std::string costs_per_hop(const Attributes& attributes) {
+  std::string costs;
+  for (std::string_view key : {"router_energy", "wire_energy", "energy_per_hop"}) {
+    const auto energy = attributes.number(key);
+    if (energy && *energy != 0) costs += fmt::format("{}{} {}", costs.empty() ? "" : ", ", key, *energy);
+  }
+  return costs;
+}
+
+// What Timeloop charges or throttles by, and Orrery does not. Each in a warning of its own, with its place.
+void warn_of_unpriced(const Component& component, const Attributes& attributes, base::Diagnostics& found) {
+  const auto warn = [&](const yaml::Node& at, const std::string& what, const char* effect) {
+    found.warning("O0325", fmt::format("{} of storage `{}` is not priced", what, component.name), at.where)
+        .note(effect)
+        .hint("docs/compatibility.md lists what differs from Timeloop");
+  };
+  for (const char* key : {"router_energy", "wire_energy", "energy_per_hop"}) {
+    const auto energy = attributes.number(key);
+    if (energy && *energy != 0)
+      warn(*attributes.find(key), fmt::format("`{}`", key), "energy per hop and per router is counted as 0");
+  }
+  if (const auto energy = attributes.number("addr_gen_energy"); energy && *energy != 0)
+    warn(*attributes.find("addr_gen_energy"), "`addr_gen_energy`", "generating addresses is counted as free");
+  if (const yaml::Node* scale = attributes.find("per_dataspace_bandwidth_consumption_scale"))
+    warn(*scale, "`per_dataspace_bandwidth_consumption_scale`", "a word of every dataspace takes the same bandwidth");
+  if (const auto size = attributes.count("cluster_size", 1); size && *size > 1)
+    warn(*attributes.find("cluster_size"), fmt::format("`cluster_size: {}`", *size),
+         "every instance is charged for its accesses; Timeloop charges a cluster once, up to that many times less");
+}
+
 bool is_made_fanout(const Component& component) {
   return component.class_name == "dummy_storage" && !machine::container_of(component.name).empty();
 }
@@ -318,6 +349,7 @@ machine::Storage read_storage(const Component& component, base::Diagnostics& fou
   storage.network_update = attributes.text("network_update");
   storage.network_fill = attributes.text("network_fill");
   storage.network_drain = attributes.text("network_drain");
+  warn_of_unpriced(component, attributes, found);
   if (const auto energy = attributes.energy("vector_access_energy")) {
     storage.energy = {*energy, *energy, *energy, 0};
     storage.energy_from_user = true;
@@ -347,12 +379,7 @@ machine::Network read_network(const Component& component, base::Diagnostics& fou
   network.word_bits = word_bits_of(attributes);
   if (std::string action = attributes.text("action_name"); !action.empty()) network.action_name = std::move(action);
   network.per_dataspace = attributes.flag("per_datatype_ERT", false);
-  std::string costs;
-  for (std::string_view key : {"router_energy", "wire_energy", "energy_per_hop"}) {
-    const auto energy = attributes.number(key);
-    if (energy && *energy != 0) costs += fmt::format("{}{} {}", costs.empty() ? "" : ", ", key, *energy);
-  }
-  if (!costs.empty()) {
+  if (const std::string costs = costs_per_hop(attributes); !costs.empty()) {
     found
         .warning("O0325", fmt::format("the hops of network `{}` are not priced ({})", component.name, costs),
                  component.where)
