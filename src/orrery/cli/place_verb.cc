@@ -90,14 +90,14 @@ int run_place(const PlaceOptions& options, const Console& console) {
   scenario::PlacedGraph placed;
   bool told_to_stop = false;
   {
-    const InterruptGuard interrupt;
-    request.stop = interrupt.flag();
+    std::optional<InterruptGuard> interrupt;
+    request.interruptible = [&] { return interrupt.emplace().flag(); };
     ProgressLine line(console);
     request.progress = [&](double best, double bound) {
       if (line.wanted()) line.show(fmt::format("best {:.6g} ns, bound {:.6g} ns", best, bound));
     };
     placed = scenario::place(request);
-    told_to_stop = *request.stop;
+    told_to_stop = interrupt->flag()->load();
   }
   report(console, placed.warnings.all());
   const std::string json = report::place_json({kVersion, &placed, clock.seconds()});

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,12 +59,12 @@ int run_train(const TrainOptions& options, const Console& console) {
   refuse_amped_options(options);
   check_folder(options.directory, options.force, {"result.json"});
   const auto [trained, told_to_stop] = [&] {
-    const InterruptGuard interrupt;
+    std::optional<InterruptGuard> interrupt;
     scenario::TrainRequest request = options.request;
     request.seconds = options.time_limit;
-    request.stop = interrupt.flag();
+    request.interruptible = [&] { return interrupt.emplace().flag(); };
     scenario::TrainedModel result = scenario::train(request);
-    return std::pair(std::move(result), interrupt.flag()->load());
+    return std::pair(std::move(result), interrupt->flag()->load());
   }();
   report(console, trained.warnings.all());
   if (!options.trace.empty()) write_trace(options.trace, trained);

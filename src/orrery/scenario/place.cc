@@ -122,7 +122,7 @@ PlacedGraph place(const PlaceRequest& request) {
   limits.memory = request.memory;
   limits.gap = request.gap;
   limits.threads = request.threads;
-  limits.stop = request.stop;
+  if (request.interruptible) limits.stop = request.interruptible();
   limits.progress = request.progress;
   try {
     placed.placement =

@@ -22,7 +22,9 @@ struct PlaceRequest {
   std::size_t memory = cost::kDefaultMemory;  // bytes of the whole process
   double gap = 0;                             // 0: as the file says
   int threads = 0;                            // 0: as the file says
-  const std::atomic<bool>* stop = nullptr;
+  // Asked once, when all is read: the flag that ends the search. Until then a signal ends the program at once, even one
+  // that waits for a pipe.
+  std::function<const std::atomic<bool>*()> interruptible;
   std::function<void(double best_ns, double bound_ns)> progress;
 };
 

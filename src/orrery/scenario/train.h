@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,7 +45,7 @@ struct TrainRequest {
   double half_efficiency = 0;                                  // half of it at a microbatch of so many sequences
   double tokens = 0;                                           // to train on; 0: not asked
   double seconds = 0;                                          // to choose open degrees in; 0: no limit
-  const std::atomic<bool>* stop = nullptr;                     // set by an interrupt
+  std::function<const std::atomic<bool>*()> interruptible;     // as of PlaceRequest
   std::vector<std::pair<std::string, std::string>> overrides;  // field's path, value; after everything else
 };
 

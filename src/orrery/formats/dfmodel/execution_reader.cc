@@ -190,16 +190,17 @@ dataflow::Execution read_execution(const Entry& entry, base::Diagnostics& found)
   const int style = fields.required_choice(
       "execution_style", "are kernels fused (`DATAFLOW`), or do they run one by one (`KERNEL_BY_KERNEL`)?");
   execution.style = style == 2 ? dataflow::Style::kKernelByKernel : dataflow::Style::kDataflow;
-  execution.configurations = to_int(fields, "num_config", fields.count("num_config", 0, 0), found);
+  constexpr Count kMostConfigurations = 10'000;
+  const Count stated_configurations = fields.count("num_config", 0, 0);
+  execution.configurations = static_cast<int>(std::min(stated_configurations, kMostConfigurations));
   const Entry* configurations = entry.block.find("num_config");
   if (style == 1 && configurations && !configurations->broken && configurations->integer == 0)
     found.error("O1405", fmt::format("`num_config` of {} cannot be 0", fields.name()), fields.where("num_config"))
         .label("must be at least 1")
         .hint("leave it out for one configuration a kernel");
-  constexpr int kMostConfigurations = 10'000;
-  if (execution.configurations > kMostConfigurations && execution.configurations < std::numeric_limits<int>::max())
+  if (stated_configurations > kMostConfigurations)
     found
-        .error("O1405", fmt::format("`num_config` of {} cannot be {}", fields.name(), execution.configurations),
+        .error("O1405", fmt::format("`num_config` of {} cannot be {}", fields.name(), stated_configurations),
                fields.where("num_config"))
         .label(fmt::format("must be at most {}", kMostConfigurations))
         .note("configurations beyond the number of kernels stay empty")

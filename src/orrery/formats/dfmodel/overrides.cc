@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include "orrery/base/edit_distance.h"
@@ -133,6 +134,36 @@ const Entry* leaf(const Block& block) {
   return entry.field->block ? leaf(entry.block) : &entry;
 }
 
+// A value is spelled into a text, so it must be one word of it: anything behind that would be another field.
+void check_word(const FieldType& field, const std::string& value) {
+  const auto only = [&](std::string_view more) {
+    return std::all_of(value.begin(), value.end(), [&](unsigned char c) {
+      return (c < 128 && std::isalnum(c)) || more.find(static_cast<char>(c)) != std::string_view::npos;
+    });
+  };
+  if (field.kind == FieldKind::kText) {
+    const bool quoted = value.size() >= 2 && (value[0] == '"' || value[0] == '\'') && value.back() == value[0];
+    const std::string_view inside = std::string_view(value).substr(quoted, value.size() - (quoted ? 2 : 0));
+    if (inside.find_first_of("\"'\\\n") == std::string_view::npos) return;
+    throw Failure{"a name holds no quotes, backslashes or line breaks", "write it without them"};
+  }
+  const bool number = !value.empty() && std::string_view("+-.0123456789").find(value[0]) != std::string_view::npos;
+  if (value.empty() || !only(number ? "+-." : "_"))
+    throw Failure{fmt::format("`{}` is not one value of a field", value),
+                  "change one field with each `--set`; numbers have no units, blanks or underscores"};
+}
+
+// Setups are proto3: a number that is 0 and one that is absent are the same.
+void warn_of_zero(const Entry& entry, base::Diagnostics& found) {
+  const bool number = entry.field->kind == FieldKind::kInteger || entry.field->kind == FieldKind::kReal;
+  if (!number || entry.broken || entry.integer != 0 || entry.real != 0) return;
+  found
+      .warning("O1470", fmt::format("`{}: 0` is the same as no `{}`", entry.field->name, entry.field->name),
+               entry.where)
+      .note("in DFModel's format a number that is 0 counts as not given")
+      .hint("give a small number where little is meant");
+}
+
 std::shared_ptr<const base::SourceFile> spelled(const Target& target, const std::string& path,
                                                 const std::string& value) {
   const bool bare = target.field->kind == FieldKind::kText && (value.empty() || (value[0] != '"' && value[0] != '\''));
@@ -161,9 +192,12 @@ void apply_overrides(const std::vector<Override>& overrides, Block& root, base::
     for (std::string part; std::getline(stream, part, '.');) parts.push_back(part);
     try {
       Target target = find_target(root, parts);
+      check_word(*target.field, value);
       const ParsedText parsed = parse_text(spelled(target, path, value), found);
       const Entry* entry = leaf(parsed.root);
-      if (parsed.complete && entry) replace(target, *entry);
+      if (!parsed.complete || !entry) continue;
+      warn_of_zero(*entry, found);
+      replace(target, *entry);
     } catch (const Failure& failure) {
       found.error("O1421", fmt::format("`--set {}={}`: {}", path, value, failure.message)).hint(failure.hint);
     }
