@@ -56,7 +56,8 @@ Answer Dram::estimate(const Query& query) const {
   const Value* width = find(query.attributes, "width");
   if (!width) return Refusal{"needs attribute `width`, the bits of one access"};
   const auto bits = number(*width);
-  if (!bits || *bits < 0) return Refusal{fmt::format("`width` is no number of bits, but `{}`", text(*width))};
+  // A width of 0 would make the memory free.
+  if (!bits || *bits <= 0) return Refusal{fmt::format("`width` is no positive number of bits, but `{}`", text(*width))};
   figure.value = type->pj_per_bit * *bits;
   figure.source = fmt::format("{} {:g} pJ/bit x {:g} bit ({}{})", type->name, type->pj_per_bit, *bits, type->source,
                               wanted ? "" : "; type not given");

@@ -140,7 +140,7 @@ class Estimation {
       if (!rules.empty()) warning.note(fmt::format("technology: {}", fmt::join(rules, "; ")));
       warning.note(fmt::format("extrapolated by `{}`; error to expect: {}",
                                beyond_[i].front().choice->figure->estimator, fmt::join(errors, ", ")));
-      warning.hint("give figures of this memory with `--tables`, or describe one within these bounds");
+      warning.hint("give figures of this component with `--tables`, or describe one within these bounds");
     }
   }
 

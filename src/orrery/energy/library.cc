@@ -12,12 +12,16 @@
 //   global_cycle_seconds                        1                   v1/v0               1
 //   technology                                  polynomial ratio    the same            matrix   (technology.h)
 //
-// `length_mm` (of a wire) is ours. A query looks at every row of its class: tens.
+// `length_mm` (of a wire) is ours. What a component must have to be there at all, as its width, is refused unless it is
+// positive: otherwise it would be free. Widths far from those of the table's designs are marked as extrapolated, and so
+// are the words of a `register`, whose rows are of one word. A query looks at every row of its class: tens.
 #include "orrery/energy/library.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,6 +38,20 @@ bool same(std::string_view a, std::string_view b) {
 
 bool among(const std::vector<std::string>& alternatives, std::string_view one) {
   return std::any_of(alternatives.begin(), alternatives.end(), [&](const auto& other) { return same(one, other); });
+}
+
+constexpr double kFarWidth = 4;  // times as wide as the widest design, or as narrow as the narrowest
+
+bool is_width(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kWidths = {"width",   "datawidth",   "width_a",
+                                                       "width_b", "datawidth_a", "datawidth_b"};
+  return std::find(kWidths.begin(), kWidths.end(), name) != kWidths.end();
+}
+
+// What may be 0 where the component exists: a wire may have no length, the values of an array may all be 0.
+bool may_be_zero(std::string_view name) {
+  return name == "length_mm" || name == "average_input_value" || name == "average_weight_value" ||
+         name == "average_output_value";
 }
 
 // The factor from v0 to v1, or nothing where there is no law. Names are lower case.
@@ -141,6 +159,10 @@ class Matcher {
     const auto v1 = number(*here.value);
     if (!v0 || !v1) return refuse(fmt::format("cannot scale {} {} to `{}`", here.name, from, text(*here.value)));
     if (*v0 == *v1) return 1;
+    if (*v1 <= 0 && !may_be_zero(law_name))
+      return refuse(fmt::format("`{}` is {:g}, and must be positive", here.name, *v1));
+    if (is_width(law_name) && std::floor(*v1) != *v1)
+      return refuse(fmt::format("`{}` is {:g}, and must be a whole number of bits", here.name, *v1));
     const auto factor = law(law_name, *v0, *v1, target_);
     if (!factor) return refuse(fmt::format("has no law to scale {} {} to {}", here.name, from, text(*here.value)));
     if (!std::isfinite(*factor) || *factor < 0)
@@ -171,6 +193,46 @@ std::optional<double> Library::accuracy(const Query& query) const {
   for (const LibraryRow& row : rows_)
     if (among(row.classes, query.class_name)) return options_.accuracy_percent;
   return std::nullopt;
+}
+
+// One text for each bound of the rows' designs that the query lies far beyond.
+std::vector<std::string> Library::beyond(const LibraryRow& best, const Query& query) const {
+  std::vector<std::string> bounds;
+  for (const LibraryAttribute& attribute : best.attributes) {
+    if (!is_width(attribute.names.front())) continue;
+    const Given here = given(attribute, query.attributes);
+    const auto width = here.value ? number(*here.value) : std::nullopt;
+    if (!width) continue;
+    double least = std::numeric_limits<double>::infinity(), most = 0;
+    for (const LibraryRow& row : rows_) {
+      if (row.classes != best.classes) continue;
+      for (const LibraryAttribute& other : row.attributes) {
+        const auto known = number(Value(other.values.front()));
+        if (other.names != attribute.names || !known) continue;
+        least = std::min(least, *known);
+        most = std::max(most, *known);
+      }
+    }
+    if (most <= 1) continue;  // rows of one bit: any number of them stands side by side
+    std::string text;
+    if (*width > kFarWidth * most)
+      text = fmt::format("`{}` {:g} is above the {:g} bit of the widest design in the table, by a factor of {:.3g}",
+                         here.name, *width, most, *width / most);
+    if (*width * kFarWidth < least)
+      text = fmt::format("`{}` {:g} is below the {:g} bit of the narrowest design in the table, by a factor of {:.3g}",
+                         here.name, *width, least, least / *width);
+    if (!text.empty() && std::find(bounds.begin(), bounds.end(), text) == bounds.end()) bounds.push_back(text);
+  }
+  if (among(best.classes, "register")) {
+    for (const auto& [key, value] : query.attributes) {
+      if (!same(key, "depth") && !same(key, "entries")) continue;
+      const auto words = number(value);
+      if (words && *words != 1)
+        bounds.push_back(
+            fmt::format("`{}` {:g}: the figures, area and leakage too, are those of one word", key, *words));
+    }
+  }
+  return bounds;
 }
 
 Answer Library::estimate(const Query& query) const {
@@ -209,6 +271,8 @@ Answer Library::estimate(const Query& query) const {
   figure.basis = best_row->basis;
   figure.estimator = options_.name;
   figure.source = best_row->source;
+  figure.beyond = beyond(*best_row, query);
+  if (!figure.beyond.empty()) figure.basis = Basis::kExtrapolated;
   if (best.another_node) figure.node_rule = "Stillmaker and Baas, Integration 58 (2017)";
   if (!best.steps.empty()) figure.source += fmt::format("; scaled: {}", fmt::join(best.steps, ", "));
   if (!best.assumed.empty()) figure.source += fmt::format("; not given, so taken: {}", fmt::join(best.assumed, ", "));

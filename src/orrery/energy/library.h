@@ -48,6 +48,8 @@ class Library : public Estimator {
   Answer estimate(const Query& query) const override;
 
  private:
+  std::vector<std::string> beyond(const LibraryRow& best, const Query& query) const;
+
   std::vector<LibraryRow> rows_;
   NodeScaling scaling_;
   LibraryOptions options_;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::array<int, 5> kTechnologies{22, 32, 45, 65, 90};
 constexpr double kNarrowestBits = 8;  // CACTI's own narrowest word
+constexpr double kUsualBanks = 2;     // those that Timeloop's front end gives a storage without `n_banks`
 constexpr double kDepthPower = 0.78;
 constexpr double kLeakBelow = 0.79;
 
@@ -62,9 +63,10 @@ std::vector<std::string> beyond(const SramDescription& memory) {
   const double least_words = kSramLeastWords * memory.banks;
   if (memory.depth < least_words)
     bounds.push_back(fmt::format(
-        "{:g} word{} in {:g} bank{} {} below the {} a bank of the smallest memory in the table, by a factor of "
+        "{:g} word{} in {:g} bank{}{} {} below the {} a bank of the smallest memory in the table, by a factor of "
         "{:.3g}",
         memory.depth, memory.depth == 1 ? "" : "s", memory.banks, memory.banks == 1 ? "" : "s",
+        memory.banks == kUsualBanks ? " (which `n_banks` is where it is not given)" : "",
         memory.depth == 1 ? "is" : "are", kSramLeastWords, least_words / memory.depth));
   const double nm = memory.technology_nm, least = kTechnologies.front(), most = kTechnologies.back();
   if (nm < least)

@@ -68,7 +68,7 @@ void sort_once(std::vector<std::pair<std::string, std::string>>& inputs) {
   inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
 }
 
-void require_parts(const Specification& specification, bool mapping) {
+void require_parts(const Specification& specification, bool mapping, bool has_document = false) {
   base::Diagnostics missing;
   if (!specification.chip)
     missing.error("O1003", "no file has an `architecture`")
@@ -78,7 +78,8 @@ void require_parts(const Specification& specification, bool mapping) {
   if (!specification.problem)
     missing.error("O1003", "no file has a `problem`")
         .hint("give the file that describes the layer, or `--model NAME`; `orrery catalog` lists the models");
-  if (mapping && !specification.mapping)
+  // A mapping is read against chip and problem: where one of them is missing, it is not known yet.
+  if (mapping && !specification.mapping && (!has_document || missing.all().empty()))
     missing.error("O1003", "no file has a `mapping`")
         .hint("give the mapping to evaluate, or let `orrery map` find the best one");
   missing.throw_if_errors();
@@ -285,7 +286,7 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
 MappedModel evaluate_mapping(const std::string& name, const formats::timeloop::Documents& documents,
                              const nest::ModelOptions& options, bool strict, const EstimatorSetup& setup) {
   Specification specification = documents.read();
-  require_parts(specification, true);
+  require_parts(specification, true, documents.find("mapping") != nullptr);
   Estimators estimators(setup);
   const Estimates estimates = complete(specification, estimators);
 

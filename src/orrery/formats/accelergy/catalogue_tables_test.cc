@@ -169,6 +169,50 @@ TEST(Published, ConvertersOfIsaacAreThoseOfItsTable) {
   EXPECT_EQ(six_digits(answer(published(), "ReRAMcell_compute", cell, "compute").value), 0.00183105);
 }
 
+TEST(Published, NothingWithoutAWidthHasAFigure) {
+  for (const char* name : {"intmac", "fpmac", "intadder", "register", "comparator"})
+    EXPECT_EQ(refused(published(), name, gemmini({{"width", whole(0)}}), "read"), "`width` is 0, and must be positive");
+  EXPECT_EQ(refused(published(), "intmultiplier", gemmini({{"width_a", whole(0)}, {"width_b", whole(8)}}), "read"),
+            "`width_a` is 0, and must be positive");
+  EXPECT_EQ(refused(published(), "intmac", gemmini({{"width", energy::Value(8.5)}}), "read"),
+            "`width` is 8.5, and must be a whole number of bits");
+  EXPECT_EQ(refused(library(), "aladdin_adder", gemmini({{"width", whole(0)}}), "add"),
+            "`width` is 0, and must be positive");
+  EXPECT_EQ(answer(published(), "wire", gemmini({{"width", whole(8)}, {"length_mm", whole(0)}}), "read").value, 0);
+}
+
+TEST(Published, WidthsFarFromThePublishedDesignsAreExtrapolated) {
+  const auto of = [](const char* name, base::Count width) {
+    return answer(published(), name, gemmini({{"width", whole(width)}}), "read");
+  };
+  EXPECT_EQ(of("intmac", 1000).basis, energy::Basis::kExtrapolated);
+  EXPECT_EQ(of("intmac", 1000).beyond,
+            std::vector<std::string>{
+                "`width` 1000 is above the 32 bit of the widest design in the table, by a factor of 31.2"});
+  EXPECT_EQ(
+      of("intmac", 1).beyond,
+      std::vector<std::string>{"`width` 1 is below the 8 bit of the narrowest design in the table, by a factor of 8"});
+  for (const base::Count width : {2, 4, 8, 16, 32, 64, 128}) EXPECT_TRUE(of("intmac", width).beyond.empty()) << width;
+  EXPECT_TRUE(of("register", 512).beyond.empty());  // bits side by side
+}
+
+TEST(Published, ARegisterOfManyWordsIsMarkedAsPricedLikeOne) {
+  for (const char* name : {"depth", "entries"}) {
+    const auto of = [&](base::Count words) {
+      return answer(published(), "register", gemmini({{"width", whole(16)}, {name, whole(words)}}), "read");
+    };
+    EXPECT_TRUE(of(1).beyond.empty());
+    ASSERT_EQ(of(64).beyond.size(), 1u);
+    EXPECT_THAT(of(64).beyond[0], HasSubstr("64: the figures, area and leakage too, are those of one word"));
+    EXPECT_EQ(of(64).basis, energy::Basis::kExtrapolated);
+  }
+}
+
+TEST(Dram, WithoutAWidthItIsRefused) {
+  EXPECT_EQ(refused(energy::Dram(tables().dram), "DRAM", {{"width", whole(0)}}, "read"),
+            "`width` is no positive number of bits, but `0`");
+}
+
 TEST(Published, AWireCostsByBitAndMillimetre) {
   const Attributes wire{{"technology", word("16nm")}, {"width", whole(256)}, {"length_mm", whole(10)}};
   EXPECT_NEAR(answer(published(), "wire", wire, "transfer_random").value, 310, 0.5);
@@ -231,7 +275,7 @@ TEST(Dram, OtherTypesAreRefusedWithThoseKnown) {
               HasSubstr("did you mean `LPDDR4`?"));
   EXPECT_THAT(refused(dram, "DRAM", {{"type", word("DDR4")}, {"width", whole(64)}}, "read"), HasSubstr("`DDR4`"));
   EXPECT_EQ(refused(dram, "DRAM", {}, "read"), "needs attribute `width`, the bits of one access");
-  EXPECT_EQ(refused(dram, "DRAM", {{"width", word("many")}}, "read"), "`width` is no number of bits, but `many`");
+  EXPECT_EQ(refused(dram, "DRAM", {{"width", word("many")}}, "read"), "`width` is no positive number of bits, but `many`");
   EXPECT_EQ(refused(dram, "DRAM", {{"width", whole(1)}}, "refresh"), "of a DRAM it knows read, write, update and leak");
 }
 

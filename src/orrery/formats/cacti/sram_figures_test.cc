@@ -99,6 +99,9 @@ TEST(SramFigures, WhatLiesBeyondTheTableIsExtrapolatedAndSaysWhichBoundByHowMuch
   using Bounds = std::vector<std::string>;
   EXPECT_EQ(beyond(memory(1, 1024, 1)),
             Bounds{"1 bit is below the 8 bit of the narrowest word that CACTI builds, by a factor of 8"});
+  EXPECT_EQ(beyond(memory(32, 64, 2)),
+            Bounds{"64 words in 2 banks (which `n_banks` is where it is not given) are below the 64 a bank of the "
+                   "smallest memory in the table, by a factor of 2"});
   EXPECT_EQ(beyond(memory(32, 16, 1)),
             Bounds{"16 words in 1 bank are below the 64 a bank of the smallest memory in the table, by a factor of 4"});
   EXPECT_EQ(

@@ -207,14 +207,14 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
     name.kind = yaml::Node::Kind::kScalar;
     name.scalar = "global_cycle_seconds";
     name.where = architecture.where;
+    const yaml::Node* written = innermost.find("global_cycle_seconds");
+    const base::Location where = written != nullptr && written->where.known() ? written->where : architecture.where;
     if (const auto seconds = as_number(name, innermost.scope, "global_cycle_seconds", found)) {
       if (*seconds > 0 && std::isfinite(*seconds)) {
         result.chip.cycle_seconds = *seconds;
-        base::doubt(base::HardwareFigure::kClock, 1 / *seconds, "1 / global_cycle_seconds",
-                    {architecture.where.file, 0, 0, 1}, found);
+        base::doubt(base::HardwareFigure::kClock, 1 / *seconds, "1 / global_cycle_seconds", where, found);
       } else {
-        found.error("O0321", fmt::format("`global_cycle_seconds` must be positive, but is {}", *seconds),
-                    architecture.where);
+        found.error("O0321", fmt::format("`global_cycle_seconds` must be positive, but is {}", *seconds), where);
       }
     }
   }

@@ -16,6 +16,7 @@
 
 #include "orrery/base/content_hash.h"
 #include "orrery/formats/timeloop/architecture.h"
+#include "orrery/formats/timeloop/architecture_forms.h"
 #include "orrery/formats/timeloop/constraints.h"
 #include "orrery/formats/timeloop/energy_components.h"
 #include "orrery/formats/timeloop/energy_tables.h"
@@ -26,6 +27,7 @@
 #include "orrery/formats/timeloop/merge.h"
 #include "orrery/formats/timeloop/overrides.h"
 #include "orrery/formats/timeloop/problem.h"
+#include "orrery/formats/timeloop/unread.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -108,6 +110,7 @@ class Reader {
     }
     // Last, since what only estimates need may be wrong without harm to the steps before.
     if (architecture_ && !result_.has_energy_tables && !found_.has_errors()) read_components(architecture->where);
+    if (architecture_) warn_of_unread_attributes(architecture_->flat->components, names_read(documents_.top()), found_);
     found_.throw_if_errors();
     result_.diagnostics = std::move(found_);
     return std::move(result_);
@@ -226,7 +229,8 @@ Documents Documents::gather(const Files& files, const ReadOptions& options) {
       merge_document(std::move(document), gathered.top_, found);
   }
   found.throw_if_errors();
-  for (const auto& [path, value] : options.overrides) apply_override(gathered.top_, path, value, found);
+  for (const auto& [path, value] : options.overrides)
+    apply_override(gathered.top_, path, value, options.overrides, found);
   found.throw_if_errors();
   for (const auto& file : read) gathered.inputs_.emplace_back(file->name, base::content_hash(file->text));
   for (const auto& [path, value] : options.overrides) gathered.inputs_.push_back(base::setting_input(path, value));

@@ -74,6 +74,7 @@ class Documents {
                           const ReadOptions& options);
 
   const yaml::Node* find(std::string_view top_level_key) const;
+  const std::vector<yaml::Node::Entry>& top() const { return top_; }
 
   // Reads chip, problem, constraints, mapping, tables. Throws InputError with all errors found.
   Specification read() const;

@@ -178,6 +178,21 @@ TEST(Documents, AnOverrideMayAddAttributesAndVariablesAndSaysSo) {
   EXPECT_EQ(notes, 2);
 }
 
+TEST(Documents, AVariableThatNothingReadsIsRefusedWhereItResemblesAnotherAndElseWarnedOf) {
+  ReadOptions options;
+  for (const char* path : {"variables.SIZE_OF", "variables.SIZ"}) {
+    options.overrides = {{path, "16"}};
+    EXPECT_EQ(codes(small(), options), "O0111") << path;
+  }
+  options.overrides = {{"variables.FRESH", "12"}};
+  const Specification specification = read(small(), options);
+  ASSERT_EQ(specification.diagnostics.all().size(), 1u);
+  EXPECT_EQ(specification.diagnostics.all()[0].code, "O0118");
+  EXPECT_EQ(specification.diagnostics.all()[0].severity, base::Severity::kWarning);
+  options.overrides = {{"variables.SIZE_OF", "16"}, {"problem.instance.L", "SIZE_OF"}};  // read, so no slip
+  EXPECT_EQ(read(small(), options).diagnostics.all().at(0).code, "O0116");
+}
+
 TEST(Documents, AnOverrideAddsNeitherASlipNorAKeyOfAClosedMap) {
   for (const char* path : {"architecture.nodes.Buffer.attributes.dept", "problem.instance.Q", "problem.shape.colour",
                            "architecture.nodes.Buffer.attributes.fresh.deeper", "architecture.nodes.Buffer.fresh"}) {

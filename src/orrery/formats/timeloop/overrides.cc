@@ -8,6 +8,7 @@
 #include "orrery/base/edit_distance.h"
 #include "orrery/formats/timeloop/architecture.h"
 #include "orrery/formats/timeloop/key_check.h"
+#include "orrery/formats/timeloop/unread.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -71,10 +72,26 @@ bool takes_new_key(const std::string& walked, const yaml::Node& node, const std:
   });
 }
 
+// The value of another override may name what this one adds.
+bool named_by_one(const std::vector<std::pair<std::string, std::string>>& overrides, const std::string& step) {
+  return std::any_of(overrides.begin(), overrides.end(), [&](const auto& override) {
+    yaml::Node::Entry entry;
+    entry.value.scalar = override.second;
+    return names_read({entry}).contains(step);
+  });
+}
+
+// A new variable that no expression names has no effect, so one that resembles another is a slip for it.
+bool resembles_one(const std::string& step, const std::vector<std::string>& names) {
+  return !base::closest(step, names).empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::min(name.size(), step.size()) >= 3 && (name.starts_with(step) || step.starts_with(name));
+  });
+}
+
 }  // namespace
 
 void apply_override(std::vector<yaml::Node::Entry>& top, const std::string& path, const std::string& value,
-                    base::Diagnostics& found) {
+                    const std::vector<std::pair<std::string, std::string>>& all, base::Diagnostics& found) {
   const auto shown = std::make_shared<base::SourceFile>(base::SourceFile{"<--set>", path + "=" + value});
   // Parsed with blanks for the path, so that columns are those of the text shown.
   auto padded = std::make_shared<base::SourceFile>(base::SourceFile{"<--set>", value});
@@ -102,10 +119,18 @@ void apply_override(std::vector<yaml::Node::Entry>& top, const std::string& path
     } else {
       yaml::Node& parent = *node;
       node = child(parent, step, names);
-      if (node == nullptr && dot == path.size() && takes_new_key(walked, parent, step, names)) {
+      const bool unread = walked == "variables" && dot == path.size() && node == nullptr && !is_known_attribute(step) &&
+                          !names_read(top).contains(step) && !named_by_one(all, step);
+      if (node == nullptr && dot == path.size() && takes_new_key(walked, parent, step, names) &&
+          !(unread && resembles_one(step, names))) {
         const base::Location where = {shown, 1, static_cast<int>(begin) + 1, static_cast<int>(step.size())};
-        found.warning("O0116", fmt::format("`{}` had no `{}`; `--set` adds it", walked, step), where).severity =
-            base::Severity::kNote;
+        if (unread)
+          found.warning("O0118", fmt::format("`--set` adds the variable `{}`, which nothing reads", step), where)
+              .note("no expression names it, and neither the model nor an estimator knows it")
+              .hint(fmt::format("the variables are {}", quoted_list(names)));
+        else
+          found.warning("O0116", fmt::format("`{}` had no `{}`; `--set` adds it", walked, step), where).severity =
+              base::Severity::kNote;
         parent.entries.push_back({step, where, {}});
         node = &parent.entries.back().value;
       }

@@ -14,8 +14,10 @@
 namespace orrery::formats::timeloop {
 
 // Replaces the value at `path`, which must exist (O0111); only `attributes` and `variables` take a new key, with a
-// note (O0116). The new value is YAML text; its places are in a file "<--set>".
+// note (O0116). A variable that nothing reads is warned of (O0118), and refused where it resembles another. The new
+// value is YAML text; its places are in a file "<--set>". `all` are the overrides of this run: the value of one may
+// name a variable that another adds.
 void apply_override(std::vector<yaml::Node::Entry>& top, const std::string& path, const std::string& value,
-                    base::Diagnostics& found);
+                    const std::vector<std::pair<std::string, std::string>>& all, base::Diagnostics& found);
 
 }  // namespace orrery::formats::timeloop
