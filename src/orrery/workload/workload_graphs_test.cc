@@ -153,11 +153,19 @@ TEST(FftGraph, HasTwoStepsAndThePublishedFlop) {
 TEST(FftGraph, TheSideIsTheExactSquareRoot) {
   for (base::Count side : {2, 3, 1000, 46341, 94906267, 130'000'003}) {
     EXPECT_EQ(fft_graph(side * side, 2, 1).kernels[0].m, side);
-    EXPECT_EQ(fft_graph(side * side + 2 * side, 2, 1).kernels[0].m, side);
-    if (side > 2) {
+    if (side > 1'000'000) {
+      EXPECT_EQ(fft_graph(side * side + 2 * side, 2, 1).kernels[0].m, side);
       EXPECT_EQ(fft_graph(side * side - 1, 2, 1).kernels[0].m, side - 1);
     }
   }
+}
+
+TEST(FftGraph, RefusesALengthThatIsNoSquareBeyondRounding) {
+  for (base::Count length : {5, 8, 1000, 2048, 1'048'575}) {
+    EXPECT_EQ(codes_of([&] { fft_graph(length); }), (Codes{"O1425"})) << length;
+  }
+  for (base::Count length : {231'928'000'000, 549'756'000'000, 1'073'740'000'000, 4'398'050'000'000})
+    EXPECT_GT(fft_graph(length).kernels[0].m, 1) << length;
 }
 
 TEST(FftGraph, RefusesWhatLeavesNothingToDo) {

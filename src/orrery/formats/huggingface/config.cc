@@ -218,6 +218,7 @@ class Reader {
     }
     config.vocab = size(family_->vocab, "vocab").value_or(0);
     config.max_positions = size(family_->max_positions, "max_positions");
+    if (config.max_positions && family_->model_type == "roberta") reserve_positions();
     if (config.head_dim == 0 && family_->head_width > 0) config.head_dim = family_->head_width;
     config.biases = family_->biases && flag("enable_bias").value_or(true);
     config.dropout = drops();
@@ -229,6 +230,16 @@ class Reader {
     if (family_->mixture) read_experts();
     read_window();
     report_missing();
+  }
+
+  // RoBERTa counts positions from the padding's token + 1, so that its table has rows that no sequence reaches.
+  void reserve_positions() {
+    std::optional<base::Count>& positions = result_.config.max_positions;
+    result_.config.position_rows = *positions;
+    const auto padding = document_.find("pad_token_id");
+    const bool given = padding != document_.end() && padding->is_number_integer();
+    const double rows = (given ? padding->get<double>() : 1) + 1;  // RobertaConfig's default is 1
+    if (rows >= 1 && rows < static_cast<double>(*positions)) *positions -= static_cast<base::Count>(rows);
   }
 
   // "num_local_experts" is Mixtral's name, "n_routed_experts" DeepSeek's.
@@ -389,7 +400,8 @@ class Reader {
     if (architectures != document_.end() && architectures->is_array() && !architectures->empty() &&
         architectures->front().is_string())
       switches.architecture = architectures->front().get<std::string>();
-    if (result_.config.learned_positions) result_.config.position_rows = result_.config.max_positions.value_or(0);
+    if (result_.config.learned_positions && family_->model_type != "roberta")
+      result_.config.position_rows = result_.config.max_positions.value_or(0);
     if (!count_class_parameters(*family_, switches, result_.config))
       result_.diagnostics
           .warning("O0921",
@@ -408,7 +420,17 @@ class Reader {
     result_.diagnostics
         .error("O0917", fmt::format("`{}` changes what the model costs, and is not modelled", key), place_of(key))
         .note(fmt::format("with it {}", effect))
-        .hint(fmt::format("without it: `--ignore {}`; the answer then is that of the model without it", key));
+        .hint(way_out(key));
+  }
+
+  // Grouped queries are modelled, under another name: to ignore them would answer for a dearer model.
+  std::string way_out(std::string_view key) const {
+    if (!family_->kv_heads.empty() && !document_.contains(family_->kv_heads)) {
+      if (key == "num_kv_heads") return fmt::format("did you mean `{}`?", family_->kv_heads);
+      if (key == "multi_query" || key == "multi_query_attention")
+        return fmt::format("say it as \"{}\": 1, which is modelled", family_->kv_heads);
+    }
+    return fmt::format("without it: `--ignore {}`; the answer then is that of the model without it", key);
   }
 
   base::Location place_of(std::string_view key) const {
@@ -460,6 +482,8 @@ class Reader {
       } else if (why_harmless(key.key).empty() && missing_.empty()) {  // it may be what is missing, said above
         std::vector<std::string> candidates = known;
         for (const CostlyKey& other : costly_keys()) candidates.emplace_back(other.key);
+        // A key that is there already cannot be what was meant.
+        std::erase_if(candidates, [&](const std::string& candidate) { return object.contains(candidate); });
         result_.diagnostics
             .warning("O0916", fmt::format("nothing is known about `{}`", key.key.substr(0, 60)), key.key_where)
             .note("it is left out of account: neither is it read, nor is it on the list of keys that do not matter")

@@ -289,6 +289,36 @@ TEST(HuggingFaceKeys, EveryKeyThatNobodyKnowsIsNamedWithItsNearest) {
   EXPECT_EQ(warnings_of(llama_with(R"("frobnicate": 1)")), Codes{"O0916"});
 }
 
+TEST(HuggingFaceKeys, AKeyThatIsThereIsNeverSuggested) {
+  const auto found =
+      read_config(file_of(llama_with(R"("num_key_value_heads": 2, "num_key_value_head": 2)"))).diagnostics.all();
+  ASSERT_EQ(codes(found), Codes{"O0916"});
+  EXPECT_EQ(found[0].hints.at(0).find("num_key_value_heads"), std::string::npos);
+  EXPECT_EQ(warnings_of(llama_with(R"("activation_dropout": 0.0)")), Codes{});
+}
+
+TEST(HuggingFaceKeys, GroupedQueriesUnderAnotherNameAreNotToBeIgnored) {
+  for (const char* key : {R"("num_kv_heads": 2)", R"("multi_query": true)"}) {
+    try {
+      read_config(file_of(llama_with(key)));
+      FAIL() << key;
+    } catch (const base::InputError& error) {
+      ASSERT_EQ(codes(error.diagnostics), Codes{"O0917"}) << key;
+      EXPECT_EQ(error.diagnostics[0].hints.at(0).find("--ignore"), std::string::npos) << key;
+      EXPECT_NE(error.diagnostics[0].hints.at(0).find("num_key_value_heads"), std::string::npos) << key;
+    }
+  }
+}
+
+TEST(HuggingFaceKeys, RobertasLongestSequenceLeavesTheRowsBelowItsPadding) {
+  const auto config = read_config(file_of(R"({"model_type": "roberta", "hidden_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 2, "intermediate_size": 128, "vocab_size": 100, "max_position_embeddings": 514,
+    "pad_token_id": 1})"))
+                          .config;
+  EXPECT_EQ(config.max_positions, 512);
+  EXPECT_EQ(config.position_rows, 514);
+}
+
 TEST(HuggingFaceKeys, IgnoredKeysAreNamedAndReadKeysCannotBeIgnored) {
   const std::string quantised = llama_with(R"("quantization_config": {"bits": 4}, "frobnicate": 1)");
   EXPECT_EQ(warnings_of(quantised, {.ignored = {"quantization_config", "frobnicate"}}), (Codes{"O0919", "O0919"}));
