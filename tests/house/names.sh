@@ -24,6 +24,7 @@ documents=(ARCHITECTURE.md HACKING.md README.md)
 while IFS= read -r document; do documents+=("$document"); done < <(find docs -name '*.md' 2>/dev/null | sort)
 for document in "${documents[@]}"; do
   [[ -f $document ]] || continue
+  # shellcheck disable=SC2016 # backquotes are what is looked for
   { grep -noE '`[A-Za-z0-9_.*<>/-]+`' "$document" || true; } | tr -d '`' | sed "s,^,$document:,"
 done >"$scratch/named"
 if [[ -d src ]]; then

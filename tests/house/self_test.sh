@@ -85,8 +85,11 @@ names_breach() { # WHAT CODE MESSAGE FILE TEXT
   printf '%b' "$5" >>"$tree/$4"
   claim "$1" "$2" "$3" "$here/names.sh" "$tree"
 }
+# shellcheck disable=SC2016 # the backquotes are Markdown
 names_breach "names of what exists pass" 0 "" ARCHITECTURE.md 'Text.\n\n| `nest/b.cc`, `c.cc` | `<x>.cc` in `src/orrery/nest/` |\n'
+# shellcheck disable=SC2016
 names_breach "a name of a lost file is caught" 1 "ARCHITECTURE.md:2: there is no \`nest/lost.cc\`" ARCHITECTURE.md '\n`nest/lost.cc`\n'
+# shellcheck disable=SC2016
 names_breach "a file of another folder is caught" 1 "ARCHITECTURE.md:3: there is no \`a.h\`" ARCHITECTURE.md '| file in `nest/` | role |\n|---|---|\n| `a.h` | x |\n'
 names_breach "a comment that names a lost file is caught" 1 "b.cc:3: there is no \`base/lost.h\`" src/orrery/nest/b.cc '// See base/lost.h.\n'
 

@@ -64,8 +64,8 @@ struct Optimum {
 
 // `objective`: compared lexicographically, exactly (no tolerance); ties broken by a fixed order of
 // mappings, so that the answer depends on neither threads nor luck. Default when empty: {kEdp}. A limit that ends the
-// search, and a failed allocation, leave the best so far, with a bound that holds. Throws InputError (O1005) when the best
-// mapping needs more cycles than a Count holds.
+// search, and a failed allocation, leave the best so far, with a bound that holds. Throws InputError (O1005) when the
+// best mapping needs more cycles than a Count holds.
 Optimum optimize(const Model& model, const Mapspace& space, std::vector<Metric> objective = {Metric::kEdp},
                  const SearchLimits& limits = {});
 

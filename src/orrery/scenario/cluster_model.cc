@@ -110,7 +110,8 @@ cluster::Model training_model(const workload::TransformerConfig& config,
   for (const auto& [name, text] : overrides) {
     const auto file =
         std::make_shared<base::SourceFile>(base::SourceFile{"<--set>", fmt::format("model.{}={}", name, text)});
-    const auto field = std::find_if(known.begin(), known.end(), [&wanted = name](const Field& f) { return f.name == wanted; });
+    const auto field =
+        std::find_if(known.begin(), known.end(), [&wanted = name](const Field& f) { return f.name == wanted; });
     if (field == known.end()) {
       std::vector<std::string> names;
       for (const Field& f : known) names.push_back(f.name);

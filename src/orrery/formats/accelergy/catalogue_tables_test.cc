@@ -275,7 +275,8 @@ TEST(Dram, OtherTypesAreRefusedWithThoseKnown) {
               HasSubstr("did you mean `LPDDR4`?"));
   EXPECT_THAT(refused(dram, "DRAM", {{"type", word("DDR4")}, {"width", whole(64)}}, "read"), HasSubstr("`DDR4`"));
   EXPECT_EQ(refused(dram, "DRAM", {}, "read"), "needs attribute `width`, the bits of one access");
-  EXPECT_EQ(refused(dram, "DRAM", {{"width", word("many")}}, "read"), "`width` is no positive number of bits, but `many`");
+  EXPECT_EQ(refused(dram, "DRAM", {{"width", word("many")}}, "read"),
+            "`width` is no positive number of bits, but `many`");
   EXPECT_EQ(refused(dram, "DRAM", {{"width", whole(1)}}, "refresh"), "of a DRAM it knows read, write, update and leak");
 }
 
