@@ -239,7 +239,7 @@ const Case kExecution[] = {
     {"num_config: 3", "", "O1420", "execution", "every kernel runs alone"},
     {"num_config: 3", "num_config: 0", "O1405", "num_config: 0", "must be at least 1"},
     {"num_config: 3", "num_config: 20000", "O1405", "num_config: 20000", "must be at most 10000"},
-    {"num_config: 3", "num_config: 3000000000", "O1405", "num_config: 3000000000", "at most 2147483647"},
+    {"num_config: 3", "num_config: 3000000000", "O1405", "num_config: 3000000000", "at most 10000"},
     {"overlap: PERFECT_OVERLAP", "", "O1404", "execution", "has no `overlap`"},
     {"overlap: PERFECT_OVERLAP", "overlap: NO_OVERLAP perfect_overlap: true", "O1418", "overlap: NO_OVERLAP",
      "contradict"},
