@@ -1,11 +1,10 @@
 // Reading config.json: one row of a table per family (families.h) says which key holds which size.
 //
 // What the keys mean is fixed by the `transformers` library's configuration classes (BertConfig, GPT2Config,
-// ...): a null or absent `n_inner` is 4 n_embd, a null or absent `num_key_value_heads` is
-// `num_attention_heads`, an absent `head_dim` is the width divided by the heads. Whether the
-// feed-forward is gated and which norm is used follow from the family's code, not from
-// `hidden_act`, which names only the non-linearity. What is not read is looked up in the tables of keys.h.
-// Cost: linear in the text.
+// ...): a null or absent `n_inner` is 4 n_embd, a null `num_key_value_heads` is
+// `num_attention_heads`, an absent one what the family's class has, an absent `head_dim` is the width divided by the
+// heads. Whether the feed-forward is gated and which norm is used follow from the family's code, not from `hidden_act`,
+// which names only the non-linearity. What is not read is looked up in the tables of keys.h. Cost: linear in the text.
 #include "orrery/formats/huggingface/config.h"
 
 #include <fmt/format.h>
@@ -207,6 +206,13 @@ class Reader {
     config.layers = required(family_->layers, "layers");
     config.heads = required(family_->heads, "heads");
     config.kv_heads = optional_size(family_->kv_heads, "kv_heads");
+    if (!document_.contains(family_->kv_heads)) config.kv_heads = family_->absent_kv_heads;
+    if (config.kv_heads > 0 && config.heads > 0 && !document_.contains(family_->kv_heads) &&
+        config.heads % config.kv_heads != 0)
+      result_.diagnostics.error("O0902",
+                                fmt::format("`{}` is missing, and {}, which its class has then, do not divide {} heads",
+                                            family_->kv_heads, config.kv_heads, config.heads),
+                                value_place(family_->heads));
     config.head_dim = optional_size(family_->head_dim, "head_dim");
     if (family_->default_feed_forward) {
       config.feed_forward = optional_size(family_->feed_forward, "feed_forward");
@@ -216,7 +222,7 @@ class Reader {
     } else {
       config.feed_forward = required(family_->feed_forward, "feed_forward");
     }
-    config.vocab = size(family_->vocab, "vocab").value_or(0);
+    config.vocab = optional_size(family_->vocab, "vocab");
     config.max_positions = size(family_->max_positions, "max_positions");
     if (config.max_positions && family_->model_type == "roberta") reserve_positions();
     if (config.head_dim == 0 && family_->head_width > 0) config.head_dim = family_->head_width;
@@ -378,9 +384,16 @@ class Reader {
     if (ignored(kWindow)) return;
     const std::optional<bool> used = flag("use_sliding_window");
     if (!used.value_or(family_->model_type != "qwen2")) return;  // Qwen2Config's default is none
-    const std::optional<base::Count> window = size(kWindow, "window");
+    std::optional<base::Count> window = size(kWindow, "window");
+    if (!document_.contains(kWindow) && family_->absent_window > 0) window = family_->absent_window;
+    if (window && *window <= 0) {
+      result_.diagnostics
+          .error("O0910", fmt::format("`{}` must be positive, but is {}", kWindow, *window), value_place(kWindow))
+          .hint("null says that there is none");
+      return;
+    }
     const std::optional<base::Count> full_layers = size("max_window_layers", "full_layers");
-    if (!window || *window <= 0 || !some_windowed) return;
+    if (!window || !some_windowed) return;
     if (full_layers && *full_layers >= result_.config.layers && kinds == document_.end()) return;
     result_.config.window = window;
   }

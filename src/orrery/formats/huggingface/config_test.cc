@@ -76,11 +76,11 @@ TEST(HuggingFaceConfig, EveryFamilyIsReadFromItsOwnKeys) {
       "num_attention_heads": 4, "intermediate_size": 256, "ffn_dim": 256, "dim": 64, "n_layers": 2, "n_heads": 4,
       "hidden_dim": 256, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_inner": 256, "head_dim": 16, "num_local_experts": 8,
       "num_experts_per_tok": 2, "kv_lora_rank": 8, "qk_rope_head_dim": 4, "qk_nope_head_dim": 12,
-      "v_head_dim": 16})";
+      "v_head_dim": 16, "num_key_value_heads": 4})";
     // What other families have a key for would be refused here.
     ReadOptions options;
     const std::vector<std::string_view> own = keys_read(*find_family(type));
-    for (const char* key : {"num_local_experts", "kv_lora_rank"})
+    for (const char* key : {"num_local_experts", "kv_lora_rank", "num_key_value_heads"})
       if (std::find(own.begin(), own.end(), key) == own.end()) options.ignored.emplace_back(key);
     const ConfigDocument read = read_config(file_of(text), options);
     EXPECT_EQ(read.config.family, type);
@@ -339,6 +339,35 @@ TEST(HuggingFaceKeys, OfABlockAloneWhatIsAroundItPasses) {
                base::InputError);
 }
 
+// As transformers' configuration classes have it.
+TEST(HuggingFaceKeys, AbsentIsWhatTheClassHasAndNullIsNone) {
+  const auto read = [](const char* type, const std::string& more) {
+    std::string text = llama_with("\"hidden_act\": \"silu\"" + more);
+    text.replace(text.find("llama"), 5, type);
+    text.replace(text.find("_heads\": 8"), 10, "_heads\": 32");
+    return read_config(file_of(text)).config;
+  };
+  EXPECT_EQ(read("mistral", "").kv_heads, 8);
+  EXPECT_EQ(read("mistral", ", \"num_key_value_heads\": null").kv_heads, 32);
+  EXPECT_EQ(read("mistral", "").window, 4096);
+  EXPECT_EQ(read("mistral", ", \"sliding_window\": null").window, std::nullopt);
+  EXPECT_EQ(read("qwen2", ", \"num_key_value_heads\": 2").window, std::nullopt);
+  EXPECT_EQ(read("llama", "").window, std::nullopt);
+}
+
+TEST(HuggingFaceKeys, SizesOfZeroAreRefused) {
+  for (const char* key : {"\"sliding_window\": 0", "\"sliding_window\": -1"}) {
+    const auto found = refused(llama_with(key));
+    ASSERT_FALSE(found.empty()) << key;
+    EXPECT_TRUE(found[0].code == "O0910" || found[0].code == "O0903") << key << found[0].code;
+  }
+  std::string text = llama_with("\"hidden_act\": \"silu\"");
+  text.replace(text.find("\"vocab_size\": 100"), 17, "\"vocab_size\": 0  ");
+  const auto found = refused(text);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].code, "O0910");
+}
+
 std::optional<base::Count> window_of(const std::string& more, const ReadOptions& options = {}) {
   return read_config(file_of(llama_with(more)), options).config.window;
 }
@@ -351,7 +380,7 @@ TEST(HuggingFaceKeys, AWindowCountsWhereSomeLayerHasIt) {
   EXPECT_EQ(window_of(R"("sliding_window": 1024, "layer_types": ["full_attention", "sliding_attention"])"), 1024);
   EXPECT_EQ(window_of(R"("sliding_window": 1024, "use_sliding_window": true, "max_window_layers": 2)"), std::nullopt);
   EXPECT_EQ(window_of(R"("sliding_window": 1024)", {.ignored = {"sliding_window"}}), std::nullopt);
-  std::string qwen = llama_with(R"("sliding_window": 1024)");
+  std::string qwen = llama_with(R"("sliding_window": 1024, "num_key_value_heads": 2)");
   qwen.replace(qwen.find("llama"), 5, "qwen2");
   EXPECT_EQ(read_config(file_of(qwen)).config.window, std::nullopt) << "Qwen2's default is not to use it";
 }

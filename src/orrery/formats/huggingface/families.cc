@@ -64,8 +64,13 @@ Family opt() {
   return family;
 }
 
-Family llama(std::string_view model_type, std::vector<std::string_view> others = {}) {
+// What a configuration class has where a key is absent: transformers' MistralConfig, Qwen2Config, GemmaConfig,
+// MixtralConfig.
+Family llama(std::string_view model_type, std::vector<std::string_view> others = {}, long kv_heads = 0,
+             long window = 0) {
   Family family = bert();
+  family.absent_kv_heads = kv_heads;
+  family.absent_window = window;
   family.model_type = model_type;
   family.kv_heads = "num_key_value_heads";
   family.head_dim = "head_dim";
@@ -79,6 +84,7 @@ Family gemma() {
   Family family = llama("gemma", {"attention_bias"});
   family.untied = false;
   family.head_width = 256;
+  family.absent_kv_heads = 16;
   return family;
 }
 
@@ -106,8 +112,8 @@ const std::vector<Family>& families() {
                                 gpt_neox(),
                                 opt(),
                                 llama("llama", {"attention_bias", "mlp_bias"}),
-                                llama("mistral"),
-                                llama("qwen2"),
+                                llama("mistral", {}, 8, 4096),
+                                llama("qwen2", {}, 32, 4096),
                                 gemma(),
                                 nemotron()};
     rows[1].model_type = "roberta";
@@ -118,6 +124,7 @@ const std::vector<Family>& families() {
     latent.insert(latent.end(), {"q_lora_rank", "kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim",
                                  "attention_bias"});
     rows.push_back(mixture("mixtral", false, experts));
+    rows.back().absent_kv_heads = 8;
     rows.push_back(mixture("deepseek_v3", true, latent));
     return rows;
   }();

@@ -98,7 +98,8 @@ const std::vector<HarmlessKeys>& harmless_keys() {
        {"use_parallel_residual"}},
       {"with `sliding_window`, which is read, they say which layers have one",
        {"use_sliding_window", "max_window_layers", "layer_types", "sliding_window", "sliding_window_pattern"}},
-      {"files carry it, but the family's class applies no such mask", {"activation_dropout"}},
+      {"files carry them, but the family's class does nothing with them",
+       {"activation_dropout", "output_past", "max_sequence_length"}},
       {"it is the sum of the two widths that are read", {"qk_head_dim"}},
   };
   return groups;
