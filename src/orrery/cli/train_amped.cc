@@ -114,7 +114,7 @@ void search(report::AmpedRun& run) {
   bound(cluster::amped_effort(q, run.resolved.keep, run.model, space).evaluations, "candidates",
         "take a smaller `batch_size`: all sizes up to it are tried");
   run.search = cluster::amped_search(q, run.resolved.keep, run.model, space);
-  run.space = std::move(space);
+  run.space = space;
 }
 
 struct Output {
