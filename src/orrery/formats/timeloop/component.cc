@@ -8,6 +8,7 @@
 
 #include "orrery/base/edit_distance.h"
 #include "orrery/formats/timeloop/key_check.h"
+#include "orrery/formats/timeloop/known_attributes.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -19,39 +20,6 @@ constexpr std::array<std::string_view, 4> kNetworkClasses = {"simplemulticast", 
 
 constexpr std::array<std::string_view, 5> kStorageAttributes = {"entries", "depth", "sizeKB", "block_size",
                                                                 "multiple_buffering"};
-
-// Attributes whose misspelling changes what the chip is.
-constexpr auto kKnownAttributes = std::to_array<std::string_view>({"entries",
-                                                                   "depth",
-                                                                   "sizeKB",
-                                                                   "width",
-                                                                   "datawidth",
-                                                                   "word_bits",
-                                                                   "block_size",
-                                                                   "cluster_size",
-                                                                   "instances",
-                                                                   "meshX",
-                                                                   "meshY",
-                                                                   "bandwidth",
-                                                                   "read_bandwidth",
-                                                                   "write_bandwidth",
-                                                                   "shared_bandwidth",
-                                                                   "multiple_buffering",
-                                                                   "min_utilization",
-                                                                   "network_read",
-                                                                   "network_update",
-                                                                   "network_fill",
-                                                                   "network_drain",
-                                                                   "network_fill_latency",
-                                                                   "network_drain_latency",
-                                                                   "network_word_bits",
-                                                                   "network_operand",
-                                                                   "network_result",
-                                                                   "vector_access_energy",
-                                                                   "reduction_supported",
-                                                                   "power_gated_at",
-                                                                   "technology",
-                                                                   "global_cycle_seconds"});
 
 // What estimators read besides, and names near to those that others read.
 constexpr auto kEstimatorAttributes =

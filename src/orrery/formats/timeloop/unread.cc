@@ -11,45 +11,13 @@
 #include <fmt/format.h>
 
 #include "orrery/formats/timeloop/key_check.h"
+#include "orrery/formats/timeloop/known_attributes.h"
 
 namespace orrery::formats::timeloop {
 namespace {
 
-// Of the chips' forms, in Timeloop's and Accelergy's spelling.
-constexpr auto kModelled = std::to_array<std::string_view>({"entries",
-                                                            "depth",
-                                                            "sizeKB",
-                                                            "width",
-                                                            "datawidth",
-                                                            "word_bits",
-                                                            "word-bits",
-                                                            "block_size",
-                                                            "cluster_size",
-                                                            "instances",
-                                                            "meshX",
-                                                            "meshY",
-                                                            "bandwidth",
-                                                            "read_bandwidth",
-                                                            "write_bandwidth",
-                                                            "shared_bandwidth",
-                                                            "multiple_buffering",
-                                                            "min_utilization",
-                                                            "network_read",
-                                                            "network_update",
-                                                            "network_fill",
-                                                            "network_drain",
-                                                            "network_fill_latency",
-                                                            "network_drain_latency",
-                                                            "network_word_bits",
-                                                            "network_operand",
-                                                            "network_result",
-                                                            "vector_access_energy",
-                                                            "reduction_supported",
-                                                            "power_gated_at",
-                                                            "technology",
-                                                            "global_cycle_seconds",
-                                                            "has_power_gating",
-                                                            "component_name"});
+// Of the chips' forms besides the known ones, in Timeloop's and Accelergy's spelling.
+constexpr auto kModelled = std::to_array<std::string_view>({"word-bits", "has_power_gating", "component_name"});
 
 // Of the estimators: the columns of the tables, and what CACTI is asked with.
 constexpr auto kEstimated = std::to_array<std::string_view>({"n_banks",
@@ -134,7 +102,8 @@ std::set<std::string, std::less<>> names_read(const std::vector<yaml::Node::Entr
 }
 
 bool is_known_attribute(std::string_view key) {
-  return contains(kModelled, key) || contains(kEstimated, key) || contains(kHarmless, key);
+  return contains(kKnownAttributes, key) || contains(kModelled, key) || contains(kEstimated, key) ||
+         contains(kHarmless, key);
 }
 
 void warn_of_unread_attributes(const std::vector<Component>& components, const std::set<std::string, std::less<>>& read,
