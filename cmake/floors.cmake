@@ -1,8 +1,8 @@
 # orrery_floor(<folder> [libraries...]): everything in src/orrery/<folder> (not below it).
 #   x.cc        -> library orrery_<folder>, linked to every floor declared earlier
 #   x_test.cc   -> one test program orrery_<folder>_tests, built without the optimiser's dearest passes (tests check, they
-#                  do not race); to ctest, the test <folder>, or with ORRERY_SHARDS=n set
-#                  the tests <folder>/1 to <folder>/n, which share the program's tests and may run side by side
+#                  do not race) unless ORRERY_FAST_TESTS is set; to ctest, a test <folder>/<Suite> for each of its
+#                  suites (cmake/suites.cmake), and four for those that ORRERY_LONG_SUITES names
 #   x_bench.cc  -> one benchmark program <folder>_bench (target orrery_<folder>_bench)
 #   x_fuzz.cc   -> with ORRERY_FUZZERS one fuzzer x_fuzz; with ORRERY_TESTS one test fuzz/x that feeds it
 #                  every file of examples/, catalog/, tests/errors/ and tests/fuzz_corpus/ once
@@ -26,7 +26,7 @@ endfunction()
 
 function(orrery_floor folder)
   string(REPLACE "/" "_" name ${folder})
-  set(directory ${CMAKE_SOURCE_DIR}/src/orrery/${folder})
+  set(directory ${PROJECT_SOURCE_DIR}/src/orrery/${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${directory}/*.cc)
   set(tests ${sources})
   set(benchmarks ${sources})
@@ -41,6 +41,10 @@ function(orrery_floor folder)
     add_library(orrery_${name} STATIC ${sources})
     if(ORRERY_FUZZERS)
       orrery_precompiled(orrery_${name} library)
+    elseif(NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)
+      # For users' shared libraries, too; functions are inlined as if there were none.
+      set_target_properties(orrery_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+      target_compile_options(orrery_${name} PRIVATE -fno-semantic-interposition)
     endif()
   else()
     set(scope INTERFACE)
@@ -63,7 +67,7 @@ function(orrery_floor folder)
   endif()
   if(ORRERY_TESTS AND tests AND NOT ORRERY_SYNTAX_ONLY)
     add_executable(orrery_${name}_tests ${tests})
-    if(NOT ORRERY_SHARDS) # those that are sharded compute for long
+    if(NOT ORRERY_FAST_TESTS)
       target_compile_options(orrery_${name}_tests PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
     if(ORRERY_FUZZERS)
@@ -78,20 +82,12 @@ function(orrery_floor folder)
     endif()
     # rapidcheck draws another seed each time unless told; a test that fails must fail again.
     set(environment "RC_PARAMS=seed=20240229" "ORRERY_SANITIZE=${ORRERY_SANITIZE}")
-    set(shards 1)
-    if(ORRERY_SHARDS)
-      set(shards ${ORRERY_SHARDS})
-    endif()
-    foreach(shard RANGE 1 ${shards})
-      set(test ${name})
-      if(shards GREATER 1)
-        math(EXPR index "${shard} - 1")
-        set(test ${name}/${shard})
-        set(environment_of_shard "GTEST_TOTAL_SHARDS=${shards}" "GTEST_SHARD_INDEX=${index}")
-      endif()
-      add_test(NAME ${test} COMMAND orrery_${name}_tests)
-      set_tests_properties(${test} PROPERTIES TIMEOUT ${timeout} ENVIRONMENT "${environment};${environment_of_shard}")
-    endforeach()
+    set(suites ${CMAKE_CURRENT_BINARY_DIR}/suites/${name}.cmake)
+    file(WRITE ${suites}
+         "include(${CMAKE_SOURCE_DIR}/cmake/suites.cmake)\n"
+         "orrery_suites(${folder} ${CMAKE_CURRENT_BINARY_DIR}/orrery_${name}_tests ${timeout}\n"
+         "              \"${environment}\" \"${ORRERY_LONG_SUITES}\")\n")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${suites})
   endif()
   if(ORRERY_BENCHMARKS AND benchmarks AND NOT ORRERY_SYNTAX_ONLY)
     add_executable(orrery_${name}_bench ${benchmarks})
@@ -105,6 +101,7 @@ function(orrery_floor folder)
       add_executable(${stem} ${fuzzer})
       target_link_libraries(${stem} PRIVATE orrery_${name})
       target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+      target_compile_definitions(${stem} PRIVATE ORRERY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       add_dependencies(fuzzers ${stem})
     endif()
     if(ORRERY_TESTS AND NOT ORRERY_SYNTAX_ONLY)
@@ -115,6 +112,7 @@ function(orrery_floor folder)
       endif()
       add_executable(${stem}_replay ${fuzzer} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.cc)
       target_link_libraries(${stem}_replay PRIVATE orrery_${name})
+      target_compile_definitions(${stem}_replay PRIVATE ORRERY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       string(REGEX REPLACE "_fuzz$" "" harness ${stem})
       add_test(NAME fuzz/${harness} COMMAND ${stem}_replay examples catalog tests/errors tests/fuzz_corpus
                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

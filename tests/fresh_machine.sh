@@ -5,6 +5,8 @@
 #   1. `./dev demo` as a user without root and sudo: must print the one line to run, and exit with 2;
 #   2. as root the commands given, or else those in the README's `sh` blocks that begin with `./dev demo`,
 #      `./dev test` or `build/release/orrery`.
+# fresh_machine.sh --package FILE.deb: installs the package that `./dev package` made on such a root, and runs it there.
+#
 # Needs root, debootstrap and the network; takes the mirror from this machine's apt sources. Takes some
 # ten minutes, so it is no part of `./dev test`. FRESH_KEEP=1 leaves the root where it is.
 set -euo pipefail
@@ -16,6 +18,10 @@ fail() {
 }
 ((EUID == 0)) || fail "needs root"
 command -v debootstrap >/dev/null || fail "needs debootstrap: apt-get install debootstrap"
+package=''
+if [[ ${1:-} == --package ]]; then
+  package=$(realpath "${2:?--package needs a file}") || fail "there is no ${2}"
+fi
 git -C "$checkout" rev-parse HEAD >/dev/null 2>&1 || fail "needs a git checkout"
 
 # The first mirror that this machine uses for Debian itself, in either format of apt's sources.
@@ -64,6 +70,17 @@ chmod 755 "$root"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 cp -L /etc/hosts "$root/etc/hosts"
 mountpoint -q "$root/proc" || mount -t proc proc "$root/proc" || printf 'fresh_machine: no /proc in the root\n'
+
+if [[ -n $package ]]; then
+  cp "$package" "$root/orrery.deb"
+  chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin bash -ec '
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -qq update && apt-get -qq install -y --no-install-recommends /orrery.deb
+    if dpkg --get-selections | grep -e "-dev[[:space:]]"; then exit 1; fi
+    cd / && orrery doctor && orrery map --chip gemmini --gemm 512,64,512' || fail "the package does not serve"
+  printf '=== the package serves a fresh Debian 12\n'
+  exit 0
+fi
 
 mkdir "$root/orrery"
 git -C "$checkout" archive HEAD | tar -x -C "$root/orrery"

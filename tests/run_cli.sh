@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run_cli.sh ORRERY ROOT FILE.test: runs the commands of a text test and compares what they print.
+# run_cli.sh ORRERY ROOT FILE.test [CHECKER]: runs the commands of a text test and compares what they print. CHECKER
+# (check_documents.cc) looks at the JSON documents among it.
 #
 # The format is cram's. Unindented lines are prose. Indented by two spaces:
 #
@@ -18,10 +19,11 @@ test=$(realpath "$3")
 matcher=$ROOT/tests/match.awk
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/work" "$scratch/bin"
+mkdir "$scratch/work" "$scratch/bin" "$scratch/keeping" "$scratch/documents"
 ln -s "$binary" "$scratch/bin/orrery"
+ln -s "$ROOT/tests/keep_documents.sh" "$scratch/keeping/orrery"
 cd "$scratch/work" || exit 1
-export ROOT PATH="$scratch/bin:$PATH" NO_COLOR=1 LC_ALL=C.UTF-8
+export ROOT PATH="$scratch/bin:$PATH" NO_COLOR=1 LC_ALL=C.UTF-8 ORRERY=$binary DOCUMENTS=$scratch/documents
 
 command='' command_line=0 number=0 failures=0 ran=0
 : >"$scratch/expected"
@@ -30,7 +32,10 @@ command='' command_line=0 number=0 failures=0 ran=0
 # Runs the pending command and compares; the expectation so far stands in $scratch/expected.
 finish() {
   [[ -n $command ]] || return 0
-  timeout 120 bash -c "$command" </dev/null >"$scratch/raw" 2>&1
+  # Who sends signals or closes streams must meet the program itself.
+  local path=$scratch/keeping:$PATH
+  [[ ! $command =~ kill|timeout|/dev/full|'>&-' ]] || path=$PATH
+  PATH=$path timeout 120 bash -c "$command" </dev/null >"$scratch/raw" 2>&1
   local code=$? said
   ran=$((ran + 1))
   awk -v root="$ROOT" '{
@@ -81,6 +86,10 @@ finish
 
 if ((ran == 0)); then
   printf '%s: has no command\n' "$test"
+  exit 1
+fi
+if [[ -n ${4:-} ]] && ! "$4" "$scratch"/documents/*; then
+  printf '%s: these documents are not what their schemas describe\n' "$test"
   exit 1
 fi
 if [[ -n ${ORRERY_ACCEPT:-} ]] && ((failures)); then

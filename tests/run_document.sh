@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run_document.sh ORRERY ROOT FILE.md: the commands that a document shows do what it says.
+# run_document.sh ORRERY ROOT FILE.md [CHECKER]: the commands that a document shows do what it says.
 #
 # Of the document's code blocks, those that begin with `$ ` are sessions: what follows a command is what it prints, with
 # `...` as in run_cli.sh; commands without output between them are run together. Blocks that begin with `orrery ` are
@@ -51,4 +51,4 @@ awk '
     print "  " $0
   }
 ' "$document" >"$scratch/$(basename "$document" .md).test"
-ORRERY_ACCEPT='' exec "$(dirname "$0")/run_cli.sh" "$1" "$2" "$scratch/$(basename "$document" .md).test"
+ORRERY_ACCEPT='' exec "$(dirname "$0")/run_cli.sh" "$1" "$2" "$scratch/$(basename "$document" .md).test" "${4:-}"

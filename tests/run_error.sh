@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run_error.sh ORRERY ROOT tests/errors/<CODE>[-variant]: one bad input and what Orrery must say about it.
+# run_error.sh ORRERY ROOT tests/errors/<CODE>[-variant] [CHECKER]: one bad input and what Orrery must say about it, also
+# as JSON, at which CHECKER (check_documents.cc) looks.
 #
 # The folder holds the input files, `command` (run by bash in a copy of the folder) and `expected`: all that
 # stdout and stderr print, with `...` as in run_cli.sh, and `[N]` as its last line where the exit code is
@@ -19,7 +20,8 @@ mkdir "$scratch/bin"
 ln -s "$binary" "$scratch/bin/orrery"
 cp -r "$folder" "$scratch/work"
 cd "$scratch/work" || exit 1
-export ROOT PATH="$scratch/bin:$PATH" NO_COLOR=1 LC_ALL=C.UTF-8
+export ROOT NO_COLOR=1 LC_ALL=C.UTF-8
+plain=$PATH PATH="$scratch/bin:$PATH"
 
 failures=0
 problem() {
@@ -70,6 +72,16 @@ while IFS= read -r place; do
   [[ $carets == *^* ]] || problem "draws no caret under line $line of $file"
   [[ $source == *$'\t'* ]] || ((${#before} == column)) || problem "the caret stands at column ${#before}, not $column"
 done < <(grep -E '^ *--> .*:[0-9]+:[0-9]+$' "$scratch/actual")
+
+if [[ -n ${4:-} ]]; then
+  mkdir "$scratch/keeping" "$scratch/documents"
+  ln -s "$ROOT/tests/keep_documents.sh" "$scratch/keeping/orrery"
+  cp -r "$folder" "$scratch/again"
+  (cd "$scratch/again" && PATH=$scratch/keeping:$plain ORRERY=$binary DOCUMENTS=$scratch/documents ALL_JSON=1 \
+    timeout 60 bash ./command </dev/null >"$scratch/raw" 2>&1)
+  (($? == exit_code)) || problem 'the exit code with --json is another one'
+  said=$("$4" "$scratch"/documents/*) || problem "$said"
+fi
 
 if [[ -n ${ORRERY_ACCEPT:-} ]]; then
   cp "$scratch/actual" "$folder/expected"

@@ -48,6 +48,8 @@ include_breach "a floor above is caught" base/x.cc '\n#include "orrery/nest/b.h"
 include_breach "engines stand beside each other" nest/x.cc '#include "orrery/layer/b.h"\n' 'x.cc:1:'
 include_breach "formats stand beside each other" formats/huggingface/x.cc '#include "orrery/formats/timeloop/c.h"\n' 'x.cc:1:'
 include_breach "yaml stands below timeloop" formats/yaml/x.cc '#include "orrery/formats/timeloop/c.h"\n' 'x.cc:1:'
+include_breach "verbs know no format" cli/x.cc '#include "orrery/formats/yaml/node.h"\n' 'cli may not include'
+include_breach "verbs know no engine" cli/x.cc '#include "orrery/nest/b.h"\n' 'cli may not include'
 include_breach "a short path is caught" nest/x.cc '#include "a.h"\n' 'x.cc:1:'
 include_breach "a foreign header in a header is caught" nest/x.h '#pragma once\n#include <yaml-cpp/yaml.h>\n' 'x.h:2:'
 include_breach "a header without guard is caught" nest/x.h 'int a;\n' 'x.h:1:'

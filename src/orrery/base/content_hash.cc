@@ -10,7 +10,11 @@ std::string content_hash(std::string_view bytes) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-std::pair<std::string, std::string> setting_input(std::string_view path, std::string_view value) {
+Input file_input(const SourceFile& file) {
+  return {file.name, content_hash(file.text)};
+}
+
+Input setting_input(std::string_view path, std::string_view value) {
   return {fmt::format("--set {}={}", path, value), content_hash(value)};
 }
 

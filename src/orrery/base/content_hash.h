@@ -3,7 +3,8 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "orrery/base/diagnostic.h"
 
 namespace orrery::base {
 
@@ -11,7 +12,15 @@ namespace orrery::base {
 // same). Not cryptographic: it tells inputs apart, it does not seal them.
 std::string content_hash(std::string_view bytes);
 
-// An input as every JSON document lists one, name and hash of its content: of `--set path=value`, the value's.
-std::pair<std::string, std::string> setting_input(std::string_view path, std::string_view value);
+// An input as every JSON document lists one.
+struct Input {
+  std::string name;  // of a file, or the option that gave it
+  std::string hash;  // of its content
+
+  friend bool operator==(const Input& a, const Input& b) { return a.name == b.name && a.hash == b.hash; }
+  friend bool operator<(const Input& a, const Input& b) { return a.name != b.name ? a.name < b.name : a.hash < b.hash; }
+};
+Input file_input(const SourceFile& file);
+Input setting_input(std::string_view path, std::string_view value);  // of `--set path=value`
 
 }  // namespace orrery::base

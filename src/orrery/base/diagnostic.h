@@ -19,8 +19,8 @@ struct SourceFile {
   std::string text;
 };
 
-// A place in a source text. `line` and `column` count from 1; 0 means "the file as a whole".
-// `length` is the number of characters to underline on that line. Without `file`: no place.
+// A position in a source text. `line` and `column` count from 1; 0 means "the file as a whole". `length` is the number
+// of characters to underline on that line. Without `file`, the position is unknown.
 struct Location {
   std::shared_ptr<const SourceFile> file;
   int line = 0;
@@ -32,7 +32,7 @@ struct Location {
 
 enum class Severity { kError, kWarning, kNote };
 
-// A place and what is to be said about it; `text` stands beside the caret.
+// A position and a remark about it; `text` is printed beside the caret.
 struct Label {
   Location where;
   std::string text;
@@ -46,7 +46,7 @@ struct Diagnostic {
   Label primary;
   std::vector<Label> secondary;
   std::vector<std::string> notes;  // facts: the arithmetic, what was tried
-  std::vector<std::string> hints;  // ways out: "did you mean ..."
+  std::vector<std::string> hints;  // what to do: "did you mean ..."
 
   Diagnostic& label(std::string text) {
     primary.text = std::move(text);
@@ -91,7 +91,7 @@ class Diagnostics {
 };
 
 // The order in which a reader meets them: files as they are first mentioned, within a file by line and column.
-// A message without a place keeps its place among the files.
+// A message without a position stays between the same neighbours.
 std::vector<Diagnostic> in_reading_order(std::vector<Diagnostic> found);
 
 // Throws InputError with one diagnostic.

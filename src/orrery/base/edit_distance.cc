@@ -1,5 +1,5 @@
 // Optimal string alignment: Levenshtein's table with one more case, the swap of two neighbours,
-// because that is the commonest slip of typing.
+// because that is the most common typing error.
 //
 //   d(i, j) = min( d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + [a_i != b_j],
 //                  d(i-2, j-2) + 1   if a_i = b_(j-1) and a_(i-1) = b_j )
@@ -21,7 +21,7 @@
 namespace orrery::base {
 namespace {
 
-// A line of rubbish is no misspelt name, and the table must not become a way to spend memory.
+// A very long text is not a misspelt name, and the table must not take much memory.
 constexpr std::size_t kLongestName = 256;
 
 std::string fold(std::string_view name) {
@@ -33,8 +33,9 @@ std::string fold(std::string_view name) {
   return folded;
 }
 
-// Short names that differ in one letter mostly name different things (`opt`, `mpt`; `tp`, `pp`). A slip is a letter too
-// many, one too few, or two that changed places; of three letters, also another one behind the first (`KTO` for `KTQ`).
+// Short names that differ in one letter mostly name different things (`opt`, `mpt`; `tp`, `pp`). Typing errors are a
+// letter too many, one too few, or two swapped; with three letters, also one that replaces the second or third (`KTO`
+// for `KTQ`).
 constexpr std::size_t kShort = 3;
 
 bool has_another_letter(std::string a, std::string b) {

@@ -1,6 +1,6 @@
-// Trial division up to 2^16; what remains has three prime factors at most, each larger. They are told apart by the test
-// of Miller and Rabin with bases that decide all numbers of 64 bits (J. Sinclair, 2011), and found by Pollard's rho
-// method (1975) with fixed starts, so that equal numbers take equal steps. Some 10 ms at worst.
+// Trial division up to 2^16; what remains has three prime factors at most, each larger. The Miller-Rabin test tells
+// primes from composites, with bases that are exact for all 64-bit numbers (J. Sinclair, 2011), and Pollard's rho
+// method (1975) finds the factors, with fixed starts, so that it is deterministic. Some 10 ms at worst.
 #include "orrery/base/factor.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ bool is_prime(Count n) {
   return true;
 }
 
-// A proper divisor of an odd n that is no prime.
+// A proper divisor of an odd composite n.
 Count some_divisor(Count n) {
   for (Count shift = 1;; ++shift) {
     const auto next = [&](Count x) { return static_cast<Count>((static_cast<__int128>(x) * x + shift) % n); };

@@ -1,6 +1,6 @@
-// Most formats begin with bytes of their own ("magic numbers"): one table of them. Three need a look at what follows:
-// a zip archive may be a PyTorch checkpoint or a spreadsheet, a safetensors file begins with the length of its JSON
-// header, and an ONNX model is a protobuf message whose first fields have known tags:
+// Most formats begin with bytes of their own ("magic numbers"): one table of them. For three of them the bytes that
+// follow matter, too: a zip archive may be a PyTorch checkpoint or a spreadsheet, a safetensors file begins with the
+// length of its JSON header, and an ONNX model is a protobuf message whose first fields have known tags:
 //
 //   08 vv   field 1 (ir_version), a small number
 //   12 / 1a / 22 / 2a / 32 / 3a / 42   one of the fields 2 to 8 follows, with its length
@@ -73,7 +73,7 @@ bool is_onnx(std::string_view first) {
   return "\x12\x1a\x22\x2a\x32\x3a\x42"sv.find(first[2]) != std::string_view::npos;
 }
 
-// Eight bytes of length, little end first, and the JSON object of that length.
+// A length in eight bytes, little-endian, and a JSON object of that length.
 bool is_safetensors(std::string_view first) {
   return first.size() > 9 && first[5] == 0 && first[6] == 0 && first[7] == 0 && first.substr(8, 2) == "{\"";
 }
@@ -105,6 +105,22 @@ FileKind file_kind(std::string_view first) {
   if (is_safetensors(first)) return {"a safetensors file", kModelWayOut};
   if (is_onnx(first)) return {"an ONNX model", kModelWayOut};
   if (is_utf16(first)) return {"text in UTF-16", kSaveAsUtf8};
+  return {};
+}
+
+std::string other_text_format(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  if (text[first] == '<') return "this looks like XML or HTML; a YAML file is needed";
+  // libconfig: `name = { ... };` or `name : { ... };`, so a closing brace or bracket is followed by a semicolon.
+  const bool closes = text.find("};") != std::string_view::npos || text.find(");") != std::string_view::npos;
+  const bool opens = text.find("= {") != std::string_view::npos || text.find("={") != std::string_view::npos ||
+                     text.find(": {") != std::string_view::npos || text.find(":\n{") != std::string_view::npos ||
+                     text.find("= (") != std::string_view::npos || text.find("=\n{") != std::string_view::npos;
+  const bool quotes_code = text.find("\n```") != std::string_view::npos;  // Markdown
+  if (opens && closes && !quotes_code)
+    return "this looks like libconfig, the first format of Timeloop's descriptions; write it as YAML, `key: "
+           "value` in place of `key = value;`";
   return {};
 }
 

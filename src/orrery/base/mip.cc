@@ -16,7 +16,7 @@
 namespace orrery::base {
 namespace {
 
-// Ends the search between two nodes when told to.
+// Ends the search, between two nodes, once a stop was requested.
 class Stopper : public CbcEventHandler {
  public:
   explicit Stopper(const std::atomic<bool>* told) : told_(told) {}
@@ -27,7 +27,7 @@ class Stopper : public CbcEventHandler {
   const std::atomic<bool>* told_;
 };
 
-// Swallows what the solver says at any level.
+// Discards the solver's messages of any level.
 class Silence : public CoinMessageHandler {
  public:
   Silence() { setLogLevel(0); }

@@ -1,8 +1,8 @@
 // Mixed-integer linear programmes: minimise cost * x with lower <= A x <= upper, some x whole.
 //
-// The one place that knows the solver behind it (Coin-OR CBC). One thread, fixed seeds: equal programmes have equal
-// answers, a time limit or a stop apart. Nothing is printed. Solvers work to tolerances (rows to 1e-7 absolute, whole
-// numbers to 1e-6): scale rows and costs to about 1, and compute what the answer is worth from the whole numbers.
+// Only this file depends on the solver (Coin-OR CBC). One thread, fixed seeds: equal programmes have equal answers,
+// unless a limit ends the search. Nothing is printed. Solvers work to tolerances (rows to 1e-7 absolute, whole numbers
+// to 1e-6): scale rows and costs to about 1, and recompute the answer's cost from its whole numbers.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class Mip {
     double factor = 0;
   };
 
-  // Both return the index of what was added. Columns of a row must exist; a column may stand in several of its terms.
+  // Both return the index of what was added. Columns of a row must exist; a column may occur in several terms of a row.
   int add_column(double lower, double upper, double cost, bool whole = false);
   int add_row(std::span<const Term> terms, double lower, double upper);
 

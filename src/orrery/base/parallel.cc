@@ -49,7 +49,7 @@ void parallel_for(std::size_t tasks, int threads, const std::function<void(std::
     try {
       for (std::size_t i = 1; i < workers; ++i) helpers.emplace_back(work);
     } catch (const std::system_error&) {
-      // The machine gives no further thread; those there are will do.
+      // The system starts no further thread; those that run already share the work.
     }
     work();
   }

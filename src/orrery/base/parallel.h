@@ -1,4 +1,4 @@
-// Independent tasks on several threads, with effects that do not show how many there were.
+// Independent tasks on several threads, with the same effects for any number of threads.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@ namespace orrery::base {
 namespace {
 
 struct Range {
-  double least, most;  // beyond these a warning, in base units
+  double least, most;  // outside of these there is a warning; in base units
   double unit;         // of what is shown
   const char* unit_name;
   double usual_least, usual_most;  // in that unit
@@ -27,7 +27,7 @@ constexpr std::array kRanges = std::to_array<Range>({
     {64e3, 200e9, 1e6, "MB", 1, 1'000, "on-chip memories of accelerators"},
     {1e8, 1e13, 1e9, "GB/s", 1, 2'000, "bandwidths of an accelerator's links"},
     {1e-9, 2e-3, 1e-6, "us", 0.05, 200, "latencies"},
-    {1e-7, 60, 1e-3, "ms", 0.1, 1'000, "times that an iteration takes beside its work"},
+    {1e-7, 60, 1e-3, "ms", 0.1, 1'000, "fixed times of an iteration"},
     {1e7, 2e10, 1e9, "GHz", 0.1, 5, "clocks"},
     {1, 2e4, 1, "W", 10, 2'000, "powers of accelerators"},
     {0.01, 500, 1, "USD/h", 0.2, 20, "prices of accelerators"},

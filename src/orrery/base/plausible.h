@@ -1,4 +1,4 @@
-// Figures of hardware that nobody builds: mostly a slip in the unit, a factor of 1000.
+// Hardware figures outside the range of what is built: usually a wrong unit, off by a factor of 1000.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ enum class HardwareFigure {
   kPrice,  // of an accelerator, an hour
 };
 
-// Warns (O1380) where `value` is far outside of what there is, with the value in the unit people know, the usual range,
-// and the value that was probably meant. `name` is the field's, `where` its place. 0 says that there is none.
+// Warns (O1380) where `value` is far outside the usual range, and names that range and the value that was probably
+// meant, in the unit people know. `name` and `where` are the field's. 0 means "none": no warning.
 void doubt(HardwareFigure figure, double value, const std::string& name, Location where, Diagnostics& found);
 
 }  // namespace orrery::base

@@ -1,6 +1,6 @@
 // A file is read in pieces and no further than the bound, so that a device or a pipe without an end, and a file of
-// gigabytes by mistake, cost no more than the largest text that is taken. The first piece decides whether it is a text
-// at all: what is not begins with bytes that tell its kind, or has a NUL soon.
+// gigabytes by mistake, cost no more than the largest text that is accepted. The first piece decides whether it is a
+// text at all: other files begin with bytes that identify their kind, or have a NUL early on.
 #include "orrery/base/text_file.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kPiece = std::size_t{1} << 16;
-constexpr std::size_t kTelling = 300;  // first bytes that tell what a file is
+constexpr std::size_t kTelling = 300;  // first bytes, enough to recognise a kind of file
 
 std::string reason() {
   return std::generic_category().message(errno);
@@ -57,7 +57,7 @@ class Descriptor {
   int number_;
 };
 
-// The hint for a path that leads nowhere: the file beside it that its name most likely stands for, if any.
+// The hint for a file that does not exist: the file in the same folder with the most similar name, if any.
 std::string meant_file(const std::string& path) {
   const fs::path wanted = path;
   std::error_code ignored;
@@ -65,12 +65,12 @@ std::string meant_file(const std::string& path) {
   const fs::path folder = wanted.has_parent_path() ? wanted.parent_path() : fs::path(".");
   for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored))
     present.push_back(entry->path().filename().string());
-  std::sort(present.begin(), present.end());  // folders list in any order, and ties go to the first
+  std::sort(present.begin(), present.end());  // folders are listed in any order, and the first wins a tie
   const std::string near = closest(wanted.filename().string(), present);
   return did_you_mean(near.empty() ? near : (wanted.parent_path() / near).string());
 }
 
-// "a device" for what may have no end; nothing for files.
+// "a device" or "a pipe", which may never end; nothing for files.
 const char* endless_kind(fs::file_type type) {
   switch (type) {
     case fs::file_type::character:
@@ -86,32 +86,33 @@ const char* endless_kind(fs::file_type type) {
 [[noreturn]] void too_large(const std::string& path, const Location& whole, fs::file_type type) {
   Diagnostics found;
   Diagnostic& diagnostic = found.error(
-      "O0103", fmt::format("`{}` has more than {} MiB; no more is read", path, kMostFileBytes >> 20), whole);
+      "O0103", fmt::format("`{}` has more than {} MiB, the most that is read", path, kMostFileBytes >> 20), whole);
   std::error_code error;
   if (const char* kind = endless_kind(type)) {
-    diagnostic.note(fmt::format("it is {}, which may have no end", kind));
+    diagnostic.note(fmt::format("it is {}, which may never end", kind));
   } else if (const auto bytes = fs::file_size(path, error); !error) {
     diagnostic.note(fmt::format("it has {} bytes", bytes));
   }
-  diagnostic.hint("descriptions are short texts: is this the file that was meant? several files may share the text");
+  diagnostic.hint(
+      "is this the right file? descriptions are short texts, and a long one may be split into several files");
   throw InputError(found.all());
 }
 
-// Refuses what is no text. NUL is in no text, but soon in most of what else a file may be.
+// Rejects files that are not text. A text has no NUL; most other files have one early on.
 void check_text(const std::shared_ptr<const SourceFile>& file, const Location& whole) {
   const std::string_view text = file->text;
   if (first_bad_byte(text.substr(0, kTelling)) || text.starts_with("%PDF-")) {
     if (const FileKind kind = file_kind(text); !kind.name.empty())
-      fail("O0104", fmt::format("`{}` is {}; a text is read here", file->name, kind.name), whole, kind.way_out);
+      fail("O0104", fmt::format("`{}` is {}; UTF-8 text is needed", file->name, kind.name), whole, kind.way_out);
   }
   const std::size_t nul = text.find('\0');
   if (nul == std::string_view::npos) return;
   const std::string_view before = text.substr(0, nul);
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   Diagnostics found;
-  found.error("O0104", fmt::format("`{}` is no text: it has a NUL character", file->name), whole)
-      .note(fmt::format("it is byte {} of the file, in line {}", nul + 1, line))
-      .hint("is this the file that was meant? if it was damaged, fetch or export it again");
+  found.error("O0104", fmt::format("`{}` is not a text: it has a NUL character", file->name), whole)
+      .note(fmt::format("byte {} of the file, in line {}", nul + 1, line))
+      .hint("is this the right file? if it was damaged, fetch or export it again");
   throw InputError(found.all());
 }
 
@@ -121,13 +122,13 @@ std::shared_ptr<const SourceFile> read_file(const std::string& path) {
   auto file = std::make_shared<SourceFile>();
   file->name = path;
   const Location whole{file, 0, 0, 1};
-  if (path.find('\0') != std::string::npos) fail("O0100", "a file name has no NUL character", whole);
+  if (path.find('\0') != std::string::npos) fail("O0100", "a file name must not contain a NUL character", whole);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found)
     fail("O0100", fmt::format("there is no file `{}`", path), whole, meant_file(path));
   if (status.type() == fs::file_type::directory)
-    fail("O0100", fmt::format("`{}` is a folder; a file is read here", path), whole, "name the file in it");
+    fail("O0100", fmt::format("`{}` is a folder, not a file", path), whole, "name a file in it");
   const Descriptor in(path);
   if (!in.open()) fail("O0100", fmt::format("cannot read `{}`: {}", path, reason()), whole);
   std::size_t seen = 0;

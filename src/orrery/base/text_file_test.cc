@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -12,6 +11,8 @@
 #include <thread>
 
 #include "orrery/base/file_kind.h"
+#include "orrery/base/files_test_util.h"
+#include "orrery/base/refused_test_util.h"
 
 namespace orrery::base {
 namespace {
@@ -21,30 +22,15 @@ namespace fs = std::filesystem;
 
 class TextFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("orrery_text_file_test_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  std::string written(std::string_view bytes, const char* name = "x.yaml") const { return folder_.write(name, bytes); }
 
-  std::string written(std::string_view bytes, const char* name = "x.yaml") const {
-    const std::string path = (folder_ / name).string();
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
-  }
-
-  fs::path folder_;
+  Folder folder_;
 };
 
 // The one message that reading `path` ends with; empty when it is read.
 Diagnostic refusal(const std::string& path) {
-  try {
-    read_file(path);
-  } catch (const InputError& error) {
-    EXPECT_EQ(error.diagnostics.size(), 1u);
-    return error.diagnostics.at(0);
-  }
-  return {};
+  const auto errors = refused([&] { read_file(path); });
+  return errors.empty() ? Diagnostic{} : errors[0];
 }
 
 TEST_F(TextFile, IsReadAsItIs) {
@@ -68,7 +54,7 @@ TEST_F(TextFile, SixteenMebibytesAreReadAndNoMore) {
 }
 
 TEST_F(TextFile, PipesAreReadToTheirEnd) {
-  const std::string path = (folder_ / "pipe").string();
+  const std::string path = (folder_.path() / "pipe").string();
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   std::thread writer([&] {
     std::ofstream out(path);
@@ -79,7 +65,7 @@ TEST_F(TextFile, PipesAreReadToTheirEnd) {
 }
 
 TEST_F(TextFile, APipeWithoutEndIsGivenUp) {
-  const std::string path = (folder_ / "pipe").string();
+  const std::string path = (folder_.path() / "pipe").string();
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   std::thread writer([&] {
     const int out = open(path.c_str(), O_WRONLY);
@@ -99,22 +85,22 @@ TEST_F(TextFile, APipeWithoutEndIsGivenUp) {
 TEST_F(TextFile, WhatCannotBeReadIsNamed) {
   written("a: 1\n", "chip.yaml");
   for (const std::string& path : {std::string("/"), std::string("there/is/no/such.yaml"), std::string(),
-                                  (folder_ / "chpi.yaml").string(), std::string("a\0b", 3)})
+                                  (folder_.path() / "chpi.yaml").string(), std::string("a\0b", 3)})
     EXPECT_EQ(refusal(path).code, "O0100") << path;
-  ASSERT_EQ(refusal((folder_ / "chpi.yaml").string()).hints.size(), 1u);
+  ASSERT_EQ(refusal((folder_.path() / "chpi.yaml").string()).hints.size(), 1u);
 }
 
 TEST_F(TextFile, ANulIsNamedWithItsPlace) {
   const Diagnostic told = refusal(written("a: 1\nb: \0\n"sv));
   EXPECT_EQ(told.code, "O0104");
   ASSERT_FALSE(told.notes.empty());
-  EXPECT_EQ(told.notes[0], "it is byte 9 of the file, in line 2");
+  EXPECT_EQ(told.notes[0], "byte 9 of the file, in line 2");
 }
 
 TEST_F(TextFile, FirstBytesAreAtMostThoseAskedFor) {
   EXPECT_EQ(first_bytes(written("abc"), 2), "ab");
   EXPECT_EQ(first_bytes(written("abc"), 9), "abc");
-  EXPECT_EQ(first_bytes((folder_ / "none").string(), 9), std::nullopt);
+  EXPECT_EQ(first_bytes((folder_.path() / "none").string(), 9), std::nullopt);
   EXPECT_EQ(first_bytes("/dev/zero", 1000)->size(), 1000u);
 }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 namespace orrery::cli {
 namespace {
@@ -19,9 +21,17 @@ TEST(Interrupt, ASecondOneEndsTheProgram) {
       {
         const InterruptGuard guard;
         std::raise(SIGINT);
+        std::this_thread::sleep_for(std::chrono::milliseconds(250));
         std::raise(SIGINT);
       },
       testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(Interrupt, TheSameWishSentTwiceCountsOnce) {
+  const InterruptGuard guard;
+  std::raise(SIGTERM);
+  std::raise(SIGTERM);
+  EXPECT_TRUE(*guard.flag());
 }
 
 TEST(Interrupt, EveryWayToEndAProgramPolitelySetsTheFlag) {

@@ -3,15 +3,19 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
+
+#include "orrery/scenario/output_file.h"
 
 namespace orrery::cli {
 
 // Throws InputError O1104 when `directory` holds one of `names` and `force` is not set, O1105 when it can neither be
-// made nor be written. Makes nothing yet; "" is no folder.
+// made nor be written. Makes nothing yet; "" is not a folder.
 void check_folder(const std::string& directory, bool force, std::initializer_list<const char*> names);
 
-// Both throw InputError O1105.
+// All throw InputError O1105.
 void make_folder(const std::string& path);
 void write_file(const std::string& path, const std::string& content);
+void write_files(const std::string& folder, const std::vector<scenario::OutputFile>& files);  // makes the folder
 
 }  // namespace orrery::cli

@@ -8,14 +8,13 @@
 
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/version.h"
-#include "orrery/formats/timeloop/mapping_document.h"
 #include "orrery/report/front_table.h"
 #include "orrery/report/infeasible.h"
 #include "orrery/report/loop_nest.h"
 #include "orrery/report/map_json.h"
 #include "orrery/report/table.h"
-#include "orrery/report/timeloop_stats.h"
 #include "orrery/report/why.h"
+#include "orrery/scenario/timeloop_files.h"
 
 namespace orrery::cli {
 namespace {
@@ -32,21 +31,11 @@ std::string folder_name(const std::string& name) {
   return out.empty() || out[0] == '.' ? "layer" + out : out;
 }
 
-void write_layer(const fs::path& directory, const scenario::MappedLayer& layer, bool compat) {
-  if (!layer.found()) return;
-  const nest::Mapping& mapping = *layer.optimum.mapping;
-  const nest::Evaluation& cost = layer.optimum.evaluation;
-  write_file((directory / "map.yaml").string(),
-             formats::timeloop::write_mapping_yaml(layer.einsum, layer.chip, mapping));
-  write_file((directory / "map.txt").string(), report::map_txt(layer.einsum, layer.chip, mapping, cost));
-  write_file((directory / "stats.txt").string(), report::stats_txt(layer.einsum, layer.chip, cost, compat));
-}
-
 // One layer: its files in `directory`; several: a folder each. result.json holds all of them.
-void write_results(const Results& results, const CommonOptions& common, const std::string& json) {
-  const fs::path directory = common.directory;
-  make_folder(directory.string());
-  write_file((directory / "result.json").string(), json);
+void write_results(const Results& results, const DocumentRequest& documents, const OutputFolder& output,
+                   const std::string& json) {
+  const fs::path directory = output.directory;
+  write_files(directory.string(), {{"result.json", json}});
   std::set<std::string> taken;
   for (const scenario::MappedLayer& layer : results.mapped.layers) {
     fs::path place = directory;
@@ -54,9 +43,8 @@ void write_results(const Results& results, const CommonOptions& common, const st
       std::string name = folder_name(layer.name);
       for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", folder_name(layer.name), n);
       place /= name;
-      make_folder(place.string());
     }
-    write_layer(place, layer, common.compat == "timeloop");
+    write_files(place.string(), scenario::timeloop_files(layer, documents.compat.defects.no_area_in_summary));
   }
 }
 
@@ -94,18 +82,19 @@ int exit_code(const std::vector<scenario::MappedLayer>& layers) {
 
 }  // namespace
 
-std::vector<std::string> compat_names(const CommonOptions& common) {
-  std::vector<std::string> names;
-  if (!common.compat.empty()) names.push_back(common.compat);
-  if (common.estimators.accelergy) names.emplace_back("accelergy-0.4");
+std::vector<std::string> compat_names(const DocumentRequest& documents) {
+  std::vector<std::string> names = documents.compat.names;
+  const std::vector<std::string>& energies = documents.estimators.reproduced.names;
+  names.insert(names.end(), energies.begin(), energies.end());
   return names;
 }
 
-void check_directory(const CommonOptions& common) {
-  check_folder(common.directory, common.force, {"result.json", "map.yaml", "map.txt", "stats.txt"});
+void check_results_folder(const OutputFolder& output) {
+  check_folder(output.directory, output.force, {"result.json", "map.yaml", "map.txt", "stats.txt"});
 }
 
-int present(const Results& results, const CommonOptions& common, const Console& console) {
+int present(const Results& results, const DocumentRequest& documents, const OutputFolder& output,
+            const Console& console) {
   const std::vector<scenario::MappedLayer>& layers = results.mapped.layers;
   report(console, results.mapped.warnings.all());
 
@@ -116,13 +105,13 @@ int present(const Results& results, const CommonOptions& common, const Console& 
   document.blocks = results.blocks;
   document.selected = results.selected;
   document.seconds = results.seconds;
-  document.compat = compat_names(common);
+  document.compat = compat_names(documents);
   std::string json;
-  if (common.json || !common.directory.empty()) json = report::map_json(document);
+  if (console.json || !output.directory.empty()) json = report::map_json(document);
 
   // Before printing: a folder that cannot be written is a refusal, of which --json prints a document as well.
-  if (!common.directory.empty()) write_results(results, common, json);
-  if (common.json) {
+  if (!output.directory.empty()) write_results(results, documents, output, json);
+  if (console.json) {
     console.out << json;
   } else {
     if (!results.title.empty()) console.out << results.title << "\n\n";

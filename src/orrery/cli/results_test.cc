@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "orrery/base/files_test_util.h"
+#include "orrery/base/refused_test_util.h"
 #include "orrery/report/example_layer_test_util.h"
 
 namespace orrery::cli {
@@ -20,11 +20,11 @@ struct Printed {
   std::string out, err;
 };
 
-Printed shown(const Results& results, const CommonOptions& common = {}) {
+Printed shown(const Results& results, const OutputFolder& output = {}, bool quiet = false) {
   std::ostringstream out, err;
-  const Console console{out, err, false, false, common.quiet};
+  const Console console{out, err, false, false, quiet};
   Printed printed;
-  printed.code = present(results, common, console);
+  printed.code = present(results, {}, output, console);
   printed.out = out.str();
   printed.err = err.str();
   return printed;
@@ -39,15 +39,11 @@ Results results_of(std::vector<scenario::MappedLayer> layers) {
 
 class ResultsFolder : public testing::Test {
  protected:
-  ResultsFolder() {
-    folder_ = fs::temp_directory_path() / ("orrery_results_test_" + std::to_string(getpid()));
-    fs::remove_all(folder_);
-    common_.directory = folder_.string();
-  }
-  ~ResultsFolder() override { fs::remove_all(folder_); }
+  ResultsFolder() { output_.directory = folder_.string(); }
 
-  fs::path folder_;
-  CommonOptions common_;
+  base::Folder home_;
+  fs::path folder_ = home_.path() / "results";
+  OutputFolder output_;
 };
 
 TEST(Results, ExitCodeTellsAnInterruptFromInfeasibleFromALimit) {
@@ -75,43 +71,36 @@ TEST(Results, LayersThatMapArePrintedBesideThoseThatDoNot) {
 TEST(Results, WarningsAreSilencedByQuietAndErrorsAreNot) {
   Results results = results_of({report::infeasible_layer()});
   results.mapped.warnings.warning("O0102", "twice");
-  CommonOptions quiet;
-  quiet.quiet = true;
-  const Printed printed = shown(results, quiet);
+  const Printed printed = shown(results, {}, true);
   EXPECT_EQ(printed.err.find("O0102"), std::string::npos);
   EXPECT_NE(printed.err.find("O1001"), std::string::npos);
 }
 
 TEST_F(ResultsFolder, OneLayerIsWrittenFlatAndSeveralInAFolderEach) {
-  shown(results_of({report::example_layer()}), common_);
+  shown(results_of({report::example_layer()}), output_);
   for (const char* name : {"result.json", "map.yaml", "map.txt", "stats.txt"})
     EXPECT_TRUE(fs::exists(folder_ / name)) << name;
   fs::remove_all(folder_);
 
   scenario::MappedLayer odd = report::example_layer();
   odd.name = "../odd name";
-  shown(results_of({report::example_layer(), report::example_layer(), odd, report::infeasible_layer()}), common_);
+  shown(results_of({report::example_layer(), report::example_layer(), odd, report::infeasible_layer()}), output_);
   for (const char* name : {"result.json", "small/map.yaml", "small_2/stats.txt", "layer.._odd_name/map.txt"})
     EXPECT_TRUE(fs::exists(folder_ / name)) << name;
   EXPECT_FALSE(fs::exists(folder_ / "impossible" / "map.yaml"));
 }
 
 TEST_F(ResultsFolder, EarlierResultsAreKeptUnlessForced) {
-  EXPECT_NO_THROW(check_directory(common_));
-  shown(results_of({report::example_layer()}), common_);
-  EXPECT_THROW(check_directory(common_), base::InputError);
-  common_.force = true;
-  EXPECT_NO_THROW(check_directory(common_));
+  EXPECT_NO_THROW(check_results_folder(output_));
+  shown(results_of({report::example_layer()}), output_);
+  EXPECT_THROW(check_results_folder(output_), base::InputError);
+  output_.force = true;
+  EXPECT_NO_THROW(check_results_folder(output_));
 }
 
 TEST_F(ResultsFolder, AFileInTheWayIsSaid) {
   std::ofstream(folder_) << "in the way";
-  try {
-    shown(results_of({report::example_layer()}), common_);
-    FAIL() << "accepted";
-  } catch (const base::InputError& error) {
-    EXPECT_EQ(error.diagnostics.at(0).code, "O1105");
-  }
+  EXPECT_EQ(base::refused([&] { shown(results_of({report::example_layer()}), output_); }).at(0).code, "O1105");
 }
 
 }  // namespace

@@ -3,40 +3,44 @@
 #include <algorithm>
 #include <exception>
 #include <new>
-#include <variant>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/count.h"
 #include "orrery/base/diagnostic.h"
-#include "orrery/cli/arguments.h"
+#include "orrery/base/edit_distance.h"
 #include "orrery/cli/console.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
+#include "orrery/cli/write_for.h"
+#include "orrery/scenario/classes_below.h"
 #include "orrery/scenario/dimension_names.h"
-#include "orrery/scenario/map_model.h"
+#include "orrery/scenario/evaluate_layer.h"
 
 namespace orrery::cli {
 namespace {
 
-struct Act {
-  const Console& console;
-
-  int operator()(const PrintOptions& options) const {
-    console.out << options.text;
-    return kDone;
+int act(const std::vector<std::string>& arguments, Console& console) {
+  const auto print = [&](const std::string& text) {
+    console.out << text;
+    return static_cast<int>(kDone);
+  };
+  if (arguments.empty()) return print(first_steps());
+  const std::string& first = arguments[0];
+  if (first == "--help" || first == "-h" || first == "help") return print(help());
+  if (first == "--version" || first == "-V") return print(fmt::format("orrery {}\n", kVersion));
+  std::vector<std::string> names;
+  for (const Verb& verb : verbs()) {
+    if (first == verb.name) return verb.run({arguments.begin() + 1, arguments.end()}, console);
+    names.emplace_back(verb.name);
   }
-  int operator()(const MapOptions& options) const { return run_map(options, console); }
-  int operator()(const EvalOptions& options) const { return run_eval(options, console); }
-  int operator()(const EnergyOptions& options) const { return run_energy(options, console); }
-  int operator()(const CheckOptions& options) const { return run_check(options, console); }
-  int operator()(const TrainOptions& options) const { return run_train(options, console); }
-  int operator()(const ValidateOptions& options) const { return run_validate(options, console); }
-  int operator()(const PlaceOptions& options) const { return run_place(options, console); }
-  int operator()(const GraphOptions& options) const { return run_graph(options, console); }
-  int operator()(const ExplainOptions& options) const { return run_explain(options, console); }
-  int operator()(const SchemaOptions& options) const { return run_schema(options, console); }
-  int operator()(const DoctorOptions& options) const { return run_doctor(options, console); }
-  int operator()(const CatalogOptions& options) const { return run_catalog(options, console); }
-};
+  if (first == "write-for") return write_for({arguments.begin() + 1, arguments.end()}, console);
+  if (!first.empty() && first[0] == '-')
+    misuse("O1101", fmt::format("`{}` is given where a verb is expected", first), "see `orrery --help`");
+  misuse("O1100", fmt::format("`{}` is not a verb of orrery", first),
+         base::did_you_mean(first, names, fmt::format("verbs are {}", fmt::join(names, ", "))));
+}
 
 void report_internal(const Console& console, const char* what) {
   console.err << "orrery " << kVersion << ": internal error: " << what
@@ -53,14 +57,7 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
   });
   Console console{out, err, terminal, terminal, false, json};
   try {
-    const Command command = parse_arguments(arguments, terminal);
-    std::visit(
-        [&](const CommonOptions& common) {
-          console.colour = common.colour;
-          console.quiet = common.quiet;
-        },
-        command);
-    const int code = std::visit(Act{console}, command);
+    const int code = act(arguments, console);
     out.flush();
     if (!out) {
       err << "orrery: the answer could not be written to standard output\n";
@@ -71,7 +68,7 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
     refuse(console, error.diagnostics);
     return kNo;
   } catch (const base::InputError& error) {
-    refuse(console, scenario::fold_dimension_names(error.diagnostics));
+    refuse(console, scenario::with_classes_below(scenario::fold_dimension_names(error.diagnostics)));
     return kUsage;
   } catch (const base::OverflowError& error) {
     base::Diagnostics found;

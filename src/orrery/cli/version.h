@@ -1,8 +1,9 @@
 #pragma once
 
+#include "orrery/base/version.h"
+
 namespace orrery::cli {
 
-// The same as project(VERSION) in CMakeLists.txt, which a test compares.
-inline constexpr const char* kVersion = "0.1.0";
+using base::kVersion;
 
 }  // namespace orrery::cli

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/files_test_util.h"
 #include "orrery/cluster/model.h"
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
@@ -64,7 +65,7 @@ using Row = std::map<std::string, std::string>;
 
 // Rows of a CSV file of the reference material by column; empty where it is absent. Quoted fields keep their commas.
 inline std::vector<Row> reference_rows(const std::string& name) {
-  std::ifstream file(std::filesystem::path(ORRERY_SOURCE_DIR) / "../shared/goldens/cluster" / name);
+  std::ifstream file(base::kShared / "goldens/cluster" / name);
   const auto fields = [](const std::string& line) {
     std::vector<std::string> result(1);
     bool quoted = false;

@@ -60,13 +60,13 @@ Errors vtrain(const std::string& file) {
 
 TEST(Accuracy, VtrainMultiNodeIsWithinEightPercent) {
   const Errors errors = vtrain("vtrain_measured_multi.csv");
-  if (errors.relative.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  ORRERY_NEEDS_SHARED();
   EXPECT_LT(errors.mean_absolute(), 0.08) << errors.text();
 }
 
 TEST(Accuracy, VtrainSingleNodeIsWithinEightPercent) {
   const Errors errors = vtrain("vtrain_measured_single.csv");
-  if (errors.relative.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  ORRERY_NEEDS_SHARED();
   EXPECT_LT(errors.mean_absolute(), 0.08) << errors.text();
 }
 
@@ -88,7 +88,7 @@ TEST(Accuracy, KorthikantiEndToEndIsWithinTwoAndAHalfPercent) {
     plan.sequence_parallel = true;
     errors.add(run(model, system, plan).iteration_s, number(row, "iter_s_sp_selective"));
   }
-  if (errors.relative.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  ORRERY_NEEDS_SHARED();
   EXPECT_LT(errors.mean_absolute(), 0.025) << errors.text();
 }
 
@@ -107,7 +107,7 @@ TEST(Accuracy, NarayananTableOneIsWithinFourPercent) {
     plan.recompute = Recompute::kFull;
     errors.add(run(model, system, plan).iteration_s, number(row, "derived_iter_time_s"));
   }
-  if (errors.relative.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  ORRERY_NEEDS_SHARED();
   EXPECT_LT(errors.mean_absolute(), 0.04) << errors.text();
 }
 
@@ -122,7 +122,7 @@ TEST(Accuracy, OneLayerOfKorthikantisTableFourIsWithinTwelvePercent) {
                               {false, Recompute::kSelective},
                               {true, Recompute::kSelective}};
   const auto rows = reference_rows("korthikanti2022_table4_layer.csv");
-  if (rows.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  ORRERY_NEEDS_SHARED();
   ASSERT_EQ(rows.size(), std::size(settings));
   const System system = a100(1600);
   const machine::Roofline operators(system.accelerator);

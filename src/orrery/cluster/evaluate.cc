@@ -3,11 +3,11 @@
 //   iteration = pipeline + boundaries + gradients + tied embedding + step + what an iteration costs once, less overlap
 //
 // from the layers' operators (layer.h), the stages' turns and waits (pipeline.h) and what leaves a stage (outside.h).
-// Each stage sees its own sum; the stage that ends last decides, and its parts are the breakdown. Communication hides
-// beside work: data-parallel beside the last microbatch (all of them under ZeRO 2 and 3), boundaries beside what is
-// left.
+// Each stage has its own sum; the stage that ends last determines the time, and its parts are the breakdown.
+// Communication overlaps with work: data-parallel communication with the last microbatch (all of them under ZeRO 2 and
+// 3), boundaries with what is left.
 //
-// Form and constants: docs/model/cluster.md, which also shows how well they do. Cost: about a microsecond.
+// Form and constants: docs/model/cluster.md, which also has their accuracy. Cost: about a microsecond.
 #include "orrery/cluster/evaluate.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace orrery::cluster {
 namespace {
 
-// The iteration as stages of one kind see it.
+// The iteration from the point of view of the stages of one kind.
 struct View {
   double bubble = 0;
   double hidden_pp = 0, hidden_dp = 0;
@@ -37,8 +37,8 @@ View seen_by(const Kind& kind, const Plan& plan, const Pipeline& pipe, const Out
   double backwards = (plan.zero >= 2 ? m : 1) * stage.backward;
   double work = m * stage.tau();
   if (plan.schedule == Schedule::kZeroBubble) {
-    // Weight gradients that are put off belong to no microbatch's turn: every turn is given the same part of the whole,
-    // a third of it forward.
+    // Deferred weight gradients belong to no particular microbatch: each one is charged an equal part, a third of it in
+    // the forward pass.
     const double turn = (work + view.bubble) / (m + static_cast<double>(plan.pp) - 1);
     forwards = turn / 3;
     backwards = turn - forwards;
@@ -85,7 +85,7 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   }
   const Outside sent = outside(context, params);
 
-  // The stage that ends last decides.
+  // The stage that ends last determines the time.
   const Kind* slowest = nullptr;
   View view;
   for (const Kind& kind : pipe) {

@@ -9,8 +9,8 @@
 
 namespace orrery::cluster {
 
-// Pure, thread-safe, without allocation; about a microsecond with a Roofline. `model` is completed() and the plan
-// possible() - searches ask that first; an impossible plan has no meaning here and trips ORRERY_CHECK.
+// Pure, thread-safe, without allocation; about a microsecond with a Roofline. `model` must be completed() and the plan
+// possible(), which searches ask first; an impossible plan fails an ORRERY_CHECK.
 Iteration evaluate(const Model& model, const System& system, const Plan& plan, const machine::OperatorModel& operators);
 
 // Seconds to train on `tokens` tokens at the rate of `iteration`.

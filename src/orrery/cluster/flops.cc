@@ -2,9 +2,9 @@
 // For a plain GPT a layer's forward pass is 24 s h^2 + 4 s^2 h, the logits 2 s h V, and three times their sum over the
 // layers is 72 s l h^2 (1 + s/(6h) + V/(12 l h)).
 //
-// Papers count the core in full whatever the kernel does. What is done is another count: flash attention skips the half
-// that a causal mask hides, and its backward pass does five products for the forward's two, since it makes the scores
-// again. layer.cc takes its times from the same two shares (model.h), so that no utilisation can exceed 1.
+// Papers count the core in full whatever the kernel does. The operations executed differ: flash attention skips the
+// half that a causal mask hides, and its backward pass does five products for the forward's two, since it recomputes
+// the scores. layer.cc takes its times from the same two shares (model.h), so that no utilisation can exceed 1.
 #include "orrery/cluster/flops.h"
 
 namespace orrery::cluster {

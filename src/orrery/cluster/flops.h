@@ -1,4 +1,4 @@
-// Floating-point operations of training: as they are done, the numerators of MFU and HFU, and as papers count them.
+// Floating-point operations of training: those executed (the numerators of MFU and HFU), and those that papers count.
 #pragma once
 
 #include "orrery/cluster/model.h"
@@ -13,11 +13,11 @@ struct LayerFlops {
 };
 LayerFlops layer_flops(const Model& model, bool experts);
 
-// FLOPs that are done for one sequence, forward and backward. What flash attention skips because a causal mask hides it
-// is not done, and counts neither as the model's nor as the hardware's.
+// FLOPs executed for one sequence, forward and backward. What flash attention skips because of a causal mask counts
+// neither as the model's nor as the hardware's.
 struct DoneFlops {
   double model = 0;     // every product once forward and twice backward
-  double hardware = 0;  // what is computed again, too: by recomputation, by flash attention's backward pass
+  double hardware = 0;  // recomputed products as well: by recomputation and by flash attention's backward pass
 };
 DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute);
 

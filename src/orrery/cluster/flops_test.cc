@@ -17,7 +17,7 @@ TEST(Flops, ParametersAreNarayanansEquationTwo) {
 
 TEST(Flops, NarayanansPrintedParametersAndOperationsFollow) {
   const auto rows = reference_rows("narayanan2021_table1.csv");
-  if (rows.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  ORRERY_NEEDS_SHARED();
   for (const Row& row : rows) {
     const Model model = gpt(number(row, "heads"), number(row, "hidden"), number(row, "layers"));
     EXPECT_NEAR(parameters(model) / 1e9, number(row, "params_b"), 0.05 + 1e-9);
@@ -43,7 +43,7 @@ TEST(Flops, ModelAndSelectiveRecomputationAreKorthikantisEquationsSevenAndEight)
 
 TEST(Flops, KorthikantisPrintedUtilisationsFollow) {
   const auto rows = reference_rows("korthikanti2022_table5.csv");
-  if (rows.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  ORRERY_NEEDS_SHARED();
   for (const Row& row : rows) {
     const Model model = gpt(number(row, "heads"), number(row, "hidden"), number(row, "layers"));
     const double rate =

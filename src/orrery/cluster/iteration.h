@@ -11,7 +11,7 @@ struct Breakdown {
   double backward = 0;    // gradients with respect to inputs and weights
   double recompute = 0;   // forward work done again
   double optimizer = 0;   // the step, and what an iteration costs once
-  double tp_exposed = 0;  // communication that no work hides, by class; sequence parallelism counts as tp
+  double tp_exposed = 0;  // communication that is not hidden by work, by class; sequence parallelism counts as tp
   double pp_exposed = 0;  // between stages, and the tied embedding's gradient
   double dp_exposed = 0;  // gradients, and weights under ZeRO
   double ep_exposed = 0;
@@ -24,7 +24,7 @@ struct Breakdown {
   }
 };
 
-// Communication that ran beside work, seconds.
+// Communication that overlaps with work, seconds.
 struct HiddenCommunication {
   double tp = 0, pp = 0, dp = 0, ep = 0, cp = 0;
 };
@@ -44,16 +44,16 @@ struct Memory {
   MemoryTerm largest() const;
 };
 
-// What a stage does with one microbatch, seconds, communication inside the stage included: drives the trace.
+// Seconds that a stage spends on one microbatch, communication inside the stage included. The trace is made from it.
 struct StageTimes {
   double forward = 0;
   double backward = 0;         // recomputation, input and weight gradients together
-  double weight_gradient = 0;  // the part of `backward` that is put off; zero-bubble only
+  double weight_gradient = 0;  // the part of `backward` that is deferred; zero-bubble only
 };
 
 struct Utilisation {
   double mfu = 0;             // share of the peak, counting the model's FLOPs
-  double hfu = 0;             // counting those done again too
+  double hfu = 0;             // counting recomputed ones too
   double tflops_per_gpu = 0;  // of the model's FLOPs
 };
 
@@ -66,8 +66,8 @@ struct Iteration {
   bool fits = true;
   double excess_bytes = 0;  // by how much it does not fit; 0 where it fits
 
-  Utilisation done;       // of the FLOPs that are done (cluster/flops.h): 0 < mfu <= hfu <= 1
-  Utilisation published;  // as papers count, attention in full whatever its kernel skips: to compare with them
+  Utilisation done;       // of the FLOPs that are executed (cluster/flops.h): 0 < mfu <= hfu <= 1
+  Utilisation published;  // as papers count, attention in full whatever its kernel skips: for comparison with papers
   double tokens_per_s = 0;
 
   double microbatches = 0;

@@ -12,16 +12,18 @@
 // axis, backward. Models without biases and dropout fuse their norms: 16 and 28 in the first column. Flash attention
 // keeps the scores on chip: its products are priced as (s, w, s), half of them hidden by the causal mask; its backward
 // pass does five products for two, at 0.86 of the forward's efficiency (FlashAttention-2, arXiv 2307.08691: 63 % after
-// 73 %). How much of the products' rate it reaches is a figure of the system's software: 1 unless its file says so.
+// 73 %). The share of the products' rate that it reaches is a property of the system's software: 1 unless its file
+// states one.
 //
 // Weight gradients are added up over microbatches. The products do so themselves (constants are fitted on runs that are
-// priced so), or a pass after them does: it reads the new gradient, reads the sum and writes it, 2 + 4 + 4 bytes a
-// parameter where the sum is in fp32. A copy of the new gradient in fp32, made for that, is written and read besides.
+// priced so), or a separate pass does: it reads the new gradient, reads the sum and writes it, 2 + 4 + 4 bytes a
+// parameter where the sum is in fp32. If that needs a copy of the new gradient in fp32, the copy is written and read as
+// well.
 //
 // Tensor parallelism: two all-reduces of the hidden state each way; sequence parallelism replaces each by a
 // reduce-scatter and an all-gather of the same volume and is given the same time. Experts: tokens go out and come back
-// by all-to-all each way. Context parallelism: keys and values make a round; backward they make it again, and their
-// gradients with them.
+// by all-to-all each way. Context parallelism: keys and values travel once around the ring; in the backward pass they
+// do so again, together with their gradients.
 //
 // The byte counts of the plain GPT were counted on Megatron-LM's kernels and checked against measurements (see
 // docs/model/cluster.md). Cost: 14 products and three collectives.
@@ -67,14 +69,14 @@ struct Products {
   }
 };
 
-// Hides `seconds` beside what is left of `window`.
+// Overlaps `seconds` with what is left of `window`.
 double hide(double share, double seconds, double& window) {
   const double hidden = share * std::min(seconds, window);
   window -= hidden;
   return hidden;
 }
 
-// Communication of one pass beside its operators; weight gradients that the schedule puts off are elsewhere.
+// Overlaps the communication of one pass with its operators; deferred weight gradients are not among them.
 void communicate(const Plan& plan, double core, double tp, double ep, double cp, Pass& pass) {
   const Overlap& overlap = plan.overlap;
   double window = pass.compute - (plan.schedule == Schedule::kZeroBubble ? pass.weight : 0);

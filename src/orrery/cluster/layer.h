@@ -14,9 +14,9 @@ struct Pass {
   double compute = 0;             // operators on the device, recomputed ones included
   double again = 0;               // the recomputed part of `compute`
   double weight = 0;              // the part of `compute` that makes weight gradients
-  double tp = 0, ep = 0, cp = 0;  // communication that nothing hides
+  double tp = 0, ep = 0, cp = 0;  // exposed communication
   double tp_hidden = 0, ep_hidden = 0, cp_hidden = 0;
-  double host = 0;         // issuing operators, and the jitter of their collectives; beside the device
+  double host = 0;         // issuing operators, and the jitter of their collectives; runs in parallel to the device
   double weight_host = 0;  // the part of `host` that issues weight gradients
 
   double exposed() const { return tp + ep + cp; }
@@ -29,7 +29,7 @@ struct PassPair {
   Pass backward;
 };
 
-// Everything about a plan on a system that layers share; made once per evaluation.
+// What all layers of a plan on a system share; computed once per evaluation.
 struct LayerContext {
   const Model& model;
   const System& system;
@@ -47,7 +47,7 @@ LayerContext layer_context(const Model& model, const System& system, const Plan&
 // One layer. The backward pass includes recomputation.
 PassPair layer_passes(const LayerContext& context, bool experts);
 
-// What the first stage does before its layers, the last one after them.
+// The work of the first stage before its layers, and of the last one after them.
 PassPair embedding_passes(const LayerContext& context);
 PassPair logits_passes(const LayerContext& context);
 

@@ -110,7 +110,7 @@ double held_microbatches(const Plan& plan, base::Count stage) {
   const auto behind = static_cast<double>(plan.pp - stage);  // stages from this one on
   const auto v = static_cast<double>(plan.interleave);
   if (plan.schedule == Schedule::kGpipe) return m;
-  // Weight gradients that are put off keep their activations: every stage holds as many as the first.
+  // Deferred weight gradients keep their activations: every stage holds as many as the first.
   if (plan.schedule == Schedule::kZeroBubble) return std::min(m, p);
   if (plan.interleave > 1) return std::min(m, ((v - 1) * p + 2 * behind - 1) / v);
   return std::min(m, behind);
@@ -162,7 +162,8 @@ Memory stage_memory(const Model& model, const Plan& plan, const Layers& each, ba
     // Input of the last norm and of the logits; logits in 16 bits and, for the loss, in 32.
     memory.buffers += 2 * e * boundary + (e + 4) * local_tokens(model, plan) * model.vocab / plan.tp;
   }
-  // What recomputation brings back, one layer at a time: the larger kind's, the mean where a stage has less than one.
+  // Activations that recomputation restores, one layer at a time: those of the larger kind of layer, or the mean where
+  // a stage has less than one.
   const bool mixed = layers.experts > 0;
   if (plan.recompute == Recompute::kFull) {
     const double share = std::min(1.0, layers.experts);

@@ -8,7 +8,7 @@
 namespace orrery::cluster {
 
 // Bytes of activations that one layer keeps of one microbatch on one accelerator until its backward pass
-// (Korthikanti 2022, table 2, and its likes for gated, grouped, latent, flash and mixed layers).
+// (Korthikanti 2022, table 2, and the corresponding terms for gated, grouped, latent, flash and mixture layers).
 double activation_bytes_per_layer(const Model& model, const Plan& plan, bool experts);
 
 // Parameters of a stage on one accelerator: what is replicated over dp x cp, and the routed experts' share.

@@ -51,7 +51,7 @@ const Korthikanti& named(const std::vector<Korthikanti>& all, const std::string&
 
 TEST(Memory, KorthikantisFigureOneFollowsToATenthOfAPercent) {
   const auto rows = reference_rows("korthikanti2022_fig1_memory.csv");
-  if (rows.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  ORRERY_NEEDS_SHARED();
   const auto all = korthikanti();
   for (const Row& row : rows) {
     const Korthikanti& it = named(all, row.at("model"));
@@ -69,7 +69,7 @@ TEST(Memory, KorthikantisFigureOneFollowsToATenthOfAPercent) {
 
 TEST(Memory, KorthikantisFigureSevenFollowsToTwoTenthsOfAPoint) {
   const auto rows = reference_rows("korthikanti2022_fig7_activation_pct.csv");
-  if (rows.empty()) GTEST_SKIP() << "no reference material beside the checkout";
+  ORRERY_NEEDS_SHARED();
   const auto all = korthikanti();
   for (const Row& row : rows) {
     const Korthikanti& it = named(all, row.at("model"));

@@ -1,4 +1,4 @@
-// The workload: a transformer as a training run sees it. Sizes in elements; plain data.
+// The workload: a transformer, with what matters for training. Sizes in elements; plain data.
 #pragma once
 
 #include <string>
@@ -47,8 +47,8 @@ struct Model {
   bool tied_embedding = true;  // the logits use the embedding's matrix
   base::Count vocab = 0;
   base::Count position_rows = 0;  // of the learned table; 0: `seq`
-  double other_layer_params = 0;  // of a layer, beside projections, feed-forward network, biases and two norms' scales
-  double other_params = 0;        // beside layers and tables; they stand on the last stage
+  double other_layer_params = 0;  // of a layer, besides projections, feed-forward network, biases and two norms' scales
+  double other_params = 0;        // besides layers and tables; on the last stage
   base::Count seq = 0;            // tokens of a training sequence
   Attention attention = Attention::kMaterialised;
   bool causal = true;  // a token attends to itself and those before it; false: to all (BERT)
@@ -59,31 +59,31 @@ struct Model {
 // Fills the fields whose 0 means a default.
 Model completed(Model model);
 
-// Of a learned table of positions; every token of a sequence has one.
+// Rows of a learned table of positions; every token of a sequence has one.
 base::Count position_rows(const Model& model);
 
 // Layers that hold a mixture of experts.
 base::Count expert_layers(const Model& model);
 
-// Of the attention core's products, forward: the share that is done. Flash attention skips what a causal mask hides.
+// The share of the attention core's forward products that is executed. Flash attention skips what a causal mask hides.
 inline double core_share(const Model& model) {
   return model.attention == Attention::kFlash && model.causal ? 0.5 : 1;
 }
 
-// Products of the attention core's backward pass over those of its forward pass. Flash attention makes the scores
-// again: five for two.
+// Products of the attention core's backward pass over those of its forward pass. Flash attention recomputes the scores:
+// five products for two.
 inline double core_backward_products(const Model& model) {
   return model.attention == Attention::kFlash ? 2.5 : 2;
 }
 
-// What one token's way through one layer is made of: widths of the projections, and the layer's parameters.
+// Sizes of one layer: widths of the projections, and the numbers of parameters.
 struct LayerShape {
   base::Count query = 0;      // heads x width of a query
   base::Count key_value = 0;  // key/value heads x width of a key (latent attention: what all heads see)
   base::Count value = 0;      // heads x width of a value: what the output projection reads
   base::Count score_width = 0;
   base::Count value_width = 0;
-  double attention_params = 0;     // projections; biases and norms apart
+  double attention_params = 0;     // projections, without biases and norms
   double feed_forward_params = 0;  // of a dense layer
   double expert_params = 0;        // of one expert
   double small_params = 0;         // biases and norms of a dense layer

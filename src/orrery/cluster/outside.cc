@@ -1,9 +1,9 @@
 // A boundary between stages is crossed 2 (m v + p - 1) times: a rank sends its 1/t of the tensor, the receivers gather
 // it among themselves (Megatron-LM's scatter-gather, Narayanan 2021, sec. 4.1); without that every rank sends the whole
 // tensor, which all of its group have. A microbatch costs every stage one exchange with either neighbour, an activation
-// one way beside a gradient the other way; where messages are not paired, all but the end stages of a pipeline wait for
-// four of them, one after the other. At the end gradients are added over the replicas, experts' over fewer of them, and
-// the tied embedding's between first and last stage.
+// one way while a gradient goes the other way; where messages are not paired, all but the end stages of a pipeline wait
+// for four of them, one after the other. At the end gradients are added over the replicas, experts' over fewer of them,
+// and the tied embedding's between first and last stage.
 //
 // ZeRO (arXiv 1910.02054): stage 1 scatters gradients and gathers weights once, the volume of an all-reduce; stage 2
 // keeps no whole gradients and scatters them every microbatch; stage 3 keeps no whole weights and gathers them for
@@ -53,7 +53,7 @@ GradientSync sync(const LayerContext& c, double params, base::Count ranks, base:
   if (plan.zero == 0) return {0, seconds(Operation::kAllReduce, gradient * params)};
   const double gather = seconds(Operation::kAllGather, c.element * params);
   const double scatter = seconds(Operation::kReduceScatter, gradient * params);
-  // Sharded gradients leave every microbatch; sharded weights come for every pass.
+  // Sharded gradients are scattered in every microbatch; sharded weights are gathered for every pass.
   return {plan.zero == 3 ? 2 * m * gather : gather, plan.zero >= 2 ? m * scatter : scatter};
 }
 

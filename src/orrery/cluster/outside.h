@@ -14,7 +14,7 @@ struct GradientSync {
 
 struct Outside {
   double crossing = 0;   // of one boundary, once
-  double steady = 0;     // crossings beside the steady state's work
+  double steady = 0;     // crossings that overlap with the steady state's work
   double ends = 0;       // crossings of fill and drain
   double embedding = 0;  // the tied matrix
   GradientSync gradients;

@@ -1,16 +1,16 @@
-// Stage i spends tau_i on a microbatch, forward and backward. Device and host work beside each other; the longer one
-// dominates, and where they are close each waits for the other at times:
+// Stage i spends tau_i on a microbatch, forward and backward. Device and host work in parallel; the longer one
+// dominates, and where they are close each sometimes waits for the other:
 //
 //   tau = (device^5 + host^5)^(1/5)      for the forward and for the backward pass
 //
-// A pipeline of m microbatches, p stages and v chunks in each ends, as far as stage i decides it, after
+// A pipeline of m microbatches, p stages and v chunks in each takes, as far as stage i determines it,
 //
 //   GPipe, 1F1B        m tau_i + (sum of the others' tau) / v      (Narayanan 2021, sec. 2.2)
 //   zero-bubble (H1)   the longest way through the events that meets stage i; where all stages are equal
 //                      m (F + B + W) + (p - 1) (F + B - min(F, B, W)), of which arXiv 2401.10241 has W <= F, B
 //
-// Equal stages end exactly then (schedule_test.cc simulates them); of unequal ones it is a good estimate. No part that
-// gets faster makes any of it longer. Cost: two layers' passes, at most four kinds of stages.
+// Equal stages end exactly then (schedule_test.cc simulates them); of unequal ones it is a good estimate. The time
+// never grows when a part gets faster. Cost: two layers' passes, at most four kinds of stages.
 #include "orrery/cluster/pipeline.h"
 
 #include <algorithm>
@@ -30,8 +30,8 @@ double joined(double device, double host) {
   return longer * std::pow(1 + squared * squared * ratio, 0.2);
 }
 
-// `split`: the schedule puts off weight gradients. What remains of the backward pass then is the time that its other
-// work would take alone.
+// `split`: the schedule defers weight gradients. The rest of the backward pass then takes the time of its other work
+// alone.
 Stage finished(const PassPair& passes, bool split) {
   Stage stage{passes};
   const Pass& backward = passes.backward;
@@ -43,7 +43,7 @@ Stage finished(const PassPair& passes, bool split) {
   return stage;
 }
 
-// From the first forward to the end of a zero-bubble pipeline, as far as stages of `kind` decide it: the longest of
+// From the first forward to the end of a zero-bubble pipeline, as far as stages of `kind` determine it: the longest of
 // the ways through the events that meet stage s (see simulate() in schedule.h). Stage s waits for the first microbatch
 // to go to the end and come back, works off the rest, and either ends with its own weight gradients or hands the last
 // microbatch back to the first stage, s weight gradients still to do.

@@ -12,13 +12,13 @@ namespace orrery::cluster {
 struct Stage {
   PassPair passes;
   double forward = 0, backward = 0;  // tau
-  double weight = 0;                 // the part of `backward` that zero-bubble schedules put off
+  double weight = 0;                 // the part of `backward` that zero-bubble schedules defer
 
   double tau() const { return forward + backward; }
   double input() const { return backward - weight; }
 };
 
-// Stages of one kind: how many there are, and where the first and the last of them stand.
+// Stages of one kind: how many there are, and the first and the last of them.
 struct Kind {
   Stage stage;
   double count = 0;
@@ -30,7 +30,7 @@ using Pipeline = std::array<Kind, 4>;
 
 Pipeline pipeline(const LayerContext& context);
 
-// What a stage of `kind` waits in all for the others until the last one has ended.
+// How long a stage of `kind` waits in total for the others, until the last one has ended.
 double waiting(const Plan& plan, const Pipeline& pipe, const Kind& kind);
 
 }  // namespace orrery::cluster

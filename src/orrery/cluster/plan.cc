@@ -1,7 +1,7 @@
-// What a plan must obey, as a table: one rule, one code, once as a test for searches and once in words for people.
+// The rules of a plan, as a table: each rule has a code, a predicate for searches and a message for users.
 //
-// The rules of the first block guard the arithmetic of the second: where one of them is broken, the second block is
-// not asked. Cost of `possible`: some twenty integer tests.
+// The rules of the first block guard the arithmetic of the second: if one of them is broken, the second block is not
+// evaluated. Cost of `possible`: some twenty integer tests.
 #include "orrery/cluster/plan.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ struct Question {
   const System& system;
   const Plan& plan;
 
-  // As a double: degrees that do not belong together can exceed 64 bits.
+  // As a double: the product of arbitrary degrees can exceed 64 bits.
   double ranks() const { return 1.0 * plan.tp * plan.pp * plan.cp * plan.dp; }
 };
 
@@ -44,7 +44,7 @@ Count longest_stage(const Question& q) {
   return base::ceil_divide(q.model.layers, q.plan.pp);
 }
 
-// Numbers beyond are mistakes, and their products would not fit 64 bits.
+// Larger numbers are mistakes, and their products would not fit 64 bits.
 constexpr Count kLargest = Count{1} << 24;
 
 using Named = std::pair<const char*, Count>;
@@ -106,7 +106,7 @@ double microbatch_size(const Question& q) {
   const double latent = m.heads * (1.0 * l.nope_width + l.rope_width + l.value_width) + l.q_rank + l.kv_rank;
   const double width = 3.0 * m.hidden + 2.0 * m.ffn + m.vocab + 2.0 * m.experts.ffn + 3.0 * m.heads * m.head_width +
                        latent + m.experts.count;
-  // The visits are counted themselves, too.
+  // The number of visits must fit, too.
   return std::max({tokens * m.heads * m.seq, visits * width, visits * 0x1p8});
 }
 
@@ -120,11 +120,11 @@ bool overlap_out_of_range(const Plan& p) {
 constexpr std::array kSizes = {
     Rule{"O1300", [](const Question& q) { return any_out_of_range(model_sizes(q.model)); },
          [](const Question& q, base::Diagnostics& found, const char* code) {
-           found.error(code, fmt::format("the model has sizes that cannot be: {}", out_of_range(model_sizes(q.model))));
+           found.error(code, fmt::format("the model has impossible sizes: {}", out_of_range(model_sizes(q.model))));
          }},
     Rule{"O1301", [](const Question& q) { return any_out_of_range(degrees(q.plan)); },
          [](const Question& q, base::Diagnostics& found, const char* code) {
-           found.error(code, fmt::format("the plan has numbers that cannot be: {}", out_of_range(degrees(q.plan))))
+           found.error(code, fmt::format("the plan has impossible numbers: {}", out_of_range(degrees(q.plan))))
                .note("1 to 16777216 each");
          }},
     Rule{"O1302",
@@ -135,16 +135,15 @@ constexpr std::array kSizes = {
            const LatentAttention& l = q.model.latent;
            if (!latent_fits(l))
              found
-                 .error(code,
-                        fmt::format("latent attention of rank {} has widths that cannot be: q_rank {}, rope_width "
-                                    "{}, nope_width {}, value_width {}",
-                                    l.kv_rank, l.q_rank, l.rope_width, l.nope_width, l.value_width))
-                 .note("nope_width and value_width are positive; q_rank and rope_width may be 0");
+                 .error(code, fmt::format("latent attention of rank {} has impossible widths: q_rank {}, rope_width "
+                                          "{}, nope_width {}, value_width {}",
+                                          l.kv_rank, l.q_rank, l.rope_width, l.nope_width, l.value_width))
+                 .note("nope_width and value_width must be positive; q_rank and rope_width may be 0");
            if (q.model.kv_heads < 1 || q.model.heads % q.model.kv_heads != 0)
              found
                  .error(code, fmt::format("{} query heads of width {} cannot share {} key/value heads", q.model.heads,
                                           q.model.head_width, q.model.kv_heads))
-                 .note("every key/value head serves the same number of query heads");
+                 .note("every key/value head must serve the same number of query heads");
          }},
     Rule{"O1303",
          [](const Question& q) {
@@ -157,10 +156,10 @@ constexpr std::array kSizes = {
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Experts& e = q.model.experts;
            found
-               .error(code, fmt::format("a mixture of {} experts of width {}, {} for each token, every {} layers "
-                                        "cannot be",
+               .error(code, fmt::format("a mixture of {} experts of width {}, {} for each token, every {} layers, "
+                                        "is impossible",
                                         e.count, e.ffn, e.top_k, e.every))
-               .note("1 <= top_k <= experts; width and distance are positive");
+               .note("1 <= top_k <= experts is required, and width and distance must be positive");
          }},
     Rule{"O1304",
          [](const Question& q) {
@@ -175,15 +174,15 @@ constexpr std::array kSizes = {
                                         "{} units, {} networks",
                                         q.system.name, a.memory_bytes_per_s, a.memory_efficiency, a.matrix_efficiency,
                                         a.units, q.system.fabric.count))
-               .note("all of them are positive");
+               .note("all of them must be positive");
          }},
     Rule{"O1319", [](const Question& q) { return microbatch_size(q) > kMostInMicrobatch; },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            found
                .error(code, fmt::format("a microbatch of {} sequences of {} tokens is too large to count",
                                         q.plan.micro_batch, q.model.seq))
-               .note(fmt::format("its largest operator has {:.3g} results, at most {:.3g} can be", microbatch_size(q),
-                                 kMostInMicrobatch));
+               .note(fmt::format("its largest operator has {:.3g} results; at most {:.3g} are supported",
+                                 microbatch_size(q), kMostInMicrobatch));
          }},
 };
 
@@ -192,8 +191,9 @@ constexpr std::array kPlan = {
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Plan& p = q.plan;
            const double others = q.ranks() / static_cast<double>(p.dp);
-           auto& d = found.error(code, fmt::format("the degrees make {} accelerators of {}", q.ranks(), p.gpus))
-                         .note(fmt::format("tp {} x pp {} x cp {} x dp {} = {}", p.tp, p.pp, p.cp, p.dp, q.ranks()));
+           auto& d =
+               found.error(code, fmt::format("the degrees multiply to {} accelerators, not {}", q.ranks(), p.gpus))
+                   .note(fmt::format("tp {} x pp {} x cp {} x dp {} = {}", p.tp, p.pp, p.cp, p.dp, q.ranks()));
            const double fitting = static_cast<double>(p.gpus) / others;
            if (fitting >= 1 && fitting == std::floor(fitting)) d.hint(fmt::format("use dp = {}", fitting));
          }},
@@ -212,7 +212,7 @@ constexpr std::array kPlan = {
                                         p.global_batch))
                .note(fmt::format("{} / (dp {} x microbatch {}) = {:.3f}", p.global_batch, p.dp, p.micro_batch,
                                  static_cast<double>(p.global_batch) / each))
-               .hint(fmt::format("the next batch that works is {}", base::ceil_divide(p.global_batch, each) * each));
+               .hint(fmt::format("the next possible batch is {}", base::ceil_divide(p.global_batch, each) * each));
          }},
     Rule{"O1308",
          [](const Question& q) {
@@ -310,7 +310,7 @@ constexpr std::array kPlan = {
          }},
     Rule{"O1315", [](const Question& q) { return q.plan.zero < 0 || q.plan.zero > 3; },
          [](const Question& q, base::Diagnostics& found, const char* code) {
-           found.error(code, fmt::format("ZeRO has stages 0 to 3, not {}", q.plan.zero));
+           found.error(code, fmt::format("ZeRO stage {} does not exist; the stages are 0 to 3", q.plan.zero));
          }},
     Rule{"O1316", [](const Question& q) { return !(q.system.accelerator.peak(q.plan.precision) > 0); },
          [](const Question& q, base::Diagnostics& found, const char* code) {
@@ -324,7 +324,7 @@ constexpr std::array kPlan = {
            found
                .error(code, fmt::format("`{}` does not compute in {}", q.system.accelerator.name,
                                         machine::name(q.plan.precision)))
-               .note(fmt::format("it does in: {}", has.empty() ? "nothing" : has));
+               .note(fmt::format("supported: {}", has.empty() ? "nothing" : has));
          }},
     Rule{"O1317", [](const Question& q) { return overlap_out_of_range(q.plan); },
          [](const Question& q, base::Diagnostics& found, const char* code) {
@@ -334,7 +334,7 @@ constexpr std::array kPlan = {
          }},
     Rule{"O1318",
          [](const Question& q) {
-           // Every network that two ranks may meet on must carry something.
+           // Every network that may connect two ranks must have a positive rate.
            for (int level = 0; level < q.system.fabric.count; ++level) {
              if (!(q.system.fabric.levels[level].rate() > 0)) return q.plan.gpus > 1;
            }

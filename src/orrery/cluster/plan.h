@@ -17,10 +17,10 @@ enum class Schedule {
 
 enum class Recompute { kNone, kSelective, kFull };  // selective: the attention core only (Korthikanti 2022)
 
-// Share of the work beside which a class of communication may hide: 0 exposes all of it, 1 is perfect overlap.
-// tp: beside the layer's own operators; pp: beside the steady state's stages; dp: beside the last microbatch's
-// backward pass (and the first one's forward pass where weights are gathered); ep: beside the layer's operators;
-// cp: beside the attention core.
+// Share of the work that a class of communication can overlap with: 0 exposes all of it, 1 is perfect overlap. tp:
+// with the layer's own operators; pp: with the steady state's stages; dp: with the last microbatch's backward pass
+// (and the first one's forward pass where weights are gathered); ep: with the layer's operators; cp: with the
+// attention core.
 struct Overlap {
   double tp = 0, pp = 0, dp = 0, ep = 0, cp = 0;
 };
@@ -56,10 +56,10 @@ inline base::Count microbatches(const Plan& plan) {
   return plan.global_batch / (plan.dp * plan.micro_batch);
 }
 
-// Everything that keeps `plan` from running `model` on `system`, with the arithmetic: O1300 to O1319.
+// Reports every reason why `plan` cannot run `model` on `system`, with the arithmetic: O1300 to O1319.
 void check(const Model& model, const System& system, const Plan& plan, base::Diagnostics& found);
 
-// The same as a yes or no, for searches: true exactly where `check` finds no error.
+// The same as a predicate, for searches: true if and only if `check` finds no error.
 bool possible(const Model& model, const System& system, const Plan& plan);
 
 }  // namespace orrery::cluster

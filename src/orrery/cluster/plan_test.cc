@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "orrery/base/refused_test_util.h"
 #include "orrery/cluster/random_plan_test_util.h"
 
 namespace orrery::cluster {
@@ -23,9 +24,8 @@ Training good() {
 std::set<std::string> codes(const Training& run) {
   base::Diagnostics found;
   check(run.model, run.system, run.plan, found);
-  std::set<std::string> result;
-  for (const base::Diagnostic& diagnostic : found.all()) result.insert(diagnostic.code);
-  return result;
+  const base::Codes all = base::codes(found.all());
+  return {all.begin(), all.end()};
 }
 
 struct Mistake {
@@ -115,13 +115,13 @@ TEST(Plan, AllMistakesAreToldAtOnceWithTheirArithmetic) {
   run.plan.zero = 7;
   base::Diagnostics found;
   check(run.model, run.system, run.plan, found);
-  ASSERT_EQ(found.all().size(), 3u);  // 64 is no multiple of 3 either
+  ASSERT_EQ(found.all().size(), 3u);  // 64 is not a multiple of 3 either
   EXPECT_EQ(found.all()[0].code, "O1305");
-  EXPECT_EQ(found.all()[0].message, "the degrees make 192 accelerators of 128");
+  EXPECT_EQ(found.all()[0].message, "the degrees multiply to 192 accelerators, not 128");
   EXPECT_EQ(found.all()[0].notes, std::vector<std::string>{"tp 8 x pp 8 x cp 1 x dp 3 = 192"});
   EXPECT_EQ(found.all()[0].hints, std::vector<std::string>{"use dp = 2"});
   EXPECT_EQ(found.all()[1].code, "O1307");
-  EXPECT_EQ(found.all()[1].hints, std::vector<std::string>{"the next batch that works is 66"});
+  EXPECT_EQ(found.all()[1].hints, std::vector<std::string>{"the next possible batch is 66"});
   EXPECT_EQ(found.all()[2].code, "O1315");
 }
 

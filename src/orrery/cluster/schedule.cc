@@ -1,5 +1,5 @@
-// Each schedule is, for every stage, an order of its events; when they happen follows from two rules: a stage does one
-// thing at a time, in its order, and an event waits for the one whose result it needs.
+// Each schedule is, for every stage, an order of its events; their times follow from two rules: a stage does one thing
+// at a time, in its order, and an event waits for the one whose result it needs.
 //
 //   GPipe        F x m, B x m                                                    (arXiv 1811.06965)
 //   1F1B         F x (p - 1 - i), then F B in turn, then the B that remain       (PipeDream-Flush)
@@ -89,7 +89,7 @@ class Simulation {
     return ends_[((static_cast<Count>(work) * p + stage) * chunks_ + chunk) * m_ + microbatch];
   }
 
-  // When the result that `step` needs is there; negative: not yet known.
+  // When the result that `step` needs is available; negative: not yet known.
   double ready(int stage, const Step& step) {
     const int last = static_cast<int>(stages_.size()) - 1;
     const int last_chunk = static_cast<int>(chunks_) - 1;

@@ -1,5 +1,5 @@
-// Which stage does what when: the pipeline schedules, event by event. For the trace of an iteration and for tests of
-// the closed forms in evaluate.cc.
+// The pipeline schedules, event by event. For the trace of an iteration and for tests of the closed forms in
+// evaluate.cc.
 #pragma once
 
 #include <vector>
@@ -30,7 +30,7 @@ struct StageWork {
 
 // Every event of one iteration's pipeline, ordered by start, then stage. A stage spends `boundary_s` on the transfer of
 // every forward and backward event, inside the event and before its work. At most stages x microbatches x interleave x
-// 3 events. The plan's rules hold: interleaving needs 1F1B and a number of microbatches that the stages divide,
+// 3 events. The plan must be possible(): interleaving needs 1F1B and a number of microbatches that the stages divide,
 // zero-bubble as many microbatches as stages.
 std::vector<StageEvent> simulate(const std::vector<StageWork>& stages, base::Count microbatches, base::Count interleave,
                                  Schedule schedule, double boundary_s = 0);

@@ -1,7 +1,7 @@
-// How a model's layers are dealt to the stages of a pipeline.
+// How a model's layers are distributed over the stages of a pipeline.
 //
-// Evenly where they divide. Otherwise every stage has floor or ceil of layers / stages, and the last stage, then the
-// first, is among the shorter ones: they also hold logits and embedding (Llama 3 leaves one layer out of each).
+// Evenly if possible. Otherwise every stage has floor or ceil of layers / stages, and the last stage, then the first,
+// is among the shorter ones: they also hold logits and embedding (Llama 3 leaves one layer out of each).
 #pragma once
 
 #include "orrery/base/count.h"

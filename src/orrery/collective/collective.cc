@@ -27,7 +27,7 @@ namespace {
 
 constexpr long long kEnough = 1LL << 31;  // accelerators; no group reaches further
 
-// The extents of the sub-torus that `ranks` neighbours fill, and which part of the rate is theirs.
+// The extents of the sub-torus that `ranks` neighbours fill, and the share of the rate they can use.
 struct Extents {
   std::array<int, kMaxTorusDimensions> extent = {1, 1, 1, 1};
   std::array<bool, kMaxTorusDimensions> line = {};  // a part of a ring
@@ -60,7 +60,7 @@ bool direct(const Network& network) {
   return network.topology == Topology::kRing || network.topology == Topology::kTorus;
 }
 
-// Bytes/s that one of `ranks` ranks has when all links that join the group are busy.
+// Bytes/s of one of `ranks` ranks when all links that join the group are busy.
 double group_rate(const Network& network, int ranks) {
   const double rate = network.rate();
   switch (network.topology) {
@@ -139,7 +139,7 @@ double on_one(Operation operation, const Network& network, int ranks, double byt
   return best;
 }
 
-// One ring, or one tree of adding switches, through all ranks.
+// One ring, or one tree of reducing switches, through all ranks.
 double through_all(Operation operation, const Fabric& fabric, const Group& group, double bytes) {
   double slowest = 0;  // 1 / (bytes/s of the stream)
   double ring_latency = 0, tree_latency = 0, adding_latency = 0;
@@ -200,7 +200,7 @@ double exchange(const Fabric& fabric, const Group& group, double bytes) {
   return busiest + latency;
 }
 
-// What has to leave a unit, for each rank in it and byte of `bytes`.
+// The share of `bytes` that has to leave a unit, for each rank in it.
 double least_volume(Operation operation, int ranks, int units, int inside, bool adding) {
   const double all_but_own = static_cast<double>(units - 1) / units;
   switch (operation) {

@@ -32,21 +32,21 @@ enum class Topology {
 struct Network {
   Topology topology = Topology::kSwitch;
   int size = 0;                       // 0: as many as there are
-  double bytes_per_s = 0;             // nominal, a direction, what ONE accelerator can send over all its links in it
+  double bytes_per_s = 0;             // nominal, per direction: what ONE accelerator can send over all its links
   double efficiency = 1;              // of large messages
-  double oversubscription = 1;        // a switch's: capacity at the ranks over capacity further up; at least 1
+  double oversubscription = 1;        // of a switch: capacity towards the ranks over capacity upwards; at least 1
   double latency_s = 0;               // of a step
   double collective_s = 0;            // fixed cost of one collective operation, however many steps
   double message_s = 0;               // fixed cost of one point-to-point message
   bool in_network_reduction = false;  // the switch adds: an all-reduce sends its buffer once
-  bool trees = false;                 // all-reduces may take a tree when fewer steps pay for more bytes
+  bool trees = false;                 // all-reduces may use a tree where fewer steps outweigh more bytes
   std::array<int, kMaxTorusDimensions> torus = {0, 0, 0, 0};  // extents of a torus; 0 ends the list
 
-  // Bytes/s that an accelerator gets, a direction.
+  // Bytes/s of one accelerator, per direction.
   double rate() const { return bytes_per_s * efficiency / oversubscription; }
 };
 
-// How an operation whose ranks span several networks goes about it.
+// The algorithm of an operation whose ranks span several networks.
 enum class Algorithm {
   kRing,          // one ring through all ranks: networks are used at once, the slowest sets the pace
   kHierarchical,  // inside, then outside on the shards, then inside: one network after another
@@ -73,9 +73,9 @@ struct Group {
   }
 };
 
-// The group of `ranks` accelerators that are `stride` apart: stride 1 for the innermost kind of parallelism, the
-// product of the degrees inside of it for the others. Where sizes do not divide, groups are taken to begin at a unit's
-// border, and the last unit is not full.
+// The group of `ranks` accelerators that are `stride` apart: the stride is 1 for the innermost kind of parallelism, and
+// for the others the product of the degrees inside of it. Where sizes do not divide, groups are taken to begin at a
+// unit's border, and the last unit is not full.
 Group place(const Fabric& fabric, int ranks, int stride);
 
 // The innermost level that joins two accelerators `distance` apart, the first one at a unit's border; the outermost

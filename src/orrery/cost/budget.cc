@@ -1,4 +1,4 @@
-// The size of the process is what Linux says of it in /proc; where there is none, only room() limits the memory.
+// The size of the process is read from /proc; on systems without it, only room() limits the memory.
 #include "orrery/cost/budget.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ namespace orrery::cost {
 namespace {
 
 constexpr auto kBetweenLooks = std::chrono::milliseconds(5);
-// The program, what it has read, and the answers of earlier searches.
+// Memory of the program itself, its inputs, and the answers of earlier searches.
 constexpr std::size_t kBesideSearch = std::size_t{64} << 20;
 
 struct Size {
@@ -47,7 +47,7 @@ std::optional<std::size_t> number_in(const std::string& path) {
   return std::nullopt;
 }
 
-// Of the control group of this process and those around it: the least that is left. Version 2, then version 1.
+// The least that is left in the control group of this process and those around it. Version 2, then version 1.
 std::optional<std::size_t> left_in_control_groups() {
   std::optional<std::size_t> least;
   std::ifstream groups("/proc/self/cgroup");
@@ -62,7 +62,7 @@ std::optional<std::size_t> left_in_control_groups() {
     const char* const used = unified ? "/memory.current" : "/memory.usage_in_bytes";
     for (std::string group = line.substr(second + 1);; group = group.substr(0, group.rfind('/'))) {
       if (group == "/") group.clear();
-      const auto limit = number_in(root + group + most);  // "max" is no number
+      const auto limit = number_in(root + group + most);  // "max" is not a number
       const auto taken = number_in(root + group + used);
       if (limit && taken) least = std::min(least.value_or(SIZE_MAX), *limit > *taken ? *limit - *taken : 0);
       if (group.empty() || group.find('/') == std::string::npos) break;
@@ -74,7 +74,7 @@ std::optional<std::size_t> left_in_control_groups() {
 }  // namespace
 
 Budget::Budget(const Limits& limits) : stop_(limits.stop), memory_(limits.memory) {
-  // Longer than a century is no limit; the clock counts in 63 bits.
+  // More than a century is treated as no limit; the clock counts in 63 bits.
   if (limits.seconds > 0 && limits.seconds < 3e9)
     deadline_ =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.seconds));
@@ -98,7 +98,7 @@ bool Budget::grown(Clock::time_point now) const {
   next_look_ = (now + kBetweenLooks).time_since_epoch().count();
   const auto too_large = [&] { return size_of_process().resident > memory_ + kBesideSearch; };
   if (!too_large()) return false;
-  // What earlier searches gave back may still lie with the allocator.
+  // Memory freed by earlier searches may still be held by the allocator.
   malloc_trim(0);
   if (!too_large()) return false;
   out_of_memory_ = true;
@@ -115,7 +115,7 @@ std::optional<std::size_t> memory_allowed() {
     least = std::min(least.value_or(SIZE_MAX), left);
   }
   if (!least) return std::nullopt;
-  // Fragments, threads' stacks and the text of the answer take their part, too.
+  // Fragmentation, stacks of threads and the text of the answer take memory, too.
   constexpr std::size_t kForTheAnswer = std::size_t{16} << 20;
   const std::size_t rest = *least > kForTheAnswer ? *least - kForTheAnswer : 0;
   return std::max<std::size_t>(rest / 4 * 3, std::size_t{1} << 20);

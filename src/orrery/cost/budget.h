@@ -1,9 +1,9 @@
-// What a search may spend: time, memory, and the patience of whoever asked. One of them is made where a question is
-// answered and handed by reference to every loop that may take long.
+// What a search may spend: time and memory; it also ends on an interrupt. A verb makes one and hands it by reference to
+// every loop that may take long.
 //
-// Two kinds of answer about memory. What is known to grow asks room() before it starts and takes a part of it; then a
-// run does not depend on what else the process holds. Whatever still grows past the limit is noticed by spent(), which
-// looks at the size of the process now and then: the search ends as at a time limit, with the best so far.
+// Memory is limited in two ways. What is known to grow asks room() before it starts and takes a share, so that a run
+// does not depend on what else the process holds. If the process outgrows the limit all the same, spent(), which looks
+// at its size now and then, ends the search as at a time limit, with the best so far.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace orrery::cost {
 
-// Of a search that is told nothing else.
+// The default of a search.
 inline constexpr std::size_t kDefaultMemory = std::size_t{1} << 30;
 
 class Budget {
@@ -29,11 +29,11 @@ class Budget {
 
   Budget() : Budget(Limits{}) {}  // without limits
   explicit Budget(const Limits& limits);
-  // So many seconds from now at most, and no longer than `whole`.
+  // `seconds` from now, but no longer than `whole`.
   Budget(const Budget& whole, double seconds);
   Budget& operator=(const Budget&) = delete;
 
-  // Time is up, an interrupt came, or memory is short. Some 30 ns.
+  // True when time is up, an interrupt came, or memory is short. Takes some 30 ns.
   bool spent() const {
     if (interrupted() || out_of_memory()) return true;
     const Clock::time_point now = Clock::now();
@@ -62,7 +62,7 @@ class Budget {
   mutable std::atomic<bool> out_of_memory_{false};
 };
 
-// Asks a budget once in a while: for loops whose steps cost less than a look at the clock. Once spent, always spent.
+// Asks a budget every so many steps: for loops whose steps cost less than reading the clock. Spent stays spent.
 class Ticker {
  public:
   explicit Ticker(const Budget& budget, std::uint32_t every = 256) : budget_(&budget), every_(every) {}
@@ -81,8 +81,8 @@ class Ticker {
   bool spent_ = false;
 };
 
-// Bytes that the system lets this process take beyond what it has (RLIMIT_AS, RLIMIT_DATA, control groups), less what
-// an answer needs to be printed; nothing where no limit is known.
+// Bytes that the system still grants this process (RLIMIT_AS, RLIMIT_DATA, control groups), less a reserve for printing
+// the answer; nothing where no limit is known.
 std::optional<std::size_t> memory_allowed();
 
 }  // namespace orrery::cost

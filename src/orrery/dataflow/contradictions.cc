@@ -1,6 +1,6 @@
 // Pins against edges: along every edge configurations may not fall. The least configuration that a kernel can have is
 // the largest first one of all kernels before it; where that exceeds its last one, the kernel it came from and this one
-// contradict each other, and the way between them is the proof. Cost: a step per kernel and edge.
+// contradict each other, and the path between them is the proof. Cost: a step per kernel and edge.
 #include "orrery/dataflow/contradictions.h"
 
 #include <fmt/format.h>
@@ -24,12 +24,12 @@ std::string named(const KernelGraph& graph, int kernel) {
 void explain_cycle(const KernelGraph& graph, const std::vector<int>& cycle, std::vector<Reason>& reasons) {
   Reason reason;
   reason.diagnostic.code = "O1446";
-  reason.diagnostic.message = fmt::format("{} kernels wait for each other in a circle", cycle.size());
+  reason.diagnostic.message = fmt::format("{} kernels depend on each other in a cycle", cycle.size());
   std::string way;
   for (std::size_t i = 0; i < std::min<std::size_t>(cycle.size(), 8); ++i) way += named(graph, cycle[i]) + " -> ";
   if (cycle.size() > 8) way += "... -> ";
   reason.diagnostic.note(way + named(graph, cycle.front()));
-  reason.diagnostic.hint("remove a connection of the circle, or turn it round");
+  reason.diagnostic.hint("remove a connection of the cycle, or reverse it");
   for (std::size_t e = 0; e < graph.edges.size(); ++e) {
     const auto from = std::find(cycle.begin(), cycle.end(), graph.edges[e].from);
     if (from == cycle.end()) continue;
@@ -52,7 +52,7 @@ void explain_pin_ranges(const Setup& setup, int count, std::vector<Reason>& reas
     if (pin < count) continue;
     Reason reason;
     reason.diagnostic.code = "O1445";
-    reason.diagnostic.message = fmt::format("kernel {} is pinned to configuration {}, and there are {}",
+    reason.diagnostic.message = fmt::format("kernel {} is pinned to configuration {}, but there are only {}",
                                             named(setup.graph, static_cast<int>(k)), pin, count);
     reason.diagnostic.note(fmt::format("configurations count from 0: 0 to {}", count - 1));
     reason.diagnostic.hint("pin it to one of them, to -1 (free), or raise num_config");
@@ -106,8 +106,8 @@ void explain_pin_order(const Setup& setup, int count, std::vector<Reason>& reaso
                     range_of(graph, kernel, first[k], last[k]));
     std::string text;
     for (const int stop : way) text += (text.empty() ? "" : " -> ") + named(graph, stop);
-    reason.diagnostic.note("what a kernel reads must be made in its configuration or before: " + text);
-    reason.diagnostic.hint("pin them in the order of the connections, or leave one free (-1)");
+    reason.diagnostic.note("what a kernel reads must be produced in its configuration or before: " + text);
+    reason.diagnostic.hint("pin them in the order of the connections, or leave one of them free (-1)");
     reason.places = {{Part::kKernel, way.front(), "config"}, {Part::kKernel, kernel, "config"}};
     for (std::size_t e = 0; e < graph.edges.size(); ++e) {
       for (std::size_t i = 0; i + 1 < way.size(); ++i)
@@ -115,19 +115,18 @@ void explain_pin_order(const Setup& setup, int count, std::vector<Reason>& reaso
           reason.places.push_back({Part::kEdge, static_cast<int>(e), ""});
     }
     reasons.push_back(std::move(reason));
-    earliest[k] = first[k];  // told once
+    earliest[k] = first[k];  // reported once
     came_from[k] = -1;
   }
 }
 
-void explain_tiles(const Setup& setup, Generation generation, std::vector<Reason>& reasons) {
-  const std::vector<Allocation> all = allocations(setup, generation);
-  if (std::any_of(all.begin(), all.end(), [&](const Allocation& allocation) {
-        return !tilings(setup, allocation.degrees, generation).empty();
-      }))
+void explain_tiles(const Setup& setup, const Defects& defects, std::vector<Reason>& reasons) {
+  const std::vector<Allocation> all = allocations(setup, defects);
+  if (std::any_of(all.begin(), all.end(),
+                  [&](const Allocation& allocation) { return !tilings(setup, allocation.degrees, defects).empty(); }))
     return;
   Count sequence = 0, stated = 0;
-  bool counted = generation == Generation::kGen1;
+  bool counted = defects.tile_size_counts_tiles;
   if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
     sequence = model->sequence;
     stated = model->tile_size;
@@ -143,7 +142,7 @@ void explain_tiles(const Setup& setup, Generation generation, std::vector<Reason
                                   : fmt::format("tiles of {} tokens do not divide a sequence of {}", stated, sequence);
   reason.diagnostic.note(fmt::format("{} / {} = {:.6g}", sequence, stated,
                                      static_cast<double>(sequence) / static_cast<double>(std::max<Count>(1, stated))));
-  reason.diagnostic.hint("under this generation they must; without --compat the last tile may be smaller");
+  reason.diagnostic.hint("with this `--compat` they must; without it the last tile may be smaller");
   reason.places = {{Part::kWorkload, -1, "tile_size"}, {Part::kWorkload, -1, "seq_len"}};
   reasons.push_back(std::move(reason));
 }
@@ -157,9 +156,9 @@ void explain_shardings(const Setup& setup, std::vector<Reason>& reasons) {
   }
 }
 
-// A part of one chip is no larger than the whole, and the parts of all chips make up the whole.
-void explain_stated_parts(const Setup& setup, Generation generation, std::vector<Reason>& reasons) {
-  if (!stated_parts_hold(setup, generation)) return;
+// A chip's part is at most the whole, and the parts of all chips must cover the whole.
+void explain_stated_parts(const Setup& setup, const Defects& defects, std::vector<Reason>& reasons) {
+  if (!stated_parts_hold(setup, defects)) return;
   for (std::size_t k = 0; k < setup.graph.kernels.size(); ++k) {
     const Kernel& kernel = setup.graph.kernels[k];
     struct Size {
@@ -192,24 +191,24 @@ void explain_stated_parts(const Setup& setup, Generation generation, std::vector
     const double chips = static_cast<double>(setup.system.chips);
     if (reason.diagnostic.message.empty() && share * chips < 1 - 1e-9) {
       reason.diagnostic.message =
-          fmt::format("the parts that kernel {} states leave work undone", named(setup.graph, static_cast<int>(k)));
+          fmt::format("the parts that kernel {} states do not cover its work", named(setup.graph, static_cast<int>(k)));
       reason.diagnostic.note(product);
       reason.diagnostic.note(fmt::format("{} chips do {:.3g} of the whole", setup.system.chips, share * chips));
       reason.places.push_back({Part::kSystem, -1, "num_chip"});
     }
     if (reason.diagnostic.message.empty()) continue;
-    reason.diagnostic.hint("state what one chip has before tiling, or leave it out and have it follow from `sharding`");
+    reason.diagnostic.hint("state a chip's part before tiling, or leave it out so that `sharding` determines it");
     reasons.push_back(std::move(reason));
   }
 }
 
-std::vector<Reason> all_contradictions(const Setup& setup, Generation generation) {
+std::vector<Reason> all_contradictions(const Setup& setup, const Defects& defects) {
   std::vector<Reason> reasons;
   if (const std::vector<int> cycle = workload::find_cycle(setup.graph); !cycle.empty()) {
     explain_cycle(setup.graph, cycle, reasons);
   }
   explain_shardings(setup, reasons);
-  explain_stated_parts(setup, generation, reasons);
+  explain_stated_parts(setup, defects, reasons);
   if (!one_kernel_each(setup)) {
     const int kernels = static_cast<int>(setup.graph.kernels.size());
     const int count = setup.execution.configurations > 0 ? setup.execution.configurations : std::max(1, kernels);
@@ -217,17 +216,17 @@ std::vector<Reason> all_contradictions(const Setup& setup, Generation generation
     explain_pin_ranges(setup, count, reasons);
     if (reasons.size() == before) explain_pin_order(setup, count, reasons);
   }
-  std::vector<Reason> of_degrees = degree_contradictions(setup, generation);
-  if (of_degrees.empty()) explain_tiles(setup, generation, reasons);
+  std::vector<Reason> of_degrees = degree_contradictions(setup, defects);
+  if (of_degrees.empty()) explain_tiles(setup, defects, reasons);
   reasons.insert(reasons.end(), std::make_move_iterator(of_degrees.begin()), std::make_move_iterator(of_degrees.end()));
   return reasons;
 }
 
 }  // namespace
 
-std::vector<Reason> contradictions(const Setup& setup, Generation generation) {
+std::vector<Reason> contradictions(const Setup& setup, const Defects& defects) {
   try {
-    return all_contradictions(setup, generation);
+    return all_contradictions(setup, defects);
   } catch (const base::OverflowError& error) {
     return {too_large_to_count(error)};
   }
@@ -244,8 +243,8 @@ Contradictions::Contradictions(std::vector<Reason> found)
 Reason too_large_to_count(const base::OverflowError& error) {
   Reason reason;
   reason.diagnostic.code = "O1453";
-  reason.diagnostic.message = fmt::format("sizes exceed what can be counted: {}", error.what());
-  reason.diagnostic.hint("64-bit counts hold products up to 9.2e18; look for a size that is too large by factors");
+  reason.diagnostic.message = fmt::format("sizes exceed 64 bits: {}", error.what());
+  reason.diagnostic.hint("64-bit counts hold products up to 9.2e18; look for a size that is far too large");
   return reason;
 }
 

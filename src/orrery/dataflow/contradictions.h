@@ -1,4 +1,4 @@
-// What of a setup cannot be, whatever the search does: told before it starts.
+// Contradictions in a setup that no search can resolve; reported before the search starts.
 #pragma once
 
 #include <vector>
@@ -12,9 +12,9 @@ namespace orrery::dataflow {
 // All of them, empty where there are none: cycles (O1446), sizes and services of the network and the batch (O1441 to
 // O1443), shardings (O1440) and configurations (O1444, O1445) that pins make impossible, stated shards (O1451), tiles
 // (O1452), counts beyond 64 bits (O1453).
-std::vector<Reason> contradictions(const Setup& setup, Generation generation);
+std::vector<Reason> contradictions(const Setup& setup, const Defects& defects);
 
-// What optimize() throws when there are any: the diagnostics of the reasons, and the reasons for whoever knows places.
+// What optimize() throws when there are any: the diagnostics, and the reasons for callers that know the file's lines.
 struct Contradictions : base::InputError {
   explicit Contradictions(std::vector<Reason> found);
   std::vector<Reason> reasons;

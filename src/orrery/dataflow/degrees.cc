@@ -1,5 +1,5 @@
 // Degrees are sizes of dimensions: the allocation of N chips to d open dimensions is an ordered factorisation of N, of
-// which there are at most a few hundred for the numbers of chips that people build; more than can be tried are refused.
+// which there are at most a few hundred for usual numbers of chips; if there are too many to try, that is an error.
 // Source of the combinations that are allowed: DFModel (arXiv 2412.16432); docs/model/dataflow.md, section "Degrees,
 // tiles and the search". Cost: the number of allocations.
 #include "orrery/dataflow/degrees.h"
@@ -38,7 +38,7 @@ void fill_sizes(std::vector<Count>& sizes, const std::vector<std::size_t>& open,
   }
 }
 
-// Product of the stated sizes, held at a number that no count of chips reaches.
+// Product of the stated sizes, limited to a number that no count of chips reaches.
 Count stated_product(const System& system) {
   constexpr Count kMost = Count{1} << 62;
   Count product = 1;
@@ -96,11 +96,11 @@ Services stated_services(const System& system) {
   return stated;
 }
 
-// Before the batch has its say.
-std::vector<Allocation> allocations_of_network(const Setup& setup, Generation generation) {
+// Before the batch is considered.
+std::vector<Allocation> allocations_of_network(const Setup& setup, const Defects& defects) {
   std::vector<Allocation> all;
   const Services stated = stated_services(setup.system);
-  const bool search = is_language_model(setup) && generation == Generation::kCorrected;
+  const bool search = is_language_model(setup) && !defects.services_as_stated;
   if (is_language_model(setup) && !allowed_together(stated, stated.size())) return all;
   for (const std::vector<Count>& sizes : size_choices(setup.system)) {
     std::vector<Services> services;
@@ -142,8 +142,8 @@ double factorisations(Count rest, std::size_t open) {
   return ways;
 }
 
-// What is open must be few enough to be tried one by one.
-void explain_too_many(const Setup& setup, Generation generation, std::vector<Reason>& reasons) {
+// The open dimensions must allow few enough allocations to be tried one by one.
+void explain_too_many(const Setup& setup, const Defects& defects, std::vector<Reason>& reasons) {
   constexpr double kMostAllocations = 100'000;
   constexpr Count kMostChips = 1'000'000'000'000;
   const System& system = setup.system;
@@ -171,7 +171,7 @@ void explain_too_many(const Setup& setup, Generation generation, std::vector<Rea
   }
   const double sizes = factorisations(rest, open);
   double services = 1;
-  if (is_language_model(setup) && generation == Generation::kCorrected)
+  if (is_language_model(setup) && !defects.services_as_stated)
     for (std::size_t i = 0; i < unnamed; ++i) services *= static_cast<double>(std::max<std::size_t>(unnamed, 3) - i);
   if (sizes * services <= kMostAllocations) return;
   reason.diagnostic.note(
@@ -204,7 +204,7 @@ void explain_sizes(const Setup& setup, std::vector<Reason>& reasons) {
                                        product.find('x') == std::string::npos ? "" : fmt::format(" = {}", stated),
                                        open ? "does not divide" : "is not", system.chips));
   }
-  reason.diagnostic.hint("a dimension of size 0 takes whatever is left");
+  reason.diagnostic.hint("give one dimension size 0: it is then chosen to fit");
   reasons.push_back(std::move(reason));
 }
 
@@ -224,7 +224,7 @@ void explain_services(const Setup& setup, std::vector<Reason>& reasons) {
   reason.diagnostic.message =
       fmt::format("{} cannot share a network of {} dimension{}", named, stated.size(), stated.size() == 1 ? "" : "s");
   reason.diagnostic.note("one dimension serves TP, PP or DP; two serve two of them; three all; four also SP");
-  reason.diagnostic.note("no two dimensions serve the same");
+  reason.diagnostic.note("no two dimensions may serve the same");
   reasons.push_back(std::move(reason));
 }
 
@@ -254,26 +254,26 @@ void explain_batch(const Setup& setup, const std::vector<Allocation>& tried, std
         fmt::format("a global batch of {} does not divide over {} chips", dlrm->global_batch, setup.system.chips);
     reason.diagnostic.note("every chip takes an equal share of the batch");
   }
-  reason.diagnostic.hint("the global batch must be a multiple of all that it is divided by");
+  reason.diagnostic.hint("the global batch must be a multiple of the micro-batch size times the replicas");
   reasons.push_back(std::move(reason));
 }
 
 }  // namespace
 
-std::vector<Allocation> allocations(const Setup& setup, Generation generation) {
-  std::vector<Allocation> all = allocations_of_network(setup, generation);
+std::vector<Allocation> allocations(const Setup& setup, const Defects& defects) {
+  std::vector<Allocation> all = allocations_of_network(setup, defects);
   std::erase_if(all, [&](const Allocation& allocation) { return !micro_batches(setup, allocation.degrees); });
   return all;
 }
 
-std::vector<Reason> degree_contradictions(const Setup& setup, Generation generation) {
+std::vector<Reason> degree_contradictions(const Setup& setup, const Defects& defects) {
   std::vector<Reason> reasons;
-  explain_too_many(setup, generation, reasons);
+  explain_too_many(setup, defects, reasons);
   if (!reasons.empty()) return reasons;
   explain_sizes(setup, reasons);
   explain_services(setup, reasons);
   if (!reasons.empty()) return reasons;
-  const std::vector<Allocation> tried = allocations_of_network(setup, generation);
+  const std::vector<Allocation> tried = allocations_of_network(setup, defects);
   if (std::none_of(tried.begin(), tried.end(),
                    [&](const Allocation& allocation) { return micro_batches(setup, allocation.degrees).has_value(); }))
     explain_batch(setup, tried, reasons);
@@ -293,7 +293,7 @@ bool states(const Setup& setup, const Allocation& allocation) {
   return stated_services(setup.system) == allocation.serves;
 }
 
-std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, Generation generation, std::size_t most) {
+std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, const Defects& defects, std::size_t most) {
   Count sequence = 0;
   Count stated = 0;
   bool counted = false;
@@ -307,11 +307,10 @@ std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, Generati
   }
   if (sequence < 1) return {{1, 0}};
   constexpr Count kLong = 32768;
-  const bool ragged = generation == Generation::kCorrected || generation == Generation::kHead ||
-                      (generation == Generation::kGen4 && sequence >= kLong);
+  const bool ragged = !defects.tiles_divide && (!defects.short_tiles_divide || sequence >= kLong);
   if (stated > 0) {
     const bool divides = sequence % stated == 0;
-    if (generation == Generation::kGen1 || counted) {
+    if (defects.tile_size_counts_tiles || counted) {
       if (divides || ragged) return {{stated, base::ceil_divide(sequence, stated)}};
       return {};
     }

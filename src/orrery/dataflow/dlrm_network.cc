@@ -11,18 +11,18 @@
 namespace orrery::dataflow {
 
 std::vector<double> dlrm_network_ns(const Setup& setup, const Mapping& mapping, const std::vector<Shard>& shards,
-                                    Generation generation) {
+                                    const Defects& defects) {
   const double chips = static_cast<double>(setup.system.chips);
-  const double rate = generation == Generation::kCorrected
-                          ? machine_all_reduce_ns_per_byte(setup.system, mapping.degrees, generation,
-                                                           setup.execution.separate_reduce_scatter_all_gather)
-                          : 1;
+  const double rate = defects.update_bytes_as_ns
+                          ? 1
+                          : machine_all_reduce_ns_per_byte(setup.system, mapping.degrees, defects,
+                                                           setup.execution.separate_reduce_scatter_all_gather);
   const double batches = static_cast<double>(required_micro_batches(setup, mapping.degrees));
   std::vector<double> result;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const workload::Kernel& kernel = setup.graph.kernels[i];
     const double bytes = communication_bytes(kernel, workload::Communication::kAllToAll);
-    double ns = bytes > 0 ? exchange_ns(setup.system, mapping.degrees, bytes / chips, generation) : 0;
+    double ns = bytes > 0 ? exchange_ns(setup.system, mapping.degrees, bytes / chips, defects) : 0;
     if (kernel.communication == workload::Communication::kPeriodicAllReduce ||
         kernel.second_communication == workload::Communication::kPeriodicAllReduce)
       ns += static_cast<double>(shards[i].m) * static_cast<double>(shards[i].n) *

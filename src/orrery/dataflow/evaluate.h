@@ -16,7 +16,7 @@ struct PlacementMoney {  // dollars, and watts at peak
   double total_cost() const { return dram_cost + accelerator_cost + link_cost + switch_cost; }
   double total_power() const { return dram_power + accelerator_power + link_power + switch_power; }
 };
-PlacementMoney money(const Setup& setup, const Degrees& degrees, Generation generation);
+PlacementMoney money(const Setup& setup, const Degrees& degrees, const Defects& defects);
 
 struct Evaluation {
   PartitionCost partition;  // per configuration, its kernels, times and bytes
@@ -46,9 +46,9 @@ Count layers_per_stage(const Setup& setup, const Degrees& degrees);
 
 // Times of the run from `sum_interval_ns` and `flop`. Pure arithmetic, without the partition. Throws O1430 where the
 // batch is not whole micro-batches.
-void roll_up(const Setup& setup, const Degrees& degrees, Generation generation, Evaluation& evaluation);
+void roll_up(const Setup& setup, const Degrees& degrees, const Defects& defects, Evaluation& evaluation);
 
-Evaluation evaluate(const Setup& setup, const Mapping& mapping, Generation generation,
+Evaluation evaluate(const Setup& setup, const Mapping& mapping, const Defects& defects,
                     const machine::OperatorModel* operators = nullptr);
 
 }  // namespace orrery::dataflow

@@ -8,41 +8,41 @@
 namespace orrery::dataflow {
 namespace {
 
-void evaluate_one(benchmark::State& state, const Setup& setup, const Mapping& mapping, Generation generation) {
-  for (auto _ : state) benchmark::DoNotOptimize(evaluate(setup, mapping, generation).final_ns);
+void evaluate_one(benchmark::State& state, const Setup& setup, const Mapping& mapping, const Defects& defects) {
+  for (auto _ : state) benchmark::DoNotOptimize(evaluate(setup, mapping, defects).final_ns);
   state.SetItemsProcessed(state.iterations());
 }
 
 // 41 kernels at a given utilisation.
 void evaluate_readme(benchmark::State& state) {
   const Setup setup = cases::readme();
-  evaluate_one(state, setup, cases::readme_optimum(setup), Generation::kGen1);
+  evaluate_one(state, setup, cases::readme_optimum(setup), kGen1);
 }
 BENCHMARK(evaluate_readme);
 
 // 18 kernels, cores chosen for each.
 void evaluate_gpt3_free_cores(benchmark::State& state) {
   const Setup setup = cases::gpt3_8x1();
-  evaluate_one(state, setup, cases::gpt3_8x1_optimum(setup), Generation::kGen2);
+  evaluate_one(state, setup, cases::gpt3_8x1_optimum(setup), kGen2);
 }
 BENCHMARK(evaluate_gpt3_free_cores);
 
 // 64 kernels, each with the fastest of all shares of 2,560 cores.
 void evaluate_hpl(benchmark::State& state) {
   const Setup setup = cases::hpl_circe();
-  evaluate_one(state, setup, cases::whole_machine(setup), Generation::kGen2);
+  evaluate_one(state, setup, cases::whole_machine(setup), kGen2);
 }
 BENCHMARK(evaluate_hpl);
 
 void evaluate_fft(benchmark::State& state) {
   const Setup setup = cases::fft_1024();
-  evaluate_one(state, setup, cases::whole_machine(setup), Generation::kGen2);
+  evaluate_one(state, setup, cases::whole_machine(setup), kGen2);
 }
 BENCHMARK(evaluate_fft);
 
 void evaluate_dlrm(benchmark::State& state) {
   const Setup setup = cases::dlrm_i();
-  evaluate_one(state, setup, cases::whole_machine(setup), Generation::kGen2);
+  evaluate_one(state, setup, cases::whole_machine(setup), kGen2);
 }
 BENCHMARK(evaluate_dlrm);
 
@@ -53,7 +53,7 @@ void lower_gpt3_free_cores(benchmark::State& state) {
   Count tiles = 1;
   for (auto _ : state) {
     mapping.tiles = tiles;
-    benchmark::DoNotOptimize(lower(setup, mapping, Generation::kGen2).kernels.data());
+    benchmark::DoNotOptimize(lower(setup, mapping, kGen2).kernels.data());
     tiles = tiles == 2048 ? 1 : tiles * 2;
   }
   state.SetItemsProcessed(state.iterations());
@@ -67,7 +67,7 @@ void lower_readme_on_a_wafer(benchmark::State& state) {
   setup.execution.compute_utilization.reset();
   Mapping mapping = cases::readme_optimum(setup);
   mapping.tiles = 16;
-  for (auto _ : state) benchmark::DoNotOptimize(lower(setup, mapping, Generation::kGen2).kernels.data());
+  for (auto _ : state) benchmark::DoNotOptimize(lower(setup, mapping, kGen2).kernels.data());
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(lower_readme_on_a_wafer);

@@ -16,7 +16,7 @@ namespace {
 struct Case {
   dataflow::Setup setup;
   Mapping mapping;
-  Generation generation = Generation::kCorrected;
+  Defects defects = kCorrected;
 };
 
 template <typename T>
@@ -62,13 +62,12 @@ Case random_case() {
   for (std::size_t i = 0; i < c.setup.graph.kernels.size(); ++i)
     c.mapping.configuration.push_back(*rc::gen::inRange(0, configurations));
   std::sort(c.mapping.configuration.begin(), c.mapping.configuration.end());
-  c.generation = one_of({Generation::kCorrected, Generation::kGen1, Generation::kGen2, Generation::kGen3,
-                         Generation::kGen4, Generation::kHead});
+  c.defects = one_of({kCorrected, kGen1, kGen2, kGen3, kGen4, kHead});
   return c;
 }
 
 Evaluation priced(const Case& c) {
-  return evaluate(c.setup, c.mapping, c.generation);
+  return evaluate(c.setup, c.mapping, c.defects);
 }
 
 void holds(const char* law, const std::function<void(const Case&)>& check) {
@@ -155,20 +154,18 @@ TEST(EvaluateLaws, GenerationsAgreeWhereNothingWasMended) {
     same.setup.system.network[1].size = same.mapping.degrees.sizes[1] = same.mapping.degrees.pipeline = 1;
     same.setup.system.chips = same.mapping.degrees.tensor * same.mapping.degrees.data;
     same.setup.system.accelerator.link_latency_ns = 0;
-    same.generation = Generation::kCorrected;
+    same.defects = kCorrected;
     const Evaluation ours = priced(same);
-    for (const Generation generation :
-         {Generation::kGen1, Generation::kGen2, Generation::kGen3, Generation::kGen4, Generation::kHead}) {
-      if (generation == Generation::kGen1)
+    for (const Defects& defects : {kGen1, kGen2, kGen3, kGen4, kHead}) {
+      if (defects == kGen1)
         same.setup.execution.separate_reduce_scatter_all_gather = true;
       else
         same.setup.execution.separate_reduce_scatter_all_gather = c.setup.execution.separate_reduce_scatter_all_gather;
-      same.generation = generation;
+      same.defects = defects;
       const Evaluation theirs = priced(same);
-      const bool at_once =
-          generation == Generation::kHead && same.mapping.degrees.tensor > 1 && same.mapping.degrees.data > 1;
+      const bool at_once = defects == kHead && same.mapping.degrees.tensor > 1 && same.mapping.degrees.data > 1;
       if (at_once) RC_ASSERT(theirs.final_ns <= ours.final_ns * (1 + 1e-12));
-      if (generation != Generation::kGen1 && !at_once) RC_ASSERT(theirs.final_ns == ours.final_ns);
+      if (defects != kGen1 && !at_once) RC_ASSERT(theirs.final_ns == ours.final_ns);
       RC_ASSERT(theirs.money.total_cost() == ours.money.total_cost());
       RC_ASSERT(theirs.flop == ours.flop);
     }

@@ -5,12 +5,12 @@
 
 namespace orrery::dataflow {
 
-std::vector<double> fft_network_ns(const Setup& setup, const Mapping& mapping, Generation generation) {
+std::vector<double> fft_network_ns(const Setup& setup, const Mapping& mapping, const Defects& defects) {
   const double chips = static_cast<double>(setup.system.chips);
   std::vector<double> result;
   for (const workload::Kernel& kernel : setup.graph.kernels) {
     const double bytes = communication_bytes(kernel, workload::Communication::kAllToAll);
-    result.push_back(exchange_ns(setup.system, mapping.degrees, bytes / (chips * chips), generation));
+    result.push_back(exchange_ns(setup.system, mapping.degrees, bytes / (chips * chips), defects));
   }
   return result;
 }

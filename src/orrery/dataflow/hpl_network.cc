@@ -3,8 +3,8 @@
 //
 //   network = max(point-to-point bytes / (Y b_x), broadcast bytes / (X b_y))
 //
-// Corrected, a direction with one chip has nobody to send to; dimensions beyond the second belong to the columns, at
-// their slowest link. Source: DFModel (arXiv 2412.16432) and its logs. Cost: one step per kernel.
+// Corrected, a direction with one chip sends nothing; dimensions beyond the second belong to the columns, at their
+// slowest link. Source: DFModel (arXiv 2412.16432) and its logs. Cost: one step per kernel.
 #include <algorithm>
 
 #include "orrery/dataflow/kernel_network.h"
@@ -12,7 +12,7 @@
 
 namespace orrery::dataflow {
 
-std::vector<double> hpl_network_ns(const Setup& setup, const Mapping& mapping, Generation generation) {
+std::vector<double> hpl_network_ns(const Setup& setup, const Mapping& mapping, const Defects& defects) {
   const std::vector<Count> sizes = network_sizes(setup.system, mapping.degrees);
   const std::vector<NetworkDimension>& network = setup.system.network;
   std::vector<double> result(setup.graph.kernels.size(), 0.0);
@@ -24,8 +24,8 @@ std::vector<double> hpl_network_ns(const Setup& setup, const Mapping& mapping, G
     columns *= static_cast<double>(sizes[j]);
     across = j == 1 ? network[j].bandwidth_gb_per_s : std::min(across, network[j].bandwidth_gb_per_s);
   }
-  const bool lonely_rows = rows <= 1 && generation == Generation::kCorrected;
-  const bool lonely_columns = columns <= 1 && (generation == Generation::kCorrected || across <= 0);
+  const bool lonely_rows = rows <= 1 && !defects.lonely_chips_send;
+  const bool lonely_columns = columns <= 1 && (!defects.lonely_chips_send || across <= 0);
   for (std::size_t i = 0; i < result.size(); ++i) {
     const workload::Kernel& kernel = setup.graph.kernels[i];
     const double swap = communication_bytes(kernel, workload::Communication::kPointToPoint);

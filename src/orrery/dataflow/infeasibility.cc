@@ -1,6 +1,6 @@
-// Limits that a kernel breaks by itself are looked for first, over all candidates. What is left is the partition: every
-// limit is lifted in turn, and stays lifted where the problem is still impossible without it. What remains is a set of
-// limits none of which can be left out (deletion filter, Chinneck 1991). Cost: one partition per kind of limit.
+// Limits that a single kernel exceeds are checked first, over all candidates. Then the partition: every limit is lifted
+// in turn, and stays lifted where the problem is still impossible without it. What remains is a set of limits none of
+// which can be left out (deletion filter, Chinneck 1991). Cost: one partition per kind of limit.
 #include "orrery/dataflow/infeasibility.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ Reason too_large_for_sram(const Attempt& attempt, const PartitionProblem& proble
   const PartitionKernel& kernel = problem.kernels[static_cast<std::size_t>(alone.kernel)];
   Reason reason;
   reason.diagnostic.code = "O1447";
-  reason.diagnostic.message = fmt::format("kernel {} needs {} bytes of SRAM by itself, and a chip has {}",
+  reason.diagnostic.message = fmt::format("kernel {} needs {} bytes of SRAM by itself, but a chip has {}",
                                           named(graph, alone.kernel), grouped(alone.sram), grouped(problem.sram_bytes));
   const double word = static_cast<double>(attempt.setup->execution.word_bytes);
   for (const PartitionEdge& edge : problem.edges) {
@@ -87,11 +87,11 @@ Reason too_large_for_sram(const Attempt& attempt, const PartitionProblem& proble
     reason.diagnostic.note("weight and outputs may be tiled further, inputs may not");
   }
   if (problem.memory_units > 0) {
-    reason.diagnostic.note(fmt::format("SRAM is given out in {} memory units of {} bytes",
+    reason.diagnostic.note(fmt::format("SRAM is allocated in {} memory units of {} bytes",
                                        grouped(static_cast<double>(problem.memory_units)),
                                        grouped(problem.memory_unit_bytes)));
   }
-  reason.diagnostic.note(under(attempt) + ", which needs least of all that were tried");
+  reason.diagnostic.note(under(attempt) + ", which needs the least of all that were tried");
   reason.diagnostic.hint("split it over more chips (TP), into more tiles, or take a chip with more SRAM");
   reason.places = {{Part::kKernel, alone.kernel, ""}, {Part::kAccelerator, -1, "sram_cap"}};
   return reason;
@@ -131,7 +131,7 @@ Reason too_large_for_dram(const Attempt& attempt, const PartitionProblem& proble
   const KernelGraph& graph = attempt.setup->graph;
   Reason reason;
   reason.diagnostic.code = "O1448";
-  reason.diagnostic.message = fmt::format("weights and tables take {} bytes of DRAM, and a chip has {}",
+  reason.diagnostic.message = fmt::format("weights and tables take {} bytes of DRAM, but a chip has {}",
                                           grouped(resident_bytes(problem)), grouped(problem.dram_bytes));
   std::vector<int> order;
   for (int k = 0; k < static_cast<int>(problem.kernels.size()); ++k)
@@ -165,7 +165,7 @@ void widen(PartitionProblem& problem, const KernelGraph& graph, int more) {
   problem.configurations += more;
 }
 
-// Kernel by kernel: nothing about configurations is open, nor would it help if it were.
+// With kernel-by-kernel execution, configurations are fixed, and more of them would not help.
 bool one_kernel_each(const PartitionProblem& problem) {
   std::vector<int> taken;
   for (const PartitionKernel& kernel : problem.kernels) {
@@ -225,10 +225,10 @@ class Trial {
     if (space.empty) return true;
     SetPricer pricer(problem);
     if (budget_.spent()) return false;
-    if (best_chain(pricer, space, budget_)) return false;  // most that are possible are so in a straightforward way
+    if (best_chain(pricer, space, budget_)) return false;  // most feasible problems have such a simple solution
     PartitionLimits limits;
     limits.seconds = std::min(kSecondsOfTrial, budget_.seconds_left());
-    limits.gap = 1;  // any answer will do
+    limits.gap = 1;  // any feasible answer suffices
     return limits.seconds > 0 && optimize(problem, limits).infeasible;
   }
   bool out_of_time() const { return budget_.spent(); }
@@ -237,7 +237,7 @@ class Trial {
   const cost::Budget budget_;
 };
 
-// The least number of configurations that would do under all else that stands; 0: none up to one more per kernel.
+// The least number of configurations that would suffice under all other limits; 0: none up to one more per kernel.
 int enough_configurations(const PartitionProblem& problem, const KernelGraph& graph, const Trial& trial) {
   const auto enough = [&](int more) {
     PartitionProblem wider = problem;
@@ -272,7 +272,7 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const cost::Bu
   Reason reason;
   reason.diagnostic.code = "O1450";
   reason.diagnostic.message =
-      fmt::format("no way to run {} kernels in {} configuration{} keeps to all limits", problem.kernels.size(),
+      fmt::format("no partition of {} kernels into {} configuration{} respects all limits", problem.kernels.size(),
                   stated_configurations, stated_configurations == 1 ? "" : "s");
   for (const Limit limit : kept) {
     switch (limit) {
@@ -282,8 +282,9 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const cost::Bu
         break;
       }
       case Limit::kDram:
-        reason.diagnostic.note(fmt::format("{} bytes of DRAM, of which weights and tables take {}, hold what is cut",
-                                           grouped(problem.dram_bytes), grouped(resident_bytes(problem))));
+        reason.diagnostic.note(fmt::format(
+            "a chip has {} bytes of DRAM; weights and tables take {}, the rest holds tensors between configurations",
+            grouped(problem.dram_bytes), grouped(resident_bytes(problem))));
         reason.places.push_back({Part::kMemory, -1, "dram_cap"});
         break;
       case Limit::kCores:
@@ -305,13 +306,13 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const cost::Bu
         reason.diagnostic.note("backward kernels come after forward ones, each half of the configurations");
         break;
       case Limit::kRepeats:
-        reason.diagnostic.note("kernels with `num_input` share no configuration with those without");
+        reason.diagnostic.note("kernels with and without `num_input` cannot share a configuration");
         break;
       case Limit::kConfigurations: {
         std::string text = fmt::format("there {} {} configuration{}", problem.configurations == 1 ? "is" : "are",
                                        problem.configurations, problem.configurations == 1 ? "" : "s");
         if (const int enough = enough_configurations(problem, graph, trial); enough > 0)
-          text += fmt::format("; {} would do", enough);
+          text += fmt::format("; {} would suffice", enough);
         reason.diagnostic.note(text);
         reason.places.push_back({Part::kExecution, -1, "num_config"});
         break;
@@ -319,13 +320,13 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const cost::Bu
     }
   }
   reason.diagnostic.note(under(attempt));
-  reason.diagnostic.hint("lift any one of these limits");
+  reason.diagnostic.hint("relax any one of these limits");
   return reason;
 }
 
 }  // namespace
 
-std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, Generation generation,
+std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, const Defects& defects,
                                        const machine::OperatorModel* operators, const cost::Budget& budget) {
   // The candidate with fewest misfits, then with the least of the worst need of SRAM, then of all needs: the one that
   // the stated limits leave the most room. The first of equals.
@@ -335,7 +336,7 @@ std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, Genera
   double best_worst = 0, best_all = 0;
   PartitionProblem best_problem;
   for (std::size_t i = 0; i < attempts.size() && (i == 0 || !budget.spent()); ++i) {
-    PartitionProblem problem = lower(*attempts[i].setup, attempts[i].mapping, generation, operators);
+    PartitionProblem problem = lower(*attempts[i].setup, attempts[i].mapping, defects, operators);
     std::vector<Alone> unfit = unfit_kernels(problem);
     const bool dram = problem.dram_bytes > 0 && resident_bytes(problem) > problem.dram_bytes * (1 + 1e-12);
     double worst = 0;

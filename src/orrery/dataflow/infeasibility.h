@@ -1,4 +1,4 @@
-// Why no partition of any candidate fits: the smallest set of limits that cannot hold together, with the arithmetic.
+// Why no partition of any candidate fits: a minimal set of contradicting limits, with the arithmetic.
 #pragma once
 
 #include <span>
@@ -16,11 +16,11 @@ struct Attempt {
   Mapping mapping;  // without configurations
 };
 
-// A kernel too large for SRAM (O1447) or for the cores (O1449) by itself, weights too large for DRAM (O1448); else the
-// limits that together leave nothing (O1450): none of them can be left out. Of several candidates, the one that comes
-// nearest is told. Where the budget is spent first, it is one of those looked at, and the limits may be more than need
-// be.
-std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, Generation generation,
+// A kernel too large for SRAM (O1447) or for the cores (O1449) by itself, weights too large for DRAM (O1448);
+// else a minimal set of limits that together leave nothing (O1450). Of several candidates, the closest one is
+// reported. If the budget is spent first, it is the closest of those examined, and the set may not be
+// minimal.
+std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, const Defects& defects,
                                        const machine::OperatorModel* operators = nullptr,
                                        const cost::Budget& budget = {});
 

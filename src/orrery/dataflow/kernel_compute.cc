@@ -33,11 +33,11 @@ machine::Accelerator data_sheet(const System& system) {
   return accelerator;
 }
 
-KernelCompute::KernelCompute(const Setup& setup, Count tiles, Generation generation,
+KernelCompute::KernelCompute(const Setup& setup, Count tiles, const Defects& defects,
                              const machine::OperatorModel* operators)
     : tiles_(static_cast<double>(tiles)),
       frequency_ghz_(setup.system.accelerator.frequency_ghz),
-      repeats_count_(generation == Generation::kCorrected),
+      repeats_count_(!defects.inputs_are_free),
       every_pair_(setup.system.accelerator.memory_units > 0 &&
                   !std::holds_alternative<Linpack>(setup.execution.workload) &&
                   !std::holds_alternative<FourierTransform>(setup.execution.workload)),

@@ -1,5 +1,5 @@
 // How long a chip computes on a kernel's shard: at a given utilisation, or on a number of cores that the partition
-// chooses. Asked through machine::OperatorModel and machine::SystolicCores; equal shards are asked for once.
+// chooses. Asked through machine::OperatorModel and machine::SystolicCores; equal shards are computed once.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ namespace orrery::dataflow {
 
 class KernelCompute {
  public:
-  // `operators`: who answers at a given utilisation; nullptr: peak times utilisation.
-  KernelCompute(const Setup& setup, Count tiles, Generation generation, const machine::OperatorModel* operators);
+  // `operators`: the model used at a given utilisation; nullptr: peak times utilisation.
+  KernelCompute(const Setup& setup, Count tiles, const Defects& defects, const machine::OperatorModel* operators);
 
   // Fills compute_ns, or choices. `alone`: no other kernel can share its configuration; only the fastest choice counts.
   void price(const workload::Kernel& kernel, const Shard& shard, bool alone, PartitionKernel& result);

@@ -1,4 +1,4 @@
-// A setup under degrees, sharding and tile, as the partition problem.
+// Makes the partition problem of a setup under degrees, sharding and tile.
 //
 // Per kernel: compute (kernel_compute.h), its own communication (kernel_network.h), weight, extra traffic, allowed
 // configurations. Per edge: a buffer of the producer's tile, m n word bytes, which also streams through DRAM once per
@@ -8,9 +8,9 @@
 //
 // Configurations: where a graph has both, backward kernels come after forward ones, C/2 each (the middle one of an odd
 // number is shared); a pin holds; kernel by kernel, and as many configurations as kernels, mean one kernel each in the
-// order of the list (where that is no order of the graph, in topological order). HPL and FFT are always so. Kernels
+// order of the list (where that is not an order of the graph, in topological order). HPL and FFT are always so. Kernels
 // that repeat (`num_input`) do not share with those that do not. Source: DFModel (arXiv 2412.16432) and its logs;
-// docs/model/dataflow.md. Cost: a step per kernel and edge, beside kernel_compute's.
+// docs/model/dataflow.md. Cost: a step per kernel and edge, in addition to kernel_compute's.
 #include "orrery/dataflow/lower.h"
 
 #include <algorithm>
@@ -82,7 +82,7 @@ void set_configurations(const Setup& setup, PartitionProblem& problem) {
   }
 }
 
-// Bytes of DRAM on a chip that no kernel or edge accounts for.
+// Bytes of DRAM on a chip that belong to no kernel or edge.
 double tables_bytes(const Setup& setup) {
   const double word = static_cast<double>(setup.execution.word_bytes);
   const double chips = static_cast<double>(setup.system.chips);
@@ -97,19 +97,17 @@ double tables_bytes(const Setup& setup) {
   return 0;
 }
 
-// HPL and FFT work block by block within a kernel: their buffers are not whole tiles. From the fourth generation on,
-// DFModel does not look at DLRM's SRAM either.
-bool sram_is_checked(const Setup& setup, Generation generation) {
+// HPL and FFT work block by block within a kernel: their buffers are not whole tiles.
+bool sram_is_checked(const Setup& setup, const Defects& defects) {
   const Workload& workload = setup.execution.workload;
   if (std::holds_alternative<LanguageModel>(workload)) return true;
-  const bool late = generation == Generation::kGen4 || generation == Generation::kHead;
-  if (std::holds_alternative<Recommendation>(workload)) return !late;
+  if (std::holds_alternative<Recommendation>(workload)) return !defects.unchecked_recommendation_sram;
   if (const auto* model = std::get_if<StateSpaceModel>(&workload))
-    return generation == Generation::kCorrected || (late && model->kind == "mamba");
+    return !defects.unchecked_state_space_sram && (!defects.mamba_sram_alone || model->kind == "mamba");
   return false;
 }
 
-void set_chip(const Setup& setup, Generation generation, PartitionProblem& problem) {
+void set_chip(const Setup& setup, const Defects& defects, PartitionProblem& problem) {
   const Accelerator& chip = setup.system.accelerator;
   const Execution& execution = setup.execution;
   problem.overlap = execution.overlap;
@@ -122,7 +120,7 @@ void set_chip(const Setup& setup, Generation generation, PartitionProblem& probl
   problem.cores = chip.cores;
   problem.dram_bandwidth_gb_per_s = setup.system.memory.bandwidth_gb_per_s;
   problem.dram_bytes = setup.system.memory.capacity_bytes;
-  if (sram_is_checked(setup, generation)) {
+  if (sram_is_checked(setup, defects)) {
     problem.sram_bytes = chip.sram_bytes;
     problem.memory_units = chip.memory_units;
     problem.memory_unit_bytes = chip.memory_unit_bytes;
@@ -132,25 +130,25 @@ void set_chip(const Setup& setup, Generation generation, PartitionProblem& probl
 }
 
 std::vector<double> whole_machine_network_ns(const Setup& setup, const Mapping& mapping,
-                                             const std::vector<Shard>& shards, Generation generation) {
+                                             const std::vector<Shard>& shards, const Defects& defects) {
   const Workload& workload = setup.execution.workload;
-  if (std::holds_alternative<Linpack>(workload)) return hpl_network_ns(setup, mapping, generation);
-  if (std::holds_alternative<FourierTransform>(workload)) return fft_network_ns(setup, mapping, generation);
-  return dlrm_network_ns(setup, mapping, shards, generation);
+  if (std::holds_alternative<Linpack>(workload)) return hpl_network_ns(setup, mapping, defects);
+  if (std::holds_alternative<FourierTransform>(workload)) return fft_network_ns(setup, mapping, defects);
+  return dlrm_network_ns(setup, mapping, shards, defects);
 }
 
-// DFModel's newest generation lets tensor- and data-parallel groups communicate at once; otherwise they take turns.
-void set_network(const Setup& setup, const Mapping& mapping, const std::vector<Shard>& shards, Generation generation,
+// Tensor- and data-parallel groups take turns at a chip's network interface, unless `simultaneous_groups`.
+void set_network(const Setup& setup, const Mapping& mapping, const std::vector<Shard>& shards, const Defects& defects,
                  PartitionProblem& problem) {
   if (!tensor_parallel(setup)) {
-    const std::vector<double> ns = whole_machine_network_ns(setup, mapping, shards, generation);
+    const std::vector<double> ns = whole_machine_network_ns(setup, mapping, shards, defects);
     for (std::size_t i = 0; i < ns.size(); ++i) problem.kernels[i].network_ns = ns[i];
     return;
   }
-  const std::vector<GroupTimes> times = tensor_parallel_network_ns(setup, mapping, shards, generation);
+  const std::vector<GroupTimes> times = tensor_parallel_network_ns(setup, mapping, shards, defects);
   for (std::size_t i = 0; i < times.size(); ++i) {
     PartitionKernel& kernel = problem.kernels[i];
-    if (generation == Generation::kHead) {
+    if (defects.simultaneous_groups) {
       kernel.network_ns = times[i].tensor_ns;
       kernel.beside_ns = times[i].data_ns;
     } else {
@@ -159,8 +157,8 @@ void set_network(const Setup& setup, const Mapping& mapping, const std::vector<S
   }
 }
 
-// Conversion of layouts between the shardings at an edge's ends; what the user pins goes before the rule.
-double conversion_ns(const Setup& setup, const Mapping& mapping, const KernelEdge& edge, Generation generation) {
+// Conversion of layouts between the shardings at an edge's ends; what the user pins takes precedence.
+double conversion_ns(const Setup& setup, const Mapping& mapping, const KernelEdge& edge, const Defects& defects) {
   if (mapping.degrees.tensor <= 1 || mapping.sharding.size() != setup.graph.kernels.size()) return 0;
   const EdgeConversion change =
       edge.communication != Communication::kNone
@@ -169,12 +167,12 @@ double conversion_ns(const Setup& setup, const Mapping& mapping, const KernelEdg
                        mapping.sharding[static_cast<std::size_t>(edge.to)]);
   if (change.communication == Communication::kNone) return 0;
   return change.bytes * group_ns_per_byte(change.communication, setup.system, mapping.degrees, Parallelism::kTensor,
-                                          generation, setup.execution.separate_reduce_scatter_all_gather);
+                                          defects, setup.execution.separate_reduce_scatter_all_gather);
 }
 
 }  // namespace
 
-PartitionProblem lower(const Setup& setup, const Mapping& mapping, Generation generation,
+PartitionProblem lower(const Setup& setup, const Mapping& mapping, const Defects& defects,
                        const machine::OperatorModel* operators) {
   if (!mapping.tilings.empty()) {
     std::vector<PartitionProblem> problems;
@@ -183,24 +181,24 @@ PartitionProblem lower(const Setup& setup, const Mapping& mapping, Generation ge
       one.tilings.clear();
       one.tiles = tiling.tiles;
       one.tile_size = tiling.tile_size;
-      problems.push_back(lower(setup, one, generation, operators));
+      problems.push_back(lower(setup, one, defects, operators));
     }
     return fastest_of(std::move(problems));
   }
   const KernelGraph& graph = setup.graph;
-  const std::vector<Shard> parts = shards(setup, mapping, generation);
+  const std::vector<Shard> parts = shards(setup, mapping, defects);
   const double word = static_cast<double>(setup.execution.word_bytes);
   const double tiles = static_cast<double>(mapping.tiles);
   const auto* model = std::get_if<LanguageModel>(&setup.execution.workload);
 
   PartitionProblem problem;
-  set_chip(setup, generation, problem);
+  set_chip(setup, defects, problem);
   problem.kernels.resize(graph.kernels.size());
   set_configurations(setup, problem);
-  set_network(setup, mapping, parts, generation, problem);
+  set_network(setup, mapping, parts, defects, problem);
   const bool alone = one_kernel_each(setup);
   const double layers = static_cast<double>(layers_per_stage(setup, mapping.degrees));
-  KernelCompute compute(setup, mapping.tiles, generation, operators);
+  KernelCompute compute(setup, mapping.tiles, defects, operators);
   for (std::size_t i = 0; i < graph.kernels.size(); ++i) {
     const Kernel& kernel = graph.kernels[i];
     PartitionKernel& result = problem.kernels[i];
@@ -225,10 +223,10 @@ PartitionProblem lower(const Setup& setup, const Mapping& mapping, Generation ge
     result.to = edge.to;
     result.buffer_bytes = edge.zero_out ? 0 : static_cast<double>(from.m) * static_cast<double>(from.n) * word;
     result.depth = level[static_cast<std::size_t>(edge.to)] - level[static_cast<std::size_t>(edge.from)] + 1;
-    if (edge.buffer_depth > 0 && stated_parts_hold(setup, generation)) result.depth = edge.buffer_depth;
+    if (edge.buffer_depth > 0 && stated_parts_hold(setup, defects)) result.depth = edge.buffer_depth;
     result.stream_bytes = tiles * result.buffer_bytes;
     result.resident_bytes = result.stream_bytes * batch;
-    result.network_ns = tensor_parallel(setup) ? conversion_ns(setup, mapping, edge, generation) : 0;
+    result.network_ns = tensor_parallel(setup) ? conversion_ns(setup, mapping, edge, defects) : 0;
     result.stage_parallel = edge.stage_parallel;
     problem.edges.push_back(result);
   }

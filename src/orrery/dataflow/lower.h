@@ -12,17 +12,17 @@ struct Shard {
   Count m = 0, k = 1, n = 0;
   double flop(workload::KernelUnit unit) const;
 };
-// What the user states of shards and of buffers' depths holds. DFModel computes both anew unless its inter-chip pass is
+// Shards and buffer depths that the user states are kept. DFModel recomputes both unless its inter-chip pass is
 // skipped.
-bool stated_parts_hold(const Setup& setup, Generation generation);
-std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, Generation generation);
+bool stated_parts_hold(const Setup& setup, const Defects& defects);
+std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, const Defects& defects);
 
-// What an operator model is told of a chip: its peak, whatever the precision, and its DRAM's bandwidth.
+// A chip as an operator model sees it: its peak, whatever the precision, and its DRAM's bandwidth.
 machine::Accelerator data_sheet(const System& system);
 
 // `operators` answers for kernels at a given utilisation; with free cores, choices come from
 // machine::SystolicCores (an operator model too). `mapping.configuration` is not read.
-PartitionProblem lower(const Setup& setup, const Mapping& mapping, Generation generation,
+PartitionProblem lower(const Setup& setup, const Mapping& mapping, const Defects& defects,
                        const machine::OperatorModel* operators = nullptr);
 
 }  // namespace orrery::dataflow

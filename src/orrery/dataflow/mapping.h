@@ -39,7 +39,8 @@ struct Mapping {
   Count tiles = 1;                                  // per pass over a sequence
   Count tile_size = 0;                              // tokens; tiles * tile_size covers the sequence
   std::vector<int> configuration;                   // per kernel, from 0
-  // Under kGen4 and kHead each configuration takes the fastest of these; empty: `tiles` and `tile_size` hold for all.
+  // With `tiles_by_configuration` each configuration takes the fastest of these; empty: `tiles` and `tile_size` hold
+  // for all.
   std::vector<Tiling> tilings;
 };
 

@@ -44,7 +44,7 @@ Parts parts_of(Link link, bool innermost, double size, double outside, double ch
 
 }  // namespace
 
-PlacementMoney money(const Setup& setup, const Degrees& degrees, Generation generation) {
+PlacementMoney money(const Setup& setup, const Degrees& degrees, const Defects& defects) {
   const System& system = setup.system;
   const Prices& prices = setup.prices;
   const double copies = copies_of(setup.execution.workload);
@@ -58,7 +58,7 @@ PlacementMoney money(const Setup& setup, const Degrees& degrees, Generation gene
 
   const std::vector<Count> sizes = network_sizes(system, degrees);
   const std::size_t dimensions =
-      generation != Generation::kCorrected && sizes.size() == 4 ? 3 : sizes.size();  // their fourth is free
+      defects.free_fourth_dimension && sizes.size() == 4 ? 3 : sizes.size();  // their fourth is free
   double outside = 1;
   for (std::size_t j = 0; j < dimensions; ++j) outside *= static_cast<double>(sizes[j]);
   const double counted = outside;

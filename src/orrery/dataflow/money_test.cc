@@ -46,9 +46,9 @@ const Row kRows[] = {
 
 TEST(Money, LinksAndSwitchesOfEveryTopology) {
   for (const Row& row : kRows)
-    for (const Generation generation : {Generation::kCorrected, Generation::kGen1, Generation::kHead}) {
+    for (const Defects& defects : {kCorrected, kGen1, kHead}) {
       const dataflow::Setup setup = machine(row.kinds);
-      const PlacementMoney found = money(setup, {}, generation);
+      const PlacementMoney found = money(setup, {}, defects);
       EXPECT_EQ(found.link_cost_by_dimension, row.links) << &row - kRows;
       EXPECT_EQ(found.switch_cost_by_dimension, row.switches) << &row - kRows;
       EXPECT_DOUBLE_EQ(found.link_power, found.link_cost);
@@ -58,10 +58,10 @@ TEST(Money, LinksAndSwitchesOfEveryTopology) {
 
 TEST(Money, TheFourthDimensionIsFreeOnlyForDfmodel) {
   const dataflow::Setup setup = machine({r, r, r, r});
-  const PlacementMoney ours = money(setup, {}, Generation::kCorrected);
+  const PlacementMoney ours = money(setup, {}, kCorrected);
   EXPECT_DOUBLE_EQ(ours.link_cost, 4 * 120);
   EXPECT_DOUBLE_EQ(ours.switch_cost, 2 * 120 * (1 / 4.0 + 1 / 2.0 + 1 / 3.0 + 1 / 5.0));
-  const PlacementMoney theirs = money(setup, {}, Generation::kHead);
+  const PlacementMoney theirs = money(setup, {}, kHead);
   EXPECT_DOUBLE_EQ(theirs.link_cost, 3 * 120);
   EXPECT_EQ(theirs.switch_cost_by_dimension, (std::vector<double>{2 * 2 * 3, 2 * 4 * 3, 2 * 4 * 2}));  // as without it
   EXPECT_EQ(theirs.link_cost_by_dimension.size(), 3U);
@@ -70,10 +70,10 @@ TEST(Money, TheFourthDimensionIsFreeOnlyForDfmodel) {
 TEST(Money, OneChipNeedsNoLinksAndFourNoSwitches) {
   dataflow::Setup setup = machine({r});
   setup.system.chips = setup.system.network[0].size = 4;
-  EXPECT_DOUBLE_EQ(money(setup, {}, Generation::kCorrected).link_cost, 4);
-  EXPECT_EQ(money(setup, {}, Generation::kCorrected).switch_cost, 0);
+  EXPECT_DOUBLE_EQ(money(setup, {}, kCorrected).link_cost, 4);
+  EXPECT_EQ(money(setup, {}, kCorrected).switch_cost, 0);
   setup.system.chips = setup.system.network[0].size = 1;
-  EXPECT_EQ(money(setup, {}, Generation::kCorrected).link_cost, 0);
+  EXPECT_EQ(money(setup, {}, kCorrected).link_cost, 0);
 }
 
 TEST(Money, CopiesAreBoughtWhole) {
@@ -82,17 +82,16 @@ TEST(Money, CopiesAreBoughtWhole) {
   setup.prices.dram_price = 1;
   setup.system.memory.bandwidth_gb_per_s = 3;
   setup.execution.workload = FourierTransform{.length = 64, .copies = 1};
-  const double one = money(setup, {}, Generation::kCorrected).total_cost();
+  const double one = money(setup, {}, kCorrected).total_cost();
   EXPECT_DOUBLE_EQ(one, 8 * 7 + 8 * 3 + 16 + 12);
   setup.execution.workload = FourierTransform{.length = 64, .copies = 5};
-  EXPECT_DOUBLE_EQ(money(setup, {}, Generation::kCorrected).total_cost(), 5 * one);
+  EXPECT_DOUBLE_EQ(money(setup, {}, kCorrected).total_cost(), 5 * one);
 }
 
 TEST(Money, SearchedSizesComeFromTheDegrees) {
   dataflow::Setup setup = machine({r, r});
   setup.system.network[0].size = setup.system.network[1].size = 0;
-  EXPECT_EQ(money(setup, {.sizes = {2, 4}}, Generation::kCorrected).switch_cost_by_dimension,
-            (std::vector<double>{8, 4}));
+  EXPECT_EQ(money(setup, {.sizes = {2, 4}}, kCorrected).switch_cost_by_dimension, (std::vector<double>{8, 4}));
 }
 
 }  // namespace

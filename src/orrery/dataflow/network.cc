@@ -15,8 +15,8 @@
 // bisection: time = max over dimensions of bytes * messages / (b * links). Corrected: N(N-1)/2 messages, and every one
 // of the N/size parallel groups of a dimension contributes its links (ring 2, switch size, fully connected
 // size(size-1)/2). DFModel's table counts the groups of some topologies only, and fewer messages on inner dimensions;
-// it is kept row by row under a generation. Source: DFModel (arXiv 2412.16432) and its logs; docs/model/dataflow.md,
-// "Network". Cost: a constant per question.
+// it is kept row by row behind `one_group_exchange`. Source: DFModel (arXiv 2412.16432) and its logs;
+// docs/model/dataflow.md, "Network". Cost: a constant per question.
 #include "orrery/dataflow/network.h"
 
 #include <algorithm>
@@ -32,9 +32,9 @@ bool reduces(Communication communication) {
   return communication == Communication::kAllReduce || communication == Communication::kPeriodicAllReduce;
 }
 
-// How often an all-reduce's bytes pass: the first generation always counts both halves.
-double passes(Generation generation, bool doubled) {
-  return generation == Generation::kGen1 || doubled ? 2 : 1;
+// How often an all-reduce's bytes pass.
+double passes(const Defects& defects, bool doubled) {
+  return defects.doubled_all_reduce || doubled ? 2 : 1;
 }
 
 // "r", "sw" and "fc" joined by "_": the name that DFModel gives to the topology.
@@ -49,7 +49,7 @@ std::string topology_name(const System& system) {
 
 struct Crossing {
   double messages = 0;
-  double links = 0;  // zero or less: never the slowest (DFModel's third generation has such a row)
+  double links = 0;  // zero or less: never the slowest (`negative_bisection`)
 };
 
 double pairs(double n) {
@@ -74,21 +74,20 @@ std::vector<Crossing> crossings(const System& system, const std::vector<Count>& 
 }
 
 // DFModel's table; empty for topologies that it does not have.
-std::vector<Crossing> theirs(const System& system, const std::vector<Count>& sizes, double n, Generation generation) {
+std::vector<Crossing> theirs(const System& system, const std::vector<Count>& sizes, double n, const Defects& defects) {
   const std::string name = topology_name(system);
   const double x = sizes[0];
   const double y = sizes.size() > 1 ? sizes[1] : 1;
   const double z = sizes.size() > 2 ? sizes[2] : 1;
-  const double all = generation == Generation::kGen1 ? n * n / 2 : pairs(n);
-  const bool early = generation == Generation::kGen1;
-  const auto connected = [&](double size) { return early ? size * size / 4 : pairs(size); };
+  const double all = defects.squared_exchange ? n * n / 2 : pairs(n);
+  const auto connected = [&](double size) { return defects.squared_exchange ? size * size / 4 : pairs(size); };
   std::vector<Crossing> rows;
   if (name == "r") rows = {{all, 2}};
   if (name == "sw") rows = {{all, x}};
   if (name == "fc") rows = {{all, connected(x)}};
   if (name == "r_r") rows = {{all, 2 * x}, {all, 2 * y}};
   if (name == "fc_fc") rows = {{pairs(x), connected(x)}, {all, connected(y)}};
-  if (name == "r_fc") rows = {{pairs(x), 2}, {all, generation == Generation::kGen3 ? -y * y / 2 : pairs(y)}};
+  if (name == "r_fc") rows = {{pairs(x), 2}, {all, defects.negative_bisection ? -y * y / 2 : pairs(y)}};
   if (name == "r_sw") rows = {{pairs(x), 2}, {all, y}};
   if (name == "sw_sw") rows = {{pairs(x), x}, {all, y}};
   if (name == "r_r_r") rows = {{all, 2 * x * y}, {all, 2 * x * z}, {all, 2 * y * z}};
@@ -114,7 +113,7 @@ std::vector<Count> network_sizes(const System& system, const Degrees& degrees) {
   return sizes;
 }
 
-double ns_per_byte(Communication communication, const NetworkDimension& dimension, Count ranks, Generation generation,
+double ns_per_byte(Communication communication, const NetworkDimension& dimension, Count ranks, const Defects& defects,
                    bool doubled) {
   if (ranks <= 1 || communication == Communication::kNone) return 0;
   const double q = ranks;
@@ -123,9 +122,8 @@ double ns_per_byte(Communication communication, const NetworkDimension& dimensio
   switch (communication) {
     case Communication::kAllReduce:
     case Communication::kPeriodicAllReduce: {
-      // From the second generation on, DFModel forgets the second half where all are connected.
-      const bool forgotten = connected && generation != Generation::kGen1 && generation != Generation::kCorrected;
-      return (forgotten ? 1 : passes(generation, doubled)) * (connected ? 1 : q - 1) / (q * b);
+      const bool forgotten = connected && defects.half_connected_all_reduce;
+      return (forgotten ? 1 : passes(defects, doubled)) * (connected ? 1 : q - 1) / (q * b);
     }
     case Communication::kAllGather:
       return (connected ? 1 : q - 1) / (q * b);
@@ -137,7 +135,7 @@ double ns_per_byte(Communication communication, const NetworkDimension& dimensio
 }
 
 double group_ns_per_byte(Communication communication, const System& system, const Degrees& degrees,
-                         Parallelism parallelism, Generation generation, bool doubled) {
+                         Parallelism parallelism, const Defects& defects, bool doubled) {
   const Count ranks = degrees.of(parallelism);
   const NetworkDimension* own = dimension_of(system, parallelism);
   if (ranks <= 1 || own == nullptr) return 0;
@@ -148,30 +146,30 @@ double group_ns_per_byte(Communication communication, const System& system, cons
     const double near = system.network[0].bandwidth_gb_per_s;
     const double far = system.network[parallelism == Parallelism::kData ? 2 : 1].bandwidth_gb_per_s;
     const double once = ranks <= domain ? (q - 1) / (q * near) : (h - 1) / (h * near) + (q / h - 1) / (q * far);
-    return passes(generation, doubled) * once;
+    return passes(defects, doubled) * once;
   }
-  return ns_per_byte(communication, *own, ranks, generation, doubled);
+  return ns_per_byte(communication, *own, ranks, defects, doubled);
 }
 
-double machine_all_reduce_ns_per_byte(const System& system, const Degrees& degrees, Generation generation,
+double machine_all_reduce_ns_per_byte(const System& system, const Degrees& degrees, const Defects& defects,
                                       bool doubled) {
   const std::vector<Count> sizes = network_sizes(system, degrees);
   double share = 1;
   double ns = 0;
   for (std::size_t j = 0; j < sizes.size(); ++j) {
-    ns += share * ns_per_byte(Communication::kPeriodicAllReduce, system.network[j], sizes[j], generation, doubled);
+    ns += share * ns_per_byte(Communication::kPeriodicAllReduce, system.network[j], sizes[j], defects, doubled);
     share /= static_cast<double>(sizes[j]);
   }
   return ns;
 }
 
-double exchange_ns(const System& system, const Degrees& degrees, double bytes_per_pair, Generation generation) {
+double exchange_ns(const System& system, const Degrees& degrees, double bytes_per_pair, const Defects& defects) {
   const std::vector<Count> sizes = network_sizes(system, degrees);
   double chips = 1;
   for (const Count size : sizes) chips *= static_cast<double>(size);
   if (chips <= 1 || sizes.empty()) return 0;
   std::vector<Crossing> rows;
-  if (generation != Generation::kCorrected) rows = theirs(system, sizes, chips, generation);
+  if (defects.one_group_exchange) rows = theirs(system, sizes, chips, defects);
   if (rows.empty()) rows = crossings(system, sizes, chips);
   double slowest = 0;
   for (const Crossing& row : rows)

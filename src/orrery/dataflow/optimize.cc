@@ -3,12 +3,12 @@
 // are solved from the lowest bound on. One whose bound cannot beat the best so far is skipped; the others are solved
 // only as far as they may beat it. The best over all, with every bound that was left, is the certificate.
 //
-// A hard candidate must not stand before an easy one that is as good: the first round gives each a small number of
-// ideals and puts off those that need more; the second solves those that can still beat the best.
+// Hard candidates must not delay easy ones that are as good: the first round allows each a small number of ideals and
+// defers those that need more; the second solves those that can still beat the best.
 //
 // Candidates are solved in batches of fixed size, each under the best of the batches before: which ones are solved,
 // and hence the certificate, does not depend on threads. Within a batch, and for ties, the order of the lists decides;
-// a candidate that was put off loses ties.
+// a deferred candidate loses ties.
 //
 // Cost: one lowering per candidate, and one partition per candidate whose bound is low enough; of a dozen tile sizes
 // mostly one to three are.
@@ -38,7 +38,7 @@ constexpr double kTie = 1e-12;
 constexpr std::size_t kBatch = 4;
 constexpr std::size_t kFirstIdeals = 4'000;  // of the first round
 constexpr double kGrace = 0.4;               // seconds past a time limit for a first placement
-constexpr double kToExplain = 0.2;           // seconds past it to say why nothing fits
+constexpr double kToExplain = 0.2;           // seconds past it to explain why nothing fits
 constexpr double kOfCandidate = 1'000;       // bytes of one at work, its kernels apart
 constexpr double kOfKernel = 500;            // bytes of one under one tiling
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -50,10 +50,10 @@ struct Frame {
   std::shared_ptr<const ShardingOptimum> sharding;
   std::vector<int> stage, kernels;
 
-  double final_ns(double sum, Generation generation) const {
+  double final_ns(double sum, const Defects& defects) const {
     Evaluation evaluation;
     evaluation.sum_interval_ns = sum;
-    roll_up(*setup, allocation.degrees, generation, evaluation);
+    roll_up(*setup, allocation.degrees, defects, evaluation);
     return evaluation.final_ns;
   }
 };
@@ -69,9 +69,9 @@ struct Candidate {
 
 class Search {
  public:
-  Search(const Setup& setup, Generation generation, const PlaceLimits& limits, const machine::OperatorModel* operators)
+  Search(const Setup& setup, const Defects& defects, const PlaceLimits& limits, const machine::OperatorModel* operators)
       : setup_(setup),
-        generation_(generation),
+        defects_(defects),
         limits_(limits),
         operators_(operators),
         seconds_(limits.seconds > 0 ? limits.seconds : setup.solver.seconds),
@@ -115,10 +115,10 @@ class Search {
 
   void list_candidates() {
     std::map<std::pair<Count, std::vector<std::optional<Parallelism>>>, std::shared_ptr<const ShardingOptimum>> known;
-    const std::vector<Allocation> all = allocations(setup_, generation_);
+    const std::vector<Allocation> all = allocations(setup_, defects_);
     const double kernels = static_cast<double>(setup_.graph.kernels.size() + setup_.graph.edges.size());
     const auto most_tilings = static_cast<std::size_t>(std::clamp(
-        budget_.room() / 4 / (each_configuration_tiles() ? kOfKernel * (kernels + 1) : kOfCandidate), 1.0, 1e9));
+        budget_.room() / 4 / (defects_.tiles_by_configuration ? kOfKernel * (kernels + 1) : kOfCandidate), 1.0, 1e9));
     for (const Allocation& allocation : all) {
       // What is not listed may end sooner than anything else.
       const bool crowded = static_cast<double>(candidates_.size()) * kOfCandidate > budget_.room() / 4;
@@ -131,20 +131,20 @@ class Search {
       frame.allocation = allocation;
       frame.setup = states(setup_, allocation) ? std::shared_ptr<const Setup>(std::shared_ptr<void>(), &setup_)
                                                : std::make_shared<const Setup>(allocated(setup_, allocation));
-      // The network of a tensor-parallel group is told by its size and dimension.
+      // The network of a tensor-parallel group is identified by its size and dimension.
       std::vector<std::optional<Parallelism>> tensor_only = allocation.serves;
       for (auto& service : tensor_only)
         if (service != Parallelism::kTensor) service.reset();
       std::shared_ptr<const ShardingOptimum>& sharding = known[{allocation.degrees.tensor, tensor_only}];
       if (!sharding) {
         sharding = std::make_shared<const ShardingOptimum>(
-            choose_sharding(*frame.setup, allocation.degrees, generation_, budget_));
+            choose_sharding(*frame.setup, allocation.degrees, defects_, budget_));
       }
       frame.sharding = sharding;
-      if (spreads_layers(*frame.setup, allocation.degrees, generation_)) spread(frame);
-      std::vector<Tiling> tiled = tilings(*frame.setup, allocation.degrees, generation_, most_tilings);
+      if (spreads_layers(*frame.setup, allocation.degrees, defects_)) spread(frame);
+      std::vector<Tiling> tiled = tilings(*frame.setup, allocation.degrees, defects_, most_tilings);
       if (tiled.size() >= most_tilings && most_tilings > 1) leave_unlisted(true);
-      if (tiled.size() > 1 && each_configuration_tiles()) {
+      if (tiled.size() > 1 && defects_.tiles_by_configuration) {
         candidates_.push_back({frames_.size(), tiled.front(), tiled});
       } else {
         for (const Tiling& tiling : tiled) candidates_.push_back({frames_.size(), tiling, {}});
@@ -160,7 +160,7 @@ class Search {
   }
 
   void spread(Frame& frame) {
-    StageAssignment spread = assign_stages(*frame.setup, frame.allocation.degrees, *frame.sharding, generation_);
+    StageAssignment spread = assign_stages(*frame.setup, frame.allocation.degrees, *frame.sharding, defects_);
     frame.setup = std::make_shared<const Setup>(std::move(spread.slowest));
     frame.sharding = std::make_shared<const ShardingOptimum>(std::move(spread.sharding));
     frame.stage = std::move(spread.stage);
@@ -178,8 +178,6 @@ class Search {
     return mapping;
   }
 
-  bool each_configuration_tiles() const { return generation_ == Generation::kGen4 || generation_ == Generation::kHead; }
-
   // Of all tilings, those that configurations took.
   void keep_tilings_in_use(const Setup& setup, Mapping& mapping) {
     if (mapping.tilings.empty()) return;
@@ -193,11 +191,11 @@ class Search {
     mapping.tiles = used.front().tiles;
     mapping.tile_size = used.front().tile_size;
     mapping.tilings = used.size() > 1 ? used : std::vector<Tiling>();
-    result_.evaluation = evaluate(setup, mapping, generation_, operators_);
+    result_.evaluation = evaluate(setup, mapping, defects_, operators_);
   }
 
   PartitionProblem lowered(const Candidate& candidate) const {
-    return lower(*frames_[candidate.frame].setup, mapping_of(candidate), generation_, operators_);
+    return lower(*frames_[candidate.frame].setup, mapping_of(candidate), defects_, operators_);
   }
 
   void bound_candidates() {
@@ -211,7 +209,7 @@ class Search {
         candidate.possible = !space.empty;
         candidate.space = space.assignments();
         candidate.bound_ns =
-            space.empty ? kNever : frames_[candidate.frame].final_ns(interval_bound(problem, space), generation_);
+            space.empty ? kNever : frames_[candidate.frame].final_ns(interval_bound(problem, space), defects_);
       } catch (const std::bad_alloc&) {
         budget_.run_out_of_memory();
       }
@@ -222,7 +220,7 @@ class Search {
 
   bool out_of_time() const { return budget_.spent(); }
 
-  // A time limit waits for the first placement, within reason: an answer with a gap is worth more than none.
+  // A time limit is extended a little for the first placement, so that there is an answer with a gap.
   bool must_stop() const {
     if (!out_of_time()) return false;
     return budget_.interrupted() || best_ || watch_.seconds() >= seconds_ + kGrace;
@@ -240,8 +238,8 @@ class Search {
   double most_sum(const Candidate& candidate, std::size_t index) const {
     if (!best_) return 0;
     const Frame& frame = frames_[candidate.frame];
-    const double none = frame.final_ns(0, generation_);
-    const double slope = frame.final_ns(1, generation_) - none;
+    const double none = frame.final_ns(0, defects_);
+    const double slope = frame.final_ns(1, defects_) - none;
     if (!(slope > 0)) return 0;
     const double sum = (best_ns_ - none) / slope;
     return sum > 0 ? sum * (wins_ties(index) ? 1 + 1e-9 : 1 - kTie) : 0;
@@ -303,7 +301,7 @@ class Search {
       found.interrupted = true;
     }
     if (found.method.empty()) found.method = "none";
-    // Neither an answer nor a proof: as good as interrupted.
+    // Neither an answer nor a proof: treated as interrupted.
     if (!found.assignment && !found.infeasible && !found.certificate.optimal && !found.gave_way &&
         limits.upper_bound_ns == 0)
       found.interrupted = true;
@@ -321,11 +319,11 @@ class Search {
     if (found.gave_way && first_round_) {
       put_off_.push_back(index);
     } else if (found.interrupted || (found.assignment && !found.certificate.optimal)) {
-      const double below = frame.final_ns(std::max(0.0, found.certificate.lower_bound), generation_);
+      const double below = frame.final_ns(std::max(0.0, found.certificate.lower_bound), defects_);
       lower_bound_ = std::min(lower_bound_, std::max(below, candidate.bound_ns));
     }
     if (!found.assignment) return;
-    const double ns = frame.final_ns(found.cost.sum_interval_ns, generation_);
+    const double ns = frame.final_ns(found.cost.sum_interval_ns, defects_);
     if (best_ && !(wins_ties(index) && !found.gave_way ? ns <= best_ns_ * (1 + kTie) : ns < best_ns_ * (1 - kTie)))
       return;
     best_ = index;
@@ -352,12 +350,12 @@ class Search {
       const Frame& frame = frames_[candidate.frame];
       Mapping mapping = mapping_of(candidate);
       mapping.configuration = std::move(best_assignment_);
-      result_.evaluation = evaluate(*frame.setup, mapping, generation_, operators_);
+      result_.evaluation = evaluate(*frame.setup, mapping, defects_, operators_);
       keep_tilings_in_use(*frame.setup, mapping);
-      // The run does the work of all stages, not of the slowest.
-      if (!frame.kernels.empty() && generation_ == Generation::kCorrected) {
+      // The run does the work of all stages, not only of the slowest.
+      if (!frame.kernels.empty() && !defects_.flop_of_slowest_stage) {
         result_.evaluation.flop = workload_flop(setup_);
-        roll_up(*frame.setup, mapping.degrees, generation_, result_.evaluation);
+        roll_up(*frame.setup, mapping.degrees, defects_, result_.evaluation);
       }
       ORRERY_CHECK(result_.evaluation.partition.feasible, result_.evaluation.partition.first_violation);
       result_.mapping = std::move(mapping);
@@ -365,18 +363,10 @@ class Search {
       result_.serves = frame.allocation.serves;
       result_.stage = frame.stage;
       result_.kernels = frame.kernels;
-      const double found = result_.evaluation.final_ns;
-      certificate.lower_bound = std::min(found, lower_bound_);
-      certificate.gap = found > 0 ? (found - certificate.lower_bound) / found : 0;
-      certificate.optimal = certificate.lower_bound >= found * (1 - kTie);
-      if (certificate.optimal) {
-        certificate.lower_bound = found;
-        certificate.gap = 0;
-      }
+      certificate.close(result_.evaluation.final_ns, lower_bound_, kTie);
     } else if (!result_.interrupted && !undecided_) {
       result_.infeasible = true;
-      certificate.optimal = true;
-      certificate.gap = 0;
+      certificate.close_empty();
       explain();
     } else {
       result_.interrupted = true;
@@ -400,14 +390,14 @@ class Search {
       }
     }
     const cost::Budget rest({std::max(kToExplain, budget_.seconds_left()), limits_.stop, limits_.memory});
-    for (Reason& reason : explain_infeasible(attempts, generation_, operators_, rest)) {
+    for (Reason& reason : explain_infeasible(attempts, defects_, operators_, rest)) {
       result_.reasons.push_back(std::move(reason.diagnostic));
       result_.blamed.push_back(std::move(reason.places));
     }
   }
 
   const Setup& setup_;
-  const Generation generation_;
+  const Defects defects_;
   const PlaceLimits& limits_;
   const machine::OperatorModel* operators_;
   const base::Stopwatch watch_;
@@ -430,12 +420,12 @@ class Search {
 
 }  // namespace
 
-Placement optimize(const Setup& setup, Generation generation, const PlaceLimits& limits,
+Placement optimize(const Setup& setup, const Defects& defects, const PlaceLimits& limits,
                    const machine::OperatorModel* operators) {
   try {
-    std::vector<Reason> found = contradictions(setup, generation);
+    std::vector<Reason> found = contradictions(setup, defects);
     if (!found.empty()) throw Contradictions(std::move(found));
-    return Search(setup, generation, limits, operators).run();
+    return Search(setup, defects, limits, operators).run();
   } catch (const base::OverflowError& error) {
     throw Contradictions({too_large_to_count(error)});
   }

@@ -1,4 +1,4 @@
-// optimize(setup): degrees, sharding, tile and partition that end soonest, with proof.
+// optimize(setup): the fastest degrees, sharding, tile and partition, with proof.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ struct PlaceLimits {
   double seconds = 0;                         // 0: the setup's hint, else none
   std::size_t memory = cost::kDefaultMemory;  // bytes, of the whole process; 0: no limit
   double gap = 0;
-  int threads = 1;  // changes the time only
+  int threads = 1;  // affects only the time
   const std::atomic<bool>* stop = nullptr;
   std::size_t most_ideals = 100'000;  // of a partition; beyond it a mixed-integer programme takes over
   std::function<void(double best_ns, double bound_ns)> progress;
@@ -32,7 +32,7 @@ struct Placement {
   ShardingOptimum sharding;
   std::vector<std::optional<Parallelism>> serves;  // what each dimension of the network serves
   // Where a graph of several layers is spread over pipeline stages: the stage of each of its kernels, and the kernels
-  // of the slowest stage, which `mapping` speaks of. Else empty: it speaks of all.
+  // of the slowest stage, which `mapping` is about. Else empty: it is about all kernels.
   std::vector<int> stage;
   std::vector<int> kernels;
 
@@ -40,20 +40,20 @@ struct Placement {
   std::string method;
   bool infeasible = false;
   bool interrupted = false;                // ended before it had a proof
-  bool out_of_memory = false;              // for want of memory
-  std::vector<base::Diagnostic> reasons;   // when infeasible: the smallest set of limits that cannot hold together
+  bool out_of_memory = false;              // because memory ran out
+  std::vector<base::Diagnostic> reasons;   // when infeasible: the smallest set of limits that contradict each other
   std::vector<std::vector<Place>> blamed;  // of each reason, the parts of the question
 };
 
-// Least final_ns. Ties (relative 1e-12) go to the first in the order of allocations(), then of tilings() (of those that
-// are hard to prove, none wins a tie), then of
-// optimize(PartitionProblem). Throws Contradictions, an InputError, with all that contradictions() finds.
-Placement optimize(const Setup& setup, Generation generation, const PlaceLimits& limits = {},
+// Least final_ns. Ties (relative 1e-12) go to the first in the order of allocations(), then of tilings(), then of
+// optimize(PartitionProblem); a candidate whose partition is too hard for the first round loses every tie. Throws
+// Contradictions, an InputError, with all that contradictions() finds.
+Placement optimize(const Setup& setup, const Defects& defects, const PlaceLimits& limits = {},
                    const machine::OperatorModel* operators = nullptr);
 
-// The setup that `placement.mapping` belongs to: services of the network that were searched filled in, and of a graph
-// over several stages the slowest. `evaluate` of the two is `placement.evaluation`, but for the FLOP of such a graph,
-// which are those of all stages.
+// The setup that `placement.mapping` belongs to: with the services of the network that the search chose, and, for a
+// graph over several stages, reduced to the slowest stage. `evaluate` of the two is `placement.evaluation`, except that
+// the FLOP of such a graph are those of all stages.
 Setup placed(const Setup& setup, const Placement& placement);
 
 }  // namespace orrery::dataflow

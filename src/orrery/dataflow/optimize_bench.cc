@@ -7,40 +7,40 @@
 namespace orrery::dataflow {
 namespace {
 
-void run(benchmark::State& state, const Setup& setup, Generation generation) {
+void run(benchmark::State& state, const Setup& setup, const Defects& defects) {
   double final_ns = 0;
   for (auto _ : state) {
-    final_ns = optimize(setup, generation).evaluation.final_ns;
+    final_ns = optimize(setup, defects).evaluation.final_ns;
     benchmark::DoNotOptimize(final_ns);
   }
   state.counters["final_ms"] = final_ns * 1e-6;
 }
 
 void readme(benchmark::State& state) {
-  run(state, cases::readme(), Generation::kGen1);
+  run(state, cases::readme(), kGen1);
 }
 void readme_corrected(benchmark::State& state) {
   Setup setup = cases::readme();
   std::get<LanguageModel>(setup.execution.workload).tile_size = 1;  // tokens, no longer the number of tiles
-  run(state, setup, Generation::kCorrected);
+  run(state, setup, kCorrected);
 }
 void gpt3_4x2_twelve_tile_sizes(benchmark::State& state) {
-  run(state, cases::gpt3_4x2(), Generation::kGen2);
+  run(state, cases::gpt3_4x2(), kGen2);
 }
 void gpt3_4x2_ragged_tile_sizes(benchmark::State& state) {
-  run(state, cases::gpt3_4x2(), Generation::kCorrected);
+  run(state, cases::gpt3_4x2(), kCorrected);
 }
 void gpt3_8x1_twelve_tile_sizes(benchmark::State& state) {
-  run(state, cases::gpt3_8x1(), Generation::kGen2);
+  run(state, cases::gpt3_8x1(), kGen2);
 }
 void hpl(benchmark::State& state) {
-  run(state, cases::hpl_circe(), Generation::kGen2);
+  run(state, cases::hpl_circe(), kGen2);
 }
 void fft(benchmark::State& state) {
-  run(state, cases::fft_1024(), Generation::kGen2);
+  run(state, cases::fft_1024(), kGen2);
 }
 void dlrm(benchmark::State& state) {
-  run(state, cases::dlrm_i(), Generation::kGen2);
+  run(state, cases::dlrm_i(), kGen2);
 }
 
 // Every factorisation of 1,024 chips over three dimensions in every order, and every tile.
@@ -48,7 +48,7 @@ void readme_all_degrees(benchmark::State& state) {
   Setup setup = cases::readme();
   setup.system.network = {{Link::kRing, 0, 50, {}}, {Link::kRing, 0, 50, {}}, {Link::kSwitch, 0, 25, {}}};
   std::get<LanguageModel>(setup.execution.workload).tile_size = 0;
-  run(state, setup, Generation::kCorrected);
+  run(state, setup, kCorrected);
 }
 
 // Four layers backward, 92 kernels in 12 configurations; every tile that divides the sequence.
@@ -62,12 +62,12 @@ Setup four_layers_backward() {
   return setup;
 }
 void four_layers_backward_tiled(benchmark::State& state) {
-  run(state, four_layers_backward(), Generation::kGen1);
+  run(state, four_layers_backward(), kGen1);
 }
 void four_layers_backward_all_tiles(benchmark::State& state) {
   Setup setup = four_layers_backward();
   std::get<LanguageModel>(setup.execution.workload).tile_size = 0;
-  run(state, setup, Generation::kGen1);
+  run(state, setup, kGen1);
 }
 
 // The published grid: four chips, five networks, two memories, two links; degrees and tiles are all searched.
@@ -94,7 +94,7 @@ void grid_of_eighty_systems(benchmark::State& state) {
             for (std::size_t d = 0; d < links.size(); ++d)
               setup.system.network.push_back({links[d], 0, d == 0 && nvlink ? 450.0 : 50.0, {}});
             std::get<LanguageModel>(setup.execution.workload).tile_size = 0;
-            placed += optimize(setup, Generation::kCorrected).mapping ? 1 : 0;
+            placed += optimize(setup, kCorrected).mapping ? 1 : 0;
           }
         }
       }

@@ -161,7 +161,7 @@ double best_of_all(const dataflow::Setup& setup, long& tried) {
       if (dimension.parallelism == Parallelism::kSequence) mapping.degrees.sequence = dimension.size;
     }
     if (model.global_batch % (model.micro_batch * mapping.degrees.data) != 0) return;
-    mapping.sharding = choose_sharding(filled, mapping.degrees, Generation::kCorrected).sharding;
+    mapping.sharding = choose_sharding(filled, mapping.degrees, kCorrected).sharding;
     const Count tokens = base::ceil_divide(model.sequence, mapping.degrees.sequence);
     Count before = 0;
     for (Count size = tokens; size >= 1; --size) {
@@ -170,7 +170,7 @@ double best_of_all(const dataflow::Setup& setup, long& tried) {
       mapping.tiles = base::ceil_divide(tokens, size);
       if (mapping.tiles == before) continue;
       before = mapping.tiles;
-      const PartitionProblem problem = lower(filled, mapping, Generation::kCorrected);
+      const PartitionProblem problem = lower(filled, mapping, kCorrected);
       std::vector<int> assignment(problem.kernels.size(), 0);
       const std::function<void(std::size_t)> assign = [&](std::size_t k) {
         if (k < assignment.size()) {
@@ -185,7 +185,7 @@ double best_of_all(const dataflow::Setup& setup, long& tried) {
         if (!cost.feasible) return;
         Evaluation evaluation;
         evaluation.sum_interval_ns = cost.sum_interval_ns;
-        roll_up(filled, mapping.degrees, Generation::kCorrected, evaluation);
+        roll_up(filled, mapping.degrees, kCorrected, evaluation);
         best = std::min(best, evaluation.final_ns);
       };
       assign(0);
@@ -205,7 +205,7 @@ void compare(std::uint64_t seed, const PlaceLimits& limits, Tally& tally) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Placement found;
   try {
-    found = optimize(setup, Generation::kCorrected, limits);
+    found = optimize(setup, kCorrected, limits);
   } catch (const base::InputError&) {
     ++tally.refused;
     for (const Kernel& kernel : setup.graph.kernels)
@@ -226,7 +226,7 @@ void compare(std::uint64_t seed, const PlaceLimits& limits, Tally& tally) {
   ASSERT_TRUE(found.mapping) << (found.reasons.empty() ? "" : found.reasons[0].message);
   EXPECT_NEAR(found.evaluation.final_ns, best, best * 1e-9);
   EXPECT_TRUE(found.certificate.optimal);
-  EXPECT_EQ(evaluate(placed(setup, found), *found.mapping, Generation::kCorrected).final_ns, found.evaluation.final_ns);
+  EXPECT_EQ(evaluate(placed(setup, found), *found.mapping, kCorrected).final_ns, found.evaluation.final_ns);
 }
 
 int problems(int usual) {

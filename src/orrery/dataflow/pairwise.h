@@ -1,4 +1,4 @@
-// The least sum of prices of variables and of pairs of variables: what is left of choosing a sharding.
+// The least sum of prices of variables and of pairs of variables: the core of choosing a sharding.
 #pragma once
 
 #include <compare>

@@ -9,8 +9,8 @@
 namespace orrery::dataflow {
 namespace {
 
-// Capacity of DRAM is compared with sums of many sizes, taken in another order by every solver: their rounding, and no
-// more, is forgiven.
+// DRAM capacity is compared with sums of many sizes, which every solver adds in another order: a tolerance covers their
+// rounding, and no more.
 constexpr double kSlack = 1e-12;
 
 double weights_in_dram(const PartitionProblem& problem) {
@@ -19,7 +19,7 @@ double weights_in_dram(const PartitionProblem& problem) {
   return result;
 }
 
-// What of order, ranges and classes the assignment breaks first, in words.
+// The first rule of order, ranges or classes that the assignment breaks, in words.
 std::string broken_rule(const PartitionProblem& problem, const std::vector<int>& assignment) {
   for (std::size_t k = 0; k < assignment.size(); ++k) {
     const PartitionKernel& kernel = problem.kernels[k];

@@ -1,6 +1,6 @@
 // The partition problem: which kernels run together on the chip, one configuration after another.
 //
-// What is left of a setup once degrees, sharding and tile are fixed (lower.h makes it). A configuration's initiation
+// The remaining problem once degrees, sharding and tile are fixed (lower.h makes it). A configuration's initiation
 // interval depends only on the set of its kernels; price() is that function, and the only place where it is computed.
 // The exact solvers (partition_ideals.h: dynamic programme over order ideals; partition_mip.h: mixed-integer programme)
 // minimise the sum over configurations. All times are per pass over one sequence (all tiles), in ns.
@@ -40,8 +40,8 @@ struct CoreChoice {
 
 struct PartitionKernel {
   double compute_ns = 0;            // with a given utilisation
-  std::vector<CoreChoice> choices;  // with free cores; none: it can run nowhere
-  double memory_bytes = 0;          // streamed per pass beside the edges
+  std::vector<CoreChoice> choices;  // with free cores; none: it does not fit the chip
+  double memory_bytes = 0;          // streamed per pass in addition to the edges
   double network_ns = 0;
   double beside_ns = 0;     // on another group's links, at the same time as any kernel's network_ns
   double weight_bytes = 0;  // in SRAM while its configuration runs
@@ -64,7 +64,7 @@ struct PartitionEdge {
 
 struct PartitionProblem {
   // Where each configuration has a tiling of its own: the problem under each of them, all of the same kernels and
-  // edges; a configuration costs what it costs under the fastest that fits. All else then bounds every one of them.
+  // edges; a configuration costs the least cost of the tilings that fit. The other fields then bound every one of them.
   std::vector<PartitionProblem> tilings;
   std::vector<PartitionKernel> kernels;
   std::vector<PartitionEdge> edges;
@@ -116,8 +116,8 @@ struct PartitionLimits {
   double gap = 0;                             // stop when proven within this share of the optimum
   int threads = 1;                            // changes the time only
   const std::atomic<bool>* stop = nullptr;
-  bool mip = true;  // false: where the dynamic programme gives way, the quick answer is returned with its gap
-  std::size_t most_ideals = 100'000;  // beyond it the dynamic programme gives way to the MIP
+  bool mip = true;  // false: where the dynamic programme gives up, the quick answer is returned with its gap
+  std::size_t most_ideals = 100'000;  // beyond it the MIP replaces the dynamic programme
   double upper_bound_ns = 0;          // sums at or above it need not be found; 0: none
 };
 
@@ -127,8 +127,8 @@ struct PartitionOptimum {
   cost::Certificate certificate;  // in ns
   bool infeasible = false;        // proven
   bool interrupted = false;
-  bool gave_way = false;    // more than `most_ideals`, and no MIP was wanted: neither proven nor interrupted
-  bool ties_broken = true;  // false: of too many equal sums, always the same one, but not by the rule of optimize()
+  bool gave_way = false;    // more than `most_ideals`, and no MIP allowed: neither proven nor interrupted
+  bool ties_broken = true;  // false: too many equal sums; deterministic, but not by the rule of optimize()
   std::string method;       // "order ideals", "mixed-integer programme", "fixed"
 };
 

@@ -20,7 +20,7 @@ void report(benchmark::State& state, const PartitionOptimum& found) {
 
 PartitionProblem readme() {
   const Setup setup = cases::readme();
-  return lower(setup, cases::readme_optimum(setup), Generation::kGen1);
+  return lower(setup, cases::readme_optimum(setup), kGen1);
 }
 
 void trillion_parameters(benchmark::State& state) {
@@ -36,7 +36,7 @@ std::vector<PartitionProblem> gpt3_tiles() {
   std::vector<PartitionProblem> problems;
   for (Count tiles = 1; tiles <= 2048; tiles *= 2) {
     const Mapping mapping = cases::mapping(setup, {.tensor = 4, .data = 2, .sizes = {4, 2}}, tiles, {});
-    problems.push_back(lower(setup, mapping, Generation::kGen2));
+    problems.push_back(lower(setup, mapping, kGen2));
   }
   return problems;
 }
@@ -77,7 +77,7 @@ PartitionProblem backward(Count layers) {
   mapping.degrees = {.tensor = 8, .pipeline = 128, .sizes = {8, 128}};
   mapping.tiles = 2048;
   for (Count l = 0; l < layers; ++l) mapping.sharding.insert(mapping.sharding.end(), layer.begin(), layer.end());
-  PartitionProblem problem = lower(setup, mapping, Generation::kGen1);
+  PartitionProblem problem = lower(setup, mapping, kGen1);
   for (PartitionKernel& kernel : problem.kernels) kernel.first = 0;  // no forward pass needs the first half
   return problem;
 }
@@ -94,7 +94,7 @@ BENCHMARK(layers_backward)->Arg(1)->Arg(2)->Arg(4)->Unit(benchmark::kMillisecond
 
 void linpack_pinned(benchmark::State& state) {
   const Setup setup = cases::hpl_circe();
-  const PartitionProblem problem = lower(setup, cases::whole_machine(setup), Generation::kGen2);
+  const PartitionProblem problem = lower(setup, cases::whole_machine(setup), kGen2);
   PartitionOptimum found;
   for (auto _ : state) found = optimize(problem);
   report(state, found);

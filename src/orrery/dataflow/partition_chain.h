@@ -14,7 +14,7 @@
 
 namespace orrery::dataflow {
 
-// Nothing when neither order has a feasible cut, which proves nothing. Where time is short, cuts at fewer places.
+// Nothing when neither order has a feasible cut, which proves nothing. Where time is short, fewer cuts are tried.
 std::optional<std::vector<int>> best_chain(SetPricer& pricer, const PartitionSpace& space,
                                            const cost::Budget& budget = {});
 

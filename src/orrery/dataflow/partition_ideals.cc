@@ -163,7 +163,7 @@ class Search {
     return result;
   }
 
-  // Where a few transitions are not enough, a better bound is worth its price.
+  // If a few transitions are not enough, a better bound is worth computing.
   Pass sweep_twice(double aim, std::uint64_t transitions) {
     if (bounded_by_core_) return sweep(aim, transitions);
     const Pass found = sweep(aim, limits_.most_ideals / 2);
@@ -326,7 +326,7 @@ class Search {
     return std::move(layers_);
   }
 
-  // What the core says of the sum from layer `layer` on; leaves add what does not overlap.
+  // The core's bound on the sum from layer `layer` on; leaves add what does not overlap.
   double core_rest(std::size_t layer, const Bits<W>& ideal, const State& state) const {
     if (core_to_go_.empty()) return 0;
     const double* core = core_to_go_[layer].find(ideal & core_bits_);
@@ -339,7 +339,7 @@ class Search {
       case Overlap::kNone:
         break;
     }
-    // Free cores run leaves beside the others.
+    // Leaves run on free cores at the same time as others.
     return *core + least(problem_.free_cores ? 0 : state.leaf_compute, state.leaf_bytes, state.leaf_network);
   }
 
@@ -460,7 +460,7 @@ class Search {
         });
         extend(c, ideal, state, more, candidates, then, leave(next, k), need, b + 1);
       }
-      // What must have run by now cannot be left for a later branch.
+      // Kernels that must have run by now cannot be left for a later branch.
       if (due_[static_cast<std::size_t>(c)].has(b)) break;
     }
   }
@@ -627,10 +627,12 @@ class Search {
     bound = std::min(bound, value);
     result.interrupted = stopped_;
     result.infeasible = bound == kNever;
-    certificate.lower_bound = result.infeasible ? 0 : bound;
-    certificate.optimal = result.infeasible || (assignment.has_value() && bound >= value * (1 - 2 * kTie));
-    if (certificate.optimal && assignment) certificate.lower_bound = value;
-    certificate.gap = certificate.optimal ? 0 : assignment && value > 0 ? std::max(0.0, (value - bound) / value) : 1;
+    if (result.infeasible)
+      certificate.close_empty();
+    else if (assignment)
+      certificate.close(value, bound, 2 * kTie);
+    else
+      certificate.lower_bound = bound;
     certificate.evaluated = sets_.size();
     certificate.pruned = {{"capacity", pruned_by_capacity_}, {"bound", pruned_by_bound_}};
     certificate.seconds = watch_.seconds();

@@ -5,7 +5,7 @@
 //   V_c(I) = min over J <= I of V_(c-1)(J) + cost(I \ J).
 // A transformer has few ideals (26 for a forward layer, 1146 for its backward pass): the sums are exact in
 // milliseconds where a general solver needs minutes. Source: the structure is that of scheduling with precedence
-// constraints (Held and Karp 1962; Schrage and Baker 1978); the pruning below is ours.
+// constraints (Held and Karp 1962; Schrage and Baker 1978); the pruning below is new.
 //
 // What is not visited. Sets whose weights and buffers exceed SRAM (more kernels never need less, where no edge has a
 // depth below two), sets that mix repeat classes or leave a range, states that leave more weights or cores than the
@@ -20,7 +20,7 @@
 //
 // Two sweeps. The first looks for sums below the incumbent's, and so proves the least sum; the second lists every chain
 // within a tie of it and picks the answer by partition.h's rule. Ties can outnumber everything else: the second sweep
-// has a limit, and beyond it the first answer stands (`ties_broken`).
+// has a limit, and beyond it the first answer is kept (`ties_broken`).
 //
 // Cost: at most C * (pairs of ideals) set lookups; each distinct set is priced once.
 #pragma once

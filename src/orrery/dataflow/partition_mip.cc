@@ -15,7 +15,7 @@ using base::kInfinity;
 using base::Mip;
 using Terms = std::vector<Mip::Term>;
 
-constexpr double kAgree = 1e-7;      // what the solver's tolerances leave of a proof, relative
+constexpr double kAgree = 1e-7;      // relative accuracy of a proof, given the solver's tolerances
 constexpr double kRounding = 1e-12;  // as price() forgives in DRAM
 
 class Programme {
@@ -101,7 +101,7 @@ class Programme {
     capacities(c);
     Terms compute, memory, network, beside;
     if (problem_.use_compute || problem_.free_cores) compute = compute_terms(c);
-    if (!problem_.use_compute) compute.clear();  // cores are short even where their time does not count
+    if (!problem_.use_compute) compute.clear();  // cores are limited even where compute time does not count
     for (std::size_t k = 0; k < problem_.kernels.size(); ++k) {
       const int run = x(static_cast<int>(k), c);
       if (problem_.use_memory) add(memory, run, ns_of_bytes(problem_.kernels[k].memory_bytes));
@@ -312,16 +312,16 @@ PartitionOptimum optimize_by_mip(const PartitionProblem& problem, const Partitio
   double weights = 0;
   for (const PartitionKernel& kernel : problem.kernels) weights += kernel.dram_bytes;
   if (problem.dram_bytes > 0 && weights > problem.dram_bytes * (1 + kRounding)) {
-    result.infeasible = result.certificate.optimal = true;
-    result.certificate.gap = 0;
+    result.infeasible = true;
+    result.certificate.close_empty();
     return result;
   }
 
   const double unit = unit_of_time(problem);
   double bound = 0;
   bool proven = false;  // that nothing is below `bound`, however the search ended
-  // Rows hold to a tolerance only. Where the answer breaks a capacity by that, a second run leaves as much room, and
-  // the first one remains the bound.
+  // Rows hold to a tolerance only. If the answer exceeds a capacity by that, a second run uses tighter capacities, and
+  // the first run's bound is kept.
   for (const double room : {1.0, 1.0 - 1e-6}) {
     const Programme programme(problem, space, unit, room);
     Mip::Limits how{.gap = limits.gap, .stop = limits.stop};
@@ -352,9 +352,12 @@ PartitionOptimum optimize_by_mip(const PartitionProblem& problem, const Partitio
     result.cost = {};
   }
   bound = std::min(bound, best);
-  certificate.lower_bound = result.infeasible ? 0 : bound;
-  certificate.optimal = result.infeasible || (result.assignment && best - bound <= kAgree * best);
-  certificate.gap = certificate.optimal ? 0 : result.assignment && best > 0 ? (best - bound) / best : 1;
+  if (result.infeasible)
+    certificate.close_empty();
+  else if (result.assignment)
+    certificate.close(best, bound, kAgree);
+  else
+    certificate.lower_bound = bound;
   certificate.seconds = watch.seconds();
   return result;
 }

@@ -15,9 +15,9 @@
 // Christofides et al. 1987.
 //
 // What is guaranteed. Times are scaled to about a thousand, room to one; the solver proves its bound to its tolerance,
-// and the answer's worth is price()'s: `optimal` means that the two agree to 1e-7. Among equal sums the answer is
-// always the same one, not the one that partition.h's last tie-breaks name. Memory units have no rows: where they
-// forbid the programme's answer, it remains a bound.
+// and the cost of the answer is that of price(): `optimal` means that the two agree to 1e-7. Among equal sums the
+// answer is always the same one, not the one that partition.h's last tie-breaks name. Memory units have no rows: where
+// they forbid the programme's answer, it remains a bound.
 #pragma once
 
 #include "orrery/dataflow/partition.h"
@@ -25,8 +25,8 @@
 
 namespace orrery::dataflow {
 
-// Whether the solver gets through the first relaxation of such a programme in seconds; it does not look at the clock
-// before.
+// Whether the solver finishes the first relaxation of such a programme in seconds; it does not check the time before
+// that.
 bool within_reach_of_mip(const PartitionProblem& problem, const PartitionSpace& space);
 
 // `start`: an assignment to beat, or nothing.

@@ -1,5 +1,5 @@
-// Which solver answers: none where ranges leave nothing to decide, the dynamic programme over ideals, or the MIP;
-// beyond the reach of both, the best cut of a chain with the plain bound.
+// Chooses the solver: none where the ranges leave nothing to decide, the dynamic programme over ideals, or the MIP;
+// beyond both, the best cut of a chain with the simple bound.
 #include <algorithm>
 
 #include "orrery/base/stopwatch.h"
@@ -15,8 +15,7 @@ namespace {
 
 PartitionOptimum nothing_fits(PartitionOptimum result) {
   result.infeasible = true;
-  result.certificate.optimal = true;
-  result.certificate.gap = 0;
+  result.certificate.close_empty();
   return result;
 }
 
@@ -30,22 +29,21 @@ PartitionOptimum fixed(const PartitionProblem& problem, const PartitionSpace& sp
   if (upper_bound_ns > 0 && result.cost.sum_interval_ns >= upper_bound_ns) return result;
   result.assignment = space.first;
   result.certificate.optimal = true;
-  result.certificate.gap = 0;
+  result.certificate.close(result.cost.sum_interval_ns, result.cost.sum_interval_ns);
   return result;
 }
 
-// The best cut of a chain and the plain bound: what is known without a search.
+// The best cut of a chain and the simple bound: the answer without a search.
 PartitionOptimum quick(const PartitionProblem& problem, const PartitionSpace& space, const cost::Budget& budget) {
   PartitionOptimum result;
   result.method = "order ideals";
-  result.certificate.lower_bound = interval_bound(problem, space);
+  const double bound = result.certificate.lower_bound = interval_bound(problem, space);
   SetPricer pricer(problem);
   const auto chain = best_chain(pricer, space, budget);
   if (!chain) return result;
   result.assignment = *chain;
   result.cost = price(problem, *chain);
-  const double sum = result.cost.sum_interval_ns;
-  result.certificate.gap = sum > 0 ? std::max(0.0, (sum - result.certificate.lower_bound) / sum) : 0;
+  result.certificate.close(result.cost.sum_interval_ns, bound);
   return result;
 }
 

@@ -8,7 +8,7 @@
 namespace orrery::dataflow {
 namespace {
 
-// Beyond this many tiles of one tile, a kernel is said not to fit.
+// If a tile would have to be split into more parts than this, the kernel counts as not fitting.
 constexpr Count kMostSplit = Count{1} << 62;
 
 // Least `split` >= 2 that `fits`, or 0. Whatever fits also fits when split further.

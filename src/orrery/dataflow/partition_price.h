@@ -29,7 +29,7 @@ class SetPricer {
     int tiling = -1;
     bool fits = true;
   };
-  // `members` ascending, without duplicates. Not for two threads at once.
+  // `members` ascending, without duplicates. Not thread-safe.
   Price price(std::span<const int> members);
   ConfigurationCost describe(std::span<const int> members);
 
@@ -39,7 +39,7 @@ class SetPricer {
   const PartitionProblem& problem() const { return problem_; }
   std::span<const int> edges_into(int kernel) const { return into_.of(kernel); }
   std::span<const int> edges_out_of(int kernel) const { return out_of_.of(kernel); }
-  // Its own and that of the edges into it: kernels pay for conversions wherever the producer runs.
+  // Its own and that of the edges into it: a kernel pays for conversions of its inputs wherever the producer runs.
   double network_ns(int kernel) const { return network_ns_[static_cast<std::size_t>(kernel)]; }
 
  private:

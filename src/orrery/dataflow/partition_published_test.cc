@@ -13,7 +13,7 @@ namespace {
 
 TEST(PartitionPublished, BothSolversProveTheTrillionParameterLayer) {
   const auto setup = cases::readme();
-  const PartitionProblem problem = lower(setup, cases::readme_optimum(setup), Generation::kGen1);
+  const PartitionProblem problem = lower(setup, cases::readme_optimum(setup), kGen1);
   const PartitionOptimum found = optimize(problem);
   EXPECT_EQ(found.method, "order ideals");
   EXPECT_TRUE(found.certificate.optimal);
@@ -29,7 +29,7 @@ TEST(PartitionPublished, FreeCoresOverAllTileSizesReachTheProvenOptimum) {
   double best = std::numeric_limits<double>::infinity();
   for (Count tiles = 1; tiles <= 2048; tiles *= 2) {
     const Mapping mapping = cases::mapping(setup, {.tensor = 4, .data = 2, .sizes = {4, 2}}, tiles, {});
-    const PartitionOptimum found = optimize(lower(setup, mapping, Generation::kGen2));
+    const PartitionOptimum found = optimize(lower(setup, mapping, kGen2));
     ASSERT_TRUE(found.certificate.optimal);
     if (found.assignment) best = std::min(best, found.cost.sum_interval_ns);
   }
@@ -50,7 +50,7 @@ TEST(PartitionPublished, WeightUpdatesOfTwoLayersAreProvenByBothSolvers) {
                                                         kOuter, kOuter, kK, kOuter, kOuter, kOuter, kOuter, kOuter,
                                                         kOuter, kM,     kM, kM,     kM,     kM,     kM};
   for (int l = 0; l < 2; ++l) mapping.sharding.insert(mapping.sharding.end(), layer.begin(), layer.end());
-  PartitionProblem problem = lower(setup, mapping, Generation::kGen1);
+  PartitionProblem problem = lower(setup, mapping, kGen1);
   for (PartitionKernel& kernel : problem.kernels) kernel.first = 0;
   // Slow DRAM: what is cut decides.
   problem.dram_bandwidth_gb_per_s = 20;

@@ -67,7 +67,7 @@ PartitionWork partition_work(const PartitionProblem& problem) {
         compute = std::min(compute, static_cast<double>(choice.cores) * choice.ns / static_cast<double>(problem.cores));
       }
     }
-    // What fits nowhere is for price() to refuse.
+    // Kernels that do not fit at all are rejected by price().
     work.compute_ns.push_back(std::isfinite(compute) ? compute : 0);
     work.network_ns.push_back(kernel.network_ns);
     work.beside_ns.push_back(kernel.beside_ns);

@@ -1,4 +1,4 @@
-// Which assignments there are before capacity: ranges made consistent along the edges, and an order to decide in.
+// The possible assignments before capacity: ranges made consistent along the edges, and a topological order.
 //
 // A kernel cannot run before its producers' earliest configuration nor after its consumers' latest, so ranges shrink
 // along edges (one pass each way). What is empty then has no assignment at all, and what is single is decided.
@@ -25,8 +25,8 @@ struct PartitionSpace {
 // The graph must be acyclic, and edges must name kernels.
 PartitionSpace partition_space(const PartitionProblem& problem);
 
-// Least sums that any schedule of some kernels must pay for, whatever it is; what the searches bound with. Terms of
-// different resources combine as the problem overlaps them: the sum of maxima is at least the maximum of sums.
+// Least sums that any schedule of some kernels must pay for, whatever it is; the searches take their bounds from it.
+// Terms of different resources combine as the problem overlaps them: the sum of maxima is at least the maximum of sums.
 struct PartitionWork {
   std::vector<double>
       compute_ns;  // per kernel: with free cores, least cores * ns over all choices, by the chip's cores

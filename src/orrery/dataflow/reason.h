@@ -1,6 +1,6 @@
-// Why a question has no answer, with the parts of the question that cannot hold together.
+// Why a question has no answer, with the contradicting parts of the question.
 //
-// The engine does not know files; whoever read the question knows the line of each part and can point there.
+// The engine does not know files; the reader of the question knows the line of each part and adds it.
 #pragma once
 
 #include <string>

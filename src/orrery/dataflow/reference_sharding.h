@@ -1,7 +1,7 @@
 // The sharding that DFModel's published runs used for graphs of its generators' shapes.
 //
 // Upstream's solver found one of many shardings with equally few communicated bytes, and the times that follow depend
-// on which. The table of the published runs therefore stands in for the solver under a generation of DFModel.
+// on which. The table of the published runs therefore stands in for the solver with `published_shardings`.
 #pragma once
 
 #include <optional>

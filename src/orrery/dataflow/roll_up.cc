@@ -32,14 +32,14 @@ double pipeline_bandwidth(const System& system) {
   return 0;
 }
 
-double pipeline_factor(Count stages, Count micro_batches, Count layers_per_stage, Generation generation) {
+double pipeline_factor(Count stages, Count micro_batches, Count layers_per_stage, const Defects& defects) {
   const double bubble = static_cast<double>(stages - 1) / static_cast<double>(micro_batches);
-  if (generation == Generation::kCorrected) return 1 + bubble;
+  if (!defects.short_bubble) return 1 + bubble;
   return 1 + bubble / static_cast<double>(layers_per_stage >= 2 ? layers_per_stage - 1 : layers_per_stage);
 }
 
 void roll_up_language_model(const Setup& setup, const LanguageModel& model, const Degrees& degrees,
-                            Generation generation, Evaluation& evaluation) {
+                            const Defects& defects, Evaluation& evaluation) {
   const double sum = evaluation.sum_interval_ns;
   const double word = setup.execution.word_bytes;
   const double tensor = static_cast<double>(model.hidden) * static_cast<double>(model.sequence) * word;
@@ -47,7 +47,7 @@ void roll_up_language_model(const Setup& setup, const LanguageModel& model, cons
   const double lps = static_cast<double>(evaluation.layers_per_stage);
   const double stages = static_cast<double>(degrees.pipeline);
   evaluation.pipeline_factor =
-      pipeline_factor(degrees.pipeline, evaluation.micro_batches, evaluation.layers_per_stage, generation);
+      pipeline_factor(degrees.pipeline, evaluation.micro_batches, evaluation.layers_per_stage, defects);
   const bool training = setup.graph.has_backward();
   if (training && degrees.pipeline > 1 && bandwidth > 0)
     evaluation.point_to_point_ns = 2 * tensor * static_cast<double>(model.layers) / bandwidth;
@@ -108,7 +108,7 @@ Count layers_per_stage(const Setup& setup, const Degrees& degrees) {
   return base::ceil_divide(layers, std::max<Count>(1, model->layers_in_graph));
 }
 
-void roll_up(const Setup& setup, const Degrees& degrees, Generation generation, Evaluation& evaluation) {
+void roll_up(const Setup& setup, const Degrees& degrees, const Defects& defects, Evaluation& evaluation) {
   const Workload& workload = setup.execution.workload;
   const double sum = evaluation.sum_interval_ns;
   evaluation.layers_per_stage = layers_per_stage(setup, degrees);
@@ -118,7 +118,7 @@ void roll_up(const Setup& setup, const Degrees& degrees, Generation generation, 
   evaluation.latency_ns = 0;
   evaluation.final_ns = sum;
   if (const auto* model = std::get_if<LanguageModel>(&workload))
-    roll_up_language_model(setup, *model, degrees, generation, evaluation);
+    roll_up_language_model(setup, *model, degrees, defects, evaluation);
   else if (const auto* dlrm = std::get_if<Recommendation>(&workload))
     evaluation.final_ns = sum * static_cast<double>(dlrm->global_batch) / static_cast<double>(setup.system.chips);
   else if (const auto* hpl = std::get_if<Linpack>(&workload))

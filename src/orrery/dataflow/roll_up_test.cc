@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/base/refused_test_util.h"
 #include "orrery/dataflow/evaluate.h"
 
 namespace orrery::dataflow {
@@ -22,24 +23,24 @@ dataflow::Setup training() {
 }
 const Degrees kDegrees{.pipeline = 8, .data = 4, .sizes = {8, 4}};
 
-Evaluation rolled(const dataflow::Setup& setup, const Degrees& degrees, Generation generation, double sum = 1000) {
+Evaluation rolled(const dataflow::Setup& setup, const Degrees& degrees, const Defects& defects, double sum = 1000) {
   Evaluation result;
   result.sum_interval_ns = sum;
   result.flop = 64;
-  roll_up(setup, degrees, generation, result);
+  roll_up(setup, degrees, defects, result);
   return result;
 }
 
 TEST(RollUp, TheBubbleIsTheStandardOneUnlessDfmodelsIsAskedFor) {
-  const Evaluation ours = rolled(training(), kDegrees, Generation::kCorrected);
+  const Evaluation ours = rolled(training(), kDegrees, kCorrected);
   EXPECT_EQ(ours.layers_per_stage, 12);
   EXPECT_EQ(ours.micro_batches, 32);
   EXPECT_DOUBLE_EQ(ours.pipeline_factor, 1 + 7.0 / 32);
-  EXPECT_DOUBLE_EQ(rolled(training(), kDegrees, Generation::kGen2).pipeline_factor, 1 + 7.0 / 32 / 11);
+  EXPECT_DOUBLE_EQ(rolled(training(), kDegrees, kGen2).pipeline_factor, 1 + 7.0 / 32 / 11);
 }
 
 TEST(RollUp, TimeOfATrainingRun) {
-  const Evaluation found = rolled(training(), kDegrees, Generation::kCorrected);
+  const Evaluation found = rolled(training(), kDegrees, kCorrected);
   EXPECT_DOUBLE_EQ(found.point_to_point_ns, 2.0 * 1000 * 500 * 2 * 96 / 50);
   EXPECT_DOUBLE_EQ(found.final_ns, 1000 * (1 + 7.0 / 32) * 12 * 256 / 4 + found.point_to_point_ns);
   EXPECT_DOUBLE_EQ(found.flops_utilization, 64 / (found.final_ns * 32 * 2));
@@ -50,29 +51,28 @@ TEST(RollUp, ForwardOnlyHasALatencyAndNoExchangeBetweenStages) {
   dataflow::Setup setup = training();
   setup.graph.kernels[0].direction = workload::Direction::kForward;
   setup.system.accelerator.link_latency_ns = 10;
-  const Evaluation found = rolled(setup, kDegrees, Generation::kHead);
+  const Evaluation found = rolled(setup, kDegrees, kHead);
   EXPECT_EQ(found.point_to_point_ns, 0);
   EXPECT_DOUBLE_EQ(found.latency_ns, 1000.0 * 12 * 8 + 7 * (1000.0 * 500 * 2 / 50 + 10));
 }
 
 TEST(RollUp, GenerationsAgreeWithoutAPipeline) {
   const Degrees degrees{.data = 4};
-  for (const Generation generation : {Generation::kGen1, Generation::kGen2, Generation::kGen4, Generation::kHead})
-    EXPECT_DOUBLE_EQ(rolled(training(), degrees, generation).final_ns,
-                     rolled(training(), degrees, Generation::kCorrected).final_ns);
+  for (const Defects& defects : {kGen1, kGen2, kGen4, kHead})
+    EXPECT_DOUBLE_EQ(rolled(training(), degrees, defects).final_ns, rolled(training(), degrees, kCorrected).final_ns);
 }
 
 TEST(RollUp, OtherWorkloads) {
   dataflow::Setup setup = training();
   setup.execution.workload = Recommendation{.global_batch = 3200};
-  EXPECT_DOUBLE_EQ(rolled(setup, {}, Generation::kGen2).final_ns, 1000.0 * 3200 / 32);
-  EXPECT_EQ(rolled(setup, {}, Generation::kGen2).micro_batches, 100);
+  EXPECT_DOUBLE_EQ(rolled(setup, {}, kGen2).final_ns, 1000.0 * 3200 / 32);
+  EXPECT_EQ(rolled(setup, {}, kGen2).micro_batches, 100);
   setup.execution.workload = Linpack{.n = 64, .block = 8, .copies = 4};
-  EXPECT_DOUBLE_EQ(rolled(setup, {}, Generation::kGen2).final_ns, 250);
+  EXPECT_DOUBLE_EQ(rolled(setup, {}, kGen2).final_ns, 250);
   setup.execution.workload = FourierTransform{.length = 64, .copies = 2};
-  EXPECT_DOUBLE_EQ(rolled(setup, {}, Generation::kGen2).final_ns, 500);
+  EXPECT_DOUBLE_EQ(rolled(setup, {}, kGen2).final_ns, 500);
   setup.execution.workload = StateSpaceModel{};
-  EXPECT_DOUBLE_EQ(rolled(setup, {}, Generation::kGen4).final_ns, 1000);
+  EXPECT_DOUBLE_EQ(rolled(setup, {}, kGen4).final_ns, 1000);
 }
 
 TEST(RollUp, FlopCountKernelsAsTheyAreWritten) {
@@ -97,13 +97,9 @@ TEST(RollUp, RefusesBatchesThatAreNotWholeMicroBatches) {
   dataflow::Setup setup = training();
   for (const Degrees& degrees : {Degrees{.data = 3}, Degrees{.data = 256}}) {
     EXPECT_FALSE(micro_batches(setup, degrees));
-    try {
-      rolled(setup, degrees, Generation::kCorrected);
-      FAIL() << "a number came out";
-    } catch (const base::InputError& error) {
-      EXPECT_EQ(error.diagnostics.at(0).code, "O1430");
-      EXPECT_NE(error.diagnostics.at(0).notes.at(0).find("256 over micro_batch_size 2 x"), std::string::npos);
-    }
+    const auto errors = base::refused([&] { rolled(setup, degrees, kCorrected); });
+    EXPECT_EQ(errors.at(0).code, "O1430");
+    EXPECT_NE(errors.at(0).notes.at(0).find("256 over micro_batch_size 2 x"), std::string::npos);
   }
   std::get<LanguageModel>(setup.execution.workload).micro_batch = Count{1} << 62;
   EXPECT_FALSE(micro_batches(setup, {.data = 4})) << "their product exceeds 64 bits";

@@ -10,14 +10,12 @@
 #include <vector>
 
 #include "orrery/base/count.h"
+#include "orrery/dataflow/defects.h"
 #include "orrery/workload/kernel_graph.h"
 
 namespace orrery::dataflow {
 
 using base::Count;
-
-// Whose arithmetic: Orrery's own, or that of a generation of DFModel, defects included (docs/compatibility.md).
-enum class Generation { kCorrected, kGen1, kGen2, kGen3, kGen4, kHead };
 
 struct Accelerator {
   Count cores = 0;
@@ -72,7 +70,8 @@ struct LanguageModel {
   Count global_batch = 0, micro_batch = 0;
   Count tile_size = 0;  // tokens per tile; 0: searched
   Count layers_in_graph = 1;
-  // `tile_size` is the number of tiles, as in DFModel's first generation: in its files, and under kGen1 in all.
+  // `tile_size` is the number of tiles, as in DFModel's first generation: in its files, and with the defect of that
+  // name in all.
   bool tile_size_counts_tiles = false;
 };
 struct Recommendation {  // DLRM

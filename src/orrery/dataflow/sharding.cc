@@ -8,10 +8,10 @@
 //   product, at its second input            SR     SR  RS  RR  RR
 //   product that is tiled along K           SR     SR  RS  SR  RR      (an update of weights)
 //
-// A product that is split along K has partial sums everywhere and all-reduces its output. From RR every layout is at
-// hand; to RR is an all-gather, between SR and RS an all-to-all. Which input an edge feeds is told by its size: an edge
-// as large as the first input is the first, so with inputs of equal size both are. Source: DFModel (arXiv 2412.16432);
-// docs/model/dataflow.md, section "Sharding".
+// A product that is split along K has partial sums everywhere and all-reduces its output. From RR every layout is
+// available locally; to RR is an all-gather, between SR and RS an all-to-all. The size of an edge tells which input it
+// feeds: an edge as large as the first input is the first, so with inputs of equal size both are. Source: DFModel
+// (arXiv 2412.16432); docs/model/dataflow.md, section "Sharding".
 //
 // The choice is a sum of prices of kernels and of pairs of kernels (pairwise.h). Prices are integers: bytes, scaled so
 // that all of them together stay below 2^60, times rates, scaled so that the largest is 2^52. Sums are exact, and
@@ -74,7 +74,7 @@ std::string pin_contradiction(const Kernel& kernel) {
   if (!kernel.sharding) return {};
   const KernelDimension pin = *kernel.sharding;
   if (pin == KernelDimension::kNone) {
-    return kernel.has_weight() ? "its weight has to be split, and the pin leaves it whole" : "";
+    return kernel.has_weight() ? "its weight has to be split, but the pin leaves it whole" : "";
   }
   if (pin == KernelDimension::kK && !kernel.is_product()) return "an elementwise kernel has no K";
   if (size_along(kernel, pin) <= 1) {
@@ -84,7 +84,7 @@ std::string pin_contradiction(const Kernel& kernel) {
   return {};
 }
 
-// What a kernel's sharding communicates by itself: what the user states stands.
+// The communication of a kernel's sharding by itself; what the user states takes precedence.
 EdgeConversion own_communication(const Kernel& kernel, KernelDimension sharding) {
   if (kernel.communication != Communication::kNone) return {kernel.communication, kernel.communication_bytes};
   if (sharding == KernelDimension::kK) return {Communication::kAllReduce, kernel.output_bytes};
@@ -109,12 +109,12 @@ struct Rates {
   }
 };
 
-Rates rates_on(const Setup& setup, const Degrees& degrees, Generation generation) {
+Rates rates_on(const Setup& setup, const Degrees& degrees, const Defects& defects) {
   const auto rate = [&](Communication communication) {
-    return group_ns_per_byte(communication, setup.system, degrees, Parallelism::kTensor, generation,
+    return group_ns_per_byte(communication, setup.system, degrees, Parallelism::kTensor, defects,
                              setup.execution.separate_reduce_scatter_all_gather);
   };
-  const bool latency_counts = generation != Generation::kGen1 && generation != Generation::kGen2;
+  const bool latency_counts = !defects.no_link_latency;
   return {rate(Communication::kAllReduce), rate(Communication::kAllGather), rate(Communication::kAllToAll),
           latency_counts ? setup.system.accelerator.link_latency_ns * 2 * static_cast<double>(degrees.tensor - 1) : 0};
 }
@@ -126,7 +126,7 @@ bool counts_as_bytes(Communication communication) {
          communication == Communication::kAllToAll;
 }
 
-// Products that would leave 100 bits are held there: no graph that runs is near, and sums stay in 128.
+// Products are limited to 100 bits, far above those of any real graph, so that sums fit 128.
 __int128 held_product(__int128 a, __int128 b) {
   constexpr __int128 kMost = static_cast<__int128>(1) << 100;
   __int128 product = 0;
@@ -239,8 +239,7 @@ ShardingOptimum given(const Setup& setup, std::vector<KernelDimension> sharding,
   result.communication_ns = sum.ns;
   result.communication_bytes = sum.bytes;
   result.certificate.optimal = true;
-  result.certificate.lower_bound = sum.ns;
-  result.certificate.gap = 0;
+  result.certificate.close(sum.ns, sum.ns);
   result.certificate.space = 1;
   result.certificate.evaluated = 1;
   result.rule = std::move(rule);
@@ -270,8 +269,7 @@ ShardingOptimum optimised(const Setup& setup, const Degrees& degrees, const Rate
   ShardingOptimum result = given(setup, std::move(sharding), real, "optimised");
   const double found = count_bytes ? result.communication_bytes : result.communication_ns;
   result.certificate.optimal = optimum.proven;
-  result.certificate.lower_bound = optimum.proven ? found : std::min(found, scale.to_ns(optimum.bound.first));
-  result.certificate.gap = optimum.proven || found <= 0 ? 0 : (found - result.certificate.lower_bound) / found;
+  result.certificate.close(found, scale.to_ns(optimum.bound.first));
   result.certificate.space = space;
   result.certificate.evaluated = optimum.work;
   result.certificate.seconds = watch.seconds();
@@ -324,7 +322,7 @@ std::optional<base::Diagnostic> sharding_contradiction(const KernelGraph& graph,
   if (*kernel.sharding == KernelDimension::kNone) {
     found.message = fmt::format("kernel {} `{}` cannot stay unsharded", index + 1, kernel.name);
   }
-  found.note(why).hint("pin another dimension, or leave the pin out and have one chosen");
+  found.note(why).hint("pin another dimension, or leave the pin out so that one is chosen");
   return found;
 }
 
@@ -342,10 +340,10 @@ std::vector<KernelDimension> allowed_shardings(const KernelGraph& graph, int ind
   return allowed;
 }
 
-ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Generation generation,
+ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, const Defects& defects,
                                 const cost::Budget& budget) {
   const KernelGraph& graph = setup.graph;
-  const Rates rates = rates_on(setup, degrees, generation);
+  const Rates rates = rates_on(setup, degrees, defects);
   std::vector<KernelDimension> pins;
   bool all_pinned = true;
   for (const Kernel& kernel : graph.kernels) {
@@ -355,7 +353,7 @@ ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Gene
   const Workload& workload = setup.execution.workload;
   const bool sharded =
       std::holds_alternative<LanguageModel>(workload) ||
-      (std::holds_alternative<StateSpaceModel>(workload) && generation == Generation::kCorrected && degrees.tensor > 1);
+      (std::holds_alternative<StateSpaceModel>(workload) && !defects.state_space_unsharded && degrees.tensor > 1);
   if (!sharded) return given(setup, std::move(pins), rates, "not sharded");
   if (setup.execution.skip_inter_chip) return given(setup, std::move(pins), rates, "pinned");
 
@@ -365,14 +363,14 @@ ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Gene
   }
   if (!found.empty()) throw base::InputError(std::move(found));
   if (all_pinned) return given(setup, std::move(pins), rates, "pinned");
-  if (generation != Generation::kCorrected) {
+  if (defects.published_shardings) {
     if (auto table = reference_sharding(graph)) {
       for (std::size_t i = 0; i < graph.kernels.size(); ++i)
         if (graph.kernels[i].sharding) (*table)[i] = *graph.kernels[i].sharding;
       return given(setup, std::move(*table), rates, "reference table");
     }
   }
-  return optimised(setup, degrees, rates, generation != Generation::kCorrected, budget);
+  return optimised(setup, degrees, rates, defects.fewest_bytes, budget);
 }
 
 }  // namespace orrery::dataflow

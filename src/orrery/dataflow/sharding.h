@@ -43,14 +43,12 @@ struct ShardingOptimum {
   std::string rule;  // where it came from: "pinned", "reference table", "optimised"
 };
 
-// The sharding of every kernel of a language model's graph: pins hold; with a generation of DFModel, graphs of the
-// reference shape take its table. Otherwise, least communication time on the network (kCorrected; bytes for the
-// generations); then least FLOP of a chip, least bytes of its buffers, and the first in the order outer, M, K, N, none,
-// kernel by kernel. Throws O1440 for pins that contradict
-// their kernels. State-space models are sharded under kCorrected, other
-// workloads keep their pins and are not sharded otherwise. `certificate` is on bytes or ns, as
-// minimised.
-ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, Generation generation,
+// The sharding of every kernel of a language model's graph: pins hold; with `published_shardings`, graphs of the
+// reference shape take its table. Otherwise, least communication time on the network (bytes with `fewest_bytes`); then
+// least FLOP of a chip, least bytes of its buffers, and the first in the order outer, M, K, N, none, kernel by kernel.
+// Throws O1440 for pins that contradict their kernels. State-space models are sharded, too; other workloads keep their
+// pins and are not sharded otherwise. `certificate` is on bytes or ns, as minimised.
+ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, const Defects& defects,
                                 const cost::Budget& budget = {});
 
 }  // namespace orrery::dataflow

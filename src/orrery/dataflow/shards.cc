@@ -1,4 +1,4 @@
-// What of every kernel's index space is left for one chip and one tile.
+// The part of every kernel's index space that one chip computes in one tile.
 //
 // Language and state-space models, TP chips, T tiles (docs/model/dataflow.md, "Shards"):
 //
@@ -75,11 +75,11 @@ double Shard::flop(workload::KernelUnit unit) const {
   return unit == workload::KernelUnit::kSystolic ? 2 * outputs * static_cast<double>(k) : outputs;
 }
 
-bool stated_parts_hold(const Setup& setup, Generation generation) {
-  return generation == Generation::kCorrected || setup.execution.skip_inter_chip;
+bool stated_parts_hold(const Setup& setup, const Defects& defects) {
+  return !defects.shards_computed_anew || setup.execution.skip_inter_chip;
 }
 
-std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, Generation generation) {
+std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, const Defects& defects) {
   const Workload& workload = setup.execution.workload;
   std::vector<Count> grid = network_sizes(setup.system, mapping.degrees);
   if (grid.empty()) grid.push_back(1);
@@ -107,7 +107,7 @@ std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, Generation
     } else if (!std::holds_alternative<Recommendation>(workload)) {
       shard = tensor_parallel(kernel, sharding_of(mapping, kernel, i), shard, mapping.degrees);
     }
-    if (stated_parts_hold(setup, generation)) take_stated(kernel, shard);
+    if (stated_parts_hold(setup, defects)) take_stated(kernel, shard);
     if (Count* size = tiled(kernel, shard)) *size = split(*size, mapping.tiles);
     result.push_back(shard);
   }

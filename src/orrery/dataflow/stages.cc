@@ -1,7 +1,7 @@
-// The linear partition problem: cut a sequence into at most p runs so that the dearest run is as cheap as can be. The
-// answer for the first i kernels in s stages is min over j of max(answer for j in s - 1, price of j .. i-1), filled in
-// row by row; the price of a run is that of its sums of compute and network under the overlap mode, and rises with the
-// run, so j is found by bisection. Cost: p n log n.
+// The linear partition problem: cut a sequence into at most p runs so that the most expensive run is as cheap as
+// possible. The answer for the first i kernels in s stages is min over j of max(answer for j in s - 1, price of j ..
+// i-1), filled in row by row; the price of a run is that of its sums of compute and network under the overlap mode, and
+// rises with the run, so j is found by bisection. Cost: p n log n.
 //
 // Runs of one topological order are not all monotone assignments; total / p and the dearest kernel bound what any other
 // could reach, and equal layers over a divisor of their number reach it.
@@ -19,8 +19,8 @@ namespace orrery::dataflow {
 namespace {
 
 // Of the graph's layers, over so many stages; DFModel takes the graph for the whole model.
-Count stages_of_graph(const LanguageModel& model, const Degrees& degrees, Generation generation) {
-  if (generation != Generation::kCorrected) return degrees.pipeline;
+Count stages_of_graph(const LanguageModel& model, const Degrees& degrees, const Defects& defects) {
+  if (defects.graph_is_whole_model) return degrees.pipeline;
   const double share = static_cast<double>(model.layers_in_graph) * static_cast<double>(degrees.pipeline) /
                        static_cast<double>(std::max<Count>(1, model.layers));
   return std::clamp<Count>(static_cast<Count>(share), 1, degrees.pipeline);
@@ -112,27 +112,27 @@ std::vector<std::size_t> cut(const Runs& runs, Count stages) {
 
 }  // namespace
 
-bool spreads_layers(const Setup& setup, const Degrees& degrees, Generation generation) {
+bool spreads_layers(const Setup& setup, const Degrees& degrees, const Defects& defects) {
   const auto* model = std::get_if<LanguageModel>(&setup.execution.workload);
   if (model == nullptr || model->layers_in_graph <= 1) return false;
-  if (generation != Generation::kCorrected) return true;
+  if (defects.graph_is_whole_model) return true;
   return model->layers_in_graph > base::ceil_divide(model->layers, std::max<Count>(1, degrees.pipeline));
 }
 
 StageAssignment assign_stages(const Setup& setup, const Degrees& degrees, const ShardingOptimum& sharding,
-                              Generation generation) {
+                              const Defects& defects) {
   const auto& model = std::get<LanguageModel>(setup.execution.workload);
-  const Count stages = stages_of_graph(model, degrees, generation);
+  const Count stages = stages_of_graph(model, degrees, defects);
   const std::vector<int> order = index_order(setup.graph);
   Mapping mapping;
   mapping.degrees = degrees;
   mapping.sharding = sharding.sharding;
-  const std::vector<Tiling> tiles = tilings(setup, degrees, generation, 1);
+  const std::vector<Tiling> tiles = tilings(setup, degrees, defects, 1);
   if (!tiles.empty()) {
     mapping.tiles = tiles.front().tiles;
     mapping.tile_size = tiles.front().tile_size;
   }
-  const PartitionProblem problem = lower(setup, mapping, generation);
+  const PartitionProblem problem = lower(setup, mapping, defects);
   const Runs runs(problem, order);
   std::vector<std::size_t> begins = cut(runs, stages);
 

@@ -7,9 +7,9 @@
 
 namespace orrery::dataflow {
 
-// Whether the graph holds more layers than a stage runs, so that a stage gets a part of it. DFModel's generations
-// always spread graphs of several layers.
-bool spreads_layers(const Setup& setup, const Degrees& degrees, Generation generation);
+// Whether the graph holds more layers than a stage runs, so that a stage gets a part of it. With
+// `graph_is_whole_model` graphs of several layers are always spread.
+bool spreads_layers(const Setup& setup, const Degrees& degrees, const Defects& defects);
 
 struct StageAssignment {
   std::vector<int> stage;    // per kernel, from 0; never falls along an edge
@@ -20,9 +20,9 @@ struct StageAssignment {
   double bound_ns = 0;       // no assignment's slowest stage is faster
 };
 
-// Stages are runs of kernels in topological order, lowest index first, cut so that the slowest is as fast as can be.
+// Stages are runs of kernels in topological order, lowest index first, cut so that the slowest is as fast as possible.
 StageAssignment assign_stages(const Setup& setup, const Degrees& degrees, const ShardingOptimum& sharding,
-                              Generation generation);
+                              const Defects& defects);
 
 // `setup` with only `kernels` (ascending) and the edges between them, as one layer for each pipeline stage.
 Setup stage_alone(const Setup& setup, const std::vector<int>& kernels, const Degrees& degrees);

@@ -28,8 +28,8 @@ Degrees degrees(Count stages) {
 
 TEST(Stages, EqualLayersAreCutBetweenLayersOrAsFast) {
   const dataflow::Setup setup = layers(4, 2);
-  const ShardingOptimum sharding = choose_sharding(setup, degrees(2), Generation::kCorrected);
-  const StageAssignment found = assign_stages(setup, degrees(2), sharding, Generation::kCorrected);
+  const ShardingOptimum sharding = choose_sharding(setup, degrees(2), kCorrected);
+  const StageAssignment found = assign_stages(setup, degrees(2), sharding, kCorrected);
   EXPECT_NEAR(found.slowest_ns, found.bound_ns, found.bound_ns * 1e-9);
   for (const workload::KernelEdge& edge : setup.graph.edges) {
     EXPECT_LE(found.stage[static_cast<std::size_t>(edge.from)], found.stage[static_cast<std::size_t>(edge.to)]);
@@ -42,8 +42,8 @@ TEST(Stages, EqualLayersAreCutBetweenLayersOrAsFast) {
 TEST(Stages, StagesAreInRangeAndTheSlowestIsNoFasterThanTheBound) {
   for (const Count stages : {1, 2, 3, 5}) {
     const dataflow::Setup setup = layers(2, stages);
-    const ShardingOptimum sharding = choose_sharding(setup, degrees(stages), Generation::kGen3);
-    const StageAssignment found = assign_stages(setup, degrees(stages), sharding, Generation::kGen3);
+    const ShardingOptimum sharding = choose_sharding(setup, degrees(stages), kGen3);
+    const StageAssignment found = assign_stages(setup, degrees(stages), sharding, kGen3);
     EXPECT_GE(found.slowest_ns, found.bound_ns * (1 - 1e-12));
     const auto [least, most] = std::minmax_element(found.stage.begin(), found.stage.end());
     EXPECT_GE(*least, 0);
@@ -54,12 +54,12 @@ TEST(Stages, StagesAreInRangeAndTheSlowestIsNoFasterThanTheBound) {
 TEST(Stages, NoOtherCutIntoThreeRunsHasAFasterSlowestStage) {
   dataflow::Setup setup = layers(2, 3);
   setup.execution.compute_utilization = 0.5;  // compute of kernels adds up
-  const ShardingOptimum sharding = choose_sharding(setup, degrees(3), Generation::kGen3);
-  const StageAssignment found = assign_stages(setup, degrees(3), sharding, Generation::kGen3);
+  const ShardingOptimum sharding = choose_sharding(setup, degrees(3), kGen3);
+  const StageAssignment found = assign_stages(setup, degrees(3), sharding, kGen3);
   Mapping mapping;
   mapping.degrees = degrees(3);
   mapping.sharding = sharding.sharding;
-  const PartitionProblem problem = lower(setup, mapping, Generation::kGen3);
+  const PartitionProblem problem = lower(setup, mapping, kGen3);
   const auto price_of = [&](std::size_t from, std::size_t to) {
     double compute = 0, network = 0;
     for (std::size_t k = from; k < to; ++k) {
@@ -78,21 +78,21 @@ TEST(Stages, NoOtherCutIntoThreeRunsHasAFasterSlowestStage) {
 
 TEST(Stages, AGraphOfAStagesLayersIsNotSpread) {
   const dataflow::Setup setup = layers(4, 1);
-  EXPECT_FALSE(spreads_layers(setup, degrees(1), Generation::kCorrected));
-  EXPECT_TRUE(spreads_layers(setup, degrees(1), Generation::kGen3));
-  EXPECT_TRUE(spreads_layers(setup, degrees(2), Generation::kCorrected));
-  EXPECT_FALSE(spreads_layers(layers(1, 2), degrees(2), Generation::kGen3));
+  EXPECT_FALSE(spreads_layers(setup, degrees(1), kCorrected));
+  EXPECT_TRUE(spreads_layers(setup, degrees(1), kGen3));
+  EXPECT_TRUE(spreads_layers(setup, degrees(2), kCorrected));
+  EXPECT_FALSE(spreads_layers(layers(1, 2), degrees(2), kGen3));
 }
 
 TEST(Stages, TheWholeSearchPlacesTheSlowestStage) {
   const dataflow::Setup setup = layers(4, 2);
-  const Placement found = optimize(setup, Generation::kCorrected);
+  const Placement found = optimize(setup, kCorrected);
   ASSERT_TRUE(found.mapping);
   EXPECT_EQ(found.stage.size(), setup.graph.kernels.size());
   EXPECT_EQ(found.mapping->configuration.size(), found.kernels.size());
-  EXPECT_EQ(evaluate(placed(setup, found), *found.mapping, Generation::kCorrected).final_ns, found.evaluation.final_ns);
+  EXPECT_EQ(evaluate(placed(setup, found), *found.mapping, kCorrected).final_ns, found.evaluation.final_ns);
   // Half the layers on each of two stages: about half the time of a sequence.
-  const Placement together = optimize(layers(4, 1), Generation::kCorrected);
+  const Placement together = optimize(layers(4, 1), kCorrected);
   ASSERT_TRUE(together.mapping);
   EXPECT_LT(found.evaluation.sum_interval_ns, together.evaluation.sum_interval_ns * 0.75);
 }

@@ -1,9 +1,9 @@
 // Collectives of a tensor- and data-parallel model.
 //
 // A product sharded along K ends with an all-reduce of its output over the tensor-parallel group: T m n word bytes a
-// pass. It costs 2 (TP-1) link latencies a pass as well, from DFModel's third generation on. A weight update is reduced
+// pass. It costs 2 (TP-1) link latencies a pass as well. A weight update is reduced
 // over the replicas once per batch: m n word bytes, divided by the micro-batches over which the batch is spread. What
-// the user pins on a kernel goes before this rule; other collectives move the bytes that the user states.
+// the user pins on a kernel takes precedence over this rule; other collectives move the bytes that the user states.
 // Source: DFModel (arXiv 2412.16432) and its logs; docs/model/dataflow.md, "Network". Cost: one step per kernel.
 #include "orrery/dataflow/evaluate.h"
 #include "orrery/dataflow/kernel_network.h"
@@ -23,18 +23,18 @@ double communication_bytes(const Kernel& kernel, Communication communication) {
 }
 
 std::vector<GroupTimes> tensor_parallel_network_ns(const Setup& setup, const Mapping& mapping,
-                                                   const std::vector<Shard>& shards, Generation generation) {
+                                                   const std::vector<Shard>& shards, const Defects& defects) {
   const Degrees& degrees = mapping.degrees;
   const bool doubled = setup.execution.separate_reduce_scatter_all_gather;
   const auto rate = [&](Communication communication, Parallelism group) {
-    return group_ns_per_byte(communication, setup.system, degrees, group, generation, doubled);
+    return group_ns_per_byte(communication, setup.system, degrees, group, defects, doubled);
   };
   const double word = static_cast<double>(setup.execution.word_bytes);
   const double tiles = static_cast<double>(mapping.tiles);
   const double reduce = rate(Communication::kAllReduce, Parallelism::kTensor);
   const double periodic = rate(Communication::kPeriodicAllReduce, Parallelism::kData);
   const double batches = periodic > 0 ? static_cast<double>(required_micro_batches(setup, degrees)) : 1;
-  const bool latency_counts = generation != Generation::kGen1 && generation != Generation::kGen2;
+  const bool latency_counts = !defects.no_link_latency;
   const double latency = latency_counts && degrees.tensor > 1
                              ? setup.system.accelerator.link_latency_ns * 2 * static_cast<double>(degrees.tensor - 1)
                              : 0;

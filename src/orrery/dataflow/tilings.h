@@ -1,4 +1,4 @@
-// One partition problem out of several: the same kernels and edges under different tiles, of which each configuration
+// Combines several partition problems: the same kernels and edges under different tiles, of which each configuration
 // takes the fastest that fits.
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace orrery::dataflow {
 
 // `problems`: at least one, of the same kernels, edges, chip and configurations. Each becomes an alternative of the
-// result; the result's own figures are the least over all of them, so that what bounds it bounds every choice, but for
-// what is resident in DRAM, where the most counts.
+// result; the result's own figures are the least over all of them, so that a bound of the result bounds every choice;
+// only for bytes resident in DRAM the largest figure counts.
 PartitionProblem fastest_of(std::vector<PartitionProblem> problems);
 
 }  // namespace orrery::dataflow

@@ -1,4 +1,4 @@
-// What is to be estimated: components, taken apart to the primitives that estimators know.
+// What is to be estimated: components, broken down to the primitives that estimators know.
 //
 // A component of the architecture is a primitive itself (an SRAM) or a compound of a user's class (a buffer
 // of an SRAM and two address generators). Either way it is a list of primitives and, for each action, a sum:
@@ -36,7 +36,7 @@ struct Term {
   double weight = 1;
 };
 
-// One entry of an energy table. An action whose argument runs over a range has one entry a value.
+// One entry of an energy table. An action whose argument runs over a range has one entry per value.
 struct Action {
   std::string name;
   Attributes arguments;  // as the table prints them

@@ -39,7 +39,7 @@ Answer Dram::estimate(const Query& query) const {
                                           [&](const DramType& one) { return one.name == text(*wanted); })
                            : types_.begin();
   if (type == types_.end()) {
-    // DDR4 is no slip for DDR3: only another spelling of the same letters is suggested.
+    // DDR4 is not a misspelt DDR3: only another spelling of the same letters is suggested.
     const auto meant = std::find_if(types_.begin(), types_.end(),
                                     [&](const DramType& one) { return lower(one.name) == lower(text(*wanted)); });
     return Refusal{fmt::format("has no energy per bit of type `{}`; it knows {}{}", text(*wanted), known(types_),
@@ -52,12 +52,13 @@ Answer Dram::estimate(const Query& query) const {
     return figure;
   }
   if (query.action != "read" && query.action != "write" && query.action != "update")
-    return Refusal{"of a DRAM it knows read, write, update and leak"};
+    return Refusal{"knows read, write, update and leak of a DRAM"};
   const Value* width = find(query.attributes, "width");
   if (!width) return Refusal{"needs attribute `width`, the bits of one access"};
   const auto bits = number(*width);
   // A width of 0 would make the memory free.
-  if (!bits || *bits <= 0) return Refusal{fmt::format("`width` is no positive number of bits, but `{}`", text(*width))};
+  if (!bits || *bits <= 0)
+    return Refusal{fmt::format("`width` is not a positive number of bits, but `{}`", text(*width))};
   figure.value = type->pj_per_bit * *bits;
   figure.source = fmt::format("{} {:g} pJ/bit x {:g} bit ({}{})", type->name, type->pj_per_bit, *bits, type->source,
                               wanted ? "" : "; type not given");

@@ -1,7 +1,7 @@
-// Accelergy's figures for what has technology -1: 1 pJ for each action, 0 for leak, 1 um^2.
+// Accelergy's figures for components of technology -1: 1 pJ for each action, 0 for leak, 1 um^2.
 //
-// They stand for nothing. Accelergy's own architectures use them for fan-outs without a description, so results of
-// Accelergy are reproduced with them; otherwise no scenario has this estimator, and technology -1 is refused.
+// They have no physical meaning. Accelergy's own architectures use them for fan-outs without a description, so
+// reproducing Accelergy's results needs them. Otherwise this estimator is not used, and technology -1 is an error.
 #pragma once
 
 #include "orrery/energy/estimator.h"

@@ -27,7 +27,7 @@ std::string key(const Attributes& attributes) {
   for (const auto& [name, value] : attributes) {
     key += name;
     key += '\x1f';
-    key += static_cast<char>('0' + value.index());  // the text "8" and the number 8 may be told apart
+    key += static_cast<char>('0' + value.index());  // an estimator may distinguish the text "8" from the number 8
     key += text(value);
     key += '\x1e';
   }
@@ -79,7 +79,7 @@ class Estimation {
     const Choice* choice;
   };
 
-  // What is multiplied by zero need not be known.
+  // A figure that is multiplied by zero need not be known.
   void add(std::vector<Share>& shares, std::size_t index, const std::string& action, const Attributes& arguments,
            double weight) {
     if (weight == 0) return;
@@ -97,7 +97,7 @@ class Estimation {
     shares.push_back({primitive.path, action, weight, *choice.figure});
   }
 
-  // Once for each primitive and reason: all its actions mostly fail alike.
+  // Once for each primitive and reason: usually all its actions fail for the same reason.
   void mention_given_up(const Primitive& primitive, const std::string& key, const Choice& choice) {
     for (const Declined& declined : choice.gave_up) {
       if (declined.estimator != options_.insisted_on || !mentioned_.insert(key + declined.reason).second) continue;
@@ -106,7 +106,7 @@ class Estimation {
                    primitive.where)
           .note(fmt::format("{}: {}", declined.estimator, declined.reason))
           .note(fmt::format("`{}` answers instead: {}", choice.figure->estimator, choice.figure->source))
-          .hint("see that the program is the one meant and runs by itself, or leave the option out");
+          .hint("check that this is the right program and that it runs by itself, or leave the option out");
     }
   }
 
@@ -124,23 +124,27 @@ class Estimation {
       if (!mentioned_.insert(fmt::format("{}\n{}{}", component_->name, keys_[i], fmt::join(bounds, "\n"))).second)
         continue;
       auto& warning = found_.warning(
-          "O1263", fmt::format("{} lies beyond what its figures were made for", name_of(primitive)), primitive.where);
+          "O1263", fmt::format("{} is outside the range of its estimator", name_of(primitive)), primitive.where);
       for (const std::string& bound : bounds) warning.note(bound);
-      std::vector<std::string> errors, rules;
+      std::vector<std::string> errors, unmeasured, rules;
       for (const Asked& one : beyond_[i]) {
         const Figure& figure = *one.choice->figure;
         const std::string what = one.action.empty() ? "area" : one.action;
+        std::vector<std::string>& list = figure.expected_error_percent ? errors : unmeasured;
         std::string error = figure.expected_error_percent
-                                ? fmt::format("{} {:.0f} %", what, *figure.expected_error_percent)
-                                : fmt::format("{} not known", what);
-        if (std::find(errors.begin(), errors.end(), error) == errors.end()) errors.push_back(std::move(error));
+                                ? fmt::format("{:.0f} % ({})", *figure.expected_error_percent, what)
+                                : fmt::format("`{}`", what);
+        if (std::find(list.begin(), list.end(), error) == list.end()) list.push_back(std::move(error));
         if (!figure.node_rule.empty() && std::find(rules.begin(), rules.end(), figure.node_rule) == rules.end())
           rules.push_back(figure.node_rule);
       }
       if (!rules.empty()) warning.note(fmt::format("technology: {}", fmt::join(rules, "; ")));
-      warning.note(fmt::format("extrapolated by `{}`; error to expect: {}",
-                               beyond_[i].front().choice->figure->estimator, fmt::join(errors, ", ")));
-      warning.hint("give figures of this component with `--tables`, or describe one within these bounds");
+      warning.note(fmt::format("`{}` extrapolates; {}", beyond_[i].front().choice->figure->estimator,
+                               errors.empty() ? std::string("the error of its figures was not measured")
+                                              : fmt::format("its figures may be off by {}", fmt::join(errors, ", "))));
+      if (!errors.empty() && !unmeasured.empty())
+        warning.note(fmt::format("the error of {} was not measured", fmt::join(unmeasured, ", ")));
+      warning.hint("give figures of this component with `--tables`, or describe one within this range");
     }
   }
 
@@ -201,8 +205,7 @@ class Estimation {
     std::string what = actions.empty() ? "" : fmt::format("the energy of {}", fmt::join(actions, ", "));
     if (area) what += actions.empty() ? "the area" : " and the area";
     auto& error = found_.error(
-        "O1201",
-        fmt::format("nobody can estimate {} of {}, class `{}`", what, name_of(primitive), primitive.class_name),
+        "O1201", fmt::format("no estimator has {} of {}, class `{}`", what, name_of(primitive), primitive.class_name),
         primitive.where);
     explain(missing.front().choice->refusals, primitive, estimators_, error);
   }

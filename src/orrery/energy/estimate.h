@@ -1,4 +1,4 @@
-// Components and estimators to figures.
+// Computes figures of components with the help of estimators.
 #pragma once
 
 #include <memory>
@@ -48,8 +48,8 @@ double six_digits(double value);
 
 // Asks the estimators, most accurate first (ties: in the order given), for each primitive's figures, equal
 // queries once. Attributes `plug_in` (name) and `minimum_accuracy` restrict the choice. `n_instances` of a
-// primitive multiplies leakage and area. What nobody can estimate is an error O1201 that lists what each
-// estimator said; all such errors are collected.
+// primitive multiplies leakage and area. If no estimator answers, that is an error, O1201, which lists why each
+// declined; all such errors are collected.
 std::vector<EstimatedComponent> estimate(std::span<const Component> components,
                                          std::span<const std::unique_ptr<Estimator>> estimators,
                                          const EstimateOptions& options, base::Diagnostics& found);

@@ -78,7 +78,7 @@ TEST(Estimate, InstancesOfAPrimitiveMultiplyLeakageAndAreaOnly) {
   EXPECT_EQ(estimated.actions[1].energy_pj, 6);
   EXPECT_EQ(estimated.area_um2, 6);
   const auto error = error_of(primitive("B", "SRAM", {{"n_instances", word("many")}}, {"read"}), estimators);
-  EXPECT_THAT(error.notes, ElementsAre("a: `n_instances` is no count, but `many`"));
+  EXPECT_THAT(error.notes, ElementsAre("a: `n_instances` is not a count, but `many`"));
 }
 
 TEST(Estimate, AnActionIsTheWeightedSumOfItsTerms) {
@@ -111,7 +111,7 @@ TEST(Estimate, WhatNobodyKnowsIsAnErrorWithEveryReasonAndNeverAZero) {
            Oracle("sram", "SRAM", 80, refusal("needs `depth`")), Oracle("dram", "DRAM", 80, figure(1)));
   const auto error = error_of(primitive("Buffer", "SRAM", {}, {"read", "write"}), estimators);
   EXPECT_EQ(error.code, "O1201");
-  EXPECT_EQ(error.message, "nobody can estimate the energy of `read`, `write` and the area of `Buffer`, class `SRAM`");
+  EXPECT_EQ(error.message, "no estimator has the energy of `read`, `write` and the area of `Buffer`, class `SRAM`");
   EXPECT_THAT(error.notes, ElementsAre("table: SRAM.csv line 2 differs in width: 16, not 32", "sram: needs `depth`",
                                        "dram: does not know class `SRAM`"));
 }
@@ -145,11 +145,12 @@ TEST(Estimate, AFigureBeyondItsBoundsIsAWarningOnceForEachComponent) {
   const base::Diagnostic& first = found.all()[0];
   EXPECT_EQ(first.severity, base::Severity::kWarning);
   EXPECT_EQ(first.code, "O1263");
-  EXPECT_EQ(first.message, "`A` lies beyond what its figures were made for");
-  EXPECT_EQ(first.notes, (std::vector<std::string>{
-                             far.beyond[0], "technology: linear below 22 nm",
-                             "extrapolated by `oracle`; error to expect: read 120 %, write 120 %, area 120 %"}));
-  EXPECT_EQ(found.all()[1].message, "`B` lies beyond what its figures were made for");
+  EXPECT_EQ(first.message, "`A` is outside the range of its estimator");
+  EXPECT_EQ(first.notes,
+            (std::vector<std::string>{
+                far.beyond[0], "technology: linear below 22 nm",
+                "`oracle` extrapolates; its figures may be off by 120 % (read), 120 % (write), 120 % (area)"}));
+  EXPECT_EQ(found.all()[1].message, "`B` is outside the range of its estimator");
 }
 
 TEST(Estimate, WhatCountsZeroTimesNeedNotBeKnown) {
@@ -168,7 +169,7 @@ TEST(Estimate, AFigureThatIsNoNumberIsAnError) {
   EXPECT_EQ(error.code, "O1202");
   EXPECT_THAT(error.message, HasSubstr("the energy of `read` of `A` comes out as inf"));
   const auto negative = error_of(primitive("A", "X", {}, {"read"}), list(Oracle("a", "X", 80, figure(-1))));
-  EXPECT_THAT(negative.notes, Contains("a: comes to -1, which is no figure (a book)"));
+  EXPECT_THAT(negative.notes, Contains("a: computed -1, which cannot be used (a book)"));
 }
 
 TEST(Estimate, SixDigitsRoundAsPythonDoes) {

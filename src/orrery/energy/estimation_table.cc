@@ -1,5 +1,5 @@
-// Rows are looked through in file order. An attribute of the query counts where the table has a column of its name; an
-// argument must have one. All comparisons are of texts, numbers as Python prints them (value.h): this is what
+// Rows are searched in file order. An attribute of the query is compared if the table has a column of its name; an
+// argument must have a column. All comparisons are of texts, numbers as Python prints them (value.h): this is what
 // Accelergy's table plug-in does, and users' tables are written for it.
 #include "orrery/energy/estimation_table.h"
 
@@ -59,7 +59,7 @@ std::vector<Difference> differences(const EstimationTable& table, const TableRow
   return differences;
 }
 
-// "datawidth: 8, not 16"; blanks and other spellings of one number are easily overlooked.
+// "datawidth: 8, not 16". Blanks and different spellings of one number are easily overlooked, so they are pointed out.
 std::string describe(const Difference& difference) {
   const auto shown = [](const std::string& cell) {
     const bool bare = !cell.empty() && cell.front() != ' ' && cell.back() != ' ';
@@ -75,7 +75,7 @@ std::string file_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
-// Why no row of a table matches: the nearest, and what sets it apart.
+// Why no row of a table matches: the nearest row, and how it differs.
 std::string nearest(const EstimationTable& table, const Conditions& conditions) {
   const std::string file = file_name(table.file);
   std::string why;
@@ -96,7 +96,7 @@ std::string nearest(const EstimationTable& table, const Conditions& conditions) 
                : fmt::format("{} has no row", file);
   }
   if (!table.ragged_lines.empty())
-    why += fmt::format("; its line{} {} {} left out, with more or fewer cells than columns",
+    why += fmt::format("; its line{} {} {} left out, with more or fewer cells than there are columns",
                        table.ragged_lines.size() == 1 ? "" : "s", fmt::join(table.ragged_lines, ", "),
                        table.ragged_lines.size() == 1 ? "is" : "are");
   return why;
@@ -153,7 +153,7 @@ EstimationTables::Found EstimationTables::look_up(const Query& query) const {
       continue;
     }
     found.reasons.push_back(nearest(*table, conditions));
-    if (!options_.keep_found_rows && found.row) {
+    if (options_.defects.forget_found_rows && found.row) {
       found.reasons.push_back(
           fmt::format("so `{}` takes away the row that `{}` has (Accelergy 0.4)", set.name, found.set->name));
       found.set = nullptr;

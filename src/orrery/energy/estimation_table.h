@@ -1,4 +1,4 @@
-// Users' own figures: sets of tables, matched to the letter.
+// Users' own figures: sets of tables, whose entries are compared as text.
 //
 // A set belongs to one technology and has a table for each of its classes; a row gives the figures of one action
 // for given attributes and arguments. Nothing is interpolated, and "8" is not "8.0" (docs/model/energy.md).
@@ -39,8 +39,8 @@ struct TableSet {
 };
 
 // Of the sets of a query's technology and class that have a matching row, the most accurate answers; of equals, the
-// first. With `options.keep_found_rows` off, a set tried later, and more accurate, takes the row found before away
-// when it has none itself, as in Accelergy 0.4.
+// first. With `options.keep_found_rows` off, a set tried later, and more accurate, discards a row found earlier when it
+// has none itself, as in Accelergy 0.4.
 class EstimationTables : public Estimator {
  public:
   EstimationTables(std::vector<TableSet> sets, EstimateOptions options);

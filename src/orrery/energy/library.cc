@@ -12,9 +12,11 @@
 //   global_cycle_seconds                        1                   v1/v0               1
 //   technology                                  polynomial ratio    the same            matrix   (technology.h)
 //
-// `length_mm` (of a wire) is ours. What a component must have to be there at all, as its width, is refused unless it is
-// positive: otherwise it would be free. Widths far from those of the table's designs are marked as extrapolated, and so
-// are the words of a `register`, whose rows are of one word. A query looks at every row of its class: tens.
+// `length_mm` (of a wire) is ours. An attribute without which the component would not exist, such as its width, must be
+// positive: otherwise the component would be free. Widths far from those of the table's designs are marked as
+// extrapolated, and so are the words of a `register`, whose rows are of one word, and an `intmac` with an adder wider
+// than that of its rows. The width of a floating-point class may be given as `exponent` and `mantissa`. Cost: a query
+// looks at every row of its class, some tens.
 #include "orrery/energy/library.h"
 
 #include <algorithm>
@@ -23,6 +25,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -40,6 +43,8 @@ bool among(const std::vector<std::string>& alternatives, std::string_view one) {
   return std::any_of(alternatives.begin(), alternatives.end(), [&](const auto& other) { return same(one, other); });
 }
 
+constexpr double kAdderOfMac = 32;  // bits, in every row of an `intmac`
+
 constexpr double kFarWidth = 4;  // times as wide as the widest design, or as narrow as the narrowest
 
 bool is_width(std::string_view name) {
@@ -48,7 +53,8 @@ bool is_width(std::string_view name) {
   return std::find(kWidths.begin(), kWidths.end(), name) != kWidths.end();
 }
 
-// What may be 0 where the component exists: a wire may have no length, the values of an array may all be 0.
+// Attributes that may be 0 although the component exists: a wire may have no length, the values of an array may all be
+// 0.
 bool may_be_zero(std::string_view name) {
   return name == "length_mm" || name == "average_input_value" || name == "average_weight_value" ||
          name == "average_output_value";
@@ -93,6 +99,36 @@ Given given(const LibraryAttribute& attribute, const Attributes& attributes) {
   return {};
 }
 
+// The bits of a floating-point word whose `exponent` and `mantissa` are given: 1 + exponent + mantissa. A width that is
+// given, too, must be that, or without the hidden bit of a mantissa that counts it. Nothing for other queries.
+std::optional<std::variant<base::Count, Refusal>> width_of_format(const Query& query) {
+  if (query.class_name.size() < 2 || !same(query.class_name.substr(0, 2), "fp")) return std::nullopt;
+  std::array<base::Count, 2> parts{};
+  constexpr std::array<const char*, 2> kParts{"exponent", "mantissa"};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Value* value = find(query.attributes, kParts[i]);
+    if (!value) return std::nullopt;
+    constexpr double kMostBits = 1 << 20;
+    const auto bits = number(*value);
+    if (!bits || *bits < 0 || *bits > kMostBits || *bits != std::floor(*bits))
+      return Refusal{fmt::format("`{}` is not a number of bits, but `{}`", kParts[i], text(*value))};
+    parts[i] = static_cast<base::Count>(*bits);
+  }
+  const base::Count whole = 1 + parts[0] + parts[1];
+  for (const char* name : {"width", "width_a", "width_b", "datawidth_a", "datawidth_b", "multiplier_width"}) {
+    const Value* value = find(query.attributes, name);
+    const auto width = value ? number(*value) : std::nullopt;
+    if (!width) continue;
+    const auto bits = static_cast<double>(whole);
+    if (*width != bits && *width != bits - 1)
+      return Refusal{fmt::format("`{}` is {:g}, but 1 + exponent {} + mantissa {} = {} bit", name, *width, parts[0],
+                                 parts[1], whole),
+                     fmt::format("give `{}`, or `exponent` and `mantissa`, or make them agree", name)};
+    return std::nullopt;
+  }
+  return whole;
+}
+
 class Matcher {
  public:
   Matcher(const NodeScaling& scaling, bool scales_technology, const Query& query)
@@ -102,14 +138,16 @@ class Matcher {
                                                                          : Target::kEnergy;
   }
 
-  // `told`: with the texts of what was scaled and assumed, for the one row that answers.
+  // `told`: also collect what was scaled and assumed, for the row that answers.
   Match match(const LibraryRow& row, bool told) const {
     Match match;
     for (const LibraryAttribute& attribute : row.attributes) {
       const Given here = given(attribute, query_.attributes);
       const std::string wanted = here.value ? text(*here.value) : "";
       if (!here.value && attribute.required) {
-        match.failure = fmt::format("needs attribute `{}`", attribute.names.front());
+        const bool by_width =
+            std::find(attribute.names.begin(), attribute.names.end(), "width") != attribute.names.end();
+        match.failure = fmt::format("needs attribute `{}`", by_width ? "width" : attribute.names.front());
         return match;
       }
       if (!here.value) {
@@ -160,9 +198,9 @@ class Matcher {
     if (!v0 || !v1) return refuse(fmt::format("cannot scale {} {} to `{}`", here.name, from, text(*here.value)));
     if (*v0 == *v1) return 1;
     if (*v1 <= 0 && !may_be_zero(law_name))
-      return refuse(fmt::format("`{}` is {:g}, and must be positive", here.name, *v1));
+      return refuse(fmt::format("`{}` is {:g}; it must be positive", here.name, *v1));
     if (is_width(law_name) && std::floor(*v1) != *v1)
-      return refuse(fmt::format("`{}` is {:g}, and must be a whole number of bits", here.name, *v1));
+      return refuse(fmt::format("`{}` is {:g}; it must be a whole number of bits", here.name, *v1));
     const auto factor = law(law_name, *v0, *v1, target_);
     if (!factor) return refuse(fmt::format("has no law to scale {} {} to {}", here.name, from, text(*here.value)));
     if (!std::isfinite(*factor) || *factor < 0)
@@ -213,7 +251,7 @@ std::vector<std::string> Library::beyond(const LibraryRow& best, const Query& qu
         most = std::max(most, *known);
       }
     }
-    if (most <= 1) continue;  // rows of one bit: any number of them stands side by side
+    if (most <= 1) continue;  // rows of one bit: any number of them may be placed side by side
     std::string text;
     if (*width > kFarWidth * most)
       text = fmt::format("`{}` {:g} is above the {:g} bit of the widest design in the table, by a factor of {:.3g}",
@@ -223,19 +261,36 @@ std::vector<std::string> Library::beyond(const LibraryRow& best, const Query& qu
                          here.name, *width, least, least / *width);
     if (!text.empty() && std::find(bounds.begin(), bounds.end(), text) == bounds.end()) bounds.push_back(text);
   }
+  if (among(best.classes, "intmac")) {
+    const Value* adder = find(query.attributes, "adder_width");
+    const auto width = adder ? number(*adder) : std::nullopt;
+    if (width && *width > kAdderOfMac)
+      bounds.push_back(fmt::format("`adder_width` {:g} is above the {:g} bit of the adder that is in the figures",
+                                   *width, kAdderOfMac));
+  }
   if (among(best.classes, "register")) {
     for (const auto& [key, value] : query.attributes) {
       if (!same(key, "depth") && !same(key, "entries")) continue;
       const auto words = number(value);
       if (words && *words != 1)
         bounds.push_back(
-            fmt::format("`{}` {:g}: the figures, area and leakage too, are those of one word", key, *words));
+            fmt::format("`{}` {:g}: the figures, area and leakage included, are those of one word", key, *words));
     }
   }
   return bounds;
 }
 
-Answer Library::estimate(const Query& query) const {
+Answer Library::estimate(const Query& asked) const {
+  std::string format;
+  Attributes with_width;
+  if (const auto bits = width_of_format(asked)) {
+    if (const Refusal* refusal = std::get_if<Refusal>(&*bits)) return *refusal;
+    with_width = asked.attributes;
+    with_width.insert_or_assign("width", std::get<base::Count>(*bits));
+    format = fmt::format("; width {}: one bit of sign, exponent {}, mantissa {}", std::get<base::Count>(*bits),
+                         text(*find(asked.attributes, "exponent")), text(*find(asked.attributes, "mantissa")));
+  }
+  const Query query{asked.class_name, format.empty() ? asked.attributes : with_width, asked.action, asked.arguments};
   const Matcher matcher(scaling_, options_.scales_technology, query);
   const LibraryRow* best_row = nullptr;
   Match best;
@@ -274,6 +329,10 @@ Answer Library::estimate(const Query& query) const {
   figure.beyond = beyond(*best_row, query);
   if (!figure.beyond.empty()) figure.basis = Basis::kExtrapolated;
   if (best.another_node) figure.node_rule = "Stillmaker and Baas, Integration 58 (2017)";
+  figure.source += format;
+  if (const Value* adder = find(query.attributes, "adder_width"); adder && among(best_row->classes, "intmac"))
+    if (const auto width = number(*adder); width && *width != kAdderOfMac)
+      figure.source += fmt::format("; its adder has {:g} bit, not {:g}", kAdderOfMac, *width);
   if (!best.steps.empty()) figure.source += fmt::format("; scaled: {}", fmt::join(best.steps, ", "));
   if (!best.assumed.empty()) figure.source += fmt::format("; not given, so taken: {}", fmt::join(best.assumed, ", "));
   return figure;

@@ -1,8 +1,8 @@
-// Figures of published designs, scaled to what is asked for.
+// Figures of published designs, scaled to the requested attributes.
 //
 // A row holds the figures of one class and action for given attributes. An attribute that the query gives with the
-// same value matches; another is scaled, each by its own law (library.cc); a row with an attribute that cannot be
-// scaled is no candidate. The row with the most matches answers; of equals, the one scaled least, then the first.
+// same value matches; another is scaled, each by its own law (library.cc); a row with a differing attribute that cannot
+// be scaled is left out. The row with the most matches answers; of equals, the one scaled least, then the first.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@
 namespace orrery::energy {
 
 // An attribute of a row. Names are alternatives (`width|datawidth`): the first that the query gives counts, and the
-// first of all names the law. So are values; the first is scaled from. `*` matches any value.
+// first of all names the law. Values are alternatives, too; scaling starts from the first. `*` matches any value.
 struct LibraryAttribute {
   std::vector<std::string> names;
   std::vector<std::string> values;
-  bool required = false;  // without it a query is refused; otherwise the row's own value is taken, and said
+  bool required = false;  // a query without it is declined; if false, the row's value is used, and the source says so
 };
 
 struct LibraryRow {

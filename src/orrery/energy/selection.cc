@@ -36,19 +36,59 @@ std::string our_name(const std::string& wanted) {
   return name;
 }
 
-// Why the attributes of a query keep an estimator out; empty: they do not.
+// What classes in other descriptions usually stand for: part of their names, in lower case, and our classes.
+struct Kin {
+  std::string_view part;
+  std::array<std::string_view, 2> classes;
+};
+constexpr auto kKin = std::to_array<Kin>({{"regfile", {"SRAM", "register"}},
+                                          {"reg_file", {"SRAM", "register"}},
+                                          {"register_file", {"SRAM", "register"}},
+                                          {"reg", {"register", ""}},
+                                          {"dram", {"DRAM", ""}},
+                                          {"hbm", {"DRAM", ""}},
+                                          {"buffer", {"SRAM", ""}},
+                                          {"cache", {"SRAM", ""}},
+                                          {"scratchpad", {"SRAM", ""}},
+                                          {"spad", {"SRAM", ""}},
+                                          {"storage", {"SRAM", ""}},
+                                          {"memory", {"SRAM", "DRAM"}},
+                                          {"ram", {"SRAM", "DRAM"}},
+                                          {"fp_mac", {"fpmac", ""}},
+                                          {"fmac", {"fpmac", ""}},
+                                          {"fma", {"fpmac", ""}},
+                                          {"mac", {"intmac", "fpmac"}},
+                                          {"add", {"intadder", "fpadder"}},
+                                          {"mul", {"intmultiplier", "fpmultiplier"}},
+                                          {"noc", {"router", "wire"}},
+                                          {"link", {"wire", ""}},
+                                          {"bus", {"wire", ""}}});
+
+std::vector<std::string> kin_of(std::string_view class_name, const std::vector<std::string>& classes) {
+  const std::string name = lower(class_name);
+  for (const Kin& kin : kKin) {
+    if (name.find(kin.part) == std::string::npos) continue;
+    std::vector<std::string> known;
+    for (std::string_view one : kin.classes)
+      if (std::find(classes.begin(), classes.end(), one) != classes.end()) known.push_back(fmt::format("`{}`", one));
+    if (!known.empty()) return known;
+  }
+  return {};
+}
+
+// Why the attributes of a query exclude an estimator; empty: they do not.
 std::string kept_out(const Query& query, std::string_view name, double accuracy) {
   if (const Value* wanted = find(query.attributes, "plug_in"); wanted && our_name(text(*wanted)) != name)
     return fmt::format("`plug_in` asks for `{}`", text(*wanted));
   if (const Value* least = find(query.attributes, "minimum_accuracy")) {
     const auto bound = number(*least);
-    if (!bound) return fmt::format("`minimum_accuracy` is no number, but `{}`", text(*least));
+    if (!bound) return fmt::format("`minimum_accuracy` is not a number, but `{}`", text(*least));
     if (accuracy < *bound)
       return fmt::format("its accuracy of {:g} % is below `minimum_accuracy`, {:g} %", accuracy, *bound);
   }
   if (const Value* instances = find(query.attributes, "n_instances")) {
     const auto count = number(*instances);
-    if (!count || *count < 0) return fmt::format("`n_instances` is no count, but `{}`", text(*instances));
+    if (!count || *count < 0) return fmt::format("`n_instances` is not a count, but `{}`", text(*instances));
   }
   return {};
 }
@@ -82,7 +122,7 @@ Choice choose(const Query& query, std::span<const std::unique_ptr<Estimator>> es
             choice.figure->value *= number(*instances).value_or(1);
           return choice;
         }
-        reason = fmt::format("comes to {:g}, which is no figure ({})", figure->value, figure->source);
+        reason = fmt::format("computed {:g}, which cannot be used ({})", figure->value, figure->source);
       } else {
         reason = std::get<Refusal>(answer).reason;
         way_out = std::get<Refusal>(answer).way_out;
@@ -109,7 +149,7 @@ void explain(const std::vector<Declined>& refusals, const Primitive& primitive,
   if (!strangers.empty())
     error.note(fmt::format("{}: {} not know class `{}`", fmt::join(strangers, ", "),
                            strangers.size() == 1 ? "does" : "do", primitive.class_name));
-  if (refusals.empty()) error.note("no estimator takes part");
+  if (refusals.empty()) error.note("no estimator is available");
 
   if (const Value* wanted = find(primitive.attributes, "plug_in")) {
     std::vector<std::string> names;
@@ -129,8 +169,12 @@ void explain(const std::vector<Declined>& refusals, const Primitive& primitive,
     for (std::string& name : estimator->classes()) classes.push_back(std::move(name));
   std::sort(classes.begin(), classes.end());
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  const std::vector<std::string> kin = kin_of(primitive.class_name, classes);
+  if (base::closest(primitive.class_name, classes).empty() && !kin.empty())
+    error.hint(fmt::format("a similar class with figures is {}", fmt::join(kin, " or ")));
   error.hint(base::did_you_mean(primitive.class_name, classes,
-                                "describe the class as a compound component, or give a table of it with `--tables`"));
+                                "describe the class as a compound component, or give a table for it with `--tables`; "
+                                "`orrery explain O1201` lists the classes that have figures"));
 }
 
 }  // namespace orrery::energy

@@ -1,4 +1,4 @@
-// Who answers a query: the most accurate estimator that can.
+// Selects the estimator for a query: the most accurate one that answers.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace orrery::energy {
 
-// What an estimator said that did not answer.
+// Why an estimator did not answer.
 struct Declined {
   std::string estimator;
   std::string reason;
@@ -25,14 +25,14 @@ struct Declined {
 struct Choice {
   std::optional<Figure> figure;    // leakage and area of `n_instances` copies, where the attribute says so
   std::vector<Declined> refusals;  // without a figure: of every estimator, in the order asked
-  std::vector<Declined> gave_up;   // with a figure: of those that were asked before
+  std::vector<Declined> gave_up;   // with a figure: of the estimators asked before
 };
 
 // Sorted by accuracy (stable), the first that answers; restricted by attributes `plug_in` (a name of ours or
 // Accelergy's, any case) and `minimum_accuracy`.
 Choice choose(const Query& query, std::span<const std::unique_ptr<Estimator>> estimators);
 
-// The notes and hints that say why nobody answered.
+// Notes and hints that tell why no estimator answered.
 void explain(const std::vector<Declined>& refusals, const Primitive& primitive,
              std::span<const std::unique_ptr<Estimator>> estimators, base::Diagnostic& error);
 

@@ -15,7 +15,7 @@ namespace {
 constexpr double kDataShare = 0.7, kAddressShare = 0.3;
 constexpr double kPjPerMwSecond = 1e9;
 constexpr double kUm2PerMm2 = 1e6;
-constexpr double kMostBits = 1 << 20;  // of a word, and more banks than that nobody means
+constexpr double kMostBits = 1 << 20;  // of a word, and a limit for banks
 constexpr double kMostBytes = 1LL << 50;
 
 struct Bad {
@@ -23,15 +23,15 @@ struct Bad {
   std::string way_out = {};
 };
 
-// A number of `name` from 1 on (or above 0), or `otherwise` where it is not given.
+// The number `name`, at least 1 (or above 0), or `otherwise` where it is not given.
 double positive(const Attributes& attributes, std::string_view name, std::optional<double> otherwise, double least) {
   const Value* value = find(attributes, name);
   if (!value && otherwise) return *otherwise;
   if (!value) throw Bad{fmt::format("needs attribute `{}`", name)};
   const auto given = number(*value);
-  if (!given) throw Bad{fmt::format("`{}` is no number, but `{}`", name, text(*value))};
+  if (!given) throw Bad{fmt::format("`{}` is not a number, but `{}`", name, text(*value))};
   if (!(*given > 0) || *given < least)
-    throw Bad{fmt::format("`{}` is {}; it is {} at least", name, text(*value), least)};
+    throw Bad{fmt::format("`{}` is {}; it must be at least {}", name, text(*value), least)};
   return *given;
 }
 
@@ -39,12 +39,12 @@ double technology(const Attributes& attributes) {
   const Value* value = find(attributes, "technology");
   if (!value) throw Bad{"needs attribute `technology`, such as 32nm"};
   const auto nm = node_nm(*value);
-  if (!nm || !(*nm > 0)) throw Bad{fmt::format("`technology` is no length, but `{}`", text(*value))};
+  if (!nm || !(*nm > 0)) throw Bad{fmt::format("`technology` is not a length, but `{}`", text(*value))};
   if (*nm < kSramLeastNm || *nm > kSramMostNm)
     throw Bad{
         fmt::format(
-            "`technology` is {:g} nm; CACTI knows 22 to 90 nm, and the rules around it reach from {:g} to {:g} nm", *nm,
-            kSramLeastNm, kSramMostNm),
+            "`technology` is {:g} nm; CACTI knows 22 to 90 nm, and its figures are scaled to {:g} to {:g} nm at most",
+            *nm, kSramLeastNm, kSramMostNm),
         "correct `technology`, or give figures of this memory with `--tables`"};
   return *nm;
 }
@@ -56,11 +56,11 @@ SramDescription description(const Attributes& attributes) {
   memory.depth = positive(attributes, "depth", std::nullopt, 1);
   memory.banks = positive(attributes, "n_banks", 1, 1);
   const double ports = positive(attributes, "n_rw_ports", 1, 1);
-  if (ports != std::floor(ports)) throw Bad{fmt::format("`n_rw_ports` is {}, no whole number", ports)};
+  if (ports != std::floor(ports)) throw Bad{fmt::format("`n_rw_ports` is {}, not a whole number", ports)};
   if (memory.width_bits > kMostBits || memory.banks > kMostBits || ports > kMostBits ||
       memory.depth > kMostBytes / memory.width_bits)
-    throw Bad{fmt::format("{:g} words of {:g} bit in {:g} banks are beyond any SRAM", memory.depth, memory.width_bits,
-                          memory.banks)};
+    throw Bad{fmt::format("{:g} words of {:g} bit in {:g} banks are larger than any SRAM", memory.depth,
+                          memory.width_bits, memory.banks)};
   memory.ports = static_cast<int>(ports);
   return memory;
 }
@@ -69,7 +69,7 @@ bool changes(const Attributes& arguments, std::string_view name) {
   const Value* value = find(arguments, name);
   if (!value) return true;
   const auto given = number(*value);
-  if (!given) throw Bad{fmt::format("argument `{}` is no number, but `{}`", name, text(*value))};
+  if (!given) throw Bad{fmt::format("argument `{}` is not a number, but `{}`", name, text(*value))};
   return *given != 0;
 }
 
@@ -84,7 +84,7 @@ struct Wanted {
   double factor = 1;
 };
 
-// The figure behind an action, and what it is multiplied by to pJ or um^2.
+// The figure of an action, and the factor that makes it pJ or um^2.
 Wanted wanted(const Query& query) {
   if (query.wants_area()) return {kArea, kUm2PerMm2};
   if (query.action == "leak") return {kLeak, kPjPerMwSecond * cycle_seconds(query)};

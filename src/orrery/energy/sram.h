@@ -23,7 +23,7 @@ struct SramAnswer {
   SramFigures figures{};
   SramSourceOfFigures from;
   std::string how;  // "a row of the table"
-  // Of words wider than the table: by how much, and what was taken in their place; else empty.
+  // For words wider than the table: by how much, and what was assumed instead; else empty.
   std::string beyond;
 };
 
@@ -36,15 +36,15 @@ using SramSurfaces = std::function<std::shared_ptr<const SramSurface>(int techno
 // The table's points exactly, the surface between them, wide words as several memories side by side.
 SramModel surface_model(SramSurfaces surfaces);
 
-// More memories side by side nobody can hold for one.
+// More memories side by side than this are not taken for one.
 inline constexpr int kMostSideBySide = 8;
 
-// Technologies that the rules reach: below and above, no CMOS process has the name.
+// Technologies that the rules cover: no CMOS process has a name below or above.
 inline constexpr double kSramLeastNm = 2, kSramMostNm = 250;
 
 class Sram : public Estimator {
  public:
-  // Without `errors` none are stated.
+  // Without `errors`, answers state no errors.
   Sram(std::string name, double accuracy_percent, SramModel model, std::shared_ptr<const SramErrors> errors)
       : name_(std::move(name)),
         accuracy_percent_(accuracy_percent),
@@ -63,7 +63,7 @@ class Sram : public Estimator {
   std::shared_ptr<const SramErrors> errors_;
 };
 
-// What Accelergy gives its CACTI plug-in.
+// The class that Accelergy's CACTI plug-in answers for.
 inline constexpr double kSramAccuracyPercent = 80;
 
 }  // namespace orrery::energy

@@ -49,6 +49,7 @@ std::optional<SramFigures> SramErrors::expected_percent(const SramDescription& m
     } else if (from[i].origin == SramOrigin::kOrganisation) {
       at_least(find(SramErrorKind::kRows, technology, point.width_bits, point.capacity_bytes, point.banks));
       at_least(find(SramErrorKind::kNode, technology, 0, 0, 0));
+      for (std::size_t f = 0; f < largest.size(); ++f) largest[f] = std::max(largest[f], from[i].contested_percent[f]);
     } else if (from[i].origin == SramOrigin::kGrid) {
       at_least(find(SramErrorKind::kPorts, technology, 0, 0, 0));
     }

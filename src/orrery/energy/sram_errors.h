@@ -1,4 +1,4 @@
-// How far off figures of SRAMs are to be expected.
+// Expected errors of SRAM figures.
 //
 // Measured against CACTI itself, in percent of CACTI's figure, class by class (catalog/tables/sram_errors.csv): two
 // thirds of the memories of a class are at most that far off, with nine chances in ten also of those that were not
@@ -7,6 +7,7 @@
 //   the largest of   kPrinted, always: CACTI prints six digits
 //                    kRows     between rows of the table: class of width, capacity and banks
 //                    kNode     the same, by technology
+//                    contested between rows, where two organisations cost the same: how much they differ
 //                    kPorts    between rows by straight lines, two ports
 //                    kMixed    between two technologies
 //                    kNarrow   words below 32 bit, by the rule of sram_rules.h; below 8 bit it grows by octaves
@@ -45,7 +46,8 @@ struct SramErrorRow {
 // Where the figures at one technology of a request come from.
 struct SramSourceOfFigures {
   SramOrigin origin = SramOrigin::kTable;
-  int parts = 1;  // memories side by side
+  int parts = 1;                    // memories side by side
+  SramFigures contested_percent{};  // SramEstimate's
 };
 
 class SramErrors {

@@ -1,8 +1,8 @@
 // Figures between the points of a table by straight lines in double logarithms.
 //
 // On the line of each width: log(figure) over log(capacity) between the two nearest capacities; between the two
-// nearest widths over log(width). Beyond the last point of a line its last slope goes on. Plain, and blind to
-// organisations: the answer where nothing better is known (two ports; surface without organisations).
+// nearest widths over log(width). Beyond the last point of a line its last slope goes on. Simple, and independent of
+// organisations: used where nothing better is known (two ports; surface without organisations).
 #pragma once
 
 #include <map>

@@ -12,8 +12,9 @@ std::string how(const SramEstimate& estimate) {
     case SramOrigin::kTable:
       return "a row of the table";
     case SramOrigin::kOrganisation:
-      return fmt::format("between rows of the table with {} x {} subarrays", estimate.organisation.ndbl,
-                         estimate.organisation.ndwl);
+      return fmt::format("between rows of the table with {} x {} subarrays{}", estimate.organisation.ndbl,
+                         estimate.organisation.ndwl,
+                         estimate.contested_percent == SramFigures{} ? "" : " (others cost nearly the same)");
     case SramOrigin::kGrid:
       return "between rows of the table";
   }
@@ -21,7 +22,7 @@ std::string how(const SramEstimate& estimate) {
 }
 
 constexpr const char* kWayOut =
-    "have CACTI itself asked with `--cacti PATH`, describe several smaller memories, or give figures with `--tables`";
+    "let CACTI itself answer with `--cacti PATH`, describe several smaller memories, or give figures with `--tables`";
 
 Refusal outside(const SramSurface& surface, const SramPoint& point) {
   const SramRange* range = surface.range(point.banks, point.ports);
@@ -38,7 +39,7 @@ Refusal too_wide(const SramRange& range, const SramPoint& point) {
   return {fmt::format("has words of {} to {} bit and takes up to {} memories side by side, {} bit; this needs {} bit",
                       range.least_bits, range.most_bits, kMostSideBySide, kMostSideBySide * range.most_bits,
                       point.width_bits),
-          "describe so wide a word as several memories, or give its figures with `--tables`"};
+          "describe a memory of so wide a word as several memories, or give its figures with `--tables`"};
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ SramModel surface_model(SramSurfaces surfaces) {
 
         SramAnswer answer;
         answer.figures = estimate->figures;
-        answer.from = {estimate->origin, parts};
+        answer.from = {estimate->origin, parts, estimate->contested_percent};
         answer.how = how(*estimate);
         if (parts > 1) {
           for (const SramFigure figure : {kRead, kWrite, kLeak, kArea}) answer.figures[figure] *= copies;

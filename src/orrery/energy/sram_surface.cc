@@ -127,14 +127,26 @@ std::optional<SramEstimate> SramSurface::between_rows(const SramPoint& point, bo
   for (const double near : {kNear, kReach}) {
     const Group* winner = nullptr;
     Candidate best;
+    std::vector<Candidate> all;
     for (const Group& group : groups_) {
       if (group.banks != point.banks || point.ports != 1) continue;
       const auto one = candidate(group, point, near, without_its_rows);
-      if (!one || (winner && best.cost <= one->cost)) continue;
+      if (!one) continue;
+      all.push_back(*one);
+      if (winner && best.cost <= one->cost) continue;
       best = *one;
       winner = &group;
     }
-    if (winner) return SramEstimate{raised(best.logarithms), SramOrigin::kOrganisation, winner->organisation};
+    if (!winner) continue;
+    SramEstimate estimate{raised(best.logarithms), SramOrigin::kOrganisation, winner->organisation, {}};
+    for (const Candidate& other : all) {
+      if (other.cost - best.cost > kContested) continue;
+      for (const SramFigure figure : {kRead, kWrite, kLeak, kArea})
+        estimate.contested_percent[figure] =
+            std::max(estimate.contested_percent[figure],
+                     100 * std::fabs(std::expm1(other.logarithms[figure] - best.logarithms[figure])));
+    }
+    return estimate;
   }
   const auto straight = grid_.logarithms(point);
   if (!straight) return std::nullopt;

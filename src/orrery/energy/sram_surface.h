@@ -6,14 +6,14 @@
 //
 //   candidates  organisations that the table has within half an octave and that come out even here
 //               (sram_organisation.h); where there is none, within the reach of 1.6 octaves
-//   figures     log f = trend + d,  trend as in sram_trend.h, d what rows of the same organisation around have on
-//               top of it: least squares over (1, log2 words, log2 width, row address bits), slopes held back by a
+//   figures     log f = trend + d,  trend as in sram_trend.h, d the residual of nearby rows of the same organisation:
+//   least squares over (1, log2 words, log2 width, row address bits), slopes held back by a
 //               ridge, weight of a row at distance r: (r^2 + 1e-4)^-1.5 (1 - r^2 / reach^2)^2
 //   winner      the least read energy x access time^2, times e^(0.25 x distance to the nearest row of its own): a
-//               figure from afar is less sure, and the least of many unsure ones is too low
+//   distant figure is less certain, and the minimum of many uncertain ones is biased low
 //
-// At a point of the table its own row answers. Distances are in octaves of words per bank and of width. How near
-// this comes: docs/model/energy.md. Cost: about 10 us a point.
+// At a point of the table, the row itself answers. Distances are in octaves of words per bank and of width. Its
+// accuracy is in docs/model/energy.md. Cost: about 10 us a point.
 #pragma once
 
 #include <map>
@@ -27,6 +27,10 @@
 
 namespace orrery::energy {
 
+// Costs this near (of their logarithms) do not tell which organisation CACTI takes: of the memories measured, a third
+// or more have another one.
+inline constexpr double kContested = 0.015;
+
 // kTable: CACTI's own figures, from the table or a run.
 enum class SramOrigin { kTable, kOrganisation, kGrid };
 
@@ -34,6 +38,9 @@ struct SramEstimate {
   SramFigures figures{};
   SramOrigin origin = SramOrigin::kTable;
   SramOrganisation organisation;  // all 0 where it is not known
+  // The largest difference of each figure, in percent, to an organisation whose cost is within kContested of the least;
+  // all 0 where there is none.
+  SramFigures contested_percent{};
 };
 
 struct SramRange {

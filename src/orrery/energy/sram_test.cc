@@ -116,18 +116,18 @@ TEST(Sram, WhatCannotBeEstimatedSaysWhy) {
   EXPECT_EQ(refusal(without("technology"), "read"), "needs attribute `technology`, such as 32nm");
   EXPECT_EQ(refusal(without("width"), "read"), "needs attribute `width`");
   EXPECT_EQ(refusal(without("global_cycle_seconds"), "leak"), "needs attribute `global_cycle_seconds` for leakage");
-  EXPECT_EQ(refusal(with("technology", std::string("free")), "read"), "`technology` is no length, but `free`");
-  EXPECT_EQ(refusal(with("depth", Count{0}), "read"), "`depth` is 0; it is 1 at least");
-  EXPECT_EQ(refusal(with("width", std::string("wide")), "read"), "`width` is no number, but `wide`");
-  EXPECT_EQ(refusal(with("n_rw_ports", 1.5), "read"), "`n_rw_ports` is 1.5, no whole number");
-  EXPECT_EQ(refusal(with("depth", 1e30), "read"), "1e+30 words of 64 bit in 1 banks are beyond any SRAM");
+  EXPECT_EQ(refusal(with("technology", std::string("free")), "read"), "`technology` is not a length, but `free`");
+  EXPECT_EQ(refusal(with("depth", Count{0}), "read"), "`depth` is 0; it must be at least 1");
+  EXPECT_EQ(refusal(with("width", std::string("wide")), "read"), "`width` is not a number, but `wide`");
+  EXPECT_EQ(refusal(with("n_rw_ports", 1.5), "read"), "`n_rw_ports` is 1.5, not a whole number");
+  EXPECT_EQ(refusal(with("depth", 1e30), "read"), "1e+30 words of 64 bit in 1 banks are larger than any SRAM");
   EXPECT_EQ(refusal(with("technology", Count{1}), "read"),
-            "`technology` is 1 nm; CACTI knows 22 to 90 nm, and the rules around it reach from 2 to 250 nm");
+            "`technology` is 1 nm; CACTI knows 22 to 90 nm, and its figures are scaled to 2 to 250 nm at most");
   EXPECT_EQ(refusal(with("technology", Count{1000}), "read"),
-            "`technology` is 1000 nm; CACTI knows 22 to 90 nm, and the rules around it reach from 2 to 250 nm");
+            "`technology` is 1000 nm; CACTI knows 22 to 90 nm, and its figures are scaled to 2 to 250 nm at most");
   EXPECT_EQ(refusal(memory(64, 1024), "idle"), "knows read, write, update and leak of an SRAM, not `idle`");
   EXPECT_EQ(refusal(memory(64, 1024), "read", {{"data_delta", std::string("x")}}),
-            "argument `data_delta` is no number, but `x`");
+            "argument `data_delta` is not a number, but `x`");
 }
 
 TEST(Sram, WithoutAMeasuredErrorNoneIsStated) {

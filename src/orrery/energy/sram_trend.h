@@ -2,9 +2,9 @@
 //
 // The logarithm of each figure is a polynomial of second degree in seven logarithms: rows, columns and numbers of
 // subarrays across and down, width of the word, mats at work, banks. Fitted by least squares to all rows of one
-// technology (36 coefficients, a little ridge so that no two of them run away against each other). It meets the
-// figures to about 5 %; the surface (sram_surface.h) adds what is left, from rows nearby.
-// Cost: rows x 36^2 / 2 to fit, 36 to ask.
+// technology (36 coefficients, with a small ridge term, so that correlated coefficients stay bounded). It meets the
+// figures to about 5 %; the surface (sram_surface.h) adds what is left, from rows nearby. Cost: rows x 36^2 / 2 to fit,
+// 36 to ask.
 #pragma once
 
 #include <array>

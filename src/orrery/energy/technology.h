@@ -1,4 +1,4 @@
-// Figures of one CMOS node to another.
+// Scales figures from one CMOS node to another.
 //
 // Stillmaker and Baas fit energies of circuits from 130 nm to 7 nm by a polynomial in the supply voltage, and give
 // areas as a matrix from node to node. Between nodes both are interpolated over the node's index, as Accelergy's
@@ -27,7 +27,7 @@ inline constexpr double kScalingVolts = 0.8;
 std::optional<double> energy_factor(const NodeScaling& scaling, double from_nm, double to_nm);
 std::optional<double> area_factor(const NodeScaling& scaling, double from_nm, double to_nm);
 
-// "32nm", 32 or "32" as 32; a number below 1 counts in metres (3.2e-8). Nothing for what is no length ("memristor").
+// "32nm", 32 or "32" as 32; a number below 1 counts in metres (3.2e-8). Nothing for other texts ("memristor").
 std::optional<double> node_nm(const Value& technology);
 
 }  // namespace orrery::energy

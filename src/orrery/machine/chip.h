@@ -2,8 +2,8 @@
 //
 // A chip is a chain of storages, outermost (DRAM) to innermost, ending in compute units. `instances`
 // of a level grow inwards; the ratio of the meshes of two neighbouring levels is the fan-out between
-// them. A level may be a pure fan-out: a storage made by a reader to stand for a container with a
-// mesh (`pass_through`), which keeps nothing and iterates over nothing.
+// them. A level may be a pure fan-out: a storage that a reader creates for a container with a mesh (`pass_through`). It
+// keeps nothing and has no loops over time.
 //
 // All figures are per instance. A word is the level's own `word_bits`.
 #pragma once
@@ -52,7 +52,7 @@ struct Storage {
   std::string network_read, network_update, network_fill, network_drain;
 
   ActionEnergies energy;
-  bool energy_from_user = false;  // attribute `vector_access_energy`: prices every access, and leakage is 0
+  bool energy_from_user = false;  // attribute `vector_access_energy`: the energy of every access; leakage is 0
   std::optional<double> area_um2;
 
   base::Location where;           // the node that describes it

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/refused_test_util.h"
+
 namespace orrery::machine {
 namespace {
 
@@ -24,15 +26,13 @@ Chip sound_chip() {
   return chip;
 }
 
-std::vector<std::string> codes_of(const Chip& chip) {
+base::Codes codes_of(const Chip& chip) {
   base::Diagnostics found;
   check(chip, found);
-  std::vector<std::string> codes;
-  for (const auto& diagnostic : found.all()) codes.push_back(diagnostic.code);
-  return codes;
+  return base::codes(found.all());
 }
 
-using Codes = std::vector<std::string>;
+using base::Codes;
 
 TEST(ChipCheck, HasNothingToSayAboutASoundChip) {
   EXPECT_EQ(codes_of(sound_chip()), Codes{});

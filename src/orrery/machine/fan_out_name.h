@@ -1,4 +1,4 @@
-// What a container that fans out is called among the storages: Timeloop's `inter_<container>_spatial`.
+// The storage that stands for a container with a mesh is named as in Timeloop: `inter_<container>_spatial`.
 #pragma once
 
 #include <string>

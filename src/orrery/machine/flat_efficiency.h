@@ -1,4 +1,4 @@
-// Operators at one efficiency whatever their shape: AMPeD's view of an accelerator.
+// One efficiency for operators of any shape: AMPeD's model of an accelerator.
 #pragma once
 
 #include "orrery/machine/operator_model.h"

@@ -1,7 +1,8 @@
-// A measured product is answered as measured. For another one the prediction of the model underneath is corrected by
-// what measurements nearby found wrong with it: the nearest three in the space of the logarithms of the sizes, of the
-// same precision, weighted by inverse squared distance (Shepard 1968), their corrections averaged in the logarithm.
-// Beyond kReach octaves a measurement says nothing; the correction fades to 1 on the way. Cost: linear in the table.
+// The time of a measured product is the measurement. For another one the prediction of the model underneath is
+// corrected by its error at measured products nearby: the nearest three in the space of the logarithms of the sizes, of
+// the same precision, weighted by inverse squared distance (Shepard 1968), their corrections averaged in the logarithm.
+// Beyond kReach octaves a measurement has no influence; the correction fades to 1 on the way. Cost: linear in the
+// table.
 #include "orrery/machine/measured_operators.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Operator times from measurements: a table of matrix products that were timed on an accelerator, another model for
-// everything between and beyond them.
+// Operator times from measurements: a table of matrix products timed on an accelerator, and another model for products
+// that were not measured.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ struct MeasuredProduct {
 
 class MeasuredOperators final : public OperatorModel {
  public:
-  // `rest` answers for memory-bound operators, issue time and the shape of the curve between measurements; it must
-  // outlive this. Of equal products the least time counts. Products and times are positive.
+  // `rest` models memory-bound operators, issue time and the curve between measurements; it must outlive this object.
+  // If a product was measured more than once, the least time counts. Products and times are positive.
   MeasuredOperators(std::vector<MeasuredProduct> table, const OperatorModel& rest);
 
   double matrix_product_seconds(const MatrixProduct& product) const override;

@@ -1,7 +1,7 @@
-// The seam between scales: "how long does this operator take on this accelerator?"
+// The interface between scales: "how long does this operator take on this accelerator?"
 //
-// An engine that composes operators (`cluster`: a training run) asks through this interface and never learns whether
-// a roofline (roofline.h), a table of measurements (measured_operators.h) or the optimal loop nest of a chip answers.
+// An engine that composes operators (`cluster`: a training run) asks through this interface and need not know whether a
+// roofline (roofline.h), a table of measurements (measured_operators.h) or the optimal loop nest of a chip answers.
 #pragma once
 
 #include <array>
@@ -61,7 +61,7 @@ class OperatorModel {
   // An operator limited by memory that moves `bytes`, reads and writes together.
   virtual double memory_bound_seconds(double bytes) const = 0;
 
-  // One operation on each of `elements` numbers. Unless a model knows better: limited by memory, read and written once.
+  // One operation on each of `elements` numbers. By default: limited by memory, each element read and written once.
   virtual double elementwise_seconds(double elements, Precision precision) const {
     return memory_bound_seconds(2 * elements * bytes_per_element(precision));
   }

@@ -10,8 +10,8 @@ std::string range_broken(double figure, const char* unit) {
   if (std::isnan(figure)) return fmt::format("it is not a number of {}", unit);
   if (figure < 0) return fmt::format("{:g} {} is less than 0", figure, unit);
   if (figure > kMostFigure)
-    return fmt::format("{:g} {} is more than {:g} {}, the most that is reckoned with", figure, unit, kMostFigure, unit);
-  return fmt::format("{:g} {} is less than {:g} {}, the least beside 0 that is reckoned with", figure, unit,
+    return fmt::format("{:g} {} is more than {:g} {}, the largest supported value", figure, unit, kMostFigure, unit);
+  return fmt::format("{:g} {} is less than {:g} {}, the smallest supported value other than 0", figure, unit,
                      kLeastFigure, unit);
 }
 
@@ -20,8 +20,8 @@ void check_bandwidth_ranges(const Storage& storage, base::Diagnostics& found) {
     if (!words_per_cycle || !(*words_per_cycle > 0 && *words_per_cycle < kLeastWordsPerCycle)) return;
     found
         .error("O0327",
-               fmt::format("a {} bandwidth of {:g} words per cycle of `{}` is too small to count its cycles", port,
-                           *words_per_cycle, storage.name),
+               fmt::format("a {} bandwidth of {:g} words per cycle of `{}` is too small: its cycles cannot be counted",
+                           port, *words_per_cycle, storage.name),
                where.known() ? where : storage.where)
         .note(fmt::format("1 word / {:g} words per cycle = {:.4g} cycles, more than 9223372036854775807, the largest "
                           "count of 64 bits",

@@ -4,9 +4,9 @@
 //   tiles = batch ceil(M/tm) ceil(N/tn);  waves = ceil(tiles / units)
 //   t     = waves 2 tm tn (K + fill) units / (peak e r)
 //
-// with e the efficiency of an endless product and r that of the tile's shape: small tiles reuse less. The library
-// picks the fastest shape. Where tiles leave units idle and K is deep, K is split among units, and the partial results
-// are added through memory in fp32. Nothing is faster than its operands' way through memory.
+// with e the efficiency of an endless product and r that of the tile's shape: small tiles reuse less. cuBLAS is assumed
+// to pick the fastest shape. Where tiles leave units idle and K is deep, K is split among units, and the partial
+// results are added through memory in fp32. No product is faster than its traffic through memory allows.
 //
 // Form and tile shapes: cuBLAS's on A100, see "Wave quantization" and "Tile quantization" in NVIDIA's matrix
 // multiplication guide; fill and e are fitted. Cost: four tile shapes, some 20 ns.

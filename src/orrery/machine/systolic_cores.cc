@@ -2,10 +2,10 @@
 //
 //   ceil(m / (l W)) * ceil(n / (s H)) * k  =  ceil(a / l) * ceil(b / s) * k,   a = ceil(m / W), b = ceil(n / H)
 //
-// ceil(a / l) takes at most 2 sqrt(a) values; only the least l of each value is of use. The pairs of both lists with
-// l s <= cores hold every choice worth making: the least cycles of each number of cores are found among them, in a
-// table where the chip is small, by sorting where it is not; what a tenth fewer cores do as fast is then left out
-// unsorted. With the whole chip free, s decides l = cores / s, and one list is enough. Source: DFModel (arXiv
+// ceil(a / l) takes at most 2 sqrt(a) values; only the least l of each value is useful. The pairs of both lists with l
+// s <= cores hold every choice worth making: the least cycles of each number of cores are found among them, in a table
+// where the chip is small, by sorting where it is not; of large chips, shares that a tenth fewer cores match are left
+// out before sorting. With the whole chip free, s decides l = cores / s, and one list is enough. Source: DFModel (arXiv
 // 2412.16432).
 #include "orrery/machine/systolic_cores.h"
 
@@ -77,8 +77,8 @@ class Best {
 
 constexpr Count kFewCores = 4096;
 
-// Numbers of cores in steps of 1/16 of a power of two, and the least cycles that fewer steps need: what is not faster
-// than that is dominated for sure.
+// Numbers of cores in steps of 1/16 of a power of two, and the least cycles that fewer steps need: a share that is not
+// faster than that is certainly dominated.
 class Steps {
  public:
   void offer(const CoreShare& share) {

@@ -1,4 +1,4 @@
-// An accelerator of equal systolic cores, some of which work on an operator: how many cycles it takes on which cores.
+// An accelerator of equal systolic cores: how many cycles an operator takes on a share of them.
 //
 // A product is spread over `lanes` x `stages` cores: rows of the result over lanes of `width`, columns over stages of
 // `height`. The formulas are DFModel's (arXiv 2412.16432); docs/model/dataflow.md, "Compute".
@@ -11,13 +11,13 @@
 namespace orrery::machine {
 
 struct CoreShare {
-  base::Count cores = 0;  // lanes * stages; 0: none can do it
+  base::Count cores = 0;  // lanes * stages; 0: not possible
   base::Count lanes = 0, stages = 0;
   double cycles = 0;
 };
 
-// What a list of shares must be: least cycles for the cores alone, or every useful pair of lanes and stages (where
-// lanes also decide about memory, more cores with fewer lanes can be wanted).
+// What a list of shares must contain: least cycles for the cores alone, or every useful pair of lanes and stages (where
+// the lanes also determine the memory needed, more cores with fewer lanes can be wanted).
 enum class Shares { kFewestCores, kEveryPair };
 
 class SystolicCores final : public OperatorModel {
@@ -36,7 +36,7 @@ class SystolicCores final : public OperatorModel {
   // A chain of `effective` stages as one (FFT-like): ceil(k / (stages * effective)) * n cycles.
   std::vector<CoreShare> chain(base::Count k, base::Count n, base::Count effective) const;
 
-  // The fastest, of the fewest cores, when it has the whole chip; without listing the others.
+  // The fastest, of the fewest cores, with the whole chip available; without listing the others.
   CoreShare fastest_product(base::Count m, base::Count n, base::Count k) const;
 
   // The whole chip on one operator; the products of a batch are spread as the rows of one.

@@ -145,8 +145,8 @@ int problems() {
 }
 
 // Every rule for most problems, one rule fewer for a few, so that each rule is right without the others.
-SearchLimits rules(std::uint64_t seed) {
-  SearchLimits limits;
+SearchRules rules(std::uint64_t seed) {
+  SearchRules limits;
   limits.lattice = seed % 16 > 2;
   limits.dominance = seed % 16 != 1;
   limits.prune_by_bound = seed % 16 != 2;
@@ -168,7 +168,7 @@ TEST_P(EqualsBruteForce, InEdpEnergyDelayAndTheFront) {
         Dice::from_seed((seed * kParts + static_cast<std::uint64_t>(part)) * 4 + static_cast<std::uint64_t>(kind));
     const Instance instance = draw(dice, kind);
     if (size_of(instance) > largest_space(kind)) continue;
-    const SearchLimits limits = rules(seed);
+    const SearchRules limits = rules(seed);
     const testing::Verdict verdict = testing::compare_with_brute_force(instance, limits);
     ++(verdict.answered ? answered : empty);
     on_lattice += verdict.answered && verdict.lattice;
@@ -216,7 +216,7 @@ TEST(MinimumUse, AStorageThatMayKeepNothingCannotBeFilled) {
   instance.chip.storages[1].min_utilization = 0.5;
   for (int s = 0; s < 3; ++s) constrain_keep(instance, 1, s, false);
   for (const bool lattice : {true, false}) {
-    SearchLimits limits;
+    SearchRules limits;
     limits.lattice = lattice;
     const Optimum found = optimize(Model(instance.einsum, instance.chip), instance.space, {Metric::kEdp}, limits);
     EXPECT_TRUE(found.infeasible);

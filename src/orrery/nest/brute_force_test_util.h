@@ -19,7 +19,7 @@
 #include "orrery/nest/objective.h"
 #include "orrery/nest/pareto.h"
 #include "orrery/nest/random_space_test_util.h"
-#include "orrery/nest/search.h"
+#include "orrery/nest/search_rules.h"
 
 namespace orrery::nest::testing {
 
@@ -118,7 +118,7 @@ struct Verdict {
   std::size_t front = 0;
 };
 
-inline Verdict compare_with_brute_force(const Instance& instance, const SearchLimits& limits = {}) {
+inline Verdict compare_with_brute_force(const Instance& instance, const SearchRules& limits = {}) {
   const Model model(instance.einsum, instance.chip, instance.options, instance.space.reuse);
   const Space space(instance.einsum, instance.chip, instance.space, model.shape());
   const BruteForce expected = brute_force(model, space);

@@ -1,8 +1,8 @@
-// What a map space forbids: each constraint of mapspace.h asked of one mapping.
+// Checks one mapping against each constraint of mapspace.h.
 //
 // Unit loops never matter: an order or a split is obeyed when the unit loops can be placed so that the
-// whole order obeys it, since a mapping says nothing by where it puts a loop that does not iterate.
-// Cost: O(constraints * dimensions), and dimensions^2 for a split.
+// whole order obeys it, since the position of a loop that does not iterate has no meaning. Cost: O(constraints *
+// dimensions), and dimensions^2 for a split.
 #include <algorithm>
 #include <span>
 #include <string>
@@ -142,15 +142,15 @@ void report(const Constraint& constraint, const workload::Einsum& einsum, const 
       const char* sign = constraint.comparison == Comparison::kEqual    ? "="
                          : constraint.comparison == Comparison::kAtMost ? "<="
                                                                         : ">=";
-      error("O0720", fmt::format("the {} factor of `{}` at `{}` is {}; the map space wants {} {}", block,
+      error("O0720", fmt::format("the {} factor of `{}` at `{}` is {}; the map space requires {} {}", block,
                                  einsum.dimensions[constraint.dimension].name, name, factors[constraint.dimension],
                                  sign, constraint.value));
       return;
     }
     case Constraint::Kind::kOrder: {
-      base::Diagnostic& diagnostic =
-          error("O0721", fmt::format("the {} loops at `{}` are, from the inside, {}; the map space wants another order",
-                                     block, name, non_unit_names(einsum, order, factors)));
+      base::Diagnostic& diagnostic = error(
+          "O0721", fmt::format("the {} loops at `{}` are, from the inside, {}; the map space requires another order",
+                               block, name, non_unit_names(einsum, order, factors)));
       if (!constraint.inner.empty())
         diagnostic.note(fmt::format("innermost, from the inside: {}", names_of(einsum, constraint.inner)));
       if (!constraint.outer.empty())
@@ -162,18 +162,18 @@ void report(const Constraint& constraint, const workload::Einsum& einsum, const 
       const std::vector<int> y(order.begin() + level.split, order.end());
       error(
           "O0722",
-          fmt::format("at `{}`, {} go along X and {} along Y; the map space sends the first {} loops of the spatial "
-                      "order to X",
+          fmt::format("at `{}`, {} go along X and {} along Y; the map space puts the first {} loops of the spatial "
+                      "order along X",
                       name, non_unit_names(einsum, x, factors), non_unit_names(einsum, y, factors), constraint.value));
       return;
     }
     case Constraint::Kind::kKeep:
       error("O0723",
-            fmt::format("`{}` {} `{}`; the map space wants it {}", name, constraint.keep ? "bypasses" : "keeps",
+            fmt::format("`{}` {} `{}`; the map space requires it {}", name, constraint.keep ? "bypasses" : "keeps",
                         einsum.dataspaces[constraint.dataspace].name, constraint.keep ? "kept" : "bypassed"));
       return;
     case Constraint::Kind::kMinParallelism:
-      error("O0724", fmt::format("`{}` uses {} of its fan-out of {} x {}; the map space wants at least {}", name,
+      error("O0724", fmt::format("`{}` uses {} of its fan-out of {} x {}; the map space requires at least {}", name,
                                  parallelism(level), chip.fanout_x(constraint.level), chip.fanout_y(constraint.level),
                                  constraint.fraction * available(chip, constraint.level)));
       return;

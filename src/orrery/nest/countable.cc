@@ -49,8 +49,8 @@ void require_countable(const Model& model, const Evaluation& evaluation, const c
   const bool by_port = slowest.storage && slowest.cycles > static_cast<double>(evaluation.compute.cycles);
   base::Diagnostics found;
   base::Diagnostic& error = found.error("O1005",
-                                        fmt::format("{} of `{}` needs {:.4g} cycles, more than can be counted", which,
-                                                    model.einsum().name, evaluation.beyond_cycles),
+                                        fmt::format("{} of `{}` needs {:.4g} cycles, more than 64 bits can count",
+                                                    which, model.einsum().name, evaluation.beyond_cycles),
                                         by_port ? *slowest.where : base::Location{});
   if (by_port) {
     error.note(fmt::format("each `{}` {} {:.16g} words / {:g} words per cycle = {:.4g} cycles{}", slowest.storage->name,
@@ -64,11 +64,11 @@ void require_countable(const Model& model, const Evaluation& evaluation, const c
         .hint("give smaller latencies");
     throw base::InputError(found.all());
   }
-  // Rounded up to two digits.
+  // Rounded up to two significant digits.
   const double least = slowest.words / 0x1p63;
   const double digit = std::pow(10, std::floor(std::log10(least)) - 1);
   error
-      .hint(fmt::format("a bandwidth from {:.2g} words per cycle on can be counted with this mapping",
+      .hint(fmt::format("with this mapping, the bandwidth must be at least {:.2g} words per cycle",
                         (std::floor(least / digit) + 1) * digit))
       .hint("leave the bandwidth out for an unlimited one");
   throw base::InputError(found.all());
@@ -91,7 +91,7 @@ Count with_latency(Count sum, Count cycles, const machine::Storage& storage) {
   if (!__builtin_add_overflow(sum, cycles, &longer)) return longer;
   base::Diagnostics found;
   found
-      .error("O1005", fmt::format("with those of `{}`, the latencies of the networks cannot be counted", storage.name),
+      .error("O1005", fmt::format("with those of `{}`, the latencies of the networks exceed 64 bits", storage.name),
              storage.where)
       .note(fmt::format("{} cycles + {} cycles is {}", sum, cycles, kTooMany))
       .hint("give smaller latencies");

@@ -1,7 +1,7 @@
 // Answers whose cycles can be counted.
 //
-// A search compares mappings by the cycles they need, as doubles, however many. Only the answer must have a
-// number of cycles that a Count holds; where it does not, the port that needs them is named with its figure.
+// A search compares the cycles of mappings as doubles, whatever their size. Only the answer must have a number of
+// cycles that fits a Count; otherwise an error names the port that needs so many, with its bandwidth.
 #pragma once
 
 #include "orrery/nest/model.h"

@@ -4,11 +4,11 @@
 // good: the tile that crosses into i is what the outer loops leave of the bounds, and how often it
 // crosses is the product of the outer loops less each dataspace's innermost run. So energies, port loads
 // and capacities are settled level by level, and what remains open per dataspace is only
-//     who keeps it above (parent), the fan-outs since, and the run that inner loops may still lengthen.
+//     its keeper above (parent), the fan-outs since, and the run that inner loops may still lengthen.
 // Fronts with equal open parts have equal futures, which is what a bound or a dominance rule needs.
 //
 // Templated on the sizes, so that the usual three dimensions and dataspaces fit a few cache lines.
-// Source of the formulas: nest/traffic.cc and nest/model.cc, which every complete mapping is checked with.
+// Source of the formulas: nest/traffic.cc and nest/model.cc, which evaluate every complete mapping.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@
 
 namespace orrery::nest {
 
-// Room of a Front: iterating dimensions, dataspaces, storages with a bandwidth, levels with a network.
-// An exact room has just that many dataspaces and pads the dimensions, so that loops over both unroll.
+// Capacity of a Front: iterating dimensions, dataspaces, storages with a bandwidth, levels with a network. With
+// `exact`, there are just that many dataspaces and pads the dimensions, so that loops over both unroll.
 template <int kDims_, int kSpaces_, int kPorts_, int kNetworks_, bool kExact_>
 struct Room {
   static constexpr bool kExact = kExact_;
@@ -51,7 +51,7 @@ struct Front {
   double leak_pj_per_cycle = 0;
   std::array<double, kPorts> read_words{};  // settled, per instance of each level with a bandwidth
   std::array<double, kPorts> write_words{};
-  // Explicit networks wait for the keeper below them. Scatter 0: nothing waits.
+  // Traffic on explicit networks that is priced once the keeper below them is known. Scatter 0: none.
   std::array<std::array<base::Count, kSpaces>, kNetworks> network_scatter{};
   std::array<std::array<double, kSpaces>, kNetworks> network_pj{};  // per word
   std::array<base::Count, kNetworks> network_instances{};
@@ -87,7 +87,7 @@ class Descent {
 
   // Borrows `model`, which must outlive it. One per thread.
   Descent(const Model& model, const Space& space);
-  Descent(const Descent&) = delete;  // Forced points into it
+  Descent(const Descent&) = delete;  // `Forced` points into it
   Descent& operator=(const Descent&) = delete;
 
   State root() const;
@@ -101,7 +101,7 @@ class Descent {
   bool uses_at_least(const State& state, std::uint32_t mask, base::Count words) const;
   // Lets `level` keep the dataspaces of `mask`.
   void keep(State& state, int level, std::uint32_t mask) const;
-  // Lays the loops of `level`: temporal factors in an order of class `order`, then the spatial ones.
+  // Places the loops of `level`: temporal factors in an order of class `order`, then the spatial ones.
   void loop(State& state, int level, const std::array<base::Count, kDims>& temporal, const Order& order,
             const Spread& spread) const;
   // The compute units below level 0 take what they need. False when a dataspace is kept nowhere.
@@ -124,9 +124,9 @@ class Descent {
     const Spread* spread = nullptr;
   };
   const Forced* forced(int level) const { return forced_[level] ? &*forced_[level] : nullptr; }
-  // A level that keeps nothing only hands loops on: whatever it iterates, the level outside it could iterate
-  // as well, next to its own loops of that dimension, where every dataspace's run is at least as long. True
-  // when constraints let the outer level do so, which makes loops at this level superfluous.
+  // A level that keeps nothing needs no loops: whatever it iterates, the level outside it could iterate as well, next
+  // to its own loops of that dimension, where every dataspace's run is at least as long. True when constraints let the
+  // outer level do so, which makes loops at this level superfluous.
   bool loops_move_out(int level) const { return loops_move_out_[level]; }
   std::uint32_t must_keep(int level) const { return must_keep_[level]; }
   // Factors of dimension d that T_level may take when it shares `left` iterations with the blocks inside

@@ -1,12 +1,12 @@
-// Which fronts need not be opened because an earlier one was at least as good.
+// Prunes fronts to which an earlier one was at least as good.
 //
 // Everything that lies ahead of a front is a function of what it leaves (extents), of the fan-outs since
 // each dataspace's keeper, and of the runs that inner loops may lengthen. So of two fronts at one level with
 // equal extents and fan-outs, A dominates B when A has paid no more energy, loaded no port more, and has runs
 // no shorter: whatever completes B completes A at no greater cost, since every traffic count falls with the
-// run and every objective rises with energy and load. B then repeats work that A has done.
-// Cost: one hash look-up per opened front, and a comparison with the few fronts kept under its key. Memory: what it is
-// given; after that, fronts are compared with those remembered but remembered no more.
+// run and every objective rises with energy and load. Expanding B would only repeat the work done for A. Cost: one hash
+// look-up per opened front, and a comparison with the few fronts kept under its key. Memory: as given; once it is full,
+// fronts are still compared with those stored, but no longer stored.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +80,7 @@ class Dominance {
     double leak;
     base::Count level;
 
-    // Bit by bit: no padding, and zeros of either sign stay apart.
+    // Compared bitwise: there is no padding, and zeros of either sign differ.
     const char* bytes() const { return reinterpret_cast<const char*>(this); }
     bool operator==(const Key& other) const { return std::memcmp(bytes(), other.bytes(), sizeof(Key)) == 0; }
   };

@@ -1,5 +1,5 @@
-// Every mapping of a map space, one after the other. Slow and plain: it is what the searches are tested
-// against, and how spaces are searched that have no closed form.
+// Every mapping of a map space, one after the other. Slow and simple: searches are tested against it, and it searches
+// the spaces that have no closed form.
 #pragma once
 
 #include <functional>

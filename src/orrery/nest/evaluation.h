@@ -51,13 +51,13 @@ struct Evaluation {
   std::vector<NetworkCost> networks;  // as Chip::networks
   double energy_pj = 0;
   base::Count cycles = 0;         // with network latencies
-  base::Count active_cycles = 0;  // without; what leaks
+  base::Count active_cycles = 0;  // without them; leakage lasts so long
   double utilization = 0;         // operations / (compute units * cycles), 0 to 1
   double edp_j_cycles = 0;        // energy_pj * cycles / 1e12
 
-  // Where narrow ports need more cycles than a Count holds: how many; else 0. Counts of cycles then stop at the
-  // largest one, while energies and the product are of the cycles needed, so that searches compare rightly. Such
-  // an evaluation is never an answer (countable.h).
+  // The cycles where narrow ports need more than a Count holds; else 0. Counts of cycles then saturate, while energies
+  // and the product use the cycles needed, so that searches compare correctly. Such an evaluation is never an answer
+  // (countable.h).
   double beyond_cycles = 0;
   double needed_cycles() const { return beyond_cycles > 0 ? beyond_cycles : static_cast<double>(cycles); }
 };

@@ -1,8 +1,8 @@
 // Deletion filter: start from everything that restricts the space (the user's constraints, each storage's
 // capacity, each fan-out) and drop one restriction after the other for as long as the space stays empty.
-// What is left is irreducible, unless the budget is spent before: then more is left than need be. Each step is one
-// feasibility walk (feasibility.h).
-// Source: Chinneck, "Feasibility and Infeasibility in Optimization", 2008, section 6.1 (deletion filtering).
+// What is left is irreducible, unless the budget was spent first: then it may contain more than needed. Each step is
+// one feasibility walk (feasibility.h). Source: Chinneck, "Feasibility and Infeasibility in Optimization", 2008,
+// section 6.1 (deletion filtering).
 #include "orrery/nest/explain.h"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const cost::Bud
   const auto space_of = [&](const Restrictions& restrictions) {
     return Space(einsum, chip, restricted(mapspace, restrictions), model.shape(), restrictions.limits, budget);
   };
-  // What is not known to be empty stays as it is.
+  // A restriction is kept unless the space is known to be empty without it.
   const auto empty = [&](const Restrictions& restrictions) {
     return feasible(einsum, space_of(restrictions), budget) == Feasible::kNo;
   };
@@ -86,7 +86,8 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const cost::Bud
     set(fewer, false);
     if (empty(fewer)) kept = fewer;
   };
-  // What the reader made up goes first, the user's own lines last: they are what can be changed.
+  // Restrictions that the reader implied are tried first, the user's own lines last, so that the explanation names
+  // lines that can be changed.
   for (int level = levels - 1; level >= 0; --level) {
     // A level that feeds one instance is no restriction that a user would lift.
     if (chip.fanout_x(level) * chip.fanout_y(level) > 1)
@@ -99,7 +100,8 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const cost::Bud
       if (static_cast<int>(mapspace.constraints[k].kind) == kind)
         try_without([&](Restrictions& r, bool on) { r.constraint[k] = on; });
   if (budget.spent())
-    optimum.arithmetic.push_back("a limit ended the search for the smallest set: some of these may be innocent");
+    optimum.arithmetic.push_back(
+        "a limit ended the search for the smallest set: some of these may not be needed for the contradiction");
 
   for (std::size_t k = 0; k < mapspace.constraints.size(); ++k)
     if (kept.constraint[k])
@@ -172,7 +174,7 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const cost::Bud
         });
     if (bypasses >= levels)
       optimum.arithmetic.push_back(
-          fmt::format("{} is bypassed at all {} levels: nothing holds it", einsum.dataspaces[s].name, levels));
+          fmt::format("{} is bypassed at all {} levels: no level keeps it", einsum.dataspaces[s].name, levels));
   }
 }
 

@@ -1,4 +1,4 @@
-// Why a map space is empty: a smallest set of constraints that cannot hold together.
+// Why a map space is empty: a minimal set of contradicting constraints.
 #pragma once
 
 #include "orrery/cost/budget.h"

@@ -1,7 +1,7 @@
 // Feasibility depends only on what the outer loops leave of each bound and on which dataspaces found a
 // keeper, not on orders or on how the outer loops got there. So a depth-first walk that remembers the
 // fronts it has already ruled out visits each of at most levels * divisors * 2^dataspaces once. When they outgrow their
-// room they are forgotten, and looked at again if need be.
+// memory they are dropped, and visited again if necessary.
 #include "orrery/nest/feasibility.h"
 
 #include <algorithm>
@@ -61,8 +61,8 @@ class Walk {
       const Count words = words_of(extents, mask);
       if (space_.capacity(level) && words > *space_.capacity(level)) continue;
       if (words < space_.minimum_use(level)) continue;
-      // Who keeps more here has less left to keep: only masks that no other fitting one contains matter,
-      // except where the words themselves are asked for.
+      // Keeping more here leaves less to keep elsewhere, so only maximal fitting masks matter, except when the words
+      // themselves are the question.
       if (level != watched_) {
         if (std::any_of(fitting.begin(), fitting.end(), [&](std::uint32_t other) { return (mask & ~other) == 0; }))
           continue;

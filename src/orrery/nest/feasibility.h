@@ -1,4 +1,4 @@
-// Whether a map space holds any mapping at all, costs apart.
+// Whether a map space contains any mapping at all, whatever its cost.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ enum class Feasible { kNo, kYes, kUnknown };  // kUnknown: the budget was spent,
 
 Feasible feasible(const workload::Einsum& einsum, const Space& space, const cost::Budget& budget = {});
 
-// Some mapping, likely a slow one; nothing where there is none or the budget was spent.
+// Any mapping, probably a slow one; nothing where there is none or the budget was spent.
 std::optional<Mapping> any_mapping(const workload::Einsum& einsum, const Space& space, const cost::Budget& budget);
 
 // The tiles of a level, in a mapping that makes their sum least.

@@ -1,4 +1,4 @@
-// What no mapping can beat, whatever part of the space was looked at.
+// A bound that holds for every mapping, however little of the space was searched.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a running search has shown so far.
+// The best answer and the bound of a running search, for reports of progress.
 #pragma once
 
 #include <limits>

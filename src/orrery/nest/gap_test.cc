@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orrery/nest/random_space_test_util.h"
+#include "orrery/nest/search_rules.h"
 
 namespace orrery::nest {
 namespace {
@@ -61,7 +62,7 @@ TEST(Gap, NeverGrowsDuringASearchAndEndsAtTheAnswer) {
     const testing::Instance instance = testing::random_instance(dice);
     const Model model(instance.einsum, instance.chip, instance.options, instance.space.reuse);
     Reports shown;
-    SearchLimits limits = recorded(shown, 0);
+    SearchRules limits{recorded(shown, 0)};
     limits.lattice = seed % 3 == 0;
     limits.dominance = false;
     limits.threads = seed % 3 == 1 ? 3 : 1;

@@ -57,7 +57,7 @@ struct Start {
 
 // Choices of keepers of a layout beyond which their common bound costs less than they do one by one.
 constexpr int kFewLooks = 5000;
-// Points of a lattice that are searched in no time: what there is to answer with when time is up at once.
+// Points of a lattice that is searched almost at once: it gives an answer when time is up at the start.
 constexpr double kQuickPoints = 10'000;
 // Of one dimension; how they divide each other is listed.
 constexpr std::size_t kMostDivisors = 5'000;
@@ -83,7 +83,7 @@ double bytes_of_point(const Problem& problem) {
 
 class LatticeSearch {
  public:
-  LatticeSearch(const Problem& problem, const std::vector<Metric>& objective, const SearchLimits& limits,
+  LatticeSearch(const Problem& problem, const std::vector<Metric>& objective, const SearchRules& limits,
                 const cost::Budget& budget, GapWatch* watch)
       : problem_(problem),
         objective_(objective),
@@ -112,7 +112,7 @@ class LatticeSearch {
     const bool all = !left_ || goal_.drop(*left_);
     certificate.optimal = !stopped_ && all && optimum.mapping;
     optimum.infeasible = !stopped_ && all && !optimum.mapping;
-    optimum.out_of_memory = !all;
+    optimum.out_of_memory = left_ && (limits_.give_way || !all);
     certificate.lower_bound = goal_.best()[0];
     if (stopped_) certificate.lower_bound = std::min(certificate.lower_bound, lower_bound_);
     if (!all) certificate.lower_bound = std::min(certificate.lower_bound, (*left_)[0]);
@@ -120,7 +120,7 @@ class LatticeSearch {
 
  private:
   void search() {
-    // Layouts that compute fast come first: few of the slow ones are left when those have set what to beat.
+    // Layouts with few compute cycles come first: once they have set the goal, few of the slow ones remain.
     const double compulsory = compulsory_pj(problem_) * (1 - kEqual);
     double above = 0, upto = 1.5 * least_cycles(problem_);
     const double fastest = least_cycles(problem_) * (1 - kEqual);
@@ -146,7 +146,9 @@ class LatticeSearch {
 
   // Mappings that the search passes over cost at least so much.
   void leave(const Key& bound) {
+    if (limits_.give_way && goal_.drop(bound)) return;
     if (!left_ || bound < *left_) left_ = bound;
+    stopped_ = stopped_ || limits_.give_way;
   }
 
   double most_points() const { return budget_.room() * kForOne / bytes_of_point(problem_); }
@@ -159,7 +161,7 @@ class LatticeSearch {
     return side * side * side * side * (sizeof(Least) + 2 * sizeof(int)) + kFewLooks * sizeof(Candidate) / 10.0;
   }
 
-  // A mapping, whatever the time limit: the first layout that computes about as fast as any has a cheapest one.
+  // Finds a mapping whatever the time limit: the cheapest one of the first layout that is about as fast as any.
   void start_anywhere() {
     for (const double slower : {1.0, 4.0, kNever}) {
       const std::vector<Layout> first = layouts(
@@ -210,7 +212,7 @@ class LatticeSearch {
     return stopped_;
   }
 
-  // For steps that cost less than a look at the clock.
+  // For steps that cost less than reading the clock.
   bool ticked_out_of_time() { return stopped_ = stopped_ || ticker_.spent(); }
 
   std::uint32_t must_keep(int s) const {
@@ -461,7 +463,7 @@ class LatticeSearch {
       here.tables.push_back(std::make_unique<Table>(here.boundaries, criterion, budget_));
   }
 
-  // Mappings that are probably good: the cheapest with the keepers that the capacity bound likes best.
+  // Mappings that are probably good: the cheapest ones with the keepers that the capacity bound ranks first.
   void probe(Opened& here) {
     Triple<Loads> any;
     for (Loads& loads : any) loads.fill(kNever);
@@ -471,7 +473,7 @@ class LatticeSearch {
       if (k == kScarce || goal_.drop(here.bound)) continue;
       const Keepers& keepers = *here.likely[k];
       for (int i = static_cast<int>(problem_.levels.size()) - 1; i >= 0; --i) table.set_level(i, keepers, any);
-      // A table that was cut short says nothing of mappings; one that is small never is.
+      // A table that was cut short cannot be used; small ones never are.
       if (points_of(here.boundaries) > kQuickPoints && out_of_time()) return;
       const int start = cheapest(table).second;
       if (start >= 0) leaf(here.prices, table, keepers, path_from(table, start));
@@ -510,7 +512,7 @@ class LatticeSearch {
       tally_.bounded += std::erase_if(group.members, [&](const Candidate& one) { return drop(here, one); });
       if (group.members.empty()) continue;
       const Triple<Loads> most = most_loads(here, problem_.compute_pj + group.energy_pj * (1 - kEqual));
-      // The tables know better than the terms of the capacity bound what the levels so far cost.
+      // The tables bound the levels so far better than the terms of the capacity bound do.
       Least sum = here.capacity->term(i - 1, kept, outer).cost;
       for (int k = 0; k < kCriteria; ++k) sum[k] += terms[k];
       for (std::size_t k = 0; k < here.tables.size() && !group.members.empty(); ++k) {
@@ -646,7 +648,7 @@ class LatticeSearch {
     return path;
   }
 
-  // What a path loads in all.
+  // The total loads of a path.
   Loads loads_of(Boundaries& boundaries, const Keepers& keepers, const Table& table, const Path& path,
                  Loads loads) const {
     for (std::size_t k = 0; k < path.size(); ++k) {
@@ -684,7 +686,7 @@ class LatticeSearch {
   // Bytes of a label with its loads, and of a layout's list of choices.
   static constexpr double kOfLabel = 190, kOfLayout = 120;
 
-  const SearchLimits& limits_;
+  const SearchRules& limits_;
   const cost::Budget& budget_;
   cost::Ticker ticker_{budget_, 64};
   GapWatch* watch_;
@@ -705,7 +707,7 @@ class LatticeSearch {
 }  // namespace
 
 std::optional<Optimum> optimize_on_lattice(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                                           const SearchLimits& limits, const cost::Budget& budget, GapWatch* watch) {
+                                           const SearchRules& limits, const cost::Budget& budget, GapWatch* watch) {
   const std::optional<Problem> problem = describe(model, space);
   if (!problem) return std::nullopt;
   Optimum optimum;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/nest/random_nest_test_util.h"
-#include "orrery/nest/search.h"
+#include "orrery/nest/search_rules.h"
 
 namespace orrery::nest {
 namespace {
@@ -84,7 +84,7 @@ void random_chips(benchmark::State& state) {
       const machine::Chip chip = random_hierarchy(dice, storages, true);
       const auto side = [&] { return dice.pick({64, 128, 256, 512, 768, 1024, 2048, 3072, 4096}); };
       const Model model(workload::matmul("product", side(), side(), side()), chip);
-      SearchLimits limits;
+      SearchRules limits;
       limits.seconds = 1;
       const Optimum found = optimize(model, keep_all_outermost(storages), {Metric::kEdp}, limits);
       seconds.push_back(found.certificate.seconds);

@@ -1,4 +1,4 @@
-// What a candidate must beat, as limits on energy and cycles together.
+// What a candidate must beat, as combined limits on energy and cycles.
 //
 // Bounds are pairs: energy of at least e, cycles of at least d. For energy x delay a third helps where a
 // bandwidth binds, since little energy and few cycles then exclude each other: with weights on the loads that
@@ -21,7 +21,7 @@ class Goal {
   Goal(const std::vector<Metric>& objective, double max_cycles, double latency);
 
   const Key& best() const { return best_; }
-  // Takes a better answer; false when it is none.
+  // Records an answer; false when it is not better.
   bool improve(const Key& found, double energy_pj, double cycles);
 
   // `leak_pj` per cycle comes on top of `energy_pj`; `active` cycles are those without latency.
@@ -29,8 +29,8 @@ class Goal {
   bool drop(const Key& bound) const { return compare(bound, best_, objective_.size()) >= 0; }
   bool drop(double energy_pj, double active, double leak_pj) const { return drop(key(energy_pj, active, leak_pj)); }
 
-  // Whether everything is dropped that comes after `bound` in rising order. Metrics that are equal but for
-  // rounding may stand in either order, so that a later bound may be better by the next metric.
+  // Whether all candidates with bounds from `bound` on, in rising order, can be dropped. Metrics that differ by
+  // rounding only may come in either order, so a later bound may be better by the next metric.
   bool drop_from(const Key& bound) const {
     return drop(bound) && (objective_.size() == 1 || bound[0] > best_[0] * (1 + 16 * kEqual));
   }

@@ -85,7 +85,7 @@ class LabelSearch {
  private:
   std::ptrdiff_t width() const { return static_cast<std::ptrdiff_t>(active_.size()); }
 
-  // Resources that can be the slowest at all.
+  // Resources that can be the bottleneck.
   void find_active() {
     Loads most = p_.innermost;
     for (int s = 0; s < kSpaces; ++s)
@@ -190,7 +190,7 @@ class LabelSearch {
       });
       here.push_back(static_cast<std::int32_t>(labels_.size()));
     }
-    // Of equals the latest first: among many ways to the same bound, follow one to its end.
+    // Among equals the latest first: of many ways with the same bound, follow one to its end.
     open_.emplace(key, -static_cast<std::int32_t>(labels_.size()));
     labels_.push_back(label);
     loads_.insert(loads_.end(), loads, loads + width());

@@ -13,7 +13,7 @@
 
 namespace orrery::nest::lattice {
 
-// Tallies of a search, for its certificate.
+// Counters of a search, for its certificate.
 struct Tally {
   std::uint64_t evaluated = 0;
   std::uint64_t unfit = 0;      // candidates of which no tile fits
@@ -39,7 +39,7 @@ struct LabelProblem {
 };
 
 // Calls `leaf` with the path of every mapping that may beat `goal`, cheapest bound first; `leaf` is to evaluate
-// it and improve the goal. `stop` is asked now and then. False when it said so.
+// it and improve the goal. `stop` is asked now and then. Returns false if it stopped the search.
 bool search_labels(const LabelProblem& problem, const Goal& goal, const std::function<void(const Path&)>& leaf,
                    const std::function<bool()>& stop, Tally& tally);
 

@@ -28,7 +28,7 @@ class Table {
 
   // Adds or changes level i; the levels outside it stand, those inside it are void. Of `keepers` the bits from i
   // outwards count. Boundaries of dataspace s from level i that take more than most[s] cycles of a resource
-  // are forbidden. Half made, and of no use, where the budget is spent.
+  // are forbidden. Incomplete and not to be used where the budget is spent.
   void set_level(int i, const Keepers& keepers, const Triple<Loads>& most);
 
   int points() const { return points_; }

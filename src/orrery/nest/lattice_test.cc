@@ -82,7 +82,7 @@ TEST_P(LatticeEquals, BranchAndBoundOnRandomProducts) {
     const std::optional<Optimum> found = optimize_on_lattice(model, space, objective, {}, {});
     if (!found) continue;
     ++applied;
-    SearchLimits limits;
+    SearchRules limits;
     limits.lattice = false;
     const Optimum expected = optimize(model, instance.space, objective, limits);
     ASSERT_EQ(found->mapping.has_value(), expected.mapping.has_value()) << "seed " << seed;
@@ -125,7 +125,7 @@ TEST_P(LatticeEquals, BruteForceOnSmallProducts) {
 
 TEST_P(LatticeEquals, ItselfWithAnyOfItsRulesSwitchedOff) {
   const std::vector<Metric> objective = GetParam();
-  SearchLimits undominated, apart, no_ceilings, unnested, few_labels;
+  SearchRules undominated, apart, no_ceilings, unnested, few_labels;
   undominated.dominance = false;
   apart.together = false;
   no_ceilings.ceilings = false;
@@ -140,7 +140,7 @@ TEST_P(LatticeEquals, ItselfWithAnyOfItsRulesSwitchedOff) {
     const std::optional<Optimum> found = optimize_on_lattice(model, space, objective, {}, {});
     if (!found || !found->mapping) continue;
     ++applied;
-    for (const SearchLimits& limits : {undominated, apart, no_ceilings, unnested, few_labels}) {
+    for (const SearchRules& limits : {undominated, apart, no_ceilings, unnested, few_labels}) {
       const std::optional<Optimum> other = optimize_on_lattice(model, space, objective, limits, {});
       ASSERT_TRUE(other && other->mapping) << "seed " << seed;
       expect_equal(metrics(other->evaluation, objective), metrics(found->evaluation, objective), seed);

@@ -1,4 +1,4 @@
-// What no chip forgives.
+// Checks of a mapping against the limits of the hardware.
 //
 // A mapping is legal when its vectors have the right shape, each dimension's factors multiply to its
 // bound, each dataspace is kept somewhere, and at every level i
@@ -50,7 +50,7 @@ bool well_formed(const LevelMapping& level, const workload::Einsum& einsum) {
          level.split >= 0 && level.split <= static_cast<int>(n) && (level.keep & ~all_dataspaces(einsum)) == 0;
 }
 
-// False when the product leaves 64 bits: no bound is that large.
+// False when the product exceeds 64 bits: no bound is that large.
 bool multiply_into(Count& product, Count factor) {
   return !__builtin_mul_overflow(product, factor, &product);
 }
@@ -196,7 +196,7 @@ void check_kept(const workload::Einsum& einsum, const machine::Chip& chip, const
   for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
     if (!(kept >> s & 1))
       found.error("O0711", fmt::format("no storage keeps `{}`", einsum.dataspaces[s].name), where)
-          .note("the words have to come from somewhere: at least one storage must keep each dataspace")
+          .note("at least one storage must keep each dataspace")
           .hint(fmt::format("keep `{}` at `{}`", einsum.dataspaces[s].name,
                             chip.storages.empty() ? "the outermost storage" : chip.storages.back().name));
 }
@@ -328,7 +328,7 @@ bool iterates(const Counts& factors) {
 }
 
 // The outermost directive that makes the tiles of a level larger: its own loops, or else those further in. Without
-// loops what it keeps is too much.
+// loops, the level keeps too many dataspaces.
 const base::Location& tile_place(const MappingPlaces& places, const Mapping& mapping, int level) {
   if (level >= static_cast<int>(places.levels.size())) return places.whole;
   for (int i = level; i >= 0; --i) {
@@ -352,7 +352,7 @@ void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, cons
   if (!well_formed(einsum, chip, mapping)) return check_shape(einsum, chip, mapping, where, found);
   const std::size_t before = found.all().size();
   check_products(einsum, mapping, where, found);
-  // Tiles of a mapping whose factors do not multiply to the bounds mean nothing.
+  // Tiles are meaningless if the factors do not multiply to the bounds.
   const bool tiles_known = found.all().size() == before;
   check_kept(einsum, chip, mapping, where, found);
   Counts extents(einsum.dimensions.size(), 1);

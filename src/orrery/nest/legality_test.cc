@@ -217,10 +217,10 @@ TEST_F(Legality, FactorConstraintsCompare) {
   constraint.comparison = Comparison::kAtLeast;
   EXPECT_EQ(obedience().all().size(), 0u);
   constraint.value = 3;
-  EXPECT_EQ(only(obedience()), "O0720: the spatial factor of `D` at `DRAM` is 2; the map space wants >= 3");
+  EXPECT_EQ(only(obedience()), "O0720: the spatial factor of `D` at `DRAM` is 2; the map space requires >= 3");
   constraint.comparison = Comparison::kEqual;
   const base::Diagnostics found = obedience();
-  EXPECT_EQ(only(found), "O0720: the spatial factor of `D` at `DRAM` is 2; the map space wants = 3");
+  EXPECT_EQ(only(found), "O0720: the spatial factor of `D` at `DRAM` is 2; the map space requires = 3");
   EXPECT_EQ(found.all().at(0).primary.where.line, 12);
 }
 
@@ -240,7 +240,7 @@ TEST_F(Legality, OrderConstraintsSeeOnlyLoopsThatIterate) {
   EXPECT_EQ(obedience().all().size(), 0u);
   constraint.outer = {0, 1};
   EXPECT_EQ(only(obedience()),
-            "O0721: the temporal loops at `DRAM` are, from the inside, E D; the map space wants another order");
+            "O0721: the temporal loops at `DRAM` are, from the inside, E D; the map space requires another order");
 }
 
 TEST_F(Legality, SplitsCountThePlacesOfAWholeOrder) {
@@ -261,8 +261,8 @@ TEST_F(Legality, SplitsFollowTheOrderThatTheMapSpaceFixes) {
   Constraint& order = constrain(Constraint::Kind::kOrder, 1, true, "permutation: LDE");
   order.inner = {2, 0, 1};  // L first: D comes second and must go to Y
   EXPECT_EQ(only(obedience()),
-            "O0722: at `DRAM`, D go along X and E along Y; the map space sends the first 1 loops of the spatial "
-            "order to X");
+            "O0722: at `DRAM`, D go along X and E along Y; the map space puts the first 1 loops of the spatial "
+            "order along X");
   space.constraints[0].value = 2;
   EXPECT_EQ(obedience().all().size(), 0u);
   space.constraints[1].inner = {};
@@ -272,11 +272,11 @@ TEST_F(Legality, SplitsFollowTheOrderThatTheMapSpaceFixes) {
 
 TEST_F(Legality, KeepConstraintsHoldBothWays) {
   Constraint& constraint = constrain(Constraint::Kind::kKeep, 0, false, "keep: [Weights]");
-  EXPECT_EQ(only(obedience()), "O0723: `Registers` bypasses `Weights`; the map space wants it kept");
+  EXPECT_EQ(only(obedience()), "O0723: `Registers` bypasses `Weights`; the map space requires it kept");
   constraint.dataspace = 2;
   EXPECT_EQ(obedience().all().size(), 0u);
   constraint.keep = false;
-  EXPECT_EQ(only(obedience()), "O0723: `Registers` keeps `Outputs`; the map space wants it bypassed");
+  EXPECT_EQ(only(obedience()), "O0723: `Registers` keeps `Outputs`; the map space requires it bypassed");
 }
 
 TEST_F(Legality, ParallelismIsAShareOfTheFanOut) {
@@ -284,7 +284,7 @@ TEST_F(Legality, ParallelismIsAShareOfTheFanOut) {
   constraint.fraction = 0.5;
   EXPECT_EQ(obedience().all().size(), 0u);
   constraint.fraction = 0.75;
-  EXPECT_EQ(only(obedience()), "O0724: `DRAM` uses 4 of its fan-out of 2 x 4; the map space wants at least 6");
+  EXPECT_EQ(only(obedience()), "O0724: `DRAM` uses 4 of its fan-out of 2 x 4; the map space requires at least 6");
 }
 
 TEST(LegalityProperty, TheTwoFormsAgreeOnAnyMapping) {

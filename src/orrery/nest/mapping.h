@@ -1,4 +1,4 @@
-// The decision of the `nest` engine: how one einsum is laid over one chip's levels. Plain data.
+// The decision of the `nest` engine: how one einsum is mapped to one chip's levels. Plain data.
 //
 // Level i has a temporal block T_i and, inside it, a spatial block S_i that spreads over the fan-out
 // below storage i. Inner to outer the nest is [S_0][T_0][S_1][T_1]...
@@ -30,7 +30,7 @@ struct Mapping {
   bool operator==(const Mapping&) const = default;
 };
 
-// Where a mapping that somebody wrote says what it says, for messages. What was not written has no place.
+// Positions in the file that a mapping was read from, for messages. What is not in the file has no position.
 struct LevelPlaces {
   base::Location temporal, spatial, keep;
 };

@@ -2,7 +2,7 @@
 //
 // A map space is what the chip itself allows (capacities, fan-outs, every dimension tiled by whole
 // divisors) less what a list of constraints forbids. Each constraint remembers where the user wrote
-// it, so that an empty space can name the lines that cannot hold together.
+// it, so that an empty space can be explained by the lines that contradict each other.
 #pragma once
 
 #include <optional>
@@ -47,7 +47,7 @@ struct Constraint {
 
 // Exceptions to reuse, per level and dataspace: bit s of each mask. One entry per storage.
 struct ReuseRules {
-  std::uint32_t no_temporal_reuse = 0;   // every iteration brings the whole tile of this level again
+  std::uint32_t no_temporal_reuse = 0;   // every iteration fetches the whole tile of this level again
   std::uint32_t no_spatial_sharing = 0;  // no multicast to, no reduction from, the instances below
   std::uint32_t read_first_update = 0;   // the first update reads the (zero) value too: no elision
   std::uint32_t no_coalescing = 0;       // each update is passed on rather than gathered here

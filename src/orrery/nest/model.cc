@@ -93,11 +93,10 @@ Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const Mo
     : einsum_(einsum), chip_(chip), options_(options), reuse_(std::move(reuse)), shape_(shape_of(einsum)) {
   if (chip.storages.size() > kMaxLevels || einsum.dimensions.size() > kMaxDimensions ||
       einsum.dataspaces.size() > kMaxDataspaces)
-    base::fail(
-        "O1010",
-        fmt::format("this model has room for {} storages, {} dimensions and {} dataspaces; here are {}, {} and {}",
-                    kMaxLevels, kMaxDimensions, kMaxDataspaces, chip.storages.size(), einsum.dimensions.size(),
-                    einsum.dataspaces.size()));
+    base::fail("O1010",
+               fmt::format("the model supports {} storages, {} dimensions and {} dataspaces; these are {}, {} and {}",
+                           kMaxLevels, kMaxDimensions, kMaxDataspaces, chip.storages.size(), einsum.dimensions.size(),
+                           einsum.dataspaces.size()));
   base::Diagnostics found;
   machine::check_ranges(chip_, found);
   found.throw_if_errors();

@@ -1,4 +1,4 @@
-// evaluate(einsum, chip, mapping): the only place where the `nest` engine's physics live.
+// evaluate(einsum, chip, mapping): the only implementation of the `nest` engine's physics.
 //
 // See model.cc for the formulas and docs/model/nest.md for worked numbers.
 #pragma once
@@ -23,14 +23,14 @@ namespace orrery::nest {
 Evaluation evaluate(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
                     const ModelOptions& options = {}, const std::vector<ReuseRules>& reuse = {});
 
-// The same for many mappings of one einsum on one chip: what does not depend on the mapping is worked
-// out once. Keeps no reference to its arguments. Thread-safe.
+// The same for many mappings of one einsum on one chip: what does not depend on the mapping is computed once. Keeps no
+// reference to its arguments. Thread-safe.
 class Model {
  public:
   Model(const workload::Einsum& einsum, const machine::Chip& chip, const ModelOptions& options = {},
         std::vector<ReuseRules> reuse = {});
 
-  // The cycles may be beyond counting (Evaluation::beyond_cycles).
+  // The cycles may exceed a Count (Evaluation::beyond_cycles).
   Evaluation evaluate(const Mapping& mapping) const;
   // As above into `out`, whose storage is used again.
   void evaluate(const Mapping& mapping, Evaluation& out) const;

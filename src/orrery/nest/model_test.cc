@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/refused_test_util.h"
 #include "orrery/nest/random_nest_test_util.h"
 
 namespace orrery::nest {
@@ -397,12 +398,7 @@ TEST(Model, ASlidingLayerIsRefusedOnlyWhenItsTrafficCannotBeCounted) {
 TEST(Model, MoreLevelsThanThereIsRoomForIsAMessage) {
   machine::Chip chip;
   chip.storages.resize(kMaxLevels + 1);
-  try {
-    Model(workload::matmul("layer", 1, 1, 1), chip);
-    FAIL() << "accepted";
-  } catch (const base::InputError& error) {
-    EXPECT_EQ(error.diagnostics.at(0).code, "O1010");
-  }
+  EXPECT_EQ(base::refused([&] { Model(workload::matmul("layer", 1, 1, 1), chip); }).at(0).code, "O1010");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "orrery/nest/model.h"
-#include "orrery/nest/search.h"
+#include "orrery/nest/search_rules.h"
 #include "orrery/nest/seed_chips_test_util.h"
 
 namespace orrery::nest {
@@ -57,7 +57,7 @@ void evaluate(benchmark::State& state, const testing::SeedCase& seed) {
 void enumerate_all(benchmark::State& state, const testing::SeedCase& seed, const Layer& layer) {
   const workload::Einsum einsum = workload::matmul(layer.name, layer.d, layer.e, layer.l);
   const Model model(einsum, seed.chip, ModelOptions::timeloop());
-  SearchLimits limits;
+  SearchRules limits;
   limits.prune_by_bound = false;
   double evaluated = 0;
   for (auto _ : state)

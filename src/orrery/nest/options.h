@@ -1,29 +1,54 @@
-// Where Orrery's default differs from a code it replaces, and the switches that bring the difference
-// back (`--compat timeloop`). docs/compatibility.md lists each with its effect in figures.
+// Where Orrery's default differs from a code it replaces, and the switches that bring the difference back
+// (`--compat timeloop`). docs/compatibility.md lists each with its effect in figures.
 #pragma once
+
+#include "orrery/base/defect.h"
 
 namespace orrery::nest {
 
+// All false: Orrery's own model.
 struct ModelOptions {
-  bool omit_compute_leakage = false;       // the compute units' own leakage is left out of the total
-  bool charge_pass_through = false;        // fan-outs without a store leak what their table entry says
-  bool missing_multicast_is_free = false;  // a multicast to more destinations than the table has costs 0
-  bool drain_latency_is_fill = false;      // the network's drain latency repeats its fill latency
-  bool throttle_in_doubles = false;        // cycles = ceil(cc / min(1, R / sum(reads / cc))) in doubles; default: exact
+  bool omit_compute_leakage = false;
+  bool charge_pass_through = false;
+  bool missing_multicast_is_free = false;
+  bool drain_latency_is_fill = false;
+  bool throttle_in_doubles = false;
+  bool no_area_in_summary = false;
+  bool count_drain_reads = false;  // with `fractional_blocks` only: they are counted in words
+  bool fractional_blocks = false;
+  bool no_network_latency = false;
 
-  bool count_drain_reads = false;   // a keeper of outputs is read once more for each value it sends up
-  bool fractional_blocks = false;   // part of a block costs that part of its energy
-  bool no_network_latency = false;  // fill and drain latencies are left out
-
-  static ModelOptions timeloop() { return {true, true, true, true, true}; }
+  static constexpr ModelOptions timeloop();
   // FactorFlow's model (Ronzani and Silvano, ASP-DAC 2025). Its stalls propagate outwards from level to level,
   // which over the whole run comes to the same as the slowest level's cycles.
-  static ModelOptions factorflow() {
-    ModelOptions options;
-    options.omit_compute_leakage = options.count_drain_reads = options.fractional_blocks = options.no_network_latency =
-        true;
-    return options;
-  }
+  static constexpr ModelOptions factorflow();
 };
+
+inline constexpr base::Defect<ModelOptions> kModelDefects[] = {
+    {"omit_compute_leakage", &ModelOptions::omit_compute_leakage, "timeloop factorflow",
+     "the compute units' own leakage is left out of the total"},
+    {"charge_pass_through", &ModelOptions::charge_pass_through, "timeloop",
+     "fan-outs without a store leak what their table entry says"},
+    {"missing_multicast_is_free", &ModelOptions::missing_multicast_is_free, "timeloop",
+     "a multicast to more destinations than the table has costs 0"},
+    {"drain_latency_is_fill", &ModelOptions::drain_latency_is_fill, "timeloop",
+     "the network's drain latency repeats its fill latency"},
+    {"throttle_in_doubles", &ModelOptions::throttle_in_doubles, "timeloop",
+     "cycles = ceil(cc / min(1, R / sum(reads / cc))) in doubles, not exactly"},
+    {"no_area_in_summary", &ModelOptions::no_area_in_summary, "timeloop", "the summary of stats.txt says 0.00 mm^2"},
+    {"count_drain_reads", &ModelOptions::count_drain_reads, "factorflow",
+     "a level that keeps outputs is read once more for each value that it sends up; brings `fractional_blocks` along"},
+    {"fractional_blocks", &ModelOptions::fractional_blocks, "factorflow",
+     "part of a block costs that part of its energy"},
+    {"no_network_latency", &ModelOptions::no_network_latency, "factorflow", "fill and drain latencies are left out"},
+};
+
+constexpr ModelOptions ModelOptions::timeloop() {
+  return base::defects_of(kModelDefects, "timeloop");
+}
+
+constexpr ModelOptions ModelOptions::factorflow() {
+  return base::defects_of(kModelDefects, "factorflow");
+}
 
 }  // namespace orrery::nest

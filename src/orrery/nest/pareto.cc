@@ -23,6 +23,7 @@ ParetoFront pareto_front(const Model& model, const Mapspace& space, const Search
     }
     Optimum next = optimize(model, space, {Metric::kEnergy, Metric::kDelay}, step);
     front.interrupted = next.interrupted;
+    front.out_of_memory = next.out_of_memory;
     if (!next.mapping) {
       front.complete = next.infeasible;
       front.infeasible = next.infeasible && front.points.empty();
@@ -55,8 +56,7 @@ void include(const Optimum& found, ParetoFront& front) {
   Optimum point = found;
   const double energy_pj = found.evaluation.energy_pj;
   point.certificate.optimal = false;
-  point.certificate.lower_bound = std::min(bound, energy_pj);
-  point.certificate.gap = energy_pj > 0 ? (energy_pj - point.certificate.lower_bound) / energy_pj : 0;
+  point.certificate.close(energy_pj, bound);
   const auto place = std::find_if(front.points.begin(), front.points.end(),
                                   [&](const Optimum& other) { return other.evaluation.energy_pj > energy_pj; });
   front.points.insert(place, std::move(point));

@@ -12,7 +12,7 @@
 #include "orrery/machine/ranges.h"
 #include "orrery/nest/brute_force_test_util.h"
 #include "orrery/nest/random_space_test_util.h"
-#include "orrery/nest/search.h"
+#include "orrery/nest/search_rules.h"
 
 namespace orrery::nest {
 namespace {
@@ -119,7 +119,7 @@ struct Tally {
 };
 
 // "" or what is wrong.
-std::string fault(const Instance& instance, const SearchLimits& limits, Tally& tally) {
+std::string fault(const Instance& instance, const SearchRules& limits, Tally& tally) {
   if (!in_range(instance.chip)) {
     ++tally.refused;
     try {
@@ -190,7 +190,7 @@ TEST(Ranges, AChipWithFiguresOfAnySizeHasTheRightOptimumOrAnErrorThatNamesTheFig
   for (int seed = 0; seed < problems(); ++seed) {
     Dice dice = Dice::from_seed(static_cast<std::uint64_t>(seed) + 40'000'000);
     const Instance instance = draw(dice);
-    SearchLimits limits;
+    SearchRules limits;
     limits.lattice = seed % 8 != 1;
     limits.dominance = seed % 8 != 2;
     ASSERT_EQ(fault(instance, limits, tally), "") << "seed " << seed << "\n" << describe(instance);
@@ -265,10 +265,11 @@ TEST(Ranges, CyclesBeyondCountingNameThePort) {
   machine::Chip chip = small_chip();
   chip.storages[0].capacity_words = 0;
   chip.storages[1].read_words_per_cycle = 1e-18;
-  EXPECT_EQ(refusal(workload::matmul("layer", 4, 4, 4), chip),
-            "O1005: the best mapping of `layer` needs 1.76e+20 cycles, more than can be counted; each `DRAM` reads 176 "
-            "words / 1e-18 words per cycle = 1.76e+20 cycles, more than 9223372036854775807, the largest count of 64 "
-            "bits");
+  EXPECT_EQ(
+      refusal(workload::matmul("layer", 4, 4, 4), chip),
+      "O1005: the best mapping of `layer` needs 1.76e+20 cycles, more than 64 bits can count; each `DRAM` reads 176 "
+      "words / 1e-18 words per cycle = 1.76e+20 cycles, more than 9223372036854775807, the largest count of 64 "
+      "bits");
 }
 
 TEST(Ranges, LatenciesBeyondCountingNameTheStorage) {
@@ -276,11 +277,11 @@ TEST(Ranges, LatenciesBeyondCountingNameTheStorage) {
   chip.storages[0].network_fill_latency_cycles = std::numeric_limits<Count>::max();
   chip.storages[1].network_drain_latency_cycles = 1;
   EXPECT_EQ(refusal(workload::matmul("layer", 2, 2, 2), chip),
-            "O1005: with those of `DRAM`, the latencies of the networks cannot be counted; 9223372036854775807 cycles "
+            "O1005: with those of `DRAM`, the latencies of the networks exceed 64 bits; 9223372036854775807 cycles "
             "+ 1 cycles is more than 9223372036854775807, the largest count of 64 bits");
   chip.storages[1].network_drain_latency_cycles = 0;
   EXPECT_EQ(refusal(workload::matmul("layer", 2, 2, 2), chip),
-            "O1005: the best mapping of `layer` needs 9.223e+18 cycles, more than can be counted; the compute units "
+            "O1005: the best mapping of `layer` needs 9.223e+18 cycles, more than 64 bits can count; the compute units "
             "need 8 cycles; with 9223372036854775807 cycles of network latencies this is more than "
             "9223372036854775807, the largest count of 64 bits");
 }

@@ -14,13 +14,13 @@
 // shared out over threads; a thread drops a node that only *equals* a best mapping found elsewhere if that
 // one comes earlier in search order, and never otherwise, so every thread count finds the same mapping.
 //
-// Limits: one budget is asked by every loop. Where the first level has many children, a mapping made quickly
-// (start.h) comes first; it loses every tie, so that it changes no answer that is proven. Children of the first
-// level that outgrow their room, or the time set aside for listing them, are searched batch by batch, as those
-// of inner levels are; then only the bound of the root holds until the last batch is done.
+// Limits: one budget is asked by every loop. Where the first level has many children, a quick mapping (start.h) is
+// found first; it loses every tie, so that it changes no proven answer. Children of the first level that outgrow their
+// room, or the time set aside for listing them, are searched batch by batch, as those of inner levels are; then only
+// the bound of the root holds until the last batch is done.
 //
 // Cost: 0.1 to 0.3 microseconds per child; memory: one list of children per level.
-#include "orrery/nest/search.h"
+#include "orrery/nest/search_rules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -57,9 +57,9 @@ constexpr std::size_t kBatch = 1 << 16;
 constexpr std::uint64_t kManyChildren = 1 << 17;
 // Parts of the memory: first level's children, fronts remembered, each inner level's children.
 constexpr double kForFirst = 1.0 / 4, kForFronts = 1.0 / 2, kForInner = 1.0 / 64;
-// An empty space is explained for so long at least, even when a time limit is reached.
+// Least time for explaining an empty space, even when a time limit is reached.
 constexpr double kSecondsToExplain = 0.2;
-// To refute that there is any mapping, likewise.
+// Least time for proving that there is no mapping, likewise.
 constexpr double kSecondsToRefute = 0.1;
 // Part of the time for each listing of the first level's children.
 constexpr double kForListing = 1.0 / 4;
@@ -83,7 +83,7 @@ struct Shared {
   const Model& model;
   const Space& space;
   const std::vector<Metric>& objective;
-  const SearchLimits& limits;
+  const SearchRules& limits;
   const cost::Budget& budget;
   GapWatch& watch;
   std::mutex mutex;
@@ -96,7 +96,7 @@ struct Shared {
   // bounds, so the least of these bounds everything still to come, and it never falls.
   std::deque<std::atomic<double>> front;
 
-  // A mapping from elsewhere. It comes last in search order.
+  // A mapping found by another method. It comes last in search order.
   void offer(const Start& found) {
     const std::lock_guard lock(mutex);
     if (compare(found.key, best.key, objective.size()) >= 0) return;
@@ -238,7 +238,7 @@ class Searcher {
     return shared_.stopped;
   }
 
-  // While the first level is listed: past so many looks, something to drop children by.
+  // While the first level is listed: after so many children, a mapping that allows dropping some.
   void consider_start() {
     if (!prunes_ || ++listed_ != kManyChildren || seen_.key[0] < kNever) return;
     if (const auto found = start(shared_.model, shared_.space, shared_.objective, shared_.limits.max_cycles,
@@ -418,7 +418,7 @@ class Searcher {
         return;  // the tile is the same in every order
       }
       if (!prunes_ && level != first_level_) {
-        // Nothing to sort by: go on at once, with the front at hand.
+        // Without pruning the order does not matter: continue at once.
         depth_[level].current = child;
         path_[level] = &depth_[level].current;
         if (!out_of_time()) generate(state, next, use);
@@ -519,7 +519,7 @@ void run_in_room(Shared& shared, Tally& tally) {
 }
 
 Optimum branch_and_bound(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                         const SearchLimits& limits, const cost::Budget& budget, GapWatch& watch) {
+                         const SearchRules& limits, const cost::Budget& budget, GapWatch& watch) {
   Optimum optimum;
   Shared shared{model, space, objective, limits, budget, watch, {}, {}, {}, {}, 0, false, {}};
   Tally tally;
@@ -539,8 +539,8 @@ Optimum branch_and_bound(const Model& model, const Space& space, const std::vect
   return optimum;
 }
 
-// Of a search that ended without a proof: a mapping in any case, and why it ended. Where some of the space was not
-// even listed, only what holds without listing it bounds the answer.
+// Completes the answer of a search that ended without a proof: a mapping in any case, and why it ended. If part of the
+// space was not even listed, only bounds that do not need the list hold.
 void settle(const Model& model, const Space& space, const std::vector<Metric>& objective, const SearchLimits& limits,
             const cost::Budget& budget, Optimum& optimum) {
   if (!space.complete()) {
@@ -554,7 +554,7 @@ void settle(const Model& model, const Space& space, const std::vector<Metric>& o
       optimum.mapping = std::move(found->mapping);
       optimum.evaluation = std::move(found->evaluation);
     } else if (!budget.interrupted() && limits.max_cycles == 0) {
-      // That nothing fits may be plain to see.
+      // It may be obvious that nothing fits.
       const cost::Budget moment({.seconds = kSecondsToRefute, .memory = limits.memory, .shares = limits.searches});
       optimum.infeasible = feasible(model.einsum(), space, moment) == Feasible::kNo;
       if (optimum.infeasible) return;
@@ -568,10 +568,15 @@ void settle(const Model& model, const Space& space, const std::vector<Metric>& o
 
 Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metric> objective,
                  const SearchLimits& limits) {
+  return optimize(model, mapspace, std::move(objective), SearchRules{limits});
+}
+
+Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metric> objective,
+                 const SearchRules& limits) {
   const base::Stopwatch clock;
   const cost::Budget budget({limits.seconds, limits.stop, limits.memory, limits.searches});
   if (objective.empty()) objective = {Metric::kEdp};
-  // A metric named twice decides nothing the second time.
+  // A metric named a second time has no effect.
   std::vector<Metric> distinct;
   for (const Metric metric : objective)
     if (std::find(distinct.begin(), distinct.end(), metric) == distinct.end()) distinct.push_back(metric);
@@ -580,6 +585,11 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   Optimum optimum;
   const auto search = [&](const cost::Budget& spending) {
     const Space space(model.einsum(), model.chip(), mapspace, model.shape(), {}, spending);
+    if (limits.give_way && !space.complete()) {
+      optimum.out_of_memory = true;
+      optimum.interrupted = spending.interrupted();
+      return;
+    }
     if (model.shape().sliding) {
       optimum = optimize_sliding(model, space, objective, limits, spending);
     } else {
@@ -595,7 +605,7 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   try {
     search(budget);
   } catch (const std::bad_alloc&) {
-    // Not even the space had room. One that is mostly left out has, and gives a mapping at least.
+    // There is not even room for the space. A reduced space fits, and gives at least a mapping.
     optimum = {};
     const cost::Budget little({.seconds = 0.1, .stop = limits.stop, .memory = 1});
     little.run_out_of_memory();
@@ -606,10 +616,9 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   cost::Certificate& certificate = optimum.certificate;
   if (optimum.mapping) {
     const double value = key_of(objective, optimum.evaluation)[0];
-    certificate.lower_bound = certificate.optimal ? value : std::min(value, certificate.lower_bound);
-    certificate.gap = value > 0 ? (value - certificate.lower_bound) / value : 0;
+    certificate.close(value, certificate.lower_bound);
   }
-  // With a limit on cycles it is the limit that leaves nothing, which no constraint explains.
+  // With a limit on cycles the space may be empty because of that limit, which no constraint explains.
   if (optimum.infeasible && limits.max_cycles == 0) {
     const cost::Budget rest(
         {std::max(kSecondsToExplain, budget.seconds_left()), limits.stop, limits.memory, limits.searches});

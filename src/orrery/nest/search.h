@@ -23,15 +23,9 @@ struct SearchLimits {
   double seconds = 0;                         // 0: none
   std::size_t memory = cost::kDefaultMemory;  // bytes, of the whole process; 0: no limit
   int searches = 1;                           // that run beside each other and share the memory
+  bool give_way = false;                      // end as soon as memory leaves anything out: who asks will ask again
   int threads = 1;                            // changes the time only
-  bool prune_by_bound = true;                 // false: price every mapping that fits (tests, benchmarks)
   base::Count max_cycles = 0;                 // mappings that take longer are left out; 0: none are
-  bool lattice = true;                        // false: branch and bound even where the lattice applies
-  bool dominance = true;                      // false: open every front that its bound lets through
-  bool together = true;                       // false: the lattice bounds energy and cycles one by one only
-  bool ceilings = true;                       // false: the lattice forbids no boundary for what it loads
-  bool nested_tiles = true;                   // false: its levels are bounded without the tiles around them
-  std::size_t most_labels = 400'000;          // of the lattice, at once; what is open beyond goes depth first
   const std::atomic<bool>* stop = nullptr;    // set by an interrupt; the best so far is returned
   // Called while searching with the first metric of the best mapping so far (infinity: none yet) and a bound
   // that no mapping is below, at most once per `progress_seconds`, never by two threads at once. The best never
@@ -40,8 +34,8 @@ struct SearchLimits {
   double progress_seconds = 0.2;
 };
 
-// Why a map space is empty: constraints that cannot hold together, each with its place, and the
-// arithmetic. Removing any one of them makes the space non-empty.
+// Why a map space is empty: constraints that contradict each other, each with its position, and the arithmetic.
+// Removing any one of them makes the space non-empty.
 struct Conflict {
   std::string text;  // "Scratchpad holds 524288 words", "D=16 at PERows"
   base::Location where;
@@ -57,15 +51,15 @@ struct Optimum {
   cost::Certificate certificate;
   bool infeasible = false;              // proven: no mapping satisfies the constraints
   std::vector<Conflict> conflicts;      // when infeasible
-  std::vector<std::string> arithmetic;  // when infeasible: the sums that fail
+  std::vector<std::string> arithmetic;  // when infeasible: the arithmetic that fails
   bool interrupted = false;             // `stop` ended the search
-  bool out_of_memory = false;           // not proven for want of memory
+  bool out_of_memory = false;           // not proven because memory ran out
 };
 
 // `objective`: compared lexicographically, exactly (no tolerance); ties broken by a fixed order of
-// mappings, so that the answer depends on neither threads nor luck. Default when empty: {kEdp}. A limit that ends the
-// search, and a failed allocation, leave the best so far, with a bound that holds. Throws InputError (O1005) when the
-// best mapping needs more cycles than a Count holds.
+// mappings, so that the answer does not depend on the number of threads. Default when empty: {kEdp}. A limit that ends
+// the search, and a failed allocation, leave the best so far, with a bound that holds. Throws InputError (O1005) when
+// the best mapping needs more cycles than a Count holds.
 Optimum optimize(const Model& model, const Mapspace& space, std::vector<Metric> objective = {Metric::kEdp},
                  const SearchLimits& limits = {});
 

@@ -7,7 +7,7 @@
 
 #include "orrery/nest/feasibility.h"
 #include "orrery/nest/random_space_test_util.h"
-#include "orrery/nest/search.h"
+#include "orrery/nest/search_rules.h"
 #include "orrery/nest/seed_chips_test_util.h"
 
 namespace orrery::nest {
@@ -21,7 +21,7 @@ using testing::random_instance;
 constexpr double kRounding = 1e-11;
 
 Optimum solve(const Instance& instance, const std::vector<Metric>& objective = {Metric::kEdp},
-              const SearchLimits& limits = {}) {
+              const SearchRules& limits = {}) {
   return optimize(Model(instance.einsum, instance.chip, instance.options, instance.space.reuse), instance.space,
                   objective, limits);
 }
@@ -136,7 +136,7 @@ TEST(SearchLaws, DoublingEveryEnergyDoublesTheLeastEnergy) {
 
 TEST(SearchLaws, ThreadsChangeNothingButTheTime) {
   for_feasible(150, 7, [](Dice&, const Instance& instance, const Optimum& before) {
-    SearchLimits limits;
+    SearchRules limits;
     limits.threads = 3;
     const Optimum after = solve(instance, {Metric::kEdp}, limits);
     EXPECT_EQ(after.mapping, before.mapping);
@@ -146,7 +146,7 @@ TEST(SearchLaws, ThreadsChangeNothingButTheTime) {
 
 TEST(SearchLaws, RemovingAnyPruningRuleChangesNoAnswer) {
   for_feasible(150, 8, [](Dice&, const Instance& instance, const Optimum& before) {
-    SearchLimits unbounded, undominated, undominated_labels, no_lattice, apart, no_ceilings, unnested, few_labels;
+    SearchRules unbounded, undominated, undominated_labels, no_lattice, apart, no_ceilings, unnested, few_labels;
     unbounded.prune_by_bound = false;
     undominated.dominance = undominated.lattice = false;
     undominated_labels.dominance = false;
@@ -155,7 +155,7 @@ TEST(SearchLaws, RemovingAnyPruningRuleChangesNoAnswer) {
     no_ceilings.ceilings = false;
     unnested.nested_tiles = false;
     few_labels.most_labels = 0;
-    for (const SearchLimits& limits :
+    for (const SearchRules& limits :
          {unbounded, undominated, undominated_labels, no_lattice, apart, no_ceilings, unnested, few_labels})
       expect_as_good(solve(instance, {Metric::kEdp}, limits), before);
   });
@@ -199,7 +199,7 @@ TEST(Search, ATimeLimitKeepsTheBestSoFarAndAValidBound) {
   const Model model(workload::matmul("KQV", 2304 * 5, 768 * 5, 512 * 3), seed.chip);
   const Optimum proven = optimize(model, seed.space);
   ASSERT_TRUE(proven.certificate.optimal);
-  SearchLimits limits;
+  SearchRules limits;
   limits.prune_by_bound = false;
   limits.seconds = 0.01;
   const Optimum cut = optimize(model, seed.space, {Metric::kEdp}, limits);
@@ -214,7 +214,7 @@ TEST(Search, AnInterruptEndsTheSearch) {
   const testing::SeedCase seed = testing::pim();
   const Model model(workload::matmul("KQV", 2304, 768, 512), seed.chip);
   const std::atomic<bool> stop{true};
-  SearchLimits limits;
+  SearchRules limits;
   limits.prune_by_bound = false;
   limits.stop = &stop;
   const Optimum cut = optimize(model, seed.space, {Metric::kEdp}, limits);

@@ -53,7 +53,7 @@ std::vector<const workload::Rank*> moving_ranks(const workload::Einsum& einsum, 
         }))
       ranks.push_back(&rank);
   if (ranks.size() > kMaxRanks)
-    base::fail("O1010", "this model has room for 16 ranks per dataspace that move; `" + dataspace.name + "` has " +
+    base::fail("O1010", "the model supports 16 ranks per dataspace that move; `" + dataspace.name + "` has " +
                             std::to_string(ranks.size()));
   return ranks;
 }
@@ -101,8 +101,8 @@ struct Loop {
   Position step;
 };
 
-// How often a box that never overlaps its last place is brought: innermost loops that leave it where it
-// is do not count.
+// How often a box that never overlaps its last position is fetched: innermost loops that do not move it do not
+// count.
 Count moves(std::span<const Loop> outermost_first) {
   while (!outermost_first.empty() && is_zero(outermost_first.back().step))
     outermost_first = outermost_first.first(outermost_first.size() - 1);
@@ -225,7 +225,7 @@ Count distinct_positions(Ranks ranks, const std::vector<Count>& spatial, const E
     }
     const std::size_t before = positions.size();
     if (static_cast<std::size_t>(spatial[d]) > kMaxPositions / before)
-      base::fail("O1010", "this model lists at most 4194304 instances of a sliding dataspace over one fan-out");
+      base::fail("O1010", "the model supports at most 4194304 instances of a sliding dataspace over one fan-out");
     positions.reserve(before * static_cast<std::size_t>(spatial[d]));
     for (Count index = 1; index < spatial[d]; ++index)
       for (std::size_t at = 0; at < before; ++at) {

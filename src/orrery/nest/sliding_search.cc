@@ -1,7 +1,7 @@
 // Convolution windows overlap, so a dimension can be partly relevant and the closed form's order classes
 // do not apply. The space is enumerated, each mapping evaluated by the general recursion, within the
-// budget; what no mapping can beat is taken from the compulsory work alone (floor.h). Where the budget is spent
-// first, the answer is the better of the best so far and a mapping made quickly (start.h).
+// budget; the bound is that of the compulsory work alone (floor.h). Where the budget is spent first, the answer is the
+// better of the best so far and a quick mapping (start.h).
 #include "orrery/nest/sliding_search.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace orrery::nest {
 namespace {
 
-// Of the time, for the mapping that is made quickly; it is made last.
+// The share of the time reserved for the quick mapping, which comes last.
 constexpr double kForStart = 1.0 / 8;
 
 }  // namespace

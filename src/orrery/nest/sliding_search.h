@@ -6,7 +6,7 @@
 
 namespace orrery::nest {
 
-// As optimize(), without certificate.space, gap and seconds, and without why there is no mapping.
+// As optimize(), without certificate.space, gap and seconds, and without an explanation of why there is no mapping.
 Optimum optimize_sliding(const Model& model, const Space& space, const std::vector<Metric>& objective,
                          const SearchLimits& limits, const cost::Budget& budget);
 

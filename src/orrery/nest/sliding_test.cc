@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "orrery/base/refused_test_util.h"
 #include "orrery/nest/random_nest_test_util.h"
 #include "orrery/nest/simulation_test_util.h"
 
@@ -331,12 +332,7 @@ TEST(Sliding, MoreRanksThanThereIsRoomForIsAMessage) {
   Nest window;
   window.temporal(1, Nest::kL, 2);
   window.einsum.dataspaces[1].ranks.assign(17, workload::Rank{{{Nest::kL, 1}}});
-  try {
-    slide(window.einsum, window.mapping);
-    FAIL() << "accepted 17 ranks";
-  } catch (const base::InputError& error) {
-    EXPECT_EQ(error.diagnostics.at(0).code, "O1010");
-  }
+  EXPECT_EQ(base::refused([&] { slide(window.einsum, window.mapping); }).at(0).code, "O1010");
 }
 
 }  // namespace

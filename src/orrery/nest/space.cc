@@ -64,7 +64,7 @@ Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Ma
           may &= ~(1u << constraint.dataspace);
       }
     std::vector<std::uint32_t> masks;
-    // A dataspace both to be kept and bypassed leaves no mask at all; nothing kept fills nothing.
+    // No mask is left if a dataspace must be both kept and bypassed. A level that keeps nothing is empty.
     if ((must & ~may) == 0)
       for (std::uint32_t mask = may;; mask = (mask - 1) & may) {
         if ((mask & must) == must && (mask != 0 || minimum_use_[level] == 0)) masks.push_back(mask);
@@ -312,7 +312,7 @@ struct OrderLister {
   std::uint32_t free = 0;
   std::vector<OrderChoice> found;
   OrderChoice current;
-  // With many free dimensions: the runs of what was placed. Who places the same with the same runs goes on alike.
+  // With many free dimensions: the runs so far. Orders that placed the same loops with the same runs continue alike.
   std::set<std::array<std::uint32_t, kMaxDataspaces + 1>> reached;
   bool many = false;
 

@@ -1,4 +1,4 @@
-// A map space made ready to be searched: what every block of the nest may still choose.
+// A map space prepared for searching: the choices of every block of the nest.
 //
 // Constraints become, per level: allowed temporal factors of each dimension, the list of spatial factor
 // vectors that fit the fan-out, the loop orders that differ in cost, and the masks of kept dataspaces.
@@ -43,13 +43,13 @@ struct OrderChoice {
 
 class Space {
  public:
-  // Where there are more spatial factor vectors than `budget` has time or memory for, some of them are left out.
+  // If `budget` has not enough time or memory for all spatial factor vectors, some of them are left out.
   Space(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace, const Shape& shape,
         const Limits& limits = {}, const cost::Budget& budget = {});
 
   // False when some dimension cannot be factored at all under the constraints on it alone.
   bool possible() const { return possible_; }
-  // False when something was left out: what is found here is allowed, what is not found here may be elsewhere.
+  // False when something was left out: every mapping found is allowed, but some mappings cannot be found.
   bool complete() const { return complete_; }
 
   int levels() const { return levels_; }

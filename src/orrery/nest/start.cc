@@ -1,5 +1,5 @@
-// The first mapping that a depth-first walk meets (feasibility.h) has most loops outermost: tiles of one word fit
-// everywhere. From there the first of these changes that makes it better is taken, until none does:
+// The first mapping found by a depth-first walk (feasibility.h) has most loops outermost, since tiles of one word fit
+// everywhere. It is then improved by the first of these changes that helps, until none does:
 //     a prime factor of a dimension moves from the temporal loops of one level to those of another,
 //     a level keeps one dataspace more or less,
 //     a loop moves to the innermost place of its level,
@@ -21,7 +21,7 @@ using base::Count;
 
 namespace {
 
-constexpr double kSecondsOfWalk = 0.1;  // beyond the budget's: an answer is worth more than none
+constexpr double kSecondsOfWalk = 0.1;  // granted beyond the budget, so that there is an answer
 constexpr int kMostEvaluations = 6'000;
 constexpr std::size_t kMostSpreads = 24;  // of a level
 
@@ -72,7 +72,7 @@ class Climb {
     return true;
   }
 
-  // Capacity, and that constraints let the factors be.
+  // Whether the mapping respects the capacities and the constraints on factors.
   bool allowed(const Mapping& mapping) const {
     const std::size_t all = model_.einsum().dimensions.size();
     std::vector<Count> extents(all, 1);

@@ -1,4 +1,4 @@
-// A mapping made quickly, for when a search is ended before it has found one of its own.
+// A mapping found quickly, in case a search is ended before it has found one itself.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ struct Start {
   Key key{};
 };
 
-// Nothing where none was found in a tenth of a second: there need not be one. Where `budget` has time, it is improved
-// by single changes.
+// Nothing if none was found in a tenth of a second; there may be none. If `budget` has time left, the mapping is
+// improved by single changes.
 std::optional<Start> start(const Model& model, const Space& space, const std::vector<Metric>& objective,
                            base::Count max_cycles, const cost::Budget& budget);
 

@@ -3,7 +3,7 @@
 // A port that passes `b` words per cycle needs ceil(words / b) cycles; the level needs the slowest port,
 // and at least the compute cycles. Timeloop computes the same through a slow-down factor in doubles,
 //     slow = min(1, R / (sum_s reads_s / cc), ...);  cycles = ceil(cc / slow),
-// which rounds up by one cycle now and then; `--compat timeloop` repeats that.
+// which sometimes rounds up by one cycle; `--compat timeloop` reproduces that.
 #pragma once
 
 #include <algorithm>

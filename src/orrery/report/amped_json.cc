@@ -1,141 +1,166 @@
-#include <algorithm>
 #include <cmath>
-
-#include <nlohmann/json.hpp>
 
 #include "orrery/formats/amped/result_names.h"
 #include "orrery/report/amped_run.h"
-#include "orrery/report/warnings_json.h"
+#include "orrery/report/answer.h"
+#include "orrery/report/schemas.h"
+#include "orrery/report/train_figures.h"
 
 namespace orrery::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using amped::Candidate;
+using amped::Search;
+using formats::amped::NamedNumbers;
 
 constexpr std::size_t kBest = 10;
 
-// Counts stay counts.
-Json number(double value) {
-  if (!std::isfinite(value)) return nullptr;
-  if (std::floor(value) == value && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
-  return value;
-}
+// Counts are printed as counts although AMPeD computes in doubles; what is not known is null.
+struct Whole {
+  template <typename V>
+  static constexpr bool kHolds = std::is_same_v<V, double>;
+  static Json json(double value) {
+    if (!std::isfinite(value)) return {};
+    if (std::floor(value) == value && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
+    return value;
+  }
+  template <typename V>
+  static Json schema() {
+    return or_null(typed("number"));
+  }
+};
 
-Json object(const formats::amped::NamedNumbers& numbers) {
-  Json out = Json::object();
-  for (const auto& [name, value] : numbers) out[name] = number(value);
+TrainFigures figures(const AmpedRun& run) {
+  const amped::Quantities& q = run.resolved.quantities;
+  const AmpedIteration i = amped_iteration(q, run.times);
+  const double parameter_bytes = q.total_parameters / q.accelerators_required / 8;
+  TrainFigures out;
+  out.iteration_s = run.times.iteration_s;
+  out.breakdown = {.forward = i.forward,
+                   .backward = i.backward,
+                   .tp_exposed = i.tp,
+                   .pp_exposed = i.pp,
+                   .dp_exposed = i.dp,
+                   .ep_exposed = i.ep,
+                   .bubble = i.bubble};
+  out.memory = {.weights = q.weight_bits * parameter_bytes,
+                .gradients = q.gradient_bits * parameter_bytes,
+                .optimizer = 3 * q.optimizer_bits * parameter_bytes,
+                .activations = q.activations_gb * 1e9};
+  out.memory_total = q.memory_gb * 1e9;
+  if (run.capacity_gb() > 0) out.capacity_bytes = q.accelerator_memory;
+  out.fits = run.fits();
+  out.excess_bytes = run.fits() ? 0 : (q.memory_gb - run.capacity_gb()) * 1e9;
+  out.done.tflops_per_gpu = amped::total_macs(q) * q.ops_per_mac / 1e12 / run.times.total_s / q.accelerators_required;
+  out.done.mfu = out.done.hfu = out.done.tflops_per_gpu / (q.peak_ops / 1e12);
+  out.tokens_per_s = q.batch_size * q.context / run.times.iteration_s;
   return out;
 }
 
-Json breakdown_json(const cluster::AmpedQuantities& q, const cluster::AmpedTimes& times) {
-  const AmpedIteration i = amped_iteration(q, times);
-  return Json{{"forward", i.forward}, {"backward", i.backward}, {"recompute", 0},     {"optimizer", 0},
-              {"tp_exposed", i.tp},   {"pp_exposed", i.pp},     {"dp_exposed", i.dp}, {"ep_exposed", i.ep},
-              {"cp_exposed", 0},      {"bubble", i.bubble}};
-}
-
-Json memory_json(const cluster::AmpedQuantities& q) {
-  const double bytes = q.total_parameters / q.accelerators_required / 8;
-  const auto of = [&](double bits) { return bits * bytes; };
-  return Json{{"weights", of(q.weight_bits)},
-              {"gradients", of(q.gradient_bits)},
-              {"optimizer", of(3 * q.optimizer_bits)},
-              {"activations", q.activations_gb * 1e9},
-              {"buffers", 0},
-              {"total", q.memory_gb * 1e9}};
-}
-
-std::string largest_term(const Json& memory) {
-  std::string largest = "weights";
-  for (const char* term : {"gradients", "optimizer", "activations"})
-    if (memory.at(term).get<double>() > memory.at(largest).get<double>()) largest = term;
-  return largest;
-}
-
-Json config_json(const AmpedRun& run) {
-  Json out = Json::object();
-  const auto quantities = cluster::amped_quantities();
+Record<AmpedRun> config() {
+  Record<AmpedRun> out({});
+  const auto quantities = amped::quantity_table();
   for (std::size_t i = 0; i < quantities.size(); ++i)
-    if (run.resolved.keep[i])
-      out[std::string(quantities[i].name)] = number(run.resolved.quantities.*quantities[i].field);
+    out.add({{quantities[i].name, quantities[i].description,
+              [field = quantities[i].field](const AmpedRun& run) { return run.resolved.quantities.*field; }, Whole(),
+              when([i](const AmpedRun& run) { return run.resolved.keep[i]; })}});
   return out;
 }
 
-Json equations_json(cluster::AmpedModel model) {
-  Json constants = Json::object(), defects = Json::object();
-  for (const std::string& name : cluster::amped_constant_names())
-    constants[name] = *cluster::amped_constant(model.constants, name);
-  for (const std::string& name : cluster::amped_defect_names())
-    defects[name] = *cluster::amped_defect(model.defects, name);
-  return Json{{"constants", std::move(constants)}, {"defects", std::move(defects)}};
+Record<AmpedRun> equations() {
+  Record<AmpedRun> constants({}), defects({});
+  for (const std::string& name : amped::constant_names())
+    constants.add({{name, "A constant of the equations.", [name](const AmpedRun& run) {
+                      amped::Constants copy = run.model.constants;
+                      return *amped::constant_named(copy, name);
+                    }}});
+  for (const auto& defect : amped::kDefects)
+    defects.add({{std::string(defect.name), "Whether this defect of AMPeD is reproduced.",
+                  [member = defect.member](const AmpedRun& run) { return run.model.defects.*member; }}});
+  return {{"constants", "In force.", std::identity(), constants}, {"defects", "In force.", std::identity(), defects}};
 }
 
-Json search_json(const cluster::AmpedSearch& search) {
-  Json best = Json::array();
-  for (const cluster::AmpedCandidate& c : cluster::amped_best(search, kBest))
-    best.push_back(Json{{"batch_size", c.batch},
-                        {"dp_intra", c.dp_intra},
-                        {"tp_intra", c.tp_intra},
-                        {"pp_intra", c.pp_intra},
-                        {"dp_inter", c.dp_inter},
-                        {"tp_inter", c.tp_inter},
-                        {"pp_inter", c.pp_inter},
-                        {"microbatches", number(c.microbatches)},
-                        {"memory_gb", c.memory_gb},
-                        {"iteration_time_s", c.iteration_s},
-                        {"total_time_to_train_s", c.total_s}});
-  return Json{{"considered", search.considered},
-              {"valid", search.valid.size()},
-              {"rejected", Json{{"layers", search.more_stages_than_layers},
-                                {"heads", search.heads_not_shared},
-                                {"batch", search.batch_not_shared},
-                                {"memory", search.too_large}}},
-              {"recalculated", search.recalculated},
-              {"best", std::move(best)}};
+Record<AmpedRun> amped_part() {
+  return {{"derived", "Derived quantities by AMPeD's names; `dp`, `tp`, `pp` for the degrees.",
+           [](const AmpedRun& run) { return formats::amped::derived(run.resolved.quantities); }, Whole()},
+          {"outputs", "Seconds of one layer and the whole batch, by AMPeD's names.",
+           [](const AmpedRun& run) { return formats::amped::outputs(run.times); }, Whole()},
+          {"equations", "Constants and defects.", std::identity(), equations()}};
+}
+
+Record<Search> search() {
+  const Record<Candidate> candidate = {{"batch_size", "Sequences of one iteration.", &Candidate::batch},
+                                       {"dp_intra", "Degree within a node.", &Candidate::dp_intra},
+                                       {"tp_intra", "Degree within a node.", &Candidate::tp_intra},
+                                       {"pp_intra", "Degree within a node.", &Candidate::pp_intra},
+                                       {"dp_inter", "Degree across nodes.", &Candidate::dp_inter},
+                                       {"tp_inter", "Degree across nodes.", &Candidate::tp_inter},
+                                       {"pp_inter", "Degree across nodes.", &Candidate::pp_inter},
+                                       {"microbatches", "Of a replica.", &Candidate::microbatches, Whole()},
+                                       {"memory_gb", "Of an accelerator.", &Candidate::memory_gb},
+                                       {"iteration_time_s", "Of one iteration.", &Candidate::iteration_s},
+                                       {"total_time_to_train_s", "Of the whole training.", &Candidate::total_s}};
+  const Record<Search> rejected = {
+      {"layers", "More stages than layers, or layers that cannot be shared equally.", &Search::more_stages_than_layers},
+      {"heads", "Tensor parallelism does not divide the heads.", &Search::heads_not_shared},
+      {"batch", "Replicas and microbatches do not divide the batch.", &Search::batch_not_shared},
+      {"memory", "Too large for an accelerator.", &Search::too_large}};
+  return {{"considered", "Batch sizes times splits.", &Search::considered},
+          {"valid", "Of these.", [](const Search& s) { return s.valid.size(); }},
+          {"rejected", "Of these, by the first reason.", std::identity(), rejected},
+          {"recalculated", "What was given, but follows from batch size and degrees.", &Search::recalculated},
+          {"best", "The fastest splits, each at its best batch size.",
+           [](const Search& s) { return amped::best_candidates(s, kBest); }, candidate}};
+}
+
+Record<AmpedRun> result() {
+  const auto searched = [](const AmpedRun& run) { return run.space.has_value(); };
+  Record<AmpedRun> out = train_figures().of<AmpedRun>(figures);
+  return out.add(
+      {{"parameters", "Of the model.", [](const AmpedRun& r) { return r.resolved.quantities.total_parameters; }},
+       {"active_parameters", "That a token visits.",
+        [](const AmpedRun& r) {
+          return r.resolved.quantities.total_parameters - r.resolved.quantities.expert_parameters;
+        }},
+       {"config", "AMPeD's parameters as given.", std::identity(), config()},
+       {"amped", "What AMPeD's equations say beside.", std::identity(), amped_part()},
+       {"search", "With `--search`.", &AmpedRun::search, search(), when(searched)}});
+}
+
+Record<AmpedDocument> answer() {
+  const Record<Search> certificate = {
+      {"optimal", "Every candidate was considered.", [](const Search&) { return true; }},
+      {"space", "Candidates.", &Search::considered},
+      {"evaluated", "Valid ones.", [](const Search& s) { return s.valid.size(); }}};
+  return document<AmpedDocument>(
+      "train", kCompat | kInputs | kWarnings | kTiming,
+      [](const AmpedDocument& d) {
+    Envelope out{d.version, {}, &d.inputs, d.warnings, d.seconds};
+    out.compat = d.compat;
+    return out;
+      },
+      {{"result", "The figures.", [](const AmpedDocument& d) -> const auto& { return *d.run;
+}
+, result()
+}  // namespace
+, {
+  "certificate", "With `--search`.", [](const AmpedDocument& d) -> const auto& {
+    return d.run->search;
+  }
+  , certificate, when([](const AmpedDocument& d) { return d.run->space.has_value(); })
+}
+}  // namespace orrery::report
+);
 }
 
 }  // namespace
 
 std::string amped_json(const AmpedDocument& document) {
-  const AmpedRun& run = *document.run;
-  const cluster::AmpedQuantities& q = run.resolved.quantities;
-  const cluster::AmpedTimes& t = run.times;
-  Json inputs = Json::array();
-  for (const auto& [name, hash] : document.inputs) inputs.push_back(Json{{"name", name}, {"hash", hash}});
-  const double tera = cluster::amped_total_macs(q) * q.ops_per_mac / 1e12 / t.total_s / q.accelerators_required;
-  const double utilisation = tera / (q.peak_ops / 1e12);
-  const Json memory = memory_json(q);
-  Json result{{"iteration_s", t.iteration_s},
-              {"breakdown", breakdown_json(q, t)},
-              {"hidden", Json{{"tp", 0}, {"pp", 0}, {"dp", 0}, {"ep", 0}, {"cp", 0}}},
-              {"memory_bytes", memory},
-              {"capacity_bytes", run.capacity_gb() > 0 ? Json(q.accelerator_memory) : Json(nullptr)},
-              {"fits", run.fits()},
-              {"excess_bytes", run.fits() ? 0 : (q.memory_gb - run.capacity_gb()) * 1e9},
-              {"largest_term", largest_term(memory)},
-              {"mfu", utilisation},
-              {"hfu", utilisation},
-              {"tokens_per_s", q.batch_size * q.context / t.iteration_s},
-              {"tflops_per_gpu", tera},
-              {"parameters", q.total_parameters},
-              {"active_parameters", q.total_parameters - q.expert_parameters},
-              {"config", config_json(run)},
-              {"amped", Json{{"derived", object(formats::amped::derived(q))},
-                             {"outputs", object(formats::amped::outputs(t))},
-                             {"equations", equations_json(run.model)}}}};
-  if (run.space) result["search"] = search_json(run.search);
-  Json warnings = Json::parse(warnings_json(*document.warnings));
-  Json out{{"schema", "orrery.train/1"},
-           {"version", document.version},
-           {"compat", document.compat ? Json::array({"amped"}) : Json::array()},
-           {"inputs", std::move(inputs)},
-           {"result", std::move(result)}};
-  if (run.space)
-    out["certificate"] =
-        Json{{"optimal", true}, {"space", run.search.considered}, {"evaluated", run.search.valid.size()}};
-  out["warnings"] = std::move(warnings);
-  out["timing"] = Json{{"seconds", document.seconds}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text(answer().json(document));
+}
+
+Json amped_schema() {
+  return answer().schema();
 }
 
 }  // namespace orrery::report

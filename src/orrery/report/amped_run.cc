@@ -1,21 +1,10 @@
 #include "orrery/report/amped_run.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 namespace orrery::report {
 
-double AmpedRun::capacity_gb() const {
-  const double bytes = resolved.quantities.accelerator_memory;
-  return std::isnan(bytes) ? 0 : bytes / 1e9;
-}
-
-bool AmpedRun::fits() const {
-  return capacity_gb() == 0 || resolved.quantities.memory_gb <= capacity_gb();
-}
-
-AmpedIteration amped_iteration(const cluster::AmpedQuantities& q, const cluster::AmpedTimes& t) {
+AmpedIteration amped_iteration(const amped::Quantities& q, const amped::Times& t) {
   const double each = q.layers / q.accelerators_required;
   AmpedIteration out;
   out.forward = each * t.forward_s;
@@ -28,11 +17,11 @@ AmpedIteration amped_iteration(const cluster::AmpedQuantities& q, const cluster:
   return out;
 }
 
-std::string amped_search_csv(const cluster::AmpedSearch& search) {
+std::string amped_search_csv(const amped::Search& search) {
   std::string out =
       "batch_size,dp_intra,tp_intra,pp_intra,dp_inter,tp_inter,pp_inter,microbatches,memory_gb,iteration_time_s,"
       "total_time_to_train_s\n";
-  for (const cluster::AmpedCandidate& c : search.valid)
+  for (const amped::Candidate& c : search.valid)
     out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", c.batch, c.dp_intra, c.tp_intra, c.pp_intra, c.dp_inter,
                        c.tp_inter, c.pp_inter, c.microbatches, c.memory_gb, c.iteration_s, c.total_s);
   return out;

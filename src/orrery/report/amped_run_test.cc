@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "orrery/report/schema_check_test_util.h"
+
 namespace orrery::report {
 namespace {
 
@@ -20,24 +22,24 @@ constexpr const char* kFlat = R"({"layers": 24, "dimensionality": 2048, "attenti
   "inter_accelerator_bandwidth": "2.4 Tb/s", "inter_accelerator_latency": "3 us", "inter_node_latency": "5 us",
   "bandwidth_per_network_card": "200 Gb/s", "memory_capacity": "80 GB"})";
 
-AmpedRun run_of(const cluster::AmpedModel& model) {
+AmpedRun run_of(const amped::Model& model) {
   AmpedRun run;
   base::Diagnostics found;
   const auto file = std::make_shared<base::SourceFile>(base::SourceFile{"flat.json", kFlat});
   run.model = model;
   run.resolved = formats::amped::resolve_flat(file, {}, model.defects, found);
-  run.times = cluster::amped_times(run.resolved.quantities, model);
+  run.times = amped::times_of(run.resolved.quantities, model);
   return run;
 }
 
 TEST(AmpedReport, TheBreakdownSumsToTheIteration) {
-  for (const cluster::AmpedModel& model : {cluster::AmpedModel{}, cluster::AmpedModel::original()}) {
+  for (const amped::Model& model : {amped::Model{}, amped::Model::original()}) {
     const AmpedRun run = run_of(model);
     base::Diagnostics warnings;
     AmpedDocument document;
     document.run = &run;
     document.warnings = &warnings;
-    const auto result = nlohmann::json::parse(amped_json(document)).at("result");
+    const auto result = checked(amped_json(document)).at("result");
     double sum = 0;
     for (const char* key : {"forward", "backward", "recompute", "optimizer", "tp_exposed", "pp_exposed", "dp_exposed",
                             "ep_exposed", "cp_exposed", "bubble"})
@@ -58,8 +60,8 @@ TEST(AmpedReport, TheBreakdownSumsToTheIteration) {
 TEST(AmpedReport, TheTableDrawsAChartAndListsTheBestSplits) {
   AmpedRun run = run_of({});
   EXPECT_NE(amped_table(run).find("█"), std::string::npos);
-  run.space = cluster::AmpedSpace{8, 8, 256, 80};
-  run.search = cluster::amped_search(run.resolved.quantities, run.resolved.keep, run.model, *run.space);
+  run.space = amped::Space{8, 8, 256, 80};
+  run.search = amped::search(run.resolved.quantities, run.resolved.keep, run.model, *run.space);
   ASSERT_FALSE(run.search.valid.empty());
   EXPECT_NE(amped_table(run).find("DP in x out"), std::string::npos);
   const std::string csv = amped_search_csv(run.search);

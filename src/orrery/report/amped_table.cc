@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kShownSplits = 10;
 
-std::string chart(const cluster::AmpedQuantities& q, const cluster::AmpedTimes& times) {
+std::string chart(const amped::Quantities& q, const amped::Times& times) {
   const AmpedIteration i = amped_iteration(q, times);
   std::vector<ChartRow> rows = {{"forward", i.forward, ""},       {"backward", i.backward, ""},
                                 {"tensor parallelism", i.tp, ""}, {"pipeline parallelism", i.pp, ""},
@@ -24,7 +24,7 @@ std::string chart(const cluster::AmpedQuantities& q, const cluster::AmpedTimes& 
 }
 
 std::string memory(const AmpedRun& run) {
-  const cluster::AmpedQuantities& q = run.resolved.quantities;
+  const amped::Quantities& q = run.resolved.quantities;
   std::string out = fmt::format("memory        {:.2f} GB of weights and optimizer state, {:.2f} GB of activations",
                                 q.weights_gb, q.activations_gb);
   if (run.capacity_gb() > 0) out += fmt::format("; an accelerator has {:.2f} GB", run.capacity_gb());
@@ -32,7 +32,7 @@ std::string memory(const AmpedRun& run) {
 }
 
 std::string search_table(const AmpedRun& run) {
-  const cluster::AmpedSearch& search = run.search;
+  const amped::Search& search = run.search;
   std::string out = fmt::format("{} of {} permutations of batch size and degrees are valid\n", search.valid.size(),
                                 search.considered);
   const auto reason = [&](std::int64_t count, const char* why) {
@@ -49,7 +49,7 @@ std::string search_table(const AmpedRun& run) {
   Table table;
   table.header = {"batch",        "DP in x out", "TP in x out", "PP in x out",
                   "microbatches", "memory (GB)", "iteration",   "training"};
-  for (const cluster::AmpedCandidate& c : cluster::amped_best(search, kShownSplits))
+  for (const amped::Candidate& c : amped::best_candidates(search, kShownSplits))
     table.rows.push_back({std::to_string(c.batch), fmt::format("{} x {}", c.dp_intra, c.dp_inter),
                           fmt::format("{} x {}", c.tp_intra, c.tp_inter),
                           fmt::format("{} x {}", c.pp_intra, c.pp_inter), fmt::format("{}", c.microbatches),
@@ -60,15 +60,15 @@ std::string search_table(const AmpedRun& run) {
 }  // namespace
 
 std::string amped_table(const AmpedRun& run) {
-  const cluster::AmpedQuantities& q = run.resolved.quantities;
-  const cluster::AmpedTimes& t = run.times;
+  const amped::Quantities& q = run.resolved.quantities;
+  const amped::Times& t = run.times;
   std::string out = fmt::format("{} on {} x {}: batch {}, context {}\n", run.resolved.transformer,
                                 q.accelerators_required, run.resolved.accelerator, q.batch_size, q.context);
   out += fmt::format("DP {} x {}, TP {} x {}, PP {} x {} (within x across nodes); {} microbatches\n", q.dp_intra,
                      q.dp_inter, q.tp_intra, q.tp_inter, q.pp_intra, q.pp_inter, q.microbatches);
   out += "\n" + chart(q, t) + "\n";
   out += fmt::format("training      {} ({:.0f} iterations)\n", shown_seconds(t.total_s), q.batches);
-  const double tera = cluster::amped_total_macs(q) * q.ops_per_mac / 1e12;
+  const double tera = amped::total_macs(q) * q.ops_per_mac / 1e12;
   out += fmt::format("TFLOP/s       {:.1f} an accelerator of {:.1f}\n", tera / t.total_s / q.accelerators_required,
                      q.peak_ops / 1e12);
   out += memory(run);

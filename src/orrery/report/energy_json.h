@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/content_hash.h"
 #include "orrery/base/diagnostic.h"
 #include "orrery/energy/estimate.h"
 
@@ -12,7 +13,7 @@ namespace orrery::report {
 
 struct EnergyDocument {
   std::string version;
-  std::vector<std::pair<std::string, std::string>> inputs;              // name, content hash
+  std::vector<base::Input> inputs;
   const std::vector<energy::EstimatedComponent>* components = nullptr;  // borrowed
   const base::Diagnostics* warnings = nullptr;                          // borrowed
   double seconds = 0;                                                   // wall clock of the whole command

@@ -2,58 +2,84 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
+#include "orrery/report/answer.h"
 #include "orrery/report/diagnostic_text.h"
+#include "orrery/report/schemas.h"
 
 namespace orrery::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using base::Diagnostic;
+using base::Label;
 
-Json file_of(const base::Location& where) {
-  return where.known() ? Json(where.file->name) : Json(nullptr);
+struct Errors {
+  const std::string& version;
+  const std::vector<Diagnostic>& diagnostics;
+};
+
+// A place flat in the object that it belongs to.
+Record<base::Location> place() {
+  using base::Location;
+  // Lines and columns of a file as a whole are null, as those of nowhere.
+  const auto number = [](const Location& l, int value) {
+    return l.known() && l.line > 0 ? std::optional(value) : std::nullopt;
+  };
+  return {{"file", "What it is about; null where that is no file.",
+           [](const Location& l) { return l.known() ? std::optional(l.file->name) : std::nullopt; }},
+          {"line", "From 1; null where the file as a whole is meant.",
+           [=](const Location& l) { return number(l, l.line); }},
+          {"column", "In characters, from 1; null as `line`.",
+           [=](const Location& l) { return number(l, shown_column(l)); }}};
 }
 
-// Lines and columns of a file as a whole are null, as those of nowhere.
-Json number_of(const base::Location& where, int number) {
-  return where.known() && where.line > 0 ? Json(number) : Json(nullptr);
+Record<Diagnostic> diagnostic() {
+  Record<Label> related = place().of<Label>(&Label::where);
+  related.add({{"text", "What is to be said about that place.", &Label::text}});
+  Record<Diagnostic> out = {
+      {"code", "`orrery explain CODE` describes it.", &Diagnostic::code},
+      {"severity", "Warnings of the same files are listed, too.",
+       [](const Diagnostic& d) { return severity_name(d.severity); }, OneOf{{"error", "warning", "note"}}},
+      {"message", "One sentence.", &Diagnostic::message}};
+  out.add(place().of<Diagnostic>([](const Diagnostic& d) -> const auto& { return d.primary.where; }));
+  return out.add({{"label", "What stands beside the caret.", [](const Diagnostic& d) { return d.primary.text; }},
+                  {"related", "Further places.",
+                   [](const Diagnostic& d) {
+                     std::vector<Label> labels = d.secondary;
+                     std::erase_if(labels, [](const Label& label) { return !label.where.known(); });
+                     return labels;
+                   },
+                   related},
+                  {"notes", "Facts and arithmetic.", &Diagnostic::notes},
+                  {"hints", "Ways out.", &Diagnostic::hints}});
 }
 
-Json label_json(const base::Label& label) {
-  return Json{{"file", file_of(label.where)},
-              {"line", number_of(label.where, label.where.line)},
-              {"column", number_of(label.where, shown_column(label.where))},
-              {"text", label.text}};
+// Each once.
+std::vector<Diagnostic> distinct(const Errors& errors) {
+  const Record<Diagnostic> looks = diagnostic();
+  std::vector<Diagnostic> out;
+  std::vector<Json> seen;
+  for (const Diagnostic& each : errors.diagnostics) {
+    Json json = looks.json(each);
+    if (std::find(seen.begin(), seen.end(), json) != seen.end()) continue;
+    seen.push_back(std::move(json));
+    out.push_back(each);
+  }
+  return out;
 }
 
-Json diagnostic_json(const base::Diagnostic& diagnostic) {
-  const base::Location& where = diagnostic.primary.where;
-  Json related = Json::array();
-  for (const base::Label& label : diagnostic.secondary)
-    if (label.where.known()) related.push_back(label_json(label));
-  return Json{{"code", diagnostic.code},
-              {"severity", severity_name(diagnostic.severity)},
-              {"message", diagnostic.message},
-              {"file", file_of(where)},
-              {"line", number_of(where, where.line)},
-              {"column", number_of(where, shown_column(where))},
-              {"label", diagnostic.primary.text},
-              {"related", std::move(related)},
-              {"notes", diagnostic.notes},
-              {"hints", diagnostic.hints}};
+Record<Errors> answer() {
+  return document<Errors>("error", 0, [](const Errors& e) { return Envelope{e.version}; },
+                          {{"diagnostics", "In the order of the files' lines, each once.", distinct, diagnostic()}});
 }
 
 }  // namespace
 
-std::string error_json(const std::string& version, const std::vector<base::Diagnostic>& diagnostics) {
-  Json list = Json::array();
-  for (const base::Diagnostic& diagnostic : diagnostics) {
-    Json entry = diagnostic_json(diagnostic);
-    if (std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(std::move(entry));
-  }
-  const Json document{{"schema", "orrery.error/1"}, {"version", version}, {"diagnostics", std::move(list)}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string error_json(const std::string& version, const std::vector<Diagnostic>& diagnostics) {
+  return text(answer().json({version, diagnostics}));
+}
+
+Json error_schema() {
+  return answer().schema();
 }
 
 }  // namespace orrery::report

@@ -5,35 +5,20 @@
 #include <utility>
 
 #include "orrery/nest/model.h"
+#include "orrery/scenario/layer_question_test_util.h"
 #include "orrery/scenario/map_model.h"
 #include "orrery/workload/einsum.h"
 
 namespace orrery::report {
 
-// Outputs[4][6] += Weights[8][4] * Inputs[8][6] on DRAM, a buffer of 64 words and 4 MACs side by side.
+// Outputs[4][6] += Weights[8][4] * Inputs[8][6] on the small chip.
 inline scenario::MappedLayer example_layer() {
   scenario::MappedLayer layer;
   layer.name = "small";
   layer.instances = 3;
   layer.einsum = workload::matmul("small", 4, 8, 6);
 
-  machine::Storage buffer;
-  buffer.name = "Buffer";
-  buffer.class_name = "SRAM";
-  buffer.capacity_words = 64;
-  buffer.read_words_per_cycle = 2;
-  buffer.write_words_per_cycle = 2;
-  buffer.energy = {1.5, 1.25, 1.25, 0.125};
-  machine::Storage dram;
-  dram.name = "DRAM";
-  dram.class_name = "DRAM";
-  dram.is_dram = true;
-  dram.energy = {64, 64, 64, 0};
-  layer.chip.storages = {buffer, dram};
-  layer.chip.compute.name = "MAC";
-  layer.chip.compute.instances = 4;
-  layer.chip.compute.mesh_x = 4;
-  layer.chip.compute.compute_pj = 0.25;
+  layer.chip = scenario::testing::small_chip();
 
   const int d = layer.einsum.dimension_index("D"), e = layer.einsum.dimension_index("E"),
             l = layer.einsum.dimension_index("L");

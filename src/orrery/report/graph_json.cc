@@ -2,14 +2,13 @@
 
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "orrery/report/warnings_json.h"
+#include "orrery/report/answer.h"
+#include "orrery/report/schemas.h"
 
 namespace orrery::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using scenario::GeneratedGraph;
 using workload::Communication;
 using workload::Kernel;
 using workload::KernelDimension;
@@ -65,71 +64,120 @@ const char* communication_name(Communication communication) {
   return "";
 }
 
-Json communications(const Kernel& kernel) {
-  Json list = Json::array();
-  for (const auto& [kind, bytes] : {std::pair{kernel.communication, kernel.communication_bytes},
-                                    std::pair{kernel.second_communication, kernel.second_communication_bytes}})
-    if (kind != Communication::kNone) list.push_back(Json{{"type", communication_name(kind)}, {"bytes", bytes}});
+struct Sent {
+  Communication kind;
+  double bytes;
+};
+
+std::vector<Sent> communications(const Kernel& kernel) {
+  std::vector<Sent> list;
+  for (const Sent& sent : {Sent{kernel.communication, kernel.communication_bytes},
+                           Sent{kernel.second_communication, kernel.second_communication_bytes}})
+    if (sent.kind != Communication::kNone) list.push_back(sent);
   return list;
 }
 
-Json kernel_json(const Kernel& kernel, int id, int level) {
-  Json out{{"id", id},
-           {"name", kernel.name},
-           {"level", level},
-           {"unit", kernel.unit == workload::KernelUnit::kSystolic ? "systolic" : "simd"},
-           {"direction", kernel.direction == workload::Direction::kForward ? "forward" : "backward"},
-           {"operands", operands_name(kernel.operands)},
-           {"outer", kernel.outer},
-           {"m", kernel.m},
-           {"k", kernel.k},
-           {"n", kernel.n},
-           {"flop", scenario::flop(kernel)},
-           {"input_bytes", kernel.input_bytes},
-           {"second_bytes", kernel.second_bytes},
-           {"output_bytes", kernel.output_bytes},
-           {"memory_bytes", kernel.memory_bytes},
-           {"tiling", dimension_name(kernel.tiling)},
-           {"communication", communications(kernel)}};
+// A kernel or a connection by its index.
+struct Numbered {
+  const workload::KernelGraph& graph;
+  std::size_t index;
+  int level;
+
+  const Kernel& kernel() const { return graph.kernels[index]; }
+  const workload::KernelEdge& edge() const { return graph.edges[index]; }
+  int id() const { return static_cast<int>(index) + 1; }
+};
+
+std::vector<Numbered> kernels(const GeneratedGraph& generated) {
+  const std::vector<int> level = workload::levels(generated.graph);
+  std::vector<Numbered> out;
+  for (std::size_t k = 0; k < level.size(); ++k) out.push_back({generated.graph, k, level[k]});
   return out;
 }
 
-Json result_json(const scenario::GeneratedGraph& generated) {
-  const workload::KernelGraph& graph = generated.graph;
-  const std::vector<int> level = workload::levels(graph);
-  Json parameters = Json::object();
-  for (const auto& [name, value] : generated.parameters) parameters[name] = value;
-  Json kernels = Json::array();
-  for (std::size_t k = 0; k < graph.kernels.size(); ++k)
-    kernels.push_back(kernel_json(graph.kernels[k], static_cast<int>(k) + 1, level[k]));
-  Json connections = Json::array();
-  for (const workload::KernelEdge& edge : graph.edges)
-    connections.push_back(Json{{"id", connections.size() + 1},
-                               {"from", edge.from + 1},
-                               {"to", edge.to + 1},
-                               {"from_name", graph.kernels[edge.from].name},
-                               {"to_name", graph.kernels[edge.to].name},
-                               {"bytes", graph.kernels[edge.from].output_bytes}});
-  return Json{{"kind", generated.kind},
-              {"model", generated.model.empty() ? Json(nullptr) : Json(generated.model)},
-              {"parameters", std::move(parameters)},
-              {"notes", generated.notes},
-              {"flop", scenario::flop(graph)},
-              {"kernels", std::move(kernels)},
-              {"connections", std::move(connections)}};
+std::vector<Numbered> connections(const GeneratedGraph& generated) {
+  std::vector<Numbered> out;
+  for (std::size_t e = 0; e < generated.graph.edges.size(); ++e) out.push_back({generated.graph, e, 0});
+  return out;
+}
+
+Record<Sent> communication() {
+  return {{"type", "The collective.", [](const Sent& s) { return communication_name(s.kind); },
+           OneOf{{"all-reduce", "all-to-all", "all-gather", "all-reduce-periodic", "point-to-point", "broadcast"}}},
+          {"bytes", "Of the whole tensor.", &Sent::bytes}};
+}
+
+Record<Numbered> kernel() {
+  const Record<Kernel> plain = {
+      {"unit", "What does it.",
+       [](const Kernel& k) { return k.unit == workload::KernelUnit::kSystolic ? "systolic" : "simd"; },
+       OneOf{{"systolic", "simd"}}},
+      {"direction", "Of the pass.",
+       [](const Kernel& k) { return k.direction == workload::Direction::kForward ? "forward" : "backward"; },
+       OneOf{{"forward", "backward"}}},
+      {"operands", "As DFModel calls the body.", [](const Kernel& k) { return operands_name(k.operands); },
+       OneOf{{"gemm_input1_weight", "gemm_input1_input2", "elementwise_input1", "elementwise_input1_input2"}}},
+      {"outer", "Instances of the product, such as heads.", &Kernel::outer},
+      {"m", "Rows of the output.", &Kernel::m},
+      {"k", "Summed over; 1 for elementwise kernels.", &Kernel::k},
+      {"n", "Columns of the output.", &Kernel::n},
+      {"flop", "2 outer M K N on matrix units, outer M N on vector lanes.",
+       [](const Kernel& k) { return scenario::flop(k); }},
+      {"input_bytes", "Of the first input.", &Kernel::input_bytes},
+      {"second_bytes", "Of the weight or the second input; 0: not stated, or there is none.", &Kernel::second_bytes},
+      {"output_bytes", "Of the output.", &Kernel::output_bytes},
+      {"memory_bytes", "More memory traffic than the edges cause.", &Kernel::memory_bytes},
+      {"tiling", "Dimension that is split over time.", [](const Kernel& k) { return dimension_name(k.tiling); },
+       OneOf{{"outer", "M", "K", "N", "none"}}},
+      {"communication", "What it sends, if anything.", communications, communication()}};
+  Record<Numbered> out = {{"id", "From 1.", &Numbered::id},
+                          {"name", "Of the kernel.", [](const Numbered& n) { return n.kernel().name; }},
+                          {"level", "Longest path from a source, which has 0.", &Numbered::level}};
+  return out.add(plain.of<Numbered>(&Numbered::kernel));
+}
+
+Record<Numbered> connection() {
+  using N = Numbered;
+  return {{"id", "From 1.", &N::id},
+          {"from", "Id of the producer.", [](const N& n) { return n.edge().from + 1; }},
+          {"to", "Id of the consumer.", [](const N& n) { return n.edge().to + 1; }},
+          {"from_name", "Of the producer.", [](const N& n) { return n.graph.kernels[n.edge().from].name; }},
+          {"to_name", "Of the consumer.", [](const N& n) { return n.graph.kernels[n.edge().to].name; }},
+          {"bytes", "The producer's whole output.",
+           [](const N& n) { return n.graph.kernels[n.edge().from].output_bytes; }}};
+}
+
+Record<GraphDocument> answer() {
+  const Record<GeneratedGraph> result = {
+      {"kind", "As on the command line.", &GeneratedGraph::kind},
+      {"model", "Name of the model; null where sizes alone made it.",
+       [](const GeneratedGraph& g) { return g.model.empty() ? std::nullopt : std::optional(g.model); }},
+      {"parameters", "Sizes as used, defaults among them, by DFModel's names.", &GeneratedGraph::parameters},
+      {"notes", "What of the model the kernels do not show.", &GeneratedGraph::notes},
+      {"flop", "Of all kernels.", [](const GeneratedGraph& g) { return scenario::flop(g.graph); }},
+      {"kernels", "In the order of their ids.", kernels, kernel()},
+      {"connections", "In the order of their ids.", connections, connection()}};
+  return document<GraphDocument>(
+      "graph", kInputs | kWarnings | kTiming,
+      [](const GraphDocument& d) {
+    return Envelope{d.version, {}, &d.generated->inputs, &d.generated->warnings, d.seconds};
+      },
+      {{"result", "The graph.", [](const GraphDocument& d) -> const auto& { return *d.generated;
+}
+, result
+}  // namespace
+}  // namespace orrery::report
+);
 }
 
 }  // namespace
 
 std::string graph_json(const GraphDocument& document) {
-  const scenario::GeneratedGraph& generated = *document.generated;
-  Json inputs = Json::array();
-  for (const auto& [name, hash] : generated.inputs) inputs.push_back(Json{{"name", name}, {"hash", hash}});
-  Json warnings = Json::parse(warnings_json(generated.warnings));
-  const Json out{{"schema", "orrery.graph/1"},      {"version", document.version},
-                 {"inputs", std::move(inputs)},     {"result", result_json(generated)},
-                 {"warnings", std::move(warnings)}, {"timing", Json{{"seconds", document.seconds}}}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text(answer().json(document));
+}
+
+Json graph_schema() {
+  return answer().schema();
 }
 
 }  // namespace orrery::report

@@ -29,7 +29,7 @@ base::Diagnostic explain(const std::string& what, const nest::Optimum& optimum) 
     }
   }
   for (const std::string& sum : optimum.arithmetic) diagnostic.note(sum);
-  if (optimum.conflicts.size() > 1) diagnostic.hint("relax any one of the lines shown: they cannot hold together");
+  if (optimum.conflicts.size() > 1) diagnostic.hint("relax any one of the lines shown: they contradict each other");
   if (optimum.conflicts.size() == 1) diagnostic.hint("relax the line shown");
   return diagnostic;
 }

@@ -1,5 +1,5 @@
-// JSON Schemas (draft-07) of the documents that Orrery reads, for editors, and of the results of `energy`, `train` and
-// `graph`.
+// JSON Schemas (draft-07): of the documents that Orrery reads, for editors, and of those that its verbs print, for
+// programs.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace orrery::report {
 
-// "chip", "problem", "constraints", "mapping", "mapper", "ert", "energy", "train", "place", "graph".
+// What is read: "chip", "problem", ...; then what is printed: "map", "eval", ..., "error".
 const std::vector<std::string>& schema_names();
 
 // The schema of one of them, indented; "" for an unknown name.

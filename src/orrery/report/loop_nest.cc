@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -13,44 +12,6 @@
 
 namespace orrery::report {
 namespace {
-
-struct Loop {
-  int dimension = 0;
-  base::Count bound = 1;
-  char mesh = ' ';  // 'X', 'Y'; ' ' in time
-};
-
-std::vector<Loop> temporal_loops(const nest::LevelMapping& level) {
-  std::vector<Loop> loops;
-  for (auto d = level.temporal_order.rbegin(); d != level.temporal_order.rend(); ++d)
-    if (level.temporal[*d] > 1) loops.push_back({*d, level.temporal[*d], ' '});
-  return loops;
-}
-
-std::vector<Loop> spatial_loops(const nest::LevelMapping& level) {
-  std::vector<Loop> loops;
-  for (int at = static_cast<int>(level.spatial_order.size()) - 1; at >= 0; --at) {
-    const int d = level.spatial_order[at];
-    if (level.spatial[d] > 1) loops.push_back({d, level.spatial[d], at < level.split ? 'X' : 'Y'});
-  }
-  return loops;
-}
-
-std::vector<Loop> loops_of(const nest::LevelMapping& level) {
-  std::vector<Loop> loops = temporal_loops(level);
-  for (const Loop& loop : spatial_loops(level)) loops.push_back(loop);
-  return loops;
-}
-
-// First letters where they tell the dataspaces apart, else whole names.
-std::vector<std::string> short_names(const workload::Einsum& einsum) {
-  std::set<char> letters;
-  for (const workload::Dataspace& dataspace : einsum.dataspaces) letters.insert(dataspace.name[0]);
-  std::vector<std::string> names;
-  for (const workload::Dataspace& dataspace : einsum.dataspaces)
-    names.push_back(letters.size() == einsum.dataspaces.size() ? dataspace.name.substr(0, 1) : dataspace.name + ",");
-  return names;
-}
 
 struct EnergyRow {
   std::string name;
@@ -73,58 +34,6 @@ std::vector<EnergyRow> energy_rows(const scenario::MappedLayer& layer) {
 
 }  // namespace
 
-std::string map_txt(const workload::Einsum& einsum, const machine::Chip& chip, const nest::Mapping& mapping,
-                    const nest::Evaluation& evaluation) {
-  std::string out;
-  int depth = 0;
-  for (std::size_t i = chip.storages.size(); i-- > 0;) {
-    std::string head = chip.storages[i].name + " [ ";
-    for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
-      const nest::DataspaceCost& cost = evaluation.storages[i].dataspaces[s];
-      if (cost.kept) head += fmt::format("{0}:{1} ({1}) ", einsum.dataspaces[s].name, cost.tile_words);
-    }
-    head += "]";
-    out += head + " \n";
-
-    const std::vector<Loop> loops = loops_of(mapping.levels[i]);
-    if (!loops.empty() || i == 0) out += std::string(head.size(), '-') + "\n";
-    for (const Loop& loop : loops) {
-      out += fmt::format("| {}for {} in [0:{})", std::string(2 * depth, ' '), einsum.dimensions[loop.dimension].name,
-                         loop.bound);
-      if (loop.mesh != ' ') out += fmt::format(" (Spatial-{})", loop.mesh);
-      out += "\n";
-      ++depth;
-    }
-    if (i == 0) {
-      out += fmt::format("| {}<< Compute >>\n", std::string(2 * depth, ' '));
-    } else if (!loops.empty()) {
-      out += "\n";
-    }
-  }
-  return out;
-}
-
-std::string one_line(const workload::Einsum& einsum, const nest::Mapping& mapping) {
-  const std::vector<std::string> names = short_names(einsum);
-  std::string out;
-  for (std::size_t i = mapping.levels.size(); i-- > 0;) {
-    const nest::LevelMapping& level = mapping.levels[i];
-    if (!out.empty()) out += " - ";
-    std::string kept;
-    for (std::size_t s = 0; s < names.size(); ++s)
-      if (level.keep >> s & 1u) kept += names[s];
-    if (!kept.empty() && kept.back() == ',') kept.pop_back();
-    out += fmt::format("L{}[{}]", i + 1, kept);
-
-    std::vector<Loop> temporal = temporal_loops(level);
-    if (temporal.empty() && !level.temporal_order.empty()) temporal.push_back({level.temporal_order.back(), 1, ' '});
-    for (const Loop& loop : temporal) out += fmt::format(" {}{}", einsum.dimensions[loop.dimension].name, loop.bound);
-    for (const Loop& loop : spatial_loops(level))
-      out += fmt::format(" {}{}{}", einsum.dimensions[loop.dimension].name, loop.bound, loop.mesh);
-  }
-  return out;
-}
-
 int binding_level(const nest::Evaluation& evaluation) {
   int binding = -1;
   for (std::size_t i = 0; i < evaluation.storages.size(); ++i) {
@@ -142,7 +51,7 @@ std::string layer_view(const scenario::MappedLayer& layer) {
     if (dimension.bound > 1) shape += fmt::format(" {}={}", dimension.name, dimension.bound);
   std::string out = fmt::format("{}:{}", layer.name, shape.empty() ? " one operation" : shape);
   if (layer.instances > 1) out += fmt::format(", {} instances", layer.instances);
-  out += "\n\n" + map_txt(layer.einsum, layer.chip, *layer.optimum.mapping, cost) + "\n";
+  out += "\n\n" + map_text(layer.einsum, layer.chip, *layer.optimum.mapping, cost) + "\n";
 
   constexpr int kCells = 32;
   const auto operations = static_cast<double>(cost.compute.operations);

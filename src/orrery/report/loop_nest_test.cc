@@ -9,7 +9,7 @@ namespace {
 
 TEST(MapTxt, ShowsTilesBesideStoragesAndLoopsOfMoreThanOneIteration) {
   const scenario::MappedLayer layer = example_layer();
-  EXPECT_EQ(map_txt(layer.einsum, layer.chip, *layer.optimum.mapping, layer.optimum.evaluation),
+  EXPECT_EQ(map_text(layer.einsum, layer.chip, *layer.optimum.mapping, layer.optimum.evaluation),
             "DRAM [ Weights:32 (32) Inputs:48 (48) Outputs:24 (24) ] \n"
             "-------------------------------------------------------\n"
             "| for L in [0:6)\n"

@@ -1,126 +1,275 @@
+// `map` searches, `eval` prices a given mapping: their documents differ in what a search adds.
 #include "orrery/report/map_json.h"
 
 #include <algorithm>
-#include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "orrery/report/diagnostic_text.h"
+#include "orrery/report/answer.h"
 #include "orrery/report/loop_nest.h"
-#include "orrery/report/warnings_json.h"
+#include "orrery/report/schemas.h"
 #include "orrery/report/why.h"
 
 namespace orrery::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using nest::Optimum;
+using scenario::MappedLayer;
+using scenario::Totals;
 
-Json place(const base::Location& where) {
-  if (!where.known()) return nullptr;
-  return Json{{"file", where.file->name}, {"line", where.line}, {"column", shown_column(where)}};
+template <typename V>
+using Named = std::vector<std::pair<std::string, V>>;
+
+// A dataspace of one level, a level of one mapping: what is of the layer's chip and einsum goes by index.
+struct OfStorage {
+  const MappedLayer& layer;
+  std::size_t index;
+
+  const machine::Storage& storage() const { return layer.chip.storages[index]; }
+  const nest::StorageCost& cost() const { return layer.optimum.evaluation.storages[index]; }
+};
+
+Named<nest::DataspaceCost> kept(const OfStorage& of) {
+  Named<nest::DataspaceCost> out;
+  for (std::size_t s = 0; s < of.cost().dataspaces.size(); ++s)
+    if (of.cost().dataspaces[s].kept) out.emplace_back(of.layer.einsum.dataspaces[s].name, of.cost().dataspaces[s]);
+  return out;
 }
 
-Json optional_number(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
+struct Transfer {
+  base::Count reads, destinations;
+  double energy_pj;
+};
 
-Json storage_json(const scenario::MappedLayer& layer, std::size_t i) {
-  const machine::Storage& storage = layer.chip.storages[i];
-  const nest::StorageCost& cost = layer.optimum.evaluation.storages[i];
-  Json dataspaces = Json::object();
-  for (std::size_t s = 0; s < cost.dataspaces.size(); ++s) {
-    const nest::DataspaceCost& traffic = cost.dataspaces[s];
-    if (!traffic.kept) continue;
-    dataspaces[layer.einsum.dataspaces[s].name] = Json{{"reads", traffic.reads},
-                                                       {"fills", traffic.fills},
-                                                       {"updates", traffic.updates},
-                                                       {"tile_words", traffic.tile_words},
-                                                       {"partition_words", traffic.partition_words},
-                                                       {"energy_pj", traffic.energy_pj}};
-  }
-  return Json{{"name", storage.name},
-              {"kind", "storage"},
-              {"energy_pj", cost.energy_pj},
-              {"dataspaces", std::move(dataspaces)},
-              {"leakage_pj", cost.leakage_pj},
-              {"cycles", cost.cycles},
-              {"throttle", cost.throttle},
-              {"instances", storage.instances},
-              {"utilized_instances", cost.utilized_instances},
-              {"fan_out_only", storage.pass_through},
-              {"area_um2", optional_number(storage.area_um2)}};
-}
-
-Json compute_json(const scenario::MappedLayer& layer) {
-  const machine::Compute& compute = layer.chip.compute;
-  const nest::ComputeCost& cost = layer.optimum.evaluation.compute;
-  return Json{{"name", compute.name},
-              {"kind", "compute"},
-              {"energy_pj", cost.energy_pj},
-              {"dataspaces", Json::object()},
-              {"leakage_pj", cost.leakage_pj},
-              {"cycles", cost.cycles},
-              {"operations", cost.operations},
-              {"instances", compute.instances},
-              {"utilized_instances", cost.utilized_instances},
-              {"area_um2", optional_number(compute.area_um2)}};
-}
-
-Json network_json(const scenario::MappedLayer& layer, std::size_t i) {
-  const nest::NetworkCost& cost = layer.optimum.evaluation.networks[i];
-  Json dataspaces = Json::object();
+Named<Transfer> transfers(const MappedLayer& layer, const nest::NetworkCost& cost) {
+  Named<Transfer> out;
   for (std::size_t s = 0; s < cost.transfers.size(); ++s)
-    dataspaces[layer.einsum.dataspaces[s].name] = Json{{"reads", cost.transfers[s]},
-                                                       {"fills", 0},
-                                                       {"updates", 0},
-                                                       {"destinations", cost.destinations[s]},
-                                                       {"energy_pj", cost.dataspace_energy_pj[s]}};
-  return Json{{"name", layer.chip.networks[i].name},
-              {"kind", "network"},
-              {"energy_pj", cost.energy_pj},
-              {"dataspaces", std::move(dataspaces)},
-              {"area_um2", optional_number(layer.chip.networks[i].area_um2)}};
-}
-
-Json factors_json(const workload::Einsum& einsum, const std::vector<base::Count>& factors) {
-  Json out = Json::object();
-  for (std::size_t d = 0; d < factors.size(); ++d)
-    if (factors[d] > 1) out[einsum.dimensions[d].name] = factors[d];
+    out.push_back(
+        {layer.einsum.dataspaces[s].name, {cost.transfers[s], cost.destinations[s], cost.dataspace_energy_pj[s]}});
   return out;
 }
 
-Json order_json(const workload::Einsum& einsum, const std::vector<int>& order) {
-  Json out = Json::array();
-  for (int d : order) out.push_back(einsum.dimensions[d].name);
-  return out;
+template <typename T>
+Record<T> name_and_kind(const char* kind, std::string (*name)(const T&)) {
+  return {{"name", "In the architecture.", name},
+          {"kind", "What it is.", [kind](const T&) { return kind; }, OneOf{{kind}}}};
 }
 
-// Levels outer to inner; permutations innermost first, as everywhere in Timeloop.
-Json mapping_json(const scenario::MappedLayer& layer, const nest::Mapping& mapping) {
-  Json levels = Json::array();
-  for (std::size_t i = layer.chip.storages.size(); i-- > 0;) {
-    const nest::LevelMapping& level = mapping.levels[i];
-    Json keep = Json::array();
-    for (std::size_t s = 0; s < layer.einsum.dataspaces.size(); ++s)
-      if (level.keep >> s & 1u) keep.push_back(layer.einsum.dataspaces[s].name);
-    levels.push_back(Json{{"level", layer.chip.storages[i].name},
-                          {"keep", std::move(keep)},
-                          {"temporal", factors_json(layer.einsum, level.temporal)},
-                          {"permutation", order_json(layer.einsum, level.temporal_order)},
-                          {"spatial", factors_json(layer.einsum, level.spatial)},
-                          {"spatial_permutation", order_json(layer.einsum, level.spatial_order)},
-                          {"split", level.split}});
+Record<OfStorage> storage_level() {
+  using machine::Storage;
+  using nest::StorageCost;
+  using Cost = nest::DataspaceCost;
+  const Record<Cost> dataspace = {
+      {"reads", "Words, of one instance.", &Cost::reads},
+      {"fills", "Words, of one instance.", &Cost::fills},
+      {"updates", "Words, of one instance.", &Cost::updates},
+      {"tile_words", "What one instance holds at a time.", &Cost::tile_words},
+      {"partition_words", "What one instance sees over the whole run.", &Cost::partition_words},
+      {"energy_pj", "pJ of all instances, without leakage.", &Cost::energy_pj}};
+  Record<OfStorage> out = name_and_kind<OfStorage>("storage", [](const OfStorage& of) { return of.storage().name; });
+  out.add({{"energy_pj", "pJ of all instances, with leakage.", [](const OfStorage& of) { return of.cost().energy_pj; }},
+           {"dataspaces", "Those that it keeps.", kept, dataspace}});
+  const Record<StorageCost> times = {
+      {"leakage_pj", "pJ of all instances.", &StorageCost::leakage_pj},
+      {"cycles", "What this level alone needs, its bandwidth considered.", &StorageCost::cycles},
+      {"throttle", "Compute cycles that it allows per cycle, at most 1.", &StorageCost::throttle}};
+  out.add(times.of<OfStorage>(&OfStorage::cost));
+  return out.add(
+      {{"instances", "On the chip.", [](const OfStorage& of) { return of.storage().instances; }},
+       {"utilized_instances", "In use.", [](const OfStorage& of) { return of.cost().utilized_instances; }},
+       {"fan_out_only", "Whether it stores nothing.", [](const OfStorage& of) { return of.storage().pass_through; }},
+       {"area_um2", "um^2 of one instance; null where it is not known.",
+        [](const OfStorage& of) { return of.storage().area_um2; }}});
+}
+
+Record<MappedLayer> compute_level() {
+  using machine::Compute;
+  using Cost = nest::ComputeCost;
+  const auto unit = [](const MappedLayer& layer) -> const Compute& { return layer.chip.compute; };
+  const auto cost = [](const MappedLayer& layer) -> const Cost& { return layer.optimum.evaluation.compute; };
+  const Record<Cost> energy = {{"energy_pj", "pJ of all units, with leakage.", &Cost::energy_pj},
+                               {"dataspaces", "None: units keep nothing.", [](const Cost&) { return Named<bool>(); }},
+                               {"leakage_pj", "pJ of all units.", &Cost::leakage_pj},
+                               {"cycles", "What the units alone need.", &Cost::cycles},
+                               {"operations", "Of all units together.", &Cost::operations}};
+  Record<MappedLayer> out =
+      name_and_kind<MappedLayer>("compute", [](const MappedLayer& layer) { return layer.chip.compute.name; });
+  out.add(energy.of<MappedLayer>(cost));
+  return out.add({{"instances", "On the chip.", [=](const MappedLayer& l) { return unit(l).instances; }},
+                  {"utilized_instances", "In use.", [=](const MappedLayer& l) { return cost(l).utilized_instances; }},
+                  {"area_um2", "um^2 of one unit; null where it is not known.",
+                   [=](const MappedLayer& l) { return unit(l).area_um2; }}});
+}
+
+struct OfNetwork {
+  const MappedLayer& layer;
+  std::size_t index;
+
+  const machine::Network& network() const { return layer.chip.networks[index]; }
+  const nest::NetworkCost& cost() const { return layer.optimum.evaluation.networks[index]; }
+};
+
+Record<OfNetwork> network_level() {
+  const Record<Transfer> dataspace = {{"reads", "Words that enter it.", &Transfer::reads},
+                                      {"fills", "Always 0.", [](const Transfer&) { return 0; }},
+                                      {"updates", "Always 0.", [](const Transfer&) { return 0; }},
+                                      {"destinations", "How many each word reaches.", &Transfer::destinations},
+                                      {"energy_pj", "pJ of all instances.", &Transfer::energy_pj}};
+  Record<OfNetwork> out = name_and_kind<OfNetwork>("network", [](const OfNetwork& of) { return of.network().name; });
+  return out.add({{"energy_pj", "pJ of all instances.", [](const OfNetwork& of) { return of.cost().energy_pj; }},
+                  {"dataspaces", "Those that it carries.",
+                   [](const OfNetwork& of) { return transfers(of.layer, of.cost()); }, dataspace},
+                  {"area_um2", "um^2 of one instance; null where it is not known.",
+                   [](const OfNetwork& of) { return of.network().area_um2; }}});
+}
+
+// Storages outer to inner, the compute units, explicit networks.
+struct Levels {
+  Record<OfStorage> storage = storage_level();
+  Record<MappedLayer> compute = compute_level();
+  Record<OfNetwork> network = network_level();
+
+  template <typename V>
+  static constexpr bool kHolds = std::is_same_v<V, MappedLayer>;
+  Json json(const MappedLayer& layer) const {
+    Json::List out;
+    for (std::size_t i = layer.chip.storages.size(); i-- > 0;) out.push_back(storage.json({layer, i}));
+    out.push_back(compute.json(layer));
+    for (std::size_t i = 0; i < layer.optimum.evaluation.networks.size(); ++i) out.push_back(network.json({layer, i}));
+    return out;
   }
-  return Json{{"text", one_line(layer.einsum, mapping)}, {"levels", std::move(levels)}};
+  template <typename V>
+  Json schema() const {
+    return list_schema(any_of({storage.schema(), compute.schema(), network.schema()}));
+  }
+};
+
+// A mapping of a layer, or one level of it.
+struct OfMapping {
+  const MappedLayer& layer;
+  const nest::Mapping& mapping;
+  std::size_t index = 0;
+
+  const nest::LevelMapping& level() const { return mapping.levels[index]; }
+};
+
+Named<base::Count> factors(const OfMapping& of, const std::vector<base::Count>& factors) {
+  Named<base::Count> out;
+  for (std::size_t d = 0; d < factors.size(); ++d)
+    if (factors[d] > 1) out.emplace_back(of.layer.einsum.dimensions[d].name, factors[d]);
+  return out;
 }
 
-Json certificate_json(const cost::Certificate& certificate) {
-  Json pruned = Json::object();
-  for (const cost::Pruned& entry : certificate.pruned) pruned[entry.argument] = entry.count;
-  return Json{
-      {"optimal", certificate.optimal}, {"lower_bound", certificate.lower_bound}, {"gap", certificate.gap},
-      {"space", certificate.space},     {"evaluated", certificate.evaluated},     {"seconds", certificate.seconds},
-      {"pruned", std::move(pruned)}};
+std::vector<std::string> names(const OfMapping& of, const std::vector<int>& order) {
+  std::vector<std::string> out;
+  for (int d : order) out.push_back(of.layer.einsum.dimensions[d].name);
+  return out;
+}
+
+std::vector<std::string> kept_names(const OfMapping& of) {
+  std::vector<std::string> out;
+  for (std::size_t s = 0; s < of.layer.einsum.dataspaces.size(); ++s)
+    if (of.level().keep >> s & 1u) out.push_back(of.layer.einsum.dataspaces[s].name);
+  return out;
+}
+
+std::vector<OfMapping> levels_of(const OfMapping& of) {
+  std::vector<OfMapping> out;
+  for (std::size_t i = of.layer.chip.storages.size(); i-- > 0;) out.push_back({of.layer, of.mapping, i});
+  return out;
+}
+
+Record<OfMapping> mapping() {
+  const Record<OfMapping> level = {
+      {"level", "Name of the storage.", [](const OfMapping& of) { return of.layer.chip.storages[of.index].name; }},
+      {"keep", "Dataspaces that it keeps.", kept_names},
+      {"temporal", "Iterations above 1, by dimension.",
+       [](const OfMapping& of) { return factors(of, of.level().temporal); }},
+      {"permutation", "Of these loops, innermost first.",
+       [](const OfMapping& of) { return names(of, of.level().temporal_order); }},
+      {"spatial", "Instances above 1, by dimension.",
+       [](const OfMapping& of) { return factors(of, of.level().spatial); }},
+      {"spatial_permutation", "Of these loops, innermost first.",
+       [](const OfMapping& of) { return names(of, of.level().spatial_order); }},
+      {"split", "Spatial loops on the X side, from the innermost.",
+       [](const OfMapping& of) { return of.level().split; }}};
+  return {{"text", "In one line.", [](const OfMapping& of) { return one_line(of.layer.einsum, of.mapping); }},
+          {"levels", "Outer to inner.", levels_of, level}};
+}
+
+Record<cost::Certificate> certificate() {
+  Record<cost::Certificate> out = proof();
+  return out.add({{"seconds", "Of the search.", &cost::Certificate::seconds},
+                  {"pruned", "Partial mappings that an argument ruled out, by argument.", pruned}});
+}
+
+Record<Optimum> refusal() {
+  const Record<nest::Conflict> conflict = {{"text", "The constraint, or what the chip has.", &nest::Conflict::text},
+                                           {"where", "Its line; null where it has none.",
+                                            [](const nest::Conflict& c) { return known(c.where); }, location()}};
+  return {{"infeasible", "Whether it is proven that no mapping is allowed.", &Optimum::infeasible},
+          {"conflicts", "A smallest set of what cannot hold together.", &Optimum::conflicts, conflict},
+          {"arithmetic", "The sums that fail.", &Optimum::arithmetic},
+          {"mapping", "There is none.", [](const Optimum&) { return nullptr; }}};
+}
+
+// A mapping beside the optimum: what it costs, how it looks, what is proven of it.
+struct Choice {
+  const MappedLayer& layer;
+  const Optimum& optimum;
+
+  const nest::Evaluation& cost() const { return optimum.evaluation; }
+  OfMapping mapping() const { return {layer, *optimum.mapping}; }
+};
+
+Record<Choice> choice() {
+  const auto of = [](auto member) { return [member](const Choice& c) { return c.cost().*member; }; };
+  using E = nest::Evaluation;
+  return {{"energy_pj", "pJ.", of(&E::energy_pj)}, {"cycles", "Cycles.", of(&E::cycles)},
+          {"edp_j_cycles", "pJ * cycles / 1e12.", of(&E::edp_j_cycles)},
+          {"utilization", "Share of the compute units' cycles in use.", of(&E::utilization)},
+          {"mapping", "The decision.", &Choice::mapping, mapping()},
+          {"certificate", "What is proven of it.", [](const Choice& c) -> const auto& {return c.optimum.certificate;
+}
+, certificate()
+}  // namespace
+};  // namespace orrery::report
+}
+
+std::vector<Choice> front(const MappedLayer& layer) {
+  std::vector<Choice> out;
+  for (const Optimum& point : layer.front->points)
+    if (point.mapping) out.push_back({layer, point});
+  return out;
+}
+
+Record<MappedLayer> pareto() {
+  Record<MappedLayer> out = {
+      {"pareto", "Mappings that no other one matches in energy and cycles and beats in one, energy rising.", front,
+       choice()},
+      {"pareto_complete", "False: a limit ended the search, faster mappings may be missing.",
+       [](const MappedLayer& l) { return l.front->complete; }}};
+  return out.only([](const MappedLayer& l) { return l.front.has_value(); });
+}
+
+Record<MappedLayer> why() {
+  const auto forced = [](const MappedLayer& l) -> const Optimum& { return l.forced->optimum; };
+  const auto possible = [](const MappedLayer& l) { return l.forced->optimum.mapping.has_value(); };
+  const auto impossible = [](const MappedLayer& l) { return !l.forced->optimum.mapping; };
+  const Record<CostRatio> ratio = {{"energy", "Forced over best.", &CostRatio::energy},
+                                   {"cycles", "Forced over best.", &CostRatio::cycles},
+                                   {"edp", "Forced over best.", &CostRatio::edp}};
+  const Record<LevelDifference> level = {{"name", "Of the level.", &LevelDifference::name},
+                                         {"best_energy_pj", "pJ.", &LevelDifference::best_pj},
+                                         {"forced_energy_pj", "pJ.", &LevelDifference::forced_pj}};
+  Record<MappedLayer> none = refusal().of<MappedLayer>(forced);
+  none.add({{"certificate", "What is proven of it.", [=](const MappedLayer& l) { return forced(l).certificate; },
+             certificate()}});
+  Record<MappedLayer> some = choice().of<MappedLayer>([](const MappedLayer& l) {
+    return Choice{l, l.forced->optimum};
+  });
+  some.add({{"ratio", "What the choice costs.", ratio_to_best, ratio},
+            {"levels", "Outer to inner, those whose energies differ.", level_differences, level}});
+  Record<MappedLayer> out = {{"choice", "As it was forced.", [](const MappedLayer& l) { return l.forced->choice; }}};
+  return out.add(none.only(impossible)).add(some.only(possible));
 }
 
 const char* metric_name(nest::Metric metric) {
@@ -135,178 +284,188 @@ const char* metric_name(nest::Metric metric) {
   return "edp";
 }
 
-Json conflicts_json(const nest::Optimum& optimum) {
-  Json conflicts = Json::array();
-  for (const nest::Conflict& conflict : optimum.conflicts)
-    conflicts.push_back(Json{{"text", conflict.text}, {"where", place(conflict.where)}});
-  return conflicts;
+struct Searched {
+  const cost::Certificate& certificate;
+  const std::optional<scenario::Certified>& check;
+};
+
+// What a search adds to a layer.
+Record<MappedLayer> search() {
+  using scenario::Certified;
+  const Record<Certified> certified = {
+      {"agrees", "Null: not checked within the limit.",
+       [](const Certified& c) { return c.finished ? std::optional(c.agrees) : std::nullopt; }},
+      {"seconds", "Of the check.", &Certified::seconds}};
+  Record<Searched> proven = certificate().of<Searched>([](const Searched& s) -> const auto& { return s.certificate; });
+  proven.add({{"certified", "With `--certify`: what a second search by other means came to.",
+               [](const Searched& s) -> const auto& { return *s.check;
+}
+, certified, when([](const Searched& s) { return s.check.has_value(); })
+}
+});
+Record<MappedLayer> out = {
+    {"objective", "What was made least, in order.",
+     [](const MappedLayer& l) {
+       std::vector<std::string> names;
+       for (nest::Metric metric : l.objective) names.emplace_back(metric_name(metric));
+       return names;
+     },
+     OneOf{{"edp", "energy", "delay"}}},
+    {"interrupted", "An interrupt ended the search.", [](const MappedLayer&) { return true; },
+     when([](const MappedLayer& l) { return l.optimum.interrupted; })},
+    {"out_of_memory", "A limit of memory ended the search.", [](const MappedLayer&) { return true; },
+     when([](const MappedLayer& l) { return l.optimum.out_of_memory; })},
+    {"certificate", "What is proven of the first objective (J*cycles, pJ or cycles).",
+     [](const MappedLayer& l) {
+       return Searched{l.optimum.certificate, l.certified};
+     },
+     proven}};
+return out.only(&MappedLayer::searched);
 }
 
-// A mapping beside the optimum: what it costs, how it looks, what is proven of it.
-Json choice_json(const scenario::MappedLayer& layer, const nest::Optimum& optimum) {
-  const nest::Evaluation& cost = optimum.evaluation;
-  return Json{{"energy_pj", cost.energy_pj},
-              {"cycles", cost.cycles},
-              {"edp_j_cycles", cost.edp_j_cycles},
-              {"utilization", cost.utilization},
-              {"mapping", mapping_json(layer, *optimum.mapping)},
-              {"certificate", certificate_json(optimum.certificate)}};
+std::string bound_by(const MappedLayer& layer) {
+  const int binding = binding_level(layer.optimum.evaluation);
+  return binding < 0 ? layer.chip.compute.name : layer.chip.storages[binding].name;
 }
 
-Json front_json(const scenario::MappedLayer& layer) {
-  Json points = Json::array();
-  for (const nest::Optimum& point : layer.front->points)
-    if (point.mapping) points.push_back(choice_json(layer, point));
-  return points;
-}
-
-Json why_json(const scenario::MappedLayer& layer) {
-  const nest::Optimum& forced = layer.forced->optimum;
-  Json out{{"choice", layer.forced->choice}};
-  if (!forced.mapping) {
-    out["infeasible"] = forced.infeasible;
-    out["conflicts"] = conflicts_json(forced);
-    out["arithmetic"] = forced.arithmetic;
-    out["mapping"] = nullptr;
-    out["certificate"] = certificate_json(forced.certificate);
-    return out;
-  }
-  out.update(choice_json(layer, forced));
-  const CostRatio ratio = ratio_to_best(layer);
-  out["ratio"] = Json{{"energy", ratio.energy}, {"cycles", ratio.cycles}, {"edp", ratio.edp}};
-  Json levels = Json::array();
-  for (const LevelDifference& level : level_differences(layer))
-    levels.push_back(
-        Json{{"name", level.name}, {"best_energy_pj", level.best_pj}, {"forced_energy_pj", level.forced_pj}});
-  out["levels"] = std::move(levels);
+Named<base::Count> dimensions(const MappedLayer& layer) {
+  Named<base::Count> out;
+  for (const workload::Dimension& dimension : layer.einsum.dimensions)
+    out.emplace_back(dimension.name, dimension.bound);
   return out;
 }
 
-Json layer_json(const scenario::MappedLayer& layer) {
-  Json out{{"name", layer.name}, {"instances", layer.instances}};
-  out["figures"] = layer.estimates ? "estimated" : "given";
-  Json dimensions = Json::object();
-  for (const workload::Dimension& dimension : layer.einsum.dimensions) dimensions[dimension.name] = dimension.bound;
-  if (layer.found()) {
-    const nest::Evaluation& cost = layer.optimum.evaluation;
-    out["energy_pj"] = cost.energy_pj;
-    out["cycles"] = cost.cycles;
-    out["utilization"] = cost.utilization;
-    out["edp_j_cycles"] = cost.edp_j_cycles;
-    Json levels = Json::array();
-    for (std::size_t i = layer.chip.storages.size(); i-- > 0;) levels.push_back(storage_json(layer, i));
-    levels.push_back(compute_json(layer));
-    for (std::size_t i = 0; i < cost.networks.size(); ++i) levels.push_back(network_json(layer, i));
-    out["levels"] = std::move(levels);
-    const int binding = binding_level(cost);
-    out["bound_by"] = binding < 0 ? layer.chip.compute.name : layer.chip.storages[binding].name;
-    out["mapping"] = mapping_json(layer, *layer.optimum.mapping);
-  } else {
-    out["infeasible"] = layer.optimum.infeasible;
-    out["conflicts"] = conflicts_json(layer.optimum);
-    out["arithmetic"] = layer.optimum.arithmetic;
-    out["mapping"] = nullptr;
-  }
-  out["dimensions"] = std::move(dimensions);
-  if (layer.searched) {
-    Json objective = Json::array();
-    for (nest::Metric metric : layer.objective) objective.push_back(metric_name(metric));
-    out["objective"] = std::move(objective);
-    if (layer.optimum.interrupted) out["interrupted"] = true;
-    if (layer.optimum.out_of_memory) out["out_of_memory"] = true;
-    out["certificate"] = certificate_json(layer.optimum.certificate);
-    if (layer.certified)
-      out["certificate"]["certified"] =
-          Json{{"agrees", layer.certified->finished ? Json(layer.certified->agrees) : Json(nullptr)},
-               {"seconds", layer.certified->seconds}};
-  }
-  if (layer.front) {
-    out["pareto"] = front_json(layer);
-    out["pareto_complete"] = layer.front->complete;
-  }
-  if (layer.forced) out["why"] = why_json(layer);
+Record<MappedLayer> layer(bool searched) {
+  using E = nest::Evaluation;
+  const auto optimum = [](const MappedLayer& l) -> const Optimum& { return l.optimum; };
+  const Record<E> cost = {{"energy_pj", "pJ of one instance.", &E::energy_pj},
+                          {"cycles", "Of one instance.", &E::cycles},
+                          {"utilization", "Share of the compute units' cycles in use, 0 to 1.", &E::utilization},
+                          {"edp_j_cycles", "pJ * cycles / 1e12.", &E::edp_j_cycles}};
+  Record<MappedLayer> found =
+      cost.of<MappedLayer>([](const MappedLayer& l) -> const E& { return l.optimum.evaluation; });
+  found.add({{"levels", "Outer to inner, then the compute units, then explicit networks.", std::identity(), Levels()},
+             {"bound_by", "The level whose bandwidth makes the run longest, or the compute units.", bound_by},
+             {"mapping", "The decision.",
+              [](const MappedLayer& l) {
+                return OfMapping{l, *l.optimum.mapping};
+              },
+              mapping()}});
+  Record<MappedLayer> missing = refusal().of<MappedLayer>(optimum);
+  Record<MappedLayer> out = {
+      {"name", "Of the operator or the file.", &MappedLayer::name},
+      {"instances", "Equal copies that run one after the other.", &MappedLayer::instances},
+      {"figures", "Whether energies and areas are those of an ERT, or estimated.",
+       [](const MappedLayer& l) { return l.estimates ? "estimated" : "given"; }, OneOf{{"estimated", "given"}}}};
+  out.add(found.only(&MappedLayer::found));
+  out.add(missing.only([](const MappedLayer& l) { return !l.found(); }));
+  out.add({{"dimensions", "Bounds.", dimensions}});
+  if (!searched) return out;
+  out.add(search()).add(pareto());
+  return out.add({{"why", "With `--why CHOICE`: the best mapping with it.", std::identity(), why(),
+                   when([](const MappedLayer& l) { return l.forced.has_value(); })}});
+}
+
+Record<Totals> totals() {
+  return {{"energy_pj", "Sum of instances * energy.", &Totals::energy_pj},
+          {"cycles", "Sum of instances * cycles.", &Totals::cycles},
+          {"edp_j_cycles", "Product of the two / 1e12.", &Totals::edp_j_cycles},
+          {"edp_seed", "Sum of instances * EDP.", &Totals::edp_seed}};
+}
+
+const std::vector<MappedLayer>& layers(const MapDocument& document) {
+  return document.mapped->layers;
+}
+
+std::vector<std::string> unmapped(const MapDocument& document) {
+  std::vector<std::string> out;
+  for (const MappedLayer& layer : layers(document))
+    if (!layer.found()) out.push_back(layer.name);
   return out;
 }
 
-Json totals_json(const scenario::Totals& sum) {
-  return Json{{"energy_pj", sum.energy_pj},
-              {"cycles", sum.cycles},
-              {"edp_j_cycles", sum.edp_j_cycles},
-              {"edp_seed", sum.edp_seed}};
+bool all_mapped(const MapDocument& document) {
+  return unmapped(document).empty();
+}
+
+std::optional<Totals> in_all_blocks(const MapDocument& document) {
+  if (!all_mapped(document)) return std::nullopt;
+  return scenario::times(scenario::totals(layers(document)), document.blocks);
 }
 
 // `total` and `model` are what they say or null: sums over some of the layers have names of their own.
-void add_totals(const MapDocument& document, Json& result) {
-  const std::vector<scenario::MappedLayer>& layers = document.mapped->layers;
-  Json unmapped = Json::array();
-  for (const scenario::MappedLayer& layer : layers)
-    if (!layer.found()) unmapped.push_back(layer.name);
-  const scenario::Totals block = scenario::totals(layers);
-  result["total"] = unmapped.empty() ? totals_json(block) : Json(nullptr);
-  if (!unmapped.empty()) {
-    if (unmapped.size() < layers.size()) result["total_of_mapped"] = totals_json(block);
-    result["unmapped"] = unmapped;
-  }
-  if (document.blocks == 0) return;
-  result["blocks"] = document.blocks;
-  const Json all = unmapped.empty() ? totals_json(scenario::times(block, document.blocks)) : Json(nullptr);
-  if (document.selected.empty()) {
-    result["model"] = all;
-    return;
-  }
-  result["selection"] = document.selected;
-  result["selection_in_all_blocks"] = all;
+Record<MapDocument> result(bool searched) {
+  using D = MapDocument;
+  const auto some_mapped = [](const D& d) { return !all_mapped(d) && unmapped(d).size() < layers(d).size(); };
+  const auto whole_model = [](const D& d) { return d.blocks > 0 && d.selected.empty(); };
+  const auto part_of_model = [](const D& d) { return d.blocks > 0 && !d.selected.empty(); };
+  Record<D> out = {
+      {"layers", "In the order of the model's operators, or of the files' names.", layers, layer(searched)},
+      {"total", "Of all layers; null where one has no mapping.",
+       [](const D& d) { return all_mapped(d) ? std::optional(scenario::totals(layers(d))) : std::nullopt; }, totals()},
+      {"total_of_mapped", "Where `total` is null: of the layers that have a mapping, if any.",
+       [](const D& d) { return scenario::totals(layers(d)); }, totals(), when(some_mapped)},
+      {"unmapped", "Where `total` is null: names of the layers without a mapping.", unmapped,
+       when([](const D& d) { return !all_mapped(d); })},
+      {"blocks", "With `--model`: equal blocks of it.", &D::blocks, when([](const D& d) { return d.blocks > 0; })},
+      {"model", "With `--model`: of all blocks one after the other; null where `total` is.", in_all_blocks, totals(),
+       when(whole_model)},
+      {"selection", "With `--layer`: its name.", &D::selected, when(part_of_model)},
+      {"selection_in_all_blocks", "With `--layer`: its totals in all blocks.", in_all_blocks, totals(),
+       when(part_of_model)}};
+  if (!searched) return out;
+  Record<D> only_front = pareto().of<D>([](const D& d) -> const auto& { return layers(d)[0]; });
+  return out.add(only_front.only([](const D& d) { return layers(d).size() == 1; }));
 }
 
 // What all layers together prove.
-Json summary_json(const std::vector<scenario::MappedLayer>& layers) {
-  cost::Certificate sum;
-  sum.optimal = true;
-  double gap = 0;
-  for (const scenario::MappedLayer& layer : layers) {
-    const cost::Certificate& one = layer.optimum.certificate;
-    sum.optimal = sum.optimal && one.optimal;
-    gap = std::max(gap, one.gap);
-    sum.space += one.space;
-    sum.evaluated += one.evaluated;
-    sum.seconds += one.seconds;
-  }
-  return Json{{"optimal", sum.optimal},
-              {"gap", gap},
-              {"space", sum.space},
-              {"evaluated", sum.evaluated},
-              {"seconds", sum.seconds}};
+Record<MapDocument> summary() {
+  const auto sum = [](auto member) {
+    return [member](const MapDocument& d) {
+      cost::Certificate out;
+      for (const MappedLayer& each : layers(d)) out.*member += each.optimum.certificate.*member;
+      return out.*member;
+    };
+  };
+  return {{"optimal", "Whether every layer's is.",
+           [](const MapDocument& d) {
+             return std::all_of(layers(d).begin(), layers(d).end(),
+                                [](const MappedLayer& l) { return l.optimum.certificate.optimal; });
+           }},
+          {"gap", "The largest.",
+           [](const MapDocument& d) {
+             double gap = 0;
+             for (const MappedLayer& each : layers(d)) gap = std::max(gap, each.optimum.certificate.gap);
+             return gap;
+           }},
+          {"space", "Sum.", sum(&cost::Certificate::space)},
+          {"evaluated", "Sum.", sum(&cost::Certificate::evaluated)},
+          {"seconds", "Sum.", sum(&cost::Certificate::seconds)}};
+}
+
+Record<MapDocument> answer(bool searched) {
+  Record<MapDocument> parts = {{"result", "The figures.", std::identity(), result(searched)}};
+  if (searched)
+    parts.add(
+        {{"certificate", "What all layers together prove.", std::identity(), summary(), when([](const MapDocument& d) {
+            return std::any_of(layers(d).begin(), layers(d).end(), std::mem_fn(&MappedLayer::searched));
+          })}});
+  return document<MapDocument>(
+      searched ? "map" : "eval", kCompat | kInputs | kWarnings | kTiming,
+      [](const MapDocument& d) {
+        return Envelope{d.version, d.compat, &d.mapped->inputs, &d.mapped->warnings, d.seconds};
+      },
+      parts);
 }
 
 }  // namespace
 
 std::string map_json(const MapDocument& document) {
-  const scenario::MappedModel& mapped = *document.mapped;
-  Json inputs = Json::array();
-  for (const auto& [name, hash] : mapped.inputs) inputs.push_back(Json{{"name", name}, {"hash", hash}});
-  Json layers = Json::array();
-  bool searched = false;
-  for (const scenario::MappedLayer& layer : mapped.layers) {
-    layers.push_back(layer_json(layer));
-    searched = searched || layer.searched;
-  }
-  Json result{{"layers", std::move(layers)}};
-  add_totals(document, result);
-  if (mapped.layers.size() == 1 && mapped.layers[0].front) {
-    result["pareto"] = front_json(mapped.layers[0]);
-    result["pareto_complete"] = mapped.layers[0].front->complete;
-  }
-  Json warnings = Json::parse(warnings_json(mapped.warnings));
+  return text(answer(document.verb == "map").json(document));
+}
 
-  Json out{{"schema", "orrery." + document.verb + "/1"},
-           {"version", document.version},
-           {"compat", document.compat},
-           {"inputs", std::move(inputs)},
-           {"result", std::move(result)}};
-  if (searched) out["certificate"] = summary_json(mapped.layers);
-  out["warnings"] = std::move(warnings);
-  out["timing"] = Json{{"seconds", document.seconds}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+Json mapping_schema(bool searched) {
+  return answer(searched).schema();
 }
 
 }  // namespace orrery::report

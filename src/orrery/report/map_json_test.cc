@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "orrery/report/example_layer_test_util.h"
+#include "orrery/report/schema_check_test_util.h"
 
 namespace orrery::report {
 namespace {
@@ -18,7 +19,7 @@ json document(const scenario::MappedModel& mapped, base::Count blocks = 0, std::
   request.mapped = &mapped;
   request.blocks = blocks;
   request.seconds = 1.5;
-  return json::parse(map_json(request));
+  return checked(map_json(request));
 }
 
 TEST(MapJson, HasTheKeysOfTheContract) {
@@ -103,7 +104,7 @@ TEST(MapJson, TotalsOfOneLayerOfAModelAreNotCalledTheModels) {
   request.mapped = &mapped;
   request.blocks = 24;
   request.selected = "FF2";
-  const json result = json::parse(map_json(request))["result"];
+  const json result = checked(map_json(request))["result"];
   EXPECT_FALSE(result.contains("model"));
   EXPECT_EQ(result["selection"], "FF2");
   EXPECT_EQ(result["selection_in_all_blocks"]["cycles"], 24 * result["total"]["cycles"].get<base::Count>());

@@ -1,142 +1,238 @@
 #include "orrery/report/place_json.h"
 
-#include <nlohmann/json.hpp>
+#include <set>
 
+#include "orrery/report/answer.h"
 #include "orrery/report/place_table.h"
-#include "orrery/report/warnings_json.h"
+#include "orrery/report/schemas.h"
 
 namespace orrery::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using dataflow::ConfigurationCost;
+using dataflow::CoreChoice;
+using dataflow::Degrees;
+using dataflow::Evaluation;
+using dataflow::Mapping;
+using dataflow::Placement;
+using dataflow::PlacementMoney;
 using scenario::PlacedGraph;
 
-Json kernel_names(const workload::KernelGraph& graph, const std::vector<int>& kernels) {
-  Json out = Json::array();
-  for (int kernel : kernels) out.push_back(graph.kernels[kernel].name);
+struct Configured {
+  const PlacedGraph& placed;
+  const ConfigurationCost& cost;
+
+  // Where configurations differ in their tiles.
+  const dataflow::Tiling* tiling() const {
+    const auto& tilings = placed.placement.mapping->tilings;
+    return cost.tiling >= 0 && !tilings.empty() ? &tilings[static_cast<std::size_t>(cost.tiling)] : nullptr;
+  }
+};
+
+Record<Configured> configuration() {
+  using C = ConfigurationCost;
+  const Record<CoreChoice> cores = {{"cores", "lanes x stages", &CoreChoice::cores},
+                                    {"lanes", "Along M.", &CoreChoice::lanes},
+                                    {"stages", "Along N.", &CoreChoice::stages}};
+  const Record<C> figures = {
+      {"kernel_ids", "The same as ids of the graph, from 1.",
+       [](const C& c) {
+         std::vector<int> ids = c.kernels;
+         for (int& id : ids) ++id;
+         return ids;
+       }},
+      {"compute_ns", "Of a pass over one sequence, all tiles.", &C::compute_ns},
+      {"memory_ns", "DRAM traffic of a pass.", &C::memory_ns},
+      {"network_ns", "Communication of a pass.", &C::network_ns},
+      {"ii_ns", "Initiation interval: from one pass to the next.", &C::interval_ns},
+      {"bound", "What limits it; null where it is empty.",
+       [](const C& c) { return c.kernels.empty() ? std::nullopt : std::optional<std::string>(name(c.bound)); },
+       OneOf{{"nothing", "compute", "memory", "network"}}},
+      {"sram_bytes", "Buffers and weights.", &C::sram_bytes},
+      {"dram_bytes", "Resident while it runs: weights, tensors that wait, tables.", &C::dram_bytes},
+      {"tiling_factor", "Parts into which a lone kernel's weight is cut.", &C::weight_split}};
+  const Record<C> units = {{"memory_units", "In use, where SRAM is made of units.", &C::memory_units,
+                            when([](const C& c) { return c.memory_units > 0; })}};
+  Record<C> dealt_out = {{"cores", "In use, where cores are dealt out.", &C::cores},
+                         {"cores_per_kernel", "Of each kernel, in order.", &C::choices, cores}};
+  dealt_out.only([](const C& c) { return !c.choices.empty(); });
+  Record<Configured> tiles = {{"tiles", "Of a sequence, where configurations differ (gen4, head).",
+                               [](const Configured& c) { return c.tiling()->tiles; }},
+                              {"tile_size", "Tokens of one, where configurations differ.",
+                               [](const Configured& c) { return c.tiling()->tile_size; }}};
+  tiles.only(&Configured::tiling);
+  const auto cost = [](const Configured& c) -> const auto& {
+    return c.cost;
+  };
+  Record<Configured> out = {
+      {"kernels", "Names of those that run together; none where it is empty.", [](const Configured& c) {
+         std::vector<std::string> names;
+         for (int kernel : c.cost.kernels) names.push_back(c.placed.setup.graph.kernels[kernel].name);
+         return names;
+       }}};
+  out.add(figures.of<Configured>(cost)).add(tiles);
+  return out.add(units.of<Configured>(cost)).add(dealt_out.of<Configured>(cost));
+}
+
+std::vector<Configured> configurations(const PlacedGraph& placed) {
+  std::vector<Configured> out;
+  for (const ConfigurationCost& cost : placed.placement.evaluation.partition.configurations)
+    out.push_back({placed, cost});
   return out;
 }
 
-Json configuration_json(const PlacedGraph& placed, const dataflow::ConfigurationCost& cost) {
-  Json ids = Json::array();
-  for (int kernel : cost.kernels) ids.push_back(kernel + 1);
-  Json out{{"kernels", kernel_names(placed.setup.graph, cost.kernels)},
-           {"kernel_ids", std::move(ids)},
-           {"compute_ns", cost.compute_ns},
-           {"memory_ns", cost.memory_ns},
-           {"network_ns", cost.network_ns},
-           {"ii_ns", cost.interval_ns},
-           {"bound", cost.kernels.empty() ? Json(nullptr) : Json(name(cost.bound))},
-           {"sram_bytes", cost.sram_bytes},
-           {"dram_bytes", cost.dram_bytes},
-           {"tiling_factor", cost.weight_split}};
-  const std::vector<dataflow::Tiling>& tilings = placed.placement.mapping->tilings;
-  if (cost.tiling >= 0 && !tilings.empty()) {
-    out["tiles"] = tilings[static_cast<std::size_t>(cost.tiling)].tiles;
-    out["tile_size"] = tilings[static_cast<std::size_t>(cost.tiling)].tile_size;
-  }
-  if (cost.memory_units > 0) out["memory_units"] = cost.memory_units;
-  if (cost.choices.empty()) return out;
-  Json cores = Json::array();
-  for (const dataflow::CoreChoice& choice : cost.choices)
-    cores.push_back(Json{{"cores", choice.cores}, {"lanes", choice.lanes}, {"stages", choice.stages}});
-  out["cores"] = cost.cores;
-  out["cores_per_kernel"] = std::move(cores);
+// A dimension of the network, with as many chips as the placement uses of it.
+struct Served {
+  const dataflow::NetworkDimension& dimension;
+  base::Count size;
+};
+
+std::vector<Served> served(const PlacedGraph& placed) {
+  const Degrees& degrees = placed.placement.mapping->degrees;
+  std::vector<Served> out;
+  for (const dataflow::NetworkDimension& dimension : placed.setup.system.network)
+    out.push_back({dimension, out.size() < degrees.sizes.size() ? degrees.sizes[out.size()] : dimension.size});
   return out;
 }
 
-Json parallelism_json(const PlacedGraph& placed) {
-  const dataflow::Degrees& degrees = placed.placement.mapping->degrees;
-  Json network = Json::array();
-  for (std::size_t d = 0; d < placed.setup.system.network.size(); ++d) {
-    const dataflow::NetworkDimension& dimension = placed.setup.system.network[d];
-    network.push_back(
-        Json{{"link", dimension.link == dataflow::Link::kFullyConnected ? "fully_connected" : name(dimension.link)},
-             {"size", d < degrees.sizes.size() ? degrees.sizes[d] : dimension.size},
-             {"bandwidth_gb_per_s", dimension.bandwidth_gb_per_s},
-             {"parallelism", dimension.parallelism ? Json(name(*dimension.parallelism)) : Json(nullptr)}});
-  }
-  return Json{{"tp", degrees.tensor},   {"pp", degrees.pipeline}, {"dp", degrees.data},
-              {"sp", degrees.sequence}, {"dims", degrees.sizes},  {"network", std::move(network)}};
+Record<PlacedGraph> parallelism() {
+  const Record<Served> dimension = {
+      {"link", "Its kind.",
+       [](const Served& s) {
+         return s.dimension.link == dataflow::Link::kFullyConnected ? "fully_connected" : name(s.dimension.link);
+       },
+       OneOf{{"ring", "switch", "fully_connected"}}},
+      {"size", "Chips along it.", &Served::size},
+      {"bandwidth_gb_per_s", "Of a link.", [](const Served& s) { return s.dimension.bandwidth_gb_per_s; }},
+      {"parallelism", "What it serves; null where it serves none.",
+       [](const Served& s) {
+         const auto& what = s.dimension.parallelism;
+         return what ? std::optional<std::string>(name(*what)) : std::nullopt;
+       },
+       OneOf{{"TP", "PP", "DP", "SP"}}}};
+  const Record<Degrees> degrees = {{"tp", "Tensor.", &Degrees::tensor},
+                                   {"pp", "Pipeline.", &Degrees::pipeline},
+                                   {"dp", "Data.", &Degrees::data},
+                                   {"sp", "Sequence.", &Degrees::sequence},
+                                   {"dims", "Sizes of the network's dimensions, x first.", &Degrees::sizes}};
+  Record<PlacedGraph> out =
+      degrees.of<PlacedGraph>([](const PlacedGraph& p) -> const auto& { return p.placement.mapping->degrees; });
+  return out.add({{"network", "The same dimensions in full.", served, dimension}});
 }
 
-Json money_json(const dataflow::PlacementMoney& m) {
-  return Json{{"cost_usd", Json{{"accelerator", m.accelerator_cost},
-                                {"dram", m.dram_cost},
-                                {"link", m.link_cost},
-                                {"switch", m.switch_cost},
-                                {"link_by_dimension", m.link_cost_by_dimension},
-                                {"switch_by_dimension", m.switch_cost_by_dimension}}},
-              {"power_w", Json{{"accelerator", m.accelerator_power},
-                               {"dram", m.dram_power},
-                               {"link", m.link_power},
-                               {"switch", m.switch_power}}}};
+const PlacementMoney& money(const PlacedGraph& placed) {
+  return placed.placement.evaluation.money;
+}
+bool priced(const PlacedGraph& placed) {
+  return names_prices(placed.setup.prices);
+}
+bool powered(const PlacedGraph& placed) {
+  return names_powers(placed.setup.prices);
 }
 
-Json result_json(const PlacedGraph& placed) {
-  if (!placed.placement.mapping) return nullptr;
-  const dataflow::Evaluation& e = placed.placement.evaluation;
-  const dataflow::Mapping& mapping = *placed.placement.mapping;
-  Json configurations = Json::array();
-  for (const dataflow::ConfigurationCost& cost : e.partition.configurations)
-    configurations.push_back(configuration_json(placed, cost));
-  Json sharding = Json::object();
-  for (std::size_t k = 0; k < mapping.sharding.size(); ++k) {
+Record<PlacedGraph> costs() {
+  using M = PlacementMoney;
+  const Record<M> cost = {{"accelerator", "All of them.", &M::accelerator_cost},
+                          {"dram", "All of it.", &M::dram_cost},
+                          {"link", "Of all dimensions.", &M::link_cost},
+                          {"switch", "Of all dimensions.", &M::switch_cost},
+                          {"link_by_dimension", "x first.", &M::link_cost_by_dimension},
+                          {"switch_by_dimension", "x first.", &M::switch_cost_by_dimension}};
+  const Record<M> power = {{"accelerator", "All of them.", &M::accelerator_power},
+                           {"dram", "All of it.", &M::dram_power},
+                           {"link", "Of all dimensions.", &M::link_power},
+                           {"switch", "Of all dimensions.", &M::switch_power}};
+  const auto if_known = [](bool known, double value) { return known ? std::optional(value) : std::nullopt; };
+  return {{"system_cost_usd", "Accelerators, DRAM, links, switches; null as `cost_usd`.",
+           [=](const PlacedGraph& p) { return if_known(priced(p), money(p).total_cost()); }},
+          {"system_power_w", "The same at peak; null as `power_w`.",
+           [=](const PlacedGraph& p) { return if_known(powered(p), money(p).total_power()); }},
+          {"cost_usd", "By part; null where the setup names no price.",
+           [](const PlacedGraph& p) { return priced(p) ? &money(p) : nullptr; }, cost},
+          {"power_w", "By part, at peak; null where the setup names no power.",
+           [](const PlacedGraph& p) { return powered(p) ? &money(p) : nullptr; }, power}};
+}
+
+std::vector<std::pair<std::string, std::string>> sharding(const PlacedGraph& placed) {
+  std::vector<std::pair<std::string, std::string>> out;
+  std::set<std::string> used;
+  for (workload::KernelDimension dimension : placed.placement.mapping->sharding) {
     // Kernels of several layers or blocks may share a name.
-    const std::string& kernel = placed.setup.graph.kernels[k].name;
-    sharding[sharding.contains(kernel) ? kernel + "#" + std::to_string(k + 1) : kernel] = name(mapping.sharding[k]);
+    const std::string& kernel = placed.setup.graph.kernels[out.size()].name;
+    std::string key = used.count(kernel) > 0 ? kernel + "#" + std::to_string(out.size() + 1) : kernel;
+    used.insert(key);
+    out.emplace_back(std::move(key), name(dimension));
   }
-  Json parts = money_json(e.money);
-  Json out{{"configurations", std::move(configurations)},
-           {"assignment", mapping.configuration},
-           {"sum_ii_ns", e.sum_interval_ns},
-           {"final_ns", e.final_ns},
-           {"pipeline_factor", e.pipeline_factor},
-           {"p2p_ns", e.point_to_point_ns},
-           {"layers_per_stage", e.layers_per_stage},
-           {"micro_batches", e.micro_batches},
-           {"tiles", mapping.tiles},
-           {"tile_size", mapping.tile_size},
-           {"flop", e.flop},
-           {"flops_utilization", e.flops_utilization},
-           {"system_cost_usd", e.money.total_cost()},
-           {"system_power_w", e.money.total_power()},
-           {"cost_usd", std::move(parts["cost_usd"])},
-           {"power_w", std::move(parts["power_w"])},
-           {"sharding", std::move(sharding)},
-           {"sharding_rule", placed.placement.sharding.rule},
-           {"communication_bytes", placed.placement.sharding.communication_bytes},
-           {"parallelism", parallelism_json(placed)},
-           {"formulas", name(placed.generation)}};
-  if (e.latency_ns > 0) out["latency_ns"] = e.latency_ns;
   return out;
 }
 
-Json certificate_json(const dataflow::Placement& placement) {
-  const cost::Certificate& certificate = placement.certificate;
-  Json pruned = Json::object();
-  for (const cost::Pruned& entry : certificate.pruned) pruned[entry.argument] = entry.count;
-  return Json{
-      {"optimal", certificate.optimal}, {"lower_bound", certificate.lower_bound}, {"gap", certificate.gap},
-      {"space", certificate.space},     {"evaluated", certificate.evaluated},     {"pruned", std::move(pruned)},
-      {"method", placement.method},     {"infeasible", placement.infeasible},     {"seconds", certificate.seconds}};
+Record<PlacedGraph> result() {
+  using E = Evaluation;
+  const auto mapping = [](const PlacedGraph& p) -> const Mapping& { return *p.placement.mapping; };
+  const auto evaluation = [](const PlacedGraph& p) -> const E& { return p.placement.evaluation; };
+  const Record<Mapping> assignment = {
+      {"assignment", "Configuration of each kernel, in the order of ids.", &Mapping::configuration}};
+  const Record<E> run = {{"sum_ii_ns", "Of one pass through all configurations.", &E::sum_interval_ns},
+                         {"final_ns", "Of the whole run.", &E::final_ns},
+                         {"pipeline_factor", "By what the pipeline's bubble multiplies the time.", &E::pipeline_factor},
+                         {"p2p_ns", "Messages between pipeline stages.", &E::point_to_point_ns},
+                         {"layers_per_stage", "Passes of the graph on a chip for a sequence.", &E::layers_per_stage},
+                         {"micro_batches", "Of a replica.", &E::micro_batches}};
+  const Record<Mapping> tiles = {{"tiles", "Of a sequence.", &Mapping::tiles},
+                                 {"tile_size", "Tokens of a tile.", &Mapping::tile_size}};
+  const Record<E> flop = {{"flop", "Of the workload, unsharded.", &E::flop},
+                          {"flops_utilization", "FLOP over time, chips and peak; 0 to 1.", &E::flops_utilization}};
+  Record<PlacedGraph> out = {{"configurations", "In the order in which they run.", configurations, configuration()}};
+  out.add(assignment.of<PlacedGraph>(mapping)).add(run.of<PlacedGraph>(evaluation));
+  out.add(tiles.of<PlacedGraph>(mapping)).add(flop.of<PlacedGraph>(evaluation)).add(costs());
+  return out.add(
+      {{"sharding", "Dimension of each kernel that is split over the tensor-parallel chips.", sharding,
+        OneOf{{"outer", "M", "K", "N", "none"}}},
+       {"sharding_rule", "Where it came from.", [](const PlacedGraph& p) { return p.placement.sharding.rule; },
+        OneOf{{"pinned", "reference table", "optimised", "not sharded"}}},
+       {"communication_bytes", "That the sharding causes in a pass, of whole tensors.",
+        [](const PlacedGraph& p) { return p.placement.sharding.communication_bytes; }},
+       {"parallelism", "Degrees, and what each dimension of the network serves.", std::identity(), parallelism()},
+       {"formulas", "Whose arithmetic.", [](const PlacedGraph& p) { return formulas(p.defects); }},
+       {"latency_ns", "Of one sequence through all stages; of models that only run forward.",
+        [=](const PlacedGraph& p) { return evaluation(p).latency_ns; },
+        when([=](const PlacedGraph& p) { return evaluation(p).latency_ns > 0; })}});
+}
+
+Record<Placement> certificate() {
+  Record<Placement> out = proof().of<Placement>(&Placement::certificate);
+  return out.add({{"pruned", "Answers that an argument ruled out, by argument.",
+                   [](const Placement& p) { return pruned(p.certificate); }},
+                  {"method", "Of the search.", &Placement::method},
+                  {"infeasible", "Whether it is proven that nothing fits.", &Placement::infeasible},
+                  {"seconds", "Of the search.", [](const Placement& p) { return p.certificate.seconds; }}});
+}
+
+Record<PlaceDocument> answer() {
+  return document<PlaceDocument>(
+      "place", kInputs | kWarnings | kTiming,
+      [](const PlaceDocument& d) {
+    return Envelope{d.version, {}, &d.placed->inputs, &d.placed->warnings, d.seconds}; },
+      {{"result", "The placement; null where there is none.",
+        [](const PlaceDocument& d) {
+    return d.placed->placement.mapping ? d.placed : nullptr; }, result()},
+       {"certificate", "What is proven of `final_ns`; `lower_bound` in ns.",
+        [](const PlaceDocument& d) -> const auto& { return d.placed->placement;
+}
+, certificate()
+}  // namespace
+}  // namespace orrery::report
+);
 }
 
 }  // namespace
 
 std::string place_json(const PlaceDocument& document) {
-  const PlacedGraph& placed = *document.placed;
-  Json inputs = Json::array();
-  for (const auto& [file, hash] : placed.inputs) inputs.push_back(Json{{"name", file}, {"hash", hash}});
-  Json warnings = Json::parse(warnings_json(placed.warnings));
-  const Json out{{"schema", "orrery.place/1"},
-                 {"version", document.version},
-                 {"inputs", std::move(inputs)},
-                 {"result", result_json(placed)},
-                 {"certificate", certificate_json(placed.placement)},
-                 {"warnings", std::move(warnings)},
-                 {"timing", Json{{"seconds", document.seconds}}}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text(answer().json(document));
+}
+
+Json place_schema() {
+  return answer().schema();
 }
 
 }  // namespace orrery::report

@@ -3,8 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "orrery/report/place_json.h"
-#include "orrery/report/place_log.h"
 #include "orrery/report/place_table.h"
+#include "orrery/report/schema_check_test_util.h"
+#include "orrery/scenario/place_files.h"
 
 namespace orrery::report {
 namespace {
@@ -15,7 +16,7 @@ using Json = nlohmann::json;
 scenario::PlacedGraph example() {
   scenario::PlacedGraph placed;
   placed.title = "language model, 8 layers";
-  placed.generation = dataflow::Generation::kGen2;
+  placed.defects = dataflow::kGen2;
   for (const char* kernel : {"Up", "Act", "Down"}) {
     workload::Kernel made;
     made.name = kernel;
@@ -60,6 +61,7 @@ scenario::PlacedGraph example() {
   e.final_ns = 2.5e9;
   e.flop = 1e12;
   e.flops_utilization = 0.25;
+  placed.setup.prices.accelerator_price = 1234567;
   e.money.accelerator_cost = 1234567;
   e.money.link_cost_by_dimension = {400, 200};
   e.money.switch_cost_by_dimension = {2400, 4800};
@@ -113,7 +115,7 @@ TEST(KernelRanges, JoinNeighboursAndCountWhatTheyLeaveOut) {
 
 TEST(PlaceJson, HoldsTheContract) {
   const scenario::PlacedGraph placed = example();
-  const Json document = Json::parse(place_json({"1.2.3", &placed, 0.5}));
+  const Json document = checked(place_json({"1.2.3", &placed, 0.5}));
   EXPECT_EQ(document["schema"], "orrery.place/1");
   const Json& result = document["result"];
   ASSERT_EQ(result["configurations"].size(), 3u);
@@ -129,7 +131,8 @@ TEST(PlaceJson, HoldsTheContract) {
   EXPECT_EQ(result["flop"], 1e12);
   EXPECT_EQ(result["flops_utilization"], 0.25);
   EXPECT_EQ(result["system_cost_usd"], 1234567);
-  EXPECT_EQ(result["system_power_w"], 0);
+  EXPECT_EQ(result["system_power_w"], nullptr) << "the setup names no power";
+  EXPECT_EQ(result["power_w"], nullptr);
   EXPECT_EQ(result["sharding"]["Down"], "K");
   EXPECT_EQ(result["parallelism"]["tp"], 2);
   EXPECT_EQ(result["parallelism"]["pp"], 4);
@@ -144,24 +147,24 @@ TEST(PlaceJson, WithoutAPlacementTheResultIsNull) {
   scenario::PlacedGraph placed = example();
   placed.placement.mapping.reset();
   placed.placement.infeasible = true;
-  const Json document = Json::parse(place_json({"1.2.3", &placed, 0.5}));
+  const Json document = checked(place_json({"1.2.3", &placed, 0.5}));
   EXPECT_TRUE(document["result"].is_null());
   EXPECT_EQ(document["certificate"]["infeasible"], true);
 }
 
 TEST(PlaceJson, OnlyModelsThatRunForwardHaveALatency) {
   scenario::PlacedGraph placed = example();
-  EXPECT_FALSE(Json::parse(place_json({"1.2.3", &placed, 0.5}))["result"].contains("latency_ns"));
+  EXPECT_FALSE(checked(place_json({"1.2.3", &placed, 0.5}))["result"].contains("latency_ns"));
   EXPECT_EQ(place_table(placed).find("latency"), std::string::npos);
   placed.placement.evaluation.latency_ns = 48000;
-  EXPECT_EQ(Json::parse(place_json({"1.2.3", &placed, 0.5}))["result"]["latency_ns"], 48000);
+  EXPECT_EQ(checked(place_json({"1.2.3", &placed, 0.5}))["result"]["latency_ns"], 48000);
   EXPECT_NE(place_table(placed).find("latency           48.00 us for one sequence through all stages"),
             std::string::npos)
       << place_table(placed);
 }
 
 TEST(PlaceLog, HasTheLinesThatScriptsReadWithNumbersAsPythonPrintsThem) {
-  const std::string log = place_log(example());
+  const std::string log = scenario::place_log(example());
   for (const char* line :
        {"ALL_REDUCE_ratio 0.02\n", "\nConfig[2] 2\n", "\nPer_Config_II[0] 1000.0\n", "\nMemory_Latency[2] 500.0\n",
         "\nall_config_II 1500.0\n", "\nLINK_cost[1] 200.0\n", "\nSWITCH_cost[0] 2400.0\n", "\nfinal_ns 2500000000.0\n",

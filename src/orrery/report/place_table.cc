@@ -1,8 +1,13 @@
 #include "orrery/report/place_table.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/grouped.h"
 #include "orrery/dataflow/partition_space.h"
@@ -108,14 +113,19 @@ std::string times(const PlacedGraph& placed) {
   return out;
 }
 
-std::string money(const Evaluation& e) {
-  const dataflow::PlacementMoney& m = e.money;
+std::string money(const PlacedGraph& placed) {
+  const dataflow::PlacementMoney& m = placed.placement.evaluation.money;
+  const auto figures = [](const char* name, bool known, std::initializer_list<double> values) {
+    std::vector<std::string> row{name};
+    for (const double value : values) row.push_back(known ? grouped(value) : "-");
+    return row;
+  };
   Table table;
   table.header = {"", "accelerators", "DRAM", "links", "switches", "total"};
-  table.rows = {{"price ($)", grouped(m.accelerator_cost), grouped(m.dram_cost), grouped(m.link_cost),
-                 grouped(m.switch_cost), grouped(m.total_cost())},
-                {"power (W)", grouped(m.accelerator_power), grouped(m.dram_power), grouped(m.link_power),
-                 grouped(m.switch_power), grouped(m.total_power())}};
+  table.rows = {figures("price ($)", names_prices(placed.setup.prices),
+                        {m.accelerator_cost, m.dram_cost, m.link_cost, m.switch_cost, m.total_cost()}),
+                figures("power (W)", names_powers(placed.setup.prices),
+                        {m.accelerator_power, m.dram_power, m.link_power, m.switch_power, m.total_power()})};
   return text(table);
 }
 
@@ -133,6 +143,15 @@ std::string proof(const PlacedGraph& placed) {
 }
 
 }  // namespace
+
+bool names_prices(const dataflow::Prices& prices) {
+  return prices.link_price > 0 || prices.switch_price > 0 || prices.dram_price > 0 || prices.accelerator_price > 0;
+}
+
+bool names_powers(const dataflow::Prices& prices) {
+  return std::any_of(std::begin(prices.link_power), std::end(prices.link_power), [](double w) { return w > 0; }) ||
+         prices.switch_power > 0 || prices.dram_power > 0 || prices.accelerator_power > 0;
+}
 
 const char* name(dataflow::Binding bound) {
   static constexpr const char* kNames[] = {"nothing", "compute", "memory", "network"};
@@ -154,9 +173,9 @@ const char* name(dataflow::Parallelism parallelism) {
   return kNames[static_cast<int>(parallelism)];
 }
 
-const char* name(dataflow::Generation generation) {
-  static constexpr const char* kNames[] = {"corrected", "gen1", "gen2", "gen3", "gen4", "head"};
-  return kNames[static_cast<int>(generation)];
+std::string formulas(const dataflow::Defects& defects) {
+  const std::vector<std::string> names = base::present(dataflow::kDefects, defects);
+  return names.empty() ? "corrected" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string kernel_ranges(const workload::KernelGraph& graph, const std::vector<int>& kernels, std::size_t most) {
@@ -187,8 +206,8 @@ std::string network_text(const dataflow::System& system, const dataflow::Degrees
 }
 
 std::string place_table(const PlacedGraph& placed) {
-  return header(placed) + "\n" + configurations(placed) + "\n" + times(placed) + "\n" +
-         money(placed.placement.evaluation) + "\n" + proof(placed);
+  return header(placed) + "\n" + configurations(placed) + "\n" + times(placed) + "\n" + money(placed) + "\n" +
+         proof(placed);
 }
 
 }  // namespace orrery::report

@@ -22,6 +22,10 @@ const char* name(dataflow::Binding bound);
 const char* name(workload::KernelDimension dimension);
 const char* name(dataflow::Link link);  // JSON writes "fully_connected" for "fully connected"
 const char* name(dataflow::Parallelism parallelism);
-const char* name(dataflow::Generation generation);
+std::string formulas(const dataflow::Defects& defects);  // "corrected", "gen2", or the names of single defects
+
+// Whether a setup says what anything costs, or takes. If not, money and power are not known, which is not 0.
+bool names_prices(const dataflow::Prices& prices);
+bool names_powers(const dataflow::Prices& prices);
 
 }  // namespace orrery::report

@@ -1,14 +1,17 @@
-// A validator for the part of JSON Schema (draft-07) that Orrery's schemas use: type, properties, required, items,
-// enum, anyOf and $ref into the schema itself. Debian 12 packages none for C++. A keyword that is not known here is a
-// failure, so that no part of a schema goes unchecked.
+// A validator for the part of JSON Schema (draft-07) that Orrery's schemas use: type, properties, required,
+// additionalProperties, items, enum, anyOf and $ref into the schema itself. Debian 12 packages none for C++. A keyword
+// that is not known here is a failure, so that no part of a schema goes unchecked.
 #pragma once
 
 #include <cmath>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "orrery/report/json_schema.h"
 
 namespace orrery::report {
 
@@ -38,8 +41,9 @@ class SchemaCheck {
   }
 
   void check(const Json& schema, const Json& value, const std::string& path, std::vector<std::string>& found) const {
-    static const std::set<std::string> known = {"$schema",    "$ref",     "title", "description", "definitions", "type",
-                                                "properties", "required", "items", "enum",        "anyOf"};
+    static const std::set<std::string> known = {"$schema",     "$ref", "title",      "description",
+                                                "definitions", "type", "properties", "required",
+                                                "items",       "enum", "anyOf",      "additionalProperties"};
     for (const auto& [keyword, ignored] : schema.items())
       if (known.count(keyword) == 0) found.push_back(path + ": the schema has the unknown keyword " + keyword);
     if (schema.contains("$ref")) {
@@ -72,9 +76,16 @@ class SchemaCheck {
       if (schema.contains("required"))
         for (const Json& key : schema["required"])
           if (!value.contains(key.get<std::string>())) found.push_back(path + ": lacks " + key.dump());
-      if (schema.contains("properties"))
-        for (const auto& [key, property] : schema["properties"].items())
-          if (value.contains(key)) check(property, value[key], path + "/" + key, found);
+      const Json properties = schema.value("properties", Json::object());
+      const Json others = schema.value("additionalProperties", Json(true));
+      for (const auto& [key, inner] : value.items()) {
+        if (properties.contains(key))
+          check(properties[key], inner, path + "/" + key, found);
+        else if (others.is_object())
+          check(others, inner, path + "/" + key, found);
+        else if (others == false)
+          found.push_back(path + ": the key " + key + " is not described");
+      }
     }
     if (value.is_array() && schema.contains("items"))
       for (std::size_t i = 0; i < value.size(); ++i)
@@ -83,5 +94,25 @@ class SchemaCheck {
 
   Json schema_;
 };
+
+// What of a document that a verb printed is not as the schema named in it describes. Nothing about JSON of other kinds.
+inline std::vector<std::string> complaints_about(const std::string& text) {
+  const auto document = nlohmann::json::parse(text, nullptr, false);
+  if (document.is_discarded()) return {"this is no JSON"};
+  if (!document.is_object() || !document.contains("schema")) return {};
+  const auto name = document["schema"].get<std::string>();
+  if (!name.starts_with("orrery.") || !name.ends_with("/1")) return {"there is no schema " + name};
+  const std::string schema = json_schema(name.substr(7, name.size() - 9));
+  if (schema.empty()) return {"there is no schema " + name};
+  return SchemaCheck(nlohmann::json::parse(schema))(document);
+}
+
+// The document, which must be what the schema named in it describes.
+inline nlohmann::json checked(const std::string& text) {
+  std::string all;
+  for (const std::string& complaint : complaints_about(text)) all += complaint + "\n";
+  if (!all.empty()) throw std::runtime_error(all);
+  return nlohmann::json::parse(text);
+}
 
 }  // namespace orrery::report

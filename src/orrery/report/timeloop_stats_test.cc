@@ -1,4 +1,4 @@
-#include "orrery/report/timeloop_stats.h"
+#include "orrery/formats/timeloop/documents/stats_text.h"
 
 #include <gtest/gtest.h>
 
@@ -10,31 +10,29 @@
 #include <string>
 #include <vector>
 
-#include "orrery/formats/timeloop/documents.h"
+#include "orrery/base/files_test_util.h"
+#include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/report/example_layer_test_util.h"
 #include "orrery/report/loop_nest.h"
+#include "orrery/scenario/evaluate_layer.h"
+#include "orrery/scenario/read_layers.h"
 
 namespace orrery::report {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGoldens = fs::path(ORRERY_SOURCE_DIR) / "../shared/goldens/nest";
-
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+const fs::path kGoldens = base::kShared / "goldens/nest";
 
 scenario::MappedLayer evaluate_golden(const fs::path& folder, const fs::path& mapping) {
   std::vector<std::shared_ptr<const base::SourceFile>> files;
   for (const fs::path& path : {folder / "input.yaml", folder / "ERT.yaml", folder / "ART.yaml", mapping})
     files.push_back(formats::yaml::read_file(path.string()));
   const auto documents = formats::timeloop::Documents::gather(files, {});
-  return scenario::evaluate_mapping("", documents, nest::ModelOptions::timeloop(), false).layers.at(0);
+  scenario::Estimators estimators({});
+  const scenario::ReadMapping read = scenario::read_mapping(documents, estimators);
+  return scenario::evaluate_layer(read.question, read.mapping, read.places, nest::ModelOptions::timeloop(), false);
 }
 
 // Folders of the goldens that hold a mapping and its statistics.
@@ -65,30 +63,30 @@ std::string difference(const std::string& expected, const std::string& actual) {
 
 TEST(TimeloopStats, ReproducesEveryGoldenByteForByte) {
   const std::vector<fs::path> cases = golden_cases();
-  if (cases.empty()) GTEST_SKIP() << "no goldens in " << kGoldens;
+  ORRERY_NEEDS_SHARED();
   for (const fs::path& folder : cases) {
     SCOPED_TRACE(folder.string());
     const scenario::MappedLayer layer = evaluate_golden(folder, folder / "map.yaml");
-    const std::string stats = stats_txt(layer.einsum, layer.chip, layer.optimum.evaluation, true);
-    EXPECT_EQ(difference(read(folder / "stats.txt"), stats), "");
+    const std::string stats = formats::timeloop::stats_text(layer.einsum, layer.chip, layer.optimum.evaluation, true);
+    EXPECT_EQ(difference(base::contents(folder / "stats.txt"), stats), "");
   }
 }
 
 TEST(MapTxt, ReproducesEveryGoldenByteForByte) {
   const std::vector<fs::path> cases = golden_cases();
-  if (cases.empty()) GTEST_SKIP() << "no goldens in " << kGoldens;
+  ORRERY_NEEDS_SHARED();
   for (const fs::path& folder : cases) {
     if (!fs::exists(folder / "map.txt")) continue;
     SCOPED_TRACE(folder.string());
     const scenario::MappedLayer layer = evaluate_golden(folder, folder / "map.yaml");
-    EXPECT_EQ(map_txt(layer.einsum, layer.chip, *layer.optimum.mapping, layer.optimum.evaluation),
-              read(folder / "map.txt"));
+    EXPECT_EQ(map_text(layer.einsum, layer.chip, *layer.optimum.mapping, layer.optimum.evaluation),
+              base::contents(folder / "map.txt"));
   }
 }
 
 TEST(TimeloopStats, ScrapedLinesStandAtTheStartOfALine) {
   const scenario::MappedLayer layer = example_layer();
-  const std::string stats = stats_txt(layer.einsum, layer.chip, layer.optimum.evaluation, false);
+  const std::string stats = formats::timeloop::stats_text(layer.einsum, layer.chip, layer.optimum.evaluation, false);
   for (const char* line : {"\nEnergy: ", "\nCycles: ", "\nUtilization: ", "\nEDP(J*cycle): ", "\nArea: "})
     EXPECT_NE(stats.find(line), std::string::npos) << line;
 }
@@ -97,10 +95,12 @@ TEST(TimeloopStats, GivesTheAreaThatTheOriginalLoses) {
   scenario::MappedLayer layer = example_layer();
   layer.chip.storages[0].area_um2 = 2.5e6;
   layer.chip.compute.area_um2 = 1e6;
-  EXPECT_NE(stats_txt(layer.einsum, layer.chip, layer.optimum.evaluation, false).find("Area: 6.50 mm^2"),
-            std::string::npos);
-  EXPECT_NE(stats_txt(layer.einsum, layer.chip, layer.optimum.evaluation, true).find("Area: 0.00 mm^2"),
-            std::string::npos);
+  EXPECT_NE(
+      formats::timeloop::stats_text(layer.einsum, layer.chip, layer.optimum.evaluation, false).find("Area: 6.50 mm^2"),
+      std::string::npos);
+  EXPECT_NE(
+      formats::timeloop::stats_text(layer.einsum, layer.chip, layer.optimum.evaluation, true).find("Area: 0.00 mm^2"),
+      std::string::npos);
 }
 
 TEST(TimeloopStats, HidesAStorageWithoutTrafficAndEnergy) {
@@ -108,7 +108,7 @@ TEST(TimeloopStats, HidesAStorageWithoutTrafficAndEnergy) {
   nest::StorageCost& cost = layer.optimum.evaluation.storages[0];
   cost.energy_pj = 0;
   for (nest::DataspaceCost& dataspace : cost.dataspaces) dataspace = {};
-  const std::string stats = stats_txt(layer.einsum, layer.chip, layer.optimum.evaluation, false);
+  const std::string stats = formats::timeloop::stats_text(layer.einsum, layer.chip, layer.optimum.evaluation, false);
   EXPECT_EQ(stats.find("Level 1\n"), std::string::npos);
   EXPECT_NE(stats.find("Level 2\n"), std::string::npos) << "the others keep their numbers";
 }

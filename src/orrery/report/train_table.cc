@@ -59,9 +59,9 @@ std::string degrees(const TrainedModel& trained) {
   out += fmt::format("; microbatch {}, {} of them", plan.micro_batch, cluster::microbatches(plan));
   if (plan.pp > 1) out += fmt::format(", {}", schedule_name(plan));
   if (plan.interleave > 1) out += fmt::format(" {}", plan.interleave);
-  out += fmt::format("; {}", scenario::name_of(plan.precision, scenario::precisions()));
+  out += fmt::format("; {}", cluster::name_of(plan.precision, cluster::precisions()));
   if (plan.recompute != cluster::Recompute::kNone)
-    out += fmt::format(", {} recomputation", scenario::name_of(plan.recompute, scenario::recomputations()));
+    out += fmt::format(", {} recomputation", cluster::name_of(plan.recompute, cluster::recomputations()));
   if (plan.sequence_parallel) out += ", sequence parallelism";
   if (plan.zero > 0) out += fmt::format(", ZeRO {}", plan.zero);
   out += "\n";
@@ -92,7 +92,7 @@ std::string time_chart(const cluster::Iteration& iteration) {
        {std::pair{"tp", hidden.tp}, std::pair{"pp", hidden.pp}, std::pair{"dp", hidden.dp}, std::pair{"ep", hidden.ep},
         std::pair{"cp", hidden.cp}})
     if (seconds > 0) beside += fmt::format("{}{} {}", beside.empty() ? "" : ", ", name, shown_seconds(seconds));
-  if (!beside.empty()) out += fmt::format("hidden beside work: {}\n", beside);
+  if (!beside.empty()) out += fmt::format("hidden behind work: {}\n", beside);
   return out;
 }
 

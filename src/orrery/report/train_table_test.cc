@@ -6,12 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "orrery/report/perfetto_trace.h"
+#include "orrery/report/schema_check_test_util.h"
 #include "orrery/report/train_json.h"
 
 namespace orrery::report {
 namespace {
 
-scenario::TrainedModel trained(scenario::PipelineChoice schedule) {
+scenario::TrainedModel trained(cluster::PipelineChoice schedule) {
   scenario::TrainRequest request;
   request.model = "megatron-18.4b";
   request.system = "a100-selene";
@@ -33,10 +34,10 @@ TEST(ShownSeconds, TakesTheUnitThatSuits) {
 }
 
 TEST(TrainJson, BreakdownSumsToTheIterationAndMemoryToItsTotal) {
-  const auto run = trained(scenario::PipelineChoice::kOneFOneB);
+  const auto run = trained(cluster::PipelineChoice::kOneFOneB);
   TrainDocument document;
   document.trained = &run;
-  const auto result = nlohmann::json::parse(train_json(document)).at("result");
+  const auto result = checked(train_json(document)).at("result");
   double seconds = 0, bytes = 0;
   for (const auto& [name, value] : result.at("breakdown").items()) seconds += value.get<double>();
   for (const auto& [name, value] : result.at("memory_bytes").items())
@@ -49,12 +50,12 @@ TEST(TrainJson, BreakdownSumsToTheIterationAndMemoryToItsTotal) {
 }
 
 TEST(TrainJson, CostsAreThoseOfThePriceAndThePowerAndNullWithout) {
-  auto run = trained(scenario::PipelineChoice::kOneFOneB);
+  auto run = trained(cluster::PipelineChoice::kOneFOneB);
   TrainDocument document;
   document.trained = &run;
   run.system.price_per_gpu_hour = 2;
   run.system.watts_per_gpu = 400;
-  const auto priced = nlohmann::json::parse(train_json(document)).at("result");
+  const auto priced = checked(train_json(document)).at("result");
   const double hours = run.iteration.iteration_s * 64 / 3600;
   EXPECT_DOUBLE_EQ(priced.at("cost").at("accelerator_hours"), hours);
   EXPECT_DOUBLE_EQ(priced.at("cost").at("usd"), 2 * hours);
@@ -63,14 +64,14 @@ TEST(TrainJson, CostsAreThoseOfThePriceAndThePowerAndNullWithout) {
   EXPECT_NE(train_table(run).find("Wh at rated power"), std::string::npos);
   EXPECT_NE(train_table(run).find("dollars"), std::string::npos);
   run.system.price_per_gpu_hour = run.system.watts_per_gpu = 0;
-  const auto plain = nlohmann::json::parse(train_json(document)).at("result");
+  const auto plain = checked(train_json(document)).at("result");
   EXPECT_TRUE(plain.at("cost").at("usd").is_null());
   EXPECT_TRUE(plain.at("training").at("kwh").is_null());
   EXPECT_EQ(train_table(run).find("dollars"), std::string::npos);
 }
 
 TEST(PerfettoTrace, StagesDoOneThingAtATimeAndAllOfIt) {
-  for (const auto& [name, schedule] : scenario::schedules()) {
+  for (const auto& [name, schedule] : cluster::schedules()) {
     const auto run = trained(schedule);
     const auto events = nlohmann::json::parse(perfetto_trace(run)).at("traceEvents");
     std::vector<double> busy_until(static_cast<std::size_t>(run.plan.pp), 0);

@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-
 #include "orrery/report/table.h"
 
 namespace orrery::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using scenario::ErrorSummary;
 using scenario::ValidatedPoint;
 using scenario::ValidatedSet;
@@ -34,41 +30,6 @@ std::string plan_in_short(const cluster::Plan& plan) {
   if (plan.sequence_parallel) text += " sp";
   if (plan.zero > 0) text += fmt::format(" zero{}", plan.zero);
   return text;
-}
-
-Json summary_json(const ErrorSummary& summary) {
-  return Json{{"points", summary.points},
-              {"mean_absolute_percent", 100 * summary.mean_absolute},
-              {"median_absolute_percent", 100 * summary.median_absolute},
-              {"bias_percent", 100 * summary.bias},
-              {"worst_percent", 100 * summary.worst}};
-}
-
-Json point_json(const ValidatedPoint& point) {
-  const cluster::Plan& plan = point.run.plan;
-  return Json{{"row", point.run.row},
-              {"use", scenario::name(point.run.use)},
-              {"model", point.run.model_name},
-              {"system", point.run.system_name},
-              {"config",
-               {{"hidden", point.run.model.hidden},
-                {"layers", point.run.model.layers},
-                {"seq", point.run.model.seq},
-                {"gpus", plan.gpus},
-                {"global_batch", plan.global_batch},
-                {"micro_batch", plan.micro_batch},
-                {"tp", plan.tp},
-                {"pp", plan.pp},
-                {"dp", plan.dp},
-                {"cp", plan.cp},
-                {"ep", plan.ep},
-                {"interleave", plan.interleave}}},
-              {"measure", scenario::name(point.run.measure)},
-              {"measured", point.run.value},
-              {"predicted", point.predicted},
-              {"error_percent", 100 * point.error},
-              {"fits", point.iteration.fits},
-              {"note", point.run.note}};
 }
 
 }  // namespace
@@ -110,26 +71,6 @@ std::string validation_points(const ValidatedSet& set, std::size_t most) {
     if (!set.points[i].run.note.empty())
       result += fmt::format("note on {}: {}\n", set.points[i].run.row, set.points[i].run.note);
   return result;
-}
-
-std::string validation_json(const std::vector<ValidatedSet>& sets, double seconds, const std::string& version) {
-  Json list = Json::array();
-  for (const ValidatedSet& set : sets) {
-    Json points = Json::array();
-    for (const ValidatedPoint& point : set.points) points.push_back(point_json(point));
-    list.push_back(Json{{"name", set.name},
-                        {"title", set.title},
-                        {"source", set.source},
-                        {"licence", set.licence},
-                        {"held_out", summary_json(set.held_out)},
-                        {"fitted", summary_json(set.fitted)},
-                        {"points", std::move(points)}});
-  }
-  const Json document = {{"schema", "orrery.validate/1"},
-                         {"version", version},
-                         {"result", {{"sets", std::move(list)}}},
-                         {"timing", {{"seconds", seconds}}}};
-  return document.dump(2) + "\n";
 }
 
 }  // namespace orrery::report

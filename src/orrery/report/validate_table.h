@@ -15,7 +15,7 @@ std::string validation_summary(const std::vector<scenario::ValidatedSet>& sets);
 // The points of a set, worst first, at most `most` of them (0: all), with what is left out.
 std::string validation_points(const scenario::ValidatedSet& set, std::size_t most);
 
-// The array `sets` of the JSON contract, every point in it.
+// The JSON document, schema "orrery.validate/1", with every point.
 std::string validation_json(const std::vector<scenario::ValidatedSet>& sets, double seconds,
                             const std::string& version);
 

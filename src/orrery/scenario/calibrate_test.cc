@@ -10,7 +10,7 @@
 #include <map>
 #include <tuple>
 
-#include "orrery/scenario/systems.h"
+#include "orrery/formats/orrery/systems.h"
 
 namespace orrery::scenario {
 namespace {
@@ -24,7 +24,7 @@ class Calibration : public ::testing::Test {
     return read;
   }
   static const cluster::System& system() {
-    static const cluster::System read = load_system(kDirectory, "vtrain-a100").system;
+    static const cluster::System read = formats::orrery::load_system(kDirectory, "vtrain-a100").system;
     return read;
   }
 

@@ -10,8 +10,9 @@
 #include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/formats/huggingface/config.h"
+#include "orrery/formats/orrery/catalogue_block.h"
+#include "orrery/formats/orrery/systems.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/scenario/catalogue_block.h"
 
 namespace orrery::scenario {
 namespace {
@@ -58,12 +59,13 @@ std::string path_of(const std::string& directory, const char* kind, const std::s
 }
 
 // One chip file without its normalisation partner; `block` receives what that is.
-ChipFile read_chip(const std::string& path, const std::string& name, bool in_catalogue, CatalogueBlock& block) {
+ChipFile read_chip(const std::string& path, const std::string& name, bool in_catalogue,
+                   formats::orrery::CatalogueBlock& block) {
   ChipFile chip;
   chip.file = yaml::read_file(path);
   const auto documents =
       yaml::parse(chip.file, in_catalogue ? base::Severity::kError : base::Severity::kWarning, chip.diagnostics);
-  block = read_block(documents, {chip.file, 0, 0, 1}, in_catalogue, chip.diagnostics);
+  block = formats::orrery::read_block(documents, {chip.file, 0, 0, 1}, in_catalogue, chip.diagnostics);
   chip.diagnostics.throw_if_errors();
   chip.entry = {name, block.title.empty() ? name : block.title, block.description, path, block.sources, block.figures};
   return chip;
@@ -71,8 +73,8 @@ ChipFile read_chip(const std::string& path, const std::string& name, bool in_cat
 
 // The chip that a `normalisation` entry names: of the catalogue, or a file beside the one that names it.
 std::shared_ptr<const ChipFile> partner(const std::string& directory, const ChipFile& chip,
-                                        const CatalogueBlock& block) {
-  CatalogueBlock ignored;
+                                        const formats::orrery::CatalogueBlock& block) {
+  formats::orrery::CatalogueBlock ignored;
   const std::vector<std::string> known = names(directory, kChips, ".yaml");
   if (std::find(known.begin(), known.end(), block.normalisation) != known.end())
     return std::make_shared<ChipFile>(
@@ -110,7 +112,7 @@ std::string catalogue_directory() {
 
 std::vector<Entry> list_chips(const std::string& directory) {
   std::vector<Entry> entries;
-  CatalogueBlock block;
+  formats::orrery::CatalogueBlock block;
   for (const std::string& name : names(directory, kChips, ".yaml"))
     entries.push_back(read_chip(path_of(directory, kChips, name, ".yaml"), name, true, block).entry);
   return entries;
@@ -123,11 +125,15 @@ std::vector<Entry> list_models(const std::string& directory) {
   return entries;
 }
 
+std::vector<Entry> list_systems(const std::string& directory) {
+  return formats::orrery::list_systems(directory);
+}
+
 ChipFile load_chip(const std::string& directory, const std::string& name_or_path) {
   const std::vector<std::string> known = names(directory, kChips, ".yaml");
   const bool in_catalogue = std::find(known.begin(), known.end(), name_or_path) != known.end();
   if (!in_catalogue && !names_a_file(name_or_path)) fail_unknown("O1111", "chip", "--chip", name_or_path, known);
-  CatalogueBlock block;
+  formats::orrery::CatalogueBlock block;
   ChipFile chip = read_chip(in_catalogue ? path_of(directory, kChips, name_or_path, ".yaml") : name_or_path,
                             name_or_path, in_catalogue, block);
   if (!block.normalisation.empty()) chip.normalisation = partner(directory, chip, block);
@@ -144,9 +150,9 @@ ModelFile load_model(const std::string& directory, const std::string& name_or_pa
   ModelFile model;
   model.file = yaml::read_file(path);
   auto document = formats::huggingface::read_config(
-      model.file, {in_catalogue ? Strictness::kCatalogue : Strictness::kForeign, use.ignored, use.whole_model});
+      model.file, {in_catalogue ? Strictness::kCatalogue : Strictness::kForeign, use.ignored, use.outside});
   for (const std::string& key : use.ignored)
-    model.ignored.emplace_back("--ignore " + key, base::content_hash(key + model.file->text));
+    model.ignored.push_back({"--ignore " + key, base::content_hash(key + model.file->text)});
   model.config = std::move(document.config);
   model.diagnostics = std::move(document.diagnostics);
   model.entry = {name_or_path, document.title.empty() ? model.config.name : document.title, {}, path, {}, {}};

@@ -11,28 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/content_hash.h"
 #include "orrery/base/diagnostic.h"
+#include "orrery/formats/huggingface/config.h"
+#include "orrery/formats/orrery/entry.h"
 #include "orrery/workload/transformer.h"
 
 namespace orrery::scenario {
 
-// Where a figure of a chip comes from: component `DRAM`, figure `energy`, the text of the source.
-struct FigureSource {
-  std::string component;
-  std::string figure;
-  std::string source;
-};
-
-// What the catalogue says about an entry. A user's own file without an `orrery` block has the path as
-// its name and title, and no sources.
-struct Entry {
-  std::string name;   // what the user types
-  std::string title;  // one line
-  std::string description;
-  std::string path;
-  std::vector<std::string> sources;
-  std::vector<FigureSource> figures;  // chips only
-};
+using formats::orrery::Entry;
+using formats::orrery::FigureSource;
 
 // A chip's document, ready for formats::timeloop::Documents::gather({file}, ...).
 struct ChipFile {
@@ -52,7 +40,7 @@ struct ModelFile {
   workload::TransformerConfig config;
   base::Diagnostics diagnostics;  // warnings
   // "--ignore KEY" and a hash of what the file says there, for the inputs of an answer.
-  std::vector<std::pair<std::string, std::string>> ignored;
+  std::vector<base::Input> ignored;
 };
 
 // The directory that holds `chips` and `models`: environment variable ORRERY_CATALOG, else
@@ -63,17 +51,18 @@ std::string catalogue_directory();
 // Every entry, sorted by name. Throws InputError when an entry is broken.
 std::vector<Entry> list_chips(const std::string& directory);
 std::vector<Entry> list_models(const std::string& directory);
+std::vector<Entry> list_systems(const std::string& directory);
 
 // By catalogue name, or by path when the text names a file (it has a `/` or a suffix .yaml, .yml,
 // .json). Throws InputError: O1111 (chip) and O1112 (model) for unknown names, with the nearest name and
 // the list; O0100 for unreadable files; O1113 to O1115 for a broken `orrery` block.
 ChipFile load_chip(const std::string& directory, const std::string& name_or_path);
 //
-// Of a model, `ignored` keys of its config.json are left out of account (O0919), and where `whole_model` is false, keys
-// of what is around its blocks are nobody's concern.
+// Of a model, `ignored` keys of its config.json are left out of account (O0919), and `outside`
+// says what becomes of keys of what is around its blocks.
 struct ModelUse {
   std::vector<std::string> ignored = {};
-  bool whole_model = true;
+  formats::huggingface::Outside outside = formats::huggingface::Outside::kRefused;
 };
 ModelFile load_model(const std::string& directory, const std::string& name_or_path, const ModelUse& use = {});
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/formats/timeloop/documents.h"
+#include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/nest/model.h"
 #include "orrery/nest/search.h"

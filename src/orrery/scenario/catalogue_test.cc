@@ -1,13 +1,15 @@
 #include "orrery/scenario/catalogue.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <set>
+
+#include "orrery/base/files_test_util.h"
+#include "orrery/base/refused_test_util.h"
 
 namespace orrery::scenario {
 namespace {
@@ -16,40 +18,7 @@ namespace fs = std::filesystem;
 
 const std::string kDirectory = ORRERY_SOURCE_DIR "/catalog";
 
-std::vector<base::Diagnostic> refused(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const base::InputError& error) {
-    return error.diagnostics;
-  }
-  return {};
-}
-
-std::vector<std::string> codes(const std::vector<base::Diagnostic>& found) {
-  std::vector<std::string> result;
-  for (const auto& diagnostic : found) result.push_back(diagnostic.code);
-  return result;
-}
-
-using Codes = std::vector<std::string>;
-
-// A folder of its own for one test, removed at the end.
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / ("orrery_catalogue_" + std::to_string(::getpid()))) {
-    fs::create_directories(path_ / "chips");
-    fs::create_directories(path_ / "models");
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
-    return (path_ / name).string();
-  }
-  std::string string() const { return path_.string(); }
-
- private:
-  fs::path path_;
-};
+using base::codes, base::refused, base::Codes, base::Folder;
 
 TEST(Catalogue, ListsTheShippedChipsWithTitlesAndSources) {
   std::set<std::string> names;
@@ -170,6 +139,7 @@ TEST(Catalogue, ACatalogueChipHasASourceForEachFigureAndNoDuplicateKey) {
 
 TEST(Catalogue, ThePlaceIsTheVariablesElseBesideTheBinaryElseTheSourceTree) {
   const Folder folder;
+  folder.add("chips/none", "").add("models/none", "");
   ::setenv("ORRERY_CATALOG", folder.string().c_str(), 1);
   EXPECT_EQ(catalogue_directory(), folder.string());
   ::setenv("ORRERY_CATALOG", "/no/such/folder", 1);

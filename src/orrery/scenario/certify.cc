@@ -7,6 +7,7 @@
 
 #include "orrery/base/stopwatch.h"
 #include "orrery/nest/legality.h"
+#include "orrery/nest/search_rules.h"
 
 namespace orrery::scenario {
 namespace {
@@ -50,12 +51,13 @@ Certified certify(const nest::Model& model, const nest::Mapspace& space, const s
   if (!optimum.certificate.optimal && !optimum.infeasible) return result;
   if (optimum.mapping) result.complaint = fault_of_mapping(model, space, optimum);
   if (result.complaint.empty()) {
-    limits.lattice = false;
-    limits.dominance = false;
     limits.progress = nullptr;
-    const nest::Optimum again = nest::optimize(model, space, objective, limits);
+    nest::SearchRules rules{std::move(limits)};
+    rules.lattice = rules.dominance = false;
+    const nest::Optimum again = nest::optimize(model, space, objective, rules);
     if (!again.certificate.optimal && !again.infeasible) {
       result.interrupted = again.interrupted;
+      result.out_of_memory = again.out_of_memory;
       result.seconds = clock.seconds();
       return result;
     }

@@ -16,6 +16,7 @@ struct Certified {
   bool agrees = false;    // when finished
   std::string complaint;  // when finished and not agreeing: what differs
   bool interrupted = false;
+  bool out_of_memory = false;  // not finished for want of memory
   double seconds = 0;
 };
 

@@ -6,9 +6,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "orrery/cluster/fields.h"
 #include "orrery/collective/collective.h"
+#include "orrery/formats/orrery/system_figures.h"
+#include "orrery/formats/orrery/systems.h"
 #include "orrery/scenario/calibrate.h"
-#include "orrery/scenario/systems.h"
 #include "orrery/scenario/validate.h"
 
 namespace orrery::scenario {
@@ -39,8 +41,20 @@ TEST(ClusterPage, ShowsTheValidationTable) {
   }
 }
 
+TEST(ClusterPage, ListsTheFieldsOfPlanModelAndSystem) {
+  cluster::Plan plan;
+  cluster::Model model;
+  cluster::System system;
+  expect_line(base::field_table(cluster::fields(plan), "plan."));
+  expect_line(base::field_table(cluster::fields(model), "model."));
+  using namespace formats::orrery;
+  for (const auto& figures :
+       {accelerator_figures(system), network_figures(system.fabric.levels[0]), calibration_figures(system)})
+    for (const Figure& figure : figures) expect_line("." + figure.key + "`");
+}
+
 TEST(ClusterPage, ShowsTheFittedConstants) {
-  const FittedConstants constants = fitted_constants(load_system(kDirectory, "vtrain-a100").system);
+  const FittedConstants constants = fitted_constants(formats::orrery::load_system(kDirectory, "vtrain-a100").system);
   expect_line(fmt::format("| matrix efficiency e | {:.3g} |", constants[0]));
   expect_line(fmt::format("| fill depth K0 | {:.3g} |", constants[1]));
   expect_line(fmt::format("| host time of an operator | {:.3g} us |", 1e6 * constants[2]));
@@ -50,7 +64,7 @@ TEST(ClusterPage, ShowsTheFittedConstants) {
 }
 
 TEST(ClusterPage, ShowsWhatTheCollectivesOfTheExamplesTake) {
-  const collective::Fabric fabric = load_system(kDirectory, "vtrain-a100").system.fabric;
+  const collective::Fabric fabric = formats::orrery::load_system(kDirectory, "vtrain-a100").system.fabric;
   const auto us = [&](Operation operation, int ranks, int stride) {
     return 1e6 * collective::seconds(operation, fabric, collective::place(fabric, ranks, stride), 1e8);
   };

@@ -1,10 +1,7 @@
 // A transformer as the catalogue or a config.json tells it, as a training run sees it.
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
-
+#include "orrery/base/override.h"
 #include "orrery/cluster/model.h"
 #include "orrery/workload/transformer.h"
 
@@ -16,10 +13,9 @@ namespace orrery::scenario {
 // others.
 cluster::Model training_model(const workload::TransformerConfig& config);
 
-// `training_model` with fields of cluster::Model set: {"layers", "30"}, {"attention", "flash"}, {"experts.count", "8"}.
-// Sizes that cannot be are left to cluster::check. Throws InputError: O1361 no such field, with the nearest; O1362 a
-// value that the field cannot take.
-cluster::Model training_model(const workload::TransformerConfig& config,
-                              const std::vector<std::pair<std::string, std::string>>& overrides);
+// `training_model` with some of `cluster::fields(model)` set: {"layers", "30"}, {"attention", "flash"},
+// {"experts.count", "8"}. Sizes that cannot be are left to cluster::check. Throws InputError: O1361 no such field, with
+// the nearest; O1362 a value that the field cannot take.
+cluster::Model training_model(const workload::TransformerConfig& config, const base::Overrides& overrides);
 
 }  // namespace orrery::scenario

@@ -15,7 +15,7 @@ bool is_unknown_dimension(const base::Diagnostic& diagnostic) {
   return diagnostic.code == "O0505" && diagnostic.primary.where.known();
 }
 
-// What a message quotes first: the name that is no dimension.
+// What a message quotes first: the name that is not a dimension.
 std::string quoted(const std::string& message) {
   const std::size_t open = message.find('`');
   const std::size_t close = open == std::string::npos ? open : message.find('`', open + 1);

@@ -18,10 +18,10 @@ TEST(DimensionNames, ManyUnknownNamesInACatalogueChipAreOneMessageWithTheWayOut)
   const auto chip = std::make_shared<base::SourceFile>(base::SourceFile{catalogue_directory() + "/chips/x.yaml", ""});
   const auto own = std::make_shared<base::SourceFile>(base::SourceFile{"own.yaml", ""});
   base::Diagnostics found;
-  found.error("O0505", "`E` is no dimension of the problem `conv`", line(chip, 3));
-  found.error("O0505", "`K` is no dimension of the problem `conv`", line(own, 1));
-  found.error("O0505", "`D` is no dimension of the problem `conv`", line(chip, 4));
-  found.error("O0505", "`E` is no dimension of the problem `conv`", line(chip, 5));
+  found.error("O0505", "`E` is not a dimension of the problem `conv`", line(chip, 3));
+  found.error("O0505", "`K` is not a dimension of the problem `conv`", line(own, 1));
+  found.error("O0505", "`D` is not a dimension of the problem `conv`", line(chip, 4));
+  found.error("O0505", "`E` is not a dimension of the problem `conv`", line(chip, 5));
   found.error("O0507", "odd", line(chip, 6));
 
   const std::vector<base::Diagnostic> folded = fold_dimension_names(found.all());

@@ -21,7 +21,6 @@
 #include "orrery/formats/cacti/run_cache.h"
 #include "orrery/formats/cacti/sram_errors.h"
 #include "orrery/formats/cacti/sram_table.h"
-#include "orrery/formats/timeloop/apply_estimates.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/catalogue.h"
 
@@ -29,7 +28,7 @@ namespace orrery::scenario {
 namespace {
 
 constexpr double kPublishedPercent = 75;
-constexpr double kPublishedPercentForAccelergy = 50;  // below all that Accelergy has: answers only what it refuses
+constexpr double kPublishedPercentLast = 50;  // below all that Accelergy has: answers only what it refuses
 constexpr double kAladdinPercent = 70;
 
 // A megabyte of text, which a chip without an SRAM never needs.
@@ -102,7 +101,8 @@ void Estimators::load() {
     std::vector<energy::TableSet> more = formats::accelergy::read_table_sets(folder, loading_);
     std::move(more.begin(), more.end(), std::back_inserter(sets));
   }
-  const std::filesystem::path tables = std::filesystem::path(catalogue_directory()) / "tables";
+  const std::filesystem::path tables =
+      std::filesystem::path(setup_.catalogue.empty() ? catalogue_directory() : setup_.catalogue) / "tables";
   formats::accelergy::CatalogueTables known = formats::accelergy::read_catalogue_tables(tables.string(), loading_);
   if (loading_.has_errors()) return;
 
@@ -110,7 +110,7 @@ void Estimators::load() {
     estimators_.push_back(std::make_unique<decltype(estimator)>(std::move(estimator)));
   };
   if (!sets.empty()) add(energy::EstimationTables(std::move(sets), setup_.options()));
-  if (setup_.accelergy) add(energy::Dummy());
+  if (setup_.reproduced.defects.charge_fan_outs) add(energy::Dummy());
   add(energy::Library(std::move(known.library), known.nodes));
   const auto errors = std::make_shared<const energy::SramErrors>(
       formats::cacti::read_sram_errors(formats::yaml::read_file((tables / "sram_errors.csv").string()), loading_));
@@ -126,9 +126,16 @@ void Estimators::load() {
   add(energy::Dram(std::move(known.dram)));
   add(energy::Library(
       std::move(known.published), known.nodes,
-      {.name = "published", .accuracy_percent = setup_.accelergy ? kPublishedPercentForAccelergy : kPublishedPercent}));
+      {.name = "published",
+       .accuracy_percent = setup_.reproduced.defects.published_last ? kPublishedPercentLast : kPublishedPercent}));
   add(energy::Library(std::move(known.aladdin), std::move(known.nodes),
                       {.name = "aladdin", .accuracy_percent = kAladdinPercent, .scales_technology = false}));
+}
+
+const std::vector<std::unique_ptr<energy::Estimator>>& Estimators::all() {
+  load();
+  loading_.throw_if_errors();
+  return estimators_;
 }
 
 Estimates Estimators::estimate(const std::vector<energy::Component>& components, base::Diagnostics& found) {
@@ -146,19 +153,16 @@ Estimates Estimators::estimate(const std::vector<energy::Component>& components,
   return estimates;
 }
 
-Estimates complete(formats::timeloop::Specification& specification, Estimators& estimators) {
-  if (!specification.chip || specification.has_energy_tables || specification.components.empty()) return nullptr;
-  Estimates estimates = estimators.estimate(specification.components, specification.diagnostics);
-  specification.diagnostics.throw_if_errors();
-  formats::timeloop::apply_estimates(*estimates, *specification.chip);
-  return estimates;
+std::string find_cacti() {
+  const auto program = formats::cacti::find_program();
+  return program ? program->string() : std::string();
 }
 
 void mention_unused(const EstimatorSetup& setup, base::Diagnostics& found) {
   std::vector<std::string> options;
   if (!setup.tables.empty()) options.emplace_back("`--tables`");
   if (!setup.cacti.empty()) options.emplace_back("`--cacti`");
-  if (setup.accelergy) options.emplace_back("`--compat accelergy-0.4`");
+  for (const std::string& name : setup.reproduced.names) options.push_back(fmt::format("`--compat {}`", name));
   if (options.empty()) return;
   found
       .warning("O1261", fmt::format("{} {} nothing: every chip has an ERT", fmt::join(options, " and "),

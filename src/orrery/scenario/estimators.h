@@ -15,7 +15,7 @@
 #include "orrery/energy/estimate.h"
 #include "orrery/energy/estimator.h"
 #include "orrery/energy/options.h"
-#include "orrery/formats/timeloop/documents.h"
+#include "orrery/scenario/layer_question.h"
 
 namespace orrery::scenario {
 
@@ -23,10 +23,11 @@ struct EstimatorSetup {
   std::vector<std::string> tables;  // folders of estimation tables; of equally accurate sets the first counts
   std::string cacti;                // a program to ask for SRAMs; empty: the catalogue's figures, and between them the
                                     // program of that name in $PATH, where there is one
-  bool accelergy = false;           // as Accelergy 0.4, defects included
+  base::Reproduced<energy::Defects> reproduced;  // of Accelergy 0.4
+  std::string catalogue;                         // its directory; empty: wherever catalogue_directory() finds it
 
   energy::EstimateOptions options() const {
-    auto options = accelergy ? energy::EstimateOptions::accelergy() : energy::EstimateOptions{};
+    energy::EstimateOptions options{reproduced.defects, {}, {}};
     if (!cacti.empty()) {
       options.insisted_on = "cacti";
       options.insisted_as = "`--cacti " + cacti + "`";
@@ -34,8 +35,6 @@ struct EstimatorSetup {
     return options;
   }
 };
-
-using Estimates = std::shared_ptr<const std::vector<energy::EstimatedComponent>>;
 
 // Not thread-safe: one run reads its layers one after the other.
 class Estimators {
@@ -45,6 +44,9 @@ class Estimators {
   // Figures of the components of one architecture; equal lists are estimated once. With errors in `found` (O12xx;
   // O0100 for a file that cannot be read) there are none: null. Errors of a list are said each time it comes.
   Estimates estimate(const std::vector<energy::Component>& components, base::Diagnostics& found);
+
+  // All that take part, the first one asked first. Throws InputError where they cannot be read.
+  const std::vector<std::unique_ptr<energy::Estimator>>& all();
 
   const EstimatorSetup& setup() const { return setup_; }
 
@@ -58,9 +60,8 @@ class Estimators {
   std::map<std::string, std::pair<Estimates, base::Diagnostics>> known_;
 };
 
-// Gives the chip of documents without an ERT the figures of its components, and hands them out; null where there is
-// nothing to estimate. Warnings go to the specification's own; throws InputError.
-Estimates complete(formats::timeloop::Specification& specification, Estimators& estimators);
+// The program `cacti` in $PATH; empty: there is none.
+std::string find_cacti();
 
 // Warning O1261 where `setup` asks for something that a run without any estimate does not do.
 void mention_unused(const EstimatorSetup& setup, base::Diagnostics& found);

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "orrery/formats/timeloop/documents.h"
+#include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/estimators.h"
+#include "orrery/scenario/read_layers.h"
 
 namespace orrery::scenario {
 namespace {

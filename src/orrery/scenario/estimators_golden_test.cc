@@ -12,11 +12,14 @@
 
 #include <fmt/format.h>
 
-#include "orrery/formats/timeloop/documents.h"
-#include "orrery/formats/timeloop/energy_table_text.h"
+#include "orrery/base/files_test_util.h"
+#include "orrery/base/refused_test_util.h"
+#include "orrery/formats/timeloop/components/energy_table_text.h"
+#include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/estimators.h"
 #include "orrery/scenario/map_model.h"
+#include "orrery/scenario/read_layers.h"
 
 namespace orrery::scenario {
 namespace {
@@ -27,16 +30,11 @@ using formats::timeloop::Documents;
 using formats::timeloop::ReadOptions;
 using formats::timeloop::Specification;
 
-const std::string kShared = std::string(ORRERY_SOURCE_DIR) + "/../shared";
-const std::string kGoldens = kShared + "/goldens/nest/";
-const std::string kGemmini = kShared + "/seeds/timeloop-experiments/transformer_gemmini/";
-const std::string kPim = kShared + "/seeds/timeloop-experiments/transformer_pim/";
+const std::string kGoldens = base::kShared.string() + "/goldens/nest/";
+const std::string kGemmini = base::kShared.string() + "/seeds/timeloop-experiments/transformer_gemmini/";
+const std::string kPim = base::kShared.string() + "/seeds/timeloop-experiments/transformer_pim/";
 
-#define SKIP_WITHOUT_REFERENCE()                                           \
-  if (!fs::exists(kGoldens) || !fs::exists(kGemmini) || !fs::exists(kPim)) \
-  GTEST_SKIP() << "needs the reference runs in ../shared"
-
-using Overrides = std::vector<std::pair<std::string, std::string>>;
+using base::Overrides;
 
 // YAML files of folders, and files.
 Documents gather(const std::vector<std::string>& paths, const ReadOptions& options) {
@@ -55,7 +53,7 @@ Documents gather(const std::vector<std::string>& paths, const ReadOptions& optio
 EstimatorSetup as_accelergy() {
   EstimatorSetup setup;
   setup.tables = {kGemmini + "free_data", kPim + "PIM_estimation_tables"};
-  setup.accelergy = true;
+  base::reproduce(energy::kDefects, "accelergy-0.4", setup.reproduced);
   return setup;
 }
 
@@ -90,7 +88,7 @@ const Overrides kBase = {{"variables.EMBEDDING", "768"},
                          {"variables.FF_DIM", "3072"}};
 Overrides gemmini_base() {
   Overrides all = kBase;
-  all.emplace_back("variables.EMBEDDING_3", "2304");
+  all.push_back({"variables.EMBEDDING_3", "2304"});
   return all;
 }
 // Unfused runs, which a folder alone gives.
@@ -153,9 +151,7 @@ Figures our_figures(const std::vector<std::string>& paths, const Overrides& over
   Specification specification = gather(paths, options).read();
   Estimators estimators(as_accelergy());
   const Estimates estimates = complete(specification, estimators);
-  const auto text = [](std::string content) {
-    return parse(std::make_shared<base::SourceFile>(base::SourceFile{"written", std::move(content)}));
-  };
+  const auto text = [](std::string content) { return parse(base::source(std::move(content), "written")); };
   return figures(text(formats::timeloop::energy_table_text(*estimates)),
                  text(formats::timeloop::area_table_text(*estimates)));
 }
@@ -221,19 +217,19 @@ MappedModel best(const std::vector<std::string>& paths, const Overrides& overrid
   task.documents = &documents;
   MapOptions map;
   map.model = model;
-  map.estimators = setup;
   map.objective = {nest::Metric::kEdp};
-  return map_layers({task}, map);
+  Estimators estimators(setup);
+  return map_layers(read_layers({task}, estimators).questions, map);
 }
 
 TEST(EstimatorsGolden, RawFoldersComeToTheTablesOfAccelergy) {
-  SKIP_WITHOUT_REFERENCE();
+  ORRERY_NEEDS_SHARED();
   for (const Golden& golden : from_folders())
     expect_equal_figures(our_figures(golden.folder, golden.overrides), golden_figures(golden.name), golden.name);
 }
 
 TEST(EstimatorsGolden, ProcessedInputsComeToTheTablesOfAccelergy) {
-  SKIP_WITHOUT_REFERENCE();
+  ORRERY_NEEDS_SHARED();
   const std::vector<std::string> names = all_goldens();
   ASSERT_GE(names.size(), 15u);
   for (const std::string& name : names)
@@ -241,7 +237,7 @@ TEST(EstimatorsGolden, ProcessedInputsComeToTheTablesOfAccelergy) {
 }
 
 TEST(EstimatorsGolden, RawFoldersComeToTheOptimaOfTheReference) {
-  SKIP_WITHOUT_REFERENCE();
+  ORRERY_NEEDS_SHARED();
   for (const Golden& golden : from_folders()) {
     const MappedModel mapped = best(golden.folder, golden.overrides, as_accelergy(), nest::ModelOptions::timeloop());
     ASSERT_TRUE(mapped.layers[0].found()) << golden.name;
@@ -250,7 +246,7 @@ TEST(EstimatorsGolden, RawFoldersComeToTheOptimaOfTheReference) {
 }
 
 TEST(EstimatorsGolden, ProcessedInputsComeToTheOptimaOfTheReferenceFusedOnesToo) {
-  SKIP_WITHOUT_REFERENCE();
+  ORRERY_NEEDS_SHARED();
   for (const std::string& name : all_goldens()) {
     if (!fs::exists(kGoldens + name + "/expected.json")) continue;
     const MappedModel mapped =
@@ -286,7 +282,7 @@ std::string troubles(const std::vector<std::string>& paths, Estimators& estimato
 }
 
 TEST(EstimatorsGolden, EveryArchitectureReadsAndIsEstimatedWithEveryLayerItIsFor) {
-  SKIP_WITHOUT_REFERENCE();
+  ORRERY_NEEDS_SHARED();
   struct Family {
     std::vector<std::string> shared;
     std::vector<std::string> layers;
@@ -319,7 +315,7 @@ TEST(EstimatorsGolden, EveryArchitectureReadsAndIsEstimatedWithEveryLayerItIsFor
     add(kPim, version, "system_PIM_NOs", "constraints_NOs", norms_of(kPim));
   }
   EstimatorSetup setup = as_accelergy();
-  setup.accelergy = false;
+  setup.reproduced = {};
   Estimators estimators(setup);
   int runs = 0;
   for (const Family& family : families) {

@@ -7,12 +7,14 @@
 #include <memory>
 #include <string>
 
+#include "orrery/base/refused_test_util.h"
 #include "orrery/energy/technology.h"
 #include "orrery/formats/accelergy/catalogue_tables.h"
 #include "orrery/formats/cacti/sram_errors.h"
-#include "orrery/formats/timeloop/documents.h"
+#include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/map_model.h"
+#include "orrery/scenario/read_layers.h"
 
 namespace orrery::scenario {
 namespace {
@@ -53,14 +55,10 @@ problem:
   instance: {E: 8, D: 8, L: 8}
 )";
 
-std::shared_ptr<const base::SourceFile> file(const char* name, std::string text) {
-  return std::make_shared<base::SourceFile>(base::SourceFile{name, std::move(text)});
-}
-
 Specification chip(const EstimatorSetup& setup = {}, std::string text = kChip) {
   ReadOptions options;
   options.estimate = setup.options();
-  return Documents::gather({file("chip.yaml", std::move(text))}, options).read();
+  return Documents::gather({base::source(std::move(text), "chip.yaml")}, options).read();
 }
 
 const energy::EstimatedComponent& component(const Estimates& estimates, const std::string& name) {
@@ -125,7 +123,7 @@ TEST(Estimators, StateBeyondCactisNodesTheLargestDisagreementOfTheTwoScalingRule
 
 TEST(Estimators, CountSharesAndLeaveFanOutsFreeUnlessAccelergyIsToBeReproduced) {
   EstimatorSetup theirs;
-  theirs.accelergy = true;
+  base::reproduce(energy::kDefects, "accelergy-0.4", theirs.reproduced);
   Estimators ours_estimators({}), their_estimators(theirs);
   Specification ours = chip(), as_theirs = chip(theirs);
   const Estimates right = complete(ours, ours_estimators);
@@ -195,11 +193,12 @@ TEST(Estimators, MapARawChipAtTheSameCostAsWithItsTables) {
     const Documents documents = Documents::gather(files, {});
     LayerTask task;
     task.documents = &documents;
-    return map_layers({task}, {}).layers.at(0);
+    Estimators own({});
+    return map_layers(read_layers({task}, own).questions, {}).layers.at(0);
   };
-  const auto raw = file("chip.yaml", kChip), problem = file("problem.yaml", kProblem);
+  const auto raw = base::source(kChip, "chip.yaml"), problem = base::source(kProblem, "problem.yaml");
   const MappedLayer estimated = best({raw, problem});
-  const MappedLayer given = best({raw, problem, file("ERT.yaml", ert)});
+  const MappedLayer given = best({raw, problem, base::source(ert, "ERT.yaml")});
   EXPECT_NE(estimated.estimates, nullptr);
   EXPECT_EQ(given.estimates, nullptr);
   EXPECT_EQ(estimated.optimum.evaluation.energy_pj, given.optimum.evaluation.energy_pj);

@@ -141,7 +141,7 @@ class Reader {
     const char* const begin = part.text.data();
     const auto [end, failure] = std::from_chars(begin, begin + part.text.size(), value);
     if (failure != std::errc() || end != begin + part.text.size() || value < 1)
-      wrong(part, fmt::format("`{}` is no whole number from 1 on", part.text));
+      wrong(part, fmt::format("`{}` is not a whole number from 1 on", part.text));
     return value;
   }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/base/refused_test_util.h"
 
 namespace orrery::scenario {
 namespace {
@@ -28,12 +29,7 @@ Constraint read(const std::string& text) {
 }
 
 base::Diagnostic refusal(const std::string& text) {
-  try {
-    read(text);
-  } catch (const base::InputError& error) {
-    return error.diagnostics.at(0);
-  }
-  return {};
+  return base::refused([&] { read(text); }).at(0);
 }
 
 TEST(ForcedChoice, AFactorIsTemporalAtAStorageAndSpatialAtAContainer) {

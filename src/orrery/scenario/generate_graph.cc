@@ -123,10 +123,11 @@ void refuse_inexpressible(const workload::TransformerConfig& config, const std::
 Transformer transformer(const GraphRequest& request, GeneratedGraph& generated) {
   Transformer out;
   if (request.model.empty()) return out;
-  const ModelFile model = load_model(catalogue_directory(), request.model, {request.ignored, false});
+  const ModelFile model =
+      load_model(catalogue_directory(), request.model, {request.ignored, formats::huggingface::Outside::kPassed});
   refuse_inexpressible(model.config, model.entry.name);
   generated.model = model.entry.name;
-  generated.inputs.emplace_back(model.file->name, base::content_hash(model.file->text));
+  generated.inputs.push_back(base::file_input(*model.file));
   generated.inputs.insert(generated.inputs.end(), model.ignored.begin(), model.ignored.end());
   generated.warnings.append(model.diagnostics);
   const workload::TransformerConfig& config = model.config;

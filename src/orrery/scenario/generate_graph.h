@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/content_hash.h"
 #include "orrery/base/count.h"
 #include "orrery/base/diagnostic.h"
 #include "orrery/workload/kernel_graph.h"
@@ -45,7 +46,7 @@ struct GeneratedGraph {
   workload::KernelGraph graph;
   std::vector<std::pair<std::string, base::Count>> parameters;  // as used, defaults among them
   std::vector<std::string> notes;                               // what of the model the kernels do not show
-  std::vector<std::pair<std::string, std::string>> inputs;      // name, content hash
+  std::vector<base::Input> inputs;
   base::Diagnostics warnings;
 
   // The value of a parameter; 0 where it has none.

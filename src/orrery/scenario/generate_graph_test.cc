@@ -8,11 +8,15 @@
 #include <fstream>
 #include <limits>
 
+#include "orrery/base/files_test_util.h"
+#include "orrery/base/refused_test_util.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/dfmodel/setup_text.h"
 
 namespace orrery::scenario {
 namespace {
+
+using base::Codes;
 
 using base::Count;
 using workload::Kernel;
@@ -101,8 +105,8 @@ void expect_equal(const KernelGraph& made, const KernelGraph& published) {
 }
 
 TEST(GenerateGraph, EqualsPublishedGraphsKernelByKernelAndEdgeByEdge) {
-  const std::filesystem::path folder = ORRERY_SOURCE_DIR "/../shared/goldens/dataflow";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "needs the published setups in " << folder;
+  const std::filesystem::path folder = base::kShared / "goldens/dataflow";
+  ORRERY_NEEDS_SHARED();
   for (Golden& golden : goldens()) {
     SCOPED_TRACE(golden.name);
     const dataflow::Setup setup = formats::dfmodel::load_setup((folder / golden.name / "setup.txt").string()).setup;
@@ -123,22 +127,14 @@ TEST(GenerateGraph, WhatIsWrittenAsTextReadsBackToTheSameGraph) {
         "1 "
         "link_bw_x: 1 } memory { dram_bw: 1 dram_cap: 1 } } cost { } execution { fft { length: 4 num_copy: 1 } "
         "execution_style: KERNEL_BY_KERNEL overlap: PERFECT_OVERLAP word: 1 }";
-    const auto file = std::make_shared<base::SourceFile>(base::SourceFile{"setup.txt", text});
+    const auto file = base::source(text, "setup.txt");
     expect_equal(graph, formats::dfmodel::read_setup(file).setup.graph);
   }
 }
 
-std::vector<std::string> codes_of(const GraphRequest& request) {
-  std::vector<std::string> codes;
-  try {
-    generate_graph(request);
-  } catch (const base::InputError& error) {
-    for (const base::Diagnostic& diagnostic : error.diagnostics) codes.push_back(diagnostic.code);
-  }
-  return codes;
+Codes codes_of(const GraphRequest& request) {
+  return base::codes_of([&] { generate_graph(request); });
 }
-
-using Codes = std::vector<std::string>;
 
 TEST(GenerateGraph, RefusesKindsThatAreNone) {
   EXPECT_EQ(codes_of(asked("llms", {})), (Codes{"O1480"}));

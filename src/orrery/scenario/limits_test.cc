@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/formats/timeloop/documents.h"
+#include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/nest/legality.h"
 #include "orrery/nest/model.h"
 #include "orrery/nest/pareto.h"

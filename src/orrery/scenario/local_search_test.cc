@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/formats/timeloop/documents.h"
+#include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/nest/describe_test_util.h"
 #include "orrery/nest/objective.h"
 #include "orrery/nest/pareto.h"

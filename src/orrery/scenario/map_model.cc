@@ -1,89 +1,27 @@
-// Reading is serial and cheap; searching is parallel over layers when there are several, and inside the
-// search when there is one. Either way each layer's answer is a pure function of its inputs, so the order in
-// which workers take layers does not show.
+// Searching is parallel over layers when there are several, and inside the search when there is one. Either way each
+// layer's answer is a pure function of its inputs, so the order in which workers take layers does not show.
+//
+// Nor does the number of workers, when memory is short. How much a search may hold decides in which order it looks,
+// so which of two equally good mappings it finds, and whether it proves its answer. So each layer is searched with a
+// share of the memory that the number of layers fixes, whoever runs beside it. What does not fit its share is searched
+// again, alone, with all of the memory.
 #include "orrery/scenario/map_model.h"
 
 #include <algorithm>
 #include <mutex>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "orrery/base/parallel.h"
 #include "orrery/base/stopwatch.h"
-#include "orrery/nest/legality.h"
 #include "orrery/nest/model.h"
+#include "orrery/nest/objective.h"
 #include "orrery/scenario/forced_choice.h"
+#include "orrery/scenario/gathered.h"
 
 namespace orrery::scenario {
 namespace {
-
-using formats::timeloop::Specification;
-
-bool same_term(const workload::Term& a, const workload::Term& b) {
-  return a.dimension == b.dimension && a.coefficient == b.coefficient;
-}
-
-// The name apart, which no cost depends on.
-bool same_einsum(const workload::Einsum& a, const workload::Einsum& b) {
-  const auto dimension = [](const workload::Dimension& x, const workload::Dimension& y) {
-    return x.name == y.name && x.bound == y.bound;
-  };
-  const auto rank = [](const workload::Rank& x, const workload::Rank& y) {
-    return std::equal(x.terms.begin(), x.terms.end(), y.terms.begin(), y.terms.end(), same_term);
-  };
-  const auto dataspace = [&](const workload::Dataspace& x, const workload::Dataspace& y) {
-    return x.name == y.name && x.read_write == y.read_write &&
-           std::equal(x.ranks.begin(), x.ranks.end(), y.ranks.begin(), y.ranks.end(), rank);
-  };
-  return std::equal(a.dimensions.begin(), a.dimensions.end(), b.dimensions.begin(), b.dimensions.end(), dimension) &&
-         std::equal(a.dataspaces.begin(), a.dataspaces.end(), b.dataspaces.begin(), b.dataspaces.end(), dataspace);
-}
-
-// Diagnostics of several layers on one chip repeat each other; each is kept once.
-class Gathered {
- public:
-  void add(const std::vector<base::Diagnostic>& found) {
-    for (const base::Diagnostic& diagnostic : found) {
-      const base::Location& where = diagnostic.primary.where;
-      const auto key = std::make_tuple(diagnostic.code, diagnostic.message, where.known() ? where.file->name : "",
-                                       where.line, where.column);
-      if (!seen_.insert(key).second) continue;
-      const bool is_error = diagnostic.severity == base::Severity::kError;
-      base::Diagnostic& copy = is_error ? all_.error("", "") : all_.warning("", "");
-      copy = diagnostic;
-    }
-  }
-  const base::Diagnostics& all() const { return all_; }
-
- private:
-  std::set<std::tuple<std::string, std::string, std::string, int, int>> seen_;
-  base::Diagnostics all_;
-};
-
-void sort_once(std::vector<std::pair<std::string, std::string>>& inputs) {
-  std::sort(inputs.begin(), inputs.end());
-  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
-}
-
-void require_parts(const Specification& specification, bool mapping, bool has_document = false) {
-  base::Diagnostics missing;
-  if (!specification.chip)
-    missing.error("O1003", "no file has an `architecture`")
-        .hint(
-            "give the file that describes the chip, or `--chip NAME`; `orrery catalog` lists the chips that come "
-            "along");
-  if (!specification.problem)
-    missing.error("O1003", "no file has a `problem`")
-        .hint("give the file that describes the layer, or `--model NAME`; `orrery catalog` lists the models");
-  // A mapping is read against chip and problem: where one of them is missing, it is not known yet.
-  if (mapping && !specification.mapping && (!has_document || missing.all().empty()))
-    missing.error("O1003", "no file has a `mapping`")
-        .hint("give the mapping to evaluate, or let `orrery map` find the best one");
-  missing.throw_if_errors();
-}
 
 constexpr const char* kTooLarge = "exceeds 9223372036854775807, the largest count of 64 bits";
 
@@ -95,19 +33,6 @@ constexpr const char* kTooLarge = "exceeds 9223372036854775807, the largest coun
   throw base::InputError(found.all());
 }
 
-// Of a layer that reads well but whose words, operations or cycles overflow: the numbers they are products of.
-base::InputError uncountable(const MappedLayer& layer) {
-  std::string bounds;
-  for (const workload::Dimension& dimension : layer.einsum.dimensions)
-    bounds += fmt::format("{}{} = {}", bounds.empty() ? "" : ", ", dimension.name, dimension.bound);
-  base::Diagnostics found;
-  found.error("O1004", fmt::format("the words or cycles of `{}` cannot be counted in 64 bits", layer.name))
-      .note(fmt::format("a product of its bounds and coefficients {}: {}", kTooLarge, bounds))
-      .note(fmt::format("the chip has {} x `{}`", layer.chip.compute.instances, layer.chip.compute.name))
-      .hint("use smaller bounds");
-  return base::InputError(found.all());
-}
-
 // That more memory might have proven the answer.
 void warn_of_memory(const MappedLayer& layer, std::size_t memory, base::Diagnostics& found) {
   base::Diagnostic& warning =
@@ -117,6 +42,12 @@ void warn_of_memory(const MappedLayer& layer, std::size_t memory, base::Diagnost
     warning.note(
         fmt::format("the best mapping is at most {:.2f} % better than this one", 100 * layer.optimum.certificate.gap));
   warning.hint("give it more with --memory");
+}
+
+// Whether something that was asked about a layer has no proof for want of memory.
+bool short_of_memory(const MappedLayer& layer) {
+  return layer.optimum.out_of_memory || (layer.forced && layer.forced->optimum.out_of_memory) ||
+         (layer.front && layer.front->out_of_memory) || (layer.certified && layer.certified->out_of_memory);
 }
 
 // All that is asked about one layer, one search after the other. A limit in seconds is shared out over them:
@@ -136,6 +67,8 @@ void answer(const MapOptions& options, const nest::Mapspace& space, const std::o
   const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
   layer.optimum = nest::optimize(model, space, layer.objective, share());
   limits.progress = nullptr;  // what follows bounds other values
+  layer.certified.reset(), layer.forced.reset(), layer.front.reset();
+  if (limits.give_way && layer.optimum.out_of_memory) return;
   if (options.certify) layer.certified = certify(model, space, layer.objective, layer.optimum, share());
   if (!layer.found()) return;
   if (forced) {
@@ -147,6 +80,27 @@ void answer(const MapOptions& options, const nest::Mapspace& space, const std::o
     layer.front = nest::pareto_front(model, space, share());
     if (!layer.front->complete) nest::include(layer.optimum, *layer.front);
   }
+}
+
+// A second search that a limit ends may have found less than the first: the better mapping and the larger bound stay.
+void keep_better(const nest::Optimum& before, const std::vector<nest::Metric>& objective, nest::Optimum& now) {
+  if (now.certificate.optimal || now.infeasible || !before.mapping) return;
+  const nest::Key old_key = nest::key_of(objective, before.evaluation);
+  if (now.mapping && nest::compare(old_key, nest::key_of(objective, now.evaluation), objective.size()) >= 0) return;
+  now.mapping = before.mapping;
+  now.evaluation = before.evaluation;
+  cost::Certificate& proven = now.certificate;
+  proven.close(old_key[0], std::max(proven.lower_bound, before.certificate.lower_bound));
+}
+
+// Layers that are searched beside each other, at most; bytes below which a search would be slow.
+constexpr std::size_t kMostShares = 16, kLeastShare = std::size_t{32} << 20;
+
+// Parts of the memory, one for each search that may run beside others. Not a matter of threads: answers are not.
+int shares_of(std::size_t memory, std::size_t layers) {
+  std::size_t shares = std::min(layers, kMostShares);
+  if (memory > 0) shares = std::min(shares, memory / kLeastShare);
+  return static_cast<int>(std::max<std::size_t>(1, shares));
 }
 
 }  // namespace
@@ -184,92 +138,93 @@ Totals times(const Totals& block, base::Count blocks) {
   return all;
 }
 
-MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& options) {
+MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
   MappedModel result;
-  result.layers.resize(tasks.size());
-  std::vector<nest::Mapspace> spaces(tasks.size());
-  std::vector<std::optional<nest::Constraint>> forced(tasks.size());
-  std::vector<std::size_t> same_as(tasks.size());  // the task whose answer this one shares; itself otherwise
-  Gathered gathered;
-  Estimators estimators(options.estimators);
-  int document_threads = 0;
-
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const LayerTask& task = tasks[i];
-    MappedLayer& layer = result.layers[i];
-    layer.name = task.name;
-    layer.instances = task.instances;
+  result.layers.resize(questions.size());
+  std::vector<std::optional<nest::Constraint>> forced(questions.size());
+  std::vector<std::size_t> same_as(questions.size());  // the layer whose answer this one shares; itself otherwise
+  Gathered refused;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const LayerQuestion& question = questions[i];
     same_as[i] = i;
-    for (std::size_t earlier = 0; task.einsum && earlier < i; ++earlier) {
-      if (tasks[earlier].documents == task.documents && tasks[earlier].einsum &&
-          same_einsum(*tasks[earlier].einsum, *task.einsum)) {
-        same_as[i] = same_as[earlier];
-        break;
-      }
-    }
+    for (std::size_t earlier = 0; same_as[i] == i && earlier < i; ++earlier)
+      if (same_as[earlier] == earlier && same_search(questions[earlier], question)) same_as[i] = earlier;
+    MappedLayer& layer = result.layers[i];
+    layer.name = question.name;
+    layer.instances = question.instances;
     if (same_as[i] != i) continue;
+    layer.einsum = question.einsum;
+    layer.chip = *question.chip;
+    layer.estimates = question.estimates;
+    layer.reuse = question.space.reuse;
+    layer.objective = !options.objective.empty()    ? options.objective
+                      : !question.objective.empty() ? question.objective
+                                                    : std::vector<nest::Metric>{nest::Metric::kEdp};
     try {
-      Specification specification = task.einsum ? task.documents->read_for(*task.einsum) : task.documents->read();
-      require_parts(specification, false);
-      layer.estimates = complete(specification, estimators);
-      layer.einsum = specification.problem->einsum;
-      layer.chip = *specification.chip;
-      layer.reuse = specification.problem->space.reuse;
-      layer.objective = !options.objective.empty()                ? options.objective
-                        : !specification.mapper.objective.empty() ? specification.mapper.objective
-                                                                  : std::vector<nest::Metric>{nest::Metric::kEdp};
-      if (layer.name.empty()) layer.name = layer.einsum.name;
-      spaces[i] = std::move(specification.problem->space);
       if (!options.why.empty()) forced[i] = forced_choice(options.why, layer.einsum, layer.chip);
-      document_threads = std::max(document_threads, specification.mapper.threads);
-      gathered.add(specification.diagnostics.all());
-      result.inputs.insert(result.inputs.end(), specification.inputs.begin(), specification.inputs.end());
     } catch (const base::InputError& error) {
-      gathered.add(error.diagnostics);
+      refused.add(error.diagnostics);
     }
   }
-  gathered.all().throw_if_errors();
-  result.warnings = gathered.all();
-  if (std::none_of(result.layers.begin(), result.layers.end(), [](const auto& layer) { return layer.estimates; }))
-    mention_unused(options.estimators, result.warnings);
-  sort_once(result.inputs);
+  refused.all().throw_if_errors();
 
   std::vector<std::size_t> work;
-  for (std::size_t i = 0; i < tasks.size(); ++i)
+  for (std::size_t i = 0; i < questions.size(); ++i)
     if (same_as[i] == i) work.push_back(i);
 
-  const int cores = base::thread_count(0);
-  int threads = options.limits.threads;
-  if (threads <= 0) threads = document_threads > 0 ? std::min(document_threads, cores) : 1;
-  const int workers = std::clamp(threads, 1, std::max(1, static_cast<int>(work.size())));
+  const int threads = std::max(1, options.limits.threads);
+  const int shares = shares_of(options.limits.memory, work.size());
 
   std::mutex guard;  // of `done` and the progress callbacks
   std::size_t done = 0;
-  base::parallel_for(work.size(), workers, [&](std::size_t at) {
-    MappedLayer& layer = result.layers[work[at]];
+  std::vector<char> settled(questions.size(), 0);
+  std::vector<double> spent_seconds(questions.size(), 0);
+  const auto search = [&](std::size_t i, int searches, int threads_inside) {
+    MappedLayer& layer = result.layers[i];
+    const base::Stopwatch clock;
     nest::SearchLimits limits = options.limits;
-    limits.threads = workers == 1 ? threads : 1;
-    limits.searches = workers;
+    limits.threads = threads_inside;
+    limits.searches = searches;
+    limits.give_way = searches > 1;
+    if (limits.seconds > 0) limits.seconds = std::max(1e-6, limits.seconds - spent_seconds[i]);
     if (options.searching)
       limits.progress = [&](double best, double lower_bound) {
         const std::lock_guard<std::mutex> lock(guard);
         options.searching(layer.name, best, lower_bound);
       };
+    const nest::Optimum before = std::move(layer.optimum);
+    layer.optimum = {};
     try {
-      answer(options, spaces[work[at]], forced[work[at]], limits, layer);
+      answer(options, questions[i].space, forced[i], limits, layer);
+      keep_better(before, layer.objective, layer.optimum);
     } catch (const base::OverflowError&) {
-      throw uncountable(layer);
+      throw uncountable(layer.name, layer.einsum, layer.chip);
     }
+    spent_seconds[i] += clock.seconds();
+    settled[i] = searches == 1 || !short_of_memory(layer);
+    if (!settled[i]) return;
     const std::lock_guard<std::mutex> lock(guard);
     ++done;
     if (options.progress) options.progress(done, work.size(), layer.name);
-  });
+  };
+  const auto search_open = [&](int workers, int searches) {
+    std::vector<std::size_t> open;
+    for (const std::size_t i : work)
+      if (!settled[i]) open.push_back(i);
+    base::parallel_for(open.size(), workers,
+                       [&](std::size_t at) { search(open[at], searches, workers == 1 ? threads : 1); });
+  };
+  const int workers = std::min(threads, shares);
+  search_open(workers, shares);
+  // The process may have grown too large for what ran beside a layer, not for the layer.
+  if (workers > 1) search_open(1, shares);
+  if (shares > 1) search_open(1, 1);
 
   for (const std::size_t i : work)
     if (result.layers[i].optimum.out_of_memory)
       warn_of_memory(result.layers[i], options.limits.memory, result.warnings);
 
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
+  for (std::size_t i = 0; i < questions.size(); ++i) {
     if (same_as[i] == i) continue;
     const MappedLayer& first = result.layers[same_as[i]];
     MappedLayer& layer = result.layers[i];
@@ -278,49 +233,8 @@ MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& op
     layer = first;
     layer.name = name;
     layer.instances = instances;
-    layer.einsum = *tasks[i].einsum;
+    layer.einsum = questions[i].einsum;
   }
-  return result;
-}
-
-MappedModel evaluate_mapping(const std::string& name, const formats::timeloop::Documents& documents,
-                             const nest::ModelOptions& options, bool strict, const EstimatorSetup& setup) {
-  Specification specification = documents.read();
-  require_parts(specification, true, documents.find("mapping") != nullptr);
-  Estimators estimators(setup);
-  const Estimates estimates = complete(specification, estimators);
-
-  MappedModel result;
-  result.inputs = specification.inputs;
-  sort_once(result.inputs);
-  Gathered gathered;
-  gathered.add(specification.diagnostics.all());
-  result.warnings = gathered.all();
-  if (!estimates) mention_unused(setup, result.warnings);
-
-  MappedLayer layer;
-  layer.einsum = specification.problem->einsum;
-  layer.chip = *specification.chip;
-  layer.estimates = estimates;
-  layer.reuse = specification.problem->space.reuse;
-  layer.name = name.empty() ? layer.einsum.name : name;
-  layer.searched = false;
-
-  base::Diagnostics illegal;
-  const nest::Mapping& mapping = *specification.mapping;
-  nest::check_legal(layer.einsum, layer.chip, mapping, specification.mapping_places, illegal);
-  if (strict && !illegal.has_errors())
-    nest::check_allowed(layer.einsum, layer.chip, mapping, specification.problem->space, illegal);
-  if (illegal.has_errors()) throw IllegalMapping(illegal.all());
-
-  layer.optimum.mapping = mapping;
-  try {
-    layer.optimum.evaluation = nest::evaluate(layer.einsum, layer.chip, mapping, options, layer.reuse);
-  } catch (const base::OverflowError&) {
-    throw uncountable(layer);
-  }
-  layer.optimum.certificate.evaluated = 1;
-  result.layers.push_back(std::move(layer));
   return result;
 }
 

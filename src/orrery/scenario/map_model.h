@@ -1,4 +1,4 @@
-// Every layer of a workload on a chip: read, searched (or evaluated) and gathered in order.
+// Every layer of a workload on its chip, searched and gathered in order.
 #pragma once
 
 #include <functional>
@@ -6,27 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/content_hash.h"
 #include "orrery/base/count.h"
 #include "orrery/base/diagnostic.h"
-#include "orrery/formats/timeloop/documents.h"
 #include "orrery/machine/chip.h"
 #include "orrery/nest/options.h"
 #include "orrery/nest/pareto.h"
 #include "orrery/nest/search.h"
 #include "orrery/scenario/certify.h"
-#include "orrery/scenario/estimators.h"
+#include "orrery/scenario/layer_question.h"
 #include "orrery/workload/einsum.h"
 
 namespace orrery::scenario {
-
-// One layer to map: the documents of the chip that runs it, and what runs. Without `einsum` the documents'
-// own `problem` is taken.
-struct LayerTask {
-  std::string name;
-  base::Count instances = 1;
-  const formats::timeloop::Documents* documents = nullptr;  // borrowed
-  std::optional<workload::Einsum> einsum;
-};
 
 // What becomes of a layer when one choice is forced (forced_choice.h).
 struct Forced {
@@ -40,7 +31,7 @@ struct MappedLayer {
   base::Count instances = 1;
   workload::Einsum einsum;
   machine::Chip chip;
-  Estimates estimates;  // the origin of the chip's energies and areas; null: the documents have an ERT
+  Estimates estimates;  // the origin of the chip's energies and areas; null: they were given
   std::vector<nest::ReuseRules> reuse;
   std::vector<nest::Metric> objective;
   nest::Optimum optimum;
@@ -55,9 +46,8 @@ struct MappedLayer {
 
 struct MapOptions {
   nest::ModelOptions model;
-  EstimatorSetup estimators;            // for chips without an ERT
-  std::vector<nest::Metric> objective;  // empty: as the `mapper` document says, else edp
-  nest::SearchLimits limits;            // `seconds` counts for each layer; threads 0: as the document says, else 1
+  std::vector<nest::Metric> objective;  // in place of the questions' own; empty: those
+  nest::SearchLimits limits;            // `seconds` counts for each layer; threads 0: 1
   bool front = false;                   // the whole trade-off between energy and cycles, too
   std::string why;                      // a choice to force; empty: none
   bool certify = false;                 // check each answer by other means
@@ -68,8 +58,8 @@ struct MapOptions {
 };
 
 struct MappedModel {
-  std::vector<MappedLayer> layers;                          // as the tasks
-  std::vector<std::pair<std::string, std::string>> inputs;  // as of Specification; sorted, each once
+  std::vector<MappedLayer> layers;  // as the questions
+  std::vector<base::Input> inputs;  // files and overrides; sorted, each once
   base::Diagnostics warnings;
 };
 
@@ -87,18 +77,10 @@ Totals totals(const std::vector<MappedLayer>& layers);
 // The same for `blocks` blocks one after the other. EDP: (blocks * energy) * (blocks * cycles). Throws as `totals`.
 Totals times(const Totals& block, base::Count blocks);
 
-// Reads all layers first, estimates the energies of chips without an ERT (and throws InputError with everything wrong
-// in any of them), then searches. Equal einsums on the same documents are searched once. The answer depends on neither
-// threads nor luck, a time limit or an interrupt apart.
-MappedModel map_layers(const std::vector<LayerTask>& tasks, const MapOptions& options);
-
-// Cost of the mapping that the documents give. Throws InputError when it cannot run on the chip, or, with
-// `strict`, when the constraints forbid it; `illegal` tells the two kinds of failure (exit code 1) from
-// unusable input (exit code 2).
-struct IllegalMapping : base::InputError {
-  using base::InputError::InputError;
-};
-MappedModel evaluate_mapping(const std::string& name, const formats::timeloop::Documents& documents,
-                             const nest::ModelOptions& options, bool strict, const EstimatorSetup& estimators = {});
+// Layers with the same question (same_search) are searched once. The answer depends on neither threads nor luck, a time
+// limit or an interrupt apart: memory is shared by the layers, not by the threads, and a layer that its share is too
+// small for is searched again with all of it. Throws InputError: O1116 for a choice to force that is none, O1004 and
+// O1005 for layers beyond counting.
+MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOptions& options);
 
 }  // namespace orrery::scenario

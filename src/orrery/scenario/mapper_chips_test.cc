@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/formats/timeloop/documents.h"
+#include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/nest/model.h"
 #include "orrery/nest/search.h"
 #include "orrery/scenario/catalogue.h"

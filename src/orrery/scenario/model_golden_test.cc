@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "orrery/base/files_test_util.h"
 #include "orrery/cluster/model.h"
 #include "orrery/formats/csv/csv.h"
 #include "orrery/formats/yaml/node.h"
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGoldens = fs::path(ORRERY_SOURCE_DIR) / ".." / "shared" / "goldens" / "models";
+const fs::path kGoldens = base::kShared / "goldens" / "models";
 
 std::vector<std::map<std::string, std::string>> truth() {
   base::Diagnostics found;
@@ -33,9 +34,7 @@ std::vector<std::map<std::string, std::string>> truth() {
 
 class ModelGoldens : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (!fs::exists(kGoldens)) GTEST_SKIP() << "the golden models are not here: " << kGoldens;
-  }
+  void SetUp() override { ORRERY_NEEDS_SHARED(); }
 };
 
 TEST_F(ModelGoldens, EveryModelThatIsAcceptedWithoutAWordHasItsParametersExactly) {

@@ -9,10 +9,10 @@
 #include "orrery/dataflow/contradictions.h"
 #include "orrery/formats/dfmodel/agreement.h"
 #include "orrery/formats/dfmodel/setup_document.h"
+#include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/machine/flat_efficiency.h"
 #include "orrery/machine/measured_operators.h"
-#include "orrery/scenario/measured_products.h"
 
 namespace orrery::scenario {
 namespace {
@@ -70,7 +70,7 @@ base::Diagnostic with_places(base::Diagnostic diagnostic, const std::vector<data
   return diagnostic;
 }
 
-// What of the setup cannot be, with its lines.
+// The contradictions in the setup, with its lines.
 [[noreturn]] void refuse(const std::vector<dataflow::Reason>& reasons, const dfmodel::SetupPlaces& places) {
   std::vector<base::Diagnostic> found;
   for (const dataflow::Reason& reason : reasons) found.push_back(with_places(reason.diagnostic, reason.places, places));
@@ -87,8 +87,8 @@ struct Operators {
   machine::MeasuredOperators measured;
 };
 
-// The setup, when its graph and its execution tell of the same workload; its warnings are complete.
-dfmodel::SetupDocument load(const std::string& path, const std::vector<dfmodel::Override>& overrides) {
+// The setup, when its graph and its execution describe the same workload; its warnings are complete.
+dfmodel::SetupDocument load(const std::string& path, const base::Overrides& overrides) {
   dfmodel::SetupDocument document = dfmodel::load_setup(path, overrides);
   dfmodel::check_agreement(document, document.warnings);
   document.warnings.throw_if_errors();
@@ -101,20 +101,20 @@ dfmodel::SetupDocument load(const std::string& path, const std::vector<dfmodel::
 PlacedGraph place(const PlaceRequest& request) {
   const dfmodel::SetupDocument document = load(request.path, request.overrides);
   PlacedGraph placed;
-  placed.generation = request.generation;
+  placed.defects = request.defects;
   placed.title = title_of(document.setup.execution.workload);
   placed.warnings = document.warnings;
-  placed.inputs.emplace_back(document.file->name, base::content_hash(document.file->text));
+  placed.inputs.push_back(base::file_input(*document.file));
   for (const auto& [path, value] : request.overrides) placed.inputs.push_back(base::setting_input(path, value));
 
   std::optional<Operators> operators;
   if (!request.measurements.empty()) {
     const auto file = formats::yaml::read_file(request.measurements);
-    placed.inputs.emplace_back(file->name, base::content_hash(file->text));
+    placed.inputs.push_back(base::file_input(*file));
     if (!document.setup.execution.compute_utilization)
       base::fail("O1460", "measured products need `compute_util`: without it, cores are dealt out to kernels",
                  document.places.at("execution"), "give `compute_util`, or leave `--operators` out");
-    operators.emplace(document.setup, read_measured_products(file));
+    operators.emplace(document.setup, formats::orrery::read_measured_products(file));
   }
 
   dataflow::PlaceLimits limits;
@@ -126,7 +126,7 @@ PlacedGraph place(const PlaceRequest& request) {
   limits.progress = request.progress;
   try {
     placed.placement =
-        dataflow::optimize(document.setup, request.generation, limits, operators ? &operators->measured : nullptr);
+        dataflow::optimize(document.setup, request.defects, limits, operators ? &operators->measured : nullptr);
   } catch (const dataflow::Contradictions& error) {
     refuse(error.reasons, document.places);
   }
@@ -143,10 +143,9 @@ PlacedGraph place(const PlaceRequest& request) {
   return placed;
 }
 
-CheckedSetup check_setup(const std::string& path, const std::vector<std::pair<std::string, std::string>>& overrides) {
+CheckedSetup check_setup(const std::string& path, const base::Overrides& overrides) {
   const dfmodel::SetupDocument document = load(path, overrides);
-  const std::vector<dataflow::Reason> reasons =
-      dataflow::contradictions(document.setup, dataflow::Generation::kCorrected);
+  const std::vector<dataflow::Reason> reasons = dataflow::contradictions(document.setup, {});
   if (!reasons.empty()) refuse(reasons, document.places);
   const dataflow::Setup& setup = document.setup;
   CheckedSetup checked;

@@ -8,15 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/content_hash.h"
 #include "orrery/base/diagnostic.h"
+#include "orrery/base/override.h"
 #include "orrery/dataflow/optimize.h"
 
 namespace orrery::scenario {
 
 struct PlaceRequest {
-  std::string path;  // setup.txt, or a folder with user_input/setup.txt
-  dataflow::Generation generation = dataflow::Generation::kCorrected;
-  std::vector<std::pair<std::string, std::string>> overrides;  // field's path, value
+  std::string path;           // setup.txt, or a folder with user_input/setup.txt
+  dataflow::Defects defects;  // of a generation of DFModel
+  base::Overrides overrides;
   std::string measurements;                   // table of matrix products that were timed; empty: the chip's peak
   double seconds = 0;                         // 0: as the file says
   std::size_t memory = cost::kDefaultMemory;  // bytes of the whole process
@@ -31,9 +33,9 @@ struct PlaceRequest {
 struct PlacedGraph {
   std::string title;  // of the workload: "language model", ...
   dataflow::Setup setup;
-  dataflow::Generation generation = dataflow::Generation::kCorrected;
+  dataflow::Defects defects;  // of a generation of DFModel
   dataflow::Placement placement;
-  std::vector<std::pair<std::string, std::string>> inputs;  // name, content hash
+  std::vector<base::Input> inputs;
   base::Diagnostics warnings;
   std::vector<base::Diagnostic> reasons;  // why nothing fits, with places
 };
@@ -46,10 +48,9 @@ struct CheckedSetup {
   std::vector<std::string> contents;
   base::Diagnostics warnings;
 };
-CheckedSetup check_setup(const std::string& path,
-                         const std::vector<std::pair<std::string, std::string>>& overrides = {});
+CheckedSetup check_setup(const std::string& path, const base::Overrides& overrides = {});
 
-// Why there is no placement: what cannot hold together, or O1461 where the search ended before it knew.
+// Why there is no placement: what is contradictory, or O1461 where the search ended before it knew.
 std::vector<base::Diagnostic> explain_no_placement(const PlacedGraph& placed);
 
 }  // namespace orrery::scenario

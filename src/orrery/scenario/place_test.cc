@@ -11,7 +11,7 @@ namespace {
 
 const std::string kExamples = std::string(ORRERY_SOURCE_DIR) + "/examples/dataflow/";
 
-PlacedGraph example(const std::string& file, std::vector<std::pair<std::string, std::string>> overrides = {}) {
+PlacedGraph example(const std::string& file, base::Overrides overrides = {}) {
   PlaceRequest request;
   request.path = kExamples + file;
   request.overrides = std::move(overrides);

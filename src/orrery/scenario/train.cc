@@ -10,15 +10,16 @@
 #include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/cluster/evaluate.h"
+#include "orrery/formats/json/places.h"
+#include "orrery/formats/orrery/measured_products.h"
+#include "orrery/formats/orrery/plan_fields.h"
+#include "orrery/formats/orrery/systems.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/machine/flat_efficiency.h"
 #include "orrery/machine/measured_operators.h"
 #include "orrery/machine/roofline.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
-#include "orrery/scenario/measured_products.h"
-#include "orrery/scenario/plan_fields.h"
-#include "orrery/scenario/systems.h"
 #include "orrery/scenario/train_degrees.h"
 
 namespace orrery::scenario {
@@ -27,42 +28,40 @@ namespace {
 void require(const TrainRequest& request) {
   base::Diagnostics found;
   const auto lacks = [&](bool missing, const char* what, const char* way) {
-    if (missing) found.error("O1370", fmt::format("{} is not said", what)).hint(way);
+    if (missing) found.error("O1370", fmt::format("{} must be specified", what)).hint(way);
   };
   const bool batch = std::any_of(request.overrides.begin(), request.overrides.end(),
-                                 [](const auto& set) { return set.first == "plan.global_batch"; });
-  lacks(request.model.empty(), "what to train", "give `--model NAME`; `orrery catalog` lists the models");
-  lacks(request.system.empty(), "what to train on", "give `--system NAME`; `orrery catalog` lists the systems");
-  lacks(!request.global_batch && !batch, "how many sequences an iteration takes", "give `--global-batch N`");
+                                 [](const auto& set) { return set.path == "plan.global_batch"; });
+  lacks(request.model.empty(), "the model", "give `--model NAME`; `orrery catalog` lists the models");
+  lacks(request.system.empty(), "the system", "give `--system NAME`; `orrery catalog` lists the systems");
+  lacks(!request.global_batch && !batch, "the global batch", "give `--global-batch N`");
   found.throw_if_errors();
 }
 
 // `--set` by what the first step of the path names, without it. The options --seq and --attention are fields, too.
 struct SplitOverrides {
-  Overrides model, system, plan;
+  base::Overrides model, system, plan;
 };
 
 SplitOverrides split(const TrainRequest& request) {
   SplitOverrides result;
-  if (request.seq) result.model.emplace_back("seq", std::to_string(*request.seq));
+  if (request.seq) result.model.push_back({"seq", std::to_string(*request.seq)});
   if (request.attention)
-    for (const auto& [name, attention] : attentions())
-      if (attention == *request.attention) result.model.emplace_back("attention", name);
-  const std::vector<std::pair<std::string, Overrides*>> parts = {
+    for (const auto& [name, attention] : cluster::attentions())
+      if (attention == *request.attention) result.model.push_back({"attention", name});
+  const std::vector<std::pair<std::string, base::Overrides*>> parts = {
       {"model", &result.model}, {"system", &result.system}, {"plan", &result.plan}};
   base::Diagnostics found;
-  for (const auto& [path, value] : request.overrides) {
+  for (const base::Override& set : request.overrides) {
+    const std::string& path = set.path;
     const std::string first = path.substr(0, path.find('.'));
     const auto part = std::find_if(parts.begin(), parts.end(), [&](const auto& p) { return p.first == first; });
     if (part != parts.end() && path.size() > first.size() + 1) {
-      part->second->emplace_back(path.substr(first.size() + 1), value);
+      part->second->push_back({path.substr(first.size() + 1), set.value});
       continue;
     }
     const std::vector<std::string> names = {"model", "system", "plan"};
-    const auto shown = std::make_shared<base::SourceFile>(base::SourceFile{"<--set>", path + "=" + value});
-    found
-        .error("O1371", fmt::format("a training run has no field `{}`", path),
-               {shown, 1, 1, std::max(1, static_cast<int>(path.size()))})
+    found.error("O1371", fmt::format("a training run has no field `{}`", path), base::OverrideText(set).path())
         .note("fields begin with `model.`, `system.` or `plan.`: `model.layers`, `system.node_size`, `plan.zero`")
         .hint(part == parts.end() ? base::did_you_mean(first, names) : "");
   }
@@ -70,37 +69,93 @@ SplitOverrides split(const TrainRequest& request) {
   return result;
 }
 
+// Where a size of the model was given, in the words of who gave it: an option, `--set`, or a key of its config.json.
+struct GivenSize {
+  std::string name;
+  base::Location where;
+};
+
+GivenSize given_size(const std::string& field, const char* config_field, const ModelFile& file,
+                     const TrainRequest& request) {
+  for (auto set = request.overrides.rbegin(); set != request.overrides.rend(); ++set)
+    if (set->path == "model." + field) return {set->path, base::OverrideText(*set).value()};
+  if (field == "seq" && request.seq) {
+    const std::string value = std::to_string(*request.seq);
+    return {"--seq",
+            {std::make_shared<base::SourceFile>(base::SourceFile{"<--seq>", "--seq " + value}), 1, 7,
+             static_cast<int>(value.size())}};
+  }
+  const auto place = file.config.places.find(config_field);
+  if (place == file.config.places.end()) return {"model." + field, {file.file, 0, 0, 1}};
+  for (const formats::json::KeyPlace& key : formats::json::top_level_keys(file.file))
+    if (key.value_where.line == place->second.line && key.value_where.column == place->second.column)
+      return {key.key, place->second};
+  return {"model." + field, place->second};
+}
+
 // Beyond this, sizes that are made of sizes might not fit 64 bits.
-void bound_sizes(const cluster::Model& model) {
+void bound_sizes(const cluster::Model& model, const ModelFile& file, const TrainRequest& request) {
+  struct Bounded {
+    const char* field;
+    const char* config_field;
+    base::Count size;
+  };
+  const char* sequence = file.config.training_sequence ? "training_sequence" : "max_positions";
   base::Diagnostics found;
-  for (const auto& [name, size] :
-       std::initializer_list<std::pair<const char*, base::Count>>{{"layers", model.layers},
-                                                                  {"hidden", model.hidden},
-                                                                  {"heads", model.heads},
-                                                                  {"kv_heads", model.kv_heads},
-                                                                  {"head_width", model.head_width},
-                                                                  {"ffn", model.ffn},
-                                                                  {"vocab", model.vocab},
-                                                                  {"seq", model.seq},
-                                                                  {"experts.count", model.experts.count},
-                                                                  {"experts.ffn", model.experts.ffn},
-                                                                  {"experts.shared", model.experts.shared},
-                                                                  {"latent.q_rank", model.latent.q_rank},
-                                                                  {"latent.kv_rank", model.latent.kv_rank},
-                                                                  {"latent.rope_width", model.latent.rope_width},
-                                                                  {"latent.nope_width", model.latent.nope_width},
-                                                                  {"latent.value_width", model.latent.value_width}})
-    if (size > kMostInModel)
-      found.error("O1374", fmt::format("`model.{}` is {}: sizes up to {} are understood", name, size, kMostInModel));
+  for (const Bounded& bounded : std::initializer_list<Bounded>{
+           {"layers", "layers", model.layers},
+           {"hidden", "hidden", model.hidden},
+           {"heads", "heads", model.heads},
+           {"kv_heads", "kv_heads", model.kv_heads},
+           {"head_width", "head_dim", model.head_width},
+           {"ffn", "feed_forward", model.ffn},
+           {"vocab", "vocab", model.vocab},
+           {"seq", sequence, model.seq},
+           {"position_rows", "max_positions", model.seq > cluster::kMostInModel ? 0 : model.position_rows},
+           {"experts.count", "experts", model.experts.count},
+           {"experts.ffn", "experts_feed_forward", model.experts.ffn},
+           {"experts.shared", "shared_experts", model.experts.shared},
+           {"latent.q_rank", "q_rank", model.latent.q_rank},
+           {"latent.kv_rank", "latent", model.latent.kv_rank},
+           {"latent.rope_width", "rope_width", model.latent.rope_width},
+           {"latent.nope_width", "nope_width", model.latent.nope_width},
+           {"latent.value_width", "value_width", model.latent.value_width}}) {
+    if (bounded.size <= cluster::kMostInModel) continue;
+    const GivenSize given = given_size(bounded.field, bounded.config_field, file, request);
+    found.error(
+        "O1374",
+        fmt::format("`{}` is {}: sizes up to {} are understood", given.name, bounded.size, cluster::kMostInModel),
+        given.where);
+  }
   found.throw_if_errors();
 }
 
-// `--set plan.schedule=NAME` says what `--schedule NAME` does, and goes before it: 2 chunks where no more are asked
-// for.
-TrainRequest with_schedule(TrainRequest request, const Overrides& plan) {
+// A learned table has a row for each position. A longer sequence needs another table, and that is another model.
+void warn_of_longer_table(const cluster::Model& model, const ModelFile& file, const TrainRequest& request,
+                          base::Diagnostics& warnings) {
+  const std::optional<base::Count>& positions = file.config.max_positions;
+  if (!model.learned_positions || !positions || model.seq <= *positions) return;
+  const base::Count rows = std::max(model.position_rows, *positions);
+  const GivenSize given = given_size("seq", "training_sequence", file, request);
+  warnings
+      .warning("O1381",
+               fmt::format("the model has {} learned positions, fewer than the {} tokens of a sequence", *positions,
+                           model.seq),
+               given.where)
+      .note(model.seq > rows
+                ? fmt::format("its table is taken to have a row for each token: ({} - {}) x {} = {} parameters "
+                              "more than the model has",
+                              model.seq, rows, model.hidden, (model.seq - rows) * model.hidden)
+                : fmt::format("its table has {} rows, which are taken as they are", rows))
+      .hint(fmt::format("the model as it is takes sequences up to `--seq {}`", *positions));
+}
+
+// `--set plan.schedule=NAME` has the meaning of `--schedule NAME` and takes precedence over it; interleaving is by 2
+// chunks unless more are requested.
+TrainRequest with_schedule(TrainRequest request, const base::Overrides& plan) {
   for (const auto& [field, value] : plan)
     if (field == "schedule")
-      for (const auto& [name, schedule] : schedules())
+      for (const auto& [name, schedule] : cluster::schedules())
         if (name == value) request.schedule = schedule;
   return request;
 }
@@ -120,17 +175,17 @@ cluster::Plan requested_plan(const TrainRequest& request) {
   plan.precision = request.precision.value_or(plan.precision);
   plan.sequence_parallel = request.sequence_parallel;
   plan.zero = request.zero;
-  switch (request.schedule.value_or(PipelineChoice::kOneFOneB)) {
-    case PipelineChoice::kGpipe:
+  switch (request.schedule.value_or(cluster::PipelineChoice::kOneFOneB)) {
+    case cluster::PipelineChoice::kGpipe:
       plan.schedule = cluster::Schedule::kGpipe;
       break;
-    case PipelineChoice::kInterleaved:
+    case cluster::PipelineChoice::kInterleaved:
       if (!request.interleave) plan.interleave = 2;
       break;
-    case PipelineChoice::kZeroBubble:
+    case cluster::PipelineChoice::kZeroBubble:
       plan.schedule = cluster::Schedule::kZeroBubble;
       break;
-    case PipelineChoice::kOneFOneB:
+    case cluster::PipelineChoice::kOneFOneB:
       break;
   }
   return plan;
@@ -138,7 +193,7 @@ cluster::Plan requested_plan(const TrainRequest& request) {
 
 // An interleaved schedule of one chunk would be another one than was asked for.
 void check_interleaving(const TrainRequest& request, const cluster::Plan& plan) {
-  if (request.schedule != PipelineChoice::kInterleaved || plan.interleave > 1) return;
+  if (request.schedule != cluster::PipelineChoice::kInterleaved || plan.interleave > 1) return;
   base::fail("O1378", "an interleaved pipeline has at least two chunks a stage, not 1", {},
              "give a larger `--interleave`, or none; one chunk a stage is `--schedule 1f1b`");
 }
@@ -170,11 +225,11 @@ bool chosen_in_vain(const GivenDegrees& given, const base::Diagnostics& found) {
   });
 }
 
-std::vector<std::pair<std::string, std::string>> inputs_of(
-    const TrainRequest& request, std::initializer_list<std::shared_ptr<const base::SourceFile>> files) {
-  std::vector<std::pair<std::string, std::string>> inputs;
+std::vector<base::Input> inputs_of(const TrainRequest& request,
+                                   std::initializer_list<std::shared_ptr<const base::SourceFile>> files) {
+  std::vector<base::Input> inputs;
   for (const auto& file : files)
-    if (file) inputs.emplace_back(file->name, base::content_hash(file->text));
+    if (file) inputs.push_back(base::file_input(*file));
   for (const auto& [path, value] : request.overrides) inputs.push_back(base::setting_input(path, value));
   std::sort(inputs.begin(), inputs.end());
   return inputs;
@@ -230,44 +285,14 @@ struct Operators {
 
 }  // namespace
 
-const std::vector<std::pair<std::string, PipelineChoice>>& schedules() {
-  static const std::vector<std::pair<std::string, PipelineChoice>> names = {
-      {"gpipe", PipelineChoice::kGpipe},
-      {"1f1b", PipelineChoice::kOneFOneB},
-      {"interleaved", PipelineChoice::kInterleaved},
-      {"zero-bubble", PipelineChoice::kZeroBubble}};
-  return names;
-}
-
-const std::vector<std::pair<std::string, cluster::Recompute>>& recomputations() {
-  static const std::vector<std::pair<std::string, cluster::Recompute>> names = {
-      {"none", cluster::Recompute::kNone},
-      {"selective", cluster::Recompute::kSelective},
-      {"full", cluster::Recompute::kFull}};
-  return names;
-}
-
-const std::vector<std::pair<std::string, machine::Precision>>& precisions() {
-  static const std::vector<std::pair<std::string, machine::Precision>> names = {{"fp32", machine::Precision::kFp32},
-                                                                                {"tf32", machine::Precision::kTf32},
-                                                                                {"bf16", machine::Precision::kBf16},
-                                                                                {"fp8", machine::Precision::kFp8}};
-  return names;
-}
-
-const std::vector<std::pair<std::string, cluster::Attention>>& attentions() {
-  static const std::vector<std::pair<std::string, cluster::Attention>> names = {
-      {"materialised", cluster::Attention::kMaterialised}, {"flash", cluster::Attention::kFlash}};
-  return names;
-}
-
 TrainedModel train(const TrainRequest& asked) {
   require(asked);
   const SplitOverrides overrides = split(asked);
   const TrainRequest request = with_schedule(asked, overrides.plan);
   const std::string catalogue = catalogue_directory();
   const ModelFile model_file = load_model(catalogue, request.model, {request.ignored});
-  const SystemFile system_file = load_system(catalogue, request.system, overrides.system);
+  const formats::orrery::SystemFile system_file =
+      formats::orrery::load_system(catalogue, request.system, overrides.system);
 
   TrainedModel trained;
   trained.warnings = model_file.diagnostics;
@@ -281,7 +306,8 @@ TrainedModel train(const TrainRequest& asked) {
   base::Diagnostics windows;
   workload::refuse_window(model_file.config, trained.model.seq, windows);
   windows.throw_if_errors();
-  bound_sizes(trained.model);
+  bound_sizes(trained.model, model_file, request);
+  warn_of_longer_table(trained.model, model_file, request, trained.warnings);
   trained.model = cluster::completed(trained.model);
   trained.system = system_file.system;
   trained.tokens = request.tokens;
@@ -289,8 +315,8 @@ TrainedModel train(const TrainRequest& asked) {
   base::Diagnostics found;
   trained.plan = requested_plan(request);
   std::set<std::string> set;
-  for (const auto& [field, value] : overrides.plan)
-    if (set_plan_field(trained.plan, field, value, found)) set.insert(field);
+  for (const base::Override& field : overrides.plan)
+    if (formats::orrery::set_plan_field(trained.plan, field, found)) set.insert(field.path);
   found.throw_if_errors();
   check_interleaving(request, trained.plan);
 
@@ -302,7 +328,7 @@ TrainedModel train(const TrainRequest& asked) {
   trained.choices = chosen.tried;
   trained.all_choices = chosen.all;
   trained.defaulted = open_degrees(given, trained.model.experts.count > 0);
-  if (request.schedule == PipelineChoice::kInterleaved && !request.interleave && set.count("interleave") == 0)
+  if (request.schedule == cluster::PipelineChoice::kInterleaved && !request.interleave && set.count("interleave") == 0)
     trained.defaulted.emplace_back("interleave");
   if (!chosen.all && !chosen.possible) {
     found
@@ -324,7 +350,8 @@ TrainedModel train(const TrainRequest& asked) {
         .hint("give numbers of accelerators and of sequences with more divisors, or the degrees themselves");
   found.throw_if_errors();
 
-  const Operators operators(request, trained, measurements ? read_measured_products(measurements) : Measurements());
+  const Operators operators(request, trained,
+                            measurements ? formats::orrery::read_measured_products(measurements) : Measurements());
   trained.operators = operators.name;
   trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, *operators.model);
   check_utilisation(trained, measurements);

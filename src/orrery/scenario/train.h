@@ -9,22 +9,17 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/content_hash.h"
 #include "orrery/base/count.h"
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/override.h"
+#include "orrery/cluster/fields.h"
 #include "orrery/cluster/iteration.h"
 #include "orrery/cluster/model.h"
+#include "orrery/cluster/names.h"
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
 
 namespace orrery::scenario {
-
-// How a pipeline is asked for: interleaving is 1F1B with several chunks a stage.
-enum class PipelineChoice { kGpipe, kOneFOneB, kInterleaved, kZeroBubble };
-
-// Limits within which products of sizes stay within 64 bits.
-inline constexpr base::Count kMostDegree = 50'000;          // of tp, pp, dp, ep, cp, interleave
-inline constexpr base::Count kMostInPlan = 1'000'000'000;   // of accelerators and sequences
-inline constexpr base::Count kMostInModel = 1'000'000'000;  // of any size
 
 // What the user said; what is absent has a default.
 struct TrainRequest {
@@ -34,34 +29,20 @@ struct TrainRequest {
   std::optional<base::Count> gpus, global_batch, micro_batch;
   std::optional<base::Count> tp, pp, dp, ep, cp, interleave;
   std::optional<base::Count> seq;
-  std::optional<PipelineChoice> schedule;
+  std::optional<cluster::PipelineChoice> schedule;
   std::optional<cluster::Recompute> recompute;
   std::optional<machine::Precision> precision;
   std::optional<cluster::Attention> attention;
   bool sequence_parallel = false;
   int zero = 0;
-  std::string measurements;                                    // table of matrix products; empty: the roofline alone
-  std::optional<double> efficiency;                            // AMPeD's: every product reaches this share of the peak,
-  double half_efficiency = 0;                                  // half of it at a microbatch of so many sequences
-  double tokens = 0;                                           // to train on; 0: not asked
-  double seconds = 0;                                          // to choose open degrees in; 0: no limit
-  std::function<const std::atomic<bool>*()> interruptible;     // as of PlaceRequest
-  std::vector<std::pair<std::string, std::string>> overrides;  // field's path, value; after everything else
+  std::string measurements;                                 // table of matrix products; empty: the roofline alone
+  std::optional<double> efficiency;                         // AMPeD's: every product reaches this share of the peak,
+  double half_efficiency = 0;                               // half of it at a microbatch of so many sequences
+  double tokens = 0;                                        // to train on; 0: not asked
+  double seconds = 0;                                       // to choose open degrees in; 0: no limit
+  std::function<const std::atomic<bool>*()> interruptible;  // as of PlaceRequest
+  base::Overrides overrides;                                // after everything else
 };
-
-// The names that options and JSON use.
-const std::vector<std::pair<std::string, PipelineChoice>>& schedules();
-const std::vector<std::pair<std::string, cluster::Recompute>>& recomputations();
-const std::vector<std::pair<std::string, machine::Precision>>& precisions();
-const std::vector<std::pair<std::string, cluster::Attention>>& attentions();
-
-// The one that `value` has among them; "" if none.
-template <typename Value>
-std::string name_of(Value value, const std::vector<std::pair<std::string, Value>>& names) {
-  for (const auto& [name, known] : names)
-    if (known == value) return name;
-  return "";
-}
 
 struct TrainedModel {
   cluster::Model model;
@@ -69,14 +50,14 @@ struct TrainedModel {
   cluster::Plan plan;
   cluster::Iteration iteration;
   double parameters = 0;
-  double active_parameters = 0;                             // of the routed experts only what a token visits
-  double tokens = 0;                                        // as asked; 0: not asked
-  double training_s = 0;                                    // for them
-  std::string operators;                                    // what timed them: "roofline", "measurements", ...
-  std::vector<std::string> defaulted;                       // degrees that were chosen: "tp", "pp", ...
-  base::Count choices = 0;                                  // of them that were possible
-  bool all_choices = true;                                  // false: a limit or an interrupt ended the choice
-  std::vector<std::pair<std::string, std::string>> inputs;  // name, content hash; sorted
+  double active_parameters = 0;        // of the routed experts only what a token visits
+  double tokens = 0;                   // as asked; 0: not asked
+  double training_s = 0;               // for them
+  std::string operators;               // what timed them: "roofline", "measurements", ...
+  std::vector<std::string> defaulted;  // degrees that were chosen: "tp", "pp", ...
+  base::Count choices = 0;             // of them that were possible
+  bool all_choices = true;             // false: a limit or an interrupt ended the choice
+  std::vector<base::Input> inputs;     // sorted
   base::Diagnostics warnings;
 };
 

@@ -55,7 +55,8 @@ ChosenDegrees choose_degrees(const cluster::Model& model, const cluster::System&
   const auto eps =
       one_or(given.ep, plan.ep, divisors(std::max<Count>(1, model.experts.count), std::min<Count>(most, 1024)));
 
-  // What cannot be is asked about as simply as possible.
+  // The answer if no degrees are possible: the plan as given, with as many replicas as fit, so that the errors are
+  // about that.
   ChosenDegrees best;
   best.plan = plan;
   const Count fixed = plan.tp * plan.pp * plan.cp;

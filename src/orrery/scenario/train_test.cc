@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/refused_test_util.h"
 #include "orrery/cluster/memory.h"
 #include "orrery/cluster/schedule.h"
 #include "orrery/scenario/train_degrees.h"
@@ -21,14 +22,8 @@ TrainRequest gpt3(base::Count gpus) {
   return request;
 }
 
-std::vector<std::string> codes(const TrainRequest& request) {
-  std::vector<std::string> found;
-  try {
-    train(request);
-  } catch (const base::InputError& error) {
-    for (const base::Diagnostic& diagnostic : error.diagnostics) found.push_back(diagnostic.code);
-  }
-  return found;
+base::Codes codes(const TrainRequest& request) {
+  return base::codes_of([&] { train(request); });
 }
 
 TEST(Train, ItsTermsSumToTheIteration) {
@@ -40,7 +35,7 @@ TEST(Train, ItsTermsSumToTheIteration) {
 TEST(Train, ChosenDegreesAreTheSmallestThatFit) {
   const TrainedModel trained = train(gpt3(1024));
   const base::Count replica = trained.plan.tp * trained.plan.pp * trained.plan.cp;
-  EXPECT_EQ(trained.defaulted, (std::vector<std::string>{"tp", "pp", "dp", "cp"}));
+  EXPECT_EQ(trained.defaulted, (base::Codes{"tp", "pp", "dp", "cp"}));
   for (base::Count tp = 1; tp <= 96; ++tp)
     for (base::Count pp = 1; tp * pp < replica; ++pp) {
       cluster::Plan smaller = trained.plan;
@@ -94,11 +89,11 @@ TEST(Train, OverridesReachModelSystemAndPlan) {
 }
 
 TEST(Train, TheScheduleThatIsSetIsTheOptionGivenLast) {
-  for (const auto& [name, schedule] : schedules()) {
+  for (const auto& [name, schedule] : cluster::schedules()) {
     TrainRequest option = gpt3(64), set = gpt3(64);
     option.tp = option.pp = set.tp = set.pp = 8;
     option.schedule = schedule;
-    set.schedule = PipelineChoice::kInterleaved;
+    set.schedule = cluster::PipelineChoice::kInterleaved;
     set.overrides = {{"plan.schedule", name}};
     const TrainedModel one = train(option), other = train(set);
     EXPECT_EQ(one.plan.schedule, other.plan.schedule) << name;
@@ -108,21 +103,21 @@ TEST(Train, TheScheduleThatIsSetIsTheOptionGivenLast) {
   }
   TrainRequest request = gpt3(64);
   request.overrides = {{"plan.interleave", "1"}, {"plan.schedule", "interleaved"}};
-  EXPECT_EQ(codes(request), (std::vector<std::string>{"O1378"}));
+  EXPECT_EQ(codes(request), (base::Codes{"O1378"}));
   request.overrides = {{"plan.schedule", "1f2b"}};
-  EXPECT_EQ(codes(request), (std::vector<std::string>{"O1371"}));
+  EXPECT_EQ(codes(request), (base::Codes{"O1371"}));
 }
 
 TEST(Train, AllThatIsMissingIsSaidAtOnce) {
-  EXPECT_EQ(codes({}), (std::vector<std::string>{"O1370", "O1370", "O1370"}));
+  EXPECT_EQ(codes({}), (base::Codes{"O1370", "O1370", "O1370"}));
   TrainRequest request = gpt3(1009);
   request.global_batch = 5;
-  EXPECT_EQ(codes(request), (std::vector<std::string>{"O1307", "O1372"}));
+  EXPECT_EQ(codes(request), (base::Codes{"O1307", "O1372"}));
   request = gpt3(64);
   request.overrides = {{"modle.layers", "3"}};
-  EXPECT_EQ(codes(request), (std::vector<std::string>{"O1371"}));
+  EXPECT_EQ(codes(request), (base::Codes{"O1371"}));
   request.overrides = {{"plan.zero", "-1"}, {"plan.tp", "1e3"}, {"plan.overlap.tp", "nan"}};
-  EXPECT_EQ(codes(request), (std::vector<std::string>{"O1371", "O1371", "O1371"}));
+  EXPECT_EQ(codes(request), (base::Codes{"O1371", "O1371", "O1371"}));
 }
 
 TEST(Train, TheTracedPipelineAndItsEndMakeTheIteration) {

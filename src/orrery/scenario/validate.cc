@@ -16,12 +16,12 @@
 #include "orrery/base/edit_distance.h"
 #include "orrery/cluster/evaluate.h"
 #include "orrery/formats/csv/csv.h"
+#include "orrery/formats/orrery/plan_fields.h"
+#include "orrery/formats/orrery/systems.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/machine/roofline.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
-#include "orrery/scenario/plan_fields.h"
-#include "orrery/scenario/systems.h"
 
 namespace orrery::scenario {
 namespace {
@@ -117,15 +117,15 @@ class Table {
     }
     MeasuredRun run;
     run.where = document_.place(row);
-    std::vector<std::pair<std::string, std::string>> model_fields;
+    base::Overrides model_fields;
     base::Diagnostics fields;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const csv::Cell& cell = row.cells[i];
       const std::string& column = columns_[i];
       if (column.starts_with("model.")) {
-        if (!cell.text.empty()) model_fields.emplace_back(column.substr(6), cell.text);
+        if (!cell.text.empty()) model_fields.push_back({column.substr(6), cell.text});
       } else if (column.starts_with("plan.")) {
-        if (!cell.text.empty() && !set_plan_field(run.plan, column.substr(5), cell.text, fields))
+        if (!cell.text.empty() && !formats::orrery::set_plan_field(run.plan, {column.substr(5), cell.text}, fields))
           wrong(cell, fields.all().back().message);
       } else {
         read_cell(column, cell, run);
@@ -150,19 +150,19 @@ class Table {
     if (column == "note") run.note = cell.text;
     if (column == "use") {
       const auto use = index(kUses, cell.text);
-      if (!use) return wrong(cell, fmt::format("`{}` is no use: {}", cell.text, fmt::join(kUses, ", ")));
+      if (!use) return wrong(cell, fmt::format("`{}` is not one of {}", cell.text, fmt::join(kUses, ", ")));
       run.use = static_cast<Use>(*use);
     }
     if (column == "measure") {
       const auto measure = index(kMeasures, cell.text);
-      if (!measure) return wrong(cell, fmt::format("`{}` is no measure: {}", cell.text, fmt::join(kMeasures, ", ")));
+      if (!measure) return wrong(cell, fmt::format("`{}` is not one of {}", cell.text, fmt::join(kMeasures, ", ")));
       run.measure = static_cast<Measure>(*measure);
     }
     if (column == "value") {
       const char* end = cell.text.data() + cell.text.size();
       const auto [stop, failure] = std::from_chars(cell.text.data(), end, run.value);
       if (failure != std::errc() || stop != end || !(run.value > 0))
-        wrong(cell, fmt::format("`{}` is no positive number", cell.text));
+        wrong(cell, fmt::format("`{}` is not a positive number", cell.text));
       else if (!(run.value >= 1e-30 && run.value <= 1e30))
         wrong(cell, fmt::format("`{}` is not from 1e-30 to 1e30", cell.text));
     }
@@ -257,7 +257,8 @@ std::vector<ValidatedSet> validate_training(const std::string& directory, const 
     ValidatedSet validated{set.name, set.title, set.source, set.licence, {}, {}, {}};
     std::vector<double> held_out, fitted;
     for (MeasuredRun& run : set.runs) {
-      if (!systems.contains(run.system_name)) systems[run.system_name] = load_system(directory, run.system_name).system;
+      if (!systems.contains(run.system_name))
+        systems[run.system_name] = formats::orrery::load_system(directory, run.system_name).system;
       const cluster::System& system = systems[run.system_name];
       base::Diagnostics impossible;
       cluster::check(run.model, system, run.plan, impossible);

@@ -11,7 +11,9 @@
 #include <map>
 #include <set>
 
-#include "orrery/scenario/systems.h"
+#include "orrery/base/files_test_util.h"
+#include "orrery/base/refused_test_util.h"
+#include "orrery/formats/orrery/systems.h"
 
 namespace orrery::scenario {
 namespace {
@@ -126,28 +128,16 @@ TEST(Summary, OfNothingIsZeroAndOfErrorsTheirMoments) {
 class BrokenTable : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(::testing::TempDir()) /
-              (std::string("orrery_validation_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_ / "validation");
     for (const char* kind : {"models", "systems"})
-      std::filesystem::create_directory_symlink(kDirectory + "/" + kind, folder_ / kind);
+      std::filesystem::create_directory_symlink(kDirectory + "/" + kind, folder_.path() / kind);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::vector<std::string> codes(const std::string& table) {
-    std::ofstream(folder_ / "validation" / "mine.csv") << "# title: t\n# source: s\n# licence: l\n" << table;
-    try {
-      validate_training(folder_.string());
-    } catch (const base::InputError& error) {
-      std::vector<std::string> result;
-      for (const auto& diagnostic : error.diagnostics) result.push_back(diagnostic.code);
-      return result;
-    }
-    return {};
+    folder_.write("validation/mine.csv", "# title: t\n# source: s\n# licence: l\n" + table);
+    return base::codes_of([&] { validate_training(folder_.string()); });
   }
 
-  std::filesystem::path folder_;
+  base::Folder folder_;
 };
 
 const std::string kHeader = "row,use,model,system,measure,value,plan.gpus,plan.tp\n";
@@ -177,13 +167,9 @@ TEST_F(BrokenTable, IsRefusedWithItsCode) {
 }
 
 TEST(MeasuredTables, UnknownNamesComeWithTheNearest) {
-  try {
-    read_measured(kDirectory, {"vtrain_mult"});
-    FAIL();
-  } catch (const base::InputError& error) {
-    EXPECT_EQ(error.diagnostics[0].code, "O1359");
-    EXPECT_NE(error.diagnostics[0].hints.at(0).find("vtrain_multi"), std::string::npos);
-  }
+  const auto errors = base::refused([&] { read_measured(kDirectory, {"vtrain_mult"}); });
+  EXPECT_EQ(errors.at(0).code, "O1359");
+  EXPECT_NE(errors.at(0).hints.at(0).find("vtrain_multi"), std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Attention and feed-forward network without norms and residuals, as DFModel holds them beside state-space models:
-// 8 kernels and 7 edges.
+// Attention and feed-forward network without norms and residuals, as DFModel compares them with state-space models: 8
+// kernels and 7 edges.
 #pragma once
 
 #include "orrery/base/count.h"

@@ -11,14 +11,14 @@ struct DlrmShape {
   base::Count bottom = 0, top = 0;  // MLPs before and after the embeddings join
   base::Count width = 0;            // of every MLP, in and out
   base::Count tables = 0;           // of embeddings
-  base::Count pooled_rows = 0;      // read of each table for each sample
+  base::Count pooled_rows = 0;      // rows read from each table for each sample
   base::Count embedding = 0;        // width of a row
   base::Count micro_batch = 0;      // samples a chip takes at a time
   base::Count word_bytes = 2;
 };
 
 // MLPs forward 1 to n, backward n to 1, weight updates n to 1. The last bottom MLP reads the embeddings and exchanges
-// them between all chips, its backward writes and returns their gradients.
+// them between all chips, its backward kernel writes and returns their gradients.
 //
 // Throws InputError: O1482 for sizes below 1, O1485 for products beyond 64 bits, O1486 for more than kMostKernels
 // kernels.

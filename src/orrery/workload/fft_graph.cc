@@ -2,8 +2,8 @@
 // each step transforms S columns of S elements: a product with M = N = S whose K = floor(4 log2(S) / log2(radix) radix)
 // makes its FLOP those of log_radix(S) passes, real and imaginary parts apart. Between the steps the square is
 // transposed over all chips: an all-to-all of its S^2 elements, stated at the second step. The weight's size is left
-// open, as DFModel does. Published lengths are squares but for their last digits (they are stated to six); a length
-// further from S^2 than kRounding would be answered with the time of fewer points, and is refused. Cost: constant.
+// open, as DFModel does. Published lengths are squares rounded to six digits; a length further from S^2 than kRounding
+// would be answered with the time of fewer points, and is refused. Cost: constant.
 #include "orrery/workload/fft_graph.h"
 
 #include <cmath>
@@ -33,7 +33,7 @@ void demand_square(Count length, base::Diagnostics& found) {
   if (static_cast<double>(missing) <= kRounding * static_cast<double>(length)) return;
   Count above = 0;
   const bool fits = !__builtin_mul_overflow(side + 1, side + 1, &above);
-  found.error("O1425", fmt::format("a transform of {} points is no square", length))
+  found.error("O1425", fmt::format("the length of the transform, {}, is not a square", length))
       .note(fmt::format("the steps transform {} columns of {} elements: {} points, {} fewer than the length", side,
                         side, square, missing))
       .hint(fits ? fmt::format("lengths that fit: {} and {}", square, above)
@@ -48,9 +48,10 @@ KernelGraph fft_graph(Count length, Count radix, Count word_bytes) {
   demand("the radix", radix, found);
   demand("the bytes of an element (`word`)", word_bytes, found);
   if (length >= 1 && length < 4)
-    found.error("O1490", fmt::format("a transform of {} elements has no steps", length)).hint("take at least 4");
+    found.error("O1490", fmt::format("the length of the transform must be at least 4, but is {}", length))
+        .hint("take at least 4");
   if (length >= 4) demand_square(length, found);
-  if (radix == 1) found.error("O1490", "a radix of 1 splits nothing").hint("take at least 2");
+  if (radix == 1) found.error("O1490", "the radix must be at least 2, but is 1").hint("take at least 2");
   found.throw_if_errors();
 
   const Count side = square_root(length);

@@ -1,4 +1,4 @@
-// What the generators of kernel graphs share: kernels by operand form, sizes that are counted with care, edges.
+// What the generators of kernel graphs share: kernels by operand form, checked sizes, edges.
 #pragma once
 
 #include <initializer_list>
@@ -12,7 +12,7 @@
 
 namespace orrery::workload {
 
-// More than any plan of fusing could be looked at; it bounds what a generator builds before it builds it.
+// Far more than could be partitioned; generators check it before they build anything.
 inline constexpr base::Count kMostKernels = 100'000;
 
 struct KernelSpace {
@@ -25,7 +25,7 @@ Kernel product_of_two(std::string name, KernelSpace space, double first, double 
 Kernel elementwise(std::string name, KernelSpace space, double input, double output);
 Kernel elementwise_of_two(std::string name, KernelSpace space, double first, double second, double output);
 
-// A product of sizes, each with what it is; remembers in `found`, as O1485, which one does not fit 64 bits.
+// A product of named sizes; one that does not fit 64 bits is reported in `found` as O1485.
 class CheckedSizes {
  public:
   using Factors = std::initializer_list<std::pair<const char*, base::Count>>;

@@ -13,10 +13,10 @@
 
 namespace orrery::workload {
 
-enum class KernelUnit { kSystolic, kSimd };  // matrix units or vector lanes do it
+enum class KernelUnit { kSystolic, kSimd };  // matrix units or vector lanes
 enum class Direction { kForward, kBackward };
 
-// Where its operands come from. A weight lies in memory, inputs arrive over edges.
+// Where its operands come from: weights from memory, inputs over edges.
 enum class Operands { kInputAndWeight, kTwoInputs, kOneElementwise, kTwoElementwise };
 
 // A dimension of a kernel's index space that is split: over chips (sharding) or over time (tiling).
@@ -67,7 +67,7 @@ struct KernelEdge {
   int from = 0, to = 0;                                // indices into KernelGraph::kernels
   Communication communication = Communication::kNone;  // pinned by the user
   double communication_bytes = 0;
-  bool zero_out = false;        // its buffer counts no bytes
+  bool zero_out = false;        // its buffer takes no room
   bool stage_parallel = false;  // the buffer is split over stages, not lanes
   Communication second_communication = Communication::kNone;
   base::Count buffer_depth = 0;                     // tiles it holds; 0: not stated
@@ -81,7 +81,7 @@ struct KernelGraph {
   bool has_backward() const;
 };
 
-// Kernels in an order in which every edge leads forward, first come first; those on and behind cycles are left out.
+// Kernels in topological order, the lowest index first among equals; those on cycles and behind them are left out.
 std::vector<int> topological_order(const KernelGraph& graph);
 
 // Longest-path level of every kernel, sources 0. The graph must be acyclic.

@@ -9,9 +9,12 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/base/refused_test_util.h"
 #include "orrery/workload/kernel_graph.h"
 
 namespace orrery::workload {
+
+using base::codes_of;
 
 // As published logs count it: 2 outer M K N of products, outer M N of elementwise kernels.
 inline double flop(const Kernel& kernel) {
@@ -50,18 +53,6 @@ inline bool names_are_unique(const KernelGraph& graph) {
   std::set<std::string> names;
   for (const Kernel& kernel : graph.kernels) names.insert(kernel.name);
   return names.size() == graph.kernels.size();
-}
-
-// The codes that `build` is refused with, in order; empty when it is not.
-template <typename Build>
-std::vector<std::string> codes_of(const Build& build) {
-  std::vector<std::string> codes;
-  try {
-    build();
-  } catch (const base::InputError& error) {
-    for (const base::Diagnostic& diagnostic : error.diagnostics) codes.push_back(diagnostic.code);
-  }
-  return codes;
 }
 
 using Codes = std::vector<std::string>;

@@ -1,11 +1,11 @@
-// Idea: the table of DFModel's generators, kernel by kernel, with two widths more.
+// Idea: the table of DFModel's generators, kernel by kernel, with two additional widths.
 //
 // All kernels have N = s tokens and are tiled along it; with h hidden, a heads of width d, m the inner width and w
 // bytes an element, DFModel's sizes are h s w for what passes between kernels, a s^2 w for scores, m s w inside the
 // feed-forward network. Weight updates reduce over the tokens (K = s) and are tiled along K.
 //
-// The unusual is kept: there is no LayerNorm_1_bwd, updates of Q, K and V read the gradients of the attention products,
-// Loss_bwd hangs on no forward kernel, and the residual's gradient is not added.
+// Oddities of the original are kept: there is no LayerNorm_1_bwd, updates of Q, K and V read the gradients of the
+// attention products, Loss_bwd depends on no forward kernel, and the residual's gradient is not added.
 //
 // Where this goes beyond DFModel:
 // - Widths. Q has a d rows, K and V g d for g key/value heads; the backward products by weights are written so that

@@ -54,7 +54,7 @@ void demand_positive(const TransformerConfig& config, const char* field, Count v
       .label("at least 1");
 }
 
-// Multiplies and remembers what overflowed, so that one message can name the product.
+// Multiplies; an overflow is reported once, with the product's name.
 class Products {
  public:
   Products(const TransformerConfig& config, base::Diagnostics& found) : config_(config), found_(found) {}
@@ -116,9 +116,9 @@ void refuse_window(const TransformerConfig& config, Count seq, base::Diagnostics
       .error("O0918",
              fmt::format("attention of `{}` sees {} tokens, and a sequence has {}", config.name, *config.window, seq),
              place_of(config, "window"))
-      .note("scores and values of a window are not modelled; of all tokens they would cost more")
+      .note("attention within a window is not modelled; attention to all tokens would cost more")
       .hint(fmt::format("up to {} tokens the window makes no difference: `--seq {}`", *config.window, *config.window))
-      .hint("the model with attention to all tokens: `--ignore sliding_window`");
+      .hint("to model attention to all tokens instead: `--ignore sliding_window`");
 }
 
 std::vector<Operator> transformer_block(const TransformerConfig& given, Count batch, Count seq) {
@@ -129,7 +129,7 @@ std::vector<Operator> transformer_block(const TransformerConfig& given, Count ba
     if (experts ? !config.experts : !config.latent) continue;
     found
         .error("O0915",
-               fmt::format("a block of `{}` has {}, which the eight layers of a block do not describe", config.name,
+               fmt::format("a block of `{}` has {}, which the eight operators of a block cannot express", config.name,
                            experts ? "a mixture of experts" : "latent attention"),
                place_of(config, experts ? "experts" : "latent"))
         .hint("`orrery train` takes such models; for one product of it, use `orrery map --gemm M,K,N`");

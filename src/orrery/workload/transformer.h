@@ -46,21 +46,21 @@ struct TransformerConfig {
   bool rms_norm = false;         // two sweeps a column instead of layer norm's three
   base::Count vocab = 0;         // 0: unknown; no operator of a block needs it
   std::optional<base::Count> max_positions;
-  // What only a training run asks for.
+  // Used by training runs only.
   std::optional<base::Count> training_sequence;  // tokens; where it is shorter than what the model can take
   bool causal = true;                            // tokens attend to those before them; false: to all
   bool biases = true;                            // of projections and norms
   bool dropout = true;                           // masks are drawn and kept
-  bool learned_positions = true;                 // a table of them, not rotations
+  bool learned_positions = true;                 // positions are a table, not rotations
   bool tied_embedding = true;                    // the logits use the embedding's matrix
   // Where nothing is known about them: 0.
   base::Count position_rows = 0;      // of the table of positions; 0: as many as a training sequence has tokens
-  double each_layer_parameters = 0;   // beside a block's matrices, its biases as above, and two scales of norms
-  double outside_parameters = 0;      // beside the blocks and the tables
+  double each_layer_parameters = 0;   // in addition to a block's matrices, its biases as above, and two scales of norms
+  double outside_parameters = 0;      // in addition to the blocks and the tables
   std::optional<base::Count> window;  // tokens that attention sees; not modelled where the sequence is longer
   std::optional<ExpertsConfig> experts;
   std::optional<LatentAttentionConfig> latent;
-  // Where each field was written, by the name above ("hidden"); "" is the description as a whole.
+  // Where each field was specified, by its name above ("hidden"); "" is the description as a whole.
   std::map<std::string, base::Location> places;
 };
 
@@ -74,19 +74,19 @@ struct Operator {
   OperatorRole role = OperatorRole::kMatmul;
 };
 
-// Fills `kv_heads` and `head_dim` where they are 0 and finds what cannot be: sizes that are not
-// positive (O0910), heads that do not divide the width (O0911), key/value heads that do not divide the
-// query heads (O0912).
+// Fills `kv_heads` and `head_dim` where they are 0 and reports impossible values: sizes that are not positive
+// (O0910), heads that do not divide the width (O0911), key/value heads that do not divide the query heads
+// (O0912).
 TransformerConfig complete(TransformerConfig config, base::Diagnostics& found);
 
 // Finds a window that is shorter than a sequence of `seq` tokens, which is not modelled: O0918.
 void refuse_window(const TransformerConfig& config, base::Count seq, base::Diagnostics& found);
 
 // The operators of ONE block for `batch` sequences of `seq` tokens, in order of execution: KQV, KTQ, softmax,
-// VScores, Out, layernorm, FF1, FF2. Throws InputError with everything wrong about the
-// configuration, batch and sequence (O0913), products beyond 64 bits (O0914), and blocks that are no such eight
-// operators: mixtures of experts and latent attention (O0915), windows of attention (O0918). A sequence beyond
-// `max_positions` is no error: the chip does not care, and the long-sequence studies do it.
+// VScores, Out, layernorm, FF1, FF2. Throws InputError with all that is wrong with the configuration, batch and
+// sequence (O0913), products beyond 64 bits (O0914), and blocks that do not consist of these eight operators: mixtures
+// of experts and latent attention (O0915), windows of attention (O0918). A sequence beyond `max_positions` is not an
+// error: the cost is well defined, and studies of long sequences need it.
 std::vector<Operator> transformer_block(const TransformerConfig& config, base::Count batch, base::Count seq);
 
 // Multiply-accumulates of a block, every instance counted. Throws base::OverflowError.

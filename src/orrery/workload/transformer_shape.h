@@ -17,9 +17,9 @@ struct TransformerShape {
   bool gated = false;            // gate and up projections side by side (SwiGLU)
 };
 
-// `shape` without zeros that stand for a default. Finds sizes below 1 (O1482) and heads that do not fit: the query
-// heads must divide the model's width, key and value heads the query heads (O1483). Where something is found, the
-// result is not to be used.
+// `shape` with defaults in place of zeros. Finds sizes below 1 (O1482) and heads that do not fit: the query heads must
+// divide the model's width, key and value heads the query heads (O1483). If there are errors, the result must not be
+// used.
 TransformerShape completed(TransformerShape shape, base::Diagnostics& found);
 
 // Widths of a token's vectors, and the bytes of the tensors that several kernels share.

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/refused_test_util.h"
+
 namespace orrery::workload {
 namespace {
 
@@ -145,18 +147,11 @@ TEST(TransformerBlock, FewerKeyValueHeadsTouchKqvAlone) {
   }
 }
 
-std::vector<std::string> codes(const TransformerConfig& config, Count batch, Count seq) {
-  try {
-    transformer_block(config, batch, seq);
-  } catch (const base::InputError& error) {
-    std::vector<std::string> found;
-    for (const auto& diagnostic : error.diagnostics) found.push_back(diagnostic.code);
-    return found;
-  }
-  return {};
+base::Codes codes(const TransformerConfig& config, Count batch, Count seq) {
+  return base::codes_of([&] { transformer_block(config, batch, seq); });
 }
 
-using Codes = std::vector<std::string>;
+using base::Codes;
 
 TEST(TransformerBlock, EverythingWrongIsReportedAtOnce) {
   TransformerConfig config = bert_large();

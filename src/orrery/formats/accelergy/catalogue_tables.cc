@@ -62,7 +62,7 @@ class Sheet {
   double number(const csv::Cell& cell, bool not_negative) {
     const auto value = energy::number(energy::Value(cell.text));
     if (value && (*value >= 0 || !not_negative)) return *value;
-    wrong(cell, fmt::format("`{}` is no number{}", cell.text, not_negative ? " that is not negative" : ""));
+    wrong(cell, fmt::format("`{}` is not a number{}", cell.text, not_negative ? " that is not negative" : ""));
     return 0;
   }
   void wrong(const csv::Cell& cell, std::string what) { found_.error("O1240", std::move(what), document_.place(cell)); }
@@ -89,7 +89,7 @@ energy::Basis basis_of(const csv::Cell& cell, Sheet& sheet) {
   for (const auto basis :
        {energy::Basis::kPublished, energy::Basis::kModelled, energy::Basis::kMeasured, energy::Basis::kAssumed})
     if (cell.text == energy::name(basis)) return basis;
-  sheet.wrong(cell, fmt::format("`{}` is no basis: published, modelled, measured or assumed", cell.text));
+  sheet.wrong(cell, fmt::format("`{}` is not a basis: published, modelled, measured or assumed", cell.text));
   return energy::Basis::kAssumed;
 }
 

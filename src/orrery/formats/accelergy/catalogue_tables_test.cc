@@ -9,6 +9,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/refused_test_util.h"
 #include "orrery/energy/estimate.h"
 #include "orrery/energy/estimate_test_util.h"
 
@@ -156,6 +157,41 @@ TEST(Published, AtTheNodeOfTheSourceAreTheFiguresOfTheSource) {
   EXPECT_EQ(answer(published(), "fpmultiplier", at(32), "").value, 7700);
 }
 
+TEST(Published, AFormatOfFloatingPointIsAWidth) {
+  const auto at = [](Attributes more) {
+    more.emplace("technology", word("45nm"));
+    return more;
+  };
+  const Attributes half{{"exponent", whole(5)}, {"mantissa", whole(10)}};
+  EXPECT_EQ(answer(published(), "fpmac", at(half), "compute").value, 1.5);
+  EXPECT_EQ(answer(published(), "fpadder", at({{"exponent", whole(8)}, {"mantissa", whole(23)}}), "add").value, 0.9);
+  // More to the point than the width of the words around, and not against a width of its own.
+  EXPECT_EQ(answer(published(), "fpmac", at({{"exponent", whole(5)}, {"mantissa", whole(10)}, {"datawidth", whole(8)}}),
+                   "compute")
+                .value,
+            1.5);
+  EXPECT_EQ(answer(published(), "fpmac", at({{"exponent", whole(8)}, {"mantissa", whole(24)}, {"width", whole(32)}}),
+                   "compute")
+                .value,
+            4.6);
+  EXPECT_EQ(refused(published(), "fpmac", at({{"exponent", whole(5)}, {"mantissa", whole(10)}, {"width", whole(32)}}),
+                    "compute"),
+            "`width` is 32, but 1 + exponent 5 + mantissa 10 = 16 bit");
+  EXPECT_EQ(refused(published(), "fpmac", at({{"exponent", whole(-5)}, {"mantissa", whole(10)}}), "compute"),
+            "`exponent` is not a number of bits, but `-5`");
+}
+
+TEST(Published, AnAdderWiderThanThatOfTheFiguresIsBeyondThem) {
+  Attributes mac{{"technology", word("45nm")}, {"width", whole(8)}, {"adder_width", whole(64)}};
+  EXPECT_EQ(answer(published(), "intmac", mac, "compute").beyond.size(), 1u);
+  mac["adder_width"] = whole(24);
+  EXPECT_EQ(answer(published(), "intmac", mac, "compute").beyond.size(), 0u);
+  EXPECT_NE(answer(published(), "intmac", mac, "compute").source.find("its adder has 32 bit, not 24"),
+            std::string::npos);
+  mac["adder_width"] = whole(32);
+  EXPECT_EQ(answer(published(), "intmac", mac, "compute").source.find("its adder"), std::string::npos);
+}
+
 TEST(Published, ConvertersOfIsaacAreThoseOfItsTable) {
   const Attributes adc{{"technology", word("32nm")}, {"datawidth", whole(8)}, {"type", word("SAR")}};
   EXPECT_EQ(six_digits(answer(published(), "ADC", adc, "convert").value), 1.66667);
@@ -171,13 +207,13 @@ TEST(Published, ConvertersOfIsaacAreThoseOfItsTable) {
 
 TEST(Published, NothingWithoutAWidthHasAFigure) {
   for (const char* name : {"intmac", "fpmac", "intadder", "register", "comparator"})
-    EXPECT_EQ(refused(published(), name, gemmini({{"width", whole(0)}}), "read"), "`width` is 0, and must be positive");
+    EXPECT_EQ(refused(published(), name, gemmini({{"width", whole(0)}}), "read"), "`width` is 0; it must be positive");
   EXPECT_EQ(refused(published(), "intmultiplier", gemmini({{"width_a", whole(0)}, {"width_b", whole(8)}}), "read"),
-            "`width_a` is 0, and must be positive");
+            "`width_a` is 0; it must be positive");
   EXPECT_EQ(refused(published(), "intmac", gemmini({{"width", energy::Value(8.5)}}), "read"),
-            "`width` is 8.5, and must be a whole number of bits");
+            "`width` is 8.5; it must be a whole number of bits");
   EXPECT_EQ(refused(library(), "aladdin_adder", gemmini({{"width", whole(0)}}), "add"),
-            "`width` is 0, and must be positive");
+            "`width` is 0; it must be positive");
   EXPECT_EQ(answer(published(), "wire", gemmini({{"width", whole(8)}, {"length_mm", whole(0)}}), "read").value, 0);
 }
 
@@ -203,14 +239,14 @@ TEST(Published, ARegisterOfManyWordsIsMarkedAsPricedLikeOne) {
     };
     EXPECT_TRUE(of(1).beyond.empty());
     ASSERT_EQ(of(64).beyond.size(), 1u);
-    EXPECT_THAT(of(64).beyond[0], HasSubstr("64: the figures, area and leakage too, are those of one word"));
+    EXPECT_THAT(of(64).beyond[0], HasSubstr("64: the figures, area and leakage included, are those of one word"));
     EXPECT_EQ(of(64).basis, energy::Basis::kExtrapolated);
   }
 }
 
 TEST(Dram, WithoutAWidthItIsRefused) {
   EXPECT_EQ(refused(energy::Dram(tables().dram), "DRAM", {{"width", whole(0)}}, "read"),
-            "`width` is no positive number of bits, but `0`");
+            "`width` is not a positive number of bits, but `0`");
 }
 
 TEST(Published, AWireCostsByBitAndMillimetre) {
@@ -276,13 +312,13 @@ TEST(Dram, OtherTypesAreRefusedWithThoseKnown) {
   EXPECT_THAT(refused(dram, "DRAM", {{"type", word("DDR4")}, {"width", whole(64)}}, "read"), HasSubstr("`DDR4`"));
   EXPECT_EQ(refused(dram, "DRAM", {}, "read"), "needs attribute `width`, the bits of one access");
   EXPECT_EQ(refused(dram, "DRAM", {{"width", word("many")}}, "read"),
-            "`width` is no positive number of bits, but `many`");
-  EXPECT_EQ(refused(dram, "DRAM", {{"width", whole(1)}}, "refresh"), "of a DRAM it knows read, write, update and leak");
+            "`width` is not a positive number of bits, but `many`");
+  EXPECT_EQ(refused(dram, "DRAM", {{"width", whole(1)}}, "refresh"), "knows read, write, update and leak of a DRAM");
 }
 
 std::vector<std::string> problems(const std::string& text) {
   base::Diagnostics found;
-  read_library(std::make_shared<const base::SourceFile>(base::SourceFile{"t.csv", text}), found);
+  read_library(base::source(text, "t.csv"), found);
   std::vector<std::string> problems;
   for (const auto& one : found.all()) {
     EXPECT_EQ(one.code, "O1240");
@@ -298,8 +334,8 @@ TEST(CatalogueTables, ABrokenTableIsAnErrorAtItsPlace) {
   EXPECT_THAT(problems("class,action,energy,area,basis,source\na,b,1,1,published\n"),
               ElementsAre("5 cells for 6 columns"));
   EXPECT_THAT(problems("class,action,energy,area,basis,source\na,b,x,-1,guessed,\n"),
-              ElementsAre("`x` is no number that is not negative", "`-1` is no number that is not negative",
-                          "`guessed` is no basis: published, modelled, measured or assumed",
+              ElementsAre("`x` is not a number that is not negative", "`-1` is not a number that is not negative",
+                          "`guessed` is not a basis: published, modelled, measured or assumed",
                           "a cell is empty that must not be"));
 }
 

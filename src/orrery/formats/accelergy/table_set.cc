@@ -99,7 +99,7 @@ void read_description(const std::string& path, std::vector<energy::TableSet>& se
   if (!fs::is_directory(folder, error)) {
     found
         .error("O1233",
-               fmt::format("the tables of `{}` should lie in `{}`, which is no folder", *name,
+               fmt::format("the tables of `{}` should lie in `{}`, which is not a folder", *name,
                            folder.lexically_normal().string()),
                map.find("path_to_data_dir")->where)
         .hint("`path_to_data_dir` is seen from the folder of the description");
@@ -171,7 +171,7 @@ energy::EstimationTable read_table(std::shared_ptr<const base::SourceFile> file,
   std::map<std::string, std::size_t> index;
   for (const csv::Cell& cell : header.cells) {
     if (!cell.text.empty() && !index.emplace(cell.text, table.columns.size()).second)
-      found.error("O1234", fmt::format("column `{}` stands here twice", cell.text), document.place(cell));
+      found.error("O1234", fmt::format("column `{}` occurs twice", cell.text), document.place(cell));
     table.columns.push_back(cell.text);
   }
   const auto column = [&](std::string_view name, bool required) -> std::optional<std::size_t> {
@@ -221,7 +221,7 @@ std::vector<energy::TableSet> read_table_sets(const std::string& folder, base::D
   std::vector<energy::TableSet> sets;
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    found.error("O1237", fmt::format("`{}` is no folder of estimation tables", folder))
+    found.error("O1237", fmt::format("`{}` is not a folder of estimation tables", folder))
         .hint("`--tables` takes a folder that holds descriptions `*.table.yaml`, also in folders below");
     return sets;
   }

@@ -8,6 +8,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/files_test_util.h"
 #include "orrery/energy/estimate_test_util.h"
 
 namespace orrery::formats::accelergy {
@@ -23,26 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// A folder of files, gone with the test.
-class Folder {
- public:
-  Folder() {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = fs::path(::testing::TempDir()) / (std::string("orrery_tables_") + test->name());
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder& add(const std::string& name, const std::string& text) {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-    return *this;
-  }
-  std::string path() const { return path_.string(); }
-
- private:
-  fs::path path_;
-};
+using base::Folder;
 
 std::string set(const std::string& name, const std::string& technology, int accuracy, const std::string& folder) {
   return "name: " + name + "\ntechnology: " + technology + "\naccuracy: " + std::to_string(accuracy) +
@@ -75,7 +57,7 @@ TEST(TableSet, SetsAreFoundAtAnyDepthInTheOrderOfTheirPaths) {
   Folder folder;
   folder.add("b/two.table.yaml", set("two", "32nm", 90, "data")).add("b/data/ADC.csv", "action,energy\nconvert,2\n");
   folder.add("a/x/one.table.yaml", set("one", "32nm", 80, ".")).add("a/x/DAC.csv", "action,energy\nconvert,1\n");
-  const Read all = read(folder.path());
+  const Read all = read(folder.string());
   EXPECT_TRUE(all.found.empty());
   ASSERT_EQ(all.sets.size(), 2u);
   EXPECT_EQ(all.sets[0].name, "one");
@@ -88,7 +70,7 @@ TEST(TableSet, EnergyNeedsActionAndArgumentsAreaOnlyAttributes) {
       .add("data/SRAM.csv",
            "technology,width,depth,action,data_delta,energy,area\r\n32nm,16,128,read,1,0.192,770\r\n"
            "32nm,16,1024,read,1,1.03,2100\r\n32nm,16,1024,read,0,0.5,2101\r\n");
-  const EstimationTables all = tables(folder.path());
+  const EstimationTables all = tables(folder.string());
   const Attributes sram = at_32nm({{"width", whole(16)}, {"depth", whole(1024)}, {"n_banks", whole(4)}});
   EXPECT_EQ(answer(all, "SRAM", sram, "read").value, 1.03);
   EXPECT_EQ(answer(all, "SRAM", sram, "read", {{"data_delta", whole(0)}}).value, 0.5);
@@ -104,7 +86,7 @@ TEST(TableSet, CellsAreComparedAsTextAndTheNearestRowIsTold) {
       .add("data/ADC.csv",
            "technology,type,datawidth,global_cycle_seconds,action,energy\n"
            "32nm,flash,4,1e-09,convert,9\n32nm,SAR,8,1.2e-09,convert,1.66\n");
-  const EstimationTables all = tables(folder.path());
+  const EstimationTables all = tables(folder.string());
   Attributes adc = at_32nm({{"type", word("SAR")}, {"datawidth", whole(8)}});
   adc["global_cycle_seconds"] = energy::Value(1.2e-9);
   EXPECT_EQ(answer(all, "ADC", adc, "convert").value, 1.66);
@@ -127,16 +109,16 @@ TEST(TableSet, TheMoreAccurateSetWinsAndOfEqualsTheFirst) {
     folder.add(std::string(name) + "/t.table.yaml", set(name, "32nm", accuracy, "data"))
         .add(std::string(name) + "/data/X.csv", std::string("action,energy,area\nread,") + energy + ",5\n");
   }
-  EXPECT_EQ(answer(tables(folder.path()), "X", at_32nm(), "read").value, 2);
-  EXPECT_EQ(tables(folder.path()).accuracy({"X", at_32nm(), "read", {}}), 90);
+  EXPECT_EQ(answer(tables(folder.string()), "X", at_32nm(), "read").value, 2);
+  EXPECT_EQ(tables(folder.string()).accuracy({"X", at_32nm(), "read", {}}), 90);
 }
 
 TEST(TableSet, ALaterSetWithoutARowTakesTheRowFoundAwayOnlyInAccelergysWay) {
   Folder folder;
   folder.add("a/t.table.yaml", set("a", "32nm", 80, "data")).add("a/data/X.csv", "action,energy\nread,1\n");
   folder.add("b/t.table.yaml", set("b", "32nm", 90, "data")).add("b/data/X.csv", "action,energy\nwrite,2\n");
-  EXPECT_EQ(answer(tables(folder.path()), "X", at_32nm(), "read").value, 1);
-  EXPECT_EQ(refused(tables(folder.path(), energy::EstimateOptions::accelergy()), "X", at_32nm(), "read"),
+  EXPECT_EQ(answer(tables(folder.string()), "X", at_32nm(), "read").value, 1);
+  EXPECT_EQ(refused(tables(folder.string(), energy::EstimateOptions::accelergy()), "X", at_32nm(), "read"),
             "X.csv line 2 differs in action: write, not read; so `b` takes away the row that `a` has (Accelergy 0.4)");
 }
 
@@ -144,7 +126,7 @@ TEST(TableSet, RaggedRowsAreLeftOutAndNamedWhereTheyAreMissed) {
   Folder folder;
   folder.add("t.table.yaml", set("t", "free", 100, "data"))
       .add("data/S.csv", "technology,cellwidth,action,energy,area,comment\nfree,read,0,0,\nfree,2,read,1,1\n");
-  const Read all = read(folder.path());
+  const Read all = read(folder.string());
   ASSERT_EQ(all.found.size(), 1u);
   EXPECT_EQ(all.found[0].code, "O1235");
   EXPECT_EQ(all.found[0].severity, base::Severity::kWarning);
@@ -154,14 +136,15 @@ TEST(TableSet, RaggedRowsAreLeftOutAndNamedWhereTheyAreMissed) {
   EXPECT_EQ(answer(sets, "S", {{"technology", word("free")}}, "read").value, 1);  // only its comment is missing
   EXPECT_EQ(refused(sets, "S", {{"technology", word("free")}}, "write"),
             "S.csv line 3 differs in action: read, not write; its line 2 is left out, with more or fewer cells than "
+            "there are "
             "columns");
 }
 
 TEST(TableSet, ARowWithoutItsFigureIsNoZero) {
   Folder folder;
   folder.add("t.table.yaml", set("t", "32nm", 100, "data")).add("data/X.csv", "action,energy,area\nread,,\n");
-  EXPECT_EQ(refused(tables(folder.path()), "X", at_32nm(), "read"), "X.csv line 2 matches, but has no energy");
-  EXPECT_EQ(refused(tables(folder.path()), "X", at_32nm(), ""), "X.csv line 2 matches, but has no area");
+  EXPECT_EQ(refused(tables(folder.string()), "X", at_32nm(), "read"), "X.csv line 2 matches, but has no energy");
+  EXPECT_EQ(refused(tables(folder.string()), "X", at_32nm(), ""), "X.csv line 2 matches, but has no area");
 }
 
 TEST(TableSet, ErrorsOfTablesHaveTheirPlace) {
@@ -172,14 +155,14 @@ TEST(TableSet, ErrorsOfTablesHaveTheirPlace) {
       .add("data/D.csv", "technology,action,energy\n32nm,read,1.2pJ\n");
   folder.add("data/E.csv", "action,energy,area\nread,1,-3\n").add("data/F.csv", "action,energy\nread,\"1\n");
   folder.add("data/G.csv", "action;energy\nread;1\n");
-  const Read all = read(folder.path());
+  const Read all = read(folder.string());
   std::vector<std::string> said;
   for (const auto& one : all.found) {
     EXPECT_EQ(one.severity, base::Severity::kError);
     said.push_back(one.code + " " + one.message);
   }
   EXPECT_THAT(said, ElementsAre("O1234 this table is empty", "O1234 this table has no column `energy`",
-                                "O1234 column `action` stands here twice",
+                                "O1234 column `action` occurs twice",
                                 "O1236 an energy is a number of pJ that is not negative, not `1.2pJ`",
                                 "O1236 an area is a number of um^2 that is not negative, not `-3`",
                                 "O1230 a quote is opened and never closed",
@@ -192,7 +175,7 @@ TEST(TableSet, ErrorsOfTablesHaveTheirPlace) {
 TEST(TableSet, ATableWithAHeaderAloneIsWarnedOf) {
   Folder folder;
   folder.add("t.table.yaml", set("t", "32nm", 100, "data")).add("data/X.csv", "action,energy,area\n");
-  const Read all = read(folder.path());
+  const Read all = read(folder.string());
   ASSERT_EQ(all.found.size(), 1u);
   EXPECT_EQ(all.found[0].code, "O1270");
   EXPECT_EQ(all.found[0].primary.where.line, 1);
@@ -204,7 +187,7 @@ TEST(TableSet, ErrorsOfDescriptionsSayWhatIsMissing) {
   folder.add("b.table.yaml", set("b", "32nm", 100, "nowhere")).add("c.table.yaml", set("c", "32nm", 101, "."));
   folder.add("d.table.yaml", "- a list\n").add("e.table.yaml", "name: [a\n");
   folder.add("f.table.yaml", "name: a\ntechnology: [1]\naccuracy: 1\npath_to_data_dir: .\n");
-  const Read all = read(folder.path());
+  const Read all = read(folder.string());
   std::vector<std::string> codes;
   for (const auto& one : all.found) codes.push_back(one.code);
   EXPECT_THAT(codes, ElementsAre("O1232", "O1233", "O1232", "O1232", "O0101", "O1232"));
@@ -218,16 +201,16 @@ TEST(TableSet, ErrorsOfDescriptionsSayWhatIsMissing) {
 TEST(TableSet, AFolderWithoutASetIsAnError) {
   Folder folder;
   folder.add("data/X.csv", "action,energy\nread,1\n");
-  EXPECT_EQ(read(folder.path()).found.at(0).code, "O1237");
-  EXPECT_EQ(read(folder.path() + "/nowhere").found.at(0).code, "O1237");
-  EXPECT_EQ(read(folder.path() + "/data/X.csv").found.at(0).code, "O1237");
+  EXPECT_EQ(read(folder.string()).found.at(0).code, "O1237");
+  EXPECT_EQ(read(folder.string() + "/nowhere").found.at(0).code, "O1237");
+  EXPECT_EQ(read(folder.string() + "/data/X.csv").found.at(0).code, "O1237");
 }
 
 TEST(TableSet, TheSameNameTwiceIsAWarning) {
   Folder folder;
   folder.add("a.table.yaml", set("t", "32nm", 100, "data")).add("b.table.yaml", set("t", "32nm", 100, "data"));
   folder.add("data/X.csv", "action,energy\nread,1\n");
-  const Read all = read(folder.path());
+  const Read all = read(folder.string());
   ASSERT_EQ(all.found.size(), 1u);
   EXPECT_EQ(all.found[0].code, "O1238");
   EXPECT_EQ(all.found[0].severity, base::Severity::kWarning);
@@ -236,8 +219,8 @@ TEST(TableSet, TheSameNameTwiceIsAWarning) {
 TEST(TableSet, ANodeWrittenAsANumberIsComparedAsPythonPrintsIt) {
   Folder folder;
   folder.add("a.table.yaml", set("a", "32", 100, "data")).add("data/X.csv", "action,energy\nread,1\n");
-  EXPECT_EQ(answer(tables(folder.path()), "X", {{"technology", whole(32)}}, "read").value, 1);
-  EXPECT_EQ(refused(tables(folder.path()), "X", {{"technology", energy::Value(32.0)}}, "read"),
+  EXPECT_EQ(answer(tables(folder.string()), "X", {{"technology", whole(32)}}, "read").value, 1);
+  EXPECT_EQ(refused(tables(folder.string()), "X", {{"technology", energy::Value(32.0)}}, "read"),
             "has `X` for technology 32, not 32.0");
 }
 

@@ -19,10 +19,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   attempt([&](base::Diagnostics& found) {
     const amped::Config config = amped::read_config(file, {}, found);
-    cluster::amped_times(amped::resolve(config, {}, {}, found).quantities, {});
+    amped::equations::times_of(amped::resolve(config, {}, {}, found).quantities, {});
   });
   attempt([&](base::Diagnostics& found) { amped::read_lookup_tables(file, found); });
-  attempt(
-      [&](base::Diagnostics& found) { cluster::amped_times(amped::resolve_flat(file, {}, {}, found).quantities, {}); });
+  attempt([&](base::Diagnostics& found) {
+    amped::equations::times_of(amped::resolve_flat(file, {}, {}, found).quantities, {});
+  });
   return 0;
 }

@@ -5,13 +5,12 @@
 #include <string>
 #include <utility>
 
+#include "orrery/base/refused_test_util.h"
 #include "orrery/formats/amped/parameters.h"
 
 namespace orrery::formats::amped {
 
-inline File file_of(std::string text, std::string name = "config.json") {
-  return std::make_shared<base::SourceFile>(base::SourceFile{std::move(name), std::move(text)});
-}
+using base::replaced, base::source;
 
 // Stated, looked-up and calculated parameters; 64 accelerators.
 inline const char* const kConfig = R"({
@@ -81,15 +80,10 @@ inline const char* const kTables = R"({
 inline Resolved resolved(const std::string& config, const std::string& tables = kTables,
                          const Overrides& overrides = {}) {
   base::Diagnostics found;
-  const Config read = read_config(file_of(config), overrides, found);
+  const Config read = read_config(source(config), overrides, found);
   const LookupTables read_tables =
-      tables.empty() ? LookupTables{} : read_lookup_tables(file_of(tables, "lookup_tables.json"), found);
+      tables.empty() ? LookupTables{} : read_lookup_tables(source(tables, "lookup_tables.json"), found);
   return resolve(read, read_tables, {}, found);
-}
-
-inline std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  const std::size_t at = text.find(what);
-  return at == std::string::npos ? "MISSING " + what : text.replace(at, what.size(), by);
 }
 
 }  // namespace orrery::formats::amped

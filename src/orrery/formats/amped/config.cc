@@ -11,21 +11,20 @@
 namespace orrery::formats::amped {
 namespace {
 
-using cluster::AmpedCategory;
 using json::Member;
 using json::Node;
 
 std::vector<std::string> parameter_names() {
   std::vector<std::string> names;
-  for (const cluster::AmpedQuantity& quantity : cluster::amped_quantities()) names.emplace_back(quantity.name);
-  for (const std::string_view name : cluster::unused_amped_parameters()) names.emplace_back(name);
+  for (const equations::Quantity& quantity : equations::quantity_table()) names.emplace_back(quantity.name);
+  for (const std::string_view name : equations::unused_parameters()) names.emplace_back(name);
   return names;
 }
 
 std::vector<std::string> category_names() {
   std::vector<std::string> names;
-  for (int i = 0; i < cluster::kAmpedCategories; ++i)
-    names.emplace_back(cluster::amped_category_name(static_cast<AmpedCategory>(i)));
+  for (int i = 0; i < equations::kCategories; ++i)
+    names.emplace_back(equations::category_name(static_cast<equations::Category>(i)));
   return names;
 }
 
@@ -53,7 +52,7 @@ class Reader {
       category = {};
       category.given = true;
       category.where = member.key_where;
-      read_category(member, static_cast<AmpedCategory>(name - names.begin()), category);
+      read_category(member, static_cast<equations::Category>(name - names.begin()), category);
     }
     return config;
   }
@@ -89,7 +88,7 @@ class Reader {
     return {"", member.value.where};
   }
 
-  void read_category(const Member& member, AmpedCategory which, Category& category) {
+  void read_category(const Member& member, equations::Category which, Category& category) {
     if (!member.value.is_object()) {
       wrong(member, "an object");
       return;
@@ -124,7 +123,7 @@ class Reader {
     }
   }
 
-  void read_parameters(const Member& member, AmpedCategory which, Category& category) {
+  void read_parameters(const Member& member, equations::Category which, Category& category) {
     if (!member.value.is_object()) {
       wrong(member, "an object");
       return;
@@ -137,7 +136,7 @@ class Reader {
     }
   }
 
-  Parameter read_parameter(const Member& member, AmpedCategory which) {
+  Parameter read_parameter(const Member& member, equations::Category which) {
     Parameter parameter;
     parameter.name = member.key;
     parameter.where = member.key_where;
@@ -218,8 +217,9 @@ Node value_of(const File& file) {
   return node;
 }
 
-void apply(Config& config, const std::string& where, const std::string& value, base::Diagnostics& found) {
-  const auto file = std::make_shared<base::SourceFile>(base::SourceFile{"<--set " + where + ">", value});
+void apply(Config& config, const base::Override& set, base::Diagnostics& found) {
+  const auto& [where, value] = set;
+  const auto file = base::value_text(set);
   const Path path = path_of(where);
   if (path.lookup) {
     if (path.category < 0 || (path.part != "lookup_table_row" && path.part != "lookup_table_name")) {
@@ -233,7 +233,7 @@ void apply(Config& config, const std::string& where, const std::string& value, b
     (path.part == "lookup_table_row" ? category.lookup.row : category.lookup.table) = text;
     return;
   }
-  const cluster::AmpedQuantity* quantity = cluster::find_amped_quantity(path.part);
+  const equations::Quantity* quantity = equations::find_quantity(path.part);
   if (quantity == nullptr) {
     found.error("O1325", fmt::format("`--set {}` names no parameter of the equations", where))
         .hint(meant_parameter(path.part));
@@ -262,8 +262,8 @@ void apply(Config& config, const std::string& where, const std::string& value, b
 }  // namespace
 
 bool is_parameter(std::string_view name) {
-  const auto unused = cluster::unused_amped_parameters();
-  return cluster::find_amped_quantity(name) != nullptr || std::find(unused.begin(), unused.end(), name) != unused.end();
+  const auto unused = equations::unused_parameters();
+  return equations::find_quantity(name) != nullptr || std::find(unused.begin(), unused.end(), name) != unused.end();
 }
 
 std::string meant_parameter(std::string_view name) {
@@ -272,7 +272,7 @@ std::string meant_parameter(std::string_view name) {
 
 Config read_config(const File& file, const Overrides& overrides, base::Diagnostics& found) {
   Config config = Reader(found).read(file);
-  for (const auto& [path, value] : overrides) apply(config, path, value, found);
+  for (const base::Override& set : overrides) apply(config, set, found);
   found.throw_if_errors();
   return config;
 }

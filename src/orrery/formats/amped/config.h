@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/cluster/amped_quantities.h"
+#include "orrery/amped/quantities.h"
+#include "orrery/base/override.h"
 #include "orrery/formats/json/document.h"
 
 namespace orrery::formats::amped {
+
+namespace equations = ::orrery::amped;
 
 using File = std::shared_ptr<const base::SourceFile>;
 
@@ -25,7 +27,7 @@ struct Text {
 struct Parameter {
   std::string name;
   base::Location where;  // of the name
-  cluster::AmpedCategory category = cluster::AmpedCategory::kNetwork;
+  equations::Category category = equations::Category::kNetwork;
   bool has_value = false;
   json::Node value;
   bool calculated = false;
@@ -48,12 +50,12 @@ struct Category {
 
 struct Config {
   File file;
-  std::array<Category, cluster::kAmpedCategories> categories;
+  std::array<Category, equations::kCategories> categories;
 };
 
 // Overrides as `--set` gives them: a parameter's name, optionally after its category and before `.value`, or
 // `CATEGORY.lookup_config.lookup_table_row` (or `..._name`), and the new value.
-using Overrides = std::vector<std::pair<std::string, std::string>>;
+using base::Overrides;
 
 // Throws InputError: O1320 no JSON object, O1323 wrong types, O1325 an override of nothing. Warnings go to `found`:
 // O1322 unknown keys, O1324 repeated keys, O1325 unknown parameters.

@@ -9,13 +9,13 @@ namespace orrery::formats::amped {
 namespace {
 
 constexpr std::string_view kPrefix = "equations.";
-constexpr std::string_view kDefects = "defects.";
+constexpr std::string_view kDefectPrefix = "defects.";
 
-void set_defect(const std::string& name, const std::string& value, cluster::AmpedDefects& defects,
+void set_defect(const std::string& name, const std::string& value, equations::Defects& defects,
                 base::Diagnostics& found) {
-  bool* const defect = cluster::amped_defect(defects, name);
+  bool* const defect = base::defect_named(equations::kDefects, defects, name);
   if (defect == nullptr) {
-    const std::vector<std::string> names = cluster::amped_defect_names();
+    const std::vector<std::string> names = base::defect_names(equations::kDefects);
     found.error("O1341", fmt::format("the equations have no defect `{}`", name))
         .hint(base::did_you_mean(name, names, fmt::format("defects: {}", fmt::join(names, ", "))));
   } else if (value != "true" && value != "false") {
@@ -25,11 +25,11 @@ void set_defect(const std::string& name, const std::string& value, cluster::Ampe
   }
 }
 
-void set_constant(const std::string& name, const std::string& value, cluster::AmpedConstants& constants,
+void set_constant(const std::string& name, const std::string& value, equations::Constants& constants,
                   base::Diagnostics& found) {
-  double* const constant = cluster::amped_constant(constants, name);
+  double* const constant = equations::constant_named(constants, name);
   if (constant == nullptr) {
-    const std::vector<std::string> names = cluster::amped_constant_names();
+    const std::vector<std::string> names = equations::constant_names();
     found.error("O1341", fmt::format("the equations have no constant `{}`", name))
         .hint(base::did_you_mean(name, names,
                                  fmt::format("constants: {}; switches: defects.NAME", fmt::join(names, ", "))));
@@ -49,17 +49,17 @@ void set_constant(const std::string& name, const std::string& value, cluster::Am
 
 }  // namespace
 
-Overrides take_equation_options(const Overrides& overrides, cluster::AmpedModel& model) {
+Overrides take_equation_options(const Overrides& overrides, equations::Model& model) {
   Overrides others;
   base::Diagnostics found;
   for (const auto& [path, value] : overrides) {
     if (path.rfind(kPrefix, 0) != 0) {
-      others.emplace_back(path, value);
+      others.push_back({path, value});
       continue;
     }
     const std::string name = path.substr(kPrefix.size());
-    if (name.rfind(kDefects, 0) == 0)
-      set_defect(name.substr(kDefects.size()), value, model.defects, found);
+    if (name.rfind(kDefectPrefix, 0) == 0)
+      set_defect(name.substr(kDefectPrefix.size()), value, model.defects, found);
     else
       set_constant(name, value, model.constants, found);
   }

@@ -2,7 +2,7 @@
 
 namespace orrery::formats::amped {
 
-std::vector<Gemm> gemms(const cluster::AmpedQuantities& q, const cluster::AmpedDefects& defects) {
+std::vector<Gemm> gemms(const equations::Quantities& q, const equations::Defects& defects) {
   const double rows = q.batch_size * q.context / q.dp / q.pp;
   const double heads = q.head_width * q.attention_heads;
   std::vector<Gemm> out;

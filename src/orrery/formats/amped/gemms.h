@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "orrery/cluster/amped_equations.h"
+#include "orrery/amped/equations.h"
 
 namespace orrery::formats::amped {
+
+namespace equations = ::orrery::amped;
 
 // A product of (M x K) and (K x N), `count` times side by side. Sizes are of one replica's whole minibatch, shared over
 // the pipeline's stages; fractions are kept.
@@ -21,6 +23,6 @@ struct Gemm {
 
 // Six, in the order of the layer. With the defect `flat_gemms` attention's products of all heads are one, as
 // AMPeD writes them; else one of each head and sequence.
-std::vector<Gemm> gemms(const cluster::AmpedQuantities& quantities, const cluster::AmpedDefects& defects);
+std::vector<Gemm> gemms(const equations::Quantities& quantities, const equations::Defects& defects);
 
 }  // namespace orrery::formats::amped

@@ -6,7 +6,7 @@
 namespace orrery::formats::amped {
 namespace {
 
-using Q = cluster::AmpedQuantities;
+using Q = equations::Quantities;
 
 constexpr std::array kRules = {
     InverseRule{"batch_size", "minibatch_size data_parallel_degree", [](const Q& q) { return q.minibatch * q.dp; }},

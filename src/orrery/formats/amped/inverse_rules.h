@@ -4,14 +4,16 @@
 
 #include <string_view>
 
-#include "orrery/cluster/amped_quantities.h"
+#include "orrery/amped/quantities.h"
 
 namespace orrery::formats::amped {
+
+namespace equations = ::orrery::amped;
 
 struct InverseRule {
   std::string_view name;
   std::string_view reads;  // separated by spaces
-  double (*formula)(const cluster::AmpedQuantities&);
+  double (*formula)(const equations::Quantities&);
 };
 
 // Null when there is none.

@@ -66,7 +66,7 @@ const Node* look_up(const LookupTables& tables, const Category& category, const 
                     base::Diagnostics& found) {
   const std::string wanted = parameter.lookup_name.text.empty() ? parameter.name : parameter.lookup_name.text;
   if (!category.has_lookup || category.lookup.table.text.empty() || category.lookup.row.text.empty()) {
-    const std::string name(cluster::amped_category_name(parameter.category));
+    const std::string name(equations::category_name(parameter.category));
     const char* lacks = !category.has_lookup                 ? "has no `lookup_config`"
                         : category.lookup.table.text.empty() ? "has a `lookup_config` without `lookup_table_name`"
                                                              : "has a `lookup_config` without `lookup_table_row`";

@@ -26,13 +26,13 @@ std::string upper_title(std::string_view name) {
 }
 
 struct SummaryLine {
-  cluster::AmpedCategory category;
+  equations::Category category;
   std::string key, value, description;
 };
 
 std::vector<SummaryLine> summary_lines(const Resolved& resolved) {
   std::vector<SummaryLine> lines;
-  const auto quantities = cluster::amped_quantities();
+  const auto quantities = equations::quantity_table();
   for (std::size_t i = 0; i < quantities.size(); ++i) {
     if (resolved.origin[i] == Origin::kAbsent) continue;
     lines.push_back({quantities[i].category, std::string(quantities[i].name),
@@ -69,8 +69,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size
 struct GemmTime {
   double forward_s, backward_s;
 };
-GemmTime gemm_time(const Gemm& gemm, const cluster::AmpedQuantities& q, const cluster::AmpedModel& model,
-                   double mac_s) {
+GemmTime gemm_time(const Gemm& gemm, const equations::Quantities& q, const equations::Model& model, double mac_s) {
   const double bits = model.constants.unit_bits;
   const double forward = std::ceil(q.weight_bits / bits);
   const double backward = std::ceil(std::max(q.weight_bits, q.gradient_bits) / bits);
@@ -90,9 +89,9 @@ std::string config_summary(const Resolved& resolved) {
   }
   std::string out = "FULL CONFIGURATION\n\n";
   out += fmt::format("Transformer: {} | Accelerator: {}\n", resolved.transformer, resolved.accelerator);
-  for (int i = 0; i < cluster::kAmpedCategories; ++i) {
-    const auto category = static_cast<cluster::AmpedCategory>(i);
-    out += fmt::format("\n{}: {}\n", i + 1, upper_title(cluster::amped_category_name(category)));
+  for (int i = 0; i < equations::kCategories; ++i) {
+    const auto category = static_cast<equations::Category>(i);
+    out += fmt::format("\n{}: {}\n", i + 1, upper_title(equations::category_name(category)));
     for (const SummaryLine& line : lines)
       if (line.category == category)
         out += fmt::format("{:<{}} {:<{}}  # {}\n", line.key + ":", key + 1, line.value, value, line.description);
@@ -100,10 +99,10 @@ std::string config_summary(const Resolved& resolved) {
   return out;
 }
 
-std::vector<BreakdownLine> training_time_lines(const cluster::AmpedQuantities& q, const cluster::AmpedTimes& t) {
+std::vector<BreakdownLine> training_time_lines(const equations::Quantities& q, const equations::Times& t) {
   const double passes = q.batches * q.layers;  // of a layer, in the whole training
   const double ranks = q.accelerators_required;
-  const double macs = cluster::amped_total_macs(q);
+  const double macs = equations::total_macs(q);
   const double tera = macs * q.ops_per_mac / 1e12;
   const double computation = (t.forward_s + t.backward_s + t.weight_gradient_s) / ranks;
   // Every layer exchanges twice in each direction.
@@ -117,7 +116,7 @@ std::vector<BreakdownLine> training_time_lines(const cluster::AmpedQuantities& q
       {"Computation time weight updates (s)", passes * t.weight_gradient_s / ranks},
       {"Total computation time (s)", passes * computation},
   };
-  const auto communication = [&](const std::string& pass, const cluster::AmpedCommunication& c) {
+  const auto communication = [&](const std::string& pass, const equations::Communication& c) {
     const std::string what = "Communication time " + pass + " pass: ";
     lines.push_back({what + "tensor parallelism intra node (s)", passes * c.tp_intra});
     lines.push_back({what + "tensor parallelism inter node (s)", passes * c.tp_inter});
@@ -148,7 +147,7 @@ std::vector<BreakdownLine> training_time_lines(const cluster::AmpedQuantities& q
   return lines;
 }
 
-std::string training_time_breakdown(const cluster::AmpedQuantities& quantities, const cluster::AmpedTimes& times) {
+std::string training_time_breakdown(const equations::Quantities& quantities, const equations::Times& times) {
   const std::vector<BreakdownLine> lines = training_time_lines(quantities, times);
   std::size_t longest = 0;
   for (const BreakdownLine& line : lines) longest = std::max(longest, line.label.size());
@@ -157,8 +156,8 @@ std::string training_time_breakdown(const cluster::AmpedQuantities& quantities, 
   return out;
 }
 
-std::string gemm_breakdown(const cluster::AmpedQuantities& q, const cluster::AmpedModel& model) {
-  const double mac_s = cluster::amped_times(q, model).mac_s;
+std::string gemm_breakdown(const equations::Quantities& q, const equations::Model& model) {
+  const double mac_s = equations::times_of(q, model).mac_s;
   std::vector<std::vector<std::string>> rows = {
       {"product", "M", "K", "N", "count", "MACs", "share (%)", "forward (s)", "backward (s)"}};
   const std::vector<Gemm> products = gemms(q, model.defects);
@@ -180,7 +179,7 @@ std::string gemm_breakdown(const cluster::AmpedQuantities& q, const cluster::Amp
          aligned(rows, 1);
 }
 
-std::string compute_graph(const cluster::AmpedQuantities& q, const cluster::AmpedModel& model) {
+std::string compute_graph(const equations::Quantities& q, const equations::Model& model) {
   const std::vector<Gemm> products = gemms(q, model.defects);
   const double rows = q.batch_size * q.context / q.dp / q.pp;
   std::vector<std::vector<std::string>> table = {{"operator", "reads", "writes", "elements", "MACs"}};
@@ -216,7 +215,7 @@ std::string compute_graph(const cluster::AmpedQuantities& q, const cluster::Ampe
          aligned(table, 3);
 }
 
-std::string mat_dims(const cluster::AmpedQuantities& quantities, const cluster::AmpedDefects& defects) {
+std::string mat_dims(const equations::Quantities& quantities, const equations::Defects& defects) {
   std::string out;
   for (const Gemm& gemm : gemms(quantities, defects)) {
     out += fmt::format("{:.0f}  {:.0f}  {:.0f}", std::trunc(gemm.m), std::trunc(gemm.k), std::trunc(gemm.n));

@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/cluster/amped_equations.h"
+#include "orrery/amped/equations.h"
 #include "orrery/formats/amped/parameters.h"
 
 namespace orrery::formats::amped {
+
+namespace equations = ::orrery::amped;
 
 // Every parameter with its value and description, category by category: at least three columns a line.
 std::string config_summary(const Resolved& resolved);
@@ -19,18 +21,17 @@ struct BreakdownLine {
   double value = 0;
 };
 // Of the whole training: seconds where the label ends in "(s)".
-std::vector<BreakdownLine> training_time_lines(const cluster::AmpedQuantities& quantities,
-                                               const cluster::AmpedTimes& times);
-std::string training_time_breakdown(const cluster::AmpedQuantities& quantities, const cluster::AmpedTimes& times);
+std::vector<BreakdownLine> training_time_lines(const equations::Quantities& quantities, const equations::Times& times);
+std::string training_time_breakdown(const equations::Quantities& quantities, const equations::Times& times);
 
 // Sizes, MACs and seconds of each matrix product of a layer, forward and backward.
-std::string gemm_breakdown(const cluster::AmpedQuantities& quantities, const cluster::AmpedModel& model);
+std::string gemm_breakdown(const equations::Quantities& quantities, const equations::Model& model);
 
 // A layer's operators in order, with what each reads and how large its output is.
-std::string compute_graph(const cluster::AmpedQuantities& quantities, const cluster::AmpedModel& model);
+std::string compute_graph(const equations::Quantities& quantities, const equations::Model& model);
 
 // DeepFlow's input: a line "M  K  N" for each product, whole numbers; with mended equations a fourth column says how
 // many of these there are side by side.
-std::string mat_dims(const cluster::AmpedQuantities& quantities, const cluster::AmpedDefects& defects);
+std::string mat_dims(const equations::Quantities& quantities, const equations::Defects& defects);
 
 }  // namespace orrery::formats::amped

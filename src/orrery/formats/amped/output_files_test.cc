@@ -44,10 +44,10 @@ TEST(AmpedOutputFiles, TheSummaryHasThreeColumnsAndEveryCategory) {
 }
 
 TEST(AmpedOutputFiles, TheBreakdownSumsToTheTotal) {
-  for (const cluster::AmpedModel& model : {cluster::AmpedModel{}, cluster::AmpedModel::original()}) {
+  for (const equations::Model& model : {equations::Model{}, equations::Model::original()}) {
     Resolved found =
         resolved(replaced(kConfig, R"("number_of_experts": {"value": 1})", R"("number_of_experts": {"value": 8})"));
-    const cluster::AmpedTimes times = cluster::amped_times(found.quantities, model);
+    const equations::Times times = equations::times_of(found.quantities, model);
     std::map<std::string, double> value;
     for (const BreakdownLine& line : training_time_lines(found.quantities, times)) value[line.label] = line.value;
     EXPECT_EQ(value.size(), 31u);
@@ -65,7 +65,7 @@ TEST(AmpedOutputFiles, TheBreakdownSumsToTheTotal) {
 
 TEST(AmpedOutputFiles, BreakdownLabelsArePaddedWithDashesToOneColumn) {
   const Resolved found = resolved(kConfig);
-  const auto lines = lines_of(training_time_breakdown(found.quantities, cluster::amped_times(found.quantities, {})));
+  const auto lines = lines_of(training_time_breakdown(found.quantities, equations::times_of(found.quantities, {})));
   EXPECT_EQ(lines.at(0), "TRAINING TIME BREAKDOWN");
   EXPECT_EQ(lines.at(1), "");
   const std::size_t column = lines.at(2).rfind(' ');
@@ -74,8 +74,8 @@ TEST(AmpedOutputFiles, BreakdownLabelsArePaddedWithDashesToOneColumn) {
 }
 
 TEST(AmpedOutputFiles, MatDimsAreDeepFlowsSixLinesAndTheBatchIsExplicitWhenMended) {
-  const cluster::AmpedQuantities q = resolved(kConfig).quantities;  // B 512, S 1024, D 768, H 12, dp 8, pp 2
-  EXPECT_EQ(mat_dims(q, cluster::AmpedDefects::all()),
+  const equations::Quantities q = resolved(kConfig).quantities;  // B 512, S 1024, D 768, H 12, dp 8, pp 2
+  EXPECT_EQ(mat_dims(q, base::defects_of(equations::kDefects, "amped")),
             "98304  768  768\n"
             "32768  64  12288\n"
             "32768  1024  768\n"
@@ -92,14 +92,14 @@ TEST(AmpedOutputFiles, MatDimsAreDeepFlowsSixLinesAndTheBatchIsExplicitWhenMende
 }
 
 TEST(AmpedOutputFiles, TheProductsMacsAreTheEquationsMacs) {
-  const cluster::AmpedQuantities q = resolved(kConfig).quantities;
+  const equations::Quantities q = resolved(kConfig).quantities;
   double macs = 0;
   for (const Gemm& gemm : gemms(q, {})) macs += gemm.macs();
   EXPECT_NEAR(macs * q.dp * q.pp, q.attention_macs + q.mlp_macs, 1e-9 * macs);
 }
 
 TEST(AmpedOutputFiles, BreakdownOfProductsAndGraphNameEveryProduct) {
-  const cluster::AmpedQuantities q = resolved(kConfig).quantities;
+  const equations::Quantities q = resolved(kConfig).quantities;
   const std::string breakdown = gemm_breakdown(q, {}), graph = compute_graph(q, {});
   for (const Gemm& gemm : gemms(q, {})) {
     EXPECT_NE(breakdown.find(gemm.name), std::string::npos);

@@ -16,18 +16,15 @@
 namespace orrery::formats::amped {
 namespace {
 
-using cluster::AmpedCategory;
-using cluster::AmpedDomain;
-using cluster::AmpedQuantity;
 using json::Node;
 
 constexpr double kLargest = 1e30;  // of an input; products of some of them stay within a double
 
-std::size_t position(const AmpedQuantity& quantity) {
-  return static_cast<std::size_t>(&quantity - cluster::amped_quantities().data());
+std::size_t position(const equations::Quantity& quantity) {
+  return static_cast<std::size_t>(&quantity - equations::quantity_table().data());
 }
 
-Dimension dimension_of(const AmpedQuantity& quantity) {
+Dimension dimension_of(const equations::Quantity& quantity) {
   const std::string_view name = quantity.name;
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   if (has("bandwidth") || has("precision")) return Dimension::kBits;
@@ -68,20 +65,20 @@ std::string as_text(const Node& node) {
 
 class Resolver {
  public:
-  Resolver(const cluster::AmpedDefects& defects, base::Diagnostics& found)
-      : defects_(defects), found_(found), quantities_(cluster::amped_quantities()) {
+  Resolver(const equations::Defects& defects, base::Diagnostics& found)
+      : defects_(defects), found_(found), quantities_(equations::quantity_table()) {
     const std::size_t n = quantities_.size();
     out_.keep.assign(n, false);
     out_.origin.assign(n, Origin::kAbsent);
     out_.where.assign(n, {});
-    for (const AmpedQuantity& quantity : quantities_) out_.description.emplace_back(quantity.description);
+    for (const equations::Quantity& quantity : quantities_) out_.description.emplace_back(quantity.description);
     marked_.assign(n, {});
     broken_.assign(n, false);
     state_.assign(n, 0);
   }
 
   void add(const Parameter& parameter, const Category& category, const LookupTables& tables) {
-    const AmpedQuantity* quantity = cluster::find_amped_quantity(parameter.name);
+    const equations::Quantity* quantity = equations::find_quantity(parameter.name);
     if (quantity == nullptr) {
       add_other(parameter, category, tables);
       return;
@@ -108,14 +105,14 @@ class Resolver {
     }
   }
 
-  void state(const AmpedQuantity& quantity, const Node& node) {
+  void state(const equations::Quantity& quantity, const Node& node) {
     const std::size_t i = position(quantity);
     broken_[i] = !take(quantity, node);
     if (!broken_[i]) out_.origin[i] = Origin::kValue;
   }
 
   // Gives the quantity a number of the user's; false, with an error, when it is none.
-  bool take(const AmpedQuantity& quantity, const Node& node) {
+  bool take(const equations::Quantity& quantity, const Node& node) {
     const auto refuse = [&](const std::string& why, const std::string& hint) {
       found_.error("O1333", fmt::format("`{}` {}", quantity.name, why), node.where).hint(hint);
       return false;
@@ -125,7 +122,7 @@ class Resolver {
       std::string why;
       const auto value = parse_unit_value(node.text, &why);
       if (!value)
-        return refuse(fmt::format("is no quantity: \"{}\": {}", node.text.substr(0, 60), why),
+        return refuse(fmt::format("is not a quantity: \"{}\": {}", node.text.substr(0, 60), why),
                       "write a number, or one with a unit, such as \"8 GB\", \"2.4 Tb/s\", \"3 us\"; prefixes are p n "
                       "u m k M G T P E");
       number = value->number;
@@ -134,9 +131,9 @@ class Resolver {
       return refuse(fmt::format("must be a number, but is {}", json::describe(node)), "");
     }
     const std::string shown = node.is_text() ? fmt::format("{} ({})", node.text, number) : node.text;
-    if (quantity.domain == AmpedDomain::kWhole && !(number >= 1 && std::floor(number) == number))
+    if (quantity.domain == equations::Domain::kWhole && !(number >= 1 && std::floor(number) == number))
       return refuse(fmt::format("must be a whole number of at least 1, but is {}", shown), "");
-    if (quantity.domain == AmpedDomain::kPositive && !(number > 0))
+    if (quantity.domain == equations::Domain::kPositive && !(number > 0))
       return refuse(fmt::format("must be above 0, but is {}", shown), "");
     if (!(number >= 0)) return refuse(fmt::format("must not be negative, but is {}", shown), "");
     if (number > kLargest || (number > 0 && number < 1 / kLargest))
@@ -149,17 +146,17 @@ class Resolver {
   }
 
   Resolved finish() {
-    for (const std::string_view name : cluster::amped_time_reads()) need(*cluster::find_amped_quantity(name));
+    for (const std::string_view name : equations::time_reads()) need(*equations::find_quantity(name));
     for (const char* name : {"required_memory_per_accelerator_weights", "total_required_memory_per_accelerator"})
-      need(*cluster::find_amped_quantity(name));
+      need(*equations::find_quantity(name));
     for (std::size_t i = 0; i < quantities_.size(); ++i)
       if (marked_[i].known()) visit(i);
     report_missing();
     found_.throw_if_errors();
     // The rest is shown where what it reads is known.
-    for (const int i : cluster::amped_order()) {
-      const AmpedQuantity& quantity = quantities_[static_cast<std::size_t>(i)];
-      const std::vector<int> reads = cluster::amped_reads(quantity);
+    for (const int i : equations::calculation_order()) {
+      const equations::Quantity& quantity = quantities_[static_cast<std::size_t>(i)];
+      const std::vector<int> reads = equations::reads(quantity);
       const bool known = std::all_of(reads.begin(), reads.end(), [&](int r) {
         return !std::isnan(out_.quantities.*quantities_[static_cast<std::size_t>(r)].field);
       });
@@ -193,7 +190,7 @@ class Resolver {
     out_.others.push_back(std::move(other));
   }
 
-  void warn_of_dimension(const AmpedQuantity& quantity, const Node& node, const UnitValue& value) {
+  void warn_of_dimension(const equations::Quantity& quantity, const Node& node, const UnitValue& value) {
     const Dimension wanted = dimension_of(quantity);
     if (value.dimension == Dimension::kNone || value.dimension == wanted) return;
     found_
@@ -207,21 +204,21 @@ class Resolver {
                   : "");
   }
 
-  void need(const AmpedQuantity& quantity) { visit(position(quantity)); }
+  void need(const equations::Quantity& quantity) { visit(position(quantity)); }
 
   std::vector<int> reads_of(std::size_t i) const {
-    const AmpedQuantity& quantity = quantities_[i];
-    if (quantity.formula != nullptr) return cluster::amped_reads(quantity);
+    const equations::Quantity& quantity = quantities_[i];
+    if (quantity.formula != nullptr) return equations::reads(quantity);
     if (const InverseRule* rule = inverse_rule(quantity.name)) {
-      AmpedQuantity reader = quantity;
+      equations::Quantity reader = quantity;
       reader.reads = rule->reads;
-      return cluster::amped_reads(reader);
+      return equations::reads(reader);
     }
     return {};
   }
 
   void visit(std::size_t i) {
-    const AmpedQuantity& quantity = quantities_[i];
+    const equations::Quantity& quantity = quantities_[i];
     if (out_.keep[i] || broken_[i] || state_[i] == 2) return;
     if (state_[i] == 1) {
       report_cycle(i);
@@ -252,7 +249,7 @@ class Resolver {
     if (inverse) {
       out_.keep[i] = true;
       const double number = out_.quantities.*quantity.field;
-      if (quantity.domain == AmpedDomain::kWhole && !(number >= 1 && std::floor(number) == number))
+      if (quantity.domain == equations::Domain::kWhole && !(number >= 1 && std::floor(number) == number))
         found_.error("O1333",
                      fmt::format("`{}` must be a whole number of at least 1, but comes to {}", quantity.name, number),
                      marked_[i]);
@@ -282,18 +279,18 @@ class Resolver {
 
   void report_missing() {
     for (const auto& [i, reader] : missing_) {
-      const AmpedQuantity& quantity = quantities_[i];
+      const equations::Quantity& quantity = quantities_[i];
       const base::Location where = file_ ? base::Location{file_, 0, 0, 1} : base::Location{};
       base::Diagnostic& error =
           found_.error("O1335", fmt::format("`{}` is missing: {}", quantity.name, quantity.description), where);
       if (reader != i) error.note(fmt::format("`{}` is calculated from it", quantities_[reader].name));
-      error.hint(fmt::format("add it to `{}`", cluster::amped_category_name(quantity.category)));
+      error.hint(fmt::format("add it to `{}`", equations::category_name(quantity.category)));
     }
   }
 
   void more_than_there_are(const char* used, const char* available, double needs, double has) {
     if (!(needs > has)) return;
-    const auto place = [&](const char* name) { return out_.where[position(*cluster::find_amped_quantity(name))]; };
+    const auto place = [&](const char* name) { return out_.where[position(*equations::find_quantity(name))]; };
     found_
         .error("O1338", fmt::format("the mapping uses {} accelerators where there are {}", needs, has),
                place(available))
@@ -311,7 +308,7 @@ class Resolver {
                                  quantities_[i].name, value),
                      out_.where[i]);
     }
-    const cluster::AmpedQuantities& q = out_.quantities;
+    const equations::Quantities& q = out_.quantities;
     more_than_there_are("accelerators_per_node_required", "number_of_accelerators_per_node",
                         q.node_accelerators_required, q.node_accelerators);
     if (!found_.has_errors())
@@ -324,9 +321,9 @@ class Resolver {
   File file_;
 
  private:
-  const cluster::AmpedDefects& defects_;
+  const equations::Defects& defects_;
   base::Diagnostics& found_;
-  std::span<const AmpedQuantity> quantities_;
+  std::span<const equations::Quantity> quantities_;
   std::vector<base::Location> marked_;  // where the file says that it is calculated
   std::vector<bool> broken_;            // reported already, or reads what is
   std::vector<int> state_;              // 1: being calculated, 2: done
@@ -353,29 +350,29 @@ std::string long_name(const std::string& name) {
 
 std::string meant_flat(const std::string& name) {
   std::vector<std::string> names;
-  for (const AmpedQuantity& quantity : cluster::amped_quantities()) names.emplace_back(quantity.name);
+  for (const equations::Quantity& quantity : equations::quantity_table()) names.emplace_back(quantity.name);
   for (const auto& [brief, full] : short_names()) names.push_back(brief);
   return base::did_you_mean(name, names);
 }
 
 }  // namespace
 
-Resolved resolve(const Config& config, const LookupTables& tables, const cluster::AmpedDefects& defects,
+Resolved resolve(const Config& config, const LookupTables& tables, const equations::Defects& defects,
                  base::Diagnostics& found) {
   Resolver resolver(defects, found);
   resolver.file_ = config.file;
   for (const Category& category : config.categories)
     for (const Parameter& parameter : category.parameters) resolver.add(parameter, category, tables);
-  const auto row = [&](AmpedCategory category, std::string& name) {
+  const auto row = [&](equations::Category category, std::string& name) {
     const Category& from = config.categories.at(static_cast<std::size_t>(category));
     if (from.has_lookup && !from.lookup.row.text.empty()) name = from.lookup.row.text;
   };
-  row(AmpedCategory::kNetwork, resolver.out_.transformer);
-  row(AmpedCategory::kAccelerator, resolver.out_.accelerator);
+  row(equations::Category::kNetwork, resolver.out_.transformer);
+  row(equations::Category::kAccelerator, resolver.out_.accelerator);
   return resolver.finish();
 }
 
-Resolved resolve_flat(const File& file, const Overrides& overrides, const cluster::AmpedDefects& defects,
+Resolved resolve_flat(const File& file, const Overrides& overrides, const equations::Defects& defects,
                       base::Diagnostics& found) {
   const Node whole = json::parse(file, "O1320", "the flat form is one JSON object of numbers by name");
   if (!whole.is_object())
@@ -390,7 +387,7 @@ Resolved resolve_flat(const File& file, const Overrides& overrides, const cluste
         .label("this one counts")
         .also(twice.first->key_where, "given here first");
   const auto take = [&](const std::string& name, const Node& value, const base::Location& where) {
-    const AmpedQuantity* quantity = cluster::find_amped_quantity(long_name(name));
+    const equations::Quantity* quantity = equations::find_quantity(long_name(name));
     if (quantity == nullptr) {
       if (is_parameter(name)) return;
       found.error("O1325", fmt::format("AMPeD has no parameter `{}`", name), where).hint(meant_flat(name));
@@ -400,16 +397,15 @@ Resolved resolve_flat(const File& file, const Overrides& overrides, const cluste
   };
   for (const json::Member& member : root.members) {
     const bool replaced = std::any_of(overrides.begin(), overrides.end(),
-                                      [&](const auto& o) { return long_name(o.first) == long_name(member.key); });
+                                      [&](const auto& o) { return long_name(o.path) == long_name(member.key); });
     if (!replaced && root.find(member.key) == &member) take(member.key, member.value, member.key_where);
   }
-  for (const auto& [name, text] : overrides) {
+  for (const base::Override& set : overrides) {
     Node value;
     value.kind = Node::Kind::kText;
-    value.text = text;
-    value.where = {std::make_shared<base::SourceFile>(base::SourceFile{"<--set " + name + ">", text}), 1, 1,
-                   static_cast<int>(std::max<std::size_t>(1, text.size()))};
-    take(name, value, value.where);
+    value.text = set.value;
+    value.where = {base::value_text(set), 1, 1, static_cast<int>(std::max<std::size_t>(1, set.value.size()))};
+    take(set.path, value, value.where);
   }
   return resolver.finish();
 }

@@ -18,13 +18,7 @@ namespace {
 
 std::vector<base::Diagnostic> refused(const std::string& config, const std::string& tables = kTables,
                                       const Overrides& overrides = {}) {
-  try {
-    resolved(config, tables, overrides);
-  } catch (const base::InputError& error) {
-    return error.diagnostics;
-  }
-  ADD_FAILURE() << "was accepted";
-  return {base::Diagnostic{}};
+  return base::refused([&] { resolved(config, tables, overrides); });
 }
 
 base::Diagnostic first(const std::string& what, const std::string& by, const std::string& tables = kTables) {
@@ -33,7 +27,7 @@ base::Diagnostic first(const std::string& what, const std::string& by, const std
 
 TEST(AmpedConfig, ValuesTablesAndCalculationsMeet) {
   const Resolved found = resolved(kConfig);
-  const cluster::AmpedQuantities& q = found.quantities;
+  const equations::Quantities& q = found.quantities;
   EXPECT_EQ(q.layers, 12);
   EXPECT_EQ(q.attention_heads, 12) << "by its lookup_name";
   EXPECT_EQ(q.head_width, 64) << "calculated from two looked-up ones";
@@ -120,8 +114,8 @@ TEST(AmpedConfig, ACircleOfCalculationsNamesItsMembers) {
 TEST(AmpedConfig, WarningsNameUnknownRepeatedAndStrangeThings) {
   const auto warned = [](const std::string& what, const std::string& by) {
     base::Diagnostics found;
-    const Config config = read_config(file_of(replaced(kConfig, what, by)), {}, found);
-    const LookupTables tables = read_lookup_tables(file_of(kTables), found);
+    const Config config = read_config(source(replaced(kConfig, what, by)), {}, found);
+    const LookupTables tables = read_lookup_tables(source(kTables), found);
     resolve(config, tables, {}, found);
     return found.all().empty() ? base::Diagnostic{} : found.all().front();
   };
@@ -165,7 +159,7 @@ TEST(AmpedConfig, TheOrderOfParametersChangesNothing) {
     std::string config;
     for (const std::string& line : lines) config += line + "\n";
     const Resolved shuffled = resolved(config);
-    for (const cluster::AmpedQuantity& quantity : cluster::amped_quantities()) {
+    for (const equations::Quantity& quantity : equations::quantity_table()) {
       const double a = straight.quantities.*quantity.field, b = shuffled.quantities.*quantity.field;
       RC_ASSERT(a == b || (std::isnan(a) && std::isnan(b)));
     }
@@ -207,8 +201,8 @@ TEST(AmpedGoldens, CompatReproducesEveryNumberTo1e12) {
   if (!stream) GTEST_SKIP() << "the reference figures are not at hand";
   std::stringstream text;
   text << stream.rdbuf();
-  const json::Node root = json::parse(file_of(text.str()), "O1320");
-  const cluster::AmpedModel model = cluster::AmpedModel::original();
+  const json::Node root = json::parse(source(text.str()), "O1320");
+  const equations::Model model = equations::Model::original();
   int compared = 0;
   for (const json::Node& one : root.find("cases")->value.items) {
     SCOPED_TRACE(one.find("case")->value.text);
@@ -217,10 +211,10 @@ TEST(AmpedGoldens, CompatReproducesEveryNumberTo1e12) {
     for (const json::Member& member : one.find("config")->value.members)
       config += (config.size() > 1 ? ", \"" : "\"") + member.key + "\": " + member.value.text;
     base::Diagnostics found;
-    const Resolved read = resolve_flat(file_of(config + "}"), {}, model.defects, found);
+    const Resolved read = resolve_flat(source(config + "}"), {}, model.defects, found);
     std::map<std::string, double> ours;
     for (const auto& [name, value] : derived(read.quantities)) ours[name] = value;
-    for (const auto& [name, value] : outputs(cluster::amped_times(read.quantities, model))) ours[name] = value;
+    for (const auto& [name, value] : outputs(equations::times_of(read.quantities, model))) ours[name] = value;
     for (const char* part : {"derived", "outputs"})
       for (const json::Member& golden : one.find(part)->value.members) {
         ASSERT_TRUE(ours.count(golden.key)) << golden.key;
@@ -235,17 +229,9 @@ TEST(AmpedGoldens, CompatReproducesEveryNumberTo1e12) {
 TEST(AmpedFlat, ACaseIsReadByItsConfigAndUnknownNamesAreErrors) {
   const auto read = [](const std::string& text) {
     base::Diagnostics found;
-    return resolve_flat(file_of(text), {}, {}, found);
+    return resolve_flat(source(text), {}, {}, found);
   };
-  const auto codes_of = [&](const std::string& text) {
-    std::vector<std::string> codes;
-    try {
-      read(text);
-    } catch (const base::InputError& error) {
-      for (const base::Diagnostic& one : error.diagnostics) codes.push_back(one.code);
-    }
-    return codes;
-  };
+  const auto codes_of = [&](const std::string& text) { return base::codes_of([&] { read(text); }); };
   const std::vector<std::string> bare = codes_of("{\"layers\": 4}");
   EXPECT_EQ(bare, codes_of("{\"case\": \"a\", \"config\": {\"layers\": 4}}"));
   EXPECT_EQ(bare.at(0), "O1335");
@@ -265,7 +251,7 @@ TEST(AmpedConfig, DamagedFilesAreRefusedOrReadButNeverCrash) {
     }
     try {
       const Resolved found = resolved(text);
-      RC_ASSERT(std::isfinite(cluster::amped_times(found.quantities, {}).total_s));
+      RC_ASSERT(std::isfinite(equations::times_of(found.quantities, {}).total_s));
     } catch (const base::InputError& error) {
       RC_ASSERT(!error.diagnostics.empty());
     }

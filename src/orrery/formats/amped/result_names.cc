@@ -4,9 +4,9 @@
 
 namespace orrery::formats::amped {
 
-NamedNumbers derived(const cluster::AmpedQuantities& quantities) {
+NamedNumbers derived(const equations::Quantities& quantities) {
   NamedNumbers out;
-  for (const cluster::AmpedQuantity& quantity : cluster::amped_quantities()) {
+  for (const equations::Quantity& quantity : equations::quantity_table()) {
     const double value = quantities.*quantity.field;
     if (quantity.formula == nullptr || std::isnan(value)) continue;
     std::string name(quantity.name);
@@ -19,7 +19,7 @@ NamedNumbers derived(const cluster::AmpedQuantities& quantities) {
   return out;
 }
 
-NamedNumbers outputs(const cluster::AmpedTimes& times) {
+NamedNumbers outputs(const equations::Times& times) {
   return {{"reciprocal_of_OPS", times.mac_s},
           {"C_NONLIN", times.nonlinear_s},
           {"U_f", times.forward_s},

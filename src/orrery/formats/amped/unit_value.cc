@@ -1,7 +1,7 @@
 // A unit is known or the text is refused: a misread prefix would be wrong by a factor of a thousand without a trace.
-// Whole units go before prefixes, so that "5 MACs" are five and not five million of something. A power of ten is
-// applied as text ("2.4" and "e12" are one decimal number), so that a unit gives the very double that plain digits
-// give.
+// Whole units take precedence over prefixes, so that "5 MACs" are five and not five million of something. A power of
+// ten is applied as text ("2.4" and "e12" are one decimal number), so that a unit gives the very double that plain
+// digits give.
 #include "orrery/formats/amped/unit_value.h"
 
 #include <fmt/format.h>
@@ -122,7 +122,7 @@ std::optional<UnitValue> parse_unit_value(std::string_view text, std::string* wh
     const std::string_view per = trimmed(unit.substr(slash + 1));
     bool known = false;
     for (const std::string_view name : kPer) known |= name == per;
-    if (!known) return refuse(fmt::format("`{}` is no unit it knows", whole.substr(0, 40)));
+    if (!known) return refuse(fmt::format("`{}` is not a known unit", whole.substr(0, 40)));
     unit = trimmed(unit.substr(0, slash));
   }
   const auto of = [&](std::optional<double> number, Dimension dimension) -> std::optional<UnitValue> {
@@ -140,7 +140,7 @@ std::optional<UnitValue> parse_unit_value(std::string_view text, std::string* wh
     if (number && prefix.binary) number = std::ldexp(*number, prefix.exponent);
     return of(number, known != nullptr ? known->dimension : Dimension::kNone);
   }
-  return refuse(fmt::format("`{}` is no unit it knows", whole.substr(0, 40)));
+  return refuse(fmt::format("`{}` is not a known unit", whole.substr(0, 40)));
 }
 
 }  // namespace orrery::formats::amped

@@ -95,8 +95,8 @@ energy::SramModel program_model(ProgramOptions options) {
   const fs::path given = options.program;
   options.program = fs::canonical(given, error);
   if (error || !runs(options.program))
-    base::fail("O1255", fmt::format("`{}` is no program that can be run", given.string()), {},
-               "name the executable that CACTI's makefile builds, with its folder `tech_params` beside it");
+    base::fail("O1255", fmt::format("`{}` is not a program that can be run", given.string()), {},
+               "name the executable that CACTI's makefile builds, with its folder `tech_params` next to it");
 
   struct Kept {
     std::mutex mutex;

@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/base/files_test_util.h"
+#include "orrery/base/refused_test_util.h"
 #include "orrery/formats/cacti/child_process.h"
 #include "orrery/formats/cacti/configuration.h"
 #include "orrery/formats/cacti/result.h"
@@ -31,13 +33,6 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
 // A shell script in the place of CACTI; `runs` counts how often it was started.
 struct Fake : ::testing::Test {
   ScratchDirectory scratch;
@@ -53,7 +48,9 @@ struct Fake : ::testing::Test {
     write(home / "answer", header + row);
     return program("cp '" + (home / "answer").string() + "' \"$2.out\"\n");
   }
-  long runs() const { return static_cast<long>(read(home / "runs").size() / std::string("started\n").size()); }
+  long runs() const {
+    return static_cast<long>(base::contents(home / "runs").size() / std::string("started\n").size());
+  }
 
   static std::string refusal(const ProgramOptions& options) {
     const auto answer = program_model(options)(32, kScratchpad);
@@ -102,11 +99,11 @@ TEST_F(Fake, ASpoiltResultOfEarlierIsIgnoredAndWrittenAnew) {
   const ProgramOptions options = program_that_answers(kHeader, kRow);
   program_model(options)(32, kScratchpad);
   const fs::path kept = fs::directory_iterator(*options.cache)->path();
-  const std::string good = read(kept);
+  const std::string good = base::contents(kept);
   for (const std::string& bad : {std::string(), good.substr(0, good.size() / 2), "x" + good, good + "1\n"}) {
     write(kept, bad);
     EXPECT_DOUBLE_EQ(std::get<SramAnswer>(program_model(options)(32, kScratchpad)).figures[energy::kRead], 57.039);
-    EXPECT_EQ(read(kept), good);
+    EXPECT_EQ(base::contents(kept), good);
   }
   EXPECT_EQ(runs(), 5);
 }
@@ -122,7 +119,8 @@ TEST_F(Fake, ItRunsWhereItsTechnologiesLie) {
   fs::create_directory(home / "tech_params");
   const ProgramOptions options = program("pwd > '" + (home / "where").string() + "'\n");
   EXPECT_EQ(refusal(options), "the program wrote no result");
-  EXPECT_EQ(fs::path(read(home / "where").substr(0, read(home / "where").find('\n'))), fs::canonical(home));
+  EXPECT_EQ(fs::path(base::contents(home / "where").substr(0, base::contents(home / "where").find('\n'))),
+            fs::canonical(home));
 }
 
 TEST_F(Fake, WhatFailsSaysHow) {
@@ -153,12 +151,7 @@ TEST_F(Fake, WithoutACacheFolderRunsAreKeptForThisRunOnly) {
 
 TEST_F(Fake, WhatIsNoProgramIsAnError) {
   for (const fs::path& wrong : {home / "nothing", home}) {
-    try {
-      program_model({wrong, std::nullopt});
-      ADD_FAILURE();
-    } catch (const base::InputError& error) {
-      EXPECT_EQ(error.diagnostics.at(0).code, "O1255");
-    }
+    EXPECT_EQ(base::refused([&] { program_model({wrong, std::nullopt}); }).at(0).code, "O1255");
   }
 }
 

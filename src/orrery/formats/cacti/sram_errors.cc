@@ -75,7 +75,7 @@ class Reader {
     if (cell.text.empty()) return 0;
     const auto value = number<Number>(cell.text);
     if (value && *value > 0) return *value;
-    wrong(document_.place(cell), fmt::format("`{}` is no count above 0, but `{}`", kColumns[column], cell.text));
+    wrong(document_.place(cell), fmt::format("`{}` is not a count above 0, but `{}`", kColumns[column], cell.text));
     return 0;
   }
 
@@ -86,7 +86,7 @@ class Reader {
     if (known != kKinds.end())
       row.kind = static_cast<energy::SramErrorKind>(known - kKinds.begin());
     else
-      wrong(document_.place(kind), fmt::format("`{}` is no kind; there are {}", kind.text, fmt::join(kKinds, ", ")));
+      wrong(document_.place(kind), fmt::format("`{}` is not a kind; there are {}", kind.text, fmt::join(kKinds, ", ")));
     std::size_t column = kFirstBound;
     row.technology_nm = count<int>(line.cells[column], column);
     ++column;
@@ -104,7 +104,7 @@ class Reader {
         row.percent[i] = *percent;
       else
         wrong(document_.place(cell),
-              fmt::format("`{}` is no number above 0, but `{}`", kColumns[kFirstPercent + i], cell.text));
+              fmt::format("`{}` is not a number above 0, but `{}`", kColumns[kFirstPercent + i], cell.text));
     }
     if (line.cells[kSource].text.empty()) wrong(document_.place(line), "a row has no source");
     return row;

@@ -113,7 +113,7 @@ void report(const std::shared_ptr<const base::SourceFile>& file, const Line& lin
     found.error("O1251", fmt::format("a row of SRAM figures has {} cells", kColumns.size()), place)
         .label(fmt::format("this one has {}", std::count(line.text.begin(), line.text.end(), ',') + 1));
   else
-    found.error("O1251", fmt::format("`{}` of a row of SRAM figures is no number above 0", kColumns[column]), place);
+    found.error("O1251", fmt::format("`{}` of a row of SRAM figures is not a number above 0", kColumns[column]), place);
 }
 
 }  // namespace

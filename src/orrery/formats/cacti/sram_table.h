@@ -14,8 +14,8 @@
 
 namespace orrery::formats::cacti {
 
-// Rows of one technology, `runners_up` left empty. Errors: O1250 (a column is missing), O1251 (a row that is no row of
-// figures).
+// Rows of one technology, `runners_up` left empty. Errors: O1250 (a column is missing), O1251 (a row that is not a row
+// of figures).
 energy::SramTable read_sram_table(const std::shared_ptr<const base::SourceFile>& file, int technology_nm,
                                   base::Diagnostics& found);
 

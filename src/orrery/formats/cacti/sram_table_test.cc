@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/refused_test_util.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::cacti {
@@ -12,7 +13,7 @@ const std::string kHeader =
     "nspd,ndwl,ndbl,mux\n";
 
 std::shared_ptr<const base::SourceFile> file(std::string text) {
-  return std::make_shared<base::SourceFile>(base::SourceFile{"sram.csv", std::move(text)});
+  return base::source(std::move(text), "sram.csv");
 }
 
 base::Diagnostics errors_of(const std::string& text) {

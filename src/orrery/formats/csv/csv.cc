@@ -42,7 +42,7 @@ class Parser {
           found_
               .error("O0103", fmt::format("the table has more than {} cells; no more is read", kMostCells),
                      {file_, row.line, 1, 1})
-              .hint("is this the file that was meant? leave out what is not needed");
+              .hint("is this the right file? leave out what is not needed");
           return {};
         }
         rows.push_back(std::move(row));

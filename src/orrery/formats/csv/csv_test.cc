@@ -4,12 +4,12 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/base/refused_test_util.h"
+
 namespace orrery::formats::csv {
 namespace {
 
-std::shared_ptr<const base::SourceFile> source(std::string text) {
-  return std::make_shared<const base::SourceFile>(base::SourceFile{"t.csv", std::move(text)});
-}
+using base::source;
 
 std::vector<std::vector<std::string>> cells(const std::string& text, Comments comments = Comments::kNone) {
   base::Diagnostics found;

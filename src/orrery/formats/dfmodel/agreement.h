@@ -1,4 +1,4 @@
-// Whether the graph and the execution of a setup tell of the same workload, and what of a setup nobody reads.
+// Whether the graph and the execution of a setup describe the same workload, and which fields have no effect.
 #pragma once
 
 #include "orrery/base/diagnostic.h"

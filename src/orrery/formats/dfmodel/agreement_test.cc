@@ -4,17 +4,19 @@
 
 #include <filesystem>
 
+#include "orrery/base/files_test_util.h"
+
 namespace orrery::formats::dfmodel {
 namespace {
 
 namespace fs = std::filesystem;
 
 const fs::path kExamples = fs::path(ORRERY_SOURCE_DIR) / "examples" / "dataflow";
-const fs::path kGoldens = fs::path(ORRERY_SOURCE_DIR) / ".." / "shared" / "goldens" / "dataflow";
+const fs::path kGoldens = base::kShared / "goldens" / "dataflow";
 
 using Found = std::vector<std::pair<std::string, std::string>>;  // code, words between the first quotes
 
-Found agreement(const fs::path& path, const std::vector<Override>& overrides = {}) {
+Found agreement(const fs::path& path, const base::Overrides& overrides = {}) {
   const SetupDocument document = load_setup(path.string(), overrides);
   base::Diagnostics found;
   check_agreement(document, found);
@@ -28,7 +30,7 @@ Found agreement(const fs::path& path, const std::vector<Override>& overrides = {
   return words;
 }
 
-Found example(const std::string& name, const std::vector<Override>& overrides = {}) {
+Found example(const std::string& name, const base::Overrides& overrides = {}) {
   return agreement(kExamples / name, overrides);
 }
 
@@ -42,7 +44,7 @@ TEST(Agreement, TheExamplesTellOfOneWorkload) {
 }
 
 TEST(Agreement, PublishedSetupsTellOfOneWorkload) {
-  if (!fs::exists(kGoldens)) GTEST_SKIP() << "the golden cases of DFModel are not here: " << kGoldens;
+  ORRERY_NEEDS_SHARED();
   for (const fs::directory_entry& folder : fs::directory_iterator(kGoldens)) {
     const fs::path setup = folder.path() / "setup.txt";
     if (fs::exists(setup)) {
@@ -53,7 +55,7 @@ TEST(Agreement, PublishedSetupsTellOfOneWorkload) {
 
 TEST(Agreement, ExchangedEmbeddingsAreWholeRowsForEverySample) {
   const fs::path setup = kGoldens / "dlrm_I_a100_r_fc_8x16_kbk" / "setup.txt";
-  if (!fs::exists(setup)) GTEST_SKIP() << "the golden cases of DFModel are not here: " << kGoldens;
+  ORRERY_NEEDS_SHARED();
   EXPECT_EQ(agreement(setup, {{"execution.dlrm.emb_dim", "91"}}), against("emb_dim"));
   EXPECT_EQ(agreement(setup, {{"execution.dlrm.row", "1000"}}), Found{});
 }
@@ -84,6 +86,13 @@ TEST(Agreement, ATransformsPointsAreThoseOfItsStepsUpToSixDigits) {
   EXPECT_EQ(example("fft.txt", {{"execution.fft.length", "1024"}}), against("length"));
   EXPECT_EQ(example("fft.txt", {{"execution.fft.length", "1099510000000"}}), Found{});
   EXPECT_EQ(example("fft.txt", {{"execution.fft.length", "1099400000000"}}), against("length"));
+  EXPECT_EQ(example("fft.txt", {{"execution.fft.length", "1000"},
+                                {"dataflow_graph.kernels.Step_1.M", "31"},
+                                {"dataflow_graph.kernels.Step_1.N", "31"},
+                                {"dataflow_graph.kernels.Step_2.M", "31"},
+                                {"dataflow_graph.kernels.Step_2.N", "31"}}),
+            against("length"))
+      << "31 * 31 points are no 1000";
 }
 
 // Kernels of no known name: a stack of two products by weights and attention between them.

@@ -12,8 +12,10 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "orrery/formats/dfmodel/descriptors.h"
@@ -168,6 +170,37 @@ void refuse_twice(const Block& block, base::Diagnostics& found) {
   }
 }
 
+// As it stands in the text.
+std::string_view value_of(const Entry& entry) {
+  const std::string_view text = entry.where.file->text;
+  std::size_t line = 0;
+  for (int i = 1; i < entry.where.line; ++i) line = text.find('\n', line) + 1;
+  std::string_view value = text.substr(line + static_cast<std::size_t>(entry.where.column) - 1,
+                                       static_cast<std::size_t>(entry.where.length));
+  value.remove_prefix(std::min(value.size(), value.find(':') + 1));
+  value.remove_prefix(std::min(value.size(), value.find_first_not_of(" \t")));
+  return value;
+}
+
+// A number such as 1e300 or 1e-300 that became infinite or 0 on its way through 32 bits.
+void refuse_beyond_range(Block& block, base::Diagnostics& found) {
+  for (Entry& entry : block.entries) {
+    refuse_beyond_range(entry.block, found);
+    if (entry.field->kind != FieldKind::kReal || entry.broken) continue;
+    if (entry.real != 0 && !std::isinf(entry.real)) continue;
+    const std::string_view value = value_of(entry);
+    const std::string_view digits = value.substr(0, value.find_first_of("eE"));
+    if (digits.find_first_of("123456789") == std::string_view::npos) continue;  // inf or 0 in so many words
+    const bool wide = entry.field->wide;
+    found.error("O1405", fmt::format("`{}` cannot be {}", entry.field->name, value), entry.where)
+        .label(entry.real == 0 ? "too close to 0" : "too large")
+        .note(fmt::format("it is kept in {} bits: {}", wide ? 64 : 32,
+                          entry.real == 0 ? fmt::format("0, or at least {}", wide ? "4.9e-324" : "1.4e-45")
+                                          : fmt::format("at most {}", wide ? "1.8e308" : "3.4e38")));
+    entry.broken = true;
+  }
+}
+
 // The innermost block that holds a place, by the order of places; unknown fields are noted there.
 Block* block_named(Block& block, std::string_view type, const base::Location& place) {
   Block* best = nullptr;
@@ -206,7 +239,7 @@ ParsedText parse_text(const std::shared_ptr<const base::SourceFile>& file, base:
   }
   if (const auto deep = too_deep(file->text)) {
     end_here("blocks are nested too deeply", lines.place(*deep, *deep + 1))
-        .note(fmt::format("no block of the format stands in more than {} others", kDeepest - 1))
+        .note(fmt::format("no block of the format is nested in more than {} others", kDeepest - 1))
         .hint("is a closing brace missing?");
     return parsed;
   }
@@ -243,6 +276,7 @@ ParsedText parse_text(const std::shared_ptr<const base::SourceFile>& file, base:
   if (parsed.complete) {
     parsed.root = Converter(lines, mistakes).convert(*message, tree.get(), schema().blocks.front(), parsed.root.where);
     refuse_twice(parsed.root, found);
+    refuse_beyond_range(parsed.root, found);
   }
   for (const ParserMessage& warning : collector.warnings) {
     const UnknownField unknown = understand_warning(warning, text, lines);

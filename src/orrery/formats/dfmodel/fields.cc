@@ -12,18 +12,6 @@ namespace {
 // What passes through 32 bits is less. Beyond, products of sizes might leave the range of a double.
 constexpr double kMost = 1e60;
 
-// A number such as 1e-60 that became 0 on the way through 32 bits.
-bool has_digit_above_zero(const Entry& entry) {
-  const std::string_view text = entry.where.file->text;
-  std::size_t line = 0;
-  for (int i = 1; i < entry.where.line; ++i) line = text.find('\n', line) + 1;
-  std::string_view value = text.substr(line + static_cast<std::size_t>(entry.where.column) - 1,
-                                       static_cast<std::size_t>(entry.where.length));
-  value = value.substr(std::min(value.size(), value.find(':')));
-  value = value.substr(0, value.find_first_of("eE"));
-  return value.find_first_of("123456789") != std::string_view::npos;
-}
-
 }  // namespace
 
 base::Location Fields::where(std::string_view field) const {
@@ -76,10 +64,8 @@ std::optional<double> Fields::stated_real(std::string_view field, Range range) {
     error.label("must be a number");
   } else if (std::isinf(value)) {
     error.label("must be finite");
-    if (!entry->field->wide) error.note("DFModel keeps it in 32 bits: at most 3.4e38");
   } else {
     error.label(range == Range::kPositive ? "must be above 0" : "must not be negative");
-    if (value == 0 && has_digit_above_zero(*entry)) error.note("DFModel keeps it in 32 bits, in which it is 0");
   }
   return 1.0;
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "orrery/base/files_test_util.h"
 #include "orrery/dataflow/optimize.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 
@@ -15,9 +16,9 @@ namespace orrery::formats::dfmodel {
 namespace {
 
 namespace fs = std::filesystem;
-using dataflow::Generation;
+using dataflow::Defects;
 
-const fs::path kGoldens = fs::path(ORRERY_SOURCE_DIR) / ".." / "shared" / "goldens" / "dataflow";
+const fs::path kGoldens = base::kShared / "goldens" / "dataflow";
 
 std::vector<fs::path> published() {
   std::vector<fs::path> folders;
@@ -33,12 +34,8 @@ nlohmann::json expected_of(const fs::path& folder) {
   return nlohmann::json::parse(file);
 }
 
-Generation generation_of(const nlohmann::json& expected) {
-  const std::string name = expected.at("compat_generation");
-  if (name == "gen1") return Generation::kGen1;
-  if (name == "gen2") return Generation::kGen2;
-  if (name == "gen3") return Generation::kGen3;
-  return name == "gen4" ? Generation::kGen4 : Generation::kHead;
+Defects generation_of(const nlohmann::json& expected) {
+  return base::defects_of(dataflow::kDefects, expected.at("compat_generation").get<std::string>());
 }
 
 // "name value" of a line of the log; nothing where it is not there.
@@ -59,7 +56,7 @@ double relative(double found, double expected) {
 
 TEST(OptimumGolden, EveryPublishedRunIsSolvedToItsProvenOptimum) {
   const std::vector<fs::path> folders = published();
-  if (folders.empty()) GTEST_SKIP() << "the published runs are not at " << kGoldens;
+  ORRERY_NEEDS_SHARED();
   for (const fs::path& folder : folders) {
     SCOPED_TRACE(folder.filename().string());
     const nlohmann::json expected = expected_of(folder);
@@ -85,11 +82,11 @@ TEST(OptimumGolden, EveryPublishedRunIsSolvedToItsProvenOptimum) {
 
 TEST(OptimumGolden, TheAnswerDoesNotDependOnThreads) {
   const std::vector<fs::path> folders = published();
-  if (folders.empty()) GTEST_SKIP() << "the published runs are not at " << kGoldens;
+  ORRERY_NEEDS_SHARED();
   for (const fs::path& folder : folders) {
     SCOPED_TRACE(folder.filename().string());
     const dataflow::Setup setup = load_setup(folder.string()).setup;
-    const Generation generation = generation_of(expected_of(folder));
+    const Defects generation = generation_of(expected_of(folder));
     const dataflow::Placement one = dataflow::optimize(setup, generation);
     const dataflow::Placement three = dataflow::optimize(setup, generation, {.threads = 3});
     ASSERT_TRUE(one.mapping && three.mapping);

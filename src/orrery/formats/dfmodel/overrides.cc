@@ -30,7 +30,7 @@ Entry* first_of(Block& block, const std::vector<std::string>& names) {
   return nullptr;
 }
 
-// The entry that a path's part means where it is no field's own name, or nullptr.
+// The entry that a path's part means where it is not a field's own name, or nullptr.
 Entry* by_alias(Block& block, std::string_view part) {
   if (part == "execution") return find_entry(block, "miscellany");
   if (part == "topology") return first_of(block, topology_names());
@@ -101,7 +101,7 @@ Target find_target(Block& root, const std::vector<std::string>& parts) {
         --i;
         continue;
       }
-      throw Failure{fmt::format("`{}` is no field of `{}`", parts[i], block.type->name),
+      throw Failure{fmt::format("`{}` is not a field of `{}`", parts[i], block.type->name),
                     base::did_you_mean(parts[i], block.type->field_names(),
                                        fmt::format("its fields are {}", fmt::join(block.type->field_names(), ", ")))};
     }
@@ -164,11 +164,11 @@ void warn_of_zero(const Entry& entry, base::Diagnostics& found) {
       .hint("give a small number where little is meant");
 }
 
-std::shared_ptr<const base::SourceFile> spelled(const Target& target, const std::string& path,
-                                                const std::string& value) {
+std::shared_ptr<const base::SourceFile> spelled(const Target& target, const base::Override& set) {
+  const std::string& value = set.value;
   const bool bare = target.field->kind == FieldKind::kText && (value.empty() || (value[0] != '"' && value[0] != '\''));
-  auto file = std::make_shared<base::SourceFile>();
-  file->name = fmt::format("<--set {}>", path);
+  const auto file = base::value_text(set);
+  file->text.clear();
   for (const std::string& block : target.blocks) file->text += block + " { ";
   file->text += target.field->name + ": " + (bare ? "\"" + value + "\"" : value);
   for (std::size_t i = 0; i < target.blocks.size(); ++i) file->text += " }";
@@ -185,15 +185,16 @@ void replace(Target& target, Entry entry) {
 
 }  // namespace
 
-void apply_overrides(const std::vector<Override>& overrides, Block& root, base::Diagnostics& found) {
-  for (const auto& [path, value] : overrides) {
+void apply_overrides(const base::Overrides& overrides, Block& root, base::Diagnostics& found) {
+  for (const base::Override& set : overrides) {
+    const auto& [path, value] = set;
     std::vector<std::string> parts;
     std::stringstream stream(path);
     for (std::string part; std::getline(stream, part, '.');) parts.push_back(part);
     try {
       Target target = find_target(root, parts);
       check_word(*target.field, value);
-      const ParsedText parsed = parse_text(spelled(target, path, value), found);
+      const ParsedText parsed = parse_text(spelled(target, set), found);
       const Entry* entry = leaf(parsed.root);
       if (!parsed.complete || !entry) continue;
       warn_of_zero(*entry, found);

@@ -32,11 +32,11 @@ miscellany {
   return file;
 }
 
-dataflow::Setup with(const std::vector<Override>& overrides) {
+dataflow::Setup with(const base::Overrides& overrides) {
   return read_setup(two_kernels(), overrides).setup;
 }
 
-std::vector<base::Diagnostic> refused(const std::vector<Override>& overrides) {
+std::vector<base::Diagnostic> refused(const base::Overrides& overrides) {
   try {
     with(overrides);
   } catch (const base::InputError& error) {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "orrery/base/files_test_util.h"
 #include "orrery/dataflow/evaluate.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 
@@ -19,9 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Count;
-using dataflow::Generation;
 
-const fs::path kGoldens = fs::path(ORRERY_SOURCE_DIR) / ".." / "shared" / "goldens" / "dataflow";
+const fs::path kGoldens = base::kShared / "goldens" / "dataflow";
 
 struct Published {
   std::string name;
@@ -91,21 +91,6 @@ dataflow::Mapping mapping(const Published& run, std::size_t kernels, Count tiles
   return result;
 }
 
-std::string text_of(const fs::path& path) {
-  std::ifstream stream(path);
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-Generation generation(const std::string& name) {
-  const std::map<std::string, Generation> names = {{"gen1", Generation::kGen1},
-                                                   {"gen2", Generation::kGen2},
-                                                   {"gen3", Generation::kGen3},
-                                                   {"gen4", Generation::kGen4}};
-  return names.at(name);
-}
-
 struct PricedRun {
   nlohmann::json expected;
   std::map<std::string, double> log;
@@ -129,14 +114,15 @@ std::map<std::string, double> log_of(const std::string& text) {
 PricedRun run_of(const Published& run) {
   PricedRun result;
   const fs::path folder = kGoldens / run.name;
-  result.expected = nlohmann::json::parse(text_of(folder / "expected.json"));
-  result.log = log_of(text_of(folder / "log.txt"));
+  result.expected = nlohmann::json::parse(base::contents(folder / "expected.json"));
+  result.log = log_of(base::contents(folder / "log.txt"));
   const dataflow::Setup setup = load_setup((folder / "setup.txt").string()).setup;
   result.found.final_ns = INFINITY;
   result.found.partition.feasible = false;
   for (const Count tiles : run.tiles) {
-    dataflow::Evaluation e = dataflow::evaluate(setup, mapping(run, setup.graph.kernels.size(), tiles),
-                                                generation(result.expected.at("compat_generation")));
+    dataflow::Evaluation e = dataflow::evaluate(
+        setup, mapping(run, setup.graph.kernels.size(), tiles),
+        base::defects_of(dataflow::kDefects, result.expected.at("compat_generation").get<std::string>()));
     if (e.partition.feasible && e.final_ns < result.found.final_ns) result.found = std::move(e);
   }
   return result;
@@ -144,9 +130,7 @@ PricedRun run_of(const Published& run) {
 
 class PlaceGolden : public ::testing::TestWithParam<Published> {
  protected:
-  void SetUp() override {
-    if (!fs::exists(kGoldens)) GTEST_SKIP() << "the golden cases of DFModel are not here: " << kGoldens;
-  }
+  void SetUp() override { ORRERY_NEEDS_SHARED(); }
 };
 
 void expect_near(double value, double expected, const std::string& what) {

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "orrery/formats/dfmodel/execution_reader.h"
 #include "orrery/formats/dfmodel/fields.h"
@@ -64,22 +66,80 @@ void check_communications(const dataflow::Setup& setup, const SetupPlaces& place
   }
 }
 
-// Collectives count the stated bytes, buffers the shape: where the two differ, one of them is a slip.
-void compare_outputs_with_shapes(const dataflow::Setup& setup, const SetupPlaces& places, base::Diagnostics& found) {
+// What a kernel of `outer` products makes or takes. An operand may be shared by several of them, and that of an
+// elementwise kernel by rows or columns (a cache takes one token of all that it holds): then it is smaller by a
+// divisor.
+struct StatedSize {
+  const char* field;
+  double bytes;
+  const char* shape;                      // as it is told
+  std::vector<base::Count> words, other;  // sizes of one of the `outer`, in words; `other` would do, too
+  double most_shared = 1;                 // by a divisor of so many
+};
+
+double product_of(const std::vector<base::Count>& factors) {
+  double product = 1;
+  for (const base::Count factor : factors) product *= static_cast<double>(factor);
+  return product;
+}
+
+bool makes(const StatedSize& size, const std::vector<base::Count>& words, base::Count outer, double word) {
   constexpr double kRounding = 1e-6;  // of 32 bits
+  const double all = product_of(words) * static_cast<double>(outer) * word;
+  if (std::abs(size.bytes - all) <= kRounding * all) return true;
+  const double sharing = std::round(all / size.bytes);
+  return sharing >= 1 && std::fmod(size.most_shared, sharing) == 0 &&
+         std::abs(size.bytes * sharing - all) <= kRounding * all;
+}
+
+std::vector<StatedSize> sizes_of(const workload::Kernel& kernel, bool transform) {
+  using workload::Operands;
+  const std::vector<base::Count> left{kernel.m, kernel.k}, right{kernel.k, kernel.n}, output{kernel.m, kernel.n};
+  const auto outer = static_cast<double>(kernel.outer);
+  const double elements = outer * product_of(output);
+  const StatedSize made{"output_tensor_size", kernel.output_bytes, "M {0} * N {2}", output, output, 1};
+  switch (kernel.operands) {
+    case Operands::kInputAndWeight:
+      // The K of a transform's step is its work, not a size.
+      return {{"input_tensor_size", kernel.input_bytes, "K {1} * N {2}", right, transform ? output : right, outer},
+              {"weight_tensor_size", kernel.second_bytes, "M {0} * K {1}", left, left, outer},
+              made};
+    case Operands::kTwoInputs:
+      return {{"input_tensor_1_size", kernel.input_bytes, "M {0} * K {1}", left, right, outer},
+              {"input_tensor_2_size", kernel.second_bytes, "K {1} * N {2}", right, left, outer},
+              made};
+    case Operands::kOneElementwise:
+      return {{"input_tensor_size", kernel.input_bytes, "M {0} * N {2}", output, output, elements}, made};
+    case Operands::kTwoElementwise:
+      break;
+  }
+  return {{"input_tensor_1_size", kernel.input_bytes, "M {0} * N {2}", output, output, elements},
+          {"input_tensor_2_size", kernel.second_bytes, "M {0} * N {2}", output, output, elements},
+          made};
+}
+
+// Collectives count the stated bytes, buffers and times the shape: where the two differ, one of them is a slip.
+void compare_sizes_with_shapes(const dataflow::Setup& setup, const SetupPlaces& places, base::Diagnostics& found) {
   const base::Count word = setup.execution.word_bytes;
+  const bool transform = std::holds_alternative<dataflow::FourierTransform>(setup.execution.workload);
   for (std::size_t i = 0; i < setup.graph.kernels.size(); ++i) {
     const workload::Kernel& kernel = setup.graph.kernels[i];
-    const double shape = static_cast<double>(kernel.outer) * static_cast<double>(kernel.m) *
-                         static_cast<double>(kernel.n) * static_cast<double>(word);
-    if (kernel.output_bytes <= 0 || std::abs(kernel.output_bytes - shape) <= kRounding * shape) continue;
-    found
-        .warning("O1420",
-                 fmt::format("`output_tensor_size` of kernel `{}` is {:.10g}, and its shape makes {:.10g} bytes",
-                             kernel.name, kernel.output_bytes, shape),
-                 places.kernel(static_cast<int>(i), "output_tensor_size"))
-        .note(fmt::format("outer {} * M {} * N {} * word {}", kernel.outer, kernel.m, kernel.n, word))
-        .note("what is communicated counts by the size, buffers by the shape");
+    for (const StatedSize& size : sizes_of(kernel, transform)) {
+      if (size.bytes <= 0 || makes(size, size.words, kernel.outer, static_cast<double>(word)) ||
+          makes(size, size.other, kernel.outer, static_cast<double>(word)))
+        continue;
+      const bool output = std::string_view(size.field) == "output_tensor_size";
+      found
+          .warning("O1420",
+                   fmt::format("`{}` of kernel `{}` is {:.10g}, and its shape makes {:.10g} bytes", size.field,
+                               kernel.name, size.bytes,
+                               product_of(size.words) * static_cast<double>(kernel.outer) * static_cast<double>(word)),
+                   places.kernel(static_cast<int>(i), size.field))
+          .note(fmt::format("outer {} * {} * word {}", kernel.outer,
+                            fmt::format(fmt::runtime(size.shape), kernel.m, kernel.k, kernel.n), word))
+          .note(output ? "what is communicated counts by the size, buffers by the shape"
+                       : "times and buffers count by the shape");
+    }
   }
 }
 
@@ -151,13 +211,13 @@ void settle_stages(const std::vector<int>& staged, const SetupPlaces& places, da
 
 }  // namespace
 
-SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, const std::vector<Override>& overrides) {
+SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, const base::Overrides& overrides) {
   base::Diagnostics found;
   ParsedText parsed = parse_text(file, found);
   if (!parsed.complete && !begins_as_setup(file->text, true) &&
       file->text.find_first_not_of(" \t\r\n") != std::string::npos) {
-    base::fail("O1400", fmt::format("`{}` is no setup of DFModel", file->name), found.all().back().primary.where,
-               "a setup begins with a block such as `dataflow_graph {`: is this the file that was meant?");
+    base::fail("O1400", fmt::format("`{}` is not a setup of DFModel", file->name), found.all().back().primary.where,
+               "a setup begins with a block such as `dataflow_graph {`: is this the right file?");
   }
   if (!parsed.complete) found.throw_if_errors();
   apply_overrides(overrides, parsed.root, found);
@@ -189,7 +249,7 @@ SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, co
   if (const Block* cost = fields.inner("cost")) {
     setup.prices = read_prices(*cost, found);
   } else {
-    found.warning("O1420", "the setup has no `cost`: money and power are not known and come out as 0", root->where);
+    found.warning("O1420", "the setup has no `cost`: money and power are not known", root->where);
   }
   if (const Block* gurobi = fields.inner("gurobi")) setup.solver = read_hints(*gurobi, found);
 
@@ -200,7 +260,7 @@ SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, co
   check_splits(setup, document.places, found);
   settle_stages(read.staged, document.places, setup, found);
   found.throw_if_errors();
-  compare_outputs_with_shapes(setup, document.places, found);
+  compare_sizes_with_shapes(setup, document.places, found);
   document.warnings = std::move(found);
   return document;
 }
@@ -213,7 +273,7 @@ bool is_setup(const std::string& path) {
   return begins_as_setup(base::first_bytes(file, kEnough).value_or(""), false);
 }
 
-SetupDocument load_setup(const std::string& path, const std::vector<Override>& overrides) {
+SetupDocument load_setup(const std::string& path, const base::Overrides& overrides) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return read_setup(yaml::read_file(path), overrides);
   if (const std::string file = setup_in(path); !file.empty()) return read_setup(yaml::read_file(file), overrides);

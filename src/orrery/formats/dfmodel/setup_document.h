@@ -27,11 +27,10 @@ struct SetupDocument {
 };
 
 // Throws InputError with everything found (O1400 to O1421). `overrides` replace fields before anything is checked.
-SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file,
-                         const std::vector<Override>& overrides = {});
+SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, const base::Overrides& overrides = {});
 
 // `path`: the file, or a folder with `user_input/setup.txt` or `setup.txt`. Throws O0100 when it cannot be read.
-SetupDocument load_setup(const std::string& path, const std::vector<Override>& overrides = {});
+SetupDocument load_setup(const std::string& path, const base::Overrides& overrides = {});
 
 // Whether the file, or what the folder holds, is meant as a setup: it opens a block that only setups have. A path that
 // cannot be read is none.

@@ -6,12 +6,14 @@
 #include <fstream>
 #include <sstream>
 
+#include "orrery/base/files_test_util.h"
+
 namespace orrery::formats::dfmodel {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGoldens = fs::path(ORRERY_SOURCE_DIR) / ".." / "shared" / "goldens" / "dataflow";
+const fs::path kGoldens = base::kShared / "goldens" / "dataflow";
 
 SetupDocument golden(const std::string& name) {
   return load_setup((kGoldens / name / "setup.txt").string());
@@ -37,9 +39,7 @@ TEST(IsSetup, TellsSetupsFromOtherFiles) {
 
 class Golden : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (!fs::exists(kGoldens)) GTEST_SKIP() << "the golden cases of DFModel are not here: " << kGoldens;
-  }
+  void SetUp() override { ORRERY_NEEDS_SHARED(); }
 };
 
 TEST_F(Golden, EveryCaseIsReadWithoutAWarning) {

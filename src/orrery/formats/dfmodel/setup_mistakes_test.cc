@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <sstream>
 
+#include "orrery/base/refused_test_util.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 
 namespace orrery::formats::dfmodel {
 namespace {
+
+using base::replaced, base::source;
 
 constexpr const char* kRight = R"(dataflow_graph {
   kernels {
@@ -66,23 +69,10 @@ execution {
 gurobi { thread: 8 gap: 0.001 time: 180 }
 )";
 
-std::shared_ptr<base::SourceFile> file_of(std::string text) {
-  auto file = std::make_shared<base::SourceFile>();
-  file->name = "setup.txt";
-  file->text = std::move(text);
-  return file;
-}
-
 // With the first `from` replaced.
-std::string with(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  if (at == std::string::npos) throw std::invalid_argument("the setup has no " + from);
-  return text.replace(at, from.size(), to);
-}
-
 std::vector<base::Diagnostic> said_of(const std::string& text) {
   try {
-    return read_setup(file_of(text)).warnings.all();
+    return read_setup(source(text)).warnings.all();
   } catch (const base::InputError& error) {
     return error.diagnostics;
   }
@@ -120,7 +110,7 @@ class SetupMistake : public ::testing::TestWithParam<Case> {};
 
 TEST_P(SetupMistake, IsToldAtItsPlace) {
   const Case& mistake = GetParam();
-  const std::vector<base::Diagnostic> said = said_of(with(kRight, mistake.from, mistake.to));
+  const std::vector<base::Diagnostic> said = said_of(replaced(kRight, mistake.from, mistake.to));
   const auto match = std::find_if(said.begin(), said.end(), [&](const base::Diagnostic& one) {
     return one.code == mistake.code && all_words(one).find(mistake.words) != std::string::npos;
   });
@@ -211,7 +201,9 @@ const Case kSystem[] = {
     {"systolic_width: 32", "", "O1404", "accelerator", "has no `systolic_width`"},
     {"systolic_height: 6", "systolic_height: -6", "O1405", "systolic_height: -6", "at least 1"},
     {"freq: 1.25", "freq: 0", "O1405", "freq: 0", "must be above 0"},
-    {"freq: 1.25", "freq: 1e-60", "O1405", "freq: 1e-60", "32 bits, in which it is 0"},
+    {"freq: 1.25", "freq: 1e-60", "O1405", "freq: 1e-60", "cannot be 1e-60"},
+    {"freq: 1.25", "freq: 1e300", "O1405", "freq: 1e300", "cannot be 1e300"},
+    {"link_unit_price: 2.0", "link_unit_price: 1e-300", "O1405", "link_unit_price: 1e-300", "cannot be 1e-300"},
     {"sram_cap: 335544320.0", "", "O1404", "accelerator", "the bytes of on-chip memory"},
     {"sram_cap: 335544320.0", "pmu: 640", "O1404", "accelerator", "has no `pmu_cap`"},
     {"freq: 1.25", "freq: 1.25 placement: \"rowwize\"", "O1418", "placement: \"rowwize\"", "did you mean `rowwise`?"},
@@ -280,7 +272,7 @@ TEST(SetupMistakes, AnEmptyFileLacksItsBlocks) {
 }
 
 TEST(SetupMistakes, AWorkloadOfAnotherNameIsPointedAt) {
-  const auto said = said_of(with(kRight, "  llm {", "  lmm {"));
+  const auto said = said_of(replaced(kRight, "  llm {", "  lmm {"));
   const auto none = std::find_if(said.begin(), said.end(), [](const auto& one) { return one.code == "O1407"; });
   ASSERT_NE(none, said.end());
   ASSERT_EQ(none->secondary.size(), 1u);
@@ -288,11 +280,11 @@ TEST(SetupMistakes, AWorkloadOfAnotherNameIsPointedAt) {
 }
 
 TEST(SetupMistakes, AllAreToldAtOnce) {
-  std::string text = with(kRight, "type: SIMD", "type: SIMDD");
-  text = with(text, "num_chip: 8", "num_chip: 1e3");
-  text = with(text, "core: 640", "core: 0");
-  text = with(text, "endIdx: 3", "endIdx: 9");
-  text = with(text, "word: 2", "word: 2 word: 4 wort: 3");
+  std::string text = replaced(kRight, "type: SIMD", "type: SIMDD");
+  text = replaced(text, "num_chip: 8", "num_chip: 1e3");
+  text = replaced(text, "core: 640", "core: 0");
+  text = replaced(text, "endIdx: 3", "endIdx: 9");
+  text = replaced(text, "word: 2", "word: 2 word: 4 wort: 3");
   std::vector<std::string> codes;
   for (const auto& one : said_of(text)) codes.push_back(one.code);
   std::sort(codes.begin(), codes.end());
@@ -300,7 +292,7 @@ TEST(SetupMistakes, AllAreToldAtOnce) {
 }
 
 TEST(SetupMistakes, PlacesCountBytesAfterTabs) {
-  const auto said = said_of(with(kRight, "  num_chip: 8", "\t\tnum_chip:\t0"));
+  const auto said = said_of(replaced(kRight, "  num_chip: 8", "\t\tnum_chip:\t0"));
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0].primary.where.column, 3);
   EXPECT_EQ(underlined(said[0].primary.where), "num_chip:\t0");
@@ -313,7 +305,7 @@ TEST(SetupMistakes, AByteOrderMarkAndCarriageReturnsAreNone) {
 }
 
 TEST(SetupMistakes, OfTwoTheFirstInTheTextIsTheFirst) {
-  const auto said = said_of(with(kRight, "llm {", "hpl { n: 8 b: 8 } llm {"));
+  const auto said = said_of(replaced(kRight, "llm {", "hpl { n: 8 b: 8 } llm {"));
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0].message, "`execution` has two workloads: `hpl` and `llm`");
 }
@@ -327,16 +319,32 @@ TEST(SetupMistakes, DeepNestingIsRefused) {
 }
 
 TEST(SetupMistakes, AFolderWithoutASetupIsRefused) {
-  try {
-    load_setup(ORRERY_SOURCE_DIR "/src");
-    FAIL();
-  } catch (const base::InputError& error) {
-    EXPECT_EQ(error.diagnostics.at(0).code, "O0100");
-  }
+  EXPECT_EQ(base::codes_of([] { load_setup(ORRERY_SOURCE_DIR "/src"); }), base::Codes{"O0100"});
+}
+
+std::vector<std::string> warnings_with(const std::string& right, const std::string& wrong) {
+  std::string text = kRight;
+  text.replace(text.find(right), right.size(), wrong);
+  std::vector<std::string> messages;
+  const SetupDocument document = read_setup(source(text), {});
+  for (const base::Diagnostic& warning : document.warnings.all())
+    if (warning.code == "O1420") messages.push_back(warning.message);
+  return messages;
+}
+
+TEST(SetupMistakes, SizesThatAShapeDoesNotMakeAreTold) {
+  using Messages = std::vector<std::string>;
+  const std::string input = "input_tensor_size: 65536\n", weight = "weight_tensor_size: 131072\n";
+  const std::string stated = warnings_with(weight, "weight_tensor_size: 131071\n").at(0);
+  EXPECT_EQ(stated, "`weight_tensor_size` of kernel `Scores` is 131071, and its shape makes 131072 bytes");
+  EXPECT_EQ(warnings_with(weight, "weight_tensor_size: 262144\n").size(), 1u);
+  EXPECT_EQ(warnings_with(input, "input_tensor_size: 7\n").size(), 1u);
+  EXPECT_EQ(warnings_with(input, "input_tensor_size: 262144\n"), Messages{}) << "outer 4 * K 256 * N 128 * word 2";
+  EXPECT_EQ(warnings_with(input, input), Messages{}) << "shared by the four of `outer`";
 }
 
 TEST(SetupMistakes, ConfigurationsNeedNotBeCountedWhenKernelsRunOneByOne) {
-  EXPECT_TRUE(said_of(with(with(kRight, "num_config: 3", ""), "DATAFLOW", "KERNEL_BY_KERNEL")).empty());
+  EXPECT_TRUE(said_of(replaced(replaced(kRight, "num_config: 3", ""), "DATAFLOW", "KERNEL_BY_KERNEL")).empty());
 }
 
 }  // namespace

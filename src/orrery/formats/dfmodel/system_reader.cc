@@ -133,7 +133,7 @@ void read_parallelism(Fields& fields, const std::string& field, std::size_t dime
   std::size_t index = 0;
   while (index < names.size() && names[index] != name) ++index;
   if (index == names.size()) {
-    found.error("O1413", fmt::format("`{}` is no parallelism", name), entry->where)
+    found.error("O1413", fmt::format("`{}` is not a parallelism", name), entry->where)
         .label("\"TP\" (tensor), \"PP\" (pipeline), \"DP\" (data) or \"SP\" (sequence)")
         .hint(base::did_you_mean(name, names));
     return;

@@ -132,7 +132,7 @@ Mistake understand(const ParserMessage& error, const std::string& text, const Te
 
   if (says("Unknown enumeration value") || (type && type->choices && says("Expected integer or identifier"))) {
     mistake.is_value = true;
-    mistake.message = fmt::format("`{}` is no value of `{}`", value, field);
+    mistake.message = fmt::format("`{}` is not a value of `{}`", value, field);
     if (type && type->choices) {
       mistake.label = name_list(type->choices->values);
       std::string bare = value;

@@ -22,6 +22,7 @@
 #include "orrery/formats/huggingface/class_parameters.h"
 #include "orrery/formats/huggingface/families.h"
 #include "orrery/formats/huggingface/keys.h"
+#include "orrery/formats/huggingface/value_types.h"
 #include "orrery/formats/json/document.h"
 #include "orrery/formats/json/places.h"
 
@@ -78,7 +79,7 @@ class Reader {
       base::fail("O0900", "this is not JSON: " + (colon == std::string::npos ? what : what.substr(colon + 2)),
                  place_at(file_, byte),
                  begins_as_json() ? "config.json is strict JSON: double quotes, no comments, no trailing commas"
-                                  : "a model's config.json begins with `{`: is this the file that was meant?");
+                                  : "a model's config.json begins with `{`: is this the right file?");
     } catch (const nlohmann::json::out_of_range& error) {
       // The exception knows no byte, but quotes the number.
       const std::string what = error.what();
@@ -235,7 +236,17 @@ class Reader {
     if (family_->latent) read_latent();
     if (family_->mixture) read_experts();
     read_window();
+    check_values();
     report_missing();
+  }
+
+  void check_values() {
+    const json::Node tree = json::parse(file_, "O0900");
+    const json::Node& object = outer_keys_.empty() ? tree : tree.find("text_config")->value;
+    check_value_types(object, options_.ignored, result_.diagnostics);
+    if (missing_.empty())
+      check_layer_counts(object, std::string(family_->layers), result_.config.layers, options_.ignored,
+                         result_.diagnostics);
   }
 
   // RoBERTa counts positions from the padding's token + 1, so that its table has rows that no sequence reaches.
@@ -260,8 +271,10 @@ class Reader {
     experts.dense_layers = size("first_k_dense_replace", "dense_layers").value_or(0);
     experts.every = size("moe_layer_freq", "every").value_or(1);
     experts.max_nodes = size("topk_group", "max_nodes").value_or(0);  // groups of experts are nodes
+    // A null is absent, and what is no number was said to be none.
     const auto demand = [&](base::Count value, base::Count least, std::string_view key) {
-      if (value < least && document_.contains(key))
+      const auto given = document_.find(key);
+      if (value < least && given != document_.end() && given->is_number_integer())
         result_.diagnostics.error("O0910", fmt::format("`{}` must be at least {}, but is {}", key, least, value),
                                   value_place(key));
     };
@@ -329,7 +342,9 @@ class Reader {
     std::vector<std::string> present;
     for (const KeyPlace& key : keys_) present.push_back(key.key);
     for (const std::string& key : missing_)
-      if (const std::string near = base::closest(key, present); !near.empty() && near != key)
+      if (const KeyPlace* null = place(key))
+        missing.also(null->value_where, "null says as little as no key");
+      else if (const std::string near = base::closest(key, present); !near.empty() && near != key)
         missing.hint(fmt::format("is `{}` meant to be `{}`?", near, key)).also(place(near)->key_where, "written here");
   }
 
@@ -376,7 +391,8 @@ class Reader {
       some_windowed = false;
       for (const nlohmann::json& kind : *kinds) {
         some_windowed = some_windowed || kind == "sliding_attention";
-        if (kind == "full_attention" || kind == "sliding_attention" || ignored("layer_types")) continue;
+        if (!kind.is_string() || kind == "full_attention" || kind == "sliding_attention" || ignored("layer_types"))
+          continue;
         refuse("layer_types", "some of the layers mix tokens by something else than attention to all of them");
         break;
       }
@@ -394,7 +410,10 @@ class Reader {
     }
     const std::optional<base::Count> full_layers = size("max_window_layers", "full_layers");
     if (!window || !some_windowed) return;
-    if (full_layers && *full_layers >= result_.config.layers && kinds == document_.end()) return;
+    // The classes of other families do not look at the key, though files of theirs carry it.
+    const bool counts = family_->absent_full_layers > 0 && document_.contains("max_window_layers");
+    const base::Count full = counts ? full_layers.value_or(0) : family_->absent_full_layers;
+    if (full >= result_.config.layers && (kinds == document_.end() || kinds->is_null())) return;
     result_.config.window = window;
   }
 
@@ -433,6 +452,15 @@ class Reader {
     result_.diagnostics
         .error("O0917", fmt::format("`{}` changes what the model costs, and is not modelled", key), place_of(key))
         .note(fmt::format("with it {}", effect))
+        .hint(way_out(key));
+  }
+
+  // For a reader that does not know what will be asked of the model.
+  void warn_of_outside(std::string_view key, std::string_view effect) {
+    result_.diagnostics
+        .warning("O0917", fmt::format("`{}` changes what the model costs, and is not modelled", key), place_of(key))
+        .note(fmt::format("with it {}", effect))
+        .note("`train` stops at it; `map` and `graph` ask for blocks only, which do not depend on it")
         .hint(way_out(key));
   }
 
@@ -491,7 +519,11 @@ class Reader {
       if (value == object.end() || key.key.starts_with("_") || (outer && key.key == "text_config")) continue;
       if (std::find(known.begin(), known.end(), key.key) != known.end() || ignored(key.key)) continue;
       if (const CostlyKey* costly = find_costly_key(key.key)) {
-        if (!inactive(*costly, *value) && (!costly->outside || options_.whole_model)) refuse(key.key, costly->effect);
+        if (inactive(*costly, *value)) continue;
+        if (!costly->outside || options_.outside == Outside::kRefused)
+          refuse(key.key, costly->effect);
+        else if (options_.outside == Outside::kWarned)
+          warn_of_outside(key.key, costly->effect);
       } else if (why_harmless(key.key).empty() && missing_.empty()) {  // it may be what is missing, said above
         std::vector<std::string> candidates = known;
         for (const CostlyKey& other : costly_keys()) candidates.emplace_back(other.key);

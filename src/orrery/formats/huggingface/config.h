@@ -29,17 +29,25 @@ enum class Strictness {
   kCatalogue,  // both are errors, and each figure must have a `_source`
 };
 
+// What becomes of keys that change the cost of what is around the blocks, and are not modelled.
+enum class Outside {
+  kRefused,  // the whole model is asked for
+  kPassed,   // blocks alone are
+  kWarned,   // nobody knows yet
+};
+
 struct ReadOptions {
   Strictness strictness = Strictness::kForeign;
   std::vector<std::string> ignored = {};  // keys to leave out of account (`--ignore`)
-  bool whole_model = true;                // false: a block alone is asked for, so that keys of what is around it pass
+  Outside outside = Outside::kRefused;
 };
 
 // Throws InputError with everything found: O0900 no JSON object, O0901 unknown `model_type`, O0902 missing
 // keys, O0903 wrong types, O0904 duplicate keys, O0905 unknown keys, O0906 figures without a source, O0907 more
-// experts for a token than there are, O0917 keys of cost that are not modelled, O0920 keys that cannot be ignored, and
-// what workload::complete finds. Warnings: O0904, O0916 keys that nobody knows, O0919 what is ignored, O0921 classes
-// with another head. A window of attention is noted down (`window`); whether it matters depends on the sequence.
+// experts for a token than there are, O0922 layers told of that are not there, O0917 keys of cost that are not
+// modelled, O0920 keys that cannot be ignored, and what workload::complete finds. Warnings: O0904, O0916 keys that
+// nobody knows, O0919 what is ignored, O0921 classes with another head. A window of attention is noted down (`window`);
+// whether it matters depends on the sequence.
 ConfigDocument read_config(const std::shared_ptr<const base::SourceFile>& file, const ReadOptions& options = {});
 
 // The model types that are understood.

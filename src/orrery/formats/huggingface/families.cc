@@ -117,6 +117,7 @@ const std::vector<Family>& families() {
                                 gemma(),
                                 nemotron()};
     rows[1].model_type = "roberta";
+    rows[8].absent_full_layers = 28;  // Qwen2Config's `max_window_layers`
     const std::vector<std::string_view> experts = {"num_local_experts",     "n_routed_experts", "num_experts_per_tok",
                                                    "moe_intermediate_size", "n_shared_experts", "first_k_dense_replace",
                                                    "moe_layer_freq",        "topk_group",       "n_group"};

@@ -25,6 +25,7 @@ struct Family {
   long head_width = 0;  // where `head_dim` is absent; 0: the width divided by the heads
   // Where the keys are absent, which is not the same as null. 0: as many as heads; no window.
   long absent_kv_heads = 0, absent_window = 0;
+  long absent_full_layers = 0;  // the first layers, which have no window; 0: none
   // Keys that only this family's reader takes, beside the sizes above.
   std::vector<std::string_view> others = {};
 };

@@ -95,7 +95,7 @@ class Builder {
   Node& place(Node node) {
     if (++values_ > kMostValues)
       base::fail("O0103", fmt::format("the text has more than {} values; no more is read", kMostValues), node.where,
-                 "is this the file that was meant?");
+                 "is this the right file?");
     if (stack_.empty()) return root = std::move(node);
     Node& parent = stack_.back();
     if (parent.kind == Node::Kind::kList) return parent.items.emplace_back(std::move(node));

@@ -3,25 +3,19 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "orrery/base/refused_test_util.h"
+
 namespace orrery::formats::json {
 namespace {
 
-std::shared_ptr<const base::SourceFile> file_of(std::string text) {
-  return std::make_shared<base::SourceFile>(base::SourceFile{"a.json", std::move(text)});
-}
+using base::source;
 
 base::Diagnostic refused(std::string text) {
-  try {
-    parse(file_of(std::move(text)), "O1320", "a hint");
-  } catch (const base::InputError& error) {
-    return error.diagnostics.at(0);
-  }
-  ADD_FAILURE() << "was accepted";
-  return {};
+  return base::refused([&] { parse(source(std::move(text)), "O1320", "a hint"); }).at(0);
 }
 
 TEST(JsonDocument, EveryPartKnowsItsPlace) {
-  const Node root = parse(file_of("{\"a\": [1, {\"b\": \"x\\\"}\"}],\n \"c\" : -2.5e3 }"), "O1320");
+  const Node root = parse(source("{\"a\": [1, {\"b\": \"x\\\"}\"}],\n \"c\" : -2.5e3 }"), "O1320");
   ASSERT_EQ(root.members.size(), 2u);
   const Node& list = root.members[0].value;
   EXPECT_EQ(list.where.column, 7);
@@ -37,7 +31,7 @@ TEST(JsonDocument, EveryPartKnowsItsPlace) {
 }
 
 TEST(JsonDocument, OfRepeatedKeysTheLastCountsAndBothAreKnown) {
-  const Node root = parse(file_of(R"({"a": 1, "b": 2, "a": 3})"), "O1320");
+  const Node root = parse(source(R"({"a": 1, "b": 2, "a": 3})"), "O1320");
   EXPECT_EQ(root.find("a")->value.number, 3);
   ASSERT_EQ(repeated(root).size(), 1u);
   EXPECT_EQ(repeated(root)[0].first->value.number, 1);
@@ -64,7 +58,7 @@ TEST(JsonDocument, DamagedTextsAreRefusedOrReadButNeverCrash) {
       text.insert(static_cast<std::size_t>(*rc::gen::inRange<int>(0, static_cast<int>(text.size()))), 1,
                   *rc::gen::elementOf(std::string("{}[]\",:0\\-n\n")));
     try {
-      parse(file_of(text), "O1320");
+      parse(source(text), "O1320");
     } catch (const base::InputError& error) {
       RC_ASSERT(error.diagnostics.size() == 1u);
     }

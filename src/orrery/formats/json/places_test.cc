@@ -2,16 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/refused_test_util.h"
+
 namespace orrery::formats::json {
 namespace {
 
-std::shared_ptr<const base::SourceFile> file_of(std::string text) {
-  return std::make_shared<base::SourceFile>(base::SourceFile{"config.json", std::move(text)});
-}
-
 TEST(JsonPlaces, NestedKeysAndBracesInTextAreNotTopLevelKeys) {
   const auto keys =
-      top_level_keys(file_of("{\"a\": {\"b\": [1, {\"c\": \"}\\\"{\"}]},\n \"d\" : \"x,y\" , \"\xC3\xA9\": 1}"));
+      top_level_keys(base::source("{\"a\": {\"b\": [1, {\"c\": \"}\\\"{\"}]},\n \"d\" : \"x,y\" , \"\xC3\xA9\": 1}"));
   ASSERT_EQ(keys.size(), 3u);
   EXPECT_EQ(keys[0].key, "a");
   EXPECT_EQ(keys[0].value_where.column, 7);

@@ -23,6 +23,7 @@
 #include <optional>
 #include <sstream>
 
+#include "orrery/base/file_kind.h"
 #include "orrery/base/text_file.h"
 
 namespace orrery::formats::yaml {
@@ -300,7 +301,7 @@ class Builder : public YAML::EventHandler {
     const auto [first, added] = map.places.emplace(std::move(normal), map.node.entries.size());
     if (!added && ++duplicates_ == kMaxDuplicates + 1) {
       throw SyntaxError{fmt::format("more than {} keys are given twice", kMaxDuplicates), key.where,
-                        "is this the file that was meant?"};
+                        "is this the right file?"};
     }
     if (!added) {
       const auto& earlier = map.node.entries[first->second];
@@ -385,13 +386,13 @@ std::vector<Node> parse(const std::shared_ptr<const base::SourceFile>& file, bas
         .error("O0103", fmt::format("`{}` has more than {} MiB of YAML; no more is read", file->name, kMaxBytes >> 20),
                {file, 0, 0, 1})
         .note(fmt::format("it has {} bytes", text.size()))
-        .hint("is this the file that was meant? several files may share the text");
+        .hint("is this the right file? several files may share the text");
     return {};
   }
   if (const auto bad = base::first_bad_byte(text)) {
     const auto [line, column] = lines.position(*bad);
     const auto byte = static_cast<unsigned char>(text[*bad]);
-    const char* fault = byte < 0x80 ? "is a control character" : "is no part of a UTF-8 text";
+    const char* fault = byte < 0x80 ? "is a control character" : "is not a part of a UTF-8 text";
     found.error("O0101", fmt::format("byte 0x{:02x} {}", byte, fault), {file, line + 1, column + 1, 1})
         .hint("is this a text file? save it as UTF-8");
     return {};
@@ -407,6 +408,7 @@ std::vector<Node> parse(const std::shared_ptr<const base::SourceFile>& file, bas
   } catch (const SyntaxError& error) {
     auto& diagnostic = found.error("O0101", error.message, error.where);
     if (!error.hint.empty()) diagnostic.hint(error.hint);
+    diagnostic.hint(base::other_text_format(text));
     return {};
   } catch (const YAML::Exception& error) {
     const bool placed = error.mark.line >= 0 && error.mark.column >= 0;
@@ -414,6 +416,7 @@ std::vector<Node> parse(const std::shared_ptr<const base::SourceFile>& file, bas
     auto& diagnostic = found.error("O0101", "not YAML: " + plain_words(error.msg), where);
     const std::string_view line = placed ? lines.rest(error.mark.line, 0) : std::string_view{};
     if (line.find('\t') != std::string_view::npos) diagnostic.hint("indent with spaces; YAML allows no tabs");
+    diagnostic.hint(base::other_text_format(text));
     return {};
   }
   return std::move(builder.documents);

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/refused_test_util.h"
+
 namespace orrery::formats::yaml {
 namespace {
 
-std::shared_ptr<const base::SourceFile> source(std::string text) {
-  return std::make_shared<base::SourceFile>(base::SourceFile{"test.yaml", std::move(text)});
-}
+using base::source;
 
 Node parse_one(const std::string& text) {
   base::Diagnostics found;
@@ -155,7 +155,7 @@ TEST(YamlNode, ThousandsOfDuplicateKeysAreOneError) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += "a: 1\n";
   base::Diagnostics found;
-  parse(std::make_shared<const base::SourceFile>(base::SourceFile{"t.yaml", text}), base::Severity::kWarning, found);
+  parse(source(text), base::Severity::kWarning, found);
   EXPECT_TRUE(found.has_errors());
   EXPECT_LT(found.all().size(), 200u);
 }

@@ -1,0 +1,300 @@
+// Texts are checked here rather than by CLI11, whose conversions let large numbers through as the largest one and whose
+// words for a bad value name neither the option nor a way out.
+#include "orrery/cli/command_line.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/base/edit_distance.h"
+#include "orrery/cli/number_text.h"
+#include "orrery/cli/write_for.h"
+
+namespace orrery::cli {
+namespace {
+
+std::string not_whole(const std::string& text, base::Count most) {
+  base::Count value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = failure == std::errc() && end == text.data() + text.size() && value >= 1 && value <= most;
+  if (good) return "";
+  if (most < CommandLine::kMost) return fmt::format("`{}` is not a whole number from 1 to {}", text, most);
+  if (failure == std::errc::result_out_of_range && text[0] != '-')
+    return fmt::format("`{}` does not fit 64 bits", text);
+  return fmt::format("`{}` is not a whole number from 1", text);
+}
+
+std::string no_integer(const std::string& text) {
+  base::Count value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure == std::errc::result_out_of_range) return fmt::format("`{}` does not fit 64 bits", text);
+  const bool good = failure == std::errc() && end == text.data() + text.size();
+  return good ? "" : fmt::format("`{}` is not a whole number", text);
+}
+
+// Names of an app's options, for "did you mean".
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+// CLI11's words for a switch with a value name neither the option's dashes nor the way out, and for `--name=` it would
+// take the next argument.
+void refuse_odd_values(const CLI::App& app, const Arguments& arguments) {
+  for (const std::string& argument : arguments) {
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos || argument.rfind("--", 0) != 0) continue;
+    const std::string name = argument.substr(0, equals);
+    const CLI::Option* option = app.get_option_no_throw(name);
+    if (option == nullptr) continue;
+    if (option->get_disable_flag_override())
+      misuse("O1101", fmt::format("`{}` takes no value", name), fmt::format("write `{}` alone, or leave it out", name));
+    if (equals + 1 == argument.size())
+      misuse("O1102", fmt::format("{}: its value is empty", name),
+             fmt::format("write `{} VALUE`, or leave it out", name));
+  }
+}
+
+// An empty value would pass for an option that was not given.
+void refuse_empty_values(CLI::App& app) {
+  const auto check = [](const std::string& text) -> std::string { return text.empty() ? "its value is empty" : ""; };
+  for (CLI::Option* option : app.get_options())
+    if (option->nonpositional() && option->get_items_expected_max() > 0) option->check(CLI::Validator(check, ""));
+}
+
+void parse(CLI::App& app, const Arguments& arguments, const std::string& verb) {
+  refuse_odd_values(app, arguments);
+  refuse_empty_values(app);
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    throw;
+  } catch (const CLI::ExtrasError&) {
+    const std::vector<std::string> extras = app.remaining();
+    std::string first = extras.empty() ? "" : extras.front();
+    first = first.substr(0, first.find('='));
+    const std::string see = fmt::format("see `orrery {} --help`", verb);
+    if (!first.empty() && first[0] == '-')
+      misuse("O1101", fmt::format("`orrery {}` has no option `{}`", verb, first),
+             base::did_you_mean(first, option_names(app), see));
+    std::vector<std::string> words;
+    for (const CLI::App* below : app.get_subcommands({})) words.push_back(below->get_name());
+    misuse("O1101", fmt::format("`orrery {}` does not know what to do with `{}`", verb, first),
+           base::did_you_mean(first, words, see));
+  } catch (const CLI::ValidationError& error) {
+    misuse("O1102", error.what(), fmt::format("see `orrery {} --help`", verb));
+  } catch (const CLI::ConversionError& error) {
+    misuse("O1102", error.what(), fmt::format("see `orrery {} --help`", verb));
+  } catch (const CLI::ArgumentMismatch& error) {
+    // "--gpus: At Most 1 required but received 2"
+    const std::string what = error.what();
+    const std::size_t colon = what.find(": At Most 1 required but received ");
+    if (colon == std::string::npos) misuse("O1101", what, fmt::format("see `orrery {} --help`", verb));
+    misuse("O1101",
+           fmt::format("`{}` is given {}", what.substr(0, colon), what.ends_with(" 2") ? "twice" : "several times"),
+           "give it once");
+  } catch (const CLI::ParseError& error) {
+    misuse("O1101", error.what(), fmt::format("see `orrery {} --help`", verb));
+  }
+}
+
+Described describe(const CLI::App& app) {
+  Described line;
+  const std::string footer = app.get_footer();
+  line.example = footer.substr(footer.rfind("\n  ") + 3);
+  for (const CLI::App* below : app.get_subcommands({})) line.subverbs.push_back(below->get_name());
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // hidden
+    Described::Option described{option->get_group(), {}, {}, option->get_description(), !option->nonpositional()};
+    for (const std::string& name : option->get_snames()) described.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) described.names.push_back("--" + name);
+    if (described.positional) described.names = {option->get_name()};
+    if (option->get_items_expected_max() > 0 && !described.positional) described.type = option->get_type_name();
+    line.options.push_back(std::move(described));
+  }
+  return line;
+}
+
+}  // namespace
+
+void misuse(std::string code, std::string message, std::string hint) {
+  base::fail(std::move(code), std::move(message), {}, std::move(hint));
+}
+
+CommandLine::CommandLine(const std::string& verb, const std::string& summary, const std::string& example)
+    : verb_(verb), app_(std::make_unique<CLI::App>(summary, "orrery " + verb)) {
+  app_->footer("\nExample:\n  " + example);
+  app_->get_formatter()->column_width(34);
+}
+
+CommandLine::~CommandLine() = default;
+
+CLI::Option& CommandLine::option(CLI::Option& made, const std::string& type) {
+  if (!heading_.empty()) made.group(heading_);
+  made.type_name(type);
+  return made;
+}
+
+void CommandLine::word(const std::string& name, std::string& value, const std::string& what, bool demanded) {
+  app_->add_option(name, value, what)->required(demanded)->type_name("");
+}
+
+void CommandLine::words(const std::string& name, std::vector<std::string>& values, const std::string& what,
+                        bool demanded) {
+  app_->add_option(name, values, what)->required(demanded)->type_name("");
+}
+
+void CommandLine::subverb(const std::string& name, const std::string& what) {
+  app_->require_subcommand(0, 1);
+  app_->add_subcommand(name, what)->fallthrough();
+}
+
+void CommandLine::subverb(const std::string& name, const std::string& what, const std::string& argument,
+                          std::string& value, const std::string& what_argument) {
+  app_->require_subcommand(0, 1);
+  CLI::App* below = app_->add_subcommand(name, what);
+  below->add_option(argument, value, what_argument)->required()->type_name("");
+  below->fallthrough();
+}
+
+void CommandLine::toggle(const std::string& names, bool& value, const std::string& what) {
+  CLI::Option* made = app_->add_flag(names, value, what)->disable_flag_override();  // not `--json=no`
+  if (!heading_.empty()) made->group(heading_);
+}
+
+void CommandLine::text(const std::string& names, std::string& value, const std::string& type, const std::string& what) {
+  option(*app_->add_option(names, value, what), type);
+}
+
+void CommandLine::texts(const std::string& names, std::vector<std::string>& values, const std::string& type,
+                        const std::string& what) {
+  option(*app_->add_option(names, values, what), type).allow_extra_args(false);
+}
+
+void CommandLine::count(const std::string& names, std::optional<base::Count>& value, const std::string& what,
+                        base::Count most) {
+  option(*app_->add_option(names, value, what), "N")
+      .check(CLI::Validator([most](const std::string& text) { return not_whole(text, most); }, ""));
+}
+
+void CommandLine::count(const std::string& names, int& value, const std::string& what, int most) {
+  option(*app_->add_option(names, value, what), "N")
+      .check(CLI::Validator([most](const std::string& text) { return not_whole(text, most); }, ""));
+}
+
+void CommandLine::integer(const std::string& names, std::optional<base::Count>& value, const std::string& what) {
+  option(*app_->add_option(names, value, what), "N").check(CLI::Validator(no_integer, ""));
+}
+
+void CommandLine::digit(const std::string& names, int& value, int most, const std::string& what,
+                        const std::string& refusal) {
+  const auto check = [most, refusal](const std::string& text) -> std::string {
+    const bool good = text.size() == 1 && text[0] >= '0' && text[0] <= '0' + most;
+    return good ? "" : fmt::format("`{}` {}", text, refusal);
+  };
+  option(*app_->add_option(names, value, what), fmt::format("0..{}", most)).check(CLI::Validator(check, ""));
+}
+
+void CommandLine::seconds(const std::string& names, double& value, const std::string& what) {
+  // CLI11's own check of a range prints its ends in full, the larger one in some 300 digits.
+  const auto check = [](const std::string& text) -> std::string {
+    const auto [number, rest] = decimal(text);
+    const bool good = rest.empty() && std::isfinite(number) && number > 0;
+    return good ? "" : fmt::format("`{}` is not a number of seconds above 0", text);
+  };
+  option(*app_->add_option(names, value, what), "S").check(CLI::Validator(check, ""));
+}
+
+void CommandLine::share(const std::string& names, double& value, const std::string& what) {
+  const auto check = [](const std::string& text) -> std::string {
+    const auto [number, rest] = decimal(text);
+    const bool good = rest.empty() && number >= 0 && number < 1;
+    return good ? "" : fmt::format("`{}` is not a share from 0 to below 1", text);
+  };
+  option(*app_->add_option(names, value, what), "SHARE").check(CLI::Validator(check, ""));
+}
+
+void CommandLine::memory(std::size_t& bytes) {
+  meant("--memory", "SIZE", "Memory for the search, such as 512M or 2G (default 1G, or what the system allows)",
+        [&bytes](const std::string& text) { bytes = amount_of_memory(text); });
+  const auto check = [](const std::string& text) -> std::string {
+    return amount_of_memory(text) > 0
+               ? ""
+               : fmt::format("`{}` is not an amount of memory from 1M on, such as 512M, 2G or 1GiB", text);
+  };
+  app_->get_option("--memory")->check(CLI::Validator(check, ""));
+}
+
+void CommandLine::settings(Settings& values, const std::string& what) {
+  meant_each("--set", "PATH=VALUE", what, false, [&values](const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      misuse("O1102", fmt::format("`--set {}` lacks a `=`", text), "write `--set path.to.key=value`");
+    values.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  });
+}
+
+void CommandLine::meant(const std::string& names, const std::string& type, const std::string& what, Meaning meaning) {
+  const auto text = std::make_shared<std::string>();
+  option(*app_->add_option(names, *text, what), type);
+  meanings_.push_back([text, meaning = std::move(meaning)] {
+    if (!text->empty()) meaning(*text);
+  });
+}
+
+void CommandLine::meant_each(const std::string& names, const std::string& type, const std::string& what, bool delimited,
+                             Meaning meaning) {
+  const auto texts = std::make_shared<std::vector<std::string>>();
+  CLI::Option& made = option(*app_->add_option(names, *texts, what), type);
+  if (delimited) made.delimiter(',');
+  made.allow_extra_args(false);
+  meanings_.push_back([texts, meaning = std::move(meaning)] {
+    for (const std::string& text : *texts) meaning(text);
+  });
+}
+
+bool CommandLine::read(const Arguments& arguments, Console& console) {
+  bool no_color = false;
+  std::uint64_t seed = 0;
+  group("Output");
+  toggle("--json", console.json, "Print one JSON document");
+  toggle("--quiet,-q", console.quiet, "No warnings, no progress");
+  toggle("--no-color", no_color, "No colours (also where NO_COLOR is set and not empty)");
+  option(*app_->add_option("--seed", seed, "Ignored: every search is deterministic and draws no random numbers"), "N");
+  if (arguments == Arguments{kDescribe}) throw describe(*app_);
+  try {
+    parse(*app_, arguments, verb_);
+  } catch (const CLI::CallForHelp&) {
+    console.out << app_->help();
+    return false;
+  }
+  const char* setting = std::getenv("NO_COLOR");  // no-color.org: counts when present and not empty
+  console.colour = console.terminal && !no_color && (setting == nullptr || *setting == '\0');
+  for (const auto& tell : meanings_) tell();
+  return true;
+}
+
+std::size_t CommandLine::index_of(const std::string& option, const std::string& text,
+                                  const std::vector<std::string>& known) {
+  const auto found = std::find(known.begin(), known.end(), text);
+  if (found == known.end())
+    misuse("O1102", fmt::format("`{} {}` is none of its values", option, text),
+           base::did_you_mean(text, known, fmt::format("they are {}", fmt::join(known, ", "))));
+  return static_cast<std::size_t>(found - known.begin());
+}
+
+}  // namespace orrery::cli

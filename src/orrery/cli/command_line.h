@@ -1,0 +1,101 @@
+// One verb's command line: options are declared together with where their values go, then the arguments are read. The
+// only door to CLI11, which command_line.cc hides.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/count.h"
+#include "orrery/base/override.h"
+#include "orrery/cli/console.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace orrery::cli {
+
+using Arguments = std::vector<std::string>;
+using Settings = base::Overrides;  // in order
+
+// Throws base::InputError with one diagnostic: O1101 for what the verb does not know, O1102 for values that an option
+// cannot take.
+[[noreturn]] void misuse(std::string code, std::string message, std::string hint);
+
+class CommandLine {
+ public:
+  static constexpr base::Count kMost = std::numeric_limits<base::Count>::max();
+
+  CommandLine(const std::string& verb, const std::string& summary, const std::string& example);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  // Options declared from here on stand under this heading in the help.
+  void group(const std::string& heading) { heading_ = heading; }
+
+  // What stands without a dash. `name` is how the help shows it.
+  void word(const std::string& name, std::string& value, const std::string& what, bool demanded = false);
+  void words(const std::string& name, std::vector<std::string>& values, const std::string& what, bool demanded = false);
+  // `orrery VERB name [argument]`; the first of a verb's is what it does without one.
+  void subverb(const std::string& name, const std::string& what);
+  void subverb(const std::string& name, const std::string& what, const std::string& argument, std::string& value,
+               const std::string& what_argument);
+
+  // Options. `names` as "-j,--threads"; `type` is how the help shows the value.
+  void toggle(const std::string& names, bool& value, const std::string& what);
+  void text(const std::string& names, std::string& value, const std::string& type, const std::string& what);
+  void texts(const std::string& names, std::vector<std::string>& values, const std::string& type,
+             const std::string& what);  // repeatable
+  // Whole numbers from 1 to `most`.
+  void count(const std::string& names, std::optional<base::Count>& value, const std::string& what,
+             base::Count most = kMost);
+  void count(const std::string& names, int& value, const std::string& what, int most);
+  // Any whole number: what it may be is for others to say.
+  void integer(const std::string& names, std::optional<base::Count>& value, const std::string& what);
+  void digit(const std::string& names, int& value, int most, const std::string& what, const std::string& refusal);
+  void seconds(const std::string& names, double& value, const std::string& what);
+  void share(const std::string& names, double& value, const std::string& what);  // from 0 to below 1
+  void memory(std::size_t& bytes);                                               // --memory
+  void settings(Settings& values, const std::string& what);                      // --set
+
+  // A text with a meaning, which is told after the whole line was read and throws where the text has none.
+  using Meaning = std::function<void(const std::string& text)>;
+  void meant(const std::string& names, const std::string& type, const std::string& what, Meaning meaning);
+  // Repeatable, and with `delimited` several in one value.
+  void meant_each(const std::string& names, const std::string& type, const std::string& what, bool delimited,
+                  Meaning meaning);
+
+  // One of `choices` by its name.
+  template <typename Value>
+  void choice(const std::string& names, std::optional<Value>& value,
+              const std::vector<std::pair<std::string, Value>>& choices, const std::string& what) {
+    std::vector<std::string> known;
+    for (const auto& [name, choice] : choices) known.push_back(name);
+    meant(names, "NAME", what, [=, &value, option = names](const std::string& text) {
+      value = choices[index_of(option, text, known)].second;
+    });
+  }
+
+  // Reads the arguments, then tells the meanings in the order of declaration. False: help was asked for and is printed.
+  // Colours and silence of `console` follow --no-color, NO_COLOR and --quiet; its `json` follows --json.
+  bool read(const Arguments& arguments, Console& console);
+
+ private:
+  CLI::Option& option(CLI::Option& made, const std::string& type);
+  static std::size_t index_of(const std::string& option, const std::string& text,
+                              const std::vector<std::string>& known);
+
+  std::string verb_, heading_;
+  std::unique_ptr<CLI::App> app_;
+  std::vector<std::function<void()>> meanings_;
+};
+
+}  // namespace orrery::cli

@@ -1,0 +1,76 @@
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <google/protobuf/stubs/common.h>
+#include <CLI/Version.hpp>
+#include <nlohmann/json.hpp>
+
+#include "orrery/base/mip.h"
+#include "orrery/base/parallel.h"
+#include "orrery/cli/verbs.h"
+#include "orrery/cli/version.h"
+#include "orrery/report/verbs_json.h"
+#include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/estimators.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr const char* kBuild =
+#ifdef NDEBUG
+    "optimised, without debug checks of the standard library";
+#else
+    "with debug checks";
+#endif
+
+std::size_t count_pages(const std::string& directory) {
+  std::size_t pages = 0;
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(directory + "/errors", failure))
+    pages += entry.path().extension() == ".md";
+  return pages;
+}
+
+}  // namespace
+
+int run_doctor(const Arguments& arguments, Console& console) {
+  CommandLine line("doctor", "What this installation has and where its catalogue is", "orrery doctor");
+  if (!line.read(arguments, console)) return kDone;
+  std::vector<std::pair<std::string, std::string>> findings = {
+      {"orrery", kVersion},
+      {"compiler", __VERSION__},
+      {"build", kBuild},
+      {"threads", std::to_string(base::thread_count(0))},
+      {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+      {"nlohmann-json",
+       fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+      {"CLI11", CLI11_VERSION},
+      {"protobuf", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)},
+      {"MIP solver", base::mip_solver()},
+      {"optional parts", "none in this version"},
+  };
+  base::Diagnostics found;
+  try {
+    const std::string directory = scenario::catalogue_directory();
+    findings.push_back({"catalogue", directory});
+    findings.push_back({"chips", std::to_string(scenario::list_chips(directory).size())});
+    findings.push_back({"models", std::to_string(scenario::list_models(directory).size())});
+    findings.push_back({"systems", std::to_string(scenario::list_systems(directory).size())});
+    const std::string cacti = scenario::find_cacti();
+    findings.push_back({"cacti", !cacti.empty() ? cacti : "none in $PATH; SRAMs by the catalogue's figures"});
+    findings.push_back({"error pages", std::to_string(count_pages(directory))});
+  } catch (const base::InputError& error) {
+    for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+  }
+  const bool ok = !found.has_errors();
+  if (console.json) {
+    console.out << report::doctor_json(kVersion, ok, findings);
+  } else {
+    for (const auto& [what, value] : findings) console.out << fmt::format("{:<16}{}\n", what, value);
+    if (ok) console.out << "all is well\n";
+  }
+  report(console, found.all());
+  return ok ? kDone : kNo;
+}
+
+}  // namespace orrery::cli

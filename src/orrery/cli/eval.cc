@@ -1,0 +1,42 @@
+#include "orrery/base/stopwatch.h"
+#include "orrery/cli/results.h"
+#include "orrery/cli/shared_options.h"
+#include "orrery/cli/verbs.h"
+#include "orrery/scenario/evaluate.h"
+
+namespace orrery::cli {
+namespace {
+
+struct Options : OutputFolder {
+  scenario::EvaluateRequest request;
+};
+
+bool read(const Arguments& arguments, Console& console, Options& options) {
+  CommandLine line("eval",
+                   "Energy and cycles of a given mapping; capacity and fan-out are checked, constraints with --strict",
+                   "orrery eval arch.yaml ERT.yaml KTQ.yaml map.yaml");
+  line.words("FILES", options.request.files, "Timeloop documents in any order, a `mapping` among them");
+  line.group("Question");
+  declare_chips(line, options.request);
+  line.toggle("--strict", options.request.strict, "The constraints must hold, too");
+  declare_estimation(line, options.request);
+  declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");
+  return line.read(arguments, console);
+}
+
+}  // namespace
+
+int run_eval(const Arguments& arguments, Console& console) {
+  Options options;
+  if (!read(arguments, console, options)) return kDone;
+  const base::Stopwatch clock;
+  check_results_folder(options);
+  Results results;
+  results.verb = "eval";
+  results.mapped = scenario::evaluate(options.request);
+  results.close_look = true;
+  results.seconds = clock.seconds();
+  return present(results, options.request, options, console);
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/base/stopwatch.h"
+#include "orrery/cli/interrupt.h"
+#include "orrery/cli/progress_line.h"
+#include "orrery/cli/results.h"
+#include "orrery/cli/shared_options.h"
+#include "orrery/cli/verbs.h"
+#include "orrery/scenario/map.h"
+
+namespace orrery::cli {
+namespace {
+
+struct Options : SearchOptions, OutputFolder {
+  scenario::MapRequest request;
+};
+
+base::Count bound(const std::string& text) {
+  base::Count value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return failure == std::errc() && end == text.data() + text.size() && value >= 1 ? value : 0;
+}
+
+scenario::Gemm gemm(const std::string& text) {
+  std::vector<base::Count> bounds;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    bounds.push_back(bound(text.substr(at, comma - at)));
+    at = comma + 1;
+  }
+  if (bounds.size() != 3 || std::count(bounds.begin(), bounds.end(), 0) > 0)
+    misuse("O1117", fmt::format("`--gemm {}` gives no three sizes", text),
+           "write `--gemm M,K,N` with whole numbers from 1 on: M x K weights times K x N inputs");
+  return {bounds[0], bounds[1], bounds[2]};
+}
+
+nest::Metric metric(const std::string& name) {
+  static const std::vector<std::string> names = {"edp", "energy", "delay"};
+  if (name == names[0]) return nest::Metric::kEdp;
+  if (name == names[1]) return nest::Metric::kEnergy;
+  if (name == names[2]) return nest::Metric::kDelay;
+  misuse("O1102", fmt::format("`{}` is not an objective", name),
+         base::did_you_mean(
+             name, names,
+             fmt::format("objectives are {}; several are compared in the order given", fmt::join(names, ", "))));
+}
+
+bool read(const Arguments& arguments, Console& console, Options& options) {
+  CommandLine line("map", "The best mapping of each layer on a chip, with proof",
+                   "orrery map arch.yaml ERT.yaml layers/KTQ.yaml");
+  line.words("FILES", options.request.files, "Timeloop documents in any order; each `problem` is a layer");
+  line.group("Question");
+  declare_chips(line, options.request);
+  line.text("--model", options.request.model, "NAME|FILE", "Model from the catalogue, or its config.json");
+  declare_ignored(line, options.request.ignored);
+  line.text("--layer", options.request.layer, "NAME", "Only this layer, with its loop nest and energy per level");
+  line.count("--seq", options.request.sequence, "Tokens in a sequence; default: the model's longest, at most 4096");
+  line.count("--batch", options.request.batch, "Sequences at a time; default 1");
+  line.meant_each("--gemm", "M,K,N", "A matrix product: M x K times K x N (repeatable)", false,
+                  [&options](const std::string& text) { options.request.gemms.push_back(gemm(text)); });
+  line.meant_each("--objective", "NAME[,NAME]", "edp (default), energy, delay, or several to compare in turn", true,
+                  [&options](const std::string& name) { options.request.search.objective.push_back(metric(name)); });
+  line.meant("--pareto", "NAME,NAME", "energy,delay: all mappings that no other one beats in both",
+             [&options](const std::string& text) {
+               if (text != "energy,delay" && text != "delay,energy")
+                 misuse("O1102", fmt::format("`--pareto {}` names no trade-off that Orrery lists", text),
+                        "write `--pareto energy,delay`");
+               options.request.search.front = true;
+             });
+  line.text("--why", options.request.search.why, "CHOICE",
+            "Force a choice, such as Scratchpad.E=4, and say what it costs");
+  line.toggle("--certify", options.request.search.certify, "Check the proof by a slower, independent search");
+  line.group("Search");
+  declare_threads(line, options);
+  line.seconds("--time-limit", options.time_limit, "Seconds for each layer; the best so far is printed with its gap");
+  line.memory(options.memory);
+  declare_estimation(line, options.request);
+  declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");
+  return line.read(arguments, console);
+}
+
+// The unit in which `objective` is reported, as of Certificate::lower_bound.
+std::string shown(const std::vector<nest::Metric>& objective, double value) {
+  const nest::Metric first = objective.empty() ? nest::Metric::kEdp : objective[0];
+  return first == nest::Metric::kEnergy  ? fmt::format("{:.6g} pJ", value)
+         : first == nest::Metric::kDelay ? fmt::format("{:.6g} cycles", value)
+                                         : fmt::format("{:.6g} J*cycle", value);
+}
+
+// The best found and the bound below which nothing lies.
+std::string progress_text(const std::string& name, const std::vector<nest::Metric>& objective, double best,
+                          double bound) {
+  if (!std::isfinite(best)) return fmt::format("{}: no mapping yet", name);
+  return fmt::format("{}: best {}, bound {}, gap {:.2f} %", name, shown(objective, best), shown(objective, bound),
+                     100 * cost::gap(best, bound));
+}
+
+}  // namespace
+
+int run_map(const Arguments& arguments, Console& console) {
+  Options options;
+  if (!read(arguments, console, options)) return kDone;
+  const base::Stopwatch clock;
+  check_results_folder(options);
+  scenario::MapRequest& request = options.request;
+  request.search.model = request.compat.defects;
+  request.search.limits.seconds = options.time_limit;
+  request.search.limits.memory = options.memory_allowed();
+  request.search.limits.threads = options.threads;
+  Results results;
+  {
+    std::optional<InterruptGuard> interrupt;
+    request.interruptible = [&] { return interrupt.emplace().flag(); };
+    ProgressLine line(console);
+    request.search.progress = [&](std::size_t done, std::size_t all, const std::string& name) {
+      if (line.wanted()) line.show(fmt::format("{}/{} layers mapped, last {}", done, all, name));
+    };
+    request.search.searching = [&](const std::string& name, double best, double bound) {
+      if (line.wanted()) line.show(progress_text(name, request.search.objective, best, bound));
+    };
+    static_cast<scenario::MapAnswer&>(results) = scenario::map(request);
+  }
+  results.verb = "map";
+  results.close_look = results.mapped.layers.size() == 1;
+  results.seconds = clock.seconds();
+  return present(results, request, options, console);
+}
+
+}  // namespace orrery::cli

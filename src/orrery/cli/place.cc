@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+
+#include "orrery/base/stopwatch.h"
+#include "orrery/cli/compat.h"
+#include "orrery/cli/interrupt.h"
+#include "orrery/cli/output_folder.h"
+#include "orrery/cli/progress_line.h"
+#include "orrery/cli/shared_options.h"
+#include "orrery/cli/verbs.h"
+#include "orrery/cli/version.h"
+#include "orrery/report/graph_dot.h"
+#include "orrery/report/graph_svg.h"
+#include "orrery/report/place_json.h"
+#include "orrery/report/place_picture.h"
+#include "orrery/report/place_table.h"
+#include "orrery/scenario/place.h"
+#include "orrery/scenario/place_files.h"
+
+namespace orrery::cli {
+namespace {
+
+struct Options : OutputFolder, SearchOptions {
+  std::string file;  // setup.txt, or a folder with user_input/setup.txt
+  base::Reproduced<dataflow::Defects> compat;
+  Settings overrides;
+  std::string measurements;  // timings of matrix products; empty: peak times compute_util
+  double gap = 0;            // accept an answer within this share of the optimum
+  bool log = false;          // DFModel's log instead of the table
+  std::string dot, svg;      // files to draw the graph into; empty: none
+};
+
+bool read(const Arguments& arguments, Console& console, Options& options) {
+  CommandLine line("place",
+                   "The best sharding, fusion and placement of a graph of kernels on many accelerators, with proof",
+                   "orrery place examples/dataflow/gpt3_1t.txt");
+  line.word("SETUP", options.file, "DFModel's setup.txt, or a folder with user_input/setup.txt", true);
+  line.group("Question");
+  line.text("--operators", options.measurements, "FILE.csv",
+            "Timings of matrix products, used in preference to the chip's peak");
+  line.settings(options.overrides, "Override any field: system.num_chip=8, execution.llm.tile_size=64 (repeatable)");
+  line.meant_each("--compat", "NAME[,NAME]", "Figures of a generation of DFModel: gen1, gen2, gen3, gen4 or head", true,
+                  [&options](const std::string& name) {
+                    if (!reproduces(dataflow::kDefects, name, options.compat))
+                      refuse_compat(name, "no generation of DFModel", dataflow::kDefects);
+                  });
+  line.group("Search");
+  declare_threads(line, options, "; default: as the file says");
+  line.seconds("--time-limit", options.time_limit, "Seconds; the best so far is printed with its gap");
+  line.memory(options.memory);
+  line.share("--gap", options.gap, "Accept an answer that is proven within this share of the best; default 0");
+  declare(line, options,
+          "Write result.json, log.txt, graph.dot, graph.svg and the setup with every decision pinned there");
+  line.toggle("--log", options.log, "Print DFModel's log lines instead of the table");
+  line.text("--dot", options.dot, "FILE", "Write the graph with its configurations there, for Graphviz");
+  line.text("--svg", options.svg, "FILE", "Draw the graph with its configurations there");
+  return line.read(arguments, console);
+}
+
+void write_results(const Options& options, const scenario::PlacedGraph& placed, const std::string& json) {
+  std::vector<scenario::OutputFile> files{{"result.json", json}};
+  std::string dot, svg;
+  if (placed.placement.mapping) {
+    const report::GraphPicture picture = report::picture_of(placed);
+    dot = report::graph_dot(picture);
+    svg = report::graph_svg(picture);
+    files.insert(files.end(), {{"log.txt", scenario::place_log(placed)},
+                               {"graph.dot", dot},
+                               {"graph.svg", svg},
+                               {"setup.txt", scenario::pinned_setup(placed)}});
+  }
+  if (!options.directory.empty()) write_files(options.directory, files);
+  if (!placed.placement.mapping) return;
+  if (!options.dot.empty()) write_file(options.dot, dot);
+  if (!options.svg.empty()) write_file(options.svg, svg);
+}
+
+}  // namespace
+
+int run_place(const Arguments& arguments, Console& console) {
+  Options options;
+  if (!read(arguments, console, options)) return kDone;
+  const base::Stopwatch clock;
+  check_folder(options.directory, options.force, {"result.json", "log.txt", "graph.dot", "graph.svg", "setup.txt"});
+  scenario::PlaceRequest request;
+  request.path = options.file;
+  request.defects = options.compat.defects;
+  request.overrides = options.overrides;
+  request.measurements = options.measurements;
+  request.seconds = options.time_limit;
+  request.memory = options.memory_allowed();
+  request.gap = options.gap;
+  request.threads = options.threads;
+  scenario::PlacedGraph placed;
+  bool told_to_stop = false;
+  {
+    std::optional<InterruptGuard> interrupt;
+    request.interruptible = [&] { return interrupt.emplace().flag(); };
+    ProgressLine line(console);
+    request.progress = [&](double best, double bound) {
+      if (line.wanted()) line.show(fmt::format("best {:.6g} ns, bound {:.6g} ns", best, bound));
+    };
+    placed = scenario::place(request);
+    told_to_stop = interrupt->flag()->load();
+  }
+  report(console, placed.warnings.all());
+  const std::string json = report::place_json({kVersion, &placed, clock.seconds()});
+  write_results(options, placed, json);
+
+  const dataflow::Placement& placement = placed.placement;
+  if (console.json)
+    console.out << json;
+  else if (placement.mapping)
+    console.out << (options.log ? scenario::place_log(placed) : report::place_table(placed));
+  const int cut_short = told_to_stop ? kInterrupted : kLimit;
+  if (placement.mapping) {
+    const bool close_enough = options.gap > 0 && !placement.interrupted;
+    return placement.certificate.optimal || close_enough ? kDone : cut_short;
+  }
+  console.out.flush();
+  report(console, scenario::explain_no_placement(placed));
+  return placement.infeasible ? kNo : cut_short;
+}
+
+}  // namespace orrery::cli

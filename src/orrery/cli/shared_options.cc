@@ -1,0 +1,54 @@
+#include "orrery/cli/shared_options.h"
+
+#include <algorithm>
+
+#include "orrery/cli/compat.h"
+
+namespace orrery::cli {
+namespace {
+
+void choose_compat(const std::string& name, DocumentRequest& documents) {
+  if (reproduces(energy::kDefects, name, documents.estimators.reproduced)) return;
+  if (!reproduces(nest::kModelDefects, name, documents.compat))
+    refuse_compat(name, "no original that Orrery reproduces", nest::kModelDefects, energy::kDefects);
+  nest::ModelOptions& defects = documents.compat.defects;
+  defects.fractional_blocks = defects.fractional_blocks || defects.count_drain_reads;
+}
+
+}  // namespace
+
+void declare(CommandLine& line, OutputFolder& output, const std::string& what_is_written) {
+  line.group("Output");
+  line.text("-o,--output", output.directory, "DIR", what_is_written);
+  line.toggle("--force", output.force, "Overwrite earlier results in DIR");
+}
+
+std::size_t SearchOptions::memory_allowed() const {
+  return std::min(memory, cost::memory_allowed().value_or(memory));
+}
+
+void declare_threads(CommandLine& line, SearchOptions& search, const std::string& otherwise) {
+  line.count("--threads,-j", search.threads, "Threads; they change the time only" + otherwise, 4096);
+}
+
+void declare_chips(CommandLine& line, DocumentRequest& documents) {
+  line.texts("--chip", documents.chips, "NAME|FILE", "Chip from the catalogue, or its file (repeatable)");
+}
+
+void declare_estimation(CommandLine& line, DocumentRequest& documents) {
+  line.group("Figures of the chip");
+  line.texts("--tables", documents.estimators.tables, "DIR",
+             "Folder of Accelergy's estimation tables, for chips without an ERT (repeatable)");
+  line.text("--cacti", documents.estimators.cacti, "PATH",
+            "CACTI 7's executable, used for SRAMs instead of the built-in table");
+  line.settings(documents.overrides, "Override any input field, such as variables.SEQ_LENGTH=512 (repeatable)");
+  line.meant_each("--compat", "NAME[,NAME]",
+                  "Reproduce an original, defects included: timeloop or factorflow; accelergy-0.4 (repeatable)", true,
+                  [&documents](const std::string& name) { choose_compat(name, documents); });
+}
+
+void declare_ignored(CommandLine& line, std::vector<std::string>& ignored) {
+  line.texts("--ignore", ignored, "KEY", "Leave this key of the model's config.json out of account (repeatable)");
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,38 @@
+// Options that several verbs take, each declared once.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "orrery/cli/command_line.h"
+#include "orrery/cost/budget.h"
+#include "orrery/scenario/inputs.h"
+
+namespace orrery::cli {
+
+struct OutputFolder {
+  std::string directory;  // -o; empty: no files are written
+  bool force = false;     // overwrite results in it
+};
+void declare(CommandLine& line, OutputFolder& output, const std::string& what_is_written);
+
+// A search's time, threads and memory.
+struct SearchOptions {
+  int threads = 0;                            // 0: as a document says, else 1
+  double time_limit = 0;                      // seconds; 0: none
+  std::size_t memory = cost::kDefaultMemory;  // bytes of the whole process while it searches
+
+  // What the system allows, if that is less.
+  std::size_t memory_allowed() const;
+};
+void declare_threads(CommandLine& line, SearchOptions& search, const std::string& otherwise = "");
+
+// Of verbs that read Timeloop's documents.
+using scenario::DocumentRequest;
+void declare_chips(CommandLine& line, DocumentRequest& documents);       // --chip
+void declare_estimation(CommandLine& line, DocumentRequest& documents);  // --tables, --cacti, --set, --compat
+
+void declare_ignored(CommandLine& line, std::vector<std::string>& ignored);  // --ignore
+
+}  // namespace orrery::cli

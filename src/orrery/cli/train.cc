@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "orrery/base/stopwatch.h"
+#include "orrery/cli/compat.h"
+#include "orrery/cli/interrupt.h"
+#include "orrery/cli/number_text.h"
+#include "orrery/cli/output_folder.h"
+#include "orrery/cli/train_amped.h"
+#include "orrery/cli/verbs.h"
+#include "orrery/cli/version.h"
+#include "orrery/report/perfetto_trace.h"
+#include "orrery/report/train_json.h"
+#include "orrery/report/train_table.h"
+#include "orrery/scenario/file_kinds.h"
+#include "orrery/scenario/train.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr base::Count kMostEvents = 1'000'000;  // some 100 MB of trace; Perfetto opens no more with ease
+
+// "0.6" or "0.91,2": a share of the peak, and the microbatch that reaches half of it.
+void choose_efficiency(const std::string& text, scenario::TrainRequest& request) {
+  const std::size_t comma = std::min(text.find(','), text.size());
+  const auto number = [&](const std::string& part) {
+    const auto [value, rest] = decimal(part);
+    return rest.empty() && value >= 1e-30 && value <= 1e6 ? value : 0.0;
+  };
+  request.efficiency = number(text.substr(0, comma));
+  if (comma < text.size()) request.half_efficiency = number(text.substr(comma + 1));
+  if (!(*request.efficiency > 0 && *request.efficiency <= 1) || (comma < text.size() && request.half_efficiency == 0))
+    misuse("O1102", fmt::format("`--efficiency {}` is not a share of the peak", text),
+           "write `--efficiency 0.6`, or `0.91,2` for 0.91 b / (b + 2) at microbatch b");
+}
+
+void choose_tokens(const std::string& text, scenario::TrainRequest& request) {
+  request.tokens = amount_of_tokens(text);
+  if (request.tokens == 0)
+    misuse("O1102", fmt::format("`--tokens {}` is not a number of tokens", text), "write `--tokens 300e9` or `300B`");
+}
+
+void declare_plan(CommandLine& line, scenario::TrainRequest& request) {
+  cluster::Plan plan;
+  const base::Fields fields = cluster::fields(plan);
+  const auto field = [&](const char* path) -> const base::Field& { return *base::find_field(fields, path); };
+  const auto number = [&](const char* path, std::optional<base::Count>& value, const char* what) {
+    std::string option = std::string("--") + path;
+    std::replace(option.begin(), option.end(), '_', '-');
+    line.count(option, value, what, field(path).most);
+  };
+  line.group("Plan");
+  number("gpus", request.gpus, "Accelerators; default: the product of the degrees");
+  number("global_batch", request.global_batch, "Sequences an iteration");
+  number("micro_batch", request.micro_batch, "Sequences a microbatch; default 1");
+  number("tp", request.tp, "Tensor-parallel degree; degrees not given are the smallest that fit");
+  number("pp", request.pp, "Pipeline stages");
+  number("dp", request.dp, "Data-parallel degree");
+  number("ep", request.ep, "Expert-parallel degree, inside dp");
+  number("cp", request.cp, "Context-parallel degree (ring attention)");
+  number("interleave", request.interleave, "Model chunks a stage; default 1");
+  line.choice("--schedule", request.schedule, cluster::schedules(), "gpipe, 1f1b (default), interleaved, zero-bubble");
+  line.choice("--recompute", request.recompute, cluster::recomputations(), "none (default), selective, full");
+  line.choice("--precision", request.precision, cluster::precisions(), "fp32, tf32, bf16 (default), fp8");
+  line.toggle("--sequence-parallel", request.sequence_parallel, "Norms and dropouts are spread over tp, too");
+  line.digit("--zero", request.zero, static_cast<int>(field("zero").most),
+             "Sharded over dp: 1 optimiser, 2 and gradients, 3 and weights", "is none of ZeRO's stages 0 to 3");
+}
+
+void declare_amped(CommandLine& line, TrainOptions& options) {
+  line.group("AMPeD's equations");
+  line.meant("--equations", "NAME", "amped: AMPeD's interface and equations", [&options](const std::string& name) {
+    if (name != "amped")
+      misuse("O1102", fmt::format("`--equations {}` names no equations", name),
+             "write `--equations amped`, or leave it out for Orrery's model");
+    options.amped = true;
+  });
+  line.text("--tables", options.lookup_tables, "FILE", "AMPeD's lookup_tables.json");
+  line.text("--config-flat", options.config_flat, "FILE", "AMPeD's parameters by name");
+  line.toggle("--gemm", options.gemm, "AMPeD: gemm_breakdown.txt");
+  line.toggle("--compute-graph", options.compute_graph, "AMPeD: compute_graph.txt");
+  line.toggle("--mat-dims", options.mat_dims, "AMPeD: mat_dims.txt, for DeepFlow");
+  line.toggle("--search", options.search, "AMPeD: the best of all batch sizes and degrees");
+  line.meant_each("--compat", "NAME[,NAME]", "amped: AMPeD's equations, defects included", true,
+                  [&options](const std::string& name) {
+                    if (!reproduces(amped::kDefects, name, options.compat))
+                      refuse_compat(name, "no original that `orrery train` reproduces", amped::kDefects);
+                  });
+}
+
+bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
+  scenario::TrainRequest& request = options.request;
+  CommandLine line("train", "Time and memory of one iteration of a training run on a cluster",
+                   "orrery train --model gpt3-175b --system a100-selene --gpus 1024 --global-batch 1536 --tp 8 --pp 8");
+  line.words("FILES", options.files, "AMPeD's config.json, with --equations amped");
+  line.group("Question");
+  line.text("--model", request.model, "NAME|FILE", "Model from the catalogue, or its config.json");
+  declare_ignored(line, request.ignored);
+  line.text("--system", request.system, "NAME|FILE", "System from the catalogue, or its file");
+  line.count("--seq", request.seq, "Tokens of a sequence; default: what the model was trained with",
+             cluster::kMostInPlan);
+  line.choice("--attention", request.attention, cluster::attentions(),
+              "materialised or flash; default: what was usual when the model was published");
+  line.text("--operators", request.measurements, "FILE.csv",
+            "Timings of matrix products, used in preference to the roofline");
+  line.meant("--efficiency", "E[,B]", "Instead of the roofline: products reach this share of the peak",
+             [&request](const std::string& text) { choose_efficiency(text, request); });
+  line.meant("--tokens", "N", "Also the time to train on so many, such as 300e9 or 1.4T",
+             [&request](const std::string& text) { choose_tokens(text, request); });
+  line.settings(options.overrides, "Override any field: model.layers=30, plan.overlap.dp=1 (repeatable)");
+  declare_plan(line, request);
+  line.group("Search");
+  declare_threads(line, options);
+  line.seconds("--time-limit", options.time_limit, "Seconds for the choice of degrees; the best so far is taken");
+  declare(line, options, "Write result.json, or AMPeD's files, there");
+  line.text("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");
+  declare_amped(line, options);
+  if (!line.read(arguments, console)) return false;
+  options.amped = options.amped || !options.config_flat.empty();
+  request.overrides = options.overrides;
+  return true;
+}
+
+// Options of AMPeD's interface mean nothing to the other one.
+void refuse_amped_options(const TrainOptions& options) {
+  base::Diagnostics found;
+  const auto refuse = [&](bool given, const std::string& what) {
+    if (given)
+      found.error("O1375", fmt::format("{} belongs to AMPeD's interface", what))
+          .hint("add `--equations amped`, or leave it out");
+  };
+  for (const std::string& file : options.files) {
+    if (!scenario::is_transformer(file)) {
+      refuse(true, fmt::format("the file `{}`", file));
+      continue;
+    }
+    const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
+    found.error("O1375", fmt::format("the model `{}` is given without its option", file))
+        .note("files without an option are those of AMPeD's interface")
+        .hint(options.request.model.empty()
+                  ? fmt::format("write `--model {}`", path)
+                  : fmt::format("leave it out: `--model {}` is given", options.request.model));
+  }
+  refuse(!options.lookup_tables.empty(), "`--tables`");
+  refuse(options.gemm, "`--gemm`");
+  refuse(options.compute_graph, "`--compute-graph`");
+  refuse(options.mat_dims, "`--mat-dims`");
+  refuse(options.search, "`--search`");
+  refuse(!options.compat.names.empty(), fmt::format("`--compat {}`", fmt::join(options.compat.names, ",")));
+  found.throw_if_errors();
+}
+
+void write_trace(const std::string& path, const scenario::TrainedModel& trained) {
+  const base::Count events = report::trace_events(trained.plan);
+  if (events > kMostEvents) {
+    base::Diagnostics found;
+    found.error("O1376", fmt::format("the trace would have {} events, more than {}", events, kMostEvents))
+        .note(fmt::format("{} stages x {} microbatches x {} chunks x forward and backward", trained.plan.pp,
+                          cluster::microbatches(trained.plan), trained.plan.interleave))
+        .hint("take a smaller `--global-batch`: the pipeline repeats itself");
+    found.throw_if_errors();
+  }
+  write_file(path, report::perfetto_trace(trained));
+}
+
+}  // namespace
+
+int run_train(const Arguments& arguments, Console& console) {
+  TrainOptions options;
+  if (!read(arguments, console, options)) return kDone;
+  if (options.amped) return run_train_amped(options, console);
+  const base::Stopwatch clock;
+  refuse_amped_options(options);
+  check_folder(options.directory, options.force, {"result.json"});
+  const auto [trained, told_to_stop] = [&] {
+    std::optional<InterruptGuard> interrupt;
+    scenario::TrainRequest request = options.request;
+    request.seconds = options.time_limit;
+    request.interruptible = [&] { return interrupt.emplace().flag(); };
+    scenario::TrainedModel result = scenario::train(request);
+    return std::pair(std::move(result), interrupt->flag()->load());
+  }();
+  report(console, trained.warnings.all());
+  if (!options.trace.empty()) write_trace(options.trace, trained);
+
+  report::TrainDocument document;
+  document.version = kVersion;
+  document.trained = &trained;
+  document.seconds = clock.seconds();
+  if (!options.directory.empty()) {
+    make_folder(options.directory);
+    write_file((std::filesystem::path(options.directory) / "result.json").string(), report::train_json(document));
+  }
+  console.out << (console.json ? report::train_json(document) : report::train_table(trained));
+  if (!trained.all_choices) {
+    console.out.flush();
+    return told_to_stop ? kInterrupted : kLimit;
+  }
+  if (trained.iteration.fits) return kDone;
+  console.out.flush();
+  report(console, {scenario::explain_no_fit(trained)});
+  return kNo;
+}
+
+}  // namespace orrery::cli

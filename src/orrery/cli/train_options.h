@@ -1,0 +1,29 @@
+// What `orrery train` was asked: a run of Orrery's model, or of AMPeD's equations.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/cli/shared_options.h"
+#include "orrery/scenario/train.h"
+#include "orrery/scenario/train_amped.h"
+
+namespace orrery::cli {
+
+struct TrainOptions : SearchOptions, OutputFolder {
+  scenario::TrainRequest request;  // what to train, on what, spread how
+  Settings overrides;              // --set
+  std::string trace;               // Perfetto trace of one iteration; empty: none
+  // AMPeD's own interface.
+  bool amped = false;                       // --equations amped
+  base::Reproduced<amped::Defects> compat;  // --compat amped
+  std::vector<std::string> files;           // config.json
+  std::string config_flat;                  // the flat parameters instead; empty: none
+  std::string lookup_tables;                // --tables
+  bool gemm = false;                        // gemm_breakdown.txt
+  bool compute_graph = false;               // compute_graph.txt
+  bool mat_dims = false;                    // mat_dims.txt
+  bool search = false;                      // all permutations of batch size and degrees
+};
+
+}  // namespace orrery::cli

@@ -1,0 +1,34 @@
+#include "orrery/cluster/names.h"
+
+namespace orrery::cluster {
+
+const std::vector<std::pair<std::string, PipelineChoice>>& schedules() {
+  static const std::vector<std::pair<std::string, PipelineChoice>> names = {
+      {"gpipe", PipelineChoice::kGpipe},
+      {"1f1b", PipelineChoice::kOneFOneB},
+      {"interleaved", PipelineChoice::kInterleaved},
+      {"zero-bubble", PipelineChoice::kZeroBubble}};
+  return names;
+}
+
+const std::vector<std::pair<std::string, Recompute>>& recomputations() {
+  static const std::vector<std::pair<std::string, Recompute>> names = {
+      {"none", Recompute::kNone}, {"selective", Recompute::kSelective}, {"full", Recompute::kFull}};
+  return names;
+}
+
+const std::vector<std::pair<std::string, machine::Precision>>& precisions() {
+  static const std::vector<std::pair<std::string, machine::Precision>> names = {{"fp32", machine::Precision::kFp32},
+                                                                                {"tf32", machine::Precision::kTf32},
+                                                                                {"bf16", machine::Precision::kBf16},
+                                                                                {"fp8", machine::Precision::kFp8}};
+  return names;
+}
+
+const std::vector<std::pair<std::string, Attention>>& attentions() {
+  static const std::vector<std::pair<std::string, Attention>> names = {{"materialised", Attention::kMaterialised},
+                                                                       {"flash", Attention::kFlash}};
+  return names;
+}
+
+}  // namespace orrery::cluster

@@ -1,0 +1,108 @@
+// Idea: one table of keys and what each must be. A value of the wrong type is a slip that other readers of the file
+// would trip over; here it would pass as if the key were absent, and answer for another model. Cost: keys times table.
+#include "orrery/formats/huggingface/value_types.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "orrery/formats/huggingface/families.h"
+
+namespace orrery::formats::huggingface {
+namespace {
+
+using json::Node;
+
+enum class Wanted { kText, kTexts, kProbability, kToken };
+
+Wanted wanted_of(std::string_view key, bool& known) {
+  static constexpr std::array<std::string_view, 7> kTexts = {
+      "hidden_act", "hidden_activation", "activation", "activation_function", "torch_dtype", "dtype", "_name_or_path"};
+  const auto among = [&](const auto& keys) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
+  known = true;
+  if (among(kTexts)) return Wanted::kText;
+  if (key == "architectures" || key == "layer_types") return Wanted::kTexts;
+  if (key == "pad_token_id") return Wanted::kToken;
+  known = among(hidden_dropouts()) || among(attention_dropouts());
+  return Wanted::kProbability;
+}
+
+bool is_texts(const Node& value) {
+  return value.kind == Node::Kind::kList &&
+         std::all_of(value.items.begin(), value.items.end(), [](const Node& item) { return item.is_text(); });
+}
+
+bool is_whole(const Node& value) {
+  return value.is_number() && value.text.find_first_of(".eE") == std::string::npos;
+}
+
+// What the value should be; empty where it is.
+std::string_view lacking(Wanted wanted, const Node& value) {
+  switch (wanted) {
+    case Wanted::kText:
+      return value.is_text() ? "" : "a text";
+    case Wanted::kTexts:
+      return is_texts(value) ? "" : "a list of texts";
+    case Wanted::kProbability:
+      return value.is_number() && value.number >= 0 && value.number <= 1 ? "" : "a probability from 0 to 1";
+    case Wanted::kToken:
+      break;
+  }
+  return is_whole(value) ? "" : "a whole number";
+}
+
+bool is_ignored(const std::vector<std::string>& ignored, std::string_view key) {
+  return std::find(ignored.begin(), ignored.end(), key) != ignored.end();
+}
+
+}  // namespace
+
+void check_value_types(const Node& object, const std::vector<std::string>& ignored, base::Diagnostics& found) {
+  for (const json::Member& member : object.members) {
+    bool known = false;
+    const Wanted wanted = wanted_of(member.key, known);
+    if (!known || member.value.is_null() || is_ignored(ignored, member.key)) continue;
+    const std::string_view lack = lacking(wanted, member.value);
+    if (lack.empty()) continue;
+    // Of a list, the item that is not a text.
+    const auto odd = std::find_if(member.value.items.begin(), member.value.items.end(),
+                                  [](const Node& item) { return !item.is_text(); });
+    const bool item = wanted == Wanted::kTexts && odd != member.value.items.end();
+    found
+        .error("O0903",
+               fmt::format("`{}` must be {}, but {}{}", member.key, lack, item ? "holds " : "is ",
+                           json::describe(item ? *odd : member.value)),
+               item ? odd->where : member.value.where)
+        .label(wanted == Wanted::kTexts ? "each item is a text" : std::string(lack));
+  }
+}
+
+void check_layer_counts(const Node& object, const std::string& layers_key, base::Count layers,
+                        const std::vector<std::string>& ignored, base::Diagnostics& found) {
+  if (layers < 1) return;  // said elsewhere
+  const json::Member* count = object.find(layers_key);
+  const auto there = [&](base::Diagnostic& error) {
+    if (count) error.also(count->value.where, fmt::format("{} layers", layers));
+  };
+  const json::Member* types = object.find("layer_types");
+  if (types && types->value.kind == Node::Kind::kList && !is_ignored(ignored, "layer_types") &&
+      types->value.items.size() != static_cast<std::size_t>(layers))
+    there(found
+              .error("O0922",
+                     fmt::format("the length of `layer_types` is {}, but `{}` is {}", types->value.items.size(),
+                                 layers_key, layers),
+                     types->value.where)
+              .hint("it has one item for each layer"));
+  const json::Member* dense = object.find("first_k_dense_replace");
+  if (dense && is_whole(dense->value) && dense->value.number > static_cast<double>(layers))
+    there(
+        found
+            .error("O0922",
+                   fmt::format("`first_k_dense_replace` is {}, but `{}` is {}", dense->value.text, layers_key, layers),
+                   dense->value.where)
+            .hint("it counts the first layers, which have no mixture of experts: at most all of them"));
+}
+
+}  // namespace orrery::formats::huggingface

@@ -1,0 +1,137 @@
+#include "orrery/formats/orrery/measured_products.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/cluster/names.h"
+#include "orrery/formats/csv/csv.h"
+
+namespace orrery::formats::orrery {
+namespace {
+
+namespace csv = formats::csv;
+
+const std::vector<std::string>& columns() {
+  static const std::vector<std::string> names = {"m", "n", "k", "seconds", "batch", "precision"};
+  return names;
+}
+
+constexpr std::size_t kNeeded = 4;  // of them, the first
+
+// Column by name; wrong headers are reported.
+std::map<std::string, std::size_t> read_header(const csv::Document& table, base::Diagnostics& found) {
+  std::map<std::string, std::size_t> places;
+  const std::vector<csv::Cell>& cells = table.rows.front().cells;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string& name = cells[i].text;
+    if (std::find(columns().begin(), columns().end(), name) == columns().end()) {
+      found.error("O1377", fmt::format("a table of measurements has no column `{}`", name), table.place(cells[i]))
+          .hint(base::did_you_mean(name, columns(), fmt::format("columns are {}", fmt::join(columns(), ", "))));
+    } else if (!places.emplace(name, i).second) {
+      found.error("O1377", fmt::format("column `{}` occurs twice", name), table.place(cells[i]));
+    }
+  }
+  for (std::size_t i = 0; i < kNeeded; ++i)
+    if (places.count(columns()[i]) == 0 && !found.has_errors())
+      found.error("O1377", fmt::format("column `{}` is missing", columns()[i]), table.place(table.rows.front()));
+  return places;
+}
+
+template <typename Number>
+std::optional<Number> number(const std::string& text) {
+  Number value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  if (failure != std::errc() || stop != end || !(value > 0) || !std::isfinite(static_cast<double>(value)))
+    return std::nullopt;
+  return value;
+}
+
+class RowReader {
+ public:
+  RowReader(const csv::Document& table, const csv::Row& row, const std::map<std::string, std::size_t>& places,
+            base::Diagnostics& found)
+      : table_(table), row_(row), places_(places), found_(found) {}
+
+  machine::MeasuredProduct read() {
+    machine::MeasuredProduct measured;
+    measured.product.m = size("m");
+    measured.product.n = size("n");
+    measured.product.k = size("k");
+    measured.product.batch = size("batch");
+    if (const csv::Cell* cell = find("precision")) {
+      const auto known = std::find_if(cluster::precisions().begin(), cluster::precisions().end(),
+                                      [&](const auto& precision) { return precision.first == cell->text; });
+      if (known == cluster::precisions().end()) {
+        wrong(*cell, "`precision` must be fp32, tf32, bf16 or fp8");
+      } else {
+        measured.product.precision = known->second;
+      }
+    }
+    const csv::Cell* cell = find("seconds");
+    const std::optional<double> seconds = cell ? number<double>(cell->text) : std::nullopt;
+    if (cell && !seconds) wrong(*cell, "`seconds` must be a number above 0");
+    if (seconds && !(*seconds >= 1e-30 && *seconds <= 1e30)) wrong(*cell, "`seconds` must be from 1e-30 to 1e30");
+    measured.seconds = seconds.value_or(1);
+    return measured;
+  }
+
+ private:
+  const csv::Cell* find(const std::string& column) const {
+    const auto place = places_.find(column);
+    return place == places_.end() ? nullptr : &row_.cells[place->second];
+  }
+
+  void wrong(const csv::Cell& cell, std::string message) {
+    found_.error("O1377", std::move(message), table_.place(cell));
+  }
+
+  base::Count size(const std::string& column) {
+    const csv::Cell* cell = find(column);
+    if (cell == nullptr) return 1;
+    const std::optional<base::Count> value = number<base::Count>(cell->text);
+    if (!value || *value > cluster::kMostInModel)
+      wrong(*cell, fmt::format("`{}` must be a whole number from 1 to {}", column, cluster::kMostInModel));
+    return value.value_or(1);
+  }
+
+  const csv::Document& table_;
+  const csv::Row& row_;
+  const std::map<std::string, std::size_t>& places_;
+  base::Diagnostics& found_;
+};
+
+}  // namespace
+
+std::vector<machine::MeasuredProduct> read_measured_products(const std::shared_ptr<const base::SourceFile>& file) {
+  base::Diagnostics found;
+  const csv::Document table = csv::parse(file, csv::Comments::kHash, found);
+  found.throw_if_errors();
+  if (table.rows.size() < 2)
+    base::fail("O1377", "a table of measurements has a header and a row for each product", {file, 0, 0, 1},
+               "the columns are m, n, k, seconds, and if you like batch, precision");
+  const std::map<std::string, std::size_t> places = read_header(table, found);
+  found.throw_if_errors();
+  std::vector<machine::MeasuredProduct> products;
+  for (auto row = table.rows.begin() + 1; row != table.rows.end(); ++row) {
+    if (row->cells.size() != table.rows.front().cells.size()) {
+      found.error(
+          "O1377",
+          fmt::format("this row has {} cells, the header {}", row->cells.size(), table.rows.front().cells.size()),
+          table.place(*row));
+      continue;
+    }
+    products.push_back(RowReader(table, *row, places, found).read());
+  }
+  found.throw_if_errors();
+  return products;
+}
+
+}  // namespace orrery::formats::orrery

@@ -1,0 +1,150 @@
+// Inheritance and overrides are settled on the tree, before anything in it has a meaning: maps are merged key by key,
+// the nearer file wins, and a path of `--set` walks down and makes what is not there. Places go with the nodes, so
+// whatever is wrong is shown where it was written. Cost: linear in the files.
+#include "orrery/formats/orrery/system_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "orrery/base/edit_distance.h"
+
+namespace orrery::formats::orrery {
+namespace {
+
+namespace fs = std::filesystem;
+namespace yaml = formats::yaml;
+using yaml::Node;
+
+// Children of `over` win; maps are merged key by key, all else is replaced.
+Node merged(const Node& under, const Node& over) {
+  if (!under.is_map() || !over.is_map()) return over;
+  Node result = over;
+  for (const Node::Entry& entry : under.entries) {
+    const auto same =
+        std::find_if(result.entries.begin(), result.entries.end(), [&](const auto& e) { return e.key == entry.key; });
+    if (same == result.entries.end())
+      result.entries.push_back(entry);
+    else if (!same->value.find("value") && !entry.value.find("value"))
+      same->value = merged(entry.value, same->value);
+  }
+  return result;
+}
+
+std::optional<std::size_t> index_of(const Node& list, const std::string& part) {
+  for (std::size_t i = 0; i < list.items.size(); ++i)
+    if (const Node* name = list.items[i].find("name"); name && name->scalar == part) return i;
+  std::size_t index = 0;
+  const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), index);
+  if (failure == std::errc() && end == part.data() + part.size() && index < list.items.size()) return index;
+  return std::nullopt;
+}
+
+void apply(Node& root, const base::Override& set, base::Diagnostics& found) {
+  const std::string& path = set.path;
+  const base::OverrideText shown(set, "system.");
+  Node* at = &root;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    const base::Location where = shown.part(begin, part.size());
+    if (at->is_sequence()) {
+      const auto index = index_of(*at, part);
+      if (!index) {
+        found.error("O1357", fmt::format("there is no network `{}` to override", part), where)
+            .hint(at->items.empty()
+                      ? "the system has no networks"
+                      : fmt::format("networks are counted from 0 to {}, or go by their names", at->items.size() - 1));
+        return;
+      }
+      at = &at->items[*index];
+    } else if (at->is_map() && !at->find("value")) {
+      const auto same =
+          std::find_if(at->entries.begin(), at->entries.end(), [&](const auto& e) { return e.key == part; });
+      if (same == at->entries.end()) {
+        Node empty;
+        empty.kind = Node::Kind::kMap;
+        empty.where = where;
+        at->entries.push_back({part, where, empty});
+        at = &at->entries.back().value;
+      } else {
+        at = &same->value;
+      }
+    } else {
+      found.error("O1357", fmt::format("`{}` has nothing below it to override", path.substr(0, begin - 1)), where);
+      return;
+    }
+    begin = end + 1;
+  }
+  Node scalar;
+  scalar.kind = Node::Kind::kScalar;
+  scalar.tag = kSystemOverride;
+  scalar.scalar = set.value;
+  scalar.where = shown.value();
+  *at = scalar;
+}
+
+// The map below `system:`, with what it is `like` merged under it. `behind` are the files that led here.
+Node gathered(const std::string& directory, const std::string& path, std::set<std::string> behind,
+              std::shared_ptr<const base::SourceFile>& file, base::Diagnostics& found) {
+  if (!file) file = yaml::read_file(path);
+  const std::vector<Node> documents = yaml::parse(file, base::Severity::kError, found);
+  found.throw_if_errors();
+  if (documents.size() != 1 || !documents[0].find("system"))
+    base::fail("O1352", "a system's file has one document with the key `system`", {file, 0, 0, 1});
+  for (const Node::Entry& entry : documents[0].entries)
+    if (entry.key != "system")
+      found.error("O1351", fmt::format("a system's file has no field `{}`", entry.key), entry.key_where)
+          .note("it has: system");
+  Node root = *documents[0].find("system");
+  const Node* like = root.find("like");
+  if (!like) return root;
+  behind.insert(fs::weakly_canonical(path).string());
+  std::vector<std::string> known = system_names(directory);
+  const fs::path beside = fs::path(path).parent_path() / like->scalar;
+  const bool named = std::find(known.begin(), known.end(), like->scalar) != known.end();
+  const std::string next =
+      named ? (fs::path(directory) / "systems" / (like->scalar + ".yaml")).string() : beside.string();
+  std::error_code ignored;
+  const bool circular = behind.contains(fs::weakly_canonical(next, ignored).string());
+  if (circular || (!named && !(names_a_system_file(like->scalar) && fs::exists(beside, ignored)))) {
+    base::Diagnostic& nowhere =
+        found.error("O1355",
+                    circular ? fmt::format("`like: {}` leads back to where it came from", like->scalar)
+                             : fmt::format("there is no system `{}` to be like", like->scalar),
+                    like->where);
+    nowhere.hint(base::did_you_mean(like->scalar, known));
+    found.throw_if_errors();
+  }
+  std::shared_ptr<const base::SourceFile> other;
+  Node under = gathered(directory, next, behind, other, found);
+  return merged(under, root);
+}
+
+}  // namespace
+
+bool names_a_system_file(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml");
+}
+
+std::vector<std::string> system_names(const std::string& directory) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(directory) / "systems", ignored))
+    if (entry.path().extension() == ".yaml") found.push_back(entry.path().stem().string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Node system_tree(const std::string& directory, const std::string& path, const base::Overrides& overrides,
+                 std::shared_ptr<const base::SourceFile>& file, base::Diagnostics& found) {
+  Node root = gathered(directory, path, {}, file, found);
+  for (const base::Override& set : overrides) apply(root, set, found);
+  return root;
+}
+
+}  // namespace orrery::formats::orrery

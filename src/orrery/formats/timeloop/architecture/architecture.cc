@@ -1,0 +1,225 @@
+#include "orrery/formats/timeloop/architecture/architecture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "orrery/base/plausible.h"
+#include "orrery/formats/timeloop/architecture/architecture_forms.h"
+#include "orrery/formats/timeloop/architecture/level_builder.h"
+#include "orrery/formats/timeloop/expressions/key_check.h"
+#include "orrery/machine/fan_out_name.h"
+
+namespace orrery::formats::timeloop {
+namespace {
+
+void check_version(const yaml::Node& architecture, base::Diagnostics& found) {
+  const yaml::Node* version = architecture.find("version");
+  if (version == nullptr) {
+    found.error("O0301", "the architecture has no `version`", architecture.where)
+        .note("Timeloop refuses an architecture without one")
+        .hint("add `version: 0.4`");
+    return;
+  }
+  if (version->is_scalar()) {
+    for (std::string_view known : {"0.2", "0.3", "0.4"}) {
+      if (version->scalar == known) return;
+    }
+  }
+  found
+      .error("O0301",
+             fmt::format("architecture version {} is not known",
+                         version->is_scalar() ? "`" + version->scalar + "`" : std::string("(no plain value)")),
+             version->where)
+      .note("known versions: 0.2, 0.3, 0.4")
+      .hint("write `version: 0.4`");
+}
+
+// `DIM: 32` beside `nodes` is a variable of the architecture; a map or list there is a mistake.
+void define_own_variables(const yaml::Node& architecture, AttributeFrame& top, base::Diagnostics& found) {
+  static const std::vector<std::string> kKeys = {"version", "nodes", "subtree", "name", "attributes"};
+  for (const auto& entry : architecture.entries) {
+    if (std::find(kKeys.begin(), kKeys.end(), plain_key(entry.key)) != kKeys.end()) continue;
+    if (entry.value.is_scalar()) {
+      top.scope.define(entry.key, &entry.value);
+    } else if (!entry.value.is_null()) {
+      warn_unknown_key(entry, kKeys, "O0323", "an architecture", found);
+    }
+  }
+}
+
+std::vector<ParallelGroup> resolve(const std::vector<ParallelNames>& groups, const machine::Chip& chip) {
+  std::vector<ParallelGroup> resolved;
+  for (const ParallelNames& group : groups) {
+    ParallelGroup parallel;
+    parallel.where = group.where;
+    for (const auto& branch : group.branches) {
+      ParallelGroup::Branch levels;
+      levels.nothing = branch.nothing;
+      for (const std::string& name : branch.components) {
+        const int level = chip.storage_index(name);
+        if (level >= 0) levels.levels.push_back(level);
+      }
+      parallel.branches.push_back(std::move(levels));
+    }
+    resolved.push_back(std::move(parallel));
+  }
+  return resolved;
+}
+
+}  // namespace
+
+std::pair<std::string, base::Count> split_range(std::string_view name) {
+  const std::size_t open = name.find('[');
+  if (open == std::string_view::npos || name.back() != ']') return {std::string(name), 1};
+  const std::string_view range = name.substr(open + 1, name.size() - open - 2);
+  const std::size_t dots = range.find("..");
+  base::Count first = 0;
+  base::Count last = 0;
+  const auto number = [](std::string_view text, base::Count& value) {
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && stop == text.data() + text.size();
+  };
+  base::Count size = 0;
+  if (dots == std::string_view::npos || !number(range.substr(0, dots), first) ||
+      !number(range.substr(dots + 2), last) || __builtin_sub_overflow(last, first, &size) ||
+      __builtin_add_overflow(size, 1, &size)) {
+    return {std::string(name.substr(0, open)), 1};
+  }
+  return {std::string(name.substr(0, open)), size};
+}
+
+int target_level(const machine::Chip& chip, std::string_view target) {
+  const std::string name = split_range(target).first;
+  const int level = chip.storage_index(name);
+  return level >= 0 ? level : chip.storage_index(machine::fan_out_name(name));
+}
+
+std::string name_of(const yaml::Node& node, std::string_view what, base::Diagnostics& found) {
+  const yaml::Node* name = node.find("name");
+  if (name != nullptr && name->is_scalar() && !name->scalar.empty()) return name->scalar;
+  found.error("O0306", fmt::format("{} has no name", what), name != nullptr ? name->where : node.where)
+      .hint("add `name: ...`");
+  return "";
+}
+
+const yaml::Node* attributes_of(const yaml::Node& node, base::Diagnostics& found) {
+  const yaml::Node* attributes = node.find("attributes");
+  if (attributes == nullptr || attributes->is_null()) return nullptr;
+  if (!attributes->is_map()) {
+    found.error("O0305", "`attributes` must be a map of names to values", attributes->where);
+    return nullptr;
+  }
+  return attributes;
+}
+
+bool is_enabled(const yaml::Node& node, const Scope& scope, base::Diagnostics& found) {
+  const yaml::Node* enabled = node.find("enabled");
+  return enabled == nullptr || enabled->is_null() || as_bool(*enabled, scope, "enabled", found).value_or(true);
+}
+
+std::optional<Component> read_component(const yaml::Node& node, std::string name, const AttributeFrame& frame,
+                                        base::Diagnostics& found) {
+  Component component;
+  component.name = std::move(name);
+  component.where = node.where;
+  if (const yaml::Node* place = node.find("name")) component.where = place->where;
+  component.frame = &frame;
+  component.node = &node;
+  component.around = frame.outer;
+  const yaml::Node* class_node = node.find("class");
+  if (class_node == nullptr || !class_node->is_scalar() || class_node->scalar.empty()) {
+    found
+        .error("O0306", fmt::format("component `{}` has no class", component.name),
+               class_node != nullptr ? class_node->where : component.where)
+        .hint("add `class: SRAM` for a storage, `class: intmac` for the compute");
+    return std::nullopt;
+  }
+  component.class_name = class_node->scalar;
+  if (const yaml::Node* actions = node.find("required_actions")) {
+    for (const yaml::Node& action : actions->items) component.says_compute |= action.scalar == "compute";
+  }
+  if (frame.attributes != nullptr) warn_misspelt_attributes(*frame.attributes, found);
+  return component;
+}
+
+base::Count mesh_product(base::Count a, base::Count b, std::string_view name, const base::Location& where,
+                         base::Diagnostics& found) {
+  try {
+    return base::checked_multiply(a, b);
+  } catch (const base::OverflowError&) {
+    found.error("O0304", fmt::format("`{}`: {} x {} instances exceed 64 bits", name, a, b), where);
+    return a;
+  }
+}
+
+Architecture read_architecture(const yaml::Node& architecture, const Scope& variables, base::Diagnostics& found,
+                               Purpose purpose) {
+  Architecture result;
+  if (!architecture.is_map()) {
+    found.error("O0302", "`architecture` must be a map", architecture.where)
+        .hint("it holds `version` and `nodes` (v4) or `subtree` (v3)");
+    return result;
+  }
+  check_version(architecture, found);
+  const yaml::Node* nodes = architecture.find("nodes");
+  const yaml::Node* subtree = architecture.find("subtree");
+  if ((nodes == nullptr) == (subtree == nullptr)) {
+    auto& diagnostic = found.error("O0302",
+                                   nodes != nullptr ? "an architecture has `nodes` (v4) or `subtree` (v3), not both"
+                                                    : "the architecture has no `nodes` (v4) and no `subtree` (v3)",
+                                   nodes != nullptr ? subtree->where : architecture.where);
+    if (nodes != nullptr) {
+      diagnostic.also(nodes->where, "the nodes");
+    } else {
+      static const std::vector<std::string> kForms = {"nodes", "subtree"};
+      for (const auto& entry : architecture.entries) {
+        if (entry.value.is_sequence()) suggest(diagnostic, entry.key, kForms, "an architecture holds");
+      }
+    }
+    return result;
+  }
+  auto shared = std::make_shared<Flattened>();
+  Flattened& flat = *shared;
+  result.flat = shared;
+  const AttributeFrame& top = flat.frames.emplace_back(variables);
+  const yaml::Node* own = attributes_of(architecture, found);
+  AttributeFrame& around = flat.frames.emplace_back(top, own);
+  define_own_variables(architecture, around, found);
+  result.v3 = subtree != nullptr;
+  const yaml::Node* version = architecture.find("version");
+  result.before_v4 = version != nullptr && (version->scalar == "0.2" || version->scalar == "0.3");
+  if (result.v3) {
+    flatten_subtree(*subtree, around, flat, found);
+  } else {
+    flatten_nodes(*nodes, around, flat, found);
+  }
+  result.chip = build_levels(flat.components, purpose, result.apart, found);
+  result.chip.name = flat.name;
+  result.attached = flat.attached;
+  result.parallel = resolve(flat.parallel, result.chip);
+
+  const AttributeFrame& innermost =
+      flat.components.empty() || flat.components.front().frame == nullptr ? around : *flat.components.front().frame;
+  if (innermost.scope.knows("global_cycle_seconds")) {
+    yaml::Node name;
+    name.kind = yaml::Node::Kind::kScalar;
+    name.scalar = "global_cycle_seconds";
+    name.where = architecture.where;
+    const yaml::Node* written = innermost.find("global_cycle_seconds");
+    const base::Location where = written != nullptr && written->where.known() ? written->where : architecture.where;
+    if (const auto seconds = as_number(name, innermost.scope, "global_cycle_seconds", found)) {
+      if (*seconds > 0 && std::isfinite(*seconds)) {
+        result.chip.cycle_seconds = *seconds;
+        base::doubt(base::HardwareFigure::kClock, 1 / *seconds, "1 / global_cycle_seconds", where, found);
+      } else {
+        found.error("O0321", fmt::format("`global_cycle_seconds` must be positive, but is {}", *seconds), where);
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace orrery::formats::timeloop

@@ -1,0 +1,20 @@
+// What the fan-outs of a chip demand of its constraints, and imply.
+#pragma once
+
+#include "orrery/formats/timeloop/constraints/constraint_table.h"
+#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/yaml/node.h"
+
+namespace orrery::formats::timeloop {
+
+// `utilization: {min: SHARE}` of one level. Errors O0501, O0508, O0511, O0512, O0518.
+void read_utilization(int level, const yaml::Node& body, const Scope& variables, ConstraintTable& table);
+
+// Removes spatial constraints where nothing fans out; O0511, a warning where they hold anyway.
+void check_fanouts(ConstraintTable& table);
+
+// Fan-outs without a store keep nothing and do not iterate (O0517 where told otherwise); the outermost level keeps
+// what it is not told to bypass.
+void add_defaults(ConstraintTable& table);
+
+}  // namespace orrery::formats::timeloop

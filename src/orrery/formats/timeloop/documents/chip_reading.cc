@@ -1,0 +1,180 @@
+// Order of reading, each step over what the steps before made:
+//
+//   variables -> scope ; problem -> einsum ; architecture -> chip ; ERT, ART -> its figures
+//   constraints (targets and those inside nodes) -> map space ; mapping ; mapper
+//   without an ERT: compound_components -> components to estimate
+//
+// A step whose inputs have errors is left out: its messages would only repeat them. What later einsums find already
+// read tells them what it told the first, so that each is refused or warned about as if it came alone.
+#include "orrery/formats/timeloop/documents/chip_reading.h"
+
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "orrery/formats/timeloop/architecture/architecture_forms.h"
+#include "orrery/formats/timeloop/architecture/energy_tables.h"
+#include "orrery/formats/timeloop/architecture/unread.h"
+#include "orrery/formats/timeloop/components/energy_components.h"
+#include "orrery/formats/timeloop/constraints/constraints.h"
+#include "orrery/formats/timeloop/constraints/mapping_document.h"
+#include "orrery/formats/timeloop/documents/mapper.h"
+#include "orrery/formats/timeloop/documents/problem.h"
+#include "orrery/formats/timeloop/expressions/key_check.h"
+
+namespace orrery::formats::timeloop {
+namespace {
+
+// Whether `step` added no error to `found`.
+template <typename Step>
+bool clean(base::Diagnostics& found, Step step) {
+  base::Diagnostics own;
+  step(own);
+  found.append(own);
+  return !own.has_errors();
+}
+
+}  // namespace
+
+ChipReading::ChipReading(const Documents& documents) : documents_(documents), options_(documents.options()) {
+  of_variables_.append(documents.diagnostics());
+  const yaml::Node* variables = documents_.find("variables");
+  if (variables != nullptr && variables->is_map()) {
+    variables_.define_all(*variables);
+  } else if (variables != nullptr && !variables->is_null()) {
+    of_variables_.error("O0115", "`variables` must be a map of names to values", variables->where);
+  }
+}
+
+// Everything that expressions outside the architecture may name.
+Scope ChipReading::names_for(const workload::Einsum* einsum) const {
+  Scope scope(&variables_);
+  const yaml::Node* architecture = documents_.find("architecture");
+  if (architecture != nullptr && architecture->is_map()) {
+    for (const auto& entry : architecture->entries) {
+      if (entry.value.is_scalar() && plain_key(entry.key) != "version") scope.define(entry.key, &entry.value);
+    }
+    // The processed form keeps the variables as attributes of its one subtree.
+    const yaml::Node* subtree = architecture->find("subtree");
+    const yaml::Node* attributes =
+        subtree == nullptr || subtree->items.empty() ? nullptr : subtree->items.front().find("attributes");
+    if (attributes != nullptr && attributes->is_map()) scope.define_all(*attributes);
+  }
+  // Without a `problem` document its bounds have no other name than their dimensions'.
+  if (einsum != nullptr) {
+    for (const workload::Dimension& dimension : einsum->dimensions)
+      scope.define(dimension.name, Value(dimension.bound));
+  }
+  return scope;
+}
+
+LayerReading ChipReading::layer(const workload::Einsum* einsum) {
+  LayerReading result;
+  base::Diagnostics found = of_variables_;
+  const Scope scope = names_for(einsum);
+  if (einsum != nullptr) {
+    result.problem.emplace().einsum = *einsum;
+  } else if (const yaml::Node* problem = documents_.find("problem")) {
+    workload::Einsum own;
+    if (clean(found, [&](base::Diagnostics& said) { own = read_problem(*problem, scope, said); }))
+      result.problem.emplace().einsum = std::move(own);
+  }
+  read_chip();
+  found.append(of_chip_);
+  if (architecture_ && result.problem) {
+    std::vector<const yaml::Node*> lists;
+    for (std::string_view key : {"constraints", "architecture_constraints", "mapspace_constraints", "mapspace"}) {
+      const yaml::Node* list = documents_.find(key);
+      if (list != nullptr && !list->is_null()) lists.push_back(list);
+    }
+    result.problem->space = read_constraints(lists, *architecture_, result.problem->einsum, scope, found);
+    const yaml::Node* mapping = documents_.find("mapping");
+    if (options_.mapping_wanted && mapping != nullptr && !mapping->is_null())
+      result.mapping =
+          read_mapping(*mapping, architecture_->chip, result.problem->einsum, scope, found, &result.mapping_places);
+  }
+  if (const yaml::Node* mapper = documents_.find("mapper")) result.mapper = read_mapper(*mapper, scope, found);
+  // Last, since what only estimates need may be wrong without harm to the steps before.
+  if (!found.has_errors()) found.append(of_components_);
+  found.append(unread_);
+  found.throw_if_errors();
+  result.diagnostics = std::move(found);
+  return result;
+}
+
+Specification ChipReading::specification(const workload::Einsum* einsum) {
+  LayerReading read = layer(einsum);
+  Specification all;
+  if (architecture_) all.chip = architecture_->chip;
+  all.problem = std::move(read.problem);
+  all.mapping = std::move(read.mapping);
+  all.mapping_places = std::move(read.mapping_places);
+  all.mapper = std::move(read.mapper);
+  all.has_energy_tables = has_energy_tables_;
+  all.components = components_;
+  all.inputs = documents_.inputs();
+  all.diagnostics = std::move(read.diagnostics);
+  return all;
+}
+
+void ChipReading::read_chip() {
+  if (std::exchange(read_, true)) return;
+  const yaml::Node* node = documents_.find("architecture");
+  if (node == nullptr) return;
+  Architecture architecture;
+  if (!clean(of_chip_, [&](base::Diagnostics& own) {
+        architecture =
+            read_architecture(*node, variables_, own, options_.mapped ? Purpose::kMapping : Purpose::kEstimate);
+      }))
+    return;
+  if (options_.tables_wanted) {
+    const yaml::Node* ert = documents_.find("ERT");
+    const yaml::Node* art = documents_.find("ART");
+    has_energy_tables_ = ert != nullptr;
+    if (ert != nullptr) apply_energies(*ert, architecture.chip, of_chip_);
+    if (art != nullptr) apply_areas(*art, architecture.chip, of_chip_);
+  }
+  architecture_ = std::move(architecture);
+  if (!has_energy_tables_ && !of_variables_.has_errors() && !of_chip_.has_errors()) read_components(node->where);
+  const auto names = names_read(documents_.top());
+  base::Diagnostics told = of_variables_;
+  told.append(of_chip_);
+  told.append(of_components_);
+  warn_of_unread_attributes(architecture_->flat->components, names, told, unread_);
+  warn_of_null_attributes(architecture_->flat->components, unread_);
+  if (has_energy_tables_) warn_of_overrides_without_effect(options_.overrides, names, unread_);
+}
+
+void ChipReading::read_components(const base::Location& where) {
+  const std::vector<const yaml::Node*> documents = {documents_.find("compound_components"),
+                                                    documents_.find("components")};
+  ComponentClasses classes(documents, of_components_);
+  components_ =
+      energy_components(*architecture_, classes, options_.estimate, options_.energies_required, of_components_);
+  if (options_.energies_required && !of_components_.has_errors()) demand_basics(where);
+}
+
+// Said once for the chip rather than by every estimator for every component.
+void ChipReading::demand_basics(const base::Location& where) {
+  std::vector<std::string> notes;
+  for (const char* key : {"technology", "global_cycle_seconds"}) {
+    const auto names = lacking(components_, key);
+    if (!names.empty()) notes.push_back(fmt::format("no `{}` is given for {}", key, quoted_list(names)));
+  }
+  if (notes.empty()) return;
+  auto& diagnostic = of_components_.error(
+      "O0601",
+      options_.tables_wanted ? "no energies: none of the documents has an `ERT`, and they lack what an "
+                               "estimate needs"
+                             : "no energies can be estimated: the documents lack what every estimate needs",
+      where);
+  for (std::string& note : notes) diagnostic.note(std::move(note));
+  diagnostic
+      .hint("add `variables: {version: 0.4, technology: \"32nm\", global_cycle_seconds: 1e-9}` with the chip's values")
+      .hint(options_.tables_wanted
+                ? "or add the ERT.yaml that Accelergy wrote for this architecture, or use a chip of the catalogue"
+                : "");
+}
+
+}  // namespace orrery::formats::timeloop

@@ -1,0 +1,95 @@
+// files -> documents -> merged top-level keys -> overrides. What the keys mean is chip_reading.cc's.
+//
+// Files are taken in order of their names, so that the order in which they were given changes nothing,
+// messages included.
+#include "orrery/formats/timeloop/documents/documents.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "orrery/base/content_hash.h"
+#include "orrery/formats/timeloop/documents/chip_reading.h"
+#include "orrery/formats/timeloop/documents/jinja.h"
+#include "orrery/formats/timeloop/documents/merge.h"
+#include "orrery/formats/timeloop/documents/overrides.h"
+#include "orrery/formats/timeloop/expressions/key_check.h"
+
+namespace orrery::formats::timeloop {
+namespace {
+
+using Files = std::vector<std::shared_ptr<const base::SourceFile>>;
+
+// The processed form is read by a parser that takes duplicate keys; Timeloop's front end refuses them.
+bool takes_duplicates(const std::vector<yaml::Node>& documents) {
+  return std::any_of(documents.begin(), documents.end(), [](const yaml::Node& document) {
+    const yaml::Node* architecture = document.find("architecture");
+    return document.find("dumped_by_timeloop_front_end") != nullptr || document.find("architecture_constraints") ||
+           document.find("ERT") || document.find("ART") ||
+           (architecture != nullptr && architecture->find("subtree") != nullptr);
+  });
+}
+
+void append(const base::Diagnostics& from, bool duplicates_are_errors, base::Diagnostics& to) {
+  for (const base::Diagnostic& diagnostic : from.all()) {
+    const bool error =
+        diagnostic.severity == base::Severity::kError || (diagnostic.code == "O0102" && duplicates_are_errors);
+    base::Diagnostic& copy =
+        error ? to.error(diagnostic.code, diagnostic.message) : to.warning(diagnostic.code, diagnostic.message);
+    copy = diagnostic;
+    copy.severity = error ? base::Severity::kError : diagnostic.severity;
+    if (error && diagnostic.code == "O0102") {
+      copy.notes.clear();
+      copy.hint("remove one of them");
+    }
+  }
+}
+
+std::vector<yaml::Node> parse_file(const std::shared_ptr<const base::SourceFile>& file, Files& included,
+                                   base::Diagnostics& found) {
+  base::Diagnostics own;
+  auto documents =
+      is_template(*file) ? expand_template(file, included, own) : yaml::parse(file, base::Severity::kWarning, own);
+  if (documents.empty() && !own.has_errors()) own.warning("O0114", "the file is empty", {file, 0, 0, 1});
+  append(own, !takes_duplicates(documents), found);
+  return documents;
+}
+
+}  // namespace
+
+Documents Documents::gather(const Files& files, const ReadOptions& options) {
+  Files sorted = files;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return std::tie(a->name, a->text) < std::tie(b->name, b->text);
+  });
+  Documents gathered;
+  gathered.options_ = options;
+  base::Diagnostics& found = gathered.diagnostics_;
+  Files read = sorted;
+  for (const auto& file : sorted) {
+    for (yaml::Node& document : parse_file(file, read, found))
+      merge_document(std::move(document), gathered.top_, found);
+  }
+  found.throw_if_errors();
+  for (const base::Override& set : options.overrides) apply_override(gathered.top_, set, options.overrides, found);
+  found.throw_if_errors();
+  for (const auto& file : read) gathered.inputs_.push_back(base::file_input(*file));
+  for (const auto& [path, value] : options.overrides) gathered.inputs_.push_back(base::setting_input(path, value));
+  return gathered;
+}
+
+const yaml::Node* Documents::find(std::string_view top_level_key) const {
+  for (const auto& entry : top_) {
+    if (plain_key(entry.key) == top_level_key) return &entry.value;
+  }
+  return nullptr;
+}
+
+Specification Documents::read() const {
+  return ChipReading(*this).specification(nullptr);
+}
+
+Specification Documents::read_for(const workload::Einsum& einsum) const {
+  return ChipReading(*this).specification(&einsum);
+}
+
+}  // namespace orrery::formats::timeloop

@@ -1,0 +1,160 @@
+#include "orrery/formats/timeloop/documents/overrides.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/formats/timeloop/architecture/architecture.h"
+#include "orrery/formats/timeloop/architecture/unread.h"
+#include "orrery/formats/timeloop/expressions/key_check.h"
+
+namespace orrery::formats::timeloop {
+namespace {
+
+std::string name_in_list(const yaml::Node& item) {
+  for (std::string_view key : {"name", "target"}) {
+    const yaml::Node* name = item.find(key);
+    if (name != nullptr && name->is_scalar()) return split_range(name->scalar).first;
+  }
+  return "";
+}
+
+// Looks through lists of nodes inside the items too: `!Parallel` has no name of its own.
+yaml::Node* named_item(yaml::Node& list, std::string_view name, std::vector<std::string>& names) {
+  for (yaml::Node& item : list.items) {
+    const std::string own = name_in_list(item);
+    if (!own.empty()) names.push_back(own);
+    if (own == name) return &item;
+    for (yaml::Node::Entry& entry : item.entries) {
+      if (entry.key != "nodes" || !entry.value.is_sequence()) continue;
+      if (yaml::Node* found = named_item(entry.value, name, names)) return found;
+    }
+  }
+  return nullptr;
+}
+
+// The child of `node` that `step` names, or null with the names there are.
+yaml::Node* child(yaml::Node& node, std::string_view step, std::vector<std::string>& names) {
+  if (node.is_map()) {
+    yaml::Node* last = nullptr;
+    for (yaml::Node::Entry& entry : node.entries) {
+      names.push_back(entry.key);
+      if (plain_key(entry.key) == plain_key(step)) last = &entry.value;
+    }
+    return last;
+  }
+  if (!node.is_sequence()) return nullptr;
+  if (yaml::Node* item = named_item(node, step, names)) return item;
+  std::size_t index = 0;
+  const auto [stop, error] = std::from_chars(step.data(), step.data() + step.size(), index);
+  if (error == std::errc() && stop == step.data() + step.size() && index < node.items.size()) return &node.items[index];
+  return nullptr;
+}
+
+void point_into(yaml::Node& node, const std::shared_ptr<const base::SourceFile>& file) {
+  node.where.file = file;
+  for (yaml::Node& item : node.items) point_into(item, file);
+  for (yaml::Node::Entry& entry : node.entries) {
+    entry.key_where.file = file;
+    point_into(entry.value, file);
+  }
+}
+
+// Attributes and variables are the user's own: a new one may come, unless it looks like a slip.
+bool takes_new_key(const std::string& walked, const yaml::Node& node, const std::string& step,
+                   const std::vector<std::string>& names) {
+  const std::string last = plain_key(walked.substr(walked.rfind('.') + 1));
+  if (!node.is_map() || step.empty() || (last != "attributes" && last != "variables")) return false;
+  return std::none_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::min(name.size(), step.size()) >= 3 && base::edit_distance(plain_key(name), plain_key(step)) <= 1;
+  });
+}
+
+// The value of another override may name what this one adds.
+bool named_by_one(const base::Overrides& overrides, const std::string& step) {
+  return std::any_of(overrides.begin(), overrides.end(), [&](const base::Override& set) {
+    yaml::Node::Entry entry;
+    entry.value.scalar = set.value;
+    return names_read({entry}).contains(step);
+  });
+}
+
+// A new variable that no expression names has no effect, so one that resembles another is a slip for it.
+bool resembles_one(const std::string& step, const std::vector<std::string>& names) {
+  return !base::closest(step, names).empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::min(name.size(), step.size()) >= 3 && (name.starts_with(step) || step.starts_with(name));
+  });
+}
+
+}  // namespace
+
+void apply_override(std::vector<yaml::Node::Entry>& top, const base::Override& set, const base::Overrides& all,
+                    base::Diagnostics& found) {
+  const auto& [path, value] = set;
+  const base::OverrideText shown(set);
+  base::Location first_of_value = shown.value();
+  first_of_value.length = 1;
+  // Parsed with blanks for the path, so that columns are those of the text shown.
+  const auto padded = base::value_text(set);
+  padded->text.insert(0, path.size() + 1, ' ');
+  base::Diagnostics trouble;
+  auto documents = yaml::parse(padded, base::Severity::kError, trouble);
+  if (documents.empty() && !trouble.has_errors()) documents.emplace_back();
+  if (trouble.has_errors() || documents.size() != 1) {
+    found.error("O0111", fmt::format("`{}` is no YAML value", value), first_of_value);
+    return;
+  }
+
+  yaml::Node* node = nullptr;
+  std::size_t begin = 0;
+  std::string walked;
+  while (begin <= path.size()) {
+    const std::size_t dot = std::min(path.find('.', begin), path.size());
+    const std::string step = path.substr(begin, dot - begin);
+    std::vector<std::string> names;
+    if (node == nullptr) {
+      for (yaml::Node::Entry& entry : top) {
+        names.push_back(entry.key);
+        if (plain_key(entry.key) == plain_key(step)) node = &entry.value;
+      }
+    } else {
+      yaml::Node& parent = *node;
+      node = child(parent, step, names);
+      const bool unread = walked == "variables" && dot == path.size() && node == nullptr && !is_known_attribute(step) &&
+                          !names_read(top).contains(step) && !named_by_one(all, step);
+      if (node == nullptr && dot == path.size() && takes_new_key(walked, parent, step, names) &&
+          !(unread && resembles_one(step, names))) {
+        const base::Location where = shown.part(begin, step.size());
+        if (unread)
+          found.warning("O0118", fmt::format("`--set` adds the variable `{}`, which nothing reads", step), where)
+              .note("no expression names it, and neither the model nor an estimator knows it")
+              .hint(fmt::format("the variables are {}", quoted_list(names)));
+        else
+          found.warning("O0116", fmt::format("`{}` had no `{}`; `--set` adds it", walked, step), where).severity =
+              base::Severity::kNote;
+        parent.entries.push_back({step, where, {}});
+        node = &parent.entries.back().value;
+      }
+    }
+    if (node == nullptr) {
+      auto& diagnostic = found.error("O0111",
+                                     walked.empty() ? fmt::format("the documents have no `{}`", step)
+                                                    : fmt::format("`{}` has no `{}`", walked, step),
+                                     shown.part(begin, step.size()));
+      if (names.size() > 40) names.resize(40);
+      suggest(diagnostic, step, names, "there are");
+      return;
+    }
+    walked = path.substr(0, dot);
+    begin = dot + 1;
+  }
+  std::string tag = node->tag;
+  *node = std::move(documents.front());
+  if (node->tag.empty()) node->tag = std::move(tag);
+  if (!node->where.known()) node->where = first_of_value;
+  point_into(*node, shown.file());
+}
+
+}  // namespace orrery::formats::timeloop

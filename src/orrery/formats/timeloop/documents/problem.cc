@@ -1,0 +1,499 @@
+#include "orrery/formats/timeloop/documents/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/formats/timeloop/constraints/directive_text.h"
+#include "orrery/formats/timeloop/expressions/key_check.h"
+
+namespace orrery::formats::timeloop {
+namespace {
+
+using workload::Dataspace;
+using workload::Dimension;
+using workload::Einsum;
+using workload::Rank;
+using workload::Term;
+
+constexpr std::size_t kMostDataspaces = 32;  // nest::LevelMapping::keep has one bit for each
+constexpr std::size_t kMostDimensions = 64;
+
+struct Coefficient {
+  std::string name;
+  base::Count value = 1;
+  base::Location where;
+};
+
+// The whole reading, so that its steps share what they have learnt.
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+class Reader {
+ public:
+  Reader(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found)
+      : problem_(problem), variables_(variables), found_(found) {}
+
+  Einsum read() {
+    if (!problem_.is_map()) {
+      found_.error("O0400", "`problem` must be a map with `shape` and `instance`", problem_.where);
+      return einsum_;
+    }
+    check_version();
+    const yaml::Node* shape = problem_.find("shape");
+    if (!shape) {
+      found_.error("O0400", "`problem` has no `shape`", problem_.where)
+          .hint("add `shape: {dimensions: [...], data_spaces: [...]}`");
+      return einsum_;
+    }
+    instance_ = problem_.find("instance");
+    if (shape->is_scalar()) {
+      if (!use_named_shape(*shape)) return einsum_;
+    } else if (shape->is_map()) {
+      read_shape(*shape);
+    } else {
+      found_.error("O0400", "`shape` must be a map, or the name of a shape", shape->where);
+      return einsum_;
+    }
+    if (!instance_) instance_ = &problem_;  // older documents write the bounds beside `shape`
+    if (!instance_->is_map()) {
+      found_.error("O0400", "`instance` must be a map from each dimension to its bound", instance_->where);
+      return einsum_;
+    }
+    read_instance();
+    resolve_coefficients();
+    check_use();
+    check_size(*shape);
+    return einsum_;
+  }
+
+ private:
+  // A term whose coefficient is a name: its value is known only after the instance is read.
+  struct PendingTerm {
+    std::size_t dataspace, rank, term;
+    std::size_t coefficient;
+  };
+
+  void check_version() {
+    static const std::vector<std::string> kVersions = {"0.2", "0.3", "0.4"};
+    const yaml::Node* version = problem_.find("version");
+    if (!version) {
+      found_.error("O0409", "`problem` has no `version`", problem_.where).hint("add `version: 0.4`");
+    } else if (std::find(kVersions.begin(), kVersions.end(), version->scalar) == kVersions.end()) {
+      found_.error("O0409", fmt::format("version `{}` of `problem` is not known", version->scalar), version->where)
+          .note(fmt::format("known versions: {}", quoted_list(kVersions)));
+    }
+    static const std::vector<std::string> kKeys = {"version", "shape", "instance", "name"};
+    if (problem_.find("instance")) warn_unknown_keys(problem_, kKeys, "O0410", "`problem`", found_);
+  }
+
+  // Timeloop's installation ships the convolution under this name; documents refer to it without repeating it.
+  bool use_named_shape(const yaml::Node& name) {
+    if (plain_key(name.scalar) != "cnn_layer") {
+      found_
+          .error("O0413", fmt::format("the shape `{}` is only named here, and Orrery does not ship it", name.scalar),
+                 name.where)
+          .hint("write the shape inline: `shape: {dimensions: [...], data_spaces: [...]}`")
+          .note("the one shape known by name is `cnn-layer`");
+      return false;
+    }
+    einsum_.name = "cnn-layer";
+    for (const char* dimension : {"C", "M", "R", "S", "N", "P", "Q"}) add_dimension(dimension, name.where);
+    for (const char* coefficient : {"Wstride", "Hstride", "Wdilation", "Hdilation"})
+      coefficients_.push_back({coefficient, 1, name.where});
+    enum { kC, kM, kR, kS, kN, kP, kQ };
+    enum { kWstride, kHstride, kWdilation, kHdilation };
+    const auto plain = [](int dimension) { return Rank{{{dimension, 1}}}; };
+    einsum_.dataspaces = {
+        {"Weights", {plain(kC), plain(kM), plain(kR), plain(kS)}, false},
+        {"Inputs", {plain(kN), plain(kC), Rank{{{kR, 1}, {kP, 1}}}, Rank{{{kS, 1}, {kQ, 1}}}}, false},
+        {"Outputs", {plain(kN), plain(kM), plain(kQ), plain(kP)}, true},
+    };
+    pending_ = {{1, 2, 0, kWdilation}, {1, 2, 1, kWstride}, {1, 3, 0, kHdilation}, {1, 3, 1, kHstride}};
+    return true;
+  }
+
+  void read_shape(const yaml::Node& shape) {
+    static const std::vector<std::string> kKeys = {"name",       "dimensions",   "data_spaces",
+                                                   "dataspaces", "coefficients", "version"};
+    warn_unknown_keys(shape, kKeys, "O0410", "`shape`", found_);
+    if (const yaml::Node* name = shape.find("name"); name && name->is_scalar()) einsum_.name = name->scalar;
+    if (einsum_.name.empty()) einsum_.name = "problem";
+
+    const yaml::Node* dimensions = shape.find("dimensions");
+    if (!dimensions || !dimensions->is_sequence() || dimensions->items.empty()) {
+      found_.error("O0400", "`shape` needs `dimensions`, a list of names", dimensions ? dimensions->where : shape.where)
+          .hint("for a matrix product: `dimensions: [D, E, L]`");
+    } else {
+      for (const yaml::Node& item : dimensions->items) {
+        if (item.is_scalar() && is_name(item.scalar))
+          add_dimension(item.scalar, item.where);
+        else
+          found_.error("O0400", "a dimension must be a name of letters, digits and `_`", item.where)
+              .hint("factors are written as `NAME=VALUE`, so a name may not contain other characters");
+      }
+    }
+    read_coefficients(shape.find("coefficients"));
+
+    const yaml::Node* dataspaces = shape.find("data_spaces");
+    if (!dataspaces) dataspaces = shape.find("dataspaces");
+    if (!dataspaces || !dataspaces->is_sequence() || dataspaces->items.empty()) {
+      found_.error("O0400", "`shape` needs `data_spaces`, a list of `{name, projection, read_write}`",
+                   dataspaces ? dataspaces->where : shape.where);
+      return;
+    }
+    if (dataspaces->items.size() > kMostDataspaces) {
+      found_.error(
+          "O0414",
+          fmt::format("{} dataspaces; a problem can have {} at most", dataspaces->items.size(), kMostDataspaces),
+          dataspaces->where);
+      return;
+    }
+    for (const yaml::Node& item : dataspaces->items) read_dataspace(item);
+    if (std::none_of(einsum_.dataspaces.begin(), einsum_.dataspaces.end(),
+                     [](const Dataspace& dataspace) { return dataspace.read_write; }))
+      found_.error("O0404", fmt::format("the problem `{}` has no output", einsum_.name), dataspaces->where)
+          .hint("mark the dataspace that is written with `read_write: true`");
+  }
+
+  void add_dimension(const std::string& name, const base::Location& where) {
+    if (einsum_.dimensions.size() >= kMostDimensions) {
+      if (einsum_.dimensions.size() == kMostDimensions && !too_many_)
+        found_.error("O0414", fmt::format("a problem can have {} dimensions at most", kMostDimensions), where);
+      too_many_ = true;
+      return;
+    }
+    const int first = einsum_.dimension_index(name);
+    if (first >= 0) {
+      found_.error("O0405", fmt::format("the dimension `{}` is named twice", name), where)
+          .also(dimension_where_[first], "first here");
+      return;
+    }
+    einsum_.dimensions.push_back({name, 1});
+    dimension_where_.push_back(where);
+  }
+
+  void read_coefficients(const yaml::Node* list) {
+    if (!list || list->is_null()) return;
+    if (!list->is_sequence()) {
+      found_.error("O0400", "`coefficients` must be a list of `{name, default}`", list->where);
+      return;
+    }
+    for (const yaml::Node& item : list->items) {
+      const yaml::Node* name = item.is_map() ? item.find("name") : nullptr;
+      if (!name || !name->is_scalar()) {
+        found_.error("O0400", "a coefficient must be a map `{name, default}`", item.where);
+        continue;
+      }
+      if (const Coefficient* first = coefficient(name->scalar)) {
+        found_.error("O0405", fmt::format("the coefficient `{}` is named twice", name->scalar), name->where)
+            .also(first->where, "first here");
+        continue;
+      }
+      Coefficient added{name->scalar, 1, name->where};
+      if (const yaml::Node* value = item.find("default"))
+        added.value = coefficient_value(*value, variables_, name->scalar);
+      coefficients_.push_back(std::move(added));
+    }
+  }
+
+  const Coefficient* coefficient(std::string_view name) const {
+    for (const Coefficient& known : coefficients_)
+      if (known.name == name) return &known;
+    return nullptr;
+  }
+
+  base::Count coefficient_value(const yaml::Node& node, const Scope& scope, const std::string& name) {
+    const std::optional<base::Count> value = as_count(node, scope, name, found_);
+    if (value && *value < 0) {
+      found_.error("O0408", fmt::format("the coefficient `{}` is {}; it must not be negative", name, *value),
+                   node.where);
+      return 1;
+    }
+    return value.value_or(1);
+  }
+
+  void read_dataspace(const yaml::Node& item) {
+    const yaml::Node* name = item.is_map() ? item.find("name") : nullptr;
+    if (!name || !name->is_scalar() || name->scalar.empty()) {
+      found_.error("O0400", "a dataspace must be a map `{name, projection, read_write}`", item.where);
+      return;
+    }
+    static const std::vector<std::string> kKeys = {"name", "projection", "read_write"};
+    warn_unknown_keys(item, kKeys, "O0410", fmt::format("the dataspace `{}`", name->scalar), found_);
+    const int first = einsum_.dataspace_index(name->scalar);
+    if (first >= 0) {
+      found_.error("O0405", fmt::format("the dataspace `{}` is named twice", name->scalar), name->where)
+          .also(dataspace_where_[first], "first here");
+      return;
+    }
+    Dataspace dataspace;
+    dataspace.name = name->scalar;
+    if (const yaml::Node* flag = item.find("read_write"))
+      dataspace.read_write = as_bool(*flag, variables_, "read_write", found_).value_or(false);
+    const std::size_t index = einsum_.dataspaces.size();
+    const yaml::Node* projection = item.find("projection");
+    if (!projection || projection->is_null()) {
+      found_.error("O0411", fmt::format("the dataspace `{}` has no `projection`", dataspace.name), item.where)
+          .hint("list one coordinate per line: `projection: [[[D]], [[E]]]`");
+    } else {
+      read_projection(*projection, dataspace, index);
+    }
+    einsum_.dataspaces.push_back(std::move(dataspace));
+    dataspace_where_.push_back(name->where);
+  }
+
+  void read_projection(const yaml::Node& projection, Dataspace& dataspace, std::size_t index) {
+    if (projection.is_scalar()) {
+      Rank rank;
+      read_term(projection, rank, dataspace, index);
+      dataspace.ranks.push_back(std::move(rank));
+      return;
+    }
+    if (!projection.is_sequence()) {
+      bad_projection(projection);
+      return;
+    }
+    for (const yaml::Node& item : projection.items) {
+      Rank rank;
+      if (item.is_scalar()) {
+        read_term(item, rank, dataspace, index);
+      } else if (item.is_sequence() && !item.items.empty()) {
+        // `[R, Wdilation]` is one term with its coefficient; `[[R, Wdilation], [L, Wstride]]` is a sum.
+        const bool flat = item.items.size() == 2 && item.items[0].is_scalar() && item.items[1].is_scalar() &&
+                          einsum_.dimension_index(item.items[1].scalar) < 0;
+        if (flat)
+          read_term(item, rank, dataspace, index);
+        else
+          for (const yaml::Node& term : item.items) read_term(term, rank, dataspace, index);
+      } else {
+        bad_projection(item);
+        continue;
+      }
+      dataspace.ranks.push_back(std::move(rank));
+    }
+  }
+
+  void bad_projection(const yaml::Node& node) {
+    found_
+        .error("O0411",
+               "a projection is a list of coordinates, each a sum of terms `[dimension]` or "
+               "`[dimension, coefficient]`",
+               node.where)
+        .hint("a matrix D x E: `projection: [[[D]], [[E]]]`");
+  }
+
+  void read_term(const yaml::Node& node, Rank& rank, const Dataspace& dataspace, std::size_t index) {
+    const yaml::Node* dimension = node.is_sequence() && !node.items.empty() ? &node.items[0] : &node;
+    if (!dimension->is_scalar() || (node.is_sequence() && node.items.size() > 2)) {
+      bad_projection(node);
+      return;
+    }
+    Term term;
+    term.dimension = einsum_.dimension_index(dimension->scalar);
+    if (term.dimension < 0) {
+      const std::vector<std::string> names = dimension_names(einsum_);
+      base::Diagnostic& error = found_.error(
+          "O0403",
+          fmt::format("the projection of `{}` uses `{}`, which is not a dimension", dataspace.name, dimension->scalar),
+          dimension->where);
+      suggest(error, dimension->scalar, names, "dimensions");
+      return;
+    }
+    if (node.is_sequence() && node.items.size() == 2) {
+      const yaml::Node& factor = node.items[1];
+      const auto known = std::find_if(coefficients_.begin(), coefficients_.end(),
+                                      [&](const Coefficient& c) { return c.name == factor.scalar; });
+      if (!factor.is_scalar()) {
+        bad_projection(factor);
+        return;
+      }
+      if (known != coefficients_.end()) {
+        pending_.push_back({index, dataspace.ranks.size(), rank.terms.size(),
+                            static_cast<std::size_t>(known - coefficients_.begin())});
+      } else if (is_number(factor.scalar) || variables_.lookup(factor.scalar, found_)) {
+        term.coefficient = coefficient_value(factor, variables_, factor.scalar);
+      } else {
+        std::vector<std::string> names;
+        for (const Coefficient& c : coefficients_) names.push_back(c.name);
+        base::Diagnostic& error =
+            found_.error("O0412", fmt::format("`{}` is not a coefficient of this shape", factor.scalar), factor.where);
+        suggest(error, factor.scalar, names, "coefficients");
+        if (names.empty()) error.hint(fmt::format("add `coefficients: [{{name: {}, default: 1}}]`", factor.scalar));
+        return;
+      }
+    }
+    rank.terms.push_back(term);
+  }
+
+  static bool is_name(const std::string& text) {
+    return !text.empty() && text != "_" && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+           std::all_of(text.begin(), text.end(),
+                       [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+  }
+
+  static bool is_number(const std::string& text) {
+    return !text.empty() &&
+           (std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '-' || text[0] == '+' || text[0] == '.');
+  }
+
+  // An entry may use those above it, as in Timeloop's front end.
+  void read_instance() {
+    Scope scope(&variables_);
+    std::vector<bool> given(einsum_.dimensions.size(), false);
+    std::vector<const yaml::Node::Entry*> others;
+    const bool beside_shape = instance_ == &problem_;
+    for (const yaml::Node::Entry& entry : instance_->entries) {
+      const int d = einsum_.dimension_index(entry.key);
+      const auto known = std::find_if(coefficients_.begin(), coefficients_.end(),
+                                      [&](const Coefficient& c) { return c.name == entry.key; });
+      if (d >= 0) {
+        given[d] = true;
+        read_bound(entry, scope, einsum_.dimensions[d]);
+        scope.define(entry.key, Value(einsum_.dimensions[d].bound));
+      } else if (known != coefficients_.end()) {
+        known->value = coefficient_value(entry.value, scope, entry.key);
+        scope.define(entry.key, Value(known->value));
+      } else if (entry.key == "densities") {
+        check_densities(entry.value, scope);
+      } else if (!beside_shape || (entry.key != "shape" && entry.key != "version" && entry.key != "name")) {
+        scope.define(entry.key, &entry.value);
+        others.push_back(&entry);
+      }
+    }
+    for (std::size_t d = 0; d < einsum_.dimensions.size(); ++d)
+      if (!given[d]) report_missing_bound(einsum_.dimensions[d], dimension_where_[d], others);
+    for (const yaml::Node::Entry* entry : others) warn_if_misspelt(*entry, given);
+  }
+
+  void read_bound(const yaml::Node::Entry& entry, const Scope& scope, Dimension& dimension) {
+    const std::optional<base::Count> bound = as_count(entry.value, scope, entry.key, found_);
+    if (!bound) return;
+    if (*bound < 1) {
+      found_.error("O0402", fmt::format("the bound of `{}` is {}; it must be at least 1", entry.key, *bound),
+                   entry.value.where);
+      return;
+    }
+    dimension.bound = *bound;
+  }
+
+  void report_missing_bound(const Dimension& dimension, const base::Location& declared,
+                            const std::vector<const yaml::Node::Entry*>& others) {
+    base::Diagnostic& error =
+        found_.error("O0401", fmt::format("`instance` gives no bound for `{}`", dimension.name), instance_->where);
+    error.also(declared, "dimension named here");
+    std::vector<std::string> extra;
+    for (const yaml::Node::Entry* entry : others) extra.push_back(entry->key);
+    const std::string near = dimension.name.size() > 1 ? base::closest(dimension.name, extra) : std::string();
+    if (!near.empty())
+      error.hint(fmt::format("`{}` is given; is it `{}`?", near, dimension.name));
+    else
+      error.hint(fmt::format("add `{}: 1` (or its bound) to `instance`", dimension.name));
+  }
+
+  // Convolutions carry keys that their shape does not use (`H`, `W`, `Hstride` beside `Wstride`): only a near miss of
+  // a name that is not given, or the same letters in another case, is worth a word.
+  void warn_if_misspelt(const yaml::Node::Entry& entry, const std::vector<bool>& given) {
+    std::vector<std::string> absent;
+    std::string near;
+    const auto consider = [&](const std::string& name, bool is_given) {
+      if (!is_given) absent.push_back(name);
+      if (same_letters(entry.key, name)) near = name;
+    };
+    for (std::size_t d = 0; d < given.size(); ++d) consider(einsum_.dimensions[d].name, given[d]);
+    for (const Coefficient& c : coefficients_) consider(c.name, instance_->find(c.name) != nullptr);
+    if (near.empty() && entry.key.size() >= 3) near = base::closest(entry.key, absent);
+    if (!near.empty())
+      found_
+          .warning("O0410", fmt::format("`{}` is neither a dimension nor a coefficient; it is ignored", entry.key),
+                   entry.key_where)
+          .hint(base::did_you_mean(near));
+  }
+
+  void check_densities(const yaml::Node& densities, const Scope& scope) {
+    if (densities.is_null()) return;
+    if (!densities.is_map()) {
+      found_.error("O0400", "`densities` must be a map from each dataspace to its density", densities.where);
+      return;
+    }
+    for (const yaml::Node::Entry& entry : densities.entries) {
+      const yaml::Node* value = entry.value.is_map() ? entry.value.find("density") : &entry.value;
+      if (!value || value->is_null()) continue;
+      const std::optional<double> density = as_number(*value, scope, fmt::format("density of {}", entry.key), found_);
+      if (density && *density != 1)
+        found_
+            .error(
+                "O0407",
+                fmt::format("`{}` has density {}; only dense problems (density 1) are modelled", entry.key, *density),
+                value->where)
+            .hint("remove `densities` to model the dense problem");
+    }
+  }
+
+  void resolve_coefficients() {
+    for (const PendingTerm& term : pending_) {
+      if (term.dataspace >= einsum_.dataspaces.size()) continue;
+      std::vector<Rank>& ranks = einsum_.dataspaces[term.dataspace].ranks;
+      if (term.rank >= ranks.size() || term.term >= ranks[term.rank].terms.size()) continue;
+      ranks[term.rank].terms[term.term].coefficient = coefficients_[term.coefficient].value;
+    }
+  }
+
+  void check_use() {
+    if (found_.has_errors()) return;
+    for (std::size_t d = 0; d < einsum_.dimensions.size(); ++d) {
+      bool used = false;
+      for (std::size_t s = 0; s < einsum_.dataspaces.size(); ++s)
+        used = used || einsum_.relevant(static_cast<int>(s), static_cast<int>(d));
+      if (!used && einsum_.dimensions[d].bound > 1)
+        found_
+            .warning("O0406",
+                     fmt::format("no dataspace uses `{0}`: its {1} iterations repeat the same work",
+                                 einsum_.dimensions[d].name, einsum_.dimensions[d].bound),
+                     dimension_where_[d])
+            .hint("remove the dimension, or add it to a projection");
+    }
+  }
+
+  void check_size(const yaml::Node& shape) {
+    try {
+      einsum_.operations();
+      std::vector<base::Count> bounds;
+      for (const Dimension& dimension : einsum_.dimensions) bounds.push_back(dimension.bound);
+      for (std::size_t s = 0; s < einsum_.dataspaces.size(); ++s) einsum_.volume(static_cast<int>(s), bounds);
+    } catch (const base::OverflowError&) {
+      std::string product;
+      for (const Dimension& dimension : einsum_.dimensions)
+        product += fmt::format("{}{} = {}", product.empty() ? "" : ", ", dimension.name, dimension.bound);
+      found_.error("O0414", fmt::format("the problem `{}` is too large to count in 64 bits", einsum_.name), shape.where)
+          .note(product);
+    }
+  }
+
+  const yaml::Node& problem_;
+  const Scope& variables_;
+  base::Diagnostics& found_;
+  const yaml::Node* instance_ = nullptr;
+  Einsum einsum_;
+  std::vector<Coefficient> coefficients_;
+  std::vector<base::Location> dimension_where_, dataspace_where_;
+  std::vector<PendingTerm> pending_;
+  bool too_many_ = false;
+};
+
+}  // namespace
+
+workload::Einsum read_problem(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found) {
+  return Reader(problem, variables, found).read();
+}
+
+}  // namespace orrery::formats::timeloop

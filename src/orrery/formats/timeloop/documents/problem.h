@@ -1,0 +1,17 @@
+// `problem` documents into workload::Einsum.
+#pragma once
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/yaml/node.h"
+#include "orrery/workload/einsum.h"
+
+namespace orrery::formats::timeloop {
+
+// `problem` is the value of the top-level key: `shape` (inline, or the name of a shape that Timeloop ships) and
+// `instance` (older documents: the bounds beside `shape`). Bounds and coefficients may be expressions over
+// `variables` and over the instance entries above them. Errors: O0400 to O0415, collected in `found`; the result is
+// then unusable. Sparse densities are an error: the engine counts dense tiles.
+workload::Einsum read_problem(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found);
+
+}  // namespace orrery::formats::timeloop

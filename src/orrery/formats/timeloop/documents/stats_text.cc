@@ -1,0 +1,284 @@
+// The layout follows the original's printed files, not its code. What it hides is hidden here too: storages
+// without traffic and energy, a compute unit without energy. Figures that Orrery's model has no notion of
+// (power gating, address generation, temporal reduction energy) are printed as the constants that the original
+// prints for chips without them.
+#include "orrery/formats/timeloop/documents/stats_text.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace orrery::formats::timeloop {
+namespace {
+
+using base::Count;
+using Sum = __int128;  // of counts, which may exceed a count
+
+std::string fixed(double value) {
+  return fmt::format("{:.2f}", value);
+}
+std::string optional_fixed(const std::optional<double>& value) {
+  return value ? fixed(*value) : "-";
+}
+
+// "        Size                            : 1"
+std::string line(int indent, int width, std::string_view name, std::string_view value) {
+  return fmt::format("{}{:<{}}: {}\n", std::string(indent, ' '), name, width, value);
+}
+
+std::string section(int indent, std::string_view title) {
+  const std::string space(indent, ' ');
+  return fmt::format("{}{}\n{}{}\n", space, title, space, std::string(title.size(), '-'));
+}
+
+std::string level_head(std::size_t number, std::string_view name) {
+  return section(0, fmt::format("Level {}", number)) + fmt::format("=== {} ===\n\n", name);
+}
+
+std::string mesh(Count instances, Count x, Count y) {
+  return fmt::format("{} ({}*{})", instances, x, y);
+}
+
+Sum accesses(const nest::DataspaceCost& cost) {
+  return Sum{cost.reads} + cost.fills + cost.updates;
+}
+
+// Words read, filled and updated at a level, all instances.
+Sum scalar_accesses(const nest::StorageCost& cost) {
+  Sum sum = 0;
+  for (const nest::DataspaceCost& dataspace : cost.dataspaces)
+    if (dataspace.kept) sum += accesses(dataspace) * cost.utilized_instances;
+  return sum;
+}
+
+bool shown(const nest::StorageCost& cost) {
+  return cost.energy_pj != 0 || scalar_accesses(cost) != 0;
+}
+
+std::string compute_text(const machine::Compute& compute, const nest::ComputeCost& cost) {
+  std::string out = level_head(0, compute.name) + section(4, "SPECS");
+  out += line(4, 22, "Word bits", std::to_string(compute.word_bits));
+  out += line(4, 22, "Instances", mesh(compute.instances, compute.mesh_x, compute.mesh_y));
+  out += line(4, 22, "Compute energy", fixed(compute.compute_pj) + " pJ");
+  out += "\n" + section(4, "STATS");
+  out += line(4, 24, "Utilized instances", std::to_string(cost.utilized_instances));
+  out += line(4, 24, "Computes (total)", std::to_string(cost.operations));
+  out += line(4, 24, "Cycles", std::to_string(cost.cycles));
+  out += line(4, 24, "Energy (total)", fixed(cost.energy_pj) + " pJ");
+  out += line(4, 24, "Area (total)",
+              fixed(compute.area_um2.value_or(0) * static_cast<double>(compute.instances)) + " um^2");
+  return out + "\n";
+}
+
+std::string dataspace_text(const std::string& name, bool read_write, const nest::DataspaceCost& cost,
+                           const nest::StorageCost& level) {
+  const auto instances = static_cast<double>(level.utilized_instances);
+  const auto cycles = static_cast<double>(std::max<Count>(1, level.cycles));
+  const double per_instance = cost.energy_pj / instances;
+  const Sum scalar = accesses(cost);
+  // What is added to a value that is already there: every update but the first of each element.
+  const Count reductions = read_write ? std::max<Count>(0, cost.updates - cost.partition_words) : 0;
+
+  std::string out = fmt::format("    {}:\n", name);
+  const auto count = [&](std::string_view what, Sum value) { out += line(8, 41, what, fmt::format("{}", value)); };
+  const auto energy = [&](std::string_view what, double value) { out += line(8, 41, what, fixed(value) + " pJ"); };
+  const auto bandwidth = [&](std::string_view what, Sum words) {
+    const double rate = static_cast<double>(words) / cycles;
+    out += line(8, 41, fmt::format("{} Bandwidth (per-instance)", what), fixed(rate) + " words/cycle");
+    out += line(8, 41, fmt::format("{} Bandwidth (total)", what), fixed(rate * instances) + " words/cycle");
+  };
+  count("Partition size", cost.partition_words);
+  count("Utilized capacity", cost.tile_words);
+  count("Utilized instances (max)", level.utilized_instances);
+  count("Utilized clusters (max)", level.utilized_instances);
+  count("Scalar reads (per-instance)", cost.reads);
+  count("Scalar fills (per-instance)", cost.fills);
+  count("Scalar updates (per-instance)", cost.updates);
+  count("Temporal reductions (per-instance)", reductions);
+  // The original counts a read-write element's read and update at one address once.
+  count("Address generations (per-cluster)", read_write ? Sum{cost.updates} + cost.fills : scalar);
+  energy("Energy (per-scalar-access)", scalar > 0 ? per_instance / static_cast<double>(scalar) : 0);
+  energy("Energy (per-instance)", per_instance);
+  energy("Energy (total)", cost.energy_pj);
+  energy("Temporal Reduction Energy (per-instance)", 0);
+  energy("Temporal Reduction Energy (total)", 0);
+  energy("Address Generation Energy (per-cluster)", 0);
+  energy("Address Generation Energy (total)", 0);
+  out += line(8, 41, "Bandwidth Consumption Scale", "1.00");
+  bandwidth("Shared", scalar);
+  bandwidth("Read", cost.reads);
+  bandwidth("Write", Sum{cost.fills} + cost.updates);
+  return out;
+}
+
+std::string storage_text(std::size_t number, const workload::Einsum& einsum, const machine::Chip& chip,
+                         const nest::StorageCost& cost) {
+  const machine::Storage& storage = chip.storages[number - 1];
+  const auto usable = chip.usable_words(static_cast<int>(number) - 1);
+  const double dearest = std::max({storage.energy.read_pj, storage.energy.write_pj, storage.energy.update_pj});
+  const double leak = storage.energy_from_user ? 0 : storage.energy.leak_pj_per_cycle;
+
+  std::string out = level_head(number, storage.name) + section(4, "SPECS");
+  const auto spec = [&](std::string_view name, std::string_view value) { out += line(8, 32, name, value); };
+  spec("Technology", storage.is_dram ? "DRAM" : "SRAM");
+  spec("Size", storage.capacity_words ? std::to_string(*storage.capacity_words) : "-");
+  spec("Word bits", std::to_string(storage.word_bits));
+  spec("Block size", std::to_string(storage.block_size));
+  spec("Cluster size", std::to_string(storage.cluster_size));
+  spec("Instances", mesh(storage.instances, storage.mesh_x, storage.mesh_y));
+  spec("Shared bandwidth", optional_fixed(storage.shared_words_per_cycle));
+  spec("Read bandwidth", optional_fixed(storage.read_words_per_cycle));
+  spec("Write bandwidth", optional_fixed(storage.write_words_per_cycle));
+  spec("Multiple buffering", fixed(storage.multiple_buffering));
+  spec("Effective size", usable ? std::to_string(*usable) : "-");
+  spec("Min utilization", fixed(storage.min_utilization));
+  spec("Vector access energy", fixed(dearest) + " pJ");
+  spec("Vector access energy source", storage.energy_from_user ? "user" : "ERT");
+  spec("Per-instance-cycle leakage", fixed(leak) + " pJ");
+  spec("Instances sharing power gating", "1.00");
+  spec("Non-power-gated utilization", "100.00%");
+  spec("Leakage energy (total)", fixed(cost.leakage_pj) + " pJ");
+  spec("Area", fixed(storage.area_um2.value_or(0)) + " um^2");
+  out += "\n" + section(4, "STATS");
+  out += line(4, 21, "Cycles", std::to_string(cost.cycles));
+  out += line(4, 21, "Bandwidth throttling", fixed(cost.throttle));
+  for (std::size_t s = 0; s < cost.dataspaces.size(); ++s)
+    if (cost.dataspaces[s].kept && accesses(cost.dataspaces[s]) > 0)
+      out += dataspace_text(einsum.dataspaces[s].name, einsum.dataspaces[s].read_write, cost.dataspaces[s], cost);
+  return out + "\n";
+}
+
+// Networks by name, as the original keeps them.
+std::vector<std::size_t> by_name(const machine::Chip& chip) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < chip.networks.size(); ++i) order.push_back(i);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return chip.networks[a].name < chip.networks[b].name; });
+  return order;
+}
+
+std::string network_text(std::size_t number, const workload::Einsum& einsum, const machine::Chip& chip,
+                         const machine::Network& network, const nest::NetworkCost& cost) {
+  int connection = 0;  // bit 0: carries reads and fills, bit 1: updates and drains
+  Count fanout = 1;
+  for (std::size_t i = 0; i < chip.storages.size(); ++i) {
+    const machine::Storage& storage = chip.storages[i];
+    const bool below = storage.network_read == network.name || storage.network_update == network.name;
+    if (below) fanout = chip.fanout_x(static_cast<int>(i)) * chip.fanout_y(static_cast<int>(i));
+    if (storage.network_read == network.name || storage.network_fill == network.name) connection |= 1;
+    if (storage.network_update == network.name || storage.network_drain == network.name) connection |= 2;
+  }
+  std::string out = section(0, fmt::format("Network {}", number)) + network.name + "\n\n" + section(4, "SPECS");
+  out += line(8, 16, "Type", network.class_name);
+  out += line(8, 16, "ConnectionType", std::to_string(connection));
+  out += line(8, 16, "Word bits", std::to_string(network.word_bits));
+  out += line(8, 18, "Action Name", network.action_name);
+  out += "\n" + section(4, "STATS");
+  for (std::size_t s = 0; s < cost.transfers.size(); ++s) {
+    out += fmt::format("    {}:\n", einsum.dataspaces[s].name);
+    out += line(8, 40, "Fanout", std::to_string(fanout));
+    out += line(8, 40, "Multicast factor", std::to_string(cost.destinations[s]));
+    out += line(8, 40, "Ingresses", fixed(static_cast<double>(cost.transfers[s])));
+    out += line(8, 40, "Energy (per-instance)", fixed(cost.dataspace_energy_pj[s]) + " pJ");
+    out += line(8, 40, "Energy (total)", fixed(cost.dataspace_energy_pj[s]) + " pJ");
+  }
+  return out + "\n";
+}
+
+// Words of every dataspace (or of the outputs), as much of each as the outermost storage that keeps it
+// holds: all of it, unless a fused layer's dataspace never leaves the chip.
+Count compulsory_words(const workload::Einsum& einsum, const nest::Evaluation& evaluation, bool only_outputs) {
+  Count sum = 0;
+  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
+    if (only_outputs && !einsum.dataspaces[s].read_write) continue;
+    Count held = 0;
+    for (const nest::StorageCost& level : evaluation.storages)
+      if (level.dataspaces[s].kept) held = level.dataspaces[s].tile_words;
+    sum = base::checked_add(sum, held);
+  }
+  return sum;
+}
+
+double area_mm2(const machine::Chip& chip) {
+  double sum = chip.compute.area_um2.value_or(0) * static_cast<double>(chip.compute.instances);
+  for (const machine::Storage& storage : chip.storages)
+    if (!storage.pass_through) sum += storage.area_um2.value_or(0) * static_cast<double>(storage.instances);
+  for (const machine::Network& network : chip.networks) sum += network.area_um2.value_or(0);
+  return sum / 1e6;
+}
+
+// The name column of the fJ/Compute table leaves room for the implied network between two levels, whether
+// or not it is printed.
+std::size_t name_column(const machine::Chip& chip) {
+  std::size_t longest = chip.compute.name.size();
+  std::string_view inner = chip.compute.name;
+  for (const machine::Storage& storage : chip.storages) {
+    longest = std::max(longest, inner.size() + storage.name.size() + std::string_view(" <==> ").size());
+    inner = storage.name;
+  }
+  for (const machine::Network& network : chip.networks) longest = std::max(longest, network.name.size());
+  return longest + 1;
+}
+
+}  // namespace
+
+std::string stats_text(const workload::Einsum& einsum, const machine::Chip& chip, const nest::Evaluation& evaluation,
+                       bool compat_area) {
+  const std::vector<std::size_t> networks = by_name(chip);
+  std::string out = section(0, "Buffer and Arithmetic Levels");
+  if (evaluation.compute.energy_pj != 0) out += compute_text(chip.compute, evaluation.compute);
+  for (std::size_t i = 0; i < chip.storages.size(); ++i)
+    if (shown(evaluation.storages[i])) out += storage_text(i + 1, einsum, chip, evaluation.storages[i]);
+
+  out += section(0, "Networks");
+  for (std::size_t i = 0; i < networks.size(); ++i)
+    out += network_text(i, einsum, chip, chip.networks[networks[i]], evaluation.networks[networks[i]]);
+  out += "\n";
+
+  const Count computes = evaluation.compute.operations;
+  const Count reductions = computes - compulsory_words(einsum, evaluation, true);
+  const double operations = static_cast<double>(computes) + static_cast<double>(reductions);
+  const Count required = compulsory_words(einsum, evaluation, false);
+  const auto intensity = [&](Sum words, int word_bits) {
+    return operations / (static_cast<double>(words) * word_bits / 8);
+  };
+  out += section(0, "Operational Intensity Stats");
+  out += line(4, 40, "Total elementwise ops", std::to_string(computes));
+  out += line(4, 40, "Total reduction ops", std::to_string(reductions));
+  out += line(4, 40, "Total ops", fmt::format("{}", Sum{computes} + reductions));
+  out += line(4, 40, "Total memory accesses required", std::to_string(required));
+  out += line(4, 40, "Optimal Op per Byte", fixed(intensity(required, chip.storages.back().word_bits)));
+  out += "\n";
+  for (std::size_t i = 0; i < chip.storages.size(); ++i) {
+    out += fmt::format("=== {} ===\n", chip.storages[i].name);
+    const Sum words = scalar_accesses(evaluation.storages[i]);
+    if (words == 0) continue;
+    out += line(4, 40, "Total scalar accesses", fmt::format("{}", words));
+    out += line(4, 40, "Op per Byte", fixed(intensity(words, chip.storages[i].word_bits)));
+  }
+
+  out += "\n\n" + section(0, "Summary Stats");
+  out += fmt::format("GFLOPs (@1GHz): {:.2f}\n", operations / static_cast<double>(evaluation.cycles));
+  out += fmt::format("Utilization: {:.2f}%\n", 100 * evaluation.utilization);
+  out += fmt::format("Cycles: {}\n", evaluation.cycles);
+  out += fmt::format("Energy: {:.2f} uJ\n", evaluation.energy_pj / 1e6);
+  out += fmt::format("EDP(J*cycle): {:.2e}\n", evaluation.edp_j_cycles);
+  out += fmt::format("Area: {:.2f} mm^2\n\n", compat_area ? 0.0 : area_mm2(chip));
+
+  out += fmt::format("Computes = {}\nfJ/Compute\n", computes);
+  const std::size_t column = name_column(chip);
+  const auto row = [&](std::string_view name, double energy_pj) {
+    out += fmt::format("    {:<{}}= {:.2f}\n", name, column, energy_pj * 1e3 / static_cast<double>(computes));
+  };
+  if (evaluation.compute.energy_pj != 0) row(chip.compute.name, evaluation.compute.energy_pj);
+  for (std::size_t i = 0; i < chip.storages.size(); ++i)
+    if (evaluation.storages[i].energy_pj != 0) row(chip.storages[i].name, evaluation.storages[i].energy_pj);
+  for (std::size_t i : networks)
+    if (evaluation.networks[i].energy_pj != 0) row(chip.networks[i].name, evaluation.networks[i].energy_pj);
+  row("Total", evaluation.energy_pj);
+  return out + "\n";
+}
+
+}  // namespace orrery::formats::timeloop

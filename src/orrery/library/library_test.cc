@@ -1,0 +1,223 @@
+#include "orrery/orrery.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "orrery/base/parallel.h"
+#include "orrery/formats/timeloop/documents/documents.h"
+#include "orrery/machine/flat_efficiency.h"
+#include "orrery/nest/legality.h"
+#include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/map_model.h"
+#include "orrery/scenario/train.h"
+
+namespace orrery {
+namespace {
+
+const std::string kExamples = ORRERY_SOURCE_DIR "/examples/";
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+cluster::Plan gpt3_plan() {
+  cluster::Plan plan;
+  plan.gpus = 1024, plan.global_batch = 1536, plan.tp = 8, plan.pp = 8, plan.dp = 16;
+  plan.recompute = cluster::Recompute::kSelective;
+  return plan;
+}
+
+TEST(Library, MapsABlockAsTheCommandLineDoes) {
+  const Chip chip = Chip::named("gemmini");
+  const auto block = Model::named("bert-base").block(1, 512);
+  const MappedBlock mapped = map(chip, block);
+
+  const std::string directory = catalogue_directory();
+  const scenario::ChipFile file = scenario::load_chip(directory, "gemmini");
+  ASSERT_EQ(mapped.operators.size(), block.size());
+  double energy = 0;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const auto documents = formats::timeloop::Documents::gather({file.for_role(block[i].role).file}, {});
+    const auto read = documents.read_for(block[i].einsum);
+    const nest::Optimum expected =
+        nest::optimize(nest::Model(block[i].einsum, *read.chip, {}, read.problem->space.reuse), read.problem->space);
+    EXPECT_EQ(mapped.operators[i].mapping, expected.mapping) << block[i].name;
+    EXPECT_EQ(mapped.operators[i].evaluation.energy_pj, expected.evaluation.energy_pj);
+    EXPECT_TRUE(mapped.operators[i].certificate.optimal);
+    energy += static_cast<double>(block[i].instances) * expected.evaluation.energy_pj;
+  }
+  EXPECT_EQ(mapped.energy_pj, energy);
+}
+
+TEST(Library, AChangedBandwidthNeedsNoReading) {
+  const Chip chip = Chip::named("gemmini");
+  const workload::Einsum einsum = workload::matmul("x", 512, 64, 512);
+  const nest::Optimum before = map(chip, einsum);
+  machine::Chip slower = chip.value();
+  for (machine::Storage& storage : slower.storages)
+    for (auto* words : {&storage.read_words_per_cycle, &storage.write_words_per_cycle, &storage.shared_words_per_cycle})
+      if (*words) **words /= 64;
+  const Chip changed = chip.with(slower);
+  EXPECT_EQ(changed.space(einsum), chip.space(einsum));
+  EXPECT_GT(map(changed, einsum).evaluation.cycles, before.evaluation.cycles);
+  EXPECT_EQ(map(chip, einsum).evaluation.cycles, before.evaluation.cycles);  // the first one is as it was
+}
+
+TEST(Library, RefusesChipsThatCannotBe) {
+  const Chip chip = Chip::named("gemmini");
+  machine::Chip wrong = chip.value();
+  wrong.storages[0].mesh_x = 0;
+  EXPECT_THROW(chip.with(wrong), InputError);
+  wrong = chip.value();
+  wrong.storages[0].read_words_per_cycle = 0;
+  EXPECT_THROW(chip.with(wrong), InputError);
+  wrong = chip.value();
+  wrong.storages.pop_back();
+  EXPECT_THROW(chip.with(wrong), std::invalid_argument);
+}
+
+TEST(Library, RefusesEinsumsThatCannotBe) {
+  const Chip chip = Chip::named("edge-npu");
+  EXPECT_THROW(map(chip, workload::matmul("x", 0, 64, 64)), InputError);
+  EXPECT_THROW(map(chip, workload::matmul("x", 64, -1, 64)), InputError);
+  const Count much = Count{1} << 40;
+  EXPECT_THROW(map(chip, workload::matmul("x", much, much, much)), InputError);
+  workload::Einsum dangling = workload::matmul("x", 64, 64, 64);
+  dangling.dataspaces[0].ranks[0].terms[0].dimension = 7;
+  EXPECT_THROW(map(chip, dangling), InputError);
+  EXPECT_THROW(map(chip, workload::Einsum()), InputError);
+}
+
+TEST(Library, RefusesFiguresThatGiveNoTime) {
+  cluster::System broken = System::named("a100-selene").value();
+  broken.fabric.levels[0].bytes_per_s = 0;
+  EXPECT_THROW(train(Model::named("gpt3-175b"), System(broken), gpt3_plan()), InputError);
+}
+
+TEST(Library, AChipOfAValueAllowsWhateverItCanDo) {
+  machine::Chip value = Chip::named("edge-npu").value();
+  const workload::Einsum einsum = workload::matmul("x", 64, 64, 64);
+  const nest::Optimum free = map(Chip(value), einsum);
+  ASSERT_TRUE(free.mapping);
+  EXPECT_EQ(evaluate(Chip(value), einsum, *free.mapping).energy_pj, free.evaluation.energy_pj);
+  EXPECT_EQ(evaluator(Chip(value), einsum).evaluate(*free.mapping).cycles, free.evaluation.cycles);
+  nest::Mapping broken = *free.mapping;
+  broken.levels[0].temporal[0] *= 2;
+  EXPECT_THROW(evaluate(Chip(value), einsum, broken), InputError);
+}
+
+TEST(Library, FilesAndTextsSayTheSame) {
+  const std::string folder = kExamples + "gemmini/";
+  const Chip files = Chip::from_files({folder + "arch.yaml", folder + "ERT.yaml", folder + "constraints.yaml",
+                                       folder + "variables.yaml", folder + "layers/KTQ.yaml"});
+  ASSERT_TRUE(files.problem());
+  EXPECT_TRUE(map(files, *files.problem()).certificate.optimal);
+
+  const std::string catalogue = catalogue_directory();
+  const workload::Einsum einsum = workload::matmul("x", 256, 64, 256);
+  EXPECT_EQ(map(Chip::from_text(text_of(catalogue + "/chips/gemmini.yaml")), einsum).mapping,
+            map(Chip::named("gemmini"), einsum).mapping);
+  EXPECT_EQ(train(Model::from_text(text_of(catalogue + "/models/gpt3-175b.json")),
+                  System::from_text(text_of(catalogue + "/systems/a100-selene.yaml")), gpt3_plan())
+                .iteration_s,
+            train(Model::named("gpt3-175b"), System::named("a100-selene"), gpt3_plan()).iteration_s);
+  const std::string setup = kExamples + "dataflow/gpt3_1t.txt";
+  EXPECT_EQ(place(setup_from_text(text_of(setup))).evaluation.final_ns,
+            place(setup_from_file(setup)).evaluation.final_ns);
+}
+
+TEST(Library, TextsAreRefusedWithTheirPlaces) {
+  try {
+    Chip::from_text("architecture: {version: 0.4, nodes: [1]}");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.diagnostics.at(0).primary.where.file->name, "<text>");
+  }
+  EXPECT_THROW(Model::from_text("{}"), InputError);
+  EXPECT_THROW(System::from_text("system: {}"), InputError);
+  EXPECT_THROW(setup_from_text("nonsense"), InputError);
+  EXPECT_THROW(Chip::named("gemini"), InputError);
+}
+
+TEST(Library, TrainsAsTheCommandLineDoes) {
+  scenario::TrainRequest request;
+  request.model = "gpt3-175b", request.system = "a100-selene";
+  request.gpus = 1024, request.global_batch = 1536, request.tp = 8, request.pp = 8;
+  request.recompute = cluster::Recompute::kSelective;
+  EXPECT_EQ(train(Model::named("gpt3-175b"), System::named("a100-selene"), gpt3_plan()).iteration_s,
+            scenario::train(request).iteration.iteration_s);
+}
+
+TEST(Library, RefusesPlansAndSizesThatCannotBe) {
+  const Model model = Model::named("gpt3-175b");
+  const System system = System::named("a100-selene");
+  cluster::Plan plan = gpt3_plan();
+  plan.dp = 7;
+  EXPECT_THROW(train(model, system, plan), InputError);
+  cluster::Model sizes = model.value();
+  sizes.layers = Count{1} << 62;
+  EXPECT_THROW(train(model.with(sizes), system, gpt3_plan()), InputError);
+  EXPECT_THROW(Model(model.value()).block(1, 128), std::invalid_argument);
+}
+
+TEST(Library, AnOpinionOfOnesOwnTimesTheOperators) {
+  const Model model = Model::named("gpt3-175b");
+  const System system = System::named("a100-selene");
+  const machine::FlatEfficiency half(system.value().accelerator, 0.5);
+  EXPECT_NE(train(model, system, gpt3_plan(), half).iteration_s, train(model, system, gpt3_plan()).iteration_s);
+}
+
+TEST(Library, EstimatesWhatADescriptionSays) {
+  const std::string folder = kExamples + "gemmini_raw/";
+  const Chip chip = Chip::from_files({folder + "arch.yaml", folder + "components.yaml", folder + "variables.yaml"});
+  const Estimators estimators;
+  const auto estimates = estimate(chip.components(), estimators);
+  ASSERT_FALSE(estimates.empty());
+  const Chip again = priced(chip, estimates);
+  for (std::size_t i = 0; i < chip.value().storages.size(); ++i)
+    EXPECT_EQ(again.value().storages[i].energy.read_pj, chip.value().storages[i].energy.read_pj);
+  EXPECT_TRUE(Chip(chip.value()).components().empty());
+}
+
+TEST(Library, PredictsMeasuredRuns) {
+  const auto sets = validate();
+  ASSERT_FALSE(sets.empty());
+  EXPECT_GT(sets[0].points.size(), 0u);
+  EXPECT_EQ(validate({sets[0].name}).size(), 1u);
+}
+
+TEST(Library, ManyThreadsGetTheSameAnswers) {
+  const Chip chip = Chip::named("gemmini");
+  const Model model = Model::named("gpt3-175b");
+  const System system = System::named("a100-selene");
+  const Estimators estimators;
+  const std::string folder = kExamples + "gemmini_raw/";
+  const auto components =
+      Chip::from_files({folder + "arch.yaml", folder + "components.yaml", folder + "variables.yaml"}).components();
+  std::vector<double> energies(32), times(32), areas(32);
+  base::parallel_for(32, 4, [&](std::size_t i) {
+    energies[i] = map(chip, workload::matmul("x", 64, 64, 16 * (1 + static_cast<Count>(i % 4)))).evaluation.energy_pj;
+    times[i] = train(model, system, gpt3_plan()).iteration_s;
+    areas[i] = estimate(components, estimators)[0].area_um2;
+  });
+  for (std::size_t i = 4; i < 32; ++i) {
+    EXPECT_EQ(energies[i], energies[i % 4]);
+    EXPECT_EQ(times[i], times[0]);
+    EXPECT_EQ(areas[i], areas[0]);
+  }
+}
+
+TEST(Library, HasTheVersionOfTheProject) {
+  EXPECT_STREQ(version(), "0.1.0");
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,21 @@
+// A search with some of its rules switched off: the same optimum, found the hard way. For tests, benchmarks, and the
+// certificate that is checked by another search (scenario/certify.h).
+#pragma once
+
+#include "orrery/nest/search.h"
+
+namespace orrery::nest {
+
+struct SearchRules : SearchLimits {
+  bool prune_by_bound = true;         // false: price every mapping that fits
+  bool lattice = true;                // false: branch and bound even where the lattice applies
+  bool dominance = true;              // false: open every front that its bound lets through
+  bool together = true;               // false: the lattice bounds energy and cycles one by one only
+  bool ceilings = true;               // false: the lattice forbids no boundary for what it loads
+  bool nested_tiles = true;           // false: its levels are bounded without the tiles around them
+  std::size_t most_labels = 400'000;  // of the lattice, at once; what is open beyond goes depth first
+};
+
+Optimum optimize(const Model& model, const Mapspace& space, std::vector<Metric> objective, const SearchRules& rules);
+
+}  // namespace orrery::nest

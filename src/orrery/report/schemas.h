@@ -1,0 +1,27 @@
+// The schema of each kind of document: of those that are read, and of those that verbs print, the latter from the
+// descriptions that write them.
+#pragma once
+
+#include <string_view>
+
+#include "orrery/report/json.h"
+
+namespace orrery::report {
+
+Json input_schema(std::string_view kind);  // "chip", "problem", ...; null where it is none
+
+Json mapping_schema(bool searched);  // of `map`, or of `eval`
+Json energy_schema();
+Json train_schema();  // by either kind of equations
+Json amped_schema();
+Json place_schema();
+Json graph_schema();
+Json validate_schema();
+Json check_schema();
+Json catalog_schema();
+Json doctor_schema();
+Json explain_schema();
+Json kinds_schema();
+Json error_schema();
+
+}  // namespace orrery::report

@@ -1,0 +1,92 @@
+#include "orrery/report/answer.h"
+#include "orrery/report/schemas.h"
+#include "orrery/report/validate_table.h"
+
+namespace orrery::report {
+namespace {
+
+using scenario::ErrorSummary;
+using scenario::ValidatedPoint;
+using scenario::ValidatedSet;
+
+struct Validation {
+  const std::vector<ValidatedSet>& sets;
+  double seconds;
+  const std::string& version;
+};
+
+Record<ErrorSummary> summary() {
+  const auto percent = [](double ErrorSummary::*share) {
+    return [share](const ErrorSummary& s) { return 100 * (s.*share); };
+  };
+  return {{"points", "How many; without any, the rest is 0.", &ErrorSummary::points},
+          {"mean_absolute_percent", "Of the errors without their signs.", percent(&ErrorSummary::mean_absolute)},
+          {"median_absolute_percent", "Of the errors without their signs.", percent(&ErrorSummary::median_absolute)},
+          {"bias_percent", "Mean of the errors with their signs.", percent(&ErrorSummary::bias)},
+          {"worst_percent", "The largest without its sign.", percent(&ErrorSummary::worst)}};
+}
+
+Record<ValidatedPoint> point() {
+  using P = ValidatedPoint;
+  using cluster::Model;
+  using cluster::Plan;
+  const Record<Model> model = {{"hidden", "Width of the model.", &Model::hidden},
+                               {"layers", "Blocks.", &Model::layers},
+                               {"seq", "Tokens of a training sequence.", &Model::seq}};
+  const Record<Plan> plan = {{"gpus", "Accelerators.", &Plan::gpus},
+                             {"global_batch", "Sequences of one iteration.", &Plan::global_batch},
+                             {"micro_batch", "Sequences of one microbatch.", &Plan::micro_batch},
+                             {"tp", "Degree of tensor parallelism.", &Plan::tp},
+                             {"pp", "Pipeline stages.", &Plan::pp},
+                             {"dp", "Replicas.", &Plan::dp},
+                             {"cp", "Degree of context parallelism.", &Plan::cp},
+                             {"ep", "Degree of expert parallelism.", &Plan::ep},
+                             {"interleave", "Chunks of layers on each stage.", &Plan::interleave}};
+  Record<P> config = model.of<P>([](const P& p) -> const auto& { return p.run.model; });
+  config.add(plan.of<P>([](const P& p) -> const auto& { return p.run.plan; }));
+  return {{"row", "Of the table of measured runs.", [](const P& p) { return p.run.row; }},
+          {"use", "`held-out`: no constant has seen it; `fitted`: one was fitted on it; `unverified`: never counted.",
+           [](const P& p) { return scenario::name(p.run.use); }, OneOf{{"held-out", "fitted", "unverified"}}},
+          {"model", "Its name.", [](const P& p) { return p.run.model_name; }},
+          {"system", "Its name.", [](const P& p) { return p.run.system_name; }},
+          {"config", "The main sizes and degrees.", std::identity(), config},
+          {"measure", "What was measured, with its unit.", [](const P& p) { return scenario::name(p.run.measure); }},
+          {"measured", "In the unit of `measure`.", [](const P& p) { return p.run.value; }},
+          {"predicted", "In the unit of `measure`.", &P::predicted},
+          {"error_percent", "Predicted over measured, less 1.", [](const P& p) { return 100 * p.error; }},
+          {"fits", "Whether the prediction fits into memory.", [](const P& p) { return p.iteration.fits; }},
+          {"note", "What is to be known about the row.", [](const P& p) { return p.run.note; }}};
+}
+
+Record<Validation> answer() {
+  using Set = ValidatedSet;
+  const Record<Set> set = {{"name", "Of the table.", &Set::name},
+                           {"title", "In one line.", &Set::title},
+                           {"source", "Where the measurements come from.", &Set::source},
+                           {"licence", "Of the measurements.", &Set::licence},
+                           {"held_out", "Errors on runs that no constant has seen.", &Set::held_out, summary()},
+                           {"fitted", "Errors on runs that constants were fitted on.", &Set::fitted, summary()},
+                           {"points", "Worst first.", &Set::points, point()}};
+  const Record<Validation> result = {{"sets", "By name.", [](const Validation& v) -> const auto& {return v.sets;
+}
+, set
+}  // namespace
+};  // namespace orrery::report
+return document<Validation>("validate", kTiming,
+                            [](const Validation& v) {
+                              return Envelope{v.version, {}, nullptr, nullptr, v.seconds};
+                            },
+                            {{"result", "Every point.", std::identity(), result}});
+}
+
+}  // namespace
+
+std::string validation_json(const std::vector<ValidatedSet>& sets, double seconds, const std::string& version) {
+  return text(answer().json({sets, seconds, version}));
+}
+
+Json validate_schema() {
+  return answer().schema();
+}
+
+}  // namespace orrery::report

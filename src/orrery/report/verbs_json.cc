@@ -1,0 +1,164 @@
+#include "orrery/report/verbs_json.h"
+
+#include "orrery/report/answer.h"
+#include "orrery/report/json_schema.h"
+#include "orrery/report/schemas.h"
+
+namespace orrery::report {
+namespace {
+
+using formats::orrery::Entry;
+using formats::orrery::FigureSource;
+
+// What a verb found, and who says so.
+template <typename Result>
+struct Said {
+  const std::string& version;
+  const Result& result;
+  const base::Diagnostics* warnings = nullptr;
+};
+
+template <typename Result>
+Record<Said<Result>> answer(const char* kind, const Record<Result>& result, unsigned parts = 0) {
+  using S = Said<Result>;
+  return document<S>(
+      kind, parts,
+      [](const S& said) {
+        return Envelope{said.version, {}, nullptr, said.warnings};
+      },
+      {{"result", "What was found.", [](const S& said) -> const Result& { return said.result; }, result}});
+}
+
+using Lines = std::vector<std::string>;
+
+auto check() {
+  const Record<Lines> result = {
+      {"ok", "True: what is wrong is printed as a document of kind `error`.", [](const Lines&) { return true; }},
+      {"contents", "What the files describe, in words.", std::identity()}};
+  return answer("check", result, kWarnings);
+}
+
+Record<CatalogueEntry> entry() {
+  const Record<FigureSource> figure = {{"component", "Of the chip.", &FigureSource::component},
+                                       {"figure", "Its name.", &FigureSource::figure},
+                                       {"source", "Where its value comes from.", &FigureSource::source}};
+  const Record<Entry> name = {{"name", "As on the command line.", &Entry::name}};
+  const Record<Entry> rest = {{"title", "In one line.", &Entry::title},
+                              {"description", "In some more.", &Entry::description},
+                              {"path", "Of its file.", &Entry::path},
+                              {"sources", "Literature and files that its figures come from.", &Entry::sources},
+                              {"figures", "Of chips: the origin of each figure.", &Entry::figures, figure}};
+  Record<CatalogueEntry> out = name.of<CatalogueEntry>(&CatalogueEntry::entry);
+  out.add({{"kind", "What it is.", &CatalogueEntry::kind, OneOf{{"chip", "model", "system"}}}});
+  return out.add(rest.of<CatalogueEntry>(&CatalogueEntry::entry));
+}
+
+using Entries = std::vector<CatalogueEntry>;
+
+auto catalog() {
+  return answer("catalog", Record<Entries>{{"entries", "By kind and name.", std::identity(), entry()}});
+}
+
+struct Health {
+  bool ok;
+  const std::vector<std::pair<std::string, std::string>>& findings;
+};
+
+// Any keys: which there are depends on the installation.
+struct HealthElement {
+  template <typename V>
+  static constexpr bool kHolds = std::is_same_v<V, Health>;
+  static Json json(const Health& health) {
+    Json::Object out = {{"ok", health.ok}};
+    for (const auto& [what, value] : health.findings) out.emplace_back(what, value);
+    return out;
+  }
+  template <typename V>
+  static Json schema() {
+    Json ok = typed("boolean");
+    ok["description"] = "Whether nothing is wrong.";
+    Json out = map_schema(typed("string"));
+    out["properties"] = Json::Object{{"ok", std::move(ok)}};
+    out["required"] = Json::List{"ok"};
+    return out;
+  }
+};
+
+auto doctor() {
+  using S = Said<Health>;
+  return document<S>("doctor", 0, [](const S& said) { return Envelope{said.version}; },
+                     {{"result", "What was looked for, and what was found.",
+                       [](const S& said) -> const Health& { return said.result; }, HealthElement()}});
+}
+
+Record<ErrorPage> page_title() {
+  return {{"code", "Such as O0710.", &ErrorPage::code}, {"title", "What it means, in short.", &ErrorPage::title}};
+}
+
+using Pages = std::vector<ErrorPage>;
+
+auto codes() {
+  return answer("explain", Record<Pages>{{"codes", "All of them.", std::identity(), page_title()}});
+}
+
+auto page() {
+  return answer("explain", page_title().add({{"page", "The whole text, in Markdown.", &ErrorPage::page}}));
+}
+
+auto kinds() {
+  return answer("schema", Record<Lines>{{"kinds", "What `orrery schema KIND` knows.", std::identity()}});
+}
+
+}  // namespace
+
+std::string check_json(const std::string& version, const Lines& contents, const base::Diagnostics& warnings) {
+  return text(check().json({version, contents, &warnings}));
+}
+
+std::string catalog_json(const std::string& version, const Entries& entries) {
+  return text(catalog().json({version, entries}));
+}
+
+std::string catalog_json(const std::string& version, const CatalogueEntry& shown) {
+  return text(answer("catalog", entry()).json({version, shown}));
+}
+
+std::string doctor_json(const std::string& version, bool ok,
+                        const std::vector<std::pair<std::string, std::string>>& findings) {
+  const Health health{ok, findings};
+  return text(doctor().json({version, health}));
+}
+
+std::string explain_json(const std::string& version, const Pages& pages) {
+  return text(codes().json({version, pages}));
+}
+
+std::string explain_json(const std::string& version, const ErrorPage& shown) {
+  return text(page().json({version, shown}));
+}
+
+std::string schema_kinds_json(const std::string& version) {
+  return text(kinds().json({version, schema_names()}));
+}
+
+Json check_schema() {
+  return check().schema();
+}
+
+Json catalog_schema() {
+  return any_of({catalog().schema(), answer("catalog", entry()).schema()});
+}
+
+Json doctor_schema() {
+  return doctor().schema();
+}
+
+Json explain_schema() {
+  return any_of({codes().schema(), page().schema()});
+}
+
+Json kinds_schema() {
+  return kinds().schema();
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,37 @@
+// The JSON documents of the verbs that answer from what is at hand: check, catalog, doctor, explain, schema. Schemas
+// "orrery.check/1" and so on.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/formats/orrery/entry.h"
+
+namespace orrery::report {
+
+// `contents`: what the files describe, a line each.
+std::string check_json(const std::string& version, const std::vector<std::string>& contents,
+                       const base::Diagnostics& warnings);
+
+struct CatalogueEntry {
+  std::string kind;  // "chip", "model" or "system"
+  formats::orrery::Entry entry;
+};
+std::string catalog_json(const std::string& version, const std::vector<CatalogueEntry>& entries);
+std::string catalog_json(const std::string& version, const CatalogueEntry& entry);
+
+// `findings`: what was looked for, what was found.
+std::string doctor_json(const std::string& version, bool ok,
+                        const std::vector<std::pair<std::string, std::string>>& findings);
+
+struct ErrorPage {
+  std::string code, title, page;
+};
+std::string explain_json(const std::string& version, const std::vector<ErrorPage>& pages);  // without their texts
+std::string explain_json(const std::string& version, const ErrorPage& page);
+
+std::string schema_kinds_json(const std::string& version);
+
+}  // namespace orrery::report

@@ -1,0 +1,154 @@
+#include "orrery/scenario/check.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "orrery/formats/dfmodel/setup_document.h"
+#include "orrery/formats/orrery/systems.h"
+#include "orrery/formats/timeloop/components/energy_components.h"
+#include "orrery/scenario/evaluate_layer.h"
+#include "orrery/scenario/file_kinds.h"
+#include "orrery/scenario/place.h"
+#include "orrery/scenario/read_layers.h"
+
+namespace orrery::scenario {
+namespace {
+
+using formats::timeloop::Specification;
+
+// What the documents hold, one line each.
+std::vector<std::string> contents(const Specification& specification, const std::string& energies) {
+  std::vector<std::string> lines;
+  if (specification.chip) {
+    const machine::Chip& chip = *specification.chip;
+    const auto stores = std::count_if(chip.storages.begin(), chip.storages.end(),
+                                      [](const machine::Storage& storage) { return !storage.pass_through; });
+    lines.push_back(
+        fmt::format("chip: {} storages, {} x {}{}", stores, chip.compute.instances, chip.compute.name, energies));
+  }
+  if (specification.problem) {
+    std::string bounds;
+    for (const workload::Dimension& dimension : specification.problem->einsum.dimensions)
+      if (dimension.bound > 1) bounds += fmt::format(" {}={}", dimension.name, dimension.bound);
+    lines.push_back(fmt::format("problem: {}{}", specification.problem->einsum.name, bounds));
+    lines.push_back(fmt::format("constraints: {}", specification.problem->space.constraints.size()));
+  }
+  if (specification.mapping) lines.push_back("mapping: can run on the chip");
+  return lines;
+}
+
+struct Priced {
+  Specification specification;
+  std::string energies;  // where they come from, if not from an ERT
+};
+
+// Estimates where there is no ERT. Parts of a chip's documents, without what every estimate needs, are checked as far
+// as they go. Throws InputError.
+Priced read_and_price(const std::vector<File>& files, formats::timeloop::ReadOptions options, Estimators& estimators) {
+  options.energies_required = false;
+  Priced priced{formats::timeloop::Documents::gather(files, options).read(), ""};
+  if (priced.specification.has_energy_tables || !priced.specification.chip) return priced;
+  for (const char* key : {"technology", "global_cycle_seconds"}) {
+    if (formats::timeloop::lacking(priced.specification.components, key).empty()) continue;
+    priced.energies = fmt::format("; no energies: neither an ERT nor a `{}`", key);
+    return priced;
+  }
+  options.energies_required = true;
+  priced.specification = formats::timeloop::Documents::gather(files, options).read();
+  complete(priced.specification, estimators);
+  priced.energies = "; energies estimated";
+  return priced;
+}
+
+// Whether a window of attention matters depends on the sequence, which a check does not know.
+void warn_of_window(const ModelFile& model, base::Diagnostics& found) {
+  const workload::TransformerConfig& config = model.config;
+  if (!config.window || (config.max_positions && *config.max_positions <= *config.window)) return;
+  const auto place = config.places.find("window");
+  found
+      .warning("O0918", fmt::format("attention sees {} tokens, and sequences may be longer", *config.window),
+               place == config.places.end() ? base::Location{} : place->second)
+      .note("of sequences up to that length the window makes no difference; longer ones are not modelled")
+      .hint("the model with attention to all tokens: `--ignore sliding_window`");
+}
+
+// What a system of a file is; its problems go to `found`.
+void check_system(const std::string& path, std::vector<std::string>& lines, base::Diagnostics& found) {
+  try {
+    const std::string own = path.find('/') == std::string::npos ? "./" + path : path;
+    const formats::orrery::SystemFile file = formats::orrery::load_system(catalogue_directory(), own);
+    found.append(file.diagnostics);
+    lines.push_back(fmt::format("system: {}: nodes of {} x {}, {} network{}", path, file.system.node_size,
+                                file.system.accelerator.name, file.system.fabric.count,
+                                file.system.fabric.count == 1 ? "" : "s"));
+  } catch (const base::InputError& error) {
+    for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+  }
+}
+
+}  // namespace
+
+Checked check(const CheckRequest& request) {
+  Checked checked;
+  std::vector<std::string>& lines = checked.contents;
+  base::Diagnostics& found = checked.warnings;
+  std::vector<std::string> document_paths;
+  for (const std::string& path : request.files) {
+    if (formats::dfmodel::is_setup(path)) {
+      try {
+        const CheckedSetup setup = check_setup(path, request.overrides);
+        found.append(setup.warnings);
+        lines.insert(lines.end(), setup.contents.begin(), setup.contents.end());
+      } catch (const base::InputError& error) {
+        for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+      }
+      continue;
+    }
+    if (is_system(path)) {
+      check_system(path, lines, found);
+      continue;
+    }
+    if (!is_json(path)) {
+      document_paths.push_back(path);
+      continue;
+    }
+    if (is_amped(path))
+      base::fail("O0117", fmt::format("`{}` is an input of AMPeD, which `check` does not read", path), {},
+                 "it is checked when it is run: `orrery train CONFIG --tables TABLES --equations amped`");
+    const ModelFile model = load_model("", path, {request.ignored, formats::huggingface::Outside::kWarned});
+    found.append(model.diagnostics);
+    warn_of_window(model, found);
+    lines.push_back(fmt::format("model: {}: {} blocks, width {}, {} heads", path, model.config.layers,
+                                model.config.hidden, model.config.heads));
+  }
+
+  if (!document_paths.empty()) {
+    const SplitFiles split = split_by_problem(read_files(document_paths));
+    std::vector<File> layers = split.layers;
+    if (layers.empty()) layers.push_back(nullptr);
+    Estimators estimators(request.estimators);
+    for (const File& file : layers) {
+      std::vector<File> all = split.shared;
+      if (file) all.push_back(file);
+      try {
+        const auto [specification, energies] = read_and_price(all, reading(request), estimators);
+        found.append(specification.diagnostics);
+        if (specification.mapping && specification.chip && specification.problem) {
+          demand_legal(specification.problem->einsum, *specification.chip, *specification.mapping,
+                       specification.mapping_places);
+        }
+        for (std::string& line : contents(specification, energies))
+          if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+      } catch (const IllegalMapping&) {
+        throw;
+      } catch (const base::InputError& error) {
+        for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+      }
+    }
+  }
+  found.throw_if_errors();
+  return checked;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,25 @@
+// The cost of a mapping that the user gave.
+#pragma once
+
+#include "orrery/nest/mapping.h"
+#include "orrery/nest/options.h"
+#include "orrery/scenario/map_model.h"
+
+namespace orrery::scenario {
+
+// The answer is no (exit code 1), unlike that of unusable input (exit code 2).
+struct IllegalMapping : base::InputError {
+  using base::InputError::InputError;
+};
+
+// Throws IllegalMapping where `mapping` cannot run on the chip.
+void demand_legal(const workload::Einsum& einsum, const machine::Chip& chip, const nest::Mapping& mapping,
+                  const nest::MappingPlaces& places);
+
+// `question` with the cost of `mapping` in place of a search's answer. `places` tells where the parts of the mapping
+// were written. Throws IllegalMapping where it cannot run on the chip, or, with `strict`, where the constraints forbid
+// it.
+MappedLayer evaluate_layer(const LayerQuestion& question, const nest::Mapping& mapping,
+                           const nest::MappingPlaces& places, const nest::ModelOptions& options, bool strict);
+
+}  // namespace orrery::scenario

@@ -1,0 +1,52 @@
+// From file names to documents and layers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/defect.h"
+#include "orrery/base/diagnostic.h"
+#include "orrery/base/override.h"
+#include "orrery/formats/timeloop/documents/documents.h"
+#include "orrery/nest/options.h"
+#include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/estimators.h"
+
+namespace orrery::scenario {
+
+using File = std::shared_ptr<const base::SourceFile>;
+
+// What runs on Timeloop's documents are asked by.
+struct DocumentRequest {
+  std::vector<std::string> files;               // and folders of them
+  std::vector<std::string> chips;               // catalogue names or paths
+  base::Overrides overrides;                    // --set path=value
+  base::Reproduced<nest::ModelOptions> compat;  // --compat
+  EstimatorSetup estimators;                    // for chips without an ERT; its --compat
+};
+
+// Reads every file, and of a folder every `.yaml` and `.yml` in it; the same path given twice is read once. Throws
+// InputError (O0100, O0103, O0104; O0117 for a file that another verb or option takes; O1262 for a set of estimation
+// tables) naming all that fail.
+std::vector<File> read_files(const std::vector<std::string>& paths);
+
+// Files sorted into what all layers share and what makes a layer. A file with a `problem.instance` is a
+// layer; when none has one, a file with a `problem`. Both lists are ordered by name, so that the order on the
+// command line does not show.
+struct SplitFiles {
+  std::vector<File> shared;
+  std::vector<File> layers;
+};
+SplitFiles split_by_problem(const std::vector<File>& files);
+
+formats::timeloop::ReadOptions reading(const DocumentRequest& request);
+
+// The chips that a request names, from the catalogue or their files.
+std::vector<ChipFile> load_chips(const std::vector<std::string>& names);
+
+// "layers/KTQ_layer.yaml" -> "KTQ_layer".
+std::string stem(const std::string& path);
+
+}  // namespace orrery::scenario

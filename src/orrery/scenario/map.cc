@@ -1,0 +1,241 @@
+// The layers of a request: those of a model, of files, or of sizes; then read, searched and named.
+#include "orrery/scenario/map.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/check.h"
+#include "orrery/base/content_hash.h"
+#include "orrery/base/edit_distance.h"
+#include "orrery/base/parallel.h"
+#include "orrery/scenario/read_layers.h"
+#include "orrery/workload/transformer.h"
+
+namespace orrery::scenario {
+namespace {
+
+using formats::timeloop::Documents;
+using Chips = std::vector<ChipFile>;
+
+constexpr base::Count kLongestDefaultSequence = 4096;
+constexpr base::Count kUnknownSequence = 512;
+
+// Layers to map and the documents they borrow.
+struct Layers {
+  std::deque<Documents> documents;  // a deque: tasks point into it while it grows
+  std::vector<LayerTask> tasks;
+  std::vector<std::string> stems;  // per task, tells layers of one name apart
+  std::string title;
+  base::Count blocks = 0;
+  File model;                        // null without --model
+  std::vector<base::Input> ignored;  // of it: --ignore
+  base::Diagnostics warnings;        // of the catalogue's files
+};
+
+formats::timeloop::ReadOptions search_options(const MapRequest& request) {
+  formats::timeloop::ReadOptions how = reading(request);
+  how.mapping_wanted = false;
+  return how;
+}
+
+std::vector<File> for_role(const Chips& chips, workload::OperatorRole role) {
+  std::vector<File> out;
+  for (const ChipFile& chip : chips) out.push_back(chip.for_role(role).file);
+  return out;
+}
+
+std::string names_of(const Chips& chips) {
+  std::string out;
+  for (const ChipFile& chip : chips) out += (out.empty() ? "" : " + ") + chip.entry.name;
+  return out;
+}
+
+std::vector<File> joined(std::vector<File> files, const std::vector<File>& more) {
+  files.insert(files.end(), more.begin(), more.end());
+  return files;
+}
+
+base::Count default_sequence(const workload::TransformerConfig& config) {
+  return std::min(config.max_positions.value_or(kUnknownSequence), kLongestDefaultSequence);
+}
+
+void layers_of_model(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
+  const SplitFiles split = split_by_problem(files);
+  if (!split.layers.empty())
+    base::fail("O1103", fmt::format("both --model and a `problem` in `{}`", split.layers[0]->name), {},
+               "name a model, or give problems, not both");
+  const ModelFile model =
+      load_model(catalogue_directory(), request.model, {request.ignored, formats::huggingface::Outside::kPassed});
+  const base::Count batch = request.batch.value_or(1);
+  const base::Count sequence = request.sequence.value_or(default_sequence(model.config));
+  const std::vector<workload::Operator> block = workload::transformer_block(model.config, batch, sequence);
+
+  std::map<std::vector<const base::SourceFile*>, const Documents*> gathered;
+  for (const workload::Operator& op : block) {
+    const std::vector<File> all = joined(for_role(chips, op.role), files);
+    std::vector<const base::SourceFile*> key;
+    for (const File& file : all) key.push_back(file.get());
+    const Documents*& documents = gathered[key];
+    if (!documents) documents = &out.documents.emplace_back(Documents::gather(all, search_options(request)));
+    LayerTask task;
+    task.name = op.name;
+    task.instances = op.instances;
+    task.documents = documents;
+    task.einsum = op.einsum;
+    out.tasks.push_back(std::move(task));
+    out.stems.push_back(op.name);
+  }
+  out.blocks = model.config.layers;
+  out.model = model.file;
+  out.ignored = model.ignored;
+  out.warnings.append(model.diagnostics);
+  const std::string where = chips.empty() ? "the given chip" : names_of(chips);
+  out.title = fmt::format("{} on {}: {} block{}, batch {}, sequence {}", model.entry.name, where, out.blocks,
+                          out.blocks == 1 ? "" : "s", batch, sequence);
+}
+
+void layers_of_files(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
+  const SplitFiles split = split_by_problem(files);
+  const std::vector<File> shared = joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared);
+  std::vector<File> layers = split.layers;
+  if (layers.empty()) layers.push_back(nullptr);  // the reader says that a problem is missing
+  base::Diagnostics found;
+  for (const File& file : layers) {
+    std::vector<File> all = shared;
+    if (file) all.push_back(file);
+    try {
+      const Documents& documents = out.documents.emplace_back(Documents::gather(all, search_options(request)));
+      LayerTask task;
+      task.documents = &documents;
+      out.tasks.push_back(std::move(task));
+      out.stems.push_back(file ? stem(file->name) : "");
+    } catch (const base::InputError& error) {
+      for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+    }
+  }
+  found.throw_if_errors();
+}
+
+void layers_of_gemms(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
+  const SplitFiles split = split_by_problem(files);
+  if (!split.layers.empty())
+    base::fail("O1103", fmt::format("both --gemm and a `problem` in `{}`", split.layers[0]->name), {},
+               "give matrix products with --gemm, or problems, not both");
+  const Documents& documents = out.documents.emplace_back(Documents::gather(
+      joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared), search_options(request)));
+  for (const Gemm& gemm : request.gemms) {
+    LayerTask task;
+    task.name = fmt::format("GEMM {}x{}x{}", gemm.m, gemm.k, gemm.n);
+    task.documents = &documents;
+    task.einsum = workload::matmul(task.name, gemm.m, gemm.k, gemm.n);
+    out.stems.push_back(fmt::format("{}", out.tasks.size() + 1));
+    out.tasks.push_back(std::move(task));
+  }
+}
+
+// The shape names a layer of a file; where several files use one shape, the file's name is added.
+void name_layers(const std::vector<std::string>& stems, std::vector<MappedLayer>& layers) {
+  std::map<std::string, int> uses;
+  for (const MappedLayer& layer : layers) ++uses[layer.name];
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    if (uses[layers[i].name] > 1) layers[i].name += fmt::format(" ({})", stems[i]);
+}
+
+[[noreturn]] void no_such_layer(const std::string& wanted, const std::vector<std::string>& known) {
+  base::fail("O1106", fmt::format("there is no layer `{}`", wanted), {},
+             base::did_you_mean(wanted, known, fmt::format("layers are {}", fmt::join(known, ", "))));
+}
+
+// Keeps the one task that --layer names: by operator, by file stem, or by shape name.
+void keep_layer(const std::string& wanted, Layers& out) {
+  if (wanted.empty()) return;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < out.tasks.size(); ++i) {
+    std::string name = out.tasks[i].name;
+    if (name.empty()) {
+      const formats::timeloop::Specification specification = out.tasks[i].documents->read();
+      if (specification.problem) name = specification.problem->einsum.name;
+    }
+    if (wanted == name || wanted == out.stems[i] || wanted == fmt::format("{} ({})", name, out.stems[i])) {
+      const LayerTask task = out.tasks[i];
+      const std::string kept_stem = out.stems[i];
+      out.tasks = {task};
+      out.stems = {kept_stem};
+      return;
+    }
+    names.push_back(name);
+  }
+  no_such_layer(wanted, names);
+}
+
+// Throws InputError O1103 for options that make no question together.
+void demand_question(const MapRequest& request) {
+  if (!request.gemms.empty() && !request.model.empty())
+    base::fail("O1103", fmt::format("both --gemm and --model {}", request.model), {},
+               "give matrix products, or a model, not both");
+  if (request.files.empty() && request.chips.empty() && !request.gemms.empty())
+    base::fail("O1103", "--gemm has no chip to run on", {},
+               "name one with --chip, or give its files; `orrery catalog` lists the chips that come along");
+  if (request.files.empty() && request.chips.empty() && !request.model.empty())
+    base::fail("O1103", fmt::format("`{}` has no chip to run on", request.model), {},
+               "name one with --chip, or give its files; `orrery catalog` lists the chips that come along");
+  if (request.files.empty() && request.chips.empty())
+    base::fail("O1103", "there is nothing to map", {},
+               "give Timeloop documents, or --chip and --model; see `orrery map --help`");
+  if (request.model.empty() && (request.sequence || request.batch.value_or(1) != 1))
+    base::fail("O1103", "--seq and --batch size a model, but no --model is given", {},
+               "name a model; a problem's bounds are set with --set");
+}
+
+}  // namespace
+
+MapAnswer map(const MapRequest& request) {
+  demand_question(request);
+  Layers layers;
+  const std::vector<File> files = read_files(request.files);
+  const Chips chips = load_chips(request.chips);
+  if (!request.gemms.empty()) {
+    layers_of_gemms(request, chips, files, layers);
+  } else if (request.model.empty()) {
+    layers_of_files(request, chips, files, layers);
+  } else {
+    layers_of_model(request, chips, files, layers);
+  }
+  for (const ChipFile& chip : chips) layers.warnings.append(chip.diagnostics);
+  keep_layer(request.layer, layers);
+
+  MapOptions search = request.search;
+  if (request.interruptible) search.limits.stop = request.interruptible();
+  Estimators estimators(request.estimators);
+  ReadLayers read = read_layers(layers.tasks, estimators);
+  if (search.limits.threads <= 0) search.limits.threads = std::min(std::max(1, read.threads), base::thread_count(0));
+  MapAnswer answer;
+  answer.mapped = map_layers(read.questions, search);
+  for (const MappedLayer& layer : answer.mapped.layers)
+    if (layer.certified && layer.certified->finished && !layer.certified->agrees)
+      throw base::InternalError(fmt::format("`{}` is not certified: {}", layer.name, layer.certified->complaint));
+
+  answer.mapped.inputs = std::move(read.inputs);
+  if (layers.model) {
+    answer.mapped.inputs.push_back(base::file_input(*layers.model));
+    answer.mapped.inputs.insert(answer.mapped.inputs.end(), layers.ignored.begin(), layers.ignored.end());
+    std::sort(answer.mapped.inputs.begin(), answer.mapped.inputs.end());
+  }
+  read.warnings.append(answer.mapped.warnings);
+  read.warnings.append(layers.warnings);
+  answer.mapped.warnings = std::move(read.warnings);
+  name_layers(layers.stems, answer.mapped.layers);
+  answer.title = layers.title;
+  answer.blocks = layers.blocks;
+  if (!request.model.empty() && !request.layer.empty()) {
+    answer.selected = answer.mapped.layers.front().name;
+    answer.title += fmt::format(", layer {} only", answer.selected);
+  }
+  return answer;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,44 @@
+// The best mappings on a chip, from names and files to answers.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/scenario/inputs.h"
+#include "orrery/scenario/map_model.h"
+
+namespace orrery::scenario {
+
+// Outputs[M][N] += Weights[K][M] * Inputs[K][N].
+struct Gemm {
+  base::Count m = 1, k = 1, n = 1;
+};
+
+struct MapRequest : DocumentRequest {
+  std::string model;                 // catalogue name or path; empty: the files' problems
+  std::vector<std::string> ignored;  // keys of its config.json to leave out of account
+  std::optional<base::Count> sequence, batch;
+  std::vector<Gemm> gemms;  // instead of a model or problems
+  std::string layer;        // only this one; empty: all
+  // How to search; threads 0: as the documents say, else 1. The objective: empty, as the documents say, else edp.
+  MapOptions search;
+  // Asked once, when all files were found: the flag that ends the search. Until then a signal ends the program at once,
+  // even one that waits for a pipe.
+  std::function<const std::atomic<bool>*()> interruptible;
+};
+
+struct MapAnswer {
+  std::string title;  // of a model on its chip; empty: only layers
+  MappedModel mapped;
+  base::Count blocks = 0;  // of a model; 0: only layers
+  std::string selected;    // the one layer of the model that was asked for; empty: all of them
+};
+
+// Throws InputError: O1103 for requests that make no question, O1106 where no layer is called as the one wanted, and
+// what the readers and the search refuse. Layers that cannot be mapped are an answer.
+MapAnswer map(const MapRequest& request);
+
+}  // namespace orrery::scenario
