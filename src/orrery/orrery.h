@@ -25,6 +25,8 @@
 #include "orrery/scenario/validate.h"
 #include "orrery/workload/einsum.h"
 #include "orrery/workload/transformer.h"
+#include "orrery/workload/transformer_facts.h"
+#include "orrery/workload/transformer_operators.h"
 
 namespace orrery {
 
@@ -107,13 +109,15 @@ class Model {
   // A model of the catalogue, or its config.json by its path.
   static Model named(const std::string& name, const Reading& how = {});
   static Model from_text(const std::string& config_json, const Reading& how = {});
-  explicit Model(workload::TransformerConfig config);
-  // Only to be trained: it has no `config`, and `block` throws std::invalid_argument.
+  explicit Model(workload::Transformer config);
+  // Only to be trained: it has no `config`, `block` and `operators` throw std::invalid_argument.
   explicit Model(cluster::Model value);
 
-  // The operators of one block. Throws InputError for what is no such block: mixtures of experts, windows of attention.
+  // The operators of one block in prefill; of a model whose layers differ, those of all layers.
   std::vector<workload::Operator> block(Count batch, Count sequence) const;
-  const std::optional<workload::TransformerConfig>& config() const;
+  // The same in any phase, with the number of layers that are alike.
+  workload::ModelOperators operators(const workload::Phase& phase) const;
+  const std::optional<workload::Transformer>& config() const;
 
   // Throws InputError where the model has parts around its blocks whose cost is not modelled.
   const cluster::Model& value() const;

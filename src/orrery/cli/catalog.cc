@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/cli/shared_options.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
+#include "orrery/report/facts_table.h"
 #include "orrery/report/table.h"
 #include "orrery/report/verbs_json.h"
 #include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/model_facts.h"
 
 namespace orrery::cli {
 namespace {
@@ -41,12 +44,28 @@ struct Kind {
   std::vector<Entry> entries;
 };
 
-int show(const std::string& name, const std::vector<Kind>& kinds, const Console& console) {
+int show_model(const scenario::FactsRequest& request, const Console& console) {
+  const scenario::ModelFacts facts = scenario::model_facts(request);
+  report(console, facts.warnings.all());
+  if (console.json) {
+    console.out << report::catalog_json(kVersion, facts);
+    return kDone;
+  }
+  print_entry(facts.entry, "model", console);
+  console.out << "\n" << report::facts_table(facts);
+  return kDone;
+}
+
+int show(const scenario::FactsRequest& request, const std::vector<Kind>& kinds, const Console& console) {
+  if (scenario::names_a_file(request.model)) return show_model(request, console);
   std::vector<std::string> names;
   for (const Kind& kind : kinds) {
     for (const Entry& entry : kind.entries) {
       names.push_back(entry.name);
-      if (entry.name != name) continue;
+      if (entry.name != request.model) continue;
+      if (kind.name == "model") return show_model(request, console);
+      if (request.sequence)
+        misuse("O1103", fmt::format("--seq is for models, and `{}` is a {}", entry.name, kind.name), "leave it out");
       if (console.json) {
         console.out << report::catalog_json(kVersion, report::CatalogueEntry{kind.name, entry});
       } else {
@@ -55,23 +74,27 @@ int show(const std::string& name, const std::vector<Kind>& kinds, const Console&
       return kDone;
     }
   }
-  base::fail("O1120", fmt::format("the catalogue has no `{}`", name), {},
-             base::did_you_mean(name, names, "`orrery catalog` lists what it has"));
+  base::fail("O1120", fmt::format("the catalogue has no `{}`", request.model), {},
+             base::did_you_mean(request.model, names, "`orrery catalog` lists what it has"));
 }
 
 }  // namespace
 
 int run_catalog(const Arguments& arguments, Console& console) {
-  std::string name;
+  scenario::FactsRequest request;
   CommandLine line("catalog", "The chips, models and systems that come along", "orrery catalog show gemmini");
   line.subverb("list", "Names and titles (default)");
-  line.subverb("show", "One entry with the source of each figure", "NAME", name, "Chip, model or system");
+  line.subverb("show", "One entry with its sources; of a model, its parameters, caches, operations and operators",
+               "NAME", request.model, "Chip, model or system, or a model's config.json");
+  line.count("--seq", request.sequence, "Tokens in a sequence; default: the model's longest, at most 4096");
+  declare_ignored(line, request.use.ignored);
+  declare_like(line, request.use.like);
   if (!line.read(arguments, console)) return kDone;
   const std::string directory = scenario::catalogue_directory();
   const std::vector<Kind> kinds = {{"chip", "chips", scenario::list_chips(directory)},
                                    {"model", "models", scenario::list_models(directory)},
                                    {"system", "systems", scenario::list_systems(directory)}};
-  if (!name.empty()) return show(name, kinds, console);
+  if (!request.model.empty()) return show(request, kinds, console);
   if (console.json) {
     std::vector<report::CatalogueEntry> entries;
     for (const Kind& kind : kinds)

@@ -40,6 +40,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("--model", options.request.model, "NAME|FILE",
             "Model from the catalogue, or its config.json; a size that is given replaces the model's");
   declare_ignored(line, options.request.ignored);
+  declare_like(line, options.request.like);
   std::map<std::string, std::optional<base::Count>> sizes;
   for (const scenario::GraphSize& size : scenario::graph_sizes())
     line.integer(fmt::format("{}", fmt::join(size.options, ",")), sizes[size.name], size.what);

@@ -61,9 +61,20 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   declare_chips(line, options.request);
   line.text("--model", options.request.model, "NAME|FILE", "Model from the catalogue, or its config.json");
   declare_ignored(line, options.request.ignored);
+  declare_like(line, options.request.like);
   line.text("--layer", options.request.layer, "NAME", "Only this layer, with its loop nest and energy per level");
   line.count("--seq", options.request.sequence, "Tokens in a sequence; default: the model's longest, at most 4096");
   line.count("--batch", options.request.batch, "Sequences at a time; default 1");
+  line.meant("--phase", "NAME", "Of a model: prefill (default), decode (a token after a cache), verify (drafted ones)",
+             [&options](const std::string& text) {
+               static const std::vector<std::string> names = {"prefill", "decode", "verify"};
+               if (std::find(names.begin(), names.end(), text) == names.end())
+                 misuse("O1102", fmt::format("`{}` is no phase of a model", text),
+                        base::did_you_mean(text, names, fmt::format("phases are {}", fmt::join(names, ", "))));
+               options.request.phase = text;
+             });
+  line.count("--cache", options.request.cached, "Tokens in the cache of --phase; default: as --seq");
+  line.count("--draft", options.request.drafted, "Tokens to verify at a time; default 4");
   line.meant_each("--gemm", "M,K,N", "A matrix product: M x K times K x N (repeatable)", false,
                   [&options](const std::string& text) { options.request.gemms.push_back(gemm(text)); });
   line.meant_each("--objective", "NAME[,NAME]", "edp (default), energy, delay, or several to compare in turn", true,

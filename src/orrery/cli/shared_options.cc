@@ -51,4 +51,8 @@ void declare_ignored(CommandLine& line, std::vector<std::string>& ignored) {
   line.texts("--ignore", ignored, "KEY", "Leave this key of the model's config.json out of account (repeatable)");
 }
 
+void declare_like(CommandLine& line, std::string& like) {
+  line.text("--like", like, "TYPE", "Read the model's config.json as one of this `model_type`");
+}
+
 }  // namespace orrery::cli

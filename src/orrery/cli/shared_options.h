@@ -34,5 +34,6 @@ void declare_chips(CommandLine& line, DocumentRequest& documents);       // --ch
 void declare_estimation(CommandLine& line, DocumentRequest& documents);  // --tables, --cacti, --set, --compat
 
 void declare_ignored(CommandLine& line, std::vector<std::string>& ignored);  // --ignore
+void declare_like(CommandLine& line, std::string& like);                     // --like
 
 }  // namespace orrery::cli

@@ -100,6 +100,7 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.group("Question");
   line.text("--model", request.model, "NAME|FILE", "Model from the catalogue, or its config.json");
   declare_ignored(line, request.ignored);
+  declare_like(line, request.like);
   line.text("--system", request.system, "NAME|FILE", "System from the catalogue, or its file");
   line.count("--seq", request.seq, "Tokens of a sequence; default: what the model was trained with",
              cluster::kMostInPlan);

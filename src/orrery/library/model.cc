@@ -13,7 +13,7 @@
 namespace orrery {
 
 struct Model::Description {
-  std::optional<workload::TransformerConfig> config;
+  std::optional<workload::Transformer> config;
   cluster::Model value;
   std::vector<Diagnostic> refused;  // why it cannot be trained
   std::vector<Diagnostic> warnings;
@@ -36,10 +36,10 @@ template <typename Description, typename Read>
 std::shared_ptr<const Description> described(const Read& read, const Reading& how) {
   auto description = std::make_shared<Description>();
   auto blocks = read(Outside::kPassed);
-  description->config = std::move(blocks.config);
+  description->config = std::move(blocks.transformer);
   description->warnings = blocks.diagnostics.all();
   try {
-    description->train_as(scenario::training_model(read(Outside::kRefused).config, how.overrides));
+    description->train_as(scenario::training_model(read(Outside::kRefused).transformer, how.overrides));
   } catch (const InputError& error) {
     description->refused = error.diagnostics;
   }
@@ -68,12 +68,14 @@ Model Model::from_text(const std::string& config_json, const Reading& how) {
       how));
 }
 
-Model::Model(workload::TransformerConfig config) {
-  base::Diagnostics found;
+Model::Model(workload::Transformer config) {
   auto description = std::make_shared<Description>();
-  description->config = workload::complete(std::move(config), found);
-  found.throw_if_errors();
-  description->train_as(scenario::training_model(*description->config));
+  description->config = std::move(config);
+  try {
+    description->train_as(scenario::training_model(*description->config));
+  } catch (const InputError& error) {
+    description->refused = error.diagnostics;
+  }
   description_ = std::move(description);
 }
 
@@ -84,11 +86,15 @@ Model::Model(cluster::Model value) {
 }
 
 std::vector<workload::Operator> Model::block(Count batch, Count sequence) const {
-  if (!config()) throw std::invalid_argument("Model::block: a model made of a cluster::Model has no configuration");
-  return workload::transformer_block(*config(), batch, sequence);
+  return operators({batch, sequence, 0}).operators;
 }
 
-const std::optional<workload::TransformerConfig>& Model::config() const {
+workload::ModelOperators Model::operators(const workload::Phase& phase) const {
+  if (!config()) throw std::invalid_argument("Model::operators: a model made of a cluster::Model has no configuration");
+  return workload::model_operators(*config(), phase);
+}
+
+const std::optional<workload::Transformer>& Model::config() const {
   return description_->config;
 }
 

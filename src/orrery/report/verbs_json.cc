@@ -53,6 +53,55 @@ Record<CatalogueEntry> entry() {
   return out.add(rest.of<CatalogueEntry>(&CatalogueEntry::entry));
 }
 
+Record<scenario::ModelFacts> model_facts() {
+  using scenario::BlockFacts;
+  using scenario::ModelFacts;
+  using scenario::OperatorFacts;
+  using workload::Part;
+  const Record<Part> part = {{"name", "What it is.", &Part::name},
+                             {"parameters", "All of them.", &Part::parameters},
+                             {"active_parameters", "Those that a token meets.", &Part::active}};
+  const Record<OperatorFacts> op = {{"name", "As of `map`.", &OperatorFacts::name},
+                                    {"produced", "Rows of the result.", &OperatorFacts::produced},
+                                    {"reduced", "Elements that a result sums over.", &OperatorFacts::reduced},
+                                    {"columns", "Columns of the result: tokens.", &OperatorFacts::columns},
+                                    {"instances", "Equal copies in a block.", &OperatorFacts::instances}};
+  const Record<BlockFacts> block = {{"stack", "The encoder or the decoder.", &BlockFacts::stack},
+                                    {"layers", "Of this kind.", &BlockFacts::layers},
+                                    {"operators", "Of one, in order of execution.", &BlockFacts::operators, op}};
+  Record<ModelFacts> out = {
+      {"kind", "What it is.", [](const ModelFacts&) { return std::string("model"); }, OneOf{{"model"}}},
+      {"name", "As on the command line.", [](const ModelFacts& f) { return f.entry.name; }},
+      {"title", "In one line.", [](const ModelFacts& f) { return f.entry.title; }},
+      {"path", "Of its file.", [](const ModelFacts& f) { return f.entry.path; }},
+      {"sources", "Literature and files that its figures come from.",
+       [](const ModelFacts& f) { return f.entry.sources; }},
+      {"family", "Its `model_type`.", &ModelFacts::family},
+      {"parameters", "All, shared ones once.", &ModelFacts::parameters},
+      {"embedding_parameters", "Of tables that are looked up: tokens, positions, types.",
+       &ModelFacts::embedding_parameters},
+      {"active_parameters", "Less the routed experts that a token does not visit.", &ModelFacts::active_parameters},
+      {"parts", "They add up to the parameters.", &ModelFacts::parts, part},
+      {"layers", "Blocks, of encoder and decoder.", &ModelFacts::layers},
+      {"kv_cache_bytes_per_token", "That one more token adds to the caches, of 16-bit elements.",
+       &ModelFacts::kv_cache_bytes_per_token},
+      {"kv_cache_growing_bytes_per_token", "Of them, those of layers that no window bounds.",
+       &ModelFacts::kv_cache_growing_bytes_per_token},
+      {"state_elements_per_sequence", "Of recurrences.", &ModelFacts::state_elements},
+      {"sequence", "Tokens of a sequence.", &ModelFacts::sequence},
+      {"forward_flop_per_token",
+       "Of products and attention, two for a multiply-accumulate, every token attending to every other.",
+       &ModelFacts::forward_flop_per_token},
+      {"attention_flop_per_token", "Of them, scores and weighted values.", &ModelFacts::attention_flop_per_token},
+      {"visible_attention_flop_per_token", "What masks, windows and chunks leave of those.",
+       &ModelFacts::visible_attention_flop_per_token},
+      {"blocks", "One for each kind, for one sequence.", &ModelFacts::blocks, block},
+      {"not_counted", "What the operations leave out.", &ModelFacts::not_counted},
+      {"predicted_ahead", "Further layers that predict tokens beyond the next; not counted.",
+       &ModelFacts::predicted_ahead}};
+  return out;
+}
+
 using Entries = std::vector<CatalogueEntry>;
 
 auto catalog() {
@@ -123,6 +172,10 @@ std::string catalog_json(const std::string& version, const CatalogueEntry& shown
   return text(answer("catalog", entry()).json({version, shown}));
 }
 
+std::string catalog_json(const std::string& version, const scenario::ModelFacts& facts) {
+  return text(answer("catalog", model_facts(), kWarnings).json({version, facts, &facts.warnings}));
+}
+
 std::string doctor_json(const std::string& version, bool ok,
                         const std::vector<std::pair<std::string, std::string>>& findings) {
   const Health health{ok, findings};
@@ -146,7 +199,8 @@ Json check_schema() {
 }
 
 Json catalog_schema() {
-  return any_of({catalog().schema(), answer("catalog", entry()).schema()});
+  return any_of(
+      {catalog().schema(), answer("catalog", entry()).schema(), answer("catalog", model_facts(), kWarnings).schema()});
 }
 
 Json doctor_schema() {

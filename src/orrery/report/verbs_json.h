@@ -8,6 +8,7 @@
 
 #include "orrery/base/diagnostic.h"
 #include "orrery/formats/orrery/entry.h"
+#include "orrery/scenario/model_facts.h"
 
 namespace orrery::report {
 
@@ -21,6 +22,8 @@ struct CatalogueEntry {
 };
 std::string catalog_json(const std::string& version, const std::vector<CatalogueEntry>& entries);
 std::string catalog_json(const std::string& version, const CatalogueEntry& entry);
+// A model: the entry, and what follows from it.
+std::string catalog_json(const std::string& version, const scenario::ModelFacts& facts);
 
 // `findings`: what was looked for, what was found.
 std::string doctor_json(const std::string& version, bool ok,

@@ -15,6 +15,11 @@
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::scenario {
+bool names_a_file(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml") ||
+         text.ends_with(".json");
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,11 +31,6 @@ constexpr const char* kModels = "models";
 bool is_catalogue(const fs::path& directory) {
   std::error_code ignored;
   return fs::is_directory(directory / kChips, ignored) && fs::is_directory(directory / kModels, ignored);
-}
-
-bool names_a_file(const std::string& text) {
-  return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml") ||
-         text.ends_with(".json");
 }
 
 // Names of the entries of `directory`/`kind`, sorted.
@@ -150,12 +150,12 @@ ModelFile load_model(const std::string& directory, const std::string& name_or_pa
   ModelFile model;
   model.file = yaml::read_file(path);
   auto document = formats::huggingface::read_config(
-      model.file, {in_catalogue ? Strictness::kCatalogue : Strictness::kForeign, use.ignored, use.outside});
+      model.file, {in_catalogue ? Strictness::kCatalogue : Strictness::kForeign, use.ignored, use.outside, use.like});
   for (const std::string& key : use.ignored)
     model.ignored.push_back({"--ignore " + key, base::content_hash(key + model.file->text)});
-  model.config = std::move(document.config);
+  model.transformer = std::move(document.transformer);
   model.diagnostics = std::move(document.diagnostics);
-  model.entry = {name_or_path, document.title.empty() ? model.config.name : document.title, {}, path, {}, {}};
+  model.entry = {name_or_path, document.title.empty() ? model.transformer.name : document.title, {}, path, {}, {}};
   for (const auto& [key, source] : document.sources) model.entry.sources.push_back(fmt::format("{}: {}", key, source));
   return model;
 }

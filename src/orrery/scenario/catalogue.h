@@ -16,6 +16,7 @@
 #include "orrery/formats/huggingface/config.h"
 #include "orrery/formats/orrery/entry.h"
 #include "orrery/workload/transformer.h"
+#include "orrery/workload/transformer_operators.h"
 
 namespace orrery::scenario {
 
@@ -37,7 +38,7 @@ struct ChipFile {
 struct ModelFile {
   Entry entry;
   std::shared_ptr<const base::SourceFile> file;
-  workload::TransformerConfig config;
+  workload::Transformer transformer;
   base::Diagnostics diagnostics;  // warnings
   // "--ignore KEY" and a hash of what the file says there, for the inputs of an answer.
   std::vector<base::Input> ignored;
@@ -47,6 +48,9 @@ struct ModelFile {
 // ../share/orrery/catalog beside the executable's directory, else the source tree this binary was built
 // from. Throws InputError O1110 naming the places tried.
 std::string catalogue_directory();
+
+// A path, where names stand, too: it has a `/`, or one of the suffixes .yaml, .yml, .json.
+bool names_a_file(const std::string& text);
 
 // Every entry, sorted by name. Throws InputError when an entry is broken.
 std::vector<Entry> list_chips(const std::string& directory);
@@ -63,6 +67,7 @@ ChipFile load_chip(const std::string& directory, const std::string& name_or_path
 struct ModelUse {
   std::vector<std::string> ignored = {};
   formats::huggingface::Outside outside = formats::huggingface::Outside::kRefused;
+  std::string like = {};  // read a config.json as one of this `model_type`; empty: as its own
 };
 ModelFile load_model(const std::string& directory, const std::string& name_or_path, const ModelUse& use = {});
 

@@ -11,6 +11,7 @@
 #include "orrery/scenario/file_kinds.h"
 #include "orrery/scenario/place.h"
 #include "orrery/scenario/read_layers.h"
+#include "orrery/workload/transformer_facts.h"
 
 namespace orrery::scenario {
 namespace {
@@ -61,15 +62,32 @@ Priced read_and_price(const std::vector<File>& files, formats::timeloop::ReadOpt
   return priced;
 }
 
+// "32 blocks, width 4096, 32 heads".
+std::string outline(const workload::Transformer& transformer) {
+  std::string out;
+  for (const workload::Stack& stack : transformer.stacks) {
+    out += fmt::format("{}{} block{}, width {}", out.empty() ? "" : "; ", stack.layers.size(),
+                       stack.layers.size() == 1 ? "" : "s", stack.width);
+    for (const workload::Block& block : stack.kinds)
+      if (const auto* attention = std::get_if<workload::Attention>(&block.mixer)) {
+        out += fmt::format(", {} heads", attention->heads);
+        break;
+      }
+  }
+  return out;
+}
+
 // Whether a window of attention matters depends on the sequence, which a check does not know.
 void warn_of_window(const ModelFile& model, base::Diagnostics& found) {
-  const workload::TransformerConfig& config = model.config;
-  if (!config.window || (config.max_positions && *config.max_positions <= *config.window)) return;
-  const auto place = config.places.find("window");
+  const workload::Transformer& transformer = model.transformer;
+  const std::optional<base::Count> reach = workload::shortest_reach(transformer);
+  if (!reach || (transformer.max_positions && *transformer.max_positions <= *reach)) return;
+  const auto place = transformer.places.find("window");
   found
-      .warning("O0918", fmt::format("attention sees {} tokens, and sequences may be longer", *config.window),
-               place == config.places.end() ? base::Location{} : place->second)
-      .note("of sequences up to that length the window makes no difference; longer ones are not modelled")
+      .warning("O0918", fmt::format("attention sees {} tokens, and sequences may be longer", *reach),
+               place == transformer.places.end() ? base::Location{} : place->second)
+      .note(
+          "of sequences up to that length the window makes no difference; longer ones `train` and `graph` do not model")
       .hint("the model with attention to all tokens: `--ignore sliding_window`");
 }
 
@@ -119,8 +137,7 @@ Checked check(const CheckRequest& request) {
     const ModelFile model = load_model("", path, {request.ignored, formats::huggingface::Outside::kWarned});
     found.append(model.diagnostics);
     warn_of_window(model, found);
-    lines.push_back(fmt::format("model: {}: {} blocks, width {}, {} heads", path, model.config.layers,
-                                model.config.hidden, model.config.heads));
+    lines.push_back(fmt::format("model: {}: {}", path, outline(model.transformer)));
   }
 
   if (!document_paths.empty()) {

@@ -17,6 +17,7 @@
 #include "orrery/workload/hpl_graph.h"
 #include "orrery/workload/kernel_builder.h"
 #include "orrery/workload/language_model_graph.h"
+#include "orrery/workload/transformer_facts.h"
 
 namespace orrery::scenario {
 namespace {
@@ -96,65 +97,82 @@ class Sizes {
   GeneratedGraph& generated_;
 };
 
-struct Transformer {
+struct Drawn {
   workload::TransformerShape shape;
   Count sequence = 0;  // the model's; 0: none
   Count layers = 0;
 };
 
-void refuse_inexpressible(const workload::TransformerConfig& config, const std::string& name) {
+// Kernels are those of one stack of equal blocks.
+void refuse_inexpressible(const workload::Transformer& model, const std::string& name) {
   base::Diagnostics found;
-  for (const bool experts : {true, false}) {
-    if (experts ? !config.experts : !config.latent) continue;
-    const auto place = config.places.find(experts ? "experts" : "latent");
+  const auto refuse = [&](const char* what, const char* field) {
+    const auto place = model.places.find(field);
     found
-        .error("O1488",
-               fmt::format("layers of `{}` have {}, for which there are no kernels", name,
-                           experts ? "a mixture of experts" : "latent attention"),
-               place == config.places.end() ? base::Location{} : place->second)
+        .error("O1488", fmt::format("layers of `{}` have {}, for which there are no kernels", name, what),
+               place == model.places.end() ? base::Location{} : place->second)
         .note(
             "a graph of kernels has one feed-forward network that every token visits, and heads that are projected "
             "directly")
         .hint("`orrery train` takes such models; a dense stand-in can be given by `--hidden`, `--heads` and `--ffn`");
-  }
+  };
+  bool mixture = false, latent = false, mixer = false, plain = true;
+  for (const workload::Stack& stack : model.stacks)
+    for (const workload::Block& block : stack.kinds) {
+      const auto* attention = std::get_if<workload::Attention>(&block.mixer);
+      mixture = mixture || std::holds_alternative<workload::Experts>(block.feed_forward);
+      latent = latent || (attention != nullptr && attention->latent);
+      mixer = mixer || attention == nullptr || block.cross;
+      plain = plain && (attention == nullptr || !attention->gated) &&
+              !std::holds_alternative<std::monostate>(block.feed_forward);
+    }
+  if (mixture) refuse("a mixture of experts", "experts");
+  if (latent) refuse("latent attention", "kv_lora_rank");
+  if (mixer || model.stacks.size() > 1) refuse("something else than attention to their own tokens", "");
+  if (!plain) refuse("gated attention, or no feed-forward network", "");
   found.throw_if_errors();
 }
 
-Transformer transformer(const GraphRequest& request, GeneratedGraph& generated) {
-  Transformer out;
+Drawn drawn(const GraphRequest& request, GeneratedGraph& generated) {
+  Drawn out;
   if (request.model.empty()) return out;
-  const ModelFile model =
-      load_model(catalogue_directory(), request.model, {request.ignored, formats::huggingface::Outside::kPassed});
-  refuse_inexpressible(model.config, model.entry.name);
+  const ModelFile model = load_model(catalogue_directory(), request.model,
+                                     {request.ignored, formats::huggingface::Outside::kPassed, request.like});
+  const workload::Transformer& given_model = model.transformer;
+  refuse_inexpressible(given_model, model.entry.name);
   generated.model = model.entry.name;
   generated.inputs.push_back(base::file_input(*model.file));
   generated.inputs.insert(generated.inputs.end(), model.ignored.begin(), model.ignored.end());
   generated.warnings.append(model.diagnostics);
-  const workload::TransformerConfig& config = model.config;
-  out.shape.hidden = config.hidden;
-  out.shape.heads = config.heads;
+  const workload::Stack& stack = given_model.decoder();
+  const workload::Block& block = stack.kinds.front();
+  const auto& attention = std::get<workload::Attention>(block.mixer);
+  const auto& feed_forward = std::get<workload::FeedForward>(block.feed_forward);
+  out.shape.hidden = stack.width;
+  out.shape.heads = attention.heads;
   // Defaults stay defaults, so that an override of one size carries the others along.
-  const bool usual = config.heads > 0 && config.head_dim == config.hidden / config.heads;
-  out.shape.head_width = usual ? 0 : config.head_dim;
-  out.shape.kv_heads = config.kv_heads == config.heads ? 0 : config.kv_heads;
-  out.shape.feed_forward = config.feed_forward == 4 * config.hidden ? 0 : config.feed_forward;
-  out.shape.gated = config.gated;
-  out.sequence = config.training_sequence.value_or(config.max_positions.value_or(kLongest));
-  out.layers = config.layers;
+  const bool usual = attention.heads > 0 && attention.width == stack.width / attention.heads;
+  out.shape.head_width = usual ? 0 : attention.width;
+  out.shape.kv_heads = attention.kv_heads == attention.heads ? 0 : attention.kv_heads;
+  out.shape.feed_forward = feed_forward.inner == 4 * stack.width ? 0 : feed_forward.inner;
+  out.shape.gated = feed_forward.gated;
+  out.sequence = given_model.training_sequence.value_or(given_model.max_positions.value_or(kLongest));
+  out.layers = static_cast<Count>(stack.layers.size());
   base::Diagnostics windows;
   const char* tokens = request.kind == "decode" ? "context" : "seq";
   const auto given = request.sizes.find(tokens);
-  workload::refuse_window(config, given == request.sizes.end() ? out.sequence : given->second, windows);
+  workload::refuse_window(given_model, given == request.sizes.end() ? out.sequence : given->second, windows);
   windows.throw_if_errors();
-  if (!config.dropout)
+  if (!given_model.dropout)
     generated.notes.emplace_back("the model has no dropout; the kernels DropOut_1 to DropOut_3 stay");
-  if (config.rms_norm) generated.notes.emplace_back("the model's norm is RMSNorm; it has the kernel of LayerNorm");
-  if (config.gated)
+  if (block.norm.kind == workload::NormKind::kRms)
+    generated.notes.emplace_back("the model's norm is RMSNorm; it has the kernel of LayerNorm");
+  if (feed_forward.gated)
     generated.notes.emplace_back("FFN0 makes gate and up projection side by side; GeLU multiplies them");
   return out;
 }
 
-workload::TransformerShape shape_of(const Transformer& given, const GraphRequest& request, Sizes& sizes) {
+workload::TransformerShape shape_of(const Drawn& given, const GraphRequest& request, Sizes& sizes) {
   workload::TransformerShape shape = given.shape;
   shape.hidden = sizes.get("hidden", shape.hidden);
   shape.heads = sizes.get("num_head", shape.heads);
@@ -198,7 +216,7 @@ workload::TransformerShape shape_of(const Transformer& given, const GraphRequest
 }
 
 void transformer_graph(const GraphRequest& request, Sizes& sizes, GeneratedGraph& out) {
-  const Transformer given = transformer(request, out);
+  const Drawn given = drawn(request, out);
   const workload::TransformerShape shape = shape_of(given, request, sizes);
   if (sizes.given("num_layer") || given.layers > 0) sizes("num_layer", given.layers);
   if (sizes.given("micro_batch_size")) sizes("micro_batch_size");

@@ -36,6 +36,7 @@ struct GraphRequest {
   std::string kind;
   std::string model;                         // catalogue name or path; empty: sizes say everything
   std::vector<std::string> ignored;          // keys of its config.json to leave out of account
+  std::string like;                          // a `model_type` to read it as; empty: its own
   std::map<std::string, base::Count> sizes;  // by GraphSize::name
   bool gated = false;
 };

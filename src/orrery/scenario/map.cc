@@ -12,17 +12,15 @@
 #include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/base/parallel.h"
+#include "orrery/scenario/model_facts.h"
 #include "orrery/scenario/read_layers.h"
-#include "orrery/workload/transformer.h"
+#include "orrery/workload/transformer_operators.h"
 
 namespace orrery::scenario {
 namespace {
 
 using formats::timeloop::Documents;
 using Chips = std::vector<ChipFile>;
-
-constexpr base::Count kLongestDefaultSequence = 4096;
-constexpr base::Count kUnknownSequence = 512;
 
 // Layers to map and the documents they borrow.
 struct Layers {
@@ -59,8 +57,32 @@ std::vector<File> joined(std::vector<File> files, const std::vector<File>& more)
   return files;
 }
 
-base::Count default_sequence(const workload::TransformerConfig& config) {
-  return std::min(config.max_positions.value_or(kUnknownSequence), kLongestDefaultSequence);
+constexpr base::Count kDrafted = 4;  // tokens that a draft proposes
+
+// What of the model is to run, and how the title says it.
+workload::Phase phase_of(const MapRequest& request, const workload::Transformer& model, std::string& title) {
+  workload::Phase phase;
+  phase.batch = request.batch.value_or(1);
+  if (request.phase.empty() || request.phase == "prefill") {
+    if (request.cached || request.drafted)
+      base::fail(
+          "O1103",
+          fmt::format("--{} sizes a phase with a cache, but none is asked for", request.cached ? "cache" : "draft"), {},
+          "add `--phase decode` or `--phase verify`");
+    phase.tokens = request.sequence.value_or(default_sequence(model));
+    title = fmt::format("batch {}, sequence {}", phase.batch, phase.tokens);
+    return phase;
+  }
+  if (request.sequence)
+    base::fail("O1103", fmt::format("--seq with --phase {}", request.phase), {},
+               "`--cache` says how many tokens went before");
+  if (request.drafted && request.phase == "decode")
+    base::fail("O1103", "--draft with --phase decode", {}, "drafted tokens are verified: `--phase verify`");
+  phase.cached = request.cached.value_or(default_sequence(model));
+  phase.tokens = request.phase == "verify" ? request.drafted.value_or(kDrafted) : 1;
+  title = fmt::format("{} {} token{} after {}, batch {}", request.phase == "verify" ? "verifying" : "decoding",
+                      phase.tokens, phase.tokens == 1 ? "" : "s", phase.cached, phase.batch);
+  return phase;
 }
 
 void layers_of_model(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
@@ -68,14 +90,20 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
   if (!split.layers.empty())
     base::fail("O1103", fmt::format("both --model and a `problem` in `{}`", split.layers[0]->name), {},
                "name a model, or give problems, not both");
-  const ModelFile model =
-      load_model(catalogue_directory(), request.model, {request.ignored, formats::huggingface::Outside::kPassed});
-  const base::Count batch = request.batch.value_or(1);
-  const base::Count sequence = request.sequence.value_or(default_sequence(model.config));
-  const std::vector<workload::Operator> block = workload::transformer_block(model.config, batch, sequence);
+  const ModelFile model = load_model(catalogue_directory(), request.model,
+                                     {request.ignored, formats::huggingface::Outside::kPassed, request.like});
+  std::string phase;
+  const workload::ModelOperators block =
+      workload::model_operators(model.transformer, phase_of(request, model.transformer, phase));
+  if (!block.left_out.empty())
+    out.warnings
+        .warning("O0924",
+                 fmt::format("some of `{}` is not mapped: {}", model.entry.name, fmt::join(block.left_out, "; ")),
+                 {model.file, 0, 0, 1})
+        .note("no product of matrices expresses them; the figures are those of the rest");
 
   std::map<std::vector<const base::SourceFile*>, const Documents*> gathered;
-  for (const workload::Operator& op : block) {
+  for (const workload::Operator& op : block.operators) {
     const std::vector<File> all = joined(for_role(chips, op.role), files);
     std::vector<const base::SourceFile*> key;
     for (const File& file : all) key.push_back(file.get());
@@ -89,13 +117,14 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
     out.tasks.push_back(std::move(task));
     out.stems.push_back(op.name);
   }
-  out.blocks = model.config.layers;
+  out.blocks = block.layers;
   out.model = model.file;
   out.ignored = model.ignored;
   out.warnings.append(model.diagnostics);
   const std::string where = chips.empty() ? "the given chip" : names_of(chips);
-  out.title = fmt::format("{} on {}: {} block{}, batch {}, sequence {}", model.entry.name, where, out.blocks,
-                          out.blocks == 1 ? "" : "s", batch, sequence);
+  base::Count layers = 0;
+  for (const workload::Stack& stack : model.transformer.stacks) layers += static_cast<base::Count>(stack.layers.size());
+  out.title = fmt::format("{} on {}: {} block{}, {}", model.entry.name, where, layers, layers == 1 ? "" : "s", phase);
 }
 
 void layers_of_files(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
@@ -186,8 +215,9 @@ void demand_question(const MapRequest& request) {
   if (request.files.empty() && request.chips.empty())
     base::fail("O1103", "there is nothing to map", {},
                "give Timeloop documents, or --chip and --model; see `orrery map --help`");
-  if (request.model.empty() && (request.sequence || request.batch.value_or(1) != 1))
-    base::fail("O1103", "--seq and --batch size a model, but no --model is given", {},
+  const bool sized = request.sequence || request.batch.value_or(1) != 1 || request.cached || request.drafted;
+  if (request.model.empty() && (sized || !request.phase.empty()))
+    base::fail("O1103", "--seq, --batch and --phase are of a model, but no --model is given", {},
                "name a model; a problem's bounds are set with --set");
 }
 

@@ -20,9 +20,12 @@ struct Gemm {
 struct MapRequest : DocumentRequest {
   std::string model;                 // catalogue name or path; empty: the files' problems
   std::vector<std::string> ignored;  // keys of its config.json to leave out of account
+  std::string like;                  // a `model_type` to read its config.json as
   std::optional<base::Count> sequence, batch;
-  std::vector<Gemm> gemms;  // instead of a model or problems
-  std::string layer;        // only this one; empty: all
+  std::string phase;                           // "prefill" (or empty), "decode" or "verify"
+  std::optional<base::Count> cached, drafted;  // tokens in the cache; tokens to verify
+  std::vector<Gemm> gemms;                     // instead of a model or problems
+  std::string layer;                           // only this one; empty: all
   // How to search; threads 0: as the documents say, else 1. The objective: empty, as the documents say, else edp.
   MapOptions search;
   // Asked once, when all files were found: the flag that ends the search. Until then a signal ends the program at once,

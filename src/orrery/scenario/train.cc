@@ -21,6 +21,7 @@
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
 #include "orrery/scenario/train_degrees.h"
+#include "orrery/workload/transformer_facts.h"
 
 namespace orrery::scenario {
 namespace {
@@ -85,8 +86,8 @@ GivenSize given_size(const std::string& field, const char* config_field, const M
             {std::make_shared<base::SourceFile>(base::SourceFile{"<--seq>", "--seq " + value}), 1, 7,
              static_cast<int>(value.size())}};
   }
-  const auto place = file.config.places.find(config_field);
-  if (place == file.config.places.end()) return {"model." + field, {file.file, 0, 0, 1}};
+  const auto place = file.transformer.places.find(config_field);
+  if (place == file.transformer.places.end()) return {"model." + field, {file.file, 0, 0, 1}};
   for (const formats::json::KeyPlace& key : formats::json::top_level_keys(file.file))
     if (key.value_where.line == place->second.line && key.value_where.column == place->second.column)
       return {key.key, place->second};
@@ -100,7 +101,7 @@ void bound_sizes(const cluster::Model& model, const ModelFile& file, const Train
     const char* config_field;
     base::Count size;
   };
-  const char* sequence = file.config.training_sequence ? "training_sequence" : "max_positions";
+  const char* sequence = file.transformer.training_sequence ? "training_sequence" : "max_positions";
   base::Diagnostics found;
   for (const Bounded& bounded : std::initializer_list<Bounded>{
            {"layers", "layers", model.layers},
@@ -133,7 +134,7 @@ void bound_sizes(const cluster::Model& model, const ModelFile& file, const Train
 // A learned table has a row for each position. A longer sequence needs another table, and that is another model.
 void warn_of_longer_table(const cluster::Model& model, const ModelFile& file, const TrainRequest& request,
                           base::Diagnostics& warnings) {
-  const std::optional<base::Count>& positions = file.config.max_positions;
+  const std::optional<base::Count>& positions = file.transformer.max_positions;
   if (!model.learned_positions || !positions || model.seq <= *positions) return;
   const base::Count rows = std::max(model.position_rows, *positions);
   const GivenSize given = given_size("seq", "training_sequence", file, request);
@@ -290,7 +291,8 @@ TrainedModel train(const TrainRequest& asked) {
   const SplitOverrides overrides = split(asked);
   const TrainRequest request = with_schedule(asked, overrides.plan);
   const std::string catalogue = catalogue_directory();
-  const ModelFile model_file = load_model(catalogue, request.model, {request.ignored});
+  const ModelFile model_file =
+      load_model(catalogue, request.model, {request.ignored, formats::huggingface::Outside::kRefused, request.like});
   const formats::orrery::SystemFile system_file =
       formats::orrery::load_system(catalogue, request.system, overrides.system);
 
@@ -301,10 +303,10 @@ TrainedModel train(const TrainRequest& asked) {
   trained.inputs = inputs_of(request, {model_file.file, system_file.file, measurements});
   trained.inputs.insert(trained.inputs.end(), model_file.ignored.begin(), model_file.ignored.end());
   std::sort(trained.inputs.begin(), trained.inputs.end());
-  trained.model = training_model(model_file.config, overrides.model);
+  trained.model = training_model(model_file.transformer, overrides.model);
   trained.model.name = request.model;
   base::Diagnostics windows;
-  workload::refuse_window(model_file.config, trained.model.seq, windows);
+  workload::refuse_window(model_file.transformer, trained.model.seq, windows);
   windows.throw_if_errors();
   bound_sizes(trained.model, model_file, request);
   warn_of_longer_table(trained.model, model_file, request, trained.warnings);

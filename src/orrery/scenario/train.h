@@ -26,6 +26,7 @@ struct TrainRequest {
   std::string model;                 // catalogue name or path
   std::string system;                // catalogue name or path
   std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
+  std::string like;                  // a `model_type` to read it as; empty: its own
   std::optional<base::Count> gpus, global_batch, micro_batch;
   std::optional<base::Count> tp, pp, dp, ep, cp, interleave;
   std::optional<base::Count> seq;

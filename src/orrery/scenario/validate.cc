@@ -53,15 +53,15 @@ std::optional<std::size_t> index(const std::array<std::string_view, n>& names, c
 class Models {
  public:
   explicit Models(std::string directory) : directory_(std::move(directory)) {}
-  const workload::TransformerConfig& operator[](const std::string& name) {
+  const workload::Transformer& operator[](const std::string& name) {
     const auto found = read_.find(name);
     if (found != read_.end()) return found->second;
-    return read_.emplace(name, load_model(directory_, name).config).first->second;
+    return read_.emplace(name, load_model(directory_, name).transformer).first->second;
   }
 
  private:
   std::string directory_;
-  std::map<std::string, workload::TransformerConfig> read_;
+  std::map<std::string, workload::Transformer> read_;
 };
 
 class Table {

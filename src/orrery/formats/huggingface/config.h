@@ -1,8 +1,7 @@
-// Hugging Face `config.json` into workload::TransformerConfig.
+// Hugging Face `config.json` into workload::Transformer.
 //
-// Families: BERT and RoBERTa, DistilBERT, GPT-2 (whose keys also describe GPT-3), GPT-NeoX, OPT, Llama, Mistral, Qwen2,
-// Gemma, Nemotron, Mixtral and DeepSeek-V3. A key that is not read is known not to matter, or it is refused because it
-// changes what the model costs, or it is named in a warning (keys.h). A language model inside of a larger one
+// The families stand in families/registry.cc. A key that is not read is known not to matter, or it is refused because
+// it changes what the model costs, or it is named in a warning (keys.h). A language model inside of a larger one
 // (`text_config`) is read from there.
 #pragma once
 
@@ -17,7 +16,7 @@
 namespace orrery::formats::huggingface {
 
 struct ConfigDocument {
-  workload::TransformerConfig config;  // complete; `name` is `_name_or_path`, else the model type
+  workload::Transformer transformer;  // `name` is `_name_or_path`, else the model type
   // Catalogue entries only:
   std::string title;                                         // `_title`
   std::vector<std::pair<std::string, std::string>> sources;  // `_source`: key, where its figure comes from
@@ -40,6 +39,7 @@ struct ReadOptions {
   Strictness strictness = Strictness::kForeign;
   std::vector<std::string> ignored = {};  // keys to leave out of account (`--ignore`)
   Outside outside = Outside::kRefused;
+  std::string like = {};  // read it as a model of this type (`--like`); empty: of its own
 };
 
 // Throws InputError with everything found: O0900 no JSON object, O0901 unknown `model_type`, O0902 missing

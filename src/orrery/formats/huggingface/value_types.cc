@@ -8,8 +8,6 @@
 #include <array>
 #include <string_view>
 
-#include "orrery/formats/huggingface/families.h"
-
 namespace orrery::formats::huggingface {
 namespace {
 
@@ -23,7 +21,7 @@ Wanted wanted_of(std::string_view key, bool& known) {
   const auto among = [&](const auto& keys) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
   known = true;
   if (among(kTexts)) return Wanted::kText;
-  if (key == "architectures" || key == "layer_types") return Wanted::kTexts;
+  if (key == "architectures") return Wanted::kTexts;
   if (key == "pad_token_id") return Wanted::kToken;
   known = among(hidden_dropouts()) || among(attention_dropouts());
   return Wanted::kProbability;
@@ -79,30 +77,17 @@ void check_value_types(const Node& object, const std::vector<std::string>& ignor
   }
 }
 
-void check_layer_counts(const Node& object, const std::string& layers_key, base::Count layers,
-                        const std::vector<std::string>& ignored, base::Diagnostics& found) {
-  if (layers < 1) return;  // said elsewhere
-  const json::Member* count = object.find(layers_key);
-  const auto there = [&](base::Diagnostic& error) {
-    if (count) error.also(count->value.where, fmt::format("{} layers", layers));
-  };
-  const json::Member* types = object.find("layer_types");
-  if (types && types->value.kind == Node::Kind::kList && !is_ignored(ignored, "layer_types") &&
-      types->value.items.size() != static_cast<std::size_t>(layers))
-    there(found
-              .error("O0922",
-                     fmt::format("the length of `layer_types` is {}, but `{}` is {}", types->value.items.size(),
-                                 layers_key, layers),
-                     types->value.where)
-              .hint("it has one item for each layer"));
-  const json::Member* dense = object.find("first_k_dense_replace");
-  if (dense && is_whole(dense->value) && dense->value.number > static_cast<double>(layers))
-    there(
-        found
-            .error("O0922",
-                   fmt::format("`first_k_dense_replace` is {}, but `{}` is {}", dense->value.text, layers_key, layers),
-                   dense->value.where)
-            .hint("it counts the first layers, which have no mixture of experts: at most all of them"));
+const std::vector<std::string_view>& hidden_dropouts() {
+  static const std::vector<std::string_view> keys = {
+      "hidden_dropout_prob", "hidden_dropout",    "resid_pdrop", "embd_pdrop",   "dropout",
+      "residual_dropout",    "embedding_dropout", "emb_pdrop",   "dropout_rate", "mlp_dropout"};
+  return keys;
+}
+
+const std::vector<std::string_view>& attention_dropouts() {
+  static const std::vector<std::string_view> keys = {"attention_probs_dropout_prob", "attention_dropout", "attn_pdrop",
+                                                     "attn_dropout"};
+  return keys;
 }
 
 }  // namespace orrery::formats::huggingface

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "orrery/base/count.h"
@@ -14,8 +15,9 @@ namespace orrery::formats::huggingface {
 // Finds O0903, values of a wrong type in `object`; keys in `ignored` pass, and null always does.
 void check_value_types(const json::Node& object, const std::vector<std::string>& ignored, base::Diagnostics& found);
 
-// Finds O0922: keys that tell of more or fewer layers than the `layers` that the key `layers_key` counts.
-void check_layer_counts(const json::Node& object, const std::string& layers_key, base::Count layers,
-                        const std::vector<std::string>& ignored, base::Diagnostics& found);
+// Probabilities of dropout: of what passes between blocks, and of attention's scores. Fused attention draws the
+// latter's masks on chip, so that they matter where scores go through memory.
+const std::vector<std::string_view>& hidden_dropouts();
+const std::vector<std::string_view>& attention_dropouts();
 
 }  // namespace orrery::formats::huggingface

@@ -1,0 +1,219 @@
+// Cost: a look through the object's keys for each getter.
+#include "orrery/formats/huggingface/families/config_keys.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "orrery/base/edit_distance.h"
+
+namespace orrery::formats::huggingface {
+namespace {
+
+using base::Count;
+using json::Node;
+
+bool is_float(const Node& node) {
+  return node.is_number() && node.text.find_first_of(".eE") != std::string::npos;
+}
+
+// "write 4096" for 4096.0, where that is near enough to be meant.
+std::string whole_text(const Node& node) {
+  constexpr double kMost = 1e15;
+  if (!is_float(node) || node.number != std::floor(node.number) || !(node.number >= 1 && node.number <= kMost))
+    return {};
+  return fmt::format("write {:.0f}", node.number);
+}
+
+}  // namespace
+
+std::string kind_of(const Node& node) {
+  if (is_float(node))
+    return (node.number == std::floor(node.number) ? "written as the float " : "the fractional number ") + node.text;
+  return json::describe(node);
+}
+
+bool ConfigKeys::has(std::string_view key) const {
+  return object_.find(key) != nullptr;
+}
+
+const Node* ConfigKeys::value(std::string_view key) {
+  read_.emplace(key);
+  const json::Member* member = object_.find(key);
+  return member == nullptr || member->value.is_null() ? nullptr : &member->value;
+}
+
+std::string_view ConfigKeys::spelled(std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) read_.emplace(key);
+  for (const std::string_view key : keys)
+    if (has(key)) return key;
+  return *keys.begin();
+}
+
+void ConfigKeys::know_all(std::span<const std::string_view> keys) {
+  for (const std::string_view key : keys) read_.emplace(key);
+}
+
+void ConfigKeys::refuse_type(std::string_view key, std::string_view wanted, const Node& node) {
+  found_.error("O0903", fmt::format("`{}` must be {}, but is {}", key, wanted, kind_of(node)), where(key))
+      .label(std::string(wanted));
+}
+
+std::optional<Count> ConfigKeys::whole(std::string_view key, const Node& node, Count least) {
+  Count value = 0;
+  const char* end = node.text.data() + node.text.size();
+  if (!node.is_number() || is_float(node)) {
+    found_.error("O0903", fmt::format("`{}` must be a whole number, but is {}", key, kind_of(node)), where(key))
+        .label(fmt::format("a whole number of {} or more", least))
+        .hint(whole_text(node));
+    return std::nullopt;
+  }
+  const auto [stop, wrong] = std::from_chars(node.text.data(), end, value);
+  if (wrong != std::errc() || stop != end || value > kLargestSize) {
+    found_
+        .error("O0910", fmt::format("`{}` is {}, which is larger than any model's", key, node.text.substr(0, 24)),
+               where(key))
+        .label(fmt::format("at most {}", kLargestSize));
+    return std::nullopt;
+  }
+  if (value >= least) return value;
+  base::Diagnostic& error = found_.error(
+      "O0910", fmt::format("`{}` must be {}, but is {}", key, least > 0 ? "positive" : "at least 0", value),
+      where(key));
+  error.label(fmt::format("at least {}", least));
+  return std::nullopt;
+}
+
+Count ConfigKeys::required(std::string_view key) {
+  const Node* node = value(key);
+  if (node == nullptr) {
+    if (lent_ != nullptr)
+      for (const auto& [lent, size] : *lent_)
+        if (lent == key) return size;
+    missing_.emplace_back(key);
+    return 0;
+  }
+  return whole(key, *node, 1).value_or(0);
+}
+
+Count ConfigKeys::size(std::string_view key, Count absent) {
+  return size(key, absent, absent);
+}
+
+Count ConfigKeys::size(std::string_view key, Count absent, Count null) {
+  const Node* node = value(key);
+  if (node == nullptr) return has(key) ? null : absent;
+  return whole(key, *node, 1).value_or(absent);
+}
+
+std::optional<Count> ConfigKeys::optional_size(std::string_view key) {
+  const Node* node = value(key);
+  return node == nullptr ? std::nullopt : whole(key, *node, 1);
+}
+
+Count ConfigKeys::count(std::string_view key, Count absent) {
+  const Node* node = value(key);
+  return node == nullptr ? absent : whole(key, *node, 0).value_or(absent);
+}
+
+bool ConfigKeys::flag(std::string_view key, bool absent) {
+  const Node* node = value(key);
+  if (node == nullptr) return absent;
+  if (node->kind == Node::Kind::kTruth) return node->truth;
+  refuse_type(key, "true or false", *node);
+  return absent;
+}
+
+double ConfigKeys::number(std::string_view key, double absent) {
+  const Node* node = value(key);
+  if (node == nullptr) return absent;
+  if (node->is_number()) return node->number;
+  refuse_type(key, "a number", *node);
+  return absent;
+}
+
+std::string ConfigKeys::text(std::string_view key, std::string_view absent) {
+  const Node* node = value(key);
+  if (node == nullptr) return std::string(absent);
+  if (node->is_text()) return node->text;
+  refuse_type(key, "a text", *node);
+  return std::string(absent);
+}
+
+std::vector<std::string> ConfigKeys::texts(std::string_view key) {
+  std::vector<std::string> out;
+  const Node* node = value(key);
+  if (node == nullptr) return out;
+  if (node->kind != Node::Kind::kList) {
+    refuse_type(key, "a list of texts", *node);
+    return out;
+  }
+  for (const Node& item : node->items) {
+    if (!item.is_text()) {
+      found_
+          .error("O0903", fmt::format("`{}` must be a list of texts, but holds {}", key, json::describe(item)),
+                 item.where)
+          .label("each item is a text");
+      return out;
+    }
+    out.push_back(item.text);
+  }
+  return out;
+}
+
+std::vector<Count> ConfigKeys::counts(std::string_view key) {
+  std::vector<Count> out;
+  const Node* node = value(key);
+  if (node == nullptr) return out;
+  if (node->kind != Node::Kind::kList) {
+    refuse_type(key, "a list of whole numbers", *node);
+    return out;
+  }
+  for (const Node& item : node->items) {
+    Count count = 0;
+    const char* end = item.text.data() + item.text.size();
+    const auto [stop, wrong] = std::from_chars(item.text.data(), end, count);
+    if (!item.is_number() || wrong != std::errc() || stop != end) {
+      found_
+          .error("O0903", fmt::format("`{}` must be a list of whole numbers, but holds {}", key, kind_of(item)),
+                 item.where)
+          .label("each item is a whole number");
+      return out;
+    }
+    out.push_back(count);
+  }
+  return out;
+}
+
+void ConfigKeys::report_missing(std::string_view family) {
+  if (missing_.empty()) return;
+  base::Diagnostic& missing =
+      found_.error("O0902",
+                   fmt::format("{} missing from a config.json of type `{}`: `{}`",
+                               missing_.size() == 1 ? "a key is" : fmt::format("{} keys are", missing_.size()), family,
+                               fmt::join(missing_, "`, `")),
+                   whole_);
+  std::vector<std::string> present;
+  for (const json::Member& member : object_.members) present.push_back(member.key);
+  for (const std::string& key : missing_)
+    if (const json::Member* null = object_.find(key)) {
+      missing.also(null->value.where, "null says as little as no key");
+    } else if (const std::string near = base::closest(key, present); !near.empty() && near != key) {
+      missing.hint(fmt::format("is `{}` meant to be `{}`?", near, key)).also(key_where(near), "written here");
+    }
+}
+
+base::Location ConfigKeys::where(std::string_view key) const {
+  const json::Member* member = object_.find(key);
+  return member != nullptr ? member->value.where : whole_;
+}
+
+base::Location ConfigKeys::key_where(std::string_view key) const {
+  const json::Member* member = object_.find(key);
+  return member != nullptr ? member->key_where : whole_;
+}
+
+}  // namespace orrery::formats::huggingface

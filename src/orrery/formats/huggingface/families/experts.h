@@ -1,0 +1,25 @@
+// Parts of readers of models with mixtures of experts.
+#pragma once
+
+#include <functional>
+
+#include "orrery/formats/huggingface/families/reading.h"
+
+namespace orrery::formats::huggingface {
+
+// Finds more experts for a token than there are (O0907). A default of 0: the key is required.
+workload::Experts experts(Reading& r, std::string_view count, std::string_view top_k, base::Count absent_count,
+                          base::Count absent_top_k, const workload::FeedForward& expert);
+// `n_group` and `topk_group`.
+void limit_groups(Reading& r, workload::Experts& e, base::Count absent_groups, base::Count absent_visited);
+
+// Which layers have a mixture: by `decoder_sparse_step` and `mlp_only_layers`; by `first_k_dense_replace` and
+// `moe_layer_freq` (O0922).
+std::function<bool(base::Count)> sparse_steps(Reading& r);
+std::function<bool(base::Count)> after_first(Reading& r, base::Count layers, base::Count absent);
+
+void finish_mixture(Reading& r, base::Count hidden, base::Count layers, const workload::Block& dense,
+                    const workload::Block& mixture, bool tied, const std::function<bool(base::Count)>& is_mixture,
+                    bool head_bias = false);
+
+}  // namespace orrery::formats::huggingface

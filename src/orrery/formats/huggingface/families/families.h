@@ -1,0 +1,74 @@
+// The families of models whose config.json is understood, one function each. What a key's absence means is what the
+// family's configuration class in `transformers` has; what follows from its code alone stands here.
+#pragma once
+
+#include "orrery/formats/huggingface/families/reading.h"
+
+namespace orrery::formats::huggingface {
+
+// encoders.cc
+void read_bert(Reading& r);
+void read_roberta(Reading& r);
+void read_albert(Reading& r);
+void read_distilbert(Reading& r);
+void read_electra(Reading& r);
+void read_modernbert(Reading& r);
+
+// gpt.cc: decoders of before Llama
+void read_gpt2(Reading& r);
+void read_gptj(Reading& r);
+void read_gpt_bigcode(Reading& r);
+void read_gpt_neox(Reading& r);
+void read_opt(Reading& r);
+void read_bloom(Reading& r);
+void read_falcon(Reading& r);
+void read_mpt(Reading& r);
+void read_phi(Reading& r);
+
+// llama.cc: dense decoders of Llama's kind
+void read_llama(Reading& r);
+void read_mistral(Reading& r);
+void read_qwen2(Reading& r);
+void read_qwen3(Reading& r);
+void read_phi3(Reading& r);
+void read_gemma(Reading& r);
+void read_gemma2(Reading& r);
+void read_gemma3(Reading& r);
+void read_cohere(Reading& r);
+void read_cohere2(Reading& r);
+void read_olmo2(Reading& r);
+void read_granite(Reading& r);
+void read_starcoder2(Reading& r);
+void read_nemotron(Reading& r);
+void read_glm(Reading& r);
+void read_glm4(Reading& r);
+void read_smollm3(Reading& r);
+
+// mixtures.cc
+void read_mixtral(Reading& r);
+void read_qwen2_moe(Reading& r);
+void read_qwen3_moe(Reading& r);
+void read_olmoe(Reading& r);
+void read_gpt_oss(Reading& r);
+void read_llama4(Reading& r);
+void read_deepseek_v2(Reading& r);
+void read_deepseek_v3(Reading& r);
+void read_glm4_moe(Reading& r);
+void read_ernie4_5_moe(Reading& r);
+
+// recurrences.cc: layers that are not attention
+void read_mamba(Reading& r);
+void read_mamba2(Reading& r);
+void read_jamba(Reading& r);
+void read_lfm2(Reading& r);
+void read_minimax(Reading& r);
+void read_qwen3_next(Reading& r);
+void read_kimi_linear(Reading& r);
+
+// two_stacks.cc: encoder and decoder, and what reads no text
+void read_t5(Reading& r);
+void read_bart(Reading& r);
+void read_whisper(Reading& r);
+void read_vit(Reading& r);
+
+}  // namespace orrery::formats::huggingface

@@ -1,0 +1,353 @@
+// Decoders with mixtures of experts: which layers have one, how many experts there are, and what every token visits
+// besides.
+#include "orrery/formats/huggingface/families/families.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "orrery/formats/huggingface/families/experts.h"
+
+namespace orrery::formats::huggingface {
+
+using base::Count;
+using workload::Attention;
+using workload::Block;
+using workload::Experts;
+using workload::FeedForward;
+using workload::QkNorm;
+using workload::Stack;
+
+Experts experts(Reading& r, std::string_view count, std::string_view top_k, Count absent_count, Count absent_top_k,
+                const FeedForward& expert) {
+  Experts e;
+  e.count = absent_count > 0 ? r.keys.size(count, absent_count) : sized(r, count);
+  e.top_k = absent_top_k > 0 ? r.keys.size(top_k, absent_top_k) : sized(r, top_k);
+  e.expert = expert;
+  r.model.places["experts"] = r.keys.where(count);
+  if (e.count > 0 && e.top_k > e.count)
+    r.keys.found()
+        .error("O0907", fmt::format("a token visits {} of {} experts", e.top_k, e.count), r.keys.where(top_k))
+        .hint(fmt::format("`{}` is at most the number of experts", top_k));
+  return e;
+}
+
+void limit_groups(Reading& r, Experts& e, Count absent_groups, Count absent_visited) {
+  const Count groups = r.keys.size("n_group", absent_groups);
+  const Count visited = r.keys.size("topk_group", absent_visited);
+  // Where a token may visit every group, nothing limits it.
+  e.max_groups = groups > 0 && visited >= groups ? 0 : visited;
+}
+
+void finish_mixture(Reading& r, Count hidden, Count layers, const Block& dense, const Block& mixture, bool tied,
+                    const std::function<bool(Count)>& is_mixture, bool head_bias) {
+  Stack stack = decoder(hidden, dense.norm);
+  add_layers(stack, layers, {dense, mixture}, [&](Count layer) { return is_mixture(layer) ? 1 : 0; });
+  positions(r, stack, "max_position_embeddings", false);
+  vocabulary(r, hidden);
+  logits(r, tied, head_bias);
+  r.model.stacks.push_back(std::move(stack));
+}
+
+std::function<bool(Count)> sparse_steps(Reading& r) {
+  const std::vector<Count> dense = r.keys.counts("mlp_only_layers");
+  const Count step = r.keys.size("decoder_sparse_step", 1);
+  return [=](Count layer) {
+    return (layer + 1) % step == 0 && std::find(dense.begin(), dense.end(), layer) == dense.end();
+  };
+}
+
+std::function<bool(Count)> after_first(Reading& r, Count layers, Count absent) {
+  const Count dense = r.keys.count("first_k_dense_replace", absent);
+  if (layers > 0 && dense > layers)
+    r.keys.found()
+        .error("O0922", fmt::format("`first_k_dense_replace` is {}, but `num_hidden_layers` is {}", dense, layers),
+               r.keys.where("first_k_dense_replace"))
+        .also(r.keys.where("num_hidden_layers"), fmt::format("{} layers", layers))
+        .hint("it counts the first layers, which have no mixture of experts: at most all of them");
+  const Count every = r.keys.size("moe_layer_freq", 1);
+  return [=](Count layer) { return layer >= dense && (layer - dense) % every == 0; };
+}
+
+namespace {
+
+// Without a read: training refuses such layers until they are modelled (keys.cc).
+Count predicted_ahead(const Reading& r) {
+  for (const std::string_view key : {"num_nextn_predict_layers", "num_mtp_layers"}) {
+    const json::Member* member = r.keys.object().find(key);
+    if (member != nullptr && member->value.is_number() && member->value.number >= 0 && member->value.number <= 1000)
+      return static_cast<Count>(member->value.number);
+  }
+  return 0;
+}
+
+Block block_of(const Attention& a) {
+  Block block;
+  block.mixer = a;
+  block.norm = rms_norm();
+  return block;
+}
+
+bool always(Count) {
+  return true;
+}
+
+void reach_window(Attention& a, Count span) {
+  if (span == 0) return;
+  a.reach = workload::Reach::kWindow;
+  a.span = span;
+}
+
+}  // namespace
+
+void read_mixtral(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 8;
+  Attention a = attention(r, hidden, named);
+  reach_window(a, window(r, 0, false));
+  Block block = block_of(a);
+  block.feed_forward = experts(r, r.keys.spelled({"num_local_experts", "num_experts"}), "num_experts_per_tok", 0, 0,
+                               {sized(r, "intermediate_size"), true, false});
+  finish_mixture(r, hidden, layers, block, block, false, always);
+}
+
+void read_olmoe(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  Attention a = attention(r, hidden);
+  a.qk_norm = QkNorm::kAll;
+  bias_all(a, r.keys.flag("attention_bias", false));
+  Block block = block_of(a);
+  block.feed_forward = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 64, 8,
+                               {sized(r, "intermediate_size"), true, false});
+  finish_mixture(r, hidden, layers, block, block, false, always);
+}
+
+void read_qwen2_moe(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 16;
+  Attention a = attention(r, hidden, named);
+  bias_queries_keys_values(a, r.keys.flag("qkv_bias", true));
+  const Count span = window(r, 4096, true);
+  const Count windowed = r.keys.count("max_window_layers", 28);
+  const std::vector<std::string> types =
+      layer_types(r, "num_hidden_layers", layers,
+                  [=](Count layer) {
+                    return span > 0 && layer % 2 == 0 && layer < windowed ? "sliding_attention" : "full_attention";
+                  },
+                  {"full_attention", "sliding_attention"});
+  const FeedForward dense = {r.keys.size("intermediate_size", 5632), true, false};
+  Experts e = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 60, 4,
+                      {r.keys.size("moe_intermediate_size", 1408), true, false});
+  e.shared = 1;
+  e.shared_expert = {r.keys.size("shared_expert_intermediate_size", 5632), true, false};
+  e.shared_gate = true;
+  const auto is_mixture = sparse_steps(r);
+  std::vector<Block> kinds(4, block_of(a));
+  reach_window(a, span);
+  kinds[2].mixer = kinds[3].mixer = a;
+  kinds[0].feed_forward = kinds[2].feed_forward = dense;
+  kinds[1].feed_forward = kinds[3].feed_forward = e;
+  Stack stack = decoder(hidden, rms_norm());
+  add_layers(stack, layers, kinds, [&](Count layer) {
+    const bool near = span > 0 && types[static_cast<std::size_t>(layer)] == "sliding_attention";
+    return (near ? 2 : 0) + (is_mixture(layer) ? 1 : 0);
+  });
+  positions(r, stack, "max_position_embeddings", false);
+  vocabulary(r, hidden);
+  logits(r, false);
+  r.model.stacks.push_back(std::move(stack));
+}
+
+void read_qwen3_moe(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 4;
+  Attention a = attention(r, hidden, named);
+  bias_all(a, r.keys.flag("attention_bias", false));
+  a.qk_norm = QkNorm::kHead;
+  reach_window(a, window(r, 4096, true));
+  Block dense = block_of(a), mixture = dense;
+  dense.feed_forward = FeedForward{r.keys.size("intermediate_size", 6144), true, false};
+  mixture.feed_forward = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 128, 8,
+                                 {r.keys.size("moe_intermediate_size", 768), true, false});
+  finish_mixture(r, hidden, layers, dense, mixture, false, sparse_steps(r));
+}
+
+// Sinks, biases everywhere, and a window in every other layer.
+void read_gpt_oss(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 8;
+  named.absent_width = 64;
+  Attention a = attention(r, hidden, named);
+  bias_all(a, r.keys.flag("attention_bias", true));
+  a.sinks = true;
+  const Count span = window(r, 128, false);
+  const std::vector<std::string> types =
+      layer_types(r, "num_hidden_layers", layers,
+                  [](Count layer) { return layer % 2 == 0 ? "sliding_attention" : "full_attention"; },
+                  {"full_attention", "sliding_attention"});
+  Experts e = experts(r, r.keys.spelled({"num_local_experts", "num_experts"}), "num_experts_per_tok", 128, 4,
+                      {sized(r, "intermediate_size"), true, true});
+  e.router_bias = true;
+  r.keys.know({"experts_per_token"});
+  Block block = block_of(a);
+  block.feed_forward = e;
+  Stack stack = decoder(hidden, rms_norm());
+  add_layers(stack, types, block, span);
+  positions(r, stack, "max_position_embeddings", false);
+  vocabulary(r, hidden);
+  logits(r, false);
+  r.model.stacks.push_back(std::move(stack));
+}
+
+// Three layers of four see their own chunk of tokens; some layers have a mixture with a shared expert.
+void read_llama4(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 8;
+  named.absent_width = 128;
+  Attention a = attention(r, hidden, named);
+  bias_all(a, r.keys.flag("attention_bias", false));
+  r.keys.know({"use_qk_norm"});  // without parameters
+  const Count chunk = r.keys.has("attention_chunk_size") ? r.keys.size("attention_chunk_size", 0, 0) : 8192;
+  r.keys.know({"attention_chunk_size"});
+  const Count interval = r.keys.size("no_rope_layer_interval", 4);
+  const std::vector<Count> turned = r.keys.counts("no_rope_layers");
+  const std::vector<std::string> types =
+      layer_types(r, "num_hidden_layers", layers,
+                  [&](Count layer) {
+                    const auto i = static_cast<std::size_t>(layer);
+                    const bool rotary = i < turned.size() ? turned[i] != 0 : (layer + 1) % interval != 0;
+                    return rotary ? "chunked_attention" : "full_attention";
+                  },
+                  {"full_attention", "chunked_attention"});
+  const FeedForward expert = {sized(r, "intermediate_size"), true, false};
+  const FeedForward dense = {r.keys.size("intermediate_size_mlp", 16384), true, false};
+  Experts e = experts(r, r.keys.spelled({"num_local_experts", "num_experts"}), "num_experts_per_tok", 16, 1, expert);
+  e.shared = 1;
+  e.shared_expert = expert;
+  const Count step = r.keys.size("interleave_moe_layer_step", 1);
+  const std::vector<Count> stated = r.keys.counts("moe_layers");
+  const bool states = r.keys.given("moe_layers");
+  std::vector<Block> kinds(4, block_of(a));
+  a.reach = workload::Reach::kChunk;
+  a.span = chunk;
+  if (chunk > 0) kinds[2].mixer = kinds[3].mixer = a;
+  kinds[0].feed_forward = kinds[2].feed_forward = dense;
+  kinds[1].feed_forward = kinds[3].feed_forward = e;
+  Stack stack = decoder(hidden, rms_norm());
+  add_layers(stack, layers, kinds, [&](Count layer) {
+    const bool mixture =
+        states ? std::find(stated.begin(), stated.end(), layer) != stated.end() : (layer + 1) % step == 0;
+    return (types[static_cast<std::size_t>(layer)] == "chunked_attention" ? 2 : 0) + (mixture ? 1 : 0);
+  });
+  positions(r, stack, "max_position_embeddings", false);
+  vocabulary(r, hidden);
+  logits(r, false);
+  r.model.stacks.push_back(std::move(stack));
+}
+
+namespace {
+
+struct Latents {
+  Count q_rank, experts, top_k, shared, width, dense, groups, visited_groups;
+};
+
+void read_latent_mixture(Reading& r, const Latents& absent) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  Attention a = attention(r, hidden, {"num_attention_heads", "", "", 0, 1});
+  r.keys.know({"num_key_value_heads", "head_dim"});  // the latents are expanded for every head
+  make_latent(r, a, absent.q_rank);
+  bias_all(a, r.keys.flag("attention_bias", false));
+  const bool bias = r.keys.flag("mlp_bias", false);
+  const FeedForward dense = {sized(r, "intermediate_size"), true, bias};
+  const Count width = r.keys.size("moe_intermediate_size", absent.width);
+  Experts e = experts(r, r.keys.spelled({"n_routed_experts", "num_local_experts", "num_experts"}),
+                      "num_experts_per_tok", absent.experts, absent.top_k, {width, true, false});
+  e.shared = r.keys.count("n_shared_experts", absent.shared);
+  e.shared_expert = {e.shared * width, true, bias};
+  limit_groups(r, e, absent.groups, absent.visited_groups);
+  Block plain = block_of(a), mixture = plain;
+  plain.feed_forward = dense;
+  mixture.feed_forward = e;
+  const auto by_number = after_first(r, layers, absent.dense);
+  const std::vector<std::string> networks = r.keys.texts("mlp_layer_types");
+  finish_mixture(r, hidden, layers, plain, mixture, false, [&](Count layer) {
+    const auto i = static_cast<std::size_t>(layer);
+    return i < networks.size() ? networks[i] == "sparse" : by_number(layer);
+  });
+  r.model.predicted_ahead = predicted_ahead(r);
+}
+
+}  // namespace
+
+void read_deepseek_v2(Reading& r) {
+  read_latent_mixture(r, {1536, 64, 0, 2, 1407, 0, 0, 0});
+}
+
+void read_deepseek_v3(Reading& r) {
+  read_latent_mixture(r, {1536, 256, 8, 1, 2048, 3, 8, 4});
+}
+
+void read_glm4_moe(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 8;
+  named.absent_width = std::max<Count>(1, hidden / std::max<Count>(1, r.keys.size("num_attention_heads", 96)));
+  Attention a = attention(r, hidden, named);
+  bias_queries_keys_values(a, r.keys.flag("attention_bias", false));
+  if (r.keys.flag("use_qk_norm", false)) a.qk_norm = QkNorm::kHead;
+  const FeedForward dense = {r.keys.size("intermediate_size", 10944), true, false};
+  const Count width = r.keys.size("moe_intermediate_size", 1408);
+  Experts e = experts(r, r.keys.spelled({"n_routed_experts", "num_local_experts"}), "num_experts_per_tok", 128, 8,
+                      {width, true, false});
+  e.shared = r.keys.count("n_shared_experts", 1);
+  e.shared_expert = {e.shared * width, true, false};
+  limit_groups(r, e, 1, 1);
+  Block plain = block_of(a), mixture = plain;
+  plain.feed_forward = dense;
+  mixture.feed_forward = e;
+  finish_mixture(r, hidden, layers, plain, mixture, false, after_first(r, layers, 1));
+  r.model.predicted_ahead = predicted_ahead(r);
+}
+
+void read_ernie4_5_moe(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 4;
+  Attention a = attention(r, hidden, named);
+  const bool bias = r.keys.flag("use_bias", false);
+  bias_all(a, bias);
+  const FeedForward dense = {r.keys.size("intermediate_size", 12288), true, bias};
+  const Count width = r.keys.size("moe_intermediate_size", 1536);
+  Experts e = experts(r, r.keys.spelled({"moe_num_experts", "num_experts"}),
+                      r.keys.spelled({"moe_k", "num_experts_per_tok"}), 64, 6, {width, true, false});
+  e.shared = r.keys.count("moe_num_shared_experts", 2);
+  e.shared_expert = {e.shared * width, true, bias};
+  e.router_bias = true;  // a correction of scores
+  const Count first = r.keys.count("moe_layer_start_index", 1);
+  const json::Node* end = r.keys.value("moe_layer_end_index");
+  const Count last =
+      end != nullptr && end->is_number() && end->number >= 0 ? static_cast<Count>(end->number) : layers - 1;
+  const Count interval = r.keys.size("moe_layer_interval", 1);
+  Block plain = block_of(a), mixture = plain;
+  plain.feed_forward = dense;
+  mixture.feed_forward = e;
+  finish_mixture(
+      r, hidden, layers, plain, mixture, true,
+      [=](Count layer) { return (layer + 1) % interval == 0 && layer >= first && layer <= last; }, bias);
+}
+
+}  // namespace orrery::formats::huggingface

@@ -1,0 +1,365 @@
+// Models whose layers, or some of them, mix tokens by a recurrence: state-space models, linear attention, gated deltas,
+// short convolutions.
+#include "orrery/formats/huggingface/families/families.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "orrery/formats/huggingface/families/experts.h"
+
+namespace orrery::formats::huggingface {
+namespace {
+
+using base::Count;
+using workload::Attention;
+using workload::Block;
+using workload::Experts;
+using workload::FeedForward;
+using workload::QkNorm;
+using workload::Recurrence;
+using workload::Stack;
+
+struct MambaSizes {
+  Count hidden = 0, inner = 0, state = 0, taps = 0, rank = 0;
+  bool bias = false, convolution_bias = true;
+};
+
+// Gu and Dao, "Mamba", arXiv 2312.00752: every channel has a state of its own, and a step that is projected from it.
+Recurrence mamba(const MambaSizes& s) {
+  Recurrence m;
+  m.kind = Recurrence::Kind::kMamba;
+  m.projections = {{"in", s.hidden, 2 * s.inner, s.bias ? 2 * s.inner : 0},
+                   {"x", s.inner, s.rank + 2 * s.state},
+                   {"dt", s.rank, s.inner, s.inner},
+                   {"out", s.inner, s.hidden, s.bias ? s.hidden : 0}};
+  m.channels = s.inner;
+  m.taps = s.taps;
+  m.convolution_bias = s.convolution_bias;
+  m.heads = s.inner;
+  m.key_width = s.state;
+  m.value_width = 1;
+  m.small_parameters = s.inner * s.state + s.inner;  // decays; what skips the scan
+  return m;
+}
+
+// The rank of the steps: a number, or "auto" for a sixteenth of the width.
+Count step_rank(Reading& r, std::string_view key, Count hidden) {
+  const json::Node* node = r.keys.value(key);
+  if (node != nullptr && node->is_text() && node->text == "auto") return base::ceil_divide(hidden, 16);
+  return r.keys.size(key, base::ceil_divide(hidden, 16));
+}
+
+Block block_of(workload::Norm norm, int norms) {
+  Block block;
+  block.norm = norm;
+  block.norms = norms;
+  return block;
+}
+
+void finish(Reading& r, Stack stack, bool tied) {
+  positions(r, stack, "max_position_embeddings", false);
+  vocabulary(r, stack.width);
+  logits(r, tied);
+  r.model.stacks.push_back(std::move(stack));
+}
+
+// `expand` times the width, rounded down; it may be a fraction.
+Count expanded(Reading& r, std::string_view key, Count hidden) {
+  const double factor = r.keys.number(key, 2);
+  const double inner = std::floor(factor * static_cast<double>(hidden));
+  if (inner >= 1 && inner <= static_cast<double>(kLargestSize)) return static_cast<Count>(inner);
+  if (hidden > 0)
+    r.keys.found().error("O0910", "the inner width must be positive, and no larger than any model's",
+                         r.keys.where(key));
+  return 0;
+}
+
+}  // namespace
+
+void read_mamba(Reading& r) {
+  MambaSizes s;
+  s.hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  s.inner = expanded(r, "expand", s.hidden);
+  r.keys.know({"intermediate_size", "layer_types"});
+  s.state = r.keys.size("state_size", 16);
+  s.taps = r.keys.size("conv_kernel", 4);
+  s.rank = step_rank(r, "time_step_rank", s.hidden);
+  s.bias = r.keys.flag("use_bias", false);
+  s.convolution_bias = r.keys.flag("use_conv_bias", true);
+  Block block = block_of(rms_norm(), 1);
+  block.mixer = mamba(s);
+  Stack stack = decoder(s.hidden, rms_norm());
+  add_layers(stack, layers, block);
+  finish(r, std::move(stack), true);
+}
+
+// Dao and Gu, arXiv 2405.21060: heads share their decay, groups of heads their inputs to the state.
+void read_mamba2(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  const Count inner = expanded(r, "expand", hidden);
+  const Count heads = r.keys.size("num_heads", 128);
+  const Count width = r.keys.size("head_dim", 64);
+  const Count state = r.keys.size("state_size", 128), groups = r.keys.size("n_groups", 8);
+  const bool bias = r.keys.flag("use_bias", false);
+  r.keys.know({"time_step_rank", "layer_types"});
+  if (inner > 0 && heads * width != inner)
+    r.keys.found()
+        .error("O0911", "the heads do not make up the inner width", r.keys.where("num_heads"))
+        .note(std::to_string(heads) + " x " + std::to_string(width) + " is not " + std::to_string(inner));
+  Recurrence m;
+  m.kind = Recurrence::Kind::kMamba2;
+  m.channels = inner + 2 * groups * state;
+  m.taps = r.keys.size("conv_kernel", 4);
+  m.convolution_bias = r.keys.flag("use_conv_bias", true);
+  const Count in = inner + m.channels + heads;
+  m.projections = {{"in", hidden, in, bias ? in : 0}, {"out", inner, hidden, bias ? hidden : 0}};
+  m.heads = heads;
+  m.key_width = state;
+  m.value_width = width;
+  m.small_parameters = 3 * heads + inner;  // steps, decays, what skips the scan; a norm
+  Block block = block_of(rms_norm(), 1);
+  block.mixer = m;
+  Stack stack = decoder(hidden, rms_norm());
+  add_layers(stack, layers, block);
+  finish(r, std::move(stack), false);
+}
+
+void read_jamba(Reading& r) {
+  MambaSizes s;
+  s.hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  const Count heads = sized(r, "num_attention_heads");
+  const Attention a =
+      attention_of(r, s.hidden, heads, r.keys.size("num_key_value_heads", 8, 0), r.keys.size("head_dim", 0), {});
+  s.inner = expanded(r, "mamba_expand", s.hidden);
+  s.state = r.keys.size("mamba_d_state", 16);
+  s.taps = r.keys.size("mamba_d_conv", 4);
+  s.rank = step_rank(r, "mamba_dt_rank", s.hidden);
+  s.bias = r.keys.flag("mamba_proj_bias", false);
+  s.convolution_bias = r.keys.flag("mamba_conv_bias", true);
+  Recurrence m = mamba(s);
+  m.small_parameters += s.rank + 2 * s.state;  // norms of what is projected
+  const FeedForward dense = {sized(r, "intermediate_size"), true, false};
+  const Experts mixture =
+      experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 16, 2, dense);
+  const Count attention_every = r.keys.size("attn_layer_period", 8),
+              attention_at = r.keys.count("attn_layer_offset", 4);
+  const Count mixture_every = r.keys.size("expert_layer_period", 2),
+              mixture_at = r.keys.count("expert_layer_offset", 1);
+  r.keys.know({"layer_types", "layers_block_type"});
+  std::vector<Block> kinds(4, block_of(rms_norm(), 2));
+  kinds[0].mixer = kinds[1].mixer = m;
+  kinds[2].mixer = kinds[3].mixer = a;
+  for (const std::size_t kind : {0, 2}) kinds[kind].feed_forward = dense;
+  // A mixture of one expert is a feed-forward network.
+  for (const std::size_t kind : {1, 3})
+    if (mixture.count > 1)
+      kinds[kind].feed_forward = mixture;
+    else
+      kinds[kind].feed_forward = dense;
+  Stack stack = decoder(s.hidden, rms_norm());
+  add_layers(stack, layers, kinds, [&](Count layer) {
+    return (layer % attention_every == attention_at ? 2 : 0) + (layer % mixture_every == mixture_at ? 1 : 0);
+  });
+  finish(r, std::move(stack), false);
+}
+
+// Gated convolutions over three tokens, and attention in some layers. The feed-forward width is two thirds of what the
+// file says, rounded up to a multiple.
+void read_lfm2(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 8;
+  Attention a = attention(r, hidden, named);
+  a.qk_norm = QkNorm::kHead;
+  r.keys.know({"num_heads"});
+  Recurrence convolution;
+  convolution.kind = Recurrence::Kind::kConvolution;
+  convolution.channels = hidden;
+  convolution.taps = r.keys.size("conv_L_cache", 3);
+  const bool bias = convolution.convolution_bias = r.keys.flag("conv_bias", false);
+  convolution.projections = {{"in", hidden, 3 * hidden, bias ? 3 * hidden : 0},
+                             {"out", hidden, hidden, bias ? hidden : 0}};
+  convolution.heads = 0;  // no state but the window's
+  Count inner = sized(r, r.keys.spelled({"block_ff_dim", "intermediate_size"}));
+  const double factor = r.keys.number("block_ffn_dim_multiplier", 1);
+  const Count multiple = r.keys.size("block_multiple_of", 256);
+  if (r.keys.flag("block_auto_adjust_ff_dim", true)) {
+    const double scaled = std::floor(factor * static_cast<double>(2 * inner / 3));
+    if (!(scaled >= 1 && scaled <= static_cast<double>(kLargestSize)))
+      r.keys.found().error("O0910", "the feed-forward width must be positive, and no larger than any model's",
+                           r.keys.where("block_ffn_dim_multiplier"));
+    else
+      inner = multiple * base::ceil_divide(static_cast<Count>(scaled), multiple);
+  }
+  const std::vector<Count> attends = r.keys.counts("full_attn_idxs");
+  const bool states = r.keys.given("full_attn_idxs");
+  const std::vector<std::string> types = layer_types(
+      r, "num_hidden_layers", layers,
+      [&](Count layer) {
+        return !states || std::find(attends.begin(), attends.end(), layer) != attends.end() ? "full_attention" : "conv";
+      },
+      {"full_attention", "conv"});
+  std::vector<Block> kinds(2, block_of(rms_norm(), 2));
+  kinds[0].mixer = a;
+  kinds[1].mixer = convolution;
+  for (Block& kind : kinds) kind.feed_forward = FeedForward{inner, true, false};
+  Stack stack = decoder(hidden, rms_norm());
+  add_layers(stack, layers, kinds,
+             [&](Count layer) { return types[static_cast<std::size_t>(layer)] == "conv" ? 1 : 0; });
+  finish(r, std::move(stack), r.keys.flag("tie_embedding", true));
+}
+
+// Linear attention with decays ("lightning attention"), softmax attention in some layers, a mixture in all.
+void read_minimax(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 8;
+  Attention a = attention(r, hidden, named);
+  Recurrence linear;
+  linear.kind = Recurrence::Kind::kLinearAttention;
+  const Count all = a.query();
+  linear.projections = {{"KQV", hidden, 3 * all}, {"gate", hidden, all}, {"Out", all, hidden}};
+  linear.heads = a.heads;
+  linear.key_width = linear.value_width = a.width;
+  linear.small_parameters = all;  // a norm
+  if (const Count span = window(r, 0, false); span > 0) {
+    a.reach = workload::Reach::kWindow;
+    a.span = span;
+  }
+  const Experts mixture = experts(r, r.keys.spelled({"num_local_experts", "num_experts"}), "num_experts_per_tok", 8, 2,
+                                  {sized(r, "intermediate_size"), true, false});
+  const std::vector<std::string> types =
+      layer_types(r, "num_hidden_layers", layers,
+                  [](Count layer) { return (layer + 1) % 2 != 0 ? "full_attention" : "linear_attention"; },
+                  {"full_attention", "linear_attention"});
+  std::vector<Block> kinds(2, block_of(rms_norm(), 2));
+  kinds[0].mixer = a;
+  kinds[1].mixer = linear;
+  for (Block& kind : kinds) kind.feed_forward = mixture;
+  Stack stack = decoder(hidden, rms_norm());
+  add_layers(stack, layers, kinds,
+             [&](Count layer) { return types[static_cast<std::size_t>(layer)] == "linear_attention" ? 1 : 0; });
+  finish(r, std::move(stack), false);
+}
+
+// Three layers of four are gated deltas (Yang et al., arXiv 2412.06464); attention has a gate of its own.
+void read_qwen3_next(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 2;
+  named.absent_width = 256;
+  Attention a = attention(r, hidden, named);
+  bias_all(a, r.keys.flag("attention_bias", false));
+  a.qk_norm = QkNorm::kHead;
+  a.gated = true;
+  const Count key_heads = r.keys.size("linear_num_key_heads", 16),
+              value_heads = r.keys.size("linear_num_value_heads", 32);
+  const Count key_width = r.keys.size("linear_key_head_dim", 128),
+              value_width = r.keys.size("linear_value_head_dim", 128);
+  const Count keys = key_heads * key_width, values = value_heads * value_width;
+  Recurrence delta;
+  delta.kind = Recurrence::Kind::kDelta;
+  delta.projections = {
+      {"KQV-gate", hidden, 2 * keys + 2 * values}, {"decay", hidden, 2 * value_heads}, {"Out", values, hidden}};
+  delta.channels = 2 * keys + values;
+  delta.taps = r.keys.size("linear_conv_kernel_dim", 4);
+  delta.heads = value_heads;
+  delta.key_width = key_width;
+  delta.value_width = value_width;
+  delta.small_parameters = 2 * value_heads + value_width;  // steps, decays; a norm
+  const FeedForward dense = {r.keys.size("intermediate_size", 5632), true, false};
+  Experts mixture = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 512, 10,
+                            {r.keys.size("moe_intermediate_size", 512), true, false});
+  mixture.shared = 1;
+  mixture.shared_expert = {r.keys.size("shared_expert_intermediate_size", 512), true, false};
+  mixture.shared_gate = true;
+  const auto is_mixture = sparse_steps(r);
+  const Count every = r.keys.size("full_attention_interval", 4);
+  const std::vector<std::string> types =
+      layer_types(r, "num_hidden_layers", layers,
+                  [=](Count layer) { return (layer + 1) % every != 0 ? "linear_attention" : "full_attention"; },
+                  {"full_attention", "linear_attention"});
+  std::vector<Block> kinds(4, block_of(rms_norm(), 2));
+  kinds[0].mixer = kinds[1].mixer = a;
+  kinds[2].mixer = kinds[3].mixer = delta;
+  kinds[0].feed_forward = kinds[2].feed_forward = dense;
+  kinds[1].feed_forward = kinds[3].feed_forward = mixture;
+  Stack stack = decoder(hidden, rms_norm());
+  add_layers(stack, layers, kinds, [&](Count layer) {
+    return (types[static_cast<std::size_t>(layer)] == "linear_attention" ? 2 : 0) + (is_mixture(layer) ? 1 : 0);
+  });
+  finish(r, std::move(stack), false);
+}
+
+// Deltas with a decay for each channel (Kimi Delta Attention, arXiv 2510.26692), latent attention in every fourth
+// layer.
+void read_kimi_linear(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  Attention a = attention(r, hidden, {"num_attention_heads", "", "", 0, 1});
+  r.keys.know({"num_key_value_heads", "head_dim"});
+  make_latent(r, a, 0);
+  bias_all(a, r.keys.flag("attention_bias", false));
+  Count heads = r.keys.size("linear_num_heads", 32), width = r.keys.size("linear_head_dim", 128);
+  Count taps = r.keys.size("linear_conv_kernel_dim", 4);
+  std::vector<Count> full, linear;
+  if (const json::Node* inside = r.keys.value("linear_attn_config"); inside != nullptr && inside->is_object()) {
+    ConfigKeys own(*inside, r.keys.where("linear_attn_config"), r.keys.found());
+    heads = own.size("num_heads", heads);
+    width = own.size("head_dim", width);
+    taps = own.size("short_conv_kernel_size", taps);
+    full = own.counts("full_attn_layers");
+    linear = own.counts("kda_layers");
+  }
+  const Count all = heads * width;
+  Recurrence delta;
+  delta.kind = Recurrence::Kind::kDelta;
+  delta.projections = {{"KQV", hidden, 3 * all}, {"forget-down", hidden, width}, {"forget-up", width, all},
+                       {"step", hidden, heads},  {"gate-down", hidden, width},   {"gate-up", width, all},
+                       {"Out", all, hidden}};
+  delta.channels = 3 * all;
+  delta.taps = taps;
+  delta.heads = heads;
+  delta.key_width = delta.value_width = width;
+  delta.small_parameters = all + heads + width;  // steps, decays; a norm
+  const FeedForward dense = {sized(r, "intermediate_size"), true, false};
+  const Count inner = r.keys.size("moe_intermediate_size", 1024);
+  Experts mixture =
+      experts(r, r.keys.spelled({"num_local_experts", "num_experts"}),
+              r.keys.spelled({"num_experts_per_tok", "num_experts_per_token"}), 256, 8, {inner, true, false});
+  mixture.shared = r.keys.count(r.keys.spelled({"n_shared_experts", "num_shared_experts"}), 1);
+  mixture.shared_expert = {mixture.shared * inner, true, false};
+  r.keys.know({"n_group", "num_expert_group", "topk_group", "layer_types", "mlp_layer_types"});
+  const auto is_mixture = after_first(r, layers, 1);
+  const std::vector<std::string> types = layer_types(
+      r, "num_hidden_layers", layers,
+      [&](Count layer) {
+        if (!full.empty() && !linear.empty())
+          return std::find(full.begin(), full.end(), layer + 1) != full.end() ? "full_attention" : "linear_attention";
+        return layer > 0 && layer % 4 == 0 ? "full_attention" : "linear_attention";
+      },
+      {"full_attention", "linear_attention"});
+  const std::vector<std::string> networks = r.keys.texts("mlp_layer_types");
+  std::vector<Block> kinds(4, block_of(rms_norm(), 2));
+  kinds[0].mixer = kinds[1].mixer = a;
+  kinds[2].mixer = kinds[3].mixer = delta;
+  kinds[0].feed_forward = kinds[2].feed_forward = dense;
+  kinds[1].feed_forward = kinds[3].feed_forward = mixture;
+  Stack stack = decoder(hidden, rms_norm());
+  add_layers(stack, layers, kinds, [&](Count layer) {
+    const auto i = static_cast<std::size_t>(layer);
+    const bool sparse = i < networks.size() ? networks[i] == "sparse" : is_mixture(layer);
+    return (types[i] == "linear_attention" ? 2 : 0) + (sparse ? 1 : 0);
+  });
+  finish(r, std::move(stack), false);
+  r.model.head.tied = false;  // whatever the file says
+}
+
+}  // namespace orrery::formats::huggingface

@@ -1,0 +1,97 @@
+// One row a type; what the row's function reads stands beside it. Cost: a look through some 70 rows.
+#include "orrery/formats/huggingface/families/registry.h"
+
+#include <algorithm>
+
+#include "orrery/formats/huggingface/families/families.h"
+
+namespace orrery::formats::huggingface {
+namespace {
+
+using Sizes = std::vector<std::pair<std::string_view, long>>;
+
+Sizes usual(long hidden, long layers, long heads, long inner, long vocab) {
+  return {{"hidden_size", hidden},
+          {"num_hidden_layers", layers},
+          {"num_attention_heads", heads},
+          {"intermediate_size", inner},
+          {"vocab_size", vocab}};
+}
+
+}  // namespace
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> all = {
+      {"bert", read_bert, true},
+      {"roberta", read_roberta, true},
+      {"albert", read_albert},
+      {"distilbert", read_distilbert, true},
+      {"electra", read_electra, true},
+      {"modernbert", read_modernbert},
+      {"gpt2", read_gpt2, true},
+      {"gptj", read_gptj},
+      {"gpt_bigcode", read_gpt_bigcode, true},
+      {"gpt_neox", read_gpt_neox},
+      {"opt", read_opt, true},
+      {"bloom", read_bloom},
+      {"falcon", read_falcon},
+      {"mpt", read_mpt},
+      {"phi", read_phi},
+      {"llama", read_llama, false, usual(4096, 32, 32, 11008, 32000)},
+      {"mistral", read_mistral, false, usual(4096, 32, 32, 14336, 32000)},
+      {"qwen2", read_qwen2, false, usual(4096, 32, 32, 22016, 151936)},
+      {"qwen2_5_vl_text", read_qwen2, false, usual(8192, 80, 64, 29568, 152064)},
+      {"qwen3", read_qwen3, false, usual(4096, 32, 32, 22016, 151936)},
+      {"phi3", read_phi3, false, usual(3072, 32, 32, 8192, 32064)},
+      {"gemma", read_gemma, false, usual(3072, 28, 16, 24576, 256000)},
+      {"gemma2", read_gemma2, false, usual(2304, 26, 8, 9216, 256000)},
+      {"gemma3_text", read_gemma3, false, usual(2304, 26, 8, 9216, 262208)},
+      {"gemma3", read_gemma3, false, usual(2304, 26, 8, 9216, 262208), "gemma3_text"},
+      {"cohere", read_cohere},
+      {"cohere2", read_cohere2, false, usual(8192, 40, 64, 22528, 256000)},
+      {"olmo2", read_olmo2},
+      {"granite", read_granite, false, usual(4096, 32, 32, 11008, 32000)},
+      {"starcoder2", read_starcoder2},
+      {"nemotron", read_nemotron},
+      {"glm", read_glm, false, usual(4096, 40, 32, 13696, 151552)},
+      {"glm4", read_glm4, false, usual(4096, 40, 32, 13696, 151552)},
+      {"smollm3", read_smollm3, false, usual(2048, 36, 16, 11008, 128256)},
+      {"mixtral", read_mixtral, false, usual(4096, 32, 32, 14336, 32000)},
+      {"qwen2_moe", read_qwen2_moe},
+      {"qwen3_moe", read_qwen3_moe, false, usual(2048, 24, 32, 6144, 151936)},
+      {"olmoe", read_olmoe},
+      {"gpt_oss", read_gpt_oss},
+      {"llama4_text", read_llama4, false, usual(5120, 48, 40, 8192, 202048)},
+      {"llama4", read_llama4, false, usual(5120, 48, 40, 8192, 202048), "llama4_text"},
+      {"deepseek_v2", read_deepseek_v2},
+      {"deepseek_v3", read_deepseek_v3, false, usual(7168, 61, 128, 18432, 129280)},
+      {"deepseek_v32", read_deepseek_v3},
+      {"kimi_k2", read_deepseek_v3, false, usual(7168, 61, 64, 18432, 163840)},
+      {"glm4_moe", read_glm4_moe, false, usual(4096, 46, 96, 10944, 151552)},
+      {"ernie4_5_moe", read_ernie4_5_moe},
+      {"mamba", read_mamba},
+      {"mamba2", read_mamba2},
+      {"jamba", read_jamba},
+      {"lfm2", read_lfm2, false, usual(2560, 32, 32, 12288, 65536)},
+      {"minimax", read_minimax},
+      {"qwen3_next", read_qwen3_next},
+      {"kimi_linear", read_kimi_linear},
+      {"t5", read_t5, true},
+      {"bart", read_bart, true},
+      {"whisper", read_whisper},
+      {"vit", read_vit},
+      // Composites, whose language model stands in `text_config`.
+      {"llava", read_llama, false, {}, "llama"},
+      {"mistral3", read_mistral, false, {}, "mistral"},
+      {"qwen2_5_vl", read_qwen2, false, {}, "qwen2_5_vl_text"},
+  };
+  return all;
+}
+
+const Family* find_family(std::string_view model_type) {
+  const auto found = std::find_if(families().begin(), families().end(),
+                                  [&](const Family& family) { return family.model_type == model_type; });
+  return found == families().end() ? nullptr : &*found;
+}
+
+}  // namespace orrery::formats::huggingface

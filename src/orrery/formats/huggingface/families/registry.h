@@ -1,0 +1,28 @@
+// Which function reads which `model_type`.
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "orrery/formats/huggingface/families/reading.h"
+
+namespace orrery::formats::huggingface {
+
+struct Family {
+  std::string_view model_type;
+  void (*read)(Reading&);
+  bool dropout = false;  // its class draws masks where the file does not say
+  // Sizes that the class has where a file leaves them out, as nested configurations do: hidden, layers, heads, inner
+  // width, vocabulary, by the keys' names.
+  std::vector<std::pair<std::string_view, long>> sizes = {};
+  std::string_view text_type = {};  // of its language model, where `text_config` does not say
+};
+
+// In the order of messages.
+const std::vector<Family>& families();
+
+// Null where there is none.
+const Family* find_family(std::string_view model_type);
+
+}  // namespace orrery::formats::huggingface

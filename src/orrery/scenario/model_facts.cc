@@ -1,0 +1,61 @@
+#include "orrery/scenario/model_facts.h"
+
+#include <algorithm>
+
+namespace orrery::scenario {
+namespace {
+
+constexpr base::Count kLongestDefaultSequence = 4096;
+constexpr base::Count kUnknownSequence = 512;
+constexpr base::Count kCachedBytes = 2;
+
+}  // namespace
+
+base::Count default_sequence(const workload::Transformer& model) {
+  if (model.natural_tokens > 0) return model.natural_tokens;
+  return std::min(model.max_positions.value_or(kUnknownSequence), kLongestDefaultSequence);
+}
+
+ModelFacts model_facts(const FactsRequest& request) {
+  const ModelFile file = load_model(catalogue_directory(), request.model, request.use);
+  const workload::Transformer& model = file.transformer;
+  ModelFacts facts;
+  facts.entry = file.entry;
+  facts.family = model.family;
+  facts.warnings = file.diagnostics;
+  facts.sequence = request.sequence.value_or(default_sequence(model));
+  workload::Phase phase;
+  phase.tokens = facts.sequence;
+  for (workload::BlockOperators& block : workload::block_operators(model, phase)) {
+    BlockFacts& shown = facts.blocks.emplace_back();
+    shown.stack = block.name;
+    shown.layers = block.layers;
+    for (const workload::Operator& op : block.operators) {
+      const auto& bounds = op.einsum.dimensions;
+      const auto bound = [&](const char* name) {
+        const int at = op.einsum.dimension_index(name);
+        return at < 0 ? base::Count{1} : bounds[static_cast<std::size_t>(at)].bound;
+      };
+      shown.operators.push_back({op.name, bound("D"), bound("E"), bound("L"), op.instances});
+    }
+  }
+  facts.not_counted = workload::model_operators(model, phase).left_out;
+  const workload::Parameters parameters = workload::parameters(model);
+  facts.parameters = parameters.total;
+  facts.embedding_parameters = parameters.embedding;
+  facts.active_parameters = parameters.active;
+  facts.parts = parameters.parts;
+  for (const workload::Stack& stack : model.stacks) facts.layers += static_cast<base::Count>(stack.layers.size());
+  facts.kv_cache_bytes_per_token = base::checked_multiply(kCachedBytes, workload::cache_elements(model));
+  facts.kv_cache_growing_bytes_per_token = base::checked_multiply(kCachedBytes, workload::cache_elements(model, true));
+  facts.state_elements = workload::state_elements(model);
+  const workload::ForwardFlop flop = workload::forward_flop(model, facts.sequence);
+  const double tokens = static_cast<double>(flop.tokens);
+  facts.forward_flop_per_token = (flop.products + flop.attention) / tokens;
+  facts.attention_flop_per_token = flop.attention / tokens;
+  facts.visible_attention_flop_per_token = flop.visible_attention / tokens;
+  facts.predicted_ahead = model.predicted_ahead;
+  return facts;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,56 @@
+// A transformer's blocks as the operators that a chip runs, in every phase of its life.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/base/count.h"
+#include "orrery/base/diagnostic.h"
+#include "orrery/workload/einsum.h"
+#include "orrery/workload/transformer.h"
+
+namespace orrery::workload {
+
+enum class OperatorRole { kMatmul, kNormalisation };
+
+// One operator: `instances` equal copies of `einsum` (one per head and batch entry, say).
+struct Operator {
+  std::string name;
+  Einsum einsum;
+  base::Count instances = 1;
+  OperatorRole role = OperatorRole::kMatmul;
+};
+
+// What is asked of the model. Prefill (and the forward pass of training): sequences of `tokens`, nothing cached.
+// Decoding: one token more for each of `cached`; verifying: `tokens` more, drafted by something smaller.
+struct Phase {
+  base::Count batch = 1;   // sequences
+  base::Count tokens = 1;  // of each that are new
+  base::Count cached = 0;  // of each that went before
+};
+
+struct BlockOperators {
+  std::string name;                 // "decoder", or what tells this kind from the others: "decoder, mixture"
+  base::Count layers = 1;           // of this kind
+  std::vector<Operator> operators;  // in order of execution
+};
+
+// One for each kind of block that runs in the phase: an encoder runs with the first tokens only. Throws InputError with
+// all that is wrong: batch, tokens and cache (O0913), products beyond 64 bits (O0914), caches where nothing is cached
+// (O0923). A sequence beyond `max_positions` is not an error: the cost is well defined, and studies of long sequences
+// need it.
+std::vector<BlockOperators> block_operators(const Transformer& model, const Phase& phase);
+
+// The same as one list for all layers: equal operators of different kinds are one, with the instances of all. Of a
+// model whose layers are all alike, the list is one block's, and `layers` says how many there are.
+struct ModelOperators {
+  std::vector<Operator> operators;
+  base::Count layers = 1;
+  std::vector<std::string> left_out;  // what no einsum expresses: scans, convolutions
+};
+ModelOperators model_operators(const Transformer& model, const Phase& phase);
+
+// Multiply-accumulates, every instance counted. Throws base::OverflowError.
+base::Count operations(const std::vector<Operator>& operators);
+
+}  // namespace orrery::workload
