@@ -6,9 +6,9 @@
 
 namespace orrery::cli {
 
-// While it lives, the first SIGINT, SIGTERM or SIGHUP sets the flag. A second one ends the program at once, unless it
-// comes within a fifth of a second: `timeout` sends its signal twice. SIGHUP stays ignored where it was, as under
-// nohup. One at a time.
+// While it lives, the first SIGINT, SIGTERM or SIGHUP sets the flag. A second one ends the program at once, also when
+// the guard is gone by then, unless it comes within a fifth of a second, or from the same process within 1.5 s:
+// `timeout` sends its signal twice. SIGHUP stays ignored where it was, as under nohup. One at a time.
 class InterruptGuard {
  public:
   InterruptGuard();

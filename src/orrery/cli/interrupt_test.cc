@@ -21,7 +21,7 @@ TEST(Interrupt, ASecondOneEndsTheProgram) {
       {
         const InterruptGuard guard;
         std::raise(SIGINT);
-        std::this_thread::sleep_for(std::chrono::milliseconds(250));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1600));
         std::raise(SIGINT);
       },
       testing::KilledBySignal(SIGINT), "");
@@ -32,6 +32,17 @@ TEST(Interrupt, TheSameWishSentTwiceCountsOnce) {
   std::raise(SIGTERM);
   std::raise(SIGTERM);
   EXPECT_TRUE(*guard.flag());
+}
+
+TEST(Interrupt, TheSameWishSentAgainWhileTheAnswerIsPrintedCountsOnce) {
+  {
+    const InterruptGuard guard;
+    std::raise(SIGTERM);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  std::raise(SIGTERM);
+  const InterruptGuard next;
+  EXPECT_FALSE(*next.flag());
 }
 
 TEST(Interrupt, EveryWayToEndAProgramPolitelySetsTheFlag) {
