@@ -109,7 +109,7 @@ std::string catalogue_directory() {
   std::error_code error;
   const fs::path executable = fs::read_symlink("/proc/self/exe", error);
   if (!error) tried.push_back((executable.parent_path() / "../share/orrery/catalog").lexically_normal().string());
-  tried.emplace_back(ORRERY_SOURCE_DIR "/catalog");
+  if (executable.string().starts_with(ORRERY_BUILD_DIR "/")) tried.emplace_back(ORRERY_SOURCE_DIR "/catalog");
   for (const std::string& directory : tried)
     if (is_catalogue(directory)) return directory;
   base::fail("O1110", fmt::format("the catalogue is not installed: looked in {}", fmt::join(tried, ", ")), {},

@@ -46,8 +46,8 @@ struct ModelFile {
 };
 
 // The directory that holds `chips` and `models`: environment variable ORRERY_CATALOG, else
-// ../share/orrery/catalog beside the executable's directory, else the source tree this binary was built
-// from. Throws InputError O1110 naming the places tried.
+// ../share/orrery/catalog beside the executable's directory, else, of an executable in the build folder, the checkout
+// that is built there. Throws InputError O1110 naming the places tried.
 std::string catalogue_directory();
 
 // Every entry, sorted by name. Throws InputError when an entry is broken.
