@@ -51,7 +51,6 @@ function(orrery_floor folder)
     add_library(orrery_${name} INTERFACE)
   endif()
   target_link_libraries(orrery_${name} ${scope} ${ORRERY_FLOORS} ${ARGN})
-  set(ORRERY_FLOOR_SCOPE ${scope} PARENT_SCOPE)
   set(ORRERY_FLOORS orrery_${name} ${ORRERY_FLOORS} CACHE INTERNAL "")
 
   if(ORRERY_SYNTAX_ONLY)

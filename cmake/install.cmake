@@ -26,9 +26,18 @@ foreach(header ${ORRERY_HEADERS})
   install(FILES src/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
 install(DIRECTORY catalog/ DESTINATION share/orrery/catalog)
-install(FILES README.md DESTINATION share/doc/orrery)
+
+# The documents with all that they link to, and the licences of what the program holds (cmake/dependencies.cmake).
+install(FILES README.md ARCHITECTURE.md HACKING.md LICENSE DESTINATION share/doc/orrery)
+install(FILES bench/mappers.md DESTINATION share/doc/orrery/bench)
+install(DIRECTORY docs examples DESTINATION share/doc/orrery)
+file(CREATE_LINK ../../orrery/catalog ${PROJECT_BINARY_DIR}/share/catalog SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/share/catalog DESTINATION share/doc/orrery)
 install(FILES LICENSE DESTINATION share/doc/orrery RENAME copyright) # where Debian looks for it
-install(DIRECTORY docs DESTINATION share/doc/orrery)
+foreach(package coinor-libcbc coinor-libclp coinor-libcoinutils coinor-libcgl coinor-libosi libprotobuf libyaml-cpp libxxhash
+                libbz2 zlib1g)
+  install(FILES /usr/share/doc/${package}-dev/copyright DESTINATION share/doc/orrery RENAME copyright.${package} OPTIONAL)
+endforeach()
 
 # find_package(orrery)
 set(config ${CMAKE_INSTALL_LIBDIR}/cmake/orrery)

@@ -73,11 +73,24 @@ mountpoint -q "$root/proc" || mount -t proc proc "$root/proc" || printf 'fresh_m
 
 if [[ -n $package ]]; then
   cp "$package" "$root/orrery.deb"
+  # shellcheck disable=SC2016 # these are for the other bash
   chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin bash -ec '
     export DEBIAN_FRONTEND=noninteractive
     apt-get -qq update && apt-get -qq install -y --no-install-recommends /orrery.deb
     if dpkg --get-selections | grep -e "-dev[[:space:]]"; then exit 1; fi
-    cd / && orrery doctor && orrery map --chip gemmini --gemm 512,64,512' || fail "the package does not serve"
+    cd /
+    orrery --version
+    orrery doctor
+    orrery map --chip gemmini --gemm 64,64,64
+    orrery place /usr/share/doc/orrery/examples/dataflow/gpt3_1t.txt
+    apt-get -qq install -y --no-install-recommends man-db
+    MANPAGER=cat man orrery | grep VERB
+    source /usr/share/bash-completion/completions/orrery
+    COMP_WORDS=(orrery map --chip gem) COMP_CWORD=3
+    _orrery
+    [[ ${COMPREPLY[0]} == gemmini ]]
+    mv /usr/share/orrery /usr/share/hidden
+    ! orrery catalog' || fail "the package does not serve"
   printf '=== the package serves a fresh Debian 12\n'
   exit 0
 fi

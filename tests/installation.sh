@@ -36,11 +36,20 @@ program() {
     share/fish/vendor_completions.d/orrery.fish share/doc/orrery/copyright include/orrery/orrery.h; do
     [[ -s $prefix/$file ]] || fail "there is no $file"
   done
+  local page link
+  while read -r page link; do
+    [[ -e $(dirname "$page")/$link ]] || fail "$page links to $link, which is not installed"
+  done < <(grep -roE '\]\([^)#: ]+' --include='*.md' "$prefix/share/doc/orrery" | sed 's/:](/ /')
   ! find "$prefix" -name '*_test*' -o -name '*_bench*' | grep . || fail "tests are installed"
   ! command -v groff >/dev/null || [[ -z $(groff -man -Tutf8 -ww -z "$prefix/share/man/man1/orrery.1" 2>&1) ]] ||
     fail "groff has something to say of the manual page"
 
+  mv "$prefix/share/orrery" "$scratch/hidden"
+  [[ $("$prefix/bin/orrery" catalog 2>&1) == *O1110* ]] || fail "without its catalogue it reads another one"
+  mv "$scratch/hidden" "$prefix/share/orrery"
+
   # Every option of every verb is in the manual page and offered.
+  PATH=$prefix/bin:$PATH # completions ask the program for names
   # shellcheck disable=SC1091
   source "$prefix/share/bash-completion/completions/orrery"
   local verb option manual
@@ -64,6 +73,11 @@ program() {
   ! command -v zsh >/dev/null || zsh -n "$prefix/share/zsh/site-functions/_orrery" || fail "zsh does not understand"
   ! command -v fish >/dev/null || fish -n "$prefix/share/fish/vendor_completions.d/orrery.fish" ||
     fail "fish does not understand"
+
+  complete_words orrery map --chip ''
+  [[ " ${COMPREPLY[*]} " == *" gemmini "* && " ${COMPREPLY[*]} " != *" bert-base "* ]] || fail "bash: --chip offers other names"
+  complete_words orrery train --schedule ''
+  [[ " ${COMPREPLY[*]} " == *" 1f1b "* ]] || fail "bash: --schedule offers no values"
 
   # Position-independent: all of it goes into a shared library.
   quietly g++ -shared -o "$scratch/all.so" -Wl,--whole-archive "$library" -Wl,--no-whole-archive

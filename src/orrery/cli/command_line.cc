@@ -112,7 +112,7 @@ void parse(CLI::App& app, const Arguments& arguments, const std::string& verb) {
   }
 }
 
-Described describe(const CLI::App& app) {
+Described describe(const CLI::App& app, const std::map<std::string, std::vector<std::string>>& offered) {
   Described line;
   const std::string footer = app.get_footer();
   line.example = footer.substr(footer.rfind("\n  ") + 3);
@@ -124,6 +124,8 @@ Described describe(const CLI::App& app) {
     for (const std::string& name : option->get_lnames()) described.names.push_back("--" + name);
     if (described.positional) described.names = {option->get_name()};
     if (option->get_items_expected_max() > 0 && !described.positional) described.type = option->get_type_name();
+    if (const auto values = offered.find(described.names.back()); values != offered.end())
+      described.values = values->second;
     line.options.push_back(std::move(described));
   }
   return line;
@@ -207,6 +209,7 @@ void CommandLine::digit(const std::string& names, int& value, int most, const st
     return good ? "" : fmt::format("`{}` {}", text, refusal);
   };
   option(*app_->add_option(names, value, what), fmt::format("0..{}", most)).check(CLI::Validator(check, ""));
+  for (int i = 0; i <= most; ++i) offered_[names].push_back(fmt::format("{}", i));
 }
 
 void CommandLine::seconds(const std::string& names, double& value, const std::string& what) {
@@ -275,7 +278,7 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
   toggle("--quiet,-q", console.quiet, "No warnings, no progress");
   toggle("--no-color", no_color, "No colours (also where NO_COLOR is set and not empty)");
   option(*app_->add_option("--seed", seed, "Ignored: every search is deterministic and draws no random numbers"), "N");
-  if (arguments == Arguments{kDescribe}) throw describe(*app_);
+  if (arguments == Arguments{kDescribe}) throw describe(*app_, offered_);
   try {
     parse(*app_, arguments, verb_);
   } catch (const CLI::CallForHelp&) {

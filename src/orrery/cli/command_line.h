@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,10 +80,14 @@ class CommandLine {
               const std::vector<std::pair<std::string, Value>>& choices, const std::string& what) {
     std::vector<std::string> known;
     for (const auto& [name, choice] : choices) known.push_back(name);
+    offer(names, known);
     meant(names, "NAME", what, [=, &value, option = names](const std::string& text) {
       value = choices[index_of(option, text, known)].second;
     });
   }
+
+  // The values of an option that the shells' completions offer.
+  void offer(const std::string& option, std::vector<std::string> values) { offered_[option] = std::move(values); }
 
   // Reads the arguments, then tells the meanings in the order of declaration. False: help was asked for and is printed.
   // Colours and silence of `console` follow --no-color, NO_COLOR and --quiet; its `json` follows --json.
@@ -96,6 +101,7 @@ class CommandLine {
   std::string verb_, heading_;
   std::unique_ptr<CLI::App> app_;
   std::vector<std::function<void()>> meanings_;
+  std::map<std::string, std::vector<std::string>> offered_;
 };
 
 }  // namespace orrery::cli

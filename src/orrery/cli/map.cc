@@ -79,6 +79,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
                   [&options](const std::string& text) { options.request.gemms.push_back(gemm(text)); });
   line.meant_each("--objective", "NAME[,NAME]", "edp (default), energy, delay, or several to compare in turn", true,
                   [&options](const std::string& name) { options.request.search.objective.push_back(metric(name)); });
+  line.offer("--objective", {"edp", "energy", "delay"});
   line.meant("--pareto", "NAME,NAME", "energy,delay: all mappings that no other one beats in both",
              [&options](const std::string& text) {
                if (text != "energy,delay" && text != "delay,energy")
@@ -86,6 +87,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
                         "write `--pareto energy,delay`");
                options.request.search.front = true;
              });
+  line.offer("--pareto", {"energy,delay"});
   line.text("--why", options.request.search.why, "CHOICE",
             "Force a choice, such as Scratchpad.E=4, and say what it costs");
   line.toggle("--certify", options.request.search.certify, "Check the proof by a slower, independent search");

@@ -43,6 +43,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
                     if (!reproduces(dataflow::kDefects, name, options.compat))
                       refuse_compat(name, "no generation of DFModel", dataflow::kDefects);
                   });
+  line.offer("--compat", base::original_names(dataflow::kDefects));
   line.group("Search");
   declare_threads(line, options, "; default: as the file says");
   line.seconds("--time-limit", options.time_limit, "Seconds; the best so far is printed with its gap");

@@ -45,6 +45,9 @@ void declare_estimation(CommandLine& line, DocumentRequest& documents) {
   line.meant_each("--compat", "NAME[,NAME]",
                   "Reproduce an original, defects included: timeloop or factorflow; accelergy-0.4 (repeatable)", true,
                   [&documents](const std::string& name) { choose_compat(name, documents); });
+  std::vector<std::string> originals = base::original_names(nest::kModelDefects);
+  for (const std::string& name : base::original_names(energy::kDefects)) originals.push_back(name);
+  line.offer("--compat", std::move(originals));
 }
 
 void declare_ignored(CommandLine& line, std::vector<std::string>& ignored) {

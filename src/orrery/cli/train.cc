@@ -79,6 +79,7 @@ void declare_amped(CommandLine& line, TrainOptions& options) {
              "write `--equations amped`, or leave it out for Orrery's model");
     options.amped = true;
   });
+  line.offer("--equations", {"amped"});
   line.text("--tables", options.lookup_tables, "FILE", "AMPeD's lookup_tables.json");
   line.text("--config-flat", options.config_flat, "FILE", "AMPeD's parameters by name");
   line.toggle("--gemm", options.gemm, "AMPeD: gemm_breakdown.txt");
@@ -90,6 +91,7 @@ void declare_amped(CommandLine& line, TrainOptions& options) {
                     if (!reproduces(amped::kDefects, name, options.compat))
                       refuse_compat(name, "no original that `orrery train` reproduces", amped::kDefects);
                   });
+  line.offer("--compat", base::original_names(amped::kDefects));
 }
 
 bool read(const Arguments& arguments, Console& console, TrainOptions& options) {

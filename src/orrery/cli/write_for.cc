@@ -30,8 +30,14 @@ std::vector<DescribedVerb> described_verbs(Console& console) {
   return all;
 }
 
-bool takes_catalogue_names(const Described::Option& option) {
-  return option.type.starts_with("NAME|FILE");
+// Which part of the catalogue an option takes names of, "chips" for --chip; nothing for other options.
+std::string catalogue_part(const Described::Option& option) {
+  return option.type.starts_with("NAME|FILE") ? option.names.back().substr(2) + "s" : "";
+}
+
+// The shell command that prints the names of a part of the catalogue, or of all of it.
+std::string catalogue_names(const std::string& part) {
+  return fmt::format("orrery catalog 2>/dev/null | sed -n '/^{}/,/^[a-z]/s/^  \\([^ ]*\\).*/\\1/p'", part);
 }
 
 std::string replaced(const std::string& text, std::string_view from, const std::string& to) {
@@ -104,9 +110,18 @@ std::vector<std::string> verb_names(const std::vector<DescribedVerb>& all) {
   return names;
 }
 
-constexpr const char* kCatalogueNames = "orrery catalog 2>/dev/null | sed -n 's/^  \\([^ ]*\\).*/\\1/p'";
-
 std::string bash(const std::vector<DescribedVerb>& all) {
+  const auto values = [](const DescribedVerb& verb) {
+    std::string out;
+    for (const Described::Option& option : verb.line.options) {
+      const std::string part = catalogue_part(option);
+      if (part.empty() && option.values.empty()) continue;
+      out += fmt::format("    '{} {}') words={} ;;\n", verb.verb->name, option.names.back(),
+                         part.empty() ? fmt::format("'{}'", fmt::join(option.values, " "))
+                                      : fmt::format("$({})", catalogue_names(part)));
+    }
+    return out;
+  };
   return fmt::format(
              "# bash completion for orrery\n"
              "_orrery() {{\n"
@@ -116,16 +131,16 @@ std::string bash(const std::vector<DescribedVerb>& all) {
              "    mapfile -t COMPREPLY < <(compgen -W '{} --help --version' -- \"$word\")\n"
              "    return\n"
              "  fi\n"
-             "  case ${{COMP_WORDS[COMP_CWORD - 1]}} in\n"
-             "    --chip | --model | --system | show) words=$({}) ;;\n"
-             "  esac\n"
              "  case ${{COMP_WORDS[1]}} in\n",
-             fmt::join(verb_names(all), " "), kCatalogueNames) +
+             fmt::join(verb_names(all), " ")) +
          rows(all,
               [](const DescribedVerb& verb) {
-                return fmt::format("    {}) options='{}' words=\"$words {}\" ;;\n", verb.verb->name,
+                return fmt::format("    {}) options='{}' words='{}' ;;\n", verb.verb->name,
                                    fmt::join(option_names(verb.line), " "), fmt::join(verb.line.subverbs, " "));
               }) +
+         "  esac\n"
+         "  case \"${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD - 1]}\" in\n" +
+         rows(all, values) + fmt::format("    'catalog show') words=$({}) ;;\n", catalogue_names("")) +
          "  esac\n"
          "  [[ $word == -* ]] && words=$options\n"
          "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
@@ -135,14 +150,18 @@ std::string bash(const std::vector<DescribedVerb>& all) {
 
 std::string zsh(const std::vector<DescribedVerb>& all) {
   const auto quoted = [](const std::string& text) { return replaced(replaced(text, "'", "’"), "[]:", "\\"); };
+  const auto action = [](const Described::Option& option) -> std::string {
+    if (!option.values.empty()) return fmt::format("({})", fmt::join(option.values, " "));
+    const std::string part = catalogue_part(option);
+    return part.empty() ? "_files" : "_orrery_" + part;
+  };
   const auto options = [&](const DescribedVerb& verb) {
     std::string out = fmt::format("    {})\n      _arguments", verb.verb->name);
     for (const Described::Option& option : verb.line.options) {
       if (option.positional) continue;
       for (const std::string& name : option.names) {
         out += fmt::format(" \\\n        '*{}[{}]", name, quoted(option.text));
-        if (!option.type.empty())
-          out += fmt::format(":{}:{}", quoted(option.type), takes_catalogue_names(option) ? "_orrery_names" : "_files");
+        if (!option.type.empty()) out += fmt::format(":{}:{}", quoted(option.type), action(option));
         out += "'";
       }
     }
@@ -150,12 +169,12 @@ std::string zsh(const std::vector<DescribedVerb>& all) {
       out += fmt::format(" \\\n        '1:word:({})'", fmt::join(verb.line.subverbs, " "));
     return out + " \\\n        '*:file:_files'\n      ;;\n";
   };
-  return fmt::format(
-             "#compdef orrery\n"
-             "_orrery_names() {{\n  compadd -- $({})\n  _files\n}}\n"
-             "_orrery() {{\n"
-             "  if ((CURRENT == 2)); then\n    local -a verbs=(\n",
-             kCatalogueNames) +
+  std::string out = "#compdef orrery\n";
+  for (const char* part : {"chips", "models", "systems"})
+    out += fmt::format("_orrery_{}() {{\n  compadd -- $({})\n  _files\n}}\n", part, catalogue_names(part));
+  return out +
+         "_orrery() {\n"
+         "  if ((CURRENT == 2)); then\n    local -a verbs=(\n" +
          rows(all,
               [&](const DescribedVerb& verb) {
                 return fmt::format("      '{}:{}'\n", verb.verb->name, quoted(verb.verb->summary));
@@ -180,8 +199,10 @@ std::string fish(const std::vector<DescribedVerb>& all) {
              for (const std::string& name : option.names)
                out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
              if (!option.type.empty()) out += " -r";
-             if (takes_catalogue_names(option))
-               out += fmt::format(" -a {}", quoted(fmt::format("({})", kCatalogueNames)));
+             if (const std::string part = catalogue_part(option); !part.empty())
+               out += fmt::format(" -a {}", quoted(fmt::format("({})", catalogue_names(part))));
+             if (!option.values.empty())
+               out += fmt::format(" -f -a {}", quoted(fmt::format("{}", fmt::join(option.values, " "))));
              out += fmt::format(" -d {}\n", quoted(option.text));
            }
            return out;

@@ -18,6 +18,7 @@ struct Described {
     std::string type;                // empty: takes no value
     std::string text;
     bool positional = false;
+    std::vector<std::string> values;  // what a completion offers; empty: files
   };
   std::string example;
   std::vector<Option> options;

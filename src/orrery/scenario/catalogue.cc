@@ -47,6 +47,11 @@ std::string path_of(const std::string& directory, const char* kind, const std::s
   return (fs::path(directory) / kind / (name + suffix)).string();
 }
 
+bool has_entry(const std::string& directory, const char* kind, const std::string& name, const char* suffix) {
+  std::error_code ignored;
+  return !name.empty() && !names_a_file(name) && fs::exists(path_of(directory, kind, name, suffix), ignored);
+}
+
 [[noreturn]] void fail_unknown(const char* code, const char* what, const char* option, const std::string& name,
                                const std::vector<std::string>& known, base::Location where = {}) {
   base::Diagnostics found;
@@ -63,10 +68,12 @@ ChipFile read_chip(const std::string& path, const std::string& name, bool in_cat
                    formats::orrery::CatalogueBlock& block) {
   ChipFile chip;
   chip.file = yaml::read_file(path);
-  const auto documents =
+  auto documents =
       yaml::parse(chip.file, in_catalogue ? base::Severity::kError : base::Severity::kWarning, chip.diagnostics);
+  const bool silent = chip.diagnostics.all().empty();
   block = formats::orrery::read_block(documents, {chip.file, 0, 0, 1}, in_catalogue, chip.diagnostics);
   chip.diagnostics.throw_if_errors();
+  if (silent) chip.parsed = std::move(documents);
   chip.entry = {name, block.title.empty() ? name : block.title, block.description, path, block.sources, block.figures};
   return chip;
 }
@@ -75,16 +82,15 @@ ChipFile read_chip(const std::string& path, const std::string& name, bool in_cat
 std::shared_ptr<const ChipFile> partner(const std::string& directory, const ChipFile& chip,
                                         const formats::orrery::CatalogueBlock& block) {
   formats::orrery::CatalogueBlock ignored;
-  const std::vector<std::string> known = names(directory, kChips, ".yaml");
-  if (std::find(known.begin(), known.end(), block.normalisation) != known.end())
+  if (has_entry(directory, kChips, block.normalisation, ".yaml"))
     return std::make_shared<ChipFile>(
         read_chip(path_of(directory, kChips, block.normalisation, ".yaml"), block.normalisation, true, ignored));
   const fs::path beside = fs::path(chip.entry.path).parent_path() / block.normalisation;
   std::error_code error;
   if (names_a_file(block.normalisation) && fs::exists(beside, error))
     return std::make_shared<ChipFile>(read_chip(beside.string(), beside.string(), false, ignored));
-  fail_unknown("O1114", "chip for normalisations called", "normalisation:", block.normalisation, known,
-               block.normalisation_where);
+  fail_unknown("O1114", "chip for normalisations called", "normalisation:", block.normalisation,
+               names(directory, kChips, ".yaml"), block.normalisation_where);
 }
 
 }  // namespace
@@ -103,7 +109,7 @@ std::string catalogue_directory() {
   std::error_code error;
   const fs::path executable = fs::read_symlink("/proc/self/exe", error);
   if (!error) tried.push_back((executable.parent_path() / "../share/orrery/catalog").lexically_normal().string());
-  tried.emplace_back(ORRERY_SOURCE_DIR "/catalog");
+  if (executable.string().starts_with(ORRERY_BUILD_DIR "/")) tried.emplace_back(ORRERY_SOURCE_DIR "/catalog");
   for (const std::string& directory : tried)
     if (is_catalogue(directory)) return directory;
   base::fail("O1110", fmt::format("the catalogue is not installed: looked in {}", fmt::join(tried, ", ")), {},
@@ -129,21 +135,21 @@ std::vector<Entry> list_systems(const std::string& directory) {
   return formats::orrery::list_systems(directory);
 }
 
-ChipFile load_chip(const std::string& directory, const std::string& name_or_path) {
-  const std::vector<std::string> known = names(directory, kChips, ".yaml");
-  const bool in_catalogue = std::find(known.begin(), known.end(), name_or_path) != known.end();
-  if (!in_catalogue && !names_a_file(name_or_path)) fail_unknown("O1111", "chip", "--chip", name_or_path, known);
+ChipFile load_chip(const std::string& directory, const std::string& name_or_path, bool with_normalisation) {
+  const bool in_catalogue = has_entry(directory, kChips, name_or_path, ".yaml");
+  if (!in_catalogue && !names_a_file(name_or_path))
+    fail_unknown("O1111", "chip", "--chip", name_or_path, names(directory, kChips, ".yaml"));
   formats::orrery::CatalogueBlock block;
   ChipFile chip = read_chip(in_catalogue ? path_of(directory, kChips, name_or_path, ".yaml") : name_or_path,
                             name_or_path, in_catalogue, block);
-  if (!block.normalisation.empty()) chip.normalisation = partner(directory, chip, block);
+  if (with_normalisation && !block.normalisation.empty()) chip.normalisation = partner(directory, chip, block);
   return chip;
 }
 
 ModelFile load_model(const std::string& directory, const std::string& name_or_path, const ModelUse& use) {
-  const std::vector<std::string> known = names(directory, kModels, ".json");
-  const bool in_catalogue = std::find(known.begin(), known.end(), name_or_path) != known.end();
-  if (!in_catalogue && !names_a_file(name_or_path)) fail_unknown("O1112", "model", "--model", name_or_path, known);
+  const bool in_catalogue = has_entry(directory, kModels, name_or_path, ".json");
+  if (!in_catalogue && !names_a_file(name_or_path))
+    fail_unknown("O1112", "model", "--model", name_or_path, names(directory, kModels, ".json"));
   const std::string path = in_catalogue ? path_of(directory, kModels, name_or_path, ".json") : name_or_path;
 
   using formats::huggingface::Strictness;

@@ -15,6 +15,7 @@
 #include "orrery/base/diagnostic.h"
 #include "orrery/formats/huggingface/config.h"
 #include "orrery/formats/orrery/entry.h"
+#include "orrery/formats/yaml/node.h"
 #include "orrery/workload/transformer.h"
 #include "orrery/workload/transformer_operators.h"
 
@@ -27,6 +28,7 @@ using formats::orrery::FigureSource;
 struct ChipFile {
   Entry entry;
   std::shared_ptr<const base::SourceFile> file;
+  std::vector<formats::yaml::Node> parsed;  // the file; empty where that gave a diagnostic
   // The chip on which softmax and layernorm run, as Timeloop-Experiments splits them; null: this one.
   std::shared_ptr<const ChipFile> normalisation;
   base::Diagnostics diagnostics;  // warnings
@@ -45,8 +47,8 @@ struct ModelFile {
 };
 
 // The directory that holds `chips` and `models`: environment variable ORRERY_CATALOG, else
-// ../share/orrery/catalog beside the executable's directory, else the source tree this binary was built
-// from. Throws InputError O1110 naming the places tried.
+// ../share/orrery/catalog beside the executable's directory, else, of an executable in the build folder, the checkout
+// that is built there. Throws InputError O1110 naming the places tried.
 std::string catalogue_directory();
 
 // A path, where names stand, too: it has a `/`, or one of the suffixes .yaml, .yml, .json.
@@ -60,7 +62,7 @@ std::vector<Entry> list_systems(const std::string& directory);
 // By catalogue name, or by path when the text names a file (it has a `/` or a suffix .yaml, .yml,
 // .json). Throws InputError: O1111 (chip) and O1112 (model) for unknown names, with the nearest name and
 // the list; O0100 for unreadable files; O1113 to O1115 for a broken `orrery` block.
-ChipFile load_chip(const std::string& directory, const std::string& name_or_path);
+ChipFile load_chip(const std::string& directory, const std::string& name_or_path, bool with_normalisation = true);
 //
 // Of a model, `ignored` keys of its config.json are left out of account (O0919), and `outside`
 // says what becomes of keys of what is around its blocks.

@@ -137,7 +137,7 @@ TEST(Catalogue, ACatalogueChipHasASourceForEachFigureAndNoDuplicateKey) {
   EXPECT_EQ(codes(refused([&] { list_chips(folder.string()); })), Codes{"O1115"});
 }
 
-TEST(Catalogue, ThePlaceIsTheVariablesElseBesideTheBinaryElseTheSourceTree) {
+TEST(Catalogue, ThePlaceIsTheVariablesElseBesideTheBinaryElseInTheCheckoutForABuildFoldersProgram) {
   const Folder folder;
   folder.add("chips/none", "").add("models/none", "");
   ::setenv("ORRERY_CATALOG", folder.string().c_str(), 1);

@@ -79,7 +79,8 @@ EstimatedChip estimate_chip(const DocumentRequest& request) {
                "give the documents of a chip, or --chip; see `orrery energy --help`");
   EstimatedChip result;
   std::vector<File> files = split_by_problem(read_files(request.files)).shared;
-  for (const ChipFile& chip : load_chips(request.chips)) {
+  const std::vector<ChipFile> chips = load_chips(request.chips);
+  for (const ChipFile& chip : chips) {
     files.push_back(chip.file);
     result.warnings.append(chip.diagnostics);
   }
@@ -87,7 +88,7 @@ EstimatedChip estimate_chip(const DocumentRequest& request) {
   how.tables_wanted = false;
   how.mapped = false;
   how.mapping_wanted = false;
-  const Documents documents = Documents::gather(files, how);
+  const Documents documents = Documents::gather(files, how, parsed(chips));
   mention_tables(documents, result.warnings);
   if (documents.find("architecture") == nullptr) refuse_without_architecture(documents);
   Specification specification = request.chips.empty() ? documents.read() : read_chip(documents, request.chips);

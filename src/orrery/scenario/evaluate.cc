@@ -17,9 +17,10 @@ MappedModel evaluate(const EvaluateRequest& request) {
     base::fail("O1107",
                fmt::format("`{}` and `{}` both describe a problem", split.layers[0]->name, split.layers[1]->name), {},
                "a mapping belongs to one problem: give that one only");
-  for (const ChipFile& chip : load_chips(request.chips)) files.push_back(chip.file);
+  const std::vector<ChipFile> chips = load_chips(request.chips);
+  for (const ChipFile& chip : chips) files.push_back(chip.file);
 
-  const auto documents = formats::timeloop::Documents::gather(files, reading(request));
+  const auto documents = formats::timeloop::Documents::gather(files, reading(request), parsed(chips));
   Estimators estimators(request.estimators);
   ReadMapping read = read_mapping(documents, estimators);
   MappedModel result;

@@ -173,12 +173,20 @@ formats::timeloop::ReadOptions reading(const DocumentRequest& request) {
   return options;
 }
 
-std::vector<ChipFile> load_chips(const std::vector<std::string>& names) {
+std::vector<ChipFile> load_chips(const std::vector<std::string>& names, bool with_normalisations) {
   std::vector<ChipFile> chips;
   if (names.empty()) return chips;
   const std::string directory = catalogue_directory();
-  for (const std::string& name : names) chips.push_back(load_chip(directory, name));
+  for (const std::string& name : names) chips.push_back(load_chip(directory, name, with_normalisations));
   return chips;
+}
+
+formats::timeloop::Parsed parsed(const std::vector<ChipFile>& chips) {
+  formats::timeloop::Parsed files;
+  for (const ChipFile& chip : chips)
+    for (const ChipFile* one : {&chip, chip.normalisation.get()})
+      if (one && !one->parsed.empty()) files.emplace(one->file.get(), &one->parsed);
+  return files;
 }
 
 std::string stem(const std::string& path) {

@@ -43,8 +43,9 @@ SplitFiles split_by_problem(const std::vector<File>& files);
 
 formats::timeloop::ReadOptions reading(const DocumentRequest& request);
 
-// The chips that a request names, from the catalogue or their files.
-std::vector<ChipFile> load_chips(const std::vector<std::string>& names);
+// The chips that a request names, from the catalogue or their files; with those on which normalisations run.
+std::vector<ChipFile> load_chips(const std::vector<std::string>& names, bool with_normalisations = false);
+formats::timeloop::Parsed parsed(const std::vector<ChipFile>& chips);
 
 // "layers/KTQ_layer.yaml" -> "KTQ_layer".
 std::string stem(const std::string& path);

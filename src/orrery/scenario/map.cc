@@ -108,7 +108,8 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
     std::vector<const base::SourceFile*> key;
     for (const File& file : all) key.push_back(file.get());
     const Documents*& documents = gathered[key];
-    if (!documents) documents = &out.documents.emplace_back(Documents::gather(all, search_options(request)));
+    if (!documents)
+      documents = &out.documents.emplace_back(Documents::gather(all, search_options(request), parsed(chips)));
     LayerTask task;
     task.name = op.name;
     task.instances = op.instances;
@@ -137,7 +138,8 @@ void layers_of_files(const MapRequest& request, const Chips& chips, const std::v
     std::vector<File> all = shared;
     if (file) all.push_back(file);
     try {
-      const Documents& documents = out.documents.emplace_back(Documents::gather(all, search_options(request)));
+      const Documents& documents =
+          out.documents.emplace_back(Documents::gather(all, search_options(request), parsed(chips)));
       LayerTask task;
       task.documents = &documents;
       out.tasks.push_back(std::move(task));
@@ -155,7 +157,7 @@ void layers_of_gemms(const MapRequest& request, const Chips& chips, const std::v
     base::fail("O1103", fmt::format("both --gemm and a `problem` in `{}`", split.layers[0]->name), {},
                "give matrix products with --gemm, or problems, not both");
   const Documents& documents = out.documents.emplace_back(Documents::gather(
-      joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared), search_options(request)));
+      joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared), search_options(request), parsed(chips)));
   for (const Gemm& gemm : request.gemms) {
     LayerTask task;
     task.name = fmt::format("GEMM {}x{}x{}", gemm.m, gemm.k, gemm.n);
@@ -227,7 +229,7 @@ MapAnswer map(const MapRequest& request) {
   demand_question(request);
   Layers layers;
   const std::vector<File> files = read_files(request.files);
-  const Chips chips = load_chips(request.chips);
+  const Chips chips = load_chips(request.chips, !request.model.empty());
   if (!request.gemms.empty()) {
     layers_of_gemms(request, chips, files, layers);
   } else if (request.model.empty()) {

@@ -55,6 +55,11 @@ void misspelt(const yaml::Node::Entry& entry, std::string_view near, base::Diagn
       .hint(base::did_you_mean(near));
 }
 
+// Whether the edit distance may be less than `most`, from the lengths alone.
+bool may_be_nearer(std::string_view a, std::string_view b, std::size_t most) {
+  return std::max(a.size(), b.size()) - std::min(a.size(), b.size()) < most;
+}
+
 }  // namespace
 
 AttributeFrame::AttributeFrame(const AttributeFrame& around, const yaml::Node* own)
@@ -97,6 +102,7 @@ void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& f
     std::string_view near;
     std::size_t best = 3;
     for (std::string_view known : kKnownAttributes) {
+      if (!may_be_nearer(key, known, best)) continue;
       const std::size_t distance = base::edit_distance(lower(key), lower(known));
       if (distance < best && known.size() > 2 * distance + 2) {
         best = distance;
@@ -122,8 +128,9 @@ void warn_of_attributes_nobody_estimates_by(const yaml::Node& attributes, base::
       continue;
     }
     const auto near =
-        std::find_if(kEstimatorAttributes.begin(), kEstimatorAttributes.end(),
-                     [&](std::string_view known) { return base::edit_distance(lower(key), lower(known)) <= 1; });
+        std::find_if(kEstimatorAttributes.begin(), kEstimatorAttributes.end(), [&](std::string_view known) {
+          return may_be_nearer(key, known, 2) && base::edit_distance(lower(key), lower(known)) <= 1;
+        });
     if (near != kEstimatorAttributes.end() && attributes.find(*near) == nullptr) misspelt(entry, *near, found);
   }
 }

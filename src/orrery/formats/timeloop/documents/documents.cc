@@ -44,11 +44,13 @@ void append(const base::Diagnostics& from, bool duplicates_are_errors, base::Dia
   }
 }
 
-std::vector<yaml::Node> parse_file(const std::shared_ptr<const base::SourceFile>& file, Files& included,
-                                   base::Diagnostics& found) {
+std::vector<yaml::Node> parse_file(const std::shared_ptr<const base::SourceFile>& file, const Parsed& parsed,
+                                   Files& included, base::Diagnostics& found) {
   base::Diagnostics own;
-  auto documents =
-      is_template(*file) ? expand_template(file, included, own) : yaml::parse(file, base::Severity::kWarning, own);
+  const auto known = parsed.find(file.get());
+  auto documents = is_template(*file)      ? expand_template(file, included, own)
+                   : known != parsed.end() ? *known->second
+                                           : yaml::parse(file, base::Severity::kWarning, own);
   if (documents.empty() && !own.has_errors()) own.warning("O0114", "the file is empty", {file, 0, 0, 1});
   append(own, !takes_duplicates(documents), found);
   return documents;
@@ -56,7 +58,7 @@ std::vector<yaml::Node> parse_file(const std::shared_ptr<const base::SourceFile>
 
 }  // namespace
 
-Documents Documents::gather(const Files& files, const ReadOptions& options) {
+Documents Documents::gather(const Files& files, const ReadOptions& options, const Parsed& parsed) {
   Files sorted = files;
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return std::tie(a->name, a->text) < std::tie(b->name, b->text);
@@ -66,7 +68,7 @@ Documents Documents::gather(const Files& files, const ReadOptions& options) {
   base::Diagnostics& found = gathered.diagnostics_;
   Files read = sorted;
   for (const auto& file : sorted) {
-    for (yaml::Node& document : parse_file(file, read, found))
+    for (yaml::Node& document : parse_file(file, parsed, read, found))
       merge_document(std::move(document), gathered.top_, found);
   }
   found.throw_if_errors();

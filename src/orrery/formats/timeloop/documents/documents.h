@@ -12,6 +12,7 @@
 //   mapper.*       mapper -> objective and what else still means something
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,12 +71,15 @@ struct Specification {
   base::Diagnostics diagnostics;  // warnings; errors are thrown
 };
 
+// Files that were parsed before, without a diagnostic, and what they say.
+using Parsed = std::map<const base::SourceFile*, const std::vector<yaml::Node>*>;
+
 // The merged documents before any meaning: top-level key -> values with their places.
 class Documents {
  public:
   // Parses and merges; order of files does not matter. Throws InputError.
-  static Documents gather(const std::vector<std::shared_ptr<const base::SourceFile>>& files,
-                          const ReadOptions& options);
+  static Documents gather(const std::vector<std::shared_ptr<const base::SourceFile>>& files, const ReadOptions& options,
+                          const Parsed& parsed = {});
 
   const yaml::Node* find(std::string_view top_level_key) const;
   const std::vector<yaml::Node::Entry>& top() const { return top_; }
