@@ -82,6 +82,8 @@ Record<scenario::ModelFacts> model_facts() {
        &ModelFacts::embedding_parameters},
       {"active_parameters", "Less the routed experts that a token does not visit.", &ModelFacts::active_parameters},
       {"parts", "They add up to the parameters.", &ModelFacts::parts, part},
+      {"weight_bits", "Of most weights, as the file says; 16 where it does not.", &ModelFacts::weight_bits},
+      {"weight_bytes", "Of all parameters, at that width.", &ModelFacts::weight_bytes},
       {"layers", "Blocks, of encoder and decoder.", &ModelFacts::layers},
       {"kv_cache_bytes_per_token", "That one more token adds to the caches, of 16-bit elements.",
        &ModelFacts::kv_cache_bytes_per_token},

@@ -45,6 +45,8 @@ ModelFacts model_facts(const FactsRequest& request) {
   facts.embedding_parameters = parameters.embedding;
   facts.active_parameters = parameters.active;
   facts.parts = parameters.parts;
+  facts.weight_bits = model.precision.weights;
+  facts.weight_bytes = static_cast<double>(parameters.total) * facts.weight_bits / 8;
   for (const workload::Stack& stack : model.stacks) facts.layers += static_cast<base::Count>(stack.layers.size());
   facts.kv_cache_bytes_per_token = base::checked_multiply(kCachedBytes, workload::cache_elements(model));
   facts.kv_cache_growing_bytes_per_token = base::checked_multiply(kCachedBytes, workload::cache_elements(model, true));

@@ -14,7 +14,7 @@ namespace orrery::scenario {
 
 struct FactsRequest {
   std::string model;  // catalogue name or path of a config.json
-  ModelUse use = {{}, formats::huggingface::Outside::kPassed};
+  ModelUse use = {{}, formats::huggingface::Outside::kWarned};
   std::optional<base::Count> sequence;  // default: as `map`
 };
 
@@ -35,6 +35,8 @@ struct ModelFacts {
   std::string family;
   base::Count parameters = 0, embedding_parameters = 0, active_parameters = 0;
   std::vector<workload::Part> parts;
+  int weight_bits = 16;  // of most weights, as the file says
+  double weight_bytes = 0;
   base::Count layers = 0;
   base::Count kv_cache_bytes_per_token = 0;          // of 16-bit elements
   base::Count kv_cache_growing_bytes_per_token = 0;  // of layers that no window bounds

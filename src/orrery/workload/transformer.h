@@ -156,7 +156,7 @@ struct Head {
 };
 
 struct Precision {
-  int weights = 16, activations = 16, cache = 16;  // bits of an element
+  int weights = 16, activations = 16, cache = 16;  // bits of an element; chips and plans say how wide they compute
 };
 
 struct Transformer {

@@ -16,6 +16,7 @@
 #include "orrery/formats/huggingface/families/config_keys.h"
 #include "orrery/formats/huggingface/families/registry.h"
 #include "orrery/formats/huggingface/keys.h"
+#include "orrery/formats/huggingface/precision.h"
 #include "orrery/formats/huggingface/value_types.h"
 #include "orrery/formats/json/document.h"
 #include "orrery/formats/json/places.h"
@@ -156,6 +157,10 @@ class Reader {
     model.dropout = drops();
     model.as_paper_counts = strict_;
     check_value_types(*object_, options_.ignored, found());
+    check_activations(*object_, options_.ignored, found());
+    if (std::optional<int> bits = weight_bits(*object_)) model.precision.weights = *bits;
+    if (outer_ != nullptr && outer_->find("quantization_config") != nullptr)
+      if (const std::optional<int> bits = weight_bits(*outer_)) model.precision.weights = *bits;
     keys_->report_missing(family_->model_type);
     if (found().has_errors()) return;
     place_sizes();

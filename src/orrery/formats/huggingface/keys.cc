@@ -307,10 +307,10 @@ std::span<const CostlyKey> costly_keys() {
   constexpr std::string_view kParallel = "attention and feed-forward network share an input, and perhaps a norm";
   constexpr std::string_view kGrouped = "query heads share their keys and values";
   static constexpr std::array kKeys = std::to_array<CostlyKey>({
-      {"quantization_config", Inactive::kNull, false, kQuantised},
-      {"compression_config", Inactive::kNull, false, kQuantised},
-      {"load_in_8bit", Inactive::kFalse, false, kQuantised},
-      {"load_in_4bit", Inactive::kFalse, false, kQuantised},
+      {"quantization_config", Inactive::kNull, true, kQuantised},
+      {"compression_config", Inactive::kNull, true, kQuantised},
+      {"load_in_8bit", Inactive::kFalse, true, kQuantised},
+      {"load_in_4bit", Inactive::kFalse, true, kQuantised},
       {"attention_chunk_size", Inactive::kFalse, false, kWindow},
       {"attention_window", Inactive::kEmpty, false, kWindow},
       {"window_size", Inactive::kFalse, false, kWindow},
