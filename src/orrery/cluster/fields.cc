@@ -12,13 +12,14 @@ using base::share_field;
 using base::truth_field;
 using base::whole_field;
 
-const std::vector<std::pair<std::string, Schedule>>& schedules_of_plans() {
-  static const std::vector<std::pair<std::string, Schedule>> names = {
-      {"gpipe", Schedule::kGpipe},
-      {"1f1b", Schedule::kOneFOneB},
-      {"interleaved", Schedule::kOneFOneB},  // of several chunks, which are a field of their own
-      {"zero-bubble", Schedule::kZeroBubble}};
-  return names;
+// The chunks of an interleaved pipeline are a field of their own.
+Field schedule(Plan& plan) {
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : schedules()) names.push_back(name);
+  return base::named_field(
+      "schedule", names, [&plan] { return static_cast<std::size_t>(schedule_of(plan)); },
+      [&plan](std::size_t index) { plan.schedule = schedule_of(schedules()[index].second); },
+      "order of microbatches; `interleaved` is 1f1b of several chunks");
 }
 
 Field size(const char* path, Count& member, const char* text) {
@@ -52,8 +53,7 @@ base::Fields fields(Plan& plan) {
       degree("ep", plan.ep, "expert-parallel degree, inside dp"),
       degree("cp", plan.cp, "context-parallel degree (ring attention)"),
       degree("interleave", plan.interleave, "model chunks a stage"),
-      choice_field("schedule", plan.schedule, schedules_of_plans(),
-                   "order of microbatches; `interleaved` is 1f1b of several chunks"),
+      schedule(plan),
       choice_field("recompute", plan.recompute, recomputations(),
                    "what is computed again; selective: the attention core"),
       truth_field("sequence_parallel", plan.sequence_parallel, "norms and dropouts are spread over tp, too"),

@@ -132,25 +132,16 @@ Record<AmpedDocument> answer() {
       {"optimal", "Every candidate was considered.", [](const Search&) { return true; }},
       {"space", "Candidates.", &Search::considered},
       {"evaluated", "Valid ones.", [](const Search& s) { return s.valid.size(); }}};
+  const auto envelope = [](const AmpedDocument& d) {
+    return Envelope{d.version, d.compat, &d.inputs, d.warnings, d.seconds};
+  };
+  const auto run = [](const AmpedDocument& d) -> const AmpedRun& { return *d.run; };
+  const auto searched = [](const AmpedDocument& d) -> const Search& { return d.run->search; };
   return document<AmpedDocument>(
-      "train", kCompat | kInputs | kWarnings | kTiming,
-      [](const AmpedDocument& d) {
-    Envelope out{d.version, {}, &d.inputs, d.warnings, d.seconds};
-    out.compat = d.compat;
-    return out;
-      },
-      {{"result", "The figures.", [](const AmpedDocument& d) -> const auto& { return *d.run;
-}
-, result()
-}  // namespace
-, {
-  "certificate", "With `--search`.", [](const AmpedDocument& d) -> const auto& {
-    return d.run->search;
-  }
-  , certificate, when([](const AmpedDocument& d) { return d.run->space.has_value(); })
-}
-}  // namespace orrery::report
-);
+      "train", kCompat | kInputs | kWarnings | kTiming, envelope,
+      {{"result", "The figures.", run, result()},
+       {"certificate", "With `--search`.", searched, certificate,
+        when([](const AmpedDocument& d) { return d.run->space.has_value(); })}});
 }
 
 }  // namespace
