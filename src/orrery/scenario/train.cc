@@ -311,9 +311,9 @@ TrainedModel train(const TrainRequest& asked) {
   check_interleaving(request, trained.plan);
 
   const GivenDegrees given = given_degrees(request, set);
-  const std::atomic<bool>* stop = request.interruptible ? request.interruptible() : nullptr;
-  const ChosenDegrees chosen =
-      choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget({request.seconds, stop}));
+  cost::Limits limits = request.limits;
+  if (request.interruptible) limits.stop = request.interruptible();
+  const ChosenDegrees chosen = choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget(limits));
   trained.plan = chosen.plan;
   trained.choices = chosen.tried;
   trained.all_choices = chosen.all;
