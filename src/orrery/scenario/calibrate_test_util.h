@@ -133,7 +133,7 @@ inline std::vector<WeightedRun> weighted(const std::vector<MeasuredSet>& sets, U
 // by Levenberg-Marquardt on their logarithms. Deterministic. At most `steps` steps of 8 evaluations of every run. All
 // runs measure iteration_s.
 inline FittedConstants fit(const cluster::System& system, const std::vector<WeightedRun>& runs,
-                           const FittedConstants& start, int steps) {
+                           const FittedConstants& start, int steps = 60) {
   Vector at;
   for (std::size_t i = 0; i < kCount; ++i) at[i] = std::log(std::max(kLeast, start[i]));
   std::vector<double> errors = residuals(system, runs, at);
