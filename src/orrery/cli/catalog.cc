@@ -63,7 +63,7 @@ int show(const std::string& name, const std::vector<Kind>& kinds, const Console&
 
 int run_catalog(const Arguments& arguments, Console& console) {
   std::string name;
-  CommandLine line("catalog", "The chips, models and systems that come along", "orrery catalog show gemmini");
+  CommandLine line("catalog", "The chips, models and systems that come with Orrery", "orrery catalog show gemmini");
   line.subverb("list", "Names and titles (default)");
   line.subverb("show", "One entry with the source of each figure", "NAME", name, "Chip, model or system");
   if (!line.read(arguments, console)) return kDone;
