@@ -16,20 +16,6 @@ using Q = Quantities;
 
 constexpr double kSecondsOfDay = 86400;
 
-struct Constant {
-  const char* name;
-  double Constants::*field;
-};
-constexpr std::array kConstants = {
-    Constant{"efficiency", &Constants::efficiency},
-    Constant{"efficiency_exponent", &Constants::efficiency_exponent},
-    Constant{"efficiency_cap", &Constants::efficiency_cap},
-    Constant{"zero_gather", &Constants::zero_gather},
-    Constant{"unit_bits", &Constants::unit_bits},
-    Constant{"oversubscription", &Constants::oversubscription},
-    Constant{"exposed", &Constants::exposed},
-};
-
 // A ring all-reduce sends this multiple of the data: (n - 1) / n to reduce, the same to spread.
 double ring_factor(double ranks) {
   return 2 * (ranks - 1) / ranks;
@@ -83,18 +69,6 @@ Communication communication(const Q& q, const Model& model, double volume, doubl
 }
 
 }  // namespace
-
-std::vector<std::string> constant_names() {
-  std::vector<std::string> names;
-  for (const Constant& constant : kConstants) names.emplace_back(constant.name);
-  return names;
-}
-
-double* constant_named(Constants& constants, std::string_view name) {
-  for (const Constant& constant : kConstants)
-    if (constant.name == name) return &(constants.*constant.field);
-  return nullptr;
-}
 
 Times times_of(const Quantities& q, const Model& model) {
   const Constants& c = model.constants;

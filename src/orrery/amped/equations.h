@@ -1,6 +1,7 @@
 // AMPeD's time model: how long a training takes, and how much of it is computation, communication and waiting.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,20 +10,39 @@
 
 namespace orrery::amped {
 
-// Constants in AMPeD's source that users cannot change.
+// Constants in AMPeD's source that users of AMPeD cannot change. `kConstants` says what they mean.
 struct Constants {
-  double efficiency = 0.51;        // share of the peak that MACs reach, for a microbatch of one sequence
-  double efficiency_exponent = 0;  // p of eff(ub) = min(cap, efficiency * ub^p); 0: the same for every microbatch
-  double efficiency_cap = 0.91;    // of that curve; no effect where the exponent is 0
-  double zero_gather = 0.25;       // further communication for gathering sharded weights (z)
-  double unit_bits = 32;           // width of a functional unit (W)
-  double oversubscription = 2;     // of the network between nodes
-  double exposed = 1;              // exposed share of the gradients' all-reduce and of the bubble (r)
+  double efficiency = 0.51;
+  double efficiency_exponent = 0;
+  double efficiency_cap = 0.91;
+  double zero_gather = 0.25;
+  double unit_bits = 32;
+  double oversubscription = 2;
+  double exposed = 1;
 };
 
-// The names of the constants, such as "zero_gather", and the constant of a name; null: no such constant.
-std::vector<std::string> constant_names();
-double* constant_named(Constants& constants, std::string_view name);
+struct Constant {
+  const char* name;
+  double Constants::*field;
+  bool may_be_zero;
+  double most;
+  const char* description;
+};
+inline constexpr double kMostOfConstants = 1e6;
+inline constexpr std::array kConstants = {
+    Constant{"efficiency", &Constants::efficiency, false, 1,
+             "Share of the peak that MACs reach, for a microbatch of one sequence."},
+    Constant{"efficiency_exponent", &Constants::efficiency_exponent, true, kMostOfConstants,
+             "p of min(cap, efficiency b^p) for a microbatch of b sequences; 0: the same for every microbatch."},
+    Constant{"efficiency_cap", &Constants::efficiency_cap, false, 1, "Of that curve."},
+    Constant{"zero_gather", &Constants::zero_gather, true, kMostOfConstants,
+             "Further communication for gathering sharded weights (z)."},
+    Constant{"unit_bits", &Constants::unit_bits, false, kMostOfConstants, "Width of a functional unit (W)."},
+    Constant{"oversubscription", &Constants::oversubscription, false, kMostOfConstants,
+             "Of the network between nodes."},
+    Constant{"exposed", &Constants::exposed, true, 1,
+             "Exposed share of the gradients' all-reduce and of the bubble (r)."},
+};
 
 struct Model {
   Constants constants;

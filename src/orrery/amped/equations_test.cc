@@ -106,11 +106,12 @@ TEST(Times, EachDefectChangesSomethingAndAllOfThemAreTheOriginal) {
 
 TEST(Times, EachConstantChangesSomething) {
   const Quantities q = run_of_seven_billion();
-  for (const std::string& name : constant_names()) {
+  for (const Constant& constant : kConstants) {
+    const std::string name = constant.name;
     Model model;
     if (name == "efficiency_cap") model.constants.efficiency_exponent = 3;
     const double before = times(q, model).total_s;
-    *constant_named(model.constants, name) = name == "unit_bits" ? 8 : 0.6;
+    model.constants.*constant.field = name == "unit_bits" ? 8 : 0.6;
     EXPECT_NE(times(q, model).total_s, before) << name;
   }
 }

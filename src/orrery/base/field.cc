@@ -68,6 +68,7 @@ Field truth_field(std::string path, bool& member, std::string text) {
       std::move(path), {"true", "false"}, [] { return 0u; }, [&member](std::size_t index) { member = index == 0; },
       std::move(text));
   field.get = [&member] { return FieldValue(member); };  // not its name: JSON knows truths
+  field.choices.clear();
   return field;
 }
 
@@ -85,6 +86,7 @@ Field named_field(std::string path, const std::vector<std::string>& names, std::
     const std::size_t at = get();
     return FieldValue(at < names.size() ? names[at] : std::string());
   };
+  field.choices = names;
   field.set = [names, set = std::move(set)](const std::string& given) {
     const auto at = std::find(names.begin(), names.end(), given);
     if (at != names.end()) set(static_cast<std::size_t>(at - names.begin()));

@@ -28,6 +28,7 @@ struct Field {
   Count least = 0, most = kUnbounded;  // of whole numbers
   std::function<FieldValue()> get;
   std::function<bool(const std::string&)> set;  // false: the text is no such value, and nothing has changed
+  std::vector<std::string> choices = {};        // of named values
 };
 using Fields = std::vector<Field>;
 

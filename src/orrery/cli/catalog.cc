@@ -82,7 +82,7 @@ int show(const scenario::FactsRequest& request, const std::vector<Kind>& kinds, 
 
 int run_catalog(const Arguments& arguments, Console& console) {
   scenario::FactsRequest request;
-  CommandLine line("catalog", "The chips, models and systems that come along", "orrery catalog show gemmini");
+  CommandLine line("catalog", "The chips, models and systems that come with Orrery", "orrery catalog show gemmini");
   line.subverb("list", "Names and titles (default)");
   line.subverb("show", "One entry with its sources; of a model, its parameters, caches, operations and operators",
                "NAME", request.model, "Chip, model or system, or a model's config.json");

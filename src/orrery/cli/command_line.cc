@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
 #include <system_error>
 
@@ -18,6 +19,7 @@
 #include "orrery/base/edit_distance.h"
 #include "orrery/cli/number_text.h"
 #include "orrery/cli/write_for.h"
+#include "orrery/cost/budget.h"
 
 namespace orrery::cli {
 namespace {
@@ -131,6 +133,16 @@ Described describe(const CLI::App& app, const std::map<std::string, std::vector<
   return line;
 }
 
+// An option that may be repeated takes one value each time, and CLI11's dots promise more.
+struct HelpFormatter : CLI::Formatter {
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const std::size_t dots = text.find(" ...");
+    if (option->nonpositional() && dots != std::string::npos) text.erase(dots, 4);
+    return text;
+  }
+};
+
 }  // namespace
 
 void misuse(std::string code, std::string message, std::string hint) {
@@ -140,6 +152,7 @@ void misuse(std::string code, std::string message, std::string hint) {
 CommandLine::CommandLine(const std::string& verb, const std::string& summary, const std::string& example)
     : verb_(verb), app_(std::make_unique<CLI::App>(summary, "orrery " + verb)) {
   app_->footer("\nExample:\n  " + example);
+  app_->formatter(std::make_shared<HelpFormatter>());
   app_->get_formatter()->column_width(34);
 }
 
@@ -232,8 +245,10 @@ void CommandLine::share(const std::string& names, double& value, const std::stri
 }
 
 void CommandLine::memory(std::size_t& bytes) {
+  const std::size_t most = cost::memory_allowed().value_or(std::numeric_limits<std::size_t>::max());
+  bytes = std::min(bytes, most);
   meant("--memory", "SIZE", "Memory for the search, such as 512M or 2G (default 1G, or what the system allows)",
-        [&bytes](const std::string& text) { bytes = amount_of_memory(text); });
+        [&bytes, most](const std::string& text) { bytes = std::min(amount_of_memory(text), most); });
   const auto check = [](const std::string& text) -> std::string {
     return amount_of_memory(text) > 0
                ? ""

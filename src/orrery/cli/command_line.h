@@ -64,8 +64,8 @@ class CommandLine {
   void digit(const std::string& names, int& value, int most, const std::string& what, const std::string& refusal);
   void seconds(const std::string& names, double& value, const std::string& what);
   void share(const std::string& names, double& value, const std::string& what);  // from 0 to below 1
-  void memory(std::size_t& bytes);                                               // --memory
-  void settings(Settings& values, const std::string& what);                      // --set
+  void memory(std::size_t& bytes);                           // --memory; at most what the system allows
+  void settings(Settings& values, const std::string& what);  // --set
 
   // A text with a meaning, which is told after the whole line was read and throws where the text has none.
   using Meaning = std::function<void(const std::string& text)>;

@@ -22,7 +22,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("energy",
                    "Energy and area of a chip's components by their descriptions, with the origin of each figure",
                    "orrery energy arch.yaml components variables.yaml --tables my_tables -o tables");
-  line.words("FILES", options.request.files, "Timeloop documents and folders of them; problems are left aside");
+  line.words("FILES", options.request.files, "Timeloop documents and folders of them; problems are ignored");
   line.group("Question");
   declare_chips(line, options.request);
   declare_estimation(line, options.request);

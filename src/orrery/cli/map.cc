@@ -19,7 +19,7 @@
 namespace orrery::cli {
 namespace {
 
-struct Options : SearchOptions, OutputFolder {
+struct Options : OutputFolder {
   scenario::MapRequest request;
 };
 
@@ -92,9 +92,10 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
             "Force a choice, such as Scratchpad.E=4, and say what it costs");
   line.toggle("--certify", options.request.search.certify, "Check the proof by a slower, independent search");
   line.group("Search");
-  declare_threads(line, options);
-  line.seconds("--time-limit", options.time_limit, "Seconds for each layer; the best so far is printed with its gap");
-  line.memory(options.memory);
+  cost::Limits& limits = options.request.search.limits;
+  declare_search(line, limits, "Threads; they change the time only; default: as the mapper's settings say, else 1",
+                 "Seconds for each layer; the best so far is printed with its gap");
+  line.memory(limits.memory);
   declare_estimation(line, options.request);
   declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");
   return line.read(arguments, console);
@@ -125,9 +126,6 @@ int run_map(const Arguments& arguments, Console& console) {
   check_results_folder(options);
   scenario::MapRequest& request = options.request;
   request.search.model = request.compat.defects;
-  request.search.limits.seconds = options.time_limit;
-  request.search.limits.memory = options.memory_allowed();
-  request.search.limits.threads = options.threads;
   Results results;
   {
     std::optional<InterruptGuard> interrupt;

@@ -19,23 +19,21 @@
 namespace orrery::cli {
 namespace {
 
-struct Options : OutputFolder, SearchOptions {
-  std::string file;  // setup.txt, or a folder with user_input/setup.txt
+struct Options : OutputFolder {
+  scenario::PlaceRequest request;
   base::Reproduced<dataflow::Defects> compat;
   Settings overrides;
-  std::string measurements;  // timings of matrix products; empty: peak times compute_util
-  double gap = 0;            // accept an answer within this share of the optimum
-  bool log = false;          // DFModel's log instead of the table
-  std::string dot, svg;      // files to draw the graph into; empty: none
+  bool log = false;      // DFModel's log instead of the table
+  std::string dot, svg;  // files to draw the graph into; empty: none
 };
 
 bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("place",
                    "The best sharding, fusion and placement of a graph of kernels on many accelerators, with proof",
                    "orrery place examples/dataflow/gpt3_1t.txt");
-  line.word("SETUP", options.file, "DFModel's setup.txt, or a folder with user_input/setup.txt", true);
+  line.word("SETUP", options.request.path, "DFModel's setup.txt, or a folder with user_input/setup.txt", true);
   line.group("Question");
-  line.text("--operators", options.measurements, "FILE.csv",
+  line.text("--operators", options.request.measurements, "FILE.csv",
             "Timings of matrix products, used in preference to the chip's peak");
   line.settings(options.overrides, "Override any field: system.num_chip=8, execution.llm.tile_size=64 (repeatable)");
   line.meant_each("--compat", "NAME[,NAME]", "Figures of a generation of DFModel: gen1, gen2, gen3, gen4 or head", true,
@@ -45,10 +43,11 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
                   });
   line.offer("--compat", base::original_names(dataflow::kDefects));
   line.group("Search");
-  declare_threads(line, options, "; default: as the file says");
-  line.seconds("--time-limit", options.time_limit, "Seconds; the best so far is printed with its gap");
-  line.memory(options.memory);
-  line.share("--gap", options.gap, "Accept an answer that is proven within this share of the best; default 0");
+  dataflow::PlaceLimits& limits = options.request.limits;
+  declare_search(line, limits, "Threads; they change the time only; default: one for each core",
+                 "Seconds; the best so far is printed with its gap");
+  line.memory(limits.memory);
+  line.share("--gap", limits.gap, "Accept an answer that is proven within this share of the best; default 0");
   declare(line, options,
           "Write result.json, log.txt, graph.dot, graph.svg and the setup with every decision pinned there");
   line.toggle("--log", options.log, "Print DFModel's log lines instead of the table");
@@ -82,22 +81,16 @@ int run_place(const Arguments& arguments, Console& console) {
   if (!read(arguments, console, options)) return kDone;
   const base::Stopwatch clock;
   check_folder(options.directory, options.force, {"result.json", "log.txt", "graph.dot", "graph.svg", "setup.txt"});
-  scenario::PlaceRequest request;
-  request.path = options.file;
+  scenario::PlaceRequest& request = options.request;
   request.defects = options.compat.defects;
   request.overrides = options.overrides;
-  request.measurements = options.measurements;
-  request.seconds = options.time_limit;
-  request.memory = options.memory_allowed();
-  request.gap = options.gap;
-  request.threads = options.threads;
   scenario::PlacedGraph placed;
   bool told_to_stop = false;
   {
     std::optional<InterruptGuard> interrupt;
     request.interruptible = [&] { return interrupt.emplace().flag(); };
     ProgressLine line(console);
-    request.progress = [&](double best, double bound) {
+    request.limits.progress = [&](double best, double bound) {
       if (line.wanted()) line.show(fmt::format("best {:.6g} ns, bound {:.6g} ns", best, bound));
     };
     placed = scenario::place(request);
@@ -114,7 +107,7 @@ int run_place(const Arguments& arguments, Console& console) {
     console.out << (options.log ? scenario::place_log(placed) : report::place_table(placed));
   const int cut_short = told_to_stop ? kInterrupted : kLimit;
   if (placement.mapping) {
-    const bool close_enough = options.gap > 0 && !placement.interrupted;
+    const bool close_enough = request.limits.gap > 0 && !placement.interrupted;
     return placement.certificate.optimal || close_enough ? kDone : cut_short;
   }
   console.out.flush();

@@ -1,7 +1,5 @@
 #include "orrery/cli/shared_options.h"
 
-#include <algorithm>
-
 #include "orrery/cli/compat.h"
 
 namespace orrery::cli {
@@ -23,12 +21,10 @@ void declare(CommandLine& line, OutputFolder& output, const std::string& what_is
   line.toggle("--force", output.force, "Overwrite earlier results in DIR");
 }
 
-std::size_t SearchOptions::memory_allowed() const {
-  return std::min(memory, cost::memory_allowed().value_or(memory));
-}
-
-void declare_threads(CommandLine& line, SearchOptions& search, const std::string& otherwise) {
-  line.count("--threads,-j", search.threads, "Threads; they change the time only" + otherwise, 4096);
+void declare_search(CommandLine& line, cost::Limits& limits, const std::string& threads, const std::string& seconds) {
+  limits.threads = 0;
+  line.count("--threads,-j", limits.threads, threads, 4096);
+  line.seconds("--time-limit", limits.seconds, seconds);
 }
 
 void declare_chips(CommandLine& line, DocumentRequest& documents) {

@@ -1,7 +1,6 @@
 // Options that several verbs take, each declared once.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,16 +16,8 @@ struct OutputFolder {
 };
 void declare(CommandLine& line, OutputFolder& output, const std::string& what_is_written);
 
-// A search's time, threads and memory.
-struct SearchOptions {
-  int threads = 0;                            // 0: as a document says, else 1
-  double time_limit = 0;                      // seconds; 0: none
-  std::size_t memory = cost::kDefaultMemory;  // bytes of the whole process while it searches
-
-  // What the system allows, if that is less.
-  std::size_t memory_allowed() const;
-};
-void declare_threads(CommandLine& line, SearchOptions& search, const std::string& otherwise = "");
+// --threads and --time-limit, with what they mean to the verb.
+void declare_search(CommandLine& line, cost::Limits& limits, const std::string& threads, const std::string& seconds);
 
 // Of verbs that read Timeloop's documents.
 using scenario::DocumentRequest;

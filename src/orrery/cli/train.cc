@@ -55,20 +55,21 @@ void declare_plan(CommandLine& line, scenario::TrainRequest& request) {
   };
   line.group("Plan");
   number("gpus", request.gpus, "Accelerators; default: the product of the degrees");
-  number("global_batch", request.global_batch, "Sequences an iteration");
-  number("micro_batch", request.micro_batch, "Sequences a microbatch; default 1");
+  number("global_batch", request.global_batch, "Sequences per iteration");
+  number("micro_batch", request.micro_batch, "Sequences per microbatch; default 1");
   number("tp", request.tp, "Tensor-parallel degree; degrees not given are the smallest that fit");
   number("pp", request.pp, "Pipeline stages");
   number("dp", request.dp, "Data-parallel degree");
   number("ep", request.ep, "Expert-parallel degree, inside dp");
   number("cp", request.cp, "Context-parallel degree (ring attention)");
-  number("interleave", request.interleave, "Model chunks a stage; default 1");
+  number("interleave", request.interleave, "Chunks of layers per stage; default 1");
   line.choice("--schedule", request.schedule, cluster::schedules(), "gpipe, 1f1b (default), interleaved, zero-bubble");
   line.choice("--recompute", request.recompute, cluster::recomputations(), "none (default), selective, full");
   line.choice("--precision", request.precision, cluster::precisions(), "fp32, tf32, bf16 (default), fp8");
-  line.toggle("--sequence-parallel", request.sequence_parallel, "Norms and dropouts are spread over tp, too");
+  line.toggle("--sequence-parallel", request.sequence_parallel, "Norms and dropouts are split over tp as well");
   line.digit("--zero", request.zero, static_cast<int>(field("zero").most),
-             "Sharded over dp: 1 optimiser, 2 and gradients, 3 and weights", "is none of ZeRO's stages 0 to 3");
+             "Sharded over dp: 1 the optimiser's state, 2 gradients as well, 3 weights as well",
+             "is none of ZeRO's stages 0 to 3");
 }
 
 void declare_amped(CommandLine& line, TrainOptions& options) {
@@ -110,15 +111,16 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
               "materialised or flash; default: what was usual when the model was published");
   line.text("--operators", request.measurements, "FILE.csv",
             "Timings of matrix products, used in preference to the roofline");
-  line.meant("--efficiency", "E[,B]", "Instead of the roofline: products reach this share of the peak",
+  line.meant("--efficiency", "E[,B]",
+             "Instead of the roofline: products reach E (or, at microbatch b, E b / (b + B)) of the peak",
              [&request](const std::string& text) { choose_efficiency(text, request); });
-  line.meant("--tokens", "N", "Also the time to train on so many, such as 300e9 or 1.4T",
+  line.meant("--tokens", "N", "Also print the time to train on so many tokens, such as 300e9 or 1.4T",
              [&request](const std::string& text) { choose_tokens(text, request); });
   line.settings(options.overrides, "Override any field: model.layers=30, plan.overlap.dp=1 (repeatable)");
   declare_plan(line, request);
   line.group("Search");
-  declare_threads(line, options);
-  line.seconds("--time-limit", options.time_limit, "Seconds for the choice of degrees; the best so far is taken");
+  declare_search(line, request.limits, "Ignored: one thread chooses the degrees",
+                 "Seconds for the choice of degrees; the best so far is taken");
   declare(line, options, "Write result.json, or AMPeD's files, there");
   line.text("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");
   declare_amped(line, options);
@@ -182,7 +184,6 @@ int run_train(const Arguments& arguments, Console& console) {
   const auto [trained, told_to_stop] = [&] {
     std::optional<InterruptGuard> interrupt;
     scenario::TrainRequest request = options.request;
-    request.seconds = options.time_limit;
     request.interruptible = [&] { return interrupt.emplace().flag(); };
     scenario::TrainedModel result = scenario::train(request);
     return std::pair(std::move(result), interrupt->flag()->load());

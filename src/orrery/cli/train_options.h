@@ -10,7 +10,7 @@
 
 namespace orrery::cli {
 
-struct TrainOptions : SearchOptions, OutputFolder {
+struct TrainOptions : OutputFolder {
   scenario::TrainRequest request;  // what to train, on what, spread how
   Settings overrides;              // --set
   std::string trace;               // Perfetto trace of one iteration; empty: none

@@ -12,13 +12,14 @@ using base::share_field;
 using base::truth_field;
 using base::whole_field;
 
-const std::vector<std::pair<std::string, Schedule>>& schedules_of_plans() {
-  static const std::vector<std::pair<std::string, Schedule>> names = {
-      {"gpipe", Schedule::kGpipe},
-      {"1f1b", Schedule::kOneFOneB},
-      {"interleaved", Schedule::kOneFOneB},  // of several chunks, which are a field of their own
-      {"zero-bubble", Schedule::kZeroBubble}};
-  return names;
+// The chunks of an interleaved pipeline are a field of their own.
+Field schedule(Plan& plan) {
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : schedules()) names.push_back(name);
+  return base::named_field(
+      "schedule", names, [&plan] { return static_cast<std::size_t>(schedule_of(plan)); },
+      [&plan](std::size_t index) { plan.schedule = schedule_of(schedules()[index].second); },
+      "order of microbatches; `interleaved` is 1f1b of several chunks");
 }
 
 Field size(const char* path, Count& member, const char* text) {
@@ -44,20 +45,20 @@ Field part(const char* path, Count& member, const char* text) {
 base::Fields fields(Plan& plan) {
   return {
       size("gpus", plan.gpus, "accelerators: tp x pp x cp x dp"),
-      size("global_batch", plan.global_batch, "sequences an iteration"),
-      size("micro_batch", plan.micro_batch, "sequences a microbatch"),
+      size("global_batch", plan.global_batch, "sequences per iteration"),
+      size("micro_batch", plan.micro_batch, "sequences per microbatch"),
       degree("tp", plan.tp, "tensor-parallel degree"),
       degree("pp", plan.pp, "pipeline stages"),
       degree("dp", plan.dp, "data-parallel degree"),
       degree("ep", plan.ep, "expert-parallel degree, inside dp"),
       degree("cp", plan.cp, "context-parallel degree (ring attention)"),
-      degree("interleave", plan.interleave, "model chunks a stage"),
-      choice_field("schedule", plan.schedule, schedules_of_plans(),
-                   "order of microbatches; `interleaved` is 1f1b of several chunks"),
+      degree("interleave", plan.interleave, "chunks of layers per stage"),
+      schedule(plan),
       choice_field("recompute", plan.recompute, recomputations(),
                    "what is computed again; selective: the attention core"),
-      truth_field("sequence_parallel", plan.sequence_parallel, "norms and dropouts are spread over tp, too"),
-      whole_field("zero", plan.zero, 0, 3, "sharded over dp: 1 optimiser, 2 and gradients, 3 and weights"),
+      truth_field("sequence_parallel", plan.sequence_parallel, "norms and dropouts are split over tp as well"),
+      whole_field("zero", plan.zero, 0, 3,
+                  "sharded over dp: 1 the optimiser's state, 2 gradients as well, 3 weights as well"),
       choice_field("precision", plan.precision, precisions(), "of products, weights and activations"),
       truth_field("reduce_fp32", plan.reduce_fp32, "gradients travel in fp32, not in 16 bits"),
       truth_field("main_gradients_fp32", plan.main_gradients_fp32, "gradients accumulate in fp32 (Megatron)"),

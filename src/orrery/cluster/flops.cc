@@ -61,8 +61,4 @@ DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute) {
   return done;
 }
 
-double narayanan_seconds_to_train(double params, double tokens, double gpus, double flops_per_s, bool full_recompute) {
-  return (full_recompute ? 8 : 6) * tokens * params / (gpus * flops_per_s);
-}
-
 }  // namespace orrery::cluster

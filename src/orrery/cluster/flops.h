@@ -30,7 +30,4 @@ double model_flops_per_sequence(const Model& model);
 // full although only its forward pass runs again; published HFU are of that convention.
 double hardware_flops_per_sequence(const Model& model, Recompute recompute);
 
-// Narayanan 2021 eq. 4: seconds to train on `tokens` tokens at `flops_per_s` of each of `gpus`.
-double narayanan_seconds_to_train(double params, double tokens, double gpus, double flops_per_s, bool full_recompute);
-
 }  // namespace orrery::cluster

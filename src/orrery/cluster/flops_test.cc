@@ -53,11 +53,6 @@ TEST(Flops, KorthikantisPrintedUtilisationsFollow) {
   }
 }
 
-TEST(Flops, NarayanansTrainingTimesFollowFromEquationFour) {
-  EXPECT_NEAR(narayanan_seconds_to_train(175e9, 300e9, 1024, 140e12, true) / 86400, 33.91, 0.005);
-  EXPECT_NEAR(narayanan_seconds_to_train(1008e9, 450e9, 3072, 163e12, true) / 86400, 83.88, 0.005);
-}
-
 TEST(Flops, GroupedHeadsGatesAndMixturesCountTheirOwnMatrices) {
   Model llama = gpt(32, 4096, 32, 128256, 8192);
   llama.kv_heads = 8;

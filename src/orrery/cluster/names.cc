@@ -11,6 +11,17 @@ const std::vector<std::pair<std::string, PipelineChoice>>& schedules() {
   return names;
 }
 
+PipelineChoice schedule_of(const Plan& plan) {
+  if (plan.schedule == Schedule::kGpipe) return PipelineChoice::kGpipe;
+  if (plan.schedule == Schedule::kZeroBubble) return PipelineChoice::kZeroBubble;
+  return plan.interleave > 1 ? PipelineChoice::kInterleaved : PipelineChoice::kOneFOneB;
+}
+
+Schedule schedule_of(PipelineChoice choice) {
+  if (choice == PipelineChoice::kGpipe) return Schedule::kGpipe;
+  return choice == PipelineChoice::kZeroBubble ? Schedule::kZeroBubble : Schedule::kOneFOneB;
+}
+
 const std::vector<std::pair<std::string, Recompute>>& recomputations() {
   static const std::vector<std::pair<std::string, Recompute>> names = {
       {"none", Recompute::kNone}, {"selective", Recompute::kSelective}, {"full", Recompute::kFull}};

@@ -14,6 +14,9 @@ namespace orrery::cluster {
 // A schedule as users name it: interleaving is 1F1B with several chunks per stage.
 enum class PipelineChoice { kGpipe, kOneFOneB, kInterleaved, kZeroBubble };
 
+PipelineChoice schedule_of(const Plan& plan);
+Schedule schedule_of(PipelineChoice choice);
+
 // Limits within which products of sizes stay within 64 bits.
 inline constexpr base::Count kMostDegree = 50'000;          // of tp, pp, dp, ep, cp, interleave
 inline constexpr base::Count kMostInPlan = 1'000'000'000;   // of accelerators and sequences

@@ -191,26 +191,24 @@ TEST(Place, NeighboursFurtherApartMeetFurtherOut) {
   EXPECT_EQ(level_between(fabric, 100000), 1);
 }
 
-TEST(Simulation, RingAllReduceTakesAsLongAsItsMessages) {
-  EXPECT_TRUE(rc::check([] {
+template <typename Simulate>
+void expect_as_long_as_its_messages(Operation operation, Simulate simulate) {
+  EXPECT_TRUE(rc::check([&] {
     const int ranks = *rc::gen::inRange(2, 40);
     const double bytes = *rc::gen::inRange(0, 100000);
     const double latency = *rc::gen::inRange(0, 100) / 16.0;
-    const double simulated = simulated_ring_all_reduce(ranks, bytes, 64, latency);
-    const double formula = seconds(Operation::kAllReduce, network(Topology::kSwitch, 64, latency), ranks, bytes);
+    const double simulated = simulate(ranks, bytes, 64, latency);
+    const double formula = seconds(operation, network(Topology::kSwitch, 64, latency), ranks, bytes);
     RC_ASSERT(std::abs(simulated - formula) <= 1e-12 * simulated);
   }));
 }
 
+TEST(Simulation, RingAllReduceTakesAsLongAsItsMessages) {
+  expect_as_long_as_its_messages(Operation::kAllReduce, simulated_ring_all_reduce);
+}
+
 TEST(Simulation, AllToAllTakesAsLongAsItsMessages) {
-  EXPECT_TRUE(rc::check([] {
-    const int ranks = *rc::gen::inRange(2, 40);
-    const double bytes = *rc::gen::inRange(0, 100000);
-    const double latency = *rc::gen::inRange(0, 100) / 16.0;
-    const double simulated = simulated_all_to_all(ranks, bytes, 64, latency);
-    const double formula = seconds(Operation::kAllToAll, network(Topology::kSwitch, 64, latency), ranks, bytes);
-    RC_ASSERT(std::abs(simulated - formula) <= 1e-12 * simulated);
-  }));
+  expect_as_long_as_its_messages(Operation::kAllToAll, simulated_all_to_all);
 }
 
 TEST(Simulation, AllToAllOnARingIsLimitedByItsBusiestLink) {

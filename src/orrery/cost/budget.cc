@@ -73,12 +73,12 @@ std::optional<std::size_t> left_in_control_groups() {
 
 }  // namespace
 
-Budget::Budget(const Limits& limits) : stop_(limits.stop), memory_(limits.memory) {
+Budget::Budget(const Limits& limits, int shares) : stop_(limits.stop), memory_(limits.memory) {
   // More than a century is treated as no limit; the clock counts in 63 bits.
   if (limits.seconds > 0 && limits.seconds < 3e9)
     deadline_ =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.seconds));
-  if (limits.memory > 0) room_ = static_cast<double>(limits.memory) / std::max(1, limits.shares);
+  if (limits.memory > 0) room_ = static_cast<double>(limits.memory) / std::max(1, shares);
 }
 
 Budget::Budget(const Budget& whole, double seconds)

@@ -18,17 +18,19 @@ namespace orrery::cost {
 // The default of a search.
 inline constexpr std::size_t kDefaultMemory = std::size_t{1} << 30;
 
+// What every search is allowed; engines add their own.
+struct Limits {
+  double seconds = 0;                       // 0: none
+  std::size_t memory = kDefaultMemory;      // bytes, of the whole process; 0: no limit
+  int threads = 1;                          // changes the time only
+  const std::atomic<bool>* stop = nullptr;  // set by an interrupt; the best so far is returned
+};
+
 class Budget {
  public:
-  struct Limits {
-    double seconds = 0;                       // 0: none
-    const std::atomic<bool>* stop = nullptr;  // set by an interrupt
-    std::size_t memory = 0;                   // bytes, of the whole process; 0: none
-    int shares = 1;                           // searches that run beside each other and share the memory
-  };
-
-  Budget() : Budget(Limits{}) {}  // without limits
-  explicit Budget(const Limits& limits);
+  Budget() = default;  // without limits
+  // `shares`: searches that run beside each other and share the memory.
+  explicit Budget(const Limits& limits, int shares = 1);
   // `seconds` from now, but no longer than `whole`.
   Budget(const Budget& whole, double seconds);
   Budget& operator=(const Budget&) = delete;
@@ -71,8 +73,6 @@ class Ticker {
     ticks_ = 0;
     return spent_ = budget_->spent();
   }
-  // Asks at once.
-  bool spent_now() { return spent_ = spent_ || budget_->spent(); }
   bool was_spent() const { return spent_; }
 
  private:

@@ -47,7 +47,7 @@ TEST(Budget, SecondsThatNoClockCountsAreNoLimit) {
 }
 
 TEST(Budget, SearchesBesideEachOtherShareTheMemory) {
-  const Budget budget({.memory = std::size_t{1} << 30, .shares = 4});
+  const Budget budget({.memory = std::size_t{1} << 30}, 4);
   EXPECT_TRUE(budget.has_room(1 << 28));
   EXPECT_FALSE(budget.has_room((1 << 28) + 1));
 }

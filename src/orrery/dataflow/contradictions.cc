@@ -34,7 +34,7 @@ void explain_cycle(const KernelGraph& graph, const std::vector<int>& cycle, std:
     const auto from = std::find(cycle.begin(), cycle.end(), graph.edges[e].from);
     if (from == cycle.end()) continue;
     const auto next = from + 1 == cycle.end() ? cycle.begin() : from + 1;
-    if (graph.edges[e].to == *next) reason.places.push_back({Part::kEdge, static_cast<int>(e), ""});
+    if (graph.edges[e].to == *next) reason.blamed.push_back({Part::kEdge, static_cast<int>(e), ""});
   }
   reasons.push_back(std::move(reason));
 }
@@ -56,7 +56,7 @@ void explain_pin_ranges(const Setup& setup, int count, std::vector<Reason>& reas
                                             named(setup.graph, static_cast<int>(k)), pin, count);
     reason.diagnostic.note(fmt::format("configurations count from 0: 0 to {}", count - 1));
     reason.diagnostic.hint("pin it to one of them, to -1 (free), or raise num_config");
-    reason.places = {{Part::kKernel, static_cast<int>(k), "config"}, {Part::kExecution, -1, "num_config"}};
+    reason.blamed = {{Part::kKernel, static_cast<int>(k), "config"}, {Part::kExecution, -1, "num_config"}};
     reasons.push_back(std::move(reason));
   }
 }
@@ -108,11 +108,11 @@ void explain_pin_order(const Setup& setup, int count, std::vector<Reason>& reaso
     for (const int stop : way) text += (text.empty() ? "" : " -> ") + named(graph, stop);
     reason.diagnostic.note("what a kernel reads must be produced in its configuration or before: " + text);
     reason.diagnostic.hint("pin them in the order of the connections, or leave one of them free (-1)");
-    reason.places = {{Part::kKernel, way.front(), "config"}, {Part::kKernel, kernel, "config"}};
+    reason.blamed = {{Part::kKernel, way.front(), "config"}, {Part::kKernel, kernel, "config"}};
     for (std::size_t e = 0; e < graph.edges.size(); ++e) {
       for (std::size_t i = 0; i + 1 < way.size(); ++i)
         if (graph.edges[e].from == way[i] && graph.edges[e].to == way[i + 1])
-          reason.places.push_back({Part::kEdge, static_cast<int>(e), ""});
+          reason.blamed.push_back({Part::kEdge, static_cast<int>(e), ""});
     }
     reasons.push_back(std::move(reason));
     earliest[k] = first[k];  // reported once
@@ -143,7 +143,7 @@ void explain_tiles(const Setup& setup, const Defects& defects, std::vector<Reaso
   reason.diagnostic.note(fmt::format("{} / {} = {:.6g}", sequence, stated,
                                      static_cast<double>(sequence) / static_cast<double>(std::max<Count>(1, stated))));
   reason.diagnostic.hint("with this `--compat` they must; without it the last tile may be smaller");
-  reason.places = {{Part::kWorkload, -1, "tile_size"}, {Part::kWorkload, -1, "seq_len"}};
+  reason.blamed = {{Part::kWorkload, -1, "tile_size"}, {Part::kWorkload, -1, "seq_len"}};
   reasons.push_back(std::move(reason));
 }
 
@@ -182,7 +182,7 @@ void explain_stated_parts(const Setup& setup, const Defects& defects, std::vecto
       share *= part;
       product += fmt::format("{}{} {} of {} {:.0f}", product.empty() ? "" : ", ", size.field, size.stated, size.name,
                              size.whole);
-      reason.places.push_back({Part::kKernel, static_cast<int>(k), size.field});
+      reason.blamed.push_back({Part::kKernel, static_cast<int>(k), size.field});
       if (part > 1 && reason.diagnostic.message.empty())
         reason.diagnostic.message =
             fmt::format("kernel {} states {} {}, and has {} {:.0f}", named(setup.graph, static_cast<int>(k)),
@@ -194,7 +194,7 @@ void explain_stated_parts(const Setup& setup, const Defects& defects, std::vecto
           fmt::format("the parts that kernel {} states do not cover its work", named(setup.graph, static_cast<int>(k)));
       reason.diagnostic.note(product);
       reason.diagnostic.note(fmt::format("{} chips do {:.3g} of the whole", setup.system.chips, share * chips));
-      reason.places.push_back({Part::kSystem, -1, "num_chip"});
+      reason.blamed.push_back({Part::kSystem, -1, "num_chip"});
     }
     if (reason.diagnostic.message.empty()) continue;
     reason.diagnostic.hint("state a chip's part before tiling, or leave it out so that `sharding` determines it");

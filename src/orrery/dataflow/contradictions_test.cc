@@ -30,7 +30,7 @@ TEST(Contradictions, ACycleIsToldWithItsWayAndConnections) {
   EXPECT_EQ(found[0].diagnostic.message, "4 kernels depend on each other in a cycle");
   EXPECT_EQ(found[0].diagnostic.notes[0],
             "6 `MHA_GEMM_1` -> 7 `SOFTMAX` -> 8 `DropOut_1` -> 9 `MHA_GEMM_2` -> 6 `MHA_GEMM_1`");
-  EXPECT_EQ(found[0].places.size(), 4u);
+  EXPECT_EQ(found[0].blamed.size(), 4u);
   EXPECT_THROW(optimize(setup, kGen2), base::InputError);
 }
 
@@ -47,8 +47,8 @@ TEST(Contradictions, PinsAgainstAChainOfConnectionsAreToldWithTheChain) {
       found[0].diagnostic.notes[0],
       "what a kernel reads must be produced in its configuration or before: 3 `Q` -> 6 `MHA_GEMM_1` -> 7 `SOFTMAX` "
       "-> 8 `DropOut_1`");
-  EXPECT_EQ(found[0].places[0].index, 2);
-  EXPECT_EQ(found[0].places[1].index, 7);
+  EXPECT_EQ(found[0].blamed[0].index, 2);
+  EXPECT_EQ(found[0].blamed[1].index, 7);
   setup.execution.style = Style::kKernelByKernel;  // where pins are not read
   EXPECT_TRUE(contradictions(setup, kGen2).empty());
 }
@@ -98,7 +98,7 @@ TEST(Contradictions, AStatedShardIsAPartOfItsKernelAndAllPartsMakeTheWhole) {
   EXPECT_EQ(found[0].diagnostic.code, "O1451");
   EXPECT_EQ(found[0].diagnostic.message, "the parts that kernel 14 `FFN0` states do not cover its work");
   EXPECT_EQ(found[0].diagnostic.notes[1], "8 chips do 0.5 of the whole");
-  EXPECT_EQ(found[0].places[0].field, "shard_outer_M");
+  EXPECT_EQ(found[0].blamed[0].field, "shard_outer_M");
   ffn.shard_m = 0;
   ffn.shard_k = ffn.k + 1;
   found = contradictions(setup, kCorrected);

@@ -150,13 +150,13 @@ void explain_too_many(const Setup& setup, const Defects& defects, std::vector<Re
   const Count product = stated_product(system);
   if (system.chips < 1 || product < 1 || system.chips % product != 0) return;
   Reason reason;
-  reason.places.push_back({Part::kSystem, -1, "num_chip"});
+  reason.blamed.push_back({Part::kSystem, -1, "num_chip"});
   std::size_t open = 0, unnamed = 0;
   for (std::size_t d = 0; d < system.network.size(); ++d) {
     unnamed += system.network[d].parallelism ? 0 : 1;
     if (system.network[d].size > 0) continue;
     ++open;
-    reason.places.push_back({Part::kNetwork, static_cast<int>(d), kAxes[std::min<std::size_t>(d, 3)]});
+    reason.blamed.push_back({Part::kNetwork, static_cast<int>(d), kAxes[std::min<std::size_t>(d, 3)]});
   }
   if (open < 2) return;
   reason.diagnostic.code = "O1454";
@@ -186,7 +186,7 @@ void explain_sizes(const Setup& setup, std::vector<Reason>& reasons) {
   if (!size_choices(system).empty()) return;
   std::string product;
   Reason reason;
-  reason.places.push_back({Part::kSystem, -1, "num_chip"});
+  reason.blamed.push_back({Part::kSystem, -1, "num_chip"});
   bool open = false;
   for (std::size_t d = 0; d < system.network.size(); ++d) {
     if (system.network[d].size <= 0) {
@@ -194,7 +194,7 @@ void explain_sizes(const Setup& setup, std::vector<Reason>& reasons) {
       continue;
     }
     product += fmt::format("{}{}", product.empty() ? "" : " x ", system.network[d].size);
-    reason.places.push_back({Part::kNetwork, static_cast<int>(d), kAxes[std::min<std::size_t>(d, 3)]});
+    reason.blamed.push_back({Part::kNetwork, static_cast<int>(d), kAxes[std::min<std::size_t>(d, 3)]});
   }
   reason.diagnostic.code = "O1441";
   reason.diagnostic.message = fmt::format("the network's dimensions do not make up {} chips", system.chips);
@@ -218,7 +218,7 @@ void explain_services(const Setup& setup, std::vector<Reason>& reasons) {
   for (std::size_t d = 0; d < stated.size(); ++d) {
     if (!stated[d]) continue;
     named += fmt::format("{}{}", named.empty() ? "" : ", ", short_name(*stated[d]));
-    reason.places.push_back(
+    reason.blamed.push_back(
         {Part::kNetwork, static_cast<int>(d), fmt::format("par_{}", kAxes[std::min<std::size_t>(d, 3)])});
   }
   reason.diagnostic.message =
@@ -231,9 +231,9 @@ void explain_services(const Setup& setup, std::vector<Reason>& reasons) {
 void explain_batch(const Setup& setup, const std::vector<Allocation>& tried, std::vector<Reason>& reasons) {
   Reason reason;
   reason.diagnostic.code = "O1443";
-  reason.places.push_back({Part::kWorkload, -1, "global_batch_size"});
+  reason.blamed.push_back({Part::kWorkload, -1, "global_batch_size"});
   if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
-    reason.places.push_back({Part::kWorkload, -1, "micro_batch_size"});
+    reason.blamed.push_back({Part::kWorkload, -1, "micro_batch_size"});
     reason.diagnostic.message =
         fmt::format("a global batch of {} does not divide into whole micro-batches", model->global_batch);
     const Count micro = std::max<Count>(1, model->micro_batch);
@@ -249,7 +249,7 @@ void explain_batch(const Setup& setup, const std::vector<Allocation>& tried, std
     }
     if (degrees.size() > 4) reason.diagnostic.note(fmt::format("nor for {} larger DP", degrees.size() - 4));
   } else if (const auto* dlrm = std::get_if<Recommendation>(&setup.execution.workload)) {
-    reason.places.push_back({Part::kSystem, -1, "num_chip"});
+    reason.blamed.push_back({Part::kSystem, -1, "num_chip"});
     reason.diagnostic.message =
         fmt::format("a global batch of {} does not divide over {} chips", dlrm->global_batch, setup.system.chips);
     reason.diagnostic.note("every chip takes an equal share of the batch");

@@ -84,8 +84,8 @@ TEST(Degrees, DegreesThatDoNotMultiplyToTheChipsAreToldWithTheProduct) {
   ASSERT_EQ(reasons.size(), 1u);
   EXPECT_EQ(reasons[0].diagnostic.code, "O1441");
   EXPECT_EQ(reasons[0].diagnostic.notes[0], "8 x 128 = 1024 is not 1000");
-  ASSERT_EQ(reasons[0].places.size(), 3u);
-  EXPECT_EQ(reasons[0].places[2].field, "y");
+  ASSERT_EQ(reasons[0].blamed.size(), 3u);
+  EXPECT_EQ(reasons[0].blamed[2].field, "y");
   const dataflow::Setup open = setup_of(1000, {{Link::kRing, 16, 50, kTP}, {Link::kRing, 0, 50, kPP}});
   EXPECT_EQ(degree_contradictions(open, kGen1)[0].diagnostic.notes[0], "16 does not divide 1000");
 }

@@ -93,7 +93,7 @@ Reason too_large_for_sram(const Attempt& attempt, const PartitionProblem& proble
   }
   reason.diagnostic.note(under(attempt) + ", which needs the least of all that were tried");
   reason.diagnostic.hint("split it over more chips (TP), into more tiles, or take a chip with more SRAM");
-  reason.places = {{Part::kKernel, alone.kernel, ""}, {Part::kAccelerator, -1, "sram_cap"}};
+  reason.blamed = {{Part::kKernel, alone.kernel, ""}, {Part::kAccelerator, -1, "sram_cap"}};
   return reason;
 }
 
@@ -109,7 +109,7 @@ Reason too_few_cores(const Attempt& attempt, const PartitionProblem& problem, co
         fmt::format("it needs at least {}", grouped(static_cast<double>(kernel.choices.front().cores))));
   }
   reason.diagnostic.note(under(attempt));
-  reason.places = {{Part::kKernel, alone.kernel, ""}, {Part::kAccelerator, -1, "core"}};
+  reason.blamed = {{Part::kKernel, alone.kernel, ""}, {Part::kAccelerator, -1, "core"}};
   return reason;
 }
 
@@ -149,7 +149,7 @@ Reason too_large_for_dram(const Attempt& attempt, const PartitionProblem& proble
   if (order.size() > 3) reason.diagnostic.note(fmt::format("the rest for {} more", order.size() - 3));
   reason.diagnostic.note(under(attempt));
   reason.diagnostic.hint("spread the weights over more chips (TP, PP), or take a memory with more capacity");
-  reason.places = {{Part::kMemory, -1, "dram_cap"}};
+  reason.blamed = {{Part::kMemory, -1, "dram_cap"}};
   return reason;
 }
 
@@ -278,18 +278,18 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const cost::Bu
     switch (limit) {
       case Limit::kSram: {
         reason.diagnostic.note(fmt::format("a chip has {} bytes of SRAM", grouped(problem.sram_bytes)));
-        reason.places.push_back({Part::kAccelerator, -1, problem.memory_units > 0 ? "pmu" : "sram_cap"});
+        reason.blamed.push_back({Part::kAccelerator, -1, problem.memory_units > 0 ? "pmu" : "sram_cap"});
         break;
       }
       case Limit::kDram:
         reason.diagnostic.note(fmt::format(
             "a chip has {} bytes of DRAM; weights and tables take {}, the rest holds tensors between configurations",
             grouped(problem.dram_bytes), grouped(resident_bytes(problem))));
-        reason.places.push_back({Part::kMemory, -1, "dram_cap"});
+        reason.blamed.push_back({Part::kMemory, -1, "dram_cap"});
         break;
       case Limit::kCores:
         reason.diagnostic.note(fmt::format("a chip has {} cores", grouped(static_cast<double>(problem.cores))));
-        reason.places.push_back({Part::kAccelerator, -1, "core"});
+        reason.blamed.push_back({Part::kAccelerator, -1, "core"});
         break;
       case Limit::kPins: {
         std::string pins;
@@ -297,7 +297,7 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const cost::Bu
           if (graph.kernels[k].configuration < 0) continue;
           pins += fmt::format("{}{} to {}", pins.empty() ? "" : ", ", named(graph, static_cast<int>(k)),
                               graph.kernels[k].configuration);
-          reason.places.push_back({Part::kKernel, static_cast<int>(k), "config"});
+          reason.blamed.push_back({Part::kKernel, static_cast<int>(k), "config"});
         }
         reason.diagnostic.note("kernels are pinned: " + pins);
         break;
@@ -314,7 +314,7 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const cost::Bu
         if (const int enough = enough_configurations(problem, graph, trial); enough > 0)
           text += fmt::format("; {} would suffice", enough);
         reason.diagnostic.note(text);
-        reason.places.push_back({Part::kExecution, -1, "num_config"});
+        reason.blamed.push_back({Part::kExecution, -1, "num_config"});
         break;
       }
     }

@@ -75,7 +75,7 @@ class Search {
         limits_(limits),
         operators_(operators),
         seconds_(limits.seconds > 0 ? limits.seconds : setup.solver.seconds),
-        budget_({seconds_, limits.stop, limits.memory}) {}
+        budget_({.seconds = seconds_, .memory = limits.memory, .stop = limits.stop}) {}
 
   Placement run() {
     list_candidates();
@@ -259,10 +259,7 @@ class Search {
     if (worth.empty()) return;
     std::vector<PartitionOptimum> found(worth.size());
     const int threads = base::thread_count(limits_.threads);
-    PartitionLimits inner;
-    inner.gap = limits_.gap;
-    inner.stop = limits_.stop;
-    inner.memory = limits_.memory;
+    PartitionLimits inner{limits_, limits_.gap};
     inner.most_ideals = first_round_ ? std::min(kFirstIdeals, limits_.most_ideals) : limits_.most_ideals;
     inner.mip = !first_round_;
     inner.threads = worth.size() > 1 && threads > 1 ? 1 : threads;
@@ -389,10 +386,11 @@ class Search {
         attempts.push_back({frame.setup.get(), mapping});
       }
     }
-    const cost::Budget rest({std::max(kToExplain, budget_.seconds_left()), limits_.stop, limits_.memory});
+    const cost::Budget rest(
+        {.seconds = std::max(kToExplain, budget_.seconds_left()), .memory = limits_.memory, .stop = limits_.stop});
     for (Reason& reason : explain_infeasible(attempts, defects_, operators_, rest)) {
       result_.reasons.push_back(std::move(reason.diagnostic));
-      result_.blamed.push_back(std::move(reason.places));
+      result_.blamed.push_back(std::move(reason.blamed));
     }
   }
 

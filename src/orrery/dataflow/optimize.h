@@ -16,12 +16,9 @@
 
 namespace orrery::dataflow {
 
-struct PlaceLimits {
-  double seconds = 0;                         // 0: the setup's hint, else none
-  std::size_t memory = cost::kDefaultMemory;  // bytes, of the whole process; 0: no limit
-  double gap = 0;
-  int threads = 1;  // affects only the time
-  const std::atomic<bool>* stop = nullptr;
+// `seconds` 0: the setup's hint, else none.
+struct PlaceLimits : cost::Limits {
+  double gap = 0;                     // accept an answer that is proven within this share of the optimum
   std::size_t most_ideals = 100'000;  // of a partition; beyond it a mixed-integer programme takes over
   std::function<void(double best_ns, double bound_ns)> progress;
 };
@@ -39,10 +36,10 @@ struct Placement {
   cost::Certificate certificate;  // of final_ns, over degrees, tiles and partitions under the sharding rule
   std::string method;
   bool infeasible = false;
-  bool interrupted = false;                // ended before it had a proof
-  bool out_of_memory = false;              // because memory ran out
-  std::vector<base::Diagnostic> reasons;   // when infeasible: the smallest set of limits that contradict each other
-  std::vector<std::vector<Place>> blamed;  // of each reason, the parts of the question
+  bool interrupted = false;               // ended before it had a proof
+  bool out_of_memory = false;             // because memory ran out
+  std::vector<base::Diagnostic> reasons;  // when infeasible: the smallest set of limits that contradict each other
+  std::vector<std::vector<BlamedPart>> blamed;  // of each reason, the parts of the question
 };
 
 // Least final_ns. Ties (relative 1e-12) go to the first in the order of allocations(), then of tilings(), then of

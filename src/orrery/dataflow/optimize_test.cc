@@ -62,7 +62,7 @@ TEST(Optimize, SearchedDegreesAreNoSlowerThanStatedOnes) {
 TEST(Optimize, ThreadsChangeNothing) {
   const dataflow::Setup setup = open_network();
   const Placement one = optimize(setup, kCorrected);
-  const Placement four = optimize(setup, kCorrected, {.threads = 4});
+  const Placement four = optimize(setup, kCorrected, {{.threads = 4}});
   ASSERT_TRUE(one.mapping && four.mapping);
   EXPECT_EQ(one.mapping->configuration, four.mapping->configuration);
   EXPECT_EQ(one.mapping->degrees.sizes, four.mapping->degrees.sizes);
@@ -121,7 +121,7 @@ TEST(Optimize, LaterGenerationsGiveEveryConfigurationItsOwnTiles) {
 TEST(Optimize, ATimeLimitStillYieldsAPlacementWithABoundThatHolds) {
   const dataflow::Setup setup = open_network();
   const double best = optimize(setup, kCorrected).evaluation.final_ns;
-  const Placement hurried = optimize(setup, kCorrected, {.seconds = 1e-9});
+  const Placement hurried = optimize(setup, kCorrected, {{.seconds = 1e-9}});
   ASSERT_TRUE(hurried.mapping);
   EXPECT_TRUE(hurried.interrupted);
   EXPECT_FALSE(hurried.certificate.optimal);
@@ -132,7 +132,7 @@ TEST(Optimize, ATimeLimitStillYieldsAPlacementWithABoundThatHolds) {
 
 TEST(Optimize, AStoppedSearchClaimsNothing) {
   const std::atomic<bool> stop = true;
-  const Placement stopped = optimize(cases::readme(), kGen1, {.stop = &stop});
+  const Placement stopped = optimize(cases::readme(), kGen1, {{.stop = &stop}});
   EXPECT_TRUE(stopped.interrupted);
   EXPECT_FALSE(stopped.infeasible);
   EXPECT_FALSE(stopped.certificate.optimal);

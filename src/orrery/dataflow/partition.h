@@ -110,12 +110,8 @@ struct PartitionCost {
 // Price of a whole assignment, kernel -> configuration.
 PartitionCost price(const PartitionProblem& problem, const std::vector<int>& assignment);
 
-struct PartitionLimits {
-  double seconds = 0;                         // 0: none
-  std::size_t memory = cost::kDefaultMemory;  // bytes, of the whole process; 0: no limit
-  double gap = 0;                             // stop when proven within this share of the optimum
-  int threads = 1;                            // changes the time only
-  const std::atomic<bool>* stop = nullptr;
+struct PartitionLimits : cost::Limits {
+  double gap = 0;   // stop when proven within this share of the optimum
   bool mip = true;  // false: where the dynamic programme gives up, the quick answer is returned with its gap
   std::size_t most_ideals = 100'000;  // beyond it the MIP replaces the dynamic programme
   double upper_bound_ns = 0;          // sums at or above it need not be found; 0: none

@@ -39,11 +39,6 @@ struct Bits {
     for (std::size_t i = 0; i < W; ++i) outside |= words[i] & ~other.words[i];
     return outside == 0;
   }
-  bool meets(const Bits& other) const {
-    std::uint64_t both = 0;
-    for (std::size_t i = 0; i < W; ++i) both |= words[i] & other.words[i];
-    return both != 0;
-  }
   bool any() const {
     std::uint64_t all = 0;
     for (const std::uint64_t w : words) all |= w;

@@ -29,7 +29,7 @@ class Search {
       : problem_(problem),
         limits_(limits),
         space_(space),
-        budget_({limits.seconds, limits.stop, limits.memory}),
+        budget_(limits),
         pricer_(problem),
         work_(partition_work(problem)) {
     prepare();

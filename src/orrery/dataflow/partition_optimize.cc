@@ -51,7 +51,7 @@ PartitionOptimum quick(const PartitionProblem& problem, const PartitionSpace& sp
 
 PartitionOptimum optimize(const PartitionProblem& problem, const PartitionLimits& limits) {
   const base::Stopwatch watch;
-  const cost::Budget budget({limits.seconds, limits.stop, limits.memory});
+  const cost::Budget budget(limits);
   PartitionSpace space = partition_space(problem);
   PartitionOptimum result;
   if (space.empty) {

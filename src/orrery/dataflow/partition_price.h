@@ -82,7 +82,6 @@ class SetPricer {
   std::vector<std::vector<CoreChoice>> choices_;  // by rising cores, strictly falling time
   std::vector<std::uint32_t> mark_;
   std::uint32_t round_ = 0;
-  std::vector<double> times_;
 };
 
 }  // namespace orrery::dataflow

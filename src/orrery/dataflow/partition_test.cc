@@ -371,7 +371,9 @@ PartitionProblem wide() {
 TEST(Partition, AStopYieldsTheBestSoFarAndAnHonestGap) {
   const PartitionProblem problem = wide();
   std::atomic<bool> stop = true;
-  const PartitionOptimum found = optimize(problem, {.stop = &stop, .most_ideals = 1'000'000});
+  PartitionLimits limits{{.stop = &stop}};
+  limits.most_ideals = 1'000'000;
+  const PartitionOptimum found = optimize(problem, limits);
   ASSERT_TRUE(found.interrupted);
   ASSERT_TRUE(found.assignment);
   EXPECT_TRUE(found.cost.feasible);
@@ -384,7 +386,9 @@ TEST(Partition, AStopYieldsTheBestSoFarAndAnHonestGap) {
 TEST(Partition, ATimeLimitHoldsWhicheverSolverRuns) {
   const PartitionProblem problem = wide();
   for (const std::size_t most_ideals : {std::size_t{10}, std::size_t{100'000'000}}) {
-    const PartitionOptimum found = optimize(problem, {.seconds = 0.2, .most_ideals = most_ideals});
+    PartitionLimits limits{{.seconds = 0.2}};
+    limits.most_ideals = most_ideals;
+    const PartitionOptimum found = optimize(problem, limits);
     ASSERT_TRUE(found.interrupted) << found.method;
     ASSERT_TRUE(found.assignment);
     EXPECT_GT(found.certificate.gap, 0);

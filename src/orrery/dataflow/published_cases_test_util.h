@@ -74,9 +74,10 @@ inline Setup readme() {
 
 // The shardings of the published runs, a letter per kernel; M for Add_2 where a backward pass follows.
 inline std::vector<workload::KernelDimension> published_sharding(std::size_t kernels) {
-  const std::string_view letters = kernels == 20   ? "--oooooooooK---MMK--"
-                                   : kernels == 18 ? "--oooooooK---MMK--"
-                                                   : "--oooooooK---MMK-M--MMK--MooKooooooMMMMMM";
+  const std::string letters = kernels == 20   ? "--oooooooooK---MMK--"
+                              : kernels == 18 ? "--oooooooK---MMK--"
+                              : kernels == 41 ? "--oooooooK---MMK-M--MMK--MooKooooooMMMMMM"
+                                              : std::string(kernels, '-');
   std::vector<workload::KernelDimension> result;
   for (const char letter : letters)
     result.push_back(letter == 'o'   ? workload::KernelDimension::kOuter

@@ -14,15 +14,15 @@ enum class Part { kSystem, kNetwork, kAccelerator, kMemory, kKernel, kEdge, kExe
 
 // `index` is the dimension of a network, the kernel or the edge; `field` is DFModel's name for it ("sram_cap",
 // "config", "par_x"); empty: the part as a whole.
-struct Place {
+struct BlamedPart {
   Part part = Part::kSystem;
   int index = -1;
   std::string field;
 };
 
 struct Reason {
-  base::Diagnostic diagnostic;  // without locations
-  std::vector<Place> places;    // of what it blames, the first first
+  base::Diagnostic diagnostic;     // without locations
+  std::vector<BlamedPart> blamed;  // the first first
 };
 
 }  // namespace orrery::dataflow

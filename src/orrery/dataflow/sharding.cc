@@ -278,15 +278,16 @@ ShardingOptimum optimised(const Setup& setup, const Degrees& degrees, const Rate
 
 }  // namespace
 
-Layout producer_layout(const Kernel&, KernelDimension sharding) {
-  constexpr std::array kLayouts = {Layout::kRowSharded, Layout::kRowSharded, Layout::kReplicated,
-                                   Layout::kColumnSharded, Layout::kReplicated};
+TensorLayout producer_layout(const Kernel&, KernelDimension sharding) {
+  constexpr std::array kLayouts = {TensorLayout::kRowSharded, TensorLayout::kRowSharded, TensorLayout::kReplicated,
+                                   TensorLayout::kColumnSharded, TensorLayout::kReplicated};
   return kLayouts[static_cast<std::size_t>(sharding)];
 }
 
-Layout consumer_layout(const KernelGraph& graph, const KernelEdge& edge, KernelDimension consumer_sharding) {
-  using Row = std::array<Layout, 5>;
-  constexpr Layout rr = Layout::kReplicated, sr = Layout::kRowSharded, rs = Layout::kColumnSharded;
+TensorLayout consumer_layout(const KernelGraph& graph, const KernelEdge& edge, KernelDimension consumer_sharding) {
+  using Row = std::array<TensorLayout, 5>;
+  constexpr TensorLayout rr = TensorLayout::kReplicated, sr = TensorLayout::kRowSharded,
+                         rs = TensorLayout::kColumnSharded;
   constexpr Row kElementwise = {sr, sr, rr, rs, rr};
   constexpr Row kFirstInput = {sr, rr, sr, rs, rr};
   constexpr Row kSecondInput = {sr, sr, rs, rr, rr};
@@ -305,10 +306,11 @@ EdgeConversion conversion(const KernelGraph& graph, const KernelEdge& edge, Kern
                           KernelDimension consumer_sharding) {
   if (edge.communication != Communication::kNone) return {edge.communication, edge.communication_bytes};
   const Kernel& producer = graph.kernels[static_cast<std::size_t>(edge.from)];
-  const Layout from = producer_layout(producer, producer_sharding);
-  const Layout to = consumer_layout(graph, edge, consumer_sharding);
-  if (from == to || from == Layout::kReplicated) return {};
-  return {to == Layout::kReplicated ? Communication::kAllGather : Communication::kAllToAll, producer.output_bytes};
+  const TensorLayout from = producer_layout(producer, producer_sharding);
+  const TensorLayout to = consumer_layout(graph, edge, consumer_sharding);
+  if (from == to || from == TensorLayout::kReplicated) return {};
+  return {to == TensorLayout::kReplicated ? Communication::kAllGather : Communication::kAllToAll,
+          producer.output_bytes};
 }
 
 std::optional<base::Diagnostic> sharding_contradiction(const KernelGraph& graph, int index) {

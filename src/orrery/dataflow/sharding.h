@@ -15,16 +15,16 @@
 
 namespace orrery::dataflow {
 
-enum class Layout { kReplicated, kRowSharded, kColumnSharded };  // RR, SR, RS
+enum class TensorLayout { kReplicated, kRowSharded, kColumnSharded };  // RR, SR, RS
 
 struct EdgeConversion {
   workload::Communication communication = workload::Communication::kNone;
   double bytes = 0;  // of the full tensor
 };
 
-Layout producer_layout(const workload::Kernel& producer, workload::KernelDimension sharding);
-Layout consumer_layout(const workload::KernelGraph& graph, const workload::KernelEdge& edge,
-                       workload::KernelDimension consumer_sharding);
+TensorLayout producer_layout(const workload::Kernel& producer, workload::KernelDimension sharding);
+TensorLayout consumer_layout(const workload::KernelGraph& graph, const workload::KernelEdge& edge,
+                             workload::KernelDimension consumer_sharding);
 EdgeConversion conversion(const workload::KernelGraph& graph, const workload::KernelEdge& edge,
                           workload::KernelDimension producer_sharding, workload::KernelDimension consumer_sharding);
 

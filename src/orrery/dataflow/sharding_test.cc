@@ -129,13 +129,13 @@ TEST(Sharding, AnEdgeAsLargeAsTheFirstInputIsTheFirst) {
   graph.kernels[1].input_bytes = 100;
   graph.kernels[1].second_bytes = 60;
   graph.edges = {{0, 1}};
-  EXPECT_EQ(consumer_layout(graph, graph.edges[0], KernelDimension::kM), Layout::kReplicated);
-  EXPECT_EQ(consumer_layout(graph, graph.edges[0], KernelDimension::kK), Layout::kRowSharded);
+  EXPECT_EQ(consumer_layout(graph, graph.edges[0], KernelDimension::kM), TensorLayout::kReplicated);
+  EXPECT_EQ(consumer_layout(graph, graph.edges[0], KernelDimension::kK), TensorLayout::kRowSharded);
   graph.kernels[0].output_bytes = 60;
-  EXPECT_EQ(consumer_layout(graph, graph.edges[0], KernelDimension::kM), Layout::kRowSharded);
-  EXPECT_EQ(consumer_layout(graph, graph.edges[0], KernelDimension::kK), Layout::kColumnSharded);
+  EXPECT_EQ(consumer_layout(graph, graph.edges[0], KernelDimension::kM), TensorLayout::kRowSharded);
+  EXPECT_EQ(consumer_layout(graph, graph.edges[0], KernelDimension::kK), TensorLayout::kColumnSharded);
   graph.kernels[1].tiling = KernelDimension::kK;
-  EXPECT_EQ(consumer_layout(graph, graph.edges[0], KernelDimension::kN), Layout::kRowSharded);
+  EXPECT_EQ(consumer_layout(graph, graph.edges[0], KernelDimension::kN), TensorLayout::kRowSharded);
 }
 
 TEST(Sharding, SplitRowsAreGatheredForAWholeConsumerAndExchangedForSplitColumns) {

@@ -6,6 +6,7 @@
 #include "orrery/nest/explain.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ namespace {
 
 struct Restrictions {
   std::vector<bool> constraint;
-  Limits limits;
+  HardwareLimits limits;
 };
 
 Mapspace restricted(const Mapspace& mapspace, const Restrictions& kept) {
@@ -156,11 +157,15 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const cost::Bud
     if (!any) continue;
     const Count bound = einsum.dimensions[d].bound;
     const std::string& name = einsum.dimensions[d].name;
-    if (!factors.empty() && bound % demanded != 0)
+    if (!factors.empty() && bound % demanded != 0) {
       optimum.arithmetic.push_back(
           fmt::format("{} = {} cannot be divided by {} = {} without remainder; only whole factors are searched", name,
                       bound, factors, demanded));
-    else if (!factors.empty() || !ceilings.empty())
+      if (bound < std::numeric_limits<Count>::max() - demanded)
+        optimum.ways_out.push_back(
+            fmt::format("pad {} to {}, the next multiple of {}, or take a chip without this factor", name,
+                        (bound / demanded + 1) * demanded, demanded));
+    } else if (!factors.empty() || !ceilings.empty())
       optimum.arithmetic.push_back(fmt::format("{} = {} needs factors that multiply to {}; {}{}{}", name, bound, bound,
                                                factors.empty() ? "" : "fixed or at least " + factors,
                                                factors.empty() || ceilings.empty() ? "" : "; ",

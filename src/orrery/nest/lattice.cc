@@ -75,7 +75,7 @@ double points_of(const Boundaries& boundaries) {
 }
 
 // Bytes that a layout at work takes for each point: tables, fitting tiles, labels seen.
-double bytes_of_point(const Problem& problem) {
+double bytes_of_point(const LatticeProblem& problem) {
   constexpr double kOfTable = (1 + kDims) * sizeof(double), kOfFits = 3 * (1 + sizeof(int) + sizeof(double));
   return static_cast<double>(problem.levels.size()) * (int{kCriteria} * kOfTable + kOfFits + sizeof(std::vector<int>)) +
          sizeof(Triple<int>) + 6 * sizeof(double);
@@ -83,7 +83,7 @@ double bytes_of_point(const Problem& problem) {
 
 class LatticeSearch {
  public:
-  LatticeSearch(const Problem& problem, const std::vector<Metric>& objective, const SearchRules& limits,
+  LatticeSearch(const LatticeProblem& problem, const std::vector<Metric>& objective, const SearchRules& limits,
                 const cost::Budget& budget, GapWatch* watch)
       : problem_(problem),
         objective_(objective),
@@ -93,7 +93,7 @@ class LatticeSearch {
         goal_(objective, static_cast<double>(limits.max_cycles), problem.latency),
         coarse_axes_(per_axis(most_points())),
         quick_axes_(per_axis(std::min(most_points(), kQuickPoints))),
-        most_layouts_(in_room(budget.room() / 4, sizeof(Layout) + sizeof(Start) + kOfLayout, 100, 1e9)),
+        most_layouts_(in_room(budget.room() / 4, sizeof(SpatialLayout) + sizeof(Start) + kOfLayout, 100, 1e9)),
         most_candidates_(in_room(budget.room() * kForLists, sizeof(Candidate), 1000, 1e9)),
         chunk_(in_room(budget.room() * kForWaiting, bytes_of_opened(), 1, 256)) {}
 
@@ -128,7 +128,7 @@ class LatticeSearch {
     for (;;) {
       // No leakage: how much there is depends on the layout.
       const Key beyond = goal_.key(compulsory, upto, 0);
-      const std::vector<Layout> listed = layouts(
+      const std::vector<SpatialLayout> listed = layouts(
           problem_, above, upto, [&] { return out_of_time(); }, most_layouts_);
       if (listed.size() >= most_layouts_) leave(goal_.key(compulsory, std::max(above, fastest), 0));
       search_layouts(listed, upto < kNever ? beyond[0] : kNever);
@@ -164,7 +164,7 @@ class LatticeSearch {
   // Finds a mapping whatever the time limit: the cheapest one of the first layout that is about as fast as any.
   void start_anywhere() {
     for (const double slower : {1.0, 4.0, kNever}) {
-      const std::vector<Layout> first = layouts(
+      const std::vector<SpatialLayout> first = layouts(
           problem_, 0, slower * least_cycles(problem_), [&] { return budget_.spent(); }, 1);
       if (first.empty()) continue;
       auto here = open(first[0], problem_.compute_pj, budget_.limited());
@@ -174,7 +174,7 @@ class LatticeSearch {
   }
 
   // `beyond`: no mapping under any other layout is below that.
-  void search_layouts(const std::vector<Layout>& all, double beyond) {
+  void search_layouts(const std::vector<SpatialLayout>& all, double beyond) {
     std::vector<Start> starts;
     for (std::size_t k = 0; k < all.size() && !out_of_time(); ++k) {
       const Prices prices(problem_, all[k]);
@@ -269,7 +269,7 @@ class LatticeSearch {
 
   // A layout at work.
   struct Opened {
-    Opened(const Problem& problem, const Layout& layout, Axes& axes)
+    Opened(const LatticeProblem& problem, const SpatialLayout& layout, Axes& axes)
         : prices(problem, layout), boundaries(problem, prices, axes) {}
 
     Prices prices;
@@ -322,7 +322,7 @@ class LatticeSearch {
 
   // Null where the layout is dropped. `chains_pj`: by bound 1, computes included. Where its lattice is too large, or
   // `quick` asks for a small one, what is opened has some of the divisors only.
-  std::unique_ptr<Opened> open(const Layout& layout, double chains_pj, bool quick = false) {
+  std::unique_ptr<Opened> open(const SpatialLayout& layout, double chains_pj, bool quick = false) {
     double points = 1;
     std::size_t longest = 1;
     for (const Count left : layout.left) {
@@ -342,7 +342,7 @@ class LatticeSearch {
     return stopped_ ? nullptr : open_on(coarse_axes_, layout, chains_pj);
   }
 
-  std::unique_ptr<Opened> open_on(Axes& axes, const Layout& layout, double chains_pj) {
+  std::unique_ptr<Opened> open_on(Axes& axes, const SpatialLayout& layout, double chains_pj) {
     auto here = std::make_unique<Opened>(problem_, layout, axes);
     Loads total{};
     for (int s = 0; s < kSpaces; ++s) {
@@ -414,7 +414,7 @@ class LatticeSearch {
   }
 
   // `beyond`: the bound of all later chunks.
-  void search_chunk(const std::vector<Layout>& all, std::span<const Start> starts, double beyond) {
+  void search_chunk(const std::vector<SpatialLayout>& all, std::span<const Start> starts, double beyond) {
     std::vector<std::unique_ptr<Opened>> opened;
     for (const Start& start : starts) {
       if (out_of_time()) return;
@@ -681,7 +681,7 @@ class LatticeSearch {
     return found;
   }
 
-  const Problem& problem_;
+  const LatticeProblem& problem_;
   const std::vector<Metric>& objective_;
   // Bytes of a label with its loads, and of a layout's list of choices.
   static constexpr double kOfLabel = 190, kOfLayout = 120;
@@ -708,7 +708,7 @@ class LatticeSearch {
 
 std::optional<Optimum> optimize_on_lattice(const Model& model, const Space& space, const std::vector<Metric>& objective,
                                            const SearchRules& limits, const cost::Budget& budget, GapWatch* watch) {
-  const std::optional<Problem> problem = describe(model, space);
+  const std::optional<LatticeProblem> problem = describe(model, space);
   if (!problem) return std::nullopt;
   Optimum optimum;
   LatticeSearch(*problem, objective, limits, budget, watch).run(optimum);

@@ -76,7 +76,7 @@ double Criterion::price(double energy_pj, const Loads& cycles) const {
   return price;
 }
 
-Boundaries::Boundaries(const Problem& problem, const Prices& prices, Axes& axes)
+Boundaries::Boundaries(const LatticeProblem& problem, const Prices& prices, Axes& axes)
     : problem_(&problem), prices_(&prices) {
   const std::size_t levels = problem.levels.size();
   for (int d = 0; d < kDims; ++d) axis_[d] = &axes.of(prices.layout().left[d]);

@@ -67,9 +67,9 @@ using Keepers = Triple<std::uint32_t>;
 // Tables filled as they are asked for. Borrows its arguments.
 class Boundaries {
  public:
-  Boundaries(const Problem& problem, const Prices& prices, Axes& axes);
+  Boundaries(const LatticeProblem& problem, const Prices& prices, Axes& axes);
 
-  const Problem& problem() const { return *problem_; }
+  const LatticeProblem& problem() const { return *problem_; }
   const Prices& prices() const { return *prices_; }
   const Axis& axis(int d) const { return *axis_[d]; }
 
@@ -94,7 +94,7 @@ class Boundaries {
   void add(int s, int a, int b, int reuse, Loads& loads);
 
  private:
-  const Problem* problem_;
+  const LatticeProblem* problem_;
   const Prices* prices_;
   Triple<const Axis*> axis_;
   std::vector<Triple<int>> points_;

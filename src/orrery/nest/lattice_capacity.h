@@ -117,7 +117,7 @@ class CapacityBound {
   std::size_t slot(int a, const Outer& outer) const;
 
   Boundaries& boundaries_;
-  const Problem& problem_;
+  const LatticeProblem& problem_;
   const std::vector<Criterion> criteria_;
   const Triple<Loads> most_;
   const cost::Budget& budget_;

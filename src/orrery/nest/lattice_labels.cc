@@ -324,7 +324,7 @@ class LabelSearch {
   }
 
   const LabelProblem& p_;
-  const Problem& problem_;
+  const LatticeProblem& problem_;
   const Table& table_;
   const Goal& goal_;
   const std::function<void(const Path&)>& leaf_;

@@ -6,8 +6,8 @@ namespace orrery::nest::lattice {
 
 using base::Count;
 
-Mapping mapping_of(const Problem& problem, const Layout& layout, const Keepers& keepers, const Table& table,
-                   const Path& path) {
+Mapping mapping_of(const LatticeProblem& problem, const SpatialLayout& layout, const Keepers& keepers,
+                   const Table& table, const Path& path) {
   const workload::Einsum& einsum = problem.model->einsum();
   const Space& space = *problem.space;
   const std::size_t all = einsum.dimensions.size();

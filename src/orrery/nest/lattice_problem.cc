@@ -24,13 +24,13 @@ double blocks(const Level& level, double words) {
 
 }  // namespace
 
-int Problem::label_of(int storage) const {
+int LatticeProblem::label_of(int storage) const {
   for (std::size_t a = 0; a < levels.size(); ++a)
     if (levels[a].storage == storage) return static_cast<int>(a);
   return -1;
 }
 
-std::optional<Problem> describe(const Model& model, const Space& space) {
+std::optional<LatticeProblem> describe(const Model& model, const Space& space) {
   const workload::Einsum& einsum = model.einsum();
   const machine::Chip& chip = model.chip();
   const std::vector<int>& iterating = space.dimensions();
@@ -39,7 +39,7 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
     if (rules.no_temporal_reuse | rules.no_spatial_sharing | rules.read_first_update | rules.no_coalescing)
       return std::nullopt;
 
-  Problem problem;
+  LatticeProblem problem;
   problem.model = &model;
   problem.space = &space;
   problem.dimension.fill(-1);
@@ -129,7 +129,7 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
 namespace {
 
 // Per storage: the most instances that it and the storages inside it spread one to.
-std::vector<double> most_spread(const Problem& problem) {
+std::vector<double> most_spread(const LatticeProblem& problem) {
   std::vector<double> most(problem.space->levels(), 1);
   for (int i = 0; i < problem.space->levels(); ++i) {
     for (const SpatialChoice& choice : problem.space->spatial(i)) {
@@ -144,7 +144,7 @@ std::vector<double> most_spread(const Problem& problem) {
 }
 
 // Storages of which it matters how the fan-outs inside and outside them share the factors.
-std::vector<char> storages_that_count(const Problem& problem) {
+std::vector<char> storages_that_count(const LatticeProblem& problem) {
   const Model& model = *problem.model;
   std::vector<char> counts(problem.space->levels(), 0);
   for (int i = 0; i < problem.space->levels(); ++i) {
@@ -164,11 +164,11 @@ double product(const Triple<Count>& factors) {
 
 }  // namespace
 
-double least_cycles(const Problem& problem) {
+double least_cycles(const LatticeProblem& problem) {
   return std::max(1.0, product(problem.bound) / most_spread(problem).back());
 }
 
-double compulsory_pj(const Problem& problem) {
+double compulsory_pj(const LatticeProblem& problem) {
   double energy_pj = problem.compute_pj;
   const Level& outermost = problem.levels.back();
   for (int s = 0; s < kSpaces; ++s) {
@@ -179,12 +179,12 @@ double compulsory_pj(const Problem& problem) {
   return energy_pj;
 }
 
-std::vector<Layout> layouts(const Problem& problem, double above, double upto, const std::function<bool()>& stop,
-                            std::size_t most_layouts) {
+std::vector<SpatialLayout> layouts(const LatticeProblem& problem, double above, double upto,
+                                   const std::function<bool()>& stop, std::size_t most_layouts) {
   const Space& space = *problem.space;
   const std::vector<double> most = most_spread(problem);
-  std::vector<Layout> found;
-  Layout layout;
+  std::vector<SpatialLayout> found;
+  SpatialLayout layout;
   layout.choice.assign(space.levels(), 0);
   layout.left = problem.bound;
   // Fan-outs between two storages that count come to the same when their products do; one of those is enough.
@@ -235,7 +235,7 @@ std::vector<Layout> layouts(const Problem& problem, double above, double upto, c
   return found;
 }
 
-Prices::Prices(const Problem& problem, const Layout& layout) : problem_(&problem), layout_(&layout) {
+Prices::Prices(const LatticeProblem& problem, const SpatialLayout& layout) : problem_(&problem), layout_(&layout) {
   const Model& model = *problem.model;
   const int storages = problem.space->levels();
   at_.resize(storages);

@@ -30,7 +30,7 @@ struct Level {
   std::uint32_t must_keep = 0, may_keep = 0;
   std::optional<base::Count> capacity;
   double read_pj = 0, write_pj = 0, update_pj = 0, block = 1;
-  int read_resource = -1, write_resource = -1, shared_resource = -1;  // indices into Problem::limits, or -1
+  int read_resource = -1, write_resource = -1, shared_resource = -1;  // indices into LatticeProblem::limits, or -1
 };
 
 // Bandwidths that bind somewhere: reads, writes, or both of one storage.
@@ -41,7 +41,7 @@ using Loads = std::array<double, kMostResources>;
 
 inline constexpr int kMostLevels = 16;
 
-struct Problem {
+struct LatticeProblem {
   const Model* model = nullptr;
   const Space* space = nullptr;
   Triple<int> dimension;  // Einsum dimension, or -1 for one that does not iterate
@@ -61,29 +61,29 @@ struct Problem {
 };
 
 // Nothing where the formulation does not apply.
-std::optional<Problem> describe(const Model& model, const Space& space);
+std::optional<LatticeProblem> describe(const Model& model, const Space& space);
 
 // One choice of fan-out at every storage of the chip.
-struct Layout {
+struct SpatialLayout {
   std::vector<int> choice;   // per storage: index into Space::spatial(storage)
   Triple<base::Count> left;  // bound / all spatial factors: what the temporal loops share
   double cycles = 1;         // product of `left`: the compute cycles
   double instances = 1;      // compute units in use
 };
 // Those whose compute cycles lie in (above, upto]; what was found until `stop` says so, and so many at most.
-std::vector<Layout> layouts(const Problem& problem, double above = 0,
-                            double upto = std::numeric_limits<double>::infinity(),
-                            const std::function<bool()>& stop = {},
-                            std::size_t most = std::numeric_limits<std::size_t>::max());
+std::vector<SpatialLayout> layouts(const LatticeProblem& problem, double above = 0,
+                                   double upto = std::numeric_limits<double>::infinity(),
+                                   const std::function<bool()>& stop = {},
+                                   std::size_t most = std::numeric_limits<std::size_t>::max());
 // Compute cycles of a layout, at least.
-double least_cycles(const Problem& problem);
+double least_cycles(const LatticeProblem& problem);
 // Energy of every mapping, at least: computes, and each dataspace read or updated once where everything comes from.
-double compulsory_pj(const Problem& problem);
+double compulsory_pj(const LatticeProblem& problem);
 
 // Prices under one layout.
 class Prices {
  public:
-  Prices(const Problem& problem, const Layout& layout);
+  Prices(const LatticeProblem& problem, const SpatialLayout& layout);
 
   // Dataspace s kept at level a and next at level b outside it, its tile crossing after `reuse` = (temporal
   // factor of its blind dimension inside a) * (its run outside a): energy of the fills of a and the reads
@@ -97,7 +97,7 @@ class Prices {
   // Cycles of the slowest resource or of the compute units, at least: rounding never adds one.
   double cycles(const Loads& loads) const;
   double leak_pj_per_cycle() const { return leak_; }
-  const Layout& layout() const { return *layout_; }
+  const SpatialLayout& layout() const { return *layout_; }
   // Words of dataspace s that one instance of level a holds when the temporal loops inside span `inside`.
   base::Count tile(int s, int a, const Triple<base::Count>& inside) const;
   // Product of the spatial factors of dimension d inside level a.
@@ -115,8 +115,8 @@ class Prices {
   void add_reads(const Level& level, double words, Loads& loads) const;
   void add_writes(const Level& level, double words, Loads& loads) const;
 
-  const Problem* problem_;
-  const Layout* layout_;
+  const LatticeProblem* problem_;
+  const SpatialLayout* layout_;
   std::vector<At> at_;   // per storage
   Triple<double> kept_;  // per dataspace: product of `left` over the dimensions that move it
   double leak_ = 0;

@@ -1,7 +1,7 @@
 // The least energy of everything outside a level, for every tile below it: one table per layout and choice
 // of keepers.
 //
-// A tile is a point t of the lattice of divisors of `left` (Layout): t(d) is the product of the temporal
+// A tile is a point t of the lattice of divisors of `left` (SpatialLayout): t(d) is the product of the temporal
 // factors of d up to and including the level. With level i the last that iterates so far,
 //     V_i(t) = min over the next iterating level j > i, its innermost loop c with f >= 2 iterations, and the
 //              tile t'' = t with t(c) f, its other dimensions multiplied freely, of
@@ -77,7 +77,7 @@ class Table {
   Boundaries* boundaries_;
   const cost::Budget* budget_;
   const std::vector<Triple<int>>* at_;
-  const Problem* problem_;
+  const LatticeProblem* problem_;
   Criterion criterion_;
   int levels_;
   Triple<int> size_, stride_;

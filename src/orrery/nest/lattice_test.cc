@@ -148,11 +148,7 @@ TEST_P(LatticeEquals, ItselfWithAnyOfItsRulesSwitchedOff) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Objectives, LatticeEquals,
-                         ::testing::Values(std::vector<Metric>{Metric::kEdp}, std::vector<Metric>{Metric::kEnergy},
-                                           std::vector<Metric>{Metric::kDelay},
-                                           std::vector<Metric>{Metric::kDelay, Metric::kEnergy},
-                                           std::vector<Metric>{Metric::kEdp, Metric::kDelay, Metric::kEnergy}));
+INSTANTIATE_TEST_SUITE_P(Objectives, LatticeEquals, ::testing::ValuesIn(testing::objectives()));
 
 }  // namespace
 }  // namespace orrery::nest

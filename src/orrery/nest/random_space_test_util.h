@@ -6,6 +6,7 @@
 #include "orrery/nest/mapspace.h"
 #include "orrery/nest/options.h"
 #include "orrery/nest/random_nest_test_util.h"
+#include "orrery/nest/search.h"
 
 namespace orrery::nest::testing {
 
@@ -95,6 +96,15 @@ inline Instance random_instance(Dice& dice) {
   instance.space = random_space(dice, instance.einsum, instance.chip);
   if (dice.once_in(3)) instance.options = dice(0, 1) == 1 ? ModelOptions::timeloop() : ModelOptions::factorflow();
   return instance;
+}
+
+// Objectives to compare searches by.
+inline std::vector<std::vector<Metric>> objectives() {
+  return {{Metric::kEdp},
+          {Metric::kEnergy},
+          {Metric::kDelay},
+          {Metric::kDelay, Metric::kEnergy},
+          {Metric::kEdp, Metric::kDelay, Metric::kEnergy}};
 }
 
 }  // namespace orrery::nest::testing

@@ -555,7 +555,7 @@ void settle(const Model& model, const Space& space, const std::vector<Metric>& o
       optimum.evaluation = std::move(found->evaluation);
     } else if (!budget.interrupted() && limits.max_cycles == 0) {
       // It may be obvious that nothing fits.
-      const cost::Budget moment({.seconds = kSecondsToRefute, .memory = limits.memory, .shares = limits.searches});
+      const cost::Budget moment({.seconds = kSecondsToRefute, .memory = limits.memory}, limits.searches);
       optimum.infeasible = feasible(model.einsum(), space, moment) == Feasible::kNo;
       if (optimum.infeasible) return;
     }
@@ -574,7 +574,7 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
 Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metric> objective,
                  const SearchRules& limits) {
   const base::Stopwatch clock;
-  const cost::Budget budget({limits.seconds, limits.stop, limits.memory, limits.searches});
+  const cost::Budget budget(limits, limits.searches);
   if (objective.empty()) objective = {Metric::kEdp};
   // A metric named a second time has no effect.
   std::vector<Metric> distinct;
@@ -607,7 +607,7 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   } catch (const std::bad_alloc&) {
     // There is not even room for the space. A reduced space fits, and gives at least a mapping.
     optimum = {};
-    const cost::Budget little({.seconds = 0.1, .stop = limits.stop, .memory = 1});
+    const cost::Budget little({.seconds = 0.1, .memory = 1, .stop = limits.stop});
     little.run_out_of_memory();
     search(little);
   }
@@ -621,7 +621,8 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
   // With a limit on cycles the space may be empty because of that limit, which no constraint explains.
   if (optimum.infeasible && limits.max_cycles == 0) {
     const cost::Budget rest(
-        {std::max(kSecondsToExplain, budget.seconds_left()), limits.stop, limits.memory, limits.searches});
+        {.seconds = std::max(kSecondsToExplain, budget.seconds_left()), .memory = limits.memory, .stop = limits.stop},
+        limits.searches);
     explain_empty(model, mapspace, rest, optimum);
   }
   certificate.seconds = clock.seconds();

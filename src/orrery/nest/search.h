@@ -1,7 +1,6 @@
 // optimize(model, map space): the best mapping, with proof.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -19,14 +18,10 @@ namespace orrery::nest {
 
 enum class Metric { kEdp, kEnergy, kDelay };
 
-struct SearchLimits {
-  double seconds = 0;                         // 0: none
-  std::size_t memory = cost::kDefaultMemory;  // bytes, of the whole process; 0: no limit
-  int searches = 1;                           // that run beside each other and share the memory
-  bool give_way = false;                      // end as soon as memory leaves anything out: who asks will ask again
-  int threads = 1;                            // changes the time only
-  base::Count max_cycles = 0;                 // mappings that take longer are left out; 0: none are
-  const std::atomic<bool>* stop = nullptr;    // set by an interrupt; the best so far is returned
+struct SearchLimits : cost::Limits {
+  int searches = 1;            // that run beside each other and share the memory
+  bool give_way = false;       // end as soon as memory leaves anything out: who asks will ask again
+  base::Count max_cycles = 0;  // mappings that take longer are left out; 0: none are
   // Called while searching with the first metric of the best mapping so far (infinity: none yet) and a bound
   // that no mapping is below, at most once per `progress_seconds`, never by two threads at once. The best never
   // rises and the bound never falls from one call to the next.
@@ -52,6 +47,7 @@ struct Optimum {
   bool infeasible = false;              // proven: no mapping satisfies the constraints
   std::vector<Conflict> conflicts;      // when infeasible
   std::vector<std::string> arithmetic;  // when infeasible: the arithmetic that fails
+  std::vector<std::string> ways_out;    // when infeasible: beside relaxing a conflict
   bool interrupted = false;             // `stop` ended the search
   bool out_of_memory = false;           // not proven because memory ran out
 };

@@ -175,7 +175,7 @@ TEST(SearchLaws, EachRestrictionNamedForAnEmptySpaceIsNeededAndTogetherTheySuffi
     const Shape shape = shape_of(instance.einsum);
     const auto feasible_without = [&](int left_out) {
       Mapspace space;
-      Limits limits{std::vector<bool>(levels, false), std::vector<bool>(levels, false)};
+      HardwareLimits limits{std::vector<bool>(levels, false), std::vector<bool>(levels, false)};
       for (std::size_t i = 0; i < levels; ++i)
         limits.fanout[i] =
             instance.chip.fanout_x(static_cast<int>(i)) * instance.chip.fanout_y(static_cast<int>(i)) == 1;

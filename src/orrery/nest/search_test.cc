@@ -77,11 +77,7 @@ TEST_P(SearchEqualsBruteForce, OnRandomProblemsChipsAndConstraints) {
   EXPECT_GT(empty, 50);  // both kinds of answer were exercised
 }
 
-INSTANTIATE_TEST_SUITE_P(Objectives, SearchEqualsBruteForce,
-                         ::testing::Values(std::vector<Metric>{Metric::kEdp}, std::vector<Metric>{Metric::kEnergy},
-                                           std::vector<Metric>{Metric::kDelay},
-                                           std::vector<Metric>{Metric::kDelay, Metric::kEnergy},
-                                           std::vector<Metric>{Metric::kEdp, Metric::kDelay, Metric::kEnergy}));
+INSTANTIATE_TEST_SUITE_P(Objectives, SearchEqualsBruteForce, ::testing::ValuesIn(testing::objectives()));
 
 }  // namespace
 }  // namespace orrery::nest

@@ -23,7 +23,7 @@ bool Space::contains(const std::vector<Count>& sorted, Count value) {
 }
 
 Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace, const Shape& shape,
-             const Limits& limits, const cost::Budget& budget)
+             const HardwareLimits& limits, const cost::Budget& budget)
     : levels_(static_cast<int>(chip.storages.size())),
       all_dimensions_(static_cast<int>(einsum.dimensions.size())),
       dataspaces_(static_cast<int>(einsum.dataspaces.size())),
@@ -147,7 +147,7 @@ std::vector<Count> thinned(const std::vector<Count>& factors, std::size_t most) 
 
 }  // namespace
 
-void Space::list_spatial(const machine::Chip& chip, const Mapspace& mapspace, const Limits& limits,
+void Space::list_spatial(const machine::Chip& chip, const Mapspace& mapspace, const HardwareLimits& limits,
                          const cost::Budget& budget) {
   // Searches keep several times as much for each vector. Half of the time is left for them.
   double room = std::min(budget.room() / 10 / static_cast<double>(sizeof(SpatialChoice)), 1e9);
@@ -234,8 +234,7 @@ void Space::list_spatial(const machine::Chip& chip, const Mapspace& mapspace, co
 }
 
 void Space::list_completable(const workload::Einsum& einsum) {
-  inside_temporal_.assign(levels_, std::vector<std::vector<Count>>(all_dimensions_));
-  inside_spatial_ = inside_temporal_;
+  inside_spatial_.assign(levels_, std::vector<std::vector<Count>>(all_dimensions_));
   for (int d = 0; d < all_dimensions_; ++d) {
     const Count bound = einsum.dimensions[d].bound;
     std::vector<Count> reachable{1};
@@ -249,7 +248,6 @@ void Space::list_completable(const workload::Einsum& einsum) {
     for (int level = 0; level < levels_; ++level) {
       inside_spatial_[level][d] = reachable;
       extend(spatial_factors_[level][d]);
-      inside_temporal_[level][d] = reachable;
       extend(temporal_[level][d]);
     }
     if (!contains(reachable, bound)) possible_ = false;

@@ -23,7 +23,7 @@
 namespace orrery::nest {
 
 // Which of the hardware's own limits hold; explain.cc lifts them one at a time.
-struct Limits {
+struct HardwareLimits {
   std::vector<bool> capacity;  // per level; empty: all hold
   std::vector<bool> fanout;    // per level; empty: all hold
 };
@@ -45,7 +45,7 @@ class Space {
  public:
   // If `budget` has not enough time or memory for all spatial factor vectors, some of them are left out.
   Space(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace, const Shape& shape,
-        const Limits& limits = {}, const cost::Budget& budget = {});
+        const HardwareLimits& limits = {}, const cost::Budget& budget = {});
 
   // False when some dimension cannot be factored at all under the constraints on it alone.
   bool possible() const { return possible_; }
@@ -61,10 +61,7 @@ class Space {
   // Classes of orders of the loops in `iterating` (mask of dimensions) at `level`; never empty.
   const std::vector<OrderChoice>& orders(int level, std::uint32_t iterating) const;
 
-  // Whether the blocks inside T_level / inside S_level can still multiply to `extent` of `dimension`.
-  bool completable_inside_temporal(int level, int dimension, base::Count extent) const {
-    return contains(inside_temporal_[level][dimension], extent);
-  }
+  // Whether the blocks inside S_level can still multiply to `extent` of `dimension`.
   bool completable_inside_spatial(int level, int dimension, base::Count extent) const {
     return contains(inside_spatial_[level][dimension], extent);
   }
@@ -93,7 +90,7 @@ class Space {
   };
   static bool contains(const std::vector<base::Count>& sorted, base::Count value);
   void allow_factors(const workload::Einsum& einsum, const Mapspace& mapspace);
-  void list_spatial(const machine::Chip& chip, const Mapspace& mapspace, const Limits& limits,
+  void list_spatial(const machine::Chip& chip, const Mapspace& mapspace, const HardwareLimits& limits,
                     const cost::Budget& budget);
   std::optional<std::uint32_t> lay_out(int level, std::uint32_t iterating, const base::Count* factor,
                                        base::Count fanout_x, base::Count fanout_y) const;
@@ -115,7 +112,7 @@ class Space {
   std::shared_ptr<const std::vector<std::vector<SpatialChoice>>> spatial_;  // [level]; copies share it
   std::vector<std::vector<std::uint32_t>> keeps_;
   std::vector<Order> temporal_order_, spatial_order_;
-  std::vector<std::vector<std::vector<base::Count>>> inside_temporal_, inside_spatial_;
+  std::vector<std::vector<std::vector<base::Count>>> inside_spatial_;
   std::vector<std::optional<base::Count>> capacity_;
   std::vector<base::Count> minimum_use_;
   mutable std::vector<std::map<std::uint32_t, std::vector<OrderChoice>>> orders_;

@@ -218,7 +218,7 @@ class Climb {
 
 std::optional<Start> start(const Model& model, const Space& space, const std::vector<Metric>& objective,
                            Count max_cycles, const cost::Budget& budget) {
-  const cost::Budget walk({.seconds = kSecondsOfWalk});
+  const cost::Budget walk({.seconds = kSecondsOfWalk, .memory = 0});
   const std::optional<Mapping> first = any_mapping(model.einsum(), space, walk);
   if (!first) return std::nullopt;
   Climb climb(model, space, objective, max_cycles, budget);

@@ -69,11 +69,9 @@ Record<AmpedRun> config() {
 
 Record<AmpedRun> equations() {
   Record<AmpedRun> constants({}), defects({});
-  for (const std::string& name : amped::constant_names())
-    constants.add({{name, "A constant of the equations.", [name](const AmpedRun& run) {
-                      amped::Constants copy = run.model.constants;
-                      return *amped::constant_named(copy, name);
-                    }}});
+  for (const amped::Constant& constant : amped::kConstants)
+    constants.add({{constant.name, constant.description,
+                    [field = constant.field](const AmpedRun& run) { return run.model.constants.*field; }}});
   for (const auto& defect : amped::kDefects)
     defects.add({{std::string(defect.name), "Whether this defect of AMPeD is reproduced.",
                   [member = defect.member](const AmpedRun& run) { return run.model.defects.*member; }}});
@@ -132,25 +130,15 @@ Record<AmpedDocument> answer() {
       {"optimal", "Every candidate was considered.", [](const Search&) { return true; }},
       {"space", "Candidates.", &Search::considered},
       {"evaluated", "Valid ones.", [](const Search& s) { return s.valid.size(); }}};
-  return document<AmpedDocument>(
-      "train", kCompat | kInputs | kWarnings | kTiming,
-      [](const AmpedDocument& d) {
-    Envelope out{d.version, {}, &d.inputs, d.warnings, d.seconds};
-    out.compat = d.compat;
-    return out;
-      },
-      {{"result", "The figures.", [](const AmpedDocument& d) -> const auto& { return *d.run;
-}
-, result()
-}  // namespace
-, {
-  "certificate", "With `--search`.", [](const AmpedDocument& d) -> const auto& {
-    return d.run->search;
-  }
-  , certificate, when([](const AmpedDocument& d) { return d.run->space.has_value(); })
-}
-}  // namespace orrery::report
-);
+  const auto envelope = [](const AmpedDocument& d) {
+    return Envelope{d.version, d.compat, &d.inputs, d.warnings, d.seconds};
+  };
+  const auto run = [](const AmpedDocument& d) -> const AmpedRun& { return *d.run; };
+  const auto searched = [](const AmpedDocument& d) -> const Search& { return d.run->search; };
+  return document<AmpedDocument>("train", kCompat | kInputs | kWarnings | kTiming, envelope,
+                                 {{"result", "The figures.", run, result()},
+                                  {"certificate", "With `--search`.", searched, certificate,
+                                   when([](const AmpedDocument& d) { return d.run->space.has_value(); })}});
 }
 
 }  // namespace

@@ -36,26 +36,19 @@ Record<Envelope> envelope_head(const std::string& kind, unsigned parts) {
   Record<Envelope> out = {{"schema", "The kind of document.", [name](const Envelope&) { return name; }, OneOf{{name}}},
                           {"version", "Version of Orrery.", &Envelope::version}};
   if (parts & kCompat) out.add({{"compat", "Originals whose defects are reproduced.", &Envelope::compat}});
-  if (parts & kInputs)
-    out.add({{"inputs", "What was read.", [](const Envelope& e) -> const auto& { return *e.inputs;
-}
-, input()
-}  // namespace orrery::report
-});
-return out;
+  const auto inputs = [](const Envelope& e) -> const std::vector<base::Input>& { return *e.inputs; };
+  if (parts & kInputs) out.add({{"inputs", "What was read.", inputs, input()}});
+  return out;
 }
 
 Record<Envelope> envelope_tail(unsigned parts) {
   Record<Envelope> out({});
-  if (parts & kWarnings)
-    out.add({{"warnings", "In the order in which they were met.",
-              [](const Envelope& e) -> const auto& { return e.warnings->all();
-}
-, warning()
-}
-});
-if (parts & kTiming) out.add({{"timing", "What differs from run to run.", std::identity(), timing()}});
-return out;
+  const auto warnings = [](const Envelope& e) -> const auto& {
+    return e.warnings->all();
+  };
+  if (parts & kWarnings) out.add({{"warnings", "In the order in which they were met.", warnings, warning()}});
+  if (parts & kTiming) out.add({{"timing", "What differs from run to run.", std::identity(), timing()}});
+  return out;
 }
 
 Record<base::Location> location() {

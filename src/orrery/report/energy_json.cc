@@ -65,16 +65,11 @@ Record<EstimatedComponent> component() {
 }
 
 Record<EnergyDocument> answer() {
-  const Record<EnergyDocument> result = {{"components", "Primitives first, then compounds.",
-                                          [](const EnergyDocument& d) -> const auto& {return *d.components;
-}
-, component()
-}  // namespace
-, {
-  "total_area_um2", "um^2 of all instances of all components.",
-      [](const EnergyDocument& d) { return total_area_um2(*d.components); }
-}
-};  // namespace orrery::report
+  const auto components = [](const EnergyDocument& d) -> const auto& { return *d.components; };
+  const Record<EnergyDocument> result = {
+      {"components", "Primitives first, then compounds.", components, component()},
+      {"total_area_um2", "um^2 of all instances of all components.",
+       [](const EnergyDocument& d) { return total_area_um2(*d.components); }}};
 return document<EnergyDocument>("energy", kCompat | kInputs | kWarnings | kTiming,
                                 [](const EnergyDocument& d) {
                                   return Envelope{d.version, d.compat, &d.inputs, d.warnings, d.seconds};

@@ -157,17 +157,12 @@ Record<GraphDocument> answer() {
       {"flop", "Of all kernels.", [](const GeneratedGraph& g) { return scenario::flop(g.graph); }},
       {"kernels", "In the order of their ids.", kernels, kernel()},
       {"connections", "In the order of their ids.", connections, connection()}};
-  return document<GraphDocument>(
-      "graph", kInputs | kWarnings | kTiming,
-      [](const GraphDocument& d) {
+  const auto envelope = [](const GraphDocument& d) {
     return Envelope{d.version, {}, &d.generated->inputs, &d.generated->warnings, d.seconds};
-      },
-      {{"result", "The graph.", [](const GraphDocument& d) -> const auto& { return *d.generated;
-}
-, result
-}  // namespace
-}  // namespace orrery::report
-);
+  };
+  const auto generated = [](const GraphDocument& d) -> const GeneratedGraph& { return *d.generated; };
+  return document<GraphDocument>("graph", kInputs | kWarnings | kTiming, envelope,
+                                 {{"result", "The graph.", generated, result}});
 }
 
 }  // namespace

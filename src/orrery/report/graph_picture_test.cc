@@ -92,7 +92,7 @@ TEST(LayeredLayout, NoTwoBoxesOverlapAndEveryEdgeLeadsDown) {
   for (std::size_t k = 0; k < graph.kernels.size(); ++k) nodes.push_back({100 + 3.0 * (k % 7), 40 + 5.0 * (k % 3), 0});
   std::vector<std::pair<int, int>> edges;
   for (const workload::KernelEdge& edge : graph.edges) edges.emplace_back(edge.from, edge.to);
-  const Layout layout = layered_layout(nodes, edges);
+  const LayeredLayout layout = layered_layout(nodes, edges);
   for (std::size_t a = 0; a < nodes.size(); ++a) {
     for (std::size_t b = a + 1; b < nodes.size(); ++b)
       EXPECT_FALSE(overlap(nodes[a], layout.centres[a], nodes[b], layout.centres[b])) << a << " " << b;
@@ -107,7 +107,7 @@ TEST(LayeredLayout, NoTwoBoxesOverlapAndEveryEdgeLeadsDown) {
 TEST(LayeredLayout, LongEdgesPassBetweenTheBoxesOfARow) {
   // 0 -> 1 -> 2 -> 3 and 0 -> 3 past 1 and 2.
   const std::vector<LayoutNode> nodes(4, {80, 30, 0});
-  const Layout layout = layered_layout(nodes, {{0, 1}, {1, 2}, {2, 3}, {0, 3}});
+  const LayeredLayout layout = layered_layout(nodes, {{0, 1}, {1, 2}, {2, 3}, {0, 3}});
   const std::vector<Point>& route = layout.routes[3];
   ASSERT_EQ(route.size(), 6u);
   for (int node : {1, 2}) EXPECT_GT(std::abs(route[2 * node].x - layout.centres[node].x), 40);
@@ -115,7 +115,7 @@ TEST(LayeredLayout, LongEdgesPassBetweenTheBoxesOfARow) {
 
 TEST(LayeredLayout, UntanglesACrossing) {
   // Two parents whose children stand the other way round.
-  const Layout layout = layered_layout(std::vector<LayoutNode>(4, {80, 30, 0}), {{0, 3}, {1, 2}});
+  const LayeredLayout layout = layered_layout(std::vector<LayoutNode>(4, {80, 30, 0}), {{0, 3}, {1, 2}});
   EXPECT_LT((layout.centres[0].x - layout.centres[1].x) * (layout.centres[2].x - layout.centres[3].x), 0);
 }
 
@@ -123,7 +123,7 @@ TEST(LayeredLayout, BandsStandBelowEachOther) {
   std::vector<LayoutNode> nodes(3, {80, 30, 0});
   nodes[1].band = 4;
   nodes[2].band = 2;
-  const Layout layout = layered_layout(nodes, {{0, 2}});
+  const LayeredLayout layout = layered_layout(nodes, {{0, 2}});
   ASSERT_EQ(layout.bands.size(), 3u);
   EXPECT_LT(layout.bands[0].bottom, layout.bands[1].top);
   EXPECT_GT(layout.centres[1].y, layout.bands[2].top);

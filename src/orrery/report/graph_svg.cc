@@ -137,9 +137,9 @@ constexpr double kLegendWidth = 600;
 // until none does: a curve stays within the box of its control points, so the points tell.
 constexpr double kTitleLeft = 18, kTitleTop = 3, kTitleBottom = 20, kTitleRoom = 8;
 
-void make_room_for_titles(const GraphPicture& picture, Layout& layout) {
+void make_room_for_titles(const GraphPicture& picture, LayeredLayout& layout) {
   double room = 0;
-  for (const Layout::Band& band : layout.bands) {
+  for (const LayeredLayout::Band& band : layout.bands) {
     const double right =
         kTitleLeft + kCharacter * static_cast<double>(characters(configuration_label(picture, band.band))) + kTitleRoom;
     for (const std::vector<Point>& route : layout.routes)
@@ -202,7 +202,7 @@ std::string graph_svg(const GraphPicture& picture) {
   }
   std::vector<std::pair<int, int>> edges;
   for (const workload::KernelEdge& edge : graph.edges) edges.emplace_back(edge.from, edge.to);
-  Layout layout = layered_layout(nodes, edges);
+  LayeredLayout layout = layered_layout(nodes, edges);
   if (banded) make_room_for_titles(picture, layout);
 
   const double head = picture.title.empty() ? 0 : kTitle;
@@ -222,7 +222,7 @@ std::string graph_svg(const GraphPicture& picture) {
   }
   out += fmt::format("<g transform=\"translate({:.1f},{:.1f})\">\n", (width - layout.width) / 2, head);
   if (banded)
-    for (const Layout::Band& band : layout.bands) {
+    for (const LayeredLayout::Band& band : layout.bands) {
       out += fmt::format(
           "<rect x=\"8\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"8\" fill=\"{}\" stroke=\"#bbb\"/>\n",
           band.top, layout.width - 16, band.bottom - band.top, configuration_colour(band.band));

@@ -31,6 +31,7 @@ base::Diagnostic explain(const std::string& what, const nest::Optimum& optimum) 
   for (const std::string& sum : optimum.arithmetic) diagnostic.note(sum);
   if (optimum.conflicts.size() > 1) diagnostic.hint("relax any one of the lines shown: they contradict each other");
   if (optimum.conflicts.size() == 1) diagnostic.hint("relax the line shown");
+  for (const std::string& way : optimum.ways_out) diagnostic.hint(way);
   return diagnostic;
 }
 

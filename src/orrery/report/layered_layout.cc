@@ -244,8 +244,8 @@ double port(const Drawing& drawing, int node, int other, bool leaving) {
 
 }  // namespace
 
-Layout layered_layout(const std::vector<LayoutNode>& nodes, const std::vector<std::pair<int, int>>& edges) {
-  Layout layout;
+LayeredLayout layered_layout(const std::vector<LayoutNode>& nodes, const std::vector<std::pair<int, int>>& edges) {
+  LayeredLayout layout;
   if (nodes.empty()) return layout;
   std::map<int, int> first_rows;
   const std::vector<int> row = rows_of(nodes, edges, first_rows);
@@ -260,7 +260,7 @@ Layout layered_layout(const std::vector<LayoutNode>& nodes, const std::vector<st
   for (auto band = first_rows.begin(); band != first_rows.end(); ++band) {
     const auto next = std::next(band);
     const int end = next == first_rows.end() ? static_cast<int>(tallest.size()) : next->second;
-    Layout::Band box{band->first, y, 0};
+    LayeredLayout::Band box{band->first, y, 0};
     y += kBandHead;
     for (int at = band->second; at < end; ++at) {
       middle[at] = y + tallest[at] / 2;

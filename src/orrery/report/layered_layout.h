@@ -15,7 +15,7 @@ struct Point {
   double x = 0, y = 0;
 };
 
-struct Layout {
+struct LayeredLayout {
   std::vector<Point> centres;              // of the nodes
   std::vector<std::vector<Point>> routes;  // of the edges: start, ways past the nodes of each row, end
   struct Band {
@@ -29,6 +29,6 @@ struct Layout {
 // Points of a route come in pairs that a vertical line joins from its second point on: (0), (1, 2), (3, 4), ..., last.
 // Edges that lead upwards (against the bands, or on a cycle) go straight. Deterministic; no pixel depends on anything
 // but the arguments. Cost: rows x (edges and the rows they cross), a dozen times.
-Layout layered_layout(const std::vector<LayoutNode>& nodes, const std::vector<std::pair<int, int>>& edges);
+LayeredLayout layered_layout(const std::vector<LayoutNode>& nodes, const std::vector<std::pair<int, int>>& edges);
 
 }  // namespace orrery::report

@@ -297,12 +297,9 @@ Record<MappedLayer> search() {
        [](const Certified& c) { return c.finished ? std::optional(c.agrees) : std::nullopt; }},
       {"seconds", "Of the check.", &Certified::seconds}};
   Record<Searched> proven = certificate().of<Searched>([](const Searched& s) -> const auto& { return s.certificate; });
-  proven.add({{"certified", "With `--certify`: what a second search by other means came to.",
-               [](const Searched& s) -> const auto& { return *s.check;
-}
-, certified, when([](const Searched& s) { return s.check.has_value(); })
-}
-});
+  const auto check = [](const Searched& s) -> const Certified& { return *s.check; };
+  proven.add({{"certified", "With `--certify`: what a second search by other means came to.", check, certified,
+               when([](const Searched& s) { return s.check.has_value(); })}});
 Record<MappedLayer> out = {
     {"objective", "What was made least, in order.",
      [](const MappedLayer& l) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "orrery/cluster/names.h"
 #include "orrery/cluster/schedule.h"
 #include "orrery/report/train_table.h"
 
@@ -37,9 +38,9 @@ std::string perfetto_trace(const scenario::TrainedModel& trained) {
   const cluster::Iteration& iteration = trained.iteration;
   const std::vector<cluster::StageEvent> events = cluster::simulate(iteration, plan);
   std::string out = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-  out +=
-      track("process_name", 0,
-            fmt::format("{} on {} x {}, {}", trained.model.name, plan.gpus, trained.system.name, schedule_name(plan)));
+  out += track("process_name", 0,
+               fmt::format("{} on {} x {}, {}", trained.model.name, plan.gpus, trained.system.name,
+                           cluster::name_of(cluster::schedule_of(plan), cluster::schedules())));
   for (int stage = 0; stage < plan.pp; ++stage)
     out += ",\n" + track("thread_name", stage, fmt::format("stage {}", stage));
   const auto write = std::back_inserter(out);

@@ -209,20 +209,15 @@ Record<Placement> certificate() {
 }
 
 Record<PlaceDocument> answer() {
+  const auto envelope = [](const PlaceDocument& d) {
+    return Envelope{d.version, {}, &d.placed->inputs, &d.placed->warnings, d.seconds};
+  };
+  const auto found = [](const PlaceDocument& d) { return d.placed->placement.mapping ? d.placed : nullptr; };
+  const auto placement = [](const PlaceDocument& d) -> const auto& { return d.placed->placement; };
   return document<PlaceDocument>(
-      "place", kInputs | kWarnings | kTiming,
-      [](const PlaceDocument& d) {
-    return Envelope{d.version, {}, &d.placed->inputs, &d.placed->warnings, d.seconds}; },
-      {{"result", "The placement; null where there is none.",
-        [](const PlaceDocument& d) {
-    return d.placed->placement.mapping ? d.placed : nullptr; }, result()},
-       {"certificate", "What is proven of `final_ns`; `lower_bound` in ns.",
-        [](const PlaceDocument& d) -> const auto& { return d.placed->placement;
-}
-, certificate()
-}  // namespace
-}  // namespace orrery::report
-);
+      "place", kInputs | kWarnings | kTiming, envelope,
+      {{"result", "The placement; null where there is none.", found, result()},
+       {"certificate", "What is proven of `final_ns`; `lower_bound` in ns.", placement, certificate()}});
 }
 
 }  // namespace

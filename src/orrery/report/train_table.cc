@@ -57,7 +57,7 @@ std::string degrees(const TrainedModel& trained) {
   if (plan.cp > 1) out += fmt::format(", cp {}", plan.cp);
   if (trained.model.experts.count > 0) out += fmt::format(", ep {}", plan.ep);
   out += fmt::format("; microbatch {}, {} of them", plan.micro_batch, cluster::microbatches(plan));
-  if (plan.pp > 1) out += fmt::format(", {}", schedule_name(plan));
+  if (plan.pp > 1) out += fmt::format(", {}", cluster::name_of(cluster::schedule_of(plan), cluster::schedules()));
   if (plan.interleave > 1) out += fmt::format(" {}", plan.interleave);
   out += fmt::format("; {}", cluster::name_of(plan.precision, cluster::precisions()));
   if (plan.recompute != cluster::Recompute::kNone)
@@ -151,12 +151,6 @@ std::string shown_seconds(double seconds) {
   if (seconds >= 2 * 3600.0) return digits(seconds / 3600, "h");
   if (seconds >= 1) return digits(seconds, "s");
   return seconds >= 1e-3 ? digits(seconds * 1e3, "ms") : digits(seconds * 1e6, "us");
-}
-
-const char* schedule_name(const cluster::Plan& plan) {
-  if (plan.schedule == cluster::Schedule::kGpipe) return "gpipe";
-  if (plan.schedule == cluster::Schedule::kZeroBubble) return "zero-bubble";
-  return plan.interleave > 1 ? "interleaved" : "1f1b";
 }
 
 std::string train_table(const TrainedModel& trained) {

@@ -12,7 +12,4 @@ std::string train_table(const scenario::TrainedModel& trained);
 // "19.07 s", "3.2 ms", "33.5 d": three or four digits in a unit that suits.
 std::string shown_seconds(double seconds);
 
-// The name that options and JSON use of a plan's schedule.
-const char* schedule_name(const cluster::Plan& plan);
-
 }  // namespace orrery::report

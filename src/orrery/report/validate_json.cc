@@ -67,11 +67,8 @@ Record<Validation> answer() {
                            {"held_out", "Errors on runs that no constant has seen.", &Set::held_out, summary()},
                            {"fitted", "Errors on runs that constants were fitted on.", &Set::fitted, summary()},
                            {"points", "Worst first.", &Set::points, point()}};
-  const Record<Validation> result = {{"sets", "By name.", [](const Validation& v) -> const auto& {return v.sets;
-}
-, set
-}  // namespace
-};  // namespace orrery::report
+  const auto sets = [](const Validation& v) -> const std::vector<Set>& { return v.sets; };
+  const Record<Validation> result = {{"sets", "By name.", sets, set}};
 return document<Validation>("validate", kTiming,
                             [](const Validation& v) {
                               return Envelope{v.version, {}, nullptr, nullptr, v.seconds};

@@ -1,5 +1,5 @@
 // The fit of the A100 constants, done again: the system file holds what it finds.
-#include "orrery/scenario/calibrate.h"
+#include "orrery/scenario/calibrate_test_util.h"
 
 #include <gtest/gtest.h>
 
@@ -14,6 +14,8 @@
 
 namespace orrery::scenario {
 namespace {
+
+using namespace testing;
 
 const std::string kDirectory = ORRERY_SOURCE_DIR "/catalog";
 

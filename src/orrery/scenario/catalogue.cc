@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
 #include "orrery/base/content_hash.h"
-#include "orrery/base/edit_distance.h"
 #include "orrery/formats/huggingface/config.h"
 #include "orrery/formats/orrery/catalogue_block.h"
+#include "orrery/formats/orrery/catalogue_names.h"
 #include "orrery/formats/orrery/systems.h"
 #include "orrery/formats/yaml/node.h"
 
@@ -25,42 +24,17 @@ namespace {
 namespace fs = std::filesystem;
 namespace yaml = formats::yaml;
 
-constexpr const char* kChips = "chips";
-constexpr const char* kModels = "models";
+using formats::orrery::catalogue_names;
+using formats::orrery::CatalogueKind;
+using formats::orrery::entry_path;
+using formats::orrery::fail_unknown;
+using formats::orrery::has_entry;
+using formats::orrery::kChip;
+using formats::orrery::kModel;
 
 bool is_catalogue(const fs::path& directory) {
   std::error_code ignored;
-  return fs::is_directory(directory / kChips, ignored) && fs::is_directory(directory / kModels, ignored);
-}
-
-// Names of the entries of `directory`/`kind`, sorted.
-std::vector<std::string> names(const std::string& directory, const char* kind, std::string_view suffix) {
-  std::vector<std::string> found;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(directory) / kind, ignored))
-    if (entry.path().extension() == suffix) found.push_back(entry.path().stem().string());
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-std::string path_of(const std::string& directory, const char* kind, const std::string& name, const char* suffix) {
-  return (fs::path(directory) / kind / (name + suffix)).string();
-}
-
-bool has_entry(const std::string& directory, const char* kind, const std::string& name, const char* suffix) {
-  std::error_code ignored;
-  return !name.empty() && !names_a_file(name) && fs::exists(path_of(directory, kind, name, suffix), ignored);
-}
-
-[[noreturn]] void fail_unknown(const char* code, const char* what, const char* option, const std::string& name,
-                               const std::vector<std::string>& known, base::Location where = {}) {
-  base::Diagnostics found;
-  base::Diagnostic& unknown =
-      found.error(code, fmt::format("the catalogue has no {} `{}`", what, name), std::move(where));
-  unknown.note(fmt::format("it has: {}", fmt::join(known, ", ")));
-  unknown.hint(base::did_you_mean(name, known));
-  unknown.hint(fmt::format("a file of your own is given by its path: `{} ./{}`", option, name));
-  throw base::InputError(found.all());
+  return fs::is_directory(directory / kChip.folder, ignored) && fs::is_directory(directory / kModel.folder, ignored);
 }
 
 // One chip file without its normalisation partner; `block` receives what that is.
@@ -82,15 +56,18 @@ ChipFile read_chip(const std::string& path, const std::string& name, bool in_cat
 std::shared_ptr<const ChipFile> partner(const std::string& directory, const ChipFile& chip,
                                         const formats::orrery::CatalogueBlock& block) {
   formats::orrery::CatalogueBlock ignored;
-  if (has_entry(directory, kChips, block.normalisation, ".yaml"))
+  if (has_entry(directory, kChip, block.normalisation))
     return std::make_shared<ChipFile>(
-        read_chip(path_of(directory, kChips, block.normalisation, ".yaml"), block.normalisation, true, ignored));
+        read_chip(entry_path(directory, kChip, block.normalisation), block.normalisation, true, ignored));
   const fs::path beside = fs::path(chip.entry.path).parent_path() / block.normalisation;
   std::error_code error;
   if (names_a_file(block.normalisation) && fs::exists(beside, error))
     return std::make_shared<ChipFile>(read_chip(beside.string(), beside.string(), false, ignored));
-  fail_unknown("O1114", "chip for normalisations called", "normalisation:", block.normalisation,
-               names(directory, kChips, ".yaml"), block.normalisation_where);
+  CatalogueKind wanted = kChip;
+  wanted.code = "O1114";
+  wanted.what = "chip for normalisations called";
+  wanted.option = "normalisation:";
+  fail_unknown(directory, wanted, block.normalisation, block.normalisation_where);
 }
 
 }  // namespace
@@ -119,14 +96,14 @@ std::string catalogue_directory() {
 std::vector<Entry> list_chips(const std::string& directory) {
   std::vector<Entry> entries;
   formats::orrery::CatalogueBlock block;
-  for (const std::string& name : names(directory, kChips, ".yaml"))
-    entries.push_back(read_chip(path_of(directory, kChips, name, ".yaml"), name, true, block).entry);
+  for (const std::string& name : catalogue_names(directory, kChip))
+    entries.push_back(read_chip(entry_path(directory, kChip, name), name, true, block).entry);
   return entries;
 }
 
 std::vector<Entry> list_models(const std::string& directory) {
   std::vector<Entry> entries;
-  for (const std::string& name : names(directory, kModels, ".json"))
+  for (const std::string& name : catalogue_names(directory, kModel))
     entries.push_back(load_model(directory, name).entry);
   return entries;
 }
@@ -136,21 +113,19 @@ std::vector<Entry> list_systems(const std::string& directory) {
 }
 
 ChipFile load_chip(const std::string& directory, const std::string& name_or_path, bool with_normalisation) {
-  const bool in_catalogue = has_entry(directory, kChips, name_or_path, ".yaml");
-  if (!in_catalogue && !names_a_file(name_or_path))
-    fail_unknown("O1111", "chip", "--chip", name_or_path, names(directory, kChips, ".yaml"));
+  const bool in_catalogue = has_entry(directory, kChip, name_or_path);
+  if (!in_catalogue && !names_a_file(name_or_path)) fail_unknown(directory, kChip, name_or_path);
   formats::orrery::CatalogueBlock block;
-  ChipFile chip = read_chip(in_catalogue ? path_of(directory, kChips, name_or_path, ".yaml") : name_or_path,
-                            name_or_path, in_catalogue, block);
+  ChipFile chip = read_chip(in_catalogue ? entry_path(directory, kChip, name_or_path) : name_or_path, name_or_path,
+                            in_catalogue, block);
   if (with_normalisation && !block.normalisation.empty()) chip.normalisation = partner(directory, chip, block);
   return chip;
 }
 
 ModelFile load_model(const std::string& directory, const std::string& name_or_path, const ModelUse& use) {
-  const bool in_catalogue = has_entry(directory, kModels, name_or_path, ".json");
-  if (!in_catalogue && !names_a_file(name_or_path))
-    fail_unknown("O1112", "model", "--model", name_or_path, names(directory, kModels, ".json"));
-  const std::string path = in_catalogue ? path_of(directory, kModels, name_or_path, ".json") : name_or_path;
+  const bool in_catalogue = has_entry(directory, kModel, name_or_path);
+  if (!in_catalogue && !names_a_file(name_or_path)) fail_unknown(directory, kModel, name_or_path);
+  const std::string path = in_catalogue ? entry_path(directory, kModel, name_or_path) : name_or_path;
 
   using formats::huggingface::Strictness;
   ModelFile model;

@@ -10,13 +10,15 @@
 #include "orrery/collective/collective.h"
 #include "orrery/formats/orrery/system_figures.h"
 #include "orrery/formats/orrery/systems.h"
-#include "orrery/scenario/calibrate.h"
+#include "orrery/scenario/calibrate_test_util.h"
 #include "orrery/scenario/validate.h"
 
 namespace orrery::scenario {
 namespace {
 
 using collective::Operation;
+using testing::fitted_constants;
+using testing::FittedConstants;
 
 const std::string kDirectory = ORRERY_SOURCE_DIR "/catalog";
 

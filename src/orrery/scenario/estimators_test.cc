@@ -14,6 +14,7 @@
 #include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/map_model.h"
+#include "orrery/scenario/products_test_util.h"
 #include "orrery/scenario/read_layers.h"
 
 namespace orrery::scenario {
@@ -22,6 +23,7 @@ namespace {
 using formats::timeloop::Documents;
 using formats::timeloop::ReadOptions;
 using formats::timeloop::Specification;
+using testing::kProductDocument;
 
 constexpr const char* kChip = R"(
 variables: {version: 0.4, technology: "32nm", global_cycle_seconds: 1.2e-9}
@@ -40,19 +42,6 @@ compound_components:
     - {name: adder, class: aladdin_adder, attributes: {width: 32}}
     actions:
     - {name: compute, subcomponents: [{name: adder, actions: [{name: read, action_share: 16}]}]}
-)";
-
-constexpr const char* kProblem = R"(
-problem:
-  version: 0.4
-  shape:
-    name: product
-    dimensions: [E, D, L]
-    data_spaces:
-    - {name: Weights, projection: [[[E]], [[D]]]}
-    - {name: Inputs, projection: [[[E]], [[L]]]}
-    - {name: Outputs, projection: [[[D]], [[L]]], read_write: True}
-  instance: {E: 8, D: 8, L: 8}
 )";
 
 Specification chip(const EstimatorSetup& setup = {}, std::string text = kChip) {
@@ -196,7 +185,7 @@ TEST(Estimators, MapARawChipAtTheSameCostAsWithItsTables) {
     Estimators own({});
     return map_layers(read_layers({task}, own).questions, {}).layers.at(0);
   };
-  const auto raw = base::source(kChip, "chip.yaml"), problem = base::source(kProblem, "problem.yaml");
+  const auto raw = base::source(kChip, "chip.yaml"), problem = base::source(kProductDocument, "problem.yaml");
   const MappedLayer estimated = best({raw, problem});
   const MappedLayer given = best({raw, problem, base::source(ert, "ERT.yaml")});
   EXPECT_NE(estimated.estimates, nullptr);

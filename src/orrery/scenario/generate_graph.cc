@@ -246,8 +246,8 @@ const std::vector<GraphKind>& graph_kinds() {
       {"llm-bwd", "backward alone (23 kernels)"},
       {"decode", "one token being generated (20 kernels)"},
       {"attention", "attention beside state-space models (8 kernels)"},
-      {"dlrm", "a recommendation model in training (3 kernels an MLP)"},
-      {"hpl", "Linpack (one kernel a block)"},
+      {"dlrm", "a recommendation model in training (3 kernels per MLP)"},
+      {"hpl", "Linpack (one kernel per block)"},
       {"fft", "a long Fourier transform (2 kernels)"},
   };
   return kinds;

@@ -18,6 +18,7 @@
 #include "orrery/nest/pareto.h"
 #include "orrery/nest/search.h"
 #include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/products_test_util.h"
 
 namespace orrery::scenario {
 namespace {
@@ -26,18 +27,9 @@ using base::Count;
 using nest::Evaluation;
 using nest::Metric;
 using nest::testing::LocalSearch;
+using testing::kGemms;
+using testing::NamedGemm;
 
-struct Gemm {
-  const char* name;
-  Count m, k, n;
-};
-
-constexpr Gemm kGemms[] = {
-    {"KQV", 3072, 1024, 4096},     {"KTQ", 4096, 64, 4096},      {"VScores", 64, 4096, 4096}, {"Out", 1024, 1024, 4096},
-    {"FF1", 4096, 1024, 4096},     {"FF2", 1024, 4096, 4096},    {"MB1", 8192, 8192, 8192},   {"MB2", 1024, 8192, 1024},
-    {"MB3", 8, 8192, 8},           {"MB4", 8, 1024, 8192},       {"MB5", 8192, 1024, 8},      {"MB6", 512, 256, 256},
-    {"Harsh1", 4000, 6032, 12000}, {"Harsh2", 7000, 1440, 4224}, {"cube", 4096, 4096, 4096},
-};
 constexpr int kObjectives = 3;
 constexpr Metric kMetrics[kObjectives] = {Metric::kEdp, Metric::kEnergy, Metric::kDelay};
 constexpr const char* kMetricNames[kObjectives] = {"edp", "energy", "delay"};
@@ -52,7 +44,7 @@ struct Effort {
   std::int64_t moves = 60000;
   bool all = false;
 
-  bool includes(const std::string& chip, const Gemm& gemm) const {
+  bool includes(const std::string& chip, const NamedGemm& gemm) const {
     return all || chip.starts_with("factorflow") || gemm.m * gemm.k * gemm.n <= Count{1} << 32;
   }
 };
@@ -66,7 +58,7 @@ struct Case {
   nest::Mapspace space;
 };
 
-Case read(const std::string& chip, const Gemm& gemm) {
+Case read(const std::string& chip, const NamedGemm& gemm) {
   const ChipFile file = load_chip(ORRERY_SOURCE_DIR "/catalog", chip);
   const auto documents =
       formats::timeloop::Documents::gather({file.for_role(workload::OperatorRole::kMatmul).file}, {});
@@ -96,7 +88,7 @@ TEST_P(LocalSearchFindsNothingBetter, ThanTheOptimumOfAnyGemm) {
   for (int number = 0; number < static_cast<int>(std::size(kGemms)); ++number)
     for (int k = 0; k < kObjectives; ++k) {
       if (!given.all && (number + k) % kObjectives != 0) continue;
-      const Gemm& gemm = kGemms[number];
+      const NamedGemm& gemm = kGemms[number];
       if (!given.includes(GetParam(), gemm) || (sanitized() && number % 4 != 3)) continue;
       const Case at = read(GetParam(), gemm);
       const nest::Optimum optimum = nest::optimize(at.model, at.space, {kMetrics[k]});
@@ -132,7 +124,7 @@ TEST_P(LocalSearchFindsNothingBetter, ThanTheFrontOfAnyGemm) {
   const Effort given = effort();
   std::int64_t tried = 0, points = 0;
   for (int number = 0; number < static_cast<int>(std::size(kGemms)); ++number) {
-    const Gemm& gemm = kGemms[number];
+    const NamedGemm& gemm = kGemms[number];
     if (!given.includes(GetParam(), gemm) || (!given.all && number % 5 != 1)) continue;
     const Case at = read(GetParam(), gemm);
     const nest::ParetoFront front = nest::pareto_front(at.model, at.space);

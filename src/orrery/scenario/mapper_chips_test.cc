@@ -10,6 +10,7 @@
 #include "orrery/nest/model.h"
 #include "orrery/nest/search.h"
 #include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/products_test_util.h"
 
 namespace orrery::scenario {
 namespace {
@@ -17,39 +18,28 @@ namespace {
 using base::Count;
 using formats::timeloop::Documents;
 using formats::timeloop::Specification;
+using testing::kGemms;
+using testing::NamedGemm;
 
 const std::string kCatalogue = ORRERY_SOURCE_DIR "/catalog";
 const std::vector<std::string> kFactorFlow = {"factorflow-eyeriss", "factorflow-gemmini", "factorflow-simba",
                                               "factorflow-tpu"};
 const std::vector<std::string> kFree = {"edge-npu", "many-core", "tpu-v4i"};
 
-struct Gemm {
-  const char* name;
-  Count m, k, n;
-};
-
-// The GEMMs of BERT-large, of MAESTRO's BLAS set, two with awkward bounds, and a cube.
-constexpr Gemm kGemms[] = {
-    {"KQV", 3072, 1024, 4096},     {"KTQ", 4096, 64, 4096},      {"VScores", 64, 4096, 4096}, {"Out", 1024, 1024, 4096},
-    {"FF1", 4096, 1024, 4096},     {"FF2", 1024, 4096, 4096},    {"MB1", 8192, 8192, 8192},   {"MB2", 1024, 8192, 1024},
-    {"MB3", 8, 8192, 8},           {"MB4", 8, 1024, 8192},       {"MB5", 8192, 1024, 8},      {"MB6", 512, 256, 256},
-    {"Harsh1", 4000, 6032, 12000}, {"Harsh2", 7000, 1440, 4224}, {"cube", 4096, 4096, 4096},
-};
-
-Specification specification(const std::string& chip, const Gemm& gemm) {
+Specification specification(const std::string& chip, const NamedGemm& gemm) {
   const ChipFile file = load_chip(kCatalogue, chip);
   return Documents::gather({file.for_role(workload::OperatorRole::kMatmul).file}, {})
       .read_for(workload::matmul(gemm.name, gemm.m, gemm.k, gemm.n));
 }
 
-bool awkward(const Gemm& gemm) {
+bool awkward(const NamedGemm& gemm) {
   return std::string_view(gemm.name).starts_with("Harsh");
 }
 
 TEST(MapperChips, ReadWithoutAWordForEachGemm) {
   for (const std::vector<std::string>& chips : {kFactorFlow, kFree})
     for (const std::string& chip : chips)
-      for (const Gemm& gemm : kGemms) {
+      for (const NamedGemm& gemm : kGemms) {
         const Specification read = specification(chip, gemm);
         EXPECT_TRUE(read.chip && read.problem && read.has_energy_tables) << gemm.name << " on " << chip;
         for (const base::Diagnostic& said : read.diagnostics.all())
@@ -59,7 +49,7 @@ TEST(MapperChips, ReadWithoutAWordForEachGemm) {
 
 TEST(MapperChips, FactorFlowsMapEachGemmWithProof) {
   for (const std::string& chip : kFactorFlow)
-    for (const Gemm& gemm : kGemms) {
+    for (const NamedGemm& gemm : kGemms) {
       const Specification read = specification(chip, gemm);
       const nest::Optimum optimum = nest::optimize(nest::Model(read.problem->einsum, *read.chip), read.problem->space);
       EXPECT_TRUE(optimum.mapping.has_value()) << gemm.name << " on " << chip;
@@ -70,7 +60,7 @@ TEST(MapperChips, FactorFlowsMapEachGemmWithProof) {
 TEST(MapperChips, FactorFlowsFixedFactorsShrinkToSmallGemms) {
   struct Expected {
     const char* chip;
-    Gemm gemm;
+    NamedGemm gemm;
     std::string_view dimension;
     bool spatial;
     Count factor;
@@ -111,7 +101,7 @@ TEST(MapperChips, FactorFlowIsNeverBelowTheOptimumUnderItsOwnModel) {
       {"factorflow-eyeriss", "MB1", 2.988668e+10}, {"factorflow-eyeriss", "MB6", 111.9014},
   };
   for (const Measured& run : runs)
-    for (const Gemm& gemm : kGemms) {
+    for (const NamedGemm& gemm : kGemms) {
       if (std::string_view(gemm.name) != run.gemm) continue;
       const Specification read = specification(run.chip, gemm);
       const nest::Model model(read.problem->einsum, *read.chip, nest::ModelOptions::factorflow());

@@ -29,16 +29,16 @@ std::string title_of(const dataflow::Workload& workload) {
   return std::get<dataflow::StateSpaceModel>(workload).kind;
 }
 
-base::Location location(const dataflow::Place& place, const dfmodel::SetupPlaces& places) {
+base::Location location(const dataflow::BlamedPart& part, const dfmodel::SetupPlaces& places) {
   using dataflow::Part;
   const auto at = [&](std::string_view block) {
-    return places.at(place.field.empty() ? std::string(block) : fmt::format("{}.{}", block, place.field));
+    return places.at(part.field.empty() ? std::string(block) : fmt::format("{}.{}", block, part.field));
   };
-  switch (place.part) {
+  switch (part.part) {
     case Part::kKernel:
-      return places.kernel(place.index, place.field);
+      return places.kernel(part.index, part.field);
     case Part::kEdge:
-      return places.edge(place.index, place.field);
+      return places.edge(part.index, part.field);
     case Part::kSystem:
       return at("system");
     case Part::kNetwork:
@@ -56,10 +56,10 @@ base::Location location(const dataflow::Place& place, const dfmodel::SetupPlaces
 }
 
 // The first part that is blamed gets the caret, the others are shown beside it.
-base::Diagnostic with_places(base::Diagnostic diagnostic, const std::vector<dataflow::Place>& blamed,
+base::Diagnostic with_places(base::Diagnostic diagnostic, const std::vector<dataflow::BlamedPart>& blamed,
                              const dfmodel::SetupPlaces& places) {
-  for (const dataflow::Place& place : blamed) {
-    const base::Location where = location(place, places);
+  for (const dataflow::BlamedPart& part : blamed) {
+    const base::Location where = location(part, places);
     if (!where.known()) continue;
     if (!diagnostic.primary.where.known()) {
       diagnostic.primary.where = where;
@@ -73,7 +73,7 @@ base::Diagnostic with_places(base::Diagnostic diagnostic, const std::vector<data
 // The contradictions in the setup, with its lines.
 [[noreturn]] void refuse(const std::vector<dataflow::Reason>& reasons, const dfmodel::SetupPlaces& places) {
   std::vector<base::Diagnostic> found;
-  for (const dataflow::Reason& reason : reasons) found.push_back(with_places(reason.diagnostic, reason.places, places));
+  for (const dataflow::Reason& reason : reasons) found.push_back(with_places(reason.diagnostic, reason.blamed, places));
   throw base::InputError(std::move(found));
 }
 
@@ -117,13 +117,8 @@ PlacedGraph place(const PlaceRequest& request) {
     operators.emplace(document.setup, formats::orrery::read_measured_products(file));
   }
 
-  dataflow::PlaceLimits limits;
-  limits.seconds = request.seconds > 0 ? request.seconds : document.setup.solver.seconds;
-  limits.memory = request.memory;
-  limits.gap = request.gap;
-  limits.threads = request.threads;
+  dataflow::PlaceLimits limits = request.limits;
   if (request.interruptible) limits.stop = request.interruptible();
-  limits.progress = request.progress;
   try {
     placed.placement =
         dataflow::optimize(document.setup, request.defects, limits, operators ? &operators->measured : nullptr);
@@ -133,13 +128,13 @@ PlacedGraph place(const PlaceRequest& request) {
   placed.setup = placed.placement.mapping ? dataflow::placed(document.setup, placed.placement) : document.setup;
   if (placed.placement.out_of_memory && !placed.placement.certificate.optimal)
     placed.warnings.warning("O1007", "the search for a placement ran short of memory")
-        .note(fmt::format("it had {} MiB", request.memory >> 20))
+        .note(fmt::format("it had {} MiB", request.limits.memory >> 20))
         .hint("give it more with --memory");
   for (std::size_t i = 0; i < placed.placement.reasons.size(); ++i)
-    placed.reasons.push_back(
-        with_places(placed.placement.reasons[i],
-                    i < placed.placement.blamed.size() ? placed.placement.blamed[i] : std::vector<dataflow::Place>(),
-                    document.places));
+    placed.reasons.push_back(with_places(
+        placed.placement.reasons[i],
+        i < placed.placement.blamed.size() ? placed.placement.blamed[i] : std::vector<dataflow::BlamedPart>(),
+        document.places));
   return placed;
 }
 

@@ -19,15 +19,11 @@ struct PlaceRequest {
   std::string path;           // setup.txt, or a folder with user_input/setup.txt
   dataflow::Defects defects;  // of a generation of DFModel
   base::Overrides overrides;
-  std::string measurements;                   // table of matrix products that were timed; empty: the chip's peak
-  double seconds = 0;                         // 0: as the file says
-  std::size_t memory = cost::kDefaultMemory;  // bytes of the whole process
-  double gap = 0;                             // 0: as the file says
-  int threads = 0;                            // 0: as the file says
+  std::string measurements;      // table of matrix products that were timed; empty: the chip's peak
+  dataflow::PlaceLimits limits;  // `seconds`, `gap`, `threads` 0: as the file says
   // Asked once, when all is read: the flag that ends the search. Until then a signal ends the program at once, even one
   // that waits for a pipe.
   std::function<const std::atomic<bool>*()> interruptible;
-  std::function<void(double best_ns, double bound_ns)> progress;
 };
 
 struct PlacedGraph {

@@ -70,9 +70,9 @@ TEST(Place, ACheckSaysWhatASetupHolds) {
 TEST(Place, TheAnswerDoesNotDependOnThreads) {
   PlaceRequest request;
   request.path = kExamples + "gpt3_175b.txt";
-  request.threads = 1;
+  request.limits.threads = 1;
   const PlacedGraph one = place(request);
-  request.threads = 4;
+  request.limits.threads = 4;
   const PlacedGraph four = place(request);
   EXPECT_EQ(one.placement.evaluation.final_ns, four.placement.evaluation.final_ns);
   EXPECT_EQ(one.placement.mapping->configuration, four.placement.mapping->configuration);

@@ -7,11 +7,13 @@
 #include <string>
 
 #include "orrery/scenario/evaluate_layer.h"
+#include "orrery/scenario/products_test_util.h"
 
 namespace orrery::scenario {
 namespace {
 
 using formats::timeloop::Documents;
+using testing::kProductDocument;
 
 constexpr const char* kChip = R"(
 architecture:
@@ -29,19 +31,6 @@ ERT:
   - {name: 'Buffer[1..1]', actions: [{name: read, energy: 8}, {name: write, energy: 8}, {name: update, energy: 8}]}
   - {name: 'Registers[1..4]', actions: [{name: read, energy: 0.1}, {name: write, energy: 0.1}, {name: update, energy: 0.1}]}
   - {name: 'MAC[1..4]', actions: [{name: compute, energy: 0.25}]}
-)";
-
-constexpr const char* kProblem = R"(
-problem:
-  version: 0.4
-  shape:
-    name: product
-    dimensions: [E, D, L]
-    data_spaces:
-    - {name: Weights, projection: [[[E]], [[D]]]}
-    - {name: Inputs, projection: [[[E]], [[L]]]}
-    - {name: Outputs, projection: [[[D]], [[L]]], read_write: True}
-  instance: {E: 8, D: 8, L: 8}
 )";
 
 // E=2 in DRAM, D=4 over the rows, the rest in the buffer.
@@ -108,7 +97,7 @@ TEST(ReadLayers, ShareTheChipAndHaveConstraintsOfTheirOwn) {
 }
 
 TEST(ReadLayers, ATaskWithoutANameIsCalledAsItsProblem) {
-  const Documents both = documents(std::string(kChip) + kProblem);
+  const Documents both = documents(std::string(kChip) + kProductDocument);
   LayerTask only;
   only.documents = &both;
   EXPECT_EQ(read({only}).questions.at(0).name, "product");
@@ -144,7 +133,7 @@ TEST(ReadLayers, InputsAreSortedAndNamedOnce) {
   const auto file = [](std::string name, std::string text) {
     return std::make_shared<const base::SourceFile>(base::SourceFile{std::move(name), std::move(text)});
   };
-  const Documents chip = Documents::gather({file("z.yaml", kChip), file("a.yaml", kProblem)}, {});
+  const Documents chip = Documents::gather({file("z.yaml", kChip), file("a.yaml", kProductDocument)}, {});
   LayerTask both;
   both.documents = &chip;
   const auto inputs = read({both, both}).inputs;
@@ -154,20 +143,20 @@ TEST(ReadLayers, InputsAreSortedAndNamedOnce) {
 }
 
 TEST(EvaluateLayer, PricesTheMappingOfTheDocuments) {
-  const MappedLayer layer = evaluated(std::string(kChip) + kProblem + kMapping);
+  const MappedLayer layer = evaluated(std::string(kChip) + kProductDocument + kMapping);
   EXPECT_FALSE(layer.searched);
   EXPECT_EQ(layer.optimum.evaluation.compute.operations, 512);
   EXPECT_GE(layer.optimum.evaluation.cycles, 128);
 }
 
 TEST(EvaluateLayer, RefusesWhatCannotRunAsAnAnswerNotAsBadInput) {
-  std::string text = std::string(kChip) + kProblem + kMapping;
+  std::string text = std::string(kChip) + kProductDocument + kMapping;
   text.replace(text.find("depth: 64,"), 10, "depth: 16,");
   EXPECT_THROW(evaluated(text), IllegalMapping);
 }
 
 TEST(EvaluateLayer, HoldsTheConstraintsOnlyWhenStrict) {
-  const std::string text = std::string(kChip) + kProblem + kMapping +
+  const std::string text = std::string(kChip) + kProductDocument + kMapping +
                            "constraints:\n  targets:\n  - {target: Buffer, type: temporal, factors: [E=2]}\n";
   EXPECT_NO_THROW(evaluated(text));
   EXPECT_THROW(evaluated(text, true), IllegalMapping);

@@ -176,19 +176,9 @@ cluster::Plan requested_plan(const TrainRequest& request) {
   plan.precision = request.precision.value_or(plan.precision);
   plan.sequence_parallel = request.sequence_parallel;
   plan.zero = request.zero;
-  switch (request.schedule.value_or(cluster::PipelineChoice::kOneFOneB)) {
-    case cluster::PipelineChoice::kGpipe:
-      plan.schedule = cluster::Schedule::kGpipe;
-      break;
-    case cluster::PipelineChoice::kInterleaved:
-      if (!request.interleave) plan.interleave = 2;
-      break;
-    case cluster::PipelineChoice::kZeroBubble:
-      plan.schedule = cluster::Schedule::kZeroBubble;
-      break;
-    case cluster::PipelineChoice::kOneFOneB:
-      break;
-  }
+  const cluster::PipelineChoice schedule = request.schedule.value_or(cluster::PipelineChoice::kOneFOneB);
+  plan.schedule = cluster::schedule_of(schedule);
+  if (schedule == cluster::PipelineChoice::kInterleaved && !request.interleave) plan.interleave = 2;
   return plan;
 }
 
@@ -323,9 +313,9 @@ TrainedModel train(const TrainRequest& asked) {
   check_interleaving(request, trained.plan);
 
   const GivenDegrees given = given_degrees(request, set);
-  const std::atomic<bool>* stop = request.interruptible ? request.interruptible() : nullptr;
-  const ChosenDegrees chosen =
-      choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget({request.seconds, stop}));
+  cost::Limits limits = request.limits;
+  if (request.interruptible) limits.stop = request.interruptible();
+  const ChosenDegrees chosen = choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget(limits));
   trained.plan = chosen.plan;
   trained.choices = chosen.tried;
   trained.all_choices = chosen.all;

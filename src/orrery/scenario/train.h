@@ -18,6 +18,7 @@
 #include "orrery/cluster/names.h"
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
+#include "orrery/cost/budget.h"
 
 namespace orrery::scenario {
 
@@ -40,7 +41,7 @@ struct TrainRequest {
   std::optional<double> efficiency;                         // AMPeD's: every product reaches this share of the peak,
   double half_efficiency = 0;                               // half of it at a microbatch of so many sequences
   double tokens = 0;                                        // to train on; 0: not asked
-  double seconds = 0;                                       // to choose open degrees in; 0: no limit
+  cost::Limits limits = {.memory = 0};                      // of the choice of open degrees
   std::function<const std::atomic<bool>*()> interruptible;  // as of PlaceRequest
   base::Overrides overrides;                                // after everything else
 };

@@ -1,5 +1,7 @@
 #include "orrery/formats/amped/equation_options.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "orrery/base/edit_distance.h"
@@ -27,24 +29,24 @@ void set_defect(const std::string& name, const std::string& value, equations::De
 
 void set_constant(const std::string& name, const std::string& value, equations::Constants& constants,
                   base::Diagnostics& found) {
-  double* const constant = equations::constant_named(constants, name);
-  if (constant == nullptr) {
-    const std::vector<std::string> names = equations::constant_names();
+  const auto constant = std::find_if(equations::kConstants.begin(), equations::kConstants.end(),
+                                     [&](const equations::Constant& known) { return known.name == name; });
+  if (constant == equations::kConstants.end()) {
+    std::vector<std::string> names;
+    for (const equations::Constant& known : equations::kConstants) names.emplace_back(known.name);
     found.error("O1341", fmt::format("the equations have no constant `{}`", name))
         .hint(base::did_you_mean(name, names,
                                  fmt::format("constants: {}; switches: defects.NAME", fmt::join(names, ", "))));
     return;
   }
   const auto number = parse_unit_value(value);
-  const bool share = name == "efficiency" || name == "efficiency_cap" || name == "exposed";
-  const bool zero_allowed = name == "zero_gather" || name == "exposed" || name == "efficiency_exponent";
-  const double most = share ? 1 : 1e6;
-  if (!number || number->number < 0 || number->number > most || (number->number == 0 && !zero_allowed)) {
+  if (!number || number->number < 0 || number->number > constant->most ||
+      (number->number == 0 && !constant->may_be_zero)) {
     found.error("O1341", fmt::format("`equations.{}` must be a number {} 0 and at most {}, not `{}`", name,
-                                     zero_allowed ? "from" : "above", most, value));
+                                     constant->may_be_zero ? "from" : "above", constant->most, value));
     return;
   }
-  *constant = number->number;
+  constants.*constant->field = number->number;
 }
 
 }  // namespace

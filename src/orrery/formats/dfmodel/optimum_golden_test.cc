@@ -88,7 +88,7 @@ TEST(OptimumGolden, TheAnswerDoesNotDependOnThreads) {
     const dataflow::Setup setup = load_setup(folder.string()).setup;
     const Defects generation = generation_of(expected_of(folder));
     const dataflow::Placement one = dataflow::optimize(setup, generation);
-    const dataflow::Placement three = dataflow::optimize(setup, generation, {.threads = 3});
+    const dataflow::Placement three = dataflow::optimize(setup, generation, {{.threads = 3}});
     ASSERT_TRUE(one.mapping && three.mapping);
     EXPECT_EQ(one.mapping->configuration, three.mapping->configuration);
     EXPECT_EQ(one.mapping->tiles, three.mapping->tiles);

@@ -13,6 +13,7 @@
 
 #include "orrery/base/files_test_util.h"
 #include "orrery/dataflow/evaluate.h"
+#include "orrery/dataflow/published_cases_test_util.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 
 namespace orrery::formats::dfmodel {
@@ -62,26 +63,11 @@ const std::vector<Published>& published() {
   return cases;
 }
 
-// Shardings of the published runs by number of kernels; M for Add_2 where a backward pass follows.
-std::vector<workload::KernelDimension> sharding(std::size_t kernels) {
-  const std::map<std::size_t, std::string> tables = {
-      {18, "--oooooooK---MMK--"}, {20, "--oooooooooK---MMK--"}, {41, "--oooooooK---MMK-M--MMK--MooKooooooMMMMMM"}};
-  const auto table = tables.find(kernels);
-  const std::string letters = table == tables.end() ? std::string(kernels, '-') : table->second;
-  std::vector<workload::KernelDimension> result;
-  for (const char letter : letters)
-    result.push_back(letter == 'o'   ? workload::KernelDimension::kOuter
-                     : letter == 'M' ? workload::KernelDimension::kM
-                     : letter == 'K' ? workload::KernelDimension::kK
-                                     : workload::KernelDimension::kNone);
-  return result;
-}
-
 dataflow::Mapping mapping(const Published& run, std::size_t kernels, Count tiles) {
   dataflow::Mapping result;
   result.degrees = run.degrees;
   result.tiles = tiles;
-  result.sharding = sharding(kernels);
+  result.sharding = dataflow::cases::published_sharding(kernels);
   for (int i = 0; i < static_cast<int>(kernels); ++i) {
     const auto end = std::lower_bound(run.configuration.begin(), run.configuration.end(), i + 1);
     int place = run.configuration.empty() ? i : static_cast<int>(end - run.configuration.begin());

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "orrery/base/damaged_test_util.h"
 #include "orrery/base/refused_test_util.h"
 #include "orrery/formats/huggingface/families.h"
 #include "orrery/formats/huggingface/keys.h"
@@ -191,15 +192,7 @@ TEST(HuggingFaceConfig, UnknownKeysUncitedFiguresAndStrayCitationsAreErrorsInThe
 
 TEST(HuggingFaceConfig, DamagedFilesAreRefusedOrReadButNeverCrash) {
   EXPECT_TRUE(rc::check([] {
-    std::string text = kEntry;
-    const int edits = *rc::gen::inRange(1, 6);
-    for (int i = 0; i < edits; ++i) {
-      const auto at = static_cast<std::size_t>(*rc::gen::inRange<int>(0, static_cast<int>(text.size())));
-      if (*rc::gen::arbitrary<bool>())
-        text.erase(at, 3);
-      else
-        text.insert(at, 1, *rc::gen::elementOf(std::string("{}[]\",:0\\-n\n")));
-    }
+    const std::string text = base::damaged(kEntry, "{}[]\",:0\\-n\n");
     refused(text);
     refused(text, Strictness::kCatalogue);
   }));

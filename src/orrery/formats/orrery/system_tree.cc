@@ -12,6 +12,7 @@
 #include <set>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/formats/orrery/catalogue_names.h"
 
 namespace orrery::formats::orrery {
 namespace {
@@ -104,11 +105,9 @@ Node gathered(const std::string& directory, const std::string& path, std::set<st
   const Node* like = root.find("like");
   if (!like) return root;
   behind.insert(fs::weakly_canonical(path).string());
-  std::vector<std::string> known = system_names(directory);
   const fs::path beside = fs::path(path).parent_path() / like->scalar;
-  const bool named = std::find(known.begin(), known.end(), like->scalar) != known.end();
-  const std::string next =
-      named ? (fs::path(directory) / "systems" / (like->scalar + ".yaml")).string() : beside.string();
+  const bool named = has_entry(directory, kSystem, like->scalar);
+  const std::string next = named ? entry_path(directory, kSystem, like->scalar) : beside.string();
   std::error_code ignored;
   const bool circular = behind.contains(fs::weakly_canonical(next, ignored).string());
   if (circular || (!named && !(names_a_system_file(like->scalar) && fs::exists(beside, ignored)))) {
@@ -117,7 +116,7 @@ Node gathered(const std::string& directory, const std::string& path, std::set<st
                     circular ? fmt::format("`like: {}` leads back to where it came from", like->scalar)
                              : fmt::format("there is no system `{}` to be like", like->scalar),
                     like->where);
-    nowhere.hint(base::did_you_mean(like->scalar, known));
+    nowhere.hint(base::did_you_mean(like->scalar, catalogue_names(directory, kSystem)));
     found.throw_if_errors();
   }
   std::shared_ptr<const base::SourceFile> other;
@@ -129,15 +128,6 @@ Node gathered(const std::string& directory, const std::string& path, std::set<st
 
 bool names_a_system_file(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml");
-}
-
-std::vector<std::string> system_names(const std::string& directory) {
-  std::vector<std::string> found;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(directory) / "systems", ignored))
-    if (entry.path().extension() == ".yaml") found.push_back(entry.path().stem().string());
-  std::sort(found.begin(), found.end());
-  return found;
 }
 
 Node system_tree(const std::string& directory, const std::string& path, const base::Overrides& overrides,

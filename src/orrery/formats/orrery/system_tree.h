@@ -13,9 +13,6 @@ namespace orrery::formats::orrery {
 
 inline constexpr const char* kSystemOverride = "!override";  // the tag of values that `--set` put there
 
-// Names of the catalogue's systems, sorted.
-std::vector<std::string> system_names(const std::string& directory);
-
 // Whether a text is the path of a system's file and no name of the catalogue.
 bool names_a_system_file(const std::string& text);
 

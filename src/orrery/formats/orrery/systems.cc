@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/formats/orrery/catalogue_names.h"
 #include "orrery/formats/orrery/system_figures.h"
 #include "orrery/formats/orrery/system_tree.h"
 #include "orrery/formats/yaml/node.h"
@@ -320,23 +321,17 @@ SystemFile read(const std::string& directory, const std::string& name, const std
 
 std::vector<Entry> list_systems(const std::string& directory) {
   std::vector<Entry> entries;
-  for (const std::string& name : system_names(directory)) entries.push_back(load_system(directory, name).entry);
+  for (const std::string& name : catalogue_names(directory, kSystem))
+    entries.push_back(load_system(directory, name).entry);
   return entries;
 }
 
 SystemFile load_system(const std::string& directory, const std::string& name_or_path,
                        const base::Overrides& overrides) {
-  const std::vector<std::string> known = system_names(directory);
-  if (std::find(known.begin(), known.end(), name_or_path) != known.end())
-    return read(directory, name_or_path, (fs::path(directory) / "systems" / (name_or_path + ".yaml")).string(), true,
-                overrides);
-  if (names_a_system_file(name_or_path)) return read(directory, name_or_path, name_or_path, false, overrides);
-  base::Diagnostics found;
-  found.error("O1350", fmt::format("the catalogue has no system `{}`", name_or_path))
-      .note(fmt::format("it has: {}", fmt::join(known, ", ")))
-      .hint(base::did_you_mean(name_or_path, known))
-      .hint(fmt::format("a file of your own is given by its path: `--system ./{}.yaml`", name_or_path));
-  throw base::InputError(found.all());
+  if (has_entry(directory, kSystem, name_or_path))
+    return read(directory, name_or_path, entry_path(directory, kSystem, name_or_path), true, overrides);
+  if (!names_a_system_file(name_or_path)) fail_unknown(directory, kSystem, name_or_path);
+  return read(directory, name_or_path, name_or_path, false, overrides);
 }
 
 SystemFile read_system(const std::string& directory, const std::shared_ptr<const base::SourceFile>& text,

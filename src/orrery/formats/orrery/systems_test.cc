@@ -9,6 +9,7 @@
 #include <functional>
 #include <set>
 
+#include "orrery/base/damaged_test_util.h"
 #include "orrery/base/files_test_util.h"
 #include "orrery/base/refused_test_util.h"
 #include "orrery/formats/orrery/quantity.h"
@@ -153,15 +154,7 @@ TEST_F(Systems, EveryMistakeIsFoundAndPointedAt) {
 
 TEST_F(Systems, DamagedFilesAreRefusedOrReadButNeverCrash) {
   EXPECT_TRUE(rc::check([this] {
-    std::string text = kSmall;
-    const int edits = *rc::gen::inRange(1, 6);
-    for (int i = 0; i < edits; ++i) {
-      const auto at = static_cast<std::size_t>(*rc::gen::inRange<int>(0, static_cast<int>(text.size())));
-      if (*rc::gen::arbitrary<bool>())
-        text.erase(at, 3);
-      else
-        text.insert(at, 1, *rc::gen::elementOf(std::string("{}[]\",:0-9\n&*!")));
-    }
+    const std::string text = base::damaged(kSmall, "{}[]\",:0-9\n&*!");
     found(text);
     found(text, {{"networks.0.size", "1000000000"}, {"networks.1.size", "1000000000"}});
   }));

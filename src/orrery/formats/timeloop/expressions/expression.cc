@@ -412,8 +412,4 @@ bool Expression::is_name() const {
   return tree_->kind == Tree::Kind::kName;
 }
 
-bool Expression::is_literal() const {
-  return tree_->kind == Tree::Kind::kValue;
-}
-
 }  // namespace orrery::formats::timeloop

@@ -41,9 +41,8 @@ class Expression {
   // Throws ExpressionError.
   Value evaluate(const Lookup& lookup) const;
 
-  // The whole text is one name, or one plain number or quoted text.
+  // The whole text is one name.
   bool is_name() const;
-  bool is_literal() const;
   // Names it reads, functions not included.
   const std::vector<std::string>& names() const { return names_; }
   // It calls a function that exists.

@@ -1,42 +1,81 @@
+// Fitting the constants of a system to measured runs, and how well they predict runs that took no part: the check that
+// a system's file says what the fit finds.
+//
 // Idea: the constants enter the time almost linearly, so a few damped Gauss-Newton steps on their logarithms suffice;
 // outliers (unusual meshes, whose causes the model does not have) count linearly, not squared, by Huber's weights.
 //
 //   minimise sum w rho(r), r = log(predicted / measured), rho(r) = r^2/2 for |r| < 0.05, else 0.05 (|r| - 0.025)
 //
 // Source: Levenberg 1944, Marquardt 1963; Huber 1964. Cost: (constants + 1) evaluations of each run a step.
-#include "orrery/scenario/calibrate.h"
+#pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
+#include <vector>
 
 #include "orrery/cluster/evaluate.h"
+#include "orrery/cluster/system.h"
 #include "orrery/machine/roofline.h"
+#include "orrery/scenario/validate.h"
 
-namespace orrery::scenario {
-namespace {
+namespace orrery::scenario::testing {
 
-constexpr std::size_t kCount = kFittedConstants.size();
-constexpr double kThreshold = 0.05;
-constexpr double kNudge = 1e-4;     // of a logarithm, for derivatives
-constexpr double kLongestStep = 1;  // of a logarithm
-constexpr double kLeast = 1e-12;    // where a constant stands for zero
+// The constants that are fitted, as systems write them.
+inline constexpr std::array<std::string_view, 6> kFittedConstants = {
+    "accelerator.matrix_efficiency", "accelerator.fill_depth", "accelerator.host_time_per_operator",
+    "calibration.collective_time",   "calibration.jitter",     "calibration.loss_bytes_per_logit"};
+using FittedConstants = std::array<double, kFittedConstants.size()>;  // in base units, in that order
+
+inline FittedConstants fitted_constants(const cluster::System& system) {
+  const machine::Accelerator& chip = system.accelerator;
+  const cluster::Calibration& software = system.calibration;
+  return {chip.matrix_efficiency,   chip.fill_depth,
+          chip.host_seconds_per_op, system.fabric.levels[0].collective_s,
+          software.jitter_seconds,  software.loss_bytes_per_logit};
+}
+
+inline cluster::System with_constants(cluster::System system, const FittedConstants& constants) {
+  system.accelerator.matrix_efficiency = constants[0];
+  system.accelerator.fill_depth = constants[1];
+  system.accelerator.host_seconds_per_op = constants[2];
+  for (collective::Network& network : system.fabric.levels) network.collective_s = constants[3];
+  system.fabric.levels[0].message_s = constants[3];
+  system.calibration.jitter_seconds = constants[4];
+  system.calibration.loss_bytes_per_logit = constants[5];
+  return system;
+}
+
+// A run to fit to; `weight` of its squared error.
+struct WeightedRun {
+  const MeasuredRun* run = nullptr;
+  double weight = 1;
+};
+
+inline constexpr std::size_t kCount = kFittedConstants.size();
+inline constexpr double kThreshold = 0.05;
+inline constexpr double kNudge = 1e-4;     // of a logarithm, for derivatives
+inline constexpr double kLongestStep = 1;  // of a logarithm
+inline constexpr double kLeast = 1e-12;    // where a constant stands for zero
 
 using Vector = std::array<double, kCount>;
 using Matrix = std::array<Vector, kCount>;
 
-FittedConstants exponential(const Vector& logarithms) {
+inline FittedConstants exponential(const Vector& logarithms) {
   FittedConstants result;
   for (std::size_t i = 0; i < kCount; ++i) result[i] = std::exp(logarithms[i]);
   result[0] = std::min(result[0], 1.0);
   return result;
 }
 
-double predicted_seconds(const MeasuredRun& run, const cluster::System& system, const machine::OperatorModel& model) {
+inline double predicted_seconds(const MeasuredRun& run, const cluster::System& system,
+                                const machine::OperatorModel& model) {
   return cluster::evaluate(run.model, system, run.plan, model).iteration_s;
 }
 
-std::vector<double> residuals(const cluster::System& system, const std::vector<WeightedRun>& runs,
-                              const Vector& logarithms) {
+inline std::vector<double> residuals(const cluster::System& system, const std::vector<WeightedRun>& runs,
+                                     const Vector& logarithms) {
   const cluster::System changed = with_constants(system, exponential(logarithms));
   const machine::Roofline roofline(changed.accelerator);
   std::vector<double> result;
@@ -46,7 +85,7 @@ std::vector<double> residuals(const cluster::System& system, const std::vector<W
   return result;
 }
 
-double loss(const std::vector<WeightedRun>& runs, const std::vector<double>& errors) {
+inline double loss(const std::vector<WeightedRun>& runs, const std::vector<double>& errors) {
   double sum = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double size = std::abs(errors[i]);
@@ -56,7 +95,7 @@ double loss(const std::vector<WeightedRun>& runs, const std::vector<double>& err
 }
 
 // Gaussian elimination with pivots; a singular direction is left alone.
-Vector solve(Matrix a, Vector b) {
+inline Vector solve(Matrix a, Vector b) {
   for (std::size_t column = 0; column < kCount; ++column) {
     std::size_t pivot = column;
     for (std::size_t row = column + 1; row < kCount; ++row)
@@ -79,28 +118,8 @@ Vector solve(Matrix a, Vector b) {
   return x;
 }
 
-}  // namespace
-
-FittedConstants fitted_constants(const cluster::System& system) {
-  const machine::Accelerator& chip = system.accelerator;
-  const cluster::Calibration& software = system.calibration;
-  return {chip.matrix_efficiency,   chip.fill_depth,
-          chip.host_seconds_per_op, system.fabric.levels[0].collective_s,
-          software.jitter_seconds,  software.loss_bytes_per_logit};
-}
-
-cluster::System with_constants(cluster::System system, const FittedConstants& constants) {
-  system.accelerator.matrix_efficiency = constants[0];
-  system.accelerator.fill_depth = constants[1];
-  system.accelerator.host_seconds_per_op = constants[2];
-  for (collective::Network& network : system.fabric.levels) network.collective_s = constants[3];
-  system.fabric.levels[0].message_s = constants[3];
-  system.calibration.jitter_seconds = constants[4];
-  system.calibration.loss_bytes_per_logit = constants[5];
-  return system;
-}
-
-std::vector<WeightedRun> weighted(const std::vector<MeasuredSet>& sets, Use use) {
+// Every set gets the same weight in all, shared evenly among its runs of use `use`.
+inline std::vector<WeightedRun> weighted(const std::vector<MeasuredSet>& sets, Use use) {
   std::vector<WeightedRun> result;
   for (const MeasuredSet& set : sets) {
     const auto count = std::count_if(set.runs.begin(), set.runs.end(), [&](const auto& run) { return run.use == use; });
@@ -110,8 +129,11 @@ std::vector<WeightedRun> weighted(const std::vector<MeasuredSet>& sets, Use use)
   return result;
 }
 
-FittedConstants fit(const cluster::System& system, const std::vector<WeightedRun>& runs, const FittedConstants& start,
-                    int steps) {
+// The constants that minimise the sum of weight x Huber(log(predicted / measured)), threshold 0.05, found from `start`
+// by Levenberg-Marquardt on their logarithms. Deterministic. At most `steps` steps of 8 evaluations of every run. All
+// runs measure iteration_s.
+inline FittedConstants fit(const cluster::System& system, const std::vector<WeightedRun>& runs,
+                           const FittedConstants& start, int steps = 60) {
   Vector at;
   for (std::size_t i = 0; i < kCount; ++i) at[i] = std::log(std::max(kLeast, start[i]));
   std::vector<double> errors = residuals(system, runs, at);
@@ -156,8 +178,9 @@ FittedConstants fit(const cluster::System& system, const std::vector<WeightedRun
   return exponential(at);
 }
 
-double error_of(const MeasuredRun& run, const cluster::System& system) {
+// Relative error of a run under the system's constants.
+inline double error_of(const MeasuredRun& run, const cluster::System& system) {
   return predicted_seconds(run, system, machine::Roofline(system.accelerator)) / run.value - 1;
 }
 
-}  // namespace orrery::scenario
+}  // namespace orrery::scenario::testing
