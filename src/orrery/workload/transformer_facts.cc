@@ -324,6 +324,18 @@ std::optional<Count> shortest_reach(const Transformer& model) {
   return shortest;
 }
 
+namespace {
+
+// The key of a config.json that a window was read from.
+std::string key_of(const Transformer& model, std::map<std::string, base::Location>::const_iterator place) {
+  if (place != model.places.end() && place->second.file)
+    for (const char* key : {"attention_chunk_size", "local_attention"})
+      if (place->second.file->text.find(key) != std::string::npos) return key;
+  return "sliding_window";
+}
+
+}  // namespace
+
 void refuse_window(const Transformer& model, Count seq, base::Diagnostics& found) {
   const std::optional<Count> reach = shortest_reach(model);
   if (!reach || *reach >= seq) return;
@@ -333,7 +345,7 @@ void refuse_window(const Transformer& model, Count seq, base::Diagnostics& found
              place == model.places.end() ? base::Location{} : place->second)
       .note("attention within a window is not modelled here; attention to all tokens would cost more")
       .hint(fmt::format("up to {} tokens the window makes no difference: `--seq {}`", *reach, *reach))
-      .hint("to model attention to all tokens instead: `--ignore sliding_window`");
+      .hint(fmt::format("to model attention to all tokens instead: `--ignore {}`", key_of(model, place)));
 }
 
 Count state_elements(const Transformer& model) {

@@ -32,6 +32,11 @@ using json::Node;
 constexpr std::string_view kOwn[] = {"model_type", "architectures", "_name_or_path",      "_title",
                                      "_source",    "_sequence",     "tie_word_embeddings"};
 
+// Keys of windows and chunks, which may be left out of account although they are read.
+bool is_reach(std::string_view key) {
+  return key == "sliding_window" || key == "attention_chunk_size" || key == "local_attention";
+}
+
 bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
@@ -151,7 +156,7 @@ class Reader {
       model.name = name->text;
     keys_->know_all(kOwn);
     model.places[""] = whole();
-    Reading reading{*keys_, model, outer_};
+    Reading reading{*keys_, model, outer_, &options_.ignored};
     family_->read(reading);
     model.training_sequence = keys_->optional_size("_sequence");  // ours: tokens of a sequence in training
     model.dropout = drops();
@@ -304,6 +309,12 @@ class Reader {
             stack.kinds.empty() ? nullptr : std::get_if<workload::Attention>(&stack.kinds.front().mixer);
         return attention != nullptr && equals(attention->heads);
       }
+      case Inactive::kAttend:
+        return node.kind == Node::Kind::kList &&
+               std::all_of(node.items.begin(), node.items.end(), [](const Node& item) {
+                 return item.is_text() && (item.text == "full_attention" || item.text == "sliding_attention" ||
+                                           item.text == "indexed_attention");  // an index has keys of its own
+               });
       case Inactive::kAbsolute:
         break;
     }
@@ -371,7 +382,8 @@ class Reader {
         there->key_where);
     if (costly && inner != nullptr && !inactive(*costly, inner->value))
       note.note(fmt::format("with it {}", costly->effect));
-    if (!costly && !why_harmless(key).empty()) note.note("it makes no difference: " + std::string(why_harmless(key)));
+    if (!costly && !why_harmless(key).empty() && !is_reach(key))
+      note.note("it makes no difference: " + std::string(why_harmless(key)));
   }
 
   void demand_catalogue_form() {

@@ -122,8 +122,11 @@ void read_modernbert(Reading& r) {
   full.mixer = a;
   Block local = full;
   a.reach = workload::Reach::kWindow;
-  a.span = r.keys.size("local_attention", 128);
-  local.mixer = a;
+  if (!r.ignores("local_attention")) {
+    a.span = r.keys.size("local_attention", 128);
+    r.model.places["window"] = r.keys.where("local_attention");
+    local.mixer = a;
+  }
   const Count every = r.keys.size("global_attn_every_n_layers", 3);
   const std::vector<std::string> types =
       layer_types(r, "num_hidden_layers", layers,

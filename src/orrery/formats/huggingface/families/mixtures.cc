@@ -218,8 +218,9 @@ void read_llama4(Reading& r) {
   Attention a = attention(r, hidden, named);
   bias_all(a, r.keys.flag("attention_bias", false));
   r.keys.know({"use_qk_norm"});  // without parameters
-  const Count chunk = r.keys.has("attention_chunk_size") ? r.keys.size("attention_chunk_size", 0, 0) : 8192;
-  r.keys.know({"attention_chunk_size"});
+  const bool unchunked = r.ignores("attention_chunk_size");
+  const Count chunk = unchunked ? 0 : r.keys.size("attention_chunk_size", 8192, 0);
+  if (!unchunked) r.model.places["window"] = r.keys.where("attention_chunk_size");
   const Count interval = r.keys.size("no_rope_layer_interval", 4);
   const std::vector<Count> turned = r.keys.counts("no_rope_layers");
   const std::vector<std::string> types =

@@ -18,6 +18,10 @@ using workload::NormKind;
 using workload::Reach;
 using workload::Stack;
 
+bool Reading::ignores(std::string_view key) const {
+  return ignored != nullptr && std::find(ignored->begin(), ignored->end(), key) != ignored->end();
+}
+
 Norm layer_norm(bool bias) {
   return {NormKind::kLayer, true, bias};
 }
@@ -197,6 +201,7 @@ void positions(Reading& r, Stack& stack, std::string_view key, bool learned, Cou
 }
 
 Count window(Reading& r, Count absent, bool switched, bool used_if_absent) {
+  if (r.ignores("sliding_window")) return 0;
   const Count size = r.keys.has("sliding_window") ? r.keys.count("sliding_window") : absent;
   r.keys.know({"sliding_window"});
   if (switched && !r.keys.flag("use_sliding_window", used_if_absent)) return 0;

@@ -14,7 +14,10 @@ namespace orrery::formats::huggingface {
 struct Reading {
   ConfigKeys& keys;
   workload::Transformer& model;
-  const json::Node* outer = nullptr;  // what `text_config` stands in
+  const json::Node* outer = nullptr;                  // what `text_config` stands in
+  const std::vector<std::string>* ignored = nullptr;  // keys that the user leaves out of account
+
+  bool ignores(std::string_view key) const;
 };
 
 workload::Norm layer_norm(bool bias = true);
