@@ -92,7 +92,8 @@ struct Recurrence {
   base::Count value_width = 0;
   base::Count small_parameters = 0;  // decays, norms and the like
 
-  base::Count state() const { return heads * key_width * value_width; }
+  // Elements for a sequence. Throws base::OverflowError.
+  base::Count state() const { return base::checked_multiply(heads, base::checked_multiply(key_width, value_width)); }
 };
 
 struct FeedForward {

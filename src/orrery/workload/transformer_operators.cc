@@ -44,6 +44,8 @@ namespace {
 
 using base::Count;
 
+constexpr Count kMostTokens = Count{1} << 60;  // with windows added, still 64 bits
+
 base::Location place_of(const Transformer& model, const char* field) {
   const auto exact = model.places.find(field);
   if (exact != model.places.end()) return exact->second;
@@ -122,6 +124,10 @@ class Builder {
       found_.error("O0913", fmt::format("the sequence must be at least 1 token long, but is {}", phase_.tokens));
     if (phase_.cached < 0)
       found_.error("O0913", fmt::format("the cache must hold at least 0 tokens, but holds {}", phase_.cached));
+    Count all = 0;
+    if (__builtin_add_overflow(phase_.tokens, phase_.cached, &all) || all > kMostTokens)
+      found_.error("O0913", fmt::format("a sequence has at most {} tokens, cache included, but this has {} and {}",
+                                        kMostTokens, phase_.tokens, phase_.cached));
     if (phase_.cached > 0 && !model_.decoder().causal)
       found_
           .error("O0923", fmt::format("`{}` has no cache: its tokens attend to those after them, too", model_.name),
@@ -269,6 +275,31 @@ std::string name_of(Recurrence::Kind kind) {
   return "convolutions along the tokens";
 }
 
+// Operators of one name and different shapes are told apart by their stack, or by a number.
+void join(std::vector<BlockOperators>& blocks, std::vector<Operator>& joined) {
+  for (BlockOperators& block : blocks) {
+    for (Operator& op : block.operators) {
+      op.instances = base::checked_multiply(op.instances, block.layers);
+      const std::string plain = op.name;
+      for (int number = 1;; ++number) {
+        const auto same =
+            std::find_if(joined.begin(), joined.end(), [&](const Operator& other) { return other.name == op.name; });
+        if (same == joined.end()) {
+          op.einsum.name = op.name;
+          joined.push_back(std::move(op));
+          break;
+        }
+        if (same_shape(same->einsum, op.einsum)) {
+          same->instances = base::checked_add(same->instances, op.instances);
+          break;
+        }
+        op.name = number == 1 && block.name != blocks.front().name ? block.name + "-" + plain
+                                                                   : fmt::format("{}-{}", plain, number + 1);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<BlockOperators> block_operators(const Transformer& model, const Phase& phase) {
@@ -289,27 +320,11 @@ ModelOperators model_operators(const Transformer& model, const Phase& phase) {
     out.layers = blocks.front().layers;
     return out;
   }
-  // Operators of one name and different shapes are told apart by their stack, or by a number.
-  for (BlockOperators& block : blocks) {
-    for (Operator& op : block.operators) {
-      op.instances = base::checked_multiply(op.instances, block.layers);
-      const std::string plain = op.name;
-      for (int number = 1;; ++number) {
-        const auto same = std::find_if(out.operators.begin(), out.operators.end(),
-                                       [&](const Operator& other) { return other.name == op.name; });
-        if (same == out.operators.end()) {
-          op.einsum.name = op.name;
-          out.operators.push_back(std::move(op));
-          break;
-        }
-        if (same_shape(same->einsum, op.einsum)) {
-          same->instances = base::checked_add(same->instances, op.instances);
-          break;
-        }
-        op.name = number == 1 && block.name != blocks.front().name ? block.name + "-" + plain
-                                                                   : fmt::format("{}-{}", plain, number + 1);
-      }
-    }
+  try {
+    join(blocks, out.operators);
+  } catch (const base::OverflowError&) {
+    base::fail("O0914", fmt::format("the operators of `{}` cannot be counted in 64 bits", model.name),
+               place_of(model, ""));
   }
   return out;
 }

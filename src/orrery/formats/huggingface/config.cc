@@ -202,10 +202,14 @@ class Reader {
   void bound_parameters() {
     try {
       workload::parameters(result_.transformer);
+      // Of two bytes each.
+      base::checked_multiply(2, workload::cache_elements(result_.transformer));
+      workload::state_elements(result_.transformer);
     } catch (const base::OverflowError&) {
-      found().error("O0914",
-                    fmt::format("the parameters of `{}` cannot be counted in 64 bits", result_.transformer.name),
-                    whole());
+      found().error(
+          "O0914",
+          fmt::format("the parameters and caches of `{}` cannot be counted in 64 bits", result_.transformer.name),
+          whole());
     }
   }
 

@@ -2,6 +2,8 @@
 // last layer before the logits.
 #include "orrery/formats/huggingface/families/families.h"
 
+#include <string>
+
 namespace orrery::formats::huggingface {
 namespace {
 
@@ -92,10 +94,13 @@ void read_albert(Reading& r) {
   stack.into = {Projection{"table to layers", table, stack.width, stack.width}};
   const Count inner = r.keys.size("inner_group_num", 1);
   stack.weight_sets = r.keys.size("num_hidden_groups", 1) * inner;
-  if (!stack.layers.empty() && inner <= 1000) {
-    const std::vector<int> once = stack.layers;
+  const std::vector<int> once = stack.layers;
+  if (!once.empty() && inner > kMostLayers / static_cast<Count>(once.size()))
+    r.keys.found()
+        .error("O0910", "the layers are more than any model's", r.keys.where("inner_group_num"))
+        .note(std::to_string(once.size()) + " x " + std::to_string(inner) + " exceeds " + std::to_string(kMostLayers));
+  else
     for (Count i = 1; i < inner; ++i) stack.layers.insert(stack.layers.end(), once.begin(), once.end());
-  }
   masked_head(r, stack.width, table, true);
   r.model.stacks.push_back(std::move(stack));
 }

@@ -37,12 +37,11 @@ Count sized(Reading& r, std::string_view key) {
 }
 
 Count layers_of(Reading& r, std::string_view key) {
-  constexpr Count kMost = 1'000'000;
   const Count layers = sized(r, key);
-  if (layers <= kMost) return layers;
+  if (layers <= kMostLayers) return layers;
   r.keys.found()
       .error("O0910", fmt::format("`{}` is {}, which is larger than any model's", key, layers), r.keys.where(key))
-      .label(fmt::format("at most {}", kMost));
+      .label(fmt::format("at most {}", kMostLayers));
   return 0;
 }
 

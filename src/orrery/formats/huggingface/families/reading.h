@@ -25,7 +25,8 @@ workload::Norm rms_norm();
 
 // A size that must be there; its place is kept.
 base::Count sized(Reading& r, std::string_view key);
-// The number of layers: at most a million.
+// The number of layers.
+inline constexpr base::Count kMostLayers = 1'000'000;
 base::Count layers_of(Reading& r, std::string_view key);
 
 // Keys of attention; an empty one: the family has no such key. What their absence means: 0 heads of keys are as many
