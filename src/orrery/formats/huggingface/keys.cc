@@ -233,8 +233,8 @@ const std::vector<HarmlessKeys>& harmless_keys() {
        "two "
        "all-reduces",
        {"use_parallel_residual"}},
-      {"with `sliding_window`, which is read, they say which layers have one",
-       {"use_sliding_window", "max_window_layers", "layer_types", "sliding_window", "sliding_window_pattern"}},
+      {"they say which layers have a window, in families that have one",
+       {"use_sliding_window", "max_window_layers", "sliding_window", "sliding_window_pattern"}},
       {"files carry them, but the family's class does nothing with them",
        {"activation_dropout",
         "output_past",
@@ -361,6 +361,7 @@ std::span<const CostlyKey> costly_keys() {
       {"encoder_layerdrop", Inactive::kFalse, false, kDrop},
       {"decoder_layerdrop", Inactive::kFalse, false, kDrop},
       {"pruned_heads", Inactive::kEmpty, false, "some of the heads are gone"},
+      {"layer_types", Inactive::kAttend, false, kMixers},
       {"attn_layer_period", Inactive::kOne, false, kMixers},
       {"linear_attn_config", Inactive::kNull, false, kMixers},
       {"hybrid_override_pattern", Inactive::kEmpty, false, kMixers},

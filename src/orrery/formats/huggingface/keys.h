@@ -28,6 +28,7 @@ enum class Inactive {
   kHidden,    // the model's width
   kHeads,     // the attention heads
   kAbsolute,  // "absolute", "rotary" and their like: no position enters the scores
+  kAttend,    // a list of kinds of attention
 };
 
 // A key that changes what a model costs, and that no equation here knows.
