@@ -164,6 +164,7 @@ struct Transformer {
   std::string name;
   std::string family;         // the `model_type`
   std::vector<Stack> stacks;  // one; or an encoder and the decoder that attends to it
+  std::vector<Stack> towers;  // beside them: what makes tokens of images
   base::Count vocab = 0;
   base::Count embedding_width = 0;  // of the table of tokens
   base::Count token_types = 0;

@@ -129,6 +129,7 @@ class Counter {
     add("token table", checked_multiply(model_.tables, checked_multiply(model_.vocab, model_.embedding_width)));
     add("token types", checked_multiply(model_.token_types, model_.embedding_width));
     for (const Stack& stack : model_.stacks) count(stack);
+    for (const Stack& tower : model_.towers) add(tower.name, all_of(tower));
     head();
     for (const Part& part : result_.parts) {
       result_.total = checked_add(result_.total, part.parameters);
@@ -172,6 +173,12 @@ class Counter {
       if (stack.distance_rows > 0 && attention != nullptr && !counted_distances(stack))
         add("distances", checked_multiply(stack.distance_rows, attention->heads));
     }
+  }
+
+  static Count all_of(const Stack& stack) {
+    Transformer alone;
+    alone.stacks = {stack};
+    return Counter(alone).run().total;
   }
 
   // One table a stack.

@@ -15,6 +15,7 @@
 #include "orrery/base/edit_distance.h"
 #include "orrery/formats/huggingface/families/config_keys.h"
 #include "orrery/formats/huggingface/families/registry.h"
+#include "orrery/formats/huggingface/families/towers.h"
 #include "orrery/formats/huggingface/keys.h"
 #include "orrery/formats/huggingface/precision.h"
 #include "orrery/formats/huggingface/value_types.h"
@@ -156,8 +157,9 @@ class Reader {
       model.name = name->text;
     keys_->know_all(kOwn);
     model.places[""] = whole();
-    Reading reading{*keys_, model, outer_, &options_.ignored};
+    Reading reading{*keys_, model, outer_, &options_.ignored, outer_type()};
     family_->read(reading);
+    towers_known_ = read_vision_tower(reading, outer_ != nullptr ? *outer_ : *object_, outer_type());
     model.training_sequence = keys_->optional_size("_sequence");  // ours: tokens of a sequence in training
     model.dropout = drops();
     model.as_paper_counts = strict_;
@@ -211,6 +213,12 @@ class Reader {
           fmt::format("the parameters and caches of `{}` cannot be counted in 64 bits", result_.transformer.name),
           whole());
     }
+  }
+
+  // Of the whole file.
+  std::string outer_type() const {
+    const Member* type = (outer_ != nullptr ? outer_ : object_)->find("model_type");
+    return type != nullptr && type->value.is_text() ? type->value.text : std::string();
   }
 
   // Whether masks are drawn and kept: as the probabilities say, where one is given.
@@ -341,6 +349,7 @@ class Reader {
       if (known.contains(key) || ignored(key) || object.find(key) != &member) continue;
       if (const CostlyKey* costly = find_costly_key(key)) {
         if (inactive(*costly, member.value)) continue;
+        if (key == "vision_config" && towers_known_ && options_.outside != Outside::kRefused) continue;
         if (!costly->outside || options_.outside == Outside::kRefused)
           refuse(member, costly->effect);
         else if (options_.outside == Outside::kWarned)
@@ -435,6 +444,7 @@ class Reader {
   std::optional<ConfigKeys> keys_;
   const Family* family_ = nullptr;
   std::string_view text_type_;
+  bool towers_known_ = false;
   ConfigDocument result_;
 };
 

@@ -182,11 +182,23 @@ void vocabulary(Reading& r, Count width) {
   r.model.embedding_width = width;
 }
 
-void logits(Reading& r, bool tied_if_absent, bool bias) {
-  // A composite says it in either place, or in both.
+namespace {
+
+// A composite says it in either place, or in both; which counts is the class's choice.
+bool tied(Reading& r, bool absent) {
+  const bool inner = r.keys.flag("tie_word_embeddings", absent);
   const json::Member* outer = r.outer != nullptr ? r.outer->find("tie_word_embeddings") : nullptr;
   const bool said = outer != nullptr && outer->value.kind == json::Node::Kind::kTruth;
-  r.model.head.tied = r.keys.flag("tie_word_embeddings", said ? outer->value.truth : tied_if_absent);
+  if (r.outer_type == "gemma3" || r.outer_type == "mistral3")
+    return r.outer == nullptr ? inner : !said || outer->value.truth;
+  if (r.outer_type == "llava" || r.outer_type == "qwen2_5_vl") return inner || (said && outer->value.truth);
+  return said && !r.keys.has("tie_word_embeddings") ? outer->value.truth : inner;
+}
+
+}  // namespace
+
+void logits(Reading& r, bool tied_if_absent, bool bias) {
+  r.model.head.tied = tied(r, tied_if_absent);
   r.model.head.outputs = r.model.vocab;
   r.model.head.bias = bias;
 }

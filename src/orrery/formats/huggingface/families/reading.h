@@ -16,6 +16,7 @@ struct Reading {
   workload::Transformer& model;
   const json::Node* outer = nullptr;                  // what `text_config` stands in
   const std::vector<std::string>* ignored = nullptr;  // keys that the user leaves out of account
+  std::string outer_type = {};                        // `model_type` of the whole file
 
   bool ignores(std::string_view key) const;
 };

@@ -1,0 +1,183 @@
+// Vision towers beside language models: what turns an image into tokens of the decoder's width. Their parameters are
+// counted; a token of text does not pass them.
+//
+//   CLIP       a token for the class, norms before and behind the layers
+//   SigLIP     no such token; where `vision_use_head` says so, one more attention that pools
+//   Pixtral    rotary positions, RMS norms, gated feed-forward networks, nothing with a bias
+//   Llama 4    CLIP's, with a two-layer network that joins four patches
+//   Qwen2.5-VL patches of two frames, RMS norms, gated feed-forward networks with biases; four patches are joined
+#include "orrery/formats/huggingface/families/towers.h"
+
+#include <algorithm>
+#include <string>
+
+namespace orrery::formats::huggingface {
+namespace {
+
+using base::Count;
+using workload::Attention;
+using workload::Block;
+using workload::FeedForward;
+using workload::Norm;
+using workload::Projection;
+using workload::Stack;
+
+struct Sizes {
+  Count hidden, inner, layers, heads, image, patch;
+};
+
+struct Tower {
+  ConfigKeys keys;
+  Stack stack;
+  Count pixels = 0, patches = 0;
+};
+
+// `image_size` and the like may be a list of two.
+Count side(ConfigKeys& keys, std::string_view key, Count absent) {
+  const json::Node* node = keys.value(key);
+  if (node == nullptr || node->kind != json::Node::Kind::kList) return keys.size(key, absent);
+  const std::vector<Count> both = keys.counts(key);
+  return both.empty() || both.front() < 1 || both.front() > kLargestSize ? absent : both.front();
+}
+
+Tower begin(Reading& r, const json::Node& vision, const Sizes& absent, const Norm& norm, bool biases, bool gated,
+            std::string_view layers_key = "num_hidden_layers", std::string_view heads_key = "num_attention_heads") {
+  Tower tower{ConfigKeys(vision, vision.where, r.keys.found()), {}, 0, 0};
+  ConfigKeys& keys = tower.keys;
+  const Count hidden = keys.size("hidden_size", absent.hidden);
+  const Count layers = keys.size(layers_key, absent.layers);
+  if (layers > kMostLayers) {
+    r.keys.found().error("O0910", "a tower has more layers than any model's", keys.where(layers_key));
+    return tower;
+  }
+  Attention a;
+  a.heads = a.kv_heads = keys.size(heads_key, absent.heads);
+  a.width = a.value_width = keys.size("head_dim", std::max<Count>(1, hidden / a.heads));
+  a.causal = false;
+  bias_all(a, biases);
+  Block block;
+  block.mixer = a;
+  block.feed_forward = FeedForward{keys.size("intermediate_size", absent.inner), gated, biases};
+  block.norm = norm;
+  tower.stack = encoder(hidden, {});
+  tower.stack.name = "vision tower";
+  add_layers(tower.stack, layers, block);
+  const Count patch = side(keys, "patch_size", absent.patch), image = side(keys, "image_size", absent.image);
+  tower.patches = (image / patch) * (image / patch);
+  tower.pixels = patch * patch * keys.size(keys.spelled({"num_channels", "in_channels", "in_chans"}), 3);
+  return tower;
+}
+
+Count text_width(const Reading& r) {
+  return r.model.decoder().width;
+}
+
+bool projector_bias(const Reading& r, bool absent) {
+  const json::Node* outer = r.outer;
+  const json::Member* member = outer == nullptr ? nullptr : outer->find("multimodal_projector_bias");
+  return member != nullptr && member->value.kind == json::Node::Kind::kTruth ? member->value.truth : absent;
+}
+
+void clip(Reading& r, const json::Node& vision) {
+  Tower t = begin(r, vision, {768, 3072, 12, 12, 224, 32}, layer_norm(), true, false);
+  Stack& s = t.stack;
+  s.into = {Projection{"patches", t.pixels, s.width}};
+  s.position_rows = t.patches + 2;  // the class's token among them
+  s.entry = s.exit = layer_norm();
+  const Count width = text_width(r);
+  const bool bias = projector_bias(r, true);
+  s.out_of = {Projection{"projector", s.width, width, bias ? width : 0},
+              Projection{"projector", width, width, bias ? width : 0}};
+  r.model.towers.push_back(std::move(s));
+}
+
+void siglip(Reading& r, const json::Node& vision) {
+  Tower t = begin(r, vision, {768, 3072, 12, 12, 224, 16}, layer_norm(), true, false);
+  Stack& s = t.stack;
+  const Count h = s.width;
+  s.into = {Projection{"patches", t.pixels, h, h}};
+  s.position_rows = t.patches;
+  s.exit = layer_norm();
+  s.out_of = {Projection{"projector", h, text_width(r)}};
+  s.other_parameters = h;  // a norm
+  if (t.keys.flag("vision_use_head", true)) {
+    const Count inner = t.keys.size("intermediate_size", 3072);
+    s.out_of.push_back(Projection{"pooling", h, 3 * h, 3 * h});
+    s.out_of.push_back(Projection{"pooling", h, h, h});
+    s.out_of.push_back(Projection{"pooling", h, inner, inner});
+    s.out_of.push_back(Projection{"pooling", inner, h, h});
+    s.other_parameters += h + 2 * h;  // what asks; a norm
+  }
+  r.model.towers.push_back(std::move(s));
+}
+
+void pixtral(Reading& r, const json::Node& vision) {
+  Tower t = begin(r, vision, {1024, 4096, 24, 16, 1024, 16}, rms_norm(), false, true);
+  Stack& s = t.stack;
+  s.into = {Projection{"patches", t.pixels, s.width}};
+  s.entry = rms_norm();
+  s.other_parameters = s.width;  // a norm
+  const json::Member* merged = r.outer == nullptr ? nullptr : r.outer->find("spatial_merge_size");
+  const Count side_of_merge =
+      merged != nullptr && merged->value.is_number() && merged->value.number >= 1 && merged->value.number <= 64
+          ? static_cast<Count>(merged->value.number)
+          : 2;
+  const Count width = text_width(r);
+  const bool bias = projector_bias(r, false);
+  s.out_of = {Projection{"merger", side_of_merge * side_of_merge * s.width, s.width},
+              Projection{"projector", s.width, width, bias ? width : 0},
+              Projection{"projector", width, width, bias ? width : 0}};
+  r.model.towers.push_back(std::move(s));
+}
+
+void llama4(Reading& r, const json::Node& vision) {
+  Tower t = begin(r, vision, {768, 5632, 34, 16, 448, 14}, layer_norm(), true, false);
+  Stack& s = t.stack;
+  s.into = {Projection{"patches", t.pixels, s.width}};
+  s.position_rows = t.patches + 2;
+  s.entry = s.exit = layer_norm();
+  const Count in = t.keys.size("projector_input_dim", 4096), out = t.keys.size("projector_output_dim", 4096);
+  s.out_of = {Projection{"adapter", t.keys.size("intermediate_size", 5632), in}, Projection{"adapter", out, out},
+              Projection{"projector", t.keys.size("vision_output_dim", 7680), text_width(r)}};
+  r.model.towers.push_back(std::move(s));
+}
+
+void qwen2_5_vl(Reading& r, const json::Node& vision) {
+  Tower t = begin(r, vision, {3584, 3420, 32, 16, 224, 14}, rms_norm(), true, true, "depth", "num_heads");
+  Stack& s = t.stack;
+  const Count h = s.width;
+  s.into = {Projection{"patches", t.pixels * side(t.keys, "temporal_patch_size", 2), h}};
+  const Count merge = t.keys.size("spatial_merge_size", 2);
+  const Count joined = merge * merge * h, out = t.keys.size("out_hidden_size", 3584);
+  s.out_of = {Projection{"merger", joined, joined, joined}, Projection{"merger", joined, out, out}};
+  s.other_parameters = h;  // a norm
+  r.model.towers.push_back(std::move(s));
+}
+
+}  // namespace
+
+bool read_vision_tower(Reading& r, const json::Node& whole, std::string_view model_type) {
+  const json::Member* member = whole.find("vision_config");
+  if (member == nullptr || !member->value.is_object() || r.model.stacks.empty()) return false;
+  const json::Node& vision = member->value;
+  std::string type;
+  if (const json::Member* said = vision.find("model_type"); said != nullptr && said->value.is_text())
+    type = said->value.text;
+  if (type.empty() || type == "qwen2_5_vl") type = std::string(model_type);
+  if (type == "clip_vision_model" || type == "llava") {
+    clip(r, vision);
+  } else if (type == "siglip_vision_model" || type == "gemma3") {
+    siglip(r, vision);
+  } else if (type == "pixtral" || type == "mistral3") {
+    pixtral(r, vision);
+  } else if (type == "llama4_vision_model" || type == "llama4") {
+    llama4(r, vision);
+  } else if (type == "qwen2_5_vl_vision" || type == "qwen2_5_vl") {
+    qwen2_5_vl(r, vision);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace orrery::formats::huggingface
