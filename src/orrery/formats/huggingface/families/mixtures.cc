@@ -50,16 +50,14 @@ void finish_mixture(Reading& r, Count hidden, Count layers, const Block& dense, 
 }
 
 std::function<bool(Count)> sparse_steps(Reading& r) {
-  const std::vector<Count> dense = r.keys.counts("mlp_only_layers");
+  const auto dense = among(r.keys.counts("mlp_only_layers"));
   const Count step = r.keys.size("decoder_sparse_step", 1);
-  return [=](Count layer) {
-    return (layer + 1) % step == 0 && std::find(dense.begin(), dense.end(), layer) == dense.end();
-  };
+  return [=](Count layer) { return (layer + 1) % step == 0 && !dense(layer); };
 }
 
 std::function<bool(Count)> after_first(Reading& r, Count layers, Count absent) {
   const Count dense = r.keys.count("first_k_dense_replace", absent);
-  if (layers > 0 && dense > layers)
+  if (layers > 0 && dense > layers && r.keys.given("first_k_dense_replace"))
     r.keys.found()
         .error("O0922", fmt::format("`first_k_dense_replace` is {}, but `num_hidden_layers` is {}", dense, layers),
                r.keys.where("first_k_dense_replace"))
@@ -237,7 +235,7 @@ void read_llama4(Reading& r) {
   e.shared = 1;
   e.shared_expert = expert;
   const Count step = r.keys.size("interleave_moe_layer_step", 1);
-  const std::vector<Count> stated = r.keys.counts("moe_layers");
+  const auto stated = among(r.keys.counts("moe_layers"));
   const bool states = r.keys.given("moe_layers");
   std::vector<Block> kinds(4, block_of(a));
   a.reach = workload::Reach::kChunk;
@@ -247,8 +245,7 @@ void read_llama4(Reading& r) {
   kinds[1].feed_forward = kinds[3].feed_forward = e;
   Stack stack = decoder(hidden, rms_norm());
   add_layers(stack, layers, kinds, [&](Count layer) {
-    const bool mixture =
-        states ? std::find(stated.begin(), stated.end(), layer) != stated.end() : (layer + 1) % step == 0;
+    const bool mixture = states ? stated(layer) : (layer + 1) % step == 0;
     return (types[static_cast<std::size_t>(layer)] == "chunked_attention" ? 2 : 0) + (mixture ? 1 : 0);
   });
   positions(r, stack, "max_position_embeddings", false);

@@ -115,7 +115,10 @@ std::vector<std::string> layer_types(Reading& r, std::string_view layers_key, Co
     return types;
   }
   base::Diagnostics& found = r.keys.found();
-  if (layers > 0 && types.size() != static_cast<std::size_t>(layers))
+  const std::size_t stated = r.keys.value("layer_types")->items.size();
+  if (stated != types.size() || r.keys.value("layer_types")->kind != json::Node::Kind::kList)
+    types.clear();  // what it holds is no text, which was said
+  else if (layers > 0 && types.size() != static_cast<std::size_t>(layers))
     found
         .error("O0922",
                fmt::format("the length of `layer_types` is {}, but `{}` is {}", types.size(), layers_key, layers),
@@ -133,6 +136,11 @@ std::vector<std::string> layer_types(Reading& r, std::string_view layers_key, Co
   }
   types.resize(static_cast<std::size_t>(layers), known.front());
   return types;
+}
+
+std::function<bool(Count)> among(std::vector<Count> layers) {
+  std::sort(layers.begin(), layers.end());
+  return [sorted = std::move(layers)](Count layer) { return std::binary_search(sorted.begin(), sorted.end(), layer); };
 }
 
 void add_layers(Stack& stack, const std::vector<std::string>& types, const Block& block, Count window) {

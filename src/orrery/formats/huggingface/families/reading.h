@@ -54,6 +54,9 @@ using LayerRule = std::function<std::string(base::Count layer)>;
 std::vector<std::string> layer_types(Reading& r, std::string_view layers_key, base::Count layers,
                                      const LayerRule& absent, const std::vector<std::string>& known);
 
+// Whether a layer is among `layers`, however many those are.
+std::function<bool(base::Count)> among(std::vector<base::Count> layers);
+
 // Blocks alike apart from their attention's reach: `window` tokens in layers of type "sliding_attention".
 void add_layers(workload::Stack& stack, const std::vector<std::string>& types, const workload::Block& block,
                 base::Count window);

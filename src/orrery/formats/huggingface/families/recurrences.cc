@@ -196,14 +196,11 @@ void read_lfm2(Reading& r) {
     else
       inner = multiple * base::ceil_divide(static_cast<Count>(scaled), multiple);
   }
-  const std::vector<Count> attends = r.keys.counts("full_attn_idxs");
+  const auto attends = among(r.keys.counts("full_attn_idxs"));
   const bool states = r.keys.given("full_attn_idxs");
   const std::vector<std::string> types = layer_types(
       r, "num_hidden_layers", layers,
-      [&](Count layer) {
-        return !states || std::find(attends.begin(), attends.end(), layer) != attends.end() ? "full_attention" : "conv";
-      },
-      {"full_attention", "conv"});
+      [&](Count layer) { return !states || attends(layer) ? "full_attention" : "conv"; }, {"full_attention", "conv"});
   std::vector<Block> kinds(2, block_of(rms_norm(), 2));
   kinds[0].mixer = a;
   kinds[1].mixer = convolution;
@@ -318,6 +315,7 @@ void read_kimi_linear(Reading& r) {
     full = own.counts("full_attn_layers");
     linear = own.counts("kda_layers");
   }
+  const auto attends = among(full);
   const Count all = heads * width;
   Recurrence delta;
   delta.kind = Recurrence::Kind::kDelta;
@@ -338,14 +336,14 @@ void read_kimi_linear(Reading& r) {
   mixture.shared_expert = {mixture.shared * inner, true, false};
   r.keys.know({"n_group", "num_expert_group", "topk_group", "layer_types", "mlp_layer_types"});
   const auto is_mixture = after_first(r, layers, 1);
-  const std::vector<std::string> types = layer_types(
-      r, "num_hidden_layers", layers,
-      [&](Count layer) {
-        if (!full.empty() && !linear.empty())
-          return std::find(full.begin(), full.end(), layer + 1) != full.end() ? "full_attention" : "linear_attention";
-        return layer > 0 && layer % 4 == 0 ? "full_attention" : "linear_attention";
-      },
-      {"full_attention", "linear_attention"});
+  const std::vector<std::string> types =
+      layer_types(r, "num_hidden_layers", layers,
+                  [&](Count layer) {
+                    if (!full.empty() && !linear.empty())
+                      return attends(layer + 1) ? "full_attention" : "linear_attention";
+                    return layer > 0 && layer % 4 == 0 ? "full_attention" : "linear_attention";
+                  },
+                  {"full_attention", "linear_attention"});
   const std::vector<std::string> networks = r.keys.texts("mlp_layer_types");
   std::vector<Block> kinds(4, block_of(rms_norm(), 2));
   kinds[0].mixer = kinds[1].mixer = a;
