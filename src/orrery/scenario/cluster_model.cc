@@ -86,13 +86,13 @@ void place_mixtures(const Stack& stack, cluster::Model& model) {
   model.experts.every = 1;
   if (mixtures == 0 || mixtures == all - dense) return;
   // The step whose count is right, with as many dense layers in front as that needs.
-  for (Count every = 2; every <= all; ++every)
-    for (Count front = dense; front >= 0; --front)
-      if ((all - front) / every == mixtures) {
-        model.experts.dense_layers = front;
-        model.experts.every = every;
-        return;
-      }
+  for (Count every = 2; every * mixtures <= all; ++every) {
+    const Count front = std::min(dense, all - every * mixtures);
+    if ((all - front) / every != mixtures) continue;
+    model.experts.dense_layers = front;
+    model.experts.every = every;
+    return;
+  }
 }
 
 // Parameters that the cluster's own formula does not know: of a layer on average, and of the rest.
