@@ -1,8 +1,10 @@
-// Any bytes give a configuration or diagnostics, in both strictnesses.
+// Any bytes give a model with its counts and operators, or diagnostics, in both strictnesses.
 #include <cstddef>
 #include <cstdint>
 
 #include "orrery/formats/huggingface/config.h"
+#include "orrery/workload/transformer_facts.h"
+#include "orrery/workload/transformer_operators.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;
@@ -12,8 +14,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   file->text.assign(reinterpret_cast<const char*>(data), size);
   for (const Strictness strictness : {Strictness::kForeign, Strictness::kCatalogue}) {
     try {
-      const auto document = formats::huggingface::read_config(file, {strictness});
-      workload::transformer_block(document.config, 1, 128);
+      const workload::Transformer model = formats::huggingface::read_config(file, {strictness}).transformer;
+      workload::parameters(model);
+      workload::forward_flop(model, 128);
+      workload::model_operators(model, {1, 128, 0});
+      workload::model_operators(model, {4, 1, 128});
     } catch (const base::InputError&) {
     }
   }
