@@ -27,7 +27,7 @@ const std::string kCatalogue = kSource + "/catalog";
 const std::vector<std::string> kChips = {"eyeriss", "gemmini", "pim", "simba", "tpu"};
 
 std::vector<workload::Operator> block_of(const char* model, base::Count seq) {
-  return workload::transformer_block(load_model(kCatalogue, model).config, 1, seq);
+  return workload::model_operators(load_model(kCatalogue, model).transformer, {1, seq, 0}).operators;
 }
 
 const workload::Operator& named(const std::vector<workload::Operator>& block, std::string_view name) {

@@ -78,10 +78,10 @@ TEST(Catalogue, AUsersFilesNeedNoBlockAndNoSources) {
   EXPECT_EQ(chip.entry.title, chip_path);
   EXPECT_EQ(chip.normalisation, nullptr);
   const std::string model_path = folder.write("config.json", R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 1,
-    "n_head": 2, "n_head": 4, "_name_or_path": "tiny"})");
+    "n_head": 2, "n_head": 4, "vocab_size": 9, "_name_or_path": "tiny"})");
   const ModelFile model = load_model(kDirectory, model_path);
   EXPECT_EQ(model.entry.title, "tiny");
-  EXPECT_EQ(model.config.heads, 4);
+  EXPECT_EQ(std::get<workload::Attention>(model.transformer.decoder().kinds.front().mixer).heads, 4);
   EXPECT_EQ(model.diagnostics.all().size(), 1u) << "the duplicate key is a warning";
 }
 

@@ -6,7 +6,7 @@
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/map_model.h"
 #include "orrery/scenario/read_layers.h"
-#include "orrery/workload/transformer.h"
+#include "orrery/workload/transformer_operators.h"
 
 namespace orrery::scenario {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 const std::string kCatalogue = ORRERY_SOURCE_DIR "/catalog";
 
 std::vector<workload::Operator> bert() {
-  return workload::transformer_block(load_model(kCatalogue, "bert-large").config, 1, 512);
+  return workload::model_operators(load_model(kCatalogue, "bert-large").transformer, {1, 512, 0}).operators;
 }
 
 struct Gathered {
