@@ -143,7 +143,7 @@ class Reader {
         found().error(family_ ? "O0902" : "O0901",
                       family_ ? fmt::format("a config.json of type `{}` must have a `text_config`", name)
                               : fmt::format("models of type `{}` are not understood", name.substr(0, 60)),
-                      type != nullptr ? type->where : whole());
+                      type != nullptr && options_.like.empty() ? type->where : whole());
     if (family_) return;
     unknown.note(fmt::format("understood: {}", fmt::join(known, ", ")));
     unknown.hint(base::did_you_mean(
@@ -260,7 +260,7 @@ class Reader {
         .warning("O0921",
                  fmt::format("`{}` does not end in logits over the vocabulary; it is taken for a model that does",
                              name.substr(0, 60)),
-                 keys_->where("architectures"))
+                 keys_->value("architectures")->items.front().where)
         .note("parameters, time and memory are those of the family's class for modelling language")
         .hint("what differs is outside of the blocks: one matrix, or none");
   }

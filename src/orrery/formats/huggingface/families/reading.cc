@@ -68,6 +68,9 @@ Attention attention_of(Reading& r, Count hidden, Count heads, Count kv_heads, Co
       base::Diagnostic& error =
           r.keys.found().error("O0911", "the heads do not divide the model's width", r.keys.where(named.heads));
       error.label(fmt::format("{} heads", heads)).note(fmt::format("{} / {} leaves {}", hidden, heads, hidden % heads));
+      for (const char* key : {"hidden_size", "n_embd", "d_model", "dim", "n_embed"})
+        if (r.keys.read().contains(key) && r.keys.has(key))
+          error.also(r.keys.where(key), fmt::format("width {}", hidden));
       if (!named.width.empty())
         error.hint(fmt::format("give the width of a head (`{}`) where it is not the model's width divided by the heads",
                                named.width));
@@ -125,11 +128,12 @@ std::vector<std::string> layer_types(Reading& r, std::string_view layers_key, Co
                r.keys.where("layer_types"))
         .also(r.keys.where(layers_key), fmt::format("{} layers", layers))
         .hint("it has one item for each layer");
-  for (const std::string& type : types) {
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const std::string& type = types[i];
     if (std::find(known.begin(), known.end(), type) != known.end()) continue;
     found
         .error("O0903", fmt::format("layers of type `{}` are not understood", type.substr(0, 60)),
-               r.keys.where("layer_types"))
+               r.keys.value("layer_types")->items[i].where)
         .note(fmt::format("this family has: {}", fmt::join(known, ", ")))
         .hint(base::did_you_mean(type, known));
     break;
