@@ -22,6 +22,18 @@ base::Count position_rows(const Model& model) {
   return std::max(model.position_rows, model.seq);
 }
 
+// Of n tokens, a causal window of w leaves w - w^2 / 2n on average, a chunk half of it; without a mask, the window all.
+double core_share(const Model& model) {
+  if (model.attention != Attention::kFlash) return 1;
+  const double full = model.causal ? 0.5 : 1;
+  if (model.window == 0 || model.window >= model.seq || model.layers == 0) return full;
+  const double seen = static_cast<double>(model.window) / static_cast<double>(model.seq);
+  double near = seen;
+  if (model.causal) near = model.chunked ? seen / 2 : seen - seen * seen / 2;
+  const double share = std::min(1.0, static_cast<double>(model.windowed_layers) / static_cast<double>(model.layers));
+  return share * near + (1 - share) * full;
+}
+
 base::Count expert_layers(const Model& model) {
   if (model.experts.count == 0 || model.layers <= model.experts.dense_layers) return 0;
   return (model.layers - model.experts.dense_layers) / model.experts.every;

@@ -51,7 +51,10 @@ struct Model {
   double other_params = 0;        // besides layers and tables; on the last stage
   base::Count seq = 0;            // tokens of a training sequence
   Attention attention = Attention::kMaterialised;
-  bool causal = true;  // a token attends to itself and those before it; false: to all (BERT)
+  base::Count window = 0;           // tokens that attention sees in some layers; 0: all, in every layer
+  base::Count windowed_layers = 0;  // so many layers
+  bool chunked = false;             // they see the tokens of their own chunk of `window`, not the last `window`
+  bool causal = true;               // a token attends to itself and those before it; false: to all (BERT)
   LatentAttention latent;
   Experts experts;
 };
@@ -65,10 +68,9 @@ base::Count position_rows(const Model& model);
 // Layers that hold a mixture of experts.
 base::Count expert_layers(const Model& model);
 
-// The share of the attention core's forward products that is executed. Flash attention skips what a causal mask hides.
-inline double core_share(const Model& model) {
-  return model.attention == Attention::kFlash && model.causal ? 0.5 : 1;
-}
+// The share of the attention core's forward products that is executed, averaged over the layers. Flash attention skips
+// what a causal mask, a window or a chunk hides; what goes through memory skips nothing.
+double core_share(const Model& model);
 
 // Products of the attention core's backward pass over those of its forward pass. Flash attention recomputes the scores:
 // five products for two.

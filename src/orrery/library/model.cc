@@ -20,10 +20,6 @@ struct Model::Description {
 
   void train_as(cluster::Model model) {
     value = cluster::completed(std::move(model));
-    if (!config) return;
-    base::Diagnostics windows;
-    workload::refuse_window(*config, value.seq, windows);
-    if (windows.has_errors()) refused = windows.all();
   }
 };
 

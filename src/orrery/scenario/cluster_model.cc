@@ -34,19 +34,23 @@ std::vector<std::string> inexpressible(const Transformer& model) {
   note(model.vocab == 0, "no vocabulary");
   note(stack.weight_sets > 0, "layers that share their weights");
   note(model.embedding_width != stack.width && model.vocab > 0, "a table of tokens that is not as wide as its layers");
-  const Attention* first = nullptr;
+  const Attention *first = nullptr, *near = nullptr;
   const FeedForward* dense = nullptr;
   const Experts* mixture = nullptr;
   for (const Block& block : stack.kinds) {
     const auto* a = std::get_if<Attention>(&block.mixer);
     note(a == nullptr, "layers that mix tokens by something else than attention");
-    note(std::holds_alternative<std::monostate>(block.feed_forward), "layers without a feed-forward network");
     if (a != nullptr) {
+      note(std::holds_alternative<std::monostate>(block.feed_forward), "layers without a feed-forward network");
       note(a->gated, "gated attention");
       note(first != nullptr && (first->query() != a->query() || first->key() != a->key()),
            "attention of several sizes");
       note(!a->latent && a->value_width != a->width, "values that are not as wide as keys");
       first = a;
+      if (a->reach != workload::Reach::kAll) {
+        note(near != nullptr && (near->reach != a->reach || near->span != a->span), "windows of several lengths");
+        near = a;
+      }
     }
     if (const auto* f = std::get_if<FeedForward>(&block.feed_forward)) {
       note(dense != nullptr && dense->inner != f->inner, "feed-forward networks of several widths");
@@ -92,6 +96,16 @@ void place_mixtures(const Stack& stack, cluster::Model& model) {
     model.experts.dense_layers = front;
     model.experts.every = every;
     return;
+  }
+}
+
+void place_windows(const Stack& stack, cluster::Model& model) {
+  for (const int kind : stack.layers) {
+    const auto& a = std::get<Attention>(stack.kinds[static_cast<std::size_t>(kind)].mixer);
+    if (a.reach == workload::Reach::kAll) continue;
+    ++model.windowed_layers;
+    model.window = a.span;
+    model.chunked = a.reach == workload::Reach::kChunk;
   }
 }
 
@@ -146,6 +160,7 @@ cluster::Model training_model(const Transformer& transformer) {
     }
   }
   if (model.experts.count > 0) place_mixtures(stack, model);
+  place_windows(stack, model);
   if (model.ffn == 4 * stack.width) model.ffn = 0;
   model.causal = stack.causal;
   model.dropout = transformer.dropout;

@@ -114,7 +114,7 @@ void refuse_inexpressible(const workload::Transformer& model, const std::string&
         .note(
             "a graph of kernels has one feed-forward network that every token visits, and heads that are projected "
             "directly")
-        .hint("`orrery train` takes such models; a dense stand-in can be given by `--hidden`, `--heads` and `--ffn`");
+        .hint("`orrery map` takes such models; a dense stand-in can be given by `--hidden`, `--heads` and `--ffn`");
   };
   bool mixture = false, latent = false, mixer = false, plain = true;
   for (const workload::Stack& stack : model.stacks)

@@ -21,7 +21,6 @@
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
 #include "orrery/scenario/train_degrees.h"
-#include "orrery/workload/transformer_facts.h"
 
 namespace orrery::scenario {
 namespace {
@@ -295,9 +294,6 @@ TrainedModel train(const TrainRequest& asked) {
   std::sort(trained.inputs.begin(), trained.inputs.end());
   trained.model = training_model(model_file.transformer, overrides.model);
   trained.model.name = request.model;
-  base::Diagnostics windows;
-  workload::refuse_window(model_file.transformer, trained.model.seq, windows);
-  windows.throw_if_errors();
   bound_sizes(trained.model, model_file, request);
   warn_of_longer_table(trained.model, model_file, request, trained.warnings);
   trained.model = cluster::completed(trained.model);

@@ -19,7 +19,7 @@
 //
 // The causal mask is not exploited: KTQ and VScores are the full rectangles, as the chips modelled here compute them. A
 // window of w tokens or a chunk of c is: prefill computes it in blocks of w queries that see 2 w keys (the first w of
-// them in the block before), and of c queries that see c; decoding sees what the cache still holds.
+// them in the block before), and of c queries that see c; decoding sees what the window or the chunk still holds.
 //
 // Grouped-query attention (Ainslie et al., 2023) makes keys and values narrower. In prefill each head remains an
 // instance of its own. In decoding the queries of a group multiply the same keys, which is where the time goes: they
@@ -84,15 +84,31 @@ struct Meeting {
   Count blocks = 1, queries = 1, keys = 1;
 };
 
-Meeting meeting(const Attention& a, Count tokens, Count cached) {
+// In prefill, the rows of a window or chunk are computed in blocks as long as it is, the last one as long as what is
+// left. Where the blocks would cost more than the whole rectangle, that is computed.
+std::vector<Meeting> meetings(const Attention& a, Count tokens, Count cached) {
   const Count all = tokens + cached;
-  if (a.reach == Reach::kAll || a.span >= all) return {"", 1, tokens, all};
-  const std::string prefix = a.reach == Reach::kWindow ? "window-" : "chunk-";
-  if (cached > 0) return {prefix, 1, tokens, std::min(all, a.span + tokens - 1)};
-  const Count seen = a.reach == Reach::kWindow && a.causal ? 2 * a.span : a.span;
-  if (a.reach == Reach::kWindow && !a.causal)  // `span` / 2 on either side of every query
-    return {prefix, base::ceil_divide(tokens, a.span), a.span, std::min(tokens, 2 * a.span)};
-  return {prefix, base::ceil_divide(tokens, a.span), a.span, std::min(tokens, seen)};
+  const std::vector<Meeting> whole = {{"", 1, tokens, all}};
+  if (a.reach == Reach::kAll || a.span >= all) return whole;
+  const bool chunked = a.reach == Reach::kChunk;
+  const std::string prefix = chunked ? "chunk-" : "window-";
+  if (cached > 0) {
+    const Count kept = chunked ? cached % a.span : std::min(cached, a.span - 1);
+    return {{prefix, 1, tokens, kept + tokens}};
+  }
+  // What a block sees besides its own tokens: of a causal window, the block before; of an encoder's, half on each side.
+  const Count beside = chunked ? 0 : a.span;
+  std::vector<Meeting> out;
+  const Count blocks = tokens / a.span, rest = tokens % a.span;
+  const bool starts_alone = !chunked && a.causal;
+  if (starts_alone) out.push_back({prefix + "first-", 1, a.span, a.span});
+  if (const Count more = blocks - (starts_alone ? 1 : 0); more > 0)
+    out.push_back({prefix, more, a.span, std::min(tokens, a.span + beside)});
+  if (rest > 0) out.push_back({prefix + "last-", 1, rest, std::min(tokens, rest + beside)});
+  double scores = 0;
+  for (const Meeting& met : out)
+    scores += static_cast<double>(met.blocks) * static_cast<double>(met.queries) * static_cast<double>(met.keys);
+  return scores < static_cast<double>(tokens) * static_cast<double>(all) ? out : whole;
 }
 
 class Builder {
@@ -159,7 +175,7 @@ class Builder {
     const std::vector<Projection> matrices = projections(alone, stack_->width);
     for (const Projection& p : matrices)
       if (p.name != "Out") multiply(p);
-    core("", a, meeting(a, tokens_, phase_.cached));
+    for (const Meeting& met : meetings(a, tokens_, phase_.cached)) core("", a, met);
     multiply(matrices.back());
   }
 
@@ -191,7 +207,7 @@ class Builder {
     shared.kv_heads = 1;
     shared.width = l.kv_rank + l.rope_width;
     shared.value_width = l.kv_rank;
-    core("", shared, meeting(a, tokens_, phase_.cached));
+    for (const Meeting& met : meetings(a, tokens_, phase_.cached)) core("", shared, met);
     add("V-expand", matmul("V-expand", a.value_width, l.kv_rank, columns_), a.heads);
     multiply(matrices.back());
   }
