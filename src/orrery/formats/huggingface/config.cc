@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -343,10 +344,18 @@ class Reader {
 
   void check_object(const Node& object) {
     const auto& known = keys_->read();
+    std::map<std::string_view, const Member*> last;  // of keys that are there twice, the one that counts
+    for (const Member& member : object.members) last[member.key] = &member;
+    // A key that is there already cannot be what was meant.
+    std::vector<std::string> candidates(known.begin(), known.end());
+    for (const CostlyKey& other : costly_keys()) candidates.emplace_back(other.key);
+    std::erase_if(candidates, [&](const std::string& candidate) { return last.contains(candidate); });
+    constexpr int kMostGuesses = 100;  // a file of so many slips is none of ours
+    int unknown = 0;
     for (const Member& member : object.members) {
       const std::string& key = member.key;
       if (key.starts_with("_") || (&object == outer_ && key == "text_config")) continue;
-      if (known.contains(key) || ignored(key) || object.find(key) != &member) continue;
+      if (known.contains(key) || ignored(key) || last.at(key) != &member) continue;
       if (const CostlyKey* costly = find_costly_key(key)) {
         if (inactive(*costly, member.value)) continue;
         if (key == "vision_config" && towers_known_ && options_.outside != Outside::kRefused) continue;
@@ -355,14 +364,11 @@ class Reader {
         else if (options_.outside == Outside::kWarned)
           warn_of_outside(member, costly->effect);
       } else if (why_harmless(key).empty() && !keys_->misses_keys()) {  // it may be what is missing, said above
-        std::vector<std::string> candidates(known.begin(), known.end());
-        for (const CostlyKey& other : costly_keys()) candidates.emplace_back(other.key);
-        // A key that is there already cannot be what was meant.
-        std::erase_if(candidates, [&](const std::string& candidate) { return object.find(candidate) != nullptr; });
+        const std::vector<std::string> guesses = ++unknown <= kMostGuesses ? candidates : std::vector<std::string>();
         found()
             .warning("O0916", fmt::format("nothing is known about `{}`", key.substr(0, 60)), member.key_where)
             .note("it is left out of account: neither is it read, nor is it on the list of keys that do not matter")
-            .hint(base::did_you_mean(key, candidates,
+            .hint(base::did_you_mean(key, guesses,
                                      fmt::format("if it does not matter here, say so: `--ignore {}`", key)));
       }
     }
