@@ -120,13 +120,13 @@ Transformer windowed(Reach reach, Count span, bool causal = true) {
 
 TEST(Prefill, OfAWindowOnlyTheBlocksThatItTouchesAreComputed) {
   const std::vector<Operator> block = one_block(windowed(Reach::kWindow, 128), {1, 1000, 0});
-  const Operator& scores = named(block, "window-KTQ");
-  EXPECT_EQ(scores.instances, 4 * 8) << "eight blocks of 128 queries";
-  EXPECT_EQ(bound(scores, "D"), 256) << "a block's own keys, and those of the block before";
-  EXPECT_EQ(bound(scores, "L"), 128);
+  expect_shapes({named(block, "window-first-KTQ"), named(block, "window-KTQ"), named(block, "window-last-KTQ")},
+                {{"window-first-KTQ", 16, 128, 128, 4},
+                 {"window-KTQ", 16, 256, 128, 4 * 6},  // a block's own keys, and those of the block before
+                 {"window-last-KTQ", 16, 232, 104, 4}});
   const std::vector<Operator> chunks = one_block(windowed(Reach::kChunk, 128), {1, 1000, 0});
-  EXPECT_EQ(bound(named(chunks, "chunk-KTQ"), "D"), 128);
-  EXPECT_EQ(named(chunks, "chunk-KTQ").instances, 4 * 8);
+  expect_shapes({named(chunks, "chunk-KTQ"), named(chunks, "chunk-last-KTQ")},
+                {{"chunk-KTQ", 16, 128, 128, 4 * 7}, {"chunk-last-KTQ", 16, 104, 104, 4}});
 }
 
 TEST(Phases, AWindowAsLongAsTheSequenceChangesNothing) {
@@ -136,6 +136,30 @@ TEST(Phases, AWindowAsLongAsTheSequenceChangesNothing) {
       EXPECT_EQ(operations(one_block(near, phase)), operations(one_block(full, phase)));
       EXPECT_EQ(forward_flop(near, 300).visible_attention, forward_flop(full, 300).visible_attention);
     }
+}
+
+// Whatever the lengths, blocks cost no less than the pairs that are visible and no more than all.
+TEST(Prefill, OfAWindowAtLeastTheVisiblePairsAreComputedAndAtMostAll) {
+  EXPECT_TRUE(rc::check([] {
+    const Reach reach = *rc::gen::element(Reach::kWindow, Reach::kChunk);
+    const bool causal = *rc::gen::arbitrary<bool>();
+    const Count span = *rc::gen::inRange<Count>(1, 200), tokens = *rc::gen::inRange<Count>(1, 500);
+    const Transformer near = windowed(reach, span, causal), full = windowed(Reach::kAll, 0, causal);
+    const Phase phase = {1, tokens, 0};
+    const auto& attention = std::get<Attention>(near.decoder().kinds.front().mixer);
+    Count pairs = 0;
+    for (const Operator& op : one_block(near, phase))
+      if (op.name.ends_with("KTQ")) pairs += op.instances / 4 * bound(op, "D") * bound(op, "L");
+    const double visible = visible_tokens(attention, tokens) * static_cast<double>(tokens);
+    RC_ASSERT(static_cast<double>(pairs) >= visible - 1e-6);
+    RC_ASSERT(operations(one_block(near, phase)) <= operations(one_block(full, phase)));
+  }));
+}
+
+TEST(Decoding, OfAChunkOnlyItsOwnTokensAreRead) {
+  const Transformer model = windowed(Reach::kChunk, 128);
+  EXPECT_EQ(bound(named(one_block(model, {1, 1, 256}), "chunk-KTQ"), "D"), 1) << "a chunk begins";
+  EXPECT_EQ(bound(named(one_block(model, {1, 1, 300}), "chunk-KTQ"), "D"), 300 - 256 + 1);
 }
 
 TEST(Decoding, AWindowBoundsWhatIsRead) {

@@ -248,18 +248,24 @@ TEST(HuggingFaceConfig, MoreParametersThanCanBeCountedAreRefused) {
 }
 
 // Of as many layers as a model may have, each told of by name or number: linear in them.
-TEST(HuggingFaceConfig, AMillionLayersAreReadAtOnce) {
-  std::string types = R"("layer_types": ["sliding_attention")", numbers = R"("mlp_only_layers": [999999)";
-  for (int layer = 1; layer < 1000000; ++layer) {
+TEST(HuggingFaceConfig, NearlyAMillionLayersAreReadAtOnce) {
+  std::string types = R"("layer_types": ["sliding_attention")", numbers = R"("mlp_only_layers": [899999)";
+  for (int layer = 1; layer < 900000; ++layer) {
     types += R"(, "full_attention")";
     if (layer % 2 == 0) numbers += ", " + std::to_string(layer);
   }
   const auto many = [](const std::string& type, const std::string& more) {
-    return base::replaced(usual(type, "\"num_key_value_heads\": 8, " + more + "]"), "layers\": 2", "layers\": 1000000");
+    return base::replaced(usual(type, "\"num_key_value_heads\": 8, " + more + "]"), "layers\": 2", "layers\": 900000");
   };
   EXPECT_EQ(model_of(many("gemma2", types)).decoder().kinds.size(), 2u);
   EXPECT_EQ(model_of(many("qwen3_moe", numbers)).decoder().kinds.size(), 2u);
   EXPECT_EQ(codes(refused(many("gemma2", types + ", \"full_attention\""))), Codes{"O0922"});
+}
+
+TEST(HuggingFaceKeys, ManyKeysThatNobodyKnowsAreNamedAtOnce) {
+  std::string more = "\"key_0\": 0";
+  for (int key = 1; key < 100000; ++key) more += ", \"key_" + std::to_string(key) + "\": 0";
+  EXPECT_EQ(warnings_of(llama_with(more)).size(), 100000u);
 }
 
 }  // namespace
