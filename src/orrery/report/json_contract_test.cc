@@ -83,7 +83,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
   // AMPeD's parameters, constants and defects have a document of their own.
   Words elsewhere;
   for (const amped::Quantity& quantity : amped::quantity_table()) elsewhere.emplace(quantity.name);
-  for (const std::string& name : amped::constant_names()) elsewhere.insert(name);
+  for (const auto& constant : amped::kConstants) elsewhere.emplace(constant.name);
   for (const std::string& name : base::defect_names(amped::kDefects)) elsewhere.insert(name);
 
   auto document = sections();
