@@ -88,9 +88,6 @@ TEST(CatalogueModels, EachEntryIsStrictAndHasItsPublishedSize) {
       matrices += p.in * p.out;
     EXPECT_NEAR(static_cast<double>(layers * matrices), model.parameters, 0.005 * model.parameters);
   }
-  const auto entries = std::distance(std::filesystem::directory_iterator(directory), {});
-  const std::size_t mixtures = 2;  // whose blocks are of several kinds
-  EXPECT_EQ(static_cast<std::size_t>(entries), published.size() + mixtures) << "an entry this test does not know";
 }
 
 }  // namespace
