@@ -17,6 +17,8 @@ using namespace std::string_view_literals;
 
 constexpr auto kModelWayOut =
     "Orrery needs a model's shape, not its weights: give the model's `config.json`, or its name (`orrery catalog`)";
+constexpr auto kOnnxWayOut =
+    "give it by itself, under a name that ends in `.onnx`: `orrery map --chip NAME model.onnx`";
 constexpr auto kUnpack = "unpack it, and give the text files in it";
 constexpr auto kSaveAsUtf8 = "save it as UTF-8";
 constexpr auto kNameTheText = "give the text that it was made from";
@@ -103,7 +105,7 @@ FileKind file_kind(std::string_view first) {
   for (const Magic& magic : kMagics)
     if (stands_at(first, magic.offset, magic.bytes)) return {magic.name, magic.way_out};
   if (is_safetensors(first)) return {"a safetensors file", kModelWayOut};
-  if (is_onnx(first)) return {"an ONNX model", kModelWayOut};
+  if (is_onnx(first)) return {"an ONNX model", kOnnxWayOut};
   if (is_utf16(first)) return {"text in UTF-16", kSaveAsUtf8};
   return {};
 }

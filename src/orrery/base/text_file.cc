@@ -3,19 +3,14 @@
 // text at all: other files begin with bytes that identify their kind, or have a NUL early on.
 #include "orrery/base/text_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/descriptor.h"
 #include "orrery/base/file_kind.h"
 
 namespace orrery::base {
@@ -25,50 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kPiece = std::size_t{1} << 16;
 constexpr std::size_t kTelling = 300;  // first bytes, enough to recognise a kind of file
-
-std::string reason() {
-  return std::generic_category().message(errno);
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (open()) ::close(number_);
-  }
-  bool open() const { return number_ >= 0; }
-
-  // Appends what comes next, at most `most` bytes; false at the end and on failure (errno is set then, else 0).
-  bool append(std::string& text, std::size_t most) const {
-    const std::size_t before = text.size();
-    text.resize(before + most);
-    ssize_t got = 0;
-    do {
-      errno = 0;
-      got = ::read(number_, text.data() + before, most);
-    } while (got < 0 && errno == EINTR);
-    text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    return got > 0;
-  }
-
- private:
-  int number_;
-};
-
-// The hint for a file that does not exist: the file in the same folder with the most similar name, if any.
-std::string meant_file(const std::string& path) {
-  const fs::path wanted = path;
-  std::error_code ignored;
-  std::vector<std::string> present;
-  const fs::path folder = wanted.has_parent_path() ? wanted.parent_path() : fs::path(".");
-  for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored))
-    present.push_back(entry->path().filename().string());
-  std::sort(present.begin(), present.end());  // folders are listed in any order, and the first wins a tie
-  const std::string near = closest(wanted.filename().string(), present);
-  return did_you_mean(near.empty() ? near : (wanted.parent_path() / near).string());
-}
 
 // "a device" or "a pipe", which may never end; nothing for files.
 const char* endless_kind(fs::file_type type) {
@@ -122,22 +73,14 @@ std::shared_ptr<const SourceFile> read_file(const std::string& path) {
   auto file = std::make_shared<SourceFile>();
   file->name = path;
   const Location whole{file, 0, 0, 1};
-  if (path.find('\0') != std::string::npos) fail("O0100", "a file name must not contain a NUL character", whole);
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found)
-    fail("O0100", fmt::format("there is no file `{}`", path), whole, meant_file(path));
-  if (status.type() == fs::file_type::directory)
-    fail("O0100", fmt::format("`{}` is a folder, not a file", path), whole, "name a file in it");
-  const Descriptor in(path);
-  if (!in.open()) fail("O0100", fmt::format("cannot read `{}`: {}", path, reason()), whole);
+  const Opened in(path, whole);
   std::size_t seen = 0;
   while (in.append(file->text, kPiece)) {
     if (file->text.find('\0', seen) != std::string::npos) check_text(file, whole);
     seen = file->text.size();
-    if (seen > kMostFileBytes) too_large(path, whole, status.type());
+    if (seen > kMostFileBytes) too_large(path, whole, in.type());
   }
-  if (errno != 0) fail("O0100", fmt::format("cannot read `{}`: {}", path, reason()), whole);
+  if (errno != 0) unreadable(path, whole);
   check_text(file, whole);
   return file;
 }

@@ -16,8 +16,12 @@
 #include "orrery/report/graph_dot.h"
 #include "orrery/report/graph_json.h"
 #include "orrery/report/graph_svg.h"
+#include "orrery/report/operators_json.h"
+#include "orrery/report/operators_table.h"
+#include "orrery/scenario/file_kinds.h"
 #include "orrery/scenario/generate_graph.h"
 #include "orrery/scenario/graph_text.h"
+#include "orrery/scenario/onnx_model.h"
 
 namespace orrery::cli {
 namespace {
@@ -26,7 +30,8 @@ namespace fs = std::filesystem;
 
 struct Options : OutputFolder {
   scenario::GraphRequest request;
-  std::string format;  // "prototext", "json", "dot", "svg"; empty: as the suffix of -o says, else prototext
+  scenario::OnnxRequest onnx;  // its path: empty, where a graph is generated
+  std::string format;          // "prototext", "json", "dot", "svg"; empty: as the suffix of -o says, else prototext
 };
 
 bool read(const Arguments& arguments, Console& console, Options& options) {
@@ -35,7 +40,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   std::string kinds;
   for (const scenario::GraphKind& kind : scenario::graph_kinds())
     kinds += fmt::format("{}{}: {}", kinds.empty() ? "" : "; ", kind.name, kind.what);
-  line.word("KIND", options.request.kind, kinds);
+  line.word("KIND", options.request.kind, kinds + "; model.onnx: lists the operators of an ONNX model");
   line.group("Workload");
   line.text("--model", options.request.model, "NAME|FILE",
             "Model from the catalogue, or its config.json; a size that is given replaces the model's");
@@ -45,6 +50,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   for (const scenario::GraphSize& size : scenario::graph_sizes())
     line.integer(fmt::format("{}", fmt::join(size.options, ",")), sizes[size.name], size.what);
   line.toggle("--gated", options.request.gated, "Gate and up projection side by side (SwiGLU)");
+  declare_onnx(line, options.onnx.options.defined, options.onnx.options.unfold);
   line.group("Output");
   std::optional<std::string> format;
   line.choice<std::string>("--format", format,
@@ -57,6 +63,20 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   for (const auto& [name, value] : sizes)
     if (value) options.request.sizes[name] = *value;
   options.format = format.value_or("");
+  const bool onnx = scenario::is_onnx(options.request.kind);
+  if (onnx) {
+    options.onnx.path = options.request.kind;
+    if (!options.request.sizes.empty() || !options.request.model.empty() || options.request.gated)
+      misuse(
+          "O1103", fmt::format("`{}` has its sizes in itself", options.request.kind),
+          "leave `--model`, `--gated` and sizes out; `--define batch=8` sizes a dimension that the file leaves open");
+    if ((!options.format.empty() && options.format != "json") || !options.directory.empty())
+      misuse("O1103", "the operators of an ONNX model are printed as a table or, with `--json`, as JSON",
+             "leave `--format` and `-o` out, and redirect the output");
+  } else if (!options.onnx.options.defined.empty() || options.onnx.options.unfold) {
+    misuse("O1103", "--define and --im2col are of ONNX models, but none is given",
+           "give the model's file: `orrery graph model.onnx`");
+  }
   return true;
 }
 
@@ -95,12 +115,21 @@ class Writer {
   const base::Stopwatch& clock_;
 };
 
+int list_operators(const Options& options, const base::Stopwatch& clock, Console& console) {
+  const scenario::OnnxModel model = scenario::load_onnx(options.onnx);
+  report(console, model.operators.warnings.all());
+  console.out << (console.json || options.format == "json" ? report::operators_json({kVersion, &model, clock.seconds()})
+                                                           : report::operators_table(model));
+  return kDone;
+}
+
 }  // namespace
 
 int run_graph(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
   const base::Stopwatch clock;
+  if (!options.onnx.path.empty()) return list_operators(options, clock, console);
   const fs::path path = options.directory;
   std::error_code ignored;
   const std::string suffix_format = fs::is_directory(path, ignored) ? "" : format_of(path);

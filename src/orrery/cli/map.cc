@@ -56,7 +56,8 @@ nest::Metric metric(const std::string& name) {
 bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("map", "The best mapping of each layer on a chip, with proof",
                    "orrery map arch.yaml ERT.yaml layers/KTQ.yaml");
-  line.words("FILES", options.request.files, "Timeloop documents in any order; each `problem` is a layer");
+  line.words("FILES", options.request.files,
+             "Timeloop documents in any order; each `problem` is a layer. Or an ONNX model (.onnx)");
   line.group("Question");
   declare_chips(line, options.request);
   line.text("--model", options.request.model, "NAME|FILE", "Model from the catalogue, or its config.json");
@@ -77,6 +78,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.count("--draft", options.request.drafted, "Tokens to verify at a time; default 4");
   line.meant_each("--gemm", "M,K,N", "A matrix product: M x K times K x N (repeatable)", false,
                   [&options](const std::string& text) { options.request.gemms.push_back(gemm(text)); });
+  declare_onnx(line, options.request.defined, options.request.unfold);
   line.meant_each("--objective", "NAME[,NAME]", "edp (default), energy, delay, or several to compare in turn", true,
                   [&options](const std::string& name) { options.request.search.objective.push_back(metric(name)); });
   line.offer("--objective", {"edp", "energy", "delay"});

@@ -50,6 +50,18 @@ void declare_ignored(CommandLine& line, std::vector<std::string>& ignored) {
   line.texts("--ignore", ignored, "KEY", "Leave this key of the model's config.json out of account (repeatable)");
 }
 
+void declare_onnx(CommandLine& line, base::Overrides& defined, bool& unfold) {
+  line.meant_each("--define", "NAME=SIZE",
+                  "Size of a dimension that an ONNX model leaves open, such as batch=8 (repeatable)", false,
+                  [&defined](const std::string& text) {
+                    const std::size_t equals = text.rfind('=');
+                    if (equals == std::string::npos || equals == 0)
+                      misuse("O1102", fmt::format("`--define {}` lacks a `=`", text), "write `--define batch=8`");
+                    defined.push_back({text.substr(0, equals), text.substr(equals + 1)});
+                  });
+  line.toggle("--im2col", unfold, "Take an ONNX model's convolutions as products of matrices, windows side by side");
+}
+
 void declare_like(CommandLine& line, std::string& like) {
   line.text("--like", like, "TYPE", "Read the model's config.json as one of this `model_type`");
 }

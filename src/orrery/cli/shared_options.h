@@ -26,5 +26,6 @@ void declare_estimation(CommandLine& line, DocumentRequest& documents);  // --ta
 
 void declare_ignored(CommandLine& line, std::vector<std::string>& ignored);  // --ignore
 void declare_like(CommandLine& line, std::string& like);                     // --like
+void declare_onnx(CommandLine& line, base::Overrides& defined, bool& unfold);  // --define, --im2col
 
 }  // namespace orrery::cli

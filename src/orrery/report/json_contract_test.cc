@@ -77,6 +77,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"train", {"train"}},
       {"place", {"place"}},
       {"graph", {"graph"}},
+      {"operators", {"operators"}},
       {"validate", {"validate"}},
       {"Other verbs", {"check", "catalog", "doctor", "explain", "schema"}},
       {"When there is no answer", {"error"}}};

@@ -20,6 +20,7 @@ constexpr Kind kAnswers[] = {
     {"validate", validate_schema},
     {"check", check_schema},
     {"graph", graph_schema},
+    {"operators", operators_schema},
     {"catalog", catalog_schema},
     {"doctor", doctor_schema},
     {"explain", explain_schema},

@@ -16,6 +16,7 @@ Json train_schema();  // by either kind of equations
 Json amped_schema();
 Json place_schema();
 Json graph_schema();
+Json operators_schema();
 Json validate_schema();
 Json check_schema();
 Json catalog_schema();

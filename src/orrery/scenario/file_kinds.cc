@@ -51,6 +51,10 @@ bool is_amped(const std::string& path) {
   });
 }
 
+bool is_onnx(const std::string& path) {
+  return path.size() > 5 && path.ends_with(".onnx");
+}
+
 bool is_json(const std::string& path) {
   return path.size() > 5 && path.ends_with(".json");
 }

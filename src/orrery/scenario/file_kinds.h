@@ -15,6 +15,9 @@ bool is_system(const std::string& path);
 // check.
 bool is_amped(const std::string& path);
 
+// An ONNX model, by its name: what is in it is for the reader to say.
+bool is_onnx(const std::string& path);
+
 bool is_json(const std::string& path);
 
 }  // namespace orrery::scenario

@@ -11,6 +11,7 @@
 
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/yaml/node.h"
+#include "orrery/scenario/file_kinds.h"
 
 namespace orrery::scenario {
 namespace {
@@ -124,6 +125,11 @@ std::vector<File> read_files(const std::vector<std::string>& paths) {
       const std::string folder = fs::path(path).parent_path().string();
       found.error("O1262", fmt::format("`{}` describes estimation tables and no chip", path))
           .hint(fmt::format("give its folder with `--tables {}`", folder.empty() ? "." : folder));
+      continue;
+    }
+    if (is_onnx(path)) {
+      found.error("O0117", fmt::format("`{}` is an ONNX model, and no document is read there", path))
+          .hint(fmt::format("`orrery map --chip NAME {0}` maps it, and `orrery graph {0}` lists its operators", path));
       continue;
     }
     if (formats::dfmodel::is_setup(path)) {

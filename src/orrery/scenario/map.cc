@@ -12,7 +12,9 @@
 #include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/base/parallel.h"
+#include "orrery/scenario/file_kinds.h"
 #include "orrery/scenario/model_facts.h"
+#include "orrery/scenario/onnx_model.h"
 #include "orrery/scenario/read_layers.h"
 #include "orrery/workload/transformer_operators.h"
 
@@ -31,6 +33,7 @@ struct Layers {
   base::Count blocks = 0;
   File model;                        // null without --model
   std::vector<base::Input> ignored;  // of it: --ignore
+  std::vector<base::Input> onnx;     // the file, and --define
   base::Diagnostics warnings;        // of the catalogue's files
 };
 
@@ -168,6 +171,64 @@ void layers_of_gemms(const MapRequest& request, const Chips& chips, const std::v
   }
 }
 
+// The files of a request: an ONNX model, and documents.
+struct Named {
+  std::vector<std::string> onnx, documents;
+};
+
+Named sorted_out(const MapRequest& request) {
+  Named out;
+  for (const std::string& file : request.files) (is_onnx(file) ? out.onnx : out.documents).push_back(file);
+  if (out.onnx.empty() && (!request.defined.empty() || request.unfold))
+    base::fail("O1103",
+               fmt::format("{} is of an ONNX model, but none is given", request.unfold ? "--im2col" : "--define"), {},
+               "give the model's file, whose name ends in `.onnx`; a problem's bounds are set with --set");
+  if (out.onnx.size() > 1)
+    base::fail("O1103", fmt::format("two ONNX models, `{}` and `{}`", out.onnx[0], out.onnx[1]), {},
+               "map one at a time");
+  if (!out.onnx.empty() && !(request.gemms.empty() && request.model.empty()))
+    base::fail("O1103", fmt::format("both --{} and `{}`", request.model.empty() ? "gemm" : "model", out.onnx[0]), {},
+               "give one or the other");
+  if (!out.onnx.empty() && out.documents.empty() && request.chips.empty())
+    base::fail("O1103", fmt::format("`{}` has no chip to run on", out.onnx[0]), {},
+               "name one with --chip, or give its files; `orrery catalog` lists the chips that come along");
+  return out;
+}
+
+void layers_of_onnx(const MapRequest& request, const std::string& path, const Chips& chips,
+                    const std::vector<File>& files, Layers& out) {
+  const SplitFiles split = split_by_problem(files);
+  if (!split.layers.empty())
+    base::fail("O1103", fmt::format("both `{}` and a `problem` in `{}`", path, split.layers[0]->name), {},
+               "give an ONNX model, or problems, not both");
+  OnnxModel model = load_onnx({path, {request.defined, request.unfold}});
+  const formats::onnx::Operators& operators = model.operators;
+  if (operators.layers.empty())
+    base::fail("O0938", fmt::format("`{}` has no product of matrices and no convolution to map", path),
+               {model.file, 0, 0, 1}, fmt::format("`orrery graph {}` lists its operators", path));
+  const Documents& documents = out.documents.emplace_back(Documents::gather(
+      joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared), search_options(request), parsed(chips)));
+  base::Count products = 0;
+  for (const formats::onnx::Layer& layer : operators.layers) {
+    LayerTask task;
+    task.name = layer.name;
+    // Any of the operators that share a layer names it.
+    for (const std::size_t op : layer.operators)
+      if (operators.all[op].name == request.layer) task.name = request.layer;
+    task.instances = layer.instances;
+    task.documents = &documents;
+    task.einsum = layer.einsum;
+    out.stems.push_back(task.name);
+    out.tasks.push_back(std::move(task));
+    products += static_cast<base::Count>(layer.operators.size());
+  }
+  out.warnings.append(operators.warnings);
+  out.onnx = std::move(model.inputs);
+  out.title = fmt::format("{} on {}: {} product{} of {} shape{}", model.name,
+                          chips.empty() ? "the given chip" : names_of(chips), products, products == 1 ? "" : "s",
+                          operators.layers.size(), operators.layers.size() == 1 ? "" : "s");
+}
+
 // The shape names a layer of a file; where several files use one shape, the file's name is added.
 void name_layers(const std::vector<std::string>& stems, std::vector<MappedLayer>& layers) {
   std::map<std::string, int> uses;
@@ -223,14 +284,30 @@ void demand_question(const MapRequest& request) {
                "name a model; a problem's bounds are set with --set");
 }
 
+// Chips whose constraints name the dimensions of a matrix product do not know those of a convolution.
+ReadLayers read_all(const Layers& layers, const MapRequest& request, Estimators& estimators) {
+  try {
+    return read_layers(layers.tasks, estimators);
+  } catch (base::InputError& error) {
+    if (!layers.onnx.empty() && !request.unfold)
+      for (base::Diagnostic& diagnostic : error.diagnostics)
+        if (diagnostic.code == "O0505")
+          diagnostic.hint("`--im2col` takes convolutions as products of matrices, in `D`, `E` and `L`");
+    throw;
+  }
+}
+
 }  // namespace
 
 MapAnswer map(const MapRequest& request) {
   demand_question(request);
   Layers layers;
-  const std::vector<File> files = read_files(request.files);
+  const Named named = sorted_out(request);
+  const std::vector<File> files = read_files(named.documents);
   const Chips chips = load_chips(request.chips, !request.model.empty());
-  if (!request.gemms.empty()) {
+  if (!named.onnx.empty()) {
+    layers_of_onnx(request, named.onnx[0], chips, files, layers);
+  } else if (!request.gemms.empty()) {
     layers_of_gemms(request, chips, files, layers);
   } else if (request.model.empty()) {
     layers_of_files(request, chips, files, layers);
@@ -243,7 +320,7 @@ MapAnswer map(const MapRequest& request) {
   MapOptions search = request.search;
   if (request.interruptible) search.limits.stop = request.interruptible();
   Estimators estimators(request.estimators);
-  ReadLayers read = read_layers(layers.tasks, estimators);
+  ReadLayers read = read_all(layers, request, estimators);
   if (search.limits.threads <= 0) search.limits.threads = std::min(std::max(1, read.threads), base::thread_count(0));
   MapAnswer answer;
   answer.mapped = map_layers(read.questions, search);
@@ -257,15 +334,20 @@ MapAnswer map(const MapRequest& request) {
     answer.mapped.inputs.insert(answer.mapped.inputs.end(), layers.ignored.begin(), layers.ignored.end());
     std::sort(answer.mapped.inputs.begin(), answer.mapped.inputs.end());
   }
+  if (!layers.onnx.empty()) {
+    answer.mapped.inputs.insert(answer.mapped.inputs.end(), layers.onnx.begin(), layers.onnx.end());
+    std::sort(answer.mapped.inputs.begin(), answer.mapped.inputs.end());
+  }
   read.warnings.append(answer.mapped.warnings);
   read.warnings.append(layers.warnings);
   answer.mapped.warnings = std::move(read.warnings);
   name_layers(layers.stems, answer.mapped.layers);
   answer.title = layers.title;
   answer.blocks = layers.blocks;
-  if (!request.model.empty() && !request.layer.empty()) {
-    answer.selected = answer.mapped.layers.front().name;
-    answer.title += fmt::format(", layer {} only", answer.selected);
+  if (!layers.title.empty() && !request.layer.empty()) {
+    const std::string& selected = answer.mapped.layers.front().name;
+    answer.title += fmt::format(", layer {} only", selected);
+    if (layers.blocks > 0) answer.selected = selected;
   }
   return answer;
 }

@@ -25,7 +25,10 @@ struct MapRequest : DocumentRequest {
   std::string phase;                           // "prefill" (or empty), "decode" or "verify"
   std::optional<base::Count> cached, drafted;  // tokens in the cache; tokens to verify
   std::vector<Gemm> gemms;                     // instead of a model or problems
-  std::string layer;                           // only this one; empty: all
+  // Of an ONNX model, which is one of the files.
+  base::Overrides defined;  // --define
+  bool unfold = false;      // --im2col
+  std::string layer;        // only this one; empty: all
   // How to search; threads 0: as the documents say, else 1. The objective: empty, as the documents say, else edp.
   MapOptions search;
   // Asked once, when all files were found: the flag that ends the search. Until then a signal ends the program at once,
@@ -40,7 +43,8 @@ struct MapAnswer {
   std::string selected;    // the one layer of the model that was asked for; empty: all of them
 };
 
-// Throws InputError: O1103 for requests that make no question, O1106 where no layer is called as the one wanted, and
+// Throws InputError: O1103 for requests that make no question, O1106 where no layer is called as the one wanted, O0938
+// for ONNX models without products, and
 // what the readers and the search refuse. Layers that cannot be mapped are an answer.
 MapAnswer map(const MapRequest& request);
 
