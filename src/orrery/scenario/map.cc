@@ -81,8 +81,9 @@ workload::Phase phase_of(const MapRequest& request, const workload::Transformer&
                "`--cache` says how many tokens went before");
   if (request.drafted && request.phase == "decode")
     base::fail("O1103", "--draft with --phase decode", {}, "drafted tokens are verified: `--phase verify`");
-  phase.cached = request.cached.value_or(default_sequence(model));
   phase.tokens = request.phase == "verify" ? request.drafted.value_or(kDrafted) : 1;
+  // The new tokens end the sequence.
+  phase.cached = request.cached.value_or(std::max<base::Count>(1, default_sequence(model) - phase.tokens));
   title = fmt::format("{} {} token{} after {}, batch {}", request.phase == "verify" ? "verifying" : "decoding",
                       phase.tokens, phase.tokens == 1 ? "" : "s", phase.cached, phase.batch);
   return phase;
