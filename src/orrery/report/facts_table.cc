@@ -56,7 +56,8 @@ std::string facts_table(const scenario::ModelFacts& facts) {
 
   for (const scenario::BlockFacts& block : facts.blocks) {
     Table operators;
-    operators.header = {fmt::format("{}, {} layer{}", block.stack, block.layers, block.layers == 1 ? "" : "s"),
+    operators.header = {fmt::format("{}, {} layer{}{}{}", block.stack, block.layers, block.layers == 1 ? "" : "s",
+                                    block.kind.empty() ? "" : ": ", block.kind),
                         "instances", "produced", "reduced", "columns"};
     for (const scenario::OperatorFacts& op : block.operators)
       operators.rows.push_back(

@@ -66,9 +66,11 @@ Record<scenario::ModelFacts> model_facts() {
                                     {"reduced", "Elements that a result sums over.", &OperatorFacts::reduced},
                                     {"columns", "Columns of the result: tokens.", &OperatorFacts::columns},
                                     {"instances", "Equal copies in a block.", &OperatorFacts::instances}};
-  const Record<BlockFacts> block = {{"stack", "The encoder or the decoder.", &BlockFacts::stack},
-                                    {"layers", "Of this kind.", &BlockFacts::layers},
-                                    {"operators", "Of one, in order of execution.", &BlockFacts::operators, op}};
+  const Record<BlockFacts> block = {
+      {"stack", "The encoder or the decoder.", &BlockFacts::stack},
+      {"kind", "What tells the stack's kinds apart; empty where there is one.", &BlockFacts::kind},
+      {"layers", "Of this kind.", &BlockFacts::layers},
+      {"operators", "Of one, in order of execution.", &BlockFacts::operators, op}};
   Record<ModelFacts> out = {
       {"kind", "What it is.", [](const ModelFacts&) { return std::string("model"); }, OneOf{{"model"}}},
       {"name", "As on the command line.", [](const ModelFacts& f) { return f.entry.name; }},

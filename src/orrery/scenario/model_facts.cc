@@ -29,6 +29,7 @@ ModelFacts model_facts(const FactsRequest& request) {
   for (workload::BlockOperators& block : workload::block_operators(model, phase)) {
     BlockFacts& shown = facts.blocks.emplace_back();
     shown.stack = block.name;
+    shown.kind = block.kind;
     shown.layers = block.layers;
     for (const workload::Operator& op : block.operators) {
       const auto& bounds = op.einsum.dimensions;

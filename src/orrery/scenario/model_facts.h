@@ -26,6 +26,7 @@ struct OperatorFacts {
 
 struct BlockFacts {
   std::string stack;
+  std::string kind;  // where a stack has several
   base::Count layers = 0;
   std::vector<OperatorFacts> operators;
 };

@@ -30,7 +30,8 @@ struct Phase {
 };
 
 struct BlockOperators {
-  std::string name;                 // "decoder", or what tells this kind from the others: "decoder, mixture"
+  std::string name;                 // of the stack: "decoder"
+  std::string kind;                 // what tells its kinds apart: "window of 4096, 128 experts"; empty: it has one
   base::Count layers = 1;           // of this kind
   std::vector<Operator> operators;  // in order of execution
 };
