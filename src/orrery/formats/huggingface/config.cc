@@ -159,8 +159,12 @@ class Reader {
     keys_->know_all(kOwn);
     model.places[""] = whole();
     Reading reading{*keys_, model, outer_, &options_.ignored, outer_type()};
-    family_->read(reading);
-    towers_known_ = read_vision_tower(reading, outer_ != nullptr ? *outer_ : *object_, outer_type());
+    try {
+      family_->read(reading);
+      towers_known_ = read_vision_tower(reading, outer_ != nullptr ? *outer_ : *object_, outer_type());
+    } catch (const base::OverflowError&) {
+      return refuse_to_count();
+    }
     model.training_sequence = keys_->optional_size("_sequence");  // ours: tokens of a sequence in training
     model.dropout = drops();
     model.as_paper_counts = strict_;
@@ -209,11 +213,15 @@ class Reader {
       base::checked_multiply(2, workload::cache_elements(result_.transformer));
       workload::state_elements(result_.transformer);
     } catch (const base::OverflowError&) {
-      found().error(
-          "O0914",
-          fmt::format("the parameters and caches of `{}` cannot be counted in 64 bits", result_.transformer.name),
-          whole());
+      refuse_to_count();
     }
+  }
+
+  void refuse_to_count() {
+    found().error(
+        "O0914",
+        fmt::format("the parameters and caches of `{}` cannot be counted in 64 bits", result_.transformer.name),
+        whole());
   }
 
   // Of the whole file.

@@ -64,7 +64,8 @@ Tower begin(Reading& r, const json::Node& vision, const Sizes& absent, const Nor
   add_layers(tower.stack, layers, block);
   const Count patch = side(keys, "patch_size", absent.patch), image = side(keys, "image_size", absent.image);
   tower.patches = (image / patch) * (image / patch);
-  tower.pixels = patch * patch * keys.size(keys.spelled({"num_channels", "in_channels", "in_chans"}), 3);
+  tower.pixels =
+      base::checked_multiply(patch * patch, keys.size(keys.spelled({"num_channels", "in_channels", "in_chans"}), 3));
   return tower;
 }
 
@@ -146,9 +147,9 @@ void qwen2_5_vl(Reading& r, const json::Node& vision) {
   Tower t = begin(r, vision, {3584, 3420, 32, 16, 224, 14}, rms_norm(), true, true, "depth", "num_heads");
   Stack& s = t.stack;
   const Count h = s.width;
-  s.into = {Projection{"patches", t.pixels * side(t.keys, "temporal_patch_size", 2), h}};
+  s.into = {Projection{"patches", base::checked_multiply(t.pixels, side(t.keys, "temporal_patch_size", 2)), h}};
   const Count merge = t.keys.size("spatial_merge_size", 2);
-  const Count joined = merge * merge * h, out = t.keys.size("out_hidden_size", 3584);
+  const Count joined = base::checked_multiply(merge * merge, h), out = t.keys.size("out_hidden_size", 3584);
   s.out_of = {Projection{"merger", joined, joined, joined}, Projection{"merger", joined, out, out}};
   s.other_parameters = h;  // a norm
   r.model.towers.push_back(std::move(s));

@@ -1,0 +1,61 @@
+// Vision towers are counted beside their language models, as transformers 5.23.0 has them.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "orrery/formats/huggingface/config_test_util.h"
+
+namespace orrery::formats::huggingface {
+namespace {
+
+using base::codes, base::Codes;
+
+base::Count parameters_of(const std::string& text) {
+  return workload::parameters(model_of(text, {.outside = Outside::kPassed})).total;
+}
+
+TEST(Towers, HaveTheParametersOfTheirClasses) {
+  const std::string clip = R"("vision_config": {"model_type": "clip_vision_model", "hidden_size": 1024,
+    "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16, "image_size": 336, "patch_size": 14})";
+  EXPECT_EQ(parameters_of(R"({"model_type": "llava", "text_config": {"model_type": "llama", "hidden_size": 4096,
+    "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32064}, )" +
+                          clip + "}"),
+            7063427072);
+  const std::string gemma = R"({"model_type": "gemma3", "text_config": {"hidden_size": 2560, "num_hidden_layers": 34,
+    "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "intermediate_size": 10240,
+    "vocab_size": 262208, "sliding_window": 1024}, "vision_config": {"model_type": "siglip_vision_model",
+    "hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
+    "image_size": 896, "patch_size": 14, "vision_use_head": )";
+  EXPECT_EQ(parameters_of(gemma + "true}}"), 4315317824);
+  EXPECT_EQ(parameters_of(gemma + "false}}"), 4300079472);
+  EXPECT_EQ(parameters_of(R"({"model_type": "qwen2_5_vl", "text_config": {"model_type": "qwen2_5_vl_text",
+    "hidden_size": 3584, "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4,
+    "intermediate_size": 18944, "vocab_size": 152064, "tie_word_embeddings": false}, "tie_word_embeddings": false,
+    "vision_config": {"model_type": "qwen2_5_vl", "depth": 32, "hidden_size": 1280, "intermediate_size": 3420,
+    "num_heads": 16, "out_hidden_size": 3584}})"),
+            8292166656);
+}
+
+TEST(Towers, AreNoPartOfWhatATokenOfTextDoes) {
+  const std::string text = R"({"model_type": "llava", "text_config": )" + usual("llama");
+  const std::string tower = R"(, "vision_config": {"model_type": "clip_vision_model"}})";
+  const workload::Transformer alone = model_of(text + "}"),
+                              beside = model_of(text + tower, {.outside = Outside::kPassed});
+  EXPECT_GT(workload::parameters(beside).total, workload::parameters(alone).total);
+  EXPECT_EQ(workload::forward_flop(beside, 64).products, workload::forward_flop(alone, 64).products);
+  EXPECT_EQ(workload::cache_elements(beside), workload::cache_elements(alone));
+}
+
+TEST(Towers, TooLargeToBeCountedAreRefused) {
+  const std::string text = R"({"model_type": "llava", "text_config": )" + usual("llama");
+  EXPECT_EQ(codes(refused(text + R"(, "vision_config": {"model_type": "clip_vision_model", "patch_size": 536870912,
+    "image_size": 536870912, "num_channels": 536870912}})",
+                          {.outside = Outside::kPassed})),
+            Codes{"O0914"});
+  EXPECT_EQ(codes(refused(R"({"model_type": "vit", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "intermediate_size": 64, "image_size": 1000000000, "patch_size": 1000000000, "num_channels": 1000000000})")),
+            Codes{"O0914"});
+}
+
+}  // namespace
+}  // namespace orrery::formats::huggingface
