@@ -139,10 +139,22 @@ Table own() {
 // Those that ONNX Runtime makes of several when it optimises a graph.
 Table microsoft() {
   Table table = {
-      {"FusedMatMul", {matrix_product, Work::kProduct}},    {"TransposeMatMul", {matrix_product, Work::kProduct}},
-      {"MatMulNBits", {matrix_product, Work::kProduct}},    {"FusedGemm", {general_product, Work::kProduct}},
-      {"FusedConv", {convolution, Work::kProduct}},         {"Attention", {attention, Work::kProducts}},
-      {"MultiHeadAttention", {attention, Work::kProducts}}, {"GroupQueryAttention", {attention, Work::kProducts}},
+      {"FusedMatMul", {matrix_product, Work::kProduct}},
+      {"TransposeMatMul", {matrix_product, Work::kProduct}},
+      {"MatMulNBits", {matrix_product, Work::kProduct}},
+      {"MatMulIntegerToFloat", {matrix_product, Work::kProduct}},
+      {"DynamicQuantizeMatMul", {matrix_product, Work::kProduct}},
+      {"QLinearAdd", {quantized_pair, Work::kWritten}},
+      {"QLinearMul", {quantized_pair, Work::kWritten}},
+      {"QLinearSigmoid", {same_as_first, Work::kWritten}},
+      {"QLinearLeakyRelu", {same_as_first, Work::kWritten}},
+      {"QLinearGlobalAveragePool", {global_pool, Work::kRead}},
+      {"EmbedLayerNormalization", {embedding, Work::kWritten}},
+      {"FusedGemm", {general_product, Work::kProduct}},
+      {"FusedConv", {convolution, Work::kProduct}},
+      {"Attention", {attention, Work::kProducts}},
+      {"MultiHeadAttention", {attention, Work::kProducts}},
+      {"GroupQueryAttention", {attention, Work::kProducts}},
   };
   for (const char* type :
        {"BiasGelu", "FastGelu", "Gelu", "QuickGelu", "RotaryEmbedding", "QuantizeLinear", "DequantizeLinear"})

@@ -92,7 +92,9 @@ Count positions(const Windows& windows, std::size_t dimension, Count input);
 
 // Rules, by file.
 void same_as_first(Site& site);
-void quantization(Site& site);  // its scale and zero point are results, too
+void quantization(Site& site);    // its scale and zero point are results, too
+void quantized_pair(Site& site);  // scale and zero point after each operand
+void embedding(Site& site);
 void broadcast_all(Site& site);
 void where(Site& site);
 void matrix_product(Site& site);

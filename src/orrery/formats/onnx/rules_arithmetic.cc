@@ -66,6 +66,10 @@ void quantization(Site& site) {
   site.make(2, {});
 }
 
+void quantized_pair(Site& site) {
+  if (const Shape* a = site.shape(0), *b = site.shape(3); a && b) site.make(0, broadcast(*a, *b));
+}
+
 void broadcast_all(Site& site) {
   if (site.in.empty()) return;
   if (site.node.integer("broadcast", 0) != 0) return same_as_first(site);  // of the first versions, along an axis
@@ -114,6 +118,13 @@ void normalisation(Site& site) {
   for (std::size_t i = axis_of(site.node.integer("axis", -1), shape->size()); i < shape->size(); ++i) statistics[i] = 1;
   site.make(1, statistics);
   site.make(2, statistics);
+}
+
+void embedding(Site& site) {
+  const Shape *tokens = site.shape(0), *words = site.shape(2);
+  if (!tokens || !words || words->size() != 2 || tokens->size() != 2) return;
+  for (const std::size_t output : {0u, 2u}) site.make(output, {(*tokens)[0], (*tokens)[1], (*words)[1]});
+  site.make(1, {(*tokens)[0]});
 }
 
 void reduction(Site& site) {

@@ -81,6 +81,17 @@ TEST(OnnxShapes, EinsumsFollowTheirEquation) {
   EXPECT_EQ(made("Einsum", {{2, 3}, {3, 4}}, {{"equation", std::string("ij, jk")}}), "2x4");
 }
 
+TEST(OnnxShapes, OperatorsThatRuntimesMakeOfSeveralAreKnown) {
+  const auto fused = [](const std::string& type, const std::vector<Shape>& inputs) {
+    return made(type, inputs, {}, {}, 17, "com.microsoft");
+  };
+  EXPECT_EQ(fused("EmbedLayerNormalization", {{2, 9}, {2, 9}, {30000, 64}}), "2x9x64");
+  EXPECT_EQ(fused("SkipLayerNormalization", {{2, 9, 64}, {2, 9, 64}, {64}}), "2x9x64");
+  EXPECT_EQ(fused("DynamicQuantizeMatMul", {{9, 64}, {64, 5}, {}}), "9x5");
+  EXPECT_EQ(fused("QLinearAdd", {{2, 8, 4, 4}, {}, {}, {8, 1, 1}}), "2x8x4x4");
+  EXPECT_EQ(fused("QLinearGlobalAveragePool", {{2, 8, 4, 4}}), "2x8x1x1");
+}
+
 TEST(OnnxShapes, ReshapesTakeSizesFromInputsOrAttributes) {
   EXPECT_EQ(made("Reshape", {{2, 3, 4}}, {}, {{0, -1}}), "2x12");
   EXPECT_EQ(made("Reshape", {{2, 3, 4}}, {{"shape", Integers{4, -1, 2}}}, {}, 1), "4x3x2");

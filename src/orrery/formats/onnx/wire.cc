@@ -263,6 +263,7 @@ void Wire::reals(std::vector<float>& to, const char* what, std::size_t most) {
 
 void Wire::message(const char* name, const std::function<void(int)>& field) {
   demand(kLength, name);
+  kept_ += 3;
   const io::CodedInputStream::Limit limit = stream_->in.PushLimit(static_cast<int>(length()));
   const std::int64_t begin = begin_;
   fields(name, field);

@@ -61,7 +61,7 @@ class Wire {
 };
 
 inline constexpr std::size_t kMostText = 4096;        // bytes of a name
-inline constexpr std::int64_t kMostFields = 4 << 20;  // that are kept
+inline constexpr std::int64_t kMostFields = 8 << 20;  // that are kept; a message counts as four
 inline constexpr std::int64_t kMostKept = 256 << 20;  // bytes of texts
 
 }  // namespace orrery::formats::onnx
