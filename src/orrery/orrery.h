@@ -109,6 +109,7 @@ class Model {
   // A model of the catalogue, or its config.json by its path.
   static Model named(const std::string& name, const Reading& how = {});
   static Model from_text(const std::string& config_json, const Reading& how = {});
+  // Throws std::invalid_argument for one without layers, or with layers of a kind that there is not.
   explicit Model(workload::Transformer config);
   // Only to be trained: it has no `config`, `block` and `operators` throw std::invalid_argument.
   explicit Model(cluster::Model value);

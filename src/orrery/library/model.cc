@@ -1,5 +1,6 @@
 // A model keeps both views of it: the configuration, whose blocks run on a chip, and the workload of a training run. A
 // description may have only the first: then what keeps it from being trained is thrown when it is.
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -18,9 +19,7 @@ struct Model::Description {
   std::vector<Diagnostic> refused;  // why it cannot be trained
   std::vector<Diagnostic> warnings;
 
-  void train_as(cluster::Model model) {
-    value = cluster::completed(std::move(model));
-  }
+  void train_as(cluster::Model model) { value = cluster::completed(std::move(model)); }
 };
 
 namespace {
@@ -65,6 +64,13 @@ Model Model::from_text(const std::string& config_json, const Reading& how) {
 }
 
 Model::Model(workload::Transformer config) {
+  const auto whole = [](const workload::Stack& stack) {
+    const auto kinds = static_cast<int>(stack.kinds.size());
+    return !stack.layers.empty() && stack.width > 0 &&
+           std::all_of(stack.layers.begin(), stack.layers.end(), [&](int kind) { return kind >= 0 && kind < kinds; });
+  };
+  if (config.stacks.empty() || !std::all_of(config.stacks.begin(), config.stacks.end(), whole))
+    throw std::invalid_argument("Model::Model: a transformer has stacks of a width, whose layers are of their kinds");
   auto description = std::make_shared<Description>();
   description->config = std::move(config);
   try {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <utility>
 
 namespace orrery::workload {
@@ -335,10 +336,22 @@ namespace {
 
 // The key of a config.json that a window was read from.
 std::string key_of(const Transformer& model, std::map<std::string, base::Location>::const_iterator place) {
-  if (place != model.places.end() && place->second.file)
-    for (const char* key : {"attention_chunk_size", "local_attention"})
-      if (place->second.file->text.find(key) != std::string::npos) return key;
-  return "sliding_window";
+  if (place == model.places.end() || !place->second.file || place->second.line < 1) return "sliding_window";
+  std::istringstream text(place->second.file->text);
+  std::string line;
+  for (int i = 0; i < place->second.line; ++i) std::getline(text, line);
+  const std::string before =
+      line.substr(0, std::min(line.size(), static_cast<std::size_t>(std::max(0, place->second.column))));
+  // The key that ends nearest to the value.
+  std::string nearest = "sliding_window";
+  std::size_t at = 0;
+  for (const char* key : {"sliding_window", "attention_chunk_size", "local_attention"})
+    if (const std::size_t found = before.rfind(std::string("\"") + key + "\"");
+        found != std::string::npos && found >= at) {
+      at = found;
+      nearest = key;
+    }
+  return nearest;
 }
 
 }  // namespace
