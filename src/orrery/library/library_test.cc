@@ -168,6 +168,13 @@ TEST(Library, RefusesPlansAndSizesThatCannotBe) {
   EXPECT_THROW(Model(model.value()).block(1, 128), std::invalid_argument);
 }
 
+TEST(Library, RefusesTransformersWithoutLayers) {
+  workload::Transformer empty;
+  EXPECT_THROW(Model{empty}, std::invalid_argument);
+  empty.stacks.emplace_back().layers = {0};
+  EXPECT_THROW(Model{empty}, std::invalid_argument) << "a layer of a kind that there is not";
+}
+
 TEST(Library, AnOpinionOfOnesOwnTimesTheOperators) {
   const Model model = Model::named("gpt3-175b");
   const System system = System::named("a100-selene");
