@@ -34,7 +34,8 @@ std::string facts_table(const scenario::ModelFacts& facts) {
   parts.rules_before = {parts.rows.size()};
   parts.rows.push_back({"total", grouped(facts.parameters), grouped(facts.active_parameters)});
   std::string out = text(parts) + "\n";
-  out += fmt::format("weights           {:.4g} GB in {} bit\n", facts.weight_bytes / 1e9, facts.weight_bits);
+  out += fmt::format("weights           {:.4g} GB, were all of them in {} bit\n", facts.weight_bytes / 1e9,
+                     facts.weight_bits);
 
   if (facts.kv_cache_bytes_per_token > 0) {
     out += fmt::format("cache of a token  {} B in 16 bit", grouped(facts.kv_cache_bytes_per_token));

@@ -61,6 +61,7 @@ std::vector<File> joined(std::vector<File> files, const std::vector<File>& more)
 }
 
 constexpr base::Count kDrafted = 4;  // tokens that a draft proposes
+constexpr base::Count kMostDrafted = base::Count{1} << 40;
 
 // What of the model is to run, and how the title says it.
 workload::Phase phase_of(const MapRequest& request, const workload::Transformer& model, std::string& title) {
@@ -72,20 +73,30 @@ workload::Phase phase_of(const MapRequest& request, const workload::Transformer&
           "O1103",
           fmt::format("--{} sizes a phase with a cache, but none is asked for", request.cached ? "cache" : "draft"), {},
           "add `--phase decode` or `--phase verify`");
+    if (request.sequence && model.decoder().fixed_tokens > 0)
+      base::fail("O1103",
+                 fmt::format("--seq {} with a model of images, which are {} tokens each", *request.sequence,
+                             model.decoder().fixed_tokens),
+                 {}, "leave it out, or give `--batch`");
     phase.tokens = request.sequence.value_or(default_sequence(model));
     title = fmt::format("batch {}, sequence {}", phase.batch, phase.tokens);
     return phase;
   }
   if (request.sequence)
     base::fail("O1103", fmt::format("--seq with --phase {}", request.phase), {},
-               "`--cache` says how many tokens went before");
+               "`--cache` says how many tokens the cache holds");
   if (request.drafted && request.phase == "decode")
     base::fail("O1103", "--draft with --phase decode", {}, "drafted tokens are verified: `--phase verify`");
   phase.tokens = request.phase == "verify" ? request.drafted.value_or(kDrafted) : 1;
-  // The new tokens end the sequence.
-  phase.cached = request.cached.value_or(std::max<base::Count>(1, default_sequence(model) - phase.tokens));
-  title = fmt::format("{} {} token{} after {}, batch {}", request.phase == "verify" ? "verifying" : "decoding",
-                      phase.tokens, phase.tokens == 1 ? "" : "s", phase.cached, phase.batch);
+  if (phase.tokens > kMostDrafted)
+    base::fail("O0913", fmt::format("a draft has at most {} tokens, but this has {}", kMostDrafted, phase.tokens));
+  const base::Count cache = request.cached.value_or(std::max(default_sequence(model), phase.tokens + 1));
+  if (cache <= phase.tokens)
+    base::fail("O0913", fmt::format("a cache of {} tokens holds none besides the {} that are new", cache, phase.tokens),
+               {}, fmt::format("`--cache` counts the new ones, too: at least {}", phase.tokens + 1));
+  phase.cached = cache - phase.tokens;
+  title = fmt::format("{} {} token{}, {} in the cache, batch {}", request.phase == "verify" ? "verifying" : "decoding",
+                      phase.tokens, phase.tokens == 1 ? "" : "s", cache, phase.batch);
   return phase;
 }
 
@@ -128,7 +139,9 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
   out.warnings.append(model.diagnostics);
   const std::string where = chips.empty() ? "the given chip" : names_of(chips);
   base::Count layers = 0;
-  for (const workload::Stack& stack : model.transformer.stacks) layers += static_cast<base::Count>(stack.layers.size());
+  for (const workload::Stack& stack : model.transformer.stacks)
+    if (request.phase.empty() || request.phase == "prefill" || &stack == &model.transformer.decoder())
+      layers += static_cast<base::Count>(stack.layers.size());  // an encoder has run by then
   out.title = fmt::format("{} on {}: {} block{}, {}", model.entry.name, where, layers, layers == 1 ? "" : "s", phase);
 }
 

@@ -41,6 +41,7 @@ ModelFacts model_facts(const FactsRequest& request) {
     }
   }
   facts.not_counted = workload::model_operators(model, phase).left_out;
+  if (!model.towers.empty()) facts.not_counted.emplace_back("what the vision tower does");
   const workload::Parameters parameters = workload::parameters(model);
   facts.parameters = parameters.total;
   facts.embedding_parameters = parameters.embedding;
@@ -54,6 +55,7 @@ ModelFacts model_facts(const FactsRequest& request) {
   facts.state_elements = workload::state_elements(model);
   const workload::ForwardFlop flop = workload::forward_flop(model, facts.sequence);
   const double tokens = static_cast<double>(flop.tokens);
+  facts.sequence = flop.tokens;  // some models' is fixed
   facts.forward_flop_per_token = (flop.products + flop.attention) / tokens;
   facts.attention_flop_per_token = flop.attention / tokens;
   facts.visible_attention_flop_per_token = flop.visible_attention / tokens;

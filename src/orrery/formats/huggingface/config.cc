@@ -171,8 +171,12 @@ class Reader {
     check_value_types(*object_, options_.ignored, found());
     check_activations(*object_, options_.ignored, found());
     if (std::optional<int> bits = weight_bits(*object_)) model.precision.weights = *bits;
-    if (outer_ != nullptr && outer_->find("quantization_config") != nullptr)
-      if (const std::optional<int> bits = weight_bits(*outer_)) model.precision.weights = *bits;
+    for (const Node* object : {object_, outer_})
+      if (object != nullptr)
+        if (const std::optional<int> bits = quantised_bits(*object)) {
+          model.precision.weights = *bits;
+          bits_known_ = true;
+        }
     keys_->report_missing(family_->model_type);
     if (found().has_errors()) return;
     place_sizes();
@@ -366,7 +370,9 @@ class Reader {
       if (known.contains(key) || ignored(key) || last.at(key) != &member) continue;
       if (const CostlyKey* costly = find_costly_key(key)) {
         if (inactive(*costly, member.value)) continue;
-        if (key == "vision_config" && towers_known_ && options_.outside != Outside::kRefused) continue;
+        // Counted, though not trained.
+        const bool counted = (key == "vision_config" && towers_known_) || (key == "quantization_config" && bits_known_);
+        if (counted && options_.outside != Outside::kRefused) continue;
         if (!costly->outside || options_.outside == Outside::kRefused)
           refuse(member, costly->effect);
         else if (options_.outside == Outside::kWarned)
@@ -458,7 +464,7 @@ class Reader {
   std::optional<ConfigKeys> keys_;
   const Family* family_ = nullptr;
   std::string_view text_type_;
-  bool towers_known_ = false;
+  bool towers_known_ = false, bits_known_ = false;
   ConfigDocument result_;
 };
 

@@ -82,8 +82,12 @@ constexpr std::array<std::string_view, 32> kActivations = {"gelu",
 
 }  // namespace
 
+std::optional<int> quantised_bits(const Node& object) {
+  return quantised(inside(&object, "quantization_config"));
+}
+
 std::optional<int> weight_bits(const Node& object) {
-  if (const auto bits = quantised(inside(&object, "quantization_config"))) return bits;
+  if (const auto bits = quantised_bits(object)) return bits;
   std::string_view type = text_of(inside(&object, "dtype"));
   if (type.empty()) type = text_of(inside(&object, "torch_dtype"));
   for (const auto& [name, bits] : {std::pair<std::string_view, int>{"float64", 64},

@@ -87,12 +87,17 @@ std::optional<Count> ConfigKeys::whole(std::string_view key, const Node& node, C
   return std::nullopt;
 }
 
+Count ConfigKeys::lent(std::string_view key) const {
+  if (lent_ != nullptr)
+    for (const auto& [name, size] : *lent_)
+      if (name == key) return size;
+  return 0;
+}
+
 Count ConfigKeys::required(std::string_view key) {
   const Node* node = value(key);
   if (node == nullptr) {
-    if (lent_ != nullptr)
-      for (const auto& [lent, size] : *lent_)
-        if (lent == key) return size;
+    if (const Count size = lent(key); size > 0) return size;
     missing_.emplace_back(key);
     return 0;
   }

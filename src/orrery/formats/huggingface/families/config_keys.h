@@ -35,7 +35,8 @@ class ConfigKeys {
   // The keys are known, and need no value of theirs.
   void know(std::initializer_list<std::string_view> keys) { know_all(std::span(keys.begin(), keys.size())); }
   void know_all(std::span<const std::string_view> keys);
-  // What a required key has where it is missing.
+  // What a key has where it is missing; 0: nothing is known.
+  base::Count lent(std::string_view key) const;
   void lend_sizes(const std::vector<std::pair<std::string_view, long>>& sizes) { lent_ = &sizes; }
 
   // Sizes are whole numbers of 1 or more; null is absent, unless `null` says what it means.

@@ -201,8 +201,10 @@ bool tied(Reading& r, bool absent) {
   const bool inner = r.keys.flag("tie_word_embeddings", absent);
   const json::Member* outer = r.outer != nullptr ? r.outer->find("tie_word_embeddings") : nullptr;
   const bool said = outer != nullptr && outer->value.kind == json::Node::Kind::kTruth;
-  if (r.outer_type == "gemma3" || r.outer_type == "mistral3")
-    return r.outer == nullptr ? inner : !said || outer->value.truth;
+  if ((r.outer_type == "gemma3" || r.outer_type == "mistral3") && r.outer != nullptr) {
+    if (said) return outer->value.truth;
+    return !r.keys.has("tie_word_embeddings") || inner;
+  }
   if (r.outer_type == "llava" || r.outer_type == "qwen2_5_vl") return inner || (said && outer->value.truth);
   return said && !r.keys.has("tie_word_embeddings") ? outer->value.truth : inner;
 }
@@ -217,6 +219,7 @@ void logits(Reading& r, bool tied_if_absent, bool bias) {
 
 void positions(Reading& r, Stack& stack, std::string_view key, bool learned, Count absent, Count more) {
   r.model.max_positions = r.keys.optional_size(key);
+  if (const Count lent = r.keys.lent(key); !r.model.max_positions && lent > 0) r.model.max_positions = lent;
   if (!r.model.max_positions && absent > 0) r.model.max_positions = absent;
   r.model.places["max_positions"] = r.keys.where(key);
   stack.learned_positions = learned;

@@ -14,7 +14,7 @@ struct Family {
   void (*read)(Reading&);
   bool dropout = false;  // its class draws masks where the file does not say
   // Sizes that the class has where a file leaves them out, as nested configurations do: hidden, layers, heads, inner
-  // width, vocabulary, by the keys' names.
+  // width, vocabulary, positions, by the keys' names.
   std::vector<std::pair<std::string_view, long>> sizes = {};
   std::string_view text_type = {};  // of its language model, where `text_config` does not say
 };
