@@ -171,6 +171,8 @@ class Reader {
     check_value_types(*object_, options_.ignored, found());
     check_activations(*object_, options_.ignored, found());
     if (std::optional<int> bits = weight_bits(*object_)) model.precision.weights = *bits;
+    if (outer_ != nullptr && !weight_bits(*object_))
+      if (const std::optional<int> bits = weight_bits(*outer_)) model.precision.weights = *bits;
     for (const Node* object : {object_, outer_})
       if (object != nullptr)
         if (const std::optional<int> bits = quantised_bits(*object)) {

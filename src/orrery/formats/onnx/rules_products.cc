@@ -49,6 +49,8 @@ Operands operands(const Node& node) {
 
 void matrix_product(Site& site) {
   if (site.node.type == "MatMulNBits") return packed_product(site);
+  if (site.node.integer("transBatchA", 0) != 0 || site.node.integer("transBatchB", 0) != 0)
+    misfit("operands whose batch is not their first dimension (`transBatchA`, `transBatchB`) are not understood");
   const auto [first, second] = operands(site.node);
   const Shape *left = site.shape(first), *right = site.shape(second);
   if (!left || !right) return;

@@ -49,8 +49,8 @@ void finish_mixture(Reading& r, Count hidden, Count layers, const Block& dense, 
   r.model.stacks.push_back(std::move(stack));
 }
 
-std::function<bool(Count)> sparse_steps(Reading& r) {
-  const auto dense = among(r.keys.counts("mlp_only_layers"));
+std::function<bool(Count)> sparse_steps(Reading& r, Count layers) {
+  const auto dense = among(layer_list(r.keys, "mlp_only_layers", layers));
   const Count step = r.keys.size("decoder_sparse_step", 1);
   return [=](Count layer) { return (layer + 1) % step == 0 && !dense(layer); };
 }
@@ -144,7 +144,7 @@ void read_qwen2_moe(Reading& r) {
   e.shared = 1;
   e.shared_expert = {r.keys.size("shared_expert_intermediate_size", 5632), true, false};
   e.shared_gate = true;
-  const auto is_mixture = sparse_steps(r);
+  const auto is_mixture = sparse_steps(r, layers);
   std::vector<Block> kinds(4, block_of(a));
   reach_window(a, span);
   kinds[2].mixer = kinds[3].mixer = a;
@@ -174,7 +174,7 @@ void read_qwen3_moe(Reading& r) {
   dense.feed_forward = FeedForward{r.keys.size("intermediate_size", 6144), true, false};
   mixture.feed_forward = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 128, 8,
                                  {r.keys.size("moe_intermediate_size", 768), true, false});
-  finish_mixture(r, hidden, layers, dense, mixture, false, sparse_steps(r));
+  finish_mixture(r, hidden, layers, dense, mixture, false, sparse_steps(r, layers));
 }
 
 // Sinks, biases everywhere, and a window in every other layer.
@@ -235,7 +235,7 @@ void read_llama4(Reading& r) {
   e.shared = 1;
   e.shared_expert = expert;
   const Count step = r.keys.size("interleave_moe_layer_step", 1);
-  const auto stated = among(r.keys.counts("moe_layers"));
+  const auto stated = among(layer_list(r.keys, "moe_layers", layers));
   const bool states = r.keys.given("moe_layers");
   std::vector<Block> kinds(4, block_of(a));
   a.reach = workload::Reach::kChunk;
@@ -278,12 +278,8 @@ void read_latent_mixture(Reading& r, const Latents& absent) {
   Block plain = block_of(a), mixture = plain;
   plain.feed_forward = dense;
   mixture.feed_forward = e;
-  const auto by_number = after_first(r, layers, absent.dense);
-  const std::vector<std::string> networks = r.keys.texts("mlp_layer_types");
-  finish_mixture(r, hidden, layers, plain, mixture, false, [&](Count layer) {
-    const auto i = static_cast<std::size_t>(layer);
-    return i < networks.size() ? networks[i] == "sparse" : by_number(layer);
-  });
+  finish_mixture(r, hidden, layers, plain, mixture, false,
+                 mixture_layers(r, layers, after_first(r, layers, absent.dense)));
   r.model.predicted_ahead = predicted_ahead(r);
 }
 
@@ -337,8 +333,13 @@ void read_ernie4_5_moe(Reading& r) {
   e.router_bias = true;  // a correction of scores
   const Count first = r.keys.count("moe_layer_start_index", 1);
   const json::Node* end = r.keys.value("moe_layer_end_index");
-  const Count last =
-      end != nullptr && end->is_number() && end->number >= 0 ? static_cast<Count>(end->number) : layers - 1;
+  const bool to_the_last = end == nullptr || (end->is_number() && end->number == -1);
+  const Count last = to_the_last ? layers - 1 : r.keys.count("moe_layer_end_index");
+  if (layers > 0 && first >= layers)
+    r.keys.found()
+        .error("O0922", fmt::format("`moe_layer_start_index` is {}, but there are {} layers", first, layers),
+               r.keys.where("moe_layer_start_index"))
+        .hint("layers count from 0");
   const Count interval = r.keys.size("moe_layer_interval", 1);
   Block plain = block_of(a), mixture = plain;
   plain.feed_forward = dense;

@@ -36,6 +36,10 @@ Count sized(Reading& r, std::string_view key) {
   return size;
 }
 
+Count layers_of(Reading& r, std::string_view key, Count absent) {
+  return r.keys.given(key) ? layers_of(r, key) : absent;
+}
+
 Count layers_of(Reading& r, std::string_view key) {
   const Count layers = sized(r, key);
   if (layers <= kMostLayers) return layers;
@@ -140,6 +144,39 @@ std::vector<std::string> layer_types(Reading& r, std::string_view layers_key, Co
   }
   types.resize(static_cast<std::size_t>(layers), known.front());
   return types;
+}
+
+std::function<bool(Count)> mixture_layers(Reading& r, Count layers, const std::function<bool(Count)>& absent) {
+  const std::vector<std::string> types = r.keys.texts("mlp_layer_types");
+  if (!r.keys.given("mlp_layer_types")) return absent;
+  if (layers > 0 && types.size() != static_cast<std::size_t>(layers))
+    r.keys.found()
+        .error("O0922",
+               fmt::format("the length of `mlp_layer_types` is {}, but there are {} layers", types.size(), layers),
+               r.keys.where("mlp_layer_types"))
+        .hint("it has one item for each layer");
+  std::vector<char> sparse(static_cast<std::size_t>(layers), 0);
+  for (std::size_t i = 0; i < std::min(sparse.size(), types.size()); ++i) {
+    sparse[i] = types[i] == "sparse" ? 1 : 0;
+    if (types[i] == "sparse" || types[i] == "dense") continue;
+    r.keys.found()
+        .error("O0903", fmt::format("networks of type `{}` are not understood", types[i].substr(0, 60)),
+               r.keys.where("mlp_layer_types"))
+        .hint("a layer's network is `dense` or `sparse`");
+    break;
+  }
+  return [sparse = std::move(sparse)](Count layer) { return sparse[static_cast<std::size_t>(layer)] != 0; };
+}
+
+std::vector<Count> layer_list(ConfigKeys& keys, std::string_view key, Count layers, Count first) {
+  std::vector<Count> list = keys.counts(key);
+  if (layers < 1) return list;
+  const auto odd = std::find_if(list.begin(), list.end(), [&](Count at) { return at < first || at >= layers + first; });
+  if (odd != list.end())
+    keys.found()
+        .error("O0922", fmt::format("`{}` names layer {}, but there are {}", key, *odd, layers), keys.where(key))
+        .hint(fmt::format("layers count from {} to {}", first, layers + first - 1));
+  return list;
 }
 
 std::function<bool(Count)> among(std::vector<Count> layers) {

@@ -29,6 +29,7 @@ base::Count sized(Reading& r, std::string_view key);
 // The number of layers.
 inline constexpr base::Count kMostLayers = 1'000'000;
 base::Count layers_of(Reading& r, std::string_view key);
+base::Count layers_of(Reading& r, std::string_view key, base::Count absent);
 
 // Keys of attention; an empty one: the family has no such key. What their absence means: 0 heads of keys are as many
 // as query heads, a width of 0 is the model's divided by the heads.
@@ -53,6 +54,14 @@ void make_latent(Reading& r, workload::Attention& attention, base::Count absent_
 using LayerRule = std::function<std::string(base::Count layer)>;
 std::vector<std::string> layer_types(Reading& r, std::string_view layers_key, base::Count layers,
                                      const LayerRule& absent, const std::vector<std::string>& known);
+
+// `mlp_layer_types`: whether each layer's network is a mixture ("sparse"), else as `absent` says. Finds O0922 and O0903
+// as `layer_types`.
+std::function<bool(base::Count)> mixture_layers(Reading& r, base::Count layers,
+                                                const std::function<bool(base::Count)>& absent);
+
+// The list of layers under `key`, which count from `first`. Finds layers that are not there (O0922).
+std::vector<base::Count> layer_list(ConfigKeys& keys, std::string_view key, base::Count layers, base::Count first = 0);
 
 // Whether a layer is among `layers`, however many those are.
 std::function<bool(base::Count)> among(std::vector<base::Count> layers);

@@ -2,6 +2,8 @@
 // short convolutions.
 #include "orrery/formats/huggingface/families/families.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -149,6 +151,14 @@ void read_jamba(Reading& r) {
               attention_at = r.keys.count("attn_layer_offset", 4);
   const Count mixture_every = r.keys.size("expert_layer_period", 2),
               mixture_at = r.keys.count("expert_layer_offset", 1);
+  const auto demand = [&](std::string_view offset, Count at, std::string_view period, Count every) {
+    if (at < every) return;
+    r.keys.found().error(
+        "O0910", fmt::format("`{}` must be less than `{}`, but {} is not less than {}", offset, period, at, every),
+        r.keys.where(offset));
+  };
+  demand("attn_layer_offset", attention_at, "attn_layer_period", attention_every);
+  demand("expert_layer_offset", mixture_at, "expert_layer_period", mixture_every);
   r.keys.know({"layer_types", "layers_block_type"});
   std::vector<Block> kinds(4, block_of(rms_norm(), 2));
   kinds[0].mixer = kinds[1].mixer = m;
@@ -196,7 +206,7 @@ void read_lfm2(Reading& r) {
     else
       inner = multiple * base::ceil_divide(static_cast<Count>(scaled), multiple);
   }
-  const auto attends = among(r.keys.counts("full_attn_idxs"));
+  const auto attends = among(layer_list(r.keys, "full_attn_idxs", layers));
   const bool states = r.keys.given("full_attn_idxs");
   const std::vector<std::string> types = layer_types(
       r, "num_hidden_layers", layers,
@@ -277,7 +287,7 @@ void read_qwen3_next(Reading& r) {
   mixture.shared = 1;
   mixture.shared_expert = {r.keys.size("shared_expert_intermediate_size", 512), true, false};
   mixture.shared_gate = true;
-  const auto is_mixture = sparse_steps(r);
+  const auto is_mixture = sparse_steps(r, layers);
   const Count every = r.keys.size("full_attention_interval", 4);
   const std::vector<std::string> types =
       layer_types(r, "num_hidden_layers", layers,
@@ -312,8 +322,8 @@ void read_kimi_linear(Reading& r) {
     heads = own.size("num_heads", heads);
     width = own.size("head_dim", width);
     taps = own.size("short_conv_kernel_size", taps);
-    full = own.counts("full_attn_layers");
-    linear = own.counts("kda_layers");
+    full = layer_list(own, "full_attn_layers", layers, 1);
+    linear = layer_list(own, "kda_layers", layers, 1);
   }
   const auto attends = among(full);
   const Count all = heads * width;
@@ -334,8 +344,8 @@ void read_kimi_linear(Reading& r) {
               r.keys.spelled({"num_experts_per_tok", "num_experts_per_token"}), 256, 8, {inner, true, false});
   mixture.shared = r.keys.count(r.keys.spelled({"n_shared_experts", "num_shared_experts"}), 1);
   mixture.shared_expert = {mixture.shared * inner, true, false};
-  r.keys.know({"n_group", "num_expert_group", "topk_group", "layer_types", "mlp_layer_types"});
-  const auto is_mixture = after_first(r, layers, 1);
+  r.keys.know({"n_group", "num_expert_group", "topk_group", "layer_types"});
+  const auto is_mixture = mixture_layers(r, layers, after_first(r, layers, 1));
   const std::vector<std::string> types =
       layer_types(r, "num_hidden_layers", layers,
                   [&](Count layer) {
@@ -344,7 +354,6 @@ void read_kimi_linear(Reading& r) {
                     return layer > 0 && layer % 4 == 0 ? "full_attention" : "linear_attention";
                   },
                   {"full_attention", "linear_attention"});
-  const std::vector<std::string> networks = r.keys.texts("mlp_layer_types");
   std::vector<Block> kinds(4, block_of(rms_norm(), 2));
   kinds[0].mixer = kinds[1].mixer = a;
   kinds[2].mixer = kinds[3].mixer = delta;
@@ -352,9 +361,7 @@ void read_kimi_linear(Reading& r) {
   kinds[1].feed_forward = kinds[3].feed_forward = mixture;
   Stack stack = decoder(hidden, rms_norm());
   add_layers(stack, layers, kinds, [&](Count layer) {
-    const auto i = static_cast<std::size_t>(layer);
-    const bool sparse = i < networks.size() ? networks[i] == "sparse" : is_mixture(layer);
-    return (types[i] == "linear_attention" ? 2 : 0) + (sparse ? 1 : 0);
+    return (types[static_cast<std::size_t>(layer)] == "linear_attention" ? 2 : 0) + (is_mixture(layer) ? 1 : 0);
   });
   finish(r, std::move(stack), false);
   r.model.head.tied = false;  // whatever the file says

@@ -8,6 +8,8 @@
 //   Qwen2.5-VL patches of two frames, RMS norms, gated feed-forward networks with biases; four patches are joined
 #include "orrery/formats/huggingface/families/towers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -32,12 +34,21 @@ struct Tower {
   Count pixels = 0, patches = 0;
 };
 
-// `image_size` and the like may be a list of two.
-Count side(ConfigKeys& keys, std::string_view key, Count absent) {
+// One number for a square, or two.
+struct Rectangle {
+  Count height = 1, width = 1;
+};
+Rectangle sides(ConfigKeys& keys, std::string_view key, Count absent) {
   const json::Node* node = keys.value(key);
-  if (node == nullptr || node->kind != json::Node::Kind::kList) return keys.size(key, absent);
+  if (node == nullptr || node->kind != json::Node::Kind::kList) {
+    const Count side = keys.size(key, absent);
+    return {side, side};
+  }
   const std::vector<Count> both = keys.counts(key);
-  return both.empty() || both.front() < 1 || both.front() > kLargestSize ? absent : both.front();
+  const auto fits = [](Count side) { return side >= 1 && side <= kLargestSize; };
+  if (both.size() == 2 && fits(both[0]) && fits(both[1])) return {both[0], both[1]};
+  keys.found().error("O0903", fmt::format("`{}` must be one positive number, or two", key), keys.where(key));
+  return {absent, absent};
 }
 
 Tower begin(Reading& r, const json::Node& vision, const Sizes& absent, const Norm& norm, bool biases, bool gated,
@@ -62,10 +73,10 @@ Tower begin(Reading& r, const json::Node& vision, const Sizes& absent, const Nor
   tower.stack = encoder(hidden, {});
   tower.stack.name = "vision tower";
   add_layers(tower.stack, layers, block);
-  const Count patch = side(keys, "patch_size", absent.patch), image = side(keys, "image_size", absent.image);
-  tower.patches = (image / patch) * (image / patch);
-  tower.pixels =
-      base::checked_multiply(patch * patch, keys.size(keys.spelled({"num_channels", "in_channels", "in_chans"}), 3));
+  const Rectangle patch = sides(keys, "patch_size", absent.patch), image = sides(keys, "image_size", absent.image);
+  tower.patches = (image.height / patch.height) * (image.width / patch.width);
+  tower.pixels = base::checked_multiply(patch.height * patch.width,
+                                        keys.size(keys.spelled({"num_channels", "in_channels", "in_chans"}), 3));
   return tower;
 }
 
@@ -147,7 +158,7 @@ void qwen2_5_vl(Reading& r, const json::Node& vision) {
   Tower t = begin(r, vision, {3584, 3420, 32, 16, 224, 14}, rms_norm(), true, true, "depth", "num_heads");
   Stack& s = t.stack;
   const Count h = s.width;
-  s.into = {Projection{"patches", base::checked_multiply(t.pixels, side(t.keys, "temporal_patch_size", 2)), h}};
+  s.into = {Projection{"patches", base::checked_multiply(t.pixels, t.keys.size("temporal_patch_size", 2)), h}};
   const Count merge = t.keys.size("spatial_merge_size", 2);
   const Count joined = base::checked_multiply(merge * merge, h), out = t.keys.size("out_hidden_size", 3584);
   s.out_of = {Projection{"merger", joined, joined, joined}, Projection{"merger", joined, out, out}};

@@ -39,7 +39,7 @@ Block decoder_block(Attention a, const FeedForward& f, workload::Norm norm, bool
 void read_t5(Reading& r) {
   const Count hidden = sized(r, "d_model");
   const Count layers = layers_of(r, "num_layers");
-  const Count decoder_layers = r.keys.size("num_decoder_layers", layers);
+  const Count decoder_layers = layers_of(r, "num_decoder_layers", layers);
   const Count heads = sized(r, "num_heads");
   const Attention a = attention_of(r, hidden, heads, 0, r.keys.size("d_kv", 64), {"num_heads", "", "d_kv"});
   const std::string kind = r.keys.text("feed_forward_proj", "relu");
