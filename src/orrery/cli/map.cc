@@ -74,7 +74,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
                         base::did_you_mean(text, names, fmt::format("phases are {}", fmt::join(names, ", "))));
                options.request.phase = text;
              });
-  line.count("--cache", options.request.cached, "Tokens in the cache of --phase, the new ones included; default: as --seq");
+  line.count("--cache", options.request.cached,
+             "Tokens in the cache of --phase, the new ones included; default: as --seq");
   line.count("--draft", options.request.drafted, "Tokens to verify at a time; default 4");
   line.meant_each("--gemm", "M,K,N", "A matrix product: M x K times K x N (repeatable)", false,
                   [&options](const std::string& text) { options.request.gemms.push_back(gemm(text)); });

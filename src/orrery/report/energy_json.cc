@@ -65,16 +65,17 @@ Record<EstimatedComponent> component() {
 }
 
 Record<EnergyDocument> answer() {
-  const auto components = [](const EnergyDocument& d) -> const auto& { return *d.components; };
-  const Record<EnergyDocument> result = {
-      {"components", "Primitives first, then compounds.", components, component()},
-      {"total_area_um2", "um^2 of all instances of all components.",
-       [](const EnergyDocument& d) { return total_area_um2(*d.components); }}};
-return document<EnergyDocument>("energy", kCompat | kInputs | kWarnings | kTiming,
-                                [](const EnergyDocument& d) {
-                                  return Envelope{d.version, d.compat, &d.inputs, d.warnings, d.seconds};
-                                },
-                                {{"result", "The figures.", std::identity(), result}});
+  const auto components = [](const EnergyDocument& d) -> const auto& {
+    return *d.components;
+  };
+  const Record<EnergyDocument> result = {{"components", "Primitives first, then compounds.", components, component()},
+                                         {"total_area_um2", "um^2 of all instances of all components.",
+                                          [](const EnergyDocument& d) { return total_area_um2(*d.components); }}};
+  return document<EnergyDocument>("energy", kCompat | kInputs | kWarnings | kTiming,
+                                  [](const EnergyDocument& d) {
+                                    return Envelope{d.version, d.compat, &d.inputs, d.warnings, d.seconds};
+                                  },
+                                  {{"result", "The figures.", std::identity(), result}});
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ Json field_json(const base::Field& field) {
 }
 
 Json field_schema(const base::Field& field) {
-  Json schema = std::visit([](const auto& value) { return Leaf::schema<std::decay_t<decltype(value)>>(); }, field.get());
+  Json schema =
+      std::visit([](const auto& value) { return Leaf::schema<std::decay_t<decltype(value)>>(); }, field.get());
   if (!field.choices.empty()) restrict(schema, field.choices);
   return schema;
 }

@@ -300,24 +300,24 @@ Record<MappedLayer> search() {
   const auto check = [](const Searched& s) -> const Certified& { return *s.check; };
   proven.add({{"certified", "With `--certify`: what a second search by other means came to.", check, certified,
                when([](const Searched& s) { return s.check.has_value(); })}});
-Record<MappedLayer> out = {
-    {"objective", "What was made least, in order.",
-     [](const MappedLayer& l) {
-       std::vector<std::string> names;
-       for (nest::Metric metric : l.objective) names.emplace_back(metric_name(metric));
-       return names;
-     },
-     OneOf{{"edp", "energy", "delay"}}},
-    {"interrupted", "An interrupt ended the search.", [](const MappedLayer&) { return true; },
-     when([](const MappedLayer& l) { return l.optimum.interrupted; })},
-    {"out_of_memory", "A limit of memory ended the search.", [](const MappedLayer&) { return true; },
-     when([](const MappedLayer& l) { return l.optimum.out_of_memory; })},
-    {"certificate", "What is proven of the first objective (J*cycles, pJ or cycles).",
-     [](const MappedLayer& l) {
-       return Searched{l.optimum.certificate, l.certified};
-     },
-     proven}};
-return out.only(&MappedLayer::searched);
+  Record<MappedLayer> out = {
+      {"objective", "What was made least, in order.",
+       [](const MappedLayer& l) {
+         std::vector<std::string> names;
+         for (nest::Metric metric : l.objective) names.emplace_back(metric_name(metric));
+         return names;
+       },
+       OneOf{{"edp", "energy", "delay"}}},
+      {"interrupted", "An interrupt ended the search.", [](const MappedLayer&) { return true; },
+       when([](const MappedLayer& l) { return l.optimum.interrupted; })},
+      {"out_of_memory", "A limit of memory ended the search.", [](const MappedLayer&) { return true; },
+       when([](const MappedLayer& l) { return l.optimum.out_of_memory; })},
+      {"certificate", "What is proven of the first objective (J*cycles, pJ or cycles).",
+       [](const MappedLayer& l) {
+         return Searched{l.optimum.certificate, l.certified};
+       },
+       proven}};
+  return out.only(&MappedLayer::searched);
 }
 
 std::string bound_by(const MappedLayer& layer) {

@@ -213,7 +213,9 @@ Record<PlaceDocument> answer() {
     return Envelope{d.version, {}, &d.placed->inputs, &d.placed->warnings, d.seconds};
   };
   const auto found = [](const PlaceDocument& d) { return d.placed->placement.mapping ? d.placed : nullptr; };
-  const auto placement = [](const PlaceDocument& d) -> const auto& { return d.placed->placement; };
+  const auto placement = [](const PlaceDocument& d) -> const auto& {
+    return d.placed->placement;
+  };
   return document<PlaceDocument>(
       "place", kInputs | kWarnings | kTiming, envelope,
       {{"result", "The placement; null where there is none.", found, result()},

@@ -66,15 +66,16 @@ Record<TrainedModel> result() {
                                          {"tflops_per_gpu", "1e12 FLOP/s.", &Utilisation::tflops_per_gpu}};
   const auto as_published = [](const TrainedModel& t) -> const Utilisation& { return t.iteration.published; };
   Record<TrainedModel> out = train_figures().of<TrainedModel>(figures);
-  return out.add({{"published_count", "The same three as papers count: attention in full, also what a causal mask hides.",
-                   as_published, published},
-                  {"parameters", "Of the model.", &TrainedModel::parameters},
-                  {"active_parameters", "That a token visits.", &TrainedModel::active_parameters},
-                  {"cost", "Of one iteration.",
-                   [](const TrainedModel& t) { return scenario::training_cost(t, t.iteration.iteration_s); }, cost()},
-                  {"training", "With `--tokens`: the whole run.", std::identity(), training(),
-                   when([](const TrainedModel& t) { return t.tokens > 0; })},
-                  {"config", "Model, system and plan as evaluated.", std::identity(), config()}});
+  return out.add(
+      {{"published_count", "The same three as papers count: attention in full, also what a causal mask hides.",
+        as_published, published},
+       {"parameters", "Of the model.", &TrainedModel::parameters},
+       {"active_parameters", "That a token visits.", &TrainedModel::active_parameters},
+       {"cost", "Of one iteration.",
+        [](const TrainedModel& t) { return scenario::training_cost(t, t.iteration.iteration_s); }, cost()},
+       {"training", "With `--tokens`: the whole run.", std::identity(), training(),
+        when([](const TrainedModel& t) { return t.tokens > 0; })},
+       {"config", "Model, system and plan as evaluated.", std::identity(), config()}});
 }
 
 Record<TrainDocument> answer() {
@@ -119,8 +120,7 @@ Record<TrainFigures> train_figures() {
   return {
       {"iteration_s", "Seconds of one iteration: `global_batch` sequences and the optimiser's step.", &F::iteration_s},
       {"breakdown", "Its terms on the slowest stage; they sum to it.", &F::breakdown, breakdown},
-      {"hidden", "Communication that ran beside work, by class.", &F::hidden,
-hidden},
+      {"hidden", "Communication that ran beside work, by class.", &F::hidden, hidden},
       {"memory_bytes", "Of the fullest accelerator.", std::identity(), memory},
       {"capacity_bytes", "Memory of an accelerator; null where AMPeD's file does not tell.", &F::capacity_bytes},
       {"fits", "Whether the total is at most the capacity.", &F::fits},

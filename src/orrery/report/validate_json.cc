@@ -69,11 +69,11 @@ Record<Validation> answer() {
                            {"points", "Worst first.", &Set::points, point()}};
   const auto sets = [](const Validation& v) -> const std::vector<Set>& { return v.sets; };
   const Record<Validation> result = {{"sets", "By name.", sets, set}};
-return document<Validation>("validate", kTiming,
-                            [](const Validation& v) {
-                              return Envelope{v.version, {}, nullptr, nullptr, v.seconds};
-                            },
-                            {{"result", "Every point.", std::identity(), result}});
+  return document<Validation>("validate", kTiming,
+                              [](const Validation& v) {
+                                return Envelope{v.version, {}, nullptr, nullptr, v.seconds};
+                              },
+                              {{"result", "Every point.", std::identity(), result}});
 }
 
 }  // namespace

@@ -86,8 +86,7 @@ void warn_of_window(const ModelFile& model, base::Diagnostics& found) {
   found
       .warning("O0918", fmt::format("attention sees {} tokens, and sequences may be longer", *reach),
                place == transformer.places.end() ? base::Location{} : place->second)
-      .note(
-          "of sequences up to that length the window makes no difference; of longer ones `graph` has no kernels")
+      .note("of sequences up to that length the window makes no difference; of longer ones `graph` has no kernels")
       .hint("the model with attention to all tokens: `--ignore sliding_window`");
 }
 
