@@ -31,6 +31,7 @@ install(DIRECTORY catalog/ DESTINATION share/orrery/catalog)
 install(FILES README.md ARCHITECTURE.md HACKING.md LICENSE DESTINATION share/doc/orrery)
 install(FILES bench/mappers.md DESTINATION share/doc/orrery/bench)
 install(DIRECTORY docs examples DESTINATION share/doc/orrery)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share)
 file(CREATE_LINK ../../orrery/catalog ${PROJECT_BINARY_DIR}/share/catalog SYMBOLIC)
 install(FILES ${PROJECT_BINARY_DIR}/share/catalog DESTINATION share/doc/orrery)
 install(FILES LICENSE DESTINATION share/doc/orrery RENAME copyright) # where Debian looks for it
