@@ -90,12 +90,6 @@ bool always(Count) {
   return true;
 }
 
-void reach_window(Attention& a, Count span) {
-  if (span == 0) return;
-  a.reach = workload::Reach::kWindow;
-  a.span = span;
-}
-
 }  // namespace
 
 void read_mixtral(Reading& r) {

@@ -263,6 +263,25 @@ void positions(Reading& r, Stack& stack, std::string_view key, bool learned, Cou
   if (learned) stack.position_rows = r.model.max_positions.value_or(0) + more;
 }
 
+Rectangle sides(ConfigKeys& keys, std::string_view key, Count absent) {
+  const json::Node* node = keys.value(key);
+  if (node == nullptr || node->kind != json::Node::Kind::kList) {
+    const Count side = keys.size(key, absent);
+    return {side, side};
+  }
+  const std::vector<Count> both = keys.counts(key);
+  const auto fits = [](Count side) { return side >= 1 && side <= kLargestSize; };
+  if (both.size() == 2 && fits(both[0]) && fits(both[1])) return {both[0], both[1]};
+  keys.found().error("O0903", fmt::format("`{}` must be one positive number, or two", key), keys.where(key));
+  return {absent, absent};
+}
+
+void reach_window(Attention& attention, Count span) {
+  if (span == 0) return;
+  attention.reach = Reach::kWindow;
+  attention.span = span;
+}
+
 Count window(Reading& r, Count absent, bool switched, bool used_if_absent) {
   if (r.ignores("sliding_window")) return 0;
   const Count size = r.keys.has("sliding_window") ? r.keys.count("sliding_window") : absent;

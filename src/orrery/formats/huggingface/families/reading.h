@@ -84,6 +84,15 @@ void logits(Reading& r, bool tied_if_absent, bool bias = false);
 void positions(Reading& r, workload::Stack& stack, std::string_view key, bool learned, base::Count absent = 0,
                base::Count more = 0);
 
+// An image's or a patch's size: one number for a square, or two. Finds lists of anything else (O0903).
+struct Rectangle {
+  base::Count height = 1, width = 1;
+};
+Rectangle sides(ConfigKeys& keys, std::string_view key, base::Count absent);
+
+// 0: all tokens, as before.
+void reach_window(workload::Attention& attention, base::Count span);
+
 // Whether attention sees a window at all: `sliding_window`, unless `use_sliding_window` denies it. 0: none.
 base::Count window(Reading& r, base::Count absent, bool switched, bool used_if_absent = false);
 

@@ -235,10 +235,7 @@ void read_minimax(Reading& r) {
   linear.heads = a.heads;
   linear.key_width = linear.value_width = a.width;
   linear.small_parameters = all;  // a norm
-  if (const Count span = window(r, 0, false); span > 0) {
-    a.reach = workload::Reach::kWindow;
-    a.span = span;
-  }
+  reach_window(a, window(r, 0, false));
   const Experts mixture = experts(r, r.keys.spelled({"num_local_experts", "num_experts"}), "num_experts_per_tok", 8, 2,
                                   {sized(r, "intermediate_size"), true, false});
   const std::vector<std::string> types =

@@ -34,23 +34,6 @@ struct Tower {
   Count pixels = 0, patches = 0;
 };
 
-// One number for a square, or two.
-struct Rectangle {
-  Count height = 1, width = 1;
-};
-Rectangle sides(ConfigKeys& keys, std::string_view key, Count absent) {
-  const json::Node* node = keys.value(key);
-  if (node == nullptr || node->kind != json::Node::Kind::kList) {
-    const Count side = keys.size(key, absent);
-    return {side, side};
-  }
-  const std::vector<Count> both = keys.counts(key);
-  const auto fits = [](Count side) { return side >= 1 && side <= kLargestSize; };
-  if (both.size() == 2 && fits(both[0]) && fits(both[1])) return {both[0], both[1]};
-  keys.found().error("O0903", fmt::format("`{}` must be one positive number, or two", key), keys.where(key));
-  return {absent, absent};
-}
-
 Tower begin(Reading& r, const json::Node& vision, const Sizes& absent, const Norm& norm, bool biases, bool gated,
             std::string_view layers_key = "num_hidden_layers", std::string_view heads_key = "num_attention_heads") {
   Tower tower{ConfigKeys(vision, vision.where, r.keys.found()), {}, 0, 0};

@@ -121,30 +121,17 @@ void read_vit(Reading& r) {
   bias_queries_keys_values(a, r.keys.flag("qkv_bias", true));
   a.output_bias = true;
   const FeedForward f = {sized(r, "intermediate_size"), false, true};
-  // Square, unless there are two numbers.
-  const auto sides = [&](std::string_view key, Count absent) {
-    const json::Node* node = r.keys.value(key);
-    if (node == nullptr || node->kind != json::Node::Kind::kList) {
-      const Count side = r.keys.size(key, absent);
-      return std::pair(side, side);
-    }
-    const std::vector<Count> both = r.keys.counts(key);
-    if (both.size() == 2 && both[0] > 0 && both[1] > 0 && both[0] <= kLargestSize && both[1] <= kLargestSize)
-      return std::pair(both[0], both[1]);
-    r.keys.found().error("O0903", fmt::format("`{}` must be one positive number, or two", key), r.keys.where(key));
-    return std::pair(absent, absent);
-  };
-  const auto image = sides("image_size", 224), patch = sides("patch_size", 16);
-  const Count patches = base::checked_multiply(image.first / patch.first, image.second / patch.second);
+  const Rectangle image = sides(r.keys, "image_size", 224), patch = sides(r.keys, "patch_size", 16);
+  const Count patches = base::checked_multiply(image.height / patch.height, image.width / patch.width);
   if (patches < 1 || patches > kLargestSize)
     r.keys.found()
         .error("O0910", "an image must have at least one patch, and no more than any model's",
                r.keys.where("image_size"))
-        .also(r.keys.where("patch_size"), fmt::format("{} pixels wide", patch.first));
+        .also(r.keys.where("patch_size"), fmt::format("{} pixels high", patch.height));
   const Count channels = r.keys.size("num_channels", 3);
   Stack stack = encoder(hidden, layer_norm());
   add_layers(stack, layers, encoder_block(a, f, layer_norm(), false));
-  const Count pixels = base::checked_multiply(base::checked_multiply(patch.first, patch.second), channels);
+  const Count pixels = base::checked_multiply(base::checked_multiply(patch.height, patch.width), channels);
   stack.into = {Projection{"patches", pixels, hidden, hidden, 1, 1, false, patches}};
   stack.fixed_tokens = patches + 1;
   stack.learned_positions = true;
