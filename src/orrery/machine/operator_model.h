@@ -9,21 +9,9 @@
 #include <string_view>
 
 #include "orrery/base/count.h"
+#include "orrery/machine/operator.h"
 
 namespace orrery::machine {
-
-enum class Precision { kFp32, kTf32, kBf16, kFp8 };  // kBf16 stands for every 16-bit float
-inline constexpr int kPrecisions = 4;
-
-// Bytes of a stored element: tf32 is stored in four.
-inline constexpr double bytes_per_element(Precision precision) {
-  return precision == Precision::kFp8 ? 1.0 : precision == Precision::kBf16 ? 2.0 : 4.0;
-}
-
-inline constexpr std::string_view name(Precision precision) {
-  constexpr std::array<std::string_view, kPrecisions> kNames = {"fp32", "tf32", "bf16", "fp8"};
-  return kNames[static_cast<int>(precision)];
-}
 
 // One accelerator (the unit that a rank of a training run owns): its data sheet and what was calibrated of it.
 struct Accelerator {
@@ -39,14 +27,6 @@ struct Accelerator {
   double host_seconds_per_op = 0;  // host time to issue one operator
 
   double peak(Precision precision) const { return peak_flops_per_s[static_cast<int>(precision)]; }
-};
-
-// `batch` independent products of an m x k by a k x n matrix.
-struct MatrixProduct {
-  base::Count batch = 1;
-  base::Count m = 0, n = 0, k = 0;
-  Precision precision = Precision::kBf16;
-  double flops() const { return 2.0 * batch * m * n * k; }
 };
 
 // Implementations are thread-safe and pure: the same question has the same answer. All answers in seconds.
@@ -68,6 +48,10 @@ class OperatorModel {
 
   // Time the host needs to issue one operator; it runs beside the device.
   virtual double issue_seconds() const = 0;
+
+  // All that is known of one operator. Its seconds are those that the functions above say; what they do not know (energy,
+  // levels) is left open. Attention is two products, each of the visible share.
+  virtual Cost cost(const Operator& one) const;
 };
 
 }  // namespace orrery::machine

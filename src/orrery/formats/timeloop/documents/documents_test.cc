@@ -136,6 +136,23 @@ TEST(Documents, OverridesReplaceAnyValue) {
   EXPECT_EQ(specification.chip->compute.leak_pj_per_cycle, 4);
 }
 
+TEST(Documents, ANodeOfTheChipHasAShortPathToItsAttributesAndItsMesh) {
+  ReadOptions full, brief;
+  full.overrides = {{"architecture.nodes.Buffer.attributes.depth", "32"}};
+  brief.overrides = {{"arch.Buffer.depth", "32"}};
+  EXPECT_EQ(read(small(), brief).chip->storages[0].capacity_words,
+            read(small(), full).chip->storages[0].capacity_words);
+  EXPECT_NE(read(small(), brief).chip->storages[0].capacity_words, read(small(), {}).chip->storages[0].capacity_words);
+  brief.overrides = {{"arch.Bufer.depth", "32"}};
+  const auto errors = base::refused([&] { read(small(), brief); });
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors.at(0).code, "O0111");
+  EXPECT_EQ(errors.at(0).hints.at(0), "did you mean `Buffer`?");
+  EXPECT_EQ(errors.at(0).primary.where.column, 6);
+  brief.overrides = {{"arch.Buffer.dept", "32"}};
+  EXPECT_EQ(base::refused([&] { read(small(), brief); }).at(0).primary.where.column, 13);
+}
+
 TEST(Documents, AnOverrideOfWhatIsNotThereSaysWhatIs) {
   ReadOptions options;
   options.overrides = {{"variables.SIZ", "16"}};

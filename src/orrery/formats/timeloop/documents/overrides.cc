@@ -53,6 +53,62 @@ yaml::Node* child(yaml::Node& node, std::string_view step, std::vector<std::stri
   return nullptr;
 }
 
+// `arch.NAME.KEY` is short for a key of a node of the architecture, wherever it lies: of the node itself, of its
+// `spatial` or among its `attributes`.
+constexpr std::string_view kShort = "arch.";
+
+bool has_key(const std::vector<yaml::Node::Entry>& top, std::string_view key) {
+  return std::any_of(top.begin(), top.end(), [&](const auto& entry) { return plain_key(entry.key) == key; });
+}
+
+// Nodes of the version 4 lie in lists `nodes`, those before it in lists `subtree` and `local`.
+void nodes_of(yaml::Node& node, std::vector<yaml::Node*>& out) {
+  if (node.is_map() && !name_in_list(node).empty()) out.push_back(&node);
+  for (yaml::Node& item : node.items) nodes_of(item, out);
+  for (yaml::Node::Entry& entry : node.entries)
+    if (entry.value.is_sequence()) nodes_of(entry.value, out);
+}
+
+std::vector<yaml::Node*> nodes_of_chip(std::vector<yaml::Node::Entry>& top) {
+  std::vector<yaml::Node*> out;
+  for (yaml::Node::Entry& entry : top)
+    if (plain_key(entry.key) == "architecture") nodes_of(entry.value, out);
+  return out;
+}
+
+void names_of_chip(std::vector<yaml::Node::Entry>& top, std::vector<std::string>& names) {
+  for (const yaml::Node* node : nodes_of_chip(top)) names.push_back(name_in_list(*node));
+}
+
+// The part of a node that holds the key which `rest` names after the node's name. `begin`: where in `rest` what is left
+// to walk begins; `walked`: what to call what was walked. Null where there is no such node.
+yaml::Node* part_of_chip(std::vector<yaml::Node::Entry>& top, std::string_view rest, std::size_t& begin,
+                         std::string& walked) {
+  const std::size_t dot = rest.find('.');
+  if (dot == std::string_view::npos) return nullptr;
+  const std::string_view name = rest.substr(0, dot);
+  const std::string_view key = rest.substr(dot + 1, rest.find('.', dot + 1) - dot - 1);
+  for (yaml::Node* node : nodes_of_chip(top)) {
+    if (name_in_list(*node) != name) continue;
+    begin = dot + 1;
+    walked = name;
+    yaml::Node* attributes = nullptr;
+    for (yaml::Node::Entry& entry : node->entries) {
+      if (plain_key(entry.key) == plain_key(key)) return node;
+      if (!entry.value.is_map()) continue;
+      if (entry.key == "attributes") attributes = &entry.value;
+      if ((entry.key == "attributes" || entry.key == "spatial") && has_key(entry.value.entries, plain_key(key))) {
+        walked += "." + entry.key;
+        return &entry.value;
+      }
+    }
+    if (attributes == nullptr) return node;
+    walked += ".attributes";
+    return attributes;
+  }
+  return nullptr;
+}
+
 void point_into(yaml::Node& node, const std::shared_ptr<const base::SourceFile>& file) {
   node.where.file = file;
   for (yaml::Node& item : node.items) point_into(item, file);
@@ -110,11 +166,17 @@ void apply_override(std::vector<yaml::Node::Entry>& top, const base::Override& s
   yaml::Node* node = nullptr;
   std::size_t begin = 0;
   std::string walked;
+  if (path.starts_with(kShort) && !has_key(top, "arch")) {
+    node = part_of_chip(top, path.substr(kShort.size()), begin, walked);
+    begin += kShort.size();
+  }
   while (begin <= path.size()) {
     const std::size_t dot = std::min(path.find('.', begin), path.size());
     const std::string step = path.substr(begin, dot - begin);
     std::vector<std::string> names;
-    if (node == nullptr) {
+    if (node == nullptr && begin > 0) {
+      names_of_chip(top, names);
+    } else if (node == nullptr) {
       for (yaml::Node::Entry& entry : top) {
         names.push_back(entry.key);
         if (plain_key(entry.key) == plain_key(step)) node = &entry.value;
@@ -139,8 +201,14 @@ void apply_override(std::vector<yaml::Node::Entry>& top, const base::Override& s
       }
     }
     if (node == nullptr) {
+      if (walked.empty() && std::find(names.begin(), names.end(), step) != names.end()) {
+        found.error("O0111", fmt::format("`{}` is no key of `{}`", path, step), shown.path())
+            .hint(fmt::format("add the key to change: `{}.KEY=VALUE`", path));
+        return;
+      }
       auto& diagnostic = found.error("O0111",
-                                     walked.empty() ? fmt::format("the documents have no `{}`", step)
+                                     walked.empty() && begin > 0 ? fmt::format("the architecture has no `{}`", step)
+                                     : walked.empty()            ? fmt::format("the documents have no `{}`", step)
                                                     : fmt::format("`{}` has no `{}`", walked, step),
                                      shown.part(begin, step.size()));
       if (names.size() > 40) names.resize(40);
