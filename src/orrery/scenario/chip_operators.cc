@@ -47,6 +47,24 @@ std::string name_of(const MatrixProduct& product) {
   return fmt::format("{} x {} times {} x {}", product.m, product.k, product.k, product.n);
 }
 
+// Operands and result of an operator lie in the accelerator's memory: the outermost storage keeps them, unless the chip's
+// own constraints say of one that it does not (weights that stay in an array).
+void keep_in_memory(const workload::Einsum& einsum, const machine::Chip& chip, nest::Mapspace& space) {
+  const int outermost = static_cast<int>(chip.storages.size()) - 1;
+  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
+    const bool said = std::any_of(space.constraints.begin(), space.constraints.end(), [&](const nest::Constraint& one) {
+      return one.kind == nest::Constraint::Kind::kKeep && one.level == outermost && one.dataspace == static_cast<int>(s);
+    });
+    if (said) continue;
+    nest::Constraint keep;
+    keep.kind = nest::Constraint::Kind::kKeep;
+    keep.level = outermost;
+    keep.dataspace = static_cast<int>(s);
+    keep.text = einsum.dataspaces[s].name + " lies in " + chip.storages.back().name;
+    space.constraints.push_back(std::move(keep));
+  }
+}
+
 // What each level of the chip does in one product.
 std::vector<machine::LevelCost> levels_of(const machine::Chip& chip, const nest::Evaluation& evaluation) {
   std::vector<machine::LevelCost> out;
@@ -98,6 +116,7 @@ ChipOperators::Answer ChipOperators::search(const MatrixProduct& product, int se
     const std::lock_guard<std::mutex> lock(known_->asking);
     return ask_(workload::matmul(name_of(product), product.n, product.k, product.m));
   }();
+  keep_in_memory(question.einsum, *question.chip, question.space);
   nest::SearchLimits limits;
   static_cast<cost::Limits&>(limits) = limits_;
   limits.threads = threads;

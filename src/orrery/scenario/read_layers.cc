@@ -5,13 +5,12 @@
 #include <memory>
 
 #include "orrery/formats/timeloop/architecture/apply_estimates.h"
-#include "orrery/formats/timeloop/documents/chip_reading.h"
 #include "orrery/scenario/gathered.h"
+#include "orrery/scenario/priced_chip.h"
 
 namespace orrery::scenario {
 namespace {
 
-using formats::timeloop::ChipReading;
 using formats::timeloop::Documents;
 using formats::timeloop::LayerReading;
 using formats::timeloop::Specification;
@@ -20,49 +19,6 @@ void sort_once(std::vector<base::Input>& inputs) {
   std::sort(inputs.begin(), inputs.end());
   inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
 }
-
-// `other`: what may stand in place of a file with a `problem`.
-void require_parts(bool chip, bool problem, const std::string& other, base::Diagnostics& missing) {
-  if (!chip)
-    missing.error("O1003", "no file has an `architecture`")
-        .hint(
-            "give the file that describes the chip, or `--chip NAME`; `orrery catalog` lists the chips that come "
-            "along");
-  if (!problem)
-    missing.error("O1003", "no file has a `problem`").hint("give the file that describes the layer" + other);
-}
-
-// A chip's documents, and the chip with its energies once the first layer on it was read.
-class PricedChip {
- public:
-  explicit PricedChip(const Documents& documents) : reading_(documents) {}
-
-  ChipReading& reading() { return reading_; }
-
-  // Completes `question`, and appends what the estimators say to `found`. Throws InputError with all of `found`.
-  void give(Estimators& estimators, LayerQuestion& question, base::Diagnostics& found) {
-    if (!asked_) {
-      asked_ = true;
-      auto chip = std::make_shared<machine::Chip>(reading_.architecture()->chip);
-      if (!reading_.has_energy_tables() && !reading_.components().empty()) {
-        estimates_ = estimators.estimate(reading_.components(), said_);
-        if (!said_.has_errors()) formats::timeloop::apply_estimates(*estimates_, *chip);
-      }
-      chip_ = std::move(chip);
-    }
-    found.append(said_);
-    found.throw_if_errors();
-    question.chip = chip_;
-    question.estimates = estimates_;
-  }
-
- private:
-  ChipReading reading_;
-  bool asked_ = false;
-  std::shared_ptr<const machine::Chip> chip_;
-  Estimates estimates_;
-  base::Diagnostics said_;
-};
 
 }  // namespace
 

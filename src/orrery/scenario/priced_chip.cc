@@ -1,0 +1,48 @@
+#include "orrery/scenario/priced_chip.h"
+
+#include "orrery/formats/timeloop/architecture/apply_estimates.h"
+
+namespace orrery::scenario {
+
+void require_parts(bool chip, bool problem, const std::string& other, base::Diagnostics& missing) {
+  if (!chip)
+    missing.error("O1003", "no file has an `architecture`")
+        .hint(
+            "give the file that describes the chip, or `--chip NAME`; `orrery catalog` lists the chips that come "
+            "along");
+  if (!problem)
+    missing.error("O1003", "no file has a `problem`").hint("give the file that describes the layer" + other);
+}
+
+void PricedChip::give(Estimators& estimators, LayerQuestion& question, base::Diagnostics& found) {
+  if (!asked_) {
+    asked_ = true;
+    auto chip = std::make_shared<machine::Chip>(reading_.architecture()->chip);
+    if (!reading_.has_energy_tables() && !reading_.components().empty()) {
+      estimates_ = estimators.estimate(reading_.components(), said_);
+      if (!said_.has_errors()) formats::timeloop::apply_estimates(*estimates_, *chip);
+    }
+    chip_ = std::move(chip);
+  }
+  found.append(said_);
+  found.throw_if_errors();
+  question.chip = chip_;
+  question.estimates = estimates_;
+}
+
+LayerQuestion PricedChip::ask(const workload::Einsum& einsum, Estimators& estimators, base::Diagnostics& found) {
+  formats::timeloop::LayerReading read = reading_.layer(&einsum);
+  base::Diagnostics missing;
+  require_parts(reading_.architecture().has_value(), read.problem.has_value(), "", missing);
+  missing.throw_if_errors();
+  LayerQuestion question;
+  give(estimators, question, read.diagnostics);
+  question.einsum = std::move(read.problem->einsum);
+  question.name = question.einsum.name;
+  question.space = std::move(read.problem->space);
+  question.objective = std::move(read.mapper.objective);
+  found.append(read.diagnostics);
+  return question;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,64 @@
+#include "orrery/scenario/system_chip.h"
+
+#include <filesystem>
+
+#include "orrery/scenario/inputs.h"
+
+namespace orrery::scenario {
+namespace {
+
+// What the chip is asked about before anything is known of the run, so that its faults are found first.
+constexpr base::Count kProbe = 128;
+
+}  // namespace
+
+SystemChip::SystemChip(const std::string& name, const base::Overrides& overrides, const EstimatorSetup& estimators)
+    : name_(name), estimators_(estimators) {
+  formats::timeloop::ReadOptions how;
+  how.overrides = overrides;
+  how.estimate = estimators.options();
+  how.mapping_wanted = false;
+  std::vector<File> files;
+  formats::timeloop::Parsed known;
+  if (std::error_code ignored; std::filesystem::is_directory(name, ignored)) {
+    files = read_files({name});
+  } else {
+    const std::vector<ChipFile> chips = load_chips({name});
+    files = {chips.front().file};
+    known = parsed(chips);
+    name_ = chips.front().entry.name;
+    warnings_.append(chips.front().diagnostics);
+  }
+  documents_.push_back(formats::timeloop::Documents::gather(files, how, known));
+  inputs_ = documents_.front().inputs();
+  reading_ = std::make_unique<PricedChip>(documents_.front());
+  base::Diagnostics found;
+  chip_ = reading_->ask(workload::matmul("probe", kProbe, kProbe, kProbe), estimators_, found).chip;
+  warnings_.append(found);
+  base::Diagnostics faults;
+  machine::accelerator_of(*chip_, {}, faults);
+  faults.throw_if_errors();
+}
+
+cluster::System SystemChip::in(cluster::System system) const {
+  base::Diagnostics none;
+  system.accelerator = machine::accelerator_of(*chip_, system.accelerator, none);
+  system.accelerator.name = name_;
+  system.calibration.fused_attention_share = 1;
+  std::erase_if(system.constants, [](const cluster::Constant& constant) {
+    return constant.name.starts_with("accelerator.") || constant.name == "fused_attention_share";
+  });
+  return system;
+}
+
+std::unique_ptr<ChipOperators> SystemChip::operators(const cost::Limits& limits, double issue_seconds) {
+  return std::make_unique<ChipOperators>(
+      chip_,
+      [this](const workload::Einsum& einsum) {
+        base::Diagnostics again;  // the probe said the same
+        return reading_->ask(einsum, estimators_, again);
+      },
+      nest::ModelOptions{}, limits, issue_seconds);
+}
+
+}  // namespace orrery::scenario

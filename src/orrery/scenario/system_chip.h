@@ -1,0 +1,52 @@
+// A chip in the place of a system's accelerator: its loop nests time the products, its memory holds the model.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "orrery/base/content_hash.h"
+#include "orrery/base/override.h"
+#include "orrery/cluster/system.h"
+#include "orrery/cost/budget.h"
+#include "orrery/formats/timeloop/documents/documents.h"
+#include "orrery/scenario/chip_operators.h"
+#include "orrery/scenario/estimators.h"
+#include "orrery/scenario/priced_chip.h"
+
+namespace orrery::scenario {
+
+// A chip of the catalogue, or one of files, ready to be asked about any product. Neither copied nor moved: its operators
+// refer to it.
+class SystemChip {
+ public:
+  // `name`: of the catalogue, or the path of a file or of a folder. `overrides`: of its documents. Searches begin when
+  // operators are asked. Throws InputError for what cannot be read, and O1390 for a chip without a memory port.
+  SystemChip(const std::string& name, const base::Overrides& overrides, const EstimatorSetup& estimators);
+  SystemChip(const SystemChip&) = delete;
+  SystemChip& operator=(const SystemChip&) = delete;
+
+  const std::string& name() const { return name_; }
+  const machine::Chip& chip() const { return *chip_; }
+  const std::vector<base::Input>& inputs() const { return inputs_; }
+  const base::Diagnostics& warnings() const { return warnings_; }
+
+  // The system with this chip for its accelerator. Networks and prices stay; what was calibrated of the accelerator it
+  // had does not.
+  cluster::System in(cluster::System system) const;
+
+  // Answers about products, by search. `limits.seconds` counts from this call on.
+  std::unique_ptr<ChipOperators> operators(const cost::Limits& limits, double issue_seconds);
+
+ private:
+  std::string name_;
+  std::deque<formats::timeloop::Documents> documents_;  // one
+  std::unique_ptr<PricedChip> reading_;
+  Estimators estimators_;
+  std::shared_ptr<const machine::Chip> chip_;
+  std::vector<base::Input> inputs_;
+  base::Diagnostics warnings_;
+};
+
+}  // namespace orrery::scenario
