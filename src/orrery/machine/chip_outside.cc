@@ -35,8 +35,9 @@ Accelerator accelerator_of(const Chip& chip, const Accelerator& otherwise, base:
   } else if (port.bytes_per_s <= 0) {
     const Storage& memory = chip.storages.back();
     found
-        .error("O1390", fmt::format("`{}` has no memory port: no bandwidth is stated of its outermost storage `{}`",
-                                    chip.name.empty() ? "the chip" : chip.name, memory.name),
+        .error("O1390",
+               fmt::format("`{}` has no memory port: no bandwidth is stated of its outermost storage `{}`",
+                           chip.name.empty() ? "the chip" : chip.name, memory.name),
                memory.where)
         .note("activations, gradients and the optimiser's state pass through it, so its bandwidth sets their time")
         .hint(fmt::format("add `shared_bandwidth`, in words a cycle, to the attributes of `{0}`, or "

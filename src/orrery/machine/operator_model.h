@@ -49,8 +49,8 @@ class OperatorModel {
   // Time the host needs to issue one operator; it runs beside the device.
   virtual double issue_seconds() const = 0;
 
-  // All that is known of one operator. Its seconds are those that the functions above say; what they do not know (energy,
-  // levels) is left open. Attention is two products, each of the visible share.
+  // All that is known of one operator. Its seconds are those that the functions above say; what they do not know
+  // (energy, levels) is left open. Attention is two products, each of the visible share.
   virtual Cost cost(const Operator& one) const;
 };
 

@@ -78,7 +78,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"place", {"place"}},
       {"graph", {"graph"}},
       {"operators", {"operators"}},
-      {"validate", {"validate"}},
+      {"validate", {"validate", "validate_collectives"}},
       {"Other verbs", {"check", "catalog", "doctor", "explain", "schema"}},
       {"When there is no answer", {"error"}}};
   // AMPeD's parameters, constants and defects have a document of their own.

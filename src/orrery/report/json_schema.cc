@@ -18,6 +18,7 @@ constexpr Kind kAnswers[] = {
     {"train", train_schema},
     {"place", place_schema},
     {"validate", validate_schema},
+    {"validate_collectives", validate_collectives_schema},
     {"check", check_schema},
     {"graph", graph_schema},
     {"operators", operators_schema},

@@ -18,6 +18,7 @@ Json place_schema();
 Json graph_schema();
 Json operators_schema();
 Json validate_schema();
+Json validate_collectives_schema();
 Json check_schema();
 Json catalog_schema();
 Json doctor_schema();

@@ -47,13 +47,14 @@ std::string name_of(const MatrixProduct& product) {
   return fmt::format("{} x {} times {} x {}", product.m, product.k, product.k, product.n);
 }
 
-// Operands and result of an operator lie in the accelerator's memory: the outermost storage keeps them, unless the chip's
-// own constraints say of one that it does not (weights that stay in an array).
+// Operands and result of an operator lie in the accelerator's memory: the outermost storage keeps them, unless the
+// chip's own constraints say of one that it does not (weights that stay in an array).
 void keep_in_memory(const workload::Einsum& einsum, const machine::Chip& chip, nest::Mapspace& space) {
   const int outermost = static_cast<int>(chip.storages.size()) - 1;
   for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
     const bool said = std::any_of(space.constraints.begin(), space.constraints.end(), [&](const nest::Constraint& one) {
-      return one.kind == nest::Constraint::Kind::kKeep && one.level == outermost && one.dataspace == static_cast<int>(s);
+      return one.kind == nest::Constraint::Kind::kKeep && one.level == outermost &&
+             one.dataspace == static_cast<int>(s);
     });
     if (said) continue;
     nest::Constraint keep;
@@ -144,8 +145,8 @@ ChipOperators::Answer ChipOperators::search(const MatrixProduct& product, int se
       error.hint(fmt::format("`orrery map --gemm {},{},{}` with this chip says more", product.n, product.k, product.m));
     } else {
       found
-          .error("O1392", fmt::format("no mapping was found in time for a product that the run needs, {}",
-                                      name_of(product)))
+          .error("O1392",
+                 fmt::format("no mapping was found in time for a product that the run needs, {}", name_of(product)))
           .hint("give the searches more time with `--time-limit`, or more memory with `--memory`");
     }
     throw base::InputError(found.all());

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "orrery/base/refused_test_util.h"
 #include "orrery/nest/search.h"
 #include "orrery/scenario/layer_question_test_util.h"
@@ -96,7 +98,8 @@ TEST(ChipOperators, AnswersDependNeitherOnThreadsNorOnTheOrderOfQuestions) {
 TEST(ChipOperators, TheLevelThatBindsIsTheOneThatTakesLongest) {
   const MatrixProduct cube{1, 16, 16, 16};
   const Asked starved(chip_with_port(0.125)), ample(chip_with_port(1e6));
-  const machine::Cost slow = starved.operators.cost(Operator::of(cube)), fast = ample.operators.cost(Operator::of(cube));
+  const machine::Cost slow = starved.operators.cost(Operator::of(cube)),
+                      fast = ample.operators.cost(Operator::of(cube));
   EXPECT_EQ(slow.binds, "DRAM");
   EXPECT_EQ(slow.levels.front().name, "DRAM");
   EXPECT_DOUBLE_EQ(slow.levels.front().seconds, slow.seconds);
@@ -168,6 +171,26 @@ TEST(ChipOperators, AProductThatTheConstraintsLeaveNoMappingForIsNamed) {
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].code, "O1391");
   EXPECT_NE(errors[0].message.find("8 x 8 times 8 x 100"), std::string::npos);
+}
+
+TEST(ChipOperators, ASearchThatEndsBeforeItHasAMappingSaysSo) {
+  const std::atomic<bool> stop = true;
+  const auto chip = std::make_shared<const machine::Chip>(chip_with_port());
+  const ChipOperators operators(
+      chip,
+      [&](const workload::Einsum& einsum) {
+        LayerQuestion question;
+        question.einsum = einsum;
+        question.chip = chip;
+        return question;
+      },
+      {}, cost::Limits{.stop = &stop});
+  try {
+    operators.matrix_product_seconds({1, 720720, 720720, 720720});
+    EXPECT_EQ(operators.unproven().size(), 1u);  // a mapping made in no time, with its gap
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(error.diagnostics.at(0).code, "O1392");
+  }
 }
 
 TEST(MemoryPort, AStreamHalfReadAndHalfWrittenIsLimitedByTheNarrowerPort) {

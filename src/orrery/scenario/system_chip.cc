@@ -19,11 +19,12 @@ SystemChip::SystemChip(const std::string& name, const base::Overrides& overrides
   how.estimate = estimators.options();
   how.mapping_wanted = false;
   std::vector<File> files;
+  std::vector<ChipFile> chips;  // `known` points into them
   formats::timeloop::Parsed known;
   if (std::error_code ignored; std::filesystem::is_directory(name, ignored)) {
     files = read_files({name});
   } else {
-    const std::vector<ChipFile> chips = load_chips({name});
+    chips = load_chips({name});
     files = {chips.front().file};
     known = parsed(chips);
     name_ = chips.front().entry.name;

@@ -17,8 +17,8 @@
 
 namespace orrery::scenario {
 
-// A chip of the catalogue, or one of files, ready to be asked about any product. Neither copied nor moved: its operators
-// refer to it.
+// A chip of the catalogue, or one of files, ready to be asked about any product. Neither copied nor moved: its
+// operators refer to it.
 class SystemChip {
  public:
   // `name`: of the catalogue, or the path of a file or of a folder. `overrides`: of its documents. Searches begin when

@@ -13,15 +13,13 @@
 #include <map>
 #include <optional>
 
-#include "orrery/base/edit_distance.h"
 #include "orrery/cluster/evaluate.h"
-#include "orrery/formats/csv/csv.h"
 #include "orrery/formats/orrery/plan_fields.h"
 #include "orrery/formats/orrery/systems.h"
-#include "orrery/formats/yaml/node.h"
 #include "orrery/machine/roofline.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
+#include "orrery/scenario/measured_table.h"
 
 namespace orrery::scenario {
 namespace {
@@ -29,18 +27,9 @@ namespace {
 namespace csv = formats::csv;
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 3> kUses = {"held-out", "fitted", "unverified"};
 constexpr std::array<std::string_view, 6> kMeasures = {
     "iteration_s", "mfu", "hfu", "tflops_per_gpu", "tokens_per_s", "gpu_hours_per_trillion_tokens"};
 const std::vector<std::string> kColumns = {"row", "use", "model", "system", "measure", "value", "note"};
-
-// `# key: text` among the lines that begin with #.
-std::string remark(const std::string& text, const std::string& key) {
-  const std::string head = "# " + key + ": ";
-  for (std::size_t at = text.find(head); at != std::string::npos; at = text.find(head, at + 1))
-    if (at == 0 || text[at - 1] == '\n') return text.substr(at + head.size(), text.find('\n', at) - at - head.size());
-  return {};
-}
 
 template <std::size_t n>
 std::optional<std::size_t> index(const std::array<std::string_view, n>& names, const std::string& text) {
@@ -67,61 +56,27 @@ class Models {
 class Table {
  public:
   Table(const std::string& path, Models& models, base::Diagnostics& found)
-      : models_(models),
-        found_(found),
-        document_(csv::parse(formats::yaml::read_file(path), csv::Comments::kHash, found)) {
-    set_.name = fs::path(path).stem().string();
-    for (const auto& [key, into] :
-         {std::pair{"title", &set_.title}, std::pair{"source", &set_.source}, std::pair{"licence", &set_.licence}}) {
-      *into = remark(document_.file->text, key);
-      if (into->empty())
-        found_.error("O1358", fmt::format("the table does not say its {}", key), {document_.file, 0, 0, 1})
-            .hint(fmt::format("begin it with a line `# {}: ...`", key));
-    }
-  }
+      : models_(models), found_(found), table_(read_measured_table(path, kColumns, {"model.", "plan."}, found)) {}
 
   MeasuredSet read() {
-    if (document_.rows.empty()) {
-      found_.error("O1358", "the table has no header", {document_.file, 0, 0, 1});
-      return std::move(set_);
-    }
-    read_header();
-    for (std::size_t i = 1; i < document_.rows.size(); ++i) read_row(document_.rows[i]);
+    set_ = {table_.name, table_.title, table_.source, table_.licence, {}};
+    for (std::size_t i = 1; i < table_.document.rows.size(); ++i) read_row(table_.document.rows[i]);
     return std::move(set_);
   }
 
  private:
-  void read_header() {
-    for (const csv::Cell& cell : document_.rows[0].cells) {
-      const bool field = cell.text.starts_with("model.") || cell.text.starts_with("plan.");
-      if (!field && std::find(kColumns.begin(), kColumns.end(), cell.text) == kColumns.end())
-        found_.error("O1358", fmt::format("the table has an unknown column `{}`", cell.text), document_.place(cell))
-            .hint(base::did_you_mean(cell.text, kColumns));
-      if (std::find(columns_.begin(), columns_.end(), cell.text) != columns_.end())
-        found_.error("O1358", fmt::format("the column `{}` is there twice", cell.text), document_.place(cell));
-      columns_.push_back(cell.text);
-    }
-    for (const std::string& needed : kColumns)
-      if (needed != "note" && std::find(columns_.begin(), columns_.end(), needed) == columns_.end())
-        found_.error("O1358", fmt::format("the column `{}` is missing", needed), document_.place(document_.rows[0]));
+  void wrong(const csv::Cell& cell, std::string what) {
+    found_.error("O1358", std::move(what), table_.document.place(cell));
   }
 
-  void wrong(const csv::Cell& cell, std::string what) { found_.error("O1358", std::move(what), document_.place(cell)); }
-
   void read_row(const csv::Row& row) {
-    if (row.cells.size() != columns_.size()) {
-      found_.error("O1358",
-                   fmt::format("{} cells in a row of a table with {} columns", row.cells.size(), columns_.size()),
-                   document_.place(row));
-      return;
-    }
     MeasuredRun run;
-    run.where = document_.place(row);
+    run.where = table_.document.place(row);
     base::Overrides model_fields;
     base::Diagnostics fields;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
+    for (std::size_t i = 0; i < table_.columns.size(); ++i) {
       const csv::Cell& cell = row.cells[i];
-      const std::string& column = columns_[i];
+      const std::string& column = table_.columns[i];
       if (column.starts_with("model.")) {
         if (!cell.text.empty()) model_fields.push_back({column.substr(6), cell.text});
       } else if (column.starts_with("plan.")) {
@@ -131,14 +86,14 @@ class Table {
         read_cell(column, cell, run);
       }
     }
-    for (std::size_t i = 0; i < columns_.size(); ++i)
-      if (columns_[i] == "plan.schedule" && row.cells[i].text == "interleaved" && run.plan.interleave < 2)
+    for (std::size_t i = 0; i < table_.columns.size(); ++i)
+      if (table_.columns[i] == "plan.schedule" && row.cells[i].text == "interleaved" && run.plan.interleave < 2)
         wrong(row.cells[i], "an interleaved pipeline has at least two chunks a stage: see `plan.interleave`");
     try {
       run.model = cluster::completed(training_model(models_[run.model_name], model_fields));
     } catch (const base::InputError& error) {
       for (const base::Diagnostic& diagnostic : error.diagnostics)
-        found_.error("O1358", diagnostic.message, document_.place(row));
+        found_.error("O1358", diagnostic.message, table_.document.place(row));
     }
     set_.runs.push_back(std::move(run));
   }
@@ -170,46 +125,14 @@ class Table {
 
   Models& models_;
   base::Diagnostics& found_;
-  csv::Document document_;
-  std::vector<std::string> columns_;
+  MeasuredTable table_;
   MeasuredSet set_;
 };
 
-std::vector<std::string> tables(const std::string& directory) {
-  std::vector<std::string> names;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(directory) / "validation", ignored))
-    if (entry.path().extension() == ".csv") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 }  // namespace
-
-std::string_view name(Use use) {
-  return kUses[static_cast<std::size_t>(use)];
-}
 
 std::string_view name(Measure measure) {
   return kMeasures[static_cast<std::size_t>(measure)];
-}
-
-ErrorSummary summarise(std::vector<double> errors) {
-  ErrorSummary summary;
-  summary.points = errors.size();
-  if (errors.empty()) return summary;
-  for (double& error : errors) {
-    summary.bias += error;
-    error = std::abs(error);
-    summary.mean_absolute += error;
-  }
-  std::sort(errors.begin(), errors.end());
-  const auto count = static_cast<double>(errors.size());
-  summary.bias /= count;
-  summary.mean_absolute /= count;
-  summary.median_absolute = (errors[(errors.size() - 1) / 2] + errors[errors.size() / 2]) / 2;
-  summary.worst = errors.back();
-  return summary;
 }
 
 double predicted(const cluster::Iteration& iteration, const cluster::Plan& plan, Measure measure) {
@@ -231,20 +154,11 @@ double predicted(const cluster::Iteration& iteration, const cluster::Plan& plan,
 }
 
 std::vector<MeasuredSet> read_measured(const std::string& directory, const std::vector<std::string>& only) {
-  const std::vector<std::string> known = tables(directory);
   base::Diagnostics found;
-  for (const std::string& name : only)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      found.error("O1359", fmt::format("there is no table of measured runs `{}`", name))
-          .note(fmt::format("there are: {}", fmt::join(known, ", ")))
-          .hint(base::did_you_mean(name, known));
-  found.throw_if_errors();
   Models models(directory);
   std::vector<MeasuredSet> sets;
-  for (const std::string& name : known) {
-    if (!only.empty() && std::find(only.begin(), only.end(), name) == only.end()) continue;
-    sets.push_back(Table((fs::path(directory) / "validation" / (name + ".csv")).string(), models, found).read());
-  }
+  for (const std::string& path : measured_tables((fs::path(directory) / "validation").string(), only))
+    sets.push_back(Table(path, models, found).read());
   found.throw_if_errors();
   return sets;
 }

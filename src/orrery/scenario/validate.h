@@ -17,14 +17,9 @@
 #include "orrery/cluster/model.h"
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
+#include "orrery/scenario/error_summary.h"
 
 namespace orrery::scenario {
-
-enum class Use {
-  kHeldOut,     // no constant has seen it
-  kFitted,      // constants were fitted on it: never counts as validation
-  kUnverified,  // the figure is not confirmed: shown, never counted
-};
 
 enum class Measure { kIterationSeconds, kMfu, kHfu, kTflopsPerGpu, kTokensPerSecond, kGpuHoursPerTrillionTokens };
 
@@ -47,16 +42,6 @@ struct MeasuredSet {
   std::vector<MeasuredRun> runs;
 };
 
-// Relative errors, predicted / measured - 1, in short. All zero without points.
-struct ErrorSummary {
-  std::size_t points = 0;
-  double mean_absolute = 0;
-  double median_absolute = 0;
-  double bias = 0;   // mean
-  double worst = 0;  // the largest absolute one
-};
-ErrorSummary summarise(std::vector<double> errors);
-
 struct ValidatedPoint {
   MeasuredRun run;
   cluster::Iteration iteration;
@@ -71,7 +56,6 @@ struct ValidatedSet {
   ErrorSummary fitted;
 };
 
-std::string_view name(Use use);
 std::string_view name(Measure measure);
 double predicted(const cluster::Iteration& iteration, const cluster::Plan& plan, Measure measure);
 
