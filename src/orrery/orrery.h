@@ -124,8 +124,8 @@ class Model {
 
   // As a training run sees it, prepared once. Throws InputError where the model has parts whose cost is not modelled.
   const cluster::Model& value() const;
-  // The same with other sizes, as `--set model.FIELD=VALUE` names them: {{"layers", "30"}, {"seq", "8192"}}. What was set
-  // before stays. Throws InputError for fields and values that cannot be, and where `value` does.
+  // The same with other sizes, as `--set model.FIELD=VALUE` names them: {{"layers", "30"}, {"seq", "8192"}}. What was
+  // set before stays. Throws InputError for fields and values that cannot be, and where `value` does.
   Model with(const base::Overrides& sizes) const;
   const std::vector<Diagnostic>& warnings() const;
 

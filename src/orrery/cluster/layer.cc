@@ -26,10 +26,10 @@
 // parameter where the sum is in fp32. If that needs a copy of the new gradient in fp32, the copy is written and read as
 // well.
 //
-// Tensor parallelism: an all-reduce of the hidden state each way for each part of a layer; sequence parallelism replaces each by a
-// reduce-scatter and an all-gather of the same volume and is given the same time. Experts: tokens go out and come back
-// by all-to-all each way. Context parallelism: keys and values travel once around the ring; in the backward pass they
-// do so again, together with their gradients; so do the states of scans.
+// Tensor parallelism: an all-reduce of the hidden state each way for each part of a layer; sequence parallelism
+// replaces each by a reduce-scatter and an all-gather of the same volume and is given the same time. Experts: tokens go
+// out and come back by all-to-all each way. Context parallelism: keys and values travel once around the ring; in the
+// backward pass they do so again, together with their gradients; so do the states of scans.
 //
 // The byte counts of the plain GPT were counted on Megatron-LM's kernels and checked against measurements (see
 // docs/model/cluster.md). Cost: 14 products and three collectives.
@@ -192,10 +192,10 @@ LayerContext layer_context(const Model& model, const System& system, const Plan&
     c.all_reduce_s = collective::seconds(collective::Operation::kAllReduce, system.fabric, group(c, plan.tp, 1),
                                          c.element * c.tokens * model.hidden);
     const double embedded = c.element * static_cast<double>(plan.micro_batch) * model.embedded / plan.cp;
-    c.embedded_s = embedded == c.element * c.tokens * static_cast<double>(model.hidden)
-                       ? c.all_reduce_s
-                       : collective::seconds(collective::Operation::kAllReduce, system.fabric, group(c, plan.tp, 1),
-                                             embedded);
+    c.embedded_s =
+        embedded == c.element * c.tokens * static_cast<double>(model.hidden)
+            ? c.all_reduce_s
+            : collective::seconds(collective::Operation::kAllReduce, system.fabric, group(c, plan.tp, 1), embedded);
   }
   return c;
 }
@@ -251,8 +251,7 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
     const auto circulate = [&](double bytes) {
       const double gather = collective::seconds(collective::Operation::kAllGather, c.system.fabric, ranks, bytes);
       cp_forward += gather;
-      cp_backward +=
-          gather + collective::seconds(collective::Operation::kReduceScatter, c.system.fabric, ranks, bytes);
+      cp_backward += gather + collective::seconds(collective::Operation::kReduceScatter, c.system.fabric, ranks, bytes);
     };
     for (const Core& each : kind.cores) {
       // Fewer key/value heads than ranks: every rank has a copy of one.
@@ -320,10 +319,9 @@ PassPair embedding_passes(const LayerContext& c) {
   const double weight = products.weight + (c.model.first.empty() ? 0 : accumulation(c, products));
   const double state = static_cast<double>(c.plan.micro_batch) * c.model.embedded / c.plan.cp * (c.element / 2);
   const double host = kEmbeddingOps * c.operators.issue_seconds();
-  passes.forward = {
-      .compute = products.forward + c.operators.memory_bound_seconds(13 * state + products.forward_bytes),
-      .tp = c.embedded_s,
-      .host = host};
+  passes.forward = {.compute = products.forward + c.operators.memory_bound_seconds(13 * state + products.forward_bytes),
+                    .tp = c.embedded_s,
+                    .host = host};
   passes.backward = {
       .compute = products.input + weight + c.operators.memory_bound_seconds(17 * state + products.backward_bytes),
       .weight = weight,
@@ -369,15 +367,14 @@ PassPair ahead_passes(const LayerContext& c) {
   const double bytes = 24 * static_cast<double>(c.tokens) * h * c.norm_share * (c.element / 2);
   const double host = kWeightOps * c.operators.issue_seconds();
   PassPair projection;
-  projection.forward = {.compute = products.forward +
-                                   c.operators.memory_bound_seconds(bytes + products.forward_bytes),
+  projection.forward = {.compute = products.forward + c.operators.memory_bound_seconds(bytes + products.forward_bytes),
                         .tp = c.all_reduce_s,
                         .host = host};
-  projection.backward = {.compute = products.input + weight +
-                                    c.operators.memory_bound_seconds(2 * bytes + products.backward_bytes),
-                         .weight = weight,
-                         .tp = c.all_reduce_s,
-                         .host = 2 * host};
+  projection.backward = {
+      .compute = products.input + weight + c.operators.memory_bound_seconds(2 * bytes + products.backward_bytes),
+      .weight = weight,
+      .tp = c.all_reduce_s,
+      .host = 2 * host};
   add(projection);
   add(logits_passes(c));
   return passes;

@@ -120,19 +120,25 @@ void add(const Plan& plan, const LayerKind& kind, double layers, StageParameters
   params.experts += layers * kind.expert_params / plan.ep / plan.tp;
 }
 
-// What stands on the ends of the pipeline besides layers.
+// Layers that predict further tokens; who trains them lays his pipeline out so that they weigh on no stage alone.
+double ahead_of_stage(const Model& model, const Plan& plan) {
+  return static_cast<double>(model.ahead) / static_cast<double>(plan.pp);
+}
+
+// What stands on the stages besides layers.
 void add_ends(const Model& model, const Plan& plan, base::Count stage, StageParameters& params) {
   const double t = plan.tp;
+  if (model.ahead > 0) {
+    const double own = ahead_of_stage(model, plan);
+    params.dense += own * model.ahead_params / t;
+    add(plan, model.kinds[model.last_kind], own, params);
+  }
   if (stage == 0) params.dense += (model.table + model.first_params) / t + model.positions;
   if (stage != plan.pp - 1) return;
   // The tied matrix stands on the first and on the last stage.
   if (plan.pp > 1 || !model.logits.tied)
     params.dense += static_cast<double>(model.logits.outputs) * static_cast<double>(model.logits.width) / t;
   params.dense += model.last_params;
-  if (model.ahead == 0) return;
-  const auto ahead = static_cast<double>(model.ahead);
-  params.dense += ahead * model.ahead_params / t;
-  add(plan, model.kinds[model.last_kind], ahead, params);
 }
 
 // Layers that share their weights are one layer's.
@@ -145,10 +151,10 @@ struct StageSum {
   base::Count stage = 0;
   StageParameters params;
   double layers = 0, mixtures = 0;
-  double kept = 0;                            // of one microbatch
-  double dense_back = 0, mixtures_back = 0;   // by recomputation, of the largest layer
-  double core = 0;                            // of the largest
-  double permuted = 0;                        // elements of a token
+  double kept = 0;                           // of one microbatch
+  double dense_back = 0, mixtures_back = 0;  // by recomputation, of the largest layer
+  double core = 0;                           // of the largest
+  double permuted = 0;                       // elements of a token
 };
 
 void add(const Model& model, const Plan& plan, const LayerKind& kind, const LayerBytes& bytes, double layers,
@@ -157,8 +163,7 @@ void add(const Model& model, const Plan& plan, const LayerKind& kind, const Laye
   add(plan, kind, layers * own_weights(kind), sum.params);
   sum.layers += layers;
   if (mixture) sum.mixtures += layers;
-  if (model.ahead > 0 && sum.stage == plan.pp - 1 && &kind == &model.kinds[model.last_kind])
-    layers += static_cast<double>(model.ahead);
+  if (model.ahead > 0 && &kind == &model.kinds[model.last_kind]) layers += ahead_of_stage(model, plan);
   sum.kept += layers * bytes.kept;
   double& back = mixture ? sum.mixtures_back : sum.dense_back;
   back = std::max(back, bytes.brought_back);
@@ -195,9 +200,10 @@ Memory finished(const Model& model, const Plan& plan, const StageSum& sum) {
   if (stage == plan.pp - 1 && model.logits.outputs > 0) {
     // Input of the last norm and of the logits; logits in 16 bits and, for the loss, in 32.
     const double boundary = local_tokens(plan, model.seq) * model.hidden / u;
-    const double tokens = model.logits.at_one_token ? static_cast<double>(plan.micro_batch) : local_tokens(plan, model.seq);
-    memory.buffers += (1 + static_cast<double>(model.ahead)) *
-                      (2 * e * boundary + (e + 4) * tokens * model.logits.outputs / plan.tp);
+    const double tokens =
+        model.logits.at_one_token ? static_cast<double>(plan.micro_batch) : local_tokens(plan, model.seq);
+    memory.buffers +=
+        (1 + static_cast<double>(model.ahead)) * (2 * e * boundary + (e + 4) * tokens * model.logits.outputs / plan.tp);
   }
   // Activations that recomputation restores, one layer at a time: those of the larger kind of layer, or the mean where
   // a stage has less than one.

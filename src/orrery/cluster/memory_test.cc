@@ -93,7 +93,8 @@ TEST(Memory, ALayerKeepsWhatKorthikantisTableTwoSays) {
   Plan plan;
   EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, model.kinds[0]), s * b * h * (34 + 5 * a * s / h));
   plan.tp = 8;
-  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, model.kinds[0]), s * b * h * (10 + 24 / t + 5 * a * s / (h * t)));
+  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, model.kinds[0]),
+                   s * b * h * (10 + 24 / t + 5 * a * s / (h * t)));
   plan.recompute = Recompute::kSelective;
   EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, model.kinds[0]), s * b * h * (10 + 24 / t));
   plan.sequence_parallel = true;

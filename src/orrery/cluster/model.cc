@@ -187,8 +187,7 @@ LayerKind kind_of(const Block& block, const Stack& stack, Count seq, Count sourc
   }
   kind.fused_norms = !biases && !model.dropout;
   add_matrices(block, source, kind);
-  kind.split_params =
-      real(workload::block_parameters(block, stack.width)) - kind.expert_params - kind.whole_params;
+  kind.split_params = real(workload::block_parameters(block, stack.width)) - kind.expert_params - kind.whole_params;
   return kind;
 }
 
@@ -235,8 +234,7 @@ void list_sizes(const Transformer& transformer, Model& model) {
       if (block.cross) attention(*block.cross);
     }
   }
-  for (const Stack& stack : transformer.stacks)
-    add("seq", stack.fixed_tokens > 0 ? stack.fixed_tokens : model.seq);
+  for (const Stack& stack : transformer.stacks) add("seq", stack.fixed_tokens > 0 ? stack.fixed_tokens : model.seq);
   for (const Stack& stack : transformer.stacks)
     for (const Block& block : stack.kinds)
       if (const auto* f = std::get_if<workload::FeedForward>(&block.feed_forward)) add("ffn", f->inner);
@@ -255,8 +253,9 @@ void add_stack(const Stack& stack, Count seq, Count source, const Transformer& t
   for (std::size_t k = 0; k < stack.kinds.size(); ++k) {
     if (layers[k] == 0) continue;
     if (transformer.stacks.size() == 1 && !stack.layers.empty() && static_cast<int>(k) == stack.layers[0] &&
-        layers[k] < model.layers &&
-        std::all_of(stack.layers.begin(), stack.layers.begin() + layers[k], [&](int l) { return l == stack.layers[0]; }))
+        layers[k] < model.layers && std::all_of(stack.layers.begin(), stack.layers.begin() + layers[k], [&](int l) {
+          return l == stack.layers[0];
+        }))
       model.front = static_cast<int>(model.kinds.size());
     LayerKind kind = kind_of(stack.kinds[k], stack, seq, source, transformer, model.attention);
     kind.layers = layers[k];

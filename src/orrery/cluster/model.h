@@ -37,46 +37,46 @@ struct Matrix {
 struct Core {
   base::Count heads = 0, kv_heads = 0;
   base::Count width = 0, value_width = 0;
-  double share = 1;       // of the forward products that is executed
-  double own = 0;         // elements of a token's queries and outputs, gates included
-  double keys = 0;        // of keys and values
-  base::Count seen = 0;   // tokens whose keys are seen
+  double share = 1;        // of the forward products that is executed
+  double own = 0;          // elements of a token's queries and outputs, gates included
+  double keys = 0;         // of keys and values
+  base::Count seen = 0;    // tokens whose keys are seen
   bool of_source = false;  // they are the encoder's
 };
 
 // A scan, and a convolution along the tokens before it.
 struct Scan {
-  base::Count heads = 0;     // that tensor parallelism divides
-  double projected = 0;      // elements of a token that it reads,
-  double result = 0;         // and writes
-  double channels = 0;       // of the convolution
-  double state = 0;          // elements for a sequence
-  double reduced = 0;        // elements of a token that are added up over tensor ranks in the middle
+  base::Count heads = 0;  // that tensor parallelism divides
+  double projected = 0;   // elements of a token that it reads,
+  double result = 0;      // and writes
+  double channels = 0;    // of the convolution
+  double state = 0;       // elements for a sequence
+  double reduced = 0;     // elements of a token that are added up over tensor ranks in the middle
 };
 
 struct Mixture {
   base::Count count = 0;  // routed experts; 0: none
   base::Count top_k = 1;
-  base::Count inner = 0;       // width of one
-  base::Count up = 0;          // columns of its first matrix: gate and up projections
-  base::Count nodes = 0;       // a token's experts lie in at most so many
+  base::Count inner = 0;  // width of one
+  base::Count up = 0;     // columns of its first matrix: gate and up projections
+  base::Count nodes = 0;  // a token's experts lie in at most so many
 };
 
 // Layers that are alike.
 struct LayerKind {
   base::Count layers = 0;
-  double weight_sets = 0;       // so many sets of weights for them; fewer than layers where some share theirs
-  base::Count width = 0;        // of the residual stream
-  base::Count seq = 0;          // tokens of a sequence,
-  base::Count source = 0;       // of the encoder's
+  double weight_sets = 0;        // so many sets of weights for them; fewer than layers where some share theirs
+  base::Count width = 0;         // of the residual stream
+  base::Count seq = 0;           // tokens of a sequence,
+  base::Count source = 0;        // of the encoder's
   std::vector<Matrix> matrices;  // besides the routed experts'
   std::vector<Core> cores;       // at most two
   Scan scan;                     // heads 0: none
   std::optional<workload::Latent> latent;
   Mixture mixture;
-  base::Count inner = 0;        // width of a dense feed-forward network; 0: none
-  int parts = 2;                // each with a norm, a residual, a dropout, an all-reduce: mixer, feed-forward network
-  bool fused_norms = false;     // neither biases nor dropout
+  base::Count inner = 0;         // width of a dense feed-forward network; 0: none
+  int parts = 2;                 // each with a norm, a residual, a dropout, an all-reduce: mixer, feed-forward network
+  bool fused_norms = false;      // neither biases nor dropout
   double activated[2] = {0, 0};  // bytes of a token around the activation function: forward, backward
   double kept_inner = 0;         // elements of a token that it keeps
   double latents = 0;            // elements of a token between latents' projections
@@ -88,11 +88,11 @@ struct LayerKind {
   double core_flop = 0;          // scores and weighted values, in full
 };
 
-// Work before the first layer or behind the last one.
+// What is made of the last layer.
 struct Logits {
-  base::Count outputs = 0;      // 0: none
-  base::Count width = 0;        // of what they are made from
-  bool at_one_token = false;    // of a sequence
+  base::Count outputs = 0;    // 0: none
+  base::Count width = 0;      // of what they are made from
+  bool at_one_token = false;  // of a sequence
   bool tied = true;
 };
 
@@ -105,17 +105,17 @@ struct Model {
   bool dropout = false;
   std::vector<LayerKind> kinds;
   std::size_t last_kind = 0;
-  int front = -1;  // the kind of the first layers where it does not come again; others are spread evenly
-  double crossing = 0;        // elements of a token that cross a stage boundary
-  double embedded = 0;        // elements of a sequence that the tables yield
+  int front = -1;       // the kind of the first layers where it does not come again; others are spread evenly
+  double crossing = 0;  // elements of a sequence that cross a stage boundary
+  double embedded = 0;  // elements of a sequence that the tables yield
   base::Count vocab = 0;
-  double table = 0;            // parameters of the table of tokens,
-  double positions = 0;        // of learned positions
+  double table = 0;                 // parameters of the table of tokens,
+  double positions = 0;             // of learned positions
   std::vector<Matrix> first, last;  // around the layers
   double first_params = 0, last_params = 0;
   Logits logits;
-  base::Count ahead = 0;       // further layers of the last kind that predict tokens beyond the next, each with logits
-  double ahead_params = 0;     // of each, besides a layer's
+  base::Count ahead = 0;    // further layers of the last kind that predict tokens beyond the next, each with logits
+  double ahead_params = 0;  // of each, besides a layer's
   double parameters = 0, active_parameters = 0;
   bool shares_weights = false;  // among layers
   // For rules and their messages.
@@ -123,10 +123,10 @@ struct Model {
   bool possible_sizes = true;
   double widest = 0;  // elements of a token, of all operators of a layer together
   double most_visits = 1;
-  double most_scores = 0;  // of a sequence
+  double most_scores = 0;   // of a sequence
   base::Count longest = 0;  // tokens of a stack
 
-  bool mixes() const;         // holds a mixture of experts
+  bool mixes() const;           // holds a mixture of experts
   base::Count experts() const;  // of the first mixture; 0: none
 };
 

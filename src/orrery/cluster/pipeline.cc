@@ -75,7 +75,8 @@ Pipeline pipeline(const LayerContext& context) {
   const Model& model = context.model;
   const base::Count p = context.plan.pp;
   // The first stage, one of the longer and one of the shorter ones between, the last one.
-  const std::array<base::Count, 4> stages = {0, std::min<base::Count>(1, p - 1), std::max<base::Count>(p - 2, 0), p - 1};
+  const std::array<base::Count, 4> stages = {0, std::min<base::Count>(1, p - 1), std::max<base::Count>(p - 2, 0),
+                                             p - 1};
   std::array<PassPair, 4> sums;
   for (std::size_t k = 0; k < model.kinds.size(); ++k) {
     const PassPair each = layer_passes(context, model.kinds[k]);
@@ -86,18 +87,21 @@ Pipeline pipeline(const LayerContext& context) {
       sums[i].backward.add(each.backward, own);
     }
   }
+  if (model.ahead > 0) {
+    const PassPair further = ahead_passes(context);
+    const double own = static_cast<double>(model.ahead) / static_cast<double>(p);
+    for (PassPair& sum : sums) {
+      sum.forward.add(further.forward, own);
+      sum.backward.add(further.backward, own);
+    }
+  }
   const auto with = [](PassPair sum, const PassPair& more) {
     sum.forward.add(more.forward, 1);
     sum.backward.add(more.backward, 1);
     return sum;
   };
   const PassPair embedding = embedding_passes(context);
-  PassPair logits = logits_passes(context);
-  if (model.ahead > 0) {
-    const PassPair further = ahead_passes(context);
-    logits.forward.add(further.forward, static_cast<double>(model.ahead));
-    logits.backward.add(further.backward, static_cast<double>(model.ahead));
-  }
+  const PassPair logits = logits_passes(context);
 
   const bool split = context.plan.schedule == Schedule::kZeroBubble;
   Pipeline result;

@@ -189,8 +189,8 @@ constexpr std::array kSizes = {
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Mixture& e = kind_that(q, [](const LayerKind& k) { return !mixture_fits(k.mixture); })->mixture;
            found
-               .error(code, fmt::format("a mixture of {} experts of width {}, {} for each token, is impossible", e.count,
-                                        e.inner, e.top_k))
+               .error(code, fmt::format("a mixture of {} experts of width {}, {} for each token, is impossible",
+                                        e.count, e.inner, e.top_k))
                .note("1 <= top_k <= experts is required, and the width must be positive");
          }},
     Rule{"O1304",
@@ -262,8 +262,7 @@ constexpr std::array kPlan = {
            const LayerKind& kind = *width_not_split(q);
            const Count t = q.plan.tp;
            if (kind.scan.heads % t != 0) {
-             found
-                 .error(code, fmt::format("{} heads of a recurrence cannot be split over tp {}", kind.scan.heads, t))
+             found.error(code, fmt::format("{} heads of a recurrence cannot be split over tp {}", kind.scan.heads, t))
                  .note(fmt::format("{} mod {} = {}", kind.scan.heads, t, kind.scan.heads % t))
                  .hint(fmt::format("tp {} divides them", divisor_below(kind.scan.heads, t)));
              return;
@@ -329,16 +328,14 @@ constexpr std::array kPlan = {
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Count t = q.plan.sequence_parallel ? q.plan.tp : 1;
            const Count seq = tokens_not_split(q);
-           found
-               .error(code, fmt::format("a sequence of {} tokens cannot be split in {} parts", seq, q.plan.cp * t))
+           found.error(code, fmt::format("a sequence of {} tokens cannot be split in {} parts", seq, q.plan.cp * t))
                .note(fmt::format("cp {} x tp {} (with sequence parallelism), {} mod {} = {}", q.plan.cp, t, seq,
                                  q.plan.cp * t, seq % (q.plan.cp * t)));
          }},
     Rule{"O1314",
          [](const Question& q) {
            const Count ranks = q.plan.dp * q.plan.cp;
-           return q.plan.ep > 1 &&
-                  (!q.model.mixes() || experts_not_spread(q) != nullptr || ranks % q.plan.ep != 0);
+           return q.plan.ep > 1 && (!q.model.mixes() || experts_not_spread(q) != nullptr || ranks % q.plan.ep != 0);
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Count ranks = q.plan.dp * q.plan.cp;

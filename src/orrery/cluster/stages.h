@@ -4,7 +4,7 @@
 // is among the shorter ones: they also hold logits and embedding (Llama 3 leaves one layer out of each).
 //
 // Kinds of layers: dense layers in front of mixtures stand on the first stages (DeepSeek-V3). All others, and the two
-// stacks of an encoder-decoder, are spread as if every stage had its share of each.
+// stacks of an encoder-decoder and layers that predict further tokens, are spread as if every stage had its share.
 #pragma once
 
 #include "orrery/base/count.h"

@@ -180,6 +180,19 @@ TEST(Library, AModelOfOtherSizesIsAnotherModelOnChipsAndSystems) {
   EXPECT_EQ(Model::named("gpt3-175b", {.overrides = {{"layers", "48"}}}).operators({1, 128, 0}).layers, 48);
 }
 
+TEST(Library, AModelWithATowerRunsOnChipsAndIsNotTrained) {
+  workload::Transformer tower = workload::plain_transformer({.layers = 2, .hidden = 64, .heads = 4, .vocab = 100});
+  tower.towers.push_back(tower.stacks[0]);
+  const Model model(tower);
+  EXPECT_FALSE(model.block(1, 16).empty());
+  try {
+    model.value();
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.diagnostics.at(0).code, "O0915");
+  }
+}
+
 TEST(Library, TrainsAPlainTransformer) {
   const Model plain(workload::plain_transformer({.layers = 96, .hidden = 12288, .heads = 96, .vocab = 51200}));
   const Model model = plain.with({{"seq", "2048"}});

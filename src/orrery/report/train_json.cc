@@ -14,11 +14,11 @@ using scenario::TrainingCost;
 Record<cluster::Description> model() {
   using cluster::Description;
   Record<Description> out = fields_record<Description>();
-  return out.add({{"experts", "Of mixtures of experts only.", std::identity(), fields_record<Description>("experts."),
-                   when([](const Description& m) { return m.sizes.experts.count > 0; })},
-                  {"latent", "Of models with multi-head latent attention only.", std::identity(),
-                   fields_record<Description>("latent."),
-                   when([](const Description& m) { return m.sizes.latent.kv_rank > 0; })}});
+  return out.add(
+      {{"experts", "Of mixtures of experts only.", std::identity(), fields_record<Description>("experts."),
+        when([](const Description& m) { return m.sizes.experts.count > 0; })},
+       {"latent", "Of models with multi-head latent attention only.", std::identity(),
+        fields_record<Description>("latent."), when([](const Description& m) { return m.sizes.latent.kv_rank > 0; })}});
 }
 
 Record<cluster::Plan> plan() {

@@ -38,8 +38,8 @@ cluster::Description training_description(const Transformer& transformer, const 
   cluster::Description out;
   out.sizes = workload::sizes_of(transformer);
   out.as.seq = transformer.training_sequence.value_or(workload::default_sequence(transformer));
-  out.as.attention = transformer.decoder().learned_positions ? cluster::Attention::kMaterialised
-                                                             : cluster::Attention::kFlash;
+  out.as.attention =
+      transformer.decoder().learned_positions ? cluster::Attention::kMaterialised : cluster::Attention::kFlash;
   const base::Fields known = cluster::fields(out);
   base::Diagnostics found;
   const auto refuse = [&](const base::Override& set, const std::string& why) {
@@ -47,12 +47,14 @@ cluster::Description training_description(const Transformer& transformer, const 
       found
           .error("O1363", fmt::format("`model.{}` cannot be set of `{}`: {}", set.path, transformer.name, why),
                  base::OverrideText(set, "model.").path())
-          .hint("`orrery catalog show` lists the kinds of its layers; its config.json can say what the field cannot");
+          .hint("`orrery catalog show` lists the kinds of its layers");
   };
   for (const base::Override& set : overrides) {
     const base::OverrideText shown(set, "model.");
     const base::Field* field = base::asked_field(known, set, shown, "O1361", "a model", found);
     if (field == nullptr) continue;
+    if (set.path == "seq" && transformer.decoder().fixed_tokens > 0)
+      refuse(set, fmt::format("its sequences always have {} tokens", transformer.decoder().fixed_tokens));
     if (set.path != "seq" && set.path != "attention") refuse(set, workload::refusal(transformer, set.path));
     if (!field->set(set.value))
       found.error("O1362", fmt::format("`model.{}` must be {}, but is `{}`", set.path, field->values, set.value),

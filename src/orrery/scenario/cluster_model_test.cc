@@ -77,10 +77,9 @@ TEST(TrainingModel, MoreLayersRepeatTheOnesThereAre) {
 
 TEST(TrainingModel, MixturesStandWhereTheFieldsSay) {
   const Transformer model =
-      training_model(named("gpt2-small"), {{"experts.count", "8"},
-                                           {"experts.ffn", "512"},
-                                           {"experts.dense_layers", "2"},
-                                           {"experts.every", "2"}})
+      training_model(
+          named("gpt2-small"),
+          {{"experts.count", "8"}, {"experts.ffn", "512"}, {"experts.dense_layers", "2"}, {"experts.every", "2"}})
           .transformer;
   int mixtures = 0;
   for (const int kind : model.stacks[0].layers)
@@ -103,6 +102,13 @@ TEST(TrainingModel, AFieldThatAModelCannotTakeIsRefusedWithTheReason) {
   widths.stacks[0].layers[2] = 1;
   EXPECT_EQ(refused(widths, {{"ffn", "512"}}), (Codes{"O1363"}));
   EXPECT_EQ(refused(widths, {{"heads", "8"}, {"layers", "8"}}), Codes{});
+}
+
+TEST(TrainingModel, AnImageHasTheTokensThatItHas) {
+  Transformer image = workload::plain_transformer({.layers = 2, .hidden = 64, .heads = 4});
+  image.stacks[0].fixed_tokens = image.natural_tokens = 197;
+  EXPECT_EQ(training_model(image).prepared.seq, 197);
+  EXPECT_EQ(refused(image, {{"seq", "512"}}), (base::Codes{"O1363"}));
 }
 
 TEST(TrainingModel, TheSequenceIsTheStatedOneOrAtMost4096) {

@@ -323,7 +323,8 @@ TrainedModel train(const TrainRequest& asked) {
   const GivenDegrees given = given_degrees(request, set);
   cost::Limits limits = request.limits;
   if (request.interruptible) limits.stop = request.interruptible();
-  const ChosenDegrees chosen = choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget(limits), limits.threads);
+  const ChosenDegrees chosen =
+      choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget(limits), limits.threads);
   trained.plan = chosen.plan;
   trained.choices = chosen.tried;
   trained.all_choices = chosen.all;

@@ -1,7 +1,7 @@
-// All combinations of divisors: tp of the heads (of all kinds of layers), cp of the sequence (powers of two), ep of the experts, any pp that
-// the layers fill. Where the accelerators are counted, dp is what they leave, so few combinations pass. Memory alone
-// decides; nothing is timed. Degrees beyond 1024 (pp: 4096) are not tried. Cost: for known models at most some 1e5
-// combinations of 50 ns.
+// All combinations of divisors: tp of the heads (of all kinds of layers), cp of the sequence (powers of two), ep of the
+// experts, any pp that the layers fill. Where the accelerators are counted, dp is what they leave, so few combinations
+// pass. Memory alone decides; nothing is timed. Degrees beyond 1024 (pp: 4096) are not tried. Cost: for known models at
+// most some 1e5 combinations of 50 ns.
 #include "orrery/scenario/train_degrees.h"
 
 #include <algorithm>

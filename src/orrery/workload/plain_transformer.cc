@@ -315,8 +315,8 @@ struct Variety {
       }
       if (a == nullptr) continue;
       attention = true;
-      heads = heads || (first != nullptr && (first->heads != a->heads || first->kv_heads != a->kv_heads ||
-                                             first->width != a->width));
+      heads = heads || (first != nullptr &&
+                        (first->heads != a->heads || first->kv_heads != a->kv_heads || first->width != a->width));
       values = values || (!a->latent && a->width != a->value_width);
       first = a;
       if (a->reach == Reach::kAll) continue;
@@ -343,9 +343,9 @@ std::string refusal(const Transformer& model, const std::string& path) {
   if (path == "hidden" && has.other_mixers) return "some of its layers have sizes of their own that depend on it";
   if (path == "hidden" && model.vocab > 0 && model.embedding_width != stack.width)
     return "its table of tokens is not as wide as its layers";
-  const bool attends = one_of(path, {"heads", "kv_heads", "head_width", "causal", "window", "windowed_layers",
-                                     "chunked"}) ||
-                       path.starts_with("latent.");
+  const bool attends =
+      one_of(path, {"heads", "kv_heads", "head_width", "causal", "window", "windowed_layers", "chunked"}) ||
+      path.starts_with("latent.");
   if (attends && !has.attention) return "it has no attention";
   if (one_of(path, {"causal", "windowed_layers"}) && has.other_mixers) return "some of its layers have no attention";
   if (one_of(path, {"heads", "kv_heads", "head_width", "hidden"}) && has.heads)
