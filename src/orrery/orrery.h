@@ -24,6 +24,7 @@
 #include "orrery/nest/search.h"
 #include "orrery/scenario/validate.h"
 #include "orrery/workload/einsum.h"
+#include "orrery/workload/plain_transformer.h"
 #include "orrery/workload/transformer.h"
 #include "orrery/workload/transformer_facts.h"
 #include "orrery/workload/transformer_operators.h"
@@ -41,6 +42,8 @@ struct Reading {
   std::string catalogue;      // its directory; empty: see docs/library.md
   base::Overrides overrides;  // as `--set path=value`
   bool without_ert = false;   // of a chip: ERT and ART are left aside, so that all its figures are estimated
+  std::vector<std::string> ignored = {};  // of a model: keys of its config.json to leave out of account (`--ignore`)
+  std::string like = {};  // of a model: read it as one of this `model_type` (`--like`); empty: as its own
 };
 
 // The directory of the catalogue: the environment variable ORRERY_CATALOG, else share/orrery/catalog beside the folder
@@ -109,21 +112,21 @@ class Model {
   // A model of the catalogue, or its config.json by its path.
   static Model named(const std::string& name, const Reading& how = {});
   static Model from_text(const std::string& config_json, const Reading& how = {});
-  // Throws std::invalid_argument for one without layers, or with layers of a kind that there is not.
+  // A value: workload::plain_transformer makes plain ones. Throws std::invalid_argument for one without layers, or with
+  // layers of a kind that there is not.
   explicit Model(workload::Transformer config);
-  // Only to be trained: it has no `config`, `block` and `operators` throw std::invalid_argument.
-  explicit Model(cluster::Model value);
 
   // The operators of one block in prefill; of a model whose layers differ, those of all layers.
   std::vector<workload::Operator> block(Count batch, Count sequence) const;
   // The same in any phase, with the number of layers that are alike.
   workload::ModelOperators operators(const workload::Phase& phase) const;
-  const std::optional<workload::Transformer>& config() const;
+  const workload::Transformer& config() const;
 
-  // Throws InputError where the model has parts around its blocks whose cost is not modelled.
+  // As a training run sees it, prepared once. Throws InputError where the model has parts whose cost is not modelled.
   const cluster::Model& value() const;
-  // The same with other sizes; fields of 0 have the defaults that cluster/model.h states.
-  Model with(cluster::Model value) const;
+  // The same with other sizes, as `--set model.FIELD=VALUE` names them: {{"layers", "30"}, {"seq", "8192"}}. What was
+  // set before stays. Throws InputError for fields and values that cannot be, and where `value` does.
+  Model with(const base::Overrides& sizes) const;
   const std::vector<Diagnostic>& warnings() const;
 
  private:

@@ -119,7 +119,8 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.settings(options.overrides, "Override any field: model.layers=30, plan.overlap.dp=1 (repeatable)");
   declare_plan(line, request);
   line.group("Search");
-  declare_search(line, request.limits, "Ignored: one thread chooses the degrees",
+  declare_search(line, request.limits,
+                 "Threads that choose open degrees; they change the time only; default: one for each core",
                  "Seconds for the choice of degrees; the best so far is taken");
   declare(line, options, "Write result.json, or AMPeD's files, there");
   line.text("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");

@@ -12,6 +12,7 @@
 #include "orrery/cluster/model.h"
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
+#include "orrery/workload/plain_transformer.h"
 
 namespace orrery::cluster {
 
@@ -50,15 +51,26 @@ inline System a100(double node_gbit_s) {
   return system;
 }
 
-inline Model gpt(base::Count heads, base::Count hidden, base::Count layers, base::Count vocab = 51200,
-                 base::Count seq = 2048) {
-  Model model;
+// Sizes to play with, and what they come to.
+struct Gpt : workload::PlainTransformer {
+  base::Count seq = 0;
+  Attention attention = Attention::kMaterialised;
+
+  operator Model() const { return prepared(workload::plain_transformer(*this), {seq, attention}); }  // NOLINT
+};
+
+inline Gpt gpt(base::Count heads, base::Count hidden, base::Count layers, base::Count vocab = 51200,
+               base::Count seq = 2048) {
+  Gpt model;
   model.layers = layers;
   model.hidden = hidden;
   model.heads = heads;
   model.vocab = vocab;
+  model.head_width = hidden / heads;
+  model.kv_heads = heads;
+  model.ffn = 4 * hidden;
   model.seq = seq;
-  return completed(model);
+  return model;
 }
 
 using Row = std::map<std::string, std::string>;

@@ -9,7 +9,7 @@
 
 namespace orrery::cluster {
 
-// Pure, thread-safe, without allocation; about a microsecond with a Roofline. `model` must be completed() and the plan
+// Pure, thread-safe, without allocation; about a microsecond with a Roofline. `model` must be prepared() and the plan
 // possible(), which searches ask first; an impossible plan fails an ORRERY_CHECK.
 Iteration evaluate(const Model& model, const System& system, const Plan& plan, const machine::OperatorModel& operators);
 

@@ -60,7 +60,7 @@ void evaluate_gpt3(benchmark::State& state) {
 BENCHMARK(evaluate_gpt3);
 
 void evaluate_mixture(benchmark::State& state) {
-  Model model = gpt(96, 12288, 96);
+  Gpt model = gpt(96, 12288, 96);
   model.experts = {.count = 64, .top_k = 2, .ffn = 6144, .dense_layers = 1};
   evaluate_possible_plans(state, model);
 }

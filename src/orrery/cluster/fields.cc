@@ -1,5 +1,7 @@
 #include "orrery/cluster/fields.h"
 
+#include <algorithm>
+
 #include "orrery/cluster/names.h"
 
 namespace orrery::cluster {
@@ -28,16 +30,6 @@ Field size(const char* path, Count& member, const char* text) {
 
 Field degree(const char* path, Count& member, const char* text) {
   return whole_field(path, member, 1, kMostDegree, text);
-}
-
-// 0 would stand for a default, or for a run without logits, which nobody asked for.
-Field dimension(const char* path, Count& member, const char* text) {
-  return whole_field(path, member, 1, base::kUnbounded, text);
-}
-
-// Of experts and latents, 0 says that there are none.
-Field part(const char* path, Count& member, const char* text) {
-  return whole_field(path, member, 0, base::kUnbounded, text);
 }
 
 }  // namespace
@@ -78,42 +70,13 @@ base::Fields fields(Plan& plan) {
   };
 }
 
-base::Fields fields(Model& model) {
-  Experts& experts = model.experts;
-  LatentAttention& latent = model.latent;
-  return {
-      dimension("layers", model.layers, "transformer blocks"),
-      dimension("hidden", model.hidden, "width of the residual stream"),
-      dimension("heads", model.heads, "query heads"),
-      dimension("kv_heads", model.kv_heads, "key/value heads; default: as many as `heads`"),
-      dimension("head_width", model.head_width, "default: `hidden` / `heads`"),
-      dimension("ffn", model.ffn, "inner width of the feed-forward network; default: 4 `hidden`"),
-      dimension("vocab", model.vocab, "tokens of the vocabulary"),
-      dimension("seq", model.seq, "tokens of a training sequence"),
-      part("window", model.window, "tokens that attention sees in some layers; 0: all tokens in every layer"),
-      part("windowed_layers", model.windowed_layers, "so many layers have the window"),
-      part("experts.count", experts.count, "routed experts; 0: a dense model"),
-      part("experts.top_k", experts.top_k, "experts that a token visits"),
-      part("experts.ffn", experts.ffn, "inner width of one expert"),
-      part("experts.shared", experts.shared, "experts that every token visits"),
-      part("experts.dense_layers", experts.dense_layers, "the first layers, which stay dense"),
-      part("experts.every", experts.every, "after those, every n-th layer is a mixture"),
-      part("experts.max_nodes", experts.max_nodes, "a token's experts lie in at most so many nodes; 0: no limit"),
-      part("latent.q_rank", latent.q_rank, "of latent attention's queries; 0: projected directly"),
-      part("latent.kv_rank", latent.kv_rank, "of its keys and values; 0: no latent attention"),
-      part("latent.rope_width", latent.rope_width, "of a head: the part that carries the position"),
-      part("latent.nope_width", latent.nope_width, "of a head: the rest of query and key"),
-      part("latent.value_width", latent.value_width, "of a head's value"),
-      truth_field("gated", model.gated, "gate and up projections side by side (SwiGLU)"),
-      truth_field("causal", model.causal, "a token attends to itself and those before it"),
-      truth_field("chunked", model.chunked, "those layers see their own chunk of `window` tokens, not the last ones"),
-      truth_field("biases", model.biases, "of projections and norms"),
-      truth_field("dropout", model.dropout, "masks are drawn and kept"),
-      truth_field("learned_positions", model.learned_positions, "a table of positions has parameters"),
-      truth_field("tied_embedding", model.tied_embedding, "the logits use the embedding's matrix"),
-      choice_field("attention", model.attention, attentions(),
-                   "scores go through memory, or one fused operator keeps them on chip"),
-  };
+base::Fields fields(Description& of) {
+  base::Fields all = workload::fields(of.sizes);
+  const auto after = std::find_if(all.begin(), all.end(), [](const Field& field) { return field.path == "window"; });
+  all.insert(after, whole_field("seq", of.as.seq, 1, base::kUnbounded, "tokens of a training sequence"));
+  all.push_back(choice_field("attention", of.as.attention, attentions(),
+                             "scores go through memory, or one fused operator keeps them on chip"));
+  return all;
 }
 
 }  // namespace orrery::cluster

@@ -4,6 +4,7 @@
 #include "orrery/base/field.h"
 #include "orrery/cluster/model.h"
 #include "orrery/cluster/plan.h"
+#include "orrery/workload/plain_transformer.h"
 
 namespace orrery::cluster {
 
@@ -12,7 +13,13 @@ namespace orrery::cluster {
 // The schedule `interleaved` leaves the chunks of a stage, a field of their own, as they are.
 base::Fields fields(Plan& plan);
 
+// A model as `--set model.` speaks of it: the sizes of its description, and what a run adds to them.
+struct Description {
+  workload::PlainTransformer sizes;
+  TrainedAs as;
+};
+
 // Sizes that cannot go together are left to `check`.
-base::Fields fields(Model& model);
+base::Fields fields(Description& of);
 
 }  // namespace orrery::cluster

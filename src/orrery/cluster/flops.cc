@@ -8,56 +8,67 @@
 #include "orrery/cluster/flops.h"
 
 namespace orrery::cluster {
-
-LayerFlops layer_flops(const Model& model, bool experts) {
-  const LayerShape shape = layer_shape(model);
-  const double s = model.seq;
-  double weights = shape.attention_params;
-  if (experts) {
-    weights += (model.experts.shared + model.experts.top_k) * shape.expert_params;
-    weights += static_cast<double>(model.hidden) * model.experts.count;
-  } else {
-    weights += shape.feed_forward_params;
-  }
-  return {2 * s * weights, 2 * s * s * model.heads * (shape.score_width + shape.value_width)};
-}
-
 namespace {
 
-// Forward pass of all layers on one sequence.
-LayerFlops all_layers(const Model& model) {
-  const double mixtures = expert_layers(model);
-  const LayerFlops dense = layer_flops(model, false);
-  LayerFlops total{(model.layers - mixtures) * dense.products, model.layers * dense.core};
-  if (mixtures > 0) total.products += mixtures * layer_flops(model, true).products;
-  return total;
+// FLOPs of the forward pass on one sequence.
+struct Forward {
+  double products = 0;  // projections, feed-forward networks, routers
+  double core = 0;      // scores and their product with the values, in full: no causal discount
+  double done = 0;      // what of the core is executed
+  double ends = 0;      // logits, and what stands around the layers; not recomputed
+};
+
+void add(const LayerKind& kind, double layers, Forward& sum) {
+  sum.products += layers * kind.product_flop;
+  sum.core += layers * kind.core_flop;
+  if (kind.cores.size() == 1) {
+    sum.done += layers * kind.cores[0].share * kind.core_flop;
+    return;
+  }
+  for (const Core& core : kind.cores)
+    sum.done += layers * core.share * 2 * static_cast<double>(kind.seq) * static_cast<double>(core.seen) *
+                static_cast<double>(core.heads) * static_cast<double>(core.width + core.value_width);
+}
+
+Forward forward(const Model& model) {
+  Forward sum;
+  for (const LayerKind& kind : model.kinds) add(kind, static_cast<double>(kind.layers), sum);
+  const double s = model.seq;
+  const double logits = 2.0 * (model.logits.at_one_token ? 1 : s) * model.logits.width * model.logits.outputs;
+  for (const auto* matrices : {&model.first, &model.last})
+    for (const Matrix& m : *matrices)
+      sum.ends += 2.0 * static_cast<double>(m.at_tokens) * static_cast<double>(m.in) * static_cast<double>(m.out);
+  sum.ends += logits;
+  if (model.ahead > 0) {
+    const auto ahead = static_cast<double>(model.ahead);
+    add(model.kinds[model.last_kind], ahead, sum);
+    sum.ends += ahead * (logits + 4 * s * static_cast<double>(model.hidden) * static_cast<double>(model.hidden));
+  }
+  return sum;
 }
 
 }  // namespace
 
 double model_flops_per_sequence(const Model& model) {
-  const LayerFlops layers = all_layers(model);
-  const double logits = 2.0 * model.seq * model.hidden * model.vocab;
-  return 3 * (layers.products + layers.core + logits);
+  const Forward all = forward(model);
+  return 3 * (all.products + all.core + all.ends);
 }
 
 double hardware_flops_per_sequence(const Model& model, Recompute recompute) {
-  const LayerFlops layers = all_layers(model);
+  const Forward all = forward(model);
   double again = 0;
-  if (recompute == Recompute::kFull) again = layers.products + layers.core;
-  if (recompute == Recompute::kSelective) again = 3 * layers.core;
-  return model_flops_per_sequence(model) + again;
+  if (recompute == Recompute::kFull) again = all.products + all.core;
+  if (recompute == Recompute::kSelective) again = 3 * all.core;
+  return 3 * (all.products + all.core + all.ends) + again;
 }
 
 DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute) {
-  const LayerFlops layers = all_layers(model);
-  const double core = core_share(model) * layers.core;
-  const double logits = 2.0 * model.seq * model.hidden * model.vocab;
+  const Forward all = forward(model);
   DoneFlops done;
-  done.model = 3 * (layers.products + core + logits);
-  done.hardware = 3 * (layers.products + logits) + (1 + core_backward_products(model)) * core;
-  if (recompute == Recompute::kFull) done.hardware += layers.products + core;
-  if (recompute == Recompute::kSelective) done.hardware += core;
+  done.model = 3 * (all.products + all.done + all.ends);
+  done.hardware = 3 * (all.products + all.ends) + (1 + core_backward_products(model)) * all.done;
+  if (recompute == Recompute::kFull) done.hardware += all.products + all.done;
+  if (recompute == Recompute::kSelective) done.hardware += all.done;
   return done;
 }
 

@@ -6,13 +6,6 @@
 
 namespace orrery::cluster {
 
-// FLOPs of the matrix products of one layer's forward pass on one sequence.
-struct LayerFlops {
-  double products = 0;  // projections, feed-forward network, router
-  double core = 0;      // scores and their product with the values, counted in full: no causal discount
-};
-LayerFlops layer_flops(const Model& model, bool experts);
-
 // FLOPs executed for one sequence, forward and backward. What flash attention skips because of a causal mask counts
 // neither as the model's nor as the hardware's.
 struct DoneFlops {

@@ -54,14 +54,14 @@ TEST(Flops, KorthikantisPrintedUtilisationsFollow) {
 }
 
 TEST(Flops, GroupedHeadsGatesAndMixturesCountTheirOwnMatrices) {
-  Model llama = gpt(32, 4096, 32, 128256, 8192);
+  Gpt llama = gpt(32, 4096, 32, 128256, 8192);
   llama.kv_heads = 8;
   llama.ffn = 14336;
   llama.gated = true;
   llama.biases = llama.learned_positions = llama.tied_embedding = false;
   EXPECT_NEAR(parameters(llama) / 1e9, 8.03, 0.005);
 
-  Model mixtral = llama;
+  Gpt mixtral = llama;
   mixtral.vocab = 32000;
   mixtral.experts = {.count = 8, .top_k = 2, .ffn = 14336};
   EXPECT_NEAR(parameters(mixtral) / 1e9, 46.7, 0.05);
@@ -69,7 +69,7 @@ TEST(Flops, GroupedHeadsGatesAndMixturesCountTheirOwnMatrices) {
 }
 
 TEST(Flops, LatentAttentionAndSharedExpertsMakeDeepSeekV3) {
-  Model v3 = gpt(128, 7168, 61, 129280, 4096);
+  Gpt v3 = gpt(128, 7168, 61, 129280, 4096);
   v3.head_width = 128;
   v3.ffn = 18432;
   v3.gated = true;

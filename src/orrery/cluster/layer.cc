@@ -8,6 +8,12 @@
 //   forward     22 T h r                    4 T f / t  (gated 6)      16 T h / t             9 q
 //   backward    42 T h r                    6 T f / t  (gated 10)     24 T h / t             11 q
 //
+// The first column is of a layer of two parts (mixer, feed-forward network): each has half of it, and attention to an
+// encoder's output makes a third. Scans and their convolutions read and write, in elements of a token divided by t,
+//
+//   forward     P + R + 2 C     P all that is projected for the scan, R its result, C channels of the convolution
+//   backward    2 P + R + 3 C
+//
 // 8-bit products read their operands at 16 bits and write them at 8 before: x forward, x and y's gradient, along either
 // axis, backward. Models without biases and dropout fuse their norms: 16 and 28 in the first column. Flash attention
 // keeps the scores on chip: its products are priced as (s, w, s), half of them hidden by the causal mask; its backward
@@ -20,10 +26,10 @@
 // parameter where the sum is in fp32. If that needs a copy of the new gradient in fp32, the copy is written and read as
 // well.
 //
-// Tensor parallelism: two all-reduces of the hidden state each way; sequence parallelism replaces each by a
-// reduce-scatter and an all-gather of the same volume and is given the same time. Experts: tokens go out and come back
-// by all-to-all each way. Context parallelism: keys and values travel once around the ring; in the backward pass they
-// do so again, together with their gradients.
+// Tensor parallelism: an all-reduce of the hidden state each way for each part of a layer; sequence parallelism
+// replaces each by a reduce-scatter and an all-gather of the same volume and is given the same time. Experts: tokens go
+// out and come back by all-to-all each way. Context parallelism: keys and values travel once around the ring; in the
+// backward pass they do so again, together with their gradients; so do the states of scans.
 //
 // The byte counts of the plain GPT were counted on Megatron-LM's kernels and checked against measurements (see
 // docs/model/cluster.md). Cost: 14 products and three collectives.
@@ -36,12 +42,9 @@
 namespace orrery::cluster {
 namespace {
 
-constexpr double kLayerOps = 22;  // operators issued by a layer's forward pass; backward twice as many
-constexpr double kCoreOps = 5;    // of them by the attention core
+constexpr double kCoreOps = 5;  // operators issued by the forward pass of an attention core; backward twice as many
 constexpr double kFlashOps = 1;
-constexpr double kLatentOps = 4;   // more, for the latent's projections and norms
-constexpr double kExpertOps = 12;  // more, for routing and permuting
-constexpr double kWeightOps = 8;   // of the backward pass's, by weight gradients: a product and its accumulation each
+constexpr double kWeightOps = 4;  // by weight gradients of each part of a layer: two products and their accumulations
 constexpr double kEmbeddingOps = 12;
 constexpr double kLogitsOps = 15;
 
@@ -98,62 +101,65 @@ double accumulation(const LayerContext& c, const Products& products) {
   return c.operators.memory_bound_seconds((c.element + 2 * sum + copy) * products.parameters);
 }
 
-struct Core {
+struct CoreSeconds {
   double forward = 0, backward = 0;
 };
 
-Core attention_core(const LayerContext& c) {
-  const base::Count own = c.model.seq / c.plan.cp;  // queries of a sequence on this rank
-  const base::Count batch = c.plan.micro_batch * (c.model.heads / c.plan.tp);
+// Tokens of a microbatch on one context-parallel rank.
+base::Count tokens_of(const LayerContext& c, base::Count seq) {
+  return c.plan.micro_batch * (seq / c.plan.cp);
+}
+
+void add_core(const LayerContext& c, const LayerKind& kind, const Core& core, CoreSeconds& sum) {
+  const base::Count own = kind.seq / c.plan.cp;  // queries of a sequence on this rank
+  const base::Count batch = c.plan.micro_batch * (core.heads / c.plan.tp);
   // Attention stays in 16 bits where products are in 8.
   const machine::Precision precision =
       c.plan.precision == machine::Precision::kFp8 ? machine::Precision::kBf16 : c.plan.precision;
   const auto product = [&](base::Count n, base::Count k) {
     return c.operators.matrix_product_seconds({batch, own, n, k, precision});
   };
-  const auto scores_width = static_cast<base::Count>(c.shape.score_width);
-  const auto values_width = static_cast<base::Count>(c.shape.value_width);
-  const double values = product(values_width, c.model.seq);
+  const double values = product(core.value_width, core.seen);
   if (c.model.attention == Attention::kFlash) {
-    const double queries = scores_width == values_width ? values : product(scores_width, c.model.seq);
-    const double forward = core_share(c.model) * (values + queries) / c.system.calibration.fused_attention_share;
-    return {forward, core_backward_products(c.model) / kFlashBackwardEfficiency * forward};
+    const double queries = core.width == core.value_width ? values : product(core.width, core.seen);
+    const double forward = core.share * (values + queries) / c.system.calibration.fused_attention_share;
+    sum.forward += forward;
+    sum.backward += core_backward_products(c.model) / kFlashBackwardEfficiency * forward;
+    return;
   }
-  const double scores = product(c.model.seq, scores_width);
-  const double q = static_cast<double>(batch) * own * c.model.seq * (c.element / 2);
-  return {scores + values + c.operators.memory_bound_seconds(9 * q),
-          2 * (scores + values) + c.operators.memory_bound_seconds(11 * q)};
+  const double scores = product(core.seen, core.width);
+  const double q = static_cast<double>(batch) * own * core.seen * (c.element / 2);
+  sum.forward += scores + values + c.operators.memory_bound_seconds(9 * q);
+  sum.backward += 2 * (scores + values) + c.operators.memory_bound_seconds(11 * q);
 }
 
-// Projections around the core.
-void attention_products(const LayerContext& c, Products& sum) {
+// `rows` tokens times a rank's part of a matrix.
+void multiply(const LayerContext& c, const Matrix& m, base::Count rows, Products& sum) {
   const base::Count t = c.plan.tp;
-  const base::Count h = c.model.hidden;
-  const base::Count T = c.tokens;
-  if (c.model.latent.kv_rank > 0) {
-    const LatentAttention& latent = c.model.latent;
-    const auto queries = static_cast<base::Count>(c.shape.query) / t;
-    if (latent.q_rank > 0) {
-      sum.linear(1, T, latent.q_rank, h);
-      sum.linear(1, T, queries, latent.q_rank);
-    } else {
-      sum.linear(1, T, queries, h);
-    }
-    sum.linear(1, T, latent.kv_rank + latent.rope_width, h);
-    sum.linear(1, T, c.model.heads * (latent.nope_width + latent.value_width) / t, latent.kv_rank);
-  } else {
-    // Fewer key/value heads than ranks: every rank has at least one.
-    const base::Count kv_heads = std::max<base::Count>(1, c.model.kv_heads / t);
-    sum.linear(1, T, (c.model.heads / t + 2 * kv_heads) * c.model.head_width, h);
-  }
-  sum.linear(1, T, h, static_cast<base::Count>(c.shape.value) / t);
+  const auto part = [&](base::Count size) { return t == 1 ? size : base::ceil_divide(size, t); };
+  base::Count columns = m.split == Split::kColumns ? part(m.out) : m.out;
+  // Fewer key/value heads than ranks: every rank has at least one.
+  if (m.kv_heads > 0) columns += std::max<base::Count>(1, m.kv_heads / t) * m.kv_width;
+  sum.linear(1, rows, columns, m.split == Split::kRows ? part(m.in) : m.in);
 }
 
-// Two products, or three with a gate; gate and up are one.
-void feed_forward_products(const LayerContext& c, base::Count batch, base::Count rows, base::Count width,
-                           Products& sum) {
-  sum.linear(batch, rows, (c.model.gated ? 2 : 1) * width, c.model.hidden);
-  sum.linear(batch, rows, c.model.hidden, width);
+void layer_products(const LayerContext& c, const LayerKind& kind, Products& sum) {
+  const base::Count T = tokens_of(c, kind.seq);
+  for (const Matrix& m : kind.matrices) {
+    const base::Count rows = m.of_source ? tokens_of(c, kind.source) : T;
+    multiply(c, m, m.spread ? static_cast<base::Count>(static_cast<double>(rows) * c.norm_share) : rows, sum);
+  }
+  const Mixture& mixture = kind.mixture;
+  if (mixture.count == 0) return;
+  const base::Count local = mixture.count / c.plan.ep;
+  const base::Count rows = base::ceil_divide(T * mixture.top_k, local);
+  sum.linear(local, rows, mixture.up / c.plan.tp, kind.width);
+  sum.linear(local, rows, kind.width, mixture.inner / c.plan.tp);
+}
+
+void end_products(const LayerContext& c, const std::vector<Matrix>& matrices, Products& sum) {
+  for (const Matrix& m : matrices)
+    multiply(c, m, std::max<base::Count>(1, c.plan.micro_batch * m.at_tokens / c.plan.cp), sum);
 }
 
 collective::Group group(const LayerContext& c, base::Count ranks, base::Count stride) {
@@ -178,54 +184,60 @@ void Pass::add(const Pass& part, double times) {
 
 LayerContext layer_context(const Model& model, const System& system, const Plan& plan,
                            const machine::OperatorModel& operators) {
-  LayerContext c{model, system, plan, operators, layer_shape(model)};
+  LayerContext c{model, system, plan, operators};
   c.tokens = plan.micro_batch * (model.seq / plan.cp);
   c.element = machine::bytes_per_element(plan.precision) == 4 ? 4 : 2;
   c.norm_share = plan.sequence_parallel ? 1.0 / plan.tp : 1;
   if (plan.tp > 1) {
     c.all_reduce_s = collective::seconds(collective::Operation::kAllReduce, system.fabric, group(c, plan.tp, 1),
                                          c.element * c.tokens * model.hidden);
+    const double embedded = c.element * static_cast<double>(plan.micro_batch) * model.embedded / plan.cp;
+    c.embedded_s =
+        embedded == c.element * c.tokens * static_cast<double>(model.hidden)
+            ? c.all_reduce_s
+            : collective::seconds(collective::Operation::kAllReduce, system.fabric, group(c, plan.tp, 1), embedded);
   }
   return c;
 }
 
-PassPair layer_passes(const LayerContext& c, bool experts) {
-  const Experts& mixture = c.model.experts;
+PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
+  const Mixture& mixture = kind.mixture;
+  const bool experts = mixture.count > 0;
   const Plan& plan = c.plan;
   const double t = plan.tp;
-  const double T = c.tokens;
-  const double h = c.model.hidden;
+  const double T = tokens_of(c, kind.seq);
+  const double h = kind.width;
 
   Products products{c.operators, plan.precision};
-  attention_products(c, products);
-  double inner = c.model.ffn;  // width that the activation function sees, of all experts a token visits
-  if (experts) {
-    products.linear(1, static_cast<base::Count>(T * c.norm_share), mixture.count, c.model.hidden);
-    const base::Count local = mixture.count / plan.ep;
-    const base::Count rows = base::ceil_divide(c.tokens * mixture.top_k, local);
-    feed_forward_products(c, local, rows, mixture.ffn / plan.tp, products);
-    if (mixture.shared > 0) feed_forward_products(c, 1, c.tokens, mixture.shared * mixture.ffn / plan.tp, products);
-    inner = static_cast<double>((mixture.top_k + mixture.shared) * mixture.ffn);
-  } else {
-    feed_forward_products(c, 1, c.tokens, c.model.ffn / plan.tp, products);
-  }
+  layer_products(c, kind, products);
 
-  const bool fused = !c.model.biases && !c.model.dropout;
-  const double heads = 4 * (c.shape.query + 2 * c.shape.key_value + c.shape.value);
-  double forward_bytes = T * ((fused ? 16 : 22) * h * c.norm_share + ((c.model.gated ? 6 : 4) * inner + heads) / t);
+  const double parts = kind.parts;
+  double heads = 0, keys = 0;
+  for (const Core& core : kind.cores) {
+    heads += 4 * (core.of_source ? core.own : core.own + core.keys);
+    if (core.of_source) keys += 4 * core.keys * static_cast<double>(kind.source) / static_cast<double>(kind.seq);
+  }
+  heads += keys;
+  double forward_bytes = T * (parts * (kind.fused_norms ? 8 : 11) * h * c.norm_share + (kind.activated[0] + heads) / t);
   double backward_bytes =
-      T * ((fused ? 28 : 42) * h * c.norm_share + ((c.model.gated ? 10 : 6) * inner + 1.5 * heads) / t);
+      T * (parts * (kind.fused_norms ? 14 : 21) * h * c.norm_share + (kind.activated[1] + 1.5 * heads) / t);
+  const Scan& scan = kind.scan;
+  if (scan.heads > 0) {
+    forward_bytes += T * 2 * (scan.projected + scan.result + 2 * scan.channels) / t;
+    backward_bytes += T * 2 * (2 * scan.projected + scan.result + 3 * scan.channels) / t;
+  }
   if (experts) {
     // Permuting tokens to their experts and back: read and write, both ways.
     forward_bytes += 8 * T * h * mixture.top_k * c.norm_share;
     backward_bytes += 8 * T * h * mixture.top_k * c.norm_share;
   }
-  const Core core = attention_core(c);
+  CoreSeconds core;
+  for (const Core& each : kind.cores) add_core(c, kind, each, core);
 
   double ep = 0;
   if (experts && plan.ep > 1) {
     const collective::Group ranks = group(c, plan.ep, plan.tp);
-    const base::Count copies = mixture.max_nodes > 0 ? std::min(mixture.top_k, mixture.max_nodes) : mixture.top_k;
+    const base::Count copies = mixture.nodes > 0 ? std::min(mixture.top_k, mixture.nodes) : mixture.top_k;
     const double rows = T * c.norm_share * h * copies;
     // Out in the products' precision, back in the activations'.
     const double out = std::min(c.element, machine::bytes_per_element(plan.precision));
@@ -236,19 +248,34 @@ PassPair layer_passes(const LayerContext& c, bool experts) {
   double cp_backward = 0;
   if (plan.cp > 1) {
     const collective::Group ranks = group(c, plan.cp, plan.tp);
-    // Fewer key/value heads than ranks: every rank has a copy of one.
-    const double width = std::max(c.shape.key_value / t, c.shape.key_value / static_cast<double>(c.model.kv_heads));
-    const double gathered = 2 * c.element * T * plan.cp * width;
-    cp_forward = collective::seconds(collective::Operation::kAllGather, c.system.fabric, ranks, gathered);
-    cp_backward =
-        cp_forward + collective::seconds(collective::Operation::kReduceScatter, c.system.fabric, ranks, gathered);
+    const auto circulate = [&](double bytes) {
+      const double gather = collective::seconds(collective::Operation::kAllGather, c.system.fabric, ranks, bytes);
+      cp_forward += gather;
+      cp_backward += gather + collective::seconds(collective::Operation::kReduceScatter, c.system.fabric, ranks, bytes);
+    };
+    for (const Core& each : kind.cores) {
+      // Fewer key/value heads than ranks: every rank has a copy of one.
+      const double width = std::max(each.keys / t, each.keys / static_cast<double>(each.kv_heads));
+      const base::Count seen = tokens_of(c, each.of_source ? kind.source : kind.seq);
+      circulate(c.element * static_cast<double>(seen) * plan.cp * width);
+    }
+    // Every rank starts its part of a scan from the states of the parts before.
+    if (scan.state > 0) circulate(4.0 * static_cast<double>(plan.micro_batch) * plan.cp * scan.state / t);
   }
-  const double tp = 2 * c.all_reduce_s;
-  const double jitter = 2 * c.system.calibration.jitter_seconds * (t - 1);
+  double tp = 0;
+  if (plan.tp > 1) {
+    const auto sum = [&](double elements) {
+      return collective::seconds(collective::Operation::kAllReduce, c.system.fabric, group(c, plan.tp, 1),
+                                 c.element * T * elements);
+    };
+    const bool usual = kind.width == c.model.hidden && kind.seq == c.model.seq;
+    tp = parts * (usual ? c.all_reduce_s : sum(h));
+    if (scan.reduced > 0) tp += sum(scan.reduced);
+  }
+  const double jitter = parts * c.system.calibration.jitter_seconds * (t - 1);
   const bool flash = c.model.attention == Attention::kFlash;
-  const double core_ops = flash ? kFlashOps : kCoreOps;
-  const double ops =
-      kLayerOps - kCoreOps + core_ops + (c.model.latent.kv_rank > 0 ? kLatentOps : 0) + (experts ? kExpertOps : 0);
+  const double core_ops = static_cast<double>(kind.cores.size()) * (flash ? kFlashOps : kCoreOps);
+  const double ops = kind.host_operators + core_ops;
   const double issue = c.operators.issue_seconds();
 
   PassPair passes;
@@ -262,7 +289,7 @@ PassPair layer_passes(const LayerContext& c, bool experts) {
   backward.compute = products.input + backward.weight + core.backward +
                      c.operators.memory_bound_seconds(backward_bytes * (c.element / 2) + products.backward_bytes);
   backward.host = 2 * ops * issue + jitter;
-  backward.weight_host = kWeightOps * issue;
+  backward.weight_host = parts * kWeightOps * issue;
   double again_tp = 0, again_ep = 0, again_cp = 0, core_seconds = core.backward;
   if (plan.recompute == Recompute::kFull) {
     backward.again = forward.compute;
@@ -285,25 +312,37 @@ PassPair layer_passes(const LayerContext& c, bool experts) {
 
 PassPair embedding_passes(const LayerContext& c) {
   PassPair passes;
-  if (c.model.vocab == 0) return passes;
-  const double state = c.tokens * static_cast<double>(c.model.hidden) * (c.element / 2);
+  const bool tables = c.model.vocab > 0;
+  if (!tables && c.model.first.empty()) return passes;
+  Products products{c.operators, c.plan.precision};
+  end_products(c, c.model.first, products);
+  const double weight = products.weight + (c.model.first.empty() ? 0 : accumulation(c, products));
+  const double state = static_cast<double>(c.plan.micro_batch) * c.model.embedded / c.plan.cp * (c.element / 2);
   const double host = kEmbeddingOps * c.operators.issue_seconds();
-  passes.forward = {.compute = c.operators.memory_bound_seconds(13 * state), .tp = c.all_reduce_s, .host = host};
-  passes.backward = {.compute = c.operators.memory_bound_seconds(17 * state), .host = host};
+  passes.forward = {.compute = products.forward + c.operators.memory_bound_seconds(13 * state + products.forward_bytes),
+                    .tp = c.embedded_s,
+                    .host = host};
+  passes.backward = {
+      .compute = products.input + weight + c.operators.memory_bound_seconds(17 * state + products.backward_bytes),
+      .weight = weight,
+      .host = host};
   return passes;
 }
 
 PassPair logits_passes(const LayerContext& c) {
   PassPair passes;
-  if (c.model.vocab == 0) return passes;
+  const Logits& logits = c.model.logits;
+  if (logits.outputs == 0 && c.model.last.empty()) return passes;
   const base::Count t = c.plan.tp;
-  const base::Count padded = base::ceil_divide(c.model.vocab, 128 * t) * 128;  // of the vocabulary on this rank
+  const base::Count tokens = logits.at_one_token ? c.plan.micro_batch : c.tokens;
+  const base::Count padded = base::ceil_divide(logits.outputs, 128 * t) * 128;  // of the vocabulary on this rank
   const double state = c.tokens * static_cast<double>(c.model.hidden) * (c.element / 2);
   const double loss =
-      c.system.calibration.loss_bytes_per_logit / 2 * static_cast<double>(c.tokens) * static_cast<double>(padded);
+      c.system.calibration.loss_bytes_per_logit / 2 * static_cast<double>(tokens) * static_cast<double>(padded);
   Products products{c.operators,
                     c.plan.precision == machine::Precision::kFp8 ? machine::Precision::kBf16 : c.plan.precision};
-  products.linear(1, c.tokens, padded, c.model.hidden);
+  end_products(c, c.model.last, products);
+  if (padded > 0) products.linear(1, tokens, padded, logits.width);
   const double weight = products.weight + accumulation(c, products);
   const double host = kLogitsOps * c.operators.issue_seconds();
   passes.forward = {.compute = products.forward + c.operators.memory_bound_seconds(4 * state + loss), .host = host};
@@ -311,6 +350,33 @@ PassPair logits_passes(const LayerContext& c) {
                      .weight = weight,
                      .tp = c.all_reduce_s,
                      .host = host};
+  return passes;
+}
+
+PassPair ahead_passes(const LayerContext& c) {
+  PassPair passes = layer_passes(c, c.model.kinds[c.model.last_kind]);
+  const auto add = [&](const PassPair& more) {
+    passes.forward.add(more.forward, 1);
+    passes.backward.add(more.backward, 1);
+  };
+  Products products{c.operators, c.plan.precision};
+  const double h = c.model.hidden;
+  products.linear(1, c.tokens, base::ceil_divide(c.model.hidden, c.plan.tp), 2 * c.model.hidden);
+  const double weight = products.weight + accumulation(c, products);
+  // Two norms and the lookup of the next token.
+  const double bytes = 24 * static_cast<double>(c.tokens) * h * c.norm_share * (c.element / 2);
+  const double host = kWeightOps * c.operators.issue_seconds();
+  PassPair projection;
+  projection.forward = {.compute = products.forward + c.operators.memory_bound_seconds(bytes + products.forward_bytes),
+                        .tp = c.all_reduce_s,
+                        .host = host};
+  projection.backward = {
+      .compute = products.input + weight + c.operators.memory_bound_seconds(2 * bytes + products.backward_bytes),
+      .weight = weight,
+      .tp = c.all_reduce_s,
+      .host = 2 * host};
+  add(projection);
+  add(logits_passes(c));
   return passes;
 }
 

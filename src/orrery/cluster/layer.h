@@ -35,20 +35,24 @@ struct LayerContext {
   const System& system;
   const Plan& plan;
   const machine::OperatorModel& operators;
-  LayerShape shape;
   base::Count tokens = 0;   // of a microbatch on one context-parallel rank
   double element = 2;       // bytes of a stored activation
   double norm_share = 1;    // of the hidden state that this rank normalises: 1 / tp with sequence parallelism
   double all_reduce_s = 0;  // of one hidden state over the tensor-parallel group
+  double embedded_s = 0;    // of what the tables yield
 };
 LayerContext layer_context(const Model& model, const System& system, const Plan& plan,
                            const machine::OperatorModel& operators);
 
 // One layer. The backward pass includes recomputation.
-PassPair layer_passes(const LayerContext& context, bool experts);
+PassPair layer_passes(const LayerContext& context, const LayerKind& kind);
 
 // The work of the first stage before its layers, and of the last one after them.
 PassPair embedding_passes(const LayerContext& context);
 PassPair logits_passes(const LayerContext& context);
+
+// One of the further layers that predict a token beyond the next: the projection of the state beside that token, the
+// layer and its logits.
+PassPair ahead_passes(const LayerContext& context);
 
 }  // namespace orrery::cluster

@@ -13,10 +13,13 @@
 //   Q, K, V, core's result                                8 sbh / t      (2 bytes of each one's own width)
 //   softmax's input and result, its dropout mask          5 a s^2 b / t  (flash: 4 a s b / t, row sums)
 //   feed-forward: inner width before and after            4 s b f / t    (gated: gate, up and product, 6 s b f / t)
+//   scan: what is projected, convolved, its result        2 s b (P + C + R) / t
 //
 // For a plain GPT their sum is sbh(10 + 24/t + 5as/(ht)). Selective recomputation drops the scores, full recomputation
 // all but the layer's input. 1F1B's first stage keeps min(m, p) microbatches of its layers, GPipe all m, interleaved
 // schedules p + (p-1)/v, in microbatches of all its chunks.
+//
+// The first two rows are of a layer of two parts; each part has half of them.
 //
 // Stages between the first and the last one differ by their layers and by the microbatches that they hold, never more
 // than stages of the same length before them. So one of four is the fullest: the first, which has the embedding; the
@@ -25,6 +28,7 @@
 #include "orrery/cluster/memory.h"
 
 #include <algorithm>
+#include <array>
 
 #include "orrery/cluster/stages.h"
 
@@ -45,62 +49,56 @@ double element_bytes(const Plan& plan) {
 }
 
 // Tokens of one microbatch on one context-parallel rank.
-double local_tokens(const Model& model, const Plan& plan) {
-  return static_cast<double>(plan.micro_batch) * model.seq / plan.cp;
+double local_tokens(const Plan& plan, base::Count seq) {
+  return static_cast<double>(plan.micro_batch) * seq / plan.cp;
 }
 
-double core_bytes(const Model& model, const Plan& plan) {
-  const double rows = local_tokens(model, plan) * model.heads / plan.tp;
-  if (model.attention == Attention::kFlash) return 4 * rows;
-  return (2 * element_bytes(plan) + (model.dropout ? 1 : 0)) * rows * model.seq;
+double core_bytes(const Model& model, const Plan& plan, const LayerKind& kind) {
+  double bytes = 0;
+  for (const Core& core : kind.cores) {
+    const double rows = local_tokens(plan, kind.seq) * core.heads / plan.tp;
+    if (model.attention == Attention::kFlash)
+      bytes += 4 * rows;
+    else
+      bytes += (2 * element_bytes(plan) + (model.dropout ? 1 : 0)) * rows * core.seen;
+  }
+  return bytes;
 }
 
-double all_bytes(const Model& model, const Plan& plan, bool experts) {
-  const LayerShape shape = layer_shape(model);
+double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, double core) {
   const double e = element_bytes(plan);
-  const double tokens = local_tokens(model, plan);
+  const double tokens = local_tokens(plan, kind.seq);
   const double t = plan.tp;
   const double u = plan.sequence_parallel ? t : 1;
-  double bytes = tokens * model.hidden * (4 * e + (model.dropout ? 2 : 0)) / u;
-  bytes += tokens * e * (shape.query + shape.value + shape.key_value + shape.key_value) / t;
-  if (model.latent.kv_rank > 0) bytes += tokens * e * (model.latent.q_rank + model.latent.kv_rank) / u;
-  const double inner = model.gated ? 3 : 2;
-  if (experts) {
-    const Experts& mixture = model.experts;
-    bytes += tokens * e * (mixture.top_k + mixture.shared) * inner * mixture.ffn / t;
-    bytes += tokens * e * mixture.top_k * 2 * model.hidden / u;  // what the experts read and what is weighted
-    bytes += tokens * 4 * mixture.count / u;                     // router
-  } else {
-    bytes += tokens * e * inner * model.ffn / t;
+  double bytes = tokens * kind.width * (kind.parts * (2 * e + (model.dropout ? 1 : 0))) / u;
+  for (const Core& each : kind.cores) {
+    bytes += tokens * e * each.own / t;
+    bytes += (each.of_source ? local_tokens(plan, kind.source) : tokens) * e * each.keys / t;
   }
-  return bytes + core_bytes(model, plan);
+  if (kind.latents > 0) bytes += tokens * e * kind.latents / u;
+  bytes += tokens * e * (kind.kept_inner + kind.scan.projected + kind.scan.result + kind.scan.channels) / t;
+  if (const Mixture& mixture = kind.mixture; mixture.count > 0) {
+    bytes += tokens * e * mixture.top_k * 2 * kind.width / u;  // what the experts read and what is weighted
+    bytes += tokens * 4 * mixture.count / u;                   // router
+  }
+  return bytes + core;
 }
 
 // Bytes of one layer and one microbatch.
 struct LayerBytes {
   double kept = 0;          // until the backward pass
   double brought_back = 0;  // by full recomputation
+  double core = 0;          // by selective recomputation
 };
 
-LayerBytes layer_bytes(const Model& model, const Plan& plan, bool experts) {
-  const double all = all_bytes(model, plan, experts);
-  if (plan.recompute == Recompute::kNone) return {all, 0};
-  if (plan.recompute == Recompute::kSelective) return {all - core_bytes(model, plan), 0};
+LayerBytes layer_bytes(const Model& model, const Plan& plan, const LayerKind& kind) {
+  const double core = core_bytes(model, plan, kind);
+  const double all = all_bytes(model, plan, kind, core);
+  if (plan.recompute == Recompute::kNone) return {all, 0, core};
+  if (plan.recompute == Recompute::kSelective) return {all - core, 0, core};
   const double u = plan.sequence_parallel ? plan.tp : 1;
-  const double input = element_bytes(plan) * local_tokens(model, plan) * model.hidden / u;
-  return {input, all - input};
-}
-
-// What all stages have in common.
-struct Layers {
-  LayerShape shape;
-  LayerBytes dense, experts;
-};
-
-Layers layers_of(const Model& model, const Plan& plan) {
-  Layers layers{layer_shape(model), layer_bytes(model, plan, false), {}};
-  if (model.experts.count > 0) layers.experts = layer_bytes(model, plan, true);
-  return layers;
+  const double input = element_bytes(plan) * local_tokens(plan, kind.seq) * kind.width / u;
+  return {input, all - input, core};
 }
 
 // Microbatches whose activations a stage holds at most.
@@ -116,28 +114,69 @@ double held_microbatches(const Plan& plan, base::Count stage) {
   return std::min(m, behind);
 }
 
-StageParameters stage_parameters(const Model& model, const Plan& plan, const LayerShape& shape,
-                                 const StageLayers& layers, base::Count stage) {
-  const double h = model.hidden;
-  const double t = plan.tp;
-  StageParameters params;
-  params.dense =
-      (layers.dense + layers.experts) * (shape.attention_params + shape.small_params + model.other_layer_params) / t;
-  params.dense += layers.dense * shape.feed_forward_params / t;
-  if (layers.experts > 0) {
-    params.dense += layers.experts * (model.experts.shared * shape.expert_params / t + h * model.experts.count);
-    params.experts = layers.experts * shape.expert_params * model.experts.count / plan.ep / t;
-  }
-  // The tied matrix stands on the first and on the last stage.
-  if (stage == 0) params.dense += h * model.vocab / t + (model.learned_positions ? h * position_rows(model) : 0);
-  if (stage == plan.pp - 1 && (plan.pp > 1 || !model.tied_embedding)) params.dense += h * model.vocab / t;
-  if (stage == plan.pp - 1) params.dense += model.other_params;
-  return params;
+// `layers` of a kind on a rank.
+void add(const Plan& plan, const LayerKind& kind, double layers, StageParameters& params) {
+  params.dense += layers * (kind.split_params / plan.tp + kind.whole_params);
+  params.experts += layers * kind.expert_params / plan.ep / plan.tp;
 }
 
-Memory stage_memory(const Model& model, const Plan& plan, const Layers& each, base::Count stage) {
-  const StageLayers layers = stage_layers(model, plan.pp, stage);
-  const StageParameters params = stage_parameters(model, plan, each.shape, layers, stage);
+// Layers that predict further tokens; who trains them lays his pipeline out so that they weigh on no stage alone.
+double ahead_of_stage(const Model& model, const Plan& plan) {
+  return static_cast<double>(model.ahead) / static_cast<double>(plan.pp);
+}
+
+// What stands on the stages besides layers.
+void add_ends(const Model& model, const Plan& plan, base::Count stage, StageParameters& params) {
+  const double t = plan.tp;
+  if (model.ahead > 0) {
+    const double own = ahead_of_stage(model, plan);
+    params.dense += own * model.ahead_params / t;
+    add(plan, model.kinds[model.last_kind], own, params);
+  }
+  if (stage == 0) params.dense += (model.table + model.first_params) / t + model.positions;
+  if (stage != plan.pp - 1) return;
+  // The tied matrix stands on the first and on the last stage.
+  if (plan.pp > 1 || !model.logits.tied)
+    params.dense += static_cast<double>(model.logits.outputs) * static_cast<double>(model.logits.width) / t;
+  params.dense += model.last_params;
+}
+
+// Layers that share their weights are one layer's.
+double own_weights(const LayerKind& kind) {
+  return kind.weight_sets / static_cast<double>(kind.layers);
+}
+
+// A stage's sums while its kinds of layers are gone through.
+struct StageSum {
+  base::Count stage = 0;
+  StageParameters params;
+  double layers = 0, mixtures = 0;
+  double kept = 0;                           // of one microbatch
+  double dense_back = 0, mixtures_back = 0;  // by recomputation, of the largest layer
+  double core = 0;                           // of the largest
+  double permuted = 0;                       // elements of a token
+};
+
+void add(const Model& model, const Plan& plan, const LayerKind& kind, const LayerBytes& bytes, double layers,
+         StageSum& sum) {
+  const bool mixture = kind.mixture.count > 0;
+  add(plan, kind, layers * own_weights(kind), sum.params);
+  sum.layers += layers;
+  if (mixture) sum.mixtures += layers;
+  if (model.ahead > 0 && &kind == &model.kinds[model.last_kind]) layers += ahead_of_stage(model, plan);
+  sum.kept += layers * bytes.kept;
+  double& back = mixture ? sum.mixtures_back : sum.dense_back;
+  back = std::max(back, bytes.brought_back);
+  if (layers <= 0) return;
+  sum.core = std::max(sum.core, bytes.core);
+  if (mixture)
+    sum.permuted = std::max(sum.permuted, static_cast<double>(kind.mixture.top_k) * static_cast<double>(kind.width));
+}
+
+Memory finished(const Model& model, const Plan& plan, const StageSum& sum) {
+  const base::Count stage = sum.stage;
+  StageParameters params = sum.params;
+  add_ends(model, plan, stage, params);
   const StateBytes state = state_bytes(plan);
   const double ranks = static_cast<double>(plan.dp) * plan.cp;
   const double expert_ranks = ranks / plan.ep;
@@ -151,29 +190,32 @@ Memory stage_memory(const Model& model, const Plan& plan, const Layers& each, ba
   memory.optimizer = bytes(state.optimizer, 1);
 
   const double held = held_microbatches(plan, stage);
-  memory.activations = held * (layers.dense * each.dense.kept + layers.experts * each.experts.kept);
+  memory.activations = held * sum.kept;
 
   const double e = element_bytes(plan);
   const double u = plan.sequence_parallel ? plan.tp : 1;
-  const double boundary = local_tokens(model, plan) * model.hidden / u;
-  if (plan.pp > 1) memory.buffers += 4 * e * boundary;                                    // one in, one out, each way
-  if (stage == 0 && model.dropout && model.vocab > 0) memory.buffers += held * boundary;  // the embedding's mask
-  if (stage == plan.pp - 1 && model.vocab > 0) {
+  const auto share = [&](double elements) { return static_cast<double>(plan.micro_batch) * elements / plan.cp / u; };
+  if (plan.pp > 1) memory.buffers += 4 * e * share(model.crossing);                 // one in, one out, each way
+  if (stage == 0 && model.dropout) memory.buffers += held * share(model.embedded);  // the embedding's mask
+  if (stage == plan.pp - 1 && model.logits.outputs > 0) {
     // Input of the last norm and of the logits; logits in 16 bits and, for the loss, in 32.
-    memory.buffers += 2 * e * boundary + (e + 4) * local_tokens(model, plan) * model.vocab / plan.tp;
+    const double boundary = local_tokens(plan, model.seq) * model.hidden / u;
+    const double tokens =
+        model.logits.at_one_token ? static_cast<double>(plan.micro_batch) : local_tokens(plan, model.seq);
+    memory.buffers +=
+        (1 + static_cast<double>(model.ahead)) * (2 * e * boundary + (e + 4) * tokens * model.logits.outputs / plan.tp);
   }
   // Activations that recomputation restores, one layer at a time: those of the larger kind of layer, or the mean where
   // a stage has less than one.
-  const bool mixed = layers.experts > 0;
   if (plan.recompute == Recompute::kFull) {
-    const double share = std::min(1.0, layers.experts);
-    memory.buffers += (1 - share) * each.dense.brought_back + share * each.experts.brought_back;
+    const double mixtures = std::min(1.0, sum.mixtures);
+    memory.buffers += (1 - mixtures) * sum.dense_back + mixtures * sum.mixtures_back;
   }
-  if (plan.recompute == Recompute::kSelective) memory.buffers += core_bytes(model, plan);
-  if (mixed) memory.buffers += 2 * e * local_tokens(model, plan) * model.experts.top_k * model.hidden / u;
+  if (plan.recompute == Recompute::kSelective) memory.buffers += sum.core;
+  if (sum.mixtures > 0) memory.buffers += 2 * e * local_tokens(plan, model.seq) * sum.permuted / u;
   if (plan.zero == 3) {
     // Two layers' weights gathered, the one in use and the next.
-    const double gathered = 2 / std::max(layers.dense + layers.experts, 2.0);
+    const double gathered = 2 / std::max(sum.layers, 2.0);
     memory.buffers += gathered * (state.weight * (params.dense + params.experts) - memory.weights);
   }
   return memory;
@@ -181,32 +223,49 @@ Memory stage_memory(const Model& model, const Plan& plan, const Layers& each, ba
 
 }  // namespace
 
-double activation_bytes_per_layer(const Model& model, const Plan& plan, bool experts) {
-  return layer_bytes(model, plan, experts).kept;
+double activation_bytes_per_layer(const Model& model, const Plan& plan, const LayerKind& kind) {
+  return layer_bytes(model, plan, kind).kept;
 }
 
 StageParameters stage_parameters(const Model& model, const Plan& plan, base::Count stage) {
-  return stage_parameters(model, plan, layer_shape(model), stage_layers(model, plan.pp, stage), stage);
+  StageParameters params;
+  for (std::size_t k = 0; k < model.kinds.size(); ++k)
+    add(plan, model.kinds[k], layers_of_kind(model, k, plan.pp, stage) * own_weights(model.kinds[k]), params);
+  add_ends(model, plan, stage, params);
+  return params;
 }
 
 Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
-  return stage_memory(model, plan, layers_of(model, plan), stage);
+  StageSum sum;
+  sum.stage = stage;
+  for (std::size_t k = 0; k < model.kinds.size(); ++k) {
+    const LayerKind& kind = model.kinds[k];
+    add(model, plan, kind, layer_bytes(model, plan, kind), layers_of_kind(model, k, plan.pp, stage), sum);
+  }
+  return finished(model, plan, sum);
 }
 
 Memory memory(const Model& model, const Plan& plan) {
-  const Layers each = layers_of(model, plan);
-  Memory fullest = stage_memory(model, plan, each, 0);
-  const auto compare = [&](base::Count stage) {
-    const Memory other = stage_memory(model, plan, each, stage);
-    if (other.total() > fullest.total()) fullest = other;
-  };
+  std::array<StageSum, 4> sums;
+  std::size_t count = 1;  // the first stage
   const base::Count last = plan.pp - 1;
-  if (last > 1) compare(1);
-  if (plan.recompute == Recompute::kFull && model.experts.count > 0) {
+  if (last > 1) sums[count++].stage = 1;
+  if (plan.recompute == Recompute::kFull && model.kinds.size() > 1) {
     const base::Count shorter = 1 + longer_stages_between(model.layers, plan.pp);
-    if (shorter > 1 && shorter < last) compare(shorter);
+    if (shorter > 1 && shorter < last) sums[count++].stage = shorter;
   }
-  if (last > 0) compare(last);
+  if (last > 0) sums[count++].stage = last;
+  for (std::size_t k = 0; k < model.kinds.size(); ++k) {
+    const LayerKind& kind = model.kinds[k];
+    const LayerBytes bytes = layer_bytes(model, plan, kind);
+    for (std::size_t i = 0; i < count; ++i)
+      add(model, plan, kind, bytes, layers_of_kind(model, k, plan.pp, sums[i].stage), sums[i]);
+  }
+  Memory fullest = finished(model, plan, sums[0]);
+  for (std::size_t i = 1; i < count; ++i) {
+    const Memory other = finished(model, plan, sums[i]);
+    if (other.total() > fullest.total()) fullest = other;
+  }
   return fullest;
 }
 

@@ -8,8 +8,9 @@
 namespace orrery::cluster {
 
 // Bytes of activations that one layer keeps of one microbatch on one accelerator until its backward pass
-// (Korthikanti 2022, table 2, and the corresponding terms for gated, grouped, latent, flash and mixture layers).
-double activation_bytes_per_layer(const Model& model, const Plan& plan, bool experts);
+// (Korthikanti 2022, table 2, and the corresponding terms for gated, grouped, latent, flash, mixture and scanning
+// layers).
+double activation_bytes_per_layer(const Model& model, const Plan& plan, const LayerKind& kind);
 
 // Parameters of a stage on one accelerator: what is replicated over dp x cp, and the routed experts' share.
 struct StageParameters {

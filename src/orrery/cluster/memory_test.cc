@@ -14,7 +14,7 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 struct Korthikanti {
   const char* name;
-  Model model;
+  Gpt model;
   base::Count tp, pp, interleave, micro_batch;
 };
 
@@ -91,18 +91,19 @@ TEST(Memory, ALayerKeepsWhatKorthikantisTableTwoSays) {
   const Model model = gpt(96, 12288, 96);
   const double s = 2048, b = 1, h = 12288, a = 96, t = 8;
   Plan plan;
-  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, false), s * b * h * (34 + 5 * a * s / h));
+  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, model.kinds[0]), s * b * h * (34 + 5 * a * s / h));
   plan.tp = 8;
-  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, false), s * b * h * (10 + 24 / t + 5 * a * s / (h * t)));
+  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, model.kinds[0]),
+                   s * b * h * (10 + 24 / t + 5 * a * s / (h * t)));
   plan.recompute = Recompute::kSelective;
-  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, false), s * b * h * (10 + 24 / t));
+  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, model.kinds[0]), s * b * h * (10 + 24 / t));
   plan.sequence_parallel = true;
-  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, false), s * b * h * 34 / t);
+  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, model.kinds[0]), s * b * h * 34 / t);
   plan.recompute = Recompute::kNone;
-  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, false), s * b * h / t * (34 + 5 * a * s / h));
+  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, model.kinds[0]), s * b * h / t * (34 + 5 * a * s / h));
   plan.sequence_parallel = false;
   plan.recompute = Recompute::kFull;
-  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, false), 2 * s * b * h);
+  EXPECT_DOUBLE_EQ(activation_bytes_per_layer(model, plan, model.kinds[0]), 2 * s * b * h);
 }
 
 TEST(Memory, ZeroShardsOptimiserThenGradientsThenWeights) {
@@ -124,7 +125,7 @@ TEST(Memory, ZeroShardsOptimiserThenGradientsThenWeights) {
 }
 
 TEST(Memory, ExpertParallelismDividesTheExpertsAlone) {
-  Model model = gpt(32, 4096, 32);
+  Gpt model = gpt(32, 4096, 32);
   model.experts = {.count = 8, .top_k = 2, .ffn = 14336};
   Plan plan;
   plan.gpus = plan.dp = plan.global_batch = 8;
@@ -136,11 +137,15 @@ TEST(Memory, ExpertParallelismDividesTheExpertsAlone) {
   EXPECT_NEAR(whole.dense + whole.experts, parameters(model), 1);
 }
 
+double first_layer_bytes(const Model& model, const Plan& plan) {
+  return activation_bytes_per_layer(model, plan, model.kinds[0]);
+}
+
 TEST(Memory, FlashAttentionKeepsNoScores) {
-  Model model = gpt(32, 4096, 32, 51200, 65536);
-  const double materialised = activation_bytes_per_layer(model, Plan{}, false);
+  Gpt model = gpt(32, 4096, 32, 51200, 65536);
+  const double materialised = first_layer_bytes(model, Plan{});
   model.attention = Attention::kFlash;
-  const double flash = activation_bytes_per_layer(model, Plan{}, false);
+  const double flash = first_layer_bytes(model, Plan{});
   EXPECT_GT(materialised - flash, 4.9 * 32 * 65536.0 * 65536);
 }
 
@@ -167,7 +172,7 @@ RC_GTEST_PROP(Memory, TheFullestOfAllStagesIsShown, (Training run)) {
 }
 
 TEST(Memory, Llama3sSecondStageIsFullerThanItsFirstWhichHasALayerLess) {
-  Model model = gpt(128, 16384, 126, 128256, 8192);
+  Gpt model = gpt(128, 16384, 126, 128256, 8192);
   model.attention = Attention::kFlash;
   model.dropout = false;
   Plan plan;
@@ -176,13 +181,13 @@ TEST(Memory, Llama3sSecondStageIsFullerThanItsFirstWhichHasALayerLess) {
   plan.gpus = 128;
   plan.zero = 1;
   ASSERT_EQ(fullest_stage(model, plan), 1);
-  const double a_layer = activation_bytes_per_layer(model, plan, false);
+  const double a_layer = first_layer_bytes(model, plan);
   EXPECT_DOUBLE_EQ(stage_memory(model, plan, 0).activations, 7 * 16 * a_layer);
   EXPECT_DOUBLE_EQ(memory(model, plan).activations, 8 * 15 * a_layer);
 }
 
 TEST(Memory, StagesBehindADenseFrontAreFullerForTheirExperts) {
-  Model model = gpt(32, 4096, 64, 0);
+  Gpt model = gpt(32, 4096, 64, 0);
   model.experts = {.count = 64, .top_k = 2, .ffn = 2048, .dense_layers = 3};
   Plan plan;
   plan.pp = plan.gpus = plan.global_batch = 16;
@@ -193,7 +198,7 @@ TEST(Memory, StagesBehindADenseFrontAreFullerForTheirExperts) {
 // Wide dense layers bring back more the fewer mixtures a stage holds, and ZeRO 3 gathers the mixtures, of which a dense
 // front has none.
 TEST(Memory, AShorterStageBetweenCanBeTheFullest) {
-  Model model = gpt(8, 512, 12, 0, 4096);
+  Gpt model = gpt(8, 512, 12, 0, 4096);
   model.ffn = 16384;
   model.dropout = model.learned_positions = false;
   model.attention = Attention::kFlash;

@@ -21,7 +21,7 @@ using collective::Operation;
 double boundary(const LayerContext& c) {
   const Plan& plan = c.plan;
   const collective::Fabric& fabric = c.system.fabric;
-  const double state = c.element * c.tokens * c.model.hidden;
+  const double state = c.element * static_cast<double>(plan.micro_batch) * c.model.crossing / plan.cp;
   const int level = collective::level_between(fabric, static_cast<int>(plan.tp * plan.cp * plan.dp));
   if (!plan.scatter_gather) return collective::message_seconds(fabric, level, state);
   double seconds = collective::message_seconds(fabric, level, state / plan.tp);
@@ -34,11 +34,11 @@ double boundary(const LayerContext& c) {
 
 // Seconds to add the gradients of the matrix that embedding and logits share, on the first and the last stage.
 double tied_embedding(const LayerContext& c) {
-  if (!c.model.tied_embedding || c.model.vocab == 0) return 0;
+  if (!c.model.logits.tied || c.model.table == 0) return 0;
   const Plan& plan = c.plan;
   const auto apart = static_cast<int>(plan.tp * plan.cp * plan.dp * (plan.pp - 1));
   return collective::seconds(Operation::kAllReduce, c.system.fabric, collective::place(c.system.fabric, 2, apart),
-                             c.element * c.model.vocab * c.model.hidden / plan.tp);
+                             c.element * c.model.table / plan.tp);
 }
 
 // Over `ranks` replicas that are `stride` apart, of `params` parameters on each.

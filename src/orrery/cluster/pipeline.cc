@@ -10,7 +10,7 @@
 //                      m (F + B + W) + (p - 1) (F + B - min(F, B, W)), of which arXiv 2401.10241 has W <= F, B
 //
 // Equal stages end exactly then (schedule_test.cc simulates them); of unequal ones it is a good estimate. The time
-// never grows when a part gets faster. Cost: two layers' passes, at most four kinds of stages.
+// never grows when a part gets faster. Cost: the passes of each kind of layer, at most four kinds of stages.
 #include "orrery/cluster/pipeline.h"
 
 #include <algorithm>
@@ -74,22 +74,27 @@ double zero_bubble_seconds(const Pipeline& pipe, const Kind& kind, double m, dou
 Pipeline pipeline(const LayerContext& context) {
   const Model& model = context.model;
   const base::Count p = context.plan.pp;
-  const bool mixed = expert_layers(model) > 0;
-  PassPair dense, experts;
-  if (!mixed || expert_layers(model) < model.layers) dense = layer_passes(context, false);
-  if (mixed) experts = layer_passes(context, true);
-
-  const auto layers = [&](base::Count stage) {
-    const StageLayers own = stage_layers(model, p, stage);
-    PassPair sum;
-    sum.forward.add(dense.forward, own.dense);
-    sum.backward.add(dense.backward, own.dense);
-    if (mixed) {
-      sum.forward.add(experts.forward, own.experts);
-      sum.backward.add(experts.backward, own.experts);
+  // The first stage, one of the longer and one of the shorter ones between, the last one.
+  const std::array<base::Count, 4> stages = {0, std::min<base::Count>(1, p - 1), std::max<base::Count>(p - 2, 0),
+                                             p - 1};
+  std::array<PassPair, 4> sums;
+  for (std::size_t k = 0; k < model.kinds.size(); ++k) {
+    const PassPair each = layer_passes(context, model.kinds[k]);
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      if ((i == 3 && p == 1) || ((i == 1 || i == 2) && p < 3)) continue;
+      const double own = layers_of_kind(model, k, p, stages[i]);
+      sums[i].forward.add(each.forward, own);
+      sums[i].backward.add(each.backward, own);
     }
-    return sum;
-  };
+  }
+  if (model.ahead > 0) {
+    const PassPair further = ahead_passes(context);
+    const double own = static_cast<double>(model.ahead) / static_cast<double>(p);
+    for (PassPair& sum : sums) {
+      sum.forward.add(further.forward, own);
+      sum.backward.add(further.backward, own);
+    }
+  }
   const auto with = [](PassPair sum, const PassPair& more) {
     sum.forward.add(more.forward, 1);
     sum.backward.add(more.backward, 1);
@@ -101,18 +106,18 @@ Pipeline pipeline(const LayerContext& context) {
   const bool split = context.plan.schedule == Schedule::kZeroBubble;
   Pipeline result;
   if (p == 1) {
-    result[0] = {finished(with(with(layers(0), embedding), logits), split), 1};
+    result[0] = {finished(with(with(sums[0], embedding), logits), split), 1};
     return result;
   }
   const auto end = static_cast<double>(p - 1);
-  result[0] = {finished(with(layers(0), embedding), split), 1};
-  result[3] = {finished(with(layers(p - 1), logits), split), 1, end, end};
+  result[0] = {finished(with(sums[0], embedding), split), 1};
+  result[3] = {finished(with(sums[3], logits), split), 1, end, end};
   if (p > 2) {
     // The longer stages between come first.
     const base::Count longer = model.layers % p == 0 ? p - 2 : longer_stages_between(model.layers, p);
     const auto border = static_cast<double>(longer);
-    result[1] = {finished(layers(1), split), border, 1, border};
-    if (longer < p - 2) result[2] = {finished(layers(p - 2), split), end - 1 - border, border + 1, end - 1};
+    result[1] = {finished(sums[1], split), border, 1, border};
+    if (longer < p - 2) result[2] = {finished(sums[2], split), end - 1 - border, border + 1, end - 1};
   }
   return result;
 }

@@ -66,16 +66,6 @@ bool any_out_of_range(const Sizes& sizes) {
   return false;
 }
 
-std::array<Named, 7> model_sizes(const Model& m) {
-  return {{{"layers", m.layers},
-           {"hidden", m.hidden},
-           {"heads", m.heads},
-           {"head width", m.head_width},
-           {"seq", m.seq},
-           {"ffn", m.ffn},
-           {"vocab", m.vocab == 0 ? 1 : m.vocab}}};  // 0: a run without embedding and logits
-}
-
 std::array<Named, 9> degrees(const Plan& p) {
   return {{{"gpus", p.gpus},
            {"global batch", p.global_batch},
@@ -88,10 +78,60 @@ std::array<Named, 9> degrees(const Plan& p) {
            {"interleave", p.interleave}}};
 }
 
-bool latent_fits(const LatentAttention& l) {
+bool latent_fits(const LayerKind& kind) {
   const auto within = [](Count width, Count least) { return width >= least && width <= kLargest; };
-  return l.kv_rank == 0 || (within(l.kv_rank, 1) && within(l.q_rank, 0) && within(l.rope_width, 0) &&
-                            within(l.nope_width, 1) && within(l.value_width, 1));
+  if (!kind.latent) return true;
+  const workload::Latent& l = *kind.latent;
+  return within(l.kv_rank, 1) && within(l.q_rank, 0) && within(l.rope_width, 0) && within(l.nope_width, 1) &&
+         within(kind.cores[0].value_width, 1);
+}
+
+bool heads_fit(const Core& core) {
+  return core.kv_heads >= 1 && core.heads % core.kv_heads == 0;
+}
+
+bool mixture_fits(const Mixture& e) {
+  return e.count == 0 || (e.count >= 1 && e.count <= kLargest && e.top_k >= 1 && e.top_k <= e.count && e.nodes >= 0 &&
+                          e.inner >= 1 && e.inner <= kLargest);
+}
+
+// The first kind of layer, or the first core, that breaks a rule; null where none does.
+template <typename Breaks>
+const LayerKind* kind_that(const Question& q, const Breaks& breaks) {
+  for (const LayerKind& kind : q.model.kinds)
+    if (breaks(kind)) return &kind;
+  return nullptr;
+}
+
+template <typename Breaks>
+const Core* core_that(const Question& q, const Breaks& breaks) {
+  for (const LayerKind& kind : q.model.kinds)
+    for (const Core& core : kind.cores)
+      if (breaks(core)) return &core;
+  return nullptr;
+}
+
+const Core* core_not_split(const Question& q) {
+  return core_that(q, [&](const Core& core) {
+    return core.heads % q.plan.tp != 0 || (core.kv_heads % q.plan.tp != 0 && q.plan.tp % core.kv_heads != 0);
+  });
+}
+
+const LayerKind* width_not_split(const Question& q) {
+  return kind_that(q, [&](const LayerKind& kind) {
+    return kind.inner % q.plan.tp != 0 || kind.mixture.inner % q.plan.tp != 0 || kind.scan.heads % q.plan.tp != 0;
+  });
+}
+
+// Tokens of a stack that the plan's parts do not divide; 0 where there is none.
+Count tokens_not_split(const Question& q) {
+  const Count parts = q.plan.cp * (q.plan.sequence_parallel ? q.plan.tp : 1);
+  const LayerKind* kind = kind_that(q, [&](const LayerKind& k) { return k.seq % parts != 0; });
+  return kind != nullptr ? kind->seq : 0;
+}
+
+const LayerKind* experts_not_spread(const Question& q) {
+  return kind_that(q, [&](const LayerKind& k) { return k.mixture.count > 0 && k.mixture.count % q.plan.ep != 0; });
 }
 
 // Tiles of a product are counted in 64 bits, and a tile has at least 2^12 results.
@@ -99,15 +139,10 @@ constexpr double kMostInMicrobatch = 0x1p70;
 
 // The most results that one operator of a microbatch has.
 double microbatch_size(const Question& q) {
-  const Model& m = q.model;
-  const double tokens = 1.0 * q.plan.micro_batch * m.seq;
-  const double visits = tokens * (m.experts.top_k + m.experts.shared + 1.0);
-  const LatentAttention& l = m.latent;
-  const double latent = m.heads * (1.0 * l.nope_width + l.rope_width + l.value_width) + l.q_rank + l.kv_rank;
-  const double width = 3.0 * m.hidden + 2.0 * m.ffn + m.vocab + 2.0 * m.experts.ffn + 3.0 * m.heads * m.head_width +
-                       latent + m.experts.count;
+  const double micro = 1.0 * q.plan.micro_batch;
   // The number of visits must fit, too.
-  return std::max({tokens * m.heads * m.seq, visits * width, visits * 0x1p8});
+  const double visits = micro * q.model.longest * q.model.most_visits;
+  return std::max({micro * q.model.most_scores, visits * q.model.widest, visits * 0x1p8});
 }
 
 bool overlap_out_of_range(const Plan& p) {
@@ -118,9 +153,9 @@ bool overlap_out_of_range(const Plan& p) {
 }
 
 constexpr std::array kSizes = {
-    Rule{"O1300", [](const Question& q) { return any_out_of_range(model_sizes(q.model)); },
+    Rule{"O1300", [](const Question& q) { return !q.model.possible_sizes; },
          [](const Question& q, base::Diagnostics& found, const char* code) {
-           found.error(code, fmt::format("the model has impossible sizes: {}", out_of_range(model_sizes(q.model))));
+           found.error(code, fmt::format("the model has impossible sizes: {}", out_of_range(q.model.sizes)));
          }},
     Rule{"O1301", [](const Question& q) { return any_out_of_range(degrees(q.plan)); },
          [](const Question& q, base::Diagnostics& found, const char* code) {
@@ -129,37 +164,34 @@ constexpr std::array kSizes = {
          }},
     Rule{"O1302",
          [](const Question& q) {
-           return q.model.kv_heads < 1 || q.model.heads % q.model.kv_heads != 0 || !latent_fits(q.model.latent);
+           return kind_that(q, [](const LayerKind& k) { return !latent_fits(k); }) != nullptr ||
+                  core_that(q, [](const Core& core) { return !heads_fit(core); }) != nullptr;
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
-           const LatentAttention& l = q.model.latent;
-           if (!latent_fits(l))
+           if (const LayerKind* kind = kind_that(q, [](const LayerKind& k) { return !latent_fits(k); })) {
+             const workload::Latent& l = *kind->latent;
              found
                  .error(code, fmt::format("latent attention of rank {} has impossible widths: q_rank {}, rope_width "
                                           "{}, nope_width {}, value_width {}",
-                                          l.kv_rank, l.q_rank, l.rope_width, l.nope_width, l.value_width))
+                                          l.kv_rank, l.q_rank, l.rope_width, l.nope_width, kind->cores[0].value_width))
                  .note("nope_width and value_width must be positive; q_rank and rope_width may be 0");
-           if (q.model.kv_heads < 1 || q.model.heads % q.model.kv_heads != 0)
+           }
+           if (const Core* core = core_that(q, [](const Core& c) { return !heads_fit(c); }))
              found
-                 .error(code, fmt::format("{} query heads of width {} cannot share {} key/value heads", q.model.heads,
-                                          q.model.head_width, q.model.kv_heads))
+                 .error(code, fmt::format("{} query heads of width {} cannot share {} key/value heads", core->heads,
+                                          core->width, core->kv_heads))
                  .note("every key/value head must serve the same number of query heads");
          }},
     Rule{"O1303",
          [](const Question& q) {
-           const Experts& e = q.model.experts;
-           const bool counts = e.count >= 1 && e.count <= kLargest && e.top_k >= 1 && e.top_k <= e.count &&
-                               e.shared >= 0 && e.shared <= kLargest;
-           const bool places = e.every >= 1 && e.dense_layers >= 0 && e.max_nodes >= 0;
-           return e.count != 0 && !(counts && places && e.ffn >= 1 && e.ffn <= kLargest);
+           return kind_that(q, [](const LayerKind& k) { return !mixture_fits(k.mixture); }) != nullptr;
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
-           const Experts& e = q.model.experts;
+           const Mixture& e = kind_that(q, [](const LayerKind& k) { return !mixture_fits(k.mixture); })->mixture;
            found
-               .error(code, fmt::format("a mixture of {} experts of width {}, {} for each token, every {} layers, "
-                                        "is impossible",
-                                        e.count, e.ffn, e.top_k, e.every))
-               .note("1 <= top_k <= experts is required, and width and distance must be positive");
+               .error(code, fmt::format("a mixture of {} experts of width {}, {} for each token, is impossible",
+                                        e.count, e.inner, e.top_k))
+               .note("1 <= top_k <= experts is required, and the width must be positive");
          }},
     Rule{"O1304",
          [](const Question& q) {
@@ -214,34 +246,45 @@ constexpr std::array kPlan = {
                                  static_cast<double>(p.global_batch) / each))
                .hint(fmt::format("the next possible batch is {}", base::ceil_divide(p.global_batch, each) * each));
          }},
-    Rule{"O1308",
-         [](const Question& q) {
-           return q.model.heads % q.plan.tp != 0 ||
-                  (q.model.kv_heads % q.plan.tp != 0 && q.plan.tp % q.model.kv_heads != 0);
-         },
+    Rule{"O1308", [](const Question& q) { return core_not_split(q) != nullptr; },
          [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Core& core = *core_not_split(q);
+           const Count t = q.plan.tp;
            found
-               .error(code, fmt::format("{} heads with {} key/value heads cannot be split over tp {}", q.model.heads,
-                                        q.model.kv_heads, q.plan.tp))
-               .note(fmt::format("{} mod {} = {}, {} mod {} = {}", q.model.heads, q.plan.tp, q.model.heads % q.plan.tp,
-                                 q.model.kv_heads, q.plan.tp, q.model.kv_heads % q.plan.tp))
-               .hint(fmt::format("tp {} divides the heads", divisor_below(q.model.heads, q.plan.tp)));
+               .error(code, fmt::format("{} heads with {} key/value heads cannot be split over tp {}", core.heads,
+                                        core.kv_heads, t))
+               .note(fmt::format("{} mod {} = {}, {} mod {} = {}", core.heads, t, core.heads % t, core.kv_heads, t,
+                                 core.kv_heads % t))
+               .hint(fmt::format("tp {} divides the heads", divisor_below(core.heads, t)));
          }},
-    Rule{"O1309",
-         [](const Question& q) {
-           return q.model.ffn % q.plan.tp != 0 || (q.model.experts.count > 0 && q.model.experts.ffn % q.plan.tp != 0);
-         },
+    Rule{"O1309", [](const Question& q) { return width_not_split(q) != nullptr; },
          [](const Question& q, base::Diagnostics& found, const char* code) {
-           found.error(code, fmt::format("feed-forward widths {}{} cannot be split over tp {}", q.model.ffn,
-                                         q.model.experts.count > 0 ? fmt::format(" and {}", q.model.experts.ffn) : "",
-                                         q.plan.tp));
+           const LayerKind& kind = *width_not_split(q);
+           const Count t = q.plan.tp;
+           if (kind.scan.heads % t != 0) {
+             found.error(code, fmt::format("{} heads of a recurrence cannot be split over tp {}", kind.scan.heads, t))
+                 .note(fmt::format("{} mod {} = {}", kind.scan.heads, t, kind.scan.heads % t))
+                 .hint(fmt::format("tp {} divides them", divisor_below(kind.scan.heads, t)));
+             return;
+           }
+           std::string widths = kind.inner > 0 ? std::to_string(kind.inner) : "";
+           if (kind.mixture.count > 0) widths += fmt::format("{}{}", widths.empty() ? "" : " and ", kind.mixture.inner);
+           found.error(code, fmt::format("feed-forward widths {} cannot be split over tp {}", widths, t));
          }},
     Rule{"O1310",
          [](const Question& q) {
            // The longest stages have equal chunks; Llama 3's first and last have one layer less.
-           return q.plan.pp > q.model.layers || longest_stage(q) % q.plan.interleave != 0;
+           return q.plan.pp > q.model.layers || longest_stage(q) % q.plan.interleave != 0 ||
+                  (q.model.shares_weights && q.plan.pp > 1);
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
+           if (q.model.shares_weights && q.plan.pp > 1) {
+             found
+                 .error(code, fmt::format("the {} layers share their weights, so they stand on one stage, not on {}",
+                                          q.model.layers, q.plan.pp))
+                 .hint("use pp = 1");
+             return;
+           }
            const Count longest = longest_stage(q);
            const Count chunks = q.plan.pp * q.plan.interleave;
            if (chunks > q.model.layers) {
@@ -281,32 +324,27 @@ constexpr std::array kPlan = {
            found.error(code, fmt::format("the zero-bubble schedule needs as many microbatches as stages: {} for pp {}",
                                          microbatches(q.plan), q.plan.pp));
          }},
-    Rule{"O1313",
-         [](const Question& q) {
-           const Count parts = q.plan.cp * (q.plan.sequence_parallel ? q.plan.tp : 1);
-           return q.model.seq % parts != 0;
-         },
+    Rule{"O1313", [](const Question& q) { return tokens_not_split(q) != 0; },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Count t = q.plan.sequence_parallel ? q.plan.tp : 1;
-           found
-               .error(code,
-                      fmt::format("a sequence of {} tokens cannot be split in {} parts", q.model.seq, q.plan.cp * t))
-               .note(fmt::format("cp {} x tp {} (with sequence parallelism), {} mod {} = {}", q.plan.cp, t, q.model.seq,
-                                 q.plan.cp * t, q.model.seq % (q.plan.cp * t)));
+           const Count seq = tokens_not_split(q);
+           found.error(code, fmt::format("a sequence of {} tokens cannot be split in {} parts", seq, q.plan.cp * t))
+               .note(fmt::format("cp {} x tp {} (with sequence parallelism), {} mod {} = {}", q.plan.cp, t, seq,
+                                 q.plan.cp * t, seq % (q.plan.cp * t)));
          }},
     Rule{"O1314",
          [](const Question& q) {
            const Count ranks = q.plan.dp * q.plan.cp;
-           return q.plan.ep > 1 &&
-                  (q.model.experts.count == 0 || q.model.experts.count % q.plan.ep != 0 || ranks % q.plan.ep != 0);
+           return q.plan.ep > 1 && (!q.model.mixes() || experts_not_spread(q) != nullptr || ranks % q.plan.ep != 0);
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Count ranks = q.plan.dp * q.plan.cp;
+           const LayerKind* kind = experts_not_spread(q);
            found
-               .error(code, fmt::format("{} experts cannot be spread over ep {} of {} ranks", q.model.experts.count,
-                                        q.plan.ep, ranks))
+               .error(code, fmt::format("{} experts cannot be spread over ep {} of {} ranks",
+                                        kind != nullptr ? kind->mixture.count : q.model.experts(), q.plan.ep, ranks))
                .note(fmt::format("ep divides the experts and dp {} x cp {} = {}", q.plan.dp, q.plan.cp, ranks))
-               .hint(q.model.experts.count == 0 ? "the model is dense: leave ep out" : "");
+               .hint(!q.model.mixes() ? "the model is dense: leave ep out" : "");
          }},
     Rule{"O1315", [](const Question& q) { return q.plan.zero < 0 || q.plan.zero > 3; },
          [](const Question& q, base::Diagnostics& found, const char* code) {

@@ -10,7 +10,7 @@
 namespace orrery::cluster {
 
 struct Training {
-  Model model;
+  Gpt model;
   System system;
   Plan plan;
 };
@@ -53,7 +53,7 @@ inline Training random_run() {
   plan.precision = *rc::gen::element(machine::Precision::kFp32, machine::Precision::kTf32, machine::Precision::kBf16);
   plan.overlap = {share(), share(), share(), share(), share()};
 
-  Model& model = run.model;
+  Gpt& model = run.model;
   const base::Count heads = 16 * power(2);
   base::Count layers = plan.pp + *rc::gen::inRange<base::Count>(0, 30);
   if (plan.interleave > 1) {  // the longest stages have equal chunks

@@ -2,19 +2,15 @@
 //
 // Evenly if possible. Otherwise every stage has floor or ceil of layers / stages, and the last stage, then the first,
 // is among the shorter ones: they also hold logits and embedding (Llama 3 leaves one layer out of each).
+//
+// Kinds of layers: dense layers in front of mixtures stand on the first stages (DeepSeek-V3). All others, and the two
+// stacks of an encoder-decoder and layers that predict further tokens, are spread as if every stage had its share.
 #pragma once
 
 #include "orrery/base/count.h"
 #include "orrery/cluster/model.h"
 
 namespace orrery::cluster {
-
-// Layers of one stage by kind. Fractions appear where mixtures of experts alternate with dense layers, and where the
-// dense layers of a model's front do not fill whole stages.
-struct StageLayers {
-  double dense = 0;
-  double experts = 0;
-};
 
 // How many of the stages between the first and the last one have a layer more than the last; they come first. 0 where
 // all stages are equal.
@@ -34,17 +30,21 @@ inline base::Count layers_of_stage(base::Count layers, base::Count stages, base:
   return stage <= longer_stages_between(layers, stages) ? least + 1 : least;
 }
 
-// Layers of `stage` of `stages`; the experts that the model's front displaces are spread over the stages behind.
-inline StageLayers stage_layers(const Model& model, base::Count stages, base::Count stage) {
+// Layers of a kind on `stage` of `stages`. The front stands on the first stage as far as that holds it; what it
+// displaces, and all else, is spread evenly over the stages. Fractions appear where kinds alternate.
+inline double layers_of_kind(const Model& model, std::size_t kind, base::Count stages, base::Count stage) {
   const auto own = static_cast<double>(layers_of_stage(model.layers, stages, stage));
-  const auto mixtures = static_cast<double>(expert_layers(model));
-  if (mixtures == 0) return {own, 0};
-  const auto first = static_cast<double>(layers_of_stage(model.layers, stages, 0));
   const auto all = static_cast<double>(model.layers);
-  const auto dense_front = static_cast<double>(model.experts.dense_layers);
-  const double of_first = first > dense_front ? (first - dense_front) / (all - dense_front) * mixtures : 0;
-  const double of_own = stage == 0 ? of_first : own * (mixtures - of_first) / (all - first);
-  return {own - of_own, of_own};
+  const auto of_kind = static_cast<double>(model.kinds[kind].layers);
+  if (model.kinds.size() == 1) return own;
+  if (model.front < 0) return own * of_kind / all;
+  const auto first = static_cast<double>(layers_of_stage(model.layers, stages, 0));
+  const auto front = static_cast<double>(model.kinds[static_cast<std::size_t>(model.front)].layers);
+  const double behind_front = first > front ? (first - front) / (all - front) : 0;  // share that the first stage has
+  if (static_cast<int>(kind) != model.front)
+    return stage == 0 ? behind_front * of_kind : own * (of_kind - behind_front * of_kind) / (all - first);
+  const double others = (all - front) * (stage == 0 ? behind_front : (1 - behind_front) * own / (all - first));
+  return own - others;
 }
 
 }  // namespace orrery::cluster

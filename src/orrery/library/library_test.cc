@@ -162,10 +162,54 @@ TEST(Library, RefusesPlansAndSizesThatCannotBe) {
   cluster::Plan plan = gpt3_plan();
   plan.dp = 7;
   EXPECT_THROW(train(model, system, plan), InputError);
-  cluster::Model sizes = model.value();
-  sizes.layers = Count{1} << 62;
-  EXPECT_THROW(train(model.with(sizes), system, gpt3_plan()), InputError);
-  EXPECT_THROW(Model(model.value()).block(1, 128), std::invalid_argument);
+  EXPECT_THROW(model.with({{"layers", "4611686018427387904"}}), InputError);
+  EXPECT_THROW(train(model.with({{"hidden", "2147483648"}}), system, gpt3_plan()), InputError);
+  EXPECT_THROW(model.with({{"layer", "3"}}), InputError);
+}
+
+TEST(Library, AModelOfOtherSizesIsAnotherModelOnChipsAndSystems) {
+  const Model model = Model::named("gpt3-175b");
+  const Model longer = model.with({{"layers", "48"}, {"seq", "1024"}});
+  EXPECT_EQ(longer.value().layers, 48);
+  EXPECT_EQ(longer.value().seq, 1024);
+  EXPECT_EQ(longer.operators({1, 128, 0}).layers, 48);
+  const Model again = longer.with({{"hidden", "6144"}});
+  EXPECT_EQ(again.value().seq, 1024) << "what was set before stays";
+  EXPECT_EQ(again.value().layers, 48);
+  EXPECT_EQ(model.value().layers, 96);
+  EXPECT_EQ(Model::named("gpt3-175b", {.overrides = {{"layers", "48"}}}).operators({1, 128, 0}).layers, 48);
+}
+
+TEST(Library, AModelWithATowerRunsOnChipsAndIsNotTrained) {
+  workload::Transformer tower = workload::plain_transformer({.layers = 2, .hidden = 64, .heads = 4, .vocab = 100});
+  tower.towers.push_back(tower.stacks[0]);
+  const Model model(tower);
+  EXPECT_FALSE(model.block(1, 16).empty());
+  try {
+    model.value();
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.diagnostics.at(0).code, "O0915");
+  }
+}
+
+TEST(Library, TrainsAPlainTransformer) {
+  const Model plain(workload::plain_transformer({.layers = 96, .hidden = 12288, .heads = 96, .vocab = 51200}));
+  const Model model = plain.with({{"seq", "2048"}});
+  EXPECT_NEAR(train(model, System::named("a100-selene"), gpt3_plan()).iteration_s,
+              train(Model::named("gpt3-175b").with({{"vocab", "51200"}}), System::named("a100-selene"), gpt3_plan())
+                  .iteration_s,
+              1e-3);
+}
+
+TEST(Library, LeavesKeysOutOfAccountAndReadsAModelLikeAnother) {
+  const std::string text = R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 100, "max_position_embeddings": 128,
+    "sliding_window": 16, "use_sliding_window": true})";
+  const Model like = Model::from_text(text, {.ignored = {"sliding_window"}, .like = "mistral"});
+  EXPECT_EQ(like.config().family, "mistral");
+  EXPECT_FALSE(workload::shortest_reach(like.config()));
+  EXPECT_EQ(workload::shortest_reach(Model::from_text(text, {.like = "mistral"}).config()), 16);
 }
 
 TEST(Library, RefusesTransformersWithoutLayers) {

@@ -1,10 +1,9 @@
-// A model keeps both views of it: the configuration, whose blocks run on a chip, and the workload of a training run. A
-// description may have only the first: then what keeps it from being trained is thrown when it is.
+// A model keeps both views of it: the description, whose blocks run on a chip, and what a training run makes of it. The
+// second may be missing: then what keeps the model from being trained is thrown when it is.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-#include "orrery/cluster/names.h"
 #include "orrery/formats/huggingface/config.h"
 #include "orrery/library/reading.h"
 #include "orrery/orrery.h"
@@ -14,17 +13,31 @@
 namespace orrery {
 
 struct Model::Description {
-  std::optional<workload::Transformer> config;
-  cluster::Model value;
+  workload::Transformer config;  // whose blocks run on a chip
+  scenario::TrainingModel trained;
   std::vector<Diagnostic> refused;  // why it cannot be trained
   std::vector<Diagnostic> warnings;
-
-  void train_as(cluster::Model model) { value = cluster::completed(std::move(model)); }
 };
 
 namespace {
 
 using formats::huggingface::Outside;
+
+// The description with the sizes that a training run was asked for.
+workload::Transformer resized(const workload::Transformer& config, const cluster::Description& asked) {
+  return asked.sizes == workload::sizes_of(config) ? config : workload::with_sizes(config, asked.sizes);
+}
+
+template <typename Description>
+void train_as(const workload::Transformer& transformer, const base::Overrides& overrides, Description& description) {
+  try {
+    const cluster::Description asked = scenario::training_description(transformer, overrides);
+    description.trained = scenario::training_model(transformer, asked);
+    description.config = resized(description.config, asked);
+  } catch (const InputError& error) {
+    description.refused = error.diagnostics;
+  }
+}
 
 // `read`: the description under one of the two rules on what is around the blocks.
 template <typename Description, typename Read>
@@ -32,9 +45,13 @@ std::shared_ptr<const Description> described(const Read& read, const Reading& ho
   auto description = std::make_shared<Description>();
   auto blocks = read(Outside::kPassed);
   description->config = std::move(blocks.transformer);
-  description->warnings = blocks.diagnostics.all();
+  base::Diagnostics warnings = std::move(blocks.diagnostics);
+  const bool says = std::any_of(how.overrides.begin(), how.overrides.end(),
+                                [](const base::Override& set) { return set.path == "seq"; });
+  if (!says) scenario::warn_of_default_sequence(description->config, warnings);
+  description->warnings = warnings.all();
   try {
-    description->train_as(scenario::training_model(read(Outside::kRefused).transformer, how.overrides));
+    train_as(read(Outside::kRefused).transformer, how.overrides, *description);
   } catch (const InputError& error) {
     description->refused = error.diagnostics;
   }
@@ -47,7 +64,7 @@ Model Model::named(const std::string& name, const Reading& how) {
   const std::string directory = library::directory_of(how);
   return Model(described<Description>(
       [&](Outside outside) {
-        return scenario::load_model(directory, name, {{}, outside});
+        return scenario::load_model(directory, name, {how.ignored, outside, how.like});
       },
       how));
 }
@@ -57,7 +74,9 @@ Model Model::from_text(const std::string& config_json, const Reading& how) {
   return Model(described<Description>(
       [&](Outside outside) {
         formats::huggingface::ReadOptions options;
+        options.ignored = how.ignored;
         options.outside = outside;
+        options.like = how.like;
         return formats::huggingface::read_config(file, options);
       },
       how));
@@ -73,17 +92,7 @@ Model::Model(workload::Transformer config) {
     throw std::invalid_argument("Model::Model: a transformer has stacks of a width, whose layers are of their kinds");
   auto description = std::make_shared<Description>();
   description->config = std::move(config);
-  try {
-    description->train_as(scenario::training_model(*description->config));
-  } catch (const InputError& error) {
-    description->refused = error.diagnostics;
-  }
-  description_ = std::move(description);
-}
-
-Model::Model(cluster::Model value) {
-  auto description = std::make_shared<Description>();
-  description->train_as(std::move(value));
+  train_as(workload::Transformer(description->config), {}, *description);
   description_ = std::move(description);
 }
 
@@ -92,23 +101,30 @@ std::vector<workload::Operator> Model::block(Count batch, Count sequence) const 
 }
 
 workload::ModelOperators Model::operators(const workload::Phase& phase) const {
-  if (!config()) throw std::invalid_argument("Model::operators: a model made of a cluster::Model has no configuration");
-  return workload::model_operators(*config(), phase);
+  return workload::model_operators(config(), phase);
 }
 
-const std::optional<workload::Transformer>& Model::config() const {
+const workload::Transformer& Model::config() const {
   return description_->config;
 }
 
 const cluster::Model& Model::value() const {
   if (!description_->refused.empty()) throw InputError(description_->refused);
-  return description_->value;
+  return description_->trained.prepared;
 }
 
-Model Model::with(cluster::Model changed) const {
+Model Model::with(const base::Overrides& sizes) const {
   value();  // what cannot be trained cannot be with other sizes, either
   auto description = std::make_shared<Description>(*description_);
-  description->train_as(std::move(changed));
+  const scenario::TrainingModel& before = description_->trained;
+  cluster::Description asked = scenario::training_description(before.transformer, sizes);
+  const auto says = [&](const char* field) {
+    return std::any_of(sizes.begin(), sizes.end(), [&](const base::Override& set) { return set.path == field; });
+  };
+  if (!says("seq")) asked.as.seq = before.description.as.seq;
+  if (!says("attention")) asked.as.attention = before.description.as.attention;
+  description->config = resized(description_->config, asked);
+  description->trained = scenario::training_model(before.transformer, asked);
   return Model(std::move(description));
 }
 

@@ -11,14 +11,14 @@ namespace {
 using scenario::TrainedModel;
 using scenario::TrainingCost;
 
-Record<cluster::Model> model() {
-  using cluster::Model;
-  Record<Model> out = {{"name", "As in the catalogue, or the path.", &Model::name}};
-  out.add(fields_record<Model>());
-  return out.add({{"experts", "Of mixtures of experts only.", std::identity(), fields_record<Model>("experts."),
-                   when([](const Model& m) { return m.experts.count > 0; })},
-                  {"latent", "Of models with multi-head latent attention only.", std::identity(),
-                   fields_record<Model>("latent."), when([](const Model& m) { return m.latent.kv_rank > 0; })}});
+Record<cluster::Description> model() {
+  using cluster::Description;
+  Record<Description> out = fields_record<Description>();
+  return out.add(
+      {{"experts", "Of mixtures of experts only.", std::identity(), fields_record<Description>("experts."),
+        when([](const Description& m) { return m.sizes.experts.count > 0; })},
+       {"latent", "Of models with multi-head latent attention only.", std::identity(),
+        fields_record<Description>("latent."), when([](const Description& m) { return m.sizes.latent.kv_rank > 0; })}});
 }
 
 Record<cluster::Plan> plan() {
@@ -28,9 +28,16 @@ Record<cluster::Plan> plan() {
                    fields_record<cluster::Plan>("overlap.")}});
 }
 
+Record<TrainedModel> described() {
+  Record<TrainedModel> out = {
+      {"name", "As in the catalogue, or the path.", [](const TrainedModel& t) { return t.model.name; }}};
+  return out.add(model().of<TrainedModel>(&TrainedModel::description));
+}
+
 Record<TrainedModel> config() {
   Record<TrainedModel> out = {
-      {"model", "Sizes as evaluated.", &TrainedModel::model, model()},
+      {"model", "Sizes as evaluated; 0 where the model has no such part, of several sizes the first or last.",
+       std::identity(), described()},
       {"system", "Its name.", [](const TrainedModel& t) { return t.system.name; }},
       {"accelerator", "Its name.", [](const TrainedModel& t) { return t.system.accelerator.name; }}};
   out.add(plan().of<TrainedModel>(&TrainedModel::plan));

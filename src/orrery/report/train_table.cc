@@ -55,7 +55,7 @@ std::string degrees(const TrainedModel& trained) {
   const cluster::Plan& plan = trained.plan;
   std::string out = fmt::format("tp {}, pp {}, dp {}", plan.tp, plan.pp, plan.dp);
   if (plan.cp > 1) out += fmt::format(", cp {}", plan.cp);
-  if (trained.model.experts.count > 0) out += fmt::format(", ep {}", plan.ep);
+  if (trained.model.mixes()) out += fmt::format(", ep {}", plan.ep);
   out += fmt::format("; microbatch {}, {} of them", plan.micro_batch, cluster::microbatches(plan));
   if (plan.pp > 1) out += fmt::format(", {}", cluster::name_of(cluster::schedule_of(plan), cluster::schedules()));
   if (plan.interleave > 1) out += fmt::format(" {}", plan.interleave);

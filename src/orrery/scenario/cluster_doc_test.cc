@@ -45,7 +45,7 @@ TEST(ClusterPage, ShowsTheValidationTable) {
 
 TEST(ClusterPage, ListsTheFieldsOfPlanModelAndSystem) {
   cluster::Plan plan;
-  cluster::Model model;
+  cluster::Description model;
   cluster::System system;
   expect_line(base::field_table(cluster::fields(plan), "plan."));
   expect_line(base::field_table(cluster::fields(model), "model."));

@@ -78,7 +78,7 @@ workload::Phase phase_of(const MapRequest& request, const workload::Transformer&
                  fmt::format("--seq {} with a model of images, which are {} tokens each", *request.sequence,
                              model.decoder().fixed_tokens),
                  {}, "leave it out, or give `--batch`");
-    phase.tokens = request.sequence.value_or(default_sequence(model));
+    phase.tokens = request.sequence.value_or(workload::default_sequence(model));
     title = fmt::format("batch {}, sequence {}", phase.batch, phase.tokens);
     return phase;
   }
@@ -90,7 +90,7 @@ workload::Phase phase_of(const MapRequest& request, const workload::Transformer&
   phase.tokens = request.phase == "verify" ? request.drafted.value_or(kDrafted) : 1;
   if (phase.tokens > kMostDrafted)
     base::fail("O0913", fmt::format("a draft has at most {} tokens, but this has {}", kMostDrafted, phase.tokens));
-  const base::Count cache = request.cached.value_or(std::max(default_sequence(model), phase.tokens + 1));
+  const base::Count cache = request.cached.value_or(std::max(workload::default_sequence(model), phase.tokens + 1));
   if (cache <= phase.tokens)
     base::fail("O0913", fmt::format("a cache of {} tokens holds none besides the {} that are new", cache, phase.tokens),
                {}, fmt::format("`--cache` counts the new ones, too: at least {}", phase.tokens + 1));

@@ -1,20 +1,11 @@
 #include "orrery/scenario/model_facts.h"
 
-#include <algorithm>
-
 namespace orrery::scenario {
 namespace {
 
-constexpr base::Count kLongestDefaultSequence = 4096;
-constexpr base::Count kUnknownSequence = 512;
 constexpr base::Count kCachedBytes = 2;
 
 }  // namespace
-
-base::Count default_sequence(const workload::Transformer& model) {
-  if (model.natural_tokens > 0) return model.natural_tokens;
-  return std::min(model.max_positions.value_or(kUnknownSequence), kLongestDefaultSequence);
-}
 
 ModelFacts model_facts(const FactsRequest& request) {
   const ModelFile file = load_model(catalogue_directory(), request.model, request.use);
@@ -23,7 +14,7 @@ ModelFacts model_facts(const FactsRequest& request) {
   facts.entry = file.entry;
   facts.family = model.family;
   facts.warnings = file.diagnostics;
-  facts.sequence = request.sequence.value_or(default_sequence(model));
+  facts.sequence = request.sequence.value_or(workload::default_sequence(model));
   workload::Phase phase;
   phase.tokens = facts.sequence;
   for (workload::BlockOperators& block : workload::block_operators(model, phase)) {

@@ -52,9 +52,6 @@ struct ModelFacts {
   base::Diagnostics warnings;
 };
 
-// Tokens of a sequence where nothing is asked: the longest the model takes, at most 4096.
-base::Count default_sequence(const workload::Transformer& model);
-
 // Throws InputError as load_model does, and O0913 for sequences of no tokens.
 ModelFacts model_facts(const FactsRequest& request);
 

@@ -105,7 +105,7 @@ TEST_F(ModelGoldens, EveryModelThatTrainingAcceptsHasItsParametersExactly) {
     try {
       const ModelFile file = load_model("", (kGoldens / row.at("file")).string());
       if (!file.diagnostics.all().empty()) continue;
-      const cluster::Model model = cluster::completed(training_model(file.transformer));
+      const cluster::Model model = training_model(file.transformer).prepared;
       EXPECT_EQ(cluster::parameters(model), std::stod(row.at("parameters")));
       EXPECT_EQ(cluster::parameters(model, true), std::stod(row.at("active_parameters")));
       ++accepted;
@@ -119,7 +119,7 @@ TEST_F(ModelGoldens, EveryModelThatTrainingAcceptsHasItsParametersExactly) {
 
 TEST_F(ModelGoldens, AShorterTrainingSequenceLeavesTheTableOfPositionsAsItIs) {
   const ModelFile file = load_model("", (kGoldens / "bert-large" / "config.json").string());
-  const cluster::Model model = cluster::completed(training_model(file.transformer, {{"seq", "128"}}));
+  const cluster::Model model = training_model(file.transformer, {{"seq", "128"}}).prepared;
   EXPECT_EQ(cluster::parameters(model), 335174458);
 }
 

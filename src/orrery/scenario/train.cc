@@ -94,12 +94,13 @@ GivenSize given_size(const std::string& field, const char* config_field, const M
 }
 
 // Beyond this, sizes that are made of sizes might not fit 64 bits.
-void bound_sizes(const cluster::Model& model, const ModelFile& file, const TrainRequest& request) {
+void bound_sizes(const cluster::Description& of, const ModelFile& file, const TrainRequest& request) {
   struct Bounded {
     const char* field;
     const char* config_field;
     base::Count size;
   };
+  const workload::PlainTransformer& model = of.sizes;
   const char* sequence = file.transformer.training_sequence ? "training_sequence" : "max_positions";
   base::Diagnostics found;
   for (const Bounded& bounded : std::initializer_list<Bounded>{
@@ -110,8 +111,9 @@ void bound_sizes(const cluster::Model& model, const ModelFile& file, const Train
            {"head_width", "head_dim", model.head_width},
            {"ffn", "feed_forward", model.ffn},
            {"vocab", "vocab", model.vocab},
-           {"seq", sequence, model.seq},
-           {"position_rows", "max_positions", model.seq > cluster::kMostInModel ? 0 : model.position_rows},
+           {"seq", sequence, of.as.seq},
+           {"position_rows", "max_positions",
+            of.as.seq > cluster::kMostInModel ? 0 : file.transformer.decoder().position_rows},
            {"experts.count", "experts", model.experts.count},
            {"experts.ffn", "experts_feed_forward", model.experts.ffn},
            {"experts.shared", "shared_experts", model.experts.shared},
@@ -131,11 +133,13 @@ void bound_sizes(const cluster::Model& model, const ModelFile& file, const Train
 }
 
 // A learned table has a row for each position. A longer sequence needs another table, and that is another model.
-void warn_of_longer_table(const cluster::Model& model, const ModelFile& file, const TrainRequest& request,
+void warn_of_longer_table(const TrainingModel& of, const ModelFile& file, const TrainRequest& request,
                           base::Diagnostics& warnings) {
   const std::optional<base::Count>& positions = file.transformer.max_positions;
-  if (!model.learned_positions || !positions || model.seq <= *positions) return;
-  const base::Count rows = std::max(model.position_rows, *positions);
+  const workload::Stack& stack = of.transformer.decoder();
+  const cluster::Model& model = of.prepared;
+  if (!stack.learned_positions || !positions || model.seq <= *positions) return;
+  const base::Count rows = std::max(stack.position_rows, *positions);
   const GivenSize given = given_size("seq", "training_sequence", file, request);
   warnings
       .warning("O1381",
@@ -148,6 +152,11 @@ void warn_of_longer_table(const cluster::Model& model, const ModelFile& file, co
                               model.seq, rows, model.hidden, (model.seq - rows) * model.hidden)
                 : fmt::format("its table has {} rows, which are taken as they are", rows))
       .hint(fmt::format("the model as it is takes sequences up to `--seq {}`", *positions));
+}
+
+bool sequence_given(const TrainRequest& request) {
+  return request.seq || std::any_of(request.overrides.begin(), request.overrides.end(),
+                                    [](const base::Override& set) { return set.path == "model.seq"; });
 }
 
 // `--set plan.schedule=NAME` has the meaning of `--schedule NAME` and takes precedence over it; interleaving is by 2
@@ -292,11 +301,14 @@ TrainedModel train(const TrainRequest& asked) {
   trained.inputs = inputs_of(request, {model_file.file, system_file.file, measurements});
   trained.inputs.insert(trained.inputs.end(), model_file.ignored.begin(), model_file.ignored.end());
   std::sort(trained.inputs.begin(), trained.inputs.end());
-  trained.model = training_model(model_file.transformer, overrides.model);
+  const cluster::Description description = training_description(model_file.transformer, overrides.model);
+  bound_sizes(description, model_file, request);
+  TrainingModel model = training_model(model_file.transformer, description);
+  if (!sequence_given(request)) warn_of_default_sequence(model_file.transformer, trained.warnings);
+  warn_of_longer_table(model, model_file, request, trained.warnings);
+  trained.model = std::move(model.prepared);
   trained.model.name = request.model;
-  bound_sizes(trained.model, model_file, request);
-  warn_of_longer_table(trained.model, model_file, request, trained.warnings);
-  trained.model = cluster::completed(trained.model);
+  trained.description = std::move(model.description);
   trained.system = system_file.system;
   trained.tokens = request.tokens;
 
@@ -311,11 +323,12 @@ TrainedModel train(const TrainRequest& asked) {
   const GivenDegrees given = given_degrees(request, set);
   cost::Limits limits = request.limits;
   if (request.interruptible) limits.stop = request.interruptible();
-  const ChosenDegrees chosen = choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget(limits));
+  const ChosenDegrees chosen =
+      choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget(limits), limits.threads);
   trained.plan = chosen.plan;
   trained.choices = chosen.tried;
   trained.all_choices = chosen.all;
-  trained.defaulted = open_degrees(given, trained.model.experts.count > 0);
+  trained.defaulted = open_degrees(given, trained.model.mixes());
   if (request.schedule == cluster::PipelineChoice::kInterleaved && !request.interleave && set.count("interleave") == 0)
     trained.defaulted.emplace_back("interleave");
   if (!chosen.all && !chosen.possible) {

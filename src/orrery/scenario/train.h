@@ -48,6 +48,7 @@ struct TrainRequest {
 
 struct TrainedModel {
   cluster::Model model;
+  cluster::Description description;  // its sizes, in the words of `--set model.`
   cluster::System system;
   cluster::Plan plan;
   cluster::Iteration iteration;

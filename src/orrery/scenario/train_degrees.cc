@@ -1,13 +1,15 @@
-// All combinations of divisors: tp of the heads, cp of the sequence (powers of two), ep of the experts, any pp that
-// the layers fill. Where the accelerators are counted, dp is what they leave, so few combinations pass. Memory alone
-// decides; nothing is timed. Degrees beyond 1024 (pp: 4096) are not tried. Cost: for known models at most some 1e5
-// combinations of 50 ns.
+// All combinations of divisors: tp of the heads (of all kinds of layers), cp of the sequence (powers of two), ep of the
+// experts, any pp that the layers fill. Where the accelerators are counted, dp is what they leave, so few combinations
+// pass. Memory alone decides; nothing is timed. Degrees beyond 1024 (pp: 4096) are not tried. Cost: for known models at
+// most some 1e5 combinations of 50 ns.
 #include "orrery/scenario/train_degrees.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
+#include "orrery/base/parallel.h"
 #include "orrery/cluster/memory.h"
 
 namespace orrery::scenario {
@@ -38,6 +40,16 @@ std::vector<Count> one_or(bool given, Count value, std::vector<Count> open) {
   return given ? std::vector<Count>{value} : std::move(open);
 }
 
+// What every tensor degree divides.
+Count divided_by_tp(const cluster::Model& model) {
+  Count common = 0;
+  for (const cluster::LayerKind& kind : model.kinds) {
+    for (const cluster::Core& core : kind.cores) common = std::gcd(common, core.heads);
+    if (kind.scan.heads > 0) common = std::gcd(common, kind.scan.heads);
+  }
+  return std::max<Count>(1, common);
+}
+
 // Smaller is better.
 auto rank(const cluster::System& system, const cluster::Plan& plan) {
   return std::tuple(plan.tp > system.node_size, plan.tp * plan.pp * plan.cp, plan.ep, plan.cp, -plan.tp);
@@ -45,30 +57,56 @@ auto rank(const cluster::System& system, const cluster::Plan& plan) {
 
 }  // namespace
 
+namespace {
+
+// A choice, and the bytes that it takes.
+struct Candidate {
+  cluster::Plan plan;
+  bool possible = false, fits = false;
+  double bytes = 0;
+};
+
+bool better(const cluster::System& system, const Candidate& a, const Candidate& b) {
+  if (!a.possible || !b.possible) return a.possible && !b.possible;
+  if (a.fits != b.fits) return a.fits;
+  return a.fits ? rank(system, a.plan) < rank(system, b.plan) : a.bytes < b.bytes;
+}
+
+}  // namespace
+
 ChosenDegrees choose_degrees(const cluster::Model& model, const cluster::System& system, cluster::Plan plan,
-                             const GivenDegrees& given, const cost::Budget& budget) {
+                             const GivenDegrees& given, const cost::Budget& budget, int threads) {
   constexpr Count kMost = 1'000'000;
   const Count most = given.gpus ? plan.gpus : kMost;
-  const auto tps = one_or(given.tp, plan.tp, divisors(std::max<Count>(1, model.heads), std::min<Count>(most, 1024)));
+  const auto tps = one_or(given.tp, plan.tp, divisors(divided_by_tp(model), std::min<Count>(most, 1024)));
   const auto pps = one_or(given.pp, plan.pp, up_to(std::min({model.layers, most, Count{4096}})));
   const auto cps = one_or(given.cp, plan.cp, powers_of_two(model.seq, std::min<Count>(most, 1024)));
   const auto eps =
-      one_or(given.ep, plan.ep, divisors(std::max<Count>(1, model.experts.count), std::min<Count>(most, 1024)));
+      one_or(given.ep, plan.ep, divisors(std::max<Count>(1, model.experts()), std::min<Count>(most, 1024)));
 
   // The answer if no degrees are possible: the plan as given, with as many replicas as fit, so that the errors are
   // about that.
-  ChosenDegrees best;
-  best.plan = plan;
+  ChosenDegrees chosen;
+  Candidate best{plan};
   const Count fixed = plan.tp * plan.pp * plan.cp;
   if (!given.dp) best.plan.dp = given.gpus && fixed > 0 ? std::max<Count>(1, plan.gpus / fixed) : 1;
   if (!given.gpus) best.plan.gpus = fixed * best.plan.dp;
-  double best_bytes = 0;
-  cost::Ticker clock(budget);
 
-  for (const Count tp : tps)
+  // A task looks at the choices of one tp; they are joined in the order of one thread.
+  struct Found {
+    Candidate best;
+    Count tried = 0;
+    bool all = true;
+  };
+  std::vector<Found> found(tps.size());
+  base::parallel_for(tps.size(), threads, [&](std::size_t task) {
+    Found& own = found[task];
+    cost::Ticker clock(budget);
+    const Count tp = tps[task];
     for (const Count pp : pps)
       for (const Count cp : cps) {
-        cluster::Plan tried = plan;
+        Candidate each{plan};
+        cluster::Plan& tried = each.plan;
         tried.tp = tp, tried.pp = pp, tried.cp = cp;
         if (clock.spent()) break;
         const Count replica = tp * pp * cp;
@@ -81,19 +119,24 @@ ChosenDegrees choose_degrees(const cluster::Model& model, const cluster::System&
           if (clock.spent()) break;
           tried.ep = ep;
           if (!cluster::possible(model, system, tried)) continue;
-          const double bytes = cluster::memory(model, tried).total();
-          const bool fits = bytes <= system.accelerator.memory_bytes;
-          const bool better =
-              !best.possible || (fits && !best.fits) ||
-              (fits == best.fits && (fits ? rank(system, tried) < rank(system, best.plan) : bytes < best_bytes));
-          ++best.tried;
-          if (!better) continue;
-          best = {tried, true, fits, best.tried};
-          best_bytes = bytes;
+          each.possible = true;
+          each.bytes = cluster::memory(model, tried).total();
+          each.fits = each.bytes <= system.accelerator.memory_bytes;
+          ++own.tried;
+          if (better(system, each, own.best)) own.best = each;
         }
       }
-  best.all = !clock.was_spent();
-  return best;
+    own.all = !clock.was_spent();
+  });
+  for (const Found& part : found) {
+    if (better(system, part.best, best)) best = part.best;
+    chosen.tried += part.tried;
+    chosen.all = chosen.all && part.all;
+  }
+  chosen.plan = best.plan;
+  chosen.possible = best.possible;
+  chosen.fits = best.fits;
+  return chosen;
 }
 
 }  // namespace orrery::scenario

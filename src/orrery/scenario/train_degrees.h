@@ -26,8 +26,9 @@ struct ChosenDegrees {
 // Fills the open degrees of `plan`. Of the choices that are possible and fit, the one that splits a replica of the
 // model over the fewest accelerators; of these the one with the least expert, then context parallelism; then as much
 // tensor parallelism as a node holds. Where none fits, the one that lacks the least memory; where none is possible,
-// open degrees are 1 and dp takes what remains of the accelerators. Where the budget is spent, of those looked at.
+// open degrees are 1 and dp takes what remains of the accelerators. Where the budget is spent, of those looked at; else
+// the same for any number of `threads` (0: as many as the machine has).
 ChosenDegrees choose_degrees(const cluster::Model& model, const cluster::System& system, cluster::Plan plan,
-                             const GivenDegrees& given, const cost::Budget& budget = {});
+                             const GivenDegrees& given, const cost::Budget& budget = {}, int threads = 1);
 
 }  // namespace orrery::scenario

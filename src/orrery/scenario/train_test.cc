@@ -82,8 +82,10 @@ TEST(Train, OverridesReachModelSystemAndPlan) {
   request.overrides = {{"model.hidden", "3072"},  {"model.heads", "32"},           {"model.layers", "30"},
                        {"system.node_size", "4"}, {"system.networks.0.size", "4"}, {"plan.overlap.dp", "0.5"}};
   const TrainedModel trained = train(request);
-  EXPECT_EQ(trained.model.ffn, 4 * 3072);
-  EXPECT_EQ(trained.model.head_width, 96);
+  EXPECT_EQ(trained.description.sizes.ffn, 4 * 3072);
+  EXPECT_EQ(trained.description.sizes.head_width, 96);
+  EXPECT_EQ(trained.model.kinds.at(0).inner, 4 * 3072);
+  EXPECT_EQ(trained.model.kinds.at(0).cores.at(0).width, 96);
   EXPECT_EQ(trained.system.node_size, 4);
   EXPECT_EQ(trained.plan.overlap.dp, 0.5);
 }

@@ -90,7 +90,7 @@ class Table {
       if (table_.columns[i] == "plan.schedule" && row.cells[i].text == "interleaved" && run.plan.interleave < 2)
         wrong(row.cells[i], "an interleaved pipeline has at least two chunks a stage: see `plan.interleave`");
     try {
-      run.model = cluster::completed(training_model(models_[run.model_name], model_fields));
+      run.model = training_model(models_[run.model_name], model_fields).prepared;
     } catch (const base::InputError& error) {
       for (const base::Diagnostic& diagnostic : error.diagnostics)
         found_.error("O1358", diagnostic.message, table_.document.place(row));

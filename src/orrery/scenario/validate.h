@@ -28,7 +28,7 @@ struct MeasuredRun {
   Use use = Use::kHeldOut;
   std::string model_name;
   std::string system_name;
-  cluster::Model model;  // completed
+  cluster::Model model;
   cluster::Plan plan;
   Measure measure = Measure::kIterationSeconds;
   double value = 0;  // in the measure's unit

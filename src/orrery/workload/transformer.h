@@ -174,7 +174,6 @@ struct Transformer {
   std::optional<base::Count> training_sequence;  // where it is shorter than what the model can take
   bool dropout = false;
   base::Count natural_tokens = 0;   // of the decoder, where the model's length is fixed; else 0
-  bool as_paper_counts = false;     // parameters are matrices, tables and a block's norms, as papers count them
   base::Count predicted_ahead = 0;  // further layers that predict tokens beyond the next; not among the parameters
   Precision precision;
   // Where a figure was said, by its key; "" is the description as a whole.

@@ -368,6 +368,12 @@ void refuse_window(const Transformer& model, Count seq, base::Diagnostics& found
       .hint(fmt::format("to model attention to all tokens instead: `--ignore {}`", key_of(model, place)));
 }
 
+Count default_sequence(const Transformer& model) {
+  constexpr Count kLongest = 4096, kUnknown = 512;
+  if (model.natural_tokens > 0) return model.natural_tokens;
+  return std::min(model.max_positions.value_or(kUnknown), kLongest);
+}
+
 Count state_elements(const Transformer& model) {
   Count sum = 0;
   const Stack& stack = model.decoder();

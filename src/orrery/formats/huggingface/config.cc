@@ -167,7 +167,6 @@ class Reader {
     }
     model.training_sequence = keys_->optional_size("_sequence");  // ours: tokens of a sequence in training
     model.dropout = drops();
-    model.as_paper_counts = strict_;
     check_value_types(*object_, options_.ignored, found());
     check_activations(*object_, options_.ignored, found());
     if (std::optional<int> bits = weight_bits(*object_)) model.precision.weights = *bits;

@@ -69,13 +69,9 @@ std::function<bool(Count)> after_first(Reading& r, Count layers, Count absent) {
 
 namespace {
 
-// Without a read: training refuses such layers until they are modelled (keys.cc).
-Count predicted_ahead(const Reading& r) {
-  for (const std::string_view key : {"num_nextn_predict_layers", "num_mtp_layers"}) {
-    const json::Member* member = r.keys.object().find(key);
-    if (member != nullptr && member->value.is_number() && member->value.number >= 0 && member->value.number <= 1000)
-      return static_cast<Count>(member->value.number);
-  }
+Count predicted_ahead(Reading& r) {
+  for (const std::string_view key : {"num_nextn_predict_layers", "num_mtp_layers"})
+    if (!r.ignores(key) && r.keys.given(key)) return r.keys.count(key);
   return 0;
 }
 
