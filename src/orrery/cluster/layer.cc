@@ -50,25 +50,45 @@ constexpr double kLogitsOps = 15;
 
 constexpr double kFlashBackwardEfficiency = 0.86;  // of the forward pass's
 
+void note(const LayerContext& c, std::string_view name, OperatorPass pass, const machine::Operator& one,
+          double times = 1) {
+  if (c.uses != nullptr) c.uses->push_back({std::string(name), pass, one, times});
+}
+
+// Seconds of an operator that memory limits.
+double moved(const LayerContext& c, std::string_view name, OperatorPass pass, machine::OperatorKind kind,
+             double bytes) {
+  if (c.uses != nullptr && bytes > 0) note(c, name, pass, machine::Operator::moving(kind, bytes));
+  return c.operators.memory_bound_seconds(bytes);
+}
+
+constexpr const char* kAround = "norms, activations, layouts";
+
 // Sums products' times: forward, with respect to the input, with respect to the weights.
 struct Products {
-  const machine::OperatorModel& operators;
+  const LayerContext& context;
   machine::Precision precision;
   double forward = 0, input = 0, weight = 0;
   double forward_bytes = 0, backward_bytes = 0;  // of making 8-bit operands
   double parameters = 0;
 
   // y = x w with x of m x k and w of k x n.
-  void linear(base::Count batch, base::Count m, base::Count n, base::Count k) {
+  void linear(std::string_view name, base::Count batch, base::Count m, base::Count n, base::Count k) {
     if (precision == machine::Precision::kFp8) {
       const double rows = static_cast<double>(batch * m);
       forward_bytes += 3 * rows * k;
       backward_bytes += rows * (2 * k + 4 * n);
     }
     parameters += static_cast<double>(batch) * n * k;
-    forward += operators.matrix_product_seconds({batch, m, n, k, precision});
-    input += operators.matrix_product_seconds({batch, m, k, n, precision});
-    weight += operators.matrix_product_seconds({batch, k, n, m, precision});
+    const machine::MatrixProduct y{batch, m, n, k, precision}, dx{batch, m, k, n, precision},
+        dw{batch, k, n, m, precision};
+    forward += context.operators.matrix_product_seconds(y);
+    input += context.operators.matrix_product_seconds(dx);
+    weight += context.operators.matrix_product_seconds(dw);
+    if (context.uses == nullptr) return;
+    note(context, name, OperatorPass::kForward, machine::Operator::of(y));
+    note(context, name, OperatorPass::kInputGradient, machine::Operator::of(dx));
+    note(context, name, OperatorPass::kWeightGradient, machine::Operator::of(dw));
   }
 };
 
@@ -98,7 +118,8 @@ double accumulation(const LayerContext& c, const Products& products) {
   if (c.plan.fused_accumulation) return 0;
   const double sum = c.plan.main_gradients_fp32 ? 4 : c.element;
   const double copy = c.plan.converted_gradients && sum > c.element ? 2 * sum : 0;
-  return c.operators.memory_bound_seconds((c.element + 2 * sum + copy) * products.parameters);
+  return moved(c, "accumulation", OperatorPass::kWeightGradient, machine::OperatorKind::kElementwise,
+               (c.element + 2 * sum + copy) * products.parameters);
 }
 
 struct CoreSeconds {
@@ -119,18 +140,36 @@ void add_core(const LayerContext& c, const LayerKind& kind, const Core& core, Co
   const auto product = [&](base::Count n, base::Count k) {
     return c.operators.matrix_product_seconds({batch, own, n, k, precision});
   };
+  const std::string_view scored = core.of_source ? "cross scores" : "scores";
+  const std::string_view valued = core.of_source ? "cross values" : "values";
+  const auto noted = [&](std::string_view name, OperatorPass pass, base::Count n, base::Count k, double times) {
+    if (c.uses != nullptr) note(c, name, pass, machine::Operator::of({batch, own, n, k, precision}), times);
+  };
   const double values = product(core.value_width, core.seen);
   if (c.model.attention == Attention::kFlash) {
     const double queries = core.width == core.value_width ? values : product(core.width, core.seen);
     const double forward = core.share * (values + queries) / c.system.calibration.fused_attention_share;
     sum.forward += forward;
-    sum.backward += core_backward_products(c.model) / kFlashBackwardEfficiency * forward;
+    const double backward = core_backward_products(c.model) / kFlashBackwardEfficiency;
+    sum.backward += backward * forward;
+    const double times = core.share / c.system.calibration.fused_attention_share;
+    noted(scored, OperatorPass::kForward, core.width, core.seen, times);
+    noted(valued, OperatorPass::kForward, core.value_width, core.seen, times);
+    noted(scored, OperatorPass::kBackward, core.width, core.seen, backward * times);
+    noted(valued, OperatorPass::kBackward, core.value_width, core.seen, backward * times);
     return;
   }
   const double scores = product(core.seen, core.width);
   const double q = static_cast<double>(batch) * own * core.seen * (c.element / 2);
-  sum.forward += scores + values + c.operators.memory_bound_seconds(9 * q);
-  sum.backward += 2 * (scores + values) + c.operators.memory_bound_seconds(11 * q);
+  const auto softmax = [&](OperatorPass pass, double bytes) {
+    return moved(c, "softmax, mask, dropout", pass, machine::OperatorKind::kNormalisation, bytes);
+  };
+  sum.forward += scores + values + softmax(OperatorPass::kForward, 9 * q);
+  sum.backward += 2 * (scores + values) + softmax(OperatorPass::kBackward, 11 * q);
+  noted(scored, OperatorPass::kForward, core.seen, core.width, 1);
+  noted(valued, OperatorPass::kForward, core.value_width, core.seen, 1);
+  noted(scored, OperatorPass::kBackward, core.seen, core.width, 2);
+  noted(valued, OperatorPass::kBackward, core.value_width, core.seen, 2);
 }
 
 // `rows` tokens times a rank's part of a matrix.
@@ -140,7 +179,7 @@ void multiply(const LayerContext& c, const Matrix& m, base::Count rows, Products
   base::Count columns = m.split == Split::kColumns ? part(m.out) : m.out;
   // Fewer key/value heads than ranks: every rank has at least one.
   if (m.kv_heads > 0) columns += std::max<base::Count>(1, m.kv_heads / t) * m.kv_width;
-  sum.linear(1, rows, columns, m.split == Split::kRows ? part(m.in) : m.in);
+  sum.linear(m.name, 1, rows, columns, m.split == Split::kRows ? part(m.in) : m.in);
 }
 
 void layer_products(const LayerContext& c, const LayerKind& kind, Products& sum) {
@@ -153,13 +192,24 @@ void layer_products(const LayerContext& c, const LayerKind& kind, Products& sum)
   if (mixture.count == 0) return;
   const base::Count local = mixture.count / c.plan.ep;
   const base::Count rows = base::ceil_divide(T * mixture.top_k, local);
-  sum.linear(local, rows, mixture.up / c.plan.tp, kind.width);
-  sum.linear(local, rows, kind.width, mixture.inner / c.plan.tp);
+  sum.linear("expert-FF1", local, rows, mixture.up / c.plan.tp, kind.width);
+  sum.linear("expert-FF2", local, rows, kind.width, mixture.inner / c.plan.tp);
 }
 
 void end_products(const LayerContext& c, const std::vector<Matrix>& matrices, Products& sum) {
   for (const Matrix& m : matrices)
     multiply(c, m, std::max<base::Count>(1, c.plan.micro_batch * m.at_tokens / c.plan.cp), sum);
+}
+
+// What the backward pass of a layer, whose operators begin at `begin`, does again.
+void note_again(const LayerContext& c, std::size_t begin) {
+  if (c.plan.recompute == Recompute::kNone) return;
+  const OperatorUses layer(c.uses->begin() + static_cast<std::ptrdiff_t>(begin), c.uses->end());
+  for (const OperatorUse& use : layer) {
+    const bool core = use.name.ends_with("scores") || use.name.ends_with("values") || use.name.starts_with("softmax");
+    if (use.pass == OperatorPass::kForward && (core || c.plan.recompute == Recompute::kFull))
+      note(c, use.name, OperatorPass::kRecomputation, use.one, use.times);
+  }
 }
 
 collective::Group group(const LayerContext& c, base::Count ranks, base::Count stride) {
@@ -201,6 +251,7 @@ LayerContext layer_context(const Model& model, const System& system, const Plan&
 }
 
 PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
+  const std::size_t begin = c.uses != nullptr ? c.uses->size() : 0;
   const Mixture& mixture = kind.mixture;
   const bool experts = mixture.count > 0;
   const Plan& plan = c.plan;
@@ -208,7 +259,7 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   const double T = tokens_of(c, kind.seq);
   const double h = kind.width;
 
-  Products products{c.operators, plan.precision};
+  Products products{c, plan.precision};
   layer_products(c, kind, products);
 
   const double parts = kind.parts;
@@ -281,16 +332,19 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   PassPair passes;
   Pass& forward = passes.forward;
   forward.compute = products.forward + core.forward +
-                    c.operators.memory_bound_seconds(forward_bytes * (c.element / 2) + products.forward_bytes);
+                    moved(c, kAround, OperatorPass::kForward, machine::OperatorKind::kNormalisation,
+                          forward_bytes * (c.element / 2) + products.forward_bytes);
   forward.host = ops * issue + jitter;
 
   Pass& backward = passes.backward;
   backward.weight = products.weight + accumulation(c, products);
   backward.compute = products.input + backward.weight + core.backward +
-                     c.operators.memory_bound_seconds(backward_bytes * (c.element / 2) + products.backward_bytes);
+                     moved(c, kAround, OperatorPass::kBackward, machine::OperatorKind::kNormalisation,
+                           backward_bytes * (c.element / 2) + products.backward_bytes);
   backward.host = 2 * ops * issue + jitter;
   backward.weight_host = parts * kWeightOps * issue;
   double again_tp = 0, again_ep = 0, again_cp = 0, core_seconds = core.backward;
+  if (c.uses != nullptr) note_again(c, begin);
   if (plan.recompute == Recompute::kFull) {
     backward.again = forward.compute;
     backward.host += forward.host;
@@ -314,18 +368,21 @@ PassPair embedding_passes(const LayerContext& c) {
   PassPair passes;
   const bool tables = c.model.vocab > 0;
   if (!tables && c.model.first.empty()) return passes;
-  Products products{c.operators, c.plan.precision};
+  Products products{c, c.plan.precision};
   end_products(c, c.model.first, products);
   const double weight = products.weight + (c.model.first.empty() ? 0 : accumulation(c, products));
   const double state = static_cast<double>(c.plan.micro_batch) * c.model.embedded / c.plan.cp * (c.element / 2);
   const double host = kEmbeddingOps * c.operators.issue_seconds();
-  passes.forward = {.compute = products.forward + c.operators.memory_bound_seconds(13 * state + products.forward_bytes),
-                    .tp = c.embedded_s,
-                    .host = host};
-  passes.backward = {
-      .compute = products.input + weight + c.operators.memory_bound_seconds(17 * state + products.backward_bytes),
-      .weight = weight,
+  passes.forward = {
+      .compute = products.forward + moved(c, "embedding", OperatorPass::kForward, machine::OperatorKind::kElementwise,
+                                          13 * state + products.forward_bytes),
+      .tp = c.embedded_s,
       .host = host};
+  passes.backward = {.compute = products.input + weight +
+                                moved(c, "embedding", OperatorPass::kBackward, machine::OperatorKind::kElementwise,
+                                      17 * state + products.backward_bytes),
+                     .weight = weight,
+                     .host = host};
   return passes;
 }
 
@@ -339,14 +396,17 @@ PassPair logits_passes(const LayerContext& c) {
   const double state = c.tokens * static_cast<double>(c.model.hidden) * (c.element / 2);
   const double loss =
       c.system.calibration.loss_bytes_per_logit / 2 * static_cast<double>(tokens) * static_cast<double>(padded);
-  Products products{c.operators,
-                    c.plan.precision == machine::Precision::kFp8 ? machine::Precision::kBf16 : c.plan.precision};
+  Products products{c, c.plan.precision == machine::Precision::kFp8 ? machine::Precision::kBf16 : c.plan.precision};
   end_products(c, c.model.last, products);
-  if (padded > 0) products.linear(1, tokens, padded, logits.width);
+  if (padded > 0) products.linear("logits", 1, tokens, padded, logits.width);
   const double weight = products.weight + accumulation(c, products);
   const double host = kLogitsOps * c.operators.issue_seconds();
-  passes.forward = {.compute = products.forward + c.operators.memory_bound_seconds(4 * state + loss), .host = host};
-  passes.backward = {.compute = products.input + weight + c.operators.memory_bound_seconds(10 * state + loss),
+  passes.forward = {.compute = products.forward + moved(c, "last norm, loss", OperatorPass::kForward,
+                                                        machine::OperatorKind::kNormalisation, 4 * state + loss),
+                    .host = host};
+  passes.backward = {.compute = products.input + weight +
+                                moved(c, "last norm, loss", OperatorPass::kBackward,
+                                      machine::OperatorKind::kNormalisation, 10 * state + loss),
                      .weight = weight,
                      .tp = c.all_reduce_s,
                      .host = host};
@@ -359,22 +419,25 @@ PassPair ahead_passes(const LayerContext& c) {
     passes.forward.add(more.forward, 1);
     passes.backward.add(more.backward, 1);
   };
-  Products products{c.operators, c.plan.precision};
+  Products products{c, c.plan.precision};
   const double h = c.model.hidden;
-  products.linear(1, c.tokens, base::ceil_divide(c.model.hidden, c.plan.tp), 2 * c.model.hidden);
+  products.linear("next token", 1, c.tokens, base::ceil_divide(c.model.hidden, c.plan.tp), 2 * c.model.hidden);
   const double weight = products.weight + accumulation(c, products);
   // Two norms and the lookup of the next token.
   const double bytes = 24 * static_cast<double>(c.tokens) * h * c.norm_share * (c.element / 2);
   const double host = kWeightOps * c.operators.issue_seconds();
   PassPair projection;
-  projection.forward = {.compute = products.forward + c.operators.memory_bound_seconds(bytes + products.forward_bytes),
-                        .tp = c.all_reduce_s,
-                        .host = host};
-  projection.backward = {
-      .compute = products.input + weight + c.operators.memory_bound_seconds(2 * bytes + products.backward_bytes),
-      .weight = weight,
+  projection.forward = {
+      .compute = products.forward + moved(c, kAround, OperatorPass::kForward, machine::OperatorKind::kNormalisation,
+                                          bytes + products.forward_bytes),
       .tp = c.all_reduce_s,
-      .host = 2 * host};
+      .host = host};
+  projection.backward = {.compute = products.input + weight +
+                                    moved(c, kAround, OperatorPass::kBackward, machine::OperatorKind::kNormalisation,
+                                          2 * bytes + products.backward_bytes),
+                         .weight = weight,
+                         .tp = c.all_reduce_s,
+                         .host = 2 * host};
   add(projection);
   add(logits_passes(c));
   return passes;

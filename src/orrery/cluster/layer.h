@@ -3,6 +3,7 @@
 #pragma once
 
 #include "orrery/cluster/model.h"
+#include "orrery/cluster/operators.h"
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
 #include "orrery/machine/operator_model.h"
@@ -35,11 +36,12 @@ struct LayerContext {
   const System& system;
   const Plan& plan;
   const machine::OperatorModel& operators;
-  base::Count tokens = 0;   // of a microbatch on one context-parallel rank
-  double element = 2;       // bytes of a stored activation
-  double norm_share = 1;    // of the hidden state that this rank normalises: 1 / tp with sequence parallelism
-  double all_reduce_s = 0;  // of one hidden state over the tensor-parallel group
-  double embedded_s = 0;    // of what the tables yield
+  base::Count tokens = 0;        // of a microbatch on one context-parallel rank
+  double element = 2;            // bytes of a stored activation
+  double norm_share = 1;         // of the hidden state that this rank normalises: 1 / tp with sequence parallelism
+  double all_reduce_s = 0;       // of one hidden state over the tensor-parallel group
+  double embedded_s = 0;         // of what the tables yield
+  OperatorUses* uses = nullptr;  // where every operator that is priced is noted; null: nobody asks
 };
 LayerContext layer_context(const Model& model, const System& system, const Plan& plan,
                            const machine::OperatorModel& operators);

@@ -64,7 +64,7 @@ Core core_of(const workload::Attention& a, Count seen, double share) {
 }
 
 Matrix plain(const Projection& p, Split split) {
-  return {.in = p.in, .out = p.out, .split = split};
+  return {.name = p.name, .in = p.in, .out = p.out, .split = split};
 }
 
 // Queries, keys and values side by side: fewer key/value heads than ranks are copied.

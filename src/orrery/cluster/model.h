@@ -25,6 +25,7 @@ enum class Split {
 };
 
 struct Matrix {
+  std::string name = {};  // as of workload::Projection
   base::Count in = 0, out = 0;
   base::Count kv_heads = 0, kv_width = 0;  // further columns: key/value heads, of which every rank has at least one
   Split split = Split::kColumns;

@@ -1,0 +1,91 @@
+// The passes of layer.h say what they ask their operator model, where somebody listens: so nothing is listed that is
+// not priced, and the other way round. Cost: the passes of each kind of layer, some hundred entries.
+#include "orrery/cluster/operators.h"
+
+#include <algorithm>
+
+#include "orrery/cluster/layer.h"
+#include "orrery/cluster/memory.h"
+
+namespace orrery::cluster {
+namespace {
+
+// Prices nothing: only what is asked counts.
+class Silent final : public machine::OperatorModel {
+ public:
+  double matrix_product_seconds(const machine::MatrixProduct&) const override { return 0; }
+  double memory_bound_seconds(double) const override { return 0; }
+  double issue_seconds() const override { return 0; }
+};
+
+bool same(const OperatorUse& a, const OperatorUse& b) {
+  return a.name == b.name && a.pass == b.pass && a.one.kind == b.one.kind && a.one.product == b.one.product &&
+         a.one.bytes == b.one.bytes;
+}
+
+}  // namespace
+
+std::string_view name(OperatorPass pass) {
+  switch (pass) {
+    case OperatorPass::kForward:
+      return "forward";
+    case OperatorPass::kInputGradient:
+      return "input gradient";
+    case OperatorPass::kWeightGradient:
+      return "weight gradient";
+    case OperatorPass::kBackward:
+      return "backward";
+    case OperatorPass::kRecomputation:
+      return "recomputation";
+    case OperatorPass::kStep:
+      break;
+  }
+  return "step";
+}
+
+OperatorUses operators_of(const Model& model, const System& system, const Plan& plan) {
+  const Silent silent;
+  LayerContext context = layer_context(model, system, plan, silent);
+  OperatorUses part, all;
+  context.uses = &part;
+  const auto m = static_cast<double>(microbatches(plan));
+  const auto take = [&](double times) {
+    for (OperatorUse& use : part) {
+      use.times *= times;
+      const auto known =
+          std::find_if(all.begin(), all.end(), [&](const OperatorUse& other) { return same(use, other); });
+      if (known == all.end())
+        all.push_back(std::move(use));
+      else
+        known->times += use.times;
+    }
+    part.clear();
+  };
+  for (const LayerKind& kind : model.kinds) {
+    layer_passes(context, kind);
+    take(m * static_cast<double>(kind.layers));
+  }
+  if (model.ahead > 0) {
+    ahead_passes(context);
+    take(m * static_cast<double>(model.ahead));
+  }
+  embedding_passes(context);
+  logits_passes(context);
+  take(m);
+
+  const double ranks = static_cast<double>(plan.dp) * static_cast<double>(plan.cp);
+  const double shard = plan.zero >= 1 ? ranks : 1;
+  double own = 0;
+  for (base::Count stage = 0; stage < plan.pp; ++stage) {
+    const StageParameters params = stage_parameters(model, plan, stage);
+    own += params.dense / shard + params.experts / (plan.zero >= 1 ? shard / static_cast<double>(plan.ep) : 1);
+  }
+  part.push_back({"optimiser", OperatorPass::kStep,
+                  machine::Operator::moving(machine::OperatorKind::kElementwise,
+                                            system.calibration.optimizer_bytes_per_param * own)});
+  take(1);
+  std::erase_if(all, [](const OperatorUse& use) { return use.times <= 0; });
+  return all;
+}
+
+}  // namespace orrery::cluster
