@@ -10,6 +10,7 @@
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/number_text.h"
 #include "orrery/cli/output_folder.h"
+#include "orrery/cli/progress_line.h"
 #include "orrery/cli/train_amped.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
@@ -105,6 +106,9 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   declare_ignored(line, request.ignored);
   declare_like(line, request.like);
   line.text("--system", request.system, "NAME|FILE", "System from the catalogue, or its file");
+  line.text("--chip", request.chip, "NAME|FILE",
+            "A chip in the place of the system's accelerator: its optimal loop nests time the products");
+  line.toggle("--by-operator", request.by_operator, "List the operators with their times, as a run on a chip does");
   line.count("--seq", request.seq, "Tokens of a sequence; default: what the model was trained with",
              cluster::kMostInPlan);
   line.choice("--attention", request.attention, cluster::attentions(),
@@ -116,12 +120,16 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
              [&request](const std::string& text) { choose_efficiency(text, request); });
   line.meant("--tokens", "N", "Also print the time to train on so many tokens, such as 300e9 or 1.4T",
              [&request](const std::string& text) { choose_tokens(text, request); });
-  line.settings(options.overrides, "Override any field: model.layers=30, plan.overlap.dp=1 (repeatable)");
+  line.settings(options.overrides,
+                "Override any field: model.layers=30, plan.overlap.dp=1, arch.PE.meshX=64 of a chip (repeatable)");
   declare_plan(line, request);
   line.group("Search");
   declare_search(line, request.limits,
-                 "Threads that choose open degrees; they change the time only; default: one for each core",
-                 "Seconds for the choice of degrees; the best so far is taken");
+                 "Threads that choose open degrees and map a chip's products; they change the time only; default: one "
+                 "for each core",
+                 "Seconds for the choice of degrees and a chip's mappings; the best so far is taken");
+  request.limits.memory = cost::kDefaultMemory;
+  line.memory(request.limits.memory);
   declare(line, options, "Write result.json, or AMPeD's files, there");
   line.text("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");
   declare_amped(line, options);
@@ -186,6 +194,10 @@ int run_train(const Arguments& arguments, Console& console) {
     std::optional<InterruptGuard> interrupt;
     scenario::TrainRequest request = options.request;
     request.interruptible = [&] { return interrupt.emplace().flag(); };
+    ProgressLine progress(console);
+    request.searching = [&](std::size_t done, std::size_t all) {
+      if (progress.wanted()) progress.show(fmt::format("{} of {} products mapped", done, all));
+    };
     scenario::TrainedModel result = scenario::train(request);
     return std::pair(std::move(result), interrupt->flag()->load());
   }();
@@ -201,7 +213,7 @@ int run_train(const Arguments& arguments, Console& console) {
     write_file((std::filesystem::path(options.directory) / "result.json").string(), report::train_json(document));
   }
   console.out << (console.json ? report::train_json(document) : report::train_table(trained));
-  if (!trained.all_choices) {
+  if (!trained.all_choices || !trained.unproven.empty()) {
     console.out.flush();
     return told_to_stop ? kInterrupted : kLimit;
   }

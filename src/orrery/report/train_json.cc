@@ -1,3 +1,4 @@
+#include "orrery/report/run_operators.h"
 #include "orrery/report/train_json.h"
 
 #include "orrery/report/answer.h"
@@ -42,7 +43,8 @@ Record<TrainedModel> config() {
       {"accelerator", "Its name.", [](const TrainedModel& t) { return t.system.accelerator.name; }}};
   out.add(plan().of<TrainedModel>(&TrainedModel::plan));
   return out.add(
-      {{"operators", "What timed them: `roofline`, `efficiency` or `measurements`.", &TrainedModel::operators},
+      {{"operators", "What timed them: `roofline`, `efficiency`, `chip` or `measurements`.", &TrainedModel::operators},
+       {"chip", "In the place of the system's accelerator; empty: none.", &TrainedModel::chip},
        {"defaulted", "Degrees that were not given and therefore chosen.", &TrainedModel::defaulted}});
 }
 
@@ -82,6 +84,8 @@ Record<TrainedModel> result() {
         [](const TrainedModel& t) { return scenario::training_cost(t, t.iteration.iteration_s); }, cost()},
        {"training", "With `--tokens`: the whole run.", std::identity(), training(),
         when([](const TrainedModel& t) { return t.tokens > 0; })},
+       {"operators", "With `--chip` or `--by-operator`: what an iteration consists of.", std::identity(),
+        run_operators_record(), when([](const TrainedModel& t) { return !t.listed.empty(); })},
        {"config", "Model, system and plan as evaluated.", std::identity(), config()}});
 }
 

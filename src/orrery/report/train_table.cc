@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "orrery/report/bar.h"
+#include "orrery/report/run_operators.h"
 
 namespace orrery::report {
 namespace {
@@ -39,7 +40,9 @@ std::string title(const TrainedModel& trained) {
   if (trained.active_parameters < trained.parameters)
     size += fmt::format(", {} active", count(trained.active_parameters));
   return fmt::format("{} ({}) on {} x {}: batch {}, sequence {}\n", trained.model.name, size, plan.gpus,
-                     trained.system.name, plan.global_batch, trained.model.seq);
+                     trained.chip.empty() ? trained.system.name
+                                                : fmt::format("{} in {}", trained.chip, trained.system.name),
+                     plan.global_batch, trained.model.seq);
 }
 
 base::Count degree_of(const cluster::Plan& plan, const std::string& name) {
@@ -155,7 +158,7 @@ std::string shown_seconds(double seconds) {
 
 std::string train_table(const TrainedModel& trained) {
   return title(trained) + degrees(trained) + "\n" + time_chart(trained.iteration) + "\n" +
-         memory_chart(trained.iteration) + "\n" + figures(trained) + remark(trained);
+         memory_chart(trained.iteration) + "\n" + run_operators_table(trained) + figures(trained) + remark(trained);
 }
 
 }  // namespace orrery::report

@@ -45,6 +45,7 @@ cluster::System SystemChip::in(cluster::System system) const {
   base::Diagnostics none;
   system.accelerator = machine::accelerator_of(*chip_, system.accelerator, none);
   system.accelerator.name = name_;
+  system.watts_per_gpu = 0;  // of the accelerator that is gone
   system.calibration.fused_attention_share = 1;
   std::erase_if(system.constants, [](const cluster::Constant& constant) {
     return constant.name.starts_with("accelerator.") || constant.name == "fused_attention_share";

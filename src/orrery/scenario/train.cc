@@ -15,12 +15,10 @@
 #include "orrery/formats/orrery/plan_fields.h"
 #include "orrery/formats/orrery/systems.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/machine/flat_efficiency.h"
-#include "orrery/machine/measured_operators.h"
-#include "orrery/machine/roofline.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
 #include "orrery/scenario/train_degrees.h"
+#include "orrery/scenario/train_operators.h"
 
 namespace orrery::scenario {
 namespace {
@@ -41,6 +39,7 @@ void require(const TrainRequest& request) {
 // `--set` by what the first step of the path names, without it. The options --seq and --attention are fields, too.
 struct SplitOverrides {
   base::Overrides model, system, plan;
+  base::Overrides chip;  // of the chip's documents, with their whole paths
 };
 
 SplitOverrides split(const TrainRequest& request) {
@@ -60,9 +59,15 @@ SplitOverrides split(const TrainRequest& request) {
       part->second->push_back({path.substr(first.size() + 1), set.value});
       continue;
     }
-    const std::vector<std::string> names = {"model", "system", "plan"};
+    const std::vector<std::string> names = {"model", "system", "plan", "arch"};
+    if (first == "arch" || first == "architecture" || first == "variables") {
+      result.chip.push_back(set);
+      continue;
+    }
     found.error("O1371", fmt::format("a training run has no field `{}`", path), base::OverrideText(set).path())
-        .note("fields begin with `model.`, `system.` or `plan.`: `model.layers`, `system.node_size`, `plan.zero`")
+        .note(
+            "fields begin with `model.`, `system.` or `plan.`: `model.layers`, `system.node_size`, `plan.zero`; those "
+            "of `--chip` with `arch.`")
         .hint(part == parts.end() ? base::did_you_mean(first, names) : "");
   }
   found.throw_if_errors();
@@ -251,36 +256,30 @@ void check_utilisation(const TrainedModel& trained, const std::shared_ptr<const 
   found.throw_if_errors();
 }
 
-using Measurements = std::vector<machine::MeasuredProduct>;
+// The products of a run on a chip are searched before the run is priced, side by side.
+void search_products(const ChipOperators& nests, const cluster::OperatorUses& uses, const TrainRequest& request) {
+  std::vector<machine::MatrixProduct> products;
+  for (const cluster::OperatorUse& use : uses)
+    if (use.one.kind == machine::OperatorKind::kProduct) products.push_back(use.one.product);
+  nests.prepare(products, request.searching);
+}
 
-// What times the operators of a run: the roofline, AMPeD's one efficiency, or measurements over either.
-struct Operators {
-  Operators(const TrainRequest& request, const TrainedModel& trained, Measurements measurements)
-      : roofline(trained.system.accelerator) {
-    model = &roofline;
-    name = "roofline";
-    if (request.efficiency) {
-      const machine::MicrobatchCurve curve{*request.efficiency, request.half_efficiency,
-                                           request.half_efficiency > 0 ? kAmpedCap : 1};
-      flat.emplace(trained.system.accelerator, curve(static_cast<double>(trained.plan.micro_batch)));
-      model = &*flat;
-      name = "efficiency";
-    }
-    if (measurements.empty()) return;
-    measured.emplace(std::move(measurements), *model);
-    model = &*measured;
-    name = "measurements";
-  }
-  Operators(const Operators&) = delete;
-  Operators& operator=(const Operators&) = delete;
-
-  static constexpr double kAmpedCap = machine::MicrobatchCurve{}.cap;
-  machine::Roofline roofline;
-  std::optional<machine::FlatEfficiency> flat;
-  std::optional<machine::MeasuredOperators> measured;
-  const machine::OperatorModel* model = nullptr;  // one of the three
-  std::string name;
-};
+// What is known of the operators one by one, where it is asked for.
+void list_operators(const TrainOperators& operators, const cluster::OperatorUses& uses, TrainedModel& trained) {
+  trained.listed = run_operators(uses, operators.model());
+  trained.joules = operator_joules(trained.listed, trained.plan);
+  if (operators.nests() == nullptr) return;
+  trained.searched = static_cast<base::Count>(operators.nests()->searched());
+  trained.unproven = operators.nests()->unproven();
+  if (trained.unproven.empty()) return;
+  const auto worst = std::max_element(trained.unproven.begin(), trained.unproven.end(),
+                                      [](const auto& a, const auto& b) { return a.second < b.second; });
+  trained.warnings
+      .warning("O1395", fmt::format("{} of {} products have a mapping without a proof", trained.unproven.size(),
+                                    trained.searched))
+      .note(fmt::format("the run may be faster: a product may take up to {:.2f} % less", 100 * worst->second))
+      .hint("give the searches more time with `--time-limit`, or more memory with `--memory`");
+}
 
 }  // namespace
 
@@ -319,6 +318,7 @@ TrainedModel train(const TrainRequest& asked) {
     if (formats::orrery::set_plan_field(trained.plan, field, found)) set.insert(field.path);
   found.throw_if_errors();
   check_interleaving(request, trained.plan);
+  const std::unique_ptr<SystemChip> chip = chip_of(request, overrides.system, overrides.chip, trained);
 
   const GivenDegrees given = given_degrees(request, set);
   cost::Limits limits = request.limits;
@@ -351,10 +351,15 @@ TrainedModel train(const TrainRequest& asked) {
         .hint("give numbers of accelerators and of sequences with more divisors, or the degrees themselves");
   found.throw_if_errors();
 
-  const Operators operators(request, trained,
-                            measurements ? formats::orrery::read_measured_products(measurements) : Measurements());
-  trained.operators = operators.name;
-  trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, *operators.model);
+  const TrainOperators operators(
+      request, trained, chip.get(), limits,
+      measurements ? formats::orrery::read_measured_products(measurements) : std::vector<machine::MeasuredProduct>());
+  trained.operators = operators.name();
+  cluster::OperatorUses uses;
+  if (chip || request.by_operator) uses = cluster::operators_of(trained.model, trained.system, trained.plan);
+  if (operators.nests() != nullptr) search_products(*operators.nests(), uses, request);
+  trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, operators.model());
+  if (!uses.empty()) list_operators(operators, uses, trained);
   check_utilisation(trained, measurements);
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);

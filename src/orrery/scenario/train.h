@@ -19,6 +19,7 @@
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
 #include "orrery/cost/budget.h"
+#include "orrery/scenario/run_operators.h"
 
 namespace orrery::scenario {
 
@@ -26,6 +27,8 @@ namespace orrery::scenario {
 struct TrainRequest {
   std::string model;                 // catalogue name or path
   std::string system;                // catalogue name or path
+  std::string chip;                  // in the place of its accelerator: catalogue name, file or folder; empty: none
+  bool by_operator = false;          // list the operators, as a run on a chip does
   std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
   std::string like;                  // a `model_type` to read it as; empty: its own
   std::optional<base::Count> gpus, global_batch, micro_batch;
@@ -43,6 +46,7 @@ struct TrainRequest {
   double tokens = 0;                                        // to train on; 0: not asked
   cost::Limits limits = {.memory = 0};                      // of the choice of open degrees
   std::function<const std::atomic<bool>*()> interruptible;  // as of PlaceRequest
+  std::function<void(std::size_t, std::size_t)> searching;  // products of a chip that were searched, and all
   base::Overrides overrides;                                // after everything else
 };
 
@@ -53,14 +57,19 @@ struct TrainedModel {
   cluster::Plan plan;
   cluster::Iteration iteration;
   double parameters = 0;
-  double active_parameters = 0;        // of the routed experts only what a token visits
-  double tokens = 0;                   // as asked; 0: not asked
-  double training_s = 0;               // for them
-  std::string operators;               // what timed them: "roofline", "measurements", ...
-  std::vector<std::string> defaulted;  // degrees that were chosen: "tp", "pp", ...
-  base::Count choices = 0;             // of them that were possible
-  bool all_choices = true;             // false: a limit or an interrupt ended the choice
-  std::vector<base::Input> inputs;     // sorted
+  double active_parameters = 0;     // of the routed experts only what a token visits
+  double tokens = 0;                // as asked; 0: not asked
+  double training_s = 0;            // for them
+  std::string operators;            // what timed them: "roofline", "measurements", "chip", ...
+  std::string chip;                 // its name; empty: the system's own accelerator
+  std::vector<RunOperator> listed;  // the operators, the longest first; empty: not asked for
+  std::optional<double> joules;     // of their operators, an iteration on all accelerators
+  base::Count searched = 0;         // products whose mapping was searched
+  std::vector<std::pair<machine::MatrixProduct, double>> unproven;  // of them, those without a proof, with their gaps
+  std::vector<std::string> defaulted;                               // degrees that were chosen: "tp", "pp", ...
+  base::Count choices = 0;                                          // of them that were possible
+  bool all_choices = true;                                          // false: a limit or an interrupt ended the choice
+  std::vector<base::Input> inputs;                                  // sorted
   base::Diagnostics warnings;
 };
 
@@ -74,8 +83,8 @@ TrainingCost training_cost(const TrainedModel& trained, double seconds);
 
 // Throws InputError: O1370 where model, system or batch is missing, O1371 for overrides of a plan's fields that do
 // not exist or of values they cannot take, O1372 where no degrees are possible (O1008: in time), O1378 for an
-// interleaved schedule of one chunk, and what the catalogue and cluster::check say. A plan that does not fit into
-// memory is an answer, not an error.
+// interleaved schedule of one chunk, O1390 to O1393 for a chip that cannot stand in for an accelerator, and what the
+// catalogue and cluster::check say. A plan that does not fit into memory is an answer, not an error.
 TrainedModel train(const TrainRequest& request);
 
 // Why the iteration does not fit, O1373: by how much, the terms from the largest on, ways out.

@@ -1,0 +1,46 @@
+// What times the operators of a run: the roofline, AMPeD's one efficiency, a chip's loop nests, or measurements over
+// any of them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/machine/flat_efficiency.h"
+#include "orrery/machine/measured_operators.h"
+#include "orrery/machine/roofline.h"
+#include "orrery/scenario/chip_operators.h"
+#include "orrery/scenario/system_chip.h"
+#include "orrery/scenario/train.h"
+
+namespace orrery::scenario {
+
+class TrainOperators {
+ public:
+  // `chip`: null, where the system's own accelerator runs; it must outlive this object.
+  TrainOperators(const TrainRequest& request, const TrainedModel& trained, SystemChip* chip, const cost::Limits& limits,
+                 std::vector<machine::MeasuredProduct> measurements);
+  TrainOperators(const TrainOperators&) = delete;
+  TrainOperators& operator=(const TrainOperators&) = delete;
+
+  const machine::OperatorModel& model() const { return *model_; }
+  const std::string& name() const { return name_; }
+  const ChipOperators* nests() const { return nests_.get(); }  // null without a chip
+
+ private:
+  machine::Roofline roofline_;
+  std::optional<machine::FlatEfficiency> flat_;
+  std::unique_ptr<ChipOperators> nests_;
+  std::optional<machine::MeasuredOperators> measured_;
+  const machine::OperatorModel* model_ = nullptr;  // one of the four
+  std::string name_;
+};
+
+// Reads the chip that `request` names in the place of the accelerator of `trained.system`, and puts it there; null
+// where it names none. Throws InputError O1393 for what is said of the accelerator that the chip replaces, and what the
+// chip's documents say. `chip_overrides`: of its documents.
+std::unique_ptr<SystemChip> chip_of(const TrainRequest& request, const base::Overrides& system_overrides,
+                                    const base::Overrides& chip_overrides, TrainedModel& trained);
+
+}  // namespace orrery::scenario
