@@ -350,6 +350,13 @@ void read_kimi_linear(Reading& r) {
     taps = own.size("short_conv_kernel_size", taps);
     full = layer_list(own, "full_attn_layers", layers, 1);
     linear = layer_list(own, "kda_layers", layers, 1);
+    for (const json::Member& member : inside->members)
+      if (!own.read().contains(member.key))
+        r.keys.found()
+            .warning("O0916",
+                     fmt::format("nothing is known about `{}` in `linear_attn_config`", member.key.substr(0, 60)),
+                     member.key_where)
+            .note("it is left out of account");
   }
   const auto attends = among(full);
   const Count all = heads * width;
