@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/edit_distance.h"
 #include "orrery/cli/shared_options.h"
@@ -78,12 +80,44 @@ int show(const scenario::FactsRequest& request, const std::vector<Kind>& kinds, 
              base::did_you_mean(request.model, names, "`orrery catalog` lists what it has"));
 }
 
+bool contains(const Entry& entry, const std::string& word) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  for (const std::string* text : {&entry.name, &entry.title})
+    if (std::search(text->begin(), text->end(), word.begin(), word.end(), same) != text->end()) return true;
+  return false;
+}
+
+// Keeps the entries that have every word in their name or title; throws InputError O1120 where none has.
+void keep_with(const std::vector<std::string>& words, std::vector<Kind>& kinds) {
+  std::vector<std::string> names = {"list", "chips", "models", "systems", "show"};
+  bool some = false;
+  for (Kind& kind : kinds) {
+    for (const Entry& entry : kind.entries) names.push_back(entry.name);
+    std::erase_if(kind.entries, [&](const Entry& entry) {
+      return !std::all_of(words.begin(), words.end(), [&](const std::string& word) { return contains(entry, word); });
+    });
+    some = some || !kind.entries.empty();
+  }
+  std::erase_if(kinds, [](const Kind& kind) { return kind.entries.empty(); });
+  if (!some)
+    base::fail("O1120", fmt::format("the catalogue has nothing with `{}`", fmt::join(words, "` and `")), {},
+               base::did_you_mean(words.front(), names, "`orrery catalog` lists what it has"));
+}
+
 }  // namespace
 
 int run_catalog(const Arguments& arguments, Console& console) {
   scenario::FactsRequest request;
   CommandLine line("catalog", "The chips, models and systems that come with Orrery", "orrery catalog show gemmini");
+  std::vector<std::string> words;
+  bool chips = false, models = false, systems = false;
+  line.words("TEXT", words, "List only entries with this in their name or title");
   line.subverb("list", "Names and titles (default)");
+  line.subverb("chips", "Those of chips", chips);
+  line.subverb("models", "Those of models", models);
+  line.subverb("systems", "Those of systems", systems);
   line.subverb("show", "One entry with its sources; of a model, its parameters, caches, operations and operators",
                "NAME", request.model, "Chip, model or system, or a model's config.json");
   line.count("--seq", request.sequence, "Tokens in a sequence; default: the model's longest, at most 4096");
@@ -91,10 +125,18 @@ int run_catalog(const Arguments& arguments, Console& console) {
   declare_like(line, request.use.like);
   if (!line.read(arguments, console)) return kDone;
   const std::string directory = scenario::catalogue_directory();
-  const std::vector<Kind> kinds = {{"chip", "chips", scenario::list_chips(directory)},
-                                   {"model", "models", scenario::list_models(directory)},
-                                   {"system", "systems", scenario::list_systems(directory)}};
-  if (!request.model.empty()) return show(request, kinds, console);
+  std::vector<Kind> kinds;
+  const bool all = !chips && !models && !systems;
+  if (all || chips) kinds.push_back({"chip", "chips", scenario::list_chips(directory)});
+  if (all || models) kinds.push_back({"model", "models", scenario::list_models(directory)});
+  if (all || systems) kinds.push_back({"system", "systems", scenario::list_systems(directory)});
+  if (!request.model.empty()) {
+    if (!words.empty())
+      misuse("O1101", fmt::format("`orrery catalog show` does not know what to do with `{}`", words.front()),
+             "name one entry at a time");
+    return show(request, kinds, console);
+  }
+  if (!words.empty()) keep_with(words, kinds);
   if (console.json) {
     std::vector<report::CatalogueEntry> entries;
     for (const Kind& kind : kinds)

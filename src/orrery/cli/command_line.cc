@@ -32,7 +32,16 @@ std::string not_whole(const std::string& text, base::Count most) {
   if (most < CommandLine::kMost) return fmt::format("`{}` is not a whole number from 1 to {}", text, most);
   if (failure == std::errc::result_out_of_range && text[0] != '-')
     return fmt::format("`{}` does not fit 64 bits", text);
-  return fmt::format("`{}` is not a whole number from 1", text);
+  std::string out = fmt::format("`{}` is not a whole number from 1", text);
+  // 4k is 4096 tokens to some and 4000 to others.
+  constexpr base::Count kMostThousands = 1'000'000'000;
+  if (failure == std::errc() && end + 1 == text.data() + text.size() && value >= 1 && value <= kMostThousands) {
+    const int power = *end == 'k' || *end == 'K' ? 1 : *end == 'm' || *end == 'M' ? 2 : 0;
+    if (power > 0)
+      out += fmt::format(": write {} or {}", value * (base::Count{1} << (10 * power)),
+                         value * (power > 1 ? 1'000'000 : 1000));
+  }
+  return out;
 }
 
 std::string no_integer(const std::string& text) {
@@ -176,6 +185,11 @@ void CommandLine::words(const std::string& name, std::vector<std::string>& value
 void CommandLine::subverb(const std::string& name, const std::string& what) {
   app_->require_subcommand(0, 1);
   app_->add_subcommand(name, what)->fallthrough();
+}
+
+void CommandLine::subverb(const std::string& name, const std::string& what, bool& chosen) {
+  app_->require_subcommand(0, 1);
+  app_->add_subcommand(name, what)->fallthrough()->parse_complete_callback([&chosen] { chosen = true; });
 }
 
 void CommandLine::subverb(const std::string& name, const std::string& what, const std::string& argument,

@@ -47,6 +47,7 @@ class CommandLine {
   void words(const std::string& name, std::vector<std::string>& values, const std::string& what, bool demanded = false);
   // `orrery VERB name [argument]`; the first of a verb's is what it does without one.
   void subverb(const std::string& name, const std::string& what);
+  void subverb(const std::string& name, const std::string& what, bool& chosen);
   void subverb(const std::string& name, const std::string& what, const std::string& argument, std::string& value,
                const std::string& what_argument);
 

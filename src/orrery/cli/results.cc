@@ -103,6 +103,7 @@ int present(const Results& results, const DocumentRequest& documents, const Outp
   document.version = kVersion;
   document.mapped = &results.mapped;
   document.blocks = results.blocks;
+  document.work = results.work ? &*results.work : nullptr;
   document.selected = results.selected;
   document.seconds = results.seconds;
   document.compat = compat_names(documents);
@@ -116,6 +117,7 @@ int present(const Results& results, const DocumentRequest& documents, const Outp
   } else {
     if (!results.title.empty()) console.out << results.title << "\n\n";
     console.out << report::model_table(layers, std::max<base::Count>(1, results.blocks), results.selected);
+    if (results.work && results.selected.empty()) console.out << report::left_out_line(*results.work);
     for (const scenario::MappedLayer& layer : layers)
       if (results.close_look && layer.found()) console.out << "\n" << report::layer_view(layer);
     for (const scenario::MappedLayer& layer : layers) {

@@ -116,6 +116,19 @@ ShownLine show(std::string_view line) {
   return shown;
 }
 
+constexpr std::string_view kCut = "... ";
+
+// Of a line that is too long to be shown, the bytes that are left out so that the place is seen, and some before it.
+std::size_t cut_before(std::string_view line, const base::Location& where) {
+  constexpr std::size_t kBefore = 80;
+  const auto at = static_cast<std::size_t>(std::max(0, where.column - 1));
+  const auto end = at + static_cast<std::size_t>(std::max(1, where.length));
+  if (end <= kLongestLine || line.size() <= kLongestLine || at >= line.size()) return 0;
+  std::size_t cut = at > kBefore ? at - kBefore : 0;
+  while (cut > 0 && !starts_character(line[cut])) --cut;
+  return cut;
+}
+
 // The column that an editor shows for a byte of a line: characters, from 1.
 int character_column(std::string_view line, int column) {
   const std::string_view before = line.substr(0, static_cast<std::size_t>(std::max(0, column - 1)));
@@ -137,16 +150,18 @@ void add_place(std::string& out, const Label& label, std::size_t gutter, std::st
     return;
   }
 
-  const ShownLine shown = show(line);
+  const std::size_t cut = cut_before(line, where);
+  const std::string_view left = cut > 0 ? kCut : "";
+  const ShownLine shown = show(line.substr(cut));
   const int bytes = static_cast<int>(shown.cells.size()) - 1;
-  const int first = std::clamp(where.column - 1, 0, bytes);
+  const int first = std::clamp(where.column - 1 - static_cast<int>(cut), 0, bytes);
   const int last = std::clamp(first + std::clamp(where.length, 1, bytes + 1), first, bytes);
   const int width = std::max(1, shown.cells[last] - shown.cells[first]);
 
   out += fmt::format("{} {}\n", std::string(gutter, ' '), bar);
-  out += fmt::format("{} {} {}\n", paint(kBlue, fmt::format("{:>{}}", where.line, gutter)), bar, shown.text);
+  out += fmt::format("{} {} {}{}\n", paint(kBlue, fmt::format("{:>{}}", where.line, gutter)), bar, left, shown.text);
   out += fmt::format(
-      "{} {} {}{}\n", std::string(gutter, ' '), bar, std::string(shown.cells[first], ' '),
+      "{} {} {}{}\n", std::string(gutter, ' '), bar, std::string(left.size() + shown.cells[first], ' '),
       paint(mark_colour, std::string(width, mark) + (label.text.empty() ? "" : " " + printable(label.text))));
 }
 

@@ -65,6 +65,27 @@ TEST(DiagnosticText, StandsPlacesBeyondTheLineOrFileAndControlCharacters) {
   }
 }
 
+// Files on a single line: what is meant must be seen, whatever stands before it.
+TEST(DiagnosticText, CutsALongLineSoThatThePlaceIsSeen) {
+  std::string line = "{";
+  for (int i = 0; i < 100; ++i) line += "\"key_" + std::to_string(i) + "\": \"ö\", ";
+  const std::size_t at = line.size();
+  const auto source = file("x.json", line + "\"wrong\": 1, " + std::string(500, ' ') + "}");
+  Diagnostics found;
+  found.error("O0916", "unknown", Location{source, 1, static_cast<int>(at) + 1, 7});
+  const std::string text = diagnostic_text(found.all()[0]);
+  const std::size_t shown = text.find(" 1 | ... "), caret = text.find("^^^^^^^");
+  ASSERT_NE(shown, std::string::npos) << text;
+  ASSERT_NE(caret, std::string::npos) << text;
+  const std::string excerpt = text.substr(shown, text.find('\n', shown) - shown);
+  EXPECT_NE(excerpt.find("\"wrong\""), std::string::npos) << text;
+  // Umlauts before it are two bytes each, and one cell.
+  const std::string before = excerpt.substr(0, excerpt.find("\"wrong\""));
+  const auto cells = static_cast<std::size_t>(std::count_if(
+      before.begin(), before.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  EXPECT_EQ(caret - text.rfind('\n', caret) - 1, cells) << text;
+}
+
 TEST(DiagnosticText, ShowsCharactersAndNoOtherBytes) {
   // 0xFF is no UTF-8; U+009B is the one-character form of ESC [; a lone 0x9B may be as well.
   const auto source = file("x.yaml", "\xC3\xA9 \xFF \xC2\x9B 31m \x9B \xF0\x9F\x99\x82 \xE2\x82\n");

@@ -24,6 +24,17 @@ std::string flop(double value) {
   return fmt::format("{:.4g} {}", value, kUnits[unit]);
 }
 
+// Bytes as the file stores them.
+std::string weights(const scenario::ModelFacts& facts) {
+  const auto& w = facts.weights;
+  std::string out = fmt::format("weights           {:.4g} GB", w.bytes / 1e9);
+  if (w.converted == 0)
+    return out + fmt::format(" in {} bit{}\n", w.plain_bits, w.stated ? "" : " (the file does not say how wide)");
+  return out + fmt::format(" by {}: {} parameters converted, {} in {} bit, {:.4g} GB of scales\n", w.method,
+                           grouped(w.converted), grouped(facts.parameters - w.converted), w.plain_bits,
+                           w.scale_bytes / 1e9);
+}
+
 }  // namespace
 
 std::string facts_table(const scenario::ModelFacts& facts) {
@@ -33,10 +44,13 @@ std::string facts_table(const scenario::ModelFacts& facts) {
     parts.rows.push_back({part.name, grouped(part.parameters), grouped(part.active)});
   parts.rules_before = {parts.rows.size()};
   parts.rows.push_back({"total", grouped(facts.parameters), grouped(facts.active_parameters)});
+  // Papers often print what is left: a token reads a row of each table.
+  const Count tables = facts.embedding_parameters;
+  if (tables > 0)
+    parts.rows.push_back(
+        {"less the tables", grouped(facts.parameters - tables), grouped(facts.active_parameters - tables)});
   std::string out = text(parts) + "\n";
-  out += fmt::format("weights           {:.4g} GB, were all of them in {} bit\n", facts.weight_bytes / 1e9,
-                     facts.weight_bits);
-
+  out += weights(facts);
   if (facts.kv_cache_bytes_per_token > 0) {
     out += fmt::format("cache of a token  {} B in 16 bit", grouped(facts.kv_cache_bytes_per_token));
     if (facts.kv_cache_growing_bytes_per_token != facts.kv_cache_bytes_per_token)

@@ -440,8 +440,31 @@ Record<MapDocument> summary() {
           {"seconds", "Sum.", sum(&cost::Certificate::seconds)}};
 }
 
+Record<scenario::MappedWork> work() {
+  using Work = scenario::MappedWork;
+  const Record<Work::Left> left = {
+      {"what", "In words.", &Work::Left::what},
+      {"flop", "Two for a multiply-accumulate; null: it is no product of matrices.", &Work::Left::flop},
+      {"share", "Of the products of the mapped and of these; null as `flop`.", &Work::Left::share}};
+  return {{"model", "As it was named.", &Work::model},
+          {"family", "Its `model_type`.", &Work::family},
+          {"phase", "What of it runs.", &Work::phase, OneOf{{"prefill", "decode", "verify"}}},
+          {"batch", "Sequences.", &Work::batch},
+          {"tokens", "Of each, those that are new: the whole of a prefill, the drafted of `verify`.", &Work::tokens},
+          {"cached_tokens", "Of each, those that went before.", &Work::cached},
+          {"layers", "Blocks that run.", &Work::layers},
+          {"left_out", "What of it is not mapped.", &Work::left_out, left}};
+}
+
 Record<MapDocument> answer(bool searched) {
-  Record<MapDocument> parts = {{"result", "The figures.", std::identity(), result(searched)}};
+  const Record<MapDocument> figures = {{"result", "The figures.", std::identity(), result(searched)}};
+  Record<MapDocument> parts = figures;
+  if (searched) {
+    parts = {{"config", "With `--model`: what was mapped, and what was not.",
+              [](const MapDocument& d) -> const scenario::MappedWork& { return *d.work; }, work(),
+              when([](const MapDocument& d) { return d.work != nullptr; })}};
+    parts.add(figures);
+  }
   if (searched)
     parts.add(
         {{"certificate", "What all layers together prove.", std::identity(), summary(), when([](const MapDocument& d) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/count.h"
+#include "orrery/scenario/map.h"
 #include "orrery/scenario/map_model.h"
 
 namespace orrery::report {
@@ -14,6 +15,7 @@ struct MapDocument {
   std::string verb = "map";  // names the schema
   std::string version;
   const scenario::MappedModel* mapped = nullptr;  // borrowed
+  const scenario::MappedWork* work = nullptr;     // borrowed; of a model
   base::Count blocks = 0;                         // of a model; 0: no model was named, only layers
   std::string selected;                           // the one layer of the model that was asked for; empty: all of them
   double seconds = 0;                             // wall clock of the whole command

@@ -128,4 +128,13 @@ std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::
   return text(table) + remark + "\n";
 }
 
+std::string left_out_line(const scenario::MappedWork& work) {
+  std::string out;
+  for (const scenario::MappedWork::Left& left : work.left_out) {
+    out += (out.empty() ? "not mapped: " : ", ") + left.what;
+    if (left.share) out += fmt::format(" ({} % of the products)", percent(*left.share));
+  }
+  return out.empty() ? out : out + "\n";
+}
+
 }  // namespace orrery::report

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "orrery/base/count.h"
+#include "orrery/scenario/map.h"
 #include "orrery/scenario/map_model.h"
 
 namespace orrery::report {
@@ -24,6 +25,9 @@ std::string text(const Table& table);
 // no block's. Totals that lack layers say of how many they are.
 std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::Count blocks,
                         const std::string& selected = {});
+
+// What of a model is not mapped, and its share of the products; a line, or nothing.
+std::string left_out_line(const scenario::MappedWork& work);
 
 // How figures look in text: plain digits, so that they can be searched for.
 std::string energy_uj(double energy_pj);  // "2117.56"

@@ -70,6 +70,30 @@ std::shared_ptr<const ChipFile> partner(const std::string& directory, const Chip
   fail_unknown(directory, wanted, block.normalisation, block.normalisation_where);
 }
 
+// OWNER/NAME, as models are called on Hugging Face's hub.
+bool is_hub_name(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  return slash != std::string::npos && slash > 0 && slash + 1 < text.size() &&
+         text.find('/', slash + 1) == std::string::npos && text.front() != '.' && text.front() != '~' &&
+         !text.ends_with(".json") && !text.ends_with(".yaml") && !text.ends_with(".yml");
+}
+
+// The config.json that `text` means: a file, or a folder that has one.
+std::string model_path(const std::string& directory, const std::string& text) {
+  std::error_code error;
+  if (fs::is_directory(text, error)) {
+    const fs::path inside = fs::path(text) / "config.json";
+    if (fs::exists(inside, error)) return inside.string();
+    base::fail("O0100", fmt::format("the folder `{}` has no config.json", text), {},
+               "give the folder of a model as Hugging Face has it, or the path of its config.json");
+  }
+  if (text.ends_with(".onnx"))
+    base::fail("O0117", fmt::format("`{}` is an ONNX model, and no config.json", text), {},
+               fmt::format("give it as a file: `orrery map --chip NAME {}`", text));
+  if (!names_a_file(text) || (is_hub_name(text) && !fs::exists(text, error))) fail_unknown(directory, kModel, text);
+  return text;
+}
+
 }  // namespace
 
 const ChipFile& ChipFile::for_role(workload::OperatorRole role) const {
@@ -124,8 +148,8 @@ ChipFile load_chip(const std::string& directory, const std::string& name_or_path
 
 ModelFile load_model(const std::string& directory, const std::string& name_or_path, const ModelUse& use) {
   const bool in_catalogue = has_entry(directory, kModel, name_or_path);
-  if (!in_catalogue && !names_a_file(name_or_path)) fail_unknown(directory, kModel, name_or_path);
-  const std::string path = in_catalogue ? entry_path(directory, kModel, name_or_path) : name_or_path;
+  const std::string path =
+      in_catalogue ? entry_path(directory, kModel, name_or_path) : model_path(directory, name_or_path);
 
   using formats::huggingface::Strictness;
   ModelFile model;
@@ -135,6 +159,7 @@ ModelFile load_model(const std::string& directory, const std::string& name_or_pa
   for (const std::string& key : use.ignored)
     model.ignored.push_back({"--ignore " + key, base::content_hash(key + model.file->text)});
   model.transformer = std::move(document.transformer);
+  model.weights = std::move(document.weights);
   model.diagnostics = std::move(document.diagnostics);
   model.entry = {name_or_path, document.title.empty() ? model.transformer.name : document.title, {}, path, {}, {}};
   for (const auto& [key, source] : document.sources) model.entry.sources.push_back(fmt::format("{}: {}", key, source));

@@ -41,6 +41,7 @@ struct ModelFile {
   Entry entry;
   std::shared_ptr<const base::SourceFile> file;
   workload::Transformer transformer;
+  formats::huggingface::StoredWeights weights;
   base::Diagnostics diagnostics;  // warnings
   // "--ignore KEY" and a hash of what the file says there, for the inputs of an answer.
   std::vector<base::Input> ignored;

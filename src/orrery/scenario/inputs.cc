@@ -183,7 +183,18 @@ std::vector<ChipFile> load_chips(const std::vector<std::string>& names, bool wit
   std::vector<ChipFile> chips;
   if (names.empty()) return chips;
   const std::string directory = catalogue_directory();
-  for (const std::string& name : names) chips.push_back(load_chip(directory, name, with_normalisations));
+  const std::string* described = nullptr;  // the one whose file has an architecture; others may add to it
+  for (const std::string& name : names) {
+    chips.push_back(load_chip(directory, name, with_normalisations));
+    const auto& documents = chips.back().parsed;
+    const bool whole = std::any_of(documents.begin(), documents.end(), [](const formats::yaml::Node& document) {
+      return document.is_map() && document.find("architecture") != nullptr;
+    });
+    if (whole && described != nullptr)
+      base::fail("O1103", fmt::format("two chips, `{}` and `{}`", *described, name), {},
+                 "a run is on one chip: run it once for each, and compare");
+    if (whole) described = &name;
+  }
   return chips;
 }
 

@@ -34,6 +34,7 @@ struct Layers {
   File model;                        // null without --model
   std::vector<base::Input> ignored;  // of it: --ignore
   std::vector<base::Input> onnx;     // the file, and --define
+  std::optional<MappedWork> work;    // of it
   base::Diagnostics warnings;        // of the catalogue's files
 };
 
@@ -79,7 +80,7 @@ workload::Phase phase_of(const MapRequest& request, const workload::Transformer&
                              model.decoder().fixed_tokens),
                  {}, "leave it out, or give `--batch`");
     phase.tokens = request.sequence.value_or(workload::default_sequence(model));
-    title = fmt::format("batch {}, sequence {}", phase.batch, phase.tokens);
+    title = fmt::format("prefill, batch {}, sequence {}", phase.batch, phase.tokens);
     return phase;
   }
   if (request.sequence)
@@ -100,6 +101,29 @@ workload::Phase phase_of(const MapRequest& request, const workload::Transformer&
   return phase;
 }
 
+// What does not run on the chip, with its share of all products.
+std::vector<MappedWork::Left> left_out(const workload::Transformer& model, const workload::ModelOperators& mapped) {
+  const auto flop_of = [](const workload::Operator& op) {
+    return op.role == workload::OperatorRole::kMatmul
+               ? 2 * static_cast<double>(op.instances) * static_cast<double>(op.einsum.operations())
+               : 0.0;
+  };
+  double all = 0;
+  for (const workload::Operator& op : mapped.operators) all += static_cast<double>(mapped.layers) * flop_of(op);
+  for (const workload::Operator& op : mapped.around) all += flop_of(op);
+  std::vector<MappedWork::Left> out;
+  for (const workload::Operator& op : mapped.around) out.push_back({op.name, flop_of(op), flop_of(op) / all});
+  if (model.vocab > 0) out.push_back({"look-ups in tables", {}, {}});
+  for (const std::string& what : mapped.left_out) out.push_back({what, {}, {}});
+  if (!model.towers.empty()) out.push_back({"what the vision tower does", {}, {}});
+  if (model.predicted_ahead > 0)
+    out.push_back({fmt::format("{} layer{} predicting tokens beyond the next", model.predicted_ahead,
+                               model.predicted_ahead == 1 ? "" : "s"),
+                   {},
+                   {}});
+  return out;
+}
+
 void layers_of_model(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
   const SplitFiles split = split_by_problem(files);
   if (!split.layers.empty())
@@ -108,8 +132,9 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
   const ModelFile model = load_model(catalogue_directory(), request.model,
                                      {request.ignored, formats::huggingface::Outside::kPassed, request.like});
   std::string phase;
-  const workload::ModelOperators block =
-      workload::model_operators(model.transformer, phase_of(request, model.transformer, phase));
+  const workload::Phase asked = phase_of(request, model.transformer, phase);
+  const workload::ModelOperators block = workload::model_operators(model.transformer, asked, request.logits);
+  warn_of_length(model, asked.tokens + asked.cached, out.warnings);
   if (!block.left_out.empty())
     out.warnings
         .warning("O0924",
@@ -142,7 +167,16 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
   for (const workload::Stack& stack : model.transformer.stacks)
     if (request.phase.empty() || request.phase == "prefill" || &stack == &model.transformer.decoder())
       layers += static_cast<base::Count>(stack.layers.size());  // an encoder has run by then
-  out.title = fmt::format("{} on {}: {} block{}, {}", model.entry.name, where, layers, layers == 1 ? "" : "s", phase);
+  out.title = fmt::format("{} on {}: {} block{}{}, {}", model.entry.name, where, layers, layers == 1 ? "" : "s",
+                          request.logits ? " and logits" : "", phase);
+  out.work = MappedWork{model.entry.name,
+                        model.transformer.family,
+                        request.phase.empty() ? "prefill" : request.phase,
+                        asked.batch,
+                        asked.tokens,
+                        asked.cached,
+                        layers,
+                        left_out(model.transformer, block)};
 }
 
 void layers_of_files(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
@@ -293,8 +327,8 @@ void demand_question(const MapRequest& request) {
     base::fail("O1103", "there is nothing to map", {},
                "give Timeloop documents, or --chip and --model; see `orrery map --help`");
   const bool sized = request.sequence || request.batch.value_or(1) != 1 || request.cached || request.drafted;
-  if (request.model.empty() && (sized || !request.phase.empty()))
-    base::fail("O1103", "--seq, --batch and --phase are of a model, but no --model is given", {},
+  if (request.model.empty() && (sized || request.logits || !request.phase.empty()))
+    base::fail("O1103", "--seq, --batch, --phase and --logits are of a model, but no --model is given", {},
                "name a model; a problem's bounds are set with --set");
 }
 
@@ -358,6 +392,7 @@ MapAnswer map(const MapRequest& request) {
   name_layers(layers.stems, answer.mapped.layers);
   answer.title = layers.title;
   answer.blocks = layers.blocks;
+  answer.work = layers.work;
   if (!layers.title.empty() && !request.layer.empty()) {
     const std::string& selected = answer.mapped.layers.front().name;
     answer.title += fmt::format(", layer {} only", selected);

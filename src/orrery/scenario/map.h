@@ -24,6 +24,7 @@ struct MapRequest : DocumentRequest {
   std::optional<base::Count> sequence, batch;
   std::string phase;                           // "prefill" (or empty), "decode" or "verify"
   std::optional<base::Count> cached, drafted;  // tokens in the cache; tokens to verify
+  bool logits = false;                         // map them, too
   std::vector<Gemm> gemms;                     // instead of a model or problems
   // Of an ONNX model, which is one of the files.
   base::Overrides defined;  // --define
@@ -36,8 +37,23 @@ struct MapRequest : DocumentRequest {
   std::function<const std::atomic<bool>*()> interruptible;
 };
 
+// What of a model was mapped, and what was not.
+struct MappedWork {
+  std::string model, family;          // as it was named; its `model_type`
+  std::string phase;                  // "prefill", "decode", "verify"
+  base::Count batch = 1, tokens = 1;  // sequences; tokens of each that are new
+  base::Count cached = 0;             // of each that went before
+  base::Count layers = 0;             // that run in the phase
+  struct Left {
+    std::string what;
+    std::optional<double> flop, share;  // of all products, the mapped and the others; nothing: it is no product
+  };
+  std::vector<Left> left_out;
+};
+
 struct MapAnswer {
-  std::string title;  // of a model on its chip; empty: only layers
+  std::string title;               // of a model on its chip; empty: only layers
+  std::optional<MappedWork> work;  // of a model
   MappedModel mapped;
   base::Count blocks = 0;  // of a model; 0: only layers
   std::string selected;    // the one layer of the model that was asked for; empty: all of them

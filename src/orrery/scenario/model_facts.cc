@@ -1,11 +1,33 @@
 #include "orrery/scenario/model_facts.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace orrery::scenario {
 namespace {
 
 constexpr base::Count kCachedBytes = 2;
 
 }  // namespace
+
+void warn_of_length(const ModelFile& model, base::Count tokens, base::Diagnostics& warnings) {
+  const workload::Transformer& t = model.transformer;
+  const workload::Stack& stack = t.decoder();
+  // A table of distances has no end.
+  if (!t.max_positions || tokens <= *t.max_positions || stack.distance_rows > 0 || stack.fixed_tokens > 0) return;
+  const auto place = t.places.find("max_positions");
+  warnings
+      .warning("O0929",
+               fmt::format("a sequence of {} tokens is longer than `{}` takes: {}", tokens, model.entry.name,
+                           *t.max_positions),
+               place == t.places.end() ? base::Location{} : place->second)
+      .note(
+          stack.learned_positions
+              ? "its table of positions has no row for the tokens beyond; the figures are those of a model that has"
+              : "its positions are computed, and were trained on no more; the figures are those of the longer sequence")
+      .hint(fmt::format("at most {}", *t.max_positions));
+}
 
 ModelFacts model_facts(const FactsRequest& request) {
   const ModelFile file = load_model(catalogue_directory(), request.model, request.use);
@@ -15,6 +37,7 @@ ModelFacts model_facts(const FactsRequest& request) {
   facts.family = model.family;
   facts.warnings = file.diagnostics;
   facts.sequence = request.sequence.value_or(workload::default_sequence(model));
+  warn_of_length(file, facts.sequence, facts.warnings);
   workload::Phase phase;
   phase.tokens = facts.sequence;
   for (workload::BlockOperators& block : workload::block_operators(model, phase)) {
@@ -38,8 +61,7 @@ ModelFacts model_facts(const FactsRequest& request) {
   facts.embedding_parameters = parameters.embedding;
   facts.active_parameters = parameters.active;
   facts.parts = parameters.parts;
-  facts.weight_bits = model.precision.weights;
-  facts.weight_bytes = static_cast<double>(parameters.total) * facts.weight_bits / 8;
+  facts.weights = file.weights;
   for (const workload::Stack& stack : model.stacks) facts.layers += static_cast<base::Count>(stack.layers.size());
   facts.kv_cache_bytes_per_token = base::checked_multiply(kCachedBytes, workload::cache_elements(model));
   facts.kv_cache_growing_bytes_per_token = base::checked_multiply(kCachedBytes, workload::cache_elements(model, true));

@@ -36,8 +36,7 @@ struct ModelFacts {
   std::string family;
   base::Count parameters = 0, embedding_parameters = 0, active_parameters = 0;
   std::vector<workload::Part> parts;
-  int weight_bits = 16;  // of most weights, as the file says
-  double weight_bytes = 0;
+  formats::huggingface::StoredWeights weights;  // how wide the file has them
   base::Count layers = 0;
   base::Count kv_cache_bytes_per_token = 0;          // of 16-bit elements
   base::Count kv_cache_growing_bytes_per_token = 0;  // of layers that no window bounds
@@ -51,6 +50,9 @@ struct ModelFacts {
   base::Count predicted_ahead = 0;
   base::Diagnostics warnings;
 };
+
+// Warns of sequences of more tokens than the model takes (O0929), those in the cache among them.
+void warn_of_length(const ModelFile& model, base::Count tokens, base::Diagnostics& warnings);
 
 // Throws InputError as load_model does, and O0913 for sequences of no tokens.
 ModelFacts model_facts(const FactsRequest& request);

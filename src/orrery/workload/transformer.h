@@ -156,10 +156,6 @@ struct Head {
   base::Count norm_width = 0;
 };
 
-struct Precision {
-  int weights = 16, activations = 16, cache = 16;  // bits of an element; chips and plans say how wide they compute
-};
-
 struct Transformer {
   std::string name;
   std::string family;         // the `model_type`
@@ -175,7 +171,6 @@ struct Transformer {
   bool dropout = false;
   base::Count natural_tokens = 0;   // of the decoder, where the model's length is fixed; else 0
   base::Count predicted_ahead = 0;  // further layers that predict tokens beyond the next; not among the parameters
-  Precision precision;
   // Where a figure was said, by its key; "" is the description as a whole.
   std::map<std::string, base::Location> places;
 

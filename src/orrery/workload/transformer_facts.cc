@@ -315,7 +315,10 @@ Count cache_elements(const Transformer& model, bool growing) {
   const std::vector<Count> layers = layers_of(stack, false);
   for (std::size_t k = 0; k < stack.kinds.size(); ++k) {
     const auto* a = std::get_if<Attention>(&stack.kinds[k].mixer);
-    if (a == nullptr || (growing && a->reach != Reach::kAll)) continue;
+    // A window as long as the longest sequence never fills.
+    const bool bounded =
+        a != nullptr && a->reach != Reach::kAll && !(model.max_positions && a->span >= *model.max_positions);
+    if (a == nullptr || (growing && bounded)) continue;
     const Count each =
         a->latent ? checked_add(a->latent->kv_rank, a->latent->rope_width) : checked_add(a->key(), a->value());
     sum = checked_add(sum, checked_multiply(layers[k], each));

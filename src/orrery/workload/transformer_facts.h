@@ -52,7 +52,7 @@ struct ForwardFlop {
 ForwardFlop forward_flop(const Transformer& model, base::Count seq);
 
 // Elements that one more token adds to the caches of attention; encoders have none. `growing`: of layers only whose
-// cache no window bounds.
+// cache no window bounds that is shorter than the model's longest sequence.
 base::Count cache_elements(const Transformer& model, bool growing = false);
 
 // The shortest window or chunk of any layer; nothing where all see all tokens.

@@ -126,15 +126,31 @@ class Builder {
  public:
   Builder(const Transformer& model, const Phase& phase) : model_(model), phase_(phase), product_(model, found_) {}
 
+  ProductsAround around() {
+    check();
+    ProductsAround out;
+    for (const Stack& stack : model_.stacks) {
+      if (!enter(stack)) continue;
+      operators_ = &out.before;
+      for (const Projection& p : stack.into) multiply_rows(p);
+      operators_ = &out.behind;
+      for (const Projection& p : stack.out_of) multiply_rows(p);
+    }
+    operators_ = &out.behind;
+    const Head& head = model_.head;
+    if (head.at_one_token) columns_ = phase_.batch;
+    for (const Projection& p : head.transform) multiply(p);
+    const Count wide = head.transform.empty() ? model_.decoder().width : head.transform.back().out;
+    if (head.outputs > 0) multiply({"logits", head.width > 0 ? head.width : wide, head.outputs});
+    found_.throw_if_errors();
+    return out;
+  }
+
   std::vector<BlockOperators> run() {
     check();
     std::vector<BlockOperators> out;
     for (const Stack& stack : model_.stacks) {
-      const bool encodes = &stack != &model_.stacks.back() || !stack.causal;
-      if (encodes && phase_.cached > 0) continue;  // it ran with the first tokens
-      stack_ = &stack;
-      tokens_ = stack.fixed_tokens > 0 ? stack.fixed_tokens : phase_.tokens;
-      columns_ = product_("the tokens", {{"batch", phase_.batch}, {"sequence", tokens_}});
+      if (!enter(stack)) continue;
       std::vector<Count> layers(stack.kinds.size(), 0);
       for (const int kind : stack.layers) ++layers[static_cast<std::size_t>(kind)];
       for (std::size_t k = 0; k < stack.kinds.size(); ++k) out.push_back(block(stack.kinds[k], layers[k]));
@@ -145,6 +161,22 @@ class Builder {
   }
 
  private:
+  // False: it ran with the first tokens.
+  bool enter(const Stack& stack) {
+    const bool encodes = &stack != &model_.stacks.back() || !stack.causal;
+    if (encodes && phase_.cached > 0) return false;
+    stack_ = &stack;
+    tokens_ = stack.fixed_tokens > 0 ? stack.fixed_tokens : phase_.tokens;
+    columns_ = product_("the tokens", {{"batch", phase_.batch}, {"sequence", tokens_}});
+    return true;
+  }
+
+  // Some are applied to other rows than the stack's tokens.
+  void multiply_rows(const Projection& p) {
+    const Count columns = p.rows > 0 ? product_("the rows", {{"batch", phase_.batch}, {"rows", p.rows}}) : columns_;
+    add(p.name, matmul(p.name, p.out, p.in, columns), 1);
+  }
+
   void check() {
     if (phase_.batch < 1) found_.error("O0913", fmt::format("the batch must be at least 1, but is {}", phase_.batch));
     if (phase_.tokens < 1)
@@ -333,9 +365,19 @@ std::vector<BlockOperators> block_operators(const Transformer& model, const Phas
   return Builder(model, phase).run();
 }
 
-ModelOperators model_operators(const Transformer& model, const Phase& phase) {
+ProductsAround products_around(const Transformer& model, const Phase& phase) {
+  return Builder(model, phase).around();
+}
+
+ModelOperators model_operators(const Transformer& model, const Phase& phase, bool logits) {
   std::vector<BlockOperators> blocks = block_operators(model, phase);
   ModelOperators out;
+  ProductsAround around = products_around(model, phase);
+  out.around = std::move(around.before);
+  if (logits)
+    blocks.push_back({"head", "", 1, std::move(around.behind)});
+  else
+    out.around.insert(out.around.end(), around.behind.begin(), around.behind.end());
   for (const Stack& stack : model.stacks)
     for (const Block& block : stack.kinds)
       if (const auto* recurrence = std::get_if<Recurrence>(&block.mixer))

@@ -48,8 +48,18 @@ struct ModelOperators {
   std::vector<Operator> operators;
   base::Count layers = 1;
   std::vector<std::string> left_out;  // what no einsum expresses: scans, convolutions
+  std::vector<Operator> around;       // of `products_around` that are not among the operators
 };
-ModelOperators model_operators(const Transformer& model, const Phase& phase);
+// With `logits`, what leads from the last layer to the logits is among the operators, at every new token, and `layers`
+// is 1.
+ModelOperators model_operators(const Transformer& model, const Phase& phase, bool logits = false);
+
+// Products before the first layer and behind the last that run in the phase: patches, frames, widened tables; the
+// logits, and what leads to them. Throws as block_operators.
+struct ProductsAround {
+  std::vector<Operator> before, behind;
+};
+ProductsAround products_around(const Transformer& model, const Phase& phase);
 
 // Multiply-accumulates, every instance counted. Throws base::OverflowError.
 base::Count operations(const std::vector<Operator>& operators);

@@ -353,6 +353,33 @@ TEST(ModelOperators, NameWhatNoProductExpresses) {
   expect_shapes(whole.operators, {{"in", 64, 256, 32, 1}, {"out", 128, 64, 32, 1}, {"layernorm", 64, 2, 32, 1}});
 }
 
+TEST(ModelOperators, AreWithLogitsOfAllLayersAndTheLogits) {
+  Transformer model = model_of(block_of(heads_of(4, 4, 16), {128, false, false}), 64, 3);
+  model.head.outputs = model.vocab = 1000;
+  const ModelOperators blocks = model_operators(model, {2, 32, 0}), whole = model_operators(model, {2, 32, 0}, true);
+  EXPECT_EQ(blocks.layers, 3);
+  EXPECT_EQ(whole.layers, 1);
+  ASSERT_EQ(blocks.around.size(), 1u);
+  EXPECT_TRUE(whole.around.empty());
+  EXPECT_EQ(whole.operators.back().name, "logits");
+  EXPECT_EQ(operations(whole.operators), 3 * operations(blocks.operators) + 1000 * 64 * 2 * 32);
+  EXPECT_EQ(operations(blocks.around), 1000 * 64 * 2 * 32);
+  // A token after a cache has logits of its own only.
+  EXPECT_EQ(operations({model_operators(model, {2, 1, 31}, true).operators.back()}), 1000 * 64 * 2);
+}
+
+TEST(ModelOperators, NameProductsAroundTheLayers) {
+  Transformer model = model_of(block_of(heads_of(4, 4, 16), {128, false, false}), 64, 3);
+  model.stacks.front().into = {Projection{"table to layers", 16, 64}};
+  model.stacks.front().out_of = {Projection{"layers to table", 64, 16}};
+  model.head.transform = {Projection{"head transform", 16, 16}};
+  model.head.outputs = 1000;
+  const ProductsAround around = products_around(model, {1, 8, 0});
+  expect_shapes(around.before, {{"table to layers", 16, 64, 8, 1}});
+  expect_shapes(around.behind,
+                {{"layers to table", 64, 16, 8, 1}, {"head transform", 16, 16, 8, 1}, {"logits", 16, 1000, 8, 1}});
+}
+
 Codes codes(const Transformer& model, const Phase& phase) {
   return base::codes_of([&] { block_operators(model, phase); });
 }

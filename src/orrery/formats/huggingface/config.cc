@@ -11,14 +11,15 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/formats/huggingface/activations.h"
 #include "orrery/formats/huggingface/families/config_keys.h"
 #include "orrery/formats/huggingface/families/registry.h"
 #include "orrery/formats/huggingface/families/towers.h"
 #include "orrery/formats/huggingface/keys.h"
-#include "orrery/formats/huggingface/precision.h"
 #include "orrery/formats/huggingface/value_types.h"
 #include "orrery/formats/json/document.h"
 #include "orrery/formats/json/places.h"
@@ -56,7 +57,9 @@ class Reader {
     find_family();
     found().throw_if_errors();
     keys_.emplace(*object_, whole(), found());
-    if (outer_) keys_->lend_sizes(family_->sizes);
+    for (const auto& size : family_->sizes)
+      if (outer_ || size.first == "max_position_embeddings") lent_.push_back(size);
+    keys_->lend_sizes(lent_);
     read_model();
     if (strict_) {
       demand_catalogue_form();
@@ -100,16 +103,19 @@ class Reader {
     object_ = &inner->value;
   }
 
-  void report_duplicates() {
-    for (const Node* object : {object_, outer_}) {
-      if (object == nullptr) continue;
-      for (const json::Repeated& twice : json::repeated(*object)) {
-        const std::string message = fmt::format("`{}` is given twice", twice.last->key);
-        base::Diagnostic& diagnostic = strict_ ? found().error("O0904", message, twice.last->key_where)
-                                               : found().warning("O0904", message, twice.last->key_where);
-        diagnostic.label("this one counts").also(twice.first->key_where, "given here first");
-      }
+  void report_duplicates() { report_duplicates(tree_); }
+
+  // In every object: text, towers, quantisation.
+  void report_duplicates(const Node& node) {
+    for (const Node& item : node.items) report_duplicates(item);
+    if (!node.is_object()) return;
+    for (const json::Repeated& twice : json::repeated(node)) {
+      const std::string message = fmt::format("`{}` is given twice", twice.last->key);
+      base::Diagnostic& diagnostic = strict_ ? found().error("O0904", message, twice.last->key_where)
+                                             : found().warning("O0904", message, twice.last->key_where);
+      diagnostic.label("this one counts").also(twice.first->key_where, "given here first");
     }
+    for (const Member& member : node.members) report_duplicates(member.value);
   }
 
   void find_family() {
@@ -161,7 +167,8 @@ class Reader {
     Reading reading{*keys_, model, outer_, &options_.ignored, outer_type()};
     try {
       family_->read(reading);
-      towers_known_ = read_vision_tower(reading, outer_ != nullptr ? *outer_ : *object_, outer_type());
+      if (!ignored("vision_config"))
+        tower_keys_ = read_vision_tower(reading, outer_ != nullptr ? *outer_ : *object_, outer_type());
     } catch (const base::OverflowError&) {
       return refuse_to_count();
     }
@@ -169,19 +176,15 @@ class Reader {
     model.dropout = drops();
     check_value_types(*object_, options_.ignored, found());
     check_activations(*object_, options_.ignored, found());
-    if (std::optional<int> bits = weight_bits(*object_)) model.precision.weights = *bits;
-    if (outer_ != nullptr && !weight_bits(*object_))
-      if (const std::optional<int> bits = weight_bits(*outer_)) model.precision.weights = *bits;
-    for (const Node* object : {object_, outer_})
-      if (object != nullptr)
-        if (const std::optional<int> bits = quantised_bits(*object)) {
-          model.precision.weights = *bits;
-          bits_known_ = true;
-        }
+    widths_ = read_widths(*object_, outer_, options_.ignored, options_.outside == Outside::kWarned, found());
     keys_->report_missing(family_->model_type);
     if (found().has_errors()) return;
     place_sizes();
     bound_parameters();
+    if (found().has_errors()) return;
+    base::Diagnostics unnamed;
+    result_.weights = stored_weights(model, widths_, unnamed);
+    if (options_.outside == Outside::kWarned) found().append(unnamed);
     if (!strict_) check_head();
   }
 
@@ -353,6 +356,32 @@ class Reader {
     if (found().has_errors()) return;
     check_object(*object_);
     if (outer_) check_object(*outer_);
+    const Member* tower = tree_.find("vision_config");
+    if (tower_keys_ && tower != nullptr && !ignored("vision_config")) check_tower(tower->value);
+  }
+
+  // Of a tower nothing but its parameters is counted: what is not read there must be harmless, or is named.
+  void check_tower(const Node& tower) {
+    std::vector<std::string> candidates(tower_keys_->begin(), tower_keys_->end());
+    std::erase_if(candidates, [&](const std::string& key) { return tower.find(key) != nullptr; });
+    constexpr int kMostGuesses = 100;
+    int unknown = 0;
+    for (const Member& member : tower.members) {
+      const std::string& key = member.key;
+      if (key.starts_with("_") || tower_keys_->contains(key) || ignored(key)) continue;
+      if (!why_harmless(key).empty() || is_harmless_in_tower(key) || says_nothing(member.value)) continue;
+      found()
+          .warning("O0916", fmt::format("nothing is known about `{}` in `vision_config`", key.substr(0, 60)),
+                   member.key_where)
+          .note("it is left out of account: neither is it read, nor is it on the list of keys that do not matter")
+          .hint(base::did_you_mean(key, ++unknown <= kMostGuesses ? candidates : std::vector<std::string>(),
+                                   fmt::format("if it does not matter here, say so: `--ignore {}`", key)));
+    }
+  }
+
+  static bool says_nothing(const Node& node) {
+    return node.is_null() || (node.kind == Node::Kind::kTruth && !node.truth) ||
+           (node.kind == Node::Kind::kList && node.items.empty()) || (node.is_object() && node.members.empty());
   }
 
   void check_object(const Node& object) {
@@ -372,28 +401,55 @@ class Reader {
       if (const CostlyKey* costly = find_costly_key(key)) {
         if (inactive(*costly, member.value)) continue;
         // Counted, though not trained.
-        const bool counted = (key == "vision_config" && towers_known_) || (key == "quantization_config" && bits_known_);
+        const bool counted = (key == "vision_config" && tower_keys_) ||
+                             (key == "quantization_config" && !widths_.quantisation.groups.empty());
         if (counted && options_.outside != Outside::kRefused) continue;
         if (!costly->outside || options_.outside == Outside::kRefused)
           refuse(member, costly->effect);
         else if (options_.outside == Outside::kWarned)
           warn_of_outside(member, costly->effect);
+      } else if (key == "sliding_window" && bounds_windows(member.value)) {
+        found()
+            .warning("O0927", fmt::format("the class of `{}` does not read `sliding_window`", family_->model_type),
+                     member.value.where)
+            .note("attention of all layers to all tokens is what it computes, and what is counted")
+            .hint(fmt::format("where it does not matter, say so: `--ignore {}`", key));
       } else if (why_harmless(key).empty() && !keys_->misses_keys()) {  // it may be what is missing, said above
         const std::vector<std::string> guesses = ++unknown <= kMostGuesses ? candidates : std::vector<std::string>();
+        const std::string meant = meant_by(key, guesses);
         found()
             .warning("O0916", fmt::format("nothing is known about `{}`", key.substr(0, 60)), member.key_where)
             .note("it is left out of account: neither is it read, nor is it on the list of keys that do not matter")
-            .hint(base::did_you_mean(key, guesses,
-                                     fmt::format("if it does not matter here, say so: `--ignore {}`", key)));
+            .hint(meant.empty()
+                      ? base::did_you_mean(key, guesses,
+                                           fmt::format("if it does not matter here, say so: `--ignore {}`", key))
+                      : base::did_you_mean(meant));
       }
     }
+  }
+
+  // Another family's name of a size that this one reads, and that is not there.
+  static std::string meant_by(const std::string& key, const std::vector<std::string>& missing) {
+    for (const std::string_view other : other_names(key))
+      if (std::find(missing.begin(), missing.end(), other) != missing.end()) return std::string(other);
+    return {};
+  }
+
+  // Whether a window that nobody reads would bound anything.
+  bool bounds_windows(const Node& size) const {
+    const Node* used = value("use_sliding_window");
+    if (used != nullptr && used->kind == Node::Kind::kTruth && !used->truth) return false;
+    const auto& most = result_.transformer.max_positions;
+    return size.is_number() && size.number > 0 && !(most && size.number >= static_cast<double>(*most));
   }
 
   // What was left out is named beside the answer.
   void check_ignored(const std::string& key) {
     const Member* inner = object_->find(key);
     const Member* outer = outer_ ? outer_->find(key) : nullptr;
+    const Member* tower = tree_.find("vision_config");
     const Member* there = inner != nullptr ? inner : outer;
+    if (there == nullptr && tower != nullptr) there = tower->value.find(key);
     if (there == nullptr) {
       std::vector<std::string> present;
       for (const Node* object : {object_, outer_})
@@ -465,7 +521,9 @@ class Reader {
   std::optional<ConfigKeys> keys_;
   const Family* family_ = nullptr;
   std::string_view text_type_;
-  bool towers_known_ = false, bits_known_ = false;
+  std::vector<std::pair<std::string_view, long>> lent_;           // what the class has where the file says nothing
+  std::optional<std::set<std::string, std::less<>>> tower_keys_;  // of a tower that is understood, those that were read
+  WeightWidths widths_;
   ConfigDocument result_;
 };
 

@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/formats/huggingface/stored_weights.h"
 #include "orrery/workload/transformer.h"
 
 namespace orrery::formats::huggingface {
 
 struct ConfigDocument {
   workload::Transformer transformer;  // `name` is `_name_or_path`, else the model type
+  StoredWeights weights;
   // Catalogue entries only:
   std::string title;                                         // `_title`
   std::vector<std::pair<std::string, std::string>> sources;  // `_source`: key, where its figure comes from
@@ -47,7 +49,7 @@ struct ReadOptions {
 // experts for a token than there are, O0910 sizes that cannot be, O0911 and O0912 heads that do not divide, O0914 more
 // parameters than can be counted, O0917 keys of cost that are not modelled, O0920 keys that cannot be ignored, O0922
 // layers told of that are not there. Warnings: O0904, O0916 keys that nobody knows, O0919 what is ignored, O0921
-// classes with another head.
+// classes with another head, O0926 widths of weights that are not known.
 ConfigDocument read_config(const std::shared_ptr<const base::SourceFile>& file, const ReadOptions& options = {});
 
 // The model types that are understood.

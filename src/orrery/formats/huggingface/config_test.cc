@@ -134,7 +134,7 @@ TEST(HuggingFaceConfig, OfQwen2TheFirst28LayersHaveNoWindowUnlessSaid) {
 TEST(HuggingFaceConfig, ALanguageModelInsideOfALargerOneIsReadFromItsTextConfig) {
   const std::string text =
       R"({"model_type": "llava", "text_config": {)" + usual("llama", "\"frobnicate\": 1").substr(1) + R"(,
-    "vision_config": {"hidden_size": 1024}})";
+    "vision_config": {"hidden_size": 768}})";
   EXPECT_EQ(codes(refused(text)), (Codes{"O0916", "O0917"})) << "the tower is not modelled";
   const ConfigDocument read = read_config(source(text), {.ignored = {"vision_config", "frobnicate"}});
   EXPECT_EQ(read.transformer.decoder().width, 64);

@@ -278,12 +278,44 @@ const std::vector<HarmlessKeys>& harmless_keys() {
         "use_gated_activation",
         "use_parallel_block",
         "use_parallel_embedding",
+        "skip_bias_add_qkv",
+        "init_config",
+        "tokenizer_name",
+        "add_final_layer_norm",
+        "normalize_before",
+        "normalize_embedding",
+        "static_position_embeddings",
+        "add_bias_logits",
+        "force_bos_token_to_be_generated",
         "sliding_window_size"}},
       {"they belong to the part that reads something else than text",
        {"projector_hidden_act", "multimodal_projector_bias", "spatial_merge_size"}},
       {"it is the sum of the two widths that are read", {"qk_head_dim"}},
   };
   return groups;
+}
+
+bool is_harmless_in_tower(std::string_view key) {
+  // CLIP's width for comparing images with texts is of a head that composites leave out, as are words.
+  static constexpr std::array<std::string_view, 18> kKeys = {"projection_dim",
+                                                             "vocab_size",
+                                                             "window_size",
+                                                             "fullatt_block_indexes",
+                                                             "tokens_per_second",
+                                                             "spatial_patch_size",
+                                                             "pixel_shuffle_ratio",
+                                                             "projector_dropout",
+                                                             "multi_modal_projector_bias",
+                                                             "num_positions",
+                                                             "norm_eps",
+                                                             "attention_dropout",
+                                                             "dropout",
+                                                             "hidden_dropout",
+                                                             "spatial_merge_size",
+                                                             "use_sliding_window",
+                                                             "layer_norm_eps",
+                                                             "num_image_tokens"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 
 std::string_view why_harmless(std::string_view key) {

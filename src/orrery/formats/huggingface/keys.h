@@ -16,6 +16,9 @@ struct HarmlessKeys {
 };
 const std::vector<HarmlessKeys>& harmless_keys();
 
+// Whether it changes no parameters of a vision tower, of which nothing else is counted.
+bool is_harmless_in_tower(std::string_view key);
+
 // Why `key` does not matter; empty where that is not known.
 std::string_view why_harmless(std::string_view key);
 

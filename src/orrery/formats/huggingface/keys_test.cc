@@ -145,6 +145,39 @@ TEST(HuggingFaceKeys, AWindowCountsWhereSomeLayerHasIt) {
   EXPECT_EQ(window_of("llama", R"("sliding_window": 1024)"), std::nullopt) << "the class does nothing with it";
 }
 
+TEST(HuggingFaceKeys, AWindowThatTheClassDoesNotReadIsNamed) {
+  EXPECT_EQ(warnings_of(llama_with(R"("sliding_window": 1024)")), Codes{"O0927"});
+  EXPECT_EQ(warnings_of(llama_with(R"("sliding_window": 4096)")), Codes{}) << "as long as the longest sequence";
+  EXPECT_EQ(warnings_of(llama_with(R"("sliding_window": null)")), Codes{});
+  EXPECT_EQ(warnings_of(llama_with(R"("sliding_window": 1024, "use_sliding_window": false)")), Codes{});
+  EXPECT_EQ(warnings_of(llama_with(R"("sliding_window": 1024)"), {.ignored = {"sliding_window"}}), Codes{"O0919"});
+  EXPECT_EQ(warnings_of(usual("mistral", R"("layer_types": ["sliding_attention", "full_attention"])")), Codes{"O0927"});
+  EXPECT_EQ(warnings_of(usual("mistral", R"("layer_types": ["sliding_attention", "sliding_attention"])")), Codes{});
+}
+
+TEST(HuggingFaceKeys, TwoNamesOfOneSizeMustAgree) {
+  const std::string eight =
+      R"("num_key_value_heads": 8, "num_experts_per_tok": 2, "num_local_experts": 8, "num_experts": )";
+  EXPECT_EQ(warnings_of(usual("mixtral", eight + "8")), Codes{});
+  EXPECT_EQ(warnings_of(usual("mixtral", eight + "null")), Codes{});
+  const auto found = refused(usual("mixtral", eight + "16"));
+  ASSERT_EQ(codes(found), Codes{"O0928"});
+  EXPECT_NE(found[0].message.find("`num_experts`"), std::string::npos);
+}
+
+TEST(HuggingFaceKeys, PositionsThatAreNotSaidAreThoseOfTheClass) {
+  const auto positions = [](const std::string& type) {
+    return model_of(R"({"model_type": ")" + type + R"(", "hidden_size": 64, "num_hidden_layers": 1,
+      "num_attention_heads": 32, "intermediate_size": 64, "vocab_size": 9})")
+        .max_positions;
+  };
+  EXPECT_EQ(positions("llama"), 2048);
+  EXPECT_EQ(positions("mistral"), 131072);
+  EXPECT_EQ(positions("qwen3"), 32768);
+  EXPECT_EQ(positions("olmo2"), 2048);
+  EXPECT_EQ(positions("starcoder2"), 4096);
+}
+
 TEST(HuggingFaceKeys, AWindowIsRefusedForLongerSequencesOnly) {
   const workload::Transformer model = model_of(usual("mistral", R"("sliding_window": 1024)"));
   base::Diagnostics found;

@@ -30,6 +30,33 @@ TEST(LayerLists, LayersThatAreNotThereAreRefused) {
     EXPECT_EQ(codes(refused(text)), Codes{"O0922"}) << text;
 }
 
+TEST(LayerLists, GroupsOfExpertsMustBeThere) {
+  const auto grouped = [](const std::string& more) {
+    return codes(refused(with("deepseek_v3", kLatent + "\"n_routed_experts\": 16, " + more)));
+  };
+  EXPECT_EQ(grouped(R"("n_group": 3, "topk_group": 2)"), Codes{"O0907"}) << "16 / 3";
+  EXPECT_EQ(grouped(R"("n_group": 4, "topk_group": 5)"), Codes{"O0907"});
+  EXPECT_EQ(grouped(R"("n_group": 16, "topk_group": 1)"), Codes{"O0907"}) << "2 experts of 1 group of 1";
+  EXPECT_EQ(grouped(R"("n_group": 8, "topk_group": 1)"), Codes{});
+  EXPECT_EQ(grouped(R"("n_group": 4, "topk_group": 2)"), Codes{});
+}
+
+TEST(LayerLists, JambasListMustSayWhatItsPeriodsSay) {
+  const auto jamba = [](const std::string& list) {
+    return codes(refused(with("jamba", R"("attn_layer_period": 2, "attn_layer_offset": 1, )" + list)));
+  };
+  EXPECT_EQ(jamba(R"("layers_block_type": ["mamba", "attention", "mamba", "attention"])"), Codes{});
+  EXPECT_EQ(jamba(R"("layer_types": ["linear_attention", "full_attention", "linear_attention", "full_attention"])"),
+            Codes{});
+  EXPECT_EQ(jamba(R"("layers_block_type": ["mamba", "attention", "attention", "mamba"])"), Codes{"O0922"});
+  EXPECT_EQ(jamba(R"("layers_block_type": ["mamba", "attention"])"), Codes{"O0922"});
+}
+
+TEST(LayerLists, MoreGroupsOfWeightsThanLayersAreRefused) {
+  EXPECT_EQ(codes(refused(with("albert", R"("num_hidden_groups": 5)"))), Codes{"O0922"});
+  EXPECT_EQ(codes(refused(with("albert", R"("num_hidden_groups": 4)"))), Codes{});
+}
+
 TEST(LayerLists, OffsetsBeyondTheirPeriodsAreRefused) {
   EXPECT_EQ(codes(refused(with("jamba", R"("attn_layer_offset": 8, "attn_layer_period": 8)"))), Codes{"O0910"});
   EXPECT_EQ(codes(refused(with("jamba", R"("expert_layer_offset": 5, "expert_layer_period": 2)"))), Codes{"O0910"});

@@ -46,6 +46,24 @@ TEST(Towers, AreNoPartOfWhatATokenOfTextDoes) {
   EXPECT_EQ(workload::cache_elements(beside), workload::cache_elements(alone));
 }
 
+// As at top level: what is unknown, given twice or cannot be is told, in the tower, too.
+TEST(Towers, AreCheckedAsLanguageModelsAre) {
+  const auto with = [](const std::string& more) {
+    return R"({"model_type": "llava", "text_config": )" + usual("llama") +
+           R"(, "vision_config": {"model_type": "clip_vision_model", )" + more + "}}";
+  };
+  const ReadOptions warned = {.outside = Outside::kWarned};
+  EXPECT_EQ(warnings_of(with(R"("hidden_size": 1024, "num_attention_heads": 16, "projection_dim": 768)"), warned),
+            Codes{});
+  const auto found = read_config(base::source(with(R"("num_hiden_layers": 24)")), warned).diagnostics.all();
+  ASSERT_EQ(codes(found), Codes{"O0916"});
+  EXPECT_EQ(found[0].hints.at(0), "did you mean `num_hidden_layers`?");
+  EXPECT_EQ(warnings_of(with(R"("patch_size": 14, "patch_size": 16)"), warned), Codes{"O0904"});
+  EXPECT_EQ(codes(refused(with(R"("hidden_size": 1000, "num_attention_heads": 16)"), warned)), Codes{"O0911"});
+  EXPECT_EQ(codes(refused(with(R"("image_size": 8, "patch_size": 16)"), warned)), Codes{"O0910"});
+  EXPECT_EQ(codes(refused(with(R"("num_hidden_layers": "24")"), warned)), Codes{"O0903"});
+}
+
 TEST(Towers, TooLargeToBeCountedAreRefused) {
   const std::string text = R"({"model_type": "llava", "text_config": )" + usual("llama");
   EXPECT_EQ(codes(refused(text + R"(, "vision_config": {"model_type": "clip_vision_model", "patch_size": 536870912,

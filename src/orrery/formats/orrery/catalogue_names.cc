@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <iterator>
+#include <string_view>
 
 #include "orrery/base/edit_distance.h"
 
@@ -14,9 +16,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostSuggested = 4;  // the list of all names stands beside
+constexpr std::size_t kMostSuggested = 4;
+constexpr std::size_t kMostListed = 20;  // of more names, those that are alike
+
+// Letters and digits alone: Llama-3.1-8B is llama3.1-8b.
+std::string plain(const std::string& name) {
+  std::string out;
+  for (const char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+// Those that begin with the same word.
+std::vector<std::string> alike(const std::string& name, const std::vector<std::string>& known) {
+  const std::string wanted = plain(name);
+  const std::size_t letters = std::min(wanted.find_first_of("0123456789"), wanted.size());
+  std::vector<std::string> out;
+  if (letters < 3) return out;
+  std::copy_if(known.begin(), known.end(), std::back_inserter(out),
+               [&](const std::string& candidate) { return plain(candidate).starts_with(wanted.substr(0, letters)); });
+  return out;
+}
 
 std::string suggestion(const std::string& name, const std::vector<std::string>& known) {
+  for (const std::string& candidate : known)
+    if (plain(candidate) == plain(name)) return base::did_you_mean(candidate);
   std::vector<std::string> longer;
   std::copy_if(known.begin(), known.end(), std::back_inserter(longer),
                [&](const std::string& candidate) { return candidate.starts_with(name); });
@@ -52,11 +77,26 @@ void fail_unknown(const std::string& directory, const CatalogueKind& kind, const
   base::Diagnostics found;
   base::Diagnostic& unknown =
       found.error(kind.code, fmt::format("the catalogue has no {} `{}`", kind.what, name), std::move(where));
-  unknown.note(fmt::format("it has: {}", fmt::join(known, ", ")));
+  if (known.size() <= kMostListed) {
+    unknown.note(fmt::format("it has: {}", fmt::join(known, ", ")));
+  } else {
+    if (const std::vector<std::string> near = alike(name.substr(name.find('/') + 1), known); !near.empty())
+      unknown.note(fmt::format("it has: {}", fmt::join(near, ", ")));
+    unknown.hint(fmt::format("`orrery catalog {}` lists all {}", kind.folder, known.size()));
+  }
   for (const CatalogueKind& other : {kChip, kModel, kSystem})
     if (has_entry(directory, other, name))
       unknown.hint(fmt::format("`{}` is a {}: give it with `{}`", name, other.what, other.option));
-  unknown.hint(suggestion(name, known));
+  unknown.hint(suggestion(name.substr(name.find('/') == std::string::npos ? 0 : name.find('/') + 1), known));
+  // What stands on Hugging Face's hub as OWNER/NAME.
+  const std::size_t slash = name.find('/');
+  if (kind.folder == std::string_view(kModel.folder) && slash != std::string::npos) {
+    unknown.hint(
+        fmt::format("Orrery downloads nothing: fetch the model's config.json from huggingface.co/{}, and give "
+                    "its path",
+                    name));
+    throw base::InputError(found.all());
+  }
   unknown.hint(fmt::format("a file of your own is given by its path: `{} ./{}{}`", kind.option, name, kind.suffix));
   throw base::InputError(found.all());
 }

@@ -36,6 +36,23 @@ std::string kind_of(const Node& node) {
   return json::describe(node);
 }
 
+std::vector<std::string_view> other_names(std::string_view key) {
+  static const std::vector<std::vector<std::string_view>> kSizes = {
+      {"hidden_size", "n_embd", "d_model", "dim", "n_embed"},
+      {"num_hidden_layers", "n_layer", "n_layers", "num_layers"},
+      {"num_attention_heads", "n_head", "n_heads", "num_heads"},
+      {"num_key_value_heads", "num_kv_heads"},
+      {"intermediate_size", "n_inner", "ffn_dim", "hidden_dim", "d_ff", "ffn_hidden_size"},
+      {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length"}};
+  for (const auto& names : kSizes)
+    if (std::find(names.begin(), names.end(), key) != names.end()) {
+      std::vector<std::string_view> others = names;
+      std::erase(others, key);
+      return others;
+    }
+  return {};
+}
+
 bool ConfigKeys::has(std::string_view key) const {
   return object_.find(key) != nullptr;
 }
@@ -48,9 +65,24 @@ const Node* ConfigKeys::value(std::string_view key) {
 
 std::string_view ConfigKeys::spelled(std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) read_.emplace(key);
-  for (const std::string_view key : keys)
-    if (has(key)) return key;
-  return *keys.begin();
+  std::string_view there;
+  for (const std::string_view key : keys) {
+    const json::Member* member = object_.find(key);
+    if (member == nullptr) continue;
+    const json::Member* before = there.empty() ? nullptr : object_.find(there);
+    // A null says nothing.
+    if (before == nullptr || before->value.is_null()) {
+      there = key;
+    } else if (!member->value.is_null() && member->value.text != before->value.text) {
+      found_
+          .error("O0928", fmt::format("`{}` and `{}` are two names of one size, and disagree", there, key),
+                 member->value.where)
+          .label(member->value.text.substr(0, 24))
+          .also(before->value.where, before->value.text.substr(0, 24))
+          .hint("leave one of them out");
+    }
+  }
+  return there.empty() ? *keys.begin() : there;
 }
 
 void ConfigKeys::know_all(std::span<const std::string_view> keys) {
@@ -193,6 +225,13 @@ std::vector<Count> ConfigKeys::counts(std::string_view key) {
   return out;
 }
 
+// Of a missing size, one of other families' names that is there, and that nobody has read.
+std::string_view ConfigKeys::another_name(std::string_view key) const {
+  for (const std::string_view other : other_names(key))
+    if (has(other) && !read_.contains(other)) return other;
+  return {};
+}
+
 void ConfigKeys::report_missing(std::string_view family) {
   if (missing_.empty()) return;
   base::Diagnostic& missing =
@@ -206,6 +245,8 @@ void ConfigKeys::report_missing(std::string_view family) {
   for (const std::string& key : missing_)
     if (const json::Member* null = object_.find(key)) {
       missing.also(null->value.where, "null says as little as no key");
+    } else if (const std::string_view other = another_name(key); !other.empty()) {
+      missing.hint(fmt::format("is `{}` meant to be `{}`?", other, key)).also(key_where(other), "written here");
     } else if (const std::string near = base::closest(key, present); !near.empty() && near != key) {
       missing.hint(fmt::format("is `{}` meant to be `{}`?", near, key)).also(key_where(near), "written here");
     }

@@ -30,7 +30,7 @@ class ConfigKeys {
   const json::Node* value(std::string_view key);
   bool has(std::string_view key) const;  // there, null or not; not a read
   bool given(std::string_view key) { return value(key) != nullptr; }
-  // That one of `keys` which is there; the first where none is.
+  // That one of `keys` which is there; the first where none is. Finds two that disagree (O0928).
   std::string_view spelled(std::initializer_list<std::string_view> keys);
   // The keys are known, and need no value of theirs.
   void know(std::initializer_list<std::string_view> keys) { know_all(std::span(keys.begin(), keys.size())); }
@@ -63,6 +63,7 @@ class ConfigKeys {
 
  private:
   std::optional<base::Count> whole(std::string_view key, const json::Node& node, base::Count least);
+  std::string_view another_name(std::string_view key) const;
   void refuse_type(std::string_view key, std::string_view wanted, const json::Node& node);
 
   const json::Node& object_;
@@ -72,6 +73,9 @@ class ConfigKeys {
   std::vector<std::string> missing_;
   const std::vector<std::pair<std::string_view, long>>* lent_ = nullptr;
 };
+
+// Other names that families have for the same size: `hidden_size` of `n_embd`.
+std::vector<std::string_view> other_names(std::string_view key);
 
 // What a value is, for messages: "the fractional number 1.5", "a list".
 std::string kind_of(const json::Node& node);

@@ -2,6 +2,8 @@
 // last layer before the logits.
 #include "orrery/formats/huggingface/families/families.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 namespace orrery::formats::huggingface {
@@ -93,7 +95,14 @@ void read_albert(Reading& r) {
   Stack stack = bert_stack(r, named, table);
   stack.into = {Projection{"table to layers", table, stack.width, stack.width}};
   const Count inner = r.keys.size("inner_group_num", 1);
-  stack.weight_sets = r.keys.size("num_hidden_groups", 1) * inner;
+  const Count groups = r.keys.size("num_hidden_groups", 1), layers = static_cast<Count>(stack.layers.size());
+  if (layers > 0 && groups > layers)
+    r.keys.found()
+        .error("O0922", fmt::format("`num_hidden_groups` is {}, but `num_hidden_layers` is {}", groups, layers),
+               r.keys.where("num_hidden_groups"))
+        .also(r.keys.where("num_hidden_layers"), fmt::format("{} layers", layers))
+        .hint("layers share the weights of a group: at most one group for each layer");
+  stack.weight_sets = base::checked_multiply(groups, inner);
   const std::vector<int> once = stack.layers;
   if (!once.empty() && inner > kMostLayers / static_cast<Count>(once.size()))
     r.keys.found()

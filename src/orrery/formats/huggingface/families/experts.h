@@ -10,8 +10,10 @@ namespace orrery::formats::huggingface {
 // Finds more experts for a token than there are (O0907). A default of 0: the key is required.
 workload::Experts experts(Reading& r, std::string_view count, std::string_view top_k, base::Count absent_count,
                           base::Count absent_top_k, const workload::FeedForward& expert);
-// `n_group` and `topk_group`.
-void limit_groups(Reading& r, workload::Experts& e, base::Count absent_groups, base::Count absent_visited);
+// `n_group` and `topk_group`. Finds groups that do not divide the experts, and more of them, or of the experts in them,
+// than there are (O0907).
+void limit_groups(Reading& r, workload::Experts& e, base::Count absent_groups, base::Count absent_visited,
+                  std::string_view groups_key = "n_group");
 
 // Which layers have a mixture: by `decoder_sparse_step` and `mlp_only_layers`; by `first_k_dense_replace` and
 // `moe_layer_freq` (O0922).

@@ -120,6 +120,7 @@ void read_bloom(Reading& r) {
   stack.entry = layer_norm();
   add_layers(stack, layers, plain_block(a, 4 * hidden, true));
   positions(r, stack, "seq_length", false);
+  r.keys.know({"n_inner"});  // four times the width, whatever the file says
   finish(r, std::move(stack), true);
 }
 

@@ -121,8 +121,9 @@ void read_smollm3(Reading& r) {
 void read_mistral(Reading& r) {
   const Kind kind = heads_of(8);
   const Draft d = draft(r, kind);
-  r.keys.know({"layer_types"});
-  finish(r, kind, d, window(r, 4096, false));
+  const Count span = window(r, 4096, false);
+  pass_layer_types(r, {span > 0 ? "sliding_attention" : "full_attention"});
+  finish(r, kind, d, span);
 }
 
 void read_qwen2(Reading& r) {

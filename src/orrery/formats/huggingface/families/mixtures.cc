@@ -32,9 +32,28 @@ Experts experts(Reading& r, std::string_view count, std::string_view top_k, Coun
   return e;
 }
 
-void limit_groups(Reading& r, Experts& e, Count absent_groups, Count absent_visited) {
-  const Count groups = r.keys.size("n_group", absent_groups);
+void limit_groups(Reading& r, Experts& e, Count absent_groups, Count absent_visited, std::string_view groups_key) {
+  const Count groups = r.keys.size(groups_key, absent_groups);
   const Count visited = r.keys.size("topk_group", absent_visited);
+  if (e.count > 0 && r.keys.given(groups_key)) {
+    base::Diagnostics& found = r.keys.found();
+    if (groups > 0 && e.count % groups != 0)
+      found.error("O0907", "the groups do not divide the experts", r.keys.where(groups_key))
+          .label(fmt::format("{} groups", groups))
+          .note(fmt::format("{} / {} leaves {}: each group has the same number of experts", e.count, groups,
+                            e.count % groups));
+    else if (groups > 0 && visited > groups)
+      found.error("O0907", fmt::format("a token visits {} of {} groups", visited, groups), r.keys.where("topk_group"))
+          .hint(fmt::format("`topk_group` is at most `{}`", groups_key));
+    else if (groups > 0 && visited > 0 && e.top_k > visited * (e.count / groups))
+      found
+          .error("O0907",
+                 fmt::format("a token visits {} experts, but its {} groups have {}", e.top_k, visited,
+                             visited * (e.count / groups)),
+                 r.keys.where("topk_group"))
+          .note(fmt::format("{} of {} groups, of {} / {} = {} experts each", visited, groups, e.count, groups,
+                            e.count / groups));
+  }
   // Where a token may visit every group, nothing limits it.
   e.max_groups = groups > 0 && visited >= groups ? 0 : visited;
 }
@@ -182,10 +201,10 @@ void read_gpt_oss(Reading& r) {
       layer_types(r, "num_hidden_layers", layers,
                   [](Count layer) { return layer % 2 == 0 ? "sliding_attention" : "full_attention"; },
                   {"full_attention", "sliding_attention"});
-  Experts e = experts(r, r.keys.spelled({"num_local_experts", "num_experts"}), "num_experts_per_tok", 128, 4,
+  Experts e = experts(r, r.keys.spelled({"num_local_experts", "num_experts"}),
+                      r.keys.spelled({"num_experts_per_tok", "experts_per_token"}), 128, 4,
                       {sized(r, "intermediate_size"), true, true});
   e.router_bias = true;
-  r.keys.know({"experts_per_token"});
   Block block = block_of(a);
   block.feed_forward = e;
   Stack stack = decoder(hidden, rms_norm());

@@ -146,6 +146,20 @@ std::vector<std::string> layer_types(Reading& r, std::string_view layers_key, Co
   return types;
 }
 
+void pass_layer_types(Reading& r, const std::vector<std::string>& said) {
+  const std::vector<std::string> types = r.keys.texts("layer_types");
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (std::find(said.begin(), said.end(), types[i]) != said.end()) continue;
+    r.keys.found()
+        .warning("O0927",
+                 fmt::format("layer {} is `{}`, but the family's class does not read `layer_types`", i,
+                             types[i].substr(0, 40)),
+                 r.keys.value("layer_types")->items[i].where)
+        .note(fmt::format("its layers are all {}", said.front()));
+    return;
+  }
+}
+
 std::function<bool(Count)> mixture_layers(Reading& r, Count layers, const std::function<bool(Count)>& absent) {
   const std::vector<std::string> types = r.keys.texts("mlp_layer_types");
   if (!r.keys.given("mlp_layer_types")) return absent;

@@ -55,6 +55,10 @@ using LayerRule = std::function<std::string(base::Count layer)>;
 std::vector<std::string> layer_types(Reading& r, std::string_view layers_key, base::Count layers,
                                      const LayerRule& absent, const std::vector<std::string>& known);
 
+// Knows of `layer_types` where the family's class does not read it; warns where it says something else than `said`
+// (O0927).
+void pass_layer_types(Reading& r, const std::vector<std::string>& said);
+
 // `mlp_layer_types`: whether each layer's network is a mixture ("sparse"), else as `absent` says. Finds O0922 and O0903
 // as `layer_types`.
 std::function<bool(base::Count)> mixture_layers(Reading& r, base::Count layers,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 
 #include "orrery/formats/huggingface/families/experts.h"
@@ -84,7 +85,8 @@ void read_mamba(Reading& r) {
   s.hidden = sized(r, "hidden_size");
   const Count layers = layers_of(r, "num_hidden_layers");
   s.inner = expanded(r, "expand", s.hidden);
-  r.keys.know({"intermediate_size", "layer_types"});
+  r.keys.know({"intermediate_size"});
+  pass_layer_types(r, {"mamba", "linear_attention"});
   s.state = r.keys.size("state_size", 16);
   s.taps = r.keys.size("conv_kernel", 4);
   s.rank = step_rank(r, "time_step_rank", s.hidden);
@@ -106,7 +108,8 @@ void read_mamba2(Reading& r) {
   const Count width = r.keys.size("head_dim", 64);
   const Count state = r.keys.size("state_size", 128), groups = r.keys.size("n_groups", 8);
   const bool bias = r.keys.flag("use_bias", false);
-  r.keys.know({"time_step_rank", "layer_types"});
+  r.keys.know({"time_step_rank"});
+  pass_layer_types(r, {"mamba2", "mamba", "linear_attention"});
   if (inner > 0 && heads * width != inner)
     r.keys.found()
         .error("O0911", "the heads do not make up the inner width", r.keys.where("num_heads"))
@@ -128,6 +131,31 @@ void read_mamba2(Reading& r) {
   add_layers(stack, layers, block);
   finish(r, std::move(stack), false);
 }
+
+namespace {
+
+// Jamba's class takes the kinds of layers from periods; a list beside them must say the same.
+void check_types(Reading& r, std::string_view key, Count layers, const std::function<bool(Count)>& attends) {
+  const std::vector<std::string> types = r.keys.texts(key);
+  if (!r.keys.given(key) || types.empty()) return;
+  for (std::size_t i = 0; i < std::max(types.size(), static_cast<std::size_t>(layers)); ++i) {
+    const bool there = i < types.size() && i < static_cast<std::size_t>(layers);
+    const bool wanted = attends(static_cast<Count>(i));
+    const bool attention = there && (types[i] == "attention" || types[i] == "full_attention");
+    const bool scan = there && (types[i] == "mamba" || types[i] == "linear_attention");
+    if (wanted ? attention : scan) continue;
+    r.keys.found()
+        .error("O0922", fmt::format("`{}` and the periods of the layers disagree", key), r.keys.where(key))
+        .note(fmt::format("by `attn_layer_period` and `attn_layer_offset`, layer {} is {}, but the list {}", i,
+                          wanted ? "attention" : "a scan",
+                          there ? fmt::format("has `{}`", types[i].substr(0, 40))
+                                : fmt::format("has {} items for {} layers", types.size(), layers)))
+        .hint("correct the one or the other: the family's class reads the periods");
+    return;
+  }
+}
+
+}  // namespace
 
 void read_jamba(Reading& r) {
   MambaSizes s;
@@ -159,7 +187,8 @@ void read_jamba(Reading& r) {
   };
   demand("attn_layer_offset", attention_at, "attn_layer_period", attention_every);
   demand("expert_layer_offset", mixture_at, "expert_layer_period", mixture_every);
-  r.keys.know({"layer_types", "layers_block_type"});
+  for (const std::string_view key : {"layer_types", "layers_block_type"})
+    check_types(r, key, layers, [=](Count layer) { return layer % attention_every == attention_at; });
   std::vector<Block> kinds(4, block_of(rms_norm(), 2));
   kinds[0].mixer = kinds[1].mixer = m;
   kinds[2].mixer = kinds[3].mixer = a;
@@ -321,6 +350,13 @@ void read_kimi_linear(Reading& r) {
     taps = own.size("short_conv_kernel_size", taps);
     full = layer_list(own, "full_attn_layers", layers, 1);
     linear = layer_list(own, "kda_layers", layers, 1);
+    for (const json::Member& member : inside->members)
+      if (!own.read().contains(member.key))
+        r.keys.found()
+            .warning("O0916",
+                     fmt::format("nothing is known about `{}` in `linear_attn_config`", member.key.substr(0, 60)),
+                     member.key_where)
+            .note("it is left out of account");
   }
   const auto attends = among(full);
   const Count all = heads * width;
@@ -341,7 +377,7 @@ void read_kimi_linear(Reading& r) {
               r.keys.spelled({"num_experts_per_tok", "num_experts_per_token"}), 256, 8, {inner, true, false});
   mixture.shared = r.keys.count(r.keys.spelled({"n_shared_experts", "num_shared_experts"}), 1);
   mixture.shared_expert = {mixture.shared * inner, true, false};
-  r.keys.know({"n_group", "num_expert_group", "topk_group", "layer_types"});
+  limit_groups(r, mixture, 1, 1, r.keys.spelled({"n_group", "num_expert_group"}));
   const auto is_mixture = mixture_layers(r, layers, after_first(r, layers, 1));
   const std::vector<std::string> types =
       layer_types(r, "num_hidden_layers", layers,

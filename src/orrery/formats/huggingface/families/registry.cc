@@ -15,6 +15,11 @@ Sizes usual(long hidden, long layers, long heads, long inner, long vocab, long p
           {"intermediate_size", inner}, {"vocab_size", vocab},         {"max_position_embeddings", positions}};
 }
 
+// Of types that are nobody's language model.
+Sizes positions(long positions) {
+  return {{"max_position_embeddings", positions}};
+}
+
 }  // namespace
 
 const std::vector<Family>& families() {
@@ -44,35 +49,35 @@ const std::vector<Family>& families() {
       {"gemma2", read_gemma2, false, usual(2304, 26, 8, 9216, 256000, 8192)},
       {"gemma3_text", read_gemma3, false, usual(2304, 26, 8, 9216, 262208, 131072)},
       {"gemma3", read_gemma3, false, usual(2304, 26, 8, 9216, 262208, 131072), "gemma3_text"},
-      {"cohere", read_cohere},
+      {"cohere", read_cohere, false, positions(8192)},
       {"cohere2", read_cohere2, false, usual(8192, 40, 64, 22528, 256000, 8192)},
-      {"olmo2", read_olmo2},
+      {"olmo2", read_olmo2, false, positions(2048)},
       {"granite", read_granite, false, usual(4096, 32, 32, 11008, 32000, 2048)},
-      {"starcoder2", read_starcoder2},
-      {"nemotron", read_nemotron},
+      {"starcoder2", read_starcoder2, false, positions(4096)},
+      {"nemotron", read_nemotron, false, positions(4096)},
       {"glm", read_glm, false, usual(4096, 40, 32, 13696, 151552, 131072)},
       {"glm4", read_glm4, false, usual(4096, 40, 32, 13696, 151552, 131072)},
       {"smollm3", read_smollm3, false, usual(2048, 36, 16, 11008, 128256, 32768)},
       {"mixtral", read_mixtral, false, usual(4096, 32, 32, 14336, 32000, 131072)},
-      {"qwen2_moe", read_qwen2_moe},
+      {"qwen2_moe", read_qwen2_moe, false, positions(32768)},
       {"qwen3_moe", read_qwen3_moe, false, usual(2048, 24, 32, 6144, 151936, 32768)},
-      {"olmoe", read_olmoe},
-      {"gpt_oss", read_gpt_oss},
+      {"olmoe", read_olmoe, false, positions(4096)},
+      {"gpt_oss", read_gpt_oss, false, positions(131072)},
       {"llama4_text", read_llama4, false, usual(5120, 48, 40, 8192, 202048, 131072)},
       {"llama4", read_llama4, false, usual(5120, 48, 40, 8192, 202048, 131072), "llama4_text"},
-      {"deepseek_v2", read_deepseek_v2},
+      {"deepseek_v2", read_deepseek_v2, false, positions(2048)},
       {"deepseek_v3", read_deepseek_v3, false, usual(7168, 61, 128, 18432, 129280, 4096)},
-      {"deepseek_v32", read_deepseek_v3},
+      {"deepseek_v32", read_deepseek_v3, false, positions(163840)},
       {"kimi_k2", read_deepseek_v3, false, usual(7168, 61, 64, 18432, 163840, 131072)},
       {"glm4_moe", read_glm4_moe, false, usual(4096, 46, 96, 10944, 151552, 131072)},
-      {"ernie4_5_moe", read_ernie4_5_moe},
+      {"ernie4_5_moe", read_ernie4_5_moe, false, positions(131072)},
       {"mamba", read_mamba},
       {"mamba2", read_mamba2},
-      {"jamba", read_jamba},
+      {"jamba", read_jamba, false, positions(262144)},
       {"lfm2", read_lfm2, false, usual(2560, 32, 32, 12288, 65536, 128000)},
-      {"minimax", read_minimax},
-      {"qwen3_next", read_qwen3_next},
-      {"kimi_linear", read_kimi_linear},
+      {"minimax", read_minimax, false, positions(131072)},
+      {"qwen3_next", read_qwen3_next, false, positions(32768)},
+      {"kimi_linear", read_kimi_linear, false, positions(1048576)},
       {"t5", read_t5, true},
       {"bart", read_bart, true},
       {"whisper", read_whisper},

@@ -13,8 +13,8 @@ struct Family {
   std::string_view model_type;
   void (*read)(Reading&);
   bool dropout = false;  // its class draws masks where the file does not say
-  // Sizes that the class has where a file leaves them out, as nested configurations do: hidden, layers, heads, inner
-  // width, vocabulary, positions, by the keys' names.
+  // Sizes that the class has where a file leaves them out: hidden, layers, heads, inner width, vocabulary, positions,
+  // by the keys' names. A file that is not nested in another must say all but the positions.
   std::vector<std::pair<std::string_view, long>> sizes = {};
   std::string_view text_type = {};  // of its language model, where `text_config` does not say
 };

@@ -35,7 +35,8 @@ struct Tower {
 };
 
 Tower begin(Reading& r, const json::Node& vision, const Sizes& absent, const Norm& norm, bool biases, bool gated,
-            std::string_view layers_key = "num_hidden_layers", std::string_view heads_key = "num_attention_heads") {
+            std::string_view layers_key = "num_hidden_layers", std::string_view heads_key = "num_attention_heads",
+            std::string_view width_key = "") {
   Tower tower{ConfigKeys(vision, vision.where, r.keys.found()), {}, 0, 0};
   ConfigKeys& keys = tower.keys;
   const Count hidden = keys.size("hidden_size", absent.hidden);
@@ -44,9 +45,10 @@ Tower begin(Reading& r, const json::Node& vision, const Sizes& absent, const Nor
     r.keys.found().error("O0910", "a tower has more layers than any model's", keys.where(layers_key));
     return tower;
   }
-  Attention a;
-  a.heads = a.kv_heads = keys.size(heads_key, absent.heads);
-  a.width = a.value_width = keys.size("head_dim", std::max<Count>(1, hidden / a.heads));
+  keys.know({"model_type"});
+  Reading own{keys, r.model};
+  Attention a = attention_of(own, hidden, keys.size(heads_key, absent.heads), 0,
+                             width_key.empty() ? 0 : keys.size(width_key, 0), {heads_key, "", width_key});
   a.causal = false;
   bias_all(a, biases);
   Block block;
@@ -58,6 +60,11 @@ Tower begin(Reading& r, const json::Node& vision, const Sizes& absent, const Nor
   add_layers(tower.stack, layers, block);
   const Rectangle patch = sides(keys, "patch_size", absent.patch), image = sides(keys, "image_size", absent.image);
   tower.patches = (image.height / patch.height) * (image.width / patch.width);
+  if (tower.patches < 1)
+    r.keys.found()
+        .error("O0910", "an image must have at least one patch", keys.where("patch_size"))
+        .note(fmt::format("patches of {} x {} in images of {} x {}", patch.height, patch.width, image.height,
+                          image.width));
   tower.pixels = base::checked_multiply(patch.height * patch.width,
                                         keys.size(keys.spelled({"num_channels", "in_channels", "in_chans"}), 3));
   return tower;
@@ -73,7 +80,7 @@ bool projector_bias(const Reading& r, bool absent) {
   return member != nullptr && member->value.kind == json::Node::Kind::kTruth ? member->value.truth : absent;
 }
 
-void clip(Reading& r, const json::Node& vision) {
+Tower clip(Reading& r, const json::Node& vision) {
   Tower t = begin(r, vision, {768, 3072, 12, 12, 224, 32}, layer_norm(), true, false);
   Stack& s = t.stack;
   s.into = {Projection{"patches", t.pixels, s.width}};
@@ -83,10 +90,10 @@ void clip(Reading& r, const json::Node& vision) {
   const bool bias = projector_bias(r, true);
   s.out_of = {Projection{"projector", s.width, width, bias ? width : 0},
               Projection{"projector", width, width, bias ? width : 0}};
-  r.model.towers.push_back(std::move(s));
+  return t;
 }
 
-void siglip(Reading& r, const json::Node& vision) {
+Tower siglip(Reading& r, const json::Node& vision) {
   Tower t = begin(r, vision, {768, 3072, 12, 12, 224, 16}, layer_norm(), true, false);
   Stack& s = t.stack;
   const Count h = s.width;
@@ -103,11 +110,12 @@ void siglip(Reading& r, const json::Node& vision) {
     s.out_of.push_back(Projection{"pooling", inner, h, h});
     s.other_parameters += h + 2 * h;  // what asks; a norm
   }
-  r.model.towers.push_back(std::move(s));
+  return t;
 }
 
-void pixtral(Reading& r, const json::Node& vision) {
-  Tower t = begin(r, vision, {1024, 4096, 24, 16, 1024, 16}, rms_norm(), false, true);
+Tower pixtral(Reading& r, const json::Node& vision) {
+  Tower t = begin(r, vision, {1024, 4096, 24, 16, 1024, 16}, rms_norm(), false, true, "num_hidden_layers",
+                  "num_attention_heads", "head_dim");
   Stack& s = t.stack;
   s.into = {Projection{"patches", t.pixels, s.width}};
   s.entry = rms_norm();
@@ -122,10 +130,10 @@ void pixtral(Reading& r, const json::Node& vision) {
   s.out_of = {Projection{"merger", side_of_merge * side_of_merge * s.width, s.width},
               Projection{"projector", s.width, width, bias ? width : 0},
               Projection{"projector", width, width, bias ? width : 0}};
-  r.model.towers.push_back(std::move(s));
+  return t;
 }
 
-void llama4(Reading& r, const json::Node& vision) {
+Tower llama4(Reading& r, const json::Node& vision) {
   Tower t = begin(r, vision, {768, 5632, 34, 16, 448, 14}, layer_norm(), true, false);
   Stack& s = t.stack;
   s.into = {Projection{"patches", t.pixels, s.width}};
@@ -134,10 +142,10 @@ void llama4(Reading& r, const json::Node& vision) {
   const Count in = t.keys.size("projector_input_dim", 4096), out = t.keys.size("projector_output_dim", 4096);
   s.out_of = {Projection{"adapter", t.keys.size("intermediate_size", 5632), in}, Projection{"adapter", out, out},
               Projection{"projector", t.keys.size("vision_output_dim", 7680), text_width(r)}};
-  r.model.towers.push_back(std::move(s));
+  return t;
 }
 
-void qwen2_5_vl(Reading& r, const json::Node& vision) {
+Tower qwen2_5_vl(Reading& r, const json::Node& vision) {
   Tower t = begin(r, vision, {3584, 3420, 32, 16, 224, 14}, rms_norm(), true, true, "depth", "num_heads");
   Stack& s = t.stack;
   const Count h = s.width;
@@ -146,33 +154,30 @@ void qwen2_5_vl(Reading& r, const json::Node& vision) {
   const Count joined = base::checked_multiply(merge * merge, h), out = t.keys.size("out_hidden_size", 3584);
   s.out_of = {Projection{"merger", joined, joined, joined}, Projection{"merger", joined, out, out}};
   s.other_parameters = h;  // a norm
-  r.model.towers.push_back(std::move(s));
+  return t;
 }
 
 }  // namespace
 
-bool read_vision_tower(Reading& r, const json::Node& whole, std::string_view model_type) {
+std::optional<std::set<std::string, std::less<>>> read_vision_tower(Reading& r, const json::Node& whole,
+                                                                    std::string_view model_type) {
   const json::Member* member = whole.find("vision_config");
-  if (member == nullptr || !member->value.is_object() || r.model.stacks.empty()) return false;
+  if (member == nullptr || !member->value.is_object() || r.model.stacks.empty()) return std::nullopt;
   const json::Node& vision = member->value;
   std::string type;
   if (const json::Member* said = vision.find("model_type"); said != nullptr && said->value.is_text())
     type = said->value.text;
   if (type.empty() || type == "qwen2_5_vl") type = std::string(model_type);
-  if (type == "clip_vision_model" || type == "llava") {
-    clip(r, vision);
-  } else if (type == "siglip_vision_model" || type == "gemma3") {
-    siglip(r, vision);
-  } else if (type == "pixtral" || type == "mistral3") {
-    pixtral(r, vision);
-  } else if (type == "llama4_vision_model" || type == "llama4") {
-    llama4(r, vision);
-  } else if (type == "qwen2_5_vl_vision" || type == "qwen2_5_vl") {
-    qwen2_5_vl(r, vision);
-  } else {
-    return false;
-  }
-  return true;
+  Tower (*read)(Reading&, const json::Node&) = nullptr;
+  if (type == "clip_vision_model" || type == "llava") read = clip;
+  if (type == "siglip_vision_model" || type == "gemma3") read = siglip;
+  if (type == "pixtral" || type == "mistral3") read = pixtral;
+  if (type == "llama4_vision_model" || type == "llama4") read = llama4;
+  if (type == "qwen2_5_vl_vision" || type == "qwen2_5_vl") read = qwen2_5_vl;
+  if (read == nullptr) return std::nullopt;
+  Tower tower = read(r, vision);
+  r.model.towers.push_back(std::move(tower.stack));
+  return tower.keys.read();
 }
 
 }  // namespace orrery::formats::huggingface

@@ -1,0 +1,284 @@
+// Idea: a plain pattern is cut at its dots, and its parts must follow each other in the name. An expression is a list
+// of single-byte atoms, each perhaps optional or repeated, after its alternatives have been written out; a table of
+// reachable places matches it in O(atoms x bytes), whatever it says.
+#include "orrery/formats/huggingface/module_names.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace orrery::formats::huggingface {
+namespace {
+
+constexpr std::size_t kLongestExpression = 1000;
+constexpr std::size_t kMostAlternatives = 64;
+
+constexpr std::array<std::string_view, 5> kStacks = {"layers", "h", "blocks", "layer", "block"};
+constexpr std::array<std::string_view, 12> kTowers = {
+    "visual",       "vision_tower",           "vision_model", "vision_encoder", "vision_embed_tokens",
+    "mm_projector", "multi_modal_projector",  "embed_vision", "audio_tower",    "audio_encoder",
+    "patch_merger", "vision_language_adapter"};
+constexpr std::array<std::string_view, 5> kAround = {"model", "language_model", "transformer", "module", "decoder"};
+
+template <typename Names>
+bool among(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<std::string> cut(std::string_view text) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t dot = std::min(text.find('.', at), text.size());
+    if (dot > at) out.emplace_back(text.substr(at, dot - at));
+    at = dot + 1;
+  }
+  return out;
+}
+
+std::optional<base::Count> number(std::string_view text) {
+  base::Count value = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return wrong == std::errc() && end == text.data() + text.size() && value >= 0 ? std::optional(value) : std::nullopt;
+}
+
+// `*` in a pattern stands for any bytes: those that may stand before and behind each are tried once.
+bool globs(std::string_view pattern, std::string_view name) {
+  std::size_t p = 0, n = 0, star = std::string_view::npos, taken = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] != '*' && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      taken = n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++taken;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+bool same_part(const std::string& pattern, const std::string& name) {
+  return globs(pattern, name) || (name == "*" && number(pattern));
+}
+
+bool follows(const std::vector<std::string>& parts, const std::vector<std::string>& name) {
+  return std::search(name.begin(), name.end(), parts.begin(), parts.end(),
+                     [](const std::string& n, const std::string& p) { return same_part(p, n); }) != name.end();
+}
+
+// `a(b|c)d` as `abd`, `acd`; empty where brackets do not pair, or there are too many.
+std::vector<std::string> written_out(std::string_view text) {
+  std::vector<std::string> open = {std::string(text)}, done;
+  while (!open.empty()) {
+    std::string one = std::move(open.back());
+    open.pop_back();
+    // The first group without another one inside of it.
+    std::size_t begin = std::string::npos, end = std::string::npos;
+    std::vector<std::size_t> bars;
+    for (std::size_t at = 0; at < one.size(); ++at) {
+      if (one[at] == '\\') {
+        ++at;
+      } else if (one[at] == '(') {
+        begin = at;
+        bars.clear();
+      } else if (one[at] == '|') {
+        bars.push_back(at);
+      } else if (one[at] == ')') {
+        if (begin == std::string::npos) return {};
+        end = at;
+        break;
+      }
+    }
+    if (begin == std::string::npos && bars.empty()) {
+      done.push_back(std::move(one));
+      continue;
+    }
+    if (begin != std::string::npos && end == std::string::npos) return {};
+    const bool group = begin != std::string::npos;
+    std::size_t from = group ? begin + 1 : 0;
+    const std::size_t last = group ? end : one.size();
+    if (group && one.compare(from, 2, "?:") == 0) from += 2;
+    // What is repeated as a whole is no list of atoms.
+    if (group && end + 1 < one.size() && (one[end + 1] == '*' || one[end + 1] == '+' || one[end + 1] == '?')) return {};
+    bars.push_back(last);
+    for (const std::size_t bar : bars) {
+      open.push_back((group ? one.substr(0, begin) : "") + one.substr(from, bar - from) +
+                     (group ? one.substr(end + 1) : ""));
+      from = bar + 1;
+    }
+    if (open.size() + done.size() > kMostAlternatives) return {};
+  }
+  return done;
+}
+
+}  // namespace
+
+ModulePattern::ModulePattern(std::string_view text) : text_(text) {
+  if (text.starts_with("re:")) {
+    expression_ = true;
+    read_expression(text.substr(3));
+  } else if (text.find_first_of("+?[(\\|^$") != std::string_view::npos || text.starts_with(".*")) {
+    expression_ = true;
+    read_expression(text);
+  } else {
+    read_name();
+  }
+}
+
+void ModulePattern::read_name() {
+  parts_ = cut(text_);
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    if (among(kTowers, parts_[i])) {
+      tower_ = true;
+      // What stands beside the tower's layers is named as a whole.
+      parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(i + 1));
+      break;
+    }
+  for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
+    if (!among(kStacks, parts_[i])) continue;
+    layer_ = number(parts_[i + 1]);
+    if (!layer_ && parts_[i + 1] != "*") continue;
+    parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(i + 2));
+    break;
+  }
+  while (!parts_.empty() && among(kAround, parts_.front())) parts_.erase(parts_.begin());
+  if (!parts_.empty() && parts_.back() == "*") parts_.pop_back();  // what is inside of it
+  if (text_.empty()) understood_ = false;
+}
+
+void ModulePattern::read_expression(std::string_view expression) {
+  tower_ = std::any_of(kTowers.begin(), kTowers.end(),
+                       [&](std::string_view name) { return expression.find(name) != std::string_view::npos; });
+  asks_layers_ = expression.find_first_of("0123456789") != std::string_view::npos;
+  const std::vector<std::string> all =
+      expression.size() <= kLongestExpression ? written_out(expression) : std::vector<std::string>();
+  understood_ = !all.empty();
+  for (const std::string& one : all) {
+    Sequence atoms;
+    bool to_the_end = false;
+    for (std::size_t at = 0; at < one.size() && understood_; ++at) {
+      Atom atom;
+      switch (one[at]) {
+        case '^':
+          understood_ = at == 0;
+          continue;
+        case '$':
+          to_the_end = true;
+          understood_ = at + 1 == one.size();
+          continue;
+        case '.':
+          break;
+        case '\\':
+          if (++at >= one.size()) {
+            understood_ = false;
+          } else if (one[at] == 'd') {
+            atom.set = "0123456789";
+          } else if (one[at] == '.' || one[at] == '_' || one[at] == '-') {
+            atom.set = one[at];
+          } else {
+            understood_ = false;
+          }
+          break;
+        case '[': {
+          atom.negated = at + 1 < one.size() && one[at + 1] == '^';
+          std::size_t in = at + (atom.negated ? 2 : 1);
+          for (; in < one.size() && one[in] != ']'; ++in) {
+            if (in + 2 < one.size() && one[in + 1] == '-' && one[in + 2] != ']' && one[in] <= one[in + 2]) {
+              for (char c = one[in]; c < one[in + 2]; ++c) atom.set += c;
+              ++in;
+            } else {
+              atom.set += one[in];
+            }
+          }
+          understood_ = in < one.size() && !atom.set.empty();
+          at = in;
+          break;
+        }
+        case '*':
+        case '+':
+        case '?':
+        case '{':
+          understood_ = false;
+          break;
+        default:
+          atom.set = one[at];
+      }
+      if (understood_ && at + 1 < one.size() && (one[at + 1] == '*' || one[at + 1] == '+' || one[at + 1] == '?')) {
+        ++at;
+        atom.optional = one[at] != '+';
+        atom.repeated = one[at] != '?';
+        if (at + 1 < one.size() && one[at + 1] == '?') ++at;  // as few as possible: the same names match
+      }
+      atoms.push_back(std::move(atom));
+    }
+    alternatives_.emplace_back(std::move(atoms), to_the_end);
+  }
+  if (!understood_) alternatives_.clear();
+}
+
+bool ModulePattern::begins(const Sequence& sequence, bool to_the_end, std::string_view name) {
+  // Places among the atoms that the bytes so far may lead to.
+  std::vector<char> at(sequence.size() + 1, 0), next;
+  at[0] = 1;
+  const auto skip = [&](std::vector<char>& places) {
+    for (std::size_t i = 0; i < sequence.size(); ++i)
+      if (places[i] != 0 && sequence[i].optional) places[i + 1] = 1;
+  };
+  skip(at);
+  for (const char byte : name) {
+    if (at.back() != 0 && !to_the_end) return true;
+    next.assign(sequence.size() + 1, 0);
+    for (std::size_t i = 0; i < sequence.size(); ++i) {
+      const Atom& atom = sequence[i];
+      if (at[i] == 0 || (!atom.set.empty() && (atom.set.find(byte) != std::string::npos) == atom.negated)) continue;
+      next[i + 1] = 1;
+      if (atom.repeated) next[i] = 1;
+    }
+    // A repeated atom that took a byte may take more, or be left.
+    skip(next);
+    at.swap(next);
+  }
+  return at.back() != 0;
+}
+
+bool ModulePattern::picks_name(const ModuleName& module) const {
+  if (tower_ != module.tower && (tower_ || layer_)) return false;
+  if (layer_ && module.layer != layer_) return false;
+  if (parts_.empty()) return tower_ || layer_.has_value() || text_.find('*') != std::string::npos;
+  return std::any_of(module.names.begin(), module.names.end(),
+                     [&](const std::string& name) { return follows(parts_, cut(name)); });
+}
+
+bool ModulePattern::picks(const ModuleName& module) const {
+  if (!expression_) return picks_name(module);
+  static constexpr std::array<std::string_view, 4> kText = {"model.layers.", "language_model.model.layers.",
+                                                            "model.language_model.layers.", "transformer.h."};
+  static constexpr std::array<std::string_view, 5> kImages = {
+      "visual.blocks.", "model.visual.blocks.", "vision_tower.vision_model.encoder.layers.",
+      "model.vision_tower.vision_model.encoder.layers.", "vision_model.model.layers."};
+  static constexpr std::array<std::string_view, 4> kNearText = {"", "model.", "language_model.",
+                                                                "language_model.model."};
+  static constexpr std::array<std::string_view, 4> kNearImages = {"", "visual.", "vision_tower.",
+                                                                  "multi_modal_projector."};
+  const auto any = [&](const auto& before) {
+    for (const std::string_view prefix : before)
+      for (std::string name : module.names) {
+        std::replace(name.begin(), name.end(), '*', '0');
+        std::string full(prefix);
+        if (module.layer) full += std::to_string(*module.layer) + ".";
+        full += name;
+        for (const auto& [sequence, to_the_end] : alternatives_)
+          if (begins(sequence, to_the_end, full)) return true;
+      }
+    return false;
+  };
+  if (module.layer) return module.tower ? any(kImages) : any(kText);
+  return module.tower ? any(kNearImages) : any(kNearText);
+}
+
+}  // namespace orrery::formats::huggingface

@@ -1,0 +1,171 @@
+// Bytes of weights as files store them, against published checkpoints and counts by hand.
+#include "orrery/formats/huggingface/stored_weights.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "orrery/formats/huggingface/config_test_util.h"
+
+namespace orrery::formats::huggingface {
+namespace {
+
+using base::codes, base::Codes;
+
+const ReadOptions kWarned = {.outside = Outside::kWarned};
+
+StoredWeights weights_of(const std::string& text) {
+  return read_config(base::source(text), kWarned).weights;
+}
+
+Codes warned(const std::string& text) {
+  return warnings_of(text, kWarned);
+}
+
+// The sizes of Llama 3.1 8B, in 16 bit.
+std::string llama8(const std::string& more) {
+  return R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256, "max_position_embeddings": 131072,
+    "torch_dtype": "bfloat16")" +
+         (more.empty() ? "" : ", " + more) + "}";
+}
+std::string quantised(const std::string& config) {
+  return llama8("\"quantization_config\": {" + config + "}");
+}
+
+constexpr double kMatrices = 6979321856;  // of the layers
+constexpr double kRest = 2 * (8030261248 - kMatrices);
+
+std::string gpt_oss(int layers, int experts) {
+  return R"({"model_type": "gpt_oss", "hidden_size": 2880, "num_hidden_layers": )" + std::to_string(layers) +
+         R"(, "num_local_experts": )" + std::to_string(experts) +
+         R"(, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "intermediate_size": 2880,
+    "num_experts_per_tok": 4, "experts_per_token": 4, "vocab_size": 201088, "sliding_window": 128,
+    "max_position_embeddings": 131072, "quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert":
+    ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]}})";
+}
+
+TEST(StoredWeights, AreThoseOfPublishedCheckpoints) {
+  // OpenAI, "gpt-oss model card", table 1: 60.8 GiB and 12.8 GiB.
+  EXPECT_NEAR(weights_of(gpt_oss(36, 128)).bytes / (1 << 30), 60.8, 0.05);
+  EXPECT_NEAR(weights_of(gpt_oss(24, 32)).bytes / (1 << 30), 12.8, 0.05);
+  EXPECT_EQ(weights_of(gpt_oss(24, 32)).bits, 4);
+  EXPECT_EQ(warned(gpt_oss(24, 32)), Codes{});
+}
+
+TEST(StoredWeights, EveryMethodHasItsScales) {
+  const struct {
+    const char* config;
+    double bits_of_a_weight, scales;
+  } methods[] = {
+      {R"("quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": true)", 4, 20.0 / 128},
+      {R"("quant_method": "awq", "bits": 4, "group_size": 64, "zero_point": false)", 4, 16.0 / 64},
+      {R"("quant_method": "auto-round", "bits": 3, "group_size": 128)", 3, 19.0 / 128},
+      {R"("quant_method": "fp8", "weight_block_size": [128, 128])", 8, 32.0 / (128 * 128)},
+      {R"("quant_method": "fp8")", 8, 32.0 / (128 * 128)},
+      {R"("load_in_4bit": true, "quant_method": "bitsandbytes")", 4, 32.0 / 64},
+      {R"("load_in_4bit": true, "bnb_4bit_use_double_quant": true)", 4, (8 + 32.0 / 256) / 64},
+      {R"("quant_method": "torchao", "quant_type": "int4_weight_only", "quant_type_kwargs": {"group_size": 32})", 4, 1},
+      {R"("quant_method": "torchao", "quant_type": {"default": {"_type": "Int4WeightOnlyConfig", "_data":
+        {"group_size": 256}}})",
+       4, 32.0 / 256},
+      {R"("quant_method": "hqq", "quant_config": {"weight_quant_params": {"nbits": 2, "group_size": 64}})", 2, 0.5},
+      {R"("quant_method": "quanto", "weights": "int4")", 4, 32.0 / 128},
+  };
+  for (const auto& method : methods) {
+    SCOPED_TRACE(method.config);
+    const StoredWeights w = weights_of(quantised(method.config));
+    EXPECT_EQ(w.converted, kMatrices);
+    EXPECT_EQ(w.bits, method.bits_of_a_weight);
+    EXPECT_DOUBLE_EQ(w.scale_bytes, kMatrices * method.scales / 8);
+    EXPECT_DOUBLE_EQ(w.bytes, kRest + kMatrices * (method.bits_of_a_weight + method.scales) / 8);
+  }
+  // The inputs' order of GPTQ: 32 bits for each input of seven matrices.
+  EXPECT_DOUBLE_EQ(weights_of(quantised(R"("quant_method": "gptq", "bits": 4, "group_size": 128)")).scale_bytes,
+                   kMatrices * 20 / 128 / 8 + 32.0 * 4 * (6 * 4096 + 14336));
+}
+
+TEST(StoredWeights, TheLogitsMatrixIsConvertedWhereTheFileSaysSo) {
+  const std::string groups =
+      R"("quant_method": "compressed-tensors", "format": "int-quantized", "config_groups": {"group_0": {"targets":
+        ["Linear"], "weights": {"num_bits": 8, "type": "int", "strategy": "channel", "symmetric": true}}}, "ignore": )";
+  EXPECT_EQ(weights_of(quantised(groups + R"(["lm_head"])")).converted, kMatrices);
+  EXPECT_EQ(weights_of(quantised(groups + R"(["re:.*lm_head"])")).converted, kMatrices);
+  EXPECT_EQ(weights_of(quantised(groups + "[]")).converted, kMatrices + 4096.0 * 128256);
+  EXPECT_EQ(weights_of(quantised(R"("quant_method": "fp8", "modules_to_not_convert": ["lm_head"])")).converted,
+            kMatrices);
+  EXPECT_EQ(weights_of(quantised(R"("quant_method": "fp8", "modules_to_not_convert": [])")).converted,
+            kMatrices + 4096.0 * 128256);
+}
+
+TEST(StoredWeights, ModulesThatTheFileNamesStayAsTheyAre) {
+  const auto without = [](const std::string& names) {
+    return kMatrices -
+           static_cast<double>(
+               weights_of(quantised(R"("quant_method": "fp8", "modules_to_not_convert": ["lm_head", )" + names + "]"))
+                   .converted);
+  };
+  constexpr double kQueries = 4096.0 * 4096, kUp = 4096.0 * 14336;
+  EXPECT_EQ(without(R"("model.layers.3.self_attn.q_proj")"), kQueries);
+  EXPECT_EQ(without(R"("model.layers.3.self_attn.q_proj", "model.layers.31.mlp.up_proj")"), kQueries + kUp);
+  EXPECT_EQ(without(R"("q_proj")"), 32 * kQueries);
+  EXPECT_EQ(without(R"("mlp")"), 32 * 3 * kUp);
+  EXPECT_EQ(without(R"("re:model\\.layers\\.(0|1)\\.mlp.*")"), 2 * 3 * kUp);
+  EXPECT_EQ(without(R"("model.layers.0", "model.layers.0.mlp")"), kMatrices / 32);
+  EXPECT_EQ(without(R"("model.layers.0.input_layernorm", "model.embed_tokens")"), 0);
+}
+
+TEST(StoredWeights, NamesThatNameNothingAreTold) {
+  const auto listed = [](const std::string& names) {
+    return warned(quantised(R"("quant_method": "fp8", "modules_to_not_convert": [)" + names + "]"));
+  };
+  EXPECT_EQ(listed(R"("lm_head", "model.layers.0.input_layernorm", "model.norm")"), Codes{});
+  EXPECT_EQ(listed(R"("lm_haed")"), Codes{"O0926"});
+  EXPECT_EQ(listed(R"("lm_head", "model.layers.99.mlp")"), Codes{"O0926"});
+  EXPECT_EQ(listed(R"("lm_head", "re:(a)*")"), Codes{"O0926"});
+}
+
+TEST(StoredWeights, RoutersStayUnlessTheMethodTakesEveryMatrix) {
+  const std::string mixture = R"("num_local_experts": 4, "num_experts_per_tok": 2, "num_key_value_heads": 8,
+    "quantization_config": )";
+  const auto converted = [&](const std::string& config) {
+    return weights_of(usual("mixtral", mixture + "{" + config + "}")).converted;
+  };
+  const base::Count layers = 2 * (4 * 64 * 64 + 4 * 3 * 64 * 128), head = 64 * 100;
+  EXPECT_EQ(converted(R"("quant_method": "awq", "bits": 4, "modules_to_not_convert": ["gate"])"), layers);
+  EXPECT_EQ(converted(R"("quant_method": "fp8")"), layers);
+  const std::string every =
+      R"("quant_method": "compressed-tensors", "config_groups": {"group_0": {"targets": ["Linear"],
+    "weights": {"num_bits": 8, "type": "float", "strategy": "tensor"}}}, "ignore": )";
+  EXPECT_EQ(converted(every + R"(["lm_head", "re:.*gate$"])"), layers);
+  EXPECT_EQ(converted(every + "[]"), layers + head + 2 * 64 * 4);
+}
+
+TEST(StoredWeights, WidthsThatAreNotKnownAreNamed) {
+  for (const char* unknown : {R"("torch_dtype": "bfloat61")", R"("quantization_config": {"quant_method": "gptq"})",
+                              R"("quantization_config": {"quant_method": "torchao", "quant_type": "fancy"})",
+                              R"("quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": false})"}) {
+    const Codes told = warned(llama_with(unknown));
+    EXPECT_NE(std::count(told.begin(), told.end(), "O0926"), 0) << unknown;
+  }
+  EXPECT_EQ(warned(llama_with(R"("quantization_config": {"quant_method": "new"})")), (Codes{"O0926", "O0917"}));
+  EXPECT_EQ(warned(llama_with(R"("quantization_config": {"quant_method": "awq", "bits": 4, "grup_size": 64})")),
+            Codes{"O0916"});
+  EXPECT_EQ(codes(refused(llama_with(R"("quantization_config": {"quant_method": "gptq", "bits": 99})"), kWarned)),
+            Codes{"O0910"});
+  EXPECT_EQ(codes(refused(llama_with(R"("quantization_config": {"quant_method": "gptq", "bits": "four"})"), kWarned)),
+            Codes{"O0903"});
+}
+
+TEST(StoredWeights, ATypeInEitherPlaceCounts) {
+  EXPECT_EQ(weights_of(llama_with(R"("dtype": "float32")")).plain_bits, 32);
+  EXPECT_EQ(weights_of(llama_with(R"("torch_dtype": "torch.float32")")).plain_bits, 32);
+  EXPECT_TRUE(weights_of(llama_with(R"("dtype": "float32")")).stated);
+  EXPECT_FALSE(weights_of(llama_with("")).stated);
+  const std::string inner =
+      R"({"model_type": "llava", "torch_dtype": "float32", "text_config": )" + usual("llama") + "}";
+  EXPECT_EQ(weights_of(inner).plain_bits, 32);
+}
+
+}  // namespace
+}  // namespace orrery::formats::huggingface
