@@ -10,8 +10,7 @@
 #include "orrery/base/refused_test_util.h"
 #include "orrery/dataflow/network.h"
 #include "orrery/dataflow/reference_sharding.h"
-#include "orrery/workload/decode_graph.h"
-#include "orrery/workload/language_model_graph.h"
+#include "orrery/workload/plain_graphs_test_util.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -42,7 +41,7 @@ Degrees tensor_parallel(Count chips) {
   return degrees;
 }
 
-workload::TransformerShape trillion() {
+workload::PlainSizes trillion() {
   return {.hidden = 25600, .heads = 160};
 }
 
