@@ -35,7 +35,7 @@ dataflow::Setup pair() {
   setup.system.accelerator = chip(10, 4, 2, 1, 1e6);
   setup.system.network = {{Link::kRing, 3, 10, Parallelism::kTensor}, {Link::kRing, 4, 5, Parallelism::kData}};
   setup.system.memory = {.bandwidth_gb_per_s = 8, .capacity_bytes = 1e9};
-  LanguageModel model{.hidden = 64, .sequence = 30, .layers = 7};
+  LanguageModelRun model{.hidden = 64, .sequence = 30, .layers = 7};
   model.global_batch = 16;
   model.micro_batch = 2;
   setup.execution.workload = model;

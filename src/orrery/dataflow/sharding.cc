@@ -374,7 +374,7 @@ ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, cons
   }
   const Workload& workload = setup.execution.workload;
   const bool sharded =
-      std::holds_alternative<LanguageModel>(workload) ||
+      std::holds_alternative<LanguageModelRun>(workload) ||
       (std::holds_alternative<StateSpaceModel>(workload) && !defects.state_space_unsharded && degrees.tensor > 1);
   if (!sharded) return given(setup, std::move(pins), rates, "not sharded");
   if (setup.execution.skip_inter_chip) return given(setup, std::move(pins), rates, "pinned");

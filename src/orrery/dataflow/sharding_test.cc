@@ -30,7 +30,7 @@ Setup setup_on_ring(KernelGraph graph, Count chips, double gb_per_s = 50) {
   setup.graph = std::move(graph);
   setup.system.chips = chips;
   setup.system.network = {{Link::kRing, chips, gb_per_s, Parallelism::kTensor}};
-  setup.execution.workload = LanguageModel{};
+  setup.execution.workload = LanguageModelRun{};
   return setup;
 }
 

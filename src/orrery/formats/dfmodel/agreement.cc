@@ -228,7 +228,7 @@ class Checker {
   Checker(const SetupDocument& document, base::Diagnostics& found)
       : document_(document), kernels_(document.setup.graph.kernels), found_(found) {}
 
-  void operator()(const dataflow::LanguageModel& model) {
+  void operator()(const dataflow::LanguageModelRun& model) {
     const auto claim = [&](const char* field, Count value, const char* meaning) {
       return Claim(document_, std::string("execution.llm.") + field, value, meaning);
     };
@@ -393,7 +393,7 @@ class Checker {
   }
 
   // Layers by the names of kernels: `_layer_<n>`, or a name of DFModel's that comes several times.
-  void check_layers(const dataflow::LanguageModel& model) {
+  void check_layers(const dataflow::LanguageModelRun& model) {
     std::set<int> numbered;
     struct Copies {
       Count count = 0;
