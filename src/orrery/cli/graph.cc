@@ -33,7 +33,7 @@ struct Options : OutputFolder {
   scenario::GraphRequest request;
   scenario::OnnxRequest onnx;  // its path: empty, where a graph is generated
   std::optional<std::string> stack;
-  std::string format;          // "prototext", "json", "dot", "svg"; empty: as the suffix of -o says, else prototext
+  std::string format;  // "prototext", "json", "dot", "svg"; empty: as the suffix of -o says, else prototext
 };
 
 bool read(const Arguments& arguments, Console& console, Options& options) {

@@ -79,7 +79,8 @@ void KernelCompute::price(const workload::Kernel& kernel, const Shard& shard, bo
   if (operators_ != nullptr) {
     const double seconds =
         kernel.unit == workload::KernelUnit::kSimd
-            ? operators_->elementwise_seconds(static_cast<double>(shard.m) * static_cast<double>(shard.n) * vector_depth(shard), precision_)
+            ? operators_->elementwise_seconds(
+                  static_cast<double>(shard.m) * static_cast<double>(shard.n) * vector_depth(shard), precision_)
             : operators_->matrix_product_seconds({1, shard.m, shard.n, shard.k, precision_});
     result.compute_ns = tiles_ * seconds * 1e9 * (repeats_count_ ? repeats_of(kernel) : 1);
     return;

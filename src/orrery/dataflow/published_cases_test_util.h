@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "orrery/dataflow/evaluate.h"
-#include "orrery/workload/plain_graphs_test_util.h"
 #include "orrery/workload/dlrm_graph.h"
 #include "orrery/workload/fft_graph.h"
 #include "orrery/workload/hpl_graph.h"
+#include "orrery/workload/plain_graphs_test_util.h"
 
 namespace orrery::dataflow::cases {
 
@@ -52,9 +52,8 @@ inline Accelerator chip(Count cores, Count width, Count height, double ghz, doub
 // A trillion parameters on 8 x 128 chips of type SN30, two rings; 41 kernels in 6 configurations. First generation.
 inline Setup readme() {
   Setup setup;
-  setup.graph = workload::language_model_graph(
-      {.hidden = 25600, .heads = 160, .head_width = 160, .ffn = 102400}, 2048,
-      workload::Passes::kForwardBackward);
+  setup.graph = workload::language_model_graph({.hidden = 25600, .heads = 160, .head_width = 160, .ffn = 102400}, 2048,
+                                               workload::Passes::kForwardBackward);
   round_sizes(setup.graph);
   setup.system.chips = 1024;
   setup.system.accelerator = chip(1280, 32, 6, 1.25, 671088640);
@@ -109,9 +108,8 @@ inline Mapping readme_optimum(const Setup& setup) {
 // GPT-3 forward on eight SN10 chips, cores chosen kernel by kernel. Second generation.
 inline Setup gpt3(std::vector<NetworkDimension> network, int configurations) {
   Setup setup;
-  setup.graph = workload::language_model_graph(
-      {.hidden = 12288, .heads = 96, .head_width = 128, .ffn = 49152}, 2048,
-      workload::Passes::kForward);
+  setup.graph = workload::language_model_graph({.hidden = 12288, .heads = 96, .head_width = 128, .ffn = 49152}, 2048,
+                                               workload::Passes::kForward);
   round_sizes(setup.graph);
   setup.system.chips = 8;
   setup.system.accelerator = chip(640, 32, 6, 1.25, 335544320);
@@ -212,8 +210,8 @@ inline Mapping whole_machine(const Setup& setup) {
 // A token of GPT-3 on twelve chips with links that take 2 us, weights and cache streamed. Third generation.
 inline Setup decode() {
   Setup setup;
-  setup.graph = workload::decode_graph(
-      {.hidden = 12288, .heads = 96, .head_width = 128, .ffn = 49152}, 10001, 12, 1, 1);
+  setup.graph =
+      workload::decode_graph({.hidden = 12288, .heads = 96, .head_width = 128, .ffn = 49152}, 10001, 12, 1, 1);
   round_sizes(setup.graph);
   setup.system.chips = 12;
   setup.system.accelerator = chip(25000, 16, 16, 1, 107374182400);

@@ -295,8 +295,8 @@ bool rows_are_parts(const Kernel& producer, const Kernel& consumer) {
   const __int128 parts = consumer.outer;
   if (consumer.operands == workload::Operands::kInputAndWeight) return producer.m != consumer.k;
   if (!consumer.is_product()) return rows % parts == 0 && rows >= parts * consumer.m;
-  const Count of_part = consumer.m == 1 || consumer.k == 1 ? std::max(consumer.m, consumer.k)
-                                                           : std::min(consumer.m, consumer.k);
+  const Count of_part =
+      consumer.m == 1 || consumer.k == 1 ? std::max(consumer.m, consumer.k) : std::min(consumer.m, consumer.k);
   return rows % parts == 0 && rows >= parts * of_part;
 }
 

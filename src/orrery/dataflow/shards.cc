@@ -82,7 +82,8 @@ Shard tensor_parallel(const Kernel& kernel, KernelDimension sharding, Shard whol
   Shard shard = whole;
   if (uncut && sharding == KernelDimension::kOuter)
     shard.m = kernel.m * split(kernel.outer, degrees.tensor);
-  else if (sharding == KernelDimension::kOuter || sharding == KernelDimension::kM) shard.m = split(shard.m, degrees.tensor);
+  else if (sharding == KernelDimension::kOuter || sharding == KernelDimension::kM)
+    shard.m = split(shard.m, degrees.tensor);
   if (sharding == KernelDimension::kK) shard.k = split(shard.k, degrees.tensor);
   if (sharding == KernelDimension::kN) shard.n = split(shard.n, degrees.tensor);
   if (Count* size = tiled(kernel, shard)) *size = split(*size, degrees.sequence);

@@ -144,15 +144,15 @@ Record<Numbered> kernel() {
 
 Record<Numbered> connection() {
   using N = Numbered;
-  return {{"id", "From 1.", &N::id},
-          {"from", "Id of the producer.", [](const N& n) { return n.edge().from + 1; }},
-          {"to", "Id of the consumer.", [](const N& n) { return n.edge().to + 1; }},
-          {"from_name", "Of the producer.", [](const N& n) { return n.graph.kernels[n.edge().from].name; }},
-          {"to_name", "Of the consumer.", [](const N& n) { return n.graph.kernels[n.edge().to].name; }},
-          {"bytes", "The producer's whole output.",
-           [](const N& n) { return n.graph.kernels[n.edge().from].output_bytes; }},
-          {"communication", "What the kernels' meaning makes it send, whatever the sharding.",
-           [](const N& n) { return sent_over(n.edge()); }, communication()}};
+  return {
+      {"id", "From 1.", &N::id},
+      {"from", "Id of the producer.", [](const N& n) { return n.edge().from + 1; }},
+      {"to", "Id of the consumer.", [](const N& n) { return n.edge().to + 1; }},
+      {"from_name", "Of the producer.", [](const N& n) { return n.graph.kernels[n.edge().from].name; }},
+      {"to_name", "Of the consumer.", [](const N& n) { return n.graph.kernels[n.edge().to].name; }},
+      {"bytes", "The producer's whole output.", [](const N& n) { return n.graph.kernels[n.edge().from].output_bytes; }},
+      {"communication", "What the kernels' meaning makes it send, whatever the sharding.",
+       [](const N& n) { return sent_over(n.edge()); }, communication()}};
 }
 
 Record<GraphDocument> answer() {

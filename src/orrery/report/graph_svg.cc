@@ -235,8 +235,7 @@ std::string graph_svg(const GraphPicture& picture) {
         "<path d=\"{}\" fill=\"none\" stroke=\"#777\" marker-end=\"url(#arrow)\"><title>{}</title></path>\n",
         path(layout.routes[edge]),
         xml_text(fmt::format("{} to {}: {}", graph.kernels[edges[edge].first].name,
-                             graph.kernels[edges[edge].second].name,
-                             edge_text(picture, edge))));
+                             graph.kernels[edges[edge].second].name, edge_text(picture, edge))));
   for (std::size_t kernel = 0; kernel < nodes.size(); ++kernel)
     out += node(picture, static_cast<int>(kernel), nodes[kernel], layout.centres[kernel]);
   out += "</g>\n" + legend(height - 10);

@@ -31,8 +31,8 @@ GraphPicture operators_picture(const scenario::OnnxModel& model, workload::Kerne
   }
   if (picture.edge_labels.empty()) picture.edge_labels.emplace_back();  // sizes are the operators' own
   picture.graph = &graph;
-  picture.title = fmt::format("{}: {} operator{}", model.name, graph.kernels.size(),
-                              graph.kernels.size() == 1 ? "" : "s");
+  picture.title =
+      fmt::format("{}: {} operator{}", model.name, graph.kernels.size(), graph.kernels.size() == 1 ? "" : "s");
   return picture;
 }
 

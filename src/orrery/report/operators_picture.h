@@ -8,8 +8,8 @@
 
 namespace orrery::report {
 
-// A node an operator, with its type and, of products, what `map` makes of it; an edge a tensor with its shape. `graph` is
-// where the picture's graph is kept; it must outlive the picture.
+// A node an operator, with its type and, of products, what `map` makes of it; an edge a tensor with its shape. `graph`
+// is where the picture's graph is kept; it must outlive the picture.
 GraphPicture operators_picture(const scenario::OnnxModel& model, workload::KernelGraph& graph);
 
 // "E=512 D=64 L=128".

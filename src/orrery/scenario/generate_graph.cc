@@ -64,7 +64,8 @@ void check_sizes(const GraphRequest& request) {
                fmt::format("a graph of kind `{}` is made from no transformer, so it has no `--model`", request.kind))
         .hint(fmt::format("leave it out; it belongs to {}", fmt::join(kTransformers, ", ")));
   if (!request.stack.empty() && request.model.empty())
-    found.error("O1487", "a graph of sizes alone has no `--stack`").hint("leave it out; it tells the parts of a `--model`");
+    found.error("O1487", "a graph of sizes alone has no `--stack`")
+        .hint("leave it out; it tells the parts of a `--model`");
   if (request.gated && !transformer)
     found.error("O1487", fmt::format("a graph of kind `{}` has no `--gated`", request.kind))
         .hint(fmt::format("leave it out; it belongs to {}", fmt::join(kTransformers, ", ")));

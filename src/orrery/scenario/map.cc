@@ -220,9 +220,8 @@ void layers_of_onnx(const MapRequest& request, const std::string& path, const Ch
   const formats::onnx::Operators& operators = model.operators;
   if (operators.layers.empty()) {
     base::Diagnostics found;
-    base::Diagnostic& error =
-        found.error("O0938", fmt::format("`{}` has no product of matrices and no convolution to map", path),
-                    {model.file, 0, 0, 1});
+    base::Diagnostic& error = found.error(
+        "O0938", fmt::format("`{}` has no product of matrices and no convolution to map", path), {model.file, 0, 0, 1});
     // What comes nearest: the operator with the most work.
     const auto most = std::max_element(operators.all.begin(), operators.all.end(), [](const auto& a, const auto& b) {
       return a.operations.value_or(0) < b.operations.value_or(0);

@@ -1,5 +1,5 @@
-// Idea: whatever describes the transformer, a catalogue model, a config.json or a few sizes, becomes one description, of
-// which some layers are drawn. Sizes replace those of a model whose layers are all alike and plain; of others a size
+// Idea: whatever describes the transformer, a catalogue model, a config.json or a few sizes, becomes one description,
+// of which some layers are drawn. Sizes replace those of a model whose layers are all alike and plain; of others a size
 // alone would not say which layers it means.
 #include "orrery/scenario/transformer_graph.h"
 
@@ -67,7 +67,8 @@ std::optional<workload::PlainSizes> plain_sizes(const Stack& stack) {
   return sizes;
 }
 
-// The sizes with those that were given in place of theirs, checked all at once. Writes them to the only kind of `stack`.
+// The sizes with those that were given in place of theirs, checked all at once. Writes them to the only kind of
+// `stack`.
 void replace_sizes(const GraphRequest& request, const GraphSizes& sizes, workload::PlainSizes plain, Stack& stack) {
   plain.hidden = sizes.get("hidden", plain.hidden);
   plain.heads = sizes.get("num_head", plain.heads);
@@ -119,8 +120,8 @@ void refuse_sizes(const GraphRequest& request, const GraphSizes& sizes, const st
   base::Diagnostics found;
   const auto refuse = [&](const std::string& option) {
     found
-        .error("O1487", fmt::format("`{}` cannot replace a size of `{}`: its layers are not all plain and alike", option,
-                                    model))
+        .error("O1487",
+               fmt::format("`{}` cannot replace a size of `{}`: its layers are not all plain and alike", option, model))
         .hint("leave it out, or change a copy of the model's config.json");
   };
   for (const char* name : kReplaceable)
@@ -211,9 +212,9 @@ void note_kinds(const Stack& stack, Count first, Count count, GeneratedGraph& ou
     kinds += fmt::format("{}{} of {} (`--layer {}`)", kinds.empty() ? "" : ", ", layers,
                          workload::kind_of(stack.kinds[k]), at + 1);
   }
-  out.notes.push_back(count == 1 ? fmt::format("this is layer {}; layers are {}", first + 1, kinds)
-                                 : fmt::format("these are layers {} to {}; layers are {}", first + 1, first + count,
-                                               kinds));
+  out.notes.push_back(count == 1
+                          ? fmt::format("this is layer {}; layers are {}", first + 1, kinds)
+                          : fmt::format("these are layers {} to {}; layers are {}", first + 1, first + count, kinds));
   if (count == 1) out.notes.emplace_back("num_layer counts the layers of this kind; place the others by themselves");
 }
 

@@ -30,8 +30,8 @@ KernelGraph attention_graph(const GraphLayers& layers, const GraphTokens& tokens
   found.throw_if_errors();
   const Block& block = *layers.blocks.front();
   if (!is_plain(block, tokens.tokens))
-    base::fail("O1488", "a graph of kind `attention` has plain attention to all tokens and one feed-forward network", {},
-               "the kinds `llm`, `llm-fwd`, `llm-bwd` and `decode` have kernels for other layers");
+    base::fail("O1488", "a graph of kind `attention` has plain attention to all tokens and one feed-forward network",
+               {}, "the kinds `llm`, `llm-fwd`, `llm-bwd` and `decode` have kernels for other layers");
   const auto& attention = std::get<Attention>(block.mixer);
   const auto& network = std::get<FeedForward>(block.feed_forward);
   const Count h = layers.width, a = attention.heads, g = attention.kv_heads, d = attention.width, s = tokens.tokens;

@@ -10,13 +10,13 @@
 // encoder's output CROSS. Backward, the gradients of keys and values reduce over the queries of all a / g heads that
 // share them and see the key.
 //
-// Beyond that: norms of queries and keys are a kernel each; a gate (GATE) is projected beside the queries and multiplies
-// what comes before PROJ_GEMM. Latent attention (DeepSeek-V2, arXiv 2405.04434) projects down and up; the part of a key
-// that carries the position, shared by all heads, is K_ROPE. One token more reads latents: the expansion goes into the
-// queries (Q_ABSORB) and the outputs (V_EXPAND), section 2.1.2 there.
+// Beyond that: norms of queries and keys are a kernel each; a gate (GATE) is projected beside the queries and
+// multiplies what comes before PROJ_GEMM. Latent attention (DeepSeek-V2, arXiv 2405.04434) projects down and up; the
+// part of a key that carries the position, shared by all heads, is K_ROPE. One token more reads latents: the expansion
+// goes into the queries (Q_ABSORB) and the outputs (V_EXPAND), section 2.1.2 there.
 //
-// The kernels Q to K_bwd of plain attention, with their oddities, are kosho2013/DFModel's (arXiv 2412.16432): updates of
-// Q, K and V read the gradients of the attention products. Cost: a step a kernel.
+// The kernels Q to K_bwd of plain attention, with their oddities, are kosho2013/DFModel's (arXiv 2412.16432): updates
+// of Q, K and V read the gradients of the attention products. Cost: a step a kernel.
 #include <algorithm>
 #include <utility>
 
@@ -56,6 +56,8 @@ struct Form {
   std::string own(const char* name) const { return prefix + name; }
   int at(const char* name) const { return out.at(own(name)); }
   bool crosses() const { return !prefix.empty(); }
+  // What a product of attention states of an input: nothing where a window leaves rows of different lengths.
+  Count stated(Count elements) const { return seen == keys || out.decodes() ? elements : 0; }
 
   const Attention& a;
   LayerWriter& out;
@@ -90,9 +92,9 @@ void project_queries(const Form& f, int input) {
   if (a.latent && a.latent->q_rank > 0) {
     const Count rank = a.latent->q_rank;
     const int down = f.out.add(f.out.weighted(f.own("Q_DOWN"), {1, rank, f.h, f.queries}), {input});
-    const int norm = f.out.add(f.out.unary(f.own("Q_NORM"), {1, rank, 1, f.queries},
-                                           f.out.elements("the latent queries", {rank, f.queries})),
-                               {down});
+    const int norm = f.out.add(
+        f.out.unary(f.own("Q_NORM"), {1, rank, 1, f.queries}, f.out.elements("the latent queries", {rank, f.queries})),
+        {down});
     f.out.add(f.out.weighted(f.own("Q_UP"), {a.heads, a.width, rank, f.queries}), {norm});
     return;
   }
@@ -140,8 +142,8 @@ int finish(const Form& f, int weighed, int input) {
   const Attention& a = f.a;
   if (a.gated) {
     const int gate = f.out.add(f.out.weighted("GATE", {a.heads, a.width, f.h, f.queries}), {input});
-    weighed = f.out.add(f.out.binary("GATE_MUL", {a.heads, a.value_width, 1, f.queries}, f.output, f.query),
-                        {weighed, gate});
+    weighed =
+        f.out.add(f.out.binary("GATE_MUL", {a.heads, a.value_width, 1, f.queries}, f.output, f.query), {weighed, gate});
   }
   return f.out.add(f.out.weighted(f.own("PROJ_GEMM"), {1, f.h, a.output(), f.queries}), {weighed});
 }
@@ -158,11 +160,13 @@ int on_sequence(const Form& f, int input) {
   norm_queries_and_keys(f, true);
   const int query = queries_of(f), key = a.latent ? f.at("K_UP") : normed(f, "K_NORM", "K");
   const int value = a.latent ? f.at("V_UP") : f.at("V");
-  const int scores = f.out.add(f.out.product(f.first(), {a.heads, f.seen, a.width, f.queries}, f.query, f.key),
-                               {query, key, a.latent ? f.out.at("K_ROPE") : kNoNode});
+  const int scores =
+      f.out.add(f.out.product(f.first(), {a.heads, f.seen, a.width, f.queries}, f.stated(f.query), f.stated(f.key)),
+                {query, key, a.latent ? f.out.at("K_ROPE") : kNoNode});
   const int weights = softmax(f, scores, {a.heads, f.seen, 1, f.queries});
   const int weighed = f.out.add(
-      f.out.product(f.second(), {a.heads, a.value_width, f.seen, f.queries}, f.value, f.scores), {value, weights});
+      f.out.product(f.second(), {a.heads, a.value_width, f.seen, f.queries}, f.stated(f.value), f.stated(f.scores)),
+      {value, weights});
   return finish(f, weighed, input);
 }
 
@@ -178,11 +182,11 @@ int on_token(const Form& f, int input) {
   const int values = cache(f, "V_cache", a.kv_heads, a.value_width, {f.crosses() ? kNoNode : f.at("V")});
   const Count held_keys = f.out.elements("the keys of the context", {a.kv_heads, a.width, f.seen});
   const Count held_values = f.out.elements("the values of the context", {a.kv_heads, a.value_width, f.seen});
-  const int scores = f.out.add(f.out.product(f.first(), {a.heads, 1, a.width, f.seen}, f.query, held_keys),
-                               {queries_of(f), keys});
+  const int scores =
+      f.out.add(f.out.product(f.first(), {a.heads, 1, a.width, f.seen}, f.query, held_keys), {queries_of(f), keys});
   const int weights = softmax(f, scores, {a.heads, 1, 1, f.seen});
-  const int weighed = f.out.add(
-      f.out.product(f.second(), {a.heads, a.value_width, f.seen, 1}, held_values, f.scores), {weights, values});
+  const int weighed = f.out.add(f.out.product(f.second(), {a.heads, a.value_width, f.seen, 1}, held_values, f.scores),
+                                {weights, values});
   return finish(f, weighed, input);
 }
 
@@ -198,12 +202,12 @@ int on_latents(const Form& f, int input) {
       f.out.add(f.out.weighted("Q_ABSORB", {a.heads, l.kv_rank, l.nope_width, 1}, true), {queries_of(f)});
   const int latents = cache(f, "KV_cache", 1, wide, {norm, rope});
   const Count cached = f.out.elements("the latents of the context", {wide, f.seen});
-  const int scores = f.out.add(f.out.product(f.first(), {a.heads, 1, wide, f.seen},
-                                             f.out.elements("the queries", {a.heads, wide}), cached),
-                               {absorbed, l.rope_width > 0 ? queries_of(f) : kNoNode, latents});
+  const int scores = f.out.add(
+      f.out.product(f.first(), {a.heads, 1, wide, f.seen}, f.out.elements("the queries", {a.heads, wide}), cached),
+      {absorbed, l.rope_width > 0 ? queries_of(f) : kNoNode, latents});
   const int weights = softmax(f, scores, {a.heads, 1, 1, f.seen});
   const int weighed =
-      f.out.add(f.out.product(f.second(), {a.heads, l.kv_rank, f.seen, 1}, cached, f.scores), {weights, latents});
+      f.out.add(f.out.product(f.second(), {a.heads, l.kv_rank, f.seen, 1}, 0, f.scores), {weights, latents});
   const int value = f.out.add(f.out.weighted("V_EXPAND", {a.heads, a.value_width, l.kv_rank, 1}, true), {weighed});
   return finish(f, value, input);
 }
@@ -242,18 +246,18 @@ std::vector<int> attention_gradients(LayerContext& layer, const Attention& a, co
   if (a.gated) {
     at = out.add(out.binary("GATE_MUL_bwd1", {heads, a.value_width, 1, f.queries}, f.output, f.query),
                  {projected, out.at("GATE")});
-    gate = out.add(out.binary("GATE_MUL_bwd2", {heads, a.width, 1, f.queries}, f.output, f.output), {projected, weighed});
+    gate =
+        out.add(out.binary("GATE_MUL_bwd2", {heads, a.width, 1, f.queries}, f.output, f.output), {projected, weighed});
     gradients.push_back(out.add(out.weighted("GATE_bwd", {1, h, query, f.queries}), {gate}));
     update("GATE", h, query, f.queries, gate, input);
   }
   const bool latent = a.latent.has_value();
-  const Count groups_of_values = groups;
-  const int of_scores =
-      out.add(out.product(f.second() + "_bwd1", {heads, f.seen, a.value_width, f.queries}, f.output, f.value),
-              {at, latent ? out.at("V_UP") : f.at("V")});
-  const int of_values =
-      out.add(out.product(f.second() + "_bwd2", {groups_of_values, a.value_width, met, f.keys}, f.output, f.scores),
-              {at, f.at("DropOut_1")});
+  const int of_scores = out.add(out.product(f.second() + "_bwd1", {heads, f.seen, a.value_width, f.queries},
+                                            f.stated(f.output), f.stated(f.value)),
+                                {at, latent ? out.at("V_UP") : f.at("V")});
+  const int of_values = out.add(
+      out.product(f.second() + "_bwd2", {groups, a.value_width, met, f.keys}, f.stated(f.output), f.stated(f.scores)),
+      {at, f.at("DropOut_1")});
   int value = kNoNode;
   if (latent)
     value = out.add(out.weighted("V_UP_bwd", {1, a.latent->kv_rank, a.value(), f.keys}), {});
@@ -263,9 +267,10 @@ std::vector<int> attention_gradients(LayerContext& layer, const Attention& a, co
   const int dropped = out.add(out.unary(f.own("DropOut_1_bwd"), rows, f.scores), {of_scores});
   out.connect(of_values, value);
   const int soft = out.add(out.unary(f.own("SOFTMAX_bwd"), rows, f.scores), {dropped});
-  const int of_queries =
-      out.add(out.product(f.first() + "_bwd1", {heads, a.width, f.seen, f.queries}, f.scores, f.key), {});
-  const int of_keys = out.add(out.product(f.first() + "_bwd2", {groups, a.width, met, f.keys}, f.scores, f.query), {});
+  const int of_queries = out.add(
+      out.product(f.first() + "_bwd1", {heads, a.width, f.seen, f.queries}, f.stated(f.scores), f.stated(f.key)), {});
+  const int of_keys = out.add(
+      out.product(f.first() + "_bwd2", {groups, a.width, met, f.keys}, f.stated(f.scores), f.stated(f.query)), {});
   out.connect(soft, of_queries);
   out.connect(soft, of_keys);
   out.connect(latent ? out.at("K_UP") : normed(f, "K_NORM", "K"), of_queries);
@@ -289,9 +294,9 @@ std::vector<int> attention_gradients(LayerContext& layer, const Attention& a, co
       update("Q", h, query, f.queries, of_queries, input);
     }
     const int up = out.add(out.weighted("K_UP_bwd", {1, l.kv_rank, nope, f.keys}), {of_keys});
-    const int norm = out.add(
-        out.unary("KV_NORM_bwd", {1, l.kv_rank, 1, f.keys}, out.elements("the latents", {l.kv_rank, f.keys})),
-        {value, up});
+    const int norm =
+        out.add(out.unary("KV_NORM_bwd", {1, l.kv_rank, 1, f.keys}, out.elements("the latents", {l.kv_rank, f.keys})),
+                {value, up});
     gradients.push_back(out.add(out.weighted("KV_DOWN_bwd", {1, h, l.kv_rank, f.keys}), {norm}));
     update("K_UP", l.kv_rank, nope, f.keys, of_keys, out.at("KV_NORM"));
     update("KV_DOWN", h, l.kv_rank, f.keys, norm, input);
@@ -303,8 +308,7 @@ std::vector<int> attention_gradients(LayerContext& layer, const Attention& a, co
   }
   int query_gradient = of_queries, key_gradient = of_keys;
   if (a.qk_norm != QkNorm::kNone) {
-    query_gradient =
-        out.add(out.unary(f.own("Q_NORM_bwd"), {heads, a.width, 1, f.queries}, f.query), {of_queries});
+    query_gradient = out.add(out.unary(f.own("Q_NORM_bwd"), {heads, a.width, 1, f.queries}, f.query), {of_queries});
     key_gradient = out.add(out.unary(f.own("K_NORM_bwd"), {groups, a.width, 1, f.keys}, f.key), {of_keys});
   }
   const bool even = h % heads == 0;  // DFModel's shape; else the rows as one

@@ -2,9 +2,10 @@
 //
 //   Add_Prev_Layer, LayerNorm_1, mixer, DropOut_2, Add_1, LayerNorm_2, feed-forward network, DropOut_3, Add_2
 //
-// Attention to an encoder's output comes after Add_1, in the same frame (CROSS_...). A layer without feed-forward network
-// ends at Add_1. Layers that run both side by side (`parallel`) read one norm, or one each. Norms behind the operators,
-// where a layer has four, are kernels of their own; norms that stand after the additions keep the places of DFModel's.
+// Attention to an encoder's output comes after Add_1, in the same frame (CROSS_...). A layer without feed-forward
+// network ends at Add_1. Layers that run both side by side (`parallel`) read one norm, or one each. Norms behind the
+// operators, where a layer has four, are kernels of their own; norms that stand after the additions keep the places of
+// DFModel's.
 //
 // Backward as there: there is no LayerNorm_1_bwd, Loss_bwd depends on no forward kernel, the residual's gradient is not
 // added, and updates of weights come last. Cost: a step a kernel.
@@ -50,9 +51,8 @@ int forward_kernels(LayerContext& layer, const Block& block, int previous) {
   if (has_mixer(block)) {
     norm = unary("LayerNorm_1", entry);
     const auto* attention = std::get_if<Attention>(&block.mixer);
-    const int mixed = attention != nullptr
-                          ? attention_kernels(layer, *attention, "", norm)
-                          : recurrence_kernels(layer, std::get<Recurrence>(block.mixer), norm);
+    const int mixed = attention != nullptr ? attention_kernels(layer, *attention, "", norm)
+                                           : recurrence_kernels(layer, std::get<Recurrence>(block.mixer), norm);
     const int dropped = unary("DropOut_2", normed(layer, block, "LayerNorm_1_post", mixed, stream));
     residual = out.add(out.binary("Add_1", space, stream, stream), {dropped});
     // In DFModel's decode graph this edge comes one later.
@@ -118,9 +118,8 @@ std::vector<int> backward_kernels(LayerContext& layer, const Block& block, const
     const int norm = out.at("LayerNorm_1");
     const auto* attention = std::get_if<Attention>(&block.mixer);
     const std::vector<int> of_input =
-        attention != nullptr
-            ? attention_gradients(layer, *attention, "", dropped, norm)
-            : recurrence_gradients(layer, std::get<Recurrence>(block.mixer), dropped, norm);
+        attention != nullptr ? attention_gradients(layer, *attention, "", dropped, norm)
+                             : recurrence_gradients(layer, std::get<Recurrence>(block.mixer), dropped, norm);
     result.insert(result.end(), of_input.begin(), of_input.end());
   }
   for (const LayerContext::Update& u : layer.updates) {

@@ -35,7 +35,8 @@ struct LayerContext {
 // Tokens that a query sees at most in a sequence of `tokens`: what scores are made for. Causal masks are not exploited.
 base::Count seen_tokens(const Attention& attention, base::Count tokens);
 
-// The mixer between LayerNorm_1 (`input`) and DropOut_2; `prefix` tells cross attention. Answers the node of the output.
+// The mixer between LayerNorm_1 (`input`) and DropOut_2; `prefix` tells cross attention. Answers the node of the
+// output.
 int attention_kernels(LayerContext& layer, const Attention& attention, const std::string& prefix, int input);
 int recurrence_kernels(LayerContext& layer, const Recurrence& recurrence, int input);
 
@@ -48,8 +49,8 @@ std::vector<int> recurrence_gradients(LayerContext& layer, const Recurrence& rec
 int feed_forward_kernels(LayerContext& layer, const FeedForward& network, int input);
 int expert_kernels(LayerContext& layer, const Experts& experts, int input);
 
-// Backward. Answers the nodes that hold gradients of the input. The first of experts' is a sum over experts that may lie
-// on different chips: what reads it all-reduces it.
+// Backward. Answers the nodes that hold gradients of the input. The first of experts' is a sum over experts that may
+// lie on different chips: what reads it all-reduces it.
 std::vector<int> feed_forward_gradients(LayerContext& layer, const FeedForward& network, int gradient, int input);
 std::vector<int> expert_gradients(LayerContext& layer, const Experts& experts, int gradient, int input);
 

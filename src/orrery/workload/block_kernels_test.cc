@@ -117,9 +117,14 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  return {{"mixture", mixture(), 7168}, {"latent", latent(), 7168},   {"mamba", mamba(), 1024},
-          {"delta", gated_delta(), 512}, {"cross", crossing(), 512},  {"gated", gated(), 2048},
-          {"window", windowed(Reach::kWindow, 100), 4096},            {"chunk", windowed(Reach::kChunk, 256), 4096}};
+  return {{"mixture", mixture(), 7168},
+          {"latent", latent(), 7168},
+          {"mamba", mamba(), 1024},
+          {"delta", gated_delta(), 512},
+          {"cross", crossing(), 512},
+          {"gated", gated(), 2048},
+          {"window", windowed(Reach::kWindow, 100), 4096},
+          {"chunk", windowed(Reach::kChunk, 256), 4096}};
 }
 
 TEST(BlockKernels, ForwardFlopIsTheDescriptionsOfEveryKindOfLayer) {

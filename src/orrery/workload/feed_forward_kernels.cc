@@ -1,17 +1,18 @@
-// Idea: a mixture of experts is DFModel's FFN0, GeLU and FFN1 with as many copies side by side (`outer`) as tokens visit
-// experts, each on its own tokens. Tokens are spread evenly: s tokens that visit k of E experts each are
+// Idea: a mixture of experts is DFModel's FFN0, GeLU and FFN1 with as many copies side by side (`outer`) as tokens
+// visit experts, each on its own tokens. Tokens are spread evenly: s tokens that visit k of E experts each are
 //
 //   min(E, s k) experts of ceil(s k / experts) tokens.
 //
-// So EXPERT_FFN0 is experts x up x h x tokens, its weight that of all these experts. What no token visits lies in memory
-// all the same (`dram_extra`, divided by the chips).
+// So EXPERT_FFN0 is experts x up x h x tokens, its weight that of all these experts. What no token visits lies in
+// memory all the same (`dram_extra`, divided by the chips).
 //
 // Sharded along `outer` this is expert parallelism: every chip has the experts' weights that it holds and the tokens of
 // all, as tensor-parallel chips do. COMBINE adds what the experts of a token make; since they may lie on different
-// chips, the edge to it is an all-reduce of the tokens, and so is, backward, the one to the gradient of the input. ROUTER
-// and TOP_K choose; a shared expert stands beside (SHARED_FFN0 ...), its gate being SHARED_GATE.
+// chips, the edge to it is an all-reduce of the tokens, and so is, backward, the one to the gradient of the input.
+// ROUTER and TOP_K choose; a shared expert stands beside (SHARED_FFN0 ...), its gate being SHARED_GATE.
 //
-// Elementwise kernels count one operation for each element they make. Cost: a step a kernel.
+// Elementwise kernels count one operation for each element they make; where their inputs have other shapes than that,
+// no sizes are stated. Cost: a step a kernel.
 #include <algorithm>
 
 #include "orrery/workload/block_kernels.h"
@@ -41,10 +42,9 @@ int forward(LayerContext& layer, const FeedForward& f, const Networks& n, const 
     return out.add(std::move(kernel), sources);
   };
   const int first = weighted("FFN0", up, h, from);
-  const int activated =
-      out.add(out.unary(n.prefix + "GeLU", {n.copies, f.inner, 1, n.tokens},
-                        out.elements("the output of FFN0", {n.copies, up, n.tokens})),
-              {first});
+  const int activated = out.add(out.unary(n.prefix + "GeLU", {n.copies, f.inner, 1, n.tokens},
+                                          out.elements("the output of FFN0", {n.copies, up, n.tokens})),
+                                {first});
   return weighted("FFN1", h, f.inner, {activated});
 }
 
@@ -53,10 +53,9 @@ int backward(LayerContext& layer, const FeedForward& f, const Networks& n, int g
   LayerWriter& out = layer.out;
   const Count h = layer.width, up = up_of(out, f);
   const int second = out.add(out.weighted(n.prefix + "FFN1_bwd", {n.copies, f.inner, h, n.tokens}, true), {gradient});
-  const int activated =
-      out.add(out.unary(n.prefix + "GeLU_bwd", {n.copies, up, 1, n.tokens},
-                        out.elements("the input of FFN1", {n.copies, f.inner, n.tokens})),
-              {second});
+  const int activated = out.add(out.unary(n.prefix + "GeLU_bwd", {n.copies, up, 1, n.tokens},
+                                          out.elements("the input of FFN1", {n.copies, f.inner, n.tokens})),
+                                {second});
   const int first = out.add(out.weighted(n.prefix + "FFN0_bwd", {n.copies, h, up, n.tokens}, true), {activated});
   layer.updates.push_back({n.prefix + "FFN1", n.copies, f.inner, h, n.tokens, gradient, out.at(n.prefix + "GeLU")});
   layer.updates.push_back({n.prefix + "FFN0", n.copies, h, up, n.tokens, activated, input});
@@ -97,8 +96,7 @@ int expert_kernels(LayerContext& layer, const Experts& e, int input) {
       shared = out.add(out.binary("SHARED_MUL", {1, h, 1, s}, stream, s), {shared, gate});
     }
   }
-  const Count made = out.elements("the output of the experts", {visits.experts, h, visits.tokens});
-  int combined = out.add(out.binary("COMBINE", {1, h, 1, s}, made, chosen), {});
+  int combined = out.add(out.binary("COMBINE", {1, h, 1, s}, 0, 0), {});
   out.connect(routed, combined, visits.experts > 1 ? Communication::kAllReduce : Communication::kNone,
               visits.experts > 1 ? out.bytes(stream) : 0);
   out.connect(top, combined);
@@ -112,21 +110,18 @@ std::vector<int> expert_gradients(LayerContext& layer, const Experts& e, int gra
   const Count h = layer.width, s = layer.tokens.tokens;
   const Visits visits = visits_of(e, s);
   const Count stream = out.elements("the residual stream", {h, s});
-  std::vector<int> gradients = {
-      backward(layer, e.expert, {"EXPERT_", visits.experts, visits.tokens}, gradient, input)};
+  std::vector<int> gradients = {backward(layer, e.expert, {"EXPERT_", visits.experts, visits.tokens}, gradient, input)};
   if (e.shared_expert.inner > 0) {
     int of_shared = gradient;
     if (e.shared_gate) {
       of_shared = out.add(out.binary("SHARED_MUL_bwd1", {1, h, 1, s}, stream, s), {gradient, out.at("SHARED_GATE")});
-      const int of_gate =
-          out.add(out.binary("SHARED_MUL_bwd2", {1, 1, 1, s}, stream, stream), {gradient, out.at("SHARED_FFN1")});
+      const int of_gate = out.add(out.binary("SHARED_MUL_bwd2", {1, 1, 1, s}, 0, 0), {gradient, out.at("SHARED_FFN1")});
       gradients.push_back(out.add(out.weighted("SHARED_GATE_bwd", {1, h, 1, s}), {of_gate}));
       layer.updates.push_back({"SHARED_GATE", 1, h, 1, s, of_gate, input});
     }
     gradients.push_back(backward(layer, e.shared_expert, {"SHARED_", 1, s}, of_shared, input));
   }
-  const Count made = out.elements("the output of the experts", {visits.experts, h, visits.tokens});
-  const int top = out.add(out.binary("TOP_K_bwd", {1, e.count, 1, s}, stream, made), {gradient, out.at("EXPERT_FFN1")});
+  const int top = out.add(out.binary("TOP_K_bwd", {1, e.count, 1, s}, 0, 0), {gradient, out.at("EXPERT_FFN1")});
   gradients.push_back(out.add(out.weighted("ROUTER_bwd", {1, h, e.count, s}), {top}));
   layer.updates.push_back({"ROUTER", 1, h, e.count, s, top, input});
   return gradients;

@@ -1,8 +1,8 @@
 // Idea: layers one after the other, each from block_kernels.h.
 //
 // Several layers in one graph: the last kernel of a layer (Add_2) leads to Add_Prev_Layer of the next; the kernels that
-// hold the gradient of a layer's input (of plain attention V_bwd, Q_bwd and K_bwd) lead to Loss_bwd of the layer before.
-// Cost: one step a kernel and edge.
+// hold the gradient of a layer's input (of plain attention V_bwd, Q_bwd and K_bwd) lead to Loss_bwd of the layer
+// before. Cost: one step a kernel and edge.
 #include "orrery/workload/language_model_graph.h"
 
 #include <fmt/format.h>

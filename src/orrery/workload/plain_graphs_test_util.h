@@ -34,9 +34,8 @@ inline KernelGraph decode_graph(const PlainSizes& sizes, base::Count context, ba
 
 inline KernelGraph attention_graph(const PlainSizes& sizes, base::Count sequence) {
   const Transformer model = plain_transformer(sizes);
-  return of_layers(model.decoder(), 1, [&](const GraphLayers& chosen) {
-    return attention_graph(chosen, GraphTokens{.tokens = sequence});
-  });
+  return of_layers(model.decoder(), 1,
+                   [&](const GraphLayers& chosen) { return attention_graph(chosen, GraphTokens{.tokens = sequence}); });
 }
 
 }  // namespace orrery::workload

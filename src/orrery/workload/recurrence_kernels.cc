@@ -1,14 +1,15 @@
-// Idea: a recurrence is projections (MIX_<name>) around a convolution along the tokens and a scan, both on vector lanes.
+// Idea: a recurrence is projections (MIX_<name>) around a convolution along the tokens and a scan, both on vector
+// lanes.
 //
 //   CONV   channels x 1 x taps x s        a filter for each channel
 //   SCAN   heads x v x p k x s            a state of k x v elements for each head
 //
-// For every token the scan passes over its state p times: to decay it and add to it, to read it, and with the delta rule
-// to read what it replaces; p is 2, of deltas 3. So K is p k, and a product on vector lanes takes an operation for each
-// of outer M K N points. That is the recurrence as it is written down, token after token; programs that work on blocks
-// of tokens trade it for products on matrix units. A gate (MIX_GATE) multiplies what comes before the last projection.
-// Backward, the scan is passed over twice as often, once to make the states again. A token generated reads and writes the
-// state, and reads the last taps - 1 columns of the convolution.
+// For every token the scan passes over its state p times: to decay it and add to it, to read it, and with the delta
+// rule to read what it replaces; p is 2, of deltas 3. So K is p k, and a product on vector lanes takes an operation for
+// each of outer M K N points. That is the recurrence as it is written down, token after token; programs that work on
+// blocks of tokens trade it for products on matrix units. A gate (MIX_GATE) multiplies what comes before the last
+// projection. Backward, the scan is passed over twice as often, once to make the states again. A token generated reads
+// and writes the state, and reads the last taps - 1 columns of the convolution.
 //
 // Source: Gu and Dao, "Mamba", arXiv 2312.00752; Dao and Gu, arXiv 2405.21060; Yang et al., arXiv 2412.06464. DFModel
 // (arXiv 2412.16432) too has scans as kernels of vector lanes. Cost: a step a kernel.
@@ -24,8 +25,7 @@ using base::Count;
 
 std::string name_of(const Projection& p) {
   std::string name = "MIX_";
-  for (const char c : p.name)
-    name += c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  for (const char c : p.name) name += c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   return name;
 }
 
@@ -68,16 +68,14 @@ bool feeds_next_only(const Recurrence& r, std::size_t at) {
 
 Kernel scan(LayerWriter& out, const Recurrence& r, const char* name, Count times, Count s) {
   const Count deep = out.elements("the state", {passes(r), times, r.key_width});
-  Kernel kernel = out.product(name, {r.heads, r.value_width, deep, s},
-                              out.elements("what enters the state", {r.heads, r.value_width, s}),
-                              out.elements("the keys of the state", {r.heads, r.key_width, s}));
+  Kernel kernel = out.product(name, {r.heads, r.value_width, deep, s}, 0, 0);
   kernel.unit = KernelUnit::kSimd;
   return kernel;
 }
 
 Kernel convolution(LayerWriter& out, const Recurrence& r, const char* name, Count s) {
   Kernel kernel = out.weighted(name, {r.channels, 1, r.taps, s});
-  kernel.input_bytes = kernel.output_bytes;
+  kernel.input_bytes = 0;  // channels x s, which the shape does not say
   kernel.unit = KernelUnit::kSimd;
   return kernel;
 }
@@ -101,8 +99,8 @@ int recurrence_kernels(LayerContext& layer, const Recurrence& r, int input) {
       if (convolves(r)) {
         Kernel kernel = convolution(out, r, "CONV", s);
         if (out.decodes())
-          kernel.memory_bytes += out.bytes(out.elements("the window", {r.channels, r.taps - 1 > 0 ? r.taps - 1 : 0})) /
-                                 out.chips();
+          kernel.memory_bytes +=
+              out.bytes(out.elements("the window", {r.channels, r.taps - 1 > 0 ? r.taps - 1 : 0})) / out.chips();
         mixed = out.add(std::move(kernel), {made});
       }
     } else if (!is_gate(p) && !feeds_next_only(r, i)) {
@@ -143,8 +141,8 @@ std::vector<int> recurrence_gradients(LayerContext& layer, const Recurrence& r, 
     of_mixed = out.add(scan(out, r, "SCAN_bwd", 2, s),
                        {of_mixed, out.at(convolves(r) ? "CONV" : name_of(r.projections.front()))});
   std::vector<int> gradients;
-  int of_convolved = kNoNode;         // by a projection that reads the convolution
-  int of_next = kNoNode;              // by the projection behind, where it reads this one
+  int of_convolved = kNoNode;  // by a projection that reads the convolution
+  int of_next = kNoNode;       // by the projection behind, where it reads this one
   for (std::size_t i = r.projections.size() - 1; i-- > 1;) {
     const Projection& p = r.projections[i];
     std::vector<int> from;

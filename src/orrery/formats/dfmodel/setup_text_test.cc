@@ -168,14 +168,14 @@ dataflow::Workload random_workload(base::Count stages) {
   switch (*rc::gen::inRange(0, 8)) {
     case 0:
       return dataflow::LanguageModelRun{1024,
-                                     *rc::gen::inRange(0, 128),
-                                     *rc::gen::inRange(0, 16),
-                                     512,
-                                     4,
-                                     64,
-                                     *rc::gen::inRange(1, 9),
-                                     *rc::gen::inRange(0, 512),
-                                     *rc::gen::inRange(1, 5)};
+                                        *rc::gen::inRange(0, 128),
+                                        *rc::gen::inRange(0, 16),
+                                        512,
+                                        4,
+                                        64,
+                                        *rc::gen::inRange(1, 9),
+                                        *rc::gen::inRange(0, 512),
+                                        *rc::gen::inRange(1, 5)};
     case 1:
       return dataflow::Recommendation{*rc::gen::inRange(1, 100), 64, 1 << 20, 4096, *rc::gen::inRange(1, 3)};
     case 2:

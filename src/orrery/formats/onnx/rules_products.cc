@@ -116,8 +116,7 @@ void check_kernel(const Node& node, const Shape& weight) {
   if (!stated || stated->empty()) return;
   const Shape kernel(weight.begin() + 2, weight.end());
   bool agrees = stated->size() == kernel.size();
-  for (std::size_t d = 0; agrees && d < kernel.size(); ++d)
-    agrees = kernel[d] == kUnknown || kernel[d] == (*stated)[d];
+  for (std::size_t d = 0; agrees && d < kernel.size(); ++d) agrees = kernel[d] == kUnknown || kernel[d] == (*stated)[d];
   if (!agrees)
     misfit(fmt::format("its `kernel_shape` is {}, and the windows of its weight are {}",
                        text(Shape(stated->begin(), stated->end())), text(kernel)));

@@ -174,7 +174,9 @@ TEST(OnnxShapes, MisfitsNameTheOperatorAndItsByte) {
 TEST(OnnxShapes, AConvolutionsKernelShapeIsThatOfItsWeight) {
   const auto said = [](const std::vector<std::int64_t>& kernel) {
     ModelWriter writer;
-    writer.input("a", {1, 3, 8, 8}).input("b", {4, 3, 3, 3}).node("Conv", {"a", "b"}, {"y"}, {{"kernel_shape", kernel}});
+    writer.input("a", {1, 3, 8, 8})
+        .input("b", {4, 3, 3, 3})
+        .node("Conv", {"a", "b"}, {"y"}, {{"kernel_shape", kernel}});
     return code(writer);
   };
   EXPECT_EQ(said({3, 3}), "");
