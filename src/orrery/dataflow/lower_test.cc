@@ -8,6 +8,7 @@
 #include "orrery/base/refused_test_util.h"
 #include "orrery/dataflow/published_cases_test_util.h"
 #include "orrery/machine/roofline.h"
+#include "orrery/workload/kernel_builder.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -58,6 +59,17 @@ TEST(Shards, DividedByChipsThenTilesRoundedUp) {
   EXPECT_EQ(parts[0].n, 8);  // ceil(30 / 4)
   EXPECT_EQ(parts[1].m, 64);
   EXPECT_EQ(parts[1].k, 34);
+}
+
+TEST(Shards, ExpertsAreNotCut) {
+  dataflow::Setup setup = pair();
+  setup.graph.kernels = {
+      workload::weight_product("experts", {8, 16, 64, 30}, 8.0 * 64 * 30 * 2, 16384, 8.0 * 16 * 30 * 2),
+      workload::elementwise("act", {8, 16, 1, 30}, 8.0 * 16 * 30 * 2, 8.0 * 16 * 30 * 2)};
+  setup.graph.edges = {{.from = 0, .to = 1}};
+  Mapping mapping = pair_mapping(1);
+  mapping.sharding = {KernelDimension::kOuter, KernelDimension::kOuter};
+  for (const Shard& part : shards(setup, mapping, kCorrected)) EXPECT_EQ(part.m, 3 * 16);  // ceil(8 / 3) experts
 }
 
 TEST(Shards, SequenceParallelChipsHaveFewerTokens) {

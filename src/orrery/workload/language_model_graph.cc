@@ -38,9 +38,12 @@ GraphLayers layers_of(const Stack& stack, Count first, Count count, base::Diagno
   const bool alike =
       std::all_of(stack.layers.begin(), stack.layers.end(), [&](int kind) { return kind == stack.layers.front(); });
   if (layers < 1 || first < 0 || first >= layers || (!alike && count > layers - first)) {
-    found.error("O1489", fmt::format("the {} has {} layer{}, and layers {} to {} are wanted",
-                                     stack.name.empty() ? "model" : stack.name, layers, layers == 1 ? "" : "s",
-                                     first + 1, first + count));
+    found
+        .error("O1489", fmt::format("the {} has {} layer{}, and {} wanted", stack.name.empty() ? "model" : stack.name,
+                                    layers, layers == 1 ? "" : "s",
+                                    count == 1 ? fmt::format("layer {} is", first + 1)
+                                               : fmt::format("layers {} to {} are", first + 1, first + count)))
+        .hint(fmt::format("layers are counted from 1 to {}", layers));
     return out;
   }
   for (Count i = 0; i < count; ++i)
