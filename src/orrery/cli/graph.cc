@@ -17,6 +17,7 @@
 #include "orrery/report/graph_json.h"
 #include "orrery/report/graph_svg.h"
 #include "orrery/report/operators_json.h"
+#include "orrery/report/operators_picture.h"
 #include "orrery/report/operators_table.h"
 #include "orrery/scenario/file_kinds.h"
 #include "orrery/scenario/generate_graph.h"
@@ -31,7 +32,8 @@ namespace fs = std::filesystem;
 struct Options : OutputFolder {
   scenario::GraphRequest request;
   scenario::OnnxRequest onnx;  // its path: empty, where a graph is generated
-  std::string format;          // "prototext", "json", "dot", "svg"; empty: as the suffix of -o says, else prototext
+  std::optional<std::string> stack;
+  std::string format;  // "prototext", "json", "dot", "svg"; empty: as the suffix of -o says, else prototext
 };
 
 bool read(const Arguments& arguments, Console& console, Options& options) {
@@ -49,6 +51,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   std::map<std::string, std::optional<base::Count>> sizes;
   for (const scenario::GraphSize& size : scenario::graph_sizes())
     line.integer(fmt::format("{}", fmt::join(size.options, ",")), sizes[size.name], size.what);
+  line.choice<std::string>("--stack", options.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
+                           "encoder or decoder (default), of a model that has both");
   line.toggle("--gated", options.request.gated, "Gate and up projection side by side (SwiGLU)");
   declare_onnx(line, options.onnx.options.defined, options.onnx.options.unfold);
   line.group("Output");
@@ -63,6 +67,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   for (const auto& [name, value] : sizes)
     if (value) options.request.sizes[name] = *value;
   options.format = format.value_or("");
+  options.request.stack = options.stack.value_or("");
   const bool onnx = scenario::is_onnx(options.request.kind);
   if (onnx) {
     options.onnx.path = options.request.kind;
@@ -70,9 +75,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
       misuse(
           "O1103", fmt::format("`{}` has its sizes in itself", options.request.kind),
           "leave `--model`, `--gated` and sizes out; `--define batch=8` sizes a dimension that the file leaves open");
-    if ((!options.format.empty() && options.format != "json") || !options.directory.empty())
-      misuse("O1103", "the operators of an ONNX model are printed as a table or, with `--json`, as JSON",
-             "leave `--format` and `-o` out, and redirect the output");
+    if (options.format == "prototext")
+      misuse("O1103", "the operators of an ONNX model have shapes of their own and make no setup for `place`",
+             "leave `--format` out for a table, or take json, dot or svg");
   } else if (!options.onnx.options.defined.empty() || options.onnx.options.unfold) {
     misuse("O1103", "--define and --im2col are of ONNX models, but none is given",
            "give the model's file: `orrery graph model.onnx`");
@@ -115,11 +120,74 @@ class Writer {
   const base::Stopwatch& clock_;
 };
 
-int list_operators(const Options& options, const base::Stopwatch& clock, Console& console) {
+class OperatorsWriter {
+ public:
+  OperatorsWriter(const scenario::OnnxModel& model, const base::Stopwatch& clock) : model_(model), clock_(clock) {}
+
+  std::string operator()(const std::string& format) const {
+    if (format == "json") return report::operators_json({kVersion, &model_, clock_.seconds()});
+    if (format == "table") return report::operators_table(model_);
+    workload::KernelGraph graph;
+    const report::GraphPicture picture = report::operators_picture(model_, graph);
+    return format == "dot" ? report::graph_dot(picture) : report::graph_svg(picture);
+  }
+
+ private:
+  const scenario::OnnxModel& model_;
+  const base::Stopwatch& clock_;
+};
+
+// Where the answer goes: stdout, a file by its suffix, or all formats into a folder.
+class Destination {
+ public:
+  Destination(const Options& options, const char* text_format, const char* text_name)
+      : options_(options), path_(options.directory), text_format_(text_format), text_name_(text_name) {
+    std::error_code ignored;
+    const std::string by_suffix = fs::is_directory(path_, ignored) ? "" : format_of(path_);
+    file_ = !options.directory.empty() && !by_suffix.empty();
+    format_ = !options.format.empty() ? options.format : file_ ? by_suffix : text_format;
+    if (format_ == "prototext") format_ = text_format;
+    if (file_) {
+      const std::string name = path_.filename().string();
+      const std::string parent = path_.parent_path().empty() ? "." : path_.parent_path().string();
+      check_folder(parent, options.force, {name.c_str()});
+    } else {
+      check_folder(options.directory, options.force, {text_name, "graph.dot", "graph.svg", "result.json"});
+    }
+  }
+
+  template <typename Written>
+  void write(const Written& written, const std::string& title, Console& console) const {
+    if (options_.directory.empty()) {
+      console.out << written(console.json ? "json" : format_);
+      return;
+    }
+    if (file_) {
+      if (!path_.parent_path().empty()) make_folder(path_.parent_path().string());
+      write_file(path_.string(), written(format_));
+    } else {
+      write_files(path_.string(), {{text_name_, written(text_format_)},
+                                   {"graph.dot", written("dot")},
+                                   {"graph.svg", written("svg")},
+                                   {"result.json", written("json")}});
+    }
+    console.out << (console.json ? written("json") : title + "\n");
+  }
+
+ private:
+  const Options& options_;
+  fs::path path_;
+  std::string text_format_, text_name_, format_;
+  bool file_ = false;
+};
+
+int draw_operators(const Options& options, const base::Stopwatch& clock, Console& console) {
+  const Destination destination(options, "table", "operators.txt");
   const scenario::OnnxModel model = scenario::load_onnx(options.onnx);
   report(console, model.operators.warnings.all());
-  console.out << (console.json || options.format == "json" ? report::operators_json({kVersion, &model, clock.seconds()})
-                                                           : report::operators_table(model));
+  const std::size_t count = model.operators.all.size();
+  destination.write(OperatorsWriter(model, clock),
+                    fmt::format("{}: {} operator{}", model.name, count, count == 1 ? "" : "s"), console);
   return kDone;
 }
 
@@ -129,37 +197,11 @@ int run_graph(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
   const base::Stopwatch clock;
-  if (!options.onnx.path.empty()) return list_operators(options, clock, console);
-  const fs::path path = options.directory;
-  std::error_code ignored;
-  const std::string suffix_format = fs::is_directory(path, ignored) ? "" : format_of(path);
-  const bool file = !options.directory.empty() && !suffix_format.empty();
-  if (file) {
-    const std::string name = path.filename().string();
-    const std::string parent = path.parent_path().empty() ? "." : path.parent_path().string();
-    check_folder(parent, options.force, {name.c_str()});
-  } else {
-    check_folder(options.directory, options.force, {"graph.txt", "graph.dot", "graph.svg", "result.json"});
-  }
-
+  if (!options.onnx.path.empty()) return draw_operators(options, clock, console);
+  const Destination destination(options, "prototext", "graph.txt");
   const scenario::GeneratedGraph generated = scenario::generate_graph(options.request);
   report(console, generated.warnings.all());
-  const Writer written(generated, clock);
-  const std::string format = !options.format.empty() ? options.format : file ? suffix_format : "prototext";
-  if (options.directory.empty()) {
-    console.out << written(console.json ? "json" : format);
-    return kDone;
-  }
-  if (file) {
-    if (!path.parent_path().empty()) make_folder(path.parent_path().string());
-    write_file(path.string(), written(format));
-  } else {
-    write_files(path.string(), {{"graph.txt", written("prototext")},
-                                {"graph.dot", written("dot")},
-                                {"graph.svg", written("svg")},
-                                {"result.json", written("json")}});
-  }
-  console.out << (console.json ? written("json") : scenario::title_of(generated) + "\n");
+  destination.write(Writer(generated, clock), scenario::title_of(generated), console);
   return kDone;
 }
 

@@ -127,7 +127,7 @@ void explain_tiles(const Setup& setup, const Defects& defects, std::vector<Reaso
     return;
   Count sequence = 0, stated = 0;
   bool counted = defects.tile_size_counts_tiles;
-  if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
+  if (const auto* model = std::get_if<LanguageModelRun>(&setup.execution.workload)) {
     sequence = model->sequence;
     stated = model->tile_size;
     counted = counted || model->tile_size_counts_tiles;
@@ -148,7 +148,7 @@ void explain_tiles(const Setup& setup, const Defects& defects, std::vector<Reaso
 }
 
 void explain_shardings(const Setup& setup, std::vector<Reason>& reasons) {
-  if (!std::holds_alternative<LanguageModel>(setup.execution.workload) || setup.execution.skip_inter_chip) return;
+  if (!std::holds_alternative<LanguageModelRun>(setup.execution.workload) || setup.execution.skip_inter_chip) return;
   for (std::size_t k = 0; k < setup.graph.kernels.size(); ++k) {
     if (std::optional<base::Diagnostic> found = sharding_contradiction(setup.graph, static_cast<int>(k))) {
       reasons.push_back({std::move(*found), {{Part::kKernel, static_cast<int>(k), "sharding"}}});

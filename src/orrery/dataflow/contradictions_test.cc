@@ -71,7 +71,7 @@ TEST(Contradictions, APinBeyondTheConfigurationsIsTold) {
 
 TEST(Contradictions, TilesThatDoNotDivideAreRefusedUnderAnEarlyGenerationOnly) {
   dataflow::Setup setup = cases::gpt3_4x2();
-  std::get<LanguageModel>(setup.execution.workload).tile_size = 384;
+  std::get<LanguageModelRun>(setup.execution.workload).tile_size = 384;
   const auto found = contradictions(setup, kGen2);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].diagnostic.code, "O1452");

@@ -82,7 +82,7 @@ TEST(DataflowBook, WhatCompatibilityChanges) {
   // The same placement, but 128 replicas that reduce their gradients after one micro-batch, beside the all-reduces.
   auto replicas = readme;
   replicas.system.network[1].parallelism = Parallelism::kData;
-  std::get<LanguageModel>(replicas.execution.workload).micro_batch = 24;
+  std::get<LanguageModelRun>(replicas.execution.workload).micro_batch = 24;
   Mapping replicated = cases::readme_optimum(readme);
   replicated.degrees = {.tensor = 8, .data = 128, .sizes = {8, 128}};
   EXPECT_NEAR(with(replicas, replicated, kCorrected).final_ns, 1.621945e11, 1e5);

@@ -14,7 +14,7 @@ struct Defects {
   bool update_bytes_as_ns = false, lonely_chips_send = false, simultaneous_groups = false;
   // time and money of a run
   bool short_bubble = false, graph_is_whole_model = false, flop_of_slowest_stage = false;
-  bool inputs_are_free = false, free_fourth_dimension = false;
+  bool inputs_are_free = false, vector_products_are_shallow = false, free_fourth_dimension = false;
   // what may be decided
   bool services_as_stated = false, tiles_divide = false, short_tiles_divide = false, tile_size_counts_tiles = false;
   bool tiles_by_configuration = false, published_shardings = false, fewest_bytes = false;
@@ -52,6 +52,8 @@ inline constexpr base::Defect<Defects> kDefects[] = {
      "a run of unequal stages counts the FLOP of its slowest stage"},
     {"inputs_are_free", &Defects::inputs_are_free, "gen1 gen2 gen3 gen4 head",
      "`num_input` does not multiply the time at a given utilisation"},
+    {"vector_products_are_shallow", &Defects::vector_products_are_shallow, "gen1 gen2 gen3 gen4 head",
+     "a product on vector lanes takes as long as an elementwise kernel, whatever its K"},
     {"free_fourth_dimension", &Defects::free_fourth_dimension, "gen1 gen2 gen3 gen4 head",
      "links and switches of the fourth dimension of a network cost nothing"},
     {"services_as_stated", &Defects::services_as_stated, "gen1 gen2 gen3 gen4 head",

@@ -21,7 +21,7 @@ constexpr std::array kParallelisms = {Parallelism::kTensor, Parallelism::kPipeli
                                       Parallelism::kSequence};
 
 bool is_language_model(const Setup& setup) {
-  return std::holds_alternative<LanguageModel>(setup.execution.workload);
+  return std::holds_alternative<LanguageModelRun>(setup.execution.workload);
 }
 
 // Ordered factorisations of `rest` onto the open dimensions from `at` on.
@@ -232,7 +232,7 @@ void explain_batch(const Setup& setup, const std::vector<Allocation>& tried, std
   Reason reason;
   reason.diagnostic.code = "O1443";
   reason.blamed.push_back({Part::kWorkload, -1, "global_batch_size"});
-  if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
+  if (const auto* model = std::get_if<LanguageModelRun>(&setup.execution.workload)) {
     reason.blamed.push_back({Part::kWorkload, -1, "micro_batch_size"});
     reason.diagnostic.message =
         fmt::format("a global batch of {} does not divide into whole micro-batches", model->global_batch);
@@ -297,7 +297,7 @@ std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, const De
   Count sequence = 0;
   Count stated = 0;
   bool counted = false;
-  if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
+  if (const auto* model = std::get_if<LanguageModelRun>(&setup.execution.workload)) {
     sequence = base::ceil_divide(model->sequence, std::max<Count>(1, degrees.sequence));
     stated = model->tile_size;
     counted = model->tile_size_counts_tiles;

@@ -11,7 +11,7 @@ Setup setup_of(Count chips, std::vector<NetworkDimension> network) {
   dataflow::Setup setup;
   setup.system.chips = chips;
   setup.system.network = std::move(network);
-  LanguageModel model;
+  LanguageModelRun model;
   model.sequence = 2048;
   model.layers = 8;
   model.global_batch = 1024;
@@ -71,7 +71,7 @@ TEST(Degrees, ADimensionThatNamesNoneIsTriedWithEachUnlessAGenerationIsAsked) {
 
 TEST(Degrees, AllocationsWhoseBatchDoesNotDivideAreLeftOut) {
   dataflow::Setup setup = setup_of(6, {{Link::kRing, 0, 50, kTP}, {Link::kRing, 0, 50, kDP}});
-  std::get<LanguageModel>(setup.execution.workload).global_batch = 4;
+  std::get<LanguageModelRun>(setup.execution.workload).global_batch = 4;
   std::set<Count> data;
   for (const Allocation& allocation : allocations(setup, kGen2)) data.insert(allocation.degrees.data);
   EXPECT_EQ(data, (std::set<Count>{1, 2}));
@@ -123,7 +123,7 @@ TEST(Degrees, CombinationsThatNoGenerationRunsAreRefused) {
 
 TEST(Degrees, ABatchThatNoAllocationDividesIsToldWithTheQuotients) {
   dataflow::Setup setup = setup_of(16, {{Link::kRing, 16, 50, kDP}});
-  std::get<LanguageModel>(setup.execution.workload).global_batch = 100;
+  std::get<LanguageModelRun>(setup.execution.workload).global_batch = 100;
   const auto reasons = degree_contradictions(setup, kGen1);
   ASSERT_EQ(reasons.size(), 1u);
   EXPECT_EQ(reasons[0].diagnostic.code, "O1443");
@@ -137,7 +137,7 @@ TEST(Degrees, ABatchThatNoAllocationDividesIsToldWithTheQuotients) {
 TEST(Degrees, TilesOfAnEarlyGenerationDivideTheSequence) {
   dataflow::Setup setup = setup_of(1, {{Link::kRing, 1, 50, kTP}});
   EXPECT_EQ(tilings(setup, {}, kGen2).size(), 12u);  // divisors of 2048
-  auto& model = std::get<LanguageModel>(setup.execution.workload);
+  auto& model = std::get<LanguageModelRun>(setup.execution.workload);
   model.tile_size = 3;
   EXPECT_TRUE(tilings(setup, {}, kGen2).empty());
   model.tile_size = 512;
@@ -158,7 +158,7 @@ TEST(Degrees, EveryChipOfARecommendationModelIsAReplica) {
 
 TEST(Degrees, FilesOfTheFirstGenerationCountTilesWhateverTheFormulas) {
   dataflow::Setup setup = setup_of(1, {{Link::kRing, 1, 50, kTP}});
-  auto& model = std::get<LanguageModel>(setup.execution.workload);
+  auto& model = std::get<LanguageModelRun>(setup.execution.workload);
   model.tile_size = 512;
   model.tile_size_counts_tiles = true;
   for (const Defects& defects : {kCorrected, kGen1, kGen2}) {
@@ -171,7 +171,7 @@ TEST(Degrees, FilesOfTheFirstGenerationCountTilesWhateverTheFormulas) {
 TEST(Degrees, RaggedTilesAreEveryDistinctQuotientRoundedUp) {
   dataflow::Setup setup = setup_of(1, {{Link::kRing, 1, 50, kTP}});
   for (const Count sequence : {1, 2, 7, 12, 100, 2048, 2049}) {
-    std::get<LanguageModel>(setup.execution.workload).sequence = sequence;
+    std::get<LanguageModelRun>(setup.execution.workload).sequence = sequence;
     std::set<Count> sizes;
     for (Count tiles = 1; tiles <= sequence; ++tiles) sizes.insert(base::ceil_divide(sequence, tiles));
     const auto found = tilings(setup, {}, kCorrected);
@@ -182,7 +182,7 @@ TEST(Degrees, RaggedTilesAreEveryDistinctQuotientRoundedUp) {
       EXPECT_LT((tiling.tiles - 1) * tiling.tile_size, sequence);
     }
   }
-  std::get<LanguageModel>(setup.execution.workload).sequence = 65536;
+  std::get<LanguageModelRun>(setup.execution.workload).sequence = 65536;
   EXPECT_GT(tilings(setup, {}, kGen4).size(), 17u);
   EXPECT_EQ(tilings(setup, {}, kGen3).size(), 17u);
 }

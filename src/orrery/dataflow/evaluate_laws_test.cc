@@ -29,9 +29,9 @@ Case random_case() {
   Case c;
   const bool training = *rc::gen::arbitrary<bool>();
   const Count heads = one_of<Count>({1, 2, 6}), tokens = one_of<Count>({8, 24, 50});
-  c.setup.graph = workload::language_model_graph(
-      {.hidden = heads * 8, .heads = heads, .head_width = 8, .feed_forward = heads * 32, .word_bytes = 2}, tokens,
-      training ? workload::Passes::kForwardBackward : workload::Passes::kForward);
+  c.setup.graph =
+      workload::language_model_graph({.hidden = heads * 8, .heads = heads, .head_width = 8, .ffn = heads * 32}, tokens,
+                                     training ? workload::Passes::kForwardBackward : workload::Passes::kForward);
   c.setup.system.accelerator = cases::chip(*rc::gen::inRange<Count>(60, 200), 4, 2, 1, 4000.0 * one_of({1, 10, 100}));
   c.setup.system.accelerator.link_latency_ns = one_of({0, 50});
   c.setup.system.memory.bandwidth_gb_per_s = one_of({1, 10, 100});
@@ -48,7 +48,7 @@ Case random_case() {
   c.mapping.degrees.pipeline = c.mapping.degrees.sizes[1];
   c.mapping.degrees.data = c.mapping.degrees.sizes[2];
   c.setup.system.high_bandwidth_domain = one_of<Count>({0, 0, 2});
-  LanguageModel model{.hidden = heads * 8, .head_width = 8, .heads = heads, .sequence = tokens, .layers = 12};
+  LanguageModelRun model{.hidden = heads * 8, .head_width = 8, .heads = heads, .sequence = tokens, .layers = 12};
   model.global_batch = 24 * c.mapping.degrees.data;
   model.micro_batch = one_of<Count>({1, 2});
   c.setup.execution.workload = model;

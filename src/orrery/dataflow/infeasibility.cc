@@ -141,7 +141,7 @@ Reason too_large_for_dram(const Attempt& attempt, const PartitionProblem& proble
            problem.kernels[static_cast<std::size_t>(b)].dram_bytes;
   });
   for (std::size_t i = 0; i < std::min<std::size_t>(order.size(), 3); ++i) {
-    const bool tables = order[i] == 0 && !std::holds_alternative<LanguageModel>(attempt.setup->execution.workload);
+    const bool tables = order[i] == 0 && !std::holds_alternative<LanguageModelRun>(attempt.setup->execution.workload);
     reason.diagnostic.note(
         fmt::format("{} bytes for kernel {}{}", grouped(problem.kernels[static_cast<std::size_t>(order[i])].dram_bytes),
                     named(graph, order[i]), tables ? " with the workload's tables" : ", all its layers on this stage"));

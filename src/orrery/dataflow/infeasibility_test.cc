@@ -103,7 +103,7 @@ TEST(Infeasibility, AChipWithoutCoresRunsNothing) {
 TEST(Infeasibility, TooFewConfigurationsAreToldWithHowManyWouldDo) {
   dataflow::Setup setup = cases::gpt3_8x1();
   setup.execution.configurations = 1;
-  std::get<LanguageModel>(setup.execution.workload).tile_size = 128;
+  std::get<LanguageModelRun>(setup.execution.workload).tile_size = 128;
   const Placement found = nothing_for(setup, kGen2);
   const base::Diagnostic& first = found.reasons[0];
   EXPECT_EQ(first.code, "O1450");
@@ -116,7 +116,7 @@ TEST(Infeasibility, TooFewConfigurationsAreToldWithHowManyWouldDo) {
 
 TEST(Infeasibility, PinsThatDoNotFitTogetherAreBlamedAndConfigurationsAreNot) {
   dataflow::Setup setup = cases::gpt3_8x1();
-  std::get<LanguageModel>(setup.execution.workload).tile_size = 128;
+  std::get<LanguageModelRun>(setup.execution.workload).tile_size = 128;
   for (workload::Kernel& kernel : setup.graph.kernels) kernel.configuration = 2;
   const Placement found = nothing_for(setup, kGen2);
   EXPECT_EQ(found.reasons[0].code, "O1450");
@@ -127,7 +127,7 @@ TEST(Infeasibility, PinsThatDoNotFitTogetherAreBlamedAndConfigurationsAreNot) {
 TEST(Infeasibility, LiftingAnyLimitThatIsToldMakesAPlacementPossible) {
   dataflow::Setup setup = cases::gpt3_8x1();
   setup.execution.configurations = 1;
-  std::get<LanguageModel>(setup.execution.workload).tile_size = 128;
+  std::get<LanguageModelRun>(setup.execution.workload).tile_size = 128;
   nothing_for(setup, kGen2);
   dataflow::Setup roomy = setup;
   roomy.system.accelerator.sram_bytes *= 10;
@@ -142,7 +142,7 @@ TEST(Infeasibility, CountsThatOverflowAreRefused) {
   setup.graph.kernels[2].m = Count{1} << 40;
   EXPECT_THROW(optimize(setup, kGen2), base::InputError);
   setup = cases::gpt3_4x2();
-  std::get<LanguageModel>(setup.execution.workload).micro_batch = Count{1} << 62;  // times DP beyond 64 bits
+  std::get<LanguageModelRun>(setup.execution.workload).micro_batch = Count{1} << 62;  // times DP beyond 64 bits
   EXPECT_EQ(base::refused([&] { optimize(setup, kGen2); }).at(0).code, "O1443");
   try {
     base::checked_multiply(Count{1} << 62, 2);

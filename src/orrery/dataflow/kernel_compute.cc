@@ -1,7 +1,7 @@
 // At a given utilisation u, T tiles of a shard take T * FLOP / (u * peak). On l lanes and s stages of W x H cores
 //
 //   product      ceil(m / (l W)) * ceil(n / (s H)) * k cycles a tile
-//   elementwise  ceil(m / (l W)) * n
+//   elementwise  ceil(m / (l W)) * n, a product on vector lanes k times as much
 //   chain of e effective stages  ceil(k / (s e)) * n
 //
 // times the repeats that the user states (`num_input`). DFModel counts repeats with free cores only; corrected, always.
@@ -37,6 +37,7 @@ KernelCompute::KernelCompute(const Setup& setup, Count tiles, const Defects& def
                              const machine::OperatorModel* operators)
     : tiles_(static_cast<double>(tiles)),
       frequency_ghz_(setup.system.accelerator.frequency_ghz),
+      vector_products_are_shallow_(defects.vector_products_are_shallow),
       repeats_count_(!defects.inputs_are_free),
       every_pair_(setup.system.accelerator.memory_units > 0 &&
                   !std::holds_alternative<Linpack>(setup.execution.workload) &&
@@ -54,10 +55,18 @@ KernelCompute::KernelCompute(const Setup& setup, Count tiles, const Defects& def
   operators_ = &*flat_;
 }
 
+double KernelCompute::vector_depth(const Shard& shard) const {
+  return vector_products_are_shallow_ ? 1 : static_cast<double>(std::max<Count>(1, shard.k));
+}
+
 std::vector<machine::CoreShare> KernelCompute::shares(const workload::Kernel& kernel, const Shard& shard,
                                                       bool alone) const {
   if (kernel.effective_stages > 0) return cores_.chain(shard.k, shard.n, kernel.effective_stages);
-  if (kernel.unit == workload::KernelUnit::kSimd) return cores_.elementwise(shard.m, shard.n);
+  if (kernel.unit == workload::KernelUnit::kSimd) {
+    std::vector<machine::CoreShare> shares = cores_.elementwise(shard.m, shard.n);
+    for (machine::CoreShare& share : shares) share.cycles *= vector_depth(shard);
+    return shares;
+  }
   if (!alone || every_pair_)
     return cores_.product(shard.m, shard.n, shard.k,
                           every_pair_ ? machine::Shares::kEveryPair : machine::Shares::kFewestCores);
@@ -70,7 +79,8 @@ void KernelCompute::price(const workload::Kernel& kernel, const Shard& shard, bo
   if (operators_ != nullptr) {
     const double seconds =
         kernel.unit == workload::KernelUnit::kSimd
-            ? operators_->elementwise_seconds(static_cast<double>(shard.m) * static_cast<double>(shard.n), precision_)
+            ? operators_->elementwise_seconds(
+                  static_cast<double>(shard.m) * static_cast<double>(shard.n) * vector_depth(shard), precision_)
             : operators_->matrix_product_seconds({1, shard.m, shard.n, shard.k, precision_});
     result.compute_ns = tiles_ * seconds * 1e9 * (repeats_count_ ? repeats_of(kernel) : 1);
     return;

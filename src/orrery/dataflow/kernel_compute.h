@@ -22,10 +22,12 @@ class KernelCompute {
   void price(const workload::Kernel& kernel, const Shard& shard, bool alone, PartitionKernel& result);
 
  private:
+  double vector_depth(const Shard& shard) const;  // operations of an element on vector lanes
   std::vector<machine::CoreShare> shares(const workload::Kernel& kernel, const Shard& shard, bool alone) const;
 
   double tiles_ = 1;
   double frequency_ghz_ = 0;
+  bool vector_products_are_shallow_ = false;
   bool repeats_count_ = false;  // of kernels at a given utilisation
   bool every_pair_ = false;
   machine::Precision precision_ = machine::Precision::kBf16;

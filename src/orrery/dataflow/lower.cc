@@ -40,7 +40,7 @@ bool one_kernel_each(const Setup& setup) {
 }
 
 bool tensor_parallel(const Setup& setup) {
-  return std::holds_alternative<LanguageModel>(setup.execution.workload) ||
+  return std::holds_alternative<LanguageModelRun>(setup.execution.workload) ||
          std::holds_alternative<StateSpaceModel>(setup.execution.workload);
 }
 
@@ -100,7 +100,7 @@ double tables_bytes(const Setup& setup) {
 // HPL and FFT work block by block within a kernel: their buffers are not whole tiles.
 bool sram_is_checked(const Setup& setup, const Defects& defects) {
   const Workload& workload = setup.execution.workload;
-  if (std::holds_alternative<LanguageModel>(workload)) return true;
+  if (std::holds_alternative<LanguageModelRun>(workload)) return true;
   if (std::holds_alternative<Recommendation>(workload)) return !defects.unchecked_recommendation_sram;
   if (const auto* model = std::get_if<StateSpaceModel>(&workload))
     return !defects.unchecked_state_space_sram && (!defects.mamba_sram_alone || model->kind == "mamba");
@@ -189,7 +189,7 @@ PartitionProblem lower(const Setup& setup, const Mapping& mapping, const Defects
   const std::vector<Shard> parts = shards(setup, mapping, defects);
   const double word = static_cast<double>(setup.execution.word_bytes);
   const double tiles = static_cast<double>(mapping.tiles);
-  const auto* model = std::get_if<LanguageModel>(&setup.execution.workload);
+  const auto* model = std::get_if<LanguageModelRun>(&setup.execution.workload);
 
   PartitionProblem problem;
   set_chip(setup, defects, problem);

@@ -10,7 +10,6 @@ namespace orrery::dataflow {
 // A kernel's part of one chip and one tile. m holds outer * M.
 struct Shard {
   Count m = 0, k = 1, n = 0;
-  double flop(workload::KernelUnit unit) const;
 };
 // Shards and buffer depths that the user states are kept. DFModel recomputes both unless its inter-chip pass is
 // skipped.

@@ -8,6 +8,7 @@
 #include "orrery/base/refused_test_util.h"
 #include "orrery/dataflow/published_cases_test_util.h"
 #include "orrery/machine/roofline.h"
+#include "orrery/workload/kernel_builder.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -35,7 +36,7 @@ dataflow::Setup pair() {
   setup.system.accelerator = chip(10, 4, 2, 1, 1e6);
   setup.system.network = {{Link::kRing, 3, 10, Parallelism::kTensor}, {Link::kRing, 4, 5, Parallelism::kData}};
   setup.system.memory = {.bandwidth_gb_per_s = 8, .capacity_bytes = 1e9};
-  LanguageModel model{.hidden = 64, .sequence = 30, .layers = 7};
+  LanguageModelRun model{.hidden = 64, .sequence = 30, .layers = 7};
   model.global_batch = 16;
   model.micro_batch = 2;
   setup.execution.workload = model;
@@ -58,8 +59,17 @@ TEST(Shards, DividedByChipsThenTilesRoundedUp) {
   EXPECT_EQ(parts[0].n, 8);  // ceil(30 / 4)
   EXPECT_EQ(parts[1].m, 64);
   EXPECT_EQ(parts[1].k, 34);
-  EXPECT_DOUBLE_EQ(parts[1].flop(workload::KernelUnit::kSystolic), 2.0 * 64 * 34 * 8);
-  EXPECT_DOUBLE_EQ(parts[1].flop(workload::KernelUnit::kSimd), 64.0 * 8);
+}
+
+TEST(Shards, ExpertsAreNotCut) {
+  dataflow::Setup setup = pair();
+  setup.graph.kernels = {
+      workload::weight_product("experts", {8, 16, 64, 30}, 8.0 * 64 * 30 * 2, 16384, 8.0 * 16 * 30 * 2),
+      workload::elementwise("act", {8, 16, 1, 30}, 8.0 * 16 * 30 * 2, 8.0 * 16 * 30 * 2)};
+  setup.graph.edges = {{.from = 0, .to = 1}};
+  Mapping mapping = pair_mapping(1);
+  mapping.sharding = {KernelDimension::kOuter, KernelDimension::kOuter};
+  for (const Shard& part : shards(setup, mapping, kCorrected)) EXPECT_EQ(part.m, 3 * 16);  // ceil(8 / 3) experts
 }
 
 TEST(Shards, SequenceParallelChipsHaveFewerTokens) {

@@ -20,7 +20,7 @@ dataflow::Setup machine(std::vector<Link> links) {
   setup.prices.link_price = setup.prices.switch_price = 1;
   for (double& power : setup.prices.link_power) power = 1;
   setup.prices.switch_power = 0.5;
-  setup.execution.workload = LanguageModel{};
+  setup.execution.workload = LanguageModelRun{};
   return setup;
 }
 

@@ -21,7 +21,7 @@ void readme(benchmark::State& state) {
 }
 void readme_corrected(benchmark::State& state) {
   Setup setup = cases::readme();
-  std::get<LanguageModel>(setup.execution.workload).tile_size = 1;  // tokens, no longer the number of tiles
+  std::get<LanguageModelRun>(setup.execution.workload).tile_size = 1;  // tokens, no longer the number of tiles
   run(state, setup, kCorrected);
 }
 void gpt3_4x2_twelve_tile_sizes(benchmark::State& state) {
@@ -47,7 +47,7 @@ void dlrm(benchmark::State& state) {
 void readme_all_degrees(benchmark::State& state) {
   Setup setup = cases::readme();
   setup.system.network = {{Link::kRing, 0, 50, {}}, {Link::kRing, 0, 50, {}}, {Link::kSwitch, 0, 25, {}}};
-  std::get<LanguageModel>(setup.execution.workload).tile_size = 0;
+  std::get<LanguageModelRun>(setup.execution.workload).tile_size = 0;
   run(state, setup, kCorrected);
 }
 
@@ -57,7 +57,7 @@ Setup four_layers_backward() {
   setup.graph = workload::language_model_graph({.hidden = 25600, .heads = 160}, 2048, workload::Passes::kBackward, 4);
   setup.execution.configurations = 12;
   setup.system.network = {{Link::kRing, 8, 50, Parallelism::kTensor}, {Link::kRing, 128, 50, Parallelism::kData}};
-  auto& model = std::get<LanguageModel>(setup.execution.workload);
+  auto& model = std::get<LanguageModelRun>(setup.execution.workload);
   model.layers = model.layers_in_graph = 4;
   return setup;
 }
@@ -66,7 +66,7 @@ void four_layers_backward_tiled(benchmark::State& state) {
 }
 void four_layers_backward_all_tiles(benchmark::State& state) {
   Setup setup = four_layers_backward();
-  std::get<LanguageModel>(setup.execution.workload).tile_size = 0;
+  std::get<LanguageModelRun>(setup.execution.workload).tile_size = 0;
   run(state, setup, kGen1);
 }
 
@@ -93,7 +93,7 @@ void grid_of_eighty_systems(benchmark::State& state) {
             setup.system.network.clear();
             for (std::size_t d = 0; d < links.size(); ++d)
               setup.system.network.push_back({links[d], 0, d == 0 && nvlink ? 450.0 : 50.0, {}});
-            std::get<LanguageModel>(setup.execution.workload).tile_size = 0;
+            std::get<LanguageModelRun>(setup.execution.workload).tile_size = 0;
             placed += optimize(setup, kCorrected).mapping ? 1 : 0;
           }
         }

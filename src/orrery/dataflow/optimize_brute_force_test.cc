@@ -100,7 +100,7 @@ dataflow::Setup draw(Dice& dice) {
                               .link_latency_ns = dice.once_in(3) ? 5.0 : 0.0};
   setup.system.memory.bandwidth_gb_per_s = dice.roll(1, 16);
   if (dice.once_in(3)) setup.system.memory.capacity_bytes = dice.roll(200, 4000);
-  LanguageModel model{.hidden = 8, .head_width = 4, .heads = 2, .sequence = sequence, .layers = dice.roll(1, 5)};
+  LanguageModelRun model{.hidden = 8, .head_width = 4, .heads = 2, .sequence = sequence, .layers = dice.roll(1, 5)};
   model.global_batch = dice.one_of<Count>({4, 6, 12});
   model.micro_batch = dice.roll(1, 2);
   model.tile_size = dice.once_in(4) ? dice.roll(1, static_cast<int>(sequence)) : 0;
@@ -150,7 +150,7 @@ void each_system(const dataflow::Setup& setup, std::size_t at, dataflow::Setup& 
 double best_of_all(const dataflow::Setup& setup, long& tried) {
   double best = std::numeric_limits<double>::infinity();
   dataflow::Setup filled = setup;
-  const auto& model = std::get<LanguageModel>(setup.execution.workload);
+  const auto& model = std::get<LanguageModelRun>(setup.execution.workload);
   each_system(setup, 0, filled, [&] {
     Mapping mapping;
     for (const NetworkDimension& dimension : filled.system.network) {

@@ -6,7 +6,7 @@
 
 #include "orrery/base/diagnostic.h"
 #include "orrery/dataflow/published_cases_test_util.h"
-#include "orrery/workload/language_model_graph.h"
+#include "orrery/workload/plain_graphs_test_util.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -25,7 +25,7 @@ dataflow::Setup open_network() {
   dataflow::Setup setup = cases::readme();
   setup.system.chips = 64;
   setup.system.network = {{Link::kRing, 0, 50, {}}, {Link::kRing, 0, 50, {}}, {Link::kSwitch, 0, 25, {}}};
-  auto& model = std::get<LanguageModel>(setup.execution.workload);
+  auto& model = std::get<LanguageModelRun>(setup.execution.workload);
   model.tile_size = 1;
   model.layers = 4;
   return setup;
@@ -87,7 +87,7 @@ TEST(Optimize, AHardTilingDoesNotStandBeforeAnEasyOneThatIsAsGood) {
   setup.execution.configurations = 24;
   setup.system.chips = 8;
   setup.system.network = {{Link::kRing, 8, 50, Parallelism::kTensor}};
-  auto& model = std::get<LanguageModel>(setup.execution.workload);
+  auto& model = std::get<LanguageModelRun>(setup.execution.workload);
   model.layers = model.layers_in_graph = 4;
   model.global_batch = 64;
   model.tile_size = 0;
@@ -114,7 +114,7 @@ TEST(Optimize, LaterGenerationsGiveEveryConfigurationItsOwnTiles) {
   EXPECT_GT(found.mapping->tilings.size(), 1u);
   EXPECT_EQ(evaluate(placed(setup, found), *found.mapping, kGen4).final_ns, found.evaluation.final_ns);
   dataflow::Setup stated = setup;
-  std::get<LanguageModel>(stated.execution.workload).tile_size = 64;
+  std::get<LanguageModelRun>(stated.execution.workload).tile_size = 64;
   EXPECT_NEAR(optimize(stated, kGen4).evaluation.sum_interval_ns, 7172259.84, 1e-2);
 }
 

@@ -66,9 +66,8 @@ BENCHMARK(lower_twelve_tile_sizes)->Unit(benchmark::kMillisecond);
 PartitionProblem backward(Count layers) {
   using enum workload::KernelDimension;
   Setup setup = cases::readme();
-  setup.graph = workload::language_model_graph(
-      {.hidden = 25600, .heads = 160, .head_width = 160, .feed_forward = 102400, .word_bytes = 2}, 2048,
-      workload::Passes::kBackward, layers);
+  setup.graph = workload::language_model_graph({.hidden = 25600, .heads = 160, .head_width = 160, .ffn = 102400}, 2048,
+                                               workload::Passes::kBackward, layers);
   setup.execution.configurations = static_cast<int>(3 * layers);
   const std::vector<workload::KernelDimension> layer = {kNone,  kNone,  kM, kM,     kK,     kNone,  kNone,  kM,
                                                         kOuter, kOuter, kK, kOuter, kOuter, kOuter, kOuter, kOuter,

@@ -39,9 +39,8 @@ TEST(PartitionPublished, FreeCoresOverAllTileSizesReachTheProvenOptimum) {
 TEST(PartitionPublished, WeightUpdatesOfTwoLayersAreProvenByBothSolvers) {
   using enum workload::KernelDimension;
   auto setup = cases::readme();
-  setup.graph = workload::language_model_graph(
-      {.hidden = 25600, .heads = 160, .head_width = 160, .feed_forward = 102400, .word_bytes = 2}, 2048,
-      workload::Passes::kBackward, 2);
+  setup.graph = workload::language_model_graph({.hidden = 25600, .heads = 160, .head_width = 160, .ffn = 102400}, 2048,
+                                               workload::Passes::kBackward, 2);
   setup.execution.configurations = 6;
   Mapping mapping;
   mapping.degrees = {.tensor = 8, .pipeline = 128, .sizes = {8, 128}};

@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "orrery/dataflow/evaluate.h"
-#include "orrery/workload/decode_graph.h"
 #include "orrery/workload/dlrm_graph.h"
 #include "orrery/workload/fft_graph.h"
 #include "orrery/workload/hpl_graph.h"
-#include "orrery/workload/language_model_graph.h"
+#include "orrery/workload/plain_graphs_test_util.h"
 
 namespace orrery::dataflow::cases {
 
@@ -53,16 +52,15 @@ inline Accelerator chip(Count cores, Count width, Count height, double ghz, doub
 // A trillion parameters on 8 x 128 chips of type SN30, two rings; 41 kernels in 6 configurations. First generation.
 inline Setup readme() {
   Setup setup;
-  setup.graph = workload::language_model_graph(
-      {.hidden = 25600, .heads = 160, .head_width = 160, .feed_forward = 102400, .word_bytes = 2}, 2048,
-      workload::Passes::kForwardBackward);
+  setup.graph = workload::language_model_graph({.hidden = 25600, .heads = 160, .head_width = 160, .ffn = 102400}, 2048,
+                                               workload::Passes::kForwardBackward);
   round_sizes(setup.graph);
   setup.system.chips = 1024;
   setup.system.accelerator = chip(1280, 32, 6, 1.25, 671088640);
   setup.system.network = {{Link::kRing, 8, 50, Parallelism::kTensor}, {Link::kRing, 128, 50, Parallelism::kPipeline}};
   setup.system.memory = {.bandwidth_gb_per_s = 300, .capacity_bytes = rounded(1.0995116e12)};
   setup.prices = prices(16522.25023, 444.7061955, 0.052, 0.052, 0.052);
-  LanguageModel model{.hidden = 25600, .head_width = 160, .heads = 160, .sequence = 2048, .layers = 128};
+  LanguageModelRun model{.hidden = 25600, .head_width = 160, .heads = 160, .sequence = 2048, .layers = 128};
   model.global_batch = 3072;
   model.micro_batch = 1;
   model.tile_size = 2048;
@@ -110,16 +108,15 @@ inline Mapping readme_optimum(const Setup& setup) {
 // GPT-3 forward on eight SN10 chips, cores chosen kernel by kernel. Second generation.
 inline Setup gpt3(std::vector<NetworkDimension> network, int configurations) {
   Setup setup;
-  setup.graph = workload::language_model_graph(
-      {.hidden = 12288, .heads = 96, .head_width = 128, .feed_forward = 49152, .word_bytes = 2}, 2048,
-      workload::Passes::kForward);
+  setup.graph = workload::language_model_graph({.hidden = 12288, .heads = 96, .head_width = 128, .ffn = 49152}, 2048,
+                                               workload::Passes::kForward);
   round_sizes(setup.graph);
   setup.system.chips = 8;
   setup.system.accelerator = chip(640, 32, 6, 1.25, 335544320);
   setup.system.network = std::move(network);
   setup.system.memory = {.bandwidth_gb_per_s = 100, .capacity_bytes = rounded(1.0995116e12)};
   setup.prices = prices(16522.25023, 444.7061955, 0.052, 0.052, 0.052);
-  LanguageModel model{.hidden = 12288, .head_width = 128, .heads = 96, .sequence = 2048, .layers = 96};
+  LanguageModelRun model{.hidden = 12288, .head_width = 128, .heads = 96, .sequence = 2048, .layers = 96};
   model.global_batch = 2304;
   model.micro_batch = 1;
   setup.execution.workload = model;
@@ -213,8 +210,8 @@ inline Mapping whole_machine(const Setup& setup) {
 // A token of GPT-3 on twelve chips with links that take 2 us, weights and cache streamed. Third generation.
 inline Setup decode() {
   Setup setup;
-  setup.graph = workload::decode_graph(
-      {.hidden = 12288, .heads = 96, .head_width = 128, .feed_forward = 49152, .word_bytes = 1}, 10001, 12);
+  setup.graph =
+      workload::decode_graph({.hidden = 12288, .heads = 96, .head_width = 128, .ffn = 49152}, 10001, 12, 1, 1);
   round_sizes(setup.graph);
   setup.system.chips = 12;
   setup.system.accelerator = chip(25000, 16, 16, 1, 107374182400);
@@ -222,7 +219,7 @@ inline Setup decode() {
   setup.system.network = {{Link::kRing, 12, 300, Parallelism::kTensor}};
   setup.system.memory = {.bandwidth_gb_per_s = 4000, .capacity_bytes = 42949672960};
   setup.prices = prices(33000, 750, 0.0104, 0, 0.052);
-  LanguageModel model{.hidden = 12288, .head_width = 128, .heads = 96, .sequence = 1, .layers = 96};
+  LanguageModelRun model{.hidden = 12288, .head_width = 128, .heads = 96, .sequence = 1, .layers = 96};
   model.global_batch = 1;
   model.micro_batch = 1;
   model.tile_size = 1;

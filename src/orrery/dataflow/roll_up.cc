@@ -38,7 +38,7 @@ double pipeline_factor(Count stages, Count micro_batches, Count layers_per_stage
   return 1 + bubble / static_cast<double>(layers_per_stage >= 2 ? layers_per_stage - 1 : layers_per_stage);
 }
 
-void roll_up_language_model(const Setup& setup, const LanguageModel& model, const Degrees& degrees,
+void roll_up_language_model(const Setup& setup, const LanguageModelRun& model, const Degrees& degrees,
                             const Defects& defects, Evaluation& evaluation) {
   const double sum = evaluation.sum_interval_ns;
   const double word = setup.execution.word_bytes;
@@ -64,7 +64,7 @@ void roll_up_language_model(const Setup& setup, const LanguageModel& model, cons
 
 [[noreturn]] void refuse_broken_batch(const Setup& setup, const Degrees& degrees) {
   base::Diagnostics found;
-  if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
+  if (const auto* model = std::get_if<LanguageModelRun>(&setup.execution.workload)) {
     found.error("O1430", "the global batch does not divide into whole micro-batches")
         .note(fmt::format("global_batch_size {} over micro_batch_size {} x {} data-parallel replicas",
                           model->global_batch, model->micro_batch, degrees.data))
@@ -84,7 +84,7 @@ void roll_up_language_model(const Setup& setup, const LanguageModel& model, cons
 std::optional<Count> micro_batches(const Setup& setup, const Degrees& degrees) {
   Count batch = 1;
   Count share = 1;
-  if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload)) {
+  if (const auto* model = std::get_if<LanguageModelRun>(&setup.execution.workload)) {
     batch = model->global_batch;
     if (__builtin_mul_overflow(std::max<Count>(1, model->micro_batch), degrees.data, &share)) return std::nullopt;
   } else if (const auto* dlrm = std::get_if<Recommendation>(&setup.execution.workload)) {
@@ -102,7 +102,7 @@ Count required_micro_batches(const Setup& setup, const Degrees& degrees) {
 }
 
 Count layers_per_stage(const Setup& setup, const Degrees& degrees) {
-  const auto* model = std::get_if<LanguageModel>(&setup.execution.workload);
+  const auto* model = std::get_if<LanguageModelRun>(&setup.execution.workload);
   if (model == nullptr) return 1;
   const Count layers = base::ceil_divide(model->layers, std::max<Count>(1, degrees.pipeline));
   return base::ceil_divide(layers, std::max<Count>(1, model->layers_in_graph));
@@ -117,7 +117,7 @@ void roll_up(const Setup& setup, const Degrees& degrees, const Defects& defects,
   evaluation.point_to_point_ns = 0;
   evaluation.latency_ns = 0;
   evaluation.final_ns = sum;
-  if (const auto* model = std::get_if<LanguageModel>(&workload))
+  if (const auto* model = std::get_if<LanguageModelRun>(&workload))
     roll_up_language_model(setup, *model, degrees, defects, evaluation);
   else if (const auto* dlrm = std::get_if<Recommendation>(&workload))
     evaluation.final_ns = sum * static_cast<double>(dlrm->global_batch) / static_cast<double>(setup.system.chips);

@@ -13,7 +13,7 @@ dataflow::Setup training() {
   setup.system.chips = 32;
   setup.system.network = {{Link::kRing, 8, 50, Parallelism::kPipeline}, {Link::kRing, 4, 25, Parallelism::kData}};
   setup.system.accelerator = {.cores = 1, .systolic_width = 1, .systolic_height = 1, .frequency_ghz = 1};
-  LanguageModel model{.hidden = 1000, .sequence = 500, .layers = 96};
+  LanguageModelRun model{.hidden = 1000, .sequence = 500, .layers = 96};
   model.global_batch = 256;
   model.micro_batch = 2;
   setup.execution.workload = model;
@@ -85,7 +85,7 @@ TEST(RollUp, FlopCountKernelsAsTheyAreWritten) {
   simd.k = 1;
   setup.graph.kernels = {product, simd};
   EXPECT_DOUBLE_EQ(workload_flop(setup), (2.0 * 2 * 3 * 5 * 7 + 2 * 3 * 7) * 96 * 256);
-  std::get<LanguageModel>(setup.execution.workload).layers_in_graph = 4;
+  std::get<LanguageModelRun>(setup.execution.workload).layers_in_graph = 4;
   EXPECT_DOUBLE_EQ(workload_flop(setup), (2.0 * 2 * 3 * 5 * 7 + 2 * 3 * 7) * 24 * 256);
   setup.execution.workload = Recommendation{.global_batch = 10};
   EXPECT_DOUBLE_EQ(workload_flop(setup), (2.0 * 2 * 3 * 5 * 7 + 2 * 3 * 7) * 10);
@@ -101,7 +101,7 @@ TEST(RollUp, RefusesBatchesThatAreNotWholeMicroBatches) {
     EXPECT_EQ(errors.at(0).code, "O1430");
     EXPECT_NE(errors.at(0).notes.at(0).find("256 over micro_batch_size 2 x"), std::string::npos);
   }
-  std::get<LanguageModel>(setup.execution.workload).micro_batch = Count{1} << 62;
+  std::get<LanguageModelRun>(setup.execution.workload).micro_batch = Count{1} << 62;
   EXPECT_FALSE(micro_batches(setup, {.data = 4})) << "their product exceeds 64 bits";
   setup.execution.workload = Recommendation{.global_batch = 33};
   EXPECT_FALSE(micro_batches(setup, {}));
@@ -109,7 +109,7 @@ TEST(RollUp, RefusesBatchesThatAreNotWholeMicroBatches) {
 
 TEST(RollUp, LayersOfAGraphAreCountedOnce) {
   dataflow::Setup setup = training();
-  std::get<LanguageModel>(setup.execution.workload).layers_in_graph = 4;
+  std::get<LanguageModelRun>(setup.execution.workload).layers_in_graph = 4;
   EXPECT_EQ(layers_per_stage(setup, kDegrees), 3);
 }
 

@@ -65,8 +65,11 @@ struct Prices {
   double switch_power = 0, dram_power = 0, accelerator_power = 0;
 };
 
-struct LanguageModel {
-  Count hidden = 0, head_width = 0, heads = 0, sequence = 0, layers = 0;
+// How often the layers of the graph run, and on what. The model itself is the graph.
+struct LanguageModelRun {
+  Count hidden = 0;                 // width of what passes between pipeline stages
+  Count head_width = 0, heads = 0;  // of the file, compared with the graph; no time depends on them
+  Count sequence = 0, layers = 0;
   Count global_batch = 0, micro_batch = 0;
   Count tile_size = 0;  // tokens per tile; 0: searched
   Count layers_in_graph = 1;
@@ -88,7 +91,7 @@ struct StateSpaceModel {
   std::string kind;  // the name of its message
   Count hidden = 0, sequence = 0, tile_size = 0, effective_stages = 0;
 };
-using Workload = std::variant<LanguageModel, Recommendation, Linpack, FourierTransform, StateSpaceModel>;
+using Workload = std::variant<LanguageModelRun, Recommendation, Linpack, FourierTransform, StateSpaceModel>;
 
 enum class Style { kDataflow, kKernelByKernel };
 enum class Overlap { kPerfect, kNone, kComputeMemory };

@@ -13,6 +13,9 @@
 // feeds: an edge as large as the first input is the first, so with inputs of equal size both are. Source: DFModel
 // (arXiv 2412.16432); docs/model/dataflow.md, section "Sharding".
 //
+// One thing differs: a kernel split along `outer` reads a tensor that has no such dimension whole, unless the tensor's
+// rows are those of its parts side by side. Every head and every expert multiplies the whole stream.
+//
 // The choice is a sum of prices of kernels and of pairs of kernels (pairwise.h). Prices are integers: bytes, scaled so
 // that all of them together stay below 2^60, times rates, scaled so that the largest is 2^52. Sums are exact, and
 // shardings that are equally fast on paper are tied.
@@ -284,6 +287,21 @@ TensorLayout producer_layout(const Kernel&, KernelDimension sharding) {
   return kLayouts[static_cast<std::size_t>(sharding)];
 }
 
+namespace {
+
+// Whether the rows of what a kernel without `outer` makes are the consumer's parts along `outer`, side by side.
+bool rows_are_parts(const Kernel& producer, const Kernel& consumer) {
+  const auto rows = static_cast<__int128>(producer.m);
+  const __int128 parts = consumer.outer;
+  if (consumer.operands == workload::Operands::kInputAndWeight) return producer.m != consumer.k;
+  if (!consumer.is_product()) return rows % parts == 0 && rows >= parts * consumer.m;
+  const Count of_part =
+      consumer.m == 1 || consumer.k == 1 ? std::max(consumer.m, consumer.k) : std::min(consumer.m, consumer.k);
+  return rows % parts == 0 && rows >= parts * of_part;
+}
+
+}  // namespace
+
 TensorLayout consumer_layout(const KernelGraph& graph, const KernelEdge& edge, KernelDimension consumer_sharding) {
   using Row = std::array<TensorLayout, 5>;
   constexpr TensorLayout rr = TensorLayout::kReplicated, sr = TensorLayout::kRowSharded,
@@ -295,6 +313,8 @@ TensorLayout consumer_layout(const KernelGraph& graph, const KernelEdge& edge, K
   const Kernel& consumer = graph.kernels[static_cast<std::size_t>(edge.to)];
   const Kernel& producer = graph.kernels[static_cast<std::size_t>(edge.from)];
   const auto column = static_cast<std::size_t>(consumer_sharding);
+  if (consumer_sharding == KernelDimension::kOuter && producer.outer == 1 && !rows_are_parts(producer, consumer))
+    return rr;
   if (!consumer.is_product()) return kElementwise[column];
   if (consumer.tiling == KernelDimension::kK) return kTiledAlongK[column];
   const bool first =
@@ -354,7 +374,7 @@ ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, cons
   }
   const Workload& workload = setup.execution.workload;
   const bool sharded =
-      std::holds_alternative<LanguageModel>(workload) ||
+      std::holds_alternative<LanguageModelRun>(workload) ||
       (std::holds_alternative<StateSpaceModel>(workload) && !defects.state_space_unsharded && degrees.tensor > 1);
   if (!sharded) return given(setup, std::move(pins), rates, "not sharded");
   if (setup.execution.skip_inter_chip) return given(setup, std::move(pins), rates, "pinned");

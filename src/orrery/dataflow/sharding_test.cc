@@ -10,8 +10,8 @@
 #include "orrery/base/refused_test_util.h"
 #include "orrery/dataflow/network.h"
 #include "orrery/dataflow/reference_sharding.h"
-#include "orrery/workload/decode_graph.h"
-#include "orrery/workload/language_model_graph.h"
+#include "orrery/workload/kernel_builder.h"
+#include "orrery/workload/plain_graphs_test_util.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -31,7 +31,7 @@ Setup setup_on_ring(KernelGraph graph, Count chips, double gb_per_s = 50) {
   setup.graph = std::move(graph);
   setup.system.chips = chips;
   setup.system.network = {{Link::kRing, chips, gb_per_s, Parallelism::kTensor}};
-  setup.execution.workload = LanguageModel{};
+  setup.execution.workload = LanguageModelRun{};
   return setup;
 }
 
@@ -42,7 +42,7 @@ Degrees tensor_parallel(Count chips) {
   return degrees;
 }
 
-workload::TransformerShape trillion() {
+workload::PlainTransformer trillion() {
   return {.hidden = 25600, .heads = 160};
 }
 
@@ -67,6 +67,21 @@ TEST(Sharding, TheReferenceTableHoldsForGraphsOfItsShapeWhateverTheirSizesAndNam
   EXPECT_EQ(letters(*reference_sharding(forward)), "--oooooooK---MMK--");
   EXPECT_EQ(letters(*reference_sharding(workload::decode_graph({.hidden = 512, .heads = 4}, 77, 4))),
             "--oooooooooK---MMK--");
+}
+
+TEST(Sharding, HeadsAndExpertsReadTheWholeStreamAndTheirOwnParts) {
+  using enum KernelDimension;
+  KernelGraph graph;
+  graph.kernels = {workload::elementwise("norm", {1, 64, 1, 32}, 4096, 4096),
+                   workload::weight_product("experts", {8, 16, 64, 8}, 8192, 16384, 2048),
+                   workload::elementwise("act", {8, 16, 1, 8}, 2048, 2048),
+                   workload::weight_product("down", {8, 64, 16, 8}, 2048, 16384, 8192)};
+  graph.edges = {{.from = 0, .to = 1}, {.from = 1, .to = 2}, {.from = 2, .to = 3}};
+  EXPECT_EQ(consumer_layout(graph, graph.edges[0], kOuter), TensorLayout::kReplicated);
+  EXPECT_EQ(consumer_layout(graph, graph.edges[1], kOuter), TensorLayout::kRowSharded);
+  EXPECT_EQ(consumer_layout(graph, graph.edges[2], kOuter), TensorLayout::kRowSharded);
+  EXPECT_EQ(conversion(graph, graph.edges[0], kM, kOuter).communication, Communication::kAllGather);
+  EXPECT_EQ(conversion(graph, graph.edges[0], kNone, kOuter).communication, Communication::kNone);
 }
 
 TEST(Sharding, AGraphWithAnotherShapeOrEdgeIsNotOfTheReference) {

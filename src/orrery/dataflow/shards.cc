@@ -2,7 +2,8 @@
 //
 // Language and state-space models, TP chips, T tiles (docs/model/dataflow.md, "Shards"):
 //
-//   m = ceil(outer M / TP) when outer or M is sharded, else outer M
+//   m = ceil(outer M / TP) when outer or M is sharded, else outer M; M ceil(outer / TP) where each of `outer` is a
+//       product with a weight of its own on an input of its own (experts), which are not cut
 //   k = ceil(K / TP) when K is, n = ceil(N / TP) when N is
 //   the tiled dimension (mostly N, the tokens) is divided by the sequence-parallel degree, then by T, rounded up
 //
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "orrery/base/diagnostic.h"
 #include "orrery/dataflow/lower.h"
@@ -53,9 +55,35 @@ Count* tiled(const Kernel& kernel, Shard& shard) {
   return nullptr;
 }
 
-Shard tensor_parallel(const Kernel& kernel, KernelDimension sharding, Shard whole, const Degrees& degrees) {
+// Products side by side that share no operand: the input has rows for each of them.
+bool shares_nothing(const Kernel& kernel) {
+  if (kernel.operands != workload::Operands::kInputAndWeight || kernel.outer < 2 || !(kernel.input_bytes > 0))
+    return false;
+  const double input = kernel.input_bytes * static_cast<double>(kernel.m),
+               output = kernel.output_bytes * static_cast<double>(kernel.k);
+  return std::abs(input - output) <= 1e-6 * output;
+}
+
+// Kernels of which a chip has whole instances: such products, and what is elementwise beside them.
+std::vector<char> uncut_kernels(const workload::KernelGraph& graph) {
+  std::vector<char> uncut;
+  for (const Kernel& kernel : graph.kernels) uncut.push_back(shares_nothing(kernel) ? 1 : 0);
+  const std::vector<char> products = uncut;
+  for (const workload::KernelEdge& edge : graph.edges) {
+    const auto from = static_cast<std::size_t>(edge.from), to = static_cast<std::size_t>(edge.to);
+    if (graph.kernels[from].outer != graph.kernels[to].outer) continue;
+    if (products[from] && !graph.kernels[to].is_product()) uncut[to] = 1;
+    if (products[to] && !graph.kernels[from].is_product()) uncut[from] = 1;
+  }
+  return uncut;
+}
+
+Shard tensor_parallel(const Kernel& kernel, KernelDimension sharding, Shard whole, const Degrees& degrees, bool uncut) {
   Shard shard = whole;
-  if (sharding == KernelDimension::kOuter || sharding == KernelDimension::kM) shard.m = split(shard.m, degrees.tensor);
+  if (uncut && sharding == KernelDimension::kOuter)
+    shard.m = kernel.m * split(kernel.outer, degrees.tensor);
+  else if (sharding == KernelDimension::kOuter || sharding == KernelDimension::kM)
+    shard.m = split(shard.m, degrees.tensor);
   if (sharding == KernelDimension::kK) shard.k = split(shard.k, degrees.tensor);
   if (sharding == KernelDimension::kN) shard.n = split(shard.n, degrees.tensor);
   if (Count* size = tiled(kernel, shard)) *size = split(*size, degrees.sequence);
@@ -69,11 +97,6 @@ void take_stated(const Kernel& kernel, Shard& shard) {
 }
 
 }  // namespace
-
-double Shard::flop(workload::KernelUnit unit) const {
-  const double outputs = static_cast<double>(m) * static_cast<double>(n);
-  return unit == workload::KernelUnit::kSystolic ? 2 * outputs * static_cast<double>(k) : outputs;
-}
 
 bool stated_parts_hold(const Setup& setup, const Defects& defects) {
   return !defects.shards_computed_anew || setup.execution.skip_inter_chip;
@@ -91,6 +114,7 @@ std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, const Defe
           .note("the product of the network's sizes exceeds 2^63 - 1");
   std::vector<Shard> result;
   result.reserve(setup.graph.kernels.size());
+  const std::vector<char> uncut = uncut_kernels(setup.graph);
   for (std::size_t i = 0; i < setup.graph.kernels.size(); ++i) {
     const Kernel& kernel = setup.graph.kernels[i];
     Shard shard{0, kernel.k, kernel.n};
@@ -105,7 +129,7 @@ std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, const Defe
     } else if (std::holds_alternative<FourierTransform>(workload)) {
       shard.n = split(shard.n, setup.system.chips);
     } else if (!std::holds_alternative<Recommendation>(workload)) {
-      shard = tensor_parallel(kernel, sharding_of(mapping, kernel, i), shard, mapping.degrees);
+      shard = tensor_parallel(kernel, sharding_of(mapping, kernel, i), shard, mapping.degrees, uncut[i] != 0);
     }
     if (stated_parts_hold(setup, defects)) take_stated(kernel, shard);
     if (Count* size = tiled(kernel, shard)) *size = split(*size, mapping.tiles);

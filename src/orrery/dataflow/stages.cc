@@ -19,7 +19,7 @@ namespace orrery::dataflow {
 namespace {
 
 // Of the graph's layers, over so many stages; DFModel takes the graph for the whole model.
-Count stages_of_graph(const LanguageModel& model, const Degrees& degrees, const Defects& defects) {
+Count stages_of_graph(const LanguageModelRun& model, const Degrees& degrees, const Defects& defects) {
   if (defects.graph_is_whole_model) return degrees.pipeline;
   const double share = static_cast<double>(model.layers_in_graph) * static_cast<double>(degrees.pipeline) /
                        static_cast<double>(std::max<Count>(1, model.layers));
@@ -113,7 +113,7 @@ std::vector<std::size_t> cut(const Runs& runs, Count stages) {
 }  // namespace
 
 bool spreads_layers(const Setup& setup, const Degrees& degrees, const Defects& defects) {
-  const auto* model = std::get_if<LanguageModel>(&setup.execution.workload);
+  const auto* model = std::get_if<LanguageModelRun>(&setup.execution.workload);
   if (model == nullptr || model->layers_in_graph <= 1) return false;
   if (defects.graph_is_whole_model) return true;
   return model->layers_in_graph > base::ceil_divide(model->layers, std::max<Count>(1, degrees.pipeline));
@@ -121,7 +121,7 @@ bool spreads_layers(const Setup& setup, const Degrees& degrees, const Defects& d
 
 StageAssignment assign_stages(const Setup& setup, const Degrees& degrees, const ShardingOptimum& sharding,
                               const Defects& defects) {
-  const auto& model = std::get<LanguageModel>(setup.execution.workload);
+  const auto& model = std::get<LanguageModelRun>(setup.execution.workload);
   const Count stages = stages_of_graph(model, degrees, defects);
   const std::vector<int> order = index_order(setup.graph);
   Mapping mapping;
@@ -175,7 +175,7 @@ Setup stage_alone(const Setup& setup, const std::vector<int>& kernels, const Deg
     edge.to = place[static_cast<std::size_t>(edge.to)];
     if (edge.from >= 0 && edge.to >= 0) alone.graph.edges.push_back(edge);
   }
-  auto& model = std::get<LanguageModel>(alone.execution.workload);
+  auto& model = std::get<LanguageModelRun>(alone.execution.workload);
   model.layers = degrees.pipeline;
   model.layers_in_graph = 1;
   return alone;

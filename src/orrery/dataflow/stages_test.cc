@@ -15,7 +15,7 @@ dataflow::Setup layers(Count count, Count stages, workload::Passes passes = work
       cases::gpt3({{Link::kRing, 8, 25, Parallelism::kTensor}, {Link::kRing, stages, 25, Parallelism::kPipeline}}, 4);
   setup.system.chips = 8 * stages;
   setup.graph = workload::language_model_graph({.hidden = 1024, .heads = 8}, 256, passes, count);
-  auto& model = std::get<LanguageModel>(setup.execution.workload);
+  auto& model = std::get<LanguageModelRun>(setup.execution.workload);
   model.hidden = 1024;
   model.sequence = 256;
   model.layers = model.layers_in_graph = count;

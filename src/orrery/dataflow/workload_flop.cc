@@ -16,7 +16,7 @@ double workload_flop(const Setup& setup) {
                           static_cast<double>(kernel.k) * static_cast<double>(kernel.n);
     flop += kernel.unit == workload::KernelUnit::kSystolic ? 2 * points : points;
   }
-  if (const auto* model = std::get_if<LanguageModel>(&setup.execution.workload))
+  if (const auto* model = std::get_if<LanguageModelRun>(&setup.execution.workload))
     return flop * static_cast<double>(model->layers) / static_cast<double>(std::max<Count>(1, model->layers_in_graph)) *
            static_cast<double>(model->global_batch);
   if (const auto* dlrm = std::get_if<Recommendation>(&setup.execution.workload))

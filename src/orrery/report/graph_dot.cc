@@ -48,9 +48,9 @@ std::string graph_dot(const GraphPicture& picture) {
       out += "  }\n";
     }
   }
-  for (const workload::KernelEdge& edge : graph.edges)
-    out += fmt::format("  k{} -> k{} [label=\"{}\"];\n", edge.from + 1, edge.to + 1,
-                       bytes_text(graph.kernels[edge.from].output_bytes));
+  for (std::size_t edge = 0; edge < graph.edges.size(); ++edge)
+    out += fmt::format("  k{} -> k{} [label={}];\n", graph.edges[edge].from + 1, graph.edges[edge].to + 1,
+                       quoted(edge_text(picture, edge)));
   return out + "}\n";
 }
 

@@ -69,6 +69,11 @@ struct Sent {
   double bytes;
 };
 
+std::vector<Sent> sent_over(const workload::KernelEdge& edge) {
+  if (edge.communication == Communication::kNone) return {};
+  return {{edge.communication, edge.communication_bytes}};
+}
+
 std::vector<Sent> communications(const Kernel& kernel) {
   std::vector<Sent> list;
   for (const Sent& sent : {Sent{kernel.communication, kernel.communication_bytes},
@@ -121,12 +126,13 @@ Record<Numbered> kernel() {
       {"m", "Rows of the output.", &Kernel::m},
       {"k", "Summed over; 1 for elementwise kernels.", &Kernel::k},
       {"n", "Columns of the output.", &Kernel::n},
-      {"flop", "2 outer M K N on matrix units, outer M N on vector lanes.",
+      {"flop", "2 outer M K N on matrix units, outer M K N on vector lanes.",
        [](const Kernel& k) { return scenario::flop(k); }},
       {"input_bytes", "Of the first input.", &Kernel::input_bytes},
       {"second_bytes", "Of the weight or the second input; 0: not stated, or there is none.", &Kernel::second_bytes},
       {"output_bytes", "Of the output.", &Kernel::output_bytes},
       {"memory_bytes", "More memory traffic than the edges cause.", &Kernel::memory_bytes},
+      {"dram_extra_bytes", "That it occupies beside its weight, on a chip.", &Kernel::dram_extra_bytes},
       {"tiling", "Dimension that is split over time.", [](const Kernel& k) { return dimension_name(k.tiling); },
        OneOf{{"outer", "M", "K", "N", "none"}}},
       {"communication", "What it sends, if anything.", communications, communication()}};
@@ -138,13 +144,15 @@ Record<Numbered> kernel() {
 
 Record<Numbered> connection() {
   using N = Numbered;
-  return {{"id", "From 1.", &N::id},
-          {"from", "Id of the producer.", [](const N& n) { return n.edge().from + 1; }},
-          {"to", "Id of the consumer.", [](const N& n) { return n.edge().to + 1; }},
-          {"from_name", "Of the producer.", [](const N& n) { return n.graph.kernels[n.edge().from].name; }},
-          {"to_name", "Of the consumer.", [](const N& n) { return n.graph.kernels[n.edge().to].name; }},
-          {"bytes", "The producer's whole output.",
-           [](const N& n) { return n.graph.kernels[n.edge().from].output_bytes; }}};
+  return {
+      {"id", "From 1.", &N::id},
+      {"from", "Id of the producer.", [](const N& n) { return n.edge().from + 1; }},
+      {"to", "Id of the consumer.", [](const N& n) { return n.edge().to + 1; }},
+      {"from_name", "Of the producer.", [](const N& n) { return n.graph.kernels[n.edge().from].name; }},
+      {"to_name", "Of the consumer.", [](const N& n) { return n.graph.kernels[n.edge().to].name; }},
+      {"bytes", "The producer's whole output.", [](const N& n) { return n.graph.kernels[n.edge().from].output_bytes; }},
+      {"communication", "What the kernels' meaning makes it send, whatever the sharding.",
+       [](const N& n) { return sent_over(n.edge()); }, communication()}};
 }
 
 Record<GraphDocument> answer() {

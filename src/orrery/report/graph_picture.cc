@@ -19,7 +19,8 @@ std::string shape_text(const Kernel& kernel) {
 }
 
 std::vector<std::string> kernel_lines(const GraphPicture& picture, int kernel) {
-  std::vector<std::string> lines = {shape_text(picture.graph->kernels[kernel])};
+  std::vector<std::string> lines;
+  if (picture.edge_labels.empty()) lines.push_back(shape_text(picture.graph->kernels[kernel]));
   const auto index = static_cast<std::size_t>(kernel);
   if (index < picture.kernel_labels.size() && !picture.kernel_labels[index].empty())
     lines.push_back(picture.kernel_labels[index]);
@@ -34,6 +35,12 @@ std::string bytes_text(double bytes) {
     ++unit;
   }
   return fmt::format("{:.3g} {}", bytes, kUnits[unit]);
+}
+
+std::string edge_text(const GraphPicture& picture, std::size_t edge) {
+  if (edge < picture.edge_labels.size()) return picture.edge_labels[edge];
+  const workload::KernelEdge& of = picture.graph->edges[edge];
+  return bytes_text(picture.graph->kernels[static_cast<std::size_t>(of.from)].output_bytes);
 }
 
 std::vector<int> used_configurations(const GraphPicture& picture) {

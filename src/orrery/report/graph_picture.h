@@ -16,6 +16,8 @@ struct GraphPicture {
   std::vector<int> configuration;                 // of each kernel, from 0; empty: none are drawn
   std::vector<std::string> configuration_labels;  // by configuration; where there is none: "configuration 3"
   std::vector<std::string> kernel_labels;         // of each kernel, below its shape, such as its sharding; may be empty
+  // Of each edge, in place of the bytes it carries; empty: bytes. Then boxes show labels alone, no sizes.
+  std::vector<std::string> edge_labels;
 };
 
 // "160 x 2048 x 2048, K 160" for outer 160, M 2048, N 2048; dimensions of 1 are left out where another is larger.
@@ -26,6 +28,9 @@ std::vector<std::string> kernel_lines(const GraphPicture& picture, int kernel);
 
 // "105 MB": decimal, three digits.
 std::string bytes_text(double bytes);
+
+// What is written at an edge.
+std::string edge_text(const GraphPicture& picture, std::size_t edge);
 
 // The configurations that hold kernels, ascending.
 std::vector<int> used_configurations(const GraphPicture& picture);

@@ -9,13 +9,13 @@
 #include "orrery/report/graph_dot.h"
 #include "orrery/report/graph_svg.h"
 #include "orrery/report/layered_layout.h"
-#include "orrery/workload/language_model_graph.h"
+#include "orrery/workload/plain_graphs_test_util.h"
 
 namespace orrery::report {
 namespace {
 
 workload::KernelGraph layer(workload::Passes passes = workload::Passes::kForward) {
-  workload::TransformerShape shape;
+  workload::PlainTransformer shape;
   shape.hidden = 1024;
   shape.heads = 16;
   return language_model_graph(shape, 512, passes);

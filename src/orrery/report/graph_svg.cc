@@ -66,9 +66,10 @@ std::vector<std::string> lines_of(const GraphPicture& picture, int kernel) {
 
 std::string hover(const GraphPicture& picture, int kernel) {
   const Kernel& of = picture.graph->kernels[kernel];
-  std::string text = fmt::format("{}. {}: outer {}, M {}, K {}, N {}\ninput {}, second {}, output {}", kernel + 1,
-                                 of.name, of.outer, of.m, of.k, of.n, bytes_text(of.input_bytes),
-                                 bytes_text(of.second_bytes), bytes_text(of.output_bytes));
+  std::string text = fmt::format("{}. {}", kernel + 1, of.name);
+  if (picture.edge_labels.empty())
+    text += fmt::format(": outer {}, M {}, K {}, N {}\ninput {}, second {}, output {}", of.outer, of.m, of.k, of.n,
+                        bytes_text(of.input_bytes), bytes_text(of.second_bytes), bytes_text(of.output_bytes));
   if (of.memory_bytes > 0) text += fmt::format("\nmemory {}", bytes_text(of.memory_bytes));
   for (const std::string& line : kernel_lines(picture, kernel)) text += "\n" + line;
   return text;
@@ -234,8 +235,7 @@ std::string graph_svg(const GraphPicture& picture) {
         "<path d=\"{}\" fill=\"none\" stroke=\"#777\" marker-end=\"url(#arrow)\"><title>{}</title></path>\n",
         path(layout.routes[edge]),
         xml_text(fmt::format("{} to {}: {}", graph.kernels[edges[edge].first].name,
-                             graph.kernels[edges[edge].second].name,
-                             bytes_text(graph.kernels[edges[edge].first].output_bytes))));
+                             graph.kernels[edges[edge].second].name, edge_text(picture, edge))));
   for (std::size_t kernel = 0; kernel < nodes.size(); ++kernel)
     out += node(picture, static_cast<int>(kernel), nodes[kernel], layout.centres[kernel]);
   out += "</g>\n" + legend(height - 10);

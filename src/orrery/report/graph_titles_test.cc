@@ -12,7 +12,7 @@
 #include "orrery/report/layered_layout.h"
 #include "orrery/workload/fft_graph.h"
 #include "orrery/workload/hpl_graph.h"
-#include "orrery/workload/language_model_graph.h"
+#include "orrery/workload/plain_graphs_test_util.h"
 
 namespace orrery::report {
 namespace {
@@ -87,7 +87,7 @@ TEST(GraphSvg, NoArrowRunsThroughATitle) {
   expect_clear_titles(workload::fft_graph(1 << 20), 2);
   const workload::KernelGraph hpl = workload::hpl_graph(1024, 64);
   expect_clear_titles(hpl, static_cast<int>(hpl.kernels.size()));
-  workload::TransformerShape shape;
+  workload::PlainTransformer shape;
   shape.hidden = 1024;
   shape.heads = 16;
   const workload::KernelGraph model = language_model_graph(shape, 512, workload::Passes::kForward);

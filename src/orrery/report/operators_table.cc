@@ -7,6 +7,7 @@
 
 #include "orrery/base/grouped.h"
 #include "orrery/formats/onnx/rule.h"
+#include "orrery/report/operators_picture.h"
 #include "orrery/report/table.h"
 
 namespace orrery::report {
@@ -23,14 +24,6 @@ std::string shapes(const std::vector<std::optional<Shape>>& all) {
   return out;
 }
 
-// "E=512 D=64 L=128".
-std::string bounds(const workload::Einsum& einsum) {
-  std::string out;
-  for (const workload::Dimension& dimension : einsum.dimensions)
-    out += fmt::format("{}{}={}", out.empty() ? "" : " ", dimension.name, dimension.bound);
-  return out;
-}
-
 }  // namespace
 
 std::string operators_table(const scenario::OnnxModel& model) {
@@ -42,7 +35,7 @@ std::string operators_table(const scenario::OnnxModel& model) {
     const Layer* layer = op.layer ? &operators.layers[*op.layer] : nullptr;
     table.rows.push_back({op.name, op.type, shapes(op.inputs), shapes(op.outputs),
                           op.operations ? base::grouped(static_cast<double>(*op.operations)) : "?",
-                          layer ? bounds(layer->einsum) : ""});
+                          layer ? bounds_text(layer->einsum) : ""});
   }
   table.rules_before.push_back(table.rows.size());
   table.rows.push_back({"all", "", "", "", base::grouped(operators.operations()),

@@ -34,7 +34,7 @@ scenario::PlacedGraph example() {
   system.memory.bandwidth_gb_per_s = 100;
   system.network = {{dataflow::Link::kRing, 2, 25, dataflow::Parallelism::kTensor},
                     {dataflow::Link::kSwitch, 4, 12.5, dataflow::Parallelism::kPipeline}};
-  dataflow::LanguageModel model;
+  dataflow::LanguageModelRun model;
   model.layers = 8;
   model.sequence = 16;
   model.hidden = 64;

@@ -99,7 +99,7 @@ std::string configurations(const PlacedGraph& placed) {
 std::string times(const PlacedGraph& placed) {
   const Evaluation& e = placed.placement.evaluation;
   std::string out = fmt::format("sum of intervals  {}\n", shown_seconds(e.sum_interval_ns * 1e-9));
-  if (std::holds_alternative<dataflow::LanguageModel>(placed.setup.execution.workload)) {
+  if (std::holds_alternative<dataflow::LanguageModelRun>(placed.setup.execution.workload)) {
     out += fmt::format("pipeline          x {:.6g}, {} layer{} a stage, {} microbatches\n", e.pipeline_factor,
                        e.layers_per_stage, e.layers_per_stage == 1 ? "" : "s", e.micro_batches);
     if (e.point_to_point_ns > 0)

@@ -77,19 +77,6 @@ std::string outline(const workload::Transformer& transformer) {
   return out;
 }
 
-// Whether a window of attention matters depends on the sequence, which a check does not know.
-void warn_of_window(const ModelFile& model, base::Diagnostics& found) {
-  const workload::Transformer& transformer = model.transformer;
-  const std::optional<base::Count> reach = workload::shortest_reach(transformer);
-  if (!reach || (transformer.max_positions && *transformer.max_positions <= *reach)) return;
-  const auto place = transformer.places.find("window");
-  found
-      .warning("O0918", fmt::format("attention sees {} tokens, and sequences may be longer", *reach),
-               place == transformer.places.end() ? base::Location{} : place->second)
-      .note("of sequences up to that length the window makes no difference; of longer ones `graph` has no kernels")
-      .hint("the model with attention to all tokens: `--ignore sliding_window`");
-}
-
 // What a system of a file is; its problems go to `found`.
 void check_system(const std::string& path, std::vector<std::string>& lines, base::Diagnostics& found) {
   try {
@@ -135,7 +122,6 @@ Checked check(const CheckRequest& request) {
                  "it is checked when it is run: `orrery train CONFIG --tables TABLES --equations amped`");
     const ModelFile model = load_model("", path, {request.ignored, formats::huggingface::Outside::kWarned});
     found.append(model.diagnostics);
-    warn_of_window(model, found);
     lines.push_back(fmt::format("model: {}: {}", path, outline(model.transformer)));
   }
 

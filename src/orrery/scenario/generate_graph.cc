@@ -7,17 +7,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
-#include "orrery/scenario/catalogue.h"
-#include "orrery/workload/attention_graph.h"
-#include "orrery/workload/decode_graph.h"
+#include "orrery/scenario/transformer_graph.h"
 #include "orrery/workload/dlrm_graph.h"
 #include "orrery/workload/fft_graph.h"
 #include "orrery/workload/hpl_graph.h"
 #include "orrery/workload/kernel_builder.h"
-#include "orrery/workload/language_model_graph.h"
-#include "orrery/workload/transformer_facts.h"
 
 namespace orrery::scenario {
 namespace {
@@ -25,8 +20,6 @@ namespace {
 using base::Count;
 using workload::KernelGraph;
 using Names = std::vector<std::string>;
-
-constexpr Count kLongest = 2048;  // where a model does not say how long its sequences are
 
 const Names kTransformers = {"llm", "llm-fwd", "llm-bwd", "decode", "attention"};
 const Names kOnSequences = {"llm", "llm-fwd", "llm-bwd", "attention"};
@@ -70,171 +63,13 @@ void check_sizes(const GraphRequest& request) {
         .error("O1487",
                fmt::format("a graph of kind `{}` is made from no transformer, so it has no `--model`", request.kind))
         .hint(fmt::format("leave it out; it belongs to {}", fmt::join(kTransformers, ", ")));
+  if (!request.stack.empty() && request.model.empty())
+    found.error("O1487", "a graph of sizes alone has no `--stack`")
+        .hint("leave it out; it tells the parts of a `--model`");
   if (request.gated && !transformer)
     found.error("O1487", fmt::format("a graph of kind `{}` has no `--gated`", request.kind))
         .hint(fmt::format("leave it out; it belongs to {}", fmt::join(kTransformers, ", ")));
   found.throw_if_errors();
-}
-
-// Sizes under their names: those asked for, else the model's, else a default; what was used is remembered.
-class Sizes {
- public:
-  Sizes(const GraphRequest& request, GeneratedGraph& generated) : request_(request), generated_(generated) {}
-
-  bool given(const std::string& name) const { return request_.sizes.count(name) > 0; }
-  Count get(const std::string& name, Count otherwise) const {
-    const auto size = request_.sizes.find(name);
-    return size == request_.sizes.end() ? otherwise : size->second;
-  }
-  Count operator()(const std::string& name, Count otherwise = 0) { return note(name, get(name, otherwise)); }
-  Count note(const std::string& name, Count value) {
-    generated_.parameters.emplace_back(name, value);
-    return value;
-  }
-
- private:
-  const GraphRequest& request_;
-  GeneratedGraph& generated_;
-};
-
-struct Drawn {
-  workload::TransformerShape shape;
-  Count sequence = 0;  // the model's; 0: none
-  Count layers = 0;
-};
-
-// Kernels are those of one stack of equal blocks.
-void refuse_inexpressible(const workload::Transformer& model, const std::string& name) {
-  base::Diagnostics found;
-  const auto refuse = [&](const char* what, const char* field) {
-    const auto place = model.places.find(field);
-    found
-        .error("O1488", fmt::format("layers of `{}` have {}, for which there are no kernels", name, what),
-               place == model.places.end() ? base::Location{} : place->second)
-        .note(
-            "a graph of kernels has one feed-forward network that every token visits, and heads that are projected "
-            "directly")
-        .hint("`orrery map` takes such models; a dense stand-in can be given by `--hidden`, `--heads` and `--ffn`");
-  };
-  bool mixture = false, latent = false, mixer = false, plain = true;
-  for (const workload::Stack& stack : model.stacks)
-    for (const workload::Block& block : stack.kinds) {
-      const auto* attention = std::get_if<workload::Attention>(&block.mixer);
-      mixture = mixture || std::holds_alternative<workload::Experts>(block.feed_forward);
-      latent = latent || (attention != nullptr && attention->latent);
-      mixer = mixer || attention == nullptr || block.cross;
-      plain = plain && (attention == nullptr || !attention->gated) &&
-              !std::holds_alternative<std::monostate>(block.feed_forward);
-    }
-  if (mixture) refuse("a mixture of experts", "experts");
-  if (latent) refuse("latent attention", "kv_lora_rank");
-  if (mixer || model.stacks.size() > 1) refuse("something else than attention to their own tokens", "");
-  if (!plain) refuse("gated attention, or no feed-forward network", "");
-  found.throw_if_errors();
-}
-
-Drawn drawn(const GraphRequest& request, GeneratedGraph& generated) {
-  Drawn out;
-  if (request.model.empty()) return out;
-  const ModelFile model = load_model(catalogue_directory(), request.model,
-                                     {request.ignored, formats::huggingface::Outside::kPassed, request.like});
-  const workload::Transformer& given_model = model.transformer;
-  refuse_inexpressible(given_model, model.entry.name);
-  generated.model = model.entry.name;
-  generated.inputs.push_back(base::file_input(*model.file));
-  generated.inputs.insert(generated.inputs.end(), model.ignored.begin(), model.ignored.end());
-  generated.warnings.append(model.diagnostics);
-  const workload::Stack& stack = given_model.decoder();
-  const workload::Block& block = stack.kinds.front();
-  const auto& attention = std::get<workload::Attention>(block.mixer);
-  const auto& feed_forward = std::get<workload::FeedForward>(block.feed_forward);
-  out.shape.hidden = stack.width;
-  out.shape.heads = attention.heads;
-  // Defaults stay defaults, so that an override of one size carries the others along.
-  const bool usual = attention.heads > 0 && attention.width == stack.width / attention.heads;
-  out.shape.head_width = usual ? 0 : attention.width;
-  out.shape.kv_heads = attention.kv_heads == attention.heads ? 0 : attention.kv_heads;
-  out.shape.feed_forward = feed_forward.inner == 4 * stack.width ? 0 : feed_forward.inner;
-  out.shape.gated = feed_forward.gated;
-  out.sequence = given_model.training_sequence.value_or(given_model.max_positions.value_or(kLongest));
-  out.layers = static_cast<Count>(stack.layers.size());
-  base::Diagnostics windows;
-  const char* tokens = request.kind == "decode" ? "context" : "seq";
-  const auto given = request.sizes.find(tokens);
-  workload::refuse_window(given_model, given == request.sizes.end() ? out.sequence : given->second, windows);
-  windows.throw_if_errors();
-  if (!given_model.dropout)
-    generated.notes.emplace_back("the model has no dropout; the kernels DropOut_1 to DropOut_3 stay");
-  if (block.norm.kind == workload::NormKind::kRms)
-    generated.notes.emplace_back("the model's norm is RMSNorm; it has the kernel of LayerNorm");
-  if (feed_forward.gated)
-    generated.notes.emplace_back("FFN0 makes gate and up projection side by side; GeLU multiplies them");
-  return out;
-}
-
-workload::TransformerShape shape_of(const Drawn& given, const GraphRequest& request, Sizes& sizes) {
-  workload::TransformerShape shape = given.shape;
-  shape.hidden = sizes.get("hidden", shape.hidden);
-  shape.heads = sizes.get("num_head", shape.heads);
-  shape.head_width = sizes.get("head_dim", shape.head_width);
-  shape.kv_heads = sizes.get("kv_heads", shape.kv_heads);
-  shape.feed_forward = sizes.get("ffn", shape.feed_forward);
-  shape.word_bytes = sizes.get("word", shape.word_bytes);
-  shape.gated = shape.gated || request.gated;
-  base::Diagnostics found;
-  // Zeros that the user wrote stand for no default.
-  for (const auto& [name, what] :
-       std::initializer_list<std::pair<const char*, const char*>>{{"head_dim", "the width of a head"},
-                                                                  {"kv_heads", "the number of key/value heads"},
-                                                                  {"ffn", "the feed-forward width"}})
-    if (sizes.given(name) && sizes.get(name, 1) == 0)
-      found.error("O1482", fmt::format("{} must be at least 1, but is 0", what));
-  shape = workload::completed(shape, found);
-  // The generator would find these, too, but not beside the others.
-  for (const auto& [name, what] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"seq", "the sequence"},
-           {"context", "the context"},
-           {"num_layer_in_graph", "the number of layers in the graph"},
-           {"num_layer", "the number of layers"},
-           {"micro_batch_size", "the microbatch"},
-           {"num_chip", "the number of chips"}})
-    workload::demand(what, sizes.get(name, 1), found);
-  if (!found.has_errors() && sizes.given("head_dim") && shape.head_width != shape.hidden / shape.heads)
-    found
-        .error("O1483", fmt::format("{} heads of width {} are not {} wide together", shape.heads, shape.head_width,
-                                    shape.hidden))
-        .note(fmt::format("{} / {} = {}", shape.hidden, shape.heads, shape.hidden / shape.heads))
-        .hint("leave `--head-dim` out, or give the model by its config.json");
-  found.throw_if_errors();
-  sizes.note("hidden", shape.hidden);
-  sizes.note("num_head", shape.heads);
-  sizes.note("head_dim", shape.head_width);
-  sizes.note("kv_heads", shape.kv_heads);
-  sizes.note("ffn", shape.feed_forward);
-  sizes.note("word", shape.word_bytes);
-  return shape;
-}
-
-void transformer_graph(const GraphRequest& request, Sizes& sizes, GeneratedGraph& out) {
-  const Drawn given = drawn(request, out);
-  const workload::TransformerShape shape = shape_of(given, request, sizes);
-  if (sizes.given("num_layer") || given.layers > 0) sizes("num_layer", given.layers);
-  if (sizes.given("micro_batch_size")) sizes("micro_batch_size");
-  if (request.kind == "decode") {
-    const Count context = sizes("context", given.sequence);
-    const Count chips = sizes("num_chip", 1);
-    out.graph = workload::decode_graph(shape, context, chips, sizes("num_layer_in_graph", 1));
-    return;
-  }
-  const Count sequence = sizes("seq", given.sequence);
-  if (request.kind == "attention") {
-    out.graph = workload::attention_graph(shape, sequence);
-    return;
-  }
-  const workload::Passes passes = request.kind == "llm"       ? workload::Passes::kForwardBackward
-                                  : request.kind == "llm-fwd" ? workload::Passes::kForward
-                                                              : workload::Passes::kBackward;
-  out.graph = workload::language_model_graph(shape, sequence, passes, sizes("num_layer_in_graph", 1));
 }
 
 }  // namespace
@@ -275,6 +110,17 @@ const std::vector<GraphSize>& graph_sizes() {
        "Layers to chain in the graph; default 1",
        {},
        kLayered},
+      {"layer",
+       {"--layer"},
+       "Which layer, from 1; with --layers-in-graph the first one; default: one of the commonest kind, of several the "
+       "first",
+       {},
+       kTransformers},
+      {"source",
+       {"--source"},
+       "Tokens of the encoder's output, for attention to it; default: those of the sequence",
+       {},
+       {"llm", "llm-fwd", "llm-bwd", "decode"}},
       {"num_layer",
        {"--layers", "--num-layer", "--num_layer"},
        "Layers of the whole model, for the execution; the graph does not depend on them",
@@ -312,9 +158,10 @@ const std::vector<GraphSize>& graph_sizes() {
       {"radix", {"--radix"}, "Of the transform; default 2", {}, {"fft"}},
       {"num_chip",
        {"--chips", "--num-chip", "--num_chip"},
-       "Chips that share weights and cache (decode; default 1); other graphs do not depend on them",
+       "Chips that share weights and cache (decode), and experts that no token visits; default 1; other graphs do not "
+       "depend on them",
        {},
-       {"decode", "dlrm", "fft"}},
+       {"llm", "llm-fwd", "llm-bwd", "decode", "dlrm", "fft"}},
       {"word",
        {"--word"},
        "Bytes of an element; default 2, of hpl 8, of fft 4",
@@ -335,7 +182,7 @@ GeneratedGraph generate_graph(const GraphRequest& request) {
   check_sizes(request);
   GeneratedGraph out;
   out.kind = request.kind;
-  Sizes sizes(request, out);
+  GraphSizes sizes(request, out);
   // Those that the graph does not depend on are passed on as they are.
   const auto pass_on = [&](std::initializer_list<const char*> names) {
     base::Diagnostics found;

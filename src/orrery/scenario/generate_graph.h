@@ -39,6 +39,7 @@ struct GraphRequest {
   std::string like;                          // a `model_type` to read it as; empty: its own
   std::map<std::string, base::Count> sizes;  // by GraphSize::name
   bool gated = false;
+  std::string stack;  // "encoder" or "decoder", of a model that has both; empty: the decoder
 };
 
 struct GeneratedGraph {
@@ -55,8 +56,8 @@ struct GeneratedGraph {
 };
 
 // Throws InputError: O1480 no such kind, O1481 for each size that is missing, O1487 for each that the kind does not
-// know, O1488 for models whose layers the kernels cannot express, what the catalogue says about the model, and what the
-// generators say about sizes (O1482 to O1486, O1490).
+// know, what the catalogue says about the model, and what the generators say about sizes and layers (O0923, O1482 to
+// O1486, O1488 to O1490).
 GeneratedGraph generate_graph(const GraphRequest& request);
 
 // 2 outer M K N on matrix units, outer M N on vector lanes, as DFModel counts; of a graph the sum.

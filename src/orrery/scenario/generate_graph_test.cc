@@ -12,6 +12,9 @@
 #include "orrery/base/refused_test_util.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/dfmodel/setup_text.h"
+#include "orrery/scenario/catalogue.h"
+#include "orrery/workload/block_kernels.h"
+#include "orrery/workload/transformer_facts.h"
 
 namespace orrery::scenario {
 namespace {
@@ -189,10 +192,89 @@ TEST(GenerateGraph, AModelGivesItsSizesAndOptionsGoBefore) {
   EXPECT_EQ(generated.notes.size(), 3u);
 }
 
-TEST(GenerateGraph, RefusesModelsThatItHasNoKernelsFor) {
-  GraphRequest request = asked("llm", {});
-  request.model = "deepseek-v3";
-  EXPECT_EQ(codes_of(request), (Codes{"O1488", "O1488"}));
+GeneratedGraph of_model(const std::string& kind, const std::string& model, std::map<std::string, Count> sizes = {}) {
+  GraphRequest request = asked(kind, std::move(sizes));
+  request.model = model;
+  return generate_graph(request);
+}
+
+TEST(GenerateGraph, DrawsALayerOfTheCommonestKindAndTellsOfTheOthers) {
+  const GeneratedGraph mixture = of_model("llm-fwd", "deepseek-v3", {{"seq", 4096}});
+  EXPECT_EQ(mixture.parameter("num_layer"), 58);
+  EXPECT_EQ(mixture.parameter("num_expert"), 256);
+  EXPECT_TRUE(std::any_of(mixture.notes.begin(), mixture.notes.end(), [](const std::string& note) {
+    return note.starts_with("this is layer 4; layers are 3 of attention to all tokens, dense (`--layer 1`)");
+  }));
+  const GeneratedGraph dense = of_model("llm-fwd", "deepseek-v3", {{"seq", 4096}, {"layer", 1}});
+  EXPECT_EQ(dense.parameter("num_layer"), 3);
+  EXPECT_EQ(dense.parameter("ffn"), 18432);
+  const GeneratedGraph first = of_model("llm-fwd", "deepseek-v3", {{"seq", 4096}, {"num_layer_in_graph", 4}});
+  EXPECT_EQ(first.parameter("num_layer"), 61);
+}
+
+// Products of matrices are those of workload::forward_flop, layer by layer; attention to all tokens, and of a window or
+// chunk so many of them as a query sees at most. Experts' tokens are rounded up, of kimi-k2's alone with effect here.
+TEST(GenerateGraph, FlopAndWeightsOfEveryCatalogueModelAreThoseOfItsDescription) {
+  const std::string directory = catalogue_directory();
+  int models = 0;
+  for (const Entry& entry : list_models(directory)) {
+    SCOPED_TRACE(entry.name);
+    const workload::Transformer model =
+        load_model(directory, entry.name, {{}, formats::huggingface::Outside::kPassed, ""}).transformer;
+    const workload::Stack& stack = model.decoder();
+    ++models;
+    for (std::size_t k = 0; k < stack.kinds.size(); ++k) {
+      const auto layer = std::find(stack.layers.begin(), stack.layers.end(), static_cast<int>(k));
+      if (layer == stack.layers.end()) continue;
+      const workload::Block& block = stack.kinds[k];
+      const GeneratedGraph made =
+          of_model("llm-fwd", entry.name, {{"seq", 2048}, {"layer", layer - stack.layers.begin() + 1}});
+      double products = 0, weights = 0;
+      for (const Kernel& kernel : made.graph.kernels) {
+        if (kernel.unit != workload::KernelUnit::kSystolic) continue;
+        products += flop(kernel);
+        if (kernel.has_weight()) weights += kernel.second_bytes;
+      }
+      workload::Transformer alone;
+      alone.stacks = {stack};
+      alone.stacks.front().kinds = {block};
+      alone.stacks.front().layers = {0};
+      const workload::ForwardFlop expected = workload::forward_flop(alone, 2048);
+      double attention = expected.attention;
+      if (const auto* a = std::get_if<workload::Attention>(&block.mixer))
+        attention *= static_cast<double>(workload::seen_tokens(*a, 2048)) / 2048;
+      double rounded = 0;  // columns that experts have beyond the tokens that visit them
+      if (const auto* e = std::get_if<workload::Experts>(&block.feed_forward)) {
+        const workload::Visits visits = workload::visits_of(*e, 2048);
+        const double columns = static_cast<double>(visits.experts * visits.tokens - 2048 * e->top_k);
+        rounded = 2 * columns * static_cast<double>(stack.width * e->expert.inner * (e->expert.gated ? 3 : 2));
+      }
+      EXPECT_DOUBLE_EQ(products, expected.products + attention + rounded);
+      double matrices = 0;
+      for (const workload::Projection& p : workload::projections(block, stack.width))
+        matrices += 2.0 * static_cast<double>(p.in) * static_cast<double>(p.out) * static_cast<double>(p.copies);
+      EXPECT_EQ(weights, matrices);
+      if (stack.causal) {
+        EXPECT_FALSE(of_model("decode", entry.name, {{"context", 2048}, {"layer", layer - stack.layers.begin() + 1}})
+                         .graph.kernels.empty());
+      }
+    }
+  }
+  EXPECT_GT(models, 40);
+}
+
+TEST(GenerateGraph, SizesReplaceThoseOfPlainModelsOnly) {
+  EXPECT_EQ(of_model("llm-fwd", "llama3-8b", {{"seq", 64}, {"hidden", 2048}, {"ffn", 4096}}).parameter("head_dim"), 64);
+  EXPECT_EQ(base::codes_of([] { of_model("llm", "mixtral-8x7b", {{"seq", 64}, {"hidden", 2048}}); }), (Codes{"O1487"}));
+}
+
+TEST(GenerateGraph, RefusesLayersThatAreNotThereAndWhatTheyDoNotHave) {
+  EXPECT_EQ(base::codes_of([] { of_model("llm", "deepseek-v3", {{"layer", 62}}); }), (Codes{"O1489"}));
+  EXPECT_EQ(base::codes_of([] { of_model("llm", "deepseek-v3", {{"num_layer_in_graph", 62}}); }), (Codes{"O1489"}));
+  EXPECT_EQ(base::codes_of([] { of_model("llm", "deepseek-v3", {{"layer", 0}}); }), (Codes{"O1482"}));
+  EXPECT_EQ(base::codes_of([] { of_model("llm", "llama3-8b", {{"source", 7}}); }), (Codes{"O1487"}));
+  EXPECT_EQ(base::codes_of([] { of_model("attention", "mixtral-8x7b"); }), (Codes{"O1488"}));
+  EXPECT_EQ(base::codes_of([] { of_model("decode", "bert-base"); }), (Codes{"O0923"}));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "orrery/base/check.h"
 #include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
+#include "orrery/base/grouped.h"
 #include "orrery/base/parallel.h"
 #include "orrery/scenario/file_kinds.h"
 #include "orrery/scenario/model_facts.h"
@@ -251,9 +252,22 @@ void layers_of_onnx(const MapRequest& request, const std::string& path, const Ch
                "give an ONNX model, or problems, not both");
   OnnxModel model = load_onnx({path, {request.defined, request.unfold}});
   const formats::onnx::Operators& operators = model.operators;
-  if (operators.layers.empty())
-    base::fail("O0938", fmt::format("`{}` has no product of matrices and no convolution to map", path),
-               {model.file, 0, 0, 1}, fmt::format("`orrery graph {}` lists its operators", path));
+  if (operators.layers.empty()) {
+    base::Diagnostics found;
+    base::Diagnostic& error = found.error(
+        "O0938", fmt::format("`{}` has no product of matrices and no convolution to map", path), {model.file, 0, 0, 1});
+    // What comes nearest: the operator with the most work.
+    const auto most = std::max_element(operators.all.begin(), operators.all.end(), [](const auto& a, const auto& b) {
+      return a.operations.value_or(0) < b.operations.value_or(0);
+    });
+    if (most != operators.all.end())
+      error.note(most->operations.value_or(0) > 0
+                     ? fmt::format("most of its work is in `{}` ({}): {} operations, for which there is no einsum",
+                                   most->name, most->type, base::grouped(*most->operations))
+                     : fmt::format("its first operator is `{}` ({})", most->name, most->type));
+    error.hint(fmt::format("`orrery graph {}` lists its operators", path));
+    found.throw_if_errors();
+  }
   const Documents& documents = out.documents.emplace_back(Documents::gather(
       joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared), search_options(request), parsed(chips)));
   base::Count products = 0;

@@ -20,7 +20,7 @@ namespace {
 namespace dfmodel = formats::dfmodel;
 
 std::string title_of(const dataflow::Workload& workload) {
-  if (const auto* model = std::get_if<dataflow::LanguageModel>(&workload))
+  if (const auto* model = std::get_if<dataflow::LanguageModelRun>(&workload))
     return fmt::format("language model, {} layer{}", model->layers, model->layers == 1 ? "" : "s");
   if (std::holds_alternative<dataflow::Recommendation>(workload)) return "DLRM";
   if (const auto* hpl = std::get_if<dataflow::Linpack>(&workload)) return fmt::format("HPL of order {}", hpl->n);
@@ -77,6 +77,32 @@ base::Diagnostic with_places(base::Diagnostic diagnostic, const std::vector<data
   throw base::InputError(std::move(found));
 }
 
+// Tiles hold whole columns: a kernel with fewer columns than tiles, such as experts that share the tokens of a tile, is
+// priced with one in each.
+void warn_of_thin_tiles(const dataflow::Setup& setup, const dataflow::Mapping& mapping, base::Diagnostics& found) {
+  using workload::KernelDimension;
+  base::Count tiles = mapping.tiles;
+  for (const dataflow::Tiling& tiling : mapping.tilings) tiles = std::min(tiles, tiling.tiles);
+  int thin = 0;
+  const workload::Kernel* first = nullptr;
+  for (const workload::Kernel& kernel : setup.graph.kernels) {
+    const base::Count size = kernel.tiling == KernelDimension::kN   ? kernel.n
+                             : kernel.tiling == KernelDimension::kK ? kernel.k
+                                                                    : tiles;
+    if (size >= tiles || kernel.outer < 2) continue;
+    if (first == nullptr) first = &kernel;
+    ++thin;
+  }
+  if (first == nullptr) return;
+  const base::Count size = first->tiling == KernelDimension::kN ? first->n : first->k;
+  found
+      .warning("O1426", fmt::format("{} kernel{} with fewer columns than there are tiles {} priced too high", thin,
+                                    thin == 1 ? "" : "s", thin == 1 ? "is" : "are"))
+      .note(fmt::format("`{}` has {} column{} for each of {}, and {} tiles with at least one each make {}", first->name,
+                        size, size == 1 ? "" : "s", first->outer, tiles, tiles))
+      .hint("larger tiles (`tile_size`, or SRAM to hold them) leave every kernel a column in each");
+}
+
 // Measured products before the chip's peak at the stated utilisation.
 struct Operators {
   Operators(const dataflow::Setup& setup, std::vector<machine::MeasuredProduct> table)
@@ -126,6 +152,7 @@ PlacedGraph place(const PlaceRequest& request) {
     refuse(error.reasons, document.places);
   }
   placed.setup = placed.placement.mapping ? dataflow::placed(document.setup, placed.placement) : document.setup;
+  if (placed.placement.mapping) warn_of_thin_tiles(document.setup, *placed.placement.mapping, placed.warnings);
   if (placed.placement.out_of_memory && !placed.placement.certificate.optimal)
     placed.warnings.warning("O1007", "the search for a placement ran short of memory")
         .note(fmt::format("it had {} MiB", request.limits.memory >> 20))

@@ -16,7 +16,7 @@ std::string pinned_setup(const PlacedGraph& placed) {
   }
   for (std::size_t d = 0; d < setup.system.network.size() && d < mapping.degrees.sizes.size(); ++d)
     setup.system.network[d].size = mapping.degrees.sizes[d];
-  if (auto* model = std::get_if<dataflow::LanguageModel>(&setup.execution.workload))
+  if (auto* model = std::get_if<dataflow::LanguageModelRun>(&setup.execution.workload))
     model->tile_size =
         placed.defects.tile_size_counts_tiles || model->tile_size_counts_tiles ? mapping.tiles : mapping.tile_size;
   return formats::dfmodel::write_setup(setup);

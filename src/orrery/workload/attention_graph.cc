@@ -7,40 +7,59 @@
 
 #include <fmt/format.h>
 
-#include "orrery/workload/kernel_builder.h"
+#include "orrery/workload/layer_writer.h"
 
 namespace orrery::workload {
+namespace {
 
 using base::Count;
 
-KernelGraph attention_graph(const TransformerShape& given, Count sequence) {
+bool is_plain(const Block& block, Count tokens) {
+  const auto* a = std::get_if<Attention>(&block.mixer);
+  return a != nullptr && std::holds_alternative<FeedForward>(block.feed_forward) && !block.cross && !a->latent &&
+         !a->gated && a->qk_norm == QkNorm::kNone && a->width == a->value_width &&
+         (a->reach == Reach::kAll || a->span >= tokens);
+}
+
+}  // namespace
+
+KernelGraph attention_graph(const GraphLayers& layers, const GraphTokens& tokens) {
   base::Diagnostics found;
-  const TransformerShape shape = completed(given, found);
-  demand("the sequence", sequence, found);
-  if (!found.has_errors() && shape.head_width != shape.hidden / shape.heads)
-    found
-        .error("O1483", fmt::format("{} heads of width {} are not {} wide together", shape.heads, shape.head_width,
-                                    shape.hidden))
+  demand("the sequence", tokens.tokens, found);
+  demand("the bytes of an element (`word`)", tokens.word_bytes, found);
+  found.throw_if_errors();
+  const Block& block = *layers.blocks.front();
+  if (!is_plain(block, tokens.tokens))
+    base::fail("O1488", "a graph of kind `attention` has plain attention to all tokens and one feed-forward network",
+               {}, "the kinds `llm`, `llm-fwd`, `llm-bwd` and `decode` have kernels for other layers");
+  const auto& attention = std::get<Attention>(block.mixer);
+  const auto& network = std::get<FeedForward>(block.feed_forward);
+  const Count h = layers.width, a = attention.heads, g = attention.kv_heads, d = attention.width, s = tokens.tokens;
+  if (a < 1 || h / a != d || h % a != 0)
+    found.error("O1483", fmt::format("{} heads of width {} are not {} wide together", a, d, h))
         .note("this graph has no projection between attention and the feed-forward network");
   found.throw_if_errors();
-  const TransformerTensors t = tensors(shape, sequence, found);
-  const double scores = static_cast<double>(CheckedSizes(found)(
-      "the attention scores",
-      {{"heads", shape.heads}, {"queries", sequence}, {"keys", sequence}, {"bytes", shape.word_bytes}}));
-  found.throw_if_errors();
 
-  const Count h = shape.hidden, a = shape.heads, g = shape.kv_heads, d = shape.head_width, s = sequence;
   KernelGraph graph;
-  graph.kernels = {
-      weight_product("Q", {a, d, h, s}, t.token, t.query_weight, t.query_token),
-      weight_product("K", {g, d, h, s}, t.token, t.key_value_weight, t.key_value_token),
-      weight_product("V", {g, d, h, s}, t.token, t.key_value_weight, t.key_value_token),
-      product_of_two("MHA_GEMM_1", {a, s, d, s}, t.query_token, t.key_value_token, scores),
-      elementwise("SOFTMAX", {a, s, 1, s}, scores, scores),
-      product_of_two("MHA_GEMM_2", {a, d, s, s}, t.key_value_token, scores, t.query_token),
-      weight_product("FFN0", {1, t.up, h, s}, t.token, t.up_weight, t.up_token),
-      weight_product("FFN1", {1, h, shape.feed_forward, s}, t.up_token, t.down_weight, t.token),
-  };
+  LayerWriter out(graph, found, tokens.word_bytes, false, 1);
+  LayerNodes nodes;
+  out.begin("", nodes, Direction::kForward);
+  const Count scores = out.elements("the attention scores", {a, s, s}), query = out.elements("the queries", {a, d, s}),
+              key = out.elements("the keys", {g, d, s});
+  const Count up = out.elements("the width of the feed-forward network", {network.gated ? 2 : 1, network.inner});
+  Kernel second = out.weighted("FFN1", {1, h, network.inner, s});
+  second.input_bytes = out.bytes(out.elements("the output of FFN0", {up, s}));
+  for (const Kernel& kernel : {
+           out.weighted("Q", {a, d, h, s}),
+           out.weighted("K", {g, d, h, s}),
+           out.weighted("V", {g, d, h, s}),
+           out.product("MHA_GEMM_1", {a, s, d, s}, query, key),
+           out.unary("SOFTMAX", {a, s, 1, s}, scores),
+           out.product("MHA_GEMM_2", {a, d, s, s}, key, scores),
+           out.weighted("FFN0", {1, up, h, s}),
+           second,
+       })
+    out.add(kernel, {});
   graph.kernels[5].tiling = KernelDimension::kK;
   constexpr std::array<std::pair<int, int>, 7> kEdges = {{{1, 4}, {2, 4}, {4, 5}, {5, 6}, {3, 6}, {6, 7}, {7, 8}}};
   connect(graph, kEdges);

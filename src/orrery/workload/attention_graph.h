@@ -2,15 +2,14 @@
 // kernels and 7 edges.
 #pragma once
 
-#include "orrery/base/count.h"
 #include "orrery/workload/kernel_graph.h"
-#include "orrery/workload/transformer_shape.h"
+#include "orrery/workload/language_model_graph.h"
 
 namespace orrery::workload {
 
-// On one sequence of `sequence` tokens. The second product of attention is tiled along the keys (K), all else along the
-// tokens. Throws InputError: O1482 for sizes below 1, O1483 for heads that do not fit, O1485 for products beyond 64
-// bits.
-KernelGraph attention_graph(const TransformerShape& shape, base::Count sequence);
+// The first of `layers` on one sequence. The second product of attention is tiled along the keys (K), all else along
+// the tokens. Throws InputError: O1482 for sizes below 1, O1483 for heads that are not as wide as the model together,
+// O1485 for products beyond 64 bits, O1488 for other layers than plain ones.
+KernelGraph attention_graph(const GraphLayers& layers, const GraphTokens& tokens);
 
 }  // namespace orrery::workload

@@ -1,20 +1,17 @@
-// One token of a language model being generated, as a graph of kernels (DFModel's decode generator): 20 kernels and 23
-// edges a layer.
+// One token of a language model being generated, as a graph of kernels (DFModel's decode generator): of plain layers 20
+// kernels and 23 edges each.
 #pragma once
 
-#include "orrery/base/count.h"
 #include "orrery/workload/kernel_graph.h"
-#include "orrery/workload/transformer_shape.h"
+#include "orrery/workload/language_model_graph.h"
 
 namespace orrery::workload {
 
-// The token attends to `context` tokens, itself among them; the keys and values of the others are read from memory.
-// `chips` share weights and cache: `memory_bytes` is what one of them reads. Several layers follow each other from
-// Add_2 to Add_Prev_Layer, and each name ends in `_layer_<n>`.
+// The token attends to `tokens` tokens, itself among them; the keys and values of the others are read from memory, of a
+// window those that it still holds. `chips` share weights and cache: `memory_bytes` is what one of them reads. Several
+// layers follow each other from Add_2 to Add_Prev_Layer, and each name ends in `_layer_<n>`.
 //
-// Throws InputError: O1482 for sizes below 1, O1483 for heads that do not fit, O1485 for products beyond 64 bits, O1486
-// for more than kMostKernels kernels.
-KernelGraph decode_graph(const TransformerShape& shape, base::Count context, base::Count chips = 1,
-                         base::Count layers = 1);
+// Throws InputError as language_model_graph does.
+KernelGraph decode_graph(const GraphLayers& layers, const GraphTokens& tokens);
 
 }  // namespace orrery::workload

@@ -1,4 +1,4 @@
-#include "orrery/workload/language_model_graph.h"
+#include "orrery/workload/plain_graphs_test_util.h"
 
 #include <gtest/gtest.h>
 
@@ -7,19 +7,19 @@
 namespace orrery::workload {
 namespace {
 
-TransformerShape gpt3_1t() {
-  TransformerShape shape;
+PlainTransformer gpt3_1t() {
+  PlainTransformer shape;
   shape.hidden = 25600;
   shape.heads = 160;
   return shape;
 }
 
-TransformerShape llama3_70b() {
-  TransformerShape shape;
+PlainTransformer llama3_70b() {
+  PlainTransformer shape;
   shape.hidden = 8192;
   shape.heads = 64;
   shape.kv_heads = 8;
-  shape.feed_forward = 28672;
+  shape.ffn = 28672;
   shape.gated = true;
   return shape;
 }
@@ -42,7 +42,7 @@ TEST(LanguageModelGraph, MakesThePublishedFlopOfGpt3WithATrillionParameters) {
 
 // 96 layers, 2304 sequences.
 TEST(LanguageModelGraph, MakesThePublishedFlopOfGpt3With175BillionParametersForward) {
-  TransformerShape shape;
+  PlainTransformer shape;
   shape.hidden = 12288;
   shape.heads = 96;
   EXPECT_DOUBLE_EQ(flop(language_model_graph(shape, 2048, Passes::kForward)) * 96 * 2304, 1.6874003603411436e18);
@@ -87,7 +87,7 @@ TEST(LanguageModelGraph, FourBackwardLayersAreFourTimesTwentyThreeKernels) {
 }
 
 TEST(LanguageModelGraph, EveryOutputIsItsSpaceInBytes) {
-  for (const TransformerShape& shape : {gpt3_1t(), llama3_70b()})
+  for (const PlainTransformer& shape : {gpt3_1t(), llama3_70b()})
     for (const Kernel& kernel : language_model_graph(shape, 2048, Passes::kForwardBackward).kernels)
       EXPECT_EQ(kernel.output_bytes, 2.0 * kernel.outer * kernel.m * kernel.n) << kernel.name;
 }
@@ -102,7 +102,7 @@ TEST(LanguageModelGraph, EveryWeightIsItsSpaceInBytes) {
 // What a kernel makes is what the next one takes, as its first or second input. Where two gradients are added, or the
 // residual stream forks, several edges carry the same tensor.
 TEST(LanguageModelGraph, EveryEdgeCarriesWhatItsConsumerStates) {
-  for (const TransformerShape& shape : {gpt3_1t(), llama3_70b()}) {
+  for (const PlainTransformer& shape : {gpt3_1t(), llama3_70b()}) {
     const KernelGraph graph = language_model_graph(shape, 2048, Passes::kForwardBackward, 2);
     for (const KernelEdge& edge : graph.edges) {
       const double made = graph.kernels[edge.from].output_bytes;
@@ -114,7 +114,7 @@ TEST(LanguageModelGraph, EveryEdgeCarriesWhatItsConsumerStates) {
 
 // Of products by weights twice the forward's; of attention's two products twice as well: backward has two of each.
 TEST(LanguageModelGraph, BackwardProductsMakeTwiceTheForwardFlopWithGroupedQueriesAndGates) {
-  for (const TransformerShape& shape : {gpt3_1t(), llama3_70b()}) {
+  for (const PlainTransformer& shape : {gpt3_1t(), llama3_70b()}) {
     double forward = 0, backward = 0;
     for (const Kernel& kernel : language_model_graph(shape, 4096, Passes::kForwardBackward).kernels)
       if (kernel.unit == KernelUnit::kSystolic)
@@ -139,18 +139,19 @@ TEST(LanguageModelGraph, AGatedNetworkProjectsUpTwiceAndDownOnce) {
 }
 
 TEST(LanguageModelGraph, RefusesSizesBelowOneAllAtOnce) {
-  EXPECT_EQ(codes_of([] {
-              TransformerShape shape;
-              shape.hidden = 0;
-              shape.heads = -1;
-              shape.word_bytes = 0;
-              language_model_graph(shape, 0, Passes::kForward, 0);
+  PlainTransformer shape;
+  shape.heads = -1;
+  EXPECT_EQ(codes_of([&] { checked_transformer(shape); }), (Codes{"O1482", "O1482"}));
+  const Transformer model = checked_transformer(gpt3_1t());
+  EXPECT_EQ(codes_of([&] {
+              language_model_graph(GraphLayers{model.decoder().width, {}}, {.tokens = 0, .word_bytes = 0, .chips = 0},
+                                   Passes::kForward);
             }),
-            (Codes{"O1482", "O1482", "O1482", "O1482", "O1482"}));
+            (Codes(4, "O1482")));
 }
 
 TEST(LanguageModelGraph, RefusesHeadsThatDoNotFit) {
-  TransformerShape shape = gpt3_1t();
+  PlainTransformer shape = gpt3_1t();
   shape.heads = 96;
   shape.kv_heads = 7;
   EXPECT_EQ(codes_of([&] { language_model_graph(shape, 2048, Passes::kForward); }), (Codes{"O1483", "O1483"}));
@@ -158,7 +159,7 @@ TEST(LanguageModelGraph, RefusesHeadsThatDoNotFit) {
 
 TEST(LanguageModelGraph, RefusesWhatDoesNotFit64Bits) {
   EXPECT_EQ(codes_of([&] { language_model_graph(gpt3_1t(), 4'000'000'000, Passes::kForward); }).front(), "O1485");
-  TransformerShape shape;
+  PlainTransformer shape;
   shape.hidden = shape.heads = 4'000'000'000'000'000'000;
   EXPECT_EQ(codes_of([&] { language_model_graph(shape, 1, Passes::kForward); }), (Codes{"O1485"}));
 }

@@ -6,11 +6,8 @@
 // Layers of one kind are counted once and multiplied. Cost: kinds x matrices.
 #include "orrery/workload/transformer_facts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 #include <utility>
 
 namespace orrery::workload {
@@ -333,42 +330,6 @@ std::optional<Count> shortest_reach(const Transformer& model) {
       if (const auto* a = std::get_if<Attention>(&block.mixer); a != nullptr && a->reach != Reach::kAll)
         shortest = std::min(shortest.value_or(a->span), a->span);
   return shortest;
-}
-
-namespace {
-
-// The key of a config.json that a window was read from.
-std::string key_of(const Transformer& model, std::map<std::string, base::Location>::const_iterator place) {
-  if (place == model.places.end() || !place->second.file || place->second.line < 1) return "sliding_window";
-  std::istringstream text(place->second.file->text);
-  std::string line;
-  for (int i = 0; i < place->second.line; ++i) std::getline(text, line);
-  const std::string before =
-      line.substr(0, std::min(line.size(), static_cast<std::size_t>(std::max(0, place->second.column))));
-  // The key that ends nearest to the value.
-  std::string nearest = "sliding_window";
-  std::size_t at = 0;
-  for (const char* key : {"sliding_window", "attention_chunk_size", "local_attention"})
-    if (const std::size_t found = before.rfind(std::string("\"") + key + "\"");
-        found != std::string::npos && found >= at) {
-      at = found;
-      nearest = key;
-    }
-  return nearest;
-}
-
-}  // namespace
-
-void refuse_window(const Transformer& model, Count seq, base::Diagnostics& found) {
-  const std::optional<Count> reach = shortest_reach(model);
-  if (!reach || *reach >= seq) return;
-  const auto place = model.places.find("window");
-  found
-      .error("O0918", fmt::format("attention of `{}` sees {} tokens, and a sequence has {}", model.name, *reach, seq),
-             place == model.places.end() ? base::Location{} : place->second)
-      .note("attention within a window is not modelled here; attention to all tokens would cost more")
-      .hint(fmt::format("up to {} tokens the window makes no difference: `--seq {}`", *reach, *reach))
-      .hint(fmt::format("to model attention to all tokens instead: `--ignore {}`", key_of(model, place)));
 }
 
 Count default_sequence(const Transformer& model) {

@@ -57,8 +57,6 @@ base::Count cache_elements(const Transformer& model, bool growing = false);
 
 // The shortest window or chunk of any layer; nothing where all see all tokens.
 std::optional<base::Count> shortest_reach(const Transformer& model);
-// Finds one that is shorter than a sequence of `seq` tokens: O0918, for engines that do not model windows.
-void refuse_window(const Transformer& model, base::Count seq, base::Diagnostics& found);
 
 // Tokens of a sequence where nothing says how long they are: all of a model whose length is fixed; else the longest
 // that it takes, at most 4096; 512 where that is not known.

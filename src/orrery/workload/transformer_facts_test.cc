@@ -111,20 +111,6 @@ TEST(TransformerFacts, OnlyLayersThatSeeAllKeepGrowing) {
   EXPECT_EQ(shortest_reach(model), 1024);
 }
 
-TEST(TransformerFacts, AWindowThatASequenceExceedsIsRefusedWhereItWasSaid) {
-  Transformer model = llama3_8b();
-  auto& attention = std::get<Attention>(model.stacks.front().kinds.front().mixer);
-  attention.reach = Reach::kWindow;
-  attention.span = 512;
-  model.places["window"] = {std::make_shared<base::SourceFile>(base::SourceFile{"config.json", ""}), 7, 3, 5};
-  base::Diagnostics found;
-  refuse_window(model, 512, found);
-  EXPECT_TRUE(found.all().empty());
-  refuse_window(model, 513, found);
-  ASSERT_EQ(base::codes(found.all()), base::Codes{"O0918"});
-  EXPECT_EQ(found.all()[0].primary.where.line, 7);
-}
-
 TEST(TransformerFacts, CountsBeyond64BitsAreNoNumbers) {
   const Count huge = Count{1} << 40;
   const Transformer model = model_of(block_of(heads_of(1, 1, huge), {huge, true, false}), huge, 2);

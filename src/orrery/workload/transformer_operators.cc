@@ -111,17 +111,6 @@ std::vector<Meeting> meetings(const Attention& a, Count tokens, Count cached) {
   return scores < static_cast<double>(tokens) * static_cast<double>(all) ? out : whole;
 }
 
-std::string kind_of(const Block& block) {
-  std::string out = "attention to all tokens";
-  if (const auto* a = std::get_if<Attention>(&block.mixer); a == nullptr)
-    out = std::holds_alternative<Recurrence>(block.mixer) ? "recurrence" : "no attention";
-  else if (a->reach != Reach::kAll)
-    out = fmt::format("{} of {}", a->reach == Reach::kChunk ? "chunks" : "window", a->span);
-  if (const auto* experts = std::get_if<Experts>(&block.feed_forward))
-    return out + fmt::format(", {} experts", experts->count);
-  return std::holds_alternative<FeedForward>(block.feed_forward) ? out + ", dense" : out;
-}
-
 class Builder {
  public:
   Builder(const Transformer& model, const Phase& phase) : model_(model), phase_(phase), product_(model, found_) {}
@@ -360,6 +349,17 @@ void join(std::vector<BlockOperators>& blocks, std::vector<Operator>& joined) {
 }
 
 }  // namespace
+
+std::string kind_of(const Block& block) {
+  std::string out = "attention to all tokens";
+  if (const auto* a = std::get_if<Attention>(&block.mixer); a == nullptr)
+    out = std::holds_alternative<Recurrence>(block.mixer) ? "recurrence" : "no attention";
+  else if (a->reach != Reach::kAll)
+    out = fmt::format("{} of {}", a->reach == Reach::kChunk ? "chunks" : "window", a->span);
+  if (const auto* experts = std::get_if<Experts>(&block.feed_forward))
+    return out + fmt::format(", {} experts", experts->count);
+  return std::holds_alternative<FeedForward>(block.feed_forward) ? out + ", dense" : out;
+}
 
 std::vector<BlockOperators> block_operators(const Transformer& model, const Phase& phase) {
   return Builder(model, phase).run();

@@ -36,6 +36,9 @@ struct BlockOperators {
   std::vector<Operator> operators;  // in order of execution
 };
 
+// What tells kinds of blocks apart: "window of 4096, 128 experts".
+std::string kind_of(const Block& block);
+
 // One for each kind of block that runs in the phase: an encoder runs with the first tokens only. Throws InputError with
 // all that is wrong: batch, tokens and cache (O0913), products beyond 64 bits (O0914), caches where nothing is cached
 // (O0923). A sequence beyond `max_positions` is not an error: the cost is well defined, and studies of long sequences

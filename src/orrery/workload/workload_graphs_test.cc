@@ -1,60 +1,59 @@
 // The smaller generators: decoding, attention, DLRM, Linpack, Fourier transform.
 #include <gtest/gtest.h>
 
-#include "orrery/workload/attention_graph.h"
-#include "orrery/workload/decode_graph.h"
 #include "orrery/workload/dlrm_graph.h"
 #include "orrery/workload/fft_graph.h"
 #include "orrery/workload/hpl_graph.h"
 #include "orrery/workload/kernel_graphs_test_util.h"
+#include "orrery/workload/plain_graphs_test_util.h"
 
 namespace orrery::workload {
 namespace {
 
-TransformerShape gpt3_175b_in_bytes() {
-  TransformerShape shape;
+PlainTransformer gpt3_175b() {
+  PlainTransformer shape;
   shape.hidden = 12288;
   shape.heads = 96;
-  shape.word_bytes = 1;
   return shape;
 }
 
 TEST(DecodeGraph, HasThePublishedKernelsEdgesAndFlop) {
-  const KernelGraph graph = decode_graph(gpt3_175b_in_bytes(), 10001, 12);
+  const KernelGraph graph = decode_graph(gpt3_175b(), 10001, 12, 1, 1);
   EXPECT_EQ(graph.kernels.size(), 20u);
   EXPECT_EQ(graph.edges.size(), 23u);
   EXPECT_DOUBLE_EQ(flop(graph) * 96, 442470942720.0);  // 96 layers, one sequence
 }
 
 TEST(DecodeGraph, AChipReadsItsShareOfWeightsAndOfTheCacheWithoutTheNewToken) {
-  const KernelGraph graph = decode_graph(gpt3_175b_in_bytes(), 10001, 12);
+  const KernelGraph graph = decode_graph(gpt3_175b(), 10001, 12, 1, 1);
   EXPECT_EQ(named(graph, "K_cache").memory_bytes, 12288.0 * 10000 / 12);
   EXPECT_EQ(named(graph, "FFN0").memory_bytes, 12288.0 * 49152 / 12);
   EXPECT_EQ(named(graph, "SOFTMAX").memory_bytes, 0);
-  EXPECT_EQ(decode_graph(gpt3_175b_in_bytes(), 1).kernels[5].memory_bytes, 0);
+  EXPECT_EQ(decode_graph(gpt3_175b(), 1).kernels[5].memory_bytes, 0);
 }
 
 TEST(DecodeGraph, GroupedQueriesShrinkTheCache) {
-  TransformerShape shape = gpt3_175b_in_bytes();
+  PlainTransformer shape = gpt3_175b();
   shape.kv_heads = 12;
-  const KernelGraph graph = decode_graph(shape, 10001, 12);
+  const KernelGraph graph = decode_graph(shape, 10001, 12, 1, 1);
   EXPECT_EQ(named(graph, "V_cache").memory_bytes, 12288.0 / 8 * 10000 / 12);
   EXPECT_EQ(named(graph, "MHA_GEMM_1").outer, 96);
 }
 
 TEST(DecodeGraph, LayersFollowEachOther) {
-  const KernelGraph graph = decode_graph(gpt3_175b_in_bytes(), 10001, 12, 2);
+  const KernelGraph graph = decode_graph(gpt3_175b(), 10001, 12, 2, 1);
   EXPECT_EQ(graph.kernels.size(), 40u);
   EXPECT_EQ(graph.edges.size(), 2u * 23 + 1);
   EXPECT_TRUE(has_edge(graph, "Add_2_layer_1-Add_Prev_Layer_layer_2"));
 }
 
 TEST(DecodeGraph, RefusesSizesBelowOne) {
-  EXPECT_EQ(codes_of([] { decode_graph(gpt3_175b_in_bytes(), 0, 0, 0); }), (Codes{"O1482", "O1482", "O1482"}));
+  EXPECT_EQ(codes_of([] { decode_graph(gpt3_175b(), 0, 0); }), (Codes{"O1482", "O1482"}));
+  EXPECT_EQ(codes_of([] { decode_graph(gpt3_175b(), 1, 1, 0); }), (Codes{"O1482"}));
 }
 
 TEST(AttentionGraph, HasThePublishedFlopAndReducesOverTilesOfKeys) {
-  TransformerShape shape;
+  PlainTransformer shape;
   shape.hidden = 32;
   shape.heads = 2;
   const KernelGraph graph = attention_graph(shape, 262144);
@@ -66,7 +65,7 @@ TEST(AttentionGraph, HasThePublishedFlopAndReducesOverTilesOfKeys) {
 }
 
 TEST(AttentionGraph, RefusesHeadsThatAreNotAsWideAsTheModelTogether) {
-  TransformerShape shape;
+  PlainTransformer shape;
   shape.hidden = 32;
   shape.heads = 2;
   shape.head_width = 32;

@@ -99,6 +99,21 @@ constexpr KnownKernel kKnown[] = {
     {"FFN0_bwd_weight_update", Shows::kTokens, In::kK},
 };
 
+// Kernels of `orrery graph` that show other tokens or heads than the sequence's own: attention to an encoder's output,
+// and latents, whose heads are of several widths.
+bool has_other_tokens(const std::string& name) {
+  return name.starts_with("CROSS_");
+}
+bool has_other_widths(const std::string& name) {
+  return name.starts_with("MLA_");
+}
+
+// Whether `outer` experts of n tokens each are a sequence of s tokens dealt out, each to the same number of experts.
+bool dealt_out(double outer, double n, double s) {
+  const double visits = std::floor(outer * n / s);
+  return visits >= 1 && std::ceil(visits * s / outer) == n;
+}
+
 bool is_known(const std::string& name) {
   return std::any_of(std::begin(kKnown), std::end(kKnown),
                      [&](const KnownKernel& known) { return known.name == name; });
@@ -213,7 +228,7 @@ class Checker {
   Checker(const SetupDocument& document, base::Diagnostics& found)
       : document_(document), kernels_(document.setup.graph.kernels), found_(found) {}
 
-  void operator()(const dataflow::LanguageModel& model) {
+  void operator()(const dataflow::LanguageModelRun& model) {
     const auto claim = [&](const char* field, Count value, const char* meaning) {
       return Claim(document_, std::string("execution.llm.") + field, value, meaning);
     };
@@ -239,19 +254,21 @@ class Checker {
       if (kernel.operands == Operands::kInputAndWeight) {
         if (first_weight < 0) first_weight = index;
         wide_somewhere = wide_somewhere || k == h || rows(kernel) == h || m == h || n == h;
+        if (has_other_tokens(name)) continue;
         // Experts share the tokens out; a transposed product has them along M.
-        const double spread = static_cast<double>(kernel.outer) * n;
-        const bool agrees = n == s || rows(kernel) == s || m == s || (kernel.outer > 1 && std::fmod(spread, s) == 0);
+        const auto outer = static_cast<double>(kernel.outer);
+        const bool agrees = n == s || rows(kernel) == s || m == s || (kernel.outer > 1 && dealt_out(outer, n, s));
         tokens.unknown(index, agrees, "N", fmt::format("N {}", kernel.n), n);
       } else if (kernel.operands == Operands::kTwoInputs && kernel.direction == workload::Direction::kForward) {
         const double spread = static_cast<double>(kernel.outer) * n;
         const auto outer = static_cast<double>(kernel.outer);
+        if (name.starts_with("SCAN")) continue;  // heads of a state
         if (a > 0)
           heads.unknown(
               index,
               outer == a || rows(kernel) == a * s || spread == a * s || (kernel.outer == 1 && rows(kernel) == a * d),
               "outer", fmt::format("outer {}", kernel.outer), outer);
-        if (d > 0)
+        if (d > 0 && !has_other_widths(name))
           width.unknown(index, m == d || k == d || n == d || (kernel.outer == 1 && rows(kernel) == a * d), "K",
                         fmt::format("M {}, K {}, N {}", kernel.m, kernel.k, kernel.n), 0);
       }
@@ -376,7 +393,7 @@ class Checker {
   }
 
   // Layers by the names of kernels: `_layer_<n>`, or a name of DFModel's that comes several times.
-  void check_layers(const dataflow::LanguageModel& model) {
+  void check_layers(const dataflow::LanguageModelRun& model) {
     std::set<int> numbered;
     struct Copies {
       Count count = 0;

@@ -44,9 +44,9 @@ void check_product(Fields& fields, std::initializer_list<std::string_view> names
       .hint("is one of them mistyped?");
 }
 
-dataflow::LanguageModel read_llm(const Block& block, base::Diagnostics& found) {
+dataflow::LanguageModelRun read_llm(const Block& block, base::Diagnostics& found) {
   Fields fields(block, "`llm`", found);
-  dataflow::LanguageModel model;
+  dataflow::LanguageModelRun model;
   model.hidden = fields.required_count("hidden_dim", 1, "the width of the model");
   model.head_width = fields.count("head_dim", 1, 0);
   model.heads = fields.count("num_head", 1, 0);
@@ -185,7 +185,7 @@ dataflow::Execution read_execution(const Entry& entry, base::Diagnostics& found)
   Fields fields(entry.block, fmt::format("`{}`", entry.field->name), found);
   dataflow::Execution execution;
   execution.workload = read_workload(entry, found);
-  if (auto* model = std::get_if<dataflow::LanguageModel>(&execution.workload))
+  if (auto* model = std::get_if<dataflow::LanguageModelRun>(&execution.workload))
     model->tile_size_counts_tiles = entry.field->name == "miscellany";
   const int style = fields.required_choice(
       "execution_style", "are kernels fused (`DATAFLOW`), or do they run one by one (`KERNEL_BY_KERNEL`)?");

@@ -30,7 +30,7 @@ std::shared_ptr<const base::SourceFile> chain(int kernels) {
   setup.system.accelerator = {640, 32, 6, 1.25, 335544320.0};
   setup.system.memory.bandwidth_gb_per_s = 100;
   setup.system.network = {{dataflow::Link::kRing, 8, 25.0, dataflow::Parallelism::kTensor}};
-  setup.execution.workload = dataflow::LanguageModel{25600, 160, 160, 2048, 128, 3072, 1, 2048, 1};
+  setup.execution.workload = dataflow::LanguageModelRun{25600, 160, 160, 2048, 128, 3072, 1, 2048, 1};
   setup.execution.configurations = 6;
   auto file = std::make_shared<base::SourceFile>();
   file->name = "setup.txt";

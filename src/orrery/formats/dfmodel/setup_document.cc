@@ -109,7 +109,9 @@ std::vector<StatedSize> sizes_of(const workload::Kernel& kernel, bool transform)
               {"input_tensor_2_size", kernel.second_bytes, "K {1} * N {2}", right, left, outer},
               made};
     case Operands::kOneElementwise:
-      return {{"input_tensor_size", kernel.input_bytes, "M {0} * N {2}", output, output, elements}, made};
+      // Gate and up projection come side by side and are multiplied.
+      return {{"input_tensor_size", kernel.input_bytes, "M {0} * N {2}", output, {2, kernel.m, kernel.n}, elements},
+              made};
     case Operands::kTwoElementwise:
       break;
   }

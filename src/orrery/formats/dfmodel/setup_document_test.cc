@@ -87,8 +87,8 @@ TEST_F(Golden, TheReadmeCaseHasItsFigures) {
   EXPECT_EQ(*setup.execution.compute_utilization, static_cast<double>(0.9f));
   EXPECT_EQ(setup.execution.overlap, dataflow::Overlap::kPerfect);
   EXPECT_EQ(setup.execution.configurations, 6);
-  EXPECT_EQ(std::get<dataflow::LanguageModel>(setup.execution.workload).tile_size, 2048);
-  EXPECT_TRUE(std::get<dataflow::LanguageModel>(setup.execution.workload).tile_size_counts_tiles);
+  EXPECT_EQ(std::get<dataflow::LanguageModelRun>(setup.execution.workload).tile_size, 2048);
+  EXPECT_TRUE(std::get<dataflow::LanguageModelRun>(setup.execution.workload).tile_size_counts_tiles);
   EXPECT_EQ(setup.solver.threads, 8);
   EXPECT_EQ(setup.solver.seconds, 180);
 }

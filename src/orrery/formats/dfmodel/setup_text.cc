@@ -155,7 +155,7 @@ void write(const dataflow::Prices& prices, TextWriter& out) {
 struct WorkloadWriter {
   TextWriter& out;
 
-  void operator()(const dataflow::LanguageModel& model) const {
+  void operator()(const dataflow::LanguageModelRun& model) const {
     out.open("llm");
     out.count("hidden_dim", model.hidden);
     out.stated_count("head_dim", model.head_width);
@@ -202,7 +202,7 @@ struct WorkloadWriter {
 
 void write(const dataflow::Execution& execution, TextWriter& out) {
   constexpr const char* kOverlaps[] = {"PERFECT_OVERLAP", "NO_OVERLAP", "OVERLAP_COMPUTE_MEMORY"};
-  const auto* model = std::get_if<dataflow::LanguageModel>(&execution.workload);
+  const auto* model = std::get_if<dataflow::LanguageModelRun>(&execution.workload);
   out.open(model && model->tile_size_counts_tiles ? "miscellany" : "execution");
   std::visit(WorkloadWriter{out}, execution.workload);
   out.name("execution_style", execution.style == dataflow::Style::kKernelByKernel ? "KERNEL_BY_KERNEL" : "DATAFLOW");

@@ -45,7 +45,7 @@ std::string dump(const workload::KernelGraph& graph) {
 
 struct WorkloadDump {
   std::ostringstream& out;
-  void operator()(const dataflow::LanguageModel& m) const {
+  void operator()(const dataflow::LanguageModelRun& m) const {
     out << "llm " << m.hidden << ' ' << m.head_width << ' ' << m.heads << ' ' << m.sequence << ' ' << m.layers << ' '
         << m.global_batch << ' ' << m.micro_batch << ' ' << m.tile_size << ' ' << m.layers_in_graph;
   }
@@ -167,15 +167,15 @@ workload::KernelGraph random_graph(base::Count stages, int configurations) {
 dataflow::Workload random_workload(base::Count stages) {
   switch (*rc::gen::inRange(0, 8)) {
     case 0:
-      return dataflow::LanguageModel{1024,
-                                     *rc::gen::inRange(0, 128),
-                                     *rc::gen::inRange(0, 16),
-                                     512,
-                                     4,
-                                     64,
-                                     *rc::gen::inRange(1, 9),
-                                     *rc::gen::inRange(0, 512),
-                                     *rc::gen::inRange(1, 5)};
+      return dataflow::LanguageModelRun{1024,
+                                        *rc::gen::inRange(0, 128),
+                                        *rc::gen::inRange(0, 16),
+                                        512,
+                                        4,
+                                        64,
+                                        *rc::gen::inRange(1, 9),
+                                        *rc::gen::inRange(0, 512),
+                                        *rc::gen::inRange(1, 5)};
     case 1:
       return dataflow::Recommendation{*rc::gen::inRange(1, 100), 64, 1 << 20, 4096, *rc::gen::inRange(1, 3)};
     case 2:

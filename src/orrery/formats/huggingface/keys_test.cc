@@ -178,15 +178,5 @@ TEST(HuggingFaceKeys, PositionsThatAreNotSaidAreThoseOfTheClass) {
   EXPECT_EQ(positions("starcoder2"), 4096);
 }
 
-TEST(HuggingFaceKeys, AWindowIsRefusedForLongerSequencesOnly) {
-  const workload::Transformer model = model_of(usual("mistral", R"("sliding_window": 1024)"));
-  base::Diagnostics found;
-  workload::refuse_window(model, 1024, found);
-  EXPECT_TRUE(found.all().empty());
-  workload::refuse_window(model, 1025, found);
-  ASSERT_EQ(codes(found.all()), Codes{"O0918"});
-  EXPECT_EQ(found.all()[0].primary.where.line, 2);
-}
-
 }  // namespace
 }  // namespace orrery::formats::huggingface

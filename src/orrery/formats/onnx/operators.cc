@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -53,6 +54,7 @@ class Finder {
     }
     say_unknown();
     found_.throw_if_errors();
+    find_flows();
     warn();
     return std::move(out_);
   }
@@ -65,6 +67,17 @@ class Finder {
       out.push_back(tensor.empty() || known == shapes_.of.end() ? std::nullopt : known->second.shape);
     }
     return out;
+  }
+
+  void find_flows() {
+    std::unordered_map<std::string, std::size_t> makers;
+    for (std::size_t at = 0; at < model_.nodes.size(); ++at)
+      for (const std::string& tensor : model_.nodes[at].outputs)
+        if (!tensor.empty()) makers.emplace(tensor, at);
+    for (std::size_t at = 0; at < model_.nodes.size(); ++at)
+      for (const std::string& tensor : model_.nodes[at].inputs)
+        if (const auto maker = makers.find(tensor); maker != makers.end())
+          out_.flows.push_back({maker->second, at, shapes_of({tensor}).front()});
   }
 
   void visit(const Node& node) {

@@ -22,6 +22,12 @@ struct Operator {
   std::int64_t byte = 0;             // of the file
 };
 
+// A tensor from the operator that makes it to one that reads it.
+struct Flow {
+  std::size_t from = 0, to = 0;  // of Operators::all
+  std::optional<Shape> shape;    // nothing: not known
+};
+
 // Products of one shape. `instances` of them run one after the other, over all its operators.
 struct Layer {
   std::string name;  // of its first operator
@@ -32,6 +38,7 @@ struct Layer {
 
 struct Operators {
   std::vector<Operator> all;  // in the file's order
+  std::vector<Flow> flows;    // by their readers
   std::vector<Layer> layers;  // in the order of their first operators
   base::Diagnostics warnings;
 

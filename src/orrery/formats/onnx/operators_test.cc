@@ -114,6 +114,9 @@ TEST(OnnxOperators, ProductsInsideOtherOperatorsAreCounted) {
       2 * (2 * 9 * 11 * 64));
   EXPECT_EQ(operations("Attention", {{2, 9, 64}, {64, 192}}, {{"num_heads", 4}}, "com.microsoft"),
             2 * 9 * 64 * 192 + 2 * (2 * 9 * 9 * 64));
+  EXPECT_EQ(operations("Attention", {{2, 9, 64}, {64, 192}, {192}, {2}, {2, 2, 4, 100, 16}}, {{"num_heads", 4}},
+                       "com.microsoft"),
+            2 * 9 * 64 * 192 + 2 * (2 * 9 * 109 * 64));
   EXPECT_EQ(operations("Attention", {{2, 4, 9, 16}, {2, 4, 11, 16}, {2, 4, 11, 24}}), 2 * 4 * 9 * 11 * (16 + 24));
 }
 

@@ -117,28 +117,36 @@ std::optional<Count> times(std::initializer_list<Count> factors) {
 // Scores and what they weigh: 2 * batch * tokens * others * width, with all heads in the width.
 std::optional<Count> attention(const Node& node, const Shapes& shapes) {
   const auto shape = [&](std::size_t i) { return i < node.inputs.size() ? shapes.whole(node.inputs[i]) : nullptr; };
+  // Tokens that went before: dimension `at` of input `i`; 0 where it is left out, nothing where it is not known.
+  const auto before = [&](std::size_t i, std::size_t rank, std::size_t at) -> std::optional<Count> {
+    if (i >= node.inputs.size() || node.inputs[i].empty()) return 0;
+    const Shape* past = shape(i);
+    if (!past || past->size() != rank) return std::nullopt;
+    return (*past)[at];
+  };
   const Shape *query = shape(0), *key = shape(1), *value = shape(2);
   if (!query) return std::nullopt;
   if (node.type == "Attention" && !node.domain.empty()) {
     const Shape* made = node.outputs.empty() ? nullptr : shapes.whole(node.outputs[0]);
-    if (!key || key->size() != 2 || query->size() != 3 || !made) return std::nullopt;
+    const std::optional<Count> past = before(4, 5, 3);  // keys and values: 2, batch, heads, tokens, width
+    if (!key || key->size() != 2 || query->size() != 3 || !made || !past) return std::nullopt;
     const auto projected = times({(*query)[0], (*query)[1], (*query)[2], (*key)[1]});
-    const auto scores = times({2, (*query)[0], (*query)[1], (*query)[1], made->back()});
+    const auto scores = times({2, (*query)[0], (*query)[1], base::checked_add((*query)[1], *past), made->back()});
     if (!projected || !scores) return std::nullopt;
     return base::checked_add(*projected, *scores);
   }
   if (node.type == "GroupQueryAttention") {  // the cache (input 3) has what went before
-    const Shape* past = shape(3);
+    const std::optional<Count> past = before(3, 4, 2);
     const Shape* made = node.outputs.empty() ? nullptr : shapes.whole(node.outputs[0]);
-    if (query->size() != 3 || !made || (past && past->size() != 4)) return std::nullopt;
-    return times({2, (*query)[0], (*query)[1], base::checked_add((*query)[1], past ? (*past)[2] : 0), made->back()});
+    if (query->size() != 3 || !made || !past) return std::nullopt;
+    return times({2, (*query)[0], (*query)[1], base::checked_add((*query)[1], *past), made->back()});
   }
   if (!key || !value || query->size() != key->size() || key->size() != value->size()) return std::nullopt;
   const std::size_t rank = query->size();
   if (rank != 3 && rank != 4) return std::nullopt;
-  const Shape* past = node.type == "Attention" ? shape(4) : shape(6);
-  const Count before = past && past->size() == 4 ? (*past)[2] : 0;
-  const Count others = base::checked_add((*key)[rank - 2], before), heads = rank == 4 ? (*query)[1] : 1;
+  const std::optional<Count> past = before(node.type == "Attention" ? 4 : 6, 4, 2);
+  if (!past) return std::nullopt;
+  const Count others = base::checked_add((*key)[rank - 2], *past), heads = rank == 4 ? (*query)[1] : 1;
   const Shape* made = node.outputs.empty() ? nullptr : shapes.whole(node.outputs[0]);
   const auto scores = times({(*query)[0], heads, (*query)[rank - 2], others, query->back()});
   const auto sums = times({(*query)[0], heads, (*query)[rank - 2], others, made ? made->back() : query->back()});

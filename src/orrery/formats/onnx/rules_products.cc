@@ -110,11 +110,24 @@ Count positions(const Windows& w, std::size_t d, Count input) {
   return (count - 1) * w.stride[d] >= input + (w.valid ? 0 : w.before[d]) ? count - 1 : count;
 }
 
+// `kernel_shape` says again how large the windows of a weight are.
+void check_kernel(const Node& node, const Shape& weight) {
+  const std::optional<Integers> stated = node.integers("kernel_shape");
+  if (!stated || stated->empty()) return;
+  const Shape kernel(weight.begin() + 2, weight.end());
+  bool agrees = stated->size() == kernel.size();
+  for (std::size_t d = 0; agrees && d < kernel.size(); ++d) agrees = kernel[d] == kUnknown || kernel[d] == (*stated)[d];
+  if (!agrees)
+    misfit(fmt::format("its `kernel_shape` is {}, and the windows of its weight are {}",
+                       text(Shape(stated->begin(), stated->end())), text(kernel)));
+}
+
 void convolution(Site& site) {
   const auto [first, second] = operands(site.node);
   const Shape *x = site.shape(first), *w = site.shape(second);
   if (!x || !w) return;
   if (x->size() < 3 || x->size() != w->size()) misfit(fmt::format("operands of {} and {}", text(*x), text(*w)));
+  check_kernel(site.node, *w);
   const Count groups = bounded(site.node.integer("group", 1), "group", 1);
   if ((*w)[1] != kUnknown) agreed((*x)[1], base::checked_multiply((*w)[1], groups), "the number of channels");
   if ((*w)[0] != kUnknown && (*w)[0] % groups != 0)
@@ -134,6 +147,7 @@ void transposed_convolution(Site& site) {
   const Shape *x = site.shape(0), *w = site.shape(1);
   if (!x || !w) return;
   if (x->size() < 3 || x->size() != w->size()) misfit(fmt::format("operands of {} and {}", text(*x), text(*w)));
+  check_kernel(site.node, *w);
   const Count groups = bounded(site.node.integer("group", 1), "group", 1);
   agreed((*x)[1], (*w)[0], "the number of channels");
   Shape out = {(*x)[0], (*w)[1] == kUnknown ? kUnknown : base::checked_multiply((*w)[1], groups)};

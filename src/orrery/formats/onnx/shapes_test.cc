@@ -171,6 +171,19 @@ TEST(OnnxShapes, MisfitsNameTheOperatorAndItsByte) {
   }
 }
 
+TEST(OnnxShapes, AConvolutionsKernelShapeIsThatOfItsWeight) {
+  const auto said = [](const std::vector<std::int64_t>& kernel) {
+    ModelWriter writer;
+    writer.input("a", {1, 3, 8, 8})
+        .input("b", {4, 3, 3, 3})
+        .node("Conv", {"a", "b"}, {"y"}, {{"kernel_shape", kernel}});
+    return code(writer);
+  };
+  EXPECT_EQ(said({3, 3}), "");
+  EXPECT_EQ(said({5, 5}), "O0935");
+  EXPECT_EQ(said({3}), "O0935");
+}
+
 TEST(OnnxShapes, TensorsComeFromSomewhereOnce) {
   EXPECT_EQ(code(ModelWriter().node("Relu", {"x"}, {"y"})), "O0934");
   EXPECT_EQ(code(ModelWriter().input("x", {1}).node("Relu", {"x"}, {"x"})), "O0934");

@@ -1,0 +1,41 @@
+// Graphs of plain layers, for tests.
+#pragma once
+
+#include "orrery/workload/attention_graph.h"
+#include "orrery/workload/decode_graph.h"
+#include "orrery/workload/language_model_graph.h"
+#include "orrery/workload/checked_transformer.h"
+
+namespace orrery::workload {
+
+template <typename Make>
+KernelGraph of_layers(const Stack& stack, base::Count count, const Make& make) {
+  base::Diagnostics found;
+  const GraphLayers layers = layers_of(stack, 0, count, found);
+  found.throw_if_errors();
+  return make(layers);
+}
+
+inline KernelGraph language_model_graph(const PlainTransformer& sizes, base::Count sequence, Passes passes,
+                                        base::Count layers = 1) {
+  const Transformer model = checked_transformer(sizes);
+  return of_layers(model.decoder(), layers, [&](const GraphLayers& chosen) {
+    return language_model_graph(chosen, GraphTokens{.tokens = sequence}, passes);
+  });
+}
+
+inline KernelGraph decode_graph(const PlainTransformer& sizes, base::Count context, base::Count chips = 1,
+                                base::Count layers = 1, base::Count word = 2) {
+  const Transformer model = checked_transformer(sizes);
+  return of_layers(model.decoder(), layers, [&](const GraphLayers& chosen) {
+    return decode_graph(chosen, GraphTokens{.tokens = context, .word_bytes = word, .chips = chips});
+  });
+}
+
+inline KernelGraph attention_graph(const PlainTransformer& sizes, base::Count sequence) {
+  const Transformer model = checked_transformer(sizes);
+  return of_layers(model.decoder(), 1,
+                   [&](const GraphLayers& chosen) { return attention_graph(chosen, GraphTokens{.tokens = sequence}); });
+}
+
+}  // namespace orrery::workload
