@@ -25,7 +25,7 @@ using formats::huggingface::Outside;
 
 // The description with the sizes that a training run was asked for.
 workload::Transformer resized(const workload::Transformer& config, const cluster::Description& asked) {
-  return asked.sizes == workload::sizes_of(config) ? config : workload::with_sizes(config, asked.sizes);
+  return asked.sizes == workload::sizes_of(config) ? config : workload::with_sizes(config, asked.sizes, asked.said);
 }
 
 template <typename Description>

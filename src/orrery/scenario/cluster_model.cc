@@ -53,6 +53,7 @@ cluster::Description training_description(const Transformer& transformer, const 
     const base::OverrideText shown(set, "model.");
     const base::Field* field = base::asked_field(known, set, shown, "O1361", "a model", found);
     if (field == nullptr) continue;
+    out.said.insert(set.path);
     if (set.path == "seq" && transformer.decoder().fixed_tokens > 0)
       refuse(set, fmt::format("its sequences always have {} tokens", transformer.decoder().fixed_tokens));
     if (set.path != "seq" && set.path != "attention") refuse(set, workload::refusal(transformer, set.path));
@@ -72,7 +73,7 @@ TrainingModel training_model(const Transformer& transformer, cluster::Descriptio
     base::fail("O1300", fmt::format("the model has impossible sizes: layers is {}", description.sizes.layers));
   out.transformer = description.sizes == workload::sizes_of(transformer)
                         ? transformer
-                        : workload::with_sizes(transformer, description.sizes);
+                        : workload::with_sizes(transformer, description.sizes, description.said);
   out.prepared = cluster::prepared(out.transformer, description.as);
   out.description = std::move(description);
   PlainTransformer& sizes = out.description.sizes;
