@@ -123,8 +123,8 @@ Model Model::with(const base::Overrides& sizes) const {
   };
   if (!says("seq")) asked.as.seq = before.description.as.seq;
   if (!says("attention")) asked.as.attention = before.description.as.attention;
-  description->config = resized(description_->config, asked);
   description->trained = scenario::training_model(before.transformer, asked);
+  description->config = resized(description_->config, asked);
   return Model(std::move(description));
 }
 

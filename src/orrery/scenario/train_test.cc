@@ -92,7 +92,7 @@ TEST(Train, AStateSpaceModelSplitsByItsHeads) {
   EXPECT_LT(trained.iteration.done.mfu, 1);
   request.tp = 3;
   request.gpus = 48;
-  EXPECT_EQ(codes(request), (base::Codes{"O1309"}));
+  EXPECT_EQ(codes(request), (base::Codes{"O1309", "O1372"}));
 }
 
 TEST(Train, WhatLacksMemoryIsAnAnswerThatNamesTheLargestTerm) {
