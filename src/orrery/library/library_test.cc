@@ -207,8 +207,11 @@ TEST(Library, TrainsAPlainTransformer) {
 TEST(Library, AGroupOfQueriesIsOneInstanceInDecoding) {
   const workload::ModelOperators decoding = Model::named("llama3-8b").operators({8, 1, 4095});
   EXPECT_EQ(decoding.layers, 32);
-  for (const workload::Operator& op : decoding.operators)
-    if (op.name == "KTQ") EXPECT_EQ(op.instances, 8 * 8);
+  for (const workload::Operator& op : decoding.operators) {
+    if (op.name == "KTQ") {
+      EXPECT_EQ(op.instances, 8 * 8);
+    }
+  }
   const Model plain(workload::plain_transformer({.layers = 24,
                                                  .hidden = 2048,
                                                  .heads = 16,
