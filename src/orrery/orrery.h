@@ -39,9 +39,9 @@ const char* version();
 
 // How descriptions are read.
 struct Reading {
-  std::string catalogue;      // its directory; empty: see docs/library.md
-  base::Overrides overrides;  // as `--set path=value`
-  bool without_ert = false;   // of a chip: ERT and ART are left aside, so that all its figures are estimated
+  std::string catalogue = {};      // its directory; empty: see docs/library.md
+  base::Overrides overrides = {};  // as `--set path=value`
+  bool without_ert = false;        // of a chip: ERT and ART are left aside, so that all its figures are estimated
   std::vector<std::string> ignored = {};  // of a model: keys of its config.json to leave out of account (`--ignore`)
   std::string like = {};  // of a model: read it as one of this `model_type` (`--like`); empty: as its own
 };

@@ -1,6 +1,9 @@
 // The fields of a plan and a model by their paths: what `--set` can change, and docs/model/cluster.md lists.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "orrery/base/field.h"
 #include "orrery/cluster/model.h"
 #include "orrery/cluster/plan.h"
@@ -17,6 +20,7 @@ base::Fields fields(Plan& plan);
 struct Description {
   workload::PlainTransformer sizes;
   TrainedAs as;
+  std::set<std::string> said = {};  // fields that were set
 };
 
 // Sizes that cannot go together are left to `check`.

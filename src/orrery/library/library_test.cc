@@ -164,6 +164,7 @@ TEST(Library, RefusesPlansAndSizesThatCannotBe) {
   EXPECT_THROW(train(model, system, plan), InputError);
   EXPECT_THROW(model.with({{"layers", "4611686018427387904"}}), InputError);
   EXPECT_THROW(train(model.with({{"hidden", "2147483648"}}), system, gpt3_plan()), InputError);
+  EXPECT_THROW(model.with({{"hidden", "4611686018427387904"}}), InputError);
   EXPECT_THROW(model.with({{"layer", "3"}}), InputError);
 }
 
@@ -202,9 +203,30 @@ TEST(Library, TrainsAPlainTransformer) {
               1e-3);
 }
 
+// As docs/library.md shows.
+TEST(Library, AGroupOfQueriesIsOneInstanceInDecoding) {
+  const workload::ModelOperators decoding = Model::named("llama3-8b").operators({8, 1, 4095});
+  EXPECT_EQ(decoding.layers, 32);
+  for (const workload::Operator& op : decoding.operators) {
+    if (op.name == "KTQ") {
+      EXPECT_EQ(op.instances, 8 * 8);
+    }
+  }
+  const Model plain(workload::plain_transformer({.layers = 24,
+                                                 .hidden = 2048,
+                                                 .heads = 16,
+                                                 .kv_heads = 4,
+                                                 .ffn = 5632,
+                                                 .vocab = 32000,
+                                                 .gated = true,
+                                                 .biases = false,
+                                                 .learned_positions = false}));
+  EXPECT_EQ(cluster::parameters(plain.value()), 1147764736);
+}
+
 TEST(Library, LeavesKeysOutOfAccountAndReadsAModelLikeAnother) {
   const std::string text = R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
-    "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 100, "max_position_embeddings": 128,
+    "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 128, "vocab_size": 100, "max_position_embeddings": 128,
     "sliding_window": 16, "use_sliding_window": true})";
   const Model like = Model::from_text(text, {.ignored = {"sliding_window"}, .like = "mistral"});
   EXPECT_EQ(like.config().family, "mistral");

@@ -25,7 +25,7 @@ using formats::huggingface::Outside;
 
 // The description with the sizes that a training run was asked for.
 workload::Transformer resized(const workload::Transformer& config, const cluster::Description& asked) {
-  return asked.sizes == workload::sizes_of(config) ? config : workload::with_sizes(config, asked.sizes);
+  return asked.sizes == workload::sizes_of(config) ? config : workload::with_sizes(config, asked.sizes, asked.said);
 }
 
 template <typename Description>
@@ -123,8 +123,8 @@ Model Model::with(const base::Overrides& sizes) const {
   };
   if (!says("seq")) asked.as.seq = before.description.as.seq;
   if (!says("attention")) asked.as.attention = before.description.as.attention;
-  description->config = resized(description_->config, asked);
   description->trained = scenario::training_model(before.transformer, asked);
+  description->config = resized(description_->config, asked);
   return Model(std::move(description));
 }
 

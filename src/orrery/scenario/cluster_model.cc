@@ -53,6 +53,7 @@ cluster::Description training_description(const Transformer& transformer, const 
     const base::OverrideText shown(set, "model.");
     const base::Field* field = base::asked_field(known, set, shown, "O1361", "a model", found);
     if (field == nullptr) continue;
+    out.said.insert(set.path);
     if (set.path == "seq" && transformer.decoder().fixed_tokens > 0)
       refuse(set, fmt::format("its sequences always have {} tokens", transformer.decoder().fixed_tokens));
     if (set.path != "seq" && set.path != "attention") refuse(set, workload::refusal(transformer, set.path));
@@ -66,21 +67,33 @@ cluster::Description training_description(const Transformer& transformer, const 
   return out;
 }
 
+namespace {
+
+// Sizes with their defaults, 0 for parts that are not there.
+PlainTransformer shown(PlainTransformer sizes) {
+  const PlainTransformer whole = workload::completed(sizes);
+  sizes.kv_heads = whole.kv_heads;
+  sizes.head_width = whole.head_width;
+  if (sizes.ffn > 0 || sizes.heads > 0) sizes.ffn = whole.ffn;
+  return sizes;
+}
+
+}  // namespace
+
 TrainingModel training_model(const Transformer& transformer, cluster::Description description) {
   TrainingModel out;
   if (description.sizes.layers > kMostLayers)
     base::fail("O1300", fmt::format("the model has impossible sizes: layers is {}", description.sizes.layers));
-  out.transformer = description.sizes == workload::sizes_of(transformer)
-                        ? transformer
-                        : workload::with_sizes(transformer, description.sizes);
-  out.prepared = cluster::prepared(out.transformer, description.as);
-  out.description = std::move(description);
-  PlainTransformer& sizes = out.description.sizes;
-  const bool dense = sizes.ffn > 0 || sizes.heads > 0;  // else a default would be of nothing
-  const PlainTransformer whole = workload::completed(sizes);
-  sizes.kv_heads = whole.kv_heads;
-  sizes.head_width = whole.head_width;
-  if (dense) sizes.ffn = whole.ffn;
+  try {
+    out.transformer = description.sizes == workload::sizes_of(transformer)
+                          ? transformer
+                          : workload::with_sizes(transformer, description.sizes, description.said);
+    out.prepared = cluster::prepared(out.transformer, description.as);
+    out.description = std::move(description);
+    out.description.sizes = shown(out.description.sizes);
+  } catch (const base::OverflowError&) {
+    base::fail("O1300", fmt::format("sizes of `{}` that are made of sizes cannot be counted", transformer.name));
+  }
   return out;
 }
 

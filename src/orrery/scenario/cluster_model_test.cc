@@ -70,6 +70,11 @@ TEST(TrainingModel, MoreLayersRepeatTheOnesThereAre) {
   const Transformer twice = training_model(gemma, {{"layers", "96"}}).transformer;
   ASSERT_EQ(gemma.stacks[0].layers.size(), 48u);
   EXPECT_EQ(workload::sizes_of(twice).windowed_layers, 2 * workload::sizes_of(gemma).windowed_layers);
+  const auto near = [&](const base::Overrides& set) {
+    return workload::sizes_of(training_model(gemma, set).transformer).windowed_layers;
+  };
+  EXPECT_EQ(near({{"layers", "60"}}), 50);
+  EXPECT_EQ(near({{"layers", "60"}, {"windowed_layers", "40"}}), 40) << "said, though it is as many as before";
   const Transformer deepseek = training_model(named("deepseek-v3"), {{"layers", "70"}}).transformer;
   EXPECT_EQ(workload::sizes_of(deepseek).experts.dense_layers, 3);
   EXPECT_EQ(workload::sizes_of(deepseek).experts.every, 1);

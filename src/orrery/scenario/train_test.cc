@@ -65,6 +65,36 @@ TEST(Train, WithoutAcceleratorsAskedForItTakesTheFewest) {
   EXPECT_EQ(trained.plan.gpus, trained.plan.tp * trained.plan.pp * trained.plan.cp);
 }
 
+TEST(Train, ThreadsChooseTheSameDegrees) {
+  for (const char* model : {"gpt3-175b", "mixtral-8x7b"}) {
+    TrainRequest request = gpt3(512);
+    request.model = model;
+    request.limits.threads = 1;
+    const TrainedModel one = train(request);
+    for (const int threads : {2, 5}) {
+      request.limits.threads = threads;
+      const TrainedModel several = train(request);
+      EXPECT_EQ(several.iteration.iteration_s, one.iteration.iteration_s);
+      EXPECT_EQ(several.choices, one.choices);
+      EXPECT_EQ(several.plan.tp, one.plan.tp);
+      EXPECT_EQ(several.plan.pp, one.plan.pp);
+    }
+  }
+}
+
+TEST(Train, AStateSpaceModelSplitsByItsHeads) {
+  TrainRequest request = gpt3(64);
+  request.model = "mamba2-2.7b";
+  request.seq = 4096;
+  const TrainedModel trained = train(request);
+  EXPECT_TRUE(trained.iteration.fits);
+  EXPECT_GT(trained.iteration.done.mfu, 0.02);
+  EXPECT_LT(trained.iteration.done.mfu, 1);
+  request.tp = 3;
+  request.gpus = 48;
+  EXPECT_EQ(codes(request), (base::Codes{"O1309", "O1372"}));
+}
+
 TEST(Train, WhatLacksMemoryIsAnAnswerThatNamesTheLargestTerm) {
   TrainRequest request = gpt3(8);
   request.global_batch = 8;

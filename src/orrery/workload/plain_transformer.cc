@@ -361,7 +361,7 @@ std::string refusal(const Transformer& model, const std::string& path) {
   return "";
 }
 
-Transformer with_sizes(Transformer model, const PlainTransformer& changed) {
+Transformer with_sizes(Transformer model, const PlainTransformer& changed, const std::set<std::string>& said) {
   const PlainTransformer before = sizes_of(model), now = completed(changed), was = completed(before);
   const PlainExperts &mix = now.experts, &mixed = was.experts;
   model.vocab = now.vocab;
@@ -409,7 +409,8 @@ Transformer with_sizes(Transformer model, const PlainTransformer& changed) {
   }
   const bool placed = mix.dense_layers != mixed.dense_layers || mix.every != mixed.every;
   if (placed || (mix.count > 0) != (mixed.count > 0)) place_mixtures(stack, now);
-  if (now.windowed_layers != was.windowed_layers || (now.window > 0) != (was.window > 0)) place_windows(stack, now);
+  const bool windows = now.windowed_layers != was.windowed_layers || (now.window > 0) != (was.window > 0);
+  if (windows || said.contains("windowed_layers")) place_windows(stack, now);
   return model;
 }
 

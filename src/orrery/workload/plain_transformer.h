@@ -1,6 +1,7 @@
 // The few sizes by which people speak of a transformer: enough to make a plain one, and to change one that was read.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "orrery/base/count.h"
@@ -49,8 +50,8 @@ struct PlainTransformer {
   bool dropout = true;
   bool learned_positions = true;  // a row for each token of a sequence
   bool tied_embedding = true;     // the logits use the table of tokens
-  PlainExperts experts;
-  PlainLatent latent;
+  PlainExperts experts = {};
+  PlainLatent latent = {};
 
   bool operator==(const PlainTransformer&) const = default;
 };
@@ -74,7 +75,8 @@ base::Fields fields(PlainTransformer& sizes);
 std::string refusal(const Transformer& model, const std::string& path);
 
 // The description with other sizes: `changed` is `sizes_of(model)` with some fields changed, none of which it refuses.
-// What no size speaks of (norms of queries, gates of experts, ...) stays. Layers that are added repeat the last ones.
-Transformer with_sizes(Transformer model, const PlainTransformer& changed);
+// What no size speaks of (norms of queries, gates of experts, ...) stays. Layers that are added repeat the last ones,
+// with their windows, unless `windowed_layers` is among the fields that were `said`.
+Transformer with_sizes(Transformer model, const PlainTransformer& changed, const std::set<std::string>& said = {});
 
 }  // namespace orrery::workload
