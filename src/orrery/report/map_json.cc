@@ -452,6 +452,8 @@ Record<scenario::MappedWork> work() {
           {"batch", "Sequences.", &Work::batch},
           {"tokens", "Of each, those that are new: the whole of a prefill, the drafted of `verify`.", &Work::tokens},
           {"cached_tokens", "Of each, those that went before.", &Work::cached},
+          {"max_positions", "Tokens of a sequence that the model takes; more are mapped as well. Null: it does not say.",
+           &Work::max_positions},
           {"layers", "Blocks that run.", &Work::layers},
           {"left_out", "What of it is not mapped.", &Work::left_out, left}};
 }

@@ -112,7 +112,8 @@ ChipOperators::ChipOperators(std::shared_ptr<const machine::Chip> chip, Ask ask,
 
 ChipOperators::~ChipOperators() = default;
 
-ChipOperators::Answer ChipOperators::search(const MatrixProduct& product, int searches, int threads) const {
+ChipOperators::Answer ChipOperators::search(const MatrixProduct& product, int searches, int threads,
+                                            double share) const {
   LayerQuestion question = [&] {
     const std::lock_guard<std::mutex> lock(known_->asking);
     return ask_(workload::matmul(name_of(product), product.n, product.k, product.m));
@@ -123,7 +124,7 @@ ChipOperators::Answer ChipOperators::search(const MatrixProduct& product, int se
   limits.threads = threads;
   limits.searches = searches;
   limits.give_way = searches > 1;
-  if (budget_.limited()) limits.seconds = std::max(1e-6, budget_.seconds_left());
+  if (budget_.limited()) limits.seconds = std::max(1e-6, share * budget_.seconds_left());
   nest::Optimum optimum;
   try {
     const nest::Model model(question.einsum, *question.chip, model_, question.space.reuse);
@@ -199,7 +200,10 @@ void ChipOperators::prepare(const std::vector<MatrixProduct>& products,
   };
   std::vector<char> again(missing.size(), 0);
   base::parallel_for(missing.size(), workers, [&](std::size_t i) {
-    auto fresh = std::make_unique<Answer>(search(missing[i], shares, workers == 1 ? std::max(1, limits_.threads) : 1));
+    // What a limit leaves is shared by those that have not begun, as many at a time as there are workers.
+    const double left = static_cast<double>(missing.size() - i);
+    auto fresh = std::make_unique<Answer>(search(missing[i], shares, workers == 1 ? std::max(1, limits_.threads) : 1,
+                                                 std::min(1.0, static_cast<double>(workers) / left)));
     again[i] = shares > 1 && fresh->short_of_memory;
     if (!again[i]) keep(missing[i], std::move(fresh));
   });

@@ -53,7 +53,8 @@ class ChipOperators final : public machine::OperatorModel {
   struct Known;
   struct Answer;
   const Answer& answer(const machine::MatrixProduct& product) const;
-  Answer search(const machine::MatrixProduct& product, int searches, int threads) const;
+  // `share`: of the time that is left.
+  Answer search(const machine::MatrixProduct& product, int searches, int threads, double share = 1) const;
 
   std::shared_ptr<const machine::Chip> chip_;
   Ask ask_;

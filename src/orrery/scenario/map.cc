@@ -135,7 +135,6 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
   std::string phase;
   const workload::Phase asked = phase_of(request, model.transformer, phase);
   const workload::ModelOperators block = workload::model_operators(model.transformer, asked, request.logits);
-  warn_of_length(model, asked.tokens + asked.cached, out.warnings);
   if (!block.left_out.empty())
     out.warnings
         .warning("O0924",
@@ -170,12 +169,15 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
       layers += static_cast<base::Count>(stack.layers.size());  // an encoder has run by then
   out.title = fmt::format("{} on {}: {} block{}{}, {}", model.entry.name, where, layers, layers == 1 ? "" : "s",
                           request.logits ? " and logits" : "", phase);
+  const bool beyond = is_beyond_positions(model.transformer, asked.tokens + asked.cached);
+  if (beyond) out.title += fmt::format(", beyond the model's {}", *model.transformer.max_positions);
   out.work = MappedWork{model.entry.name,
                         model.transformer.family,
                         request.phase.empty() ? "prefill" : request.phase,
                         asked.batch,
                         asked.tokens,
                         asked.cached,
+                        model.transformer.max_positions,
                         layers,
                         left_out(model.transformer, block)};
 }

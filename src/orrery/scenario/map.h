@@ -43,6 +43,7 @@ struct MappedWork {
   std::string phase;                  // "prefill", "decode", "verify"
   base::Count batch = 1, tokens = 1;  // sequences; tokens of each that are new
   base::Count cached = 0;             // of each that went before
+  std::optional<base::Count> max_positions;  // tokens of a sequence that the model takes; nothing: it does not say
   base::Count layers = 0;             // that run in the phase
   struct Left {
     std::string what;

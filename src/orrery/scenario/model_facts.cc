@@ -11,11 +11,16 @@ constexpr base::Count kCachedBytes = 2;
 
 }  // namespace
 
+bool is_beyond_positions(const workload::Transformer& model, base::Count tokens) {
+  // A table of distances has no end.
+  const workload::Stack& stack = model.decoder();
+  return model.max_positions && tokens > *model.max_positions && stack.distance_rows == 0 && stack.fixed_tokens == 0;
+}
+
 void warn_of_length(const ModelFile& model, base::Count tokens, base::Diagnostics& warnings) {
   const workload::Transformer& t = model.transformer;
   const workload::Stack& stack = t.decoder();
-  // A table of distances has no end.
-  if (!t.max_positions || tokens <= *t.max_positions || stack.distance_rows > 0 || stack.fixed_tokens > 0) return;
+  if (!is_beyond_positions(t, tokens)) return;
   const auto place = t.places.find("max_positions");
   warnings
       .warning("O0929",

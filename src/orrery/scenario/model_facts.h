@@ -51,6 +51,9 @@ struct ModelFacts {
   base::Diagnostics warnings;
 };
 
+// Whether the model does not take sequences of so many tokens, those in the cache among them.
+bool is_beyond_positions(const workload::Transformer& model, base::Count tokens);
+
 // Warns of sequences of more tokens than the model takes (O0929), those in the cache among them.
 void warn_of_length(const ModelFile& model, base::Count tokens, base::Diagnostics& warnings);
 

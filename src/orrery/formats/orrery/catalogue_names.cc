@@ -77,6 +77,7 @@ void fail_unknown(const std::string& directory, const CatalogueKind& kind, const
   base::Diagnostics found;
   base::Diagnostic& unknown =
       found.error(kind.code, fmt::format("the catalogue has no {} `{}`", kind.what, name), std::move(where));
+  unknown.hint(suggestion(name.substr(name.find('/') == std::string::npos ? 0 : name.find('/') + 1), known));
   if (known.size() <= kMostListed) {
     unknown.note(fmt::format("it has: {}", fmt::join(known, ", ")));
   } else {
@@ -87,7 +88,6 @@ void fail_unknown(const std::string& directory, const CatalogueKind& kind, const
   for (const CatalogueKind& other : {kChip, kModel, kSystem})
     if (has_entry(directory, other, name))
       unknown.hint(fmt::format("`{}` is a {}: give it with `{}`", name, other.what, other.option));
-  unknown.hint(suggestion(name.substr(name.find('/') == std::string::npos ? 0 : name.find('/') + 1), known));
   // What stands on Hugging Face's hub as OWNER/NAME.
   const std::size_t slash = name.find('/');
   if (kind.folder == std::string_view(kModel.folder) && slash != std::string::npos) {
