@@ -40,6 +40,7 @@ struct Network {
   double message_s = 0;               // fixed cost of one point-to-point message
   bool in_network_reduction = false;  // the switch adds: an all-reduce sends its buffer once
   bool trees = false;                 // all-reduces may use a tree where fewer steps outweigh more bytes
+  bool doubling = false;              // of a switch: ranks may exchange in pairs, ever further apart: log2 n steps
   std::array<int, kMaxTorusDimensions> torus = {0, 0, 0, 0};  // extents of a torus; 0 ends the list
 
   // Bytes/s of one accelerator, per direction.

@@ -7,6 +7,7 @@
 
 #include "orrery/base/content_hash.h"
 #include "orrery/dataflow/contradictions.h"
+#include "orrery/dataflow/joint.h"
 #include "orrery/formats/dfmodel/agreement.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/orrery/measured_products.h"
@@ -99,6 +100,9 @@ dfmodel::SetupDocument load(const std::string& path, const base::Overrides& over
 }  // namespace
 
 PlacedGraph place(const PlaceRequest& request) {
+  if (request.joint && request.defects != dataflow::Defects{})
+    base::fail("O1462", "`--joint` and `--compat` exclude each other", {},
+               "leave one of them out: generations of DFModel shard first, then fuse");
   const dfmodel::SetupDocument document = load(request.path, request.overrides);
   PlacedGraph placed;
   placed.defects = request.defects;
@@ -120,8 +124,9 @@ PlacedGraph place(const PlaceRequest& request) {
   dataflow::PlaceLimits limits = request.limits;
   if (request.interruptible) limits.stop = request.interruptible();
   try {
-    placed.placement =
-        dataflow::optimize(document.setup, request.defects, limits, operators ? &operators->measured : nullptr);
+    const machine::OperatorModel* timed = operators ? &operators->measured : nullptr;
+    placed.placement = request.joint ? dataflow::optimize_jointly(document.setup, limits, timed)
+                                     : dataflow::optimize(document.setup, request.defects, limits, timed);
   } catch (const dataflow::Contradictions& error) {
     refuse(error.reasons, document.places);
   }
