@@ -261,14 +261,14 @@ class JointSearch {
     const int branch = terms.most_relaxed(sets, likely);
     const bool closed = branch < 0;
     const PartitionOptimum loose = solve(c, problem, closed);
-    if (loose.interrupted) return false;
+    if (closed) take(c, terms, likely, loose);
+    if (loose.interrupted && budget_.spent()) return false;
     double bound = node.bound_ns;
-    if (loose.assignment || loose.gave_way)
+    if (loose.assignment || loose.gave_way || loose.interrupted)
       bound = std::max(bound, candidates_[c].final_ns(std::max(0.0, loose.certificate.lower_bound)));
     else
       bound = kNever;
     if (closed) {
-      take(c, terms, likely, loose);
       if (may_win(bound)) left_ns_ = std::min(left_ns_, bound);  // without a proof
       return true;
     }
@@ -278,8 +278,8 @@ class JointSearch {
     }
     if (likely != node.placed) {
       const PartitionOptimum earnest = solve(c, terms.relaxed(likely), false);
-      if (earnest.interrupted) return false;
       take(c, terms, likely, earnest);
+      if (earnest.interrupted && budget_.spent()) return false;
     }
     const std::size_t at = static_cast<std::size_t>(branch);
     for (unsigned rest = sets[at]; rest != 0; rest &= rest - 1) {
@@ -320,7 +320,8 @@ class JointSearch {
     certificate.space = std::max(certificate.space, space_);
     certificate.evaluated += evaluated_;
     if (dropped_ > 0) certificate.pruned.push_back({"bound of a set of shardings", dropped_});
-    result_.interrupted = stopped || (left_ns_ < kNever && !certificate_holds());
+    const bool open = left_ns_ < kNever && (best_ns_ == kNever || may_win(left_ns_));
+    result_.interrupted = stopped || (open && !close_enough(left_ns_));
     result_.out_of_memory = budget_.out_of_memory() || (stopped && !budget_.has_room(2 * bytes_of_nodes()));
     if (result_.mapping)
       certificate.close(result_.evaluation.final_ns, left_ns_, kTie);
@@ -331,7 +332,6 @@ class JointSearch {
     }
     certificate.seconds = watch_.seconds();
   }
-  bool certificate_holds() const { return best_ns_ < kNever && !may_win(left_ns_); }
 
   const Setup& setup_;
   const PlaceLimits& limits_;

@@ -103,7 +103,7 @@ Record<PlacedGraph> parallelism() {
        },
        OneOf{{"ring", "switch", "fully_connected"}}},
       {"size", "Chips along it.", &Served::size},
-      {"bandwidth_gb_per_s", "Of a link.", [](const Served& s) { return s.dimension.bandwidth_gb_per_s; }},
+      {"bandwidth_gb_per_s", "Of a link, each way.", [](const Served& s) { return s.dimension.bandwidth_gb_per_s; }},
       {"parallelism", "What it serves; null where it serves none.",
        [](const Served& s) {
          const auto& what = s.dimension.parallelism;

@@ -130,6 +130,14 @@ PlacedGraph place(const PlaceRequest& request) {
   } catch (const dataflow::Contradictions& error) {
     refuse(error.reasons, document.places);
   }
+  const auto* model = std::get_if<dataflow::LanguageModel>(&document.setup.execution.workload);
+  if (request.joint && !placed.placement.two_passes && model != nullptr && model->layers_in_graph > 1)
+    placed.warnings
+        .warning("O1463", "sharding and fusion are not chosen together", document.places.at("execution.workload"))
+        .note(fmt::format("the graph holds {} layers, which may be spread over pipeline stages: stages are cut under a "
+                          "sharding, which they keep",
+                          model->layers_in_graph))
+        .hint("give a graph of one layer, or leave `--joint` out");
   placed.setup = placed.placement.mapping ? dataflow::placed(document.setup, placed.placement) : document.setup;
   if (placed.placement.out_of_memory && !placed.placement.certificate.optimal)
     placed.warnings.warning("O1007", "the search for a placement ran short of memory")
