@@ -311,8 +311,10 @@ double seconds(Operation operation, const Fabric& fabric, const Group& group, do
   if (operation == Operation::kPointToPoint) return message_seconds(fabric, outermost, bytes);
   if (used <= 1) return fixed + on_one(operation, fabric.levels[outermost], group.ranks, bytes);
   if (operation == Operation::kAllToAll) return fixed + exchange(fabric, group, bytes);
-  if (fabric.algorithm == Algorithm::kHierarchical) return fixed + one_after_another(operation, fabric, group, bytes);
-  return fixed + through_all(operation, fabric, group, bytes);
+  if (fabric.algorithm == Algorithm::kRing) return fixed + through_all(operation, fabric, group, bytes);
+  const double hierarchical = one_after_another(operation, fabric, group, bytes);
+  if (fabric.algorithm == Algorithm::kHierarchical) return fixed + hierarchical;
+  return fixed + std::min(hierarchical, through_all(operation, fabric, group, bytes));
 }
 
 double seconds(Operation operation, const Network& network, int ranks, double bytes) {

@@ -272,6 +272,23 @@ TEST(Collective, HierarchicalAllReduceIsInsideThenOutsideOnShardsThenInside) {
                    2 * (7 / 8.0 * 1000 / 300) + 2 * 3 / 4.0 * (1000 / 8.0) / 25);
 }
 
+TEST(Collective, TheFastestAcrossNetworksDependsOnTheBytes) {
+  Fabric ring = two_levels(300, 25), hierarchical = ring, fastest = ring;
+  ring.levels[1].latency_s = hierarchical.levels[1].latency_s = fastest.levels[1].latency_s = 1;
+  hierarchical.levels[0].latency_s = ring.levels[0].latency_s = fastest.levels[0].latency_s = 2;
+  hierarchical.algorithm = Algorithm::kHierarchical;
+  fastest.algorithm = Algorithm::kFastest;
+  const Group group = place(ring, 32, 1);
+  bool ring_won = false, hierarchical_won = false;
+  for (double bytes = 1; bytes < 1e7; bytes *= 2) {
+    const double a = seconds(Operation::kAllReduce, ring, group, bytes);
+    const double b = seconds(Operation::kAllReduce, hierarchical, group, bytes);
+    EXPECT_EQ(seconds(Operation::kAllReduce, fastest, group, bytes), std::min(a, b));
+    (a < b ? ring_won : hierarchical_won) = true;
+  }
+  EXPECT_TRUE(ring_won && hierarchical_won);
+}
+
 TEST(Collective, AllToAllKeepsBothNetworksBusy) {
   const Fabric fabric = two_levels();
   const Group group = place(fabric, 32, 1);
@@ -353,7 +370,7 @@ struct Case {
 Case any_case() {
   Case made;
   made.fabric.count = *rc::gen::inRange(1, kMaxLevels + 1);
-  made.fabric.algorithm = *rc::gen::element(Algorithm::kRing, Algorithm::kHierarchical);
+  made.fabric.algorithm = *rc::gen::element(Algorithm::kRing, Algorithm::kHierarchical, Algorithm::kFastest);
   for (int l = 0; l < made.fabric.count; ++l) {
     Network& net = made.fabric.levels[static_cast<std::size_t>(l)];
     net.topology = *rc::gen::element(Topology::kSwitch, Topology::kRing, Topology::kFullyConnected, Topology::kTorus);

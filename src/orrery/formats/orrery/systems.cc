@@ -46,9 +46,8 @@ class Reader {
     if (const Node* accelerator = demand(root, "system", "accelerator")) read_accelerator(*accelerator);
     if (const Node* networks = demand(root, "system", "networks")) read_networks(*networks);
     if (const Node* algorithm = root.find("collective_algorithm"))
-      system.fabric.algorithm = choice(*algorithm, "collective_algorithm", {"ring", "hierarchical"}) == 1
-                                    ? collective::Algorithm::kHierarchical
-                                    : collective::Algorithm::kRing;
+      system.fabric.algorithm = static_cast<collective::Algorithm>(
+          choice(*algorithm, "collective_algorithm", {"ring", "hierarchical", "fastest"}));
     if (const Node* calibration = root.find("calibration")) read_calibration(*calibration);
     if (strict_ && into_.entry.title.empty()) missing(root, "system", "title");
   }

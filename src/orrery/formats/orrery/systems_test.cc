@@ -105,6 +105,9 @@ TEST_F(Systems, NetworksStateTheAlgorithmsTheyAllowBesidesRings) {
   EXPECT_FALSE(plain.fabric.levels[1].doubling || plain.fabric.levels[1].trees);
   EXPECT_TRUE(more.fabric.levels[1].doubling && more.fabric.levels[1].trees);
   EXPECT_FALSE(more.fabric.levels[0].doubling);
+  EXPECT_EQ(load(replaced(kSmall, "  node_size: 8", "  collective_algorithm: fastest\n  node_size: 8"))
+                .system.fabric.algorithm,
+            collective::Algorithm::kFastest);
   EXPECT_FALSE(found(replaced(kSmall, "{name: outer,", "{name: outer, doubling: fast,")).empty());
 }
 
