@@ -135,7 +135,7 @@ class JointSearch {
     bool any = false;
     for (const Allocation& allocation : allocations(setup_, kCorrected)) {
       if (!candidates_.empty() && budget_.spent() && late(kGrace / 2)) {
-        left_ns_ = 0;  // what is not listed may end sooner than anything else
+        left_ns_ = at_peak_ns();  // what is not listed may end sooner than anything else
         break;
       }
       Candidate candidate;
@@ -165,7 +165,7 @@ class JointSearch {
         candidate.tiling = tiling;
         candidates_.push_back(candidate);
       }
-      if (tiled.size() >= most) left_ns_ = 0;  // as below
+      if (tiled.size() >= most) left_ns_ = at_peak_ns();  // as below
     }
     return any;
   }
@@ -175,6 +175,7 @@ class JointSearch {
       Node root;
       root.candidate = c;
       root.order = order_++;
+      root.bound_ns = at_peak_ns();
       if (!budget_.spent() || !late(kGrace)) {
         const JointTerms terms = terms_of(c);
         root.sets = terms.all();
@@ -195,6 +196,15 @@ class JointSearch {
   bool late(double grace) const {
     const double seconds = limits_.seconds > 0 ? limits_.seconds : setup_.solver.seconds;
     return budget_.interrupted() || budget_.out_of_memory() || watch_.seconds() >= seconds + grace;
+  }
+
+  // No chip computes faster than its peak: a bound without a look at candidates. Measured products may say otherwise.
+  double at_peak_ns() const {
+    const Execution& execution = setup_.execution;
+    const bool computes = execution.overlap != Overlap::kNone || execution.terms.empty() ||
+                          execution.terms.find('C') != std::string::npos;
+    const double peak = static_cast<double>(setup_.system.chips) * setup_.system.accelerator.gflops();
+    return operators_ == nullptr && computes && peak > 0 ? workload_flop(setup_) / peak * (1 - kTie) : 0;
   }
 
   JointTerms terms_of(std::size_t c) const {
