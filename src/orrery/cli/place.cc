@@ -10,6 +10,7 @@
 #include "orrery/cli/version.h"
 #include "orrery/report/graph_dot.h"
 #include "orrery/report/graph_svg.h"
+#include "orrery/report/latency_svg.h"
 #include "orrery/report/place_json.h"
 #include "orrery/report/place_picture.h"
 #include "orrery/report/place_table.h"
@@ -23,8 +24,9 @@ struct Options : OutputFolder {
   scenario::PlaceRequest request;
   base::Reproduced<dataflow::Defects> compat;
   Settings overrides;
-  bool log = false;      // DFModel's log instead of the table
-  std::string dot, svg;  // files to draw the graph into; empty: none
+  bool log = false;               // DFModel's log instead of the table
+  std::string dot, svg;           // files to draw the graph into; empty: none
+  std::string latency_svg, hdf5;  // files for the latencies of the configurations; empty: none
 };
 
 bool read(const Arguments& arguments, Console& console, Options& options) {
@@ -42,6 +44,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
                       refuse_compat(name, "no generation of DFModel", dataflow::kDefects);
                   });
   line.offer("--compat", base::original_names(dataflow::kDefects));
+  line.toggle("--joint", options.request.joint,
+              "Choose sharding and fusion together, and tell what sharding first loses");
   line.group("Search");
   dataflow::PlaceLimits& limits = options.request.limits;
   declare_search(line, limits, "Threads; they change the time only; default: one for each core",
@@ -49,29 +53,39 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.memory(limits.memory);
   line.share("--gap", limits.gap, "Accept an answer that is proven within this share of the best; default 0");
   declare(line, options,
-          "Write result.json, log.txt, graph.dot, graph.svg and the setup with every decision pinned there");
+          "Write result.json, log.txt, graph.dot, graph.svg, latency.svg, latency.h5 and the setup with every decision "
+          "pinned there");
   line.toggle("--log", options.log, "Print DFModel's log lines instead of the table");
   line.text("--dot", options.dot, "FILE", "Write the graph with its configurations there, for Graphviz");
   line.text("--svg", options.svg, "FILE", "Draw the graph with its configurations there");
+  line.text("--latency-svg", options.latency_svg, "FILE",
+            "Draw compute, memory and network of each configuration there");
+  line.text("--hdf5", options.hdf5, "FILE", "Write these latencies there, as DFModel's HDF5 arrays");
   return line.read(arguments, console);
 }
 
 void write_results(const Options& options, const scenario::PlacedGraph& placed, const std::string& json) {
   std::vector<scenario::OutputFile> files{{"result.json", json}};
-  std::string dot, svg;
+  std::string dot, svg, latencies, hdf5;
   if (placed.placement.mapping) {
     const report::GraphPicture picture = report::picture_of(placed);
     dot = report::graph_dot(picture);
     svg = report::graph_svg(picture);
+    latencies = report::latency_svg(placed);
+    hdf5 = scenario::place_hdf5(placed);
     files.insert(files.end(), {{"log.txt", scenario::place_log(placed)},
                                {"graph.dot", dot},
                                {"graph.svg", svg},
+                               {"latency.svg", latencies},
+                               {"latency.h5", hdf5},
                                {"setup.txt", scenario::pinned_setup(placed)}});
   }
   if (!options.directory.empty()) write_files(options.directory, files);
   if (!placed.placement.mapping) return;
   if (!options.dot.empty()) write_file(options.dot, dot);
   if (!options.svg.empty()) write_file(options.svg, svg);
+  if (!options.latency_svg.empty()) write_file(options.latency_svg, latencies);
+  if (!options.hdf5.empty()) write_file(options.hdf5, hdf5);
 }
 
 }  // namespace
@@ -80,7 +94,8 @@ int run_place(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
   const base::Stopwatch clock;
-  check_folder(options.directory, options.force, {"result.json", "log.txt", "graph.dot", "graph.svg", "setup.txt"});
+  check_folder(options.directory, options.force,
+               {"result.json", "log.txt", "graph.dot", "graph.svg", "latency.svg", "latency.h5", "setup.txt"});
   scenario::PlaceRequest& request = options.request;
   request.defects = options.compat.defects;
   request.overrides = options.overrides;

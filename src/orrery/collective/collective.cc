@@ -4,6 +4,11 @@
 //
 //   switch            all-reduce 2 (n-1) (a + S/(n b)), a ring of messages; reduce-scatter and all-gather half of it;
 //                     all-to-all (n-1) (a + S/(n b)); in-network reduction S/b + 2 a; tree 2 S/b + 2 ceil(log2 n) a
+//                     with `doubling`, L = log2 n: all-reduce 2 L a + 2 (n-1)/n S/b (halves, then doubles) or L (a +
+//                     S/b) (whole buffers); reduce-scatter and all-gather L a + (n-1)/n S/b; all-to-all L (a + S/(2
+//                     b)). Where n is no power of two, an all-reduce folds the rest into its neighbours first and sends
+//                     the result back after, 2 (a + S/b) more; an all-gather takes ceil(L) steps; a reduce-scatter
+//                     gains nothing
 //   fully connected   the same volumes in one step a phase; a group of n of N accelerators has (n-1)/(N-1) of the links
 //   ring, torus       a bucket algorithm in all k dimensions at once: 2 (n-1)/n S/b, 2 sum(e_i - 1) steps;
 //                     all-to-all: max over dimensions of k S floor(e_i^2/4)/(e_i b), for a message goes e_i/4 hops.
@@ -16,8 +21,10 @@
 //   hierarchical   reduce-scatter inside, all-reduce outside on S/g, all-gather inside; times add
 //   all-to-all     messages to another node are put together at their rank of the own node; networks work at once
 //
-// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH" (2005) for
-// the single-network forms; Patarasuk and Yuan (2009) for the ring's volume bound. Cost: a dozen flops per level.
+// Of several algorithms that a network allows, the fastest counts for each size. Source: Thakur, Rabenseifner, Gropp,
+// "Optimization of Collective Communication Operations in MPICH" (2005) for the single-network forms, Bruck et al.
+// (1997) among them; Patarasuk and Yuan (2009) for the ring's volume bound. Held against others' results in
+// docs/model/collective.md. Cost: a dozen flops per level.
 #include "orrery/collective/collective.h"
 
 #include <algorithm>
@@ -99,10 +106,40 @@ int scatter_steps(const Network& network, int ranks) {
   return steps;
 }
 
+bool doubles(const Network& network) {
+  return network.doubling && network.topology == Topology::kSwitch;
+}
+
+bool is_power_of_two(int n) {
+  return (n & (n - 1)) == 0;
+}
+
+// In step s a rank passes on every block that has a way of 2^s left to go.
+double all_to_all_by_doubling(const Network& network, int ranks, double bytes) {
+  double blocks = 0;
+  int steps = 0;
+  for (long long reach = 1; reach < ranks; reach *= 2, ++steps)
+    blocks += static_cast<double>(ranks / (2 * reach) * reach + std::max(0LL, ranks % (2 * reach) - reach));
+  return bytes * blocks / ranks / network.rate() + steps * network.latency_s;
+}
+
+double all_reduce_by_doubling(const Network& network, int ranks, double bytes) {
+  const double once = bytes / network.rate();
+  int steps = 0;
+  double held = 1;  // the largest power of two within `ranks`
+  for (; 2 * held <= ranks; held *= 2) ++steps;
+  const double folding = held < ranks ? 2 * (network.latency_s + once) : 0;
+  const double halves = 2 * steps * network.latency_s + 2 * once * (held - 1) / held;
+  const double whole = steps * (network.latency_s + once);
+  return folding + std::min(halves, whole);
+}
+
 double all_to_all(const Network& network, int ranks, double bytes) {
   const double own_part = bytes * (ranks - 1) / ranks;
-  if (!direct(network))
-    return own_part / group_rate(network, ranks) + scatter_steps(network, ranks) * network.latency_s;
+  if (!direct(network)) {
+    const double pairs = own_part / group_rate(network, ranks) + scatter_steps(network, ranks) * network.latency_s;
+    return doubles(network) ? std::min(pairs, all_to_all_by_doubling(network, ranks, bytes)) : pairs;
+  }
   const Extents shape = extents(network, ranks);
   const double rate = network.rate() / shape.dimensions;
   double busiest = 0;
@@ -123,8 +160,10 @@ double on_one(Operation operation, const Network& network, int ranks, double byt
   const double scatter = volume / group_rate(network, ranks) + scatter_steps(network, ranks) * network.latency_s;
   switch (operation) {
     case Operation::kAllGather:
+      return doubles(network) ? volume / network.rate() + log2_ceil(ranks) * network.latency_s : scatter;
     case Operation::kReduceScatter:
-      return scatter;
+      return doubles(network) && is_power_of_two(ranks) ? volume / network.rate() + log2_ceil(ranks) * network.latency_s
+                                                        : scatter;
     case Operation::kAllToAll:
       return all_to_all(network, ranks, bytes);
     case Operation::kAllReduce:
@@ -135,6 +174,7 @@ double on_one(Operation operation, const Network& network, int ranks, double byt
   if (network.topology != Topology::kSwitch) return best;
   const double once = bytes / network.rate();
   if (network.in_network_reduction) best = std::min(best, once + 2 * network.latency_s);
+  if (network.doubling) best = std::min(best, all_reduce_by_doubling(network, ranks, bytes));
   if (network.trees) best = std::min(best, 2 * once + 2 * log2_ceil(ranks) * network.latency_s);
   return best;
 }
@@ -193,6 +233,7 @@ double exchange(const Fabric& fabric, const Group& group, double bytes) {
     const int joined = group.joined[l];
     if (joined <= 1) continue;
     Network network = fabric.levels[l];
+    network.doubling = false;  // a choice by size cannot be made by latency and volume apart
     latency += all_to_all(network, joined, 0);
     network.latency_s = 0;
     busiest = std::max(busiest, all_to_all(network, joined, bytes));
@@ -270,8 +311,10 @@ double seconds(Operation operation, const Fabric& fabric, const Group& group, do
   if (operation == Operation::kPointToPoint) return message_seconds(fabric, outermost, bytes);
   if (used <= 1) return fixed + on_one(operation, fabric.levels[outermost], group.ranks, bytes);
   if (operation == Operation::kAllToAll) return fixed + exchange(fabric, group, bytes);
-  if (fabric.algorithm == Algorithm::kHierarchical) return fixed + one_after_another(operation, fabric, group, bytes);
-  return fixed + through_all(operation, fabric, group, bytes);
+  if (fabric.algorithm == Algorithm::kRing) return fixed + through_all(operation, fabric, group, bytes);
+  const double hierarchical = one_after_another(operation, fabric, group, bytes);
+  if (fabric.algorithm == Algorithm::kHierarchical) return fixed + hierarchical;
+  return fixed + std::min(hierarchical, through_all(operation, fabric, group, bytes));
 }
 
 double seconds(Operation operation, const Network& network, int ranks, double bytes) {

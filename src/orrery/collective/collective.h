@@ -40,6 +40,7 @@ struct Network {
   double message_s = 0;               // fixed cost of one point-to-point message
   bool in_network_reduction = false;  // the switch adds: an all-reduce sends its buffer once
   bool trees = false;                 // all-reduces may use a tree where fewer steps outweigh more bytes
+  bool doubling = false;              // of a switch: ranks may exchange in pairs, ever further apart: log2 n steps
   std::array<int, kMaxTorusDimensions> torus = {0, 0, 0, 0};  // extents of a torus; 0 ends the list
 
   // Bytes/s of one accelerator, per direction.
@@ -50,6 +51,7 @@ struct Network {
 enum class Algorithm {
   kRing,          // one ring through all ranks: networks are used at once, the slowest sets the pace
   kHierarchical,  // inside, then outside on the shards, then inside: one network after another
+  kFastest,       // of the two, the one that takes less for the bytes at hand
 };
 
 struct Fabric {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <vector>
 
 namespace orrery::collective {
@@ -70,6 +71,94 @@ double simulated_all_to_all(int ranks, double bytes, double bytes_per_s, double 
     EXPECT_EQ(
         std::count(have[static_cast<std::size_t>(rank)].begin(), have[static_cast<std::size_t>(rank)].end(), true),
         ranks - 1);
+  return now;
+}
+
+// Which ranks' parts every rank holds, block by block, while pairs exchange: the algorithms behind `doubling`,
+// executed.
+struct Pairs {
+  explicit Pairs(int ranks, bool everything) : n(ranks), parts(static_cast<std::size_t>(n)) {
+    for (int rank = 0; rank < n; ++rank) {
+      parts[at(rank)].resize(static_cast<std::size_t>(n));
+      for (int block = 0; block < n; ++block)
+        if (everything || block == rank) parts[at(rank)][at(block)] = {rank};
+    }
+  }
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  void send(const std::vector<std::vector<std::set<int>>>& before, int from, int to, int block) {
+    parts[at(to)][at(block)].insert(before[at(from)][at(block)].begin(), before[at(from)][at(block)].end());
+  }
+  void expect_all(const std::set<int>& whole) const {
+    for (const auto& rank : parts)
+      for (const auto& block : rank) EXPECT_EQ(block, whole);
+  }
+  std::set<int> ranks() const {
+    std::set<int> all;
+    for (int rank = 0; rank < n; ++rank) all.insert(rank);
+    return all;
+  }
+
+  int n;
+  std::vector<std::vector<std::set<int>>> parts;  // [rank][block]
+};
+
+// A power of two of ranks: halves of ever smaller ranges, then back.
+double simulated_halving_and_doubling(int n, double bytes, double bytes_per_s, double latency_s) {
+  Pairs pairs(n, true);
+  double now = 0;
+  const auto step = [&](int reach, bool gather) {
+    const auto before = pairs.parts;
+    for (int rank = 0; rank < n; ++rank) {
+      const int other = rank ^ reach;
+      // Halving, a rank keeps the half of its range with its own bit; doubling, it passes on what it has.
+      for (int block = 0; block < n; ++block) {
+        const bool mine = (block ^ rank) / (2 * reach) == 0 && ((block & reach) == (rank & reach));
+        const bool theirs = (block ^ other) / (2 * reach) == 0 && ((block & reach) == (other & reach));
+        if (gather ? mine : theirs) pairs.send(before, rank, other, block);
+      }
+    }
+    now += latency_s + bytes * reach / n / bytes_per_s;
+  };
+  for (int reach = n / 2; reach >= 1; reach /= 2) step(reach, false);
+  for (int rank = 0; rank < n; ++rank)  // what others sum up is theirs
+    for (int block = 0; block < n; ++block)
+      if (block != rank) pairs.parts[Pairs::at(rank)][Pairs::at(block)].clear();
+  for (int reach = 1; reach < n; reach *= 2) step(reach, true);
+  pairs.expect_all(pairs.ranks());
+  return now;
+}
+
+// Any number of ranks: everyone passes all that it has to the rank 2^s before it, but no more than is missing.
+double simulated_gather_by_doubling(int n, double bytes, double bytes_per_s, double latency_s) {
+  Pairs pairs(n, false);
+  double now = 0;
+  for (int reach = 1; reach < n; reach *= 2) {
+    const auto before = pairs.parts;
+    const int passed = std::min(reach, n - reach);
+    for (int rank = 0; rank < n; ++rank)
+      for (int i = 0; i < passed; ++i) pairs.send(before, rank, (rank - reach + n) % n, (rank + i) % n);
+    now += latency_s + bytes * passed / n / bytes_per_s;
+  }
+  for (int rank = 0; rank < n; ++rank)
+    for (int block = 0; block < n; ++block)
+      EXPECT_EQ(pairs.parts[Pairs::at(rank)][Pairs::at(block)], std::set<int>{block});
+  return now;
+}
+
+// A block for the rank `distance` further goes the powers of two that make up the distance.
+double simulated_exchange_by_doubling(int n, double bytes, double bytes_per_s, double latency_s) {
+  double now = 0;
+  std::vector<int> gone(static_cast<std::size_t>(n));
+  for (int reach = 1; reach < n; reach *= 2) {
+    int blocks = 0;
+    for (int distance = 0; distance < n; ++distance)
+      if ((distance & reach) != 0) {
+        ++blocks;
+        gone[static_cast<std::size_t>(distance)] += reach;
+      }
+    now += latency_s + bytes * blocks / n / bytes_per_s;
+  }
+  for (int distance = 0; distance < n; ++distance) EXPECT_EQ(gone[static_cast<std::size_t>(distance)], distance);
   return now;
 }
 
@@ -140,6 +229,24 @@ TEST(Collective, TreesWinSmallBuffersAndLoseLargeOnes) {
   EXPECT_EQ(seconds(Operation::kAllReduce, tree, 64, 1e9), seconds(Operation::kAllReduce, ring, 64, 1e9));
 }
 
+TEST(Collective, TheFastestOfTheAlgorithmsThatANetworkAllowsCounts) {
+  const Network ring = network(Topology::kSwitch, 100, 0.25);
+  Network both = ring;
+  both.doubling = true;
+  const auto takes = [&](double bytes) { return seconds(Operation::kAllReduce, both, 64, bytes); };
+  EXPECT_DOUBLE_EQ(takes(1), 6 * (0.25 + 0.01)) << "whole buffers, log2 n steps";
+  EXPECT_DOUBLE_EQ(takes(1e4), 2 * 6 * 0.25 + 2 * 63 / 64.0 * 100) << "halves, then doubles";
+  EXPECT_LT(takes(1e4), seconds(Operation::kAllReduce, ring, 64, 1e4));
+  // 65 ranks: one folds into its neighbour first, so that large buffers go round the ring.
+  EXPECT_DOUBLE_EQ(seconds(Operation::kAllReduce, both, 65, 1), 2 * (0.25 + 0.01) + 6 * (0.25 + 0.01));
+  EXPECT_EQ(seconds(Operation::kAllReduce, both, 65, 1e9), seconds(Operation::kAllReduce, ring, 65, 1e9));
+  EXPECT_EQ(seconds(Operation::kReduceScatter, both, 65, 1e3), seconds(Operation::kReduceScatter, ring, 65, 1e3));
+  both.topology = Topology::kRing;
+  EXPECT_EQ(seconds(Operation::kAllReduce, both, 64, 1),
+            seconds(Operation::kAllReduce, network(Topology::kRing, 100, 0.25), 64, 1))
+      << "pairs far apart are not neighbours on a ring";
+}
+
 TEST(Collective, ARingThroughNodesSharesTheirCards) {
   // cluster_model's form: k / min(B_i, B_x g / W) + 2 (nodes - 1) latency + A, with B_x what a node has.
   Fabric fabric = two_levels();
@@ -163,6 +270,23 @@ TEST(Collective, HierarchicalAllReduceIsInsideThenOutsideOnShardsThenInside) {
   const Group group = place(fabric, 32, 1);
   EXPECT_DOUBLE_EQ(seconds(Operation::kAllReduce, fabric, group, 1000),
                    2 * (7 / 8.0 * 1000 / 300) + 2 * 3 / 4.0 * (1000 / 8.0) / 25);
+}
+
+TEST(Collective, TheFastestAcrossNetworksDependsOnTheBytes) {
+  Fabric ring = two_levels(300, 25), hierarchical = ring, fastest = ring;
+  ring.levels[1].latency_s = hierarchical.levels[1].latency_s = fastest.levels[1].latency_s = 1;
+  hierarchical.levels[0].latency_s = ring.levels[0].latency_s = fastest.levels[0].latency_s = 2;
+  hierarchical.algorithm = Algorithm::kHierarchical;
+  fastest.algorithm = Algorithm::kFastest;
+  const Group group = place(ring, 32, 1);
+  bool ring_won = false, hierarchical_won = false;
+  for (double bytes = 1; bytes < 1e7; bytes *= 2) {
+    const double a = seconds(Operation::kAllReduce, ring, group, bytes);
+    const double b = seconds(Operation::kAllReduce, hierarchical, group, bytes);
+    EXPECT_EQ(seconds(Operation::kAllReduce, fastest, group, bytes), std::min(a, b));
+    (a < b ? ring_won : hierarchical_won) = true;
+  }
+  EXPECT_TRUE(ring_won && hierarchical_won);
 }
 
 TEST(Collective, AllToAllKeepsBothNetworksBusy) {
@@ -211,6 +335,24 @@ TEST(Simulation, AllToAllTakesAsLongAsItsMessages) {
   expect_as_long_as_its_messages(Operation::kAllToAll, simulated_all_to_all);
 }
 
+TEST(Simulation, PairsThatExchangeTakeAsLongAsTheirMessages) {
+  for (int n = 2; n < 70; ++n) {
+    Network net = network(Topology::kSwitch, 64, 0.5);
+    net.doubling = true;
+    SCOPED_TRACE(n);
+    EXPECT_NEAR(seconds(Operation::kAllGather, net, n, 640), simulated_gather_by_doubling(n, 640, 64, 0.5), 1e-9);
+    // So slow a step that fewer always win.
+    net.latency_s = 1000;
+    EXPECT_NEAR(seconds(Operation::kAllToAll, net, n, 640), simulated_exchange_by_doubling(n, 640, 64, 1000), 1e-9);
+    if ((n & (n - 1)) != 0 || n == 2) continue;  // two ranks exchange whole buffers in one step
+    net.latency_s = 0.25;
+    EXPECT_NEAR(seconds(Operation::kAllReduce, net, n, 640e6), simulated_halving_and_doubling(n, 640e6, 64, 0.25),
+                1e-3);
+    EXPECT_NEAR(seconds(Operation::kReduceScatter, net, n, 640), simulated_halving_and_doubling(n, 640, 64, 0.25) / 2,
+                1e-9);
+  }
+}
+
 TEST(Simulation, AllToAllOnARingIsLimitedByItsBusiestLink) {
   for (int ranks = 2; ranks < 33; ++ranks)
     EXPECT_NEAR(seconds(Operation::kAllToAll, network(Topology::kRing, 64, 0, ranks), ranks, 1000),
@@ -228,7 +370,7 @@ struct Case {
 Case any_case() {
   Case made;
   made.fabric.count = *rc::gen::inRange(1, kMaxLevels + 1);
-  made.fabric.algorithm = *rc::gen::element(Algorithm::kRing, Algorithm::kHierarchical);
+  made.fabric.algorithm = *rc::gen::element(Algorithm::kRing, Algorithm::kHierarchical, Algorithm::kFastest);
   for (int l = 0; l < made.fabric.count; ++l) {
     Network& net = made.fabric.levels[static_cast<std::size_t>(l)];
     net.topology = *rc::gen::element(Topology::kSwitch, Topology::kRing, Topology::kFullyConnected, Topology::kTorus);
@@ -249,6 +391,7 @@ Case any_case() {
     net.collective_s = *rc::gen::inRange(0, 10) / 8.0;
     net.in_network_reduction = *rc::gen::arbitrary<bool>();
     net.trees = *rc::gen::arbitrary<bool>();
+    net.doubling = *rc::gen::arbitrary<bool>();
   }
   made.group = place(made.fabric, *rc::gen::inRange(1, 300), *rc::gen::inRange(1, 65));
   made.bytes = *rc::gen::inRange(0, 1000000);
@@ -292,7 +435,7 @@ TEST(Laws, ReduceScatterAndAllGatherMakeAnAllReduce) {
     Case made = any_case();
     for (Network& net : made.fabric.levels) {
       net.collective_s = 0;
-      net.in_network_reduction = net.trees = false;
+      net.in_network_reduction = net.trees = net.doubling = false;
     }
     const double halves = seconds(Operation::kReduceScatter, made.fabric, made.group, made.bytes) +
                           seconds(Operation::kAllGather, made.fabric, made.group, made.bytes);

@@ -202,8 +202,21 @@ void explain_stated_parts(const Setup& setup, const Defects& defects, std::vecto
   }
 }
 
+// Networks are counted in 31 bits.
+void explain_chips(const Setup& setup, std::vector<Reason>& reasons) {
+  if (setup.system.chips <= kMostChips) return;
+  Reason reason;
+  reason.diagnostic.code = "O1453";
+  reason.diagnostic.message = fmt::format("{} chips are more than a network has", setup.system.chips);
+  reason.diagnostic.hint(fmt::format("at most {} are counted", kMostChips));
+  reason.blamed.push_back({Part::kSystem, -1, "num_chip"});
+  reasons.push_back(std::move(reason));
+}
+
 std::vector<Reason> all_contradictions(const Setup& setup, const Defects& defects) {
   std::vector<Reason> reasons;
+  explain_chips(setup, reasons);
+  if (!reasons.empty()) return reasons;
   if (const std::vector<int> cycle = workload::find_cycle(setup.graph); !cycle.empty()) {
     explain_cycle(setup.graph, cycle, reasons);
   }

@@ -9,6 +9,7 @@ namespace orrery::dataflow {
 // All false: Orrery's own formulas (docs/model/dataflow.md).
 struct Defects {
   // communication
+  bool table_collectives = false;
   bool doubled_all_reduce = false, half_connected_all_reduce = false, no_link_latency = false;
   bool one_group_exchange = false, squared_exchange = false, negative_bisection = false;
   bool update_bytes_as_ns = false, lonely_chips_send = false, simultaneous_groups = false;
@@ -27,6 +28,9 @@ struct Defects {
 };
 
 inline constexpr base::Defect<Defects> kDefects[] = {
+    {"table_collectives", &Defects::table_collectives, "gen1 gen2 gen3 gen4 head",
+     "collectives cost what DFModel's table says: an all-reduce moves its tensor once, a ring's all-gather one way, an "
+     "all-to-all the tensor for each pair"},
     {"doubled_all_reduce", &Defects::doubled_all_reduce, "gen1",
      "an all-reduce is always a reduce-scatter and an all-gather, one after the other"},
     {"half_connected_all_reduce", &Defects::half_connected_all_reduce, "gen2 gen3 gen4 head",

@@ -13,10 +13,10 @@ namespace orrery::dataflow {
 std::vector<double> dlrm_network_ns(const Setup& setup, const Mapping& mapping, const std::vector<Shard>& shards,
                                     const Defects& defects) {
   const double chips = static_cast<double>(setup.system.chips);
-  const double rate = defects.update_bytes_as_ns
-                          ? 1
-                          : machine_all_reduce_ns_per_byte(setup.system, mapping.degrees, defects,
-                                                           setup.execution.separate_reduce_scatter_all_gather);
+  const Charge reduce = defects.update_bytes_as_ns
+                            ? Charge{0, 1}
+                            : machine_all_reduce(setup.system, mapping.degrees, defects,
+                                                 setup.execution.separate_reduce_scatter_all_gather);
   const double batches = static_cast<double>(required_micro_batches(setup, mapping.degrees));
   std::vector<double> result;
   for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -26,7 +26,8 @@ std::vector<double> dlrm_network_ns(const Setup& setup, const Mapping& mapping, 
     if (kernel.communication == workload::Communication::kPeriodicAllReduce ||
         kernel.second_communication == workload::Communication::kPeriodicAllReduce)
       ns += static_cast<double>(shards[i].m) * static_cast<double>(shards[i].n) *
-            static_cast<double>(setup.execution.word_bytes) / batches * rate;
+                static_cast<double>(setup.execution.word_bytes) / batches * reduce.ns_per_byte +
+            reduce.start_ns / batches;
     result.push_back(ns);
   }
   return result;

@@ -146,26 +146,24 @@ TEST(EvaluateLaws, OneChipCommunicatesNothing) {
   });
 }
 
+// All-reduces on rings, which published placements have alone, take what DFModel's table says.
 TEST(EvaluateLaws, GenerationsAgreeWhereNothingWasMended) {
-  holds("no pipeline, no fully connected group, no latency", [](const Case& c) {
+  holds("no pipeline, rings alone, no domain, no latency", [](const Case& c) {
     Case same = c;
-    for (NetworkDimension& dimension : same.setup.system.network)
-      if (dimension.link == Link::kFullyConnected) dimension.link = Link::kRing;
+    for (NetworkDimension& dimension : same.setup.system.network) dimension.link = Link::kRing;
     same.setup.system.network[1].size = same.mapping.degrees.sizes[1] = same.mapping.degrees.pipeline = 1;
     same.setup.system.chips = same.mapping.degrees.tensor * same.mapping.degrees.data;
     same.setup.system.accelerator.link_latency_ns = 0;
+    same.setup.system.high_bandwidth_domain = 0;
+    same.setup.execution.separate_reduce_scatter_all_gather = false;
     same.defects = kCorrected;
     const Evaluation ours = priced(same);
     for (const Defects& defects : {kGen1, kGen2, kGen3, kGen4, kHead}) {
-      if (defects == kGen1)
-        same.setup.execution.separate_reduce_scatter_all_gather = true;
-      else
-        same.setup.execution.separate_reduce_scatter_all_gather = c.setup.execution.separate_reduce_scatter_all_gather;
       same.defects = defects;
       const Evaluation theirs = priced(same);
       const bool at_once = defects == kHead && same.mapping.degrees.tensor > 1 && same.mapping.degrees.data > 1;
       if (at_once) RC_ASSERT(theirs.final_ns <= ours.final_ns * (1 + 1e-12));
-      if (defects != kGen1 && !at_once) RC_ASSERT(theirs.final_ns == ours.final_ns);
+      if (defects != kGen1 && !at_once) RC_ASSERT(std::abs(theirs.final_ns - ours.final_ns) <= ours.final_ns * 1e-12);
       RC_ASSERT(theirs.money.total_cost() == ours.money.total_cost());
       RC_ASSERT(theirs.flop == ours.flop);
     }

@@ -10,7 +10,7 @@ std::vector<double> fft_network_ns(const Setup& setup, const Mapping& mapping, c
   std::vector<double> result;
   for (const workload::Kernel& kernel : setup.graph.kernels) {
     const double bytes = communication_bytes(kernel, workload::Communication::kAllToAll);
-    result.push_back(exchange_ns(setup.system, mapping.degrees, bytes / (chips * chips), defects));
+    result.push_back(bytes > 0 ? exchange_ns(setup.system, mapping.degrees, bytes / (chips * chips), defects) : 0);
   }
   return result;
 }

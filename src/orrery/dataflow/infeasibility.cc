@@ -127,12 +127,16 @@ double resident_bytes(const PartitionProblem& problem) {
   return sum;
 }
 
+double dram_room(const PartitionProblem& problem) {
+  return problem.dram_bytes + problem.second_dram_bytes;
+}
+
 Reason too_large_for_dram(const Attempt& attempt, const PartitionProblem& problem) {
   const KernelGraph& graph = attempt.setup->graph;
   Reason reason;
   reason.diagnostic.code = "O1448";
   reason.diagnostic.message = fmt::format("weights and tables take {} bytes of DRAM, but a chip has {}",
-                                          grouped(resident_bytes(problem)), grouped(problem.dram_bytes));
+                                          grouped(resident_bytes(problem)), grouped(dram_room(problem)));
   std::vector<int> order;
   for (int k = 0; k < static_cast<int>(problem.kernels.size()); ++k)
     if (problem.kernels[static_cast<std::size_t>(k)].dram_bytes > 0) order.push_back(k);
@@ -191,7 +195,7 @@ void lift(PartitionProblem& problem, const KernelGraph& graph, Limit limit) {
       problem.memory_units = 0;
       break;
     case Limit::kDram:
-      problem.dram_bytes = 0;
+      problem.dram_bytes = problem.second_dram_bytes = 0;
       break;
     case Limit::kCores:
       problem.cores = Count{1} << 50;
@@ -284,7 +288,7 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const cost::Bu
       case Limit::kDram:
         reason.diagnostic.note(fmt::format(
             "a chip has {} bytes of DRAM; weights and tables take {}, the rest holds tensors between configurations",
-            grouped(problem.dram_bytes), grouped(resident_bytes(problem))));
+            grouped(dram_room(problem)), grouped(resident_bytes(problem))));
         reason.blamed.push_back({Part::kMemory, -1, "dram_cap"});
         break;
       case Limit::kCores:
@@ -338,7 +342,7 @@ std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, const 
   for (std::size_t i = 0; i < attempts.size() && (i == 0 || !budget.spent()); ++i) {
     PartitionProblem problem = lower(*attempts[i].setup, attempts[i].mapping, defects, operators);
     std::vector<Alone> unfit = unfit_kernels(problem);
-    const bool dram = problem.dram_bytes > 0 && resident_bytes(problem) > problem.dram_bytes * (1 + 1e-12);
+    const bool dram = problem.dram_bytes > 0 && resident_bytes(problem) > dram_room(problem) * (1 + 1e-12);
     double worst = 0;
     for (const Alone& alone : unfit) worst = std::max(worst, alone.sram);
     const double all = sram_of_all(problem);

@@ -120,6 +120,11 @@ void set_chip(const Setup& setup, const Defects& defects, PartitionProblem& prob
   problem.cores = chip.cores;
   problem.dram_bandwidth_gb_per_s = setup.system.memory.bandwidth_gb_per_s;
   problem.dram_bytes = setup.system.memory.capacity_bytes;
+  const Memory& memory = setup.system.memory;
+  if (memory.capacity_bytes > 0 && memory.second_capacity_bytes > 0) {
+    problem.second_dram_bytes = memory.second_capacity_bytes;
+    problem.mixed_bandwidth_gb_per_s = memory.mixed_bandwidth_gb_per_s();
+  }
   if (sram_is_checked(setup, defects)) {
     problem.sram_bytes = chip.sram_bytes;
     problem.memory_units = chip.memory_units;
@@ -157,20 +162,15 @@ void set_network(const Setup& setup, const Mapping& mapping, const std::vector<S
   }
 }
 
-// Conversion of layouts between the shardings at an edge's ends; what the user pins takes precedence.
-double conversion_ns(const Setup& setup, const Mapping& mapping, const KernelEdge& edge, const Defects& defects) {
-  if (mapping.degrees.tensor <= 1 || mapping.sharding.size() != setup.graph.kernels.size()) return 0;
-  const EdgeConversion change =
-      edge.communication != Communication::kNone
-          ? EdgeConversion{edge.communication, edge.communication_bytes}
-          : conversion(setup.graph, edge, mapping.sharding[static_cast<std::size_t>(edge.from)],
-                       mapping.sharding[static_cast<std::size_t>(edge.to)]);
-  if (change.communication == Communication::kNone) return 0;
-  return change.bytes * group_ns_per_byte(change.communication, setup.system, mapping.degrees, Parallelism::kTensor,
-                                          defects, setup.execution.separate_reduce_scatter_all_gather);
-}
-
 }  // namespace
+
+double conversion_ns(const KernelGraph& graph, const KernelEdge& edge, KernelDimension from, KernelDimension to,
+                     const GroupCharges& charges) {
+  const EdgeConversion change = edge.communication != Communication::kNone
+                                    ? EdgeConversion{edge.communication, edge.communication_bytes}
+                                    : conversion(graph, edge, from, to);
+  return charges.of(change.communication).ns(change.bytes);
+}
 
 PartitionProblem lower(const Setup& setup, const Mapping& mapping, const Defects& defects,
                        const machine::OperatorModel* operators) {
@@ -216,6 +216,12 @@ PartitionProblem lower(const Setup& setup, const Mapping& mapping, const Defects
   const std::vector<int> level = workload::levels(graph);
   const double batch = model != nullptr ? static_cast<double>(std::max<Count>(1, model->micro_batch)) : 1;
   problem.edges.reserve(graph.edges.size());
+  const bool converted =
+      tensor_parallel(setup) && mapping.degrees.tensor > 1 && mapping.sharding.size() == graph.kernels.size();
+  GroupCharges charges;
+  if (converted)
+    charges = group_charges(setup.system, mapping.degrees, Parallelism::kTensor, defects,
+                            setup.execution.separate_reduce_scatter_all_gather);
   for (const KernelEdge& edge : graph.edges) {
     const Shard& from = parts[static_cast<std::size_t>(edge.from)];
     PartitionEdge result;
@@ -226,7 +232,9 @@ PartitionProblem lower(const Setup& setup, const Mapping& mapping, const Defects
     if (edge.buffer_depth > 0 && stated_parts_hold(setup, defects)) result.depth = edge.buffer_depth;
     result.stream_bytes = tiles * result.buffer_bytes;
     result.resident_bytes = result.stream_bytes * batch;
-    result.network_ns = tensor_parallel(setup) ? conversion_ns(setup, mapping, edge, defects) : 0;
+    if (converted)
+      result.network_ns = conversion_ns(graph, edge, mapping.sharding[static_cast<std::size_t>(edge.from)],
+                                        mapping.sharding[static_cast<std::size_t>(edge.to)], charges);
     result.stage_parallel = edge.stage_parallel;
     problem.edges.push_back(result);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "orrery/dataflow/mapping.h"
+#include "orrery/dataflow/network.h"
 #include "orrery/dataflow/partition.h"
 #include "orrery/machine/operator_model.h"
 
@@ -15,6 +16,11 @@ struct Shard {
 // skipped.
 bool stated_parts_hold(const Setup& setup, const Defects& defects);
 std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, const Defects& defects);
+
+// What `edge` communicates in a tensor-parallel group when its ends are sharded so, ns: what the user pins, else the
+// conversion of layouts.
+double conversion_ns(const workload::KernelGraph& graph, const workload::KernelEdge& edge,
+                     workload::KernelDimension from, workload::KernelDimension to, const GroupCharges& charges);
 
 // A chip as an operator model sees it: its peak, whatever the precision, and its DRAM's bandwidth.
 machine::Accelerator data_sheet(const System& system);

@@ -1,106 +1,108 @@
-// Communication on rings, switches and fully connected groups, and on hierarchies of them.
+// The dimensions of a system's network as a fabric of orrery::collective, and what its collectives cost.
 //
-// Groups. One dimension holds the q ranks of a group; a collective of the full tensor takes, in ns per byte,
+// A link carries b bytes a ns each way. A chip sends at most, over all its links of a dimension of q chips,
 //
-//                    ring          switch        fully connected
-//   all-reduce       (q-1)/(q b)   (q-1)/(q b)   1/(q b)          twice when reduce-scatter and all-gather are separate
-//   all-gather       (q-1)/(q b)   (q-1)/(q b)   1/(q b)
-//   all-to-all       q^2/(8 b)     q/(4 b)       1/b
-//   point to point   1/b           1/b           1/b
+//   ring              2 b          two links, one to each neighbour (two to the only one, for q = 2)
+//   switch            b            one link
+//   fully connected   (q-1) b      a link to every other chip
 //
-// A high-bandwidth domain of H chips (three dimensions) reduces within the domain on the first dimension, then between
-// domains on the group's own: (H-1)/(H b_x) + (q/H-1)/(q b_own).
+// which is what collective::Network calls bytes_per_s. A group fills its dimension. With a high-bandwidth domain of H
+// chips (three dimensions) the first dimension is a network of H chips of its own, inside of the second (the third, for
+// data-parallel groups); tensor-parallel groups fill domains first, data-parallel ones take what is left of them.
+// Reductions over the whole machine go from the first dimension outwards on ever smaller shards; exchanges keep all
+// dimensions busy at once.
 //
-// Whole machine. Of N chips each sends a message to every other. Messages that cross the middle of a dimension pass its
-// bisection: time = max over dimensions of bytes * messages / (b * links). Corrected: N(N-1)/2 messages, and every one
-// of the N/size parallel groups of a dimension contributes its links (ring 2, switch size, fully connected
-// size(size-1)/2). DFModel's table counts the groups of some topologies only, and fewer messages on inner dimensions;
-// it is kept row by row behind `one_group_exchange`. Source: DFModel (arXiv 2412.16432) and its logs;
-// docs/model/dataflow.md, "Network". Cost: a constant per question.
+// All of this is affine in the bytes, since these networks neither add nor have trees: two questions make a Charge.
+// Source: collective/collective.cc; the meaning of b: docs/model/dataflow.md, "Network". Cost: tens of ns a collective.
 #include "orrery/dataflow/network.h"
 
 #include <algorithm>
-#include <string_view>
+
+#include "orrery/dataflow/dfmodel_network.h"
 
 namespace orrery::dataflow {
 
 namespace {
 
+using collective::Fabric;
+using collective::Group;
+using collective::Operation;
 using workload::Communication;
 
-bool reduces(Communication communication) {
-  return communication == Communication::kAllReduce || communication == Communication::kPeriodicAllReduce;
+// More chips are refused (contradictions.h).
+int ranks_of(Count chips) {
+  return static_cast<int>(std::min<Count>(chips, kMostChips));
 }
 
-// How often an all-reduce's bytes pass.
-double passes(const Defects& defects, bool doubled) {
-  return defects.doubled_all_reduce || doubled ? 2 : 1;
+double latency_ns(const System& system, const Defects& defects) {
+  return defects.no_link_latency ? 0 : system.accelerator.link_latency_ns;
 }
 
-// "r", "sw" and "fc" joined by "_": the name that DFModel gives to the topology.
-std::string topology_name(const System& system) {
-  std::string name;
-  for (const NetworkDimension& dimension : system.network) {
-    if (!name.empty()) name += '_';
-    name += dimension.link == Link::kRing ? "r" : dimension.link == Link::kSwitch ? "sw" : "fc";
-  }
-  return name;
+// `share` of the full tensor is what collective.h means by an operation's bytes.
+Charge charge(Operation operation, const Fabric& fabric, const Group& group, double share = 1) {
+  Fabric immediate = fabric;
+  for (int l = 0; l < fabric.count; ++l) immediate.levels[l].latency_s = 0;
+  return {collective::seconds(operation, fabric, group, 0), collective::seconds(operation, immediate, group, share)};
 }
 
-struct Crossing {
-  double messages = 0;
-  double links = 0;  // zero or less: never the slowest (`negative_bisection`)
-};
-
-double pairs(double n) {
-  return n * (n - 1) / 2;
-}
-
-double links_of_group(Link link, double size) {
-  if (link == Link::kRing) return 2;
-  if (link == Link::kSwitch) return size;
-  return pairs(size);
-}
-
-std::vector<Crossing> crossings(const System& system, const std::vector<Count>& sizes, double chips) {
-  std::vector<Crossing> result;
-  for (std::size_t j = 0; j < sizes.size(); ++j) {
-    const double size = sizes[j];
-    if (size <= 1) continue;
-    result.push_back({pairs(chips), links_of_group(system.network[j].link, size) * (chips / size)});
-    result.back().links *= system.network[j].bandwidth_gb_per_s;
-  }
+// GB/s and ns go through `collective` as they are: bytes / (GB/s) = ns.
+GroupCharges charges(const Fabric& fabric, const Group& group) {
+  GroupCharges result;
+  if (group.ranks <= 1) return result;
+  result.all_reduce = charge(Operation::kAllReduce, fabric, group);
+  result.all_gather = charge(Operation::kAllGather, fabric, group);
+  result.all_to_all = charge(Operation::kAllToAll, fabric, group, 1.0 / group.ranks);
+  result.message = charge(Operation::kPointToPoint, fabric, group);
   return result;
 }
 
-// DFModel's table; empty for topologies that it does not have.
-std::vector<Crossing> theirs(const System& system, const std::vector<Count>& sizes, double n, const Defects& defects) {
-  const std::string name = topology_name(system);
-  const double x = sizes[0];
-  const double y = sizes.size() > 1 ? sizes[1] : 1;
-  const double z = sizes.size() > 2 ? sizes[2] : 1;
-  const double all = defects.squared_exchange ? n * n / 2 : pairs(n);
-  const auto connected = [&](double size) { return defects.squared_exchange ? size * size / 4 : pairs(size); };
-  std::vector<Crossing> rows;
-  if (name == "r") rows = {{all, 2}};
-  if (name == "sw") rows = {{all, x}};
-  if (name == "fc") rows = {{all, connected(x)}};
-  if (name == "r_r") rows = {{all, 2 * x}, {all, 2 * y}};
-  if (name == "fc_fc") rows = {{pairs(x), connected(x)}, {all, connected(y)}};
-  if (name == "r_fc") rows = {{pairs(x), 2}, {all, defects.negative_bisection ? -y * y / 2 : pairs(y)}};
-  if (name == "r_sw") rows = {{pairs(x), 2}, {all, y}};
-  if (name == "sw_sw") rows = {{pairs(x), x}, {all, y}};
-  if (name == "r_r_r") rows = {{all, 2 * x * y}, {all, 2 * x * z}, {all, 2 * y * z}};
-  if (name == "r_sw_sw") rows = {{pairs(x), 2}, {pairs(x * y), y}, {all, z}};
-  if (name == "sw_sw_sw") rows = {{pairs(x), x}, {pairs(x * y), y}, {all, z}};
-  for (std::size_t j = 0; j < rows.size(); ++j) rows[j].links *= system.network[j].bandwidth_gb_per_s;
-  return rows;
+Fabric one_level(const NetworkDimension& dimension, Count size, double latency) {
+  Fabric fabric;
+  fabric.count = 1;
+  fabric.levels[0] = network_of(dimension, size, latency);
+  return fabric;
 }
 
-const NetworkDimension* dimension_of(const System& system, Parallelism parallelism) {
-  for (const NetworkDimension& dimension : system.network)
-    if (dimension.parallelism == parallelism) return &dimension;
-  return nullptr;
+Group filling(const Fabric& fabric) {
+  Group group;
+  for (int l = 0; l < fabric.count; ++l) {
+    group.joined[l] = fabric.levels[l].size;
+    group.ranks *= fabric.levels[l].size;
+  }
+  return group;
+}
+
+// All chips of the machine.
+Fabric whole(const System& system, const std::vector<Count>& sizes, double latency) {
+  Fabric fabric;
+  fabric.algorithm = collective::Algorithm::kHierarchical;
+  for (std::size_t j = 0; j < sizes.size(); ++j)
+    fabric.levels[fabric.count++] = network_of(system.network[j], sizes[j], latency);
+  return fabric;
+}
+
+GroupCharges in_domains(const System& system, const Degrees& degrees, Parallelism parallelism, double latency) {
+  const bool data = parallelism == Parallelism::kData;
+  Fabric fabric;
+  fabric.count = 2;
+  fabric.algorithm = collective::Algorithm::kHierarchical;
+  fabric.levels[0] = network_of(system.network[0], system.high_bandwidth_domain, latency);
+  const Group group = collective::place(fabric, ranks_of(degrees.of(parallelism)), data ? ranks_of(degrees.tensor) : 1);
+  fabric.levels[1] = network_of(system.network[data ? 2 : 1], group.joined[1], latency);
+  return charges(fabric, group);
+}
+
+GroupCharges by_table(const System& system, const Degrees& degrees, Parallelism parallelism, const Defects& defects,
+                      bool doubled) {
+  const auto rate = [&](Communication communication) {
+    return Charge{0, table_group_ns_per_byte(communication, system, degrees, parallelism, defects, doubled)};
+  };
+  GroupCharges result = {rate(Communication::kAllReduce), rate(Communication::kAllGather),
+                         rate(Communication::kAllToAll), rate(Communication::kPointToPoint)};
+  const Count ranks = degrees.of(parallelism);
+  if (ranks > 1 && parallelism == Parallelism::kTensor)
+    result.all_reduce.start_ns = latency_ns(system, defects) * 2 * static_cast<double>(ranks - 1);
+  return result;
 }
 
 }  // namespace
@@ -113,68 +115,84 @@ std::vector<Count> network_sizes(const System& system, const Degrees& degrees) {
   return sizes;
 }
 
-double ns_per_byte(Communication communication, const NetworkDimension& dimension, Count ranks, const Defects& defects,
-                   bool doubled) {
-  if (ranks <= 1 || communication == Communication::kNone) return 0;
-  const double q = ranks;
-  const double b = dimension.bandwidth_gb_per_s;
-  const bool connected = dimension.link == Link::kFullyConnected;
+collective::Network network_of(const NetworkDimension& dimension, Count size, double latency_ns) {
+  collective::Network network;
+  network.size = ranks_of(size);
+  network.latency_s = latency_ns;
+  double links = 1;
+  switch (dimension.link) {
+    case Link::kRing:
+      network.topology = collective::Topology::kRing;
+      links = 2;
+      break;
+    case Link::kSwitch:
+      break;
+    case Link::kFullyConnected:
+      network.topology = collective::Topology::kFullyConnected;
+      links = std::max(1, network.size - 1);
+      break;
+  }
+  network.bytes_per_s = links * dimension.bandwidth_gb_per_s;
+  return network;
+}
+
+const Charge& GroupCharges::of(Communication communication) const {
+  static constexpr Charge kNothing;
   switch (communication) {
+    case Communication::kNone:
+      break;
     case Communication::kAllReduce:
-    case Communication::kPeriodicAllReduce: {
-      const bool forgotten = connected && defects.half_connected_all_reduce;
-      return (forgotten ? 1 : passes(defects, doubled)) * (connected ? 1 : q - 1) / (q * b);
-    }
+    case Communication::kPeriodicAllReduce:
+      return all_reduce;
     case Communication::kAllGather:
-      return (connected ? 1 : q - 1) / (q * b);
+      return all_gather;
     case Communication::kAllToAll:
-      return dimension.link == Link::kRing ? q * q / (8 * b) : connected ? 1 / b : q / (4 * b);
-    default:
-      return 1 / b;
+      return all_to_all;
+    case Communication::kPointToPoint:
+    case Communication::kBroadcast:
+      return message;
   }
+  return kNothing;
 }
 
-double group_ns_per_byte(Communication communication, const System& system, const Degrees& degrees,
-                         Parallelism parallelism, const Defects& defects, bool doubled) {
+GroupCharges group_charges(const System& system, const Degrees& degrees, Parallelism parallelism,
+                           const Defects& defects, bool doubled) {
   const Count ranks = degrees.of(parallelism);
-  const NetworkDimension* own = dimension_of(system, parallelism);
-  if (ranks <= 1 || own == nullptr) return 0;
-  const Count domain = system.high_bandwidth_domain;
-  if (domain > 0 && system.network.size() == 3 && reduces(communication)) {
-    const double q = ranks;
-    const double h = domain;
-    const double near = system.network[0].bandwidth_gb_per_s;
-    const double far = system.network[parallelism == Parallelism::kData ? 2 : 1].bandwidth_gb_per_s;
-    const double once = ranks <= domain ? (q - 1) / (q * near) : (h - 1) / (h * near) + (q / h - 1) / (q * far);
-    return passes(defects, doubled) * once;
+  if (ranks <= 1) return {};
+  if (table_holds(defects)) return by_table(system, degrees, parallelism, defects, doubled);
+  const double latency = latency_ns(system, defects);
+  for (const NetworkDimension& dimension : system.network) {
+    if (dimension.parallelism != parallelism) continue;
+    const bool spans = parallelism == Parallelism::kTensor || parallelism == Parallelism::kData;
+    if (spans && system.high_bandwidth_domain > 0 && system.network.size() == 3)
+      return in_domains(system, degrees, parallelism, latency);
+    const Fabric fabric = one_level(dimension, ranks, latency);
+    return charges(fabric, filling(fabric));
   }
-  return ns_per_byte(communication, *own, ranks, defects, doubled);
+  return {};
 }
 
-double machine_all_reduce_ns_per_byte(const System& system, const Degrees& degrees, const Defects& defects,
-                                      bool doubled) {
+Charge message_charge(const System& system, const Degrees& degrees, std::size_t index, const Defects& defects) {
+  const NetworkDimension& dimension = system.network[index];
+  if (table_holds(defects)) return {0, 1 / dimension.bandwidth_gb_per_s};
+  const Fabric fabric =
+      one_level(dimension, std::max<Count>(2, network_sizes(system, degrees)[index]), latency_ns(system, defects));
+  return charge(Operation::kPointToPoint, fabric, filling(fabric));
+}
+
+Charge machine_all_reduce(const System& system, const Degrees& degrees, const Defects& defects, bool doubled) {
   const std::vector<Count> sizes = network_sizes(system, degrees);
-  double share = 1;
-  double ns = 0;
-  for (std::size_t j = 0; j < sizes.size(); ++j) {
-    ns += share * ns_per_byte(Communication::kPeriodicAllReduce, system.network[j], sizes[j], defects, doubled);
-    share /= static_cast<double>(sizes[j]);
-  }
-  return ns;
+  if (table_holds(defects)) return {0, table_machine_ns_per_byte(system, sizes, defects, doubled)};
+  const Fabric fabric = whole(system, sizes, latency_ns(system, defects));
+  return charge(Operation::kAllReduce, fabric, filling(fabric));
 }
 
 double exchange_ns(const System& system, const Degrees& degrees, double bytes_per_pair, const Defects& defects) {
   const std::vector<Count> sizes = network_sizes(system, degrees);
-  double chips = 1;
-  for (const Count size : sizes) chips *= static_cast<double>(size);
-  if (chips <= 1 || sizes.empty()) return 0;
-  std::vector<Crossing> rows;
-  if (defects.one_group_exchange) rows = theirs(system, sizes, chips, defects);
-  if (rows.empty()) rows = crossings(system, sizes, chips);
-  double slowest = 0;
-  for (const Crossing& row : rows)
-    if (row.links > 0) slowest = std::max(slowest, bytes_per_pair * row.messages / row.links);
-  return slowest;
+  if (table_holds(defects)) return table_exchange_ns(system, sizes, bytes_per_pair, defects);
+  const Fabric fabric = whole(system, sizes, latency_ns(system, defects));
+  const Group group = filling(fabric);
+  return collective::seconds(Operation::kAllToAll, fabric, group, bytes_per_pair * group.ranks);
 }
 
 }  // namespace orrery::dataflow

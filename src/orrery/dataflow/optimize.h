@@ -23,6 +23,16 @@ struct PlaceLimits : cost::Limits {
   std::function<void(double best_ns, double bound_ns)> progress;
 };
 
+// Of a joint search: what it makes of sharding first, then fusing.
+struct TwoPasses {
+  double final_ns = 0;  // 0: they find nothing
+  double bound_ns = 0;  // nothing under their sharding ends sooner
+  bool optimal = false;
+
+  // By what share of the joint answer the two passes take longer.
+  double loss(double joint_ns) const { return final_ns > joint_ns && joint_ns > 0 ? final_ns / joint_ns - 1 : 0; }
+};
+
 struct Placement {
   std::optional<Mapping> mapping;  // nothing: none found
   Evaluation evaluation;           // of `mapping` in placed(setup, placement)
@@ -33,7 +43,10 @@ struct Placement {
   std::vector<int> stage;
   std::vector<int> kernels;
 
-  cost::Certificate certificate;  // of final_ns, over degrees, tiles and partitions under the sharding rule
+  std::optional<TwoPasses> two_passes;  // of optimize_jointly()
+
+  // Of final_ns, over degrees, tiles and partitions under the sharding rule; of optimize_jointly(), over shardings too.
+  cost::Certificate certificate;
   std::string method;
   bool infeasible = false;
   bool interrupted = false;               // ended before it had a proof

@@ -1,7 +1,7 @@
 // Whole optimisations: degrees, tiles, sharding, partition, evaluation and proof.
 #include <benchmark/benchmark.h>
 
-#include "orrery/dataflow/optimize.h"
+#include "orrery/dataflow/joint.h"
 #include "orrery/dataflow/published_cases_test_util.h"
 
 namespace orrery::dataflow {
@@ -23,6 +23,22 @@ void readme_corrected(benchmark::State& state) {
   Setup setup = cases::readme();
   std::get<LanguageModelRun>(setup.execution.workload).tile_size = 1;  // tokens, no longer the number of tiles
   run(state, setup, kCorrected);
+}
+// Sharding and partition together, every tile size.
+void joint(benchmark::State& state, Setup setup) {
+  std::get<LanguageModelRun>(setup.execution.workload).tile_size = 0;
+  double final_ns = 0;
+  for (auto _ : state) {
+    final_ns = optimize_jointly(setup).evaluation.final_ns;
+    benchmark::DoNotOptimize(final_ns);
+  }
+  state.counters["final_ms"] = final_ns * 1e-6;
+}
+void readme_joint(benchmark::State& state) {
+  joint(state, cases::readme());
+}
+void gpt3_4x2_joint(benchmark::State& state) {
+  joint(state, cases::gpt3_4x2());
 }
 void gpt3_4x2_twelve_tile_sizes(benchmark::State& state) {
   run(state, cases::gpt3_4x2(), kGen2);
@@ -105,6 +121,8 @@ void grid_of_eighty_systems(benchmark::State& state) {
 
 BENCHMARK(readme)->Unit(benchmark::kMillisecond);
 BENCHMARK(readme_corrected)->Unit(benchmark::kMillisecond);
+BENCHMARK(readme_joint)->Unit(benchmark::kMillisecond);
+BENCHMARK(gpt3_4x2_joint)->Unit(benchmark::kMillisecond);
 BENCHMARK(gpt3_4x2_twelve_tile_sizes)->Unit(benchmark::kMillisecond);
 BENCHMARK(gpt3_4x2_ragged_tile_sizes)->Unit(benchmark::kMillisecond);
 BENCHMARK(gpt3_8x1_twelve_tile_sizes)->Unit(benchmark::kMillisecond);

@@ -59,6 +59,23 @@ std::string why_not(const PartitionProblem& problem, const ConfigurationCost& co
 
 }  // namespace
 
+PartitionProblem within_first_dram(PartitionProblem problem) {
+  problem.second_dram_bytes = 0;
+  for (PartitionProblem& one : problem.tilings) one.second_dram_bytes = 0;
+  return problem;
+}
+
+PartitionProblem across_both_drams(PartitionProblem problem) {
+  const auto join = [](PartitionProblem& one) {
+    one.dram_bytes += one.second_dram_bytes;
+    one.dram_bandwidth_gb_per_s = one.mixed_bandwidth_gb_per_s;
+    one.second_dram_bytes = 0;
+  };
+  join(problem);
+  for (PartitionProblem& one : problem.tilings) join(one);
+  return problem;
+}
+
 ConfigurationCost price(const PartitionProblem& problem, std::span<const int> members) {
   SetPricer pricer(problem);
   ConfigurationCost result = pricer.describe(members);
@@ -115,6 +132,15 @@ PartitionCost price(const PartitionProblem& problem, const std::vector<int>& ass
     released[static_cast<std::size_t>(to) + 1] += edge.resident_bytes;
   }
   const double weights = weights_in_dram(problem);
+  if (problem.second_dram_bytes > 0) {
+    double alive = 0, most = 0;
+    for (std::size_t c = 0; c < configurations; ++c) most = std::max(most, alive += written[c] - released[c]);
+    if (weights + most > problem.dram_bytes * (1 + kSlack)) {
+      PartitionCost both = price(across_both_drams(problem), assignment);
+      both.in_second_dram = true;
+      return both;
+    }
+  }
   double alive = 0;
   SetPricer pricer(problem);
   for (std::size_t c = 0; c < configurations; ++c) {

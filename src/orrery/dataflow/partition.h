@@ -7,7 +7,8 @@
 //
 //   compute  with a given utilisation: the sum of the kernels; with free cores: the least maximum over kernels of
 //            choice.ns, with the sum of choice.cores within the chip's
-//   memory   (sum of stream_bytes of edges with exactly one end inside + sum of memory_bytes) / DRAM bandwidth
+//   memory   (sum of stream_bytes of edges with exactly one end inside + sum of memory_bytes) / DRAM bandwidth; where
+//            the first of two memories does not hold everything, at the bandwidth of both, weighed by capacity
 //   network  sum of the kernels' and, for edges, of the consumer's network_ns, beside which other groups of chips
 //            communicate: their sum of beside_ns, where it is longer
 //   SRAM     2 buffers of every edge with one end inside, `depth` of those with both, weights and extras. A kernel
@@ -74,8 +75,11 @@ struct PartitionProblem {
   bool free_cores = false;
   Count cores = 0;
   double dram_bandwidth_gb_per_s = 0;
-  double sram_bytes = 0;   // 0: not checked
-  double dram_bytes = 0;   // capacity left for weights and cut edges; 0: not checked
+  double sram_bytes = 0;  // 0: not checked
+  double dram_bytes = 0;  // capacity left for weights and cut edges; 0: not checked
+  // A second memory holds what the first does not, and slows all traffic to `mixed_bandwidth_gb_per_s`, no faster than
+  // the first's; 0: there is none.
+  double second_dram_bytes = 0, mixed_bandwidth_gb_per_s = 0;
   Count memory_units = 0;  // 0: SRAM is one pool
   double memory_unit_bytes = 0;
   Count systolic_width = 1, systolic_height = 1;  // W, H of a core: a stage-parallel buffer needs stages * H / W units
@@ -97,13 +101,18 @@ struct ConfigurationCost {
   bool fits = true;                 // SRAM, cores, memory units
 };
 
-// Price of running `members` (ascending) as one configuration; empty sets cost nothing.
+// `problem` with the first memory alone, and with both taken for one.
+PartitionProblem within_first_dram(PartitionProblem problem);
+PartitionProblem across_both_drams(PartitionProblem problem);
+
+// Price of running `members` (ascending) as one configuration, within the first memory; empty sets cost nothing.
 ConfigurationCost price(const PartitionProblem& problem, std::span<const int> members);
 
 struct PartitionCost {
   std::vector<ConfigurationCost> configurations;
   double sum_interval_ns = 0;
   bool feasible = true;         // order, ranges, classes, SRAM, cores, DRAM
+  bool in_second_dram = false;  // the first memory does not hold everything
   std::string first_violation;  // in words, when not
 };
 

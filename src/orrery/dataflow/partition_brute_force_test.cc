@@ -1,6 +1,7 @@
 // The solvers against every assignment there is. ORRERY_PARTITIONS=N draws N problems instead of the default.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -45,6 +46,45 @@ TEST(PartitionBruteForce, IdealsEqualEnumerationToTheLastTie) {
   }
   EXPECT_GT(solved, infeasible);
   EXPECT_GT(infeasible, 0);
+}
+
+TEST(PartitionBruteForce, ASecondMemoryTakesWhatTheFirstDoesNotHold) {
+  int solved = 0, spilled = 0, mixed = 0;
+  for (int seed = 0; seed < problems(1500); ++seed) {
+    PartitionDice dice(static_cast<std::uint64_t>(seed) + 9'000'000);
+    PartitionProblem problem = random_partition(dice, 6);
+    problem.dram_bytes = dice.roll(1, 40);
+    problem.second_dram_bytes = dice.roll(1, 60);
+    problem.mixed_bandwidth_gb_per_s = problem.dram_bandwidth_gb_per_s * dice.roll(2, 10) / 10.0;
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, testing::to_text(problem)));
+    const Enumerated expected = enumerate(problem);
+    const PartitionOptimum found = optimize(problem);
+    ASSERT_EQ(found.assignment.has_value(), expected.assignment.has_value());
+    ASSERT_EQ(found.infeasible, !expected.assignment.has_value());
+    ASSERT_TRUE(found.certificate.optimal);
+    if (!expected.assignment) continue;
+    ++solved;
+    const PartitionCost least = price(problem, *expected.assignment);
+    ASSERT_NEAR(found.cost.sum_interval_ns, least.sum_interval_ns, 1e-12 * least.sum_interval_ns);
+    // What lies in DRAM decides which bandwidth counts.
+    double most = 0;
+    for (const ConfigurationCost& cost : found.cost.configurations) most = std::max(most, cost.dram_bytes);
+    ASSERT_EQ(found.cost.in_second_dram, most > problem.dram_bytes * (1 + 1e-12));
+    ASSERT_LE(most, (problem.dram_bytes + problem.second_dram_bytes) * (1 + 1e-12));
+    spilled += found.cost.in_second_dram;
+    PartitionProblem fast = within_first_dram(problem);
+    fast.dram_bytes = 0;
+    mixed += found.cost.sum_interval_ns > price(fast, *found.assignment).sum_interval_ns;
+    // Half of the bound below the answer: nothing is found, and the proof stands.
+    PartitionLimits limits;
+    limits.upper_bound_ns = found.cost.sum_interval_ns / 2;
+    if (limits.upper_bound_ns > 0) {
+      ASSERT_FALSE(optimize(problem, limits).assignment);
+    }
+  }
+  EXPECT_GT(solved, 300);
+  EXPECT_GT(spilled, 40);
+  EXPECT_GT(mixed, 10);
 }
 
 // Tiles by configuration: other times, buffers and choices of the same kernels and edges.

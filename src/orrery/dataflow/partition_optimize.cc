@@ -1,6 +1,8 @@
 // Chooses the solver: none where the ranges leave nothing to decide, the dynamic programme over ideals, or the MIP;
 // beyond both, the best cut of a chain with the simple bound.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "orrery/base/stopwatch.h"
 #include "orrery/dataflow/partition.h"
@@ -47,9 +49,45 @@ PartitionOptimum quick(const PartitionProblem& problem, const PartitionSpace& sp
   return result;
 }
 
+// With a second memory: the best of what fits the first and of what takes both. The second slows all traffic, so that
+// what fits the first is never cheaper with both, and the least of the two is exact.
+PartitionOptimum optimize_over_both_drams(const PartitionProblem& problem, const PartitionLimits& limits) {
+  const cost::Budget budget(limits);
+  PartitionOptimum near = optimize(within_first_dram(problem), limits);
+  PartitionLimits rest = limits;
+  if (near.assignment && (rest.upper_bound_ns <= 0 || near.cost.sum_interval_ns < rest.upper_bound_ns))
+    rest.upper_bound_ns = near.cost.sum_interval_ns;
+  if (budget.limited()) rest.seconds = std::max(0.01, budget.seconds_left());
+  PartitionOptimum both = optimize(across_both_drams(problem), rest);
+  const bool decided = !near.interrupted && !near.gave_way && !both.interrupted && !both.gave_way;
+  const auto bound = [](const PartitionOptimum& one, double otherwise) {
+    if (one.infeasible) return std::numeric_limits<double>::infinity();
+    return one.assignment || one.interrupted || one.gave_way ? one.certificate.lower_bound : otherwise;
+  };
+  const double least = std::min(bound(near, limits.upper_bound_ns), bound(both, rest.upper_bound_ns));
+  PartitionOptimum result =
+      both.assignment && (!near.assignment || both.cost.sum_interval_ns < near.cost.sum_interval_ns) ? both : near;
+  result.infeasible = near.infeasible && both.infeasible;
+  result.interrupted = near.interrupted || both.interrupted;
+  result.gave_way = near.gave_way || both.gave_way;
+  result.ties_broken = near.ties_broken && both.ties_broken;
+  cost::Certificate& certificate = result.certificate;
+  certificate.evaluated = near.certificate.evaluated + both.certificate.evaluated;
+  certificate.space = near.certificate.space;
+  certificate.optimal = decided && (result.infeasible || (result.assignment && least >= result.cost.sum_interval_ns));
+  if (result.assignment) {
+    result.cost = price(problem, *result.assignment);
+    certificate.close(result.cost.sum_interval_ns, least);
+  } else if (!result.infeasible) {
+    certificate.lower_bound = std::isfinite(least) ? least : 0;
+  }
+  return result;
+}
+
 }  // namespace
 
 PartitionOptimum optimize(const PartitionProblem& problem, const PartitionLimits& limits) {
+  if (problem.second_dram_bytes > 0) return optimize_over_both_drams(problem, limits);
   const base::Stopwatch watch;
   const cost::Budget budget(limits);
   PartitionSpace space = partition_space(problem);

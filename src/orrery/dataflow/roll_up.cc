@@ -21,15 +21,17 @@
 #include "orrery/base/count.h"
 #include "orrery/base/diagnostic.h"
 #include "orrery/dataflow/evaluate.h"
+#include "orrery/dataflow/network.h"
 
 namespace orrery::dataflow {
 
 namespace {
 
-double pipeline_bandwidth(const System& system) {
-  for (const NetworkDimension& dimension : system.network)
-    if (dimension.parallelism == Parallelism::kPipeline) return dimension.bandwidth_gb_per_s;
-  return 0;
+// A message to the next stage; nothing where no dimension of the network joins stages.
+std::optional<Charge> stage_message(const System& system, const Degrees& degrees, const Defects& defects) {
+  for (std::size_t d = 0; d < system.network.size(); ++d)
+    if (system.network[d].parallelism == Parallelism::kPipeline) return message_charge(system, degrees, d, defects);
+  return std::nullopt;
 }
 
 double pipeline_factor(Count stages, Count micro_batches, Count layers_per_stage, const Defects& defects) {
@@ -43,22 +45,22 @@ void roll_up_language_model(const Setup& setup, const LanguageModelRun& model, c
   const double sum = evaluation.sum_interval_ns;
   const double word = setup.execution.word_bytes;
   const double tensor = static_cast<double>(model.hidden) * static_cast<double>(model.sequence) * word;
-  const double bandwidth = pipeline_bandwidth(setup.system);
+  const std::optional<Charge> message =
+      degrees.pipeline > 1 ? stage_message(setup.system, degrees, defects) : std::nullopt;
   const double lps = static_cast<double>(evaluation.layers_per_stage);
   const double stages = static_cast<double>(degrees.pipeline);
   evaluation.pipeline_factor =
       pipeline_factor(degrees.pipeline, evaluation.micro_batches, evaluation.layers_per_stage, defects);
   const bool training = setup.graph.has_backward();
-  if (training && degrees.pipeline > 1 && bandwidth > 0)
-    evaluation.point_to_point_ns = 2 * tensor * static_cast<double>(model.layers) / bandwidth;
+  if (training && message)
+    evaluation.point_to_point_ns = 2 * tensor * static_cast<double>(model.layers) * message->ns_per_byte;
   evaluation.final_ns = sum * evaluation.pipeline_factor * lps * static_cast<double>(model.global_batch) /
                             static_cast<double>(degrees.data) +
                         evaluation.point_to_point_ns;
   if (training) return;
-  const double hop =
-      degrees.pipeline > 1 && bandwidth > 0
-          ? tensor / (static_cast<double>(degrees.tensor) * bandwidth) + setup.system.accelerator.link_latency_ns
-          : 0;
+  const double hop = message ? tensor / static_cast<double>(degrees.tensor) * message->ns_per_byte +
+                                   setup.system.accelerator.link_latency_ns
+                             : 0;
   evaluation.latency_ns = sum * lps * stages + (stages - 1) * hop;
 }
 

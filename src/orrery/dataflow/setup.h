@@ -17,6 +17,9 @@ namespace orrery::dataflow {
 
 using base::Count;
 
+// More are refused (contradictions.h).
+inline constexpr Count kMostChips = (Count{1} << 31) - 1;
+
 struct Accelerator {
   Count cores = 0;
   Count systolic_width = 0, systolic_height = 0;  // multiply-accumulate units of a core
@@ -26,7 +29,7 @@ struct Accelerator {
   double memory_unit_bytes = 0;
   Count grid_x = 0, grid_y = 0;
   bool diagonal_placement = false;
-  double link_latency_ns = 0;
+  double link_latency_ns = 0;  // of a step from chip to chip, whatever the dimension
 
   // A multiply-accumulate is two FLOP.
   double gflops() const { return 2.0 * systolic_width * systolic_height * cores * frequency_ghz; }
@@ -35,8 +38,15 @@ struct Accelerator {
 struct Memory {
   double bandwidth_gb_per_s = 0;
   double capacity_bytes = 0;  // 0: unlimited
+  // Of a second level, which takes what the first does not hold; no faster than the first. 0 bytes: there is none.
   double second_bandwidth_gb_per_s = 0;
   double second_capacity_bytes = 0;
+
+  // Of all traffic where the second level is in use: the mean by capacity.
+  double mixed_bandwidth_gb_per_s() const {
+    return (capacity_bytes * bandwidth_gb_per_s + second_capacity_bytes * second_bandwidth_gb_per_s) /
+           (capacity_bytes + second_capacity_bytes);
+  }
 };
 
 enum class Link { kRing, kSwitch, kFullyConnected };
@@ -45,8 +55,8 @@ enum class Parallelism { kTensor, kPipeline, kData, kSequence };
 // One dimension of the network, x first.
 struct NetworkDimension {
   Link link = Link::kRing;
-  Count size = 0;  // 0: searched; the product of all is the number of chips
-  double bandwidth_gb_per_s = 0;
+  Count size = 0;                 // 0: searched; the product of all is the number of chips
+  double bandwidth_gb_per_s = 0;  // of a link, each way
   std::optional<Parallelism> parallelism;
 };
 

@@ -94,11 +94,12 @@ EdgeConversion own_communication(const Kernel& kernel, KernelDimension sharding)
   return {};
 }
 
+// What collectives among the chips of a tensor-parallel group cost; others are none of theirs.
 struct Rates {
-  double reduce = 0, gather = 0, exchange = 0;  // ns per byte, or 1 to count bytes
-  double reduce_start = 0;                      // once per all-reduce
+  Charge reduce, gather, exchange;  // ns, or 1 a byte to count bytes
 
-  double of(Communication communication) const {
+  const Charge& of(Communication communication) const {
+    static constexpr Charge kNothing;
     switch (communication) {
       case Communication::kAllReduce:
         return reduce;
@@ -107,22 +108,18 @@ struct Rates {
       case Communication::kAllToAll:
         return exchange;
       default:
-        return 0;  // between other chips than those of a tensor-parallel group
+        return kNothing;
     }
   }
 };
 
 Rates rates_on(const Setup& setup, const Degrees& degrees, const Defects& defects) {
-  const auto rate = [&](Communication communication) {
-    return group_ns_per_byte(communication, setup.system, degrees, Parallelism::kTensor, defects,
-                             setup.execution.separate_reduce_scatter_all_gather);
-  };
-  const bool latency_counts = !defects.no_link_latency;
-  return {rate(Communication::kAllReduce), rate(Communication::kAllGather), rate(Communication::kAllToAll),
-          latency_counts ? setup.system.accelerator.link_latency_ns * 2 * static_cast<double>(degrees.tensor - 1) : 0};
+  const GroupCharges charges = group_charges(setup.system, degrees, Parallelism::kTensor, defects,
+                                             setup.execution.separate_reduce_scatter_all_gather);
+  return {charges.all_reduce, charges.all_gather, charges.all_to_all};
 }
 
-constexpr Rates kBytes = {1, 1, 1, 0};
+constexpr Rates kBytes = {{0, 1}, {0, 1}, {0, 1}};
 
 bool counts_as_bytes(Communication communication) {
   return communication == Communication::kAllReduce || communication == Communication::kAllGather ||
@@ -162,25 +159,27 @@ class Scale {
     for (const KernelEdge& edge : graph.edges) {
       bytes += graph.kernels[static_cast<std::size_t>(edge.from)].output_bytes + edge.communication_bytes;
     }
-    const double fastest = std::max({rates.reduce, rates.gather, rates.exchange});
-    ORRERY_CHECK(std::isfinite(bytes) && std::isfinite(fastest), "sizes and bandwidths are finite once read");
+    const double dearest = std::max({rates.reduce.ns_per_byte, rates.gather.ns_per_byte, rates.exchange.ns_per_byte});
+    ORRERY_CHECK(std::isfinite(bytes) && std::isfinite(dearest), "sizes and bandwidths are finite once read");
     byte_bits_ = std::min(20, 60 - (std::ilogb(bytes) + 1));
-    largest_rate_ = fastest > 0 ? fastest : 1;
+    largest_rate_ = dearest > 0 ? dearest : 1;
   }
 
-  __int128 operator()(double bytes, double rate) const {
+  __int128 operator()(double bytes, const Charge& charge) const {
     return static_cast<__int128>(base::saturated(std::round(std::ldexp(bytes, byte_bits_)))) *
-           base::saturated(std::round(std::ldexp(rate / largest_rate_, kRateBits)));
-  }
-  __int128 ns(double value) const {
-    const double scaled = std::ldexp(value / largest_rate_, byte_bits_ + kRateBits);
-    return static_cast<__int128>(std::min(scaled, std::ldexp(1.0, 118)));
+               base::saturated(std::round(std::ldexp(charge.ns_per_byte / largest_rate_, kRateBits))) +
+           ns(charge.start_ns);
   }
   double to_ns(__int128 price) const {
     return std::ldexp(static_cast<double>(price), -byte_bits_ - kRateBits) * largest_rate_;
   }
 
  private:
+  __int128 ns(double value) const {
+    const double scaled = std::ldexp(value / largest_rate_, byte_bits_ + kRateBits);
+    return static_cast<__int128>(std::min(scaled, std::ldexp(1.0, 112)));
+  }
+
   static constexpr int kRateBits = 52;
   int byte_bits_ = 0;
   double largest_rate_ = 1;
@@ -199,7 +198,6 @@ PairwiseProblem problem_of(const KernelGraph& graph, const std::vector<std::vect
       const EdgeConversion own = own_communication(kernel, sharding);
       TieredPrice price{scale(own.bytes, rates.of(own.communication)), flop(kernel, part),
                         held_product(held_product(part.m, part.n), static_cast<__int128>(word) * readers[i])};
-      if (own.communication == Communication::kAllReduce) price.first += scale.ns(rates.reduce_start);
       problem.alone.back().push_back(price);
     }
   }
@@ -223,8 +221,7 @@ struct Communicated {
 Communicated communicated(const KernelGraph& graph, const std::vector<KernelDimension>& sharding, const Rates& rates) {
   Communicated sum;
   const auto add = [&](const EdgeConversion& needed) {
-    sum.ns += needed.bytes * rates.of(needed.communication);
-    if (needed.communication == Communication::kAllReduce) sum.ns += rates.reduce_start;
+    sum.ns += rates.of(needed.communication).ns(needed.bytes);
     if (counts_as_bytes(needed.communication)) sum.bytes += needed.bytes;
   };
   for (std::size_t i = 0; i < graph.kernels.size(); ++i) add(own_communication(graph.kernels[i], sharding[i]));
@@ -393,6 +390,11 @@ ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, cons
     }
   }
   return optimised(setup, degrees, rates, defects.fewest_bytes, budget);
+}
+
+ShardingOptimum communication_of(const Setup& setup, const Degrees& degrees, std::vector<KernelDimension> sharding,
+                                 const Defects& defects) {
+  return given(setup, std::move(sharding), rates_on(setup, degrees, defects), "joint");
 }
 
 }  // namespace orrery::dataflow

@@ -40,7 +40,7 @@ struct ShardingOptimum {
   double communication_ns = 0;                      // on the network, per pass over the full tensors
   double communication_bytes = 0;                   // full tensors
   cost::Certificate certificate;
-  std::string rule;  // where it came from: "pinned", "reference table", "optimised"
+  std::string rule;  // where it came from: "pinned", "reference table", "optimised", "joint", "not sharded"
 };
 
 // The sharding of every kernel of a language model's graph: pins hold; with `published_shardings`, graphs of the
@@ -50,5 +50,9 @@ struct ShardingOptimum {
 // pins and are not sharded otherwise. `certificate` is on bytes or ns, as minimised.
 ShardingOptimum choose_sharding(const Setup& setup, const Degrees& degrees, const Defects& defects,
                                 const cost::Budget& budget = {});
+
+// What `sharding`, chosen together with the partition, communicates.
+ShardingOptimum communication_of(const Setup& setup, const Degrees& degrees,
+                                 std::vector<workload::KernelDimension> sharding, const Defects& defects);
 
 }  // namespace orrery::dataflow

@@ -4,7 +4,8 @@
 // rises with the run, so j is found by bisection. Cost: p n log n.
 //
 // Runs of one topological order are not all monotone assignments; total / p and the dearest kernel bound what any other
-// could reach, and equal layers over a divisor of their number reach it.
+// could reach, and equal layers over a divisor of their number reach it. Where they do not, all assignments are
+// searched (stage_ideals.h), as far as the graph has few enough of them.
 #include "orrery/dataflow/stages.h"
 
 #include <algorithm>
@@ -14,9 +15,12 @@
 #include "orrery/dataflow/degrees.h"
 #include "orrery/dataflow/lower.h"
 #include "orrery/dataflow/partition_space.h"
+#include "orrery/dataflow/stage_ideals.h"
 
 namespace orrery::dataflow {
 namespace {
+
+constexpr double kTie = 1e-12;
 
 // Of the graph's layers, over so many stages; DFModel takes the graph for the whole model.
 Count stages_of_graph(const LanguageModelRun& model, const Degrees& degrees, const Defects& defects) {
@@ -48,8 +52,7 @@ std::vector<int> index_order(const workload::KernelGraph& graph) {
 
 class Runs {
  public:
-  Runs(const PartitionProblem& problem, const std::vector<int>& order) : problem_(problem) {
-    const PartitionWork work = partition_work(problem);
+  Runs(const PartitionProblem& problem, const PartitionWork& work, const std::vector<int>& order) : problem_(problem) {
     compute_.push_back(0);
     network_.push_back(0);
     beside_.push_back(0);
@@ -70,11 +73,11 @@ class Runs {
   }
   std::size_t size() const { return compute_.size() - 1; }
 
- private:
   double combined(double compute, double network) const {
     return problem_.overlap == Overlap::kPerfect ? std::max(compute, network) : compute + network;
   }
 
+ private:
   const PartitionProblem& problem_;
   std::vector<double> compute_, network_, beside_;
 };
@@ -110,6 +113,27 @@ std::vector<std::size_t> cut(const Runs& runs, Count stages) {
   return begins;
 }
 
+// The first of the slowest stages, and its time.
+std::size_t slowest_of(const std::vector<int>& stage, const StageWork& work, const Runs& runs, double& slowest_ns) {
+  const auto stages = static_cast<std::size_t>(*std::max_element(stage.begin(), stage.end())) + 1;
+  std::vector<double> compute(stages, 0), network(stages, 0), beside(stages, 0);
+  for (std::size_t k = 0; k < stage.size(); ++k) {
+    const auto s = static_cast<std::size_t>(stage[k]);
+    compute[s] += work.compute[k];
+    network[s] += work.network[k];
+    beside[s] += work.beside[k];
+  }
+  std::size_t slowest = 0;
+  slowest_ns = 0;
+  for (std::size_t s = 0; s < stages; ++s) {
+    const double ns = runs.combined(compute[s], std::max(network[s], beside[s]));
+    if (ns <= slowest_ns) continue;
+    slowest_ns = ns;
+    slowest = s;
+  }
+  return slowest;
+}
+
 }  // namespace
 
 bool spreads_layers(const Setup& setup, const Degrees& degrees, const Defects& defects) {
@@ -133,7 +157,8 @@ StageAssignment assign_stages(const Setup& setup, const Degrees& degrees, const 
     mapping.tile_size = tiles.front().tile_size;
   }
   const PartitionProblem problem = lower(setup, mapping, defects);
-  const Runs runs(problem, order);
+  const PartitionWork work = partition_work(problem);
+  const Runs runs(problem, work, order);
   std::vector<std::size_t> begins = cut(runs, stages);
 
   StageAssignment result;
@@ -151,6 +176,18 @@ StageAssignment assign_stages(const Setup& setup, const Degrees& degrees, const 
   }
   result.bound_ns = runs.share_of_all(stages);
   for (std::size_t i = 0; i < order.size(); ++i) result.bound_ns = std::max(result.bound_ns, runs.price(i, i + 1));
+  if (result.slowest_ns > result.bound_ns * (1 + kTie)) {
+    const StageWork of_kernels{work.compute_ns, work.network_ns, work.beside_ns};
+    const StageSearch all = fastest_stages(
+        setup.graph, of_kernels, static_cast<int>(std::min<Count>(stages, static_cast<Count>(order.size()))),
+        [&](double compute, double network) { return runs.combined(compute, network); },
+        result.slowest_ns * (1 - kTie));
+    if (all.stage) {
+      result.stage = *all.stage;
+      slowest = slowest_of(result.stage, of_kernels, runs, result.slowest_ns);
+    }
+    if (all.complete) result.bound_ns = result.slowest_ns;
+  }
   result.sharding = sharding;
   result.sharding.sharding.clear();
   for (std::size_t k = 0; k < result.stage.size(); ++k) {

@@ -20,7 +20,9 @@ struct StageAssignment {
   double bound_ns = 0;       // no assignment's slowest stage is faster
 };
 
-// Stages are runs of kernels in topological order, lowest index first, cut so that the slowest is as fast as possible.
+// Stages are runs of kernels in topological order, lowest index first, cut so that the slowest is as fast as possible;
+// other assignments where one has a faster slowest stage, and the graph is small enough to search them all. `bound_ns`
+// then is `slowest_ns`.
 StageAssignment assign_stages(const Setup& setup, const Degrees& degrees, const ShardingOptimum& sharding,
                               const Defects& defects);
 

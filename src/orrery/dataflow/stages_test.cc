@@ -3,9 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
 
 #include "orrery/dataflow/optimize.h"
 #include "orrery/dataflow/published_cases_test_util.h"
+#include "orrery/dataflow/stage_ideals.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -74,6 +79,107 @@ TEST(Stages, NoOtherCutIntoThreeRunsHasAFasterSlowestStage) {
     for (std::size_t b = a; b <= kernels; ++b)
       best = std::min(best, std::max({price_of(0, a), price_of(a, b), price_of(b, kernels)}));
   EXPECT_NEAR(found.slowest_ns, best, best * 1e-9);
+}
+
+// Any graph, any work: against every assignment that never falls along an edge.
+TEST(StageIdeals, TheSlowestStageIsAsFastAsInAnyAssignment) {
+  std::mt19937_64 generator(11);
+  const auto roll = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(generator); };
+  int beaten = 0, kept = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    workload::KernelGraph graph;
+    graph.kernels.resize(static_cast<std::size_t>(roll(1, 6)));
+    const int kernels = static_cast<int>(graph.kernels.size());
+    for (int to = 1; to < kernels; ++to)
+      for (int from = 0; from < to; ++from)
+        if (roll(1, 3) == 1) graph.edges.push_back({from, to});
+    StageWork work;
+    for (int k = 0; k < kernels; ++k) {
+      work.compute.push_back(roll(0, 9));
+      work.network.push_back(roll(0, 9));
+      work.beside.push_back(roll(0, 9));
+    }
+    const bool adds = roll(0, 1) == 1;
+    const StagePrice price = [adds](double compute, double network) {
+      return adds ? compute + network : std::max(compute, network);
+    };
+    const int stages = roll(1, 4);
+    std::vector<int> stage(graph.kernels.size(), 0);
+    const auto slowest = [&](const std::vector<int>& of) {
+      double most = 0;
+      for (int s = 0; s < stages; ++s) {
+        double compute = 0, network = 0, beside = 0;
+        for (std::size_t k = 0; k < of.size(); ++k) {
+          if (of[k] != s) continue;
+          compute += work.compute[k];
+          network += work.network[k];
+          beside += work.beside[k];
+        }
+        most = std::max(most, price(compute, std::max(network, beside)));
+      }
+      return most;
+    };
+    double best = std::numeric_limits<double>::infinity();
+    const std::function<void(std::size_t)> assign = [&](std::size_t k) {
+      if (k == stage.size()) {
+        for (const workload::KernelEdge& edge : graph.edges)
+          if (stage[static_cast<std::size_t>(edge.from)] > stage[static_cast<std::size_t>(edge.to)]) return;
+        best = std::min(best, slowest(stage));
+        return;
+      }
+      for (int s = 0; s < stages; ++s) {
+        stage[k] = s;
+        assign(k + 1);
+      }
+    };
+    assign(0);
+    const double beat = roll(0, 1) == 1 ? std::numeric_limits<double>::infinity() : best + roll(0, 3);
+    const StageSearch found = fastest_stages(graph, work, stages, price, beat);
+    ASSERT_TRUE(found.complete);
+    ASSERT_EQ(found.stage.has_value(), best < beat) << trial;
+    if (!found.stage) {
+      ++kept;
+      continue;
+    }
+    ++beaten;
+    ASSERT_EQ(slowest(*found.stage), best) << trial;
+    for (const workload::KernelEdge& edge : graph.edges)
+      ASSERT_LE((*found.stage)[static_cast<std::size_t>(edge.from)], (*found.stage)[static_cast<std::size_t>(edge.to)]);
+  }
+  EXPECT_GT(beaten, 100);
+  EXPECT_GT(kept, 20);
+}
+
+TEST(StageIdeals, TooManyAssignmentsAreLeftAlone) {
+  workload::KernelGraph graph;
+  graph.kernels.resize(20);  // all independent: 2^20 ideals
+  const std::vector<double> one(20, 1), none(20, 0);
+  const StageSearch found = fastest_stages(
+      graph, {one, none, none}, 3, [](double compute, double) { return compute; }, 1e9);
+  EXPECT_FALSE(found.complete);
+  EXPECT_FALSE(found.stage);
+}
+
+// Four kernels side by side.
+TEST(Stages, AnAssignmentThatIsNoRunOfTheListIsFound) {
+  dataflow::Setup setup = layers(2, 2);
+  workload::Kernel product = setup.graph.kernels[2];
+  ASSERT_EQ(product.name, "Q_layer_1");
+  product.outer = 1;
+  setup.graph = {};
+  setup.execution.compute_utilization = 0.5;
+  for (const Count m : {3072, 2048, 1024, 2048}) {
+    product.name = "k" + std::to_string(setup.graph.kernels.size());
+    product.m = m;
+    setup.graph.kernels.push_back(product);
+  }
+  // 3 2 1 2: cut in order the slower run has 5; {3, 1} and {2, 2} have 4 each.
+  const ShardingOptimum sharding = choose_sharding(setup, degrees(2), kCorrected);
+  const StageAssignment found = assign_stages(setup, degrees(2), sharding, kCorrected);
+  EXPECT_EQ(found.stage[0], found.stage[2]);
+  EXPECT_EQ(found.stage[1], found.stage[3]);
+  EXPECT_NEAR(found.slowest_ns, found.bound_ns, 1e-9 * found.bound_ns);
+  EXPECT_EQ(found.kernels.size(), 2U);
 }
 
 TEST(Stages, AGraphOfAStagesLayersIsNotSpread) {

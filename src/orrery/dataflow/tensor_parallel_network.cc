@@ -26,18 +26,12 @@ std::vector<GroupTimes> tensor_parallel_network_ns(const Setup& setup, const Map
                                                    const std::vector<Shard>& shards, const Defects& defects) {
   const Degrees& degrees = mapping.degrees;
   const bool doubled = setup.execution.separate_reduce_scatter_all_gather;
-  const auto rate = [&](Communication communication, Parallelism group) {
-    return group_ns_per_byte(communication, setup.system, degrees, group, defects, doubled);
-  };
+  const GroupCharges tensor = group_charges(setup.system, degrees, Parallelism::kTensor, defects, doubled);
+  const Charge periodic =
+      group_charges(setup.system, degrees, Parallelism::kData, defects, doubled).of(Communication::kPeriodicAllReduce);
   const double word = static_cast<double>(setup.execution.word_bytes);
   const double tiles = static_cast<double>(mapping.tiles);
-  const double reduce = rate(Communication::kAllReduce, Parallelism::kTensor);
-  const double periodic = rate(Communication::kPeriodicAllReduce, Parallelism::kData);
-  const double batches = periodic > 0 ? static_cast<double>(required_micro_batches(setup, degrees)) : 1;
-  const bool latency_counts = !defects.no_link_latency;
-  const double latency = latency_counts && degrees.tensor > 1
-                             ? setup.system.accelerator.link_latency_ns * 2 * static_cast<double>(degrees.tensor - 1)
-                             : 0;
+  const double batches = periodic.ns_per_byte > 0 ? static_cast<double>(required_micro_batches(setup, degrees)) : 1;
   std::vector<GroupTimes> result(shards.size());
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const Kernel& kernel = setup.graph.kernels[i];
@@ -47,15 +41,16 @@ std::vector<GroupTimes> tensor_parallel_network_ns(const Setup& setup, const Map
         case Communication::kNone:
           break;
         case Communication::kAllReduce:
-          result[i].tensor_ns += tiles * tile_bytes * reduce + latency;
+          result[i].tensor_ns += tiles * tile_bytes * tensor.all_reduce.ns_per_byte + tensor.all_reduce.start_ns;
           break;
         case Communication::kPeriodicAllReduce: {
           const bool tiled = kernel.tiling != KernelDimension::kK && kernel.tiling != KernelDimension::kNone;
-          result[i].data_ns += (tiled ? tiles : 1) * tile_bytes / batches * periodic;
+          result[i].data_ns +=
+              (tiled ? tiles : 1) * tile_bytes / batches * periodic.ns_per_byte + periodic.start_ns / batches;
           break;
         }
         default:
-          result[i].tensor_ns += stated_bytes * rate(communication, Parallelism::kTensor);
+          result[i].tensor_ns += tensor.of(communication).ns(stated_bytes);
       }
     };
     const bool summed = i < mapping.sharding.size() && mapping.sharding[i] == KernelDimension::kK;

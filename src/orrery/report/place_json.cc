@@ -103,7 +103,7 @@ Record<PlacedGraph> parallelism() {
        },
        OneOf{{"ring", "switch", "fully_connected"}}},
       {"size", "Chips along it.", &Served::size},
-      {"bandwidth_gb_per_s", "Of a link.", [](const Served& s) { return s.dimension.bandwidth_gb_per_s; }},
+      {"bandwidth_gb_per_s", "Of a link, each way.", [](const Served& s) { return s.dimension.bandwidth_gb_per_s; }},
       {"parallelism", "What it serves; null where it serves none.",
        [](const Served& s) {
          const auto& what = s.dimension.parallelism;
@@ -166,6 +166,24 @@ std::vector<std::pair<std::string, std::string>> sharding(const PlacedGraph& pla
   return out;
 }
 
+// With `--joint`: what sharding first and fusing then makes of the same question.
+Record<PlacedGraph> two_passes() {
+  const auto passes = [](const PlacedGraph& p) -> const auto& {
+    return *p.placement.two_passes;
+  };
+  return {{"final_ns", "Of the whole run, sharded first and fused then; null where that finds nothing.",
+           [=](const PlacedGraph& p) {
+             return passes(p).final_ns > 0 ? std::optional<double>(passes(p).final_ns) : std::nullopt;
+           }},
+          {"loss", "By what share it takes longer than the joint answer; null where that finds nothing.",
+           [=](const PlacedGraph& p) {
+             return passes(p).final_ns > 0 ? std::optional<double>(passes(p).loss(p.placement.evaluation.final_ns))
+                                           : std::nullopt;
+           }},
+          {"optimal", "Whether it is proven to be the best that two passes find.",
+           [=](const PlacedGraph& p) { return passes(p).optimal; }}};
+}
+
 Record<PlacedGraph> result() {
   using E = Evaluation;
   const auto mapping = [](const PlacedGraph& p) -> const Mapping& { return *p.placement.mapping; };
@@ -189,11 +207,16 @@ Record<PlacedGraph> result() {
       {{"sharding", "Dimension of each kernel that is split over the tensor-parallel chips.", sharding,
         OneOf{{"outer", "M", "K", "N", "none"}}},
        {"sharding_rule", "Where it came from.", [](const PlacedGraph& p) { return p.placement.sharding.rule; },
-        OneOf{{"pinned", "reference table", "optimised", "not sharded"}}},
+        OneOf{{"pinned", "reference table", "optimised", "joint", "not sharded"}}},
        {"communication_bytes", "That the sharding causes in a pass, of whole tensors.",
         [](const PlacedGraph& p) { return p.placement.sharding.communication_bytes; }},
        {"parallelism", "Degrees, and what each dimension of the network serves.", std::identity(), parallelism()},
        {"formulas", "Whose arithmetic.", [](const PlacedGraph& p) { return formulas(p.defects); }},
+       {"in_second_dram", "Whether the first level of DRAM does not hold everything; where there is a second.",
+        [=](const PlacedGraph& p) { return evaluation(p).partition.in_second_dram; },
+        when([](const PlacedGraph& p) { return p.setup.system.memory.second_capacity_bytes > 0; })},
+       {"two_passes", "What sharding first and fusing then would take; with `--joint`.", std::identity(), two_passes(),
+        when([](const PlacedGraph& p) { return p.placement.two_passes.has_value(); })},
        {"latency_ns", "Of one sequence through all stages; of models that only run forward.",
         [=](const PlacedGraph& p) { return evaluation(p).latency_ns; },
         when([=](const PlacedGraph& p) { return evaluation(p).latency_ns > 0; })}});

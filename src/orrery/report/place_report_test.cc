@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "orrery/report/latency_svg.h"
 #include "orrery/report/place_json.h"
 #include "orrery/report/place_table.h"
 #include "orrery/report/schema_check_test_util.h"
@@ -161,6 +162,65 @@ TEST(PlaceJson, OnlyModelsThatRunForwardHaveALatency) {
   EXPECT_NE(place_table(placed).find("latency           48.00 us for one sequence through all stages"),
             std::string::npos)
       << place_table(placed);
+}
+
+TEST(PlaceTable, AJointAnswerTellsWhatTwoPassesLose) {
+  scenario::PlacedGraph placed = example();
+  EXPECT_EQ(place_table(placed).find("two passes"), std::string::npos);
+  dataflow::TwoPasses& passes = placed.placement.two_passes.emplace();
+  EXPECT_NE(place_table(placed).find("two passes        find nothing"), std::string::npos);
+  EXPECT_EQ(checked(place_json({"1.2.3", &placed, 0.5}))["result"]["two_passes"]["final_ns"], nullptr);
+  passes.final_ns = 2.5e9;
+  passes.optimal = true;
+  EXPECT_NE(place_table(placed).find("two passes        2.500 s: sharding first loses nothing\n"), std::string::npos)
+      << place_table(placed);
+  passes.final_ns = 3e9;
+  EXPECT_NE(place_table(placed).find("two passes        3.000 s: sharding first loses 20 %\n"), std::string::npos)
+      << place_table(placed);
+  const Json told = checked(place_json({"1.2.3", &placed, 0.5}))["result"]["two_passes"];
+  EXPECT_EQ(told["final_ns"], 3e9);
+  EXPECT_NEAR(told["loss"].get<double>(), 0.2, 1e-12);
+  EXPECT_EQ(told["optimal"], true);
+  passes.optimal = false;
+  EXPECT_NE(place_table(placed).find("3.000 s at best known: "), std::string::npos);
+}
+
+TEST(PlaceTable, ASecondDramInUseIsTold) {
+  scenario::PlacedGraph placed = example();
+  EXPECT_FALSE(checked(place_json({"1.2.3", &placed, 0.5}))["result"].contains("in_second_dram"));
+  dataflow::Memory& memory = placed.setup.system.memory;
+  memory = {
+      .bandwidth_gb_per_s = 100, .capacity_bytes = 1e9, .second_bandwidth_gb_per_s = 20, .second_capacity_bytes = 3e9};
+  EXPECT_EQ(checked(place_json({"1.2.3", &placed, 0.5}))["result"]["in_second_dram"], false);
+  EXPECT_EQ(place_table(placed).find("second DRAM"), std::string::npos);
+  placed.placement.evaluation.partition.in_second_dram = true;
+  EXPECT_EQ(checked(place_json({"1.2.3", &placed, 0.5}))["result"]["in_second_dram"], true);
+  EXPECT_NE(place_table(placed).find("second DRAM       in use: all traffic at 40 GB/s\n"), std::string::npos)
+      << place_table(placed);
+}
+
+// Heights of 280 for the highest stack: 1,000 ns of compute, 500 of memory.
+TEST(LatencySvg, HasABarForEachConfigurationInUseAndALineAtItsInterval) {
+  scenario::PlacedGraph placed = example();
+  dataflow::ConfigurationCost& cost = placed.placement.evaluation.partition.configurations[0];
+  cost.network_ns = 250;
+  placed.title = "a < b";
+  const std::string svg = latency_svg(placed);
+  const auto count = [&](const std::string& what) {
+    std::size_t times = 0;
+    for (std::size_t at = svg.find(what); at != std::string::npos; at = svg.find(what, at + 1)) ++times;
+    return times;
+  };
+  EXPECT_EQ(svg.substr(0, 4), "<svg");
+  EXPECT_EQ(count("<g><title>"), 2U) << "configuration 1 is empty";
+  EXPECT_EQ(count("height=\"224.00\""), 1U) << "1,000 of 1,250 ns:\n" << svg;
+  EXPECT_EQ(count("height=\"112.00\""), 1U) << "500 ns";
+  EXPECT_EQ(count("height=\"56.00\""), 1U) << "250 ns";
+  EXPECT_EQ(count("y1=\"112.00\" y2=\"112.00\" stroke=\"black\""), 1U) << "an interval of 1,000 ns";
+  EXPECT_EQ(count("a &lt; b"), 1U);
+  EXPECT_EQ(count("bound by compute"), 1U);
+  placed.placement.evaluation.partition = {};
+  EXPECT_NE(latency_svg(placed).find("</svg>"), std::string::npos);
 }
 
 TEST(PlaceLog, HasTheLinesThatScriptsReadWithNumbersAsPythonPrintsThem) {

@@ -105,12 +105,27 @@ std::string times(const PlacedGraph& placed) {
     if (e.point_to_point_ns > 0)
       out += fmt::format("between stages    {}\n", shown_seconds(e.point_to_point_ns * 1e-9));
   }
+  if (e.partition.in_second_dram)
+    out += fmt::format("second DRAM       in use: all traffic at {:.6g} GB/s\n",
+                       placed.setup.system.memory.mixed_bandwidth_gb_per_s());
   out += fmt::format("time              {}\n", shown_seconds(e.final_ns * 1e-9));
   if (e.latency_ns > 0)
     out +=
         fmt::format("latency           {} for one sequence through all stages\n", shown_seconds(e.latency_ns * 1e-9));
   out += fmt::format("work              {:.4g} FLOP, {:.2f} % of the peak\n", e.flop, 100 * e.flops_utilization);
   return out;
+}
+
+// Nothing where sharding and fusion were not chosen together.
+std::string two_passes(const PlacedGraph& placed) {
+  if (!placed.placement.two_passes) return {};
+  const dataflow::TwoPasses& passes = *placed.placement.two_passes;
+  if (passes.final_ns <= 0) return "two passes        find nothing: sharded first, the graph does not fit\n";
+  const double loss = passes.loss(placed.placement.evaluation.final_ns);
+  const std::string time = shown_seconds(passes.final_ns * 1e-9);
+  if (loss <= 1e-9) return fmt::format("two passes        {}: sharding first loses nothing\n", time);
+  return fmt::format("two passes        {}{}: sharding first loses {:.3g} %\n", time,
+                     passes.optimal ? "" : " at best known", 100 * loss);
 }
 
 std::string money(const PlacedGraph& placed) {
@@ -206,8 +221,8 @@ std::string network_text(const dataflow::System& system, const dataflow::Degrees
 }
 
 std::string place_table(const PlacedGraph& placed) {
-  return header(placed) + "\n" + configurations(placed) + "\n" + times(placed) + "\n" + money(placed) + "\n" +
-         proof(placed);
+  return header(placed) + "\n" + configurations(placed) + "\n" + times(placed) + two_passes(placed) + "\n" +
+         money(placed) + "\n" + proof(placed);
 }
 
 }  // namespace orrery::report

@@ -7,6 +7,7 @@
 
 #include "orrery/base/content_hash.h"
 #include "orrery/dataflow/contradictions.h"
+#include "orrery/dataflow/joint.h"
 #include "orrery/formats/dfmodel/agreement.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/orrery/measured_products.h"
@@ -96,7 +97,7 @@ void warn_of_thin_tiles(const dataflow::Setup& setup, const dataflow::Mapping& m
   if (first == nullptr) return;
   const base::Count size = first->tiling == KernelDimension::kN ? first->n : first->k;
   found
-      .warning("O1426", fmt::format("{} kernel{} with fewer columns than there are tiles {} priced too high", thin,
+      .warning("O1468", fmt::format("{} kernel{} with fewer columns than there are tiles {} priced too high", thin,
                                     thin == 1 ? "" : "s", thin == 1 ? "is" : "are"))
       .note(fmt::format("`{}` has {} column{} for each of {}, and {} tiles with at least one each make {}", first->name,
                         size, size == 1 ? "" : "s", first->outer, tiles, tiles))
@@ -125,6 +126,9 @@ dfmodel::SetupDocument load(const std::string& path, const base::Overrides& over
 }  // namespace
 
 PlacedGraph place(const PlaceRequest& request) {
+  if (request.joint && request.defects != dataflow::Defects{})
+    base::fail("O1462", "`--joint` and `--compat` exclude each other", {},
+               "leave one of them out: generations of DFModel shard first, then fuse");
   const dfmodel::SetupDocument document = load(request.path, request.overrides);
   PlacedGraph placed;
   placed.defects = request.defects;
@@ -146,11 +150,20 @@ PlacedGraph place(const PlaceRequest& request) {
   dataflow::PlaceLimits limits = request.limits;
   if (request.interruptible) limits.stop = request.interruptible();
   try {
-    placed.placement =
-        dataflow::optimize(document.setup, request.defects, limits, operators ? &operators->measured : nullptr);
+    const machine::OperatorModel* timed = operators ? &operators->measured : nullptr;
+    placed.placement = request.joint ? dataflow::optimize_jointly(document.setup, limits, timed)
+                                     : dataflow::optimize(document.setup, request.defects, limits, timed);
   } catch (const dataflow::Contradictions& error) {
     refuse(error.reasons, document.places);
   }
+  const auto* model = std::get_if<dataflow::LanguageModelRun>(&document.setup.execution.workload);
+  if (request.joint && !placed.placement.two_passes && model != nullptr && model->layers_in_graph > 1)
+    placed.warnings
+        .warning("O1463", "sharding and fusion are not chosen together", document.places.at("execution.workload"))
+        .note(fmt::format("the graph holds {} layers, which may be spread over pipeline stages: stages are cut under a "
+                          "sharding, which they keep",
+                          model->layers_in_graph))
+        .hint("give a graph of one layer, or leave `--joint` out");
   placed.setup = placed.placement.mapping ? dataflow::placed(document.setup, placed.placement) : document.setup;
   if (placed.placement.mapping) warn_of_thin_tiles(document.setup, *placed.placement.mapping, placed.warnings);
   if (placed.placement.out_of_memory && !placed.placement.certificate.optimal)

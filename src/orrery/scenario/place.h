@@ -18,6 +18,7 @@ namespace orrery::scenario {
 struct PlaceRequest {
   std::string path;           // setup.txt, or a folder with user_input/setup.txt
   dataflow::Defects defects;  // of a generation of DFModel
+  bool joint = false;         // sharding and partition together; the corrected formulas only
   base::Overrides overrides;
   std::string measurements;      // table of matrix products that were timed; empty: the chip's peak
   dataflow::PlaceLimits limits;  // `seconds`, `gap`, `threads` 0: as the file says

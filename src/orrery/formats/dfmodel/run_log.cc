@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/dataflow/dfmodel_network.h"
 #include "orrery/dataflow/lower.h"
 #include "orrery/dataflow/network.h"
 
@@ -76,9 +77,11 @@ std::string run_log(const dataflow::Setup& setup, const dataflow::Placement& pla
   const dataflow::Evaluation& e = placement.evaluation;
   const dataflow::Mapping& mapping = *placement.mapping;
   const dataflow::System& system = setup.system;
-  // Without the factor of two, whichever defect doubles it.
-  const double ratio = dataflow::group_ns_per_byte(workload::Communication::kAllReduce, system, mapping.degrees,
-                                                   dataflow::Parallelism::kTensor, {}, false);
+  // By DFModel's table without the factor of two, whichever defect doubles it.
+  dataflow::Defects once;
+  once.table_collectives = dataflow::table_holds(defects);
+  const double ratio = dataflow::group_charges(system, mapping.degrees, dataflow::Parallelism::kTensor, once, false)
+                           .all_reduce.ns_per_byte;
   std::string out = line("ALL_REDUCE_ratio", ratio);
   out += fmt::format("layer_per_stage {}\nnum_tile {}\ntile_size {}\n", e.layers_per_stage, mapping.tiles,
                      mapping.tile_size);

@@ -229,7 +229,7 @@ dataflow::System random_system() {
     system.accelerator.diagonal_placement = *rc::gen::arbitrary<bool>();
   }
   system.accelerator.link_latency_ns = random_bytes();
-  system.memory = {100, random_bytes(), random_bytes(), random_bytes()};
+  system.memory = {100, random_bytes(), static_cast<double>(*rc::gen::inRange(1, 101)), random_bytes()};
   return system;
 }
 

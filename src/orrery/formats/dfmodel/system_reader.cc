@@ -95,6 +95,17 @@ dataflow::Memory read_memory(const Block& block, base::Diagnostics& found) {
     doubt(fields, field, base::HardwareFigure::kMemoryBandwidth, 1e9, found);
   for (const char* field : {"dram_cap", "second_dram_cap"})
     doubt(fields, field, base::HardwareFigure::kMemory, 1, found);
+  if (memory.second_capacity_bytes > 0 && memory.capacity_bytes > 0 && memory.bandwidth_gb_per_s > 0) {
+    if (memory.second_bandwidth_gb_per_s <= 0)
+      found.error("O1426", "the second level of DRAM has no bandwidth", fields.where("second_dram_cap"))
+          .hint("give `second_dram_bw`, in GB/s");
+    else if (memory.second_bandwidth_gb_per_s > memory.bandwidth_gb_per_s)
+      found.error("O1426", "the second level of DRAM is faster than the first", fields.where("second_dram_bw"))
+          .note(fmt::format("second_dram_bw {} GB/s > dram_bw {} GB/s: what does not fit the first level goes to the "
+                            "second",
+                            memory.second_bandwidth_gb_per_s, memory.bandwidth_gb_per_s))
+          .hint("call the faster one the first");
+  }
   return memory;
 }
 

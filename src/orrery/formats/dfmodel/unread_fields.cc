@@ -37,11 +37,11 @@ class Names {
 void name_unread_fields(const SetupDocument& document, base::Diagnostics& found) {
   const dataflow::Setup& setup = document.setup;
   Names names(document, found);
-  if (setup.system.memory.second_bandwidth_gb_per_s > 0)
-    names.system("system.memory.second_dram_bw",
-                 "a second level of DRAM is not modelled: all traffic goes to the first");
-  if (setup.system.memory.second_capacity_bytes > 0)
-    names.system("system.memory.second_dram_cap", "a second level of DRAM is not modelled: all data is in the first");
+  const dataflow::Memory& memory = setup.system.memory;
+  if (memory.second_bandwidth_gb_per_s > 0 && memory.second_capacity_bytes <= 0)
+    names.system("system.memory.second_dram_bw", "without `second_dram_cap` there is no second level of DRAM");
+  else if (memory.second_capacity_bytes > 0 && memory.capacity_bytes <= 0)
+    names.system("system.memory.second_dram_cap", "the first level of DRAM is unlimited and holds everything");
   if (setup.execution.place_and_route)
     for (const char* path : {"system.accelerator.x", "system.accelerator.y", "system.accelerator.placement"})
       names.system(path, "where kernels lie on the chip, and what the way between them costs, is not modelled");

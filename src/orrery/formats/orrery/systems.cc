@@ -46,9 +46,8 @@ class Reader {
     if (const Node* accelerator = demand(root, "system", "accelerator")) read_accelerator(*accelerator);
     if (const Node* networks = demand(root, "system", "networks")) read_networks(*networks);
     if (const Node* algorithm = root.find("collective_algorithm"))
-      system.fabric.algorithm = choice(*algorithm, "collective_algorithm", {"ring", "hierarchical"}) == 1
-                                    ? collective::Algorithm::kHierarchical
-                                    : collective::Algorithm::kRing;
+      system.fabric.algorithm = static_cast<collective::Algorithm>(
+          choice(*algorithm, "collective_algorithm", {"ring", "hierarchical", "fastest"}));
     if (const Node* calibration = root.find("calibration")) read_calibration(*calibration);
     if (strict_ && into_.entry.title.empty()) missing(root, "system", "title");
   }
@@ -256,7 +255,7 @@ class Reader {
 
   void read_network(const Node& map, const std::string& path, collective::Network& network) {
     const std::vector<Figure> table = network_figures(network);
-    keys(map, path, names({"name", "topology", "size"}, table, {"in_network_reduction", "trees", "torus"}));
+    keys(map, path, names({"name", "topology", "size"}, table, {"in_network_reduction", "trees", "doubling", "torus"}));
     if (!map.is_map()) return;
     if (const Node* topology = map.find("topology"))
       network.topology = static_cast<collective::Topology>(
@@ -265,6 +264,7 @@ class Reader {
     read_figures(map, path, table);
     network.in_network_reduction = flag(map, path, "in_network_reduction");
     network.trees = flag(map, path, "trees");
+    network.doubling = flag(map, path, "doubling");
     if (const Node* torus = map.find("torus")) read_torus(*torus, path, network);
     if (network.topology == collective::Topology::kTorus && !map.find("torus")) missing(map, path, "torus");
   }

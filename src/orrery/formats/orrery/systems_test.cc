@@ -98,6 +98,19 @@ TEST_F(Systems, QuantitiesAreReadInBaseUnits) {
   EXPECT_EQ(system.fabric.levels[1].size, 0);
 }
 
+TEST_F(Systems, NetworksStateTheAlgorithmsTheyAllowBesidesRings) {
+  const cluster::System plain = load(kSmall).system;
+  const cluster::System more =
+      load(replaced(kSmall, "{name: outer,", "{name: outer, doubling: true, trees: true,")).system;
+  EXPECT_FALSE(plain.fabric.levels[1].doubling || plain.fabric.levels[1].trees);
+  EXPECT_TRUE(more.fabric.levels[1].doubling && more.fabric.levels[1].trees);
+  EXPECT_FALSE(more.fabric.levels[0].doubling);
+  EXPECT_EQ(load(replaced(kSmall, "  node_size: 8", "  collective_algorithm: fastest\n  node_size: 8"))
+                .system.fabric.algorithm,
+            collective::Algorithm::kFastest);
+  EXPECT_FALSE(found(replaced(kSmall, "{name: outer,", "{name: outer, doubling: fast,")).empty());
+}
+
 TEST_F(Systems, OverridesReachAnyFieldAndTheirPlaceIsTheCommandLine) {
   const cluster::System system = load_system(kDirectory, "a100-selene",
                                              {{"networks.1.bandwidth", "50 GB/s"},
