@@ -20,6 +20,8 @@
 namespace orrery::cli {
 namespace {
 
+constexpr base::Count kMostCount = base::Count{1} << 40;  // of sequences, tokens and layers
+
 struct Options : OutputFolder {
   scenario::PlaceRequest request;
   base::Reproduced<dataflow::Defects> compat;
@@ -33,8 +35,21 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("place",
                    "The best sharding, fusion and placement of a graph of kernels on many accelerators, with proof",
                    "orrery place examples/dataflow/gpt3_1t.txt");
-  line.word("SETUP", options.request.path, "DFModel's setup.txt, or a folder with user_input/setup.txt", true);
+  line.word("SETUP", options.request.path, "DFModel's setup.txt, or a folder with user_input/setup.txt");
   line.group("Question");
+  scenario::PlaceModelRequest& model = options.request.model;
+  line.text("--model", model.model, "NAME|FILE", "Instead of a setup: a model from the catalogue, or its config.json");
+  declare_ignored(line, model.ignored);
+  declare_like(line, model.like);
+  line.text("--system", model.system, "NAME|FILE", "The system it runs on, from the catalogue, or its file");
+  line.text("--chip", model.chip, "NAME|FILE",
+            "A chip in the place of the system's accelerator: its optimal loop nests time the products");
+  line.count("--gpus", model.gpus, "Accelerators", dataflow::kMostChips);
+  line.count("--global-batch", model.global_batch, "Sequences of an iteration", kMostCount);
+  line.count("--micro-batch", model.micro_batch, "Sequences of a microbatch; default 1", kMostCount);
+  line.count("--seq", model.seq, "Tokens of a sequence; default: what the model was trained with", kMostCount);
+  line.count("--layer", model.layer, "The layer that is placed, of a model of several kinds", kMostCount);
+  line.toggle("--forward", model.forward, "Without the backward pass");
   line.text("--operators", options.request.measurements, "FILE.csv",
             "Timings of matrix products, used in preference to the chip's peak");
   line.settings(options.overrides, "Override any field: system.num_chip=8, execution.llm.tile_size=64 (repeatable)");

@@ -48,6 +48,12 @@ Accelerator accelerator_of(const Chip& chip, const Accelerator& otherwise, base:
   out.name = chip.name;
   out.peak_flops_per_s.fill(2 * static_cast<double>(chip.compute.instances) / chip.cycle_seconds);
   out.memory_bytes = port.capacity_bytes > 0 ? port.capacity_bytes : otherwise.memory_bytes;
+  for (std::size_t level = 0; level + 1 < chip.storages.size(); ++level) {
+    const Storage& storage = chip.storages[level];
+    if (storage.capacity_words && !storage.pass_through)
+      out.on_chip_bytes = std::max(out.on_chip_bytes, static_cast<double>(*storage.capacity_words) * storage.word_bits /
+                                                          8 * static_cast<double>(storage.instances));
+  }
   out.memory_bytes_per_s = port.bytes_per_s;
   out.host_seconds_per_op = otherwise.host_seconds_per_op;
   return out;

@@ -16,8 +16,9 @@ struct MemoryPort {
 MemoryPort memory_port(const Chip& chip);
 
 // Peaks are those of its compute units, two operations in a cycle each, whatever the precision: a chip computes on the
-// words that it has. What it does not say (a capacity) and what no chip says (the host's time for an operator) is
-// `otherwise`'s. Finds a chip without a memory port: nothing outermost, or one whose bandwidth is not stated (O1390).
+// words that it has. Of its storages inside, the largest level is the memory on the chip. What it does not say (a
+// capacity) and what no chip says (the host's time for an operator) is `otherwise`'s. Finds a chip without a memory
+// port: nothing outermost, or one whose bandwidth is not stated (O1390).
 Accelerator accelerator_of(const Chip& chip, const Accelerator& otherwise, base::Diagnostics& found);
 
 }  // namespace orrery::machine

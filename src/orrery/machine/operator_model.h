@@ -20,6 +20,7 @@ struct Accelerator {
   std::array<double, kPrecisions> peak_flops_per_s{};
   base::Count units = 1;           // that a product's tiles are dealt to: streaming multiprocessors, matrix cores
   double memory_bytes = 0;         // capacity
+  double on_chip_bytes = 0;        // of the memory on the chip that all units share; 0: not known
   double memory_bytes_per_s = 0;   // peak, reads and writes together
   double memory_efficiency = 1;    // share of that peak that streaming operators reach
   double matrix_efficiency = 1;    // share of the matrix peak that an endless product reaches

@@ -39,12 +39,12 @@ struct MapRequest : DocumentRequest {
 
 // What of a model was mapped, and what was not.
 struct MappedWork {
-  std::string model, family;          // as it was named; its `model_type`
-  std::string phase;                  // "prefill", "decode", "verify"
-  base::Count batch = 1, tokens = 1;  // sequences; tokens of each that are new
-  base::Count cached = 0;             // of each that went before
+  std::string model, family;                 // as it was named; its `model_type`
+  std::string phase;                         // "prefill", "decode", "verify"
+  base::Count batch = 1, tokens = 1;         // sequences; tokens of each that are new
+  base::Count cached = 0;                    // of each that went before
   std::optional<base::Count> max_positions;  // tokens of a sequence that the model takes; nothing: it does not say
-  base::Count layers = 0;             // that run in the phase
+  base::Count layers = 0;                    // that run in the phase
   struct Left {
     std::string what;
     std::optional<double> flop, share;  // of all products, the mapped and the others; nothing: it is no product

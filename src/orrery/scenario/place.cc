@@ -10,10 +10,13 @@
 #include "orrery/dataflow/joint.h"
 #include "orrery/formats/dfmodel/agreement.h"
 #include "orrery/formats/dfmodel/setup_document.h"
+#include "orrery/formats/dfmodel/setup_text.h"
 #include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/machine/flat_efficiency.h"
 #include "orrery/machine/measured_operators.h"
+#include "orrery/machine/roofline.h"
+#include "orrery/scenario/system_chip.h"
 
 namespace orrery::scenario {
 namespace {
@@ -115,11 +118,65 @@ struct Operators {
 };
 
 // The setup, when its graph and its execution describe the same workload; its warnings are complete.
-dfmodel::SetupDocument load(const std::string& path, const base::Overrides& overrides) {
-  dfmodel::SetupDocument document = dfmodel::load_setup(path, overrides);
+dfmodel::SetupDocument checked(dfmodel::SetupDocument document) {
   dfmodel::check_agreement(document, document.warnings);
   document.warnings.throw_if_errors();
   dfmodel::name_unread_fields(document, document.warnings);
+  return document;
+}
+
+dfmodel::SetupDocument load(const std::string& path, const base::Overrides& overrides) {
+  return checked(dfmodel::load_setup(path, overrides));
+}
+
+// `--set` of the chip's documents, and of the setup.
+std::pair<base::Overrides, base::Overrides> split(const PlaceRequest& request) {
+  std::pair<base::Overrides, base::Overrides> out;
+  for (const base::Override& set : request.overrides) {
+    const std::string first = set.path.substr(0, set.path.find('.'));
+    const bool of_chip = first == "arch" || first == "architecture" || first == "variables";
+    if (of_chip && request.model.chip.empty())
+      base::fail("O1393", fmt::format("`{}` is of a chip, but none is given", set.path), base::OverrideText(set).path(),
+                 "add `--chip NAME|FILE`, and `--model` and `--system`");
+    (of_chip ? out.first : out.second).push_back(set);
+  }
+  return out;
+}
+
+// Either a file, or a model on a system.
+void require_one(const PlaceRequest& request) {
+  base::Diagnostics found;
+  if (request.path.empty() && !request.model.asked())
+    found.error("O1465", "there is nothing to place")
+        .hint("give DFModel's setup.txt, or `--model NAME --system NAME --gpus N --global-batch N`");
+  if (!request.path.empty() && request.model.asked())
+    found
+        .error("O1465", fmt::format("both the setup `{}` and {} say what is placed", request.path,
+                                    request.model.model.empty() ? "a system" : "`--model " + request.model.model + "`"))
+        .hint("leave one of them out");
+  found.throw_if_errors();
+}
+
+// The question as the file that a user would have written, so that `--set` and messages have places in it.
+dfmodel::SetupDocument written(const PlacedModelQuestion& question, const PlaceModelRequest& request,
+                               const base::Overrides& overrides) {
+  const bool stated = std::any_of(overrides.begin(), overrides.end(),
+                                  [](const base::Override& set) { return set.path == "system.accelerator.sram_cap"; });
+  if (question.setup.system.accelerator.sram_bytes <= 0 && !stated)
+    base::fail("O1466",
+               fmt::format("nothing says how much memory an accelerator of {} has on the chip", request.system), {},
+               "tiles of a kernel must fit there: say it by `--set system.accelerator.sram_cap=BYTES`, or "
+               "`on_chip_memory` in the system's file");
+  auto file = std::make_shared<base::SourceFile>();
+  file->name = fmt::format("<{} on {}>", request.model, request.system);
+  file->text = dfmodel::write_setup(question.setup);
+  dfmodel::SetupDocument document = checked(dfmodel::read_setup(file, overrides));
+  if (!question.chip) return document;
+  // The file says that tiles of any size fit, since the chip cuts them itself.
+  base::Diagnostics meant;
+  for (const base::Diagnostic& one : document.warnings.all())
+    if (one.code != "O1380" || !one.message.starts_with("`sram_cap`")) meant.error("", "") = one;
+  document.warnings = std::move(meant);
   return document;
 }
 
@@ -129,28 +186,57 @@ PlacedGraph place(const PlaceRequest& request) {
   if (request.joint && request.defects != dataflow::Defects{})
     base::fail("O1462", "`--joint` and `--compat` exclude each other", {},
                "leave one of them out: generations of DFModel shard first, then fuse");
-  const dfmodel::SetupDocument document = load(request.path, request.overrides);
+  require_one(request);
+  const auto [chip_overrides, overrides] = split(request);
+  std::optional<PlacedModelQuestion> question;
+  if (request.path.empty()) question = place_model(request.model, chip_overrides);
+  const dfmodel::SetupDocument document =
+      question ? written(*question, request.model, overrides) : load(request.path, overrides);
+  const dataflow::Execution& execution = document.setup.execution;
   PlacedGraph placed;
   placed.defects = request.defects;
-  placed.title = title_of(document.setup.execution.workload);
-  placed.warnings = document.warnings;
-  placed.inputs.push_back(base::file_input(*document.file));
-  for (const auto& [path, value] : request.overrides) placed.inputs.push_back(base::setting_input(path, value));
-
-  std::optional<Operators> operators;
-  if (!request.measurements.empty()) {
-    const auto file = formats::yaml::read_file(request.measurements);
-    placed.inputs.push_back(base::file_input(*file));
-    if (!document.setup.execution.compute_utilization)
-      base::fail("O1460", "measured products need `compute_util`: without it, cores are dealt out to kernels",
-                 document.places.at("execution"), "give `compute_util`, or leave `--operators` out");
-    operators.emplace(document.setup, formats::orrery::read_measured_products(file));
+  placed.title = title_of(execution.workload);
+  placed.timed = execution.compute_utilization ? "utilization" : "cores";
+  if (question) {
+    placed.title = fmt::format("{} on {}{}", request.model.model, question->chip ? question->chip->name() + " in " : "",
+                               question->system.name);
+    placed.warnings = question->warnings;
+    placed.inputs = question->inputs;
+  } else {
+    placed.inputs.push_back(base::file_input(*document.file));
   }
+  placed.warnings.append(document.warnings);
+  for (const auto& [path, value] : request.overrides) placed.inputs.push_back(base::setting_input(path, value));
 
   dataflow::PlaceLimits limits = request.limits;
   if (request.interruptible) limits.stop = request.interruptible();
+  std::optional<machine::Roofline> roofline;
+  std::unique_ptr<ChipOperators> nests;
+  std::optional<Operators> operators;
+  const machine::OperatorModel* timed = nullptr;
+  if (question && execution.compute_utilization) {
+    roofline.emplace(question->system.accelerator);
+    timed = &*roofline;
+    placed.timed = "roofline";
+    if (question->chip) {
+      nests = question->chip->operators(limits, 0);
+      timed = nests.get();
+      placed.timed = "chip";
+    }
+  }
+  if (!request.measurements.empty()) {
+    const auto file = formats::yaml::read_file(request.measurements);
+    placed.inputs.push_back(base::file_input(*file));
+    if (!execution.compute_utilization)
+      base::fail("O1460", "measured products need `compute_util`: without it, cores are dealt out to kernels",
+                 document.places.at("execution"), "give `compute_util`, or leave `--operators` out");
+    operators.emplace(document.setup, formats::orrery::read_measured_products(file));
+    timed = &operators->measured;
+    placed.timed = "measurements";
+  }
+  std::sort(placed.inputs.begin(), placed.inputs.end());
+
   try {
-    const machine::OperatorModel* timed = operators ? &operators->measured : nullptr;
     placed.placement = request.joint ? dataflow::optimize_jointly(document.setup, limits, timed)
                                      : dataflow::optimize(document.setup, request.defects, limits, timed);
   } catch (const dataflow::Contradictions& error) {

@@ -12,11 +12,13 @@
 #include "orrery/base/diagnostic.h"
 #include "orrery/base/override.h"
 #include "orrery/dataflow/optimize.h"
+#include "orrery/scenario/place_model.h"
 
 namespace orrery::scenario {
 
 struct PlaceRequest {
-  std::string path;           // setup.txt, or a folder with user_input/setup.txt
+  std::string path;           // setup.txt, or a folder with user_input/setup.txt; empty: `model` says what is placed
+  PlaceModelRequest model;    // a model on a system, in the place of a setup file
   dataflow::Defects defects;  // of a generation of DFModel
   bool joint = false;         // sharding and partition together; the corrected formulas only
   base::Overrides overrides;
@@ -29,6 +31,7 @@ struct PlaceRequest {
 
 struct PlacedGraph {
   std::string title;  // of the workload: "language model", ...
+  std::string timed;  // what timed products: "cores", "utilization", "measurements", "roofline", "chip"
   dataflow::Setup setup;
   dataflow::Defects defects;  // of a generation of DFModel
   dataflow::Placement placement;
@@ -37,7 +40,8 @@ struct PlacedGraph {
   std::vector<base::Diagnostic> reasons;  // why nothing fits, with places
 };
 
-// Throws InputError for what the reader and the engine refuse. A setup that nothing fits is an answer, not an error.
+// Throws InputError for what the reader and the engine refuse, O1465 where neither a setup nor a model is given or
+// both, and what place_model says. A setup that nothing fits is an answer, not an error.
 PlacedGraph place(const PlaceRequest& request);
 
 // What a setup holds, a line each. Throws InputError for what place() refuses before it searches.

@@ -13,10 +13,10 @@
 #include "orrery/scenario/catalogue.h"
 #include "orrery/workload/attention_graph.h"
 #include "orrery/workload/block_kernels.h"
+#include "orrery/workload/checked_transformer.h"
 #include "orrery/workload/decode_graph.h"
 #include "orrery/workload/kernel_builder.h"
 #include "orrery/workload/language_model_graph.h"
-#include "orrery/workload/checked_transformer.h"
 
 namespace orrery::scenario {
 namespace {
@@ -69,7 +69,8 @@ std::optional<workload::PlainTransformer> plain_sizes(const Stack& stack) {
 
 // The sizes with those that were given in place of theirs, checked all at once. Writes them to the only kind of
 // `stack`.
-void replace_sizes(const GraphRequest& request, const GraphSizes& sizes, workload::PlainTransformer plain, Stack& stack) {
+void replace_sizes(const GraphRequest& request, const GraphSizes& sizes, workload::PlainTransformer plain,
+                   Stack& stack) {
   plain.hidden = sizes.get("hidden", plain.hidden);
   plain.heads = sizes.get("num_head", plain.heads);
   plain.head_width = sizes.get("head_dim", plain.head_width);

@@ -1,0 +1,178 @@
+// Idea: both engines know the same machine in other words.
+//
+//   accelerator    peak = 2 cores width height frequency: `units` cores, each with the power of two of multipliers that
+//                  puts the clock between 1 and 2 GHz
+//   a network      DFModel states what one link carries each way: a switch's is what an accelerator sends, a ring's
+//   half
+//                  of it, a torus's a half for each dimension, a full connection's its part for each of the others
+//
+// A node's full connection is taken for a switch of the same rate, which a collective of the whole node does not
+// notice.
+#include "orrery/scenario/place_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "orrery/formats/orrery/systems.h"
+#include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/generate_graph.h"
+#include "orrery/scenario/system_chip.h"
+
+namespace orrery::scenario {
+namespace {
+
+using base::Count;
+using collective::Network;
+using collective::Topology;
+using dataflow::Link;
+using dataflow::NetworkDimension;
+
+constexpr double kBeyondAnyTile = 1e15;  // bytes
+
+void require(const PlaceModelRequest& request) {
+  base::Diagnostics found;
+  const auto lacks = [&](bool missing, const char* what, const char* way) {
+    if (missing) found.error("O1465", fmt::format("{} must be specified", what)).hint(way);
+  };
+  lacks(request.model.empty(), "the model", "give `--model NAME`; `orrery catalog models` lists them");
+  lacks(request.system.empty(), "the system", "give `--system NAME`; `orrery catalog systems` lists them");
+  lacks(!request.gpus, "the number of accelerators", "give `--gpus N`");
+  lacks(!request.global_batch, "the global batch", "give `--global-batch N`, sequences");
+  found.throw_if_errors();
+}
+
+double gb_per_s(const Network& network, double links) {
+  return network.rate() / links / 1e9;
+}
+
+[[noreturn]] void refuse_network(const std::string& message, const std::string& hint) {
+  base::Diagnostics found;
+  found.error("O1466", message).hint(hint);
+  throw base::InputError(found.all());
+}
+
+int dimensions_of(const Network& torus) {
+  int count = 0;
+  for (const int extent : torus.torus) count += extent > 0 ? 1 : 0;
+  return std::max(1, count);
+}
+
+// A torus is a ring in each dimension; its extents follow from the number of accelerators.
+std::vector<NetworkDimension> torus_dimensions(const Network& network) {
+  const int dimensions = network.topology == Topology::kRing ? 1 : dimensions_of(network);
+  return std::vector<NetworkDimension>(static_cast<std::size_t>(dimensions),
+                                       NetworkDimension{Link::kRing, 0, gb_per_s(network, 2.0 * dimensions), {}});
+}
+
+std::vector<NetworkDimension> network_of(const cluster::System& system, Count gpus, base::Diagnostics& warnings) {
+  const Network& inside = system.fabric.levels[0];
+  if (inside.topology == Topology::kTorus || inside.topology == Topology::kRing) {
+    if (inside.size > 0 && gpus > inside.size)
+      refuse_network(fmt::format("{} accelerators are more than the {} that {} joins, and `place` knows no network "
+                                 "around a torus",
+                                 gpus, inside.size, system.name),
+                     fmt::format("give at most `--gpus {}`", inside.size));
+    return torus_dimensions(inside);
+  }
+  if (inside.topology == Topology::kFullyConnected)
+    warnings
+        .warning("O1467",
+                 fmt::format("the links inside a node of `{}` are taken for a switch of the same rate", system.name))
+        .note("`place` knows full connections alone, or inside a ring; a collective of a whole node takes as long");
+  const NetworkDimension node{Link::kSwitch, 0, gb_per_s(inside, 1), {}};
+  const Count size = inside.size > 0 ? inside.size : gpus;
+  if (gpus <= size) return {node, node, node};
+  if (gpus % size != 0)
+    refuse_network(fmt::format("{} accelerators do not fill nodes of {}", gpus, size),
+                   fmt::format("give a multiple of {}, such as `--gpus {}`", size, gpus / size * size));
+  if (system.fabric.count < 2)
+    refuse_network(fmt::format("{} has no network between its nodes of {}", system.name, size),
+                   fmt::format("give at most `--gpus {}`", size));
+  const Network& outside = system.fabric.levels[1];
+  if (outside.topology != Topology::kSwitch)
+    refuse_network(fmt::format("the nodes of {} are not joined by a switch", system.name),
+                   "`place` a setup file with the network that is meant");
+  NetworkDimension first = node;
+  first.size = size;
+  const NetworkDimension between{Link::kSwitch, 0, gb_per_s(outside, 1), {}};
+  return {first, between, between};
+}
+
+dataflow::Accelerator cores_of(const machine::Accelerator& accelerator, machine::Precision precision) {
+  dataflow::Accelerator out;
+  out.cores = std::max<Count>(1, accelerator.units);
+  const double per_core = accelerator.peak(precision) / 2 / static_cast<double>(out.cores);  // multiply-accumulates a s
+  const int exponent = std::max(0, static_cast<int>(std::floor(std::log2(per_core / 1e9))));
+  out.systolic_width = Count{1} << ((exponent + 1) / 2);
+  out.systolic_height = Count{1} << (exponent / 2);
+  out.frequency_ghz = per_core / 1e9 / std::exp2(exponent);
+  return out;
+}
+
+}  // namespace
+
+PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Overrides& chip_overrides) {
+  require(request);
+  const std::string catalogue = catalogue_directory();
+  PlacedModelQuestion out;
+
+  GraphRequest graph;
+  graph.kind = request.forward ? "llm-fwd" : "llm";
+  graph.model = request.model;
+  graph.ignored = request.ignored;
+  graph.like = request.like;
+  if (request.seq) graph.sizes["seq"] = *request.seq;
+  if (request.layer) graph.sizes["layer"] = *request.layer;
+  GeneratedGraph generated = generate_graph(graph);
+  out.inputs = generated.inputs;
+  out.warnings = generated.warnings;
+
+  const formats::orrery::SystemFile file = formats::orrery::load_system(catalogue, request.system, {});
+  out.system = file.system;
+  out.inputs.push_back(base::file_input(*file.file));
+  out.warnings.append(file.diagnostics);
+  if (!request.chip.empty()) {
+    out.chip = std::make_unique<SystemChip>(request.chip, chip_overrides, EstimatorSetup{});
+    out.system = out.chip->in(out.system);
+    out.inputs.insert(out.inputs.end(), out.chip->inputs().begin(), out.chip->inputs().end());
+    out.warnings.append(out.chip->warnings());
+  }
+  if (out.system.max_gpus > 0 && *request.gpus > out.system.max_gpus)
+    refuse_network(
+        fmt::format("{} has {} accelerators, fewer than {}", out.system.name, out.system.max_gpus, *request.gpus),
+        fmt::format("give at most `--gpus {}`", out.system.max_gpus));
+
+  dataflow::Setup& setup = out.setup;
+  setup.graph = std::move(generated.graph);
+  setup.system.chips = *request.gpus;
+  setup.system.accelerator = cores_of(out.system.accelerator, machine::Precision::kBf16);
+  setup.system.accelerator.sram_bytes = out.system.accelerator.on_chip_bytes;
+  setup.system.memory.bandwidth_gb_per_s =
+      out.system.accelerator.memory_bytes_per_s * out.system.accelerator.memory_efficiency / 1e9;
+  setup.system.memory.capacity_bytes = out.system.accelerator.memory_bytes;
+  setup.system.network = network_of(out.system, *request.gpus, out.warnings);
+  setup.prices.accelerator_power = out.system.watts_per_gpu;
+
+  dataflow::LanguageModelRun run;
+  run.hidden = generated.parameter("hidden");
+  run.head_width = generated.parameter("head_dim");
+  run.heads = generated.parameter("num_head");
+  run.sequence = generated.parameter("seq");
+  run.layers = std::max<Count>(1, generated.parameter("num_layer"));
+  run.global_batch = *request.global_batch;
+  run.micro_batch = request.micro_batch.value_or(1);
+  // The loop nests of a chip cut a product into tiles themselves, for all of its storages.
+  if (out.chip) {
+    run.tile_size = run.sequence;
+    setup.system.accelerator.sram_bytes = kBeyondAnyTile;
+  }
+  setup.execution.workload = run;
+  setup.execution.style = dataflow::Style::kKernelByKernel;
+  setup.execution.compute_utilization = out.system.accelerator.matrix_efficiency;
+  setup.execution.word_bytes = 2;
+  return out;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,46 @@
+// A model on a system of the catalogue as a question for `place`: the setup that DFModel's users write by hand.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/content_hash.h"
+#include "orrery/base/override.h"
+#include "orrery/cluster/system.h"
+#include "orrery/dataflow/setup.h"
+
+namespace orrery::scenario {
+
+class SystemChip;
+
+struct PlaceModelRequest {
+  std::string model, system;         // catalogue names or paths
+  std::string chip;                  // in the place of the system's accelerator; empty: none
+  std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
+  std::string like;                  // a `model_type` to read it as; empty: its own
+  std::optional<base::Count> gpus, global_batch, micro_batch, seq, layer;
+  bool forward = false;  // without the backward pass
+
+  bool asked() const { return !model.empty() || !system.empty() || !chip.empty(); }
+};
+
+struct PlacedModelQuestion {
+  dataflow::Setup setup;
+  cluster::System system;            // with the chip in it
+  std::unique_ptr<SystemChip> chip;  // null: the system's own accelerator
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+};
+
+// The graph of one layer (scenario/generate_graph.h), the accelerator as cores of multipliers, the innermost network as
+// one dimension of the size of a node and the network between nodes as two, whose sizes and services are searched.
+// Kernels run one after the other, products at the rate that the accelerator reaches; with a chip, in one tile, which
+// its loop nests cut to fit. `chip_overrides`: of the chip's documents.
+//
+// Throws InputError: O1465 where model, system, the number of accelerators or the batch is missing, O1466 for numbers
+// of accelerators that do not fill nodes and for networks that `place` has no dimension for, and what readers say.
+PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Overrides& chip_overrides);
+
+}  // namespace orrery::scenario

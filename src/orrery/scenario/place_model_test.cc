@@ -1,0 +1,104 @@
+// A model on a system of the catalogue, placed without a setup file.
+#include "orrery/scenario/place_model.h"
+
+#include <gtest/gtest.h>
+
+#include "orrery/base/files_test_util.h"
+#include "orrery/base/refused_test_util.h"
+#include "orrery/machine/roofline.h"
+#include "orrery/scenario/place.h"
+#include "orrery/scenario/system_chip.h"
+
+namespace orrery::scenario {
+namespace {
+
+using dataflow::Link;
+
+PlaceRequest llama(const std::string& system, base::Count gpus) {
+  PlaceRequest request;
+  request.model.model = "llama3-8b";
+  request.model.system = system;
+  request.model.gpus = gpus;
+  request.model.global_batch = gpus;
+  return request;
+}
+
+TEST(PlaceModel, AnAcceleratorsCoresMakeItsPeakAtAClockOfOneToTwoGigahertz) {
+  for (const char* system : {"dgx-h100", "v100-dgx1", "mi300x", "tpu-v4", "a100-selene"}) {
+    const PlacedModelQuestion question = place_model(llama(system, 4).model, {});
+    const dataflow::Accelerator& cores = question.setup.system.accelerator;
+    const double peak = question.system.accelerator.peak(machine::Precision::kBf16);
+    EXPECT_NEAR(cores.gflops() * 1e9, peak, 1e-9 * peak) << system;
+    EXPECT_GE(cores.frequency_ghz, 1) << system;
+    EXPECT_LT(cores.frequency_ghz, 2) << system;
+  }
+}
+
+TEST(PlaceModel, ANodeIsADimensionAndTheSwitchBetweenNodesTwo) {
+  const PlacedModelQuestion nodes = place_model(llama("dgx-h100", 64).model, {});
+  const auto& network = nodes.setup.system.network;
+  ASSERT_EQ(network.size(), 3u);
+  EXPECT_EQ(network[0].size, 8);
+  EXPECT_EQ(network[1].size, 0);
+  for (int d = 0; d < 3; ++d) {
+    EXPECT_EQ(network[d].link, Link::kSwitch);
+    EXPECT_DOUBLE_EQ(network[d].bandwidth_gb_per_s, nodes.system.fabric.levels[d == 0 ? 0 : 1].rate() / 1e9);
+  }
+  // A chip of a torus has two links for each of its three axes.
+  const PlacedModelQuestion torus = place_model(llama("tpu-v4", 64).model, {});
+  ASSERT_EQ(torus.setup.system.network.size(), 3u);
+  EXPECT_EQ(torus.setup.system.network[2].link, Link::kRing);
+  EXPECT_DOUBLE_EQ(torus.setup.system.network[2].bandwidth_gb_per_s, torus.system.fabric.levels[0].rate() / 6e9);
+}
+
+TEST(PlaceModel, WhatIsMissingIsNamedAllAtOnceAndTwoQuestionsAreRefused) {
+  PlaceRequest request;
+  EXPECT_EQ(base::codes_of([&] { place(request); }), (std::vector<std::string>{"O1465"}));
+  request.model.chip = "tpu-v4i";
+  EXPECT_EQ(base::codes_of([&] { place(request); }), (std::vector<std::string>(4, "O1465")));
+  request = llama("dgx-h100", 8);
+  request.path = "setup.txt";
+  EXPECT_EQ(base::codes_of([&] { place(request); }), (std::vector<std::string>{"O1465"}));
+  EXPECT_EQ(base::codes_of([&] { place(llama("dgx-h100", 12)); }), (std::vector<std::string>{"O1466"}));
+  EXPECT_EQ(base::codes_of([&] { place(llama("tpu-v4", 8192)); }), (std::vector<std::string>{"O1466"}));
+  EXPECT_EQ(base::codes_of([&] { place(llama("gaudi3", 8)); }), (std::vector<std::string>{"O1466"}))
+      << "nobody says how much memory it has on the chip";
+}
+
+TEST(PlaceModel, MoreAcceleratorsOrFasterMemoryNeverPlaceAModelWorse) {
+  double before = std::numeric_limits<double>::infinity();
+  for (const base::Count gpus : {8, 16, 32}) {
+    PlaceRequest request = llama("dgx-h100", gpus);
+    request.model.global_batch = 64;
+    const double ns = place(request).placement.evaluation.final_ns;
+    EXPECT_LE(ns, before * (1 + 1e-9)) << gpus;
+    before = ns;
+  }
+  before = std::numeric_limits<double>::infinity();
+  for (const char* bandwidth : {"1000", "2000", "4000"}) {
+    PlaceRequest request = llama("dgx-h100", 8);
+    request.overrides = {{"system.memory.dram_bw", bandwidth}};
+    const double ns = place(request).placement.evaluation.final_ns;
+    EXPECT_LE(ns, before * (1 + 1e-9)) << bandwidth;
+    before = ns;
+  }
+}
+
+TEST(PlaceModel, AChipsLoopNestsTimeTheKernelsAndAWiderArrayIsFaster) {
+  double before = std::numeric_limits<double>::infinity();
+  for (const char* columns : {"64", "128", "256"}) {
+    PlaceRequest request = llama("dgx-h100", 8);
+    request.model.chip = "tpu-v4i";
+    request.overrides = {{"arch.HBM.depth", "274877906944"}, {"arch.Columns.meshX", columns}};
+    const PlacedGraph placed = place(request);
+    EXPECT_EQ(placed.timed, "chip");
+    ASSERT_TRUE(placed.placement.mapping);
+    EXPECT_TRUE(placed.placement.certificate.optimal);
+    EXPECT_LE(placed.placement.evaluation.flops_utilization, 1);
+    EXPECT_LT(placed.placement.evaluation.final_ns, before) << columns;
+    before = placed.placement.evaluation.final_ns;
+  }
+}
+
+}  // namespace
+}  // namespace orrery::scenario
