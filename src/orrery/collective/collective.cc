@@ -3,7 +3,7 @@
 // On one network of n ranks, S bytes, rate b of an accelerator, latency a of a step:
 //
 //   switch            all-reduce 2 (n-1) (a + S/(n b)), a ring of messages; reduce-scatter and all-gather half of it;
-//                     all-to-all (n-1) (a + S/(n b)); in-network reduction S/b + 2 a; tree 2 S/b + 2 ceil(log2 n) a
+//                     all-to-all (n-1) (a + S/(n b)); in-network reduction S/b' + 2 a (b': of sums in the switch); tree 2 S/b + 2 ceil(log2 n) a
 //                     with `doubling`, L = log2 n: all-reduce 2 L a + 2 (n-1)/n S/b (halves, then doubles) or L (a +
 //                     S/b) (whole buffers); reduce-scatter and all-gather L a + (n-1)/n S/b; all-to-all L (a + S/(2
 //                     b)). Where n is no power of two, an all-reduce folds the rest into its neighbours first and sends
@@ -173,7 +173,7 @@ double on_one(Operation operation, const Network& network, int ranks, double byt
   double best = 2 * scatter;
   if (network.topology != Topology::kSwitch) return best;
   const double once = bytes / network.rate();
-  if (network.in_network_reduction) best = std::min(best, once + 2 * network.latency_s);
+  if (network.in_network_reduction) best = std::min(best, bytes / network.adding_rate() + 2 * network.latency_s);
   if (network.doubling) best = std::min(best, all_reduce_by_doubling(network, ranks, bytes));
   if (network.trees) best = std::min(best, 2 * once + 2 * log2_ceil(ranks) * network.latency_s);
   return best;
@@ -181,7 +181,7 @@ double on_one(Operation operation, const Network& network, int ranks, double byt
 
 // One ring, or one tree of reducing switches, through all ranks.
 double through_all(Operation operation, const Fabric& fabric, const Group& group, double bytes) {
-  double slowest = 0;  // 1 / (bytes/s of the stream)
+  double slowest = 0, adding_slowest = 0;  // 1 / (bytes/s of the stream)
   double ring_latency = 0, tree_latency = 0, adding_latency = 0;
   bool adding = operation == Operation::kAllReduce, trees = adding;
   int below = 1;
@@ -192,6 +192,7 @@ double through_all(Operation operation, const Fabric& fabric, const Group& group
     if (joined > 1) {
       const Network& network = fabric.levels[l];
       slowest = std::max(slowest, 1 / (below * group_rate(network, joined)));
+      adding_slowest = std::max(adding_slowest, 1 / (below * network.adding_rate()));
       ring_latency += (units - units / joined) * network.latency_s;
       tree_latency += log2_ceil(joined) * network.latency_s;
       adding_latency += network.latency_s;
@@ -204,7 +205,7 @@ double through_all(Operation operation, const Fabric& fabric, const Group& group
   const double phase = bytes * (group.ranks - 1) / group.ranks * slowest + ring_latency;
   if (operation != Operation::kAllReduce) return phase;
   double best = 2 * phase;
-  if (adding) best = std::min(best, bytes * slowest + 2 * adding_latency);
+  if (adding) best = std::min(best, bytes * adding_slowest + 2 * adding_latency);
   if (trees) best = std::min(best, 2 * bytes * slowest + 2 * tree_latency);
   return best;
 }
@@ -334,8 +335,9 @@ double volume_bound(Operation operation, const Fabric& fabric, const Group& grou
   for (int l = fabric.count - 1; l >= 0; --l) {
     units *= group.joined[l];
     if (group.joined[l] <= 1) continue;
-    outward += fabric.levels[l].rate();
-    adding = adding || fabric.levels[l].in_network_reduction;
+    const Network& network = fabric.levels[l];
+    outward += network.in_network_reduction ? std::max(network.rate(), network.adding_rate()) : network.rate();
+    adding = adding || network.in_network_reduction;
     const double volume = least_volume(operation, group.ranks, units, group.inside(l), adding);
     bound = std::max(bound, bytes * volume / outward);
     if (operation == Operation::kPointToPoint) break;

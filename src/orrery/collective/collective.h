@@ -39,12 +39,16 @@ struct Network {
   double collective_s = 0;            // fixed cost of one collective operation, however many steps
   double message_s = 0;               // fixed cost of one point-to-point message
   bool in_network_reduction = false;  // the switch adds: an all-reduce sends its buffer once
+  double in_network_efficiency = 0;   // of large messages that the switch adds; 0: `efficiency`
   bool trees = false;                 // all-reduces may use a tree where fewer steps outweigh more bytes
   bool doubling = false;              // of a switch: ranks may exchange in pairs, ever further apart: log2 n steps
   std::array<int, kMaxTorusDimensions> torus = {0, 0, 0, 0};  // extents of a torus; 0 ends the list
 
-  // Bytes/s of one accelerator, per direction.
+  // Bytes/s of one accelerator, per direction; and where the switch adds.
   double rate() const { return bytes_per_s * efficiency / oversubscription; }
+  double adding_rate() const {
+    return bytes_per_s * (in_network_efficiency > 0 ? in_network_efficiency : efficiency) / oversubscription;
+  }
 };
 
 // The algorithm of an operation whose ranks span several networks.

@@ -64,6 +64,8 @@ Record<Validation> answer() {
       {"measured_s", "Seconds of one operation.", &P::measured_s},
       {"predicted_s", "Seconds of one operation.", &P::predicted_s},
       {"error_percent", "Predicted over measured, less 1.", [](const P& p) { return 100 * p.error; }},
+      {"algorithm", "What the library was told or said to do; empty: not known, so the fastest.", &P::algorithm,
+       OneOf{{"", "ring", "switch"}}},
       {"note", "What is to be known about the row.", &P::note}};
   const Record<Set> set = {{"name", "Of the table.", &Set::name},
                            {"title", "In one line.", &Set::title},
@@ -107,13 +109,13 @@ std::string collectives_points(const ValidatedCollectives& set, std::size_t most
     points.resize(most);
   }
   Table table;
-  table.header = {"error %", "measured", "predicted", "bytes", "ranks", "operation", "system", "use", "note"};
-  table.left_columns = {5, 6, 7, 8};
+  table.header = {"error %", "measured", "predicted", "bytes", "ranks", "operation", "system", "algorithm", "use", "note"};
+  table.left_columns = {5, 6, 7, 8, 9};
   for (const ValidatedCollective* point : points)
     table.rows.push_back({signed_percent(point->error), shown_seconds(point->measured_s),
                           shown_seconds(point->predicted_s), buffer_text(point->bytes), std::to_string(point->ranks),
                           std::string(scenario::name(point->operation)), point->system,
-                          std::string(scenario::name(point->use)), point->note});
+                          point->algorithm, std::string(scenario::name(point->use)), point->note});
   std::string result = fmt::format("{}\n{}", set.title, text(table));
   if (cut) result += fmt::format("... and {} nearer ones (--all shows them)\n", set.points.size() - most);
   return result;

@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 5> kOperations = {"all-reduce", "all-gather", "reduce-scatter", "all-to-all",
                                                          "point-to-point"};
-const std::vector<std::string> kColumns = {"system", "use", "operation", "ranks", "bytes", "seconds", "note"};
+const std::vector<std::string> kColumns = {"system", "use", "operation", "ranks", "bytes", "seconds", "algorithm", "note"};
+constexpr std::array<std::string_view, 3> kAlgorithms = {"", "ring", "switch"};
 
 template <std::size_t n>
 std::optional<std::size_t> index(const std::array<std::string_view, n>& names, const std::string& text) {
@@ -46,6 +47,7 @@ class Row {
     point.ranks = static_cast<int>(number("ranks", 2, 1 << 24));
     point.bytes = number("bytes", 1, 1e18);
     point.measured_s = number("seconds", 1e-9, 1e9);
+    point.algorithm = kAlgorithms[choice("algorithm", kAlgorithms)];
     if (const csv::Cell* note = find("note")) point.note = note->text;
     return point;
   }
@@ -83,6 +85,14 @@ class Row {
   base::Diagnostics& found_;
 };
 
+// What the library did not do is not predicted.
+collective::Fabric restricted(collective::Fabric fabric, const std::string& algorithm) {
+  if (algorithm == "ring")
+    for (collective::Network& network : fabric.levels)
+      network.in_network_reduction = network.doubling = network.trees = false;
+  return fabric;
+}
+
 ErrorSummary summary_of(const std::vector<ValidatedCollective>& points, Use use, double least_bytes) {
   std::vector<double> errors;
   for (const ValidatedCollective& point : points)
@@ -110,7 +120,7 @@ std::vector<ValidatedCollectives> validate_collectives(const std::string& direct
       if (found.has_errors()) continue;
       if (!fabrics.contains(point.system))
         fabrics[point.system] = formats::orrery::load_system(directory, point.system).system.fabric;
-      const collective::Fabric& fabric = fabrics[point.system];
+      const collective::Fabric fabric = restricted(fabrics[point.system], point.algorithm);
       point.predicted_s =
           collective::seconds(point.operation, fabric, collective::place(fabric, point.ranks, 1), point.bytes);
       point.error = point.predicted_s / point.measured_s - 1;

@@ -5,6 +5,7 @@
 //   system     catalogue name                             operation  all-reduce, all-gather, reduce-scatter, all-to-all
 //   ranks      of the group, filling node after node      bytes      as collective/collective.h counts them
 //   seconds    of one operation                           use, note  as of validate.h
+//   algorithm  `ring` or `switch` (which adds), where the library was told or said so; empty: the fastest that there is
 #pragma once
 
 #include <string>
@@ -24,6 +25,7 @@ struct ValidatedCollective {
   double bytes = 0;
   double measured_s = 0, predicted_s = 0;
   double error = 0;  // predicted / measured - 1
+  std::string algorithm;
   std::string note;
 };
 

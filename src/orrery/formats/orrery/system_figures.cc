@@ -42,6 +42,8 @@ std::vector<Figure> network_figures(collective::Network& network) {
       {"bandwidth", Unit::kBytesPerSecond, kPositive, &network.bytes_per_s, "of one accelerator, a direction",
        kLinkBandwidth, true},
       {"efficiency", Unit::kNone, kShare, &network.efficiency, "share of the bandwidth that is reached"},
+      {"in_network_efficiency", Unit::kNone, kShare, &network.in_network_efficiency,
+       "the same where the switch adds; `efficiency`"},
       {"oversubscription",
        Unit::kNone,
        {1, 1e6, false},
