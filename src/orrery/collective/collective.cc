@@ -3,12 +3,12 @@
 // On one network of n ranks, S bytes, rate b of an accelerator, latency a of a step:
 //
 //   switch            all-reduce 2 (n-1) (a + S/(n b)), a ring of messages; reduce-scatter and all-gather half of it;
-//                     all-to-all (n-1) (a + S/(n b)); in-network reduction S/b' + 2 a (b': of sums in the switch); tree 2 S/b + 2 ceil(log2 n) a
-//                     with `doubling`, L = log2 n: all-reduce 2 L a + 2 (n-1)/n S/b (halves, then doubles) or L (a +
-//                     S/b) (whole buffers); reduce-scatter and all-gather L a + (n-1)/n S/b; all-to-all L (a + S/(2
-//                     b)). Where n is no power of two, an all-reduce folds the rest into its neighbours first and sends
-//                     the result back after, 2 (a + S/b) more; an all-gather takes ceil(L) steps; a reduce-scatter
-//                     gains nothing
+//                     all-to-all (n-1) (a + S/(n b)); in-network reduction S/b' + 2 a (b': of sums in the switch); tree
+//                     2 S/b + 2 ceil(log2 n) a with `doubling`, L = log2 n: all-reduce 2 L a + 2 (n-1)/n S/b (halves,
+//                     then doubles) or L (a + S/b) (whole buffers); reduce-scatter and all-gather L a + (n-1)/n S/b;
+//                     all-to-all L (a + S/(2 b)). Where n is no power of two, an all-reduce folds the rest into its
+//                     neighbours first and sends the result back after, 2 (a + S/b) more; an all-gather takes ceil(L)
+//                     steps; a reduce-scatter gains nothing
 //   fully connected   the same volumes in one step a phase; a group of n of N accelerators has (n-1)/(N-1) of the links
 //   ring, torus       a bucket algorithm in all k dimensions at once: 2 (n-1)/n S/b, 2 sum(e_i - 1) steps;
 //                     all-to-all: max over dimensions of k S floor(e_i^2/4)/(e_i b), for a message goes e_i/4 hops.
@@ -54,7 +54,8 @@ Extents extents(const Network& network, int ranks) {
     if (whole <= 0) break;
     const int taken = std::min(left, whole);
     result.extent[result.dimensions] = taken;
-    result.line[result.dimensions] = taken > 2 && taken < whole;
+    const bool closed = network.closes_at > 0 ? taken == whole && taken % network.closes_at == 0 : taken == whole;
+    result.line[result.dimensions] = taken > 2 && !closed;
     left = (left + taken - 1) / taken;
     ++result.dimensions;
   }

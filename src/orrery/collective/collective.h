@@ -43,6 +43,8 @@ struct Network {
   bool trees = false;                 // all-reduces may use a tree where fewer steps outweigh more bytes
   bool doubling = false;              // of a switch: ranks may exchange in pairs, ever further apart: log2 n steps
   std::array<int, kMaxTorusDimensions> torus = {0, 0, 0, 0};  // extents of a torus; 0 ends the list
+  int closes_at =
+      0;  // axes of a torus that are a multiple of it are rings, others lines; 0: an axis used whole is a ring
 
   // Bytes/s of one accelerator, per direction; and where the switch adds.
   double rate() const { return bytes_per_s * efficiency / oversubscription; }

@@ -495,5 +495,21 @@ TEST(Laws, PlacementKeepsEveryRankAndGroupsThatDivideFillTheirUnits) {
   }));
 }
 
+TEST(Torus, AnAxisThatDoesNotCloseIsALineOfHalfTheRate) {
+  Network slice;
+  slice.topology = Topology::kTorus;
+  slice.bytes_per_s = 400e9;
+  slice.torus = {8, 8, 0, 0};
+  slice.size = 64;
+  Network open = slice;
+  open.closes_at = 16;
+  const double bytes = 1e9;
+  EXPECT_DOUBLE_EQ(seconds(Operation::kAllReduce, open, 64, bytes),
+                   2 * seconds(Operation::kAllReduce, slice, 64, bytes));
+  slice.torus = open.torus = {16, 16, 0, 0};
+  slice.size = open.size = 256;
+  EXPECT_DOUBLE_EQ(seconds(Operation::kAllReduce, open, 256, bytes), seconds(Operation::kAllReduce, slice, 256, bytes));
+}
+
 }  // namespace
 }  // namespace orrery::collective

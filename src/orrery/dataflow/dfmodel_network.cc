@@ -133,7 +133,7 @@ double table_ns_per_byte(Communication communication, const NetworkDimension& di
 }
 
 double table_group_ns_per_byte(Communication communication, const System& system, const Degrees& degrees,
-                         Parallelism parallelism, const Defects& defects, bool doubled) {
+                               Parallelism parallelism, const Defects& defects, bool doubled) {
   const Count ranks = degrees.of(parallelism);
   const NetworkDimension* own = dimension_of(system, parallelism);
   if (ranks <= 1 || own == nullptr) return 0;

@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 5> kOperations = {"all-reduce", "all-gather", "reduce-scatter", "all-to-all",
                                                          "point-to-point"};
-const std::vector<std::string> kColumns = {"system", "use", "operation", "ranks", "bytes", "seconds", "algorithm", "note"};
+const std::vector<std::string> kColumns = {"system", "use",     "operation", "ranks",
+                                           "bytes",  "seconds", "algorithm", "note"};
 constexpr std::array<std::string_view, 3> kAlgorithms = {"", "ring", "switch"};
 
 template <std::size_t n>

@@ -45,7 +45,8 @@ TEST(MeasuredCollectives, LargeOnesInsideANodeThatNoConstantHasSeenAreWithinATen
 }
 
 TEST(MeasuredCollectives, ATableThatSaysSomethingElseIsRefusedWithThePlace) {
-  const std::string table = "# title: t\n# source: s\n# licence: l\nsystem,use,operation,ranks,bytes,seconds,algorithm,note\n";
+  const std::string table =
+      "# title: t\n# source: s\n# licence: l\nsystem,use,operation,ranks,bytes,seconds,algorithm,note\n";
   const auto refused = [&](const std::string& row) {
     const base::Folder folder;
     folder.write("collectives/one.csv", table + row + "\n");

@@ -255,7 +255,9 @@ class Reader {
 
   void read_network(const Node& map, const std::string& path, collective::Network& network) {
     const std::vector<Figure> table = network_figures(network);
-    keys(map, path, names({"name", "topology", "size"}, table, {"in_network_reduction", "trees", "doubling", "torus"}));
+    keys(map, path,
+         names({"name", "topology", "size"}, table,
+               {"in_network_reduction", "trees", "doubling", "torus", "slice", "closes_at"}));
     if (!map.is_map()) return;
     if (const Node* topology = map.find("topology"))
       network.topology = static_cast<collective::Topology>(
@@ -267,6 +269,41 @@ class Reader {
     network.doubling = flag(map, path, "doubling");
     if (const Node* torus = map.find("torus")) read_torus(*torus, path, network);
     if (network.topology == collective::Topology::kTorus && !map.find("torus")) missing(map, path, "torus");
+    if (map.find("closes_at")) count(map, path, "closes_at", network.closes_at, 1);
+    if (const Node* slice = map.find("slice")) read_slice(*slice, path, network);
+  }
+
+  // "8x8": the part of a torus that a run has for itself, no larger than the whole in any axis.
+  void read_slice(const Node& text, const std::string& path, collective::Network& network) {
+    if (!text.is_scalar()) return wrong(text, path + ".slice", "extents joined by `x`, such as 8x8");
+    std::array<int, collective::kMaxTorusDimensions> extents = {0, 0, 0, 0};
+    std::size_t axes = 0, given = 0;
+    while (axes < extents.size() && network.torus[axes] > 0) ++axes;
+    double product = 1;
+    std::string_view rest = text.scalar;
+    for (bool more = true; more; ++given) {
+      const std::size_t cross = rest.find('x');
+      more = cross != std::string_view::npos;
+      const auto extent = quantity(std::string(rest.substr(0, cross)), Unit::kNone);
+      if (given >= axes || !extent || *extent < 1 || *extent != std::floor(*extent) || *extent > 65536)
+        return wrong(text, path + ".slice", fmt::format("{} whole numbers joined by `x`", axes));
+      extents[given] = static_cast<int>(*extent);
+      product *= extents[given];
+      if (extents[given] > network.torus[given]) {
+        found_
+            .error("O1356",
+                   fmt::format("`{}.slice` is {}, but the torus has only {} along axis {}", path, text.scalar,
+                               network.torus[given], given + 1),
+                   text.where)
+            .hint("a slice is a part of the torus");
+        return;
+      }
+      if (more) rest.remove_prefix(cross + 1);
+    }
+    if (given != axes || product > 1e9)
+      return wrong(text, path + ".slice", fmt::format("{} whole numbers joined by `x`, at most 1e9 together", axes));
+    network.torus = extents;
+    network.size = static_cast<int>(product);
   }
 
   void read_torus(const Node& list, const std::string& path, collective::Network& network) {

@@ -220,5 +220,18 @@ TEST_F(Systems, FiguresInAUnitWrongByAThousandAreDoubtedAndCatalogueEntriesAreNo
   EXPECT_EQ(codes(set.diagnostics.all()), Codes{"O1380"});
 }
 
+TEST(TorusSlices, ASliceIsATorusOfItsOwnAndNoLargerThanTheWhole) {
+  const auto fabric = [](const char* slice) {
+    return load_system(kDirectory, "tpu-v6e", {{"networks.ICI.slice", slice}}).system.fabric.levels[0];
+  };
+  EXPECT_EQ(fabric("8x8").size, 64);
+  EXPECT_EQ(fabric("8x8").torus[0], 8);
+  EXPECT_EQ(fabric("4x16").torus[1], 16);
+  EXPECT_EQ(fabric("16x16").size, load_system(kDirectory, "tpu-v6e").system.fabric.levels[0].size);
+  EXPECT_EQ(codes(refused([&] { fabric("32x8"); })), Codes{"O1356"});
+  for (const char* wrong : {"8", "8x8x8", "8x", "x8", "0x8", "1.5x8", "axb", "-8x8"})
+    EXPECT_EQ(codes(refused([&] { fabric(wrong); })), Codes{"O1353"}) << wrong;
+}
+
 }  // namespace
 }  // namespace orrery::formats::orrery
