@@ -41,10 +41,7 @@ bool runs(Level level) { return level == Level::kPortable; }
 #endif
 
 [[noreturn]] void refuse(const char* code, const std::string& message, const std::string& hint) {
-  base::Diagnostics found;
-  found.error(code, message).hint(hint);
-  found.throw_if_errors();
-  throw base::InputError({});  // not reached: an error was added
+  throw base::InputError({base::Diagnostic{code, base::Severity::kError, message, {}, {}, {}, {hint}}});
 }
 
 std::string listed(const std::vector<Level>& all) {
@@ -77,20 +74,20 @@ std::vector<Level> levels() {
   return found;
 }
 
+Level level_for(std::string_view wanted, const std::vector<Level>& present) {
+  const std::string hint = "this machine has " + listed(present) + "; without ORRERY_ISA, the last of them is taken";
+  const std::optional<Level> level = level_named(wanted);
+  if (!level) refuse("O1501", "ORRERY_ISA names no instruction set: '" + std::string(wanted) + "'", hint);
+  if (std::find(present.begin(), present.end(), *level) == present.end()) {
+    refuse("O1502", "this machine does not run the instruction set that ORRERY_ISA names: '" + std::string(wanted) + "'", hint);
+  }
+  return *level;
+}
+
 Level chosen_level() {
   const std::vector<Level> present = levels();
   const char* wanted = std::getenv("ORRERY_ISA");
-  if (wanted == nullptr || *wanted == '\0') return present.back();
-  const std::optional<Level> level = level_named(wanted);
-  if (!level) {
-    refuse("O1501", "ORRERY_ISA names no instruction set: '" + std::string(wanted) + "'",
-           "this machine has " + listed(present) + "; without ORRERY_ISA, the last of them is taken");
-  }
-  if (std::find(present.begin(), present.end(), *level) == present.end()) {
-    refuse("O1502", "this machine does not run the instruction set that ORRERY_ISA names: '" + std::string(wanted) + "'",
-           "this machine has " + listed(present) + "; without ORRERY_ISA, the last of them is taken");
-  }
-  return *level;
+  return wanted == nullptr || *wanted == '\0' ? present.back() : level_for(wanted, present);
 }
 
 }  // namespace orrery::kernels

@@ -21,8 +21,10 @@ std::optional<Level> level_named(std::string_view name);
 // What processor and operating system allow, lowest first; at least kPortable.
 std::vector<Level> levels();
 
-// The highest of them, or the one that the environment variable ORRERY_ISA names. Throws base::InputError when it names none
-// (O1501) or one that this machine lacks (O1502).
+// The level of a name. Throws base::InputError when it names none (O1501) or one that is not present (O1502).
+Level level_for(std::string_view wanted, const std::vector<Level>& present);
+
+// The highest of levels(), or the one that the environment variable ORRERY_ISA names; throws as level_for() does.
 Level chosen_level();
 
 }  // namespace orrery::kernels

@@ -15,9 +15,11 @@ double spin_units(Index steps) {
   for (int i = 0; i < kChains; ++i) sums[i] = (typename Units::Sum)U{};
   U a = all_bits(0x3c003c00U), b = all_bits(0x3c003c00U);
   for (Index step = 0; step < steps; ++step) {
-    keep_unknown(a);  // else the compiler multiplies once
 #pragma GCC unroll 12
-    for (int i = 0; i < kChains; ++i) sums[i] = Units::step(sums[i], a, b);
+    for (int i = 0; i < kChains; ++i) {
+      keep_unknown(a);  // else the compiler multiplies once for all chains
+      sums[i] = Units::step(sums[i], a, b);
+    }
   }
   U result = {};
 #pragma GCC unroll 12
