@@ -1,5 +1,5 @@
-// Parts are heads, forwards also halves, quarters ... of a head's queries when there are few heads for the threads: each part
-// packs the keys again, which costs little against a few hundred queries.
+// Parts are heads, forwards also halves, quarters ... of a head's queries when there are few heads for the threads:
+// each part packs the keys again, which costs little against a few hundred queries.
 #include "orrery/kernels/attention.h"
 
 #include <algorithm>
@@ -10,15 +10,18 @@ namespace orrery::kernels {
 namespace {
 
 constexpr Index kLeastQueries = 256;  // of a part
+constexpr Index kLargestHead = 512;
+static_assert(kLargestHead <= kDepthUnits, "products of heads are summed in one block of depth");
 
 void check(const Attention& x) {
   ORRERY_CHECK(x.type == Type::kF32 || x.type == Type::kBf16, "attention is of fp32 or bf16");
   ORRERY_CHECK(x.batch >= 0 && x.queries >= 0 && x.keys >= 0, "sizes are at least 0");
   ORRERY_CHECK(x.key_heads >= 1 && x.heads >= 1 && x.heads % x.key_heads == 0, "heads of keys divide those of queries");
-  ORRERY_CHECK(x.size >= 1 && x.size <= kDepthUnits && x.value_size >= 1 && x.value_size <= kDepthUnits,
+  ORRERY_CHECK(x.size >= 1 && x.size <= kLargestHead && x.value_size >= 1 && x.value_size <= kLargestHead,
                "a head has 1 to 512 elements");
   for (Index b = 0; b < x.batch; ++b) {
-    ORRERY_CHECK(x.key_lengths == nullptr || (x.key_lengths[b] >= 0 && x.key_lengths[b] <= x.keys), "lengths are within the keys");
+    ORRERY_CHECK(x.key_lengths == nullptr || (x.key_lengths[b] >= 0 && x.key_lengths[b] <= x.keys),
+                 "lengths are within the keys");
     ORRERY_CHECK(x.query_lengths == nullptr || (x.query_lengths[b] >= 0 && x.query_lengths[b] <= x.queries),
                  "lengths are within the queries");
   }

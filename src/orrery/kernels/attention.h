@@ -6,11 +6,11 @@
 
 namespace orrery::kernels {
 
-// Which keys query j sees: with its position j + query_offset among the keys, those from reach_back before to reach_ahead
-// behind it (-1: without bound), so that causal attention is reach_ahead = 0 and a sliding window of w keys
-// reach_back = w - 1, reach_ahead = 0; no key at or beyond key_lengths[batch]; none whose bias is -inf. A query that sees no key, and
-// one at or beyond query_lengths[batch], has output 0, log_sum -inf and no gradient. Hidden keys and values must be finite: a
-// NaN there reaches the result, as 0 times NaN does, unless the key lies beyond key_lengths.
+// Which keys query j sees: with its position j + query_offset among the keys, those from reach_back before to
+// reach_ahead behind it (-1: without bound), so that causal attention is reach_ahead = 0 and a sliding window of w keys
+// reach_back = w - 1, reach_ahead = 0; no key at or beyond key_lengths[batch]; none whose bias is -inf. A query that
+// sees no key, and one at or beyond query_lengths[batch], has output 0, log_sum -inf and no gradient. Hidden keys and
+// values must be finite: a NaN there reaches the result, as 0 times NaN does, unless the key lies beyond key_lengths.
 struct Attention {
   Type type = Type::kF32;  // of all tensors: kF32, or kBf16 (products of bf16, sums and softmax in fp32)
   Index batch = 1;
@@ -33,7 +33,8 @@ struct Attention {
 // Computes `out` and `log_sum`. The result is the same for any number of threads.
 void attend(Context& context, const Attention& attention);
 
-// Computes the three gradients from query, key, value, out, log_sum and out_gradient; asks dropout for the same pattern.
+// Computes the three gradients from query, key, value, out, log_sum and out_gradient; asks dropout for the same
+// pattern.
 void attend_back(Context& context, const Attention& attention);
 
 }  // namespace orrery::kernels

@@ -1,5 +1,5 @@
-// Attention against the definition in fp64, every kind of mask and stride; its gradients against the analytic ones in fp64, which
-// finite differences hold in turn.
+// Attention against the definition in fp64, every kind of mask and stride; its gradients against the analytic ones in
+// fp64, which finite differences hold in turn.
 #include "orrery/kernels/attention.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,8 @@ Heads heads_of(Type type, Index batch, Index heads, Index positions, Index size,
   } else {
     at.position = row, at.head = positions * row, at.batch = heads * at.head + gap;
   }
-  Heads h{Tensor(type, batch * at.batch + heads * at.head + positions * at.position + row, random), at, heads, positions, size};
+  Heads h{Tensor(type, batch * at.batch + heads * at.head + positions * at.position + row, random), at, heads,
+          positions, size};
   h.at.data = h.tensor.data();
   return h;
 }
@@ -142,13 +143,16 @@ Case random_case(Random& random, Index most, Type type) {
          {},
          {}};
   if (random.one_in(3)) {
-    for (Index i = 0; i < b; ++i) c.key_lengths.push_back(random(0, x.keys)), c.query_lengths.push_back(random(0, x.queries));
+    for (Index i = 0; i < b; ++i)
+      c.key_lengths.push_back(random(0, x.keys)), c.query_lengths.push_back(random(0, x.queries));
   }
   if (random.one_in(3)) {
     c.x.bias_query = x.keys + 1, c.x.bias_head = random.one_in(2) ? 0 : x.queries * c.x.bias_query;
-    c.x.bias_batch = random.one_in(2) ? 0 : std::max<Index>(1, c.x.bias_head == 0 ? 1 : x.heads) * x.queries * c.x.bias_query;
+    c.x.bias_batch =
+        random.one_in(2) ? 0 : std::max<Index>(1, c.x.bias_head == 0 ? 1 : x.heads) * x.queries * c.x.bias_query;
     const Index count = c.x.bias_batch * b + c.x.bias_head * x.heads + x.queries * c.x.bias_query;
-    for (Index i = 0; i < count; ++i) c.bias.push_back(random.one_in(4) ? -std::numeric_limits<float>::infinity() : random.normal());
+    for (Index i = 0; i < count; ++i)
+      c.bias.push_back(random.one_in(4) ? -std::numeric_limits<float>::infinity() : random.normal());
   }
   return c;
 }
@@ -206,7 +210,8 @@ void check_case(Context& context, std::uint32_t seed, Index most) {
     for (Index h = 0; h < x.heads; ++h) {
       for (Index j = 0; j < x.queries; ++j, ++line) {
         for (Index i = 0; i < x.value_size; ++i) wanted[c.out.place(b, h, j, i)] = e.out[n++];
-        ASSERT_TRUE(testing::near(c.log_sum[line], e.log_sum[line], (fine ? 1e-5 : 1e-2) * (1 + std::fabs(e.log_sum[line]))))
+        ASSERT_TRUE(
+            testing::near(c.log_sum[line], e.log_sum[line], (fine ? 1e-5 : 1e-2) * (1 + std::fabs(e.log_sum[line]))))
             << what << " " << c.log_sum[line] << " for " << e.log_sum[line];
       }
     }

@@ -1,5 +1,6 @@
 // Memory for tensors and scratch: aligned to cache lines, uninitialised, in huge pages where the system has them (large
-// products gain a tenth by that: their rows are far apart, and each needs its own entry in the processor's table of pages).
+// products gain a tenth by that: their rows are far apart, and each needs its own entry in the processor's table of
+// pages).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(std::size_t bytes);  // throws std::bad_alloc
-  Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);

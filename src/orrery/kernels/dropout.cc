@@ -27,9 +27,9 @@ DropPattern drop_pattern(double probability, std::uint64_t seed, std::uint32_t s
 bool keeps(const DropPattern& pattern, std::uint64_t row, std::uint64_t column) {
   const auto group = static_cast<std::uint32_t>(column / 128);
   const auto place = static_cast<std::uint32_t>(column % 128);
-  const auto bits = philox({group * 16 + place % 16, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32),
-                            pattern.stream},
-                           {static_cast<std::uint32_t>(pattern.seed), static_cast<std::uint32_t>(pattern.seed >> 32)});
+  const auto bits = philox(
+      {group * 16 + place % 16, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32), pattern.stream},
+      {static_cast<std::uint32_t>(pattern.seed), static_cast<std::uint32_t>(pattern.seed >> 32)});
   const std::uint32_t word = bits[place / 32];
   return (place / 16 % 2 == 0 ? word & 0xffffU : word >> 16) >= pattern.threshold;
 }

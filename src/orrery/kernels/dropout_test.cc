@@ -31,14 +31,15 @@ TEST(Dropout, OfARowIsTheDefinitionElementByElementAtEveryLevel) {
       std::vector<std::uint16_t> bits((columns + 127) / 128 * 8);
       table_of(level)->kept(pattern, row, columns, bits.data());
       for (Index c = 0; c < columns; ++c) {
-        ASSERT_EQ(bits[c / 16] >> c % 16 & 1, keeps(pattern, row, static_cast<std::uint64_t>(c))) << name_of(level) << " " << c;
+        ASSERT_EQ(bits[c / 16] >> c % 16 & 1, keeps(pattern, row, static_cast<std::uint64_t>(c)))
+            << name_of(level) << " " << c;
       }
     }
   }
 }
 
-// Frequencies of what is dropped, of pairs that lie beside and below each other, and of equal places in two streams, within
-// five standard deviations of what independent draws have.
+// Frequencies of what is dropped, of pairs that lie beside and below each other, and of equal places in two streams,
+// within five standard deviations of what independent draws have.
 TEST(Dropout, HasTheStatisticsOfIndependentDraws) {
   const Level level = levels().back();
   for (const double probability : {0.1, 0.25, 0.5}) {

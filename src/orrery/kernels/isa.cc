@@ -1,6 +1,6 @@
 // A level counts as present when the processor reports its instructions (cpuid) and the operating system saves the
-// registers they use (XCR0): both are needed, a hypervisor may hide either. The compiler's __builtin_cpu_supports asks for
-// both.
+// registers they use (XCR0): both are needed, a hypervisor may hide either. The compiler's __builtin_cpu_supports asks
+// for both.
 #include "orrery/kernels/isa.h"
 
 #include <algorithm>
@@ -28,16 +28,21 @@ bool runs(Level level) {
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   switch (level) {
-    case Level::kPortable: return true;
-    case Level::kAvx2: return avx2;
-    case Level::kAvx512: return avx512;
+    case Level::kPortable:
+      return true;
+    case Level::kAvx2:
+      return avx2;
+    case Level::kAvx512:
+      return avx512;
     case Level::kAvx512Bf16:
       return avx512 && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
   }
   return false;
 }
 #else
-bool runs(Level level) { return level == Level::kPortable; }
+bool runs(Level level) {
+  return level == Level::kPortable;
+}
 #endif
 
 [[noreturn]] void refuse(const char* code, const std::string& message, const std::string& hint) {
@@ -79,7 +84,8 @@ Level level_for(std::string_view wanted, const std::vector<Level>& present) {
   const std::optional<Level> level = level_named(wanted);
   if (!level) refuse("O1501", "ORRERY_ISA names no instruction set: '" + std::string(wanted) + "'", hint);
   if (std::find(present.begin(), present.end(), *level) == present.end()) {
-    refuse("O1502", "this machine does not run the instruction set that ORRERY_ISA names: '" + std::string(wanted) + "'", hint);
+    refuse("O1502",
+           "this machine does not run the instruction set that ORRERY_ISA names: '" + std::string(wanted) + "'", hint);
   }
   return *level;
 }

@@ -1,11 +1,12 @@
 // Attention of one head, forwards, in tiles: no matrix of scores is ever in memory.
 //
-// For a tile of queries the scores of one tile of keys after the other are computed, S = scale Q K^T + bias, and with the
-// row's maximum m and sum l so far
+// For a tile of queries the scores of one tile of keys after the other are computed, S = scale Q K^T + bias, and with
+// the row's maximum m and sum l so far
 //   m' = max(m, max_k S),  P = e^(S - m'),  l' = l e^(m - m') + sum_k P,  O' = O e^(m - m') + drop(P) V,
-// so that O / l is the result at the end and m + ln l, the logarithm of the sum, all that the backward pass needs of it.
-// (M. Milakov, N. Gimelshein 2018; T. Dao et al., FlashAttention, 2022.) Keys are packed once for all tiles of queries; tiles
-// that the window hides altogether are skipped. Cost: 4 J K d operations, J K exponentials; reads Q, K, V, writes O.
+// so that O / l is the result at the end and m + ln l, the logarithm of the sum, all that the backward pass needs of
+// it. (M. Milakov, N. Gimelshein 2018; T. Dao et al., FlashAttention, 2022.) Keys are packed once for all tiles of
+// queries; tiles that the window hides altogether are skipped. Cost: 4 J K d operations, J K exponentials; reads Q, K,
+// V, writes O.
 #pragma once
 
 #include "orrery/kernels/attention_part.h"
@@ -18,9 +19,15 @@ namespace {
 
 constexpr float kInfinity = __builtin_inff();
 
-inline Index least(Index a, Index b) { return a < b ? a : b; }
-inline Index most(Index a, Index b) { return a > b ? a : b; }
-inline Index whole_panels(Index n) { return (n + kTileColumns - 1) / kTileColumns * kTileColumns; }
+inline Index least(Index a, Index b) {
+  return a < b ? a : b;
+}
+inline Index most(Index a, Index b) {
+  return a > b ? a : b;
+}
+inline Index whole_panels(Index n) {
+  return (n + kTileColumns - 1) / kTileColumns * kTileColumns;
+}
 
 // Numbers [begin, end).
 struct Range {
@@ -30,7 +37,7 @@ struct Range {
 // The keys that query j sees.
 inline Range keys_seen(const AttentionPart& x, Index j) {
   const Index at = j + x.query_offset;
-  const Index begin = x.reach_back < 0 ? 0 : most(0, at - x.reach_back);
+  const Index begin = x.reach_back < 0 ? 0 : least(most(0, at - x.reach_back), x.valid_keys);
   const Index end = x.reach_ahead < 0 ? x.valid_keys : least(x.valid_keys, at + x.reach_ahead + 1);
   return {begin, most(begin, end)};
 }
@@ -38,7 +45,7 @@ inline Range keys_seen(const AttentionPart& x, Index j) {
 // The queries that see key k.
 inline Range queries_seeing(const AttentionPart& x, Index k) {
   const Index at = k - x.query_offset;
-  const Index begin = x.reach_ahead < 0 ? 0 : most(0, at - x.reach_ahead);
+  const Index begin = x.reach_ahead < 0 ? 0 : least(most(0, at - x.reach_ahead), x.valid_queries);
   const Index end = x.reach_back < 0 ? x.valid_queries : least(x.valid_queries, at + x.reach_back + 1);
   return {begin, most(begin, end)};
 }
@@ -49,27 +56,33 @@ inline const void* element_of(const AttentionPart& x, const Vectors& v, Index he
 }
 
 // `rows` vectors from a position as rows of depth `size`, and the same turned: rows along the vectors.
-inline Panels vectors_as_rows(const AttentionPart& x, const Vectors& v, Index head, Index position, Index rows, Index size) {
+inline Panels vectors_as_rows(const AttentionPart& x, const Vectors& v, Index head, Index position, Index rows,
+                              Index size) {
   return {element_of(x, v, head, position), x.type, v.position, 1, rows, size};
 }
-inline Panels vectors_as_depth(const AttentionPart& x, const Vectors& v, Index head, Index position, Index depth, Index size) {
+inline Panels vectors_as_depth(const AttentionPart& x, const Vectors& v, Index head, Index position, Index depth,
+                               Index size) {
   return {element_of(x, v, head, position), x.type, 1, v.position, size, depth};
 }
 
-inline Index units_of(const ProductKernels& kernels, Index depth) { return (depth + kernels.elements - 1) / kernels.elements; }
+inline Index units_of(const ProductKernels& kernels, Index depth) {
+  return (depth + kernels.elements - 1) / kernels.elements;
+}
 
-inline void store_vector(const AttentionPart& x, const Vectors& v, Index head, Index position, const float* from, float factor,
-                         Index size) {
+inline void store_vector(const AttentionPart& x, const Vectors& v, Index head, Index position, const float* from,
+                         float factor, Index size) {
   void* to = const_cast<void*>(element_of(x, v, head, position));
   each_vector(size, [&](Index i, int n) {
     const F value = from == nullptr ? F{} : take(from + i, n) * factor;
-    x.type == Type::kBf16 ? put(static_cast<std::uint16_t*>(to) + i, value, n) : put(static_cast<float*>(to) + i, value, n);
+    x.type == Type::kBf16 ? put(static_cast<std::uint16_t*>(to) + i, value, n)
+                          : put(static_cast<float*>(to) + i, value, n);
   });
 }
 
-// One row of scores to probabilities e^(S - m'), zeros where the row sees nothing; columns [begin, end) of `width` are seen.
-// Updates m and l and returns the factor of what was summed before.
-inline float probabilities(float* row, Index begin, Index end, Index width, float scale, const float* bias, float& m, float& l) {
+// One row of scores to probabilities e^(S - m'), zeros where the row sees nothing; columns [begin, end) of `width` are
+// seen. Updates m and l and returns the factor of what was summed before.
+inline float probabilities(float* row, Index begin, Index end, Index width, float scale, const float* bias, float& m,
+                           float& l) {
   F best = all(m);
   each_vector(end - begin, [&](Index i, int n) {
     F s = take(row + begin + i, n) * scale;
@@ -96,11 +109,13 @@ inline float probabilities(float* row, Index begin, Index end, Index width, floa
 }
 
 constexpr Index kQueryTile = 64, kKeyTile = 256;
+static_assert(kKeyTile <= kNarrowDepth);
 
 // Units of scratch that a part needs, forwards.
 inline Index forward_scratch(Index keys, Index size, Index value_size) {
   const Index padded = (keys + kKeyTile - 1) / kKeyTile * kKeyTile;
-  return padded * (size + whole_panels(value_size)) + 3 * kQueryTile * kRowUnits + kQueryTile * whole_panels(value_size);
+  return padded * (size + whole_panels(value_size)) +
+         kQueryTile * (kRowUnits + 2 * kNarrowUnits + whole_panels(value_size));
 }
 
 inline void attention(const AttentionPart& x) {
@@ -124,9 +139,9 @@ inline void attention(const AttentionPart& x) {
   std::uint32_t* packed_keys = x.scratch;
   std::uint32_t* packed_values = packed_keys + tiles * key_units;
   std::uint32_t* query_rows = packed_values + tiles * value_units;
-  auto* scores = reinterpret_cast<float*>(query_rows + kQueryTile * kRowUnits);
-  std::uint32_t* weights = query_rows + 2 * kQueryTile * kRowUnits;
-  auto* sums = reinterpret_cast<float*>(query_rows + 3 * kQueryTile * kRowUnits);
+  std::uint32_t* weights = query_rows + kQueryTile * kRowUnits;
+  auto* scores = reinterpret_cast<float*>(weights + kQueryTile * kNarrowUnits);
+  float* sums = scores + kQueryTile * kNarrowUnits;
   for (Index t = 0; t < tiles; ++t) {
     const Index key = first_key + t * kKeyTile, count = least(kKeyTile, end_key - key);
     kernels.pack_b(vectors_as_rows(x, x.key, key_head, key, count, x.size), packed_keys + t * key_units);
@@ -135,7 +150,7 @@ inline void attention(const AttentionPart& x) {
 
   for (Index query = x.first_query; query < end_query; query += kQueryTile) {
     const Index rows = least(kQueryTile, end_query - query);
-    kernels.pack_a(vectors_as_rows(x, x.query, x.head, query, rows, x.size), query_rows);
+    kernels.pack_a(vectors_as_rows(x, x.query, x.head, query, rows, x.size), query_rows, kRowUnits);
     float m[kQueryTile], l[kQueryTile];
     for (Index i = 0; i < rows; ++i) {
       m[i] = -kInfinity;
@@ -145,36 +160,40 @@ inline void attention(const AttentionPart& x) {
     const Range seen = {keys_seen(x, query).begin, keys_seen(x, query + rows - 1).end};
     for (Index t = (seen.begin - first_key) / kKeyTile; t < tiles && first_key + t * kKeyTile < seen.end; ++t) {
       const Index key = first_key + t * kKeyTile, count = least(kKeyTile, end_key - key);
-      kernels.block({query_rows, packed_keys + t * key_units, rows, count, units_of(kernels, x.size), scores, kRowUnits, false});
+      kernels.block({query_rows, packed_keys + t * key_units, rows, count, units_of(kernels, x.size), scores,
+                     kNarrowUnits, false});
       for (Index i = 0; i < rows; ++i) {
         const Range sees = keys_seen(x, query + i);
         const Index begin = least(most(sees.begin - key, 0), count), end = most(begin, least(sees.end - key, count));
-        float* row = scores + i * kRowUnits;
-        const float* bias =
-            x.bias == nullptr
-                ? nullptr
-                : x.bias + x.batch * x.bias_batch + x.head * x.bias_head + (query + i) * x.bias_query + key;
+        float* row = scores + i * kNarrowUnits;
+        const float* bias = x.bias == nullptr ? nullptr
+                                              : x.bias + x.batch * x.bias_batch + x.head * x.bias_head +
+                                                    (query + i) * x.bias_query + key;
         const float factor = probabilities(row, begin, end, count, x.scale, bias, m[i], l[i]);
-        if (factor != 1) each_vector(width, [&](Index c, int) { store(sums + i * width + c, load(sums + i * width + c) * factor); });
+        if (factor != 1)
+          each_vector(width, [&](Index c, int) { store(sums + i * width + c, load(sums + i * width + c) * factor); });
         if (x.drop.threshold != 0) {
           std::uint16_t bits[kKeyTile / 16];
           const Index line = (x.batch * x.heads + x.head) * x.queries + query + i;
-          kept_groups(x.drop, static_cast<std::uint64_t>(line), key / kDropGroup, (key + count + kDropGroup - 1) / kDropGroup,
-                      bits);
-          each_vector(count, [&](Index c, int n) { put(row + c, take(row + c, n) * drop_factors(bits, c, x.drop.scale), n); });
+          kept_groups(x.drop, static_cast<std::uint64_t>(line), key / kDropGroup,
+                      (key + count + kDropGroup - 1) / kDropGroup, bits);
+          each_vector(count,
+                      [&](Index c, int n) { put(row + c, take(row + c, n) * drop_factors(bits, c, x.drop.scale), n); });
         }
       }
       const std::uint32_t* a = reinterpret_cast<const std::uint32_t*>(scores);  // rows of floats are packed as they are
       if (x.arithmetic != Arithmetic::kF32) {
-        kernels.pack_a({scores, Type::kF32, kRowUnits, 1, rows, count}, weights);
+        kernels.pack_a({scores, Type::kF32, kNarrowUnits, 1, rows, count}, weights, kNarrowUnits);
         a = weights;
       }
-      kernels.block({a, packed_values + t * value_units, rows, x.value_size, units_of(kernels, count), sums, width, true});
+      kernels.block_narrow(
+          {a, packed_values + t * value_units, rows, x.value_size, units_of(kernels, count), sums, width, true});
     }
     for (Index i = 0; i < rows; ++i) {
       store_vector(x, x.out, x.head, query + i, sums + i * width, l[i] == 0 ? 0 : 1 / l[i], x.value_size);
       if (x.log_sum != nullptr) {
-        x.log_sum[(x.batch * x.heads + x.head) * x.queries + query + i] = l[i] == 0 ? -kInfinity : m[i] + __builtin_logf(l[i]);
+        x.log_sum[(x.batch * x.heads + x.head) * x.queries + query + i] =
+            l[i] == 0 ? -kInfinity : m[i] + __builtin_logf(l[i]);
       }
     }
   }

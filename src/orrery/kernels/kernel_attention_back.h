@@ -1,12 +1,12 @@
-// Attention backwards: one head of keys and values with all heads of queries that share it, so that no other part adds to its
-// gradients and their order is fixed.
+// Attention backwards: one head of keys and values with all heads of queries that share it, so that no other part adds
+// to its gradients and their order is fixed.
 //
-// With P = e^(S - log_sum) computed again, M the dropout's factors, dP = dO V^T and D_j = sum_d dO_jd O_jd (which equals
-// sum_k M P dP of row j):
+// With P = e^(S - log_sum) computed again, M the dropout's factors, dP = dO V^T and D_j = sum_d dO_jd O_jd (which
+// equals sum_k M P dP of row j):
 //   dS = P (M dP - D),  dV = (M P)^T dO,  dK = scale dS^T Q,  dQ = scale dS K.
-// Scores are computed turned, keys as rows: then (M P)^T and dS^T are left operands as they are, and only dS is turned for dQ.
-// A row that sees no key has log_sum = -inf and no gradient. (T. Dao et al. 2022.)
-// Cost: 10 J K d operations, J K exponentials.
+// Scores are computed turned, keys as rows: then (M P)^T and dS^T are left operands as they are, and only dS is turned
+// for dQ. A row that sees no key has log_sum = -inf and no gradient. (T. Dao et al. 2022.) Cost: 10 J K d operations, J
+// K exponentials.
 #pragma once
 
 #include "orrery/kernels/kernel_attention.h"
@@ -20,7 +20,7 @@ static_assert(kBackKeys == kDropGroup, "a tile of keys is one group of dropout's
 
 // Where the parts of the scratch lie.
 struct BackScratch {
-  Index size_width, value_width, queries;  // whole panels; queries in whole tiles
+  Index size_width, value_width, queries;                          // whole panels; queries in whole tiles
   Index turned_query, turned_gradient, flat_query, flat_gradient;  // units of a tile of queries
   std::uint32_t *turned_queries, *turned_gradients, *flat_queries, *flat_gradients;
   std::uint32_t *key_rows, *value_rows, *flat_keys, *left;
@@ -56,9 +56,9 @@ inline BackScratch back_scratch(const AttentionPart& x) {
   s.key_rows = take_units(kBackKeys * kRowUnits);
   s.value_rows = take_units(kBackKeys * kRowUnits);
   s.flat_keys = take_units(kBackKeys * s.size_width);
-  s.left = take_units(kBackQueries * kRowUnits);
-  s.scores = take_floats(kBackKeys * kRowUnits);
-  s.slopes = take_floats(kBackKeys * kRowUnits);
+  s.left = take_units(kBackQueries * kNarrowUnits);
+  s.scores = take_floats(kBackKeys * kNarrowUnits);
+  s.slopes = take_floats(kBackKeys * kNarrowUnits);
   s.query_sums = take_floats(s.queries * s.size_width);
   s.key_sums = take_floats(x.keys * s.size_width);
   s.value_sums = take_floats(x.keys * s.value_width);
@@ -89,12 +89,12 @@ inline void row_products(const AttentionPart& x, Index head, const BackScratch& 
 }
 
 // Scores of one key with queries [query, query + count) to M P (in place) and dP to dS (in place).
-inline void turn_row(const AttentionPart& x, const BackScratch& s, Index head, Index key, Index query, Index count, float* scores,
-                     float* slopes, Index first_key) {
+inline void turn_row(const AttentionPart& x, const BackScratch& s, Index head, Index key, Index query, Index count,
+                     float* scores, float* slopes, Index first_key) {
   const Range seeing = queries_seeing(x, key);
   const Index begin = least(most(seeing.begin - query, 0), count), end = most(begin, least(seeing.end - query, count));
-  const float* bias = x.bias == nullptr ? nullptr
-                                        : x.bias + x.batch * x.bias_batch + head * x.bias_head + query * x.bias_query + key;
+  const float* bias =
+      x.bias == nullptr ? nullptr : x.bias + x.batch * x.bias_batch + head * x.bias_head + query * x.bias_query + key;
   const std::uint16_t* kept = s.kept + (key - first_key) / 16 * kBackQueries;
   const int bit = static_cast<int>((key - first_key) % 16);
   const U kept_scale = as_bits(all(x.drop.scale));
@@ -129,13 +129,13 @@ inline void turn_row(const AttentionPart& x, const BackScratch& s, Index head, I
 }
 
 // One tile of keys against one of queries.
-inline void back_tile(const AttentionPart& x, const ProductKernels& kernels, const BackScratch& s, Index head, Index key,
-                      Index keys, Index query, Index queries) {
+inline void back_tile(const AttentionPart& x, const ProductKernels& kernels, const BackScratch& s, Index head,
+                      Index key, Index keys, Index query, Index queries) {
   const Index tile = query / kBackQueries;
-  kernels.block({s.key_rows, s.turned_queries + tile * s.turned_query, keys, queries, units_of(kernels, x.size), s.scores,
-                 kRowUnits, false});
-  kernels.block({s.value_rows, s.turned_gradients + tile * s.turned_gradient, keys, queries, units_of(kernels, x.value_size),
-                 s.slopes, kRowUnits, false});
+  kernels.block({s.key_rows, s.turned_queries + tile * s.turned_query, keys, queries, units_of(kernels, x.size),
+                 s.scores, kNarrowUnits, false});
+  kernels.block({s.value_rows, s.turned_gradients + tile * s.turned_gradient, keys, queries,
+                 units_of(kernels, x.value_size), s.slopes, kNarrowUnits, false});
   if (x.drop.threshold != 0) {
     for (Index j = 0; j < queries; ++j) {
       std::uint16_t bits[kDropGroup / 16];
@@ -145,22 +145,22 @@ inline void back_tile(const AttentionPart& x, const ProductKernels& kernels, con
     }
   }
   for (Index i = 0; i < keys; ++i) {
-    turn_row(x, s, head, key + i, query, queries, s.scores + i * kRowUnits, s.slopes + i * kRowUnits, key);
+    turn_row(x, s, head, key + i, query, queries, s.scores + i * kNarrowUnits, s.slopes + i * kNarrowUnits, key);
   }
   const bool as_is = x.arithmetic == Arithmetic::kF32;
   const auto left_of = [&](float* rows) {
     if (as_is) return reinterpret_cast<const std::uint32_t*>(rows);
-    kernels.pack_a({rows, Type::kF32, kRowUnits, 1, keys, queries}, s.left);
+    kernels.pack_a({rows, Type::kF32, kNarrowUnits, 1, keys, queries}, s.left, kNarrowUnits);
     return static_cast<const std::uint32_t*>(s.left);
   };
   const Index units = units_of(kernels, queries);
-  kernels.block({left_of(s.scores), s.flat_gradients + tile * s.flat_gradient, keys, x.value_size, units,
-                 s.value_sums + key * s.value_width, s.value_width, true});
-  kernels.block({left_of(s.slopes), s.flat_queries + tile * s.flat_query, keys, x.size, units, s.key_sums + key * s.size_width,
-                 s.size_width, true});
-  kernels.pack_a({s.slopes, Type::kF32, 1, kRowUnits, queries, keys}, s.left);
-  kernels.block({s.left, s.flat_keys, queries, x.size, units_of(kernels, keys), s.query_sums + query * s.size_width,
-                 s.size_width, true});
+  kernels.block_narrow({left_of(s.scores), s.flat_gradients + tile * s.flat_gradient, keys, x.value_size, units,
+                        s.value_sums + key * s.value_width, s.value_width, true});
+  kernels.block_narrow({left_of(s.slopes), s.flat_queries + tile * s.flat_query, keys, x.size, units,
+                        s.key_sums + key * s.size_width, s.size_width, true});
+  kernels.pack_a({s.slopes, Type::kF32, 1, kNarrowUnits, queries, keys}, s.left, kNarrowUnits);
+  kernels.block_narrow({s.left, s.flat_keys, queries, x.size, units_of(kernels, keys),
+                        s.query_sums + query * s.size_width, s.size_width, true});
 }
 
 inline void attention_back(const AttentionPart& x) {
@@ -187,15 +187,16 @@ inline void attention_back(const AttentionPart& x) {
       const Index keys = least(kBackKeys, x.valid_keys - key);
       const Range seeing = {queries_seeing(x, key).begin, queries_seeing(x, key + keys - 1).end};
       if (seeing.begin >= seeing.end) continue;
-      kernels.pack_a(vectors_as_rows(x, x.key, x.head, key, keys, x.size), s.key_rows);
-      kernels.pack_a(vectors_as_rows(x, x.value, x.head, key, keys, x.value_size), s.value_rows);
+      kernels.pack_a(vectors_as_rows(x, x.key, x.head, key, keys, x.size), s.key_rows, kRowUnits);
+      kernels.pack_a(vectors_as_rows(x, x.value, x.head, key, keys, x.value_size), s.value_rows, kRowUnits);
       kernels.pack_b(vectors_as_depth(x, x.key, x.head, key, keys, x.size), s.flat_keys);
       for (Index query = seeing.begin / kBackQueries * kBackQueries; query < seeing.end; query += kBackQueries) {
         back_tile(x, kernels, s, head, key, keys, query, least(kBackQueries, x.valid_queries - query));
       }
     }
     for (Index j = 0; j < x.queries; ++j) {
-      store_vector(x, x.query_gradient, head, j, j < x.valid_queries ? s.query_sums + j * s.size_width : nullptr, 1, x.size);
+      store_vector(x, x.query_gradient, head, j, j < x.valid_queries ? s.query_sums + j * s.size_width : nullptr, 1,
+                   x.size);
     }
   }
   for (Index k = 0; k < x.keys; ++k) {

@@ -56,8 +56,8 @@ inline void kept(const DropPattern& pattern, std::uint64_t row, Index columns, s
   kept_groups(pattern, row, 0, (columns + kDropGroup - 1) / kDropGroup, bits);
 }
 
-// The factors of columns [column, column + kLanes) from bits that begin at a multiple of kDropGroup: scale or 0. Multiplied,
-// not selected: a NaN that is dropped stays one.
+// The factors of columns [column, column + kLanes) from bits that begin at a multiple of kDropGroup: scale or 0.
+// Multiplied, not selected: a NaN that is dropped stays one.
 inline F drop_factors(const std::uint16_t* bits, Index column, float scale) {
   return where_bits(static_cast<std::uint32_t>(bits[column / 16] >> column % 16), all(scale), F{});
 }

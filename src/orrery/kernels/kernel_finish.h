@@ -1,7 +1,7 @@
 // What becomes of sums on their way to memory, while they are in the cache: a chain of functors, each from a vector of
-// values and its place to a vector of values. finish() composes the chain that `Finish` (table.h) describes; the activation,
-// the dropout and the type of the result are constants of the code, operands that may be absent are tested once a vector,
-// which the processor predicts.
+// values and its place to a vector of values. finish() composes the chain that `Finish` (table.h) describes; the
+// activation, the dropout and the type of the result are constants of the code, operands that may be absent are tested
+// once a vector, which the processor predicts.
 //
 // With float input this is also every element-wise operator there is. Cost: each operand is read once.
 #pragma once
@@ -14,10 +14,10 @@ namespace orrery::kernels {
 namespace {
 
 struct Place {
-  Index row, column;           // in the block
-  int count;                   // lanes that exist
-  const std::uint16_t* kept;   // bits of the row, from the group that kept_column begins
-  Index kept_column;           // of the block's column in them
+  Index row, column;          // in the block
+  int count;                  // lanes that exist
+  const std::uint16_t* kept;  // bits of the row, from the group that kept_column begins
+  Index kept_column;          // of the block's column in them
 };
 
 inline F load_typed(const void* data, Type type, Index at, int count) {
@@ -110,6 +110,9 @@ void finish_as(const Finish& x) {
   const Gate gate{x.gate, x.gate_stride, x.gate_type};
   const Drop<kDrop> drop{x.drop.scale};
   const Add add{x.residual, x.residual_stride, x.residual_type};
+  constexpr std::uintptr_t kBytes = kLanes * sizeof(Element);
+  const bool streamed = x.streamed && reinterpret_cast<std::uintptr_t>(x.out) % kBytes == 0 &&
+                        x.out_stride * sizeof(Element) % kBytes == 0;
   std::uint16_t bits[(kFinishColumns / kDropGroup + 2) * 8];
   for (Index begin = 0; begin < x.columns; begin += kFinishColumns) {
     const Index end = begin + kFinishColumns < x.columns ? begin + kFinishColumns : x.columns;
@@ -124,10 +127,16 @@ void finish_as(const Finish& x) {
         if (end - at.column < kLanes) at.count = static_cast<int>(end - at.column);
         const F sums = load_typed(x.in, x.in_type, row * x.in_stride + at.column, at.count) * x.alpha;
         const F out = through(sums, at, bias, keep, activate, gate, drop, add);
-        store_at<Element>(x.out, row * x.out_stride + at.column, out, at.count);
+        const Index to = row * x.out_stride + at.column;
+        if (streamed && at.count == kLanes) {
+          stream_from_float(static_cast<Element*>(x.out) + to, out);
+        } else {
+          store_at<Element>(x.out, to, out, at.count);
+        }
       }
     }
   }
+  if (streamed) streams_done();
 }
 
 inline void finish(const Finish& x) {

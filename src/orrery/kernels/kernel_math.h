@@ -1,14 +1,14 @@
 // exp, the normal distribution and the activations that use it.
 //
-// exp(x) = 2^n e^r with n = x / ln 2 rounded and |r| <= ln 2 / 2; ln 2 is subtracted in two parts, the first of which has so
-// few bits that n times it is exact. e^r = 1 + r + r^2 q(r), q of degree 5 through the Chebyshev nodes. Error over all
-// floats (math_test.cc): at most 1 ulp with fused multiply-add, 2 without.
+// exp(x) = 2^n e^r with n = x / ln 2 rounded and |r| <= ln 2 / 2; ln 2 is subtracted in two parts, the first of which
+// has so few bits that n times it is exact. e^r = 1 + r + r^2 q(r), q of degree 5 through the Chebyshev nodes. Error
+// over all floats (math_test.cc): at most 1 ulp with fused multiply-add, 2 without.
 //
-// Phi(-|x|) = exp(-x^2 / 2) erfcx(|x| / sqrt 2) / 2, and erfcx(z) = t g(t) with t = 1 / (1 + 0.35 z) is so smooth that g of
-// degree 9 suffices, 4e-8 off. The rounding error of x^2, which exp would enlarge by x^2 / 2, is put back as a factor.
-// Relative error of x Phi(x) at most 5e-7 wherever it is a normal float, the left tail included (without fused multiply-add
-// 1e-7 x^2 more).
-// GELU(x) = x Phi(x); GELU'(x) = Phi(x) + x phi(x). At -inf both are NaN, as inf times 0 is.
+// Phi(-|x|) = exp(-x^2 / 2) erfcx(|x| / sqrt 2) / 2, and erfcx(z) = t g(t) with t = 1 / (1 + 0.35 z) is so smooth that
+// g of degree 9 suffices, 4e-8 off. The rounding error of x^2, which exp would enlarge by x^2 / 2, is put back as a
+// factor. Relative error of x Phi(x) at most 5e-7 wherever it is a normal float, the left tail included (without fused
+// multiply-add 1e-7 x^2 more). GELU(x) = x Phi(x); GELU'(x) = Phi(x) + x phi(x). At -inf both are NaN, as inf times 0
+// is.
 #pragma once
 
 #include "orrery/kernels/lanes.h"
@@ -88,7 +88,9 @@ F activated(F x) {
   return x;
 }
 
-constexpr bool is_slope(Activation which) { return which >= Activation::kReluSlope; }
+constexpr bool is_slope(Activation which) {
+  return which >= Activation::kReluSlope;
+}
 
 template <class Function>
 void over(const float* in, float* out, Index count, Function f) {
@@ -106,20 +108,25 @@ inline void exponentials(const float* in, float* out, Index count) {
 template <class Function>
 void with_activation(Activation which, Function f) {
   switch (which) {
-    case Activation::kNone: return f.template operator()<Activation::kNone>();
-    case Activation::kRelu: return f.template operator()<Activation::kRelu>();
-    case Activation::kGelu: return f.template operator()<Activation::kGelu>();
-    case Activation::kSilu: return f.template operator()<Activation::kSilu>();
-    case Activation::kReluSlope: return f.template operator()<Activation::kReluSlope>();
-    case Activation::kGeluSlope: return f.template operator()<Activation::kGeluSlope>();
-    case Activation::kSiluSlope: return f.template operator()<Activation::kSiluSlope>();
+    case Activation::kNone:
+      return f.template operator()<Activation::kNone>();
+    case Activation::kRelu:
+      return f.template operator()<Activation::kRelu>();
+    case Activation::kGelu:
+      return f.template operator()<Activation::kGelu>();
+    case Activation::kSilu:
+      return f.template operator()<Activation::kSilu>();
+    case Activation::kReluSlope:
+      return f.template operator()<Activation::kReluSlope>();
+    case Activation::kGeluSlope:
+      return f.template operator()<Activation::kGeluSlope>();
+    case Activation::kSiluSlope:
+      return f.template operator()<Activation::kSiluSlope>();
   }
 }
 
 inline void activations(Activation which, const float* in, float* out, Index count) {
-  with_activation(which, [&]<Activation kWhich>() {
-    over(in, out, count, [](F x) { return activated<kWhich>(x); });
-  });
+  with_activation(which, [&]<Activation kWhich>() { over(in, out, count, [](F x) { return activated<kWhich>(x); }); });
 }
 
 }  // namespace

@@ -1,14 +1,15 @@
 // Matrix products: packing, and the inner loop.
 //
-// Idea. C = A B is computed in tiles of a few rows by two vectors of columns that stay in registers while the depth runs.
-// Each step loads two vectors of B, broadcasts one unit of each row of A and multiplies: with R rows 2 R products for
-// 2 + R loads, so arithmetic is the bound. B is packed so that a step's vectors lie behind one another; A keeps its rows,
-// at a constant distance (kRowUnits), so that the code addresses R rows from one register. A row-major A is packed by
-// copying, any other by transposing small squares.
+// Idea. C = A B is computed in tiles of a few rows by two vectors of columns that stay in registers while the depth
+// runs. Each step loads two vectors of B, broadcasts one unit of each row of A and multiplies: with R rows 2 R products
+// for 2 + R loads, so arithmetic is the bound. B is packed so that a step's vectors lie behind one another; A keeps its
+// rows, at a constant distance (kRowUnits, or kNarrowUnits), so that the code addresses R rows from one register. A
+// row-major A is packed by copying, any other by transposing small squares.
 //
 // A unit has 32 bits and holds as many elements as the instruction sums at once, so one loop serves fp32 (1 element),
-// bf16 by vdpbf16ps (2), int8 through int16 (2) and int8 by vpdpbusd (4). vpdpbusd multiplies unsigned by signed: A is packed
-// as a + 128, and each panel of B begins with -128 times the sums of its columns, where the sums of a tile start.
+// bf16 by vdpbf16ps (2), int8 through int16 (2) and int8 by vpdpbusd (4). vpdpbusd multiplies unsigned by signed: A is
+// packed as a + 128, and each panel of B begins with -128 times the sums of its columns, where the sums of a tile
+// start.
 //
 // Sources: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008); BLIS.
 // Cost: 2 M N K operations; packing moves each element of A and B once a block.
@@ -56,7 +57,7 @@ struct Int8Units {
 #endif
 
 // R rows, V vectors of columns.
-template <class Units, int R, int V>
+template <class Units, int kRow, int R, int V>
 void tile(const std::uint32_t* a, const std::uint32_t* b, Index units, std::uint32_t* c, Index c_stride, bool add) {
   typename Units::Sum sums[R][V];
   U head[V];
@@ -75,7 +76,7 @@ void tile(const std::uint32_t* a, const std::uint32_t* b, Index units, std::uint
     for (int v = 0; v < V; ++v) columns[v] = load(b + v * kLanes);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      const U row = all_bits(a[r * kRowUnits]);
+      const U row = all_bits(a[r * kRow]);
 #pragma GCC unroll 2
       for (int v = 0; v < V; ++v) sums[r][v] = Units::step(sums[r][v], row, columns[v]);
     }
@@ -96,16 +97,16 @@ void tile(const std::uint32_t* a, const std::uint32_t* b, Index units, std::uint
 using Tile = void (*)(const std::uint32_t*, const std::uint32_t*, Index, std::uint32_t*, Index, bool);
 
 // The tile of r rows and v vectors; of the largest there are R.
-template <class Units, int R>
+template <class Units, int kRow, int R>
 Tile tile_of(int r, int v) {
   if constexpr (R > 1) {
-    if (r < R) return tile_of<Units, R - 1>(r, v);
+    if (r < R) return tile_of<Units, kRow, R - 1>(r, v);
   }
-  return v == 1 ? tile<Units, R, 1> : tile<Units, R, 2>;
+  return v == 1 ? tile<Units, kRow, R, 1> : tile<Units, kRow, R, 2>;
 }
 
 // Rows are cut into tiles of almost equal height: a last tile of a row or two would be slow.
-template <class Units>
+template <class Units, int kRow>
 void block(const Block& x) {
   const Index tiles = (x.rows + kTileRows - 1) / kTileRows;
   const Index panel = (x.units + Units::kHeader) * kTileColumns;
@@ -114,15 +115,15 @@ void block(const Block& x) {
     const int vectors = x.columns - column <= kLanes ? 1 : 2;
     for (Index t = 0; t < tiles; ++t) {
       const Index begin = x.rows * t / tiles, end = x.rows * (t + 1) / tiles;
-      const Tile kernel = tile_of<Units, kTileRows>(static_cast<int>(end - begin), vectors);
-      kernel(x.a + begin * kRowUnits, b, x.units, static_cast<std::uint32_t*>(x.c) + begin * x.c_stride + column, x.c_stride,
+      const Tile kernel = tile_of<Units, kRow, kTileRows>(static_cast<int>(end - begin), vectors);
+      kernel(x.a + begin * kRow, b, x.units, static_cast<std::uint32_t*>(x.c) + begin * x.c_stride + column, x.c_stride,
              x.add);
     }
   }
 }
 
-// Sources: elements in memory to units. `unit` makes one from up to kElements elements, zeros beyond; `along` makes kLanes
-// units from elements that follow one another in depth; `across` a unit of each of kLanes rows that do.
+// Sources: elements in memory to units. `unit` makes one from up to kElements elements, zeros beyond; `along` makes
+// kLanes units from elements that follow one another in depth; `across` a unit of each of kLanes rows that do.
 struct FloatFromFloat {
   using Element = float;
   using Units = FloatUnits;
@@ -220,7 +221,8 @@ template <class Source>
 bool square(const Panels& x, Index row, Index u, bool columns, U (&units)[kLanes]) {
   constexpr int kElements = Source::Units::kElements;
   if (row + kLanes > x.rows || (u + kLanes) * kElements > x.depth) return false;
-  const auto* p = static_cast<const typename Source::Element*>(x.data) + row * x.row_stride + u * kElements * x.depth_stride;
+  const auto* p =
+      static_cast<const typename Source::Element*>(x.data) + row * x.row_stride + u * kElements * x.depth_stride;
   if (x.depth_stride == 1) {
     for (int i = 0; i < kLanes; ++i) units[i] = Source::along(p + i * x.row_stride);
     if (columns) transpose(units);
@@ -235,88 +237,118 @@ bool square(const Panels& x, Index row, Index u, bool columns, U (&units)[kLanes
 template <class Source>
 std::uint32_t unit_at(const Panels& x, Index row, Index u) {
   constexpr int kElements = Source::Units::kElements;
-  const auto* p = static_cast<const typename Source::Element*>(x.data) + row * x.row_stride + u * kElements * x.depth_stride;
+  const auto* p =
+      static_cast<const typename Source::Element*>(x.data) + row * x.row_stride + u * kElements * x.depth_stride;
   return Source::unit(p, x.depth_stride, x.depth - u * kElements);
 }
 
-template <class Source>
-void pack_a_from(const Panels& x, std::uint32_t* out) {
-  constexpr int kElements = Source::Units::kElements;
-  const Index units = (x.depth + kElements - 1) / kElements;
-  for (Index row = 0; row < x.rows; row += kLanes) {
+// f(row, unit) for the corners of all squares, in the order in which memory is read: a step to the next page of memory
+// costs more than the square.
+template <class Function>
+void each_square(const Panels& x, Index units, Function f) {
+  if (x.depth_stride == 1) {
+    for (Index row = 0; row < x.rows; row += kLanes) {
+      for (Index u = 0; u < units; u += kLanes) f(row, u);
+    }
+  } else {
     for (Index u = 0; u < units; u += kLanes) {
-      U rows[kLanes];
-      if (square<Source>(x, row, u, false, rows)) {
-        for (int i = 0; i < kLanes; ++i) store(out + (row + i) * kRowUnits + u, rows[i]);
-        continue;
-      }
-      for (Index i = row; i < row + kLanes && i < x.rows; ++i) {
-        for (Index v = u; v < u + kLanes && v < units; ++v) out[i * kRowUnits + v] = unit_at<Source>(x, i, v);
-      }
+      for (Index row = 0; row < x.rows; row += kLanes) f(row, u);
     }
   }
 }
+
+template <class Source>
+void pack_a_from(const Panels& x, std::uint32_t* out, Index row_units) {
+  constexpr int kElements = Source::Units::kElements;
+  const Index units = (x.depth + kElements - 1) / kElements;
+  each_square(x, units, [&](Index row, Index u) {
+    U rows[kLanes];
+    if (square<Source>(x, row, u, false, rows)) {
+      for (int i = 0; i < kLanes; ++i) store(out + (row + i) * row_units + u, rows[i]);
+      return;
+    }
+    for (Index i = row; i < row + kLanes && i < x.rows; ++i) {
+      for (Index v = u; v < u + kLanes && v < units; ++v) out[i * row_units + v] = unit_at<Source>(x, i, v);
+    }
+  });
+}
+
+// Of kLanes columns of a packed panel: -128 times their sums.
+#if defined(__AVX512VNNI__)
+inline U negative_sums(const std::uint32_t* units, Index count) {
+  __m512i sums = _mm512_setzero_si512();
+  for (Index u = 0; u < count; ++u) {
+    sums = _mm512_dpbusd_epi32(sums, _mm512_set1_epi8(1), (__m512i)load(units + u * kTileColumns));
+  }
+  return (U)_mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(sums, 7));
+}
+#else
+inline U negative_sums(const std::uint32_t*, Index) {
+  return U{};
+}
+#endif
 
 template <class Source>
 void pack_b_from(const Panels& x, std::uint32_t* out) {
   using Units = typename Source::Units;
   const Index units = (x.depth + Units::kElements - 1) / Units::kElements;
   const Index panel = (units + Units::kHeader) * kTileColumns;
-  for (Index column = 0; column < x.rows; column += kLanes) {
-    std::uint32_t* to =
-        out + column / kTileColumns * panel + column % kTileColumns + Units::kHeader * kTileColumns;
-    for (Index u = 0; u < units; u += kLanes) {
-      U rows[kLanes];
-      if (square<Source>(x, column, u, true, rows)) {
-        for (int i = 0; i < kLanes; ++i) store(to + (u + i) * kTileColumns, rows[i]);
-        continue;
-      }
-      for (Index v = u; v < u + kLanes && v < units; ++v) {
-        for (Index i = column; i < column + kLanes; ++i) {
-          to[v * kTileColumns + i - column] = i < x.rows ? unit_at<Source>(x, i, v) : 0;
-        }
+  const auto place = [&](Index column) {
+    return out + column / kTileColumns * panel + column % kTileColumns + Units::kHeader * kTileColumns;
+  };
+  each_square(x, units, [&](Index column, Index u) {
+    std::uint32_t* to = place(column);
+    U rows[kLanes];
+    if (square<Source>(x, column, u, true, rows)) {
+      for (int i = 0; i < kLanes; ++i) store(to + (u + i) * kTileColumns, rows[i]);
+      return;
+    }
+    for (Index v = u; v < u + kLanes && v < units; ++v) {
+      for (Index i = column; i < column + kLanes; ++i) {
+        to[v * kTileColumns + i - column] = i < x.rows ? unit_at<Source>(x, i, v) : 0;
       }
     }
-    if constexpr (Units::kHeader != 0) {
-      for (int i = 0; i < kLanes; ++i) {
-        std::int32_t sum = 0;
-        for (Index u = 0; u < units; ++u) {
-          const std::uint32_t unit = to[u * kTileColumns + i];
-          for (int k = 0; k < 4; ++k) sum += static_cast<std::int8_t>(unit >> 8 * k);
-        }
-        to[i - kTileColumns] = static_cast<std::uint32_t>(-128 * sum);
+  });
+  // The second half of a last panel that has none of the columns.
+  if ((x.rows + kLanes - 1) / kLanes % 2 != 0) {
+    std::uint32_t* to = place(x.rows / kTileColumns * kTileColumns + kLanes);
+    for (Index u = 0; u < units; ++u) store(to + u * kTileColumns, U{});
+  }
+  if constexpr (Units::kHeader != 0) {
+    for (Index column = 0; column < x.rows; column += kTileColumns) {
+      for (int half = 0; half < 2; ++half) {
+        std::uint32_t* to = place(column) + half * kLanes;
+        store(to - kTileColumns, negative_sums(to, units));
       }
-    }
-    // The second half of a last panel that has none of the columns.
-    if (column + kLanes >= x.rows && column % kTileColumns == 0) {
-      for (Index u = -Units::kHeader; u < units; ++u) store(to + u * kTileColumns + kLanes, U{});
     }
   }
 }
 
-template <class FromFloat, class FromBf16, bool kA>
-void pack_float(const Panels& x, std::uint32_t* out) {
-  if constexpr (kA) {
-    x.type == Type::kF32 ? pack_a_from<FromFloat>(x, out) : pack_a_from<FromBf16>(x, out);
-  } else {
-    x.type == Type::kF32 ? pack_b_from<FromFloat>(x, out) : pack_b_from<FromBf16>(x, out);
-  }
+template <class FromFloat, class FromBf16>
+void pack_a_float(const Panels& x, std::uint32_t* out, Index row_units) {
+  x.type == Type::kF32 ? pack_a_from<FromFloat>(x, out, row_units) : pack_a_from<FromBf16>(x, out, row_units);
+}
+
+template <class FromFloat, class FromBf16>
+void pack_b_float(const Panels& x, std::uint32_t* out) {
+  x.type == Type::kF32 ? pack_b_from<FromFloat>(x, out) : pack_b_from<FromBf16>(x, out);
 }
 
 template <class Units>
-constexpr ProductKernels product_kernels(void (*pack_a)(const Panels&, std::uint32_t*), void (*pack_b)(const Panels&, std::uint32_t*)) {
-  return {Units::kElements, kTileRows, kTileColumns, Units::kHeader, pack_a, pack_b, block<Units>};
+constexpr ProductKernels product_kernels(void (*pack_a)(const Panels&, std::uint32_t*, Index),
+                                         void (*pack_b)(const Panels&, std::uint32_t*)) {
+  return {Units::kElements,          kTileRows, kTileColumns, Units::kHeader, pack_a, pack_b, block<Units, kRowUnits>,
+          block<Units, kNarrowUnits>};
 }
 
 constexpr void fill_products(ProductKernels* table) {
-  table[static_cast<int>(Arithmetic::kF32)] = product_kernels<FloatUnits>(pack_float<FloatFromFloat, FloatFromBf16, true>,
-                                                                          pack_float<FloatFromFloat, FloatFromBf16, false>);
-  table[static_cast<int>(Arithmetic::kBf16Wide)] =
-      product_kernels<FloatUnits>(pack_float<FloatFromRoundedFloat, FloatFromBf16, true>,
-                                  pack_float<FloatFromRoundedFloat, FloatFromBf16, false>);
+  table[static_cast<int>(Arithmetic::kF32)] = product_kernels<FloatUnits>(pack_a_float<FloatFromFloat, FloatFromBf16>,
+                                                                          pack_b_float<FloatFromFloat, FloatFromBf16>);
+  table[static_cast<int>(Arithmetic::kBf16Wide)] = product_kernels<FloatUnits>(
+      pack_a_float<FloatFromRoundedFloat, FloatFromBf16>, pack_b_float<FloatFromRoundedFloat, FloatFromBf16>);
 #if defined(__AVX512BF16__)
   table[static_cast<int>(Arithmetic::kBf16Dot)] = product_kernels<Bf16Units>(
-      pack_float<PairsFromFloat, PairsFromBf16, true>, pack_float<PairsFromFloat, PairsFromBf16, false>);
+      pack_a_float<PairsFromFloat, PairsFromBf16>, pack_b_float<PairsFromFloat, PairsFromBf16>);
 #endif
 #if defined(__AVX512VNNI__)
   table[static_cast<int>(Arithmetic::kInt8)] =

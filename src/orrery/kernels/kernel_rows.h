@@ -1,12 +1,13 @@
 // Operators on whole rows: layer normalisation, its RMS form, softmax, forwards and backwards.
 //
-// LayerNorm: y = x^ s + b with x^ = (x - mean) / sqrt(variance + epsilon); the variance is the mean of (x - mean)^2 in a pass
-// of its own, since E[x^2] - mean^2 loses all digits of rows far from zero. Backwards, with g = dy s and r = 1 / deviation:
+// LayerNorm: y = x^ s + b with x^ = (x - mean) / sqrt(variance + epsilon); the variance is the mean of (x - mean)^2 in
+// a pass of its own, since E[x^2] - mean^2 loses all digits of rows far from zero. Backwards, with g = dy s and r = 1 /
+// deviation:
 //   dx = r (g - mean(g) - x^ mean(g x^)),  ds = sum over rows of dy x^,  db = sum over rows of dy.
 // RMSNorm has no means: y = x r s, dx = r (g - x^ mean(g x^)).
-// Softmax: y = e^(c x - m) / sum, m the row's maximum of c x; dx = c y (dy - sum(dy y)). A row of nothing but -inf has NaN.
-// (J. Ba et al. 2016; B. Zhang, R. Sennrich 2019.)
-// Cost: a row is read from memory once and from the cache two or three times.
+// Softmax: y = e^(c x - m) / sum, m the row's maximum of c x; dx = c y (dy - sum(dy y)). A row of nothing but -inf has
+// NaN. (J. Ba et al. 2016; B. Zhang, R. Sennrich 2019.) Cost: a row is read from memory once and from the cache two or
+// three times.
 #pragma once
 
 #include "orrery/kernels/kernel_math.h"
@@ -18,7 +19,7 @@ namespace {
 
 // f(column, lanes) for each vector of a row.
 template <class Function>
-void each_vector(Index columns, Function f) {
+__attribute__((always_inline)) inline void each_vector(Index columns, Function f) {
   Index i = 0;
   for (; i + kLanes <= columns; i += kLanes) f(i, kLanes);
   if (i < columns) f(i, static_cast<int>(columns - i));
@@ -33,7 +34,9 @@ void put(Element* p, F x, int n) {
   n == kLanes ? store_from_float(p, x) : store_from_float(p, x, n);
 }
 // The first n lanes, zeros behind.
-inline F cut(F x, int n) { return n == kLanes ? x : where_bits((1U << n) - 1U, x, F{}); }
+inline F cut(F x, int n) {
+  return n == kLanes ? x : where_bits((1U << n) - 1U, x, F{});
+}
 
 template <class In, class Out>
 void normalise_as(const Normalise& x) {
@@ -109,9 +112,6 @@ inline void normalise_back(const NormaliseBack& x) {
   x.type == Type::kBf16 ? normalise_back_as<std::uint16_t>(x) : normalise_back_as<float>(x);
 }
 
-// A maximum that a NaN wins.
-inline F largest(F a, F b) { return a == a ? larger(a, b) : a; }
-
 template <class Element>
 void softmax_as(const Softmax& x) {
   for (Index row = 0; row < x.rows; ++row) {
@@ -126,7 +126,8 @@ void softmax_as(const Softmax& x) {
     F sums = {};
     each_vector(x.columns, [&](Index i, int n) { sums += cut(exponential(take(in + i, n) * x.scale - top), n); });
     const float share = 1.0F / sum_of(sums);
-    each_vector(x.columns, [&](Index i, int n) { put(out + i, exponential(take(in + i, n) * x.scale - top) * share, n); });
+    each_vector(x.columns,
+                [&](Index i, int n) { put(out + i, exponential(take(in + i, n) * x.scale - top) * share, n); });
   }
 }
 
@@ -143,7 +144,8 @@ void softmax_back_as(const Softmax& x) {
     F products = {};
     each_vector(x.columns, [&](Index i, int n) { products = fma(take(y + i, n), take(dy + i, n), products); });
     const float sum = sum_of(products);
-    each_vector(x.columns, [&](Index i, int n) { put(out + i, take(y + i, n) * (take(dy + i, n) - sum) * x.scale, n); });
+    each_vector(x.columns,
+                [&](Index i, int n) { put(out + i, take(y + i, n) * (take(dy + i, n) - sum) * x.scale, n); });
   }
 }
 

@@ -1,5 +1,5 @@
-// The rate of multiply-adds that nothing holds up: twelve independent chains in registers. The operations that a second of
-// this makes is the peak that products are measured against.
+// The rate of multiply-adds that nothing holds up: twelve independent chains in registers. The operations that a second
+// of this makes is the peak that products are measured against.
 #pragma once
 
 #include "orrery/kernels/kernel_product.h"
@@ -31,7 +31,8 @@ double spin_units(Index steps) {
 inline double spin(Arithmetic arithmetic, Index steps) {
   switch (arithmetic) {
     case Arithmetic::kF32:
-    case Arithmetic::kBf16Wide: return spin_units<FloatUnits>(steps);
+    case Arithmetic::kBf16Wide:
+      return spin_units<FloatUnits>(steps);
     case Arithmetic::kBf16Dot:
 #if defined(__AVX512BF16__)
       return spin_units<Bf16Units>(steps);

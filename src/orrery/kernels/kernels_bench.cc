@@ -1,5 +1,5 @@
-// Kernels against what the machine can do. One thread; CPU time, the best iteration counts, and the peak is measured in the same
-// run: on a machine that others use, a rate alone says little, its share of the peak (the last column) does.
+// Kernels against what the machine can do. One thread; CPU time, the best iteration counts, and the peak is measured in
+// the same run: on a machine that others use, a rate alone says little, its share of the peak (the last column) does.
 //
 // Goals: 0.88 of the peak of fp32, and of bf16, for products of 512 and more in each direction.
 // Levels are chosen by ORRERY_ISA.
@@ -41,10 +41,17 @@ Buffer filled(Type type, Index count) {
     random = random * 1664525U + 1013904223U;
     const float x = static_cast<float>(static_cast<std::int32_t>(random)) * 0x1p-31F;
     switch (type) {
-      case Type::kF32: static_cast<float*>(buffer.data())[i] = x; break;
-      case Type::kBf16: static_cast<Bf16*>(buffer.data())[i] = to_bf16(x); break;
-      case Type::kInt8: static_cast<std::int8_t*>(buffer.data())[i] = static_cast<std::int8_t>(random >> 24); break;
-      case Type::kInt32: break;
+      case Type::kF32:
+        static_cast<float*>(buffer.data())[i] = x;
+        break;
+      case Type::kBf16:
+        static_cast<Bf16*>(buffer.data())[i] = to_bf16(x);
+        break;
+      case Type::kInt8:
+        static_cast<std::int8_t*>(buffer.data())[i] = static_cast<std::int8_t>(random >> 24);
+        break;
+      case Type::kInt32:
+        break;
     }
   }
   return buffer;
@@ -55,9 +62,12 @@ enum Form { kPlain, kTransposedA, kTransposedB, kPackedB };
 void product(benchmark::State& state, Precision precision, Form form) {
   Context context(1);
   const Index rows = state.range(0), columns = state.range(1), depth = state.range(2), batch = state.range(3);
-  const Type type = precision == Precision::kF32 ? Type::kF32 : precision == Precision::kBf16 ? Type::kBf16 : Type::kInt8;
+  const Type type = precision == Precision::kF32    ? Type::kF32
+                    : precision == Precision::kBf16 ? Type::kBf16
+                                                    : Type::kInt8;
   const Type result = precision == Precision::kInt8 ? Type::kInt32 : type;
-  const Buffer a = filled(type, batch * rows * depth), b = filled(type, batch * depth * columns), c = filled(result, batch * rows * columns);
+  const Buffer a = filled(type, batch * rows * depth), b = filled(type, batch * depth * columns),
+               c = filled(result, batch * rows * columns);
   Product x;
   x.rows = rows, x.columns = columns, x.depth = depth, x.batch = batch, x.precision = precision;
   x.a = {a.data(), type, depth, 1, rows * depth};
@@ -74,23 +84,33 @@ void product(benchmark::State& state, Precision precision, Form form) {
                                 : precision == Precision::kBf16 ? context.bf16()
                                                                 : Arithmetic::kInt8;
   const double peak = operations_per_second(context.table(), arithmetic);
-  measure(state, [&] { multiply(context, x); }, 2.0 * static_cast<double>(rows * columns * depth * batch), 0, peak);
+  measure(
+      state, [&] { multiply(context, x); }, 2.0 * static_cast<double>(rows * columns * depth * batch), 0, peak);
 }
 
 // rows, columns, depth, batch: BERT-large's at batch 8, 512 tokens (4096), and smaller ones.
 void shapes(benchmark::internal::Benchmark* b) {
-  for (const auto& [m, n, k] : {std::array<Index, 3>{4096, 3072, 1024}, {4096, 1024, 1024}, {4096, 4096, 1024},
-                                {4096, 1024, 4096}, {512, 512, 512}, {128, 1024, 1024}, {128, 4096, 1024}}) {
+  for (const auto& [m, n, k] : {std::array<Index, 3>{4096, 3072, 1024},
+                                {4096, 1024, 1024},
+                                {4096, 4096, 1024},
+                                {4096, 1024, 4096},
+                                {512, 512, 512},
+                                {128, 1024, 1024},
+                                {128, 4096, 1024}}) {
     b->Args({m, n, k, 1});
   }
   b->Args({512, 512, 64, 16})->Args({512, 64, 512, 16})->MinTime(0.7);
 }
 BENCHMARK_CAPTURE(product, fp32, Precision::kF32, kPlain)->Apply(shapes);
-BENCHMARK_CAPTURE(product, fp32_packed, Precision::kF32, kPackedB)->Args({4096, 4096, 1024, 1})->Args({128, 4096, 1024, 1});
+BENCHMARK_CAPTURE(product, fp32_packed, Precision::kF32, kPackedB)
+    ->Args({4096, 4096, 1024, 1})
+    ->Args({128, 4096, 1024, 1});
 BENCHMARK_CAPTURE(product, fp32_weight_gradient, Precision::kF32, kTransposedA)->Args({1024, 4096, 4096, 1});
 BENCHMARK_CAPTURE(product, fp32_transposed_b, Precision::kF32, kTransposedB)->Args({4096, 1024, 4096, 1});
 BENCHMARK_CAPTURE(product, bf16, Precision::kBf16, kPlain)->Apply(shapes);
-BENCHMARK_CAPTURE(product, bf16_packed, Precision::kBf16, kPackedB)->Args({4096, 4096, 1024, 1})->Args({128, 4096, 1024, 1});
+BENCHMARK_CAPTURE(product, bf16_packed, Precision::kBf16, kPackedB)
+    ->Args({4096, 4096, 1024, 1})
+    ->Args({128, 4096, 1024, 1});
 BENCHMARK_CAPTURE(product, bf16_weight_gradient, Precision::kBf16, kTransposedA)->Args({1024, 4096, 4096, 1});
 BENCHMARK_CAPTURE(product, bf16_transposed_b, Precision::kBf16, kTransposedB)->Args({4096, 1024, 4096, 1});
 BENCHMARK_CAPTURE(product, int8, Precision::kInt8, kPlain)->Apply(shapes);
@@ -102,7 +122,8 @@ void attention(benchmark::State& state, Type type, bool back, double dropout, bo
                gradient = filled(type, batch * queries * width), result = filled(type, batch * queries * width * 3);
   std::vector<float> log_sum(batch * heads * queries);
   Attention x;
-  x.type = type, x.batch = batch, x.heads = x.key_heads = heads, x.queries = x.keys = queries, x.size = x.value_size = size;
+  x.type = type, x.batch = batch, x.heads = x.key_heads = heads, x.queries = x.keys = queries,
+  x.size = x.value_size = size;
   x.scale = 0.125F;
   x.drop = drop_pattern(dropout, 1, 2);
   if (causal) x.reach_ahead = 0;
@@ -117,8 +138,9 @@ void attention(benchmark::State& state, Type type, bool back, double dropout, bo
   attend(context, x);
   const double peak = operations_per_second(context.table(), type == Type::kBf16 ? context.bf16() : Arithmetic::kF32);
   const double products = (back ? 5 : 2) * (causal ? 0.5 : 1);
-  measure(state, [&] { back ? attend_back(context, x) : attend(context, x); },
-          products * 2 * static_cast<double>(batch * heads * queries * queries * size), 0, peak);
+  measure(
+      state, [&] { back ? attend_back(context, x) : attend(context, x); },
+      products * 2 * static_cast<double>(batch * heads * queries * queries * size), 0, peak);
 }
 BENCHMARK_CAPTURE(attention, fp32, Type::kF32, false, 0.0, false)->Args({512, 8})->Args({128, 8})->Args({4096, 1});
 BENCHMARK_CAPTURE(attention, fp32_dropout, Type::kF32, false, 0.1, false)->Args({512, 8});
@@ -133,7 +155,8 @@ BENCHMARK_CAPTURE(attention, bf16_back_dropout, Type::kBf16, true, 0.1, false)->
 void chain(benchmark::State& state, Activation activation, double dropout) {
   Context context(1);
   const Index rows = 512, columns = 4096;
-  const Buffer in = filled(Type::kF32, rows * columns), out = filled(Type::kF32, rows * columns), bias = filled(Type::kF32, columns);
+  const Buffer in = filled(Type::kF32, rows * columns), out = filled(Type::kF32, rows * columns),
+               bias = filled(Type::kF32, columns);
   Finish x;
   x.in = in.data(), x.in_stride = columns, x.rows = rows, x.columns = columns;
   x.bias = static_cast<const float*>(bias.data());
@@ -141,7 +164,8 @@ void chain(benchmark::State& state, Activation activation, double dropout) {
   x.drop = drop_pattern(dropout, 1, 2);
   x.out = out.data(), x.out_stride = columns;
   const double elements = static_cast<double>(rows * columns);
-  measure(state, [&] { finish(context, x); }, 0, 8 * elements, 0);
+  measure(
+      state, [&] { finish(context, x); }, 0, 8 * elements, 0);
   state.counters["ns/element"] = state.counters["ms"] * 1e6 / elements;
 }
 BENCHMARK_CAPTURE(chain, bias, Activation::kNone, 0.0);
@@ -163,7 +187,8 @@ void rows(benchmark::State& state, bool back) {
   y.gradient_stride = y.standard_stride = y.out_stride = columns, y.rows = count, y.columns = columns;
   y.scale = x.scale, y.scale_gradient = ds.data(), y.shift_gradient = db.data();
   const double bytes = 4.0 * static_cast<double>(count * columns) * (back ? 3 : 2);
-  measure(state, [&] { back ? normalise_back(context, y) : normalise(context, x); }, 0, bytes, 0);
+  measure(
+      state, [&] { back ? normalise_back(context, y) : normalise(context, x); }, 0, bytes, 0);
 }
 BENCHMARK_CAPTURE(rows, layer_norm, false);
 BENCHMARK_CAPTURE(rows, layer_norm_back, true);
@@ -172,7 +197,8 @@ void memory(benchmark::State& state) {
   Bandwidth best;
   for (auto _ : state) {
     const Bandwidth now = bandwidth(static_cast<std::size_t>(state.range(0)) << 10, 3);
-    best.read = std::max(best.read, now.read), best.copy = std::max(best.copy, now.copy), best.triad = std::max(best.triad, now.triad);
+    best.read = std::max(best.read, now.read), best.copy = std::max(best.copy, now.copy),
+    best.triad = std::max(best.triad, now.triad);
   }
   state.counters["read GB/s"] = best.read / 1e9;
   state.counters["copy GB/s"] = best.copy / 1e9;

@@ -7,10 +7,13 @@
 // nothing of the standard library that is not a compiler's builtin.
 //
 // In lanes_<isa>.h:
-//   load(p), store(p, x)        kLanes elements, no alignment needed; with n, the first n only: no other byte is touched,
+//   load(p), store(p, x)        kLanes elements, no alignment needed; with n, the first n only: no other byte is
+//   touched,
 //                               lanes beyond are zero
+//   stream, stream_low          past the caches; p aligned to the vector; streams_done() before others may read it
 //   fma(a, b, c)                a b + c
 //   larger, smaller             of two; when one is NaN, the second argument, as x86 has it
+//   folded(x, f), lane_of(x)    all lanes combined by f, in pairs of halves; the first lane
 //   nearest, to_int             rounded to the nearest, ties to even
 //   scaled(x, n)                x 2^n for a whole n from -252 to 254
 //   where_bits(bits, yes, no)   lane i is yes where bit i is set
@@ -33,8 +36,12 @@
 namespace orrery::kernels {
 namespace {
 
-inline F all(float x) { return x - F{}; }
-inline U all_bits(std::uint32_t x) { return U{} + x; }
+inline F all(float x) {
+  return x - F{};
+}
+inline U all_bits(std::uint32_t x) {
+  return U{} + x;
+}
 // After this the compiler no longer knows what x is.
 inline void keep_unknown(U& x) {
 #if defined(__x86_64__)
@@ -43,24 +50,21 @@ inline void keep_unknown(U& x) {
   __asm__ volatile("" : "+m"(x));
 #endif
 }
-inline F magnitude(F x) { return as_float(as_bits(x) & 0x7fffffffU); }
+inline F magnitude(F x) {
+  return as_float(as_bits(x) & 0x7fffffffU);
+}
+
+// A maximum that a NaN wins.
+inline F largest(F a, F b) {
+  return a == a ? larger(a, b) : a;
+}
 
 // Sums and maxima over lanes, always in the same order: halves are folded onto each other.
 inline float sum_of(F x) {
-  float lanes[kLanes];
-  store(lanes, x);
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
+  return lane_of(folded(x, [](F a, F b) { return a + b; }));
 }
-// NaN when a lane is NaN.
 inline float maximum_of(F x) {
-  float lanes[kLanes];
-  store(lanes, x);
-  float best = lanes[0];
-  for (int i = 1; i < kLanes; ++i) best = lanes[i] > best || lanes[i] != lanes[i] ? lanes[i] : best;
-  return best;
+  return lane_of(folded(x, largest));
 }
 
 // bf16 is the upper half of a float: rounded to nearest even; a NaN keeps its sign and stays one.
@@ -69,18 +73,48 @@ inline U bf16_bits(F x) {
   const U rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
   return x == x ? rounded : (bits >> 16 | 0x40U);
 }
-inline void store_bf16(std::uint16_t* p, F x) { store_low(p, bf16_bits(x)); }
-inline void store_bf16(std::uint16_t* p, F x, int n) { store_low(p, bf16_bits(x), n); }
+inline void store_bf16(std::uint16_t* p, F x) {
+  store_low(p, bf16_bits(x));
+}
+inline void store_bf16(std::uint16_t* p, F x, int n) {
+  store_low(p, bf16_bits(x), n);
+}
+
+inline void stream_bf16(std::uint16_t* p, F x) {
+  stream_low(p, bf16_bits(x));
+}
 
 // The same by type of element, so that a kernel can be written for both.
-inline F load_as_float(const float* p) { return load(p); }
-inline F load_as_float(const float* p, int n) { return load(p, n); }
-inline F load_as_float(const std::uint16_t* p) { return load_bf16(p); }
-inline F load_as_float(const std::uint16_t* p, int n) { return load_bf16(p, n); }
-inline void store_from_float(float* p, F x) { store(p, x); }
-inline void store_from_float(float* p, F x, int n) { store(p, x, n); }
-inline void store_from_float(std::uint16_t* p, F x) { store_bf16(p, x); }
-inline void store_from_float(std::uint16_t* p, F x, int n) { store_bf16(p, x, n); }
+inline F load_as_float(const float* p) {
+  return load(p);
+}
+inline F load_as_float(const float* p, int n) {
+  return load(p, n);
+}
+inline F load_as_float(const std::uint16_t* p) {
+  return load_bf16(p);
+}
+inline F load_as_float(const std::uint16_t* p, int n) {
+  return load_bf16(p, n);
+}
+inline void store_from_float(float* p, F x) {
+  store(p, x);
+}
+inline void stream_from_float(float* p, F x) {
+  stream(p, x);
+}
+inline void stream_from_float(std::uint16_t* p, F x) {
+  stream_bf16(p, x);
+}
+inline void store_from_float(float* p, F x, int n) {
+  store(p, x, n);
+}
+inline void store_from_float(std::uint16_t* p, F x) {
+  store_bf16(p, x);
+}
+inline void store_from_float(std::uint16_t* p, F x, int n) {
+  store_bf16(p, x, n);
+}
 
 }  // namespace
 }  // namespace orrery::kernels

@@ -17,27 +17,74 @@ inline __m256i first(int n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-inline F load(const float* p) { return _mm256_loadu_ps(p); }
-inline F load(const float* p, int n) { return _mm256_maskload_ps(p, first(n)); }
-inline void store(float* p, F x) { _mm256_storeu_ps(p, x); }
-inline void store(float* p, F x, int n) { _mm256_maskstore_ps(p, first(n), x); }
-inline U load(const std::uint32_t* p) { return (U)_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-inline void store(std::uint32_t* p, U x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), (__m256i)x); }
-inline F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
-inline F square_root(F x) { return _mm256_sqrt_ps(x); }
-inline F nearest(F x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-inline I to_int(F x) { return (I)_mm256_cvtps_epi32(x); }
-inline F to_float(I x) { return _mm256_cvtepi32_ps((__m256i)x); }
-inline F as_float(I x) { return _mm256_castsi256_ps((__m256i)x); }
-inline F as_float(U x) { return _mm256_castsi256_ps((__m256i)x); }
+inline F load(const float* p) {
+  return _mm256_loadu_ps(p);
+}
+inline F load(const float* p, int n) {
+  return _mm256_maskload_ps(p, first(n));
+}
+inline void store(float* p, F x) {
+  _mm256_storeu_ps(p, x);
+}
+inline void store(float* p, F x, int n) {
+  _mm256_maskstore_ps(p, first(n), x);
+}
+inline void stream(float* p, F x) {
+  _mm256_stream_ps(p, x);
+}
+inline void streams_done() {
+  _mm_sfence();
+}
+inline U load(const std::uint32_t* p) {
+  return (U)_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+inline void store(std::uint32_t* p, U x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), (__m256i)x);
+}
+inline F fma(F a, F b, F c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+inline F square_root(F x) {
+  return _mm256_sqrt_ps(x);
+}
+inline F nearest(F x) {
+  return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+inline I to_int(F x) {
+  return (I)_mm256_cvtps_epi32(x);
+}
+inline F to_float(I x) {
+  return _mm256_cvtepi32_ps((__m256i)x);
+}
+inline F as_float(I x) {
+  return _mm256_castsi256_ps((__m256i)x);
+}
+inline F as_float(U x) {
+  return _mm256_castsi256_ps((__m256i)x);
+}
 // x 2^n for whole n from -252 to 254, in two factors: one alone may leave the range of exponents.
 inline F scaled(F x, F n) {
   const I whole = to_int(n), half = whole >> 1;
   return x * as_float((half + 127) << 23) * as_float((whole - half + 127) << 23);
 }
-inline U as_bits(F x) { return (U)_mm256_castps_si256(x); }
-inline F larger(F a, F b) { return _mm256_max_ps(a, b); }
-inline F smaller(F a, F b) { return _mm256_min_ps(a, b); }
+inline U as_bits(F x) {
+  return (U)_mm256_castps_si256(x);
+}
+template <class Combine>
+F folded(F x, Combine combine) {
+  x = combine(x, _mm256_permute2f128_ps(x, x, 1));
+  x = combine(x, _mm256_permute_ps(x, 0x4e));
+  return combine(x, _mm256_permute_ps(x, 0xb1));
+}
+inline float lane_of(F x) {
+  return _mm256_cvtss_f32(x);
+}
+inline F larger(F a, F b) {
+  return _mm256_max_ps(a, b);
+}
+inline F smaller(F a, F b) {
+  return _mm256_min_ps(a, b);
+}
 inline F where_bits(std::uint32_t bits, F yes, F no) {
   const __m256i one = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
   const __m256i set = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), one), one);
@@ -58,7 +105,9 @@ inline U multiply_high(U a, std::uint32_t b) {
 inline U load_low(const std::uint16_t* p) {
   return (U)_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
-inline F load_bf16(const std::uint16_t* p) { return as_float(load_low(p) << 16); }
+inline F load_bf16(const std::uint16_t* p) {
+  return as_float(load_low(p) << 16);
+}
 inline F load_bf16(const std::uint16_t* p, int n) {
   std::uint16_t padded[kLanes] = {};
   for (int i = 0; i < n; ++i) padded[i] = p[i];
@@ -67,6 +116,10 @@ inline F load_bf16(const std::uint16_t* p, int n) {
 inline void store_low(std::uint16_t* p, U x) {
   const __m256i pairs = _mm256_permute4x64_epi64(_mm256_packus_epi32((__m256i)x, (__m256i)x), 0x08);
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_castsi256_si128(pairs));
+}
+inline void stream_low(std::uint16_t* p, U x) {
+  const __m256i pairs = _mm256_permute4x64_epi64(_mm256_packus_epi32((__m256i)x, (__m256i)x), 0x08);
+  _mm_stream_si128(reinterpret_cast<__m128i*>(p), _mm256_castsi256_si128(pairs));
 }
 inline void store_low(std::uint16_t* p, U x, int n) {
   std::uint16_t all[kLanes];
@@ -78,7 +131,9 @@ inline I load_int8(const std::int8_t* p) {
 }
 
 // Adds the products of two pairs of 16-bit integers to each lane.
-inline I dot_int16(I sum, U a, U b) { return sum + (I)_mm256_madd_epi16((__m256i)a, (__m256i)b); }
+inline I dot_int16(I sum, U a, U b) {
+  return sum + (I)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+}
 
 inline void transpose(U (&rows)[kLanes]) {
   __m256i t[8], s[8];

@@ -13,26 +13,82 @@ using F = __m512;
 typedef std::int32_t I __attribute__((vector_size(64)));
 typedef std::uint32_t U __attribute__((vector_size(64)));
 
-inline __mmask16 first(int n) { return static_cast<__mmask16>((1U << n) - 1U); }
+inline __mmask16 first(int n) {
+  return static_cast<__mmask16>((1U << n) - 1U);
+}
 
-inline F load(const float* p) { return _mm512_loadu_ps(p); }
-inline F load(const float* p, int n) { return _mm512_maskz_loadu_ps(first(n), p); }
-inline void store(float* p, F x) { _mm512_storeu_ps(p, x); }
-inline void store(float* p, F x, int n) { _mm512_mask_storeu_ps(p, first(n), x); }
-inline U load(const std::uint32_t* p) { return (U)_mm512_loadu_si512(p); }
-inline void store(std::uint32_t* p, U x) { _mm512_storeu_si512(p, (__m512i)x); }
-inline F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
-inline F square_root(F x) { return _mm512_sqrt_ps(x); }
-inline F nearest(F x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-inline I to_int(F x) { return (I)_mm512_cvtps_epi32(x); }
-inline F to_float(I x) { return _mm512_cvtepi32_ps((__m512i)x); }
+inline F load(const float* p) {
+  return _mm512_loadu_ps(p);
+}
+inline F load(const float* p, int n) {
+  return _mm512_maskz_loadu_ps(first(n), p);
+}
+inline void store(float* p, F x) {
+  _mm512_storeu_ps(p, x);
+}
+inline void store(float* p, F x, int n) {
+  _mm512_mask_storeu_ps(p, first(n), x);
+}
+inline void stream(float* p, F x) {
+  _mm512_stream_ps(p, x);
+}
+inline void stream_low(std::uint16_t* p, U x) {
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16((__m512i)x));
+}
+inline void streams_done() {
+  _mm_sfence();
+}
+inline U load(const std::uint32_t* p) {
+  return (U)_mm512_loadu_si512(p);
+}
+inline void store(std::uint32_t* p, U x) {
+  _mm512_storeu_si512(p, (__m512i)x);
+}
+inline F fma(F a, F b, F c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+inline F square_root(F x) {
+  return _mm512_sqrt_ps(x);
+}
+inline F nearest(F x) {
+  return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+inline I to_int(F x) {
+  return (I)_mm512_cvtps_epi32(x);
+}
+inline F to_float(I x) {
+  return _mm512_cvtepi32_ps((__m512i)x);
+}
 // x 2^n for whole n; overflow and underflow as the exact product rounds.
-inline F scaled(F x, F n) { return _mm512_scalef_ps(x, n); }
-inline F as_float(I x) { return _mm512_castsi512_ps((__m512i)x); }
-inline F as_float(U x) { return _mm512_castsi512_ps((__m512i)x); }
-inline U as_bits(F x) { return (U)_mm512_castps_si512(x); }
-inline F larger(F a, F b) { return _mm512_max_ps(a, b); }
-inline F smaller(F a, F b) { return _mm512_min_ps(a, b); }
+inline F scaled(F x, F n) {
+  return _mm512_scalef_ps(x, n);
+}
+inline F as_float(I x) {
+  return _mm512_castsi512_ps((__m512i)x);
+}
+inline F as_float(U x) {
+  return _mm512_castsi512_ps((__m512i)x);
+}
+inline U as_bits(F x) {
+  return (U)_mm512_castps_si512(x);
+}
+// combine(x, x with its halves exchanged), then quarters and so on: the result is in every lane.
+template <class Combine>
+F folded(F x, Combine combine) {
+  x = combine(x, _mm512_shuffle_f32x4(x, x, 0x4e));
+  x = combine(x, _mm512_shuffle_f32x4(x, x, 0xb1));
+  x = combine(x, _mm512_permute_ps(x, 0x4e));
+  return combine(x, _mm512_permute_ps(x, 0xb1));
+}
+inline float lane_of(F x) {
+  return _mm512_cvtss_f32(x);
+}
+inline F larger(F a, F b) {
+  return _mm512_max_ps(a, b);
+}
+inline F smaller(F a, F b) {
+  return _mm512_min_ps(a, b);
+}
 inline F where_bits(std::uint32_t bits, F yes, F no) {
   return _mm512_mask_blend_ps(static_cast<__mmask16>(bits), no, yes);
 }

@@ -24,17 +24,27 @@ inline F load(const float* p, int n) {
   for (int i = 0; i < n; ++i) x[i] = p[i];
   return x;
 }
-inline void store(float* p, F x) { std::memcpy(p, &x, sizeof x); }
+inline void store(float* p, F x) {
+  std::memcpy(p, &x, sizeof x);
+}
 inline void store(float* p, F x, int n) {
   for (int i = 0; i < n; ++i) p[i] = x[i];
 }
+inline void stream(float* p, F x) {
+  store(p, x);
+}
+inline void streams_done() {}
 inline U load(const std::uint32_t* p) {
   U x;
   std::memcpy(&x, p, sizeof x);
   return x;
 }
-inline void store(std::uint32_t* p, U x) { std::memcpy(p, &x, sizeof x); }
-inline F fma(F a, F b, F c) { return a * b + c; }
+inline void store(std::uint32_t* p, U x) {
+  std::memcpy(p, &x, sizeof x);
+}
+inline F fma(F a, F b, F c) {
+  return a * b + c;
+}
 inline F square_root(F x) {
   for (int i = 0; i < kLanes; ++i) x[i] = __builtin_sqrtf(x[i]);
   return x;
@@ -52,15 +62,31 @@ inline I to_int(F x) {
   }
   return n;
 }
-inline F to_float(I x) { return __builtin_convertvector(x, F); }
-inline F as_float(I x) { return (F)x; }
-inline F as_float(U x) { return (F)x; }
+inline F to_float(I x) {
+  return __builtin_convertvector(x, F);
+}
+inline F as_float(I x) {
+  return (F)x;
+}
+inline F as_float(U x) {
+  return (F)x;
+}
 // x 2^n for whole n from -252 to 254, in two factors: one alone may leave the range of exponents.
 inline F scaled(F x, F n) {
   const I whole = to_int(n), half = whole >> 1;
   return x * as_float((half + 127) << 23) * as_float((whole - half + 127) << 23);
 }
-inline U as_bits(F x) { return (U)x; }
+inline U as_bits(F x) {
+  return (U)x;
+}
+template <class Combine>
+F folded(F x, Combine combine) {
+  x = combine(x, F{x[2], x[3], x[0], x[1]});
+  return combine(x, F{x[1], x[0], x[3], x[2]});
+}
+inline float lane_of(F x) {
+  return x[0];
+}
 inline F larger(F a, F b) {
   for (int i = 0; i < kLanes; ++i) a[i] = a[i] > b[i] ? a[i] : b[i];
   return a;
@@ -82,8 +108,12 @@ inline U multiply_high(U a, std::uint32_t b) {
   for (int i = 0; i < kLanes; ++i) a[i] = static_cast<std::uint32_t>(std::uint64_t{a[i]} * b >> 32);
   return a;
 }
-inline U load_low(const std::uint16_t* p) { return U{p[0], p[1], p[2], p[3]}; }
-inline F load_bf16(const std::uint16_t* p) { return as_float(load_low(p) << 16); }
+inline U load_low(const std::uint16_t* p) {
+  return U{p[0], p[1], p[2], p[3]};
+}
+inline F load_bf16(const std::uint16_t* p) {
+  return as_float(load_low(p) << 16);
+}
 inline F load_bf16(const std::uint16_t* p, int n) {
   U x = {};
   for (int i = 0; i < n; ++i) x[i] = p[i];
@@ -92,8 +122,15 @@ inline F load_bf16(const std::uint16_t* p, int n) {
 inline void store_low(std::uint16_t* p, U x, int n) {
   for (int i = 0; i < n; ++i) p[i] = static_cast<std::uint16_t>(x[i]);
 }
-inline void store_low(std::uint16_t* p, U x) { store_low(p, x, kLanes); }
-inline I load_int8(const std::int8_t* p) { return I{p[0], p[1], p[2], p[3]}; }
+inline void store_low(std::uint16_t* p, U x) {
+  store_low(p, x, kLanes);
+}
+inline void stream_low(std::uint16_t* p, U x) {
+  store_low(p, x);
+}
+inline I load_int8(const std::int8_t* p) {
+  return I{p[0], p[1], p[2], p[3]};
+}
 
 inline I dot_int16(I sum, U a, U b) {
   for (int i = 0; i < kLanes; ++i) {

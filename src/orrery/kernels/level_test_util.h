@@ -19,7 +19,9 @@ inline std::vector<std::unique_ptr<Context>> contexts(int threads = 2) {
   return all;
 }
 
-inline std::string name_of(const Context& context) { return std::string(kernels::name_of(context.table().level)); }
+inline std::string name_of(const Context& context) {
+  return std::string(kernels::name_of(context.table().level));
+}
 
 class Random {
  public:
@@ -33,15 +35,15 @@ class Random {
   T pick(std::initializer_list<T> of) {
     return of.begin()[(*this)(0, static_cast<Index>(of.size()) - 1)];
   }
-  float normal() {
-    return static_cast<float>(std::normal_distribution<double>()(engine_));
-  }
+  float normal() { return static_cast<float>(std::normal_distribution<double>()(engine_)); }
   // Sizes at which tiles, vectors and blocks begin and end, primes, and anything up to `most`.
   Index size(Index most) {
     for (;;) {
-      const Index n = one_in(2) ? pick<Index>({1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17, 27, 28, 29, 31, 32, 33, 47, 48, 49,
-                                               63, 64, 65, 97, 111, 112, 113, 127, 128, 129, 255, 256, 257, 511, 512, 513})
-                                : (*this)(1, most);
+      const Index n =
+          one_in(2)
+              ? pick<Index>({1,  2,  3,  4,  5,  6,  7,  8,   12,  13,  14,  15,  16,  17,  27,  28,  29,  31,  32, 33,
+                             47, 48, 49, 63, 64, 65, 97, 111, 112, 113, 127, 128, 129, 255, 256, 257, 511, 512, 513})
+              : (*this)(1, most);
       if (n <= most) return n;
     }
   }
@@ -53,7 +55,8 @@ class Random {
 // A matrix in memory of any element type, with gaps between rows that must not change, behind an odd address.
 class Tensor {
  public:
-  Tensor(Type type, Index count, Random& random, float scale = 1) : type_(type), bytes_(kFront + count * bytes_of(type)) {
+  Tensor(Type type, Index count, Random& random, float scale = 1)
+      : type_(type), bytes_(kFront + count * bytes_of(type)) {
     for (Index i = 0; i < count; ++i) {
       if (type == Type::kInt8) {
         reinterpret_cast<std::int8_t*>(data())[i] = static_cast<std::int8_t>(random(-128, 127));
@@ -71,10 +74,14 @@ class Tensor {
   double operator[](Index i) const {
     const unsigned char* p = bytes_.data() + kFront + i * bytes_of(type_);
     switch (type_) {
-      case Type::kInt8: return *reinterpret_cast<const std::int8_t*>(p);
-      case Type::kBf16: return from_bf16(*reinterpret_cast<const Bf16*>(p));
-      case Type::kInt32: return read<std::int32_t>(p);
-      case Type::kF32: return read<float>(p);
+      case Type::kInt8:
+        return *reinterpret_cast<const std::int8_t*>(p);
+      case Type::kBf16:
+        return from_bf16(*reinterpret_cast<const Bf16*>(p));
+      case Type::kInt32:
+        return read<std::int32_t>(p);
+      case Type::kF32:
+        return read<float>(p);
     }
     return 0;
   }
@@ -104,7 +111,9 @@ class Tensor {
 };
 
 // Half a unit in the last place of a result of this type, relative.
-inline double rounding_of(Type type) { return type == Type::kBf16 ? std::ldexp(1.0, -8) : std::ldexp(1.0, -24); }
+inline double rounding_of(Type type) {
+  return type == Type::kBf16 ? std::ldexp(1.0, -8) : std::ldexp(1.0, -24);
+}
 
 // Whether a equals b up to `bound`; NaN equals NaN, infinities equal themselves.
 inline bool near(double a, double b, double bound) {

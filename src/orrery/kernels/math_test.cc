@@ -24,7 +24,8 @@ void over_floats(std::uint32_t stride, Apply apply, See see) {
   std::vector<float> in(kAtOnce), out(kAtOnce);
   for (std::uint64_t bits = 0; bits <= 0xffffffffU;) {
     Index count = 0;
-    for (; count < kAtOnce && bits <= 0xffffffffU; bits += stride) in[count++] = float_of(static_cast<std::uint32_t>(bits));
+    for (; count < kAtOnce && bits <= 0xffffffffU; bits += stride)
+      in[count++] = float_of(static_cast<std::uint32_t>(bits));
     apply(in.data(), out.data(), count);
     for (Index i = 0; i < count; ++i) see(in[i], out[i]);
   }
@@ -81,8 +82,12 @@ TEST(Exponential, HasTheLimitsThatIeeeGivesIt) {
   }
 }
 
-double phi_below(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }
-double density(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }
+double phi_below(double x) {
+  return std::erfc(-x / std::sqrt(2.0)) / 2;
+}
+double density(double x) {
+  return std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
+}
 
 struct Reference {
   Activation activation;
@@ -124,7 +129,8 @@ TEST(Activations, AreWithinTheirStatedErrorForEveryFloat) {
         const double error = bound == 0 ? (y == exact ? 0 : 2) : std::fabs(y - exact) / bound;
         if (!(error <= worst)) worst = error, where = x;
       });
-      EXPECT_LE(worst, 1) << name_of(level) << " activation " << static_cast<int>(reference.activation) << " at " << where;
+      EXPECT_LE(worst, 1) << name_of(level) << " activation " << static_cast<int>(reference.activation) << " at "
+                          << where;
     }
   }
 }

@@ -1,6 +1,6 @@
-// Helpers wait for the round's number to change: they look at it for some microseconds, then sleep (the loops of a layer
-// follow one another closely, and to be woken takes longer than many of them last). A round ends when every helper has left
-// it, so the next one may overwrite what describes it.
+// Helpers wait for the round's number to change: they look at it for some microseconds, then sleep (the loops of a
+// layer follow one another closely, and to be woken takes longer than many of them last). A round ends when every
+// helper has left it, so the next one may overwrite what describes it.
 #include "orrery/kernels/pool.h"
 
 #include <atomic>
@@ -81,7 +81,9 @@ Pool::~Pool() {
   for (std::thread& helper : state_->helpers) helper.join();
 }
 
-int Pool::threads() const { return static_cast<int>(state_->helpers.size()) + 1; }
+int Pool::threads() const {
+  return static_cast<int>(state_->helpers.size()) + 1;
+}
 
 void Pool::run_all(std::int64_t tasks, const void* task, Call call) {
   State& state = *state_;
@@ -94,7 +96,8 @@ void Pool::run_all(std::int64_t tasks, const void* task, Call call) {
   state.call = call;
   state.begin_round();
   state.work(0);
-  for (int left = state.busy.load(std::memory_order_acquire); left != 0; left = state.busy.load(std::memory_order_acquire)) {
+  for (int left = state.busy.load(std::memory_order_acquire); left != 0;
+       left = state.busy.load(std::memory_order_acquire)) {
     State::await_change(state.busy, left);
   }
 }

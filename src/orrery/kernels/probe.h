@@ -10,8 +10,8 @@ namespace orrery::kernels {
 // CPU time of this thread in seconds: what other programs take does not count.
 double thread_seconds();
 
-// The best of several runs of at least `seconds` each, on the calling thread: operations (two a multiply-add) a second that
-// nothing but arithmetic holds up. 0 when the table lacks the arithmetic.
+// The best of several runs of at least `seconds` each, on the calling thread: operations (two a multiply-add) a second
+// that nothing but arithmetic holds up. 0 when the table lacks the arithmetic.
 double operations_per_second(const Table& table, Arithmetic arithmetic, double seconds = 2e-3);
 
 // Bytes a second of one thread over arrays of `bytes` each, the best of `runs` passes.

@@ -1,10 +1,10 @@
-// Around the inner loop (kernel_product.h): B is packed whole, by all threads; then blocks of rows are dealt to threads. A
-// block packs its rows of A for kDepthUnits units of depth at a time, multiplies them with groups of columns of B and
-// finishes each group while it is in the cache.
+// Around the inner loop (kernel_product.h): B is packed whole, by all threads; then blocks of rows are dealt to
+// threads. A block packs its rows of A for kDepthUnits units of depth at a time, multiplies them with groups of columns
+// of B and finishes each group while it is in the cache.
 //
-// A row block of A (some 110 rows, 230 kB) stays in the second-level cache, a panel of B (64 kB) passes through the first. Sums of
-// one element are always added in the same order: by depth, kDepthUnits units at a time. How rows and columns are cut into
-// blocks depends on the threads, the order does not.
+// A row block of A (some 110 rows, 450 kB) stays in the second-level cache, a panel of B passes through the first. Sums
+// of one element are always added in the same order: by depth, kDepthUnits units at a time. How rows and columns are
+// cut into blocks depends on the threads, the order does not.
 #include "orrery/kernels/product.h"
 
 #include <algorithm>
@@ -17,17 +17,24 @@ namespace {
 
 constexpr Index kGroup = 256;  // columns that are finished together; whole groups of dropout's columns
 constexpr Index kTilesInBlock = 8;
+constexpr Index kStreamedBytes = Index{16} << 20;  // what the caches do not hold until it is used
+constexpr Index kLine = 16;                        // units in a cache line
 
 Arithmetic arithmetic_of(const Context& context, Precision precision) {
   switch (precision) {
-    case Precision::kF32: return Arithmetic::kF32;
-    case Precision::kBf16: return context.bf16();
-    case Precision::kInt8: return Arithmetic::kInt8;
+    case Precision::kF32:
+      return Arithmetic::kF32;
+    case Precision::kBf16:
+      return context.bf16();
+    case Precision::kInt8:
+      return Arithmetic::kInt8;
   }
   return Arithmetic::kF32;
 }
 
-Index divided_up(Index a, Index b) { return (a + b - 1) / b; }
+Index divided_up(Index a, Index b) {
+  return (a + b - 1) / b;
+}
 
 const void* moved(const void* data, Type type, Index elements) {
   return data == nullptr ? nullptr : static_cast<const char*>(data) + elements * bytes_of(type);
@@ -59,9 +66,14 @@ void pack_all(Context& context, const Depth& depth, const Operand& b, Index batc
     const Index part = task % parts, block = task / parts % depth.blocks(), item = task / parts / depth.blocks();
     const Index column = part * kPanels * depth.kernels.tile_columns;
     const Index at = item * b.batch_stride + depth.begin(block) * b.row_stride + column * b.column_stride;
-    const Panels panels = {moved(b.data, b.type, at), b.type, b.column_stride, b.row_stride,
-                           std::min(kPanels * depth.kernels.tile_columns, depth.columns - column), depth.length(block)};
-    depth.kernels.pack_b(panels, out + item * depth.total() + depth.offset(block) + part * kPanels * depth.panel(block));
+    const Panels panels = {moved(b.data, b.type, at),
+                           b.type,
+                           b.column_stride,
+                           b.row_stride,
+                           std::min(kPanels * depth.kernels.tile_columns, depth.columns - column),
+                           depth.length(block)};
+    depth.kernels.pack_b(panels,
+                         out + item * depth.total() + depth.offset(block) + part * kPanels * depth.panel(block));
   });
 }
 
@@ -70,18 +82,21 @@ void check(const Product& x) {
   const auto allowed = [&](Type type) {
     return x.precision == Precision::kInt8 ? type == Type::kInt8 : type == Type::kF32 || type == Type::kBf16;
   };
-  ORRERY_CHECK(allowed(x.a.type) && (x.packed_b != nullptr || allowed(x.b.type)), "operands have the product's precision");
+  ORRERY_CHECK(allowed(x.a.type) && (x.packed_b != nullptr || allowed(x.b.type)),
+               "operands have the product's precision");
   ORRERY_CHECK(x.c.data != nullptr || x.normalise.out.data != nullptr, "a product has a result");
   const bool plain = x.bias == nullptr && x.activation == Activation::kNone && x.gate.data == nullptr &&
                      x.drop.threshold == 0 && x.residual.data == nullptr && x.normalise.out.data == nullptr &&
                      x.before.data == nullptr && x.alpha == 1;
   ORRERY_CHECK(x.c.type != Type::kInt32 || (plain && x.precision == Precision::kInt8), "int32 results are bare sums");
   ORRERY_CHECK(x.c.type != Type::kInt8, "results are fp32, bf16 or int32");
-  ORRERY_CHECK(!x.add || (x.residual.data == nullptr && x.normalise.out.data == nullptr), "c is added to, or a residual");
+  ORRERY_CHECK(!x.add || (x.residual.data == nullptr && x.normalise.out.data == nullptr),
+               "c is added to, or a residual");
   ORRERY_CHECK(x.before.data == nullptr || x.before.type == x.c.type, "`before` has the type of c");
   const bool slope = x.activation >= Activation::kReluSlope;
   ORRERY_CHECK(slope == (x.slope_at.data != nullptr), "a slope is taken at something");
-  ORRERY_CHECK(x.row_sums == nullptr || (x.batch == 1 && x.precision != Precision::kInt8), "row sums of one float matrix");
+  ORRERY_CHECK(x.row_sums == nullptr || (x.batch == 1 && x.precision != Precision::kInt8),
+               "row sums of one float matrix");
 }
 
 }  // namespace
@@ -93,18 +108,23 @@ struct ProductRun {
   const ProductKernels& kernels;
   Depth depth;
   const std::uint32_t* packed = nullptr;
-  Index batch_units = 0;               // of packed B
+  Index batch_units = 0;  // of packed B
   Index row_block = 0, row_blocks = 0;
   Index column_block = 0, column_blocks = 0;
   Index sums_stride = 0, a_units = 0;
+  bool at_once = false;
+  bool streamed = false;
 
   ProductRun(Context& on, const Product& product, Arithmetic arithmetic)
-      : context(on), x(product), kernels(on.table().product[static_cast<int>(arithmetic)]), depth{kernels, x.depth, x.columns} {
+      : context(on),
+        x(product),
+        kernels(on.table().product[static_cast<int>(arithmetic)]),
+        depth{kernels, x.depth, x.columns} {
     if (x.packed_b != nullptr) {
       const PackedOperand& b = *x.packed_b;
-      ORRERY_CHECK(b.table_ == &context.table() && b.arithmetic_ == arithmetic && b.depth_ == x.depth &&
-                       b.columns_ == x.columns,
-                   "a packed operand fits the product");
+      ORRERY_CHECK(
+          b.table_ == &context.table() && b.arithmetic_ == arithmetic && b.depth_ == x.depth && b.columns_ == x.columns,
+          "a packed operand fits the product");
       packed = static_cast<const std::uint32_t*>(b.units_.data());
     } else {
       const Index matrices = x.b.batch_stride == 0 ? 1 : x.batch;
@@ -128,8 +148,12 @@ struct ProductRun {
     column_blocks = divided_up(x.columns, column_block);
     // Sums of a group are finished at once when there is one block of depth; else they wait for the last.
     const Index group = divided_up(std::min(kGroup, x.columns), kernels.tile_columns) * kernels.tile_columns;
-    sums_stride = depth.blocks() == 1 && !whole_rows ? group : std::min(column_block, depth.panels() * kernels.tile_columns);
+    at_once = depth.blocks() == 1 && !whole_rows;
+    // Rows a power of two apart would fall into one set of a cache.
+    sums_stride = (at_once ? group : std::min(column_block, depth.panels() * kernels.tile_columns)) + kLine;
     a_units = row_block * kRowUnits;
+    // To read a line only to overwrite it costs as much as to write it.
+    streamed = !x.add && x.batch * x.rows * x.columns * bytes_of(x.c.type) >= kStreamedBytes;
     context.reserve_own(a_units + row_block * sums_stride);
   }
 
@@ -144,12 +168,12 @@ struct ProductRun {
     const Index rows = std::min(row_block, x.rows - row), end = std::min(column + column_block, x.columns);
     if (rows <= 0) return;
     std::uint32_t* sums = own + a_units;
-    const bool at_once = sums_stride < std::min(column_block, x.columns);
     const std::uint32_t* b = packed + item * batch_units;
     for (Index block = 0; block < depth.blocks(); ++block) {
       const Index at = item * x.a.batch_stride + row * x.a.row_stride + depth.begin(block) * x.a.column_stride;
-      const Panels a = {moved(x.a.data, x.a.type, at), x.a.type, x.a.row_stride, x.a.column_stride, rows, depth.length(block)};
-      kernels.pack_a(a, own);
+      const Panels a = {
+          moved(x.a.data, x.a.type, at), x.a.type, x.a.row_stride, x.a.column_stride, rows, depth.length(block)};
+      kernels.pack_a(a, own, kRowUnits);
       if (x.row_sums != nullptr && column == 0) {
         if (block == 0) std::fill_n(x.row_sums + row, rows, 0.0F);
         context.table().row_sums(a, x.row_sums + row);
@@ -198,6 +222,7 @@ struct ProductRun {
     f.out = in_place ? sums : at(x.c);
     f.out_type = in_place ? Type::kF32 : x.c.type;
     f.out_stride = in_place ? sums_stride : x.c.row_stride;
+    f.streamed = streamed;
     if (!in_place) return context.table().finish(f);
     ORRERY_CHECK(f.before == nullptr || x.before.type == Type::kF32, "before a normalisation, `before` is fp32");
     context.table().finish(f);

@@ -8,9 +8,10 @@ namespace orrery::kernels {
 // How operands are multiplied. Sums are fp32, or int32 (which wraps round beyond 2^31).
 enum class Precision { kF32, kBf16, kInt8 };
 
-// Element (i, j) of batch n lies at data[n * batch_stride + i * row_stride + j * column_stride], so that a transposed matrix
-// is one with the strides exchanged. A batch stride of 0 repeats one matrix. It is fast when one of the strides is 1.
-// Types: kF32 or kBf16 for fp32 and bf16 products (fp32 elements are rounded to bf16 for the latter), kInt8 for int8.
+// Element (i, j) of batch n lies at data[n * batch_stride + i * row_stride + j * column_stride], so that a transposed
+// matrix is one with the strides exchanged. A batch stride of 0 repeats one matrix. It is fast when one of the strides
+// is 1. Types: kF32 or kBf16 for fp32 and bf16 products (fp32 elements are rounded to bf16 for the latter), kInt8 for
+// int8.
 struct Operand {
   const void* data = nullptr;
   Type type = Type::kF32;
@@ -56,8 +57,8 @@ struct Product {
   Precision precision = Precision::kF32;
   Operand a, b;
   const PackedOperand* packed_b = nullptr;  // instead of b
-  Beside c;  // kF32 or kBf16; kInt32 for int8 products without any of what follows
-  bool add = false;  // c += ..., without residual
+  Beside c;                                 // kF32 or kBf16; kInt32 for int8 products without any of what follows
+  bool add = false;                         // c += ..., without residual
   float alpha = 1;
   const float* bias = nullptr;  // `columns` numbers
   Beside before;                // must have the type of c
@@ -67,12 +68,13 @@ struct Product {
   DropPattern drop;  // row: batch * rows + row
   Beside residual;
   NormaliseRows normalise;
-  float* row_sums = nullptr;  // receives the sums of the rows of A (batch 1): the gradient of a bias, when A is a gradient
+  float* row_sums =
+      nullptr;  // receives the sums of the rows of A (batch 1): the gradient of a bias, when A is a gradient
 };
 
-// Computes the product. The result is the same for any number of threads. Sizes may be zero: an empty sum is 0. c must not
-// overlap what is read, except residual, gate and slope_at at the same places. Throws base::InternalError when the request
-// contradicts itself, std::bad_alloc without memory for packed operands.
+// Computes the product. The result is the same for any number of threads. Sizes may be zero: an empty sum is 0. c must
+// not overlap what is read, except residual, gate and slope_at at the same places. Throws base::InternalError when the
+// request contradicts itself, std::bad_alloc without memory for packed operands.
 void multiply(Context& context, const Product& product);
 
 PackedOperand pack(Context& context, const Operand& b, Index depth, Index columns, Precision precision);

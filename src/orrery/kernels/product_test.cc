@@ -31,10 +31,15 @@ Stored stored(Type type, Index batch, Index rows, Index columns, Random& random)
   Index size = 0;
   switch (random(0, 4)) {
     case 0:
-    case 1: o.row_stride = columns + gap, o.column_stride = 1, size = rows * (columns + gap); break;
+    case 1:
+      o.row_stride = columns + gap, o.column_stride = 1, size = rows * (columns + gap);
+      break;
     case 2:
-    case 3: o.row_stride = 1, o.column_stride = rows + gap, size = columns * (rows + gap); break;
-    default: o.row_stride = 2 * columns + gap, o.column_stride = 2, size = rows * (2 * columns + gap);
+    case 3:
+      o.row_stride = 1, o.column_stride = rows + gap, size = columns * (rows + gap);
+      break;
+    default:
+      o.row_stride = 2 * columns + gap, o.column_stride = 2, size = rows * (2 * columns + gap);
   }
   o.batch_stride = random.one_in(4) ? 0 : size + gap;
   Stored s{Tensor(type, (o.batch_stride == 0 ? 1 : batch) * (size + gap) + 1, random), o};
@@ -45,7 +50,9 @@ Stored stored(Type type, Index batch, Index rows, Index columns, Random& random)
 struct Beyond {
   Tensor tensor;
   Beside beside;
-  double at(Index item, Index i, Index j) const { return tensor[item * beside.batch_stride + i * beside.row_stride + j]; }
+  double at(Index item, Index i, Index j) const {
+    return tensor[item * beside.batch_stride + i * beside.row_stride + j];
+  }
 };
 
 Beyond beside(Type type, Index batch, Index rows, Index columns, Random& random) {
@@ -59,13 +66,20 @@ double activation(Activation which, double x) {
   const double phi = std::exp(-x * x / 2) / std::sqrt(2 * M_PI), below = std::erfc(-x / std::sqrt(2)) / 2;
   const double sigmoid = 1 / (1 + std::exp(-x));
   switch (which) {
-    case Activation::kNone: return x;
-    case Activation::kRelu: return x > 0 ? x : 0;
-    case Activation::kGelu: return x * below;
-    case Activation::kSilu: return x * sigmoid;
-    case Activation::kReluSlope: return x > 0 ? 1 : 0;
-    case Activation::kGeluSlope: return below + x * phi;
-    case Activation::kSiluSlope: return sigmoid * (1 + x * (1 - sigmoid));
+    case Activation::kNone:
+      return x;
+    case Activation::kRelu:
+      return x > 0 ? x : 0;
+    case Activation::kGelu:
+      return x * below;
+    case Activation::kSilu:
+      return x * sigmoid;
+    case Activation::kReluSlope:
+      return x > 0 ? 1 : 0;
+    case Activation::kGeluSlope:
+      return below + x * phi;
+    case Activation::kSiluSlope:
+      return sigmoid * (1 + x * (1 - sigmoid));
   }
   return 0;
 }
@@ -98,7 +112,8 @@ void check_random_product(Context& context, std::uint32_t seed, Index most) {
   const Type out = bare ? Type::kInt32 : random.pick({Type::kF32, Type::kBf16});
   const Type other = random.pick({Type::kF32, Type::kBf16});
   Beyond c = beside(out, x.batch, x.rows, x.columns, random), before = beside(out, x.batch, x.rows, x.columns, random);
-  Beyond gate = beside(other, x.batch, x.rows, x.columns, random), slope = beside(other, x.batch, x.rows, x.columns, random);
+  Beyond gate = beside(other, x.batch, x.rows, x.columns, random),
+         slope = beside(other, x.batch, x.rows, x.columns, random);
   Beyond residual = beside(other, x.batch, x.rows, x.columns, random);
   Tensor bias(Type::kF32, x.columns, random), sums(Type::kF32, x.rows, random);
   x.c = c.beside;
@@ -161,15 +176,16 @@ void check_random_product(Context& context, std::uint32_t seed, Index most) {
         };
         if (x.gate.data != nullptr) scaled(gate.at(n, i, j));
         if (x.drop.threshold != 0) {
-          scaled(keeps(x.drop, static_cast<std::uint64_t>(n * x.rows + i), static_cast<std::uint64_t>(j)) ? x.drop.scale : 0.0);
+          scaled(keeps(x.drop, static_cast<std::uint64_t>(n * x.rows + i), static_cast<std::uint64_t>(j)) ? x.drop.scale
+                                                                                                          : 0.0);
         }
         const double plus = x.add ? old[place] : x.residual.data != nullptr ? residual.at(n, i, j) : 0.0;
         bound += unit * std::fabs(v + plus);
         v += plus;
         bound += std::fabs(v) * testing::rounding_of(out) * 1.01 + bound * 0.01;
-        ASSERT_TRUE(near(got, v, bound)) << "seed " << seed << " level " << testing::name_of(context) << " sizes " << x.rows
-                                         << " " << x.columns << " " << x.depth << " at " << i << ", " << j << ": " << got
-                                         << " for " << v << ", bound " << bound;
+        ASSERT_TRUE(near(got, v, bound)) << "seed " << seed << " level " << testing::name_of(context) << " sizes "
+                                         << x.rows << " " << x.columns << " " << x.depth << " at " << i << ", " << j
+                                         << ": " << got << " for " << v << ", bound " << bound;
       }
     }
   }
@@ -281,13 +297,15 @@ TEST(Products, WithNormalisedRowsEqualTheProductFollowedByTheNormalisation) {
       x.c = {c.data(), Type::kF32, columns};
       x.bias = shift.data();
       x.residual = {const_cast<float*>(residual.data()), Type::kF32, columns};
-      x.normalise = {centred, 1e-5F, scale.data(), shift.data(), {out.data(), Type::kF32, columns}, standard.data(), inverse.data()};
+      x.normalise = {centred,         1e-5F,         scale.data(), shift.data(), {out.data(), Type::kF32, columns},
+                     standard.data(), inverse.data()};
       multiply(*context, x);
       for (Index i = 0; i < rows; ++i) {
         double mean = 0, variance = 0;
         for (Index j = 0; j < columns; ++j) mean += c[i * columns + j] / static_cast<double>(columns);
         if (!centred) mean = 0;
-        for (Index j = 0; j < columns; ++j) variance += std::pow(c[i * columns + j] - mean, 2) / static_cast<double>(columns);
+        for (Index j = 0; j < columns; ++j)
+          variance += std::pow(c[i * columns + j] - mean, 2) / static_cast<double>(columns);
         const double r = 1 / std::sqrt(variance + 1e-5);
         ASSERT_NEAR(inverse[i], r, 1e-6 * r);
         for (Index j = 0; j < columns; ++j) {

@@ -96,7 +96,8 @@ TEST(Norms, AndTheirGradientsAgreeWithFp64AndFiniteDifferences) {
         Row weights;
         for (Index j = 0; j < columns; ++j) {
           const double s = plain ? 1 : scale[j], b = plain ? 0 : shift[j];
-          ASSERT_NEAR(y[i * stride + j], out[j] * s + b, fine * (1 + std::fabs(out[j] * s) + std::fabs(b))) << "seed " << seed;
+          ASSERT_NEAR(y[i * stride + j], out[j] * s + b, fine * (1 + std::fabs(out[j] * s) + std::fabs(b)))
+              << "seed " << seed;
           weights.push_back(dy[i * stride + j] * s);
           exact_scale[j] += dy[i * stride + j] * out[j];
           exact_shift[j] += dy[i * stride + j];
@@ -104,7 +105,8 @@ TEST(Norms, AndTheirGradientsAgreeWithFp64AndFiniteDifferences) {
         const Row gradient = difference(in, weights, [&](const Row& r) { return normalised(r, centred, epsilon); });
         for (Index j = 0; j < columns; ++j) {
           const double plus = back.residual == nullptr ? 0 : residual[i * stride + j];
-          const double wanted = gradient[j] + plus, loose = (fine + 1e-6) * (2 + std::fabs(plus)) * (1 + inverse[i]) * 4;
+          const double wanted = gradient[j] + plus,
+                       loose = (fine + 1e-6) * (2 + std::fabs(plus)) * (1 + inverse[i]) * 4;
           ASSERT_NEAR(dx[i * stride + j], wanted, loose) << "seed " << seed << " " << testing::name_of(*context);
         }
         for (Index j = columns; j < stride; ++j) ASSERT_FALSE(std::isnan(dx[i * stride + j]));
@@ -161,7 +163,8 @@ TEST(Softmax, AndItsGradientAgreeWithFp64AndFiniteDifferences) {
       softmax_back(*context, back);
       const double fine = type == Type::kBf16 ? 1.0 / 128 : 1e-5;
       for (Index i = 0; i < rows; ++i) {
-        const Row in = row_of(x, i * stride, columns), out = softmaxed(in, scale), weights = row_of(dy, i * stride, columns);
+        const Row in = row_of(x, i * stride, columns), out = softmaxed(in, scale),
+                  weights = row_of(dy, i * stride, columns);
         const Row gradient = difference(in, weights, [&](const Row& r) { return softmaxed(r, scale); });
         for (Index j = 0; j < columns; ++j) {
           ASSERT_NEAR(y[i * stride + j], out[j], fine) << "seed " << seed;

@@ -15,9 +15,10 @@ using Index = std::int64_t;
 
 // Matrix products work on units of 32 bits: one float, two bf16, two int16 or four int8 that lie behind one another in
 // the direction that is summed over. A packed A has rows of units at this distance, whatever its depth, so that the
-// distances are constants of the code; 33 cache lines, so that rows do not fall into one set of a cache.
-inline constexpr int kDepthUnits = 512;
-inline constexpr int kRowUnits = kDepthUnits + 16;
+// distances are constants of the code; an odd number of cache lines, so that rows do not fall into one set of a cache.
+// Rows of at most kNarrowDepth units may lie at kNarrowUnits, where more of them share a page of memory.
+inline constexpr int kDepthUnits = 1024, kNarrowDepth = 256;
+inline constexpr int kRowUnits = kDepthUnits + 16, kNarrowUnits = kNarrowDepth + 16;
 
 // How the numbers of a product are multiplied.
 enum class Arithmetic : std::uint8_t {
@@ -36,8 +37,8 @@ struct Panels {
   Index rows = 0, depth = 0;
 };
 
-// c = a b or c += a b on packed operands: c[i * c_stride + j] for `rows` x `columns`, rounded up to whole panels. The sums
-// are floats, or int32 with Arithmetic::kInt8.
+// c = a b or c += a b on packed operands: c[i * c_stride + j] for `rows` x `columns`, rounded up to whole panels. The
+// sums are floats, or int32 with Arithmetic::kInt8.
 struct Block {
   const std::uint32_t* a = nullptr;
   const std::uint32_t* b = nullptr;
@@ -52,17 +53,18 @@ struct ProductKernels {
   int tile_rows = 0;     // of A that the inner loop keeps in registers
   int tile_columns = 0;  // of B: the width of a panel
   int header_units = 0;  // rows of units before each panel of B
-  // Packs at most kDepthUnits units of depth. Packed A: row i at out + i * kRowUnits. Packed B (whose "rows" are the
+  // Packs at most kDepthUnits units of depth. Packed A: row i at out + i * row_units. Packed B (whose "rows" are the
   // columns of the product): panel p at out + p * (units + header_units) * tile_columns, zeros beyond the last column.
-  void (*pack_a)(const Panels&, std::uint32_t* out) = nullptr;
+  void (*pack_a)(const Panels&, std::uint32_t* out, Index row_units) = nullptr;
   void (*pack_b)(const Panels&, std::uint32_t* out) = nullptr;
-  void (*block)(const Block&) = nullptr;
+  void (*block)(const Block&) = nullptr;         // A's rows at kRowUnits
+  void (*block_narrow)(const Block&) = nullptr;  // A's rows at kNarrowUnits
 };
 
 enum class Activation : std::uint8_t { kNone, kRelu, kGelu, kSilu, kReluSlope, kGeluSlope, kSiluSlope };
 
-// Which elements are dropped: element (row, column) of stream `stream` of `seed`, see kernel_dropout.h. `threshold` / 65536
-// is the probability to be dropped; 0 drops nothing.
+// Which elements are dropped: element (row, column) of stream `stream` of `seed`, see kernel_dropout.h. `threshold` /
+// 65536 is the probability to be dropped; 0 drops nothing.
 struct DropPattern {
   std::uint64_t seed = 0;
   std::uint32_t stream = 0;
@@ -70,14 +72,15 @@ struct DropPattern {
   float scale = 1;  // of what is kept
 };
 
-// What becomes of a block of sums: out = residual + drop(activation(alpha in + old + bias) gate), each part if given. With a
-// slope, activation(x) is x times the activation's derivative at `slope_at`.
+// What becomes of a block of sums: out = residual + drop(activation(alpha in + old + bias) gate), each part if given.
+// With a slope, activation(x) is x times the activation's derivative at `slope_at`.
 struct Finish {
   const void* in = nullptr;
   Type in_type = Type::kF32;
   Index in_stride = 0;
   Index rows = 0, columns = 0;
-  Index first_row = 0, first_column = 0;  // where the block lies in its matrix; pointers below are to the block's corner
+  Index first_row = 0,
+        first_column = 0;  // where the block lies in its matrix; pointers below are to the block's corner
   float alpha = 1;
   const float* bias = nullptr;  // a number for each column
   Activation activation = Activation::kNone;
@@ -96,6 +99,7 @@ struct Finish {
   void* out = nullptr;
   Type out_type = Type::kF32;
   Index out_stride = 0;
+  bool streamed = false;  // past the caches, where `out` is aligned: for what is larger than they are
 };
 
 // Rows to mean 0 and variance 1 (centred) or to mean square 1, times scale, plus shift.
