@@ -222,7 +222,7 @@ struct ProductRun {
     f.out = in_place ? sums : at(x.c);
     f.out_type = in_place ? Type::kF32 : x.c.type;
     f.out_stride = in_place ? sums_stride : x.c.row_stride;
-    f.streamed = streamed;
+    f.streamed = streamed && !in_place;
     if (!in_place) return context.table().finish(f);
     ORRERY_CHECK(f.before == nullptr || x.before.type == Type::kF32, "before a normalisation, `before` is fp32");
     context.table().finish(f);
@@ -235,6 +235,7 @@ struct ProductRun {
     copy.out = at(x.c);
     copy.out_type = x.c.type;
     copy.out_stride = x.c.row_stride;
+    copy.streamed = streamed;
     context.table().finish(copy);
   }
 
@@ -274,14 +275,14 @@ void multiply(Context& context, const Product& product) {
   ProductRun(context, product, arithmetic_of(context, product.precision)).run();
 }
 
-PackedOperand pack(Context& context, const Operand& b, Index depth, Index columns, Precision precision) {
-  PackedOperand packed;
+PackedOperand pack(Context& context, const Operand& b, Index depth, Index columns, Precision precision,
+                   PackedOperand packed) {
   packed.table_ = &context.table();
   packed.arithmetic_ = arithmetic_of(context, precision);
   packed.depth_ = depth;
   packed.columns_ = columns;
   const Depth layout{context.table().product[static_cast<int>(packed.arithmetic_)], depth, columns};
-  packed.units_ = Buffer(static_cast<std::size_t>(layout.total()) * 4);
+  packed.units_.reserve(static_cast<std::size_t>(layout.total()) * 4);
   pack_all(context, layout, b, 1, static_cast<std::uint32_t*>(packed.units_.data()));
   return packed;
 }

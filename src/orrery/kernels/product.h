@@ -42,7 +42,7 @@ class PackedOperand {
   PackedOperand() = default;
 
  private:
-  friend PackedOperand pack(Context&, const Operand&, Index depth, Index columns, Precision);
+  friend PackedOperand pack(Context&, const Operand&, Index depth, Index columns, Precision, PackedOperand);
   friend struct ProductRun;
   Buffer units_;
   const Table* table_ = nullptr;
@@ -77,6 +77,8 @@ struct Product {
 // request contradicts itself, std::bad_alloc without memory for packed operands.
 void multiply(Context& context, const Product& product);
 
-PackedOperand pack(Context& context, const Operand& b, Index depth, Index columns, Precision precision);
+// With `reused`, in the memory of an earlier one.
+PackedOperand pack(Context& context, const Operand& b, Index depth, Index columns, Precision precision,
+                   PackedOperand reused = {});
 
 }  // namespace orrery::kernels
