@@ -36,6 +36,8 @@ Weights::Weights(const Shape& s)
       out_bias(s.width),
       up(s.hidden * s.width),
       up_bias(s.hidden),
+      gate(s.gated ? s.hidden * s.width : 0),
+      gate_bias(s.gated ? s.hidden : 0),
       down(s.width * s.hidden),
       down_bias(s.width),
       scale1(s.width, 1.0F),
@@ -44,7 +46,8 @@ Weights::Weights(const Shape& s)
       shift2(s.width) {}
 
 std::vector<std::vector<float>*> Weights::all() {
-  return {&qkv, &qkv_bias, &out, &out_bias, &up, &up_bias, &down, &down_bias, &scale1, &shift1, &scale2, &shift2};
+  return {&qkv,       &qkv_bias, &out,       &out_bias, &up,     &up_bias, &gate,
+          &gate_bias, &down,     &down_bias, &scale1,   &shift1, &scale2,  &shift2};
 }
 
 namespace {
@@ -94,11 +97,11 @@ struct Encoder::State {
   bool training;
   Index tokens, size;
   Precision precision;
-  Linear qkv_map, out_map, up_map, down_map;
+  Linear qkv_map, out_map, up_map, gate_map, down_map;
   // Kept until backward().
-  Buffer qkv, heads, standard1, standard2, before, log_sum, inverse1, inverse2;
+  Buffer qkv, heads, standard1, standard2, before, ungated, log_sum, inverse1, inverse2;
   // Passing.
-  Buffer normed, stream, hidden, wide, narrow1, narrow2, qkv_gradient;
+  Buffer normed, stream, hidden, wide, wider, narrow1, narrow2, qkv_gradient;
   const void* input = nullptr;
   std::vector<Index> lengths;
   DropPattern drop[4];
@@ -116,6 +119,7 @@ struct Encoder::State {
     normed = room(shape.width);
     stream = room(shape.width);
     hidden = room(shape.hidden);
+    if (shape.gated) ungated = room(shape.hidden);
     if (!training) return;
     standard1 = room(shape.width);
     standard2 = room(shape.width);
@@ -124,6 +128,7 @@ struct Encoder::State {
     inverse1 = Buffer(static_cast<std::size_t>(tokens) * 4);
     inverse2 = Buffer(static_cast<std::size_t>(tokens) * 4);
     wide = room(shape.hidden);
+    if (shape.gated) wider = room(shape.hidden);
     narrow1 = room(shape.width);
     narrow2 = room(shape.width);
     qkv_gradient = room(3 * shape.width);
@@ -136,6 +141,7 @@ struct Encoder::State {
     qkv_map.pack(context, weights.qkv, weights.qkv_bias, i, 3 * i, precision, training);
     out_map.pack(context, weights.out, weights.out_bias, i, i, precision, training);
     up_map.pack(context, weights.up, weights.up_bias, i, u, precision, training);
+    if (shape.gated) gate_map.pack(context, weights.gate, weights.gate_bias, i, u, precision, training);
     down_map.pack(context, weights.down, weights.down_bias, u, i, precision, training);
   }
 
@@ -176,6 +182,7 @@ struct Encoder::State {
 
   kernels::NormaliseRows norm(bool second, void* out) {
     kernels::NormaliseRows n;
+    n.centred = shape.centred;
     n.epsilon = shape.epsilon;
     n.scale = (second ? weights.scale2 : weights.scale1).data();
     n.shift = (second ? weights.shift2 : weights.shift1).data();
@@ -190,8 +197,8 @@ struct Encoder::State {
     kernels::Normalise f;
     f.in = x, f.in_type = f.out_type = shape.type, f.rows = tokens, f.columns = shape.width;
     f.in_stride = f.out_stride = f.standard_stride = shape.width;
-    f.epsilon = n.epsilon, f.scale = n.scale, f.shift = n.shift, f.out = out, f.standard = n.standard,
-    f.inverse = n.inverse;
+    f.centred = n.centred, f.epsilon = n.epsilon, f.scale = n.scale, f.shift = n.shift, f.out = out,
+    f.standard = n.standard, f.inverse = n.inverse;
     kernels::normalise(context, f);
   }
 
@@ -256,7 +263,9 @@ struct Encoder::State {
     out.normalise = norm(pre, normed.data());
     kernels::multiply(context, out);
 
-    Product up = apply(up_map, normed.data(), hidden.data());
+    if (shape.gated) kernels::multiply(context, apply(up_map, normed.data(), ungated.data()));
+    Product up = apply(shape.gated ? gate_map : up_map, normed.data(), hidden.data());
+    if (shape.gated) up.gate = rows(ungated.data(), shape.hidden);
     up.activation = shape.activation;
     up.drop = drop[2];
     if (training) up.before = rows(before.data(), shape.hidden);
@@ -273,13 +282,34 @@ struct Encoder::State {
     kernels::NormaliseBack b;
     b.gradient = gradient, b.standard = (second ? standard2 : standard1).data();
     b.inverse = static_cast<float*>((second ? inverse2 : inverse1).data());
-    b.type = shape.type, b.rows = tokens, b.columns = shape.width;
+    b.type = shape.type, b.centred = shape.centred, b.rows = tokens, b.columns = shape.width;
     b.gradient_stride = b.standard_stride = b.residual_stride = b.out_stride = shape.width;
     b.scale = (second ? weights.scale2 : weights.scale1).data();
     b.residual = residual, b.out = out;
     b.scale_gradient = (second ? gradients.scale2 : gradients.scale1).data();
     b.shift_gradient = (second ? gradients.shift2 : gradients.shift1).data();
     kernels::normalise_back(context, b);
+  }
+
+  // drop2(f(what the activation was applied to)), to be completed by the caller.
+  kernels::Finish hidden_chain() const {
+    kernels::Finish f;
+    f.in = before.data(), f.in_type = f.out_type = f.gate_type = f.slope_type = shape.type;
+    f.rows = tokens, f.columns = shape.hidden;
+    f.in_stride = f.out_stride = f.gate_stride = f.slope_stride = shape.hidden;
+    f.activation = shape.activation, f.drop = drop[2];
+    return f;
+  }
+
+  // From the gradient of f(g) u in `wide` to that of u (in `wider`) and of g (in `wide`), and of g's weights.
+  void gate_back(Weights& gradients) {
+    kernels::Finish f = hidden_chain();
+    f.gate = wide.data(), f.out = wider.data();
+    kernels::finish(context, f);
+    f.in = wide.data(), f.activation = slope_of(shape.activation), f.slope_at = before.data();
+    f.gate = ungated.data(), f.out = wide.data();
+    kernels::finish(context, f);
+    weight_gradient(gate_map, wide.data(), normed.data(), gradients.gate, gradients.gate_bias);
   }
 
   void backward(const void* dy, void* dx, Weights& gradients) {
@@ -291,24 +321,33 @@ struct Encoder::State {
       behind = stream.data();
     }
     const void* t = dropped(drop[3], behind, narrow1.data());
-    kernels::Finish again;  // the hidden activation
-    again.in = before.data(), again.in_type = again.out_type = shape.type, again.rows = tokens,
-    again.columns = shape.hidden;
-    again.in_stride = again.out_stride = shape.hidden;
-    again.activation = shape.activation, again.drop = drop[2], again.out = hidden.data();
+    kernels::Finish again = hidden_chain();  // the hidden activation
+    again.out = hidden.data();
+    if (shape.gated) again.gate = ungated.data();
     kernels::finish(context, again);
     weight_gradient(down_map, t, hidden.data(), gradients.down, gradients.down_bias);
-    Product up = apply_back(down_map, t, wide.data());
-    up.activation = slope_of(shape.activation);
-    up.slope_at = rows(before.data(), shape.hidden);
-    up.drop = drop[2];
-    kernels::multiply(context, up);
     const Buffer& standard = pre ? standard2 : standard1;
     scale_and_shift(standard, pre ? weights.scale2 : weights.scale1, pre ? weights.shift2 : weights.shift1,
                     normed.data());
-    weight_gradient(up_map, wide.data(), normed.data(), gradients.up, gradients.up_bias);
-    Product into = apply_back(up_map, wide.data(), narrow2.data());
-    if (!pre) into.residual = rows(behind, shape.width);
+    Product up = apply_back(down_map, t, wide.data());
+    if (!shape.gated) {
+      up.activation = slope_of(shape.activation);
+      up.slope_at = rows(before.data(), shape.hidden);
+      up.drop = drop[2];
+    }
+    kernels::multiply(context, up);
+    const void* added = pre ? nullptr : behind;  // to the gradient of the network's input
+    if (shape.gated) {
+      gate_back(gradients);
+      Product through_gate = apply_back(gate_map, wide.data(), narrow2.data());
+      through_gate.residual = rows(added, shape.width);
+      kernels::multiply(context, through_gate);
+      added = narrow2.data();
+    }
+    const Buffer& change = shape.gated ? wider : wide;
+    weight_gradient(up_map, change.data(), normed.data(), gradients.up, gradients.up_bias);
+    Product into = apply_back(up_map, change.data(), narrow2.data());
+    into.residual = rows(added, shape.width);
     kernels::multiply(context, into);
 
     // Attention. `stream` becomes the gradient of the stream before the feed-forward network.
@@ -370,7 +409,7 @@ void Encoder::backward(const void* dy, void* dx, Weights& gradients) {
 std::size_t Encoder::saved_bytes() const {
   std::size_t bytes = 0;
   for (const Buffer* kept : {&state_->qkv, &state_->heads, &state_->standard1, &state_->standard2, &state_->before,
-                             &state_->log_sum, &state_->inverse1, &state_->inverse2}) {
+                             &state_->ungated, &state_->log_sum, &state_->inverse1, &state_->inverse2}) {
     bytes += kept->bytes();
   }
   return bytes;

@@ -3,8 +3,8 @@
 //
 //   post-norm: r = norm1(x + drop1(attention(x)));  y = norm2(r + drop3(ff(r)))
 //   pre-norm:  r = x + drop1(attention(norm1(x)));  y = r + drop3(ff(norm2(r)))
-//   attention(x) = Wo (drop0(softmax(Q K^T / sqrt(P))) V) + bo,  Q, K, V = Wqkv x + bqkv;  ff(x) = W2 drop2(f(W1 x +
-//   b1)) + b2
+//   attention(x) = Wo (drop0(softmax(Q K^T / sqrt(P))) V) + bo,  Q, K, V = Wqkv x + bqkv
+//   ff(x) = W2 drop2(f(W1 x + b1)) + b2, gated: W2 drop2(f(Wg x + bg) (W1 x + b1)) + b2
 //
 // Master weights and all gradients are fp32. With kBf16, activations are kept in bf16, and products take bf16 operands
 // (weights are rounded once when they are packed) and sum in fp32. All memory is planned when the layer is made.
@@ -26,7 +26,9 @@ struct Shape {
   Index batch = 1, length = 1;  // tokens: batch * length
   Index width = 0, heads = 0, hidden = 0;
   kernels::Activation activation = kernels::Activation::kGelu;  // kRelu, kGelu or kSilu
+  bool gated = false;                                           // SwiGLU with kSilu
   Place norms = Place::kPost;
+  bool centred = true;                       // LayerNorm; else RMSNorm, with a shift all the same
   kernels::Type type = kernels::Type::kF32;  // or kBf16
   bool causal = false;
   float epsilon = 1e-5F;
@@ -42,6 +44,7 @@ struct Weights {
   std::vector<float> qkv, qkv_bias;    // 3 width x width: queries, keys, values; heads beside one another
   std::vector<float> out, out_bias;    // width x width
   std::vector<float> up, up_bias;      // hidden x width
+  std::vector<float> gate, gate_bias;  // hidden x width when gated, else empty
   std::vector<float> down, down_bias;  // width x hidden
   std::vector<float> scale1, shift1, scale2, shift2;
 
