@@ -171,5 +171,26 @@ TEST(Bf16, RoundsToTheNearestWithTiesToEven) {
   EXPECT_GT(worst, 0xff00);  // the loop came to negative numbers
 }
 
+TEST(Bf16, IsStoredByEveryLevelAsByTheDefinition) {
+  for (const Level level : levels()) {
+    std::vector<float> in;
+    for (std::uint64_t bits = 0; bits <= 0xffffffffU; bits += 65521)
+      in.push_back(float_of(static_cast<std::uint32_t>(bits)));
+    for (std::uint32_t upper = 0; upper <= 0xffffU; upper += 7) in.push_back(float_of(upper << 16 | 0x8000U));  // ties
+    std::vector<Bf16> out(in.size());
+    Finish f;
+    f.in = in.data(), f.rows = 1, f.columns = static_cast<Index>(in.size());
+    f.out = out.data(), f.out_type = Type::kBf16;
+    table_of(level)->finish(f);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (std::isnan(in[i])) {
+        ASSERT_TRUE(std::isnan(from_bf16(out[i])));
+      } else {
+        ASSERT_EQ(out[i], to_bf16(in[i])) << name_of(level) << " " << in[i];
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace orrery::kernels

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "orrery/kernels/dropout.h"
 #include "orrery/kernels/level_test_util.h"
 
 namespace orrery::kernels {
@@ -188,6 +189,39 @@ TEST(Softmax, OfNothingButMinusInfinityAndOfInfinityIsNaN) {
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(std::isnan(y[i]));
     EXPECT_TRUE(std::isnan(y[5]));  // infinity minus infinity
     for (int i = 10; i < 15; ++i) EXPECT_FLOAT_EQ(y[i], 0.2F);
+  }
+}
+
+// Rows longer than finish() takes at a time, parts of a matrix, and both types: dropout is by the place in the whole
+// matrix.
+TEST(Rows, OfAnyLengthAreDroppedByTheirPlaceInTheMatrix) {
+  for (const auto& context : testing::contexts()) {
+    for (std::uint32_t seed = 0; seed < 40; ++seed) {
+      Random random(seed);
+      const Type type = random.pick({Type::kF32, Type::kBf16});
+      const Index rows = random(1, 70), columns = random.one_in(2) ? random(1, 3000) : random.size(600),
+                  stride = columns + 2;
+      Tensor x(type, rows * stride, random), y(type, rows * stride, random), gate(Type::kF32, columns, random);
+      const Tensor old = y;
+      Finish f;
+      f.in = x.data(), f.in_type = f.out_type = type, f.in_stride = f.out_stride = stride;
+      f.rows = rows, f.columns = columns, f.out = y.data();
+      f.first_row = random(0, 1000), f.first_column = 16 * random(0, 100);
+      f.gate = gate.data();  // stride 0: the same for every row
+      f.drop = drop_pattern(0.3, seed, 9);
+      f.streamed = random.one_in(2);
+      finish(*context, f);
+      for (Index i = 0; i < rows; ++i) {
+        for (Index j = 0; j < columns; ++j) {
+          const bool kept = keeps(f.drop, static_cast<std::uint64_t>(f.first_row + i),
+                                  static_cast<std::uint64_t>(f.first_column + j));
+          const double exact = kept ? x[i * stride + j] * gate[j] * f.drop.scale : 0;
+          ASSERT_NEAR(y[i * stride + j], exact, std::fabs(exact) * 2 * testing::rounding_of(type))
+              << "seed " << seed << " " << j;
+        }
+        for (Index j = columns; j < stride; ++j) ASSERT_EQ(y[i * stride + j], old[i * stride + j]);
+      }
+    }
   }
 }
 

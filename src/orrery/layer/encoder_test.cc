@@ -127,7 +127,8 @@ Matrix reference(const Setting& s) {
 Setting random_setting(Random& random, Type type, Index most) {
   Shape shape;
   shape.batch = random(1, 3), shape.length = random.size(most);
-  shape.heads = random(1, 3), shape.width = shape.heads * random(1, 9), shape.hidden = random.size(40);
+  shape.heads = random(1, 3), shape.width = shape.heads * random(1, 9),
+  shape.hidden = random.one_in(25) ? random(1025, 1400) : random.size(40);
   shape.activation = random.pick({Activation::kRelu, Activation::kGelu, Activation::kSilu});
   shape.norms = random.pick({Place::kPost, Place::kPre});
   shape.gated = random.one_in(3), shape.centred = !random.one_in(3);
