@@ -11,7 +11,9 @@ foreach(set portable avx2 avx512 avx512_bf16)
     # g++ 12 takes _mm512_undefined_ps() for an uninitialised variable (GCC bug 105593).
     list(APPEND flags -Wno-uninitialized -Wno-maybe-uninitialized)
   endif()
-  set_source_files_properties(src/orrery/kernels/isa_${set}.cc PROPERTIES COMPILE_OPTIONS "${flags}")
+  # A precompiled header has the flags of the rest.
+  set_source_files_properties(src/orrery/kernels/isa_${set}.cc PROPERTIES COMPILE_OPTIONS "${flags}"
+                              SKIP_PRECOMPILE_HEADERS ON)
 endforeach()
 if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(src/orrery/kernels/isa_avx2.cc src/orrery/kernels/isa_avx512.cc
