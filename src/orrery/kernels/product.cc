@@ -2,9 +2,9 @@
 // threads. A block packs its rows of A for kDepthUnits units of depth at a time, multiplies them with groups of columns
 // of B and finishes each group while it is in the cache.
 //
-// A row block of A (some 110 rows, 450 kB) stays in the second-level cache, a panel of B passes through the first. Sums
-// of one element are always added in the same order: by depth, kDepthUnits units at a time. How rows and columns are
-// cut into blocks depends on the threads, the order does not.
+// A row block of A (some 220 rows, 900 kB) and a panel of B pass through the second-level cache together: taller blocks
+// read B less often. Sums of one element are always added in the same order: by depth, kDepthUnits units at a time. How
+// rows and columns are cut into blocks depends on the threads, the order does not.
 #include "orrery/kernels/product.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace orrery::kernels {
 namespace {
 
 constexpr Index kGroup = 256;  // columns that are finished together; whole groups of dropout's columns
-constexpr Index kTilesInBlock = 8;
+constexpr Index kTilesInBlock = 16;
 constexpr Index kStreamedBytes = Index{16} << 20;  // what the caches do not hold until it is used
 constexpr Index kLine = 16;                        // units in a cache line
 
@@ -139,8 +139,11 @@ struct ProductRun {
   // Blocks of rows; of columns, too, when the rows alone do not keep all threads busy.
   void cut() {
     row_blocks = divided_up(x.rows, kTilesInBlock * kernels.tile_rows);
+    const bool whole_rows = x.normalise.out.data != nullptr;  // cannot be cut into columns
+    if (whole_rows && context.threads() > 1) {
+      row_blocks = std::max(row_blocks, std::min<Index>(2 * context.threads(), divided_up(x.rows, kernels.tile_rows)));
+    }
     row_block = divided_up(x.rows, row_blocks);
-    const bool whole_rows = x.normalise.out.data != nullptr;
     const Index groups = divided_up(x.columns, kGroup);
     const Index wanted = divided_up(Index{4} * context.threads(), row_blocks * x.batch);
     column_blocks = whole_rows || context.threads() == 1 ? 1 : std::min(groups, wanted);
