@@ -1,0 +1,40 @@
+// What kernels run on: threads, an instruction set, scratch memory that is kept from call to call. One caller at a
+// time.
+#pragma once
+
+#include <vector>
+
+#include "orrery/kernels/buffer.h"
+#include "orrery/kernels/pool.h"
+#include "orrery/kernels/table.h"
+
+namespace orrery::kernels {
+
+class Context {
+ public:
+  // threads <= 0: as many as the machine runs at once.
+  explicit Context(int threads = 0, Level level = chosen_level());
+
+  const Table& table() const { return *table_; }
+  int threads() const { return pool_.threads(); }
+  Pool& pool() { return pool_; }
+
+  // How products of bf16 are computed: by vdpbf16ps where the machine does it at more than half the rate of fp32
+  // (measured once, a millisecond), else widened to fp32. The results differ in rounding only.
+  Arithmetic bf16() const { return bf16_; }
+
+  // Scratch that all workers share, and that each has of its own: at least so many units of 32 bits. To be called
+  // before the tasks are run; what earlier calls got is invalid.
+  std::uint32_t* shared(Index units);
+  void reserve_own(Index units);
+  std::uint32_t* own(int worker) const { return static_cast<std::uint32_t*>(own_[worker].data()); }
+
+ private:
+  Pool pool_;
+  const Table* table_;
+  Arithmetic bf16_ = Arithmetic::kBf16Wide;
+  Buffer shared_;
+  std::vector<Buffer> own_;
+};
+
+}  // namespace orrery::kernels

@@ -1,0 +1,209 @@
+// Attention backwards: one head of keys and values with all heads of queries that share it, so that no other part adds
+// to its gradients and their order is fixed.
+//
+// With P = e^(S - log_sum) computed again, M the dropout's factors, dP = dO V^T and D_j = sum_d dO_jd O_jd (which
+// equals sum_k M P dP of row j):
+//   dS = P (M dP - D),  dV = (M P)^T dO,  dK = scale dS^T Q,  dQ = scale dS K.
+// Scores are computed turned, keys as rows: then (M P)^T and dS^T are left operands as they are, and only dS is turned
+// for dQ. A row that sees no key has log_sum = -inf and no gradient. (T. Dao et al. 2022.) Cost: 10 J K d operations, J
+// K exponentials.
+#pragma once
+
+#include "orrery/kernels/kernel_attention.h"
+#include "orrery/kernels/kernel_finish.h"
+
+namespace orrery::kernels {
+namespace {
+
+constexpr Index kBackKeys = 128, kBackQueries = 256;
+static_assert(kBackKeys == kDropGroup, "a tile of keys is one group of dropout's columns");
+
+// Where the parts of the scratch lie.
+struct BackScratch {
+  Index size_width, value_width, queries;                          // whole panels; queries in whole tiles
+  Index turned_query, turned_gradient, flat_query, flat_gradient;  // units of a tile of queries
+  std::uint32_t *turned_queries, *turned_gradients, *flat_queries, *flat_gradients;
+  std::uint32_t *key_rows, *value_rows, *flat_keys, *left;
+  float *scores, *slopes, *query_sums, *key_sums, *value_sums, *products, *log_sums;
+  std::uint16_t* kept;
+  Index total;
+};
+
+inline BackScratch back_scratch(const AttentionPart& x) {
+  BackScratch s = {};
+  s.size_width = whole_panels(x.size);
+  s.value_width = whole_panels(x.value_size);
+  s.queries = (x.queries + kBackQueries - 1) / kBackQueries * kBackQueries;
+  const Index tiles = s.queries / kBackQueries;
+  const Index columns = whole_panels(kBackQueries);
+  s.turned_query = columns * x.size;
+  s.turned_gradient = columns * x.value_size;
+  s.flat_query = kBackQueries * s.size_width;
+  s.flat_gradient = kBackQueries * s.value_width;
+  std::uint32_t* at = x.scratch;
+  const auto take_units = [&](Index units) {
+    std::uint32_t* begin = at;
+    units = (units + 15) / 16 * 16;
+    if (at != nullptr) at += units;
+    s.total += units;
+    return begin;
+  };
+  const auto take_floats = [&](Index count) { return reinterpret_cast<float*>(take_units(count)); };
+  s.turned_queries = take_units(tiles * s.turned_query);
+  s.turned_gradients = take_units(tiles * s.turned_gradient);
+  s.flat_queries = take_units(tiles * s.flat_query);
+  s.flat_gradients = take_units(tiles * s.flat_gradient);
+  s.key_rows = take_units(kBackKeys * kRowUnits);
+  s.value_rows = take_units(kBackKeys * kRowUnits);
+  s.flat_keys = take_units(kBackKeys * s.size_width);
+  s.left = take_units(kBackQueries * kNarrowUnits);
+  s.scores = take_floats(kBackKeys * kNarrowUnits);
+  s.slopes = take_floats(kBackKeys * kNarrowUnits);
+  s.query_sums = take_floats(s.queries * s.size_width);
+  s.key_sums = take_floats(x.keys * s.size_width);
+  s.value_sums = take_floats(x.keys * s.value_width);
+  s.products = take_floats(s.queries);
+  s.log_sums = take_floats(s.queries);
+  s.kept = reinterpret_cast<std::uint16_t*>(take_units(4 * kBackQueries));
+  return s;
+}
+
+inline void clear(float* p, Index count) {
+  for (Index i = 0; i < count; ++i) p[i] = 0;
+}
+
+// D of every query, and log_sum with +inf where no key is seen: e^(S - inf) is 0 then.
+inline void row_products(const AttentionPart& x, Index head, const BackScratch& s) {
+  for (Index j = 0; j < x.valid_queries; ++j) {
+    const void* out = element_of(x, x.out, head, j);
+    const void* gradient = element_of(x, x.out_gradient, head, j);
+    F sum = {};
+    each_vector(x.value_size, [&](Index i, int n) {
+      sum = fma(load_typed(out, x.type, i, n), load_typed(gradient, x.type, i, n), sum);
+    });
+    s.products[j] = sum_of(sum);
+    const float log_sum = x.log_sum[(x.batch * x.heads + head) * x.queries + j];
+    s.log_sums[j] = log_sum == -kInfinity ? kInfinity : log_sum;
+  }
+  for (Index j = x.valid_queries; j < s.queries; ++j) s.products[j] = s.log_sums[j] = 0;
+}
+
+// Scores of one key with queries [query, query + count) to M P (in place) and dP to dS (in place).
+inline void turn_row(const AttentionPart& x, const BackScratch& s, Index head, Index key, Index query, Index count,
+                     float* scores, float* slopes, Index first_key) {
+  const Range seeing = queries_seeing(x, key);
+  const Index begin = least(most(seeing.begin - query, 0), count), end = most(begin, least(seeing.end - query, count));
+  const float* bias =
+      x.bias == nullptr ? nullptr : x.bias + x.batch * x.bias_batch + head * x.bias_head + query * x.bias_query + key;
+  const std::uint16_t* kept = s.kept + (key - first_key) / 16 * kBackQueries;
+  const int bit = static_cast<int>((key - first_key) % 16);
+  const U kept_scale = as_bits(all(x.drop.scale));
+  each_vector(count, [&](Index i, int n) {
+    if (i + n <= begin || i >= end) {
+      put(scores + i, F{}, n);
+      put(slopes + i, F{}, n);
+      return;
+    }
+    F shifted = take(scores + i, n) * x.scale;
+    if (bias != nullptr) {
+      float column[kLanes] = {};
+      for (int lane = 0; lane < n; ++lane) column[lane] = bias[(i + lane) * x.bias_query];
+      shifted += load(column);
+    }
+    std::uint32_t bits = 0xffffffffU;
+    if (i < begin) bits &= ~0U << (begin - i);
+    if (i + n > end) bits &= (1U << (end - i)) - 1U;
+    const F p = where_bits(bits, exponential(shifted - load(s.log_sums + query + i)), F{});
+    F slope = take(slopes + i, n);
+    F dropped = p;
+    if (x.drop.threshold != 0) {
+      const U one = load_low(kept + i) >> bit & 1U;
+      const F factor = as_float((U{} - one) & kept_scale);
+      slope *= factor;
+      dropped *= factor;
+    }
+    put(scores + i, dropped, n);
+    const F change = p * (slope - load(s.products + query + i)) * x.scale;
+    put(slopes + i, where_bits(bits, change, F{}), n);
+  });
+}
+
+// One tile of keys against one of queries.
+inline void back_tile(const AttentionPart& x, const ProductKernels& kernels, const BackScratch& s, Index head,
+                      Index key, Index keys, Index query, Index queries) {
+  const Index tile = query / kBackQueries;
+  kernels.block({s.key_rows, s.turned_queries + tile * s.turned_query, keys, queries, units_of(kernels, x.size),
+                 s.scores, kNarrowUnits, false});
+  kernels.block({s.value_rows, s.turned_gradients + tile * s.turned_gradient, keys, queries,
+                 units_of(kernels, x.value_size), s.slopes, kNarrowUnits, false});
+  if (x.drop.threshold != 0) {
+    for (Index j = 0; j < queries; ++j) {
+      std::uint16_t bits[kDropGroup / 16];
+      const Index line = (x.batch * x.heads + head) * x.queries + query + j;
+      kept_groups(x.drop, static_cast<std::uint64_t>(line), key / kDropGroup, key / kDropGroup + 1, bits);
+      for (Index w = 0; w < kDropGroup / 16; ++w) s.kept[w * kBackQueries + j] = bits[w];
+    }
+  }
+  for (Index i = 0; i < keys; ++i) {
+    turn_row(x, s, head, key + i, query, queries, s.scores + i * kNarrowUnits, s.slopes + i * kNarrowUnits, key);
+  }
+  const bool as_is = x.arithmetic == Arithmetic::kF32;
+  const auto left_of = [&](float* rows) {
+    if (as_is) return reinterpret_cast<const std::uint32_t*>(rows);
+    kernels.pack_a({rows, Type::kF32, kNarrowUnits, 1, keys, queries}, s.left, kNarrowUnits);
+    return static_cast<const std::uint32_t*>(s.left);
+  };
+  const Index units = units_of(kernels, queries);
+  kernels.block_narrow({left_of(s.scores), s.flat_gradients + tile * s.flat_gradient, keys, x.value_size, units,
+                        s.value_sums + key * s.value_width, s.value_width, true});
+  kernels.block_narrow({left_of(s.slopes), s.flat_queries + tile * s.flat_query, keys, x.size, units,
+                        s.key_sums + key * s.size_width, s.size_width, true});
+  kernels.pack_a({s.slopes, Type::kF32, 1, kNarrowUnits, queries, keys}, s.left, kNarrowUnits);
+  kernels.block_narrow({s.left, s.flat_keys, queries, x.size, units_of(kernels, keys),
+                        s.query_sums + query * s.size_width, s.size_width, true});
+}
+
+inline void attention_back(const AttentionPart& x) {
+  ProductKernels table[kArithmetics];
+  fill_products(table);
+  const ProductKernels& kernels = table[static_cast<int>(x.arithmetic)];
+  const BackScratch s = back_scratch(x);
+  const Index group = x.heads / x.key_heads;
+  clear(s.key_sums, x.keys * s.size_width);
+  clear(s.value_sums, x.keys * s.value_width);
+  for (Index head = x.head * group; head < (x.head + 1) * group; ++head) {
+    row_products(x, head, s);
+    clear(s.query_sums, s.queries * s.size_width);
+    for (Index query = 0; query < x.valid_queries; query += kBackQueries) {
+      const Index tile = query / kBackQueries, count = least(kBackQueries, x.valid_queries - query);
+      kernels.pack_b(vectors_as_rows(x, x.query, head, query, count, x.size), s.turned_queries + tile * s.turned_query);
+      kernels.pack_b(vectors_as_rows(x, x.out_gradient, head, query, count, x.value_size),
+                     s.turned_gradients + tile * s.turned_gradient);
+      kernels.pack_b(vectors_as_depth(x, x.query, head, query, count, x.size), s.flat_queries + tile * s.flat_query);
+      kernels.pack_b(vectors_as_depth(x, x.out_gradient, head, query, count, x.value_size),
+                     s.flat_gradients + tile * s.flat_gradient);
+    }
+    for (Index key = 0; key < x.valid_keys; key += kBackKeys) {
+      const Index keys = least(kBackKeys, x.valid_keys - key);
+      const Range seeing = {queries_seeing(x, key).begin, queries_seeing(x, key + keys - 1).end};
+      if (seeing.begin >= seeing.end) continue;
+      kernels.pack_a(vectors_as_rows(x, x.key, x.head, key, keys, x.size), s.key_rows, kRowUnits);
+      kernels.pack_a(vectors_as_rows(x, x.value, x.head, key, keys, x.value_size), s.value_rows, kRowUnits);
+      kernels.pack_b(vectors_as_depth(x, x.key, x.head, key, keys, x.size), s.flat_keys);
+      for (Index query = seeing.begin / kBackQueries * kBackQueries; query < seeing.end; query += kBackQueries) {
+        back_tile(x, kernels, s, head, key, keys, query, least(kBackQueries, x.valid_queries - query));
+      }
+    }
+    for (Index j = 0; j < x.queries; ++j) {
+      store_vector(x, x.query_gradient, head, j, j < x.valid_queries ? s.query_sums + j * s.size_width : nullptr, 1,
+                   x.size);
+    }
+  }
+  for (Index k = 0; k < x.keys; ++k) {
+    store_vector(x, x.key_gradient, x.head, k, s.key_sums + k * s.size_width, 1, x.size);
+    store_vector(x, x.value_gradient, x.head, k, s.value_sums + k * s.value_width, 1, x.value_size);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::kernels

@@ -1,0 +1,38 @@
+// The table of the instruction set that the including file is compiled for.
+#pragma once
+
+#include "orrery/kernels/kernel_attention_back.h"
+#include "orrery/kernels/kernel_finish.h"
+#include "orrery/kernels/kernel_product.h"
+#include "orrery/kernels/kernel_rows.h"
+#include "orrery/kernels/kernel_spin.h"
+
+namespace orrery::kernels {
+namespace {
+
+// A constant: code of this instruction set must not run before main on machines that lack it.
+consteval Table table_for(Level level) {
+  Table table;
+  table.level = level;
+  table.lanes = kLanes;
+  fill_products(table.product);
+  table.row_sums = row_sums;
+  table.finish = finish;
+  table.normalise = normalise;
+  table.normalise_back = normalise_back;
+  table.softmax = softmax;
+  table.softmax_back = softmax_back;
+  table.attention = attention;
+  table.attention_back = attention_back;
+  table.attention_scratch = [](const AttentionPart& x, bool back) {
+    return back ? back_scratch(x).total : forward_scratch(x.keys, x.size, x.value_size);
+  };
+  table.exponential = exponentials;
+  table.activation = activations;
+  table.kept = kept;
+  table.spin = spin;
+  return table;
+}
+
+}  // namespace
+}  // namespace orrery::kernels
