@@ -123,9 +123,11 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   graph.model = request.model;
   graph.ignored = request.ignored;
   graph.like = request.like;
+  graph.stack = request.stack.value_or("");
   if (request.seq) graph.sizes["seq"] = *request.seq;
   if (request.layer) graph.sizes["layer"] = *request.layer;
   GeneratedGraph generated = generate_graph(graph);
+  out.notes = generated.notes;
   out.inputs = generated.inputs;
   out.warnings = generated.warnings;
 
