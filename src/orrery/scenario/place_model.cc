@@ -104,7 +104,7 @@ dataflow::Accelerator cores_of(const machine::Accelerator& accelerator, machine:
   dataflow::Accelerator out;
   out.cores = std::max<Count>(1, accelerator.units);
   const double per_core = accelerator.peak(precision) / 2 / static_cast<double>(out.cores);  // multiply-accumulates a s
-  const int exponent = std::max(0, static_cast<int>(std::floor(std::log2(per_core / 1e9))));
+  const int exponent = std::clamp(std::ilogb(per_core / 1e9), 0, 60);
   out.systolic_width = Count{1} << ((exponent + 1) / 2);
   out.systolic_height = Count{1} << (exponent / 2);
   out.frequency_ghz = per_core / 1e9 / std::exp2(exponent);
