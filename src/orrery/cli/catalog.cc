@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,7 +27,15 @@ void print_entry(const Entry& entry, const std::string& kind, const Console& con
     if (entry.description.back() != '\n') console.out << "\n";
   }
   console.out << "\nfile: " << entry.path << "\n";
-  for (const std::string& source : entry.sources) console.out << "source: " << source << "\n";
+  // Of several figures with one source, the source is printed once, and its number beside each.
+  const auto number_of = [&](const std::string& source) {
+    return std::find(entry.sources.begin(), entry.sources.end(), source) - entry.sources.begin() + 1;
+  };
+  const auto known = static_cast<std::ptrdiff_t>(entry.sources.size());
+  const bool numbered = std::any_of(entry.figures.begin(), entry.figures.end(),
+                                    [&](const auto& figure) { return number_of(figure.source) <= known; });
+  for (std::size_t i = 0; i < entry.sources.size(); ++i)
+    console.out << (numbered ? fmt::format("source {}: ", i + 1) : "source: ") << entry.sources[i] << "\n";
   if (entry.figures.empty()) return;
   std::size_t figure_width = 0;
   for (const scenario::FigureSource& figure : entry.figures)
@@ -36,8 +45,9 @@ void print_entry(const Entry& entry, const std::string& kind, const Console& con
   for (const scenario::FigureSource& figure : entry.figures)
     component_width = std::max(component_width, report::shown_width(figure.component));
   for (const scenario::FigureSource& figure : entry.figures)
-    console.out << fmt::format("{:<{}}  {:<{}}  {}\n", figure.component, component_width, figure.figure, figure_width,
-                               figure.source);
+    console.out << fmt::format(
+        "{:<{}}  {:<{}}  {}\n", figure.component, component_width, figure.figure, figure_width,
+        number_of(figure.source) <= known ? fmt::format("source {}", number_of(figure.source)) : figure.source);
 }
 
 // Entries of one kind.
@@ -59,6 +69,8 @@ int show_model(const scenario::FactsRequest& request, const Console& console) {
 }
 
 int show(const scenario::FactsRequest& request, const std::vector<Kind>& kinds, const Console& console) {
+  std::error_code ignored;
+  const bool folder = std::filesystem::exists(std::filesystem::path(request.model) / "config.json", ignored);
   if (scenario::names_a_file(request.model)) return show_model(request, console);
   std::vector<std::string> names;
   for (const Kind& kind : kinds) {
@@ -76,6 +88,7 @@ int show(const scenario::FactsRequest& request, const std::vector<Kind>& kinds, 
       return kDone;
     }
   }
+  if (folder) return show_model(request, console);
   base::fail("O1120", fmt::format("the catalogue has no `{}`", request.model), {},
              base::did_you_mean(request.model, names, "`orrery catalog` lists what it has"));
 }

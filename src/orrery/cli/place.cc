@@ -34,7 +34,7 @@ struct Options : OutputFolder {
 bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("place",
                    "The best sharding, fusion and placement of a graph of kernels on many accelerators, with proof",
-                   "orrery place examples/dataflow/gpt3_1t.txt");
+                   "orrery place --model llama3-8b --system dgx-h100 --gpus 64 --global-batch 128");
   line.word("SETUP", options.request.path, "DFModel's setup.txt, or a folder with user_input/setup.txt");
   line.group("Question");
   scenario::PlaceModelRequest& model = options.request.model;
@@ -49,6 +49,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.count("--micro-batch", model.micro_batch, "Sequences of a microbatch; default 1", kMostCount);
   line.count("--seq", model.seq, "Tokens of a sequence; default: what the model was trained with", kMostCount);
   line.count("--layer", model.layer, "The layer that is placed, of a model of several kinds", kMostCount);
+  line.choice<std::string>("--stack", model.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
+                           "encoder or decoder (default), of a model that has both");
   line.toggle("--forward", model.forward, "Without the backward pass");
   line.text("--operators", options.request.measurements, "FILE.csv",
             "Timings of matrix products, used in preference to the chip's peak");

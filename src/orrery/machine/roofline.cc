@@ -67,9 +67,21 @@ double Roofline::matrix_product_seconds(const MatrixProduct& product) const {
     }
     best = std::min(best, seconds);
   }
+  return std::max(best, traffic_seconds(product));
+}
+
+double Roofline::traffic_seconds(const MatrixProduct& product) const {
+  const auto [batch, m, n, k, precision] = product;
   const double elements = static_cast<double>(batch) *
                           (static_cast<double>(m) * k + static_cast<double>(k) * n + static_cast<double>(m) * n);
-  return std::max(best, elements * bytes_per_element(precision) * seconds_per_byte_);
+  return elements * bytes_per_element(precision) * seconds_per_byte_;
+}
+
+Cost Roofline::cost(const Operator& one) const {
+  Cost out = OperatorModel::cost(one);
+  if (one.kind == OperatorKind::kProduct && out.seconds > 0)
+    out.binds = out.seconds > traffic_seconds(one.product) ? "compute" : "memory";
+  return out;
 }
 
 double Roofline::memory_bound_seconds(double bytes) const {

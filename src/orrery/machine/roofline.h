@@ -12,8 +12,11 @@ class Roofline final : public OperatorModel {
   double matrix_product_seconds(const MatrixProduct& product) const override;
   double memory_bound_seconds(double bytes) const override;
   double issue_seconds() const override;
+  Cost cost(const Operator& one) const override;  // products as well are bound by compute or memory
 
  private:
+  double traffic_seconds(const MatrixProduct& product) const;
+
   std::array<double, kPrecisions> seconds_per_tile_step_{};  // of a 1 x 1 tile, one step of K, all units busy
   double seconds_per_byte_ = 0;
   double issue_seconds_ = 0;

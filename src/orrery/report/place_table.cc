@@ -45,8 +45,10 @@ std::string header(const PlacedGraph& placed) {
   if (!mapping.tilings.empty())
     out += "tiles of a size for each configuration; ";
   else if (mapping.tile_size > 0)
-    out += fmt::format("{} tile{} of {} token{}; ", mapping.tiles, mapping.tiles == 1 ? "" : "s", mapping.tile_size,
-                       mapping.tile_size == 1 ? "" : "s");
+    out += !placed.chip.empty() && mapping.tiles == 1
+               ? std::string("tiles as the chip's loop nests cut them; ")
+               : fmt::format("{} tile{} of {} token{}; ", mapping.tiles, mapping.tiles == 1 ? "" : "s",
+                             mapping.tile_size, mapping.tile_size == 1 ? "" : "s");
   out += fmt::format("{}; sharding: {}\n", overlap_text(setup.execution.overlap), placed.placement.sharding.rule);
   return out;
 }
@@ -61,7 +63,8 @@ bool sram_counts(const dataflow::Workload& workload) {
 }
 
 std::string configurations(const PlacedGraph& placed) {
-  const bool sram = sram_counts(placed.setup.execution.workload);
+  // Nor are they on a chip whose loop nests cut the tiles.
+  const bool sram = sram_counts(placed.setup.execution.workload) && placed.chip.empty();
   const std::vector<ConfigurationCost>& costs = placed.placement.evaluation.partition.configurations;
   Table table;
   table.header = {"configuration", "kernels",  "",         "compute", "memory",
@@ -128,20 +131,21 @@ std::string two_passes(const PlacedGraph& placed) {
                      passes.optimal ? "" : " at best known", 100 * loss);
 }
 
+// Nothing where nobody said what anything costs.
 std::string money(const PlacedGraph& placed) {
+  const bool prices = names_prices(placed.setup.prices), powers = names_powers(placed.setup.prices);
+  if (!prices && !powers) return {};
   const dataflow::PlacementMoney& m = placed.placement.evaluation.money;
-  const auto figures = [](const char* name, bool known, std::initializer_list<double> values) {
-    std::vector<std::string> row{name};
-    for (const double value : values) row.push_back(known ? grouped(value) : "-");
-    return row;
-  };
   Table table;
   table.header = {"", "accelerators", "DRAM", "links", "switches", "total"};
-  table.rows = {figures("price ($)", names_prices(placed.setup.prices),
-                        {m.accelerator_cost, m.dram_cost, m.link_cost, m.switch_cost, m.total_cost()}),
-                figures("power (W)", names_powers(placed.setup.prices),
-                        {m.accelerator_power, m.dram_power, m.link_power, m.switch_power, m.total_power()})};
-  return text(table);
+  const auto figures = [&](const char* name, std::initializer_list<double> values) {
+    std::vector<std::string> row{name};
+    for (const double value : values) row.push_back(grouped(value));
+    table.rows.push_back(std::move(row));
+  };
+  if (prices) figures("price ($)", {m.accelerator_cost, m.dram_cost, m.link_cost, m.switch_cost, m.total_cost()});
+  if (powers) figures("power (W)", {m.accelerator_power, m.dram_power, m.link_power, m.switch_power, m.total_power()});
+  return text(table) + "\n";
 }
 
 std::string proof(const PlacedGraph& placed) {
@@ -154,6 +158,10 @@ std::string proof(const PlacedGraph& placed) {
   else
     out = fmt::format("proof             none; nothing ends before {}: gap {:.3g} % ({})\n",
                       shown_seconds(certificate.lower_bound * 1e-9), 100 * certificate.gap, placed.placement.method);
+  if (!placed.chip.empty())
+    out += fmt::format("products          {} shapes mapped onto {} for the least time\n", placed.searched, placed.chip);
+  for (std::size_t i = 0; i < placed.notes.size(); ++i)
+    out += fmt::format("{:<18}{}\n", i == 0 ? "graph" : "", placed.notes[i]);
   return out + "figures are modelled\n";
 }
 
@@ -209,11 +217,16 @@ std::string kernel_ranges(const workload::KernelGraph& graph, const std::vector<
 }
 
 std::string network_text(const dataflow::System& system, const dataflow::Degrees& degrees) {
+  const auto size_of = [&](std::size_t d) {
+    return d < degrees.sizes.size() ? degrees.sizes[d] : system.network[d].size;
+  };
+  std::size_t joins = 0;  // dimensions that join anything
+  for (std::size_t d = 0; d < system.network.size(); ++d) joins += size_of(d) != 1 ? 1 : 0;
   std::string out;
   for (std::size_t d = 0; d < system.network.size(); ++d) {
     const dataflow::NetworkDimension& dimension = system.network[d];
-    const auto size = d < degrees.sizes.size() ? degrees.sizes[d] : dimension.size;
-    out += fmt::format("{}{} {} x {:.6g} GB/s", d > 0 ? ", " : "", name(dimension.link), size,
+    if (size_of(d) == 1 && joins > 0) continue;
+    out += fmt::format("{}{} {} x {:.6g} GB/s", out.empty() ? "" : ", ", name(dimension.link), size_of(d),
                        dimension.bandwidth_gb_per_s);
     if (dimension.parallelism) out += fmt::format(" ({})", name(*dimension.parallelism));
   }
@@ -222,7 +235,7 @@ std::string network_text(const dataflow::System& system, const dataflow::Degrees
 
 std::string place_table(const PlacedGraph& placed) {
   return header(placed) + "\n" + configurations(placed) + "\n" + times(placed) + two_passes(placed) + "\n" +
-         money(placed) + "\n" + proof(placed);
+         money(placed) + proof(placed);
 }
 
 }  // namespace orrery::report

@@ -51,7 +51,8 @@ std::string run_operators_table(const TrainedModel& trained) {
                           fmt::format("{:.2f}", 100 * one.share), one.cost.binds.empty() ? "-" : one.cost.binds,
                           one.cost.joules ? shown_joules(*one.cost.joules) : "-"});
   }
-  std::string out = "operators of an iteration, one accelerator of every stage taken together\n" + text(table);
+  std::string out =
+      "operators of an iteration, one accelerator of every stage taken together; products M x K x N\n" + text(table);
   if (shown < trained.listed.size())
     out += fmt::format("... and {} more, {:.2f} % (--json has all)\n", trained.listed.size() - shown, 100 * left);
   if (trained.joules)

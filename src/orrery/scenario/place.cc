@@ -107,11 +107,13 @@ void warn_of_thin_tiles(const dataflow::Setup& setup, const dataflow::Mapping& m
       .hint("larger tiles (`tile_size`, or SRAM to hold them) leave every kernel a column in each");
 }
 
-// Measured products before the chip's peak at the stated utilisation.
+// Measured products before what else times them: `rest`, or the chip's peak at the stated utilisation where that is
+// null.
 struct Operators {
-  Operators(const dataflow::Setup& setup, std::vector<machine::MeasuredProduct> table)
+  Operators(const dataflow::Setup& setup, const machine::OperatorModel* rest,
+            std::vector<machine::MeasuredProduct> table)
       : flat(dataflow::data_sheet(setup.system), *setup.execution.compute_utilization),
-        measured(std::move(table), flat) {}
+        measured(std::move(table), rest != nullptr ? *rest : flat) {}
 
   machine::FlatEfficiency flat;
   machine::MeasuredOperators measured;
@@ -141,6 +143,51 @@ std::pair<base::Overrides, base::Overrides> split(const PlaceRequest& request) {
     (of_chip ? out.first : out.second).push_back(set);
   }
   return out;
+}
+
+// What times the products of a model on a system is the system's file or the chip, not the setup made of them.
+void refuse_replaced(const PlaceModelRequest& request, const base::Overrides& overrides) {
+  base::Diagnostics found;
+  for (const base::Override& set : overrides) {
+    const bool rate = set.path == "execution.compute_util" ||
+                      (set.path.starts_with("system.accelerator") && set.path != "system.accelerator.sram_cap");
+    if (request.chip.empty() && rate)
+      found
+          .error("O1393",
+                 fmt::format("`{}` is set, but `--system {}` says how fast products are", set.path, request.system),
+                 base::OverrideText(set).path())
+          .hint("give a system's file of your own: `like: NAME`, and what differs");
+    if (!request.chip.empty() && (rate || set.path == "system.memory.dram_bw"))
+      found
+          .error("O1393",
+                 fmt::format("`{}` is set, but `--chip {}` stands in the accelerator's place", set.path, request.chip),
+                 base::OverrideText(set).path())
+          .hint("set a key of the chip, such as `arch.DRAM.shared_bandwidth`");
+  }
+  found.throw_if_errors();
+}
+
+// The graph's numbers are 16 bits wide; the chip's words need not be.
+void warn_of_words(const SystemChip& chip, base::Count word_bytes, base::Diagnostics& found) {
+  if (chip.chip().storages.empty()) return;
+  const base::Count bits = chip.chip().storages.back().word_bits, stored = 8 * word_bytes;
+  if (bits == stored) return;
+  found
+      .warning("O1394",
+               fmt::format("the chip works on words of {} bits, and the kernels' numbers have {}", bits, stored))
+      .note(fmt::format("products are timed on {}-bit words, all else by its bytes in {} bits", bits, stored))
+      .hint("give the chip's documents another `datawidth`, with bandwidths to match");
+}
+
+// Mappings that the search had no time to prove; the proof of the placement takes them as they are.
+void warn_of_unproven(const ChipOperators& nests, base::Diagnostics& found) {
+  const auto unproven = nests.unproven();
+  if (unproven.empty()) return;
+  found
+      .warning("O1395",
+               fmt::format("{} of {} products have a mapping without a proof", unproven.size(), nests.searched()))
+      .note("the placement is the best for the times of these mappings")
+      .hint("give the search more time or memory: `--time-limit`, `--memory`");
 }
 
 // Either a file, or a model on a system.
@@ -189,7 +236,10 @@ PlacedGraph place(const PlaceRequest& request) {
   require_one(request);
   const auto [chip_overrides, overrides] = split(request);
   std::optional<PlacedModelQuestion> question;
-  if (request.path.empty()) question = place_model(request.model, chip_overrides);
+  if (request.path.empty()) {
+    refuse_replaced(request.model, overrides);
+    question = place_model(request.model, chip_overrides);
+  }
   const dfmodel::SetupDocument document =
       question ? written(*question, request.model, overrides) : load(request.path, overrides);
   const dataflow::Execution& execution = document.setup.execution;
@@ -200,12 +250,14 @@ PlacedGraph place(const PlaceRequest& request) {
   if (question) {
     placed.title = fmt::format("{} on {}{}", request.model.model, question->chip ? question->chip->name() + " in " : "",
                                question->system.name);
+    placed.notes = question->notes;
     placed.warnings = question->warnings;
     placed.inputs = question->inputs;
   } else {
     placed.inputs.push_back(base::file_input(*document.file));
   }
   placed.warnings.append(document.warnings);
+  if (question && question->chip) warn_of_words(*question->chip, execution.word_bytes, placed.warnings);
   for (const auto& [path, value] : request.overrides) placed.inputs.push_back(base::setting_input(path, value));
 
   dataflow::PlaceLimits limits = request.limits;
@@ -230,7 +282,7 @@ PlacedGraph place(const PlaceRequest& request) {
     if (!execution.compute_utilization)
       base::fail("O1460", "measured products need `compute_util`: without it, cores are dealt out to kernels",
                  document.places.at("execution"), "give `compute_util`, or leave `--operators` out");
-    operators.emplace(document.setup, formats::orrery::read_measured_products(file));
+    operators.emplace(document.setup, timed, formats::orrery::read_measured_products(file));
     timed = &operators->measured;
     placed.timed = "measurements";
   }
@@ -241,6 +293,11 @@ PlacedGraph place(const PlaceRequest& request) {
                                      : dataflow::optimize(document.setup, request.defects, limits, timed);
   } catch (const dataflow::Contradictions& error) {
     refuse(error.reasons, document.places);
+  }
+  if (nests) {
+    placed.chip = question->chip->name();
+    placed.searched = static_cast<base::Count>(nests->searched());
+    warn_of_unproven(*nests, placed.warnings);
   }
   const auto* model = std::get_if<dataflow::LanguageModelRun>(&document.setup.execution.workload);
   if (request.joint && !placed.placement.two_passes && model != nullptr && model->layers_in_graph > 1)

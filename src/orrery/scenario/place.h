@@ -30,8 +30,11 @@ struct PlaceRequest {
 };
 
 struct PlacedGraph {
-  std::string title;  // of the workload: "language model", ...
-  std::string timed;  // what timed products: "cores", "utilization", "measurements", "roofline", "chip"
+  std::string title;               // of the workload: "language model", ...
+  std::string timed = "cores";     // what timed products: "cores", "utilization", "measurements", "roofline", "chip"
+  std::string chip;                // in the place of the system's accelerator; empty: none
+  base::Count searched = 0;        // products whose mapping onto it was searched
+  std::vector<std::string> notes;  // what of the model is placed, and what its kernels do not show
   dataflow::Setup setup;
   dataflow::Defects defects;  // of a generation of DFModel
   dataflow::Placement placement;
@@ -41,7 +44,8 @@ struct PlacedGraph {
 };
 
 // Throws InputError for what the reader and the engine refuse, O1465 where neither a setup nor a model is given or
-// both, and what place_model says. A setup that nothing fits is an answer, not an error.
+// both, O1393 for overrides of what the system or the chip says, and what place_model says. A setup that nothing fits
+// is an answer, not an error.
 PlacedGraph place(const PlaceRequest& request);
 
 // What a setup holds, a line each. Throws InputError for what place() refuses before it searches.

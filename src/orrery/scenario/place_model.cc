@@ -104,7 +104,7 @@ dataflow::Accelerator cores_of(const machine::Accelerator& accelerator, machine:
   dataflow::Accelerator out;
   out.cores = std::max<Count>(1, accelerator.units);
   const double per_core = accelerator.peak(precision) / 2 / static_cast<double>(out.cores);  // multiply-accumulates a s
-  const int exponent = per_core > 1e9 ? std::ilogb(per_core / 1e9) : 0;
+  const int exponent = std::clamp(std::ilogb(per_core / 1e9), 0, 60);
   out.systolic_width = Count{1} << ((exponent + 1) / 2);
   out.systolic_height = Count{1} << (exponent / 2);
   out.frequency_ghz = per_core / 1e9 / std::exp2(exponent);
@@ -123,9 +123,11 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   graph.model = request.model;
   graph.ignored = request.ignored;
   graph.like = request.like;
+  graph.stack = request.stack.value_or("");
   if (request.seq) graph.sizes["seq"] = *request.seq;
   if (request.layer) graph.sizes["layer"] = *request.layer;
   GeneratedGraph generated = generate_graph(graph);
+  out.notes = generated.notes;
   out.inputs = generated.inputs;
   out.warnings = generated.warnings;
 

@@ -20,6 +20,7 @@ struct PlaceModelRequest {
   std::string chip;                  // in the place of the system's accelerator; empty: none
   std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
   std::string like;                  // a `model_type` to read it as; empty: its own
+  std::optional<std::string> stack;  // "encoder" or "decoder" (default), of a model that has both
   std::optional<base::Count> gpus, global_batch, micro_batch, seq, layer;
   bool forward = false;  // without the backward pass
 
@@ -30,6 +31,7 @@ struct PlacedModelQuestion {
   dataflow::Setup setup;
   cluster::System system;            // with the chip in it
   std::unique_ptr<SystemChip> chip;  // null: the system's own accelerator
+  std::vector<std::string> notes;    // what of the model is placed, and what its kernels do not show
   std::vector<base::Input> inputs;
   base::Diagnostics warnings;
 };

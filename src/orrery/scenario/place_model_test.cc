@@ -1,6 +1,8 @@
 // A model on a system of the catalogue, placed without a setup file.
 #include "orrery/scenario/place_model.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "orrery/base/files_test_util.h"
@@ -98,6 +100,54 @@ TEST(PlaceModel, AChipsLoopNestsTimeTheKernelsAndAWiderArrayIsFaster) {
     EXPECT_LT(placed.placement.evaluation.final_ns, before) << columns;
     before = placed.placement.evaluation.final_ns;
   }
+}
+
+std::vector<std::string> warned(const PlacedGraph& placed) {
+  std::vector<std::string> codes;
+  for (const base::Diagnostic& one : placed.warnings.all()) codes.push_back(one.code);
+  return codes;
+}
+
+TEST(PlaceModel, WhatTheSystemOrTheChipSaysIsNotOverriddenInTheSetup) {
+  for (const char* path : {"system.accelerator.freq", "system.accelerator.core", "execution.compute_util"}) {
+    PlaceRequest request = llama("dgx-h100", 8);
+    request.overrides = {{path, "1"}};
+    EXPECT_EQ(base::codes_of([&] { place(request); }), (std::vector<std::string>{"O1393"})) << path;
+  }
+  PlaceRequest request = llama("dgx-h100", 8);
+  request.model.chip = "tpu-v4i";
+  request.overrides = {{"system.memory.dram_bw", "1000"}};
+  EXPECT_EQ(base::codes_of([&] { place(request); }), (std::vector<std::string>{"O1393"}));
+}
+
+TEST(PlaceModel, AChipOfNarrowWordsIsNamed) {
+  PlaceRequest request = llama("dgx-h100", 4);
+  EXPECT_EQ(warned(place(request)), (std::vector<std::string>{}));
+  request.model.chip = "tpu-v4i";
+  request.model.forward = true;
+  const PlacedGraph placed = place(request);
+  EXPECT_EQ(warned(placed), (std::vector<std::string>{"O1394"}));
+  EXPECT_GT(placed.searched, 0);
+}
+
+TEST(PlaceModel, WhatWasNotMeasuredIsTheChips) {
+  const base::Folder folder;
+  PlaceRequest request = llama("dgx-h100", 4);
+  request.model.chip = "tpu-v4i";
+  request.model.forward = true;
+  request.measurements = folder.write("gemms.csv", "m,n,k,seconds\n16,16,16,1e-5\n");
+  const PlacedGraph placed = place(request);
+  EXPECT_EQ(placed.timed, "measurements");
+  EXPECT_GT(placed.searched, 0);
+}
+
+TEST(PlaceModel, TheNotesSayWhichLayersArePlaced) {
+  PlaceRequest request = llama("dgx-h100", 64);
+  request.model.model = "deepseek-v3";
+  const PlacedGraph placed = place(request);
+  EXPECT_TRUE(std::any_of(placed.notes.begin(), placed.notes.end(), [](const std::string& note) {
+    return note.starts_with("this is layer 4; layers are 3 of");
+  }));
 }
 
 }  // namespace
