@@ -220,9 +220,12 @@ TEST(HuggingFaceConfig, SizesThatContradictEachOtherAreRefusedWhereTheyStand) {
   }
 }
 
-TEST(HuggingFaceConfig, NotANumberIsNoJson) {
-  for (const char* number : {"NaN", "Infinity", "-Infinity", "0x10", "1_000", "+4"})
+TEST(HuggingFaceConfig, NotANumberIsNoSize) {
+  for (const char* number : {"0x10", "1_000", "+4", "inf", "Infinite"})
     EXPECT_EQ(codes(refused(llama_with("\"head_dim\": " + std::string(number)))), Codes{"O0900"}) << number;
+  // Which Python writes.
+  for (const char* number : {"NaN", "Infinity", "-Infinity"})
+    EXPECT_EQ(codes(refused(llama_with("\"head_dim\": " + std::string(number)))), Codes{"O0903"}) << number;
 }
 
 TEST(HuggingFaceConfig, WhatIsNoTypeCannotBeLikeOne) {

@@ -78,9 +78,9 @@ class Reader {
   void parse() {
     const std::size_t first = file_->text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
     const bool as_json = first == std::string::npos || file_->text[first] == '{' || file_->text[first] == '[';
-    tree_ = json::parse(file_, "O0900",
-                        as_json ? "config.json is strict JSON: double quotes, no comments, no trailing commas"
-                                : "a model's config.json begins with `{`: is this the right file?");
+    tree_ = json::parse_pythons(file_, "O0900",
+                                as_json ? "config.json is strict JSON: double quotes, no comments, no trailing commas"
+                                        : "a model's config.json begins with `{`: is this the right file?");
     if (!tree_.is_object())
       base::fail("O0900", fmt::format("a model's config.json is a JSON object, but this is {}", kind_of(tree_)),
                  json::place_at(file_, file_->text.find_first_not_of(" \t\r\n")));

@@ -167,5 +167,13 @@ TEST(HuggingFaceConfig, ATokenThatMayVisitEveryGroupOfExpertsHasNoLimit) {
   EXPECT_EQ(groups(R"("n_group": 8, "topk_group": 4)"), 4);
 }
 
+// As the published Mamba-2 checkpoints have it: Python writes infinity bare.
+TEST(HuggingFaceConfig, AnInfinityThatPythonWroteDoesNotMakeAFileUnreadable) {
+  const std::string mamba = R"({"model_type": "mamba2", "hidden_size": 128, "num_hidden_layers": 2, "vocab_size": 100,
+    "num_heads": 8, "head_dim": 32, "expand": 2, "n_groups": 1)";
+  EXPECT_EQ(warnings_of(mamba + R"(, "time_step_limit": [0.0, Infinity]})"), Codes{});
+  EXPECT_EQ(codes(refused(mamba + R"(, "state_size": Infinity})")), Codes{"O0903"});
+}
+
 }  // namespace
 }  // namespace orrery::formats::huggingface

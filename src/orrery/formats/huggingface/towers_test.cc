@@ -36,6 +36,40 @@ TEST(Towers, HaveTheParametersOfTheirClasses) {
             8292166656);
 }
 
+// What leads from a tower into the decoder is the composite's, whatever tower it has.
+TEST(Towers, AreFollowedByTheProjectorOfTheComposite) {
+  const auto with = [](const std::string& composite, const std::string& language, const std::string& tower,
+                       const std::string& more = "") {
+    return R"({"model_type": ")" + composite + R"(", "text_config": {"model_type": ")" + language + R"(",
+      "hidden_size": 160, "num_hidden_layers": 3, "num_attention_heads": 10, "num_key_value_heads": 5,
+      "intermediate_size": 168, "vocab_size": 1009, "tie_word_embeddings": false, "max_position_embeddings": 512},
+      "vision_config": {"model_type": ")" +
+           tower + R"(", "hidden_size": 48, "intermediate_size": 88, "num_hidden_layers": 3,
+      "num_attention_heads": 4, "image_size": 56, "patch_size": 14)" +
+           (tower == "pixtral" ? R"(, "head_dim": 12)" : "") + "}" + more + "}";
+  };
+  EXPECT_EQ(parameters_of(with("llava", "llama", "clip_vision_model")), 913752);
+  EXPECT_EQ(parameters_of(with("llava", "llama", "clip_vision_model", R"(, "multimodal_projector_bias": false)")),
+            913432);
+  EXPECT_EQ(parameters_of(with("llava", "qwen2", "siglip_vision_model")), 932704);
+  EXPECT_EQ(parameters_of(with("llava", "mistral", "pixtral", R"(, "vision_feature_layer": -1)")), 924144);
+  // The outputs of two of the tower's layers, side by side.
+  EXPECT_EQ(parameters_of(with("llava", "llama", "clip_vision_model", R"(, "vision_feature_layer": [-2, -1])")),
+            921432);
+}
+
+TEST(Towers, OfCompositesWhoseProjectorIsNotKnownAreNamed) {
+  const auto of = [](const std::string& composite, const std::string& more = "") {
+    return R"({"model_type": ")" + composite + R"(", "text_config": )" + usual("llama") +
+           R"(, "vision_config": {"model_type": "siglip_vision_model"})" + more + "}";
+  };
+  const ReadOptions warned = {.outside = Outside::kWarned};
+  EXPECT_EQ(warnings_of(of("llava"), warned), Codes{});
+  EXPECT_EQ(warnings_of(of("llava_next"), warned), Codes{"O0917"});
+  EXPECT_EQ(parameters_of(of("llava_next")), parameters_of(usual("llama")));
+  EXPECT_EQ(codes(refused(of("llava", R"(, "multimodal_projector_bias": 1)"), warned)), Codes{"O0903"});
+}
+
 TEST(Towers, AreNoPartOfWhatATokenOfTextDoes) {
   const std::string text = R"({"model_type": "llava", "text_config": )" + usual("llama");
   const std::string tower = R"(, "vision_config": {"model_type": "clip_vision_model"}})";

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "orrery/formats/json/places.h"
 
@@ -19,6 +21,33 @@ constexpr std::size_t kMostValues = 1'000'000;
 
 bool is_separator(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ',' || c == ':';
+}
+
+// What Python writes for doubles that JSON has no words for, and a number of as many characters.
+constexpr std::pair<std::string_view, std::string_view> kNoNumbers[] = {
+    {"-Infinity", "-1.000000"}, {"Infinity", "1.000000"}, {"NaN", "1.0"}};
+
+bool is_no_number(std::string_view token) {
+  return std::any_of(std::begin(kNoNumbers), std::end(kNoNumbers),
+                     [&](const auto& known) { return known.first == token; });
+}
+
+// `text` with numbers in their places, which the parser takes; the tree gets what the text has.
+std::string with_numbers(std::string text) {
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '"') {
+      at = past_string(text, at);
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && !is_separator(text[end]) &&
+           std::string_view("{}[]\"").find(text[end]) == std::string::npos)
+      ++end;
+    for (const auto& [word, number] : kNoNumbers)
+      if (std::string_view(text).substr(at, end - at) == word) text.replace(at, word.size(), number);
+    at = std::max(end, at + 1);
+  }
+  return text;
 }
 
 class Builder {
@@ -105,7 +134,7 @@ class Builder {
   Node& leaf(Node::Kind kind) {
     const Token token = next();
     Node node;
-    node.kind = kind;
+    node.kind = is_no_number(token.text) ? Node::Kind::kText : kind;
     node.where = token.where;
     if (kind == Node::Kind::kNumber) node.text = token.text;
     return place(std::move(node));
@@ -152,6 +181,13 @@ const Member* Node::find(std::string_view key) const {
 Node parse(const std::shared_ptr<const base::SourceFile>& file, const std::string& code, const std::string& hint) {
   Builder builder(file, code, hint);
   nlohmann::json::sax_parse(file->text, &builder);
+  return std::move(builder.root);
+}
+
+Node parse_pythons(const std::shared_ptr<const base::SourceFile>& file, const std::string& code,
+                   const std::string& hint) {
+  Builder builder(file, code, hint);
+  nlohmann::json::sax_parse(with_numbers(file->text), &builder);
   return std::move(builder.root);
 }
 

@@ -44,6 +44,11 @@ struct Member {
 // `hint` goes with the first of these. O(text).
 Node parse(const std::shared_ptr<const base::SourceFile>& file, const std::string& code, const std::string& hint = {});
 
+// The same of a text that Python wrote, whose infinite numbers and what is no number stand bare: `Infinity`,
+// `-Infinity` and `NaN` are texts of that name, so that whoever asks for a number refuses them.
+Node parse_pythons(const std::shared_ptr<const base::SourceFile>& file, const std::string& code,
+                   const std::string& hint = {});
+
 // "the number 3", "a list", ...: what a value is, for messages.
 std::string describe(const Node& node);
 

@@ -47,6 +47,24 @@ TEST(JsonDocument, ErrorsPoint) {
   EXPECT_NE(huge.message.find("1e999"), std::string::npos) << huge.message;
 }
 
+TEST(JsonDocument, WhatPythonWritesForDoublesThatAreNoNumbersIsATextInItsPlace) {
+  const std::string text = R"({"a": [0.0, Infinity,-Infinity], "Infinity": "NaN", "b" :NaN, "c\"": 7})";
+  EXPECT_EQ(refused(text).code, "O1320");
+  const Node root = parse_pythons(source(text), "O1320");
+  const Node& list = root.members.at(0).value;
+  EXPECT_EQ(list.items.at(0).number, 0);
+  EXPECT_TRUE(list.items.at(1).is_text());
+  EXPECT_EQ(list.items.at(1).text, "Infinity");
+  EXPECT_EQ(list.items.at(1).where.column, 13);
+  EXPECT_EQ(list.items.at(2).text, "-Infinity");
+  EXPECT_EQ(root.find("Infinity")->value.text, "NaN");
+  EXPECT_EQ(root.find("b")->value.text, "NaN");
+  EXPECT_EQ(root.find("c\"")->value.number, 7);
+  for (const char* bad :
+       {"{\"a\": Infinite}", "{\"a\": NaN1}", "{\"a\": InfinityNaN}", "{\"a\": +Infinity}", "{\"a", "\"\\"})
+    EXPECT_EQ(base::refused([&] { parse_pythons(source(bad), "O1320"); }).at(0).code, "O1320") << bad;
+}
+
 TEST(JsonDocument, DeepNestingIsRefusedNotRecursedInto) {
   EXPECT_NE(refused(std::string(100000, '[')).message.find("deeper"), std::string::npos);
 }

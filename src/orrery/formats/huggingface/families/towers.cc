@@ -6,6 +6,10 @@
 //   Pixtral    rotary positions, RMS norms, gated feed-forward networks, nothing with a bias
 //   Llama 4    CLIP's, with a two-layer network that joins four patches
 //   Qwen2.5-VL patches of two frames, RMS norms, gated feed-forward networks with biases; four patches are joined
+//
+// What leads from a tower into the decoder is the composite's, whatever tower it has: LLaVA's two layers, Gemma's norm
+// and one matrix, Mistral's norm, merger and two layers. Other composites' is not known, and so is their tower not
+// counted.
 #include "orrery/formats/huggingface/families/towers.h"
 
 #include <fmt/format.h>
@@ -74,10 +78,36 @@ Count text_width(const Reading& r) {
   return r.model.decoder().width;
 }
 
-bool projector_bias(const Reading& r, bool absent) {
-  const json::Node* outer = r.outer;
-  const json::Member* member = outer == nullptr ? nullptr : outer->find("multimodal_projector_bias");
-  return member != nullptr && member->value.kind == json::Node::Kind::kTruth ? member->value.truth : absent;
+// LLaVA's and Mistral's: from as many of the tower's layers as are named, side by side.
+void two_layers(Reading& r, Tower& t, bool bias_if_absent) {
+  ConfigKeys keys(*r.outer, r.outer->where, r.keys.found());
+  const json::Node* from = keys.value("vision_feature_layer");
+  const auto named = from != nullptr && from->kind == json::Node::Kind::kList
+                         ? static_cast<Count>(keys.counts("vision_feature_layer").size())
+                         : Count{1};
+  const Count width = text_width(r);
+  const Count bias = keys.flag("multimodal_projector_bias", bias_if_absent) ? width : 0;
+  t.stack.out_of.push_back(
+      Projection{"projector", base::checked_multiply(std::max<Count>(1, named), t.stack.width), width, bias});
+  t.stack.out_of.push_back(Projection{"projector", width, width, bias});
+}
+
+void into_llava(Reading& r, Tower& t) {
+  two_layers(r, t, true);
+}
+
+void into_gemma3(Reading& r, Tower& t) {
+  t.stack.out_of.push_back(Projection{"projector", t.stack.width, text_width(r)});
+  t.stack.other_parameters += t.stack.width;  // a norm
+}
+
+void into_mistral3(Reading& r, Tower& t) {
+  ConfigKeys keys(*r.outer, r.outer->where, r.keys.found());
+  const Count side = keys.size("spatial_merge_size", 2), width = t.stack.width;
+  t.stack.other_parameters += width;  // a norm
+  t.stack.out_of.push_back(
+      Projection{"merger", base::checked_multiply(base::checked_multiply(side, side), width), width});
+  two_layers(r, t, false);
 }
 
 Tower clip(Reading& r, const json::Node& vision) {
@@ -86,10 +116,6 @@ Tower clip(Reading& r, const json::Node& vision) {
   s.into = {Projection{"patches", t.pixels, s.width}};
   s.position_rows = t.patches + 2;  // the class's token among them
   s.entry = s.exit = layer_norm();
-  const Count width = text_width(r);
-  const bool bias = projector_bias(r, true);
-  s.out_of = {Projection{"projector", s.width, width, bias ? width : 0},
-              Projection{"projector", width, width, bias ? width : 0}};
   return t;
 }
 
@@ -100,8 +126,6 @@ Tower siglip(Reading& r, const json::Node& vision) {
   s.into = {Projection{"patches", t.pixels, h, h}};
   s.position_rows = t.patches;
   s.exit = layer_norm();
-  s.out_of = {Projection{"projector", h, text_width(r)}};
-  s.other_parameters = h;  // a norm
   if (t.keys.flag("vision_use_head", true)) {
     const Count inner = t.keys.size("intermediate_size", 3072);
     s.out_of.push_back(Projection{"pooling", h, 3 * h, 3 * h});
@@ -119,17 +143,6 @@ Tower pixtral(Reading& r, const json::Node& vision) {
   Stack& s = t.stack;
   s.into = {Projection{"patches", t.pixels, s.width}};
   s.entry = rms_norm();
-  s.other_parameters = s.width;  // a norm
-  const json::Member* merged = r.outer == nullptr ? nullptr : r.outer->find("spatial_merge_size");
-  const Count side_of_merge =
-      merged != nullptr && merged->value.is_number() && merged->value.number >= 1 && merged->value.number <= 64
-          ? static_cast<Count>(merged->value.number)
-          : 2;
-  const Count width = text_width(r);
-  const bool bias = projector_bias(r, false);
-  s.out_of = {Projection{"merger", side_of_merge * side_of_merge * s.width, s.width},
-              Projection{"projector", s.width, width, bias ? width : 0},
-              Projection{"projector", width, width, bias ? width : 0}};
   return t;
 }
 
@@ -169,13 +182,23 @@ std::optional<std::set<std::string, std::less<>>> read_vision_tower(Reading& r, 
     type = said->value.text;
   if (type.empty() || type == "qwen2_5_vl") type = std::string(model_type);
   Tower (*read)(Reading&, const json::Node&) = nullptr;
-  if (type == "clip_vision_model" || type == "llava") read = clip;
-  if (type == "siglip_vision_model" || type == "gemma3") read = siglip;
-  if (type == "pixtral" || type == "mistral3") read = pixtral;
-  if (type == "llama4_vision_model" || type == "llama4") read = llama4;
-  if (type == "qwen2_5_vl_vision" || type == "qwen2_5_vl") read = qwen2_5_vl;
+  void (*lead)(Reading&, Tower&) = nullptr;
+  if (model_type == "llama4" || model_type == "qwen2_5_vl") {  // whose towers end in what leads on
+    if (type == "llama4_vision_model" || type == "llama4") read = llama4;
+    if (type == "qwen2_5_vl_vision" || type == "qwen2_5_vl") read = qwen2_5_vl;
+    if ((read == llama4) != (model_type == "llama4")) return std::nullopt;
+  } else if (r.outer != nullptr) {
+    if (model_type == "llava") lead = into_llava;
+    if (model_type == "gemma3") lead = into_gemma3;
+    if (model_type == "mistral3") lead = into_mistral3;
+    if (type == "clip_vision_model" || type == "llava") read = clip;
+    if (type == "siglip_vision_model" || type == "gemma3") read = siglip;
+    if (type == "pixtral" || type == "mistral3") read = pixtral;
+    if (lead == nullptr) return std::nullopt;
+  }
   if (read == nullptr) return std::nullopt;
   Tower tower = read(r, vision);
+  if (lead != nullptr) lead(r, tower);
   r.model.towers.push_back(std::move(tower.stack));
   return tower.keys.read();
 }
