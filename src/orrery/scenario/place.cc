@@ -1,6 +1,7 @@
 #include "orrery/scenario/place.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 
 #include <fmt/format.h>
@@ -23,9 +24,13 @@ namespace {
 
 namespace dfmodel = formats::dfmodel;
 
+std::string layers_text(const dataflow::LanguageModelRun& model) {
+  return fmt::format("{} layer{}", model.layers, model.layers == 1 ? "" : "s");
+}
+
 std::string title_of(const dataflow::Workload& workload) {
   if (const auto* model = std::get_if<dataflow::LanguageModelRun>(&workload))
-    return fmt::format("language model, {} layer{}", model->layers, model->layers == 1 ? "" : "s");
+    return "language model, " + layers_text(*model);
   if (std::holds_alternative<dataflow::Recommendation>(workload)) return "DLRM";
   if (const auto* hpl = std::get_if<dataflow::Linpack>(&workload)) return fmt::format("HPL of order {}", hpl->n);
   if (const auto* fft = std::get_if<dataflow::FourierTransform>(&workload))
@@ -107,15 +112,44 @@ void warn_of_thin_tiles(const dataflow::Setup& setup, const dataflow::Mapping& m
       .hint("larger tiles (`tile_size`, or SRAM to hold them) leave every kernel a column in each");
 }
 
-// Measured products before the chip's peak at the stated utilisation.
+// Measured products before what else times them: of a model the roofline or the chip, of a setup the chip's peak at the
+// stated utilisation.
 struct Operators {
-  Operators(const dataflow::Setup& setup, std::vector<machine::MeasuredProduct> table)
+  Operators(const dataflow::Setup& setup, std::vector<machine::MeasuredProduct> table,
+            const machine::OperatorModel* otherwise)
       : flat(dataflow::data_sheet(setup.system), *setup.execution.compute_utilization),
-        measured(std::move(table), flat) {}
+        measured(std::move(table), otherwise != nullptr ? *otherwise : flat) {}
 
   machine::FlatEfficiency flat;
   machine::MeasuredOperators measured;
 };
+
+// A model's products are timed by the system's roofline or by the chip: what the setup says of cores and of their
+// utilisation, nobody reads.
+void refuse_replaced(const PlaceRequest& request, const base::Overrides& overrides) {
+  const std::string& chip = request.model.chip;
+  base::Diagnostics found;
+  for (const base::Override& set : overrides) {
+    const auto is = [&](std::initializer_list<std::string_view> paths) {
+      return std::find(paths.begin(), paths.end(), set.path) != paths.end();
+    };
+    const bool bandwidth = is({"system.memory.dram_bw"}) && !chip.empty();
+    if (!bandwidth && !is({"system.accelerator.core", "system.accelerator.systolic_width",
+                           "system.accelerator.systolic_height", "system.accelerator.freq", "execution.compute_util"}))
+      continue;
+    auto& error = found.error("O1393",
+                              fmt::format("`{}` is set, but {} says how fast products are", set.path,
+                                          chip.empty() ? fmt::format("`--system {}`", request.model.system)
+                                                       : fmt::format("`--chip {}`", chip)),
+                              base::OverrideText(set).path());
+    if (chip.empty())
+      error.hint(
+          fmt::format("give a file with `like: {}` and what differs: `--system ./mine.yaml`", request.model.system));
+    else
+      error.hint("set a key of the chip, such as `arch.DRAM.shared_bandwidth`");
+  }
+  found.throw_if_errors();
+}
 
 // The setup, when its graph and its execution describe the same workload; its warnings are complete.
 dfmodel::SetupDocument checked(dfmodel::SetupDocument document) {
@@ -188,6 +222,7 @@ PlacedGraph place(const PlaceRequest& request) {
                "leave one of them out: generations of DFModel shard first, then fuse");
   require_one(request);
   const auto [chip_overrides, overrides] = split(request);
+  if (request.path.empty()) refuse_replaced(request, overrides);
   std::optional<PlacedModelQuestion> question;
   if (request.path.empty()) question = place_model(request.model, chip_overrides);
   const dfmodel::SetupDocument document =
@@ -198,8 +233,9 @@ PlacedGraph place(const PlaceRequest& request) {
   placed.title = title_of(execution.workload);
   placed.timed = execution.compute_utilization ? "utilization" : "cores";
   if (question) {
-    placed.title = fmt::format("{} on {}{}", request.model.model, question->chip ? question->chip->name() + " in " : "",
-                               question->system.name);
+    placed.title =
+        fmt::format("{} of {} on {}{}", layers_text(std::get<dataflow::LanguageModelRun>(execution.workload)),
+                    request.model.model, question->chip ? question->chip->name() + " in " : "", question->system.name);
     placed.warnings = question->warnings;
     placed.inputs = question->inputs;
   } else {
@@ -215,7 +251,10 @@ PlacedGraph place(const PlaceRequest& request) {
   std::optional<Operators> operators;
   const machine::OperatorModel* timed = nullptr;
   if (question && execution.compute_utilization) {
-    roofline.emplace(question->system.accelerator);
+    machine::Accelerator accelerator = question->system.accelerator;
+    accelerator.memory_bytes_per_s =
+        document.setup.system.memory.bandwidth_gb_per_s * 1e9 / accelerator.memory_efficiency;
+    roofline.emplace(accelerator);
     timed = &*roofline;
     placed.timed = "roofline";
     if (question->chip) {
@@ -230,7 +269,7 @@ PlacedGraph place(const PlaceRequest& request) {
     if (!execution.compute_utilization)
       base::fail("O1460", "measured products need `compute_util`: without it, cores are dealt out to kernels",
                  document.places.at("execution"), "give `compute_util`, or leave `--operators` out");
-    operators.emplace(document.setup, formats::orrery::read_measured_products(file));
+    operators.emplace(document.setup, formats::orrery::read_measured_products(file), timed);
     timed = &operators->measured;
     placed.timed = "measurements";
   }

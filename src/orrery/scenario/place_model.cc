@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "orrery/base/whole_number.h"
 #include "orrery/formats/orrery/systems.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/generate_graph.h"
@@ -104,7 +105,8 @@ dataflow::Accelerator cores_of(const machine::Accelerator& accelerator, machine:
   dataflow::Accelerator out;
   out.cores = std::max<Count>(1, accelerator.units);
   const double per_core = accelerator.peak(precision) / 2 / static_cast<double>(out.cores);  // multiply-accumulates a s
-  const int exponent = std::max(0, static_cast<int>(std::floor(std::log2(per_core / 1e9))));
+  // Of a rate beyond any chip's, the reader of setups says that its multipliers cannot be counted.
+  const auto exponent = static_cast<int>(std::min<Count>(60, base::saturated(std::floor(std::log2(per_core / 1e9)))));
   out.systolic_width = Count{1} << ((exponent + 1) / 2);
   out.systolic_height = Count{1} << (exponent / 2);
   out.frequency_ghz = per_core / 1e9 / std::exp2(exponent);
@@ -128,6 +130,16 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   GeneratedGraph generated = generate_graph(graph);
   out.inputs = generated.inputs;
   out.warnings = generated.warnings;
+  if (!generated.left_out.empty()) {
+    const Count layers = generated.parameter("num_layer");
+    base::Diagnostic& partial =
+        out.warnings.warning("O1469", fmt::format("only {} layer{} of `{}` {} placed, all of one kind", layers,
+                                                  layers == 1 ? "" : "s", generated.model, layers == 1 ? "is" : "are"));
+    for (const std::string& note : generated.left_out) partial.note(note);
+    partial.hint(
+        "place the others by themselves and add the times: `--layer N`, or a setup from `orrery graph --stack "
+        "encoder`");
+  }
 
   const formats::orrery::SystemFile file = formats::orrery::load_system(catalogue, request.system, {});
   out.system = file.system;
