@@ -133,8 +133,8 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   if (!generated.left_out.empty()) {
     const Count layers = generated.parameter("num_layer");
     base::Diagnostic& partial =
-        out.warnings.warning("O1469", fmt::format("only {} layer{} of `{}` {} placed, all of one kind", layers,
-                                                  layers == 1 ? "" : "s", generated.model, layers == 1 ? "is" : "are"));
+        out.warnings.warning("O1469", fmt::format("only {} layer{} of `{}` {} placed", layers, layers == 1 ? "" : "s",
+                                                  generated.model, layers == 1 ? "is" : "are"));
     for (const std::string& note : generated.left_out) partial.note(note);
     partial.hint(
         "place the others by themselves and add the times: `--layer N`, or a setup from `orrery graph --stack "

@@ -120,6 +120,8 @@ TEST(PlaceModel, LayersOfOtherKindsAreNamedAsLeftOut) {
   };
   EXPECT_TRUE(partial("gemma3-1b"));
   EXPECT_TRUE(partial("deepseek-v3"));
+  EXPECT_TRUE(partial(ORRERY_SOURCE_DIR "/tests/fuzz_corpus/huggingface/towers.json"));
+  EXPECT_TRUE(partial(ORRERY_SOURCE_DIR "/tests/fuzz_corpus/huggingface/whisper.json"));
   EXPECT_FALSE(partial("llama3-8b"));
   EXPECT_FALSE(partial("mixtral-8x7b"));
 }

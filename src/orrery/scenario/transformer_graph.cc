@@ -255,6 +255,10 @@ void transformer_graph(const GraphRequest& request, GraphSizes& sizes, Generated
                                     encodes ? "decoder" : "encoder", encodes ? "decoder" : "encoder"));
     out.left_out.push_back(fmt::format("this is the {} alone", encodes ? "encoder" : "decoder"));
   }
+  if (!model.towers.empty()) {
+    out.notes.emplace_back("the model's tower for images or sound has no kernels");
+    out.left_out.push_back(out.notes.back());
+  }
   if (decode && !stack.causal)
     base::fail("O0923", fmt::format("`{}` has no cache: its tokens attend to those after them, too", request.model),
                place_of(model, ""), "an encoder reads all of its tokens at once: `orrery graph llm-fwd`");
