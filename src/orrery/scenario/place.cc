@@ -191,6 +191,24 @@ void require_one(const PlaceRequest& request) {
   found.throw_if_errors();
 }
 
+// A search for a loop nest that a limit ended leaves times that may be too long. Every time of a placement that such
+// products enter shrinks by their largest gap at most, so the bound does.
+void weaken(const ChipOperators& nests, PlacedGraph& placed) {
+  const auto unproven = nests.unproven();
+  if (unproven.empty()) return;
+  double worst = 0;
+  for (const auto& [product, gap] : unproven) worst = std::max(worst, gap);
+  placed.warnings
+      .warning("O1395",
+               fmt::format("{} of {} products have a mapping without a proof", unproven.size(), nests.searched()))
+      .note(fmt::format("the placement may be faster: a product may take up to {:.2f} % less", 100 * worst))
+      .hint("give the searches more time with `--time-limit`, or more memory with `--memory`");
+  if (!placed.placement.mapping) return;
+  cost::Certificate& certificate = placed.placement.certificate;
+  certificate.optimal = false;
+  certificate.close(placed.placement.evaluation.final_ns, certificate.lower_bound * (1 - worst));
+}
+
 // The question as the file that a user would have written, so that `--set` and messages have places in it.
 dfmodel::SetupDocument written(const PlacedModelQuestion& question, const PlaceModelRequest& request,
                                const base::Overrides& overrides) {
@@ -281,6 +299,7 @@ PlacedGraph place(const PlaceRequest& request) {
   } catch (const dataflow::Contradictions& error) {
     refuse(error.reasons, document.places);
   }
+  if (nests) weaken(*nests, placed);
   const auto* model = std::get_if<dataflow::LanguageModelRun>(&document.setup.execution.workload);
   if (request.joint && !placed.placement.two_passes && model != nullptr && model->layers_in_graph > 1)
     placed.warnings

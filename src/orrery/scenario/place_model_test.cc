@@ -84,6 +84,20 @@ TEST(PlaceModel, MoreAcceleratorsOrFasterMemoryNeverPlaceAModelWorse) {
   }
 }
 
+TEST(PlaceModel, ProductsWithoutAProofLeaveThePlacementWithoutOne) {
+  PlaceRequest request = llama("dgx-h100", 64);
+  request.model.chip = "many-core";
+  request.model.seq = 1000;
+  request.limits.memory = std::size_t{1} << 20;
+  const PlacedGraph placed = place(request);
+  ASSERT_TRUE(placed.placement.mapping);
+  const auto& all = placed.warnings.all();
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const base::Diagnostic& one) { return one.code == "O1395"; }));
+  EXPECT_FALSE(placed.placement.certificate.optimal);
+  EXPECT_GT(placed.placement.certificate.gap, 0);
+  EXPECT_LT(placed.placement.certificate.lower_bound, placed.placement.evaluation.final_ns);
+}
+
 TEST(PlaceModel, WhatNobodyReadsOfTheSetupIsRefused) {
   for (const char* path : {"system.accelerator.core", "system.accelerator.systolic_width", "system.accelerator.freq",
                            "system.accelerator.systolic_height", "execution.compute_util"}) {
