@@ -22,6 +22,19 @@ std::string lacks_another(const Transformer& transformer, const PlainTransformer
     return "none of its layers has a window: set `model.windowed_layers` as well";
   if (path == "windowed_layers" && sizes.windowed_layers > 0 && sizes.window == 0)
     return "it has no window: set `model.window` as well";
+  if (path == "chunked" && sizes.chunked && sizes.window == 0)
+    return "it has no window: set `model.window` and `model.windowed_layers` as well";
+  if (path.starts_with("experts.") && path != "experts.count" && sizes.experts.count == 0)
+    return "it has no mixture of experts: set `model.experts.count` as well";
+  if (path.starts_with("latent.") && path != "latent.kv_rank" && sizes.latent.kv_rank == 0)
+    return "it has no latent attention: set `model.latent.kv_rank` as well";
+  if ((path == "kv_heads" || path == "head_width") && sizes.latent.kv_rank > 0)
+    return "its attention is latent: every head has keys and values of its own, as wide as `model.latent` says";
+  // Of one width that others are told by, no part may be lost.
+  if ((path == "hidden" || path == "heads") && sizes.head_width == 0 && sizes.latent.kv_rank == 0 && sizes.heads > 0 &&
+      sizes.hidden % sizes.heads != 0)
+    return fmt::format("{} heads do not divide a width of {}: set `model.head_width` as well", sizes.heads,
+                       sizes.hidden);
   if (path != "ffn") return "";
   const auto& kinds = transformer.decoder().kinds;
   const bool dense = std::any_of(kinds.begin(), kinds.end(), [](const workload::Block& block) {

@@ -94,6 +94,27 @@ TEST(TrainingModel, MixturesStandWhereTheFieldsSay) {
   EXPECT_EQ(workload::sizes_of(training_model(named("mixtral-8x7b"), {{"experts.count", "0"}}).transformer).ffn, 14336);
 }
 
+TEST(TrainingModel, AFieldOfAPartThatIsNotThereIsRefused) {
+  using base::Codes;
+  const Transformer llama = named("llama3-8b"), deepseek = named("deepseek-v3");
+  for (const char* field : {"experts.top_k", "experts.ffn", "experts.shared", "experts.dense_layers", "experts.every",
+                            "experts.max_nodes", "latent.q_rank", "latent.rope_width", "latent.value_width"})
+    EXPECT_EQ(refused(llama, {{field, "2"}}), (Codes{"O1363"})) << field;
+  EXPECT_EQ(refused(llama, {{"chunked", "true"}}), (Codes{"O1363"}));
+  EXPECT_EQ(refused(llama, {{"experts.count", "8"}, {"experts.top_k", "2"}, {"experts.ffn", "512"}}), Codes{});
+  for (const char* field : {"kv_heads", "head_width"})
+    EXPECT_EQ(refused(deepseek, {{field, "32"}}), (Codes{"O1363"})) << field << " of latent attention";
+  EXPECT_EQ(refused(deepseek, {{"latent.kv_rank", "0"}, {"head_width", "64"}, {"kv_heads", "16"}}), Codes{});
+}
+
+TEST(TrainingModel, NoPartOfAWidthIsLostBetweenItsHeads) {
+  using base::Codes;
+  EXPECT_EQ(refused(named("gpt2-small"), {{"hidden", "1000"}}), (Codes{"O1363"}));
+  EXPECT_EQ(refused(named("gpt2-small"), {{"heads", "7"}}), (Codes{"O1363"}));
+  EXPECT_EQ(refused(named("gpt2-small"), {{"hidden", "1000"}, {"head_width", "80"}}), Codes{});
+  EXPECT_EQ(refused(named("gpt2-small"), {{"hidden", "1200"}}), Codes{});
+}
+
 TEST(TrainingModel, AFieldThatAModelCannotTakeIsRefusedWithTheReason) {
   using base::Codes;
   EXPECT_EQ(refused(named("mamba2-2.7b"), {{"heads", "8"}}), (Codes{"O1363"}));

@@ -48,6 +48,8 @@ struct GeneratedGraph {
   workload::KernelGraph graph;
   std::vector<std::pair<std::string, base::Count>> parameters;  // as used, defaults among them
   std::vector<std::string> notes;                               // what of the model the kernels do not show
+  std::vector<std::string>
+      left_out;  // those of the notes that tell of other layers, for which the graph does not stand
   std::vector<base::Input> inputs;
   base::Diagnostics warnings;
 

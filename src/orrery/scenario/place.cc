@@ -1,6 +1,7 @@
 #include "orrery/scenario/place.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 
 #include <fmt/format.h>
@@ -23,9 +24,13 @@ namespace {
 
 namespace dfmodel = formats::dfmodel;
 
+std::string layers_text(const dataflow::LanguageModelRun& model) {
+  return fmt::format("{} layer{}", model.layers, model.layers == 1 ? "" : "s");
+}
+
 std::string title_of(const dataflow::Workload& workload) {
   if (const auto* model = std::get_if<dataflow::LanguageModelRun>(&workload))
-    return fmt::format("language model, {} layer{}", model->layers, model->layers == 1 ? "" : "s");
+    return "language model, " + layers_text(*model);
   if (std::holds_alternative<dataflow::Recommendation>(workload)) return "DLRM";
   if (const auto* hpl = std::get_if<dataflow::Linpack>(&workload)) return fmt::format("HPL of order {}", hpl->n);
   if (const auto* fft = std::get_if<dataflow::FourierTransform>(&workload))
@@ -179,17 +184,6 @@ void warn_of_words(const SystemChip& chip, base::Count word_bytes, base::Diagnos
       .hint("give the chip's documents another `datawidth`, with bandwidths to match");
 }
 
-// Mappings that the search had no time to prove; the proof of the placement takes them as they are.
-void warn_of_unproven(const ChipOperators& nests, base::Diagnostics& found) {
-  const auto unproven = nests.unproven();
-  if (unproven.empty()) return;
-  found
-      .warning("O1395",
-               fmt::format("{} of {} products have a mapping without a proof", unproven.size(), nests.searched()))
-      .note("the placement is the best for the times of these mappings")
-      .hint("give the search more time or memory: `--time-limit`, `--memory`");
-}
-
 // Either a file, or a model on a system.
 void require_one(const PlaceRequest& request) {
   base::Diagnostics found;
@@ -202,6 +196,24 @@ void require_one(const PlaceRequest& request) {
                                     request.model.model.empty() ? "a system" : "`--model " + request.model.model + "`"))
         .hint("leave one of them out");
   found.throw_if_errors();
+}
+
+// A search for a loop nest that a limit ended leaves times that may be too long. Every time of a placement that such
+// products enter shrinks by their largest gap at most, so the bound does.
+void weaken(const ChipOperators& nests, PlacedGraph& placed) {
+  const auto unproven = nests.unproven();
+  if (unproven.empty()) return;
+  double worst = 0;
+  for (const auto& [product, gap] : unproven) worst = std::max(worst, gap);
+  placed.warnings
+      .warning("O1395",
+               fmt::format("{} of {} products have a mapping without a proof", unproven.size(), nests.searched()))
+      .note(fmt::format("the placement may be faster: a product may take up to {:.2f} % less", 100 * worst))
+      .hint("give the searches more time with `--time-limit`, or more memory with `--memory`");
+  if (!placed.placement.mapping) return;
+  cost::Certificate& certificate = placed.placement.certificate;
+  certificate.optimal = false;
+  certificate.close(placed.placement.evaluation.final_ns, certificate.lower_bound * (1 - worst));
 }
 
 // The question as the file that a user would have written, so that `--set` and messages have places in it.
@@ -248,8 +260,9 @@ PlacedGraph place(const PlaceRequest& request) {
   placed.title = title_of(execution.workload);
   placed.timed = execution.compute_utilization ? "utilization" : "cores";
   if (question) {
-    placed.title = fmt::format("{} on {}{}", request.model.model, question->chip ? question->chip->name() + " in " : "",
-                               question->system.name);
+    placed.title =
+        fmt::format("{} of {} on {}{}", layers_text(std::get<dataflow::LanguageModelRun>(execution.workload)),
+                    request.model.model, question->chip ? question->chip->name() + " in " : "", question->system.name);
     placed.notes = question->notes;
     placed.warnings = question->warnings;
     placed.inputs = question->inputs;
@@ -267,7 +280,10 @@ PlacedGraph place(const PlaceRequest& request) {
   std::optional<Operators> operators;
   const machine::OperatorModel* timed = nullptr;
   if (question && execution.compute_utilization) {
-    roofline.emplace(question->system.accelerator);
+    machine::Accelerator accelerator = question->system.accelerator;
+    accelerator.memory_bytes_per_s =
+        document.setup.system.memory.bandwidth_gb_per_s * 1e9 / accelerator.memory_efficiency;
+    roofline.emplace(accelerator);
     timed = &*roofline;
     placed.timed = "roofline";
     if (question->chip) {
@@ -297,7 +313,7 @@ PlacedGraph place(const PlaceRequest& request) {
   if (nests) {
     placed.chip = question->chip->name();
     placed.searched = static_cast<base::Count>(nests->searched());
-    warn_of_unproven(*nests, placed.warnings);
+    weaken(*nests, placed);
   }
   const auto* model = std::get_if<dataflow::LanguageModelRun>(&document.setup.execution.workload);
   if (request.joint && !placed.placement.two_passes && model != nullptr && model->layers_in_graph > 1)

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "orrery/base/whole_number.h"
 #include "orrery/formats/orrery/systems.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/generate_graph.h"
@@ -130,6 +131,16 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   out.notes = generated.notes;
   out.inputs = generated.inputs;
   out.warnings = generated.warnings;
+  if (!generated.left_out.empty()) {
+    const Count layers = generated.parameter("num_layer");
+    base::Diagnostic& partial =
+        out.warnings.warning("O1469", fmt::format("only {} layer{} of `{}` {} placed", layers, layers == 1 ? "" : "s",
+                                                  generated.model, layers == 1 ? "is" : "are"));
+    for (const std::string& note : generated.left_out) partial.note(note);
+    partial.hint(
+        "place the others by themselves and add the times: `--layer N`, or a setup from `orrery graph --stack "
+        "encoder`");
+  }
 
   const formats::orrery::SystemFile file = formats::orrery::load_system(catalogue, request.system, {});
   out.system = file.system;

@@ -39,7 +39,8 @@ struct PlacedModelQuestion {
 // The graph of one layer (scenario/generate_graph.h), the accelerator as cores of multipliers, the innermost network as
 // one dimension of the size of a node and the network between nodes as two, whose sizes and services are searched.
 // Kernels run one after the other, products at the rate that the accelerator reaches; with a chip, in one tile, which
-// its loop nests cut to fit. `chip_overrides`: of the chip's documents.
+// its loop nests cut to fit. `chip_overrides`: of the chip's documents. Layers of other kinds than the graph's are left
+// out, with warning O1469.
 //
 // Throws InputError: O1465 where model, system, the number of accelerators or the batch is missing, O1466 for numbers
 // of accelerators that do not fill nodes and for networks that `place` has no dimension for, and what readers say.

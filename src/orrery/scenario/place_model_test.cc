@@ -86,6 +86,62 @@ TEST(PlaceModel, MoreAcceleratorsOrFasterMemoryNeverPlaceAModelWorse) {
   }
 }
 
+TEST(PlaceModel, ProductsWithoutAProofLeaveThePlacementWithoutOne) {
+  PlaceRequest request = llama("dgx-h100", 64);
+  request.model.chip = "many-core";
+  request.model.seq = 1000;
+  request.limits.memory = std::size_t{1} << 20;
+  const PlacedGraph placed = place(request);
+  ASSERT_TRUE(placed.placement.mapping);
+  const auto& all = placed.warnings.all();
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const base::Diagnostic& one) { return one.code == "O1395"; }));
+  EXPECT_FALSE(placed.placement.certificate.optimal);
+  EXPECT_GT(placed.placement.certificate.gap, 0);
+  EXPECT_LT(placed.placement.certificate.lower_bound, placed.placement.evaluation.final_ns);
+}
+
+TEST(PlaceModel, WhatNobodyReadsOfTheSetupIsRefused) {
+  for (const char* path : {"system.accelerator.core", "system.accelerator.systolic_width", "system.accelerator.freq",
+                           "system.accelerator.systolic_height", "execution.compute_util"}) {
+    PlaceRequest request = llama("dgx-h100", 8);
+    request.overrides = {{path, "1"}};
+    EXPECT_EQ(base::codes_of([&] { place(request); }), (std::vector<std::string>{"O1393"})) << path;
+  }
+  PlaceRequest chip = llama("dgx-h100", 8);
+  chip.model.chip = "tpu-v4i";
+  chip.overrides = {{"system.memory.dram_bw", "100"}};
+  EXPECT_EQ(base::codes_of([&] { place(chip); }), (std::vector<std::string>{"O1393"}));
+}
+
+TEST(PlaceModel, ProductsThatATableLacksAreTimedAsWithoutIt) {
+  const base::Folder folder;
+  const std::string table = folder.write("one.csv", "m,n,k,seconds\n7,7,7,1e-3\n");
+  for (const char* chip : {"", "tpu-v4i"}) {
+    PlaceRequest request = llama("dgx-h100", 8);
+    request.model.chip = chip;
+    if (*chip != 0) request.overrides = {{"arch.HBM.depth", "274877906944"}};
+    const double without = place(request).placement.evaluation.final_ns;
+    request.measurements = table;
+    EXPECT_DOUBLE_EQ(place(request).placement.evaluation.final_ns, without) << chip;
+  }
+}
+
+TEST(PlaceModel, LayersOfOtherKindsAreNamedAsLeftOut) {
+  const auto partial = [](const char* model) {
+    PlaceRequest request = llama("dgx-h100", 8);
+    request.model.model = model;
+    const PlacedModelQuestion question = place_model(request.model, {});
+    const auto& all = question.warnings.all();
+    return std::any_of(all.begin(), all.end(), [](const base::Diagnostic& one) { return one.code == "O1469"; });
+  };
+  EXPECT_TRUE(partial("gemma3-1b"));
+  EXPECT_TRUE(partial("deepseek-v3"));
+  EXPECT_TRUE(partial(ORRERY_SOURCE_DIR "/tests/fuzz_corpus/huggingface/towers.json"));
+  EXPECT_TRUE(partial(ORRERY_SOURCE_DIR "/tests/fuzz_corpus/huggingface/whisper.json"));
+  EXPECT_FALSE(partial("llama3-8b"));
+  EXPECT_FALSE(partial("mixtral-8x7b"));
+}
+
 TEST(PlaceModel, AChipsLoopNestsTimeTheKernelsAndAWiderArrayIsFaster) {
   double before = std::numeric_limits<double>::infinity();
   for (const char* columns : {"64", "128", "256"}) {

@@ -216,7 +216,9 @@ void note_kinds(const Stack& stack, Count first, Count count, GeneratedGraph& ou
   out.notes.push_back(count == 1
                           ? fmt::format("this is layer {}; layers are {}", first + 1, kinds)
                           : fmt::format("these are layers {} to {}; layers are {}", first + 1, first + count, kinds));
-  if (count == 1) out.notes.emplace_back("num_layer counts the layers of this kind; place the others by themselves");
+  if (count > 1) return;
+  out.left_out.push_back(out.notes.back());
+  out.notes.emplace_back("num_layer counts the layers of this kind; place the others by themselves");
 }
 
 const Stack& chosen_stack(const Transformer& model, const GraphRequest& request) {
@@ -248,9 +250,15 @@ void transformer_graph(const GraphRequest& request, GraphSizes& sizes, Generated
   }
   Stack stack = chosen_stack(model, request);
   const bool both = model.stacks.size() > 1, encodes = both && request.stack == "encoder";
-  if (both)
+  if (both) {
     out.notes.push_back(fmt::format("this is the {} alone; the {} is `--stack {}`", encodes ? "encoder" : "decoder",
                                     encodes ? "decoder" : "encoder", encodes ? "decoder" : "encoder"));
+    out.left_out.push_back(fmt::format("this is the {} alone", encodes ? "encoder" : "decoder"));
+  }
+  if (!model.towers.empty()) {
+    out.notes.emplace_back("the model's tower for images or sound has no kernels");
+    out.left_out.push_back(out.notes.back());
+  }
   if (decode && !stack.causal)
     base::fail("O0923", fmt::format("`{}` has no cache: its tokens attend to those after them, too", request.model),
                place_of(model, ""), "an encoder reads all of its tokens at once: `orrery graph llm-fwd`");
