@@ -44,8 +44,8 @@ TEST(OperatorsOfARun, TheStepIsTheOptimisersTrafficOfAllStages) {
   plan.gpus = 8, plan.tp = 2, plan.pp = 4, plan.global_batch = 8;
   const System system = a100(200);
   const machine::Roofline operators(system.accelerator);
-  const double whole = operators.memory_bound_seconds(system.calibration.optimizer_bytes_per_param *
-                                                      model.parameters / 2);
+  const double whole =
+      operators.memory_bound_seconds(system.calibration.optimizer_bytes_per_param * model.parameters / 2);
   // The tied table stands on two stages, and tensor ranks share the rest.
   EXPECT_GE(sum_of(operators_of(model, system, plan), operators, true), whole * 0.99);
   EXPECT_LE(sum_of(operators_of(model, system, plan), operators, true), whole * 1.5);

@@ -109,13 +109,14 @@ std::string collectives_points(const ValidatedCollectives& set, std::size_t most
     points.resize(most);
   }
   Table table;
-  table.header = {"error %", "measured", "predicted", "bytes", "ranks", "operation", "system", "algorithm", "use", "note"};
+  table.header = {"error %",   "measured", "predicted", "bytes", "ranks",
+                  "operation", "system",   "algorithm", "use",   "note"};
   table.left_columns = {5, 6, 7, 8, 9};
   for (const ValidatedCollective* point : points)
     table.rows.push_back({signed_percent(point->error), shown_seconds(point->measured_s),
                           shown_seconds(point->predicted_s), buffer_text(point->bytes), std::to_string(point->ranks),
-                          std::string(scenario::name(point->operation)), point->system,
-                          point->algorithm, std::string(scenario::name(point->use)), point->note});
+                          std::string(scenario::name(point->operation)), point->system, point->algorithm,
+                          std::string(scenario::name(point->use)), point->note});
   std::string result = fmt::format("{}\n{}", set.title, text(table));
   if (cut) result += fmt::format("... and {} nearer ones (--all shows them)\n", set.points.size() - most);
   return result;

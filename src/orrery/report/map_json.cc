@@ -446,16 +446,17 @@ Record<scenario::MappedWork> work() {
       {"what", "In words.", &Work::Left::what},
       {"flop", "Two for a multiply-accumulate; null: it is no product of matrices.", &Work::Left::flop},
       {"share", "Of the products of the mapped and of these; null as `flop`.", &Work::Left::share}};
-  return {{"model", "As it was named.", &Work::model},
-          {"family", "Its `model_type`.", &Work::family},
-          {"phase", "What of it runs.", &Work::phase, OneOf{{"prefill", "decode", "verify"}}},
-          {"batch", "Sequences.", &Work::batch},
-          {"tokens", "Of each, those that are new: the whole of a prefill, the drafted of `verify`.", &Work::tokens},
-          {"cached_tokens", "Of each, those that went before.", &Work::cached},
-          {"max_positions", "Tokens of a sequence that the model takes; more are mapped as well. Null: it does not say.",
-           &Work::max_positions},
-          {"layers", "Blocks that run.", &Work::layers},
-          {"left_out", "What of it is not mapped.", &Work::left_out, left}};
+  return {
+      {"model", "As it was named.", &Work::model},
+      {"family", "Its `model_type`.", &Work::family},
+      {"phase", "What of it runs.", &Work::phase, OneOf{{"prefill", "decode", "verify"}}},
+      {"batch", "Sequences.", &Work::batch},
+      {"tokens", "Of each, those that are new: the whole of a prefill, the drafted of `verify`.", &Work::tokens},
+      {"cached_tokens", "Of each, those that went before.", &Work::cached},
+      {"max_positions", "Tokens of a sequence that the model takes; more are mapped as well. Null: it does not say.",
+       &Work::max_positions},
+      {"layers", "Blocks that run.", &Work::layers},
+      {"left_out", "What of it is not mapped.", &Work::left_out, left}};
 }
 
 Record<MapDocument> answer(bool searched) {

@@ -1,5 +1,5 @@
-#include "orrery/report/run_operators.h"
 #include "orrery/report/train_json.h"
+#include "orrery/report/run_operators.h"
 
 #include "orrery/report/answer.h"
 #include "orrery/report/fields_record.h"

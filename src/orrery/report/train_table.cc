@@ -39,10 +39,10 @@ std::string title(const TrainedModel& trained) {
   std::string size = count(trained.parameters) + " parameters";
   if (trained.active_parameters < trained.parameters)
     size += fmt::format(", {} active", count(trained.active_parameters));
-  return fmt::format("{} ({}) on {} x {}: batch {}, sequence {}\n", trained.model.name, size, plan.gpus,
-                     trained.chip.empty() ? trained.system.name
-                                                : fmt::format("{} in {}", trained.chip, trained.system.name),
-                     plan.global_batch, trained.model.seq);
+  return fmt::format(
+      "{} ({}) on {} x {}: batch {}, sequence {}\n", trained.model.name, size, plan.gpus,
+      trained.chip.empty() ? trained.system.name : fmt::format("{} in {}", trained.chip, trained.system.name),
+      plan.global_batch, trained.model.seq);
 }
 
 base::Count degree_of(const cluster::Plan& plan, const std::string& name) {

@@ -23,6 +23,7 @@ namespace {
 
 using machine::MatrixProduct;
 
+constexpr double kPartOfTheRest = 1.0 / 8;
 constexpr std::size_t kMostShares = 16;  // searches beside each other that share the memory
 
 struct Shape {
@@ -167,7 +168,8 @@ const ChipOperators::Answer& ChipOperators::answer(const MatrixProduct& product)
     const auto found = known_->answers.find(shape);
     if (found != known_->answers.end()) return *found->second;
   }
-  auto fresh = std::make_unique<const Answer>(search(product, 1, std::max(1, limits_.threads)));
+  // Nobody knows how many will be asked for one by one: each may take a part of what a limit leaves.
+  auto fresh = std::make_unique<const Answer>(search(product, 1, std::max(1, limits_.threads), kPartOfTheRest));
   const std::unique_lock<std::shared_mutex> lock(known_->guard);
   return *known_->answers.emplace(shape, std::move(fresh)).first->second;  // another thread's, if it came first
 }

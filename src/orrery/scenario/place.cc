@@ -260,9 +260,10 @@ PlacedGraph place(const PlaceRequest& request) {
   placed.title = title_of(execution.workload);
   placed.timed = execution.compute_utilization ? "utilization" : "cores";
   if (question) {
-    placed.title =
-        fmt::format("{} of {} on {}{}", layers_text(std::get<dataflow::LanguageModelRun>(execution.workload)),
-                    request.model.model, question->chip ? question->chip->name() + " in " : "", question->system.name);
+    placed.title = fmt::format(
+        "{}{} on {}{}",
+        question->partial ? layers_text(std::get<dataflow::LanguageModelRun>(execution.workload)) + " of " : "",
+        request.model.model, question->chip ? question->chip->name() + " in " : "", question->system.name);
     placed.notes = question->notes;
     placed.warnings = question->warnings;
     placed.inputs = question->inputs;

@@ -131,7 +131,8 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   out.notes = generated.notes;
   out.inputs = generated.inputs;
   out.warnings = generated.warnings;
-  if (!generated.left_out.empty()) {
+  out.partial = !generated.left_out.empty();
+  if (out.partial) {
     const Count layers = generated.parameter("num_layer");
     base::Diagnostic& partial =
         out.warnings.warning("O1469", fmt::format("only {} layer{} of `{}` {} placed", layers, layers == 1 ? "" : "s",

@@ -33,6 +33,7 @@ struct PlacedModelQuestion {
   std::unique_ptr<SystemChip> chip;  // null: the system's own accelerator
   std::vector<std::string> notes;    // what of the model is placed, and what its kernels do not show
   std::vector<base::Input> inputs;
+  bool partial = false;  // not all of the model's layers are placed
   base::Diagnostics warnings;
 };
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "orrery/workload/attention_graph.h"
+#include "orrery/workload/checked_transformer.h"
 #include "orrery/workload/decode_graph.h"
 #include "orrery/workload/language_model_graph.h"
-#include "orrery/workload/checked_transformer.h"
 
 namespace orrery::workload {
 

@@ -209,7 +209,7 @@ void apply_override(std::vector<yaml::Node::Entry>& top, const base::Override& s
       auto& diagnostic = found.error("O0111",
                                      walked.empty() && begin > 0 ? fmt::format("the architecture has no `{}`", step)
                                      : walked.empty()            ? fmt::format("the documents have no `{}`", step)
-                                                    : fmt::format("`{}` has no `{}`", walked, step),
+                                                                 : fmt::format("`{}` has no `{}`", walked, step),
                                      shown.part(begin, step.size()));
       if (names.size() > 40) names.resize(40);
       suggest(diagnostic, step, names, "there are");

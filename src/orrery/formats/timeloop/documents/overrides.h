@@ -1,8 +1,8 @@
 // `--set path=value` on merged documents.
 //
 // A path names keys with dots between; an element of a list is named by its `name` or `target` (without
-// range), or by its index from 0. Nodes inside `!Parallel` and other lists of nodes are found by name. `arch.NAME.KEY` is
-// short for a key of the architecture's node NAME, of its `spatial` or of its `attributes`: arch.PE.meshX.
+// range), or by its index from 0. Nodes inside `!Parallel` and other lists of nodes are found by name. `arch.NAME.KEY`
+// is short for a key of the architecture's node NAME, of its `spatial` or of its `attributes`: arch.PE.meshX.
 #pragma once
 
 #include <vector>
