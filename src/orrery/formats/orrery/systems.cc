@@ -120,7 +120,7 @@ class Reader {
     constant.origin = "given";
     std::string shown;
     if (node->is_map()) {
-      keys(*node, full, {"value", "source", "fitted_on", "assumption"});
+      keys(*node, full, {"value", "source", "fitted_on", "assumption", "unusual"});
       value = node->find("value");
       if (!value) {
         missing(*node, full, "value");
@@ -156,7 +156,8 @@ class Reader {
       }
       return std::nullopt;
     }
-    if (wanted.kind) base::doubt(*wanted.kind, *number, full, value->where, found_);
+    const bool meant = node->is_map() && flag(*node, full, "unusual");
+    if (wanted.kind && !meant) base::doubt(*wanted.kind, *number, full, value->where, found_);
     constant.value = *number;
     into_.system.constants.push_back(constant);
     const std::size_t dot = full.rfind('.');

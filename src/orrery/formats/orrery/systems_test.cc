@@ -220,6 +220,18 @@ TEST_F(Systems, FiguresInAUnitWrongByAThousandAreDoubtedAndCatalogueEntriesAreNo
   EXPECT_EQ(codes(set.diagnostics.all()), Codes{"O1380"});
 }
 
+TEST(UnusualFigures, OneThatIsSaidToBeMeantIsNotDoubted) {
+  const base::Folder folder;
+  const auto warnings = [&](const char* peak) {
+    const std::string path =
+        folder.write("mine.yaml", replaced(kSmall, "{bf16: 312 TFLOP/s}", std::string("{bf16: ") + peak + "}"));
+    return codes(load_system(kDirectory, path).diagnostics.all());
+  };
+  EXPECT_EQ(warnings("{value: 0.9 TFLOP/s, assumption: a study}"), Codes{"O1380"});
+  EXPECT_EQ(warnings("{value: 0.9 TFLOP/s, assumption: a study, unusual: true}"), Codes{});
+  EXPECT_EQ(warnings("{value: 0.9 TFLOP/s, assumption: a study, unusual: false}"), Codes{"O1380"});
+}
+
 TEST(TorusSlices, ASliceIsATorusOfItsOwnAndNoLargerThanTheWhole) {
   const auto fabric = [](const char* slice) {
     return load_system(kDirectory, "tpu-v6e", {{"networks.ICI.slice", slice}}).system.fabric.levels[0];
