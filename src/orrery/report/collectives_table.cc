@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "orrery/report/answer.h"
+#include "orrery/report/error_summary.h"
 #include "orrery/report/schemas.h"
 #include "orrery/report/table.h"
 #include "orrery/report/train_table.h"
@@ -16,14 +17,6 @@ namespace {
 using scenario::ErrorSummary;
 using scenario::ValidatedCollective;
 using scenario::ValidatedCollectives;
-
-std::string signed_percent(double share) {
-  return fmt::format("{:+.1f}", 100 * share);
-}
-
-std::string plain_percent(double share) {
-  return fmt::format("{:.1f}", 100 * share);
-}
 
 // "32 KiB", "8 GiB": sizes of buffers are powers of two, or nearly.
 std::string buffer_text(double bytes) {
@@ -38,17 +31,6 @@ struct Validation {
   double seconds;
   const std::string& version;
 };
-
-Record<ErrorSummary> summary() {
-  const auto percent = [](double ErrorSummary::*share) {
-    return [share](const ErrorSummary& s) { return 100 * (s.*share); };
-  };
-  return {{"points", "How many; without any, the rest is 0.", &ErrorSummary::points},
-          {"mean_absolute_percent", "Of the errors without their signs.", percent(&ErrorSummary::mean_absolute)},
-          {"median_absolute_percent", "Of the errors without their signs.", percent(&ErrorSummary::median_absolute)},
-          {"bias_percent", "Mean of the errors with their signs.", percent(&ErrorSummary::bias)},
-          {"worst_percent", "The largest without its sign.", percent(&ErrorSummary::worst)}};
-}
 
 Record<Validation> answer() {
   using P = ValidatedCollective;
@@ -71,9 +53,9 @@ Record<Validation> answer() {
                            {"title", "In one line.", &Set::title},
                            {"source", "Where the measurements come from.", &Set::source},
                            {"licence", "Of the measurements.", &Set::licence},
-                           {"held_out", "Errors on rows that no constant has seen.", &Set::held_out, summary()},
-                           {"fitted", "Errors on rows that constants were fitted on.", &Set::fitted, summary()},
-                           {"large", "Of the held-out ones, those of 256 MiB and more.", &Set::large, summary()},
+                           {"held_out", "Errors on rows that no constant has seen.", &Set::held_out, error_summary()},
+                           {"fitted", "Errors on rows that constants were fitted on.", &Set::fitted, error_summary()},
+                           {"large", "Of the held-out ones, those of 256 MiB and more.", &Set::large, error_summary()},
                            {"points", "As the table has them.", &Set::points, point}};
   const auto sets = [](const Validation& v) -> const std::vector<Set>& { return v.sets; };
   const Record<Validation> result = {{"sets", "By name.", sets, set}};

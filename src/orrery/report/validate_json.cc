@@ -1,11 +1,11 @@
 #include "orrery/report/answer.h"
+#include "orrery/report/error_summary.h"
 #include "orrery/report/schemas.h"
 #include "orrery/report/validate_table.h"
 
 namespace orrery::report {
 namespace {
 
-using scenario::ErrorSummary;
 using scenario::ValidatedPoint;
 using scenario::ValidatedSet;
 
@@ -14,17 +14,6 @@ struct Validation {
   double seconds;
   const std::string& version;
 };
-
-Record<ErrorSummary> summary() {
-  const auto percent = [](double ErrorSummary::*share) {
-    return [share](const ErrorSummary& s) { return 100 * (s.*share); };
-  };
-  return {{"points", "How many; without any, the rest is 0.", &ErrorSummary::points},
-          {"mean_absolute_percent", "Of the errors without their signs.", percent(&ErrorSummary::mean_absolute)},
-          {"median_absolute_percent", "Of the errors without their signs.", percent(&ErrorSummary::median_absolute)},
-          {"bias_percent", "Mean of the errors with their signs.", percent(&ErrorSummary::bias)},
-          {"worst_percent", "The largest without its sign.", percent(&ErrorSummary::worst)}};
-}
 
 Record<ValidatedPoint> point() {
   using P = ValidatedPoint;
@@ -64,8 +53,8 @@ Record<Validation> answer() {
                            {"title", "In one line.", &Set::title},
                            {"source", "Where the measurements come from.", &Set::source},
                            {"licence", "Of the measurements.", &Set::licence},
-                           {"held_out", "Errors on runs that no constant has seen.", &Set::held_out, summary()},
-                           {"fitted", "Errors on runs that constants were fitted on.", &Set::fitted, summary()},
+                           {"held_out", "Errors on runs that no constant has seen.", &Set::held_out, error_summary()},
+                           {"fitted", "Errors on runs that constants were fitted on.", &Set::fitted, error_summary()},
                            {"points", "Worst first.", &Set::points, point()}};
   const auto sets = [](const Validation& v) -> const std::vector<Set>& { return v.sets; };
   const Record<Validation> result = {{"sets", "By name.", sets, set}};

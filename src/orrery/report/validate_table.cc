@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/report/error_summary.h"
 #include "orrery/report/table.h"
 
 namespace orrery::report {
@@ -10,14 +11,6 @@ namespace {
 using scenario::ErrorSummary;
 using scenario::ValidatedPoint;
 using scenario::ValidatedSet;
-
-std::string signed_percent(double share) {
-  return fmt::format("{:+.1f}", 100 * share);
-}
-
-std::string plain_percent(double share) {
-  return fmt::format("{:.1f}", 100 * share);
-}
 
 // "t8 p16 d4 b1 v3 full sp": what tells the points of a set apart.
 std::string plan_in_short(const cluster::Plan& plan) {

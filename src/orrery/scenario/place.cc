@@ -172,18 +172,6 @@ void refuse_replaced(const PlaceModelRequest& request, const base::Overrides& ov
   found.throw_if_errors();
 }
 
-// The graph's numbers are 16 bits wide; the chip's words need not be.
-void warn_of_words(const SystemChip& chip, base::Count word_bytes, base::Diagnostics& found) {
-  if (chip.chip().storages.empty()) return;
-  const base::Count bits = chip.chip().storages.back().word_bits, stored = 8 * word_bytes;
-  if (bits == stored) return;
-  found
-      .warning("O1394",
-               fmt::format("the chip works on words of {} bits, and the kernels' numbers have {}", bits, stored))
-      .note(fmt::format("products are timed on {}-bit words, all else by its bytes in {} bits", bits, stored))
-      .hint("give the chip's documents another `datawidth`, with bandwidths to match");
-}
-
 // Either a file, or a model on a system.
 void require_one(const PlaceRequest& request) {
   base::Diagnostics found;
@@ -201,15 +189,8 @@ void require_one(const PlaceRequest& request) {
 // A search for a loop nest that a limit ended leaves times that may be too long. Every time of a placement that such
 // products enter shrinks by their largest gap at most, so the bound does.
 void weaken(const ChipOperators& nests, PlacedGraph& placed) {
-  const auto unproven = nests.unproven();
-  if (unproven.empty()) return;
-  double worst = 0;
-  for (const auto& [product, gap] : unproven) worst = std::max(worst, gap);
-  placed.warnings
-      .warning("O1395",
-               fmt::format("{} of {} products have a mapping without a proof", unproven.size(), nests.searched()))
-      .note(fmt::format("the placement may be faster: a product may take up to {:.2f} % less", 100 * worst))
-      .hint("give the searches more time with `--time-limit`, or more memory with `--memory`");
+  const double worst = warn_of_unproven(nests, "the placement", placed.warnings);
+  if (worst <= 0) return;
   if (!placed.placement.mapping) return;
   cost::Certificate& certificate = placed.placement.certificate;
   certificate.optimal = false;
@@ -271,7 +252,9 @@ PlacedGraph place(const PlaceRequest& request) {
     placed.inputs.push_back(base::file_input(*document.file));
   }
   placed.warnings.append(document.warnings);
-  if (question && question->chip) warn_of_words(*question->chip, execution.word_bytes, placed.warnings);
+  if (question && question->chip)
+    warn_of_words(*question->chip, static_cast<int>(8 * execution.word_bytes), "the kernels' numbers have", "timed",
+                  "give the chip's documents another `datawidth`, with bandwidths to match", placed.warnings);
   for (const auto& [path, value] : request.overrides) placed.inputs.push_back(base::setting_input(path, value));
 
   dataflow::PlaceLimits limits = request.limits;

@@ -1,5 +1,8 @@
 #include "orrery/scenario/system_chip.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 
 #include "orrery/scenario/inputs.h"
@@ -61,6 +64,30 @@ std::unique_ptr<ChipOperators> SystemChip::operators(const cost::Limits& limits,
         return reading_->ask(einsum, estimators_, again);
       },
       nest::ModelOptions{}, limits, issue_seconds);
+}
+
+void warn_of_words(const SystemChip& chip, int stored_bits, const std::string& what, const std::string& counted,
+                   const std::string& hint, base::Diagnostics& found) {
+  if (chip.chip().storages.empty()) return;
+  const int bits = chip.chip().storages.back().word_bits;
+  if (bits == stored_bits) return;
+  found.warning("O1394", fmt::format("the chip works on words of {} bits, and {} {}", bits, what, stored_bits))
+      .note(
+          fmt::format("products are {} on {}-bit words, all else by its bytes in {} bits", counted, bits, stored_bits))
+      .hint(hint);
+}
+
+double warn_of_unproven(const ChipOperators& nests, const std::string& what, base::Diagnostics& found) {
+  const auto unproven = nests.unproven();
+  double worst = 0;
+  for (const auto& [product, gap] : unproven) worst = std::max(worst, gap);
+  if (unproven.empty()) return worst;
+  found
+      .warning("O1395",
+               fmt::format("{} of {} products have a mapping without a proof", unproven.size(), nests.searched()))
+      .note(fmt::format("{} may be faster: a product may take up to {:.2f} % less", what, 100 * worst))
+      .hint("give the searches more time with `--time-limit`, or more memory with `--memory`");
+  return worst;
 }
 
 }  // namespace orrery::scenario

@@ -49,4 +49,13 @@ class SystemChip {
   base::Diagnostics warnings_;
 };
 
+// Warns where the chip's words are not as wide as the numbers of what runs (O1394). `what`: "the run stores
+// activations in"; `counted`: what becomes of products on those words, "timed".
+void warn_of_words(const SystemChip& chip, int stored_bits, const std::string& what, const std::string& counted,
+                   const std::string& hint, base::Diagnostics& found);
+
+// Warns of mappings that a limit left without a proof (O1395), and says by how much a product may take less: 0 where
+// all are proven. `what`: "the run".
+double warn_of_unproven(const ChipOperators& nests, const std::string& what, base::Diagnostics& found);
+
 }  // namespace orrery::scenario

@@ -271,14 +271,7 @@ void list_operators(const TrainOperators& operators, const cluster::OperatorUses
   if (operators.nests() == nullptr) return;
   trained.searched = static_cast<base::Count>(operators.nests()->searched());
   trained.unproven = operators.nests()->unproven();
-  if (trained.unproven.empty()) return;
-  const auto worst = std::max_element(trained.unproven.begin(), trained.unproven.end(),
-                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  trained.warnings
-      .warning("O1395", fmt::format("{} of {} products have a mapping without a proof", trained.unproven.size(),
-                                    trained.searched))
-      .note(fmt::format("the run may be faster: a product may take up to {:.2f} % less", 100 * worst->second))
-      .hint("give the searches more time with `--time-limit`, or more memory with `--memory`");
+  warn_of_unproven(*operators.nests(), "the run", trained.warnings);
 }
 
 }  // namespace

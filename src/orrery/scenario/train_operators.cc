@@ -35,21 +35,6 @@ void refuse_replaced(const TrainRequest& request, const base::Overrides& system_
   found.throw_if_errors();
 }
 
-// Words of the arithmetic, which the plan's precision does not change.
-void warn_of_words(const SystemChip& chip, TrainedModel& trained) {
-  const machine::Chip& value = chip.chip();
-  if (value.storages.empty()) return;
-  const int bits = value.storages.back().word_bits;
-  const int stored = static_cast<int>(8 * machine::bytes_per_element(trained.plan.precision));
-  if (bits == stored) return;
-  trained.warnings
-      .warning("O1394",
-               fmt::format("the chip works on words of {} bits, and the run stores activations in {}", bits, stored))
-      .note(fmt::format("products are timed and paid for on {}-bit words, all else by its bytes in {} bits", bits,
-                        stored))
-      .hint("take a `--precision` of the same width, or give the chip's documents another `datawidth`");
-}
-
 }  // namespace
 
 TrainOperators::TrainOperators(const TrainRequest& request, const TrainedModel& trained, SystemChip* chip,
@@ -92,7 +77,10 @@ std::unique_ptr<SystemChip> chip_of(const TrainRequest& request, const base::Ove
   std::sort(trained.inputs.begin(), trained.inputs.end());
   trained.inputs.erase(std::unique(trained.inputs.begin(), trained.inputs.end()), trained.inputs.end());
   trained.warnings.append(chip->warnings());
-  warn_of_words(*chip, trained);
+  warn_of_words(*chip, static_cast<int>(8 * machine::bytes_per_element(trained.plan.precision)),
+                "the run stores activations in", "timed and paid for",
+                "take a `--precision` of the same width, or give the chip's documents another `datawidth`",
+                trained.warnings);
   return chip;
 }
 

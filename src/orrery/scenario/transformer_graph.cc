@@ -17,6 +17,7 @@
 #include "orrery/workload/decode_graph.h"
 #include "orrery/workload/kernel_builder.h"
 #include "orrery/workload/language_model_graph.h"
+#include "orrery/workload/transformer_facts.h"
 
 namespace orrery::scenario {
 namespace {
@@ -29,8 +30,6 @@ using workload::FeedForward;
 using workload::Recurrence;
 using workload::Stack;
 using workload::Transformer;
-
-constexpr Count kLongest = 2048;  // where a model does not say how long its sequences are
 
 constexpr std::initializer_list<const char*> kReplaceable = {"hidden", "num_head", "head_dim", "kv_heads", "ffn"};
 
@@ -298,7 +297,7 @@ void transformer_graph(const GraphRequest& request, GraphSizes& sizes, Generated
   if (sizes.given("micro_batch_size")) sizes("micro_batch_size");
 
   // How many tokens.
-  const Count longest = model.training_sequence.value_or(model.max_positions.value_or(kLongest));
+  const Count longest = model.training_sequence.value_or(workload::default_sequence(model));
   const char* name = decode ? "context" : "seq";
   if (stack.fixed_tokens > 0 && sizes.get(name, stack.fixed_tokens) != stack.fixed_tokens)
     base::fail("O1487", fmt::format("a sequence of `{}` always has {} tokens", out.model, stack.fixed_tokens), {},
