@@ -69,6 +69,7 @@ class Tensor {
   }
   void* data() { return bytes_.data() + kFront; }
   const void* data() const { return bytes_.data() + kFront; }
+  const float* floats() const { return reinterpret_cast<const float*>(data()); }
   float* floats() { return reinterpret_cast<float*>(data()); }
   Type type() const { return type_; }
   double operator[](Index i) const {
@@ -80,6 +81,10 @@ class Tensor {
         return from_bf16(*reinterpret_cast<const Bf16*>(p));
       case Type::kInt32:
         return read<std::int32_t>(p);
+      case Type::kF16:
+        return from_half({read<std::uint16_t>(p)});
+      case Type::kF64:
+        return read<double>(p);
       case Type::kF32:
         return read<float>(p);
     }
@@ -90,6 +95,12 @@ class Tensor {
     if (type_ == Type::kBf16) {
       const Bf16 half = to_bf16(x);
       std::memcpy(p, &half, sizeof half);
+    } else if (type_ == Type::kF16) {
+      const Half half = to_half(x);
+      std::memcpy(p, &half, sizeof half);
+    } else if (type_ == Type::kF64) {
+      const double wide = x;
+      std::memcpy(p, &wide, sizeof wide);
     } else {
       std::memcpy(p, &x, sizeof x);
     }
