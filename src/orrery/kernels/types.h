@@ -7,10 +7,10 @@
 
 namespace orrery::kernels {
 
-enum class Type : std::uint8_t { kF32, kBf16, kInt8, kInt32 };
+enum class Type : std::uint8_t { kF32, kBf16, kInt8, kUint8, kInt32 };
 
 inline constexpr int bytes_of(Type type) {
-  return type == Type::kInt8 ? 1 : type == Type::kBf16 ? 2 : 4;
+  return type == Type::kInt8 || type == Type::kUint8 ? 1 : type == Type::kBf16 ? 2 : 4;
 }
 
 // A bf16 is the upper half of a float, held in 16 bits.
