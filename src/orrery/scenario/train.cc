@@ -338,10 +338,7 @@ TrainedModel train(const TrainRequest& asked) {
         .note(fmt::format("{} that are possible were looked at", chosen.tried))
         .hint("raise --time-limit, or give some of the degrees");
   cluster::check(trained.model, trained.system, trained.plan, found);
-  if (found.has_errors() && chosen_in_vain(given, found))
-    found.error("O1372", fmt::format("no choice of {} makes the run possible", fmt::join(trained.defaulted, ", ")))
-        .note("the errors before this one are those of the smallest choice")
-        .hint("give numbers of accelerators and of sequences with more divisors, or the degrees themselves");
+  if (found.has_errors() && chosen_in_vain(given, found)) refuse_choice_of(trained.defaulted, found);
   found.throw_if_errors();
 
   const TrainOperators operators(
