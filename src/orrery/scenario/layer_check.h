@@ -26,7 +26,7 @@ struct KeptTensor {
 };
 
 struct LayerCheck {
-  layer::Shape shape;  // as checked: fewer sequences, where all would take too long
+  layer::Shape shape;  // as checked: fewer and shorter sequences where all would take too long
   kernels::Type against = kernels::Type::kF64;
   std::vector<TensorError> tensors;
   double max_error = 0;  // of them

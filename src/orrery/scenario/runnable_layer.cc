@@ -243,28 +243,6 @@ void refuse_sizes(const LayerRequest& request) {
   found.throw_if_errors();
 }
 
-// Sizes of which products would leave 64 bits.
-void bound_sizes(const layer::Shape& s) {
-  constexpr double kMost = 0x1p40;  // elements of one tensor: a terabyte in 8 bits
-  const double tokens = static_cast<double>(s.batch) * static_cast<double>(s.length);
-  const double heads = static_cast<double>(s.heads) + 2 * static_cast<double>(s.kv_heads());
-  const double widest =
-      std::max({static_cast<double>(s.width), static_cast<double>(s.hidden), heads * static_cast<double>(s.head())});
-  const double matrix = static_cast<double>(s.width) * widest;
-  base::Diagnostics found;
-  const auto check = [&](double elements, const std::string& what) {
-    if (elements <= kMost) return;
-    found.error("O1523", fmt::format("{} has {:.4g} elements, more than any machine holds", what, elements))
-        .note(fmt::format("at most 2^40 = {:.4g}", kMost))
-        .hint("give a smaller `--batch`, `--seq` or layer");
-  };
-  check(tokens * widest, fmt::format("a tensor of {} x {} tokens, {} wide,", s.batch, s.length, widest));
-  check(matrix, fmt::format("a matrix of {} x {}", s.width, widest));
-  check(static_cast<double>(s.batch) * static_cast<double>(s.memory_length) * static_cast<double>(s.memory()),
-        "the encoder's output");
-  found.throw_if_errors();
-}
-
 }  // namespace
 
 RunnableLayer runnable_layer(const LayerRequest& request) {
@@ -277,7 +255,6 @@ RunnableLayer runnable_layer(const LayerRequest& request) {
   }
   out.shape.batch = request.batch.value_or(request.model.empty() ? 8 : 1);
   out.shape.type = request.type;
-  bound_sizes(out.shape);
   layer::checked(out.shape).throw_if_errors();
   return out;
 }

@@ -39,8 +39,8 @@ struct RunnableLayer {
 };
 
 // Throws InputError: O1520 for what of the model's layer does not run here, all of it at once; O1521 where sizes are
-// missing, or stand beside a model; O1522 for a layer that the model does not have; O1523 for tensors beyond what a
-// machine holds; what layer::checked() says of sizes, and what load_model does.
+// missing, or stand beside a model; O1522 for a layer that the model does not have; what layer::checked() says of
+// sizes, and what load_model does.
 RunnableLayer runnable_layer(const LayerRequest& request);
 
 std::string activation_name(kernels::Activation activation);  // "ReLU"

@@ -15,6 +15,32 @@
 namespace orrery::scenario {
 namespace {
 
+constexpr const char kDocument[] = R"yaml(system:
+  title: "This machine: {0}, {1} on {2} thread{3}"
+  description: "Measured by this run: the threads together are one accelerator."
+  sources:
+    probe: "Measured by this run (src/orrery/kernels/machine_peaks.h)"
+    system: "What the operating system says"
+  node_size: {{value: 1, source: system}}
+  max_accelerators: {{value: 1, source: system}}
+  accelerator:
+    name: "{0}"
+    peak:
+      fp32: {{value: {4:.6g} GFLOP/s, source: probe, unusual: true}}
+      bf16: {{value: {5:.6g} GFLOP/s, source: probe, unusual: true}}
+    units: {{value: {2}, source: system}}
+    memory: {{value: {6:.0f} B, source: system}}
+    memory_bandwidth: {{value: {7:.6g} GB/s, source: probe, unusual: true}}
+    memory_efficiency: {{value: 1, source: probe}}
+    matrix_efficiency: {{value: {8:.4f}, source: probe}}
+    host_time_per_operator: {{value: 5 us, assumption: "a call that wakes the threads; not measured"}}
+  networks:
+    - name: memory
+      topology: switch
+      size: {{value: 1, source: system}}
+      bandwidth: {{value: {9:.6g} GB/s, assumption: "a write and a read of another process's memory"}}
+)yaml";
+
 // What Linux calls the processor; letters, digits and plain marks only.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
@@ -45,78 +71,10 @@ std::shared_ptr<const base::SourceFile> ThisMachine::document() const {
   const double fp32 = rate(machine::Precision::kFp32), bf16 = rate(machine::Precision::kBf16);
   const double peak32 = std::max(peaks_.fp32, fp32), peak16 = std::max(peaks_.bf16, bf16);
   const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  const std::string figures = fmt::format(R"(system:
-  title: "This machine: {0}, {1} on {2} thread{3}"
-  description: "Measured by this run: the threads together are one accelerator."
-  sources:
-    probe: "Measured by this run (src/orrery/kernels/machine_peaks.h)"
-    system: "What the operating system says"
-  node_size: {
-    {
-    value:
-      1, source : system
-    }}
-  max_accelerators: {
-    {
-    value:
-      1, source : system
-    }}
-  accelerator:
-    name: "{0}"
-    peak:
-      fp32: {
-    {
-    value : { 4 : .6g }
-      GFLOP / s, source : probe, unusual : true
-    }}
-      bf16: {
-    {
-    value : { 5 : .6g }
-      GFLOP / s, source : probe, unusual : true
-    }}
-    units: {
-    {
-    value : { 2 }
-      , source : system
-    }}
-    memory: {
-    {
-    value : { 6 : .0f }
-      B, source : system
-    }}
-    memory_bandwidth: {
-    {
-    value : { 7 : .6g }
-      GB / s, source : probe, unusual : true
-    }}
-    memory_efficiency: {
-    {
-    value:
-      1, source : probe
-    }}
-    matrix_efficiency: {
-    {
-    value : { 8 : .4f }
-      , source : probe
-    }}
-    host_time_per_operator: {
-    {
-    value:
-      5 us, assumption : "a call that wakes the threads; not measured"
-    }}
-  networks:
-    - name: memory
-      topology: switch
-      size: {
-    {
-    value:
-      1, source : system
-    }}
-      bandwidth: {{value: {9:.6g} GB/s, assumption: "one process hands data to another through memory: a write and a read"}}
-)",
-                                          processor(), kernels::name_of(context_.table().level), context_.threads(),
-                                          context_.threads() == 1 ? "" : "s", peak32 / 1e9, peak16 / 1e9, memory,
-                                          peaks_.memory / 1e9, std::clamp(fp32 / peak32, 0.01, 1.0), peaks_.memory / 2e9);
+  const std::string figures =
+      fmt::format(kDocument, processor(), kernels::name_of(context_.table().level), context_.threads(),
+                  context_.threads() == 1 ? "" : "s", peak32 / 1e9, peak16 / 1e9, memory, peaks_.memory / 1e9,
+                  std::clamp(fp32 / peak32, 0.01, 1.0), peaks_.memory / 2e9);
   return std::make_shared<base::SourceFile>(base::SourceFile{"<this-machine>", figures});
 }
 

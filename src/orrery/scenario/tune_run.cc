@@ -30,7 +30,7 @@ using layer::Index;
 constexpr Count kFewest = 5, kMost = 1000;
 constexpr double kSeconds = 3;
 constexpr std::size_t kMostEvents = 20'000;
-constexpr double kReserve = 256e6;  // bytes for the program and its answer
+constexpr double kReserve = 600e6;  // bytes for the program, its answer and the probe of the memory's rate
 
 double elements(const layer::Shape& s) {
   const double tokens = static_cast<double>(s.batch) * static_cast<double>(s.length) * static_cast<double>(s.width);
@@ -128,6 +128,7 @@ class Measurement {
         dy_(tokens(request.training)),
         dx_(tokens(request.training)),
         memory_(memory()),
+        dmemory_(memory(request.training)),
         layer_(context, run.layer.shape, weights_, request.training) {
     draw(x_, request.seed, 1);
     draw(dy_, request.seed, 2);
@@ -170,9 +171,9 @@ class Measurement {
     const layer::Shape& s = run_.layer.shape;
     return {s.type, wanted ? s.batch * s.length * s.width : 0};
   }
-  LayerTensor memory() const {
+  LayerTensor memory(bool wanted = true) const {
     const layer::Shape& s = run_.layer.shape;
-    return {s.type, s.cross ? s.batch * s.memory_length * s.memory() : 0};
+    return {s.type, wanted && s.cross ? s.batch * s.memory_length * s.memory() : 0};
   }
 
   std::pair<double, double> iterate() {
@@ -188,6 +189,7 @@ class Measurement {
     const double forward = clock.seconds();
     layer::InputGradients back;
     back.x = dx_.data();
+    if (run_.layer.shape.cross) back.memory = dmemory_.data();
     layer_.backward(dy_.data(), back, gradients_);
     return {forward, clock.seconds() - forward};
   }
@@ -202,7 +204,7 @@ class Measurement {
   TunedRun& run_;
   const cost::Budget& budget_;
   layer::Weights weights_, gradients_;
-  LayerTensor x_, y_, dy_, dx_, memory_;
+  LayerTensor x_, y_, dy_, dx_, memory_, dmemory_;
   layer::Encoder layer_;
   std::uint64_t step_ = 0;
 };
