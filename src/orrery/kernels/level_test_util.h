@@ -69,6 +69,7 @@ class Tensor {
   }
   void* data() { return bytes_.data() + kFront; }
   const void* data() const { return bytes_.data() + kFront; }
+  const float* floats() const { return reinterpret_cast<const float*>(data()); }
   float* floats() { return reinterpret_cast<float*>(data()); }
   Type type() const { return type_; }
   double operator[](Index i) const {
