@@ -21,10 +21,15 @@ struct Done {
   double amount = 0, seconds = 0;
 };
 
+// Of all threads: where others kept one from its part, it counts as the mean of those that ran.
 double rate_of(const std::vector<Done>& threads) {
-  double sum = 0;
-  for (const Done& one : threads) sum += one.seconds > 0 ? one.amount / one.seconds : 0;
-  return sum;
+  double sum = 0, ran = 0;
+  for (const Done& one : threads) {
+    if (!(one.seconds > 0)) continue;
+    sum += one.amount / one.seconds;
+    ++ran;
+  }
+  return ran > 0 ? sum / ran * static_cast<double>(threads.size()) : 0;
 }
 
 double rate(Context& context, Arithmetic arithmetic) {
