@@ -32,6 +32,7 @@ TEST(RunnableLayer, BertHasNormsBehindTheAdditionsAndGelu) {
   EXPECT_TRUE(s.centred && s.bias && s.qkv_bias && s.shift);
   EXPECT_FALSE(s.causal || s.gated || s.cross);
   EXPECT_EQ(s.rotary, layer::Rotary::kNone);
+  EXPECT_FLOAT_EQ(s.epsilon, 1e-12F);
 }
 
 TEST(RunnableLayer, Gpt2HasNormsBeforeAMaskAndGeluByTanh) {
