@@ -21,10 +21,15 @@ struct Done {
   double amount = 0, seconds = 0;
 };
 
+// Of all threads: where others kept one from its part, it counts as the mean of those that ran.
 double rate_of(const std::vector<Done>& threads) {
-  double sum = 0;
-  for (const Done& one : threads) sum += one.seconds > 0 ? one.amount / one.seconds : 0;
-  return sum;
+  double sum = 0, ran = 0;
+  for (const Done& one : threads) {
+    if (!(one.seconds > 0)) continue;
+    sum += one.amount / one.seconds;
+    ++ran;
+  }
+  return ran > 0 ? sum / ran * static_cast<double>(threads.size()) : 0;
 }
 
 double rate(Context& context, Arithmetic arithmetic) {
@@ -82,12 +87,30 @@ double triad(Context& context, std::size_t bytes) {
   return base::sample(rates).median;
 }
 
+// How the context multiplies: by tiles, where it has a choice and tiles are faster.
+template <class Any>
+Arithmetic of_bf16(const Any& context) {
+  if constexpr (requires { context.choice().bf16; }) {
+    return context.choice().bf16;
+  } else {
+    return context.bf16();
+  }
+}
+template <class Any>
+Arithmetic of_fp32(const Any& context) {
+  if constexpr (requires { context.choice().fp32; }) {
+    return context.choice().fp32;
+  } else {
+    return Arithmetic::kF32;
+  }
+}
+
 }  // namespace
 
 MachinePeaks machine_peaks(Context& context, std::size_t bytes) {
   MachinePeaks out;
-  out.fp32 = rate(context, Arithmetic::kF32);
-  out.bf16 = rate(context, context.bf16());
+  out.fp32 = std::max(rate(context, Arithmetic::kF32), rate(context, of_fp32(context)));
+  out.bf16 = rate(context, of_bf16(context));
   out.memory = triad(context, bytes);
   return out;
 }
