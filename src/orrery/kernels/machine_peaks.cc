@@ -87,30 +87,12 @@ double triad(Context& context, std::size_t bytes) {
   return base::sample(rates).median;
 }
 
-// How the context multiplies: by tiles, where it has a choice and tiles are faster.
-template <class Any>
-Arithmetic of_bf16(const Any& context) {
-  if constexpr (requires { context.choice().bf16; }) {
-    return context.choice().bf16;
-  } else {
-    return context.bf16();
-  }
-}
-template <class Any>
-Arithmetic of_fp32(const Any& context) {
-  if constexpr (requires { context.choice().fp32; }) {
-    return context.choice().fp32;
-  } else {
-    return Arithmetic::kF32;
-  }
-}
-
 }  // namespace
 
 MachinePeaks machine_peaks(Context& context, std::size_t bytes) {
   MachinePeaks out;
-  out.fp32 = std::max(rate(context, Arithmetic::kF32), rate(context, of_fp32(context)));
-  out.bf16 = rate(context, of_bf16(context));
+  out.fp32 = std::max(rate(context, Arithmetic::kF32), rate(context, context.choice().fp32));
+  out.bf16 = rate(context, context.choice().bf16);
   out.memory = triad(context, bytes);
   return out;
 }
