@@ -65,10 +65,6 @@ TEST(PlaceModel, WhatIsMissingIsNamedAllAtOnceAndTwoQuestionsAreRefused) {
   EXPECT_EQ(base::codes_of([&] { place(request); }), (std::vector<std::string>{"O1465"}));
   EXPECT_EQ(base::codes_of([&] { place(llama("dgx-h100", 12)); }), (std::vector<std::string>{"O1466"}));
   EXPECT_EQ(base::codes_of([&] { place(llama("tpu-v4", 8192)); }), (std::vector<std::string>{"O1466"}));
-  request = llama("gaudi3", 8);
-  request.overrides = {{"execution.execution_style", "DATAFLOW"}};
-  EXPECT_EQ(base::codes_of([&] { place(request); }), (std::vector<std::string>{"O1466"}))
-      << "nobody says how much memory it has on the chip for tiles to fit";
 }
 
 TEST(PlaceModel, MoreAcceleratorsOrFasterMemoryNeverPlaceAModelWorse) {
