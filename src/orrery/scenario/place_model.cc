@@ -200,6 +200,9 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
       out.system.accelerator.memory_bytes_per_s * out.system.accelerator.memory_efficiency / 1e9;
   setup.system.memory.capacity_bytes = out.system.accelerator.memory_bytes;
   setup.system.network = network_of(out.system, gpus, out.warnings);
+  if (const Count node = setup.system.network[0].size; node > 1)
+    out.not_looked_at = fmt::format(
+        "placements that divide the {} accelerators of a node between TP, PP and DP: a node serves one of them", node);
   setup.prices.accelerator_power = out.system.watts_per_gpu;
 
   dataflow::LanguageModelRun run;

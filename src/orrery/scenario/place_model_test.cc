@@ -2,6 +2,7 @@
 #include "orrery/scenario/place_model.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -310,6 +311,31 @@ TEST(PlaceModel, TheNotesSayWhichLayersArePlaced) {
   EXPECT_TRUE(std::any_of(placed.notes.begin(), placed.notes.end(), [](const std::string& note) {
     return note.starts_with("this is layer 4; layers are 3 of");
   }));
+}
+
+TEST(PlaceModel, AnInterruptWhileProductsAreMappedIsToldAsOneAndNotAsAShortTimeLimit) {
+  PlaceRequest request = llama("dgx-h100", 64);
+  request.model.chip = "tpu-v4i";
+  const std::atomic<bool> stop{true};
+  request.interruptible = [&] { return &stop; };
+  const PlacedGraph placed = place(request);
+  EXPECT_TRUE(placed.told_to_stop);
+  const auto& all = placed.warnings.all();
+  const auto unproven = std::find_if(all.begin(), all.end(), [](const auto& one) { return one.code == "O1395"; });
+  ASSERT_NE(unproven, all.end());
+  EXPECT_NE(unproven->message.find("interrupted when 0 of the"), std::string::npos) << unproven->message;
+  for (const std::string& note : unproven->notes) EXPECT_EQ(note.find("100.00 %"), std::string::npos) << note;
+  if (placed.placement.mapping) return;
+  const auto why = explain_no_placement(placed);
+  ASSERT_EQ(why.size(), 1u);
+  EXPECT_NE(why[0].message.find("interrupted"), std::string::npos);
+  for (const std::string& hint : why[0].hints) EXPECT_EQ(hint.find("--time-limit"), std::string::npos) << hint;
+}
+
+TEST(PlaceModel, OnSeveralNodesTheAnswerSaysThatNoNodeIsDivided) {
+  EXPECT_NE(place_model(llama("dgx-h100", 64).model, {}).not_looked_at.find("8 accelerators of a node"),
+            std::string::npos);
+  EXPECT_EQ(place_model(llama("dgx-h100", 8).model, {}).not_looked_at, "");
 }
 
 }  // namespace
