@@ -203,5 +203,24 @@ TEST(TrainOnAChip, WordsOfAnotherWidthThanTheRunsAreNamed) {
   EXPECT_TRUE(warned());
 }
 
+TEST(TrainOnAChip, ScoresAreQueriesByWidthByKeysAndPricedAsAProductOfAsManyOperations) {
+  const base::Folder folder;
+  TrainRequest request = small_run();
+  request.chip = folder.write("flat.yaml", flat_chip(4096, 1e9));
+  request.attention = cluster::Attention::kFlash;
+  const TrainedModel trained = train(request);
+  int scores = 0;
+  for (const RunOperator& listed : trained.listed) {
+    EXPECT_EQ(listed.use.computes.has_value(), listed.use.name == "scores") << listed.use.name;
+    if (!listed.use.computes) continue;
+    ++scores;
+    EXPECT_EQ(listed.use.computes->m, trained.model.seq);
+    EXPECT_EQ(listed.use.computes->k, trained.description.sizes.head_width);
+    EXPECT_EQ(listed.use.computes->n, trained.model.seq);
+    EXPECT_EQ(listed.use.computes->flops(), listed.use.one.product.flops());
+  }
+  EXPECT_EQ(scores, 2) << "forwards and backwards";
+}
+
 }  // namespace
 }  // namespace orrery::scenario
