@@ -52,8 +52,8 @@ constexpr double kLogitsOps = 15;
 constexpr double kFlashBackwardEfficiency = 0.86;  // of the forward pass's
 
 void note(const LayerContext& c, std::string_view name, OperatorPass pass, const machine::Operator& one,
-          double times = 1) {
-  if (c.uses != nullptr) c.uses->push_back({std::string(name), pass, one, times});
+          double times = 1, const std::optional<machine::MatrixProduct>& computes = {}) {
+  if (c.uses != nullptr) c.uses->push_back({std::string(name), pass, one, times, computes});
 }
 
 // Seconds of an operator that memory limits.
@@ -170,9 +170,13 @@ void add_core(const LayerContext& c, const LayerKind& kind, const Core& core, Co
     const double backward = core_backward_products(c.model) / kFlashBackwardEfficiency;
     sum.backward += backward * forward;
     const double times = core.share / c.system.calibration.fused_attention_share;
-    noted(scored, OperatorPass::kForward, core.width, core.seen, times);
+    const auto noted_scores = [&](OperatorPass pass, double count) {
+      const machine::MatrixProduct computes{batch, own, core.seen, core.width, precision};
+      note(c, scored, pass, machine::Operator::of({batch, own, core.width, core.seen, precision}), count, computes);
+    };
+    noted_scores(OperatorPass::kForward, times);
     noted(valued, OperatorPass::kForward, core.value_width, core.seen, times);
-    noted(scored, OperatorPass::kBackward, core.width, core.seen, backward * times);
+    noted_scores(OperatorPass::kBackward, backward * times);
     noted(valued, OperatorPass::kBackward, core.value_width, core.seen, backward * times);
     return;
   }
@@ -226,7 +230,7 @@ void note_again(const LayerContext& c, std::size_t begin) {
     const bool core = use.name.ends_with("scores") || use.name.ends_with("values") || use.name.ends_with("attention") ||
                       use.name.starts_with("softmax");
     if (use.pass == OperatorPass::kForward && (core || c.plan.recompute == Recompute::kFull))
-      note(c, use.name, OperatorPass::kRecomputation, use.one, use.times);
+      note(c, use.name, OperatorPass::kRecomputation, use.one, use.times, use.computes);
   }
 }
 

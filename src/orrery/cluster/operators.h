@@ -1,6 +1,7 @@
 // The operators of a training run, one by one: what `evaluate` adds up.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ struct OperatorUse {
   OperatorPass pass = OperatorPass::kForward;
   machine::Operator one;
   double times = 1;
+  // What it computes, where `one` is another product that it is priced as: queries by keys of fused attention. By
+  // itself that product would write the scores, which the fused operator never does.
+  std::optional<machine::MatrixProduct> computes = {};
 };
 using OperatorUses = std::vector<OperatorUse>;
 

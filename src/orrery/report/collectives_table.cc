@@ -70,11 +70,16 @@ Record<Validation> answer() {
 
 std::string collectives_summary(const std::vector<ValidatedCollectives>& sets) {
   Table table;
-  table.header = {"set", "held out", "mean |e| %", "median", "bias", "worst", "of 256 MiB on", "mean |e| %", "bias"};
+  table.header = {"set",        "held out",   "mean |e| %",
+                  "median",     "bias",       "worst",
+                  "fitted",     "mean |e| %", "held out, 256 MiB and more",
+                  "mean |e| %", "bias"};
   for (const ValidatedCollectives& set : sets) {
     const ErrorSummary &held = set.held_out, &large = set.large;
     table.rows.push_back({set.name, std::to_string(held.points), plain_percent(held.mean_absolute),
                           plain_percent(held.median_absolute), signed_percent(held.bias), plain_percent(held.worst),
+                          std::to_string(set.fitted.points),
+                          set.fitted.points > 0 ? plain_percent(set.fitted.mean_absolute) : "-",
                           std::to_string(large.points), large.points > 0 ? plain_percent(large.mean_absolute) : "-",
                           large.points > 0 ? signed_percent(large.bias) : "-"});
   }

@@ -216,6 +216,8 @@ Record<PlacedGraph> result() {
         OneOf{{"cores", "utilization", "measurements", "roofline", "chip"}}},
        {"notes", "What of a model is placed, and what its kernels do not show; with `--model`.", &PlacedGraph::notes,
         when([](const PlacedGraph& p) { return !p.notes.empty(); })},
+       {"not_looked_at", "Placements that the proof does not speak of, in words; with `--model` on several nodes.",
+        &PlacedGraph::not_looked_at, when([](const PlacedGraph& p) { return !p.not_looked_at.empty(); })},
        {"in_second_dram", "Whether the first level of DRAM does not hold everything; where there is a second.",
         [=](const PlacedGraph& p) { return evaluation(p).partition.in_second_dram; },
         when([](const PlacedGraph& p) { return p.setup.system.second_memory.capacity_bytes > 0; })},

@@ -159,6 +159,7 @@ std::string proof(const PlacedGraph& placed) {
   else
     out = fmt::format("proof             none; nothing ends before {}: gap {:.3g} % ({})\n",
                       shown_seconds(certificate.lower_bound * 1e-9), 100 * certificate.gap, placed.placement.method);
+  if (!placed.not_looked_at.empty()) out += fmt::format("not looked at     {}\n", placed.not_looked_at);
   if (!placed.chip.empty())
     out += fmt::format("products          {} shapes mapped onto {} for the least time\n", placed.searched, placed.chip);
   for (std::size_t i = 0; i < placed.notes.size(); ++i)

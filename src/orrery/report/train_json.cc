@@ -46,7 +46,8 @@ Record<TrainedModel> config() {
       {{"operators", "What timed them: `roofline`, `efficiency`, `chip`, `machine` (this one) or `measurements`.",
         &TrainedModel::operators},
        {"chip", "In the place of the system's accelerator; empty: none.", &TrainedModel::chip},
-       {"defaulted", "Degrees that were not given and therefore chosen.", &TrainedModel::defaulted}});
+       {"defaulted", "Degrees that were not given and therefore chosen.", &TrainedModel::defaulted},
+       {"assumed", "What was not given and has its default: `micro_batch`, `attention`.", &TrainedModel::assumed}});
 }
 
 TrainFigures figures(const TrainedModel& trained) {
@@ -79,6 +80,8 @@ Record<TrainedModel> result() {
   return out.add(
       {{"published_count", "The same three as papers count: attention in full, also what a causal mask hides.",
         as_published, published},
+       {"host_share", "Of `iteration_s`, that it would be shorter if the host issued operators in no time.",
+        &TrainedModel::host_share},
        {"parameters", "Of the model.", &TrainedModel::parameters},
        {"active_parameters", "That a token visits.", &TrainedModel::active_parameters},
        {"cost", "Of one iteration.",

@@ -54,6 +54,33 @@ base::Count degree_of(const cluster::Plan& plan, const std::string& name) {
   return name == "cp" ? plan.cp : plan.interleave;
 }
 
+// What counts where nothing is said, and what else could be said.
+std::string assumed(const TrainedModel& trained) {
+  std::vector<std::string> all;
+  for (const std::string& name : trained.assumed) {
+    if (name == "micro_batch") {
+      all.push_back(fmt::format("microbatch {}", trained.plan.micro_batch));
+      continue;
+    }
+    const bool flash = trained.model.attention == cluster::Attention::kFlash;
+    all.push_back(fmt::format("attention {} ({} learned positions; else `--attention {}`)",
+                              flash ? "flash" : "materialised", flash ? "usual without" : "usual with",
+                              flash ? "materialised" : "flash"));
+  }
+  return all.empty() ? "" : fmt::format("not given, the default: {}\n", fmt::join(all, ", "));
+}
+
+// A larger microbatch gives the host's operators more to do; where there are several to join.
+std::string host_hint(const TrainedModel& trained) {
+  constexpr double kWorthSaying = 0.05;
+  if (trained.host_share < kWorthSaying) return "";
+  std::string out = fmt::format("host: {:.0f} % of it, since operators are too short for the time to issue them",
+                                100 * trained.host_share);
+  if (trained.plan.micro_batch == 1 && cluster::microbatches(trained.plan) % 2 == 0)
+    out += "; try `--micro-batch 2`, or more";
+  return out + "\n";
+}
+
 std::string degrees(const TrainedModel& trained) {
   const cluster::Plan& plan = trained.plan;
   std::string out = fmt::format("tp {}, pp {}, dp {}", plan.tp, plan.pp, plan.dp);
@@ -68,7 +95,7 @@ std::string degrees(const TrainedModel& trained) {
   if (plan.sequence_parallel) out += ", sequence parallelism";
   if (plan.zero > 0) out += fmt::format(", ZeRO {}", plan.zero);
   out += "\n";
-  if (trained.defaulted.empty()) return out;
+  if (trained.defaulted.empty()) return out + assumed(trained);
   const char* how = trained.choices <= 1     ? "not given, set by the others"
                     : trained.iteration.fits ? "not given, the smallest that fit"
                                              : "not given, what lacks the least memory";
@@ -76,7 +103,7 @@ std::string degrees(const TrainedModel& trained) {
   for (const std::string& degree : trained.defaulted)
     chosen.push_back(fmt::format("{} {}", degree, degree_of(plan, degree)));
   out += fmt::format("{}: {}\n", how, fmt::join(chosen, ", "));
-  return out;
+  return out + assumed(trained);
 }
 
 std::string time_chart(const cluster::Iteration& iteration) {
@@ -158,7 +185,7 @@ std::string shown_seconds(double seconds) {
 }
 
 std::string train_table(const TrainedModel& trained) {
-  return title(trained) + degrees(trained) + "\n" + time_chart(trained.iteration) + "\n" +
+  return title(trained) + degrees(trained) + "\n" + time_chart(trained.iteration) + host_hint(trained) + "\n" +
          memory_chart(trained.iteration) + "\n" + run_operators_table(trained) + figures(trained) + remark(trained);
 }
 

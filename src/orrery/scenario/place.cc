@@ -191,7 +191,7 @@ void require_one(const PlaceRequest& request) {
 // A search for a loop nest that a limit ended leaves times that may be too long. Every time of a placement that such
 // products enter shrinks by their largest gap at most, so the bound does.
 void weaken(const ChipOperators& nests, PlacedGraph& placed) {
-  const double worst = warn_of_unproven(nests, "the placement", placed.warnings);
+  const double worst = warn_of_unproven(nests, "the placement", placed.told_to_stop, placed.warnings);
   if (worst <= 0) return;
   if (!placed.placement.mapping) return;
   cost::Certificate& certificate = placed.placement.certificate;
@@ -255,6 +255,7 @@ PlacedGraph place(const PlaceRequest& request) {
         question->partial ? layers_text(std::get<dataflow::LanguageModelRun>(execution.workload)) + " of " : "",
         request.model.model, question->chip ? question->chip->name() + " in " : "", question->system.name);
     placed.notes = question->notes;
+    placed.not_looked_at = question->not_looked_at;
     placed.warnings = question->warnings;
     placed.inputs = question->inputs;
   } else {
@@ -287,6 +288,7 @@ PlacedGraph place(const PlaceRequest& request) {
   } catch (const dataflow::Contradictions& error) {
     refuse(error.reasons, document.places);
   }
+  placed.told_to_stop = limits.stop != nullptr && limits.stop->load();
   if (nests != nullptr) {
     placed.chip = question->chip->name();
     placed.searched = static_cast<base::Count>(nests->searched());
@@ -343,8 +345,13 @@ CheckedSetup check_setup(const std::string& path, const base::Overrides& overrid
 std::vector<base::Diagnostic> explain_no_placement(const PlacedGraph& placed) {
   if (placed.placement.infeasible) return placed.reasons;
   base::Diagnostics found;
-  found.error("O1461", "the search ended before it found a placement")
-      .hint("give it more time with `--time-limit`, or leave that out");
+  if (placed.told_to_stop)
+    found.error("O1461", "the search was interrupted before it found a placement")
+        .hint(placed.chip.empty() ? "start it again, and let it end"
+                                  : "start it again, and let it end: to map a chip's products takes seconds");
+  else
+    found.error("O1461", "the search ended before it found a placement")
+        .hint("give it more time with `--time-limit`, or leave that out");
   return found.all();
 }
 

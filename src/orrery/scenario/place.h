@@ -34,6 +34,8 @@ struct PlacedGraph {
   std::string timed = "cores";     // what timed products: "cores", "utilization", "measurements", "roofline", "chip"
   std::string chip;                // in the place of the system's accelerator; empty: none
   base::Count searched = 0;        // products whose mapping onto it was searched
+  bool told_to_stop = false;       // an interrupt ended the search, not a limit
+  std::string not_looked_at;       // which placements the question leaves out; empty: none
   std::vector<std::string> notes;  // what of the model is placed, and what its kernels do not show
   dataflow::Setup setup;
   dataflow::Defects defects;  // of a generation of DFModel

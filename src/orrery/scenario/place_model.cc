@@ -199,6 +199,9 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   setup.system.accelerator.memory_efficiency = 1;
   setup.system.cores = cores_of(out.system.accelerator, precision);
   setup.system.network = network_of(out.system, gpus, out.warnings);
+  if (const Count node = setup.system.network[0].size; node > 1)
+    out.not_looked_at = fmt::format(
+        "placements that divide the {} accelerators of a node between TP, PP and DP: a node serves one of them", node);
   setup.prices.accelerator_power = out.system.watts_per_gpu;
 
   dataflow::LanguageModelRun run;

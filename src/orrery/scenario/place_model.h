@@ -31,6 +31,7 @@ struct PlacedModelQuestion {
   cluster::System system;            // with the chip in it
   std::unique_ptr<SystemChip> chip;  // null: the system's own accelerator
   std::vector<std::string> notes;    // what of the model is placed, and what its kernels do not show
+  std::string not_looked_at;         // placements that the network's dimensions cannot express; empty: none
   std::vector<base::Input> inputs;
   bool partial = false;  // not all of the model's layers are placed
   base::Diagnostics warnings;

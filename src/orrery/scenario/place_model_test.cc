@@ -2,6 +2,7 @@
 #include "orrery/scenario/place_model.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -306,6 +307,27 @@ TEST(PlaceModel, TheNotesSayWhichLayersArePlaced) {
   EXPECT_TRUE(std::any_of(placed.notes.begin(), placed.notes.end(), [](const std::string& note) {
     return note.starts_with("this is layer 4; layers are 3 of");
   }));
+}
+
+TEST(PlaceModel, AnInterruptIsToldAsOneAndNotAsAShortTimeLimit) {
+  PlaceRequest request = llama("dgx-h100", 64);
+  request.model.chip = "tpu-v4i";
+  const std::atomic<bool> stop{true};
+  request.interruptible = [&] { return &stop; };
+  const PlacedGraph placed = place(request);
+  EXPECT_TRUE(placed.told_to_stop);
+  ASSERT_FALSE(placed.placement.mapping);
+  const auto why = explain_no_placement(placed);
+  ASSERT_EQ(why.size(), 1u);
+  EXPECT_EQ(why[0].code, "O1461");
+  EXPECT_NE(why[0].message.find("interrupted"), std::string::npos);
+  for (const std::string& hint : why[0].hints) EXPECT_EQ(hint.find("--time-limit"), std::string::npos) << hint;
+}
+
+TEST(PlaceModel, OnSeveralNodesTheAnswerSaysThatNoNodeIsDivided) {
+  EXPECT_NE(place_model(llama("dgx-h100", 64).model, {}).not_looked_at.find("8 accelerators of a node"),
+            std::string::npos);
+  EXPECT_EQ(place_model(llama("dgx-h100", 8).model, {}).not_looked_at, "");
 }
 
 }  // namespace

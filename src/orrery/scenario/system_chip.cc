@@ -83,16 +83,25 @@ void warn_of_words(const SystemChip& chip, int stored_bits, const std::string& w
       .hint(hint);
 }
 
-double warn_of_unproven(const ChipOperators& nests, const std::string& what, base::Diagnostics& found) {
+double warn_of_unproven(const ChipOperators& nests, const std::string& what, bool interrupted,
+                        base::Diagnostics& found) {
   const auto unproven = nests.unproven();
   double worst = 0;
   for (const auto& [product, gap] : unproven) worst = std::max(worst, gap);
   if (unproven.empty()) return worst;
-  found
-      .warning("O1395",
-               fmt::format("{} of {} products have a mapping without a proof", unproven.size(), nests.searched()))
-      .note(fmt::format("{} may be faster: a product may take up to {:.2f} % less", what, 100 * worst))
-      .hint("give the searches more time with `--time-limit`, or more memory with `--memory`");
+  base::Diagnostic& warning =
+      interrupted
+          ? found.warning("O1395", fmt::format("interrupted when {} of the {} products asked for so far were mapped "
+                                               "onto the chip with proof",
+                                               nests.searched() - unproven.size(), nests.searched()))
+          : found.warning("O1395", fmt::format("{} of {} products have a mapping without a proof", unproven.size(),
+                                               nests.searched()));
+  constexpr double kNothing = 0.9999;  // a gap that says no more than that time is not negative
+  warning.note(worst < kNothing
+                   ? fmt::format("{} may be faster: a product may take up to {:.2f} % less", what, 100 * worst)
+                   : fmt::format("{} may be faster: of some of them no bound is known yet", what));
+  warning.hint(interrupted ? "start it again, and let it end"
+                           : "give the searches more time with `--time-limit`, or more memory with `--memory`");
   return worst;
 }
 

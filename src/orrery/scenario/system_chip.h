@@ -59,6 +59,8 @@ void warn_of_words(const SystemChip& chip, int stored_bits, const std::string& w
 
 // Warns of mappings that a limit left without a proof (O1395), and says by how much a product may take less: 0 where
 // all are proven. `what`: "the run".
-double warn_of_unproven(const ChipOperators& nests, const std::string& what, base::Diagnostics& found);
+// `interrupted`: by the user, who knows.
+double warn_of_unproven(const ChipOperators& nests, const std::string& what, bool interrupted,
+                        base::Diagnostics& found);
 
 }  // namespace orrery::scenario

@@ -16,6 +16,7 @@
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
+#include "orrery/scenario/host_share.h"
 #include "orrery/scenario/this_machine.h"
 #include "orrery/scenario/train_degrees.h"
 #include "orrery/scenario/train_operators.h"
@@ -297,13 +298,14 @@ void search_products(const ChipOperators& nests, const cluster::OperatorUses& us
 }
 
 // What is known of the operators one by one, where it is asked for.
-void list_operators(const TrainOperators& operators, const cluster::OperatorUses& uses, TrainedModel& trained) {
+void list_operators(const TrainOperators& operators, const cluster::OperatorUses& uses, const cost::Limits& limits,
+                    TrainedModel& trained) {
   trained.listed = run_operators(uses, operators.model());
   trained.joules = operator_joules(trained.listed, trained.plan);
   if (operators.nests() == nullptr) return;
   trained.searched = static_cast<base::Count>(operators.nests()->searched());
   trained.unproven = operators.nests()->unproven();
-  warn_of_unproven(*operators.nests(), "the run", trained.warnings);
+  warn_of_unproven(*operators.nests(), "the run", limits.stop != nullptr && limits.stop->load(), trained.warnings);
 }
 
 }  // namespace
@@ -365,6 +367,9 @@ TrainedModel train(const TrainRequest& asked) {
   trained.defaulted = open_degrees(given, trained.model.mixes());
   if (request.schedule == cluster::PipelineChoice::kInterleaved && !request.interleave && set.count("interleave") == 0)
     trained.defaulted.emplace_back("interleave");
+  if (!request.micro_batch && set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");
+  if (trained.description.sizes.heads > 0 && trained.description.said.count("attention") == 0)
+    trained.assumed.emplace_back("attention");
   if (!chosen.all && !chosen.possible) {
     found
         .error("O1008", fmt::format("the choice of {} ended before one was found that is possible",
@@ -391,8 +396,9 @@ TrainedModel train(const TrainRequest& asked) {
     uses = cluster::operators_of(trained.model, trained.system, trained.plan, &operators.model());
   if (operators.nests() != nullptr) search_products(*operators.nests(), uses, request);
   trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, operators.model());
-  if (!uses.empty()) list_operators(operators, uses, trained);
+  if (!uses.empty()) list_operators(operators, uses, limits, trained);
   check_utilisation(trained, measurements);
+  trained.host_share = host_share(trained, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
   if (trained.tokens > 0) trained.training_s = cluster::seconds_to_train(trained.iteration, trained.tokens);

@@ -59,9 +59,11 @@ struct TrainedModel {
   base::Count searched = 0;         // products whose mapping was searched
   std::vector<std::pair<machine::MatrixProduct, double>> unproven;  // of them, those without a proof, with their gaps
   std::vector<std::string> defaulted;                               // degrees that were chosen: "tp", "pp", ...
-  base::Count choices = 0;                                          // of them that were possible
-  bool all_choices = true;                                          // false: a limit or an interrupt ended the choice
-  std::vector<base::Input> inputs;                                  // sorted
+  std::vector<std::string> assumed;  // not given and not chosen either: "micro_batch", "attention"
+  double host_share = 0;             // of the iteration, that it would save if the host issued operators in no time
+  base::Count choices = 0;           // of them that were possible
+  bool all_choices = true;           // false: a limit or an interrupt ended the choice
+  std::vector<base::Input> inputs;   // sorted
   base::Diagnostics warnings;
 };
 

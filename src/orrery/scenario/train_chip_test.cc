@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -201,6 +202,40 @@ TEST(TrainOnAChip, WordsOfAnotherWidthThanTheRunsAreNamed) {
   EXPECT_FALSE(warned());
   request.precision = machine::Precision::kFp32;
   EXPECT_TRUE(warned());
+}
+
+TEST(TrainOnAChip, ScoresAreQueriesByWidthByKeysAndPricedAsAProductOfAsManyOperations) {
+  const base::Folder folder;
+  TrainRequest request = small_run();
+  request.chip = folder.write("flat.yaml", flat_chip(4096, 1e9));
+  request.attention = cluster::Attention::kFlash;
+  const TrainedModel trained = train(request);
+  int scores = 0;
+  for (const RunOperator& listed : trained.listed) {
+    EXPECT_EQ(listed.use.computes.has_value(), listed.use.name == "scores") << listed.use.name;
+    if (!listed.use.computes) continue;
+    ++scores;
+    EXPECT_EQ(listed.use.computes->m, trained.model.seq);
+    EXPECT_EQ(listed.use.computes->k, trained.description.sizes.head_width);
+    EXPECT_EQ(listed.use.computes->n, trained.model.seq);
+    EXPECT_EQ(listed.use.computes->flops(), listed.use.one.product.flops());
+  }
+  EXPECT_EQ(scores, 2) << "forwards and backwards";
+}
+
+TEST(TrainOnAChip, AnInterruptIsToldWithHowManyProductsWereMapped) {
+  TrainRequest request = small_run();
+  request.chip = "tpu-v4i", request.cp = 1;
+  request.overrides.push_back({"arch.HBM.depth", "103079215104"});
+  const std::atomic<bool> stop{true};
+  request.interruptible = [&] { return &stop; };
+  const TrainedModel trained = train(request);
+  const auto& all = trained.warnings.all();
+  const auto told = std::find_if(all.begin(), all.end(), [](const auto& one) { return one.code == "O1395"; });
+  ASSERT_NE(told, all.end());
+  EXPECT_NE(told->message.find("interrupted when 0 of the"), std::string::npos) << told->message;
+  for (const std::string& note : told->notes) EXPECT_EQ(note.find("100.00 %"), std::string::npos) << note;
+  for (const std::string& hint : told->hints) EXPECT_EQ(hint.find("--time-limit"), std::string::npos) << hint;
 }
 
 }  // namespace

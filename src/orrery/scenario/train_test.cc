@@ -174,5 +174,26 @@ TEST(Train, FlashAttentionAtLongSequencesStaysBelowThePeak) {
   EXPECT_GT(iteration.published.hfu, 1) << "which counted as done what the mask hides";
 }
 
+TEST(Train, TheHostsShareIsWhatARunSavesWhoseOperatorsAreIssuedInNoTime) {
+  TrainRequest request;
+  request.model = "megatron-1.7b", request.system = "a100-selene";
+  request.gpus = 8, request.global_batch = 64, request.tp = 8, request.pp = 1, request.dp = 1;
+  const TrainedModel slow = train(request);
+  request.overrides = {{"system.accelerator.host_time_per_operator", "0 s"}};
+  const TrainedModel fast = train(request);
+  EXPECT_GT(slow.host_share, 0.05);
+  EXPECT_EQ(fast.host_share, 0);
+  EXPECT_NEAR(slow.iteration.iteration_s * (1 - slow.host_share), fast.iteration.iteration_s,
+              1e-12 * fast.iteration.iteration_s);
+}
+
+TEST(Train, WhatWasNotGivenAndIsNotChosenIsNamedAsAssumed) {
+  TrainRequest request = gpt3(1024);
+  EXPECT_EQ(train(request).assumed, (base::Codes{"micro_batch", "attention"}));
+  request.micro_batch = 1;
+  request.overrides = {{"model.attention", "flash"}};
+  EXPECT_EQ(train(request).assumed, base::Codes{});
+}
+
 }  // namespace
 }  // namespace orrery::scenario

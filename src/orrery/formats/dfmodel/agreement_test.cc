@@ -39,7 +39,7 @@ Found against(const char* field) {
 }
 
 TEST(Agreement, TheExamplesTellOfOneWorkload) {
-  for (const char* name : {"gpt3_175b.txt", "gpt3_1t.txt", "hpl.txt", "fft.txt"})
+  for (const char* name : {"gpt3_175b.txt", "gpt3_1t.txt", "hpl.txt", "fft.txt", "hyena.txt"})
     EXPECT_EQ(example(name), Found{}) << name;
 }
 

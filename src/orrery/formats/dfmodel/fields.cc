@@ -19,10 +19,11 @@ base::Location Fields::where(std::string_view field) const {
   return entry ? entry->where : block_.where;
 }
 
-void Fields::missing(std::string_view field, std::string_view meaning) {
+void Fields::missing(std::string_view field, std::string_view meaning, const std::string& way_out) {
   const FieldType* type = block_.type->find(field);
   base::Diagnostic& error =
       found_.error("O1404", fmt::format("{} has no `{}`: {}", name_, field, meaning), block_.where);
+  if (!way_out.empty()) error.hint(way_out);
   if (type && type->choices) error.hint(fmt::format("give `{}: {}`", field, type->choices->values.front()));
 }
 
@@ -109,8 +110,8 @@ const Block* Fields::inner(std::string_view field) const {
   return entry ? &entry->block : nullptr;
 }
 
-const Block* Fields::required_inner(std::string_view field, std::string_view meaning) {
-  if (!has(field)) missing(field, meaning);
+const Block* Fields::required_inner(std::string_view field, std::string_view meaning, const std::string& way_out) {
+  if (!has(field)) missing(field, meaning, way_out);
   return inner(field);
 }
 

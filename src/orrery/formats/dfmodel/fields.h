@@ -38,9 +38,9 @@ class Fields {
   int choice(std::string_view field);           // 0 when not given
   int required_choice(std::string_view field, std::string_view meaning);
   const Block* inner(std::string_view field) const;
-  const Block* required_inner(std::string_view field, std::string_view meaning);
+  const Block* required_inner(std::string_view field, std::string_view meaning, const std::string& way_out = {});
 
-  void missing(std::string_view field, std::string_view meaning);
+  void missing(std::string_view field, std::string_view meaning, const std::string& way_out = {});
 
  private:
   enum class Range { kPositive, kNotNegative };

@@ -101,6 +101,12 @@ Target find_target(Block& root, const std::vector<std::string>& parts) {
         --i;
         continue;
       }
+      if (i == 0 && (parts[0] == "model" || parts[0] == "plan"))
+        throw Failure{fmt::format("a setup has no `{}`: its fields begin with {}", parts[0],
+                                  fmt::join(block.type->field_names(), ", ")),
+                      "`execution.llm.num_layer` is how many layers there are; other sizes are the graph's: write it "
+                      "with `orrery "
+                      "graph llm --model NAME --layers N --hidden N ... -o FILE` and add `system` and `execution`"};
       throw Failure{fmt::format("`{}` is not a field of `{}`", parts[i], block.type->name),
                     base::did_you_mean(parts[i], block.type->field_names(),
                                        fmt::format("its fields are {}", fmt::join(block.type->field_names(), ", ")))};

@@ -243,6 +243,11 @@ void settle_stages(const std::vector<int>& staged, const SetupPlaces& places, da
   for (const int kernel : staged) setup.graph.kernels[static_cast<std::size_t>(kernel)].effective_stages = stages;
 }
 
+// `orrery graph` writes a graph alone: what it is run on, and how, is for the user to add.
+std::string way_out(std::string_view block) {
+  return fmt::format("add `{} {{ ... }}` behind the graph: `examples/dataflow/hyena.txt` is a whole setup", block);
+}
+
 }  // namespace
 
 SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, const base::Overrides& overrides) {
@@ -272,13 +277,13 @@ SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, co
   if (execution) {
     setup.execution = read_execution(*execution, found);
   } else {
-    fields.missing("execution", "what is computed, and how");
+    fields.missing("execution", "what is computed, and how", way_out("execution"));
   }
   ReadGraph read;
   if (const Block* graph = fields.required_inner("dataflow_graph", "the kernels and their connections"))
     read = read_graph(*graph, setup.execution.word_bytes, found);
   setup.graph = std::move(read.graph);
-  if (const Block* system = fields.required_inner("system", "the accelerators and their network"))
+  if (const Block* system = fields.required_inner("system", "the accelerators and their network", way_out("system")))
     setup.system = read_system(*system, setup.execution.whole_kernels, found);
   if (const Block* cost = fields.inner("cost")) {
     setup.prices = read_prices(*cost, found);
