@@ -57,6 +57,10 @@ pkg_check_modules(xxhash QUIET IMPORTED_TARGET GLOBAL libxxhash)
 orrery_require(PkgConfig::xxhash libxxhash-dev)
 orrery_prefer_archives(PkgConfig::xxhash xxhash)
 
+pkg_check_modules(minizip QUIET IMPORTED_TARGET GLOBAL minizip)
+orrery_require(PkgConfig::minizip libminizip-dev)
+orrery_prefer_archives(PkgConfig::minizip "minizip|z")
+
 if(ORRERY_TESTS)
   find_package(GTest QUIET)
   orrery_require(GTest::gtest_main libgtest-dev)
