@@ -21,7 +21,11 @@ struct Attention {
   Index query_offset = 0, reach_back = -1, reach_ahead = -1;
   const Index* key_lengths = nullptr;    // null: all
   const Index* query_lengths = nullptr;  // null: all
-  const float* bias = nullptr;           // added to scaled scores; a stride of 0 repeats it
+  // Sequences of different lengths behind one another, without padding: the position at which each begins, in place of
+  // the tensors' batch strides. There must be lengths, and nothing is written beyond them.
+  const Index* query_starts = nullptr;
+  const Index* key_starts = nullptr;
+  const float* bias = nullptr;  // added to scaled scores; a stride of 0 repeats it
   Index bias_batch = 0, bias_head = 0, bias_query = 0;
   DropPattern drop;  // of probabilities; row (batch * heads + head) * queries + query, column key
   Vectors query, key, value, out;

@@ -28,10 +28,13 @@ struct AttentionPart {
   // Backwards.
   Vectors out_gradient, query_gradient, key_gradient, value_gradient;
   // The part.
-  Index batch = 0, head = 0;                // backwards: the head of keys
+  Index batch = 0, head = 0;                // backwards: the first of its heads
+  Index end_head = 0;                       // backwards; all share one head of keys
   Index valid_queries = 0, valid_keys = 0;  // of this batch; beyond is padding
-  Index first_query = 0, end_query = 0;     // forwards
-  std::uint32_t* scratch = nullptr;         // attention_scratch() units
+  Index first_query = 0, end_query = 0;
+  Index end_key = 0;         // backwards: gradients of keys up to here are written
+  float* partial = nullptr;  // backwards: takes the part's sums for each key, size + value_size, in place of gradients
+  std::uint32_t* scratch = nullptr;  // attention_scratch() units
 };
 
 }  // namespace orrery::kernels

@@ -1,5 +1,6 @@
 // Attention backwards: one head of keys and values with all heads of queries that share it, so that no other part adds
-// to its gradients and their order is fixed.
+// to its gradients and their order is fixed; or with some of these heads or some of the queries, where the part's sums
+// for keys and values are handed to the caller, who adds those of all parts in their order.
 //
 // With P = e^(S - log_sum) computed again, M the dropout's factors, dP = dO V^T and D_j = sum_d dO_jd O_jd (which
 // equals sum_k M P dP of row j):
@@ -33,7 +34,7 @@ inline BackScratch back_scratch(const AttentionPart& x) {
   BackScratch s = {};
   s.size_width = whole_panels(x.size);
   s.value_width = whole_panels(x.value_size);
-  s.queries = (x.queries + kBackQueries - 1) / kBackQueries * kBackQueries;
+  s.queries = (x.end_query - x.first_query + kBackQueries - 1) / kBackQueries * kBackQueries;
   const Index tiles = s.queries / kBackQueries;
   const Index columns = whole_panels(kBackQueries);
   s.turned_query = columns * x.size;
@@ -72,20 +73,20 @@ inline void clear(float* p, Index count) {
   for (Index i = 0; i < count; ++i) p[i] = 0;
 }
 
-// D of every query, and log_sum with +inf where no key is seen: e^(S - inf) is 0 then.
-inline void row_products(const AttentionPart& x, Index head, const BackScratch& s) {
-  for (Index j = 0; j < x.valid_queries; ++j) {
+// D of every query of the part, and log_sum with +inf where no key is seen: e^(S - inf) is 0 then.
+inline void row_products(const AttentionPart& x, Index head, Index end_query, const BackScratch& s) {
+  for (Index j = x.first_query; j < end_query; ++j) {
     const void* out = element_of(x, x.out, head, j);
     const void* gradient = element_of(x, x.out_gradient, head, j);
     F sum = {};
     each_vector(x.value_size, [&](Index i, int n) {
       sum = fma(load_typed(out, x.type, i, n), load_typed(gradient, x.type, i, n), sum);
     });
-    s.products[j] = sum_of(sum);
+    s.products[j - x.first_query] = sum_of(sum);
     const float log_sum = x.log_sum[(x.batch * x.heads + head) * x.queries + j];
-    s.log_sums[j] = log_sum == -kInfinity ? kInfinity : log_sum;
+    s.log_sums[j - x.first_query] = log_sum == -kInfinity ? kInfinity : log_sum;
   }
-  for (Index j = x.valid_queries; j < s.queries; ++j) s.products[j] = s.log_sums[j] = 0;
+  for (Index j = end_query - x.first_query; j < s.queries; ++j) s.products[j] = s.log_sums[j] = 0;
 }
 
 // Scores of one key with queries [query, query + count) to M P (in place) and dP to dS (in place).
@@ -98,6 +99,8 @@ inline void turn_row(const AttentionPart& x, const BackScratch& s, Index head, I
   const std::uint16_t* kept = s.kept + (key - first_key) / 16 * kBackQueries;
   const int bit = static_cast<int>((key - first_key) % 16);
   const U kept_scale = as_bits(all(x.drop.scale));
+  const float* log_sums = s.log_sums + query - x.first_query;
+  const float* products = s.products + query - x.first_query;
   each_vector(count, [&](Index i, int n) {
     if (i + n <= begin || i >= end) {
       put(scores + i, F{}, n);
@@ -113,7 +116,7 @@ inline void turn_row(const AttentionPart& x, const BackScratch& s, Index head, I
     std::uint32_t bits = 0xffffffffU;
     if (i < begin) bits &= ~0U << (begin - i);
     if (i + n > end) bits &= (1U << (end - i)) - 1U;
-    const F p = where_bits(bits, exponential(shifted - load(s.log_sums + query + i)), F{});
+    const F p = where_bits(bits, exponential(shifted - load(log_sums + i)), F{});
     F slope = take(slopes + i, n);
     F dropped = p;
     if (x.drop.threshold != 0) {
@@ -123,7 +126,7 @@ inline void turn_row(const AttentionPart& x, const BackScratch& s, Index head, I
       dropped *= factor;
     }
     put(scores + i, dropped, n);
-    const F change = p * (slope - load(s.products + query + i)) * x.scale;
+    const F change = p * (slope - load(products + i)) * x.scale;
     put(slopes + i, where_bits(bits, change, F{}), n);
   });
 }
@@ -131,7 +134,7 @@ inline void turn_row(const AttentionPart& x, const BackScratch& s, Index head, I
 // One tile of keys against one of queries.
 inline void back_tile(const AttentionPart& x, const ProductKernels& kernels, const BackScratch& s, Index head,
                       Index key, Index keys, Index query, Index queries) {
-  const Index tile = query / kBackQueries;
+  const Index tile = (query - x.first_query) / kBackQueries;
   kernels.block({s.key_rows, s.turned_queries + tile * s.turned_query, keys, queries, units_of(kernels, x.size),
                  s.scores, kNarrowUnits, false});
   kernels.block({s.value_rows, s.turned_gradients + tile * s.turned_gradient, keys, queries,
@@ -160,7 +163,7 @@ inline void back_tile(const AttentionPart& x, const ProductKernels& kernels, con
                         s.key_sums + key * s.size_width, s.size_width, true});
   kernels.pack_a({s.slopes, Type::kF32, 1, kNarrowUnits, queries, keys}, s.left, kNarrowUnits);
   kernels.block_narrow({s.left, s.flat_keys, queries, x.size, units_of(kernels, keys),
-                        s.query_sums + query * s.size_width, s.size_width, true});
+                        s.query_sums + (query - x.first_query) * s.size_width, s.size_width, true});
 }
 
 inline void attention_back(const AttentionPart& x) {
@@ -168,14 +171,15 @@ inline void attention_back(const AttentionPart& x) {
   fill_products(table);
   const ProductKernels& kernels = table[static_cast<int>(x.arithmetic)];
   const BackScratch s = back_scratch(x);
-  const Index group = x.heads / x.key_heads;
+  const Index key_head = x.head / (x.heads / x.key_heads);
+  const Index end_query = most(x.first_query, least(x.end_query, x.valid_queries));
   clear(s.key_sums, x.keys * s.size_width);
   clear(s.value_sums, x.keys * s.value_width);
-  for (Index head = x.head * group; head < (x.head + 1) * group; ++head) {
-    row_products(x, head, s);
+  for (Index head = x.head; head < x.end_head; ++head) {
+    row_products(x, head, end_query, s);
     clear(s.query_sums, s.queries * s.size_width);
-    for (Index query = 0; query < x.valid_queries; query += kBackQueries) {
-      const Index tile = query / kBackQueries, count = least(kBackQueries, x.valid_queries - query);
+    for (Index query = x.first_query; query < end_query; query += kBackQueries) {
+      const Index tile = (query - x.first_query) / kBackQueries, count = least(kBackQueries, end_query - query);
       kernels.pack_b(vectors_as_rows(x, x.query, head, query, count, x.size), s.turned_queries + tile * s.turned_query);
       kernels.pack_b(vectors_as_rows(x, x.out_gradient, head, query, count, x.value_size),
                      s.turned_gradients + tile * s.turned_gradient);
@@ -185,23 +189,32 @@ inline void attention_back(const AttentionPart& x) {
     }
     for (Index key = 0; key < x.valid_keys; key += kBackKeys) {
       const Index keys = least(kBackKeys, x.valid_keys - key);
-      const Range seeing = {queries_seeing(x, key).begin, queries_seeing(x, key + keys - 1).end};
+      const Range seeing = {most(queries_seeing(x, key).begin, x.first_query),
+                            least(queries_seeing(x, key + keys - 1).end, end_query)};
       if (seeing.begin >= seeing.end) continue;
-      kernels.pack_a(vectors_as_rows(x, x.key, x.head, key, keys, x.size), s.key_rows, kRowUnits);
-      kernels.pack_a(vectors_as_rows(x, x.value, x.head, key, keys, x.value_size), s.value_rows, kRowUnits);
-      kernels.pack_b(vectors_as_depth(x, x.key, x.head, key, keys, x.size), s.flat_keys);
-      for (Index query = seeing.begin / kBackQueries * kBackQueries; query < seeing.end; query += kBackQueries) {
-        back_tile(x, kernels, s, head, key, keys, query, least(kBackQueries, x.valid_queries - query));
+      kernels.pack_a(vectors_as_rows(x, x.key, key_head, key, keys, x.size), s.key_rows, kRowUnits);
+      kernels.pack_a(vectors_as_rows(x, x.value, key_head, key, keys, x.value_size), s.value_rows, kRowUnits);
+      kernels.pack_b(vectors_as_depth(x, x.key, key_head, key, keys, x.size), s.flat_keys);
+      const Index skipped = (seeing.begin - x.first_query) / kBackQueries * kBackQueries;
+      for (Index query = x.first_query + skipped; query < seeing.end; query += kBackQueries) {
+        back_tile(x, kernels, s, head, key, keys, query, least(kBackQueries, end_query - query));
       }
     }
-    for (Index j = 0; j < x.queries; ++j) {
-      store_vector(x, x.query_gradient, head, j, j < x.valid_queries ? s.query_sums + j * s.size_width : nullptr, 1,
-                   x.size);
+    for (Index j = x.first_query; j < x.end_query; ++j) {
+      const float* sums = j < end_query ? s.query_sums + (j - x.first_query) * s.size_width : nullptr;
+      store_vector(x, x.query_gradient, head, j, sums, 1, x.size);
     }
   }
-  for (Index k = 0; k < x.keys; ++k) {
-    store_vector(x, x.key_gradient, x.head, k, s.key_sums + k * s.size_width, 1, x.size);
-    store_vector(x, x.value_gradient, x.head, k, s.value_sums + k * s.value_width, 1, x.value_size);
+  for (Index k = 0; k < x.end_key; ++k) {
+    const float *of_key = s.key_sums + k * s.size_width, *of_value = s.value_sums + k * s.value_width;
+    if (x.partial == nullptr) {
+      store_vector(x, x.key_gradient, key_head, k, of_key, 1, x.size);
+      store_vector(x, x.value_gradient, key_head, k, of_value, 1, x.value_size);
+      continue;
+    }
+    float* to = x.partial + k * (x.size + x.value_size);
+    each_vector(x.size, [&](Index i, int n) { put(to + i, take(of_key + i, n), n); });
+    each_vector(x.value_size, [&](Index i, int n) { put(to + x.size + i, take(of_value + i, n), n); });
   }
 }
 

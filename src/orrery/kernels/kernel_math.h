@@ -71,11 +71,18 @@ inline Logistic logistic(F x) {
   return {right ? large : small, right ? small : large};
 }
 
+// (1 + tanh(u)) / 2 is the logistic function of 2 u.
+constexpr float kTanhScale = 1.59576912160573071F;  // 2 sqrt(2 / pi)
+inline F tanh_argument(F x) {
+  return x * fma(x * x, all(kTanhScale * 0.044715F), all(kTanhScale));
+}
+
 template <Activation kWhich>
 F activated(F x) {
   if constexpr (kWhich == Activation::kRelu) return larger(F{}, x);  // NaN stays
   if constexpr (kWhich == Activation::kGelu) return x * normal(x).below;
   if constexpr (kWhich == Activation::kSilu) return x * logistic(x).value;
+  if constexpr (kWhich == Activation::kGeluTanh) return x * logistic(tanh_argument(x)).value;
   if constexpr (kWhich == Activation::kReluSlope) return x > F{} ? all(1.0F) : x == x ? F{} : x;
   if constexpr (kWhich == Activation::kGeluSlope) {
     const Normal n = normal(x);
@@ -84,6 +91,13 @@ F activated(F x) {
   if constexpr (kWhich == Activation::kSiluSlope) {
     const Logistic s = logistic(x);
     return s.value * fma(x, s.rest, all(1.0F));
+  }
+  if constexpr (kWhich == Activation::kGeluTanhSlope) {
+    const Logistic s = logistic(tanh_argument(x));
+    const F rise = fma(x * x, all(3 * kTanhScale * 0.044715F), all(kTanhScale)) * s.rest;  // of the argument
+    // Where the logistic function has reached 0 or 1 it is flat, however fast its argument grows.
+    const F slope = s.value * fma(x, s.rest == F{} ? F{} : rise, all(1.0F));
+    return s.value == F{} ? F{} : slope;
   }
   return x;
 }
@@ -116,12 +130,16 @@ void with_activation(Activation which, Function f) {
       return f.template operator()<Activation::kGelu>();
     case Activation::kSilu:
       return f.template operator()<Activation::kSilu>();
+    case Activation::kGeluTanh:
+      return f.template operator()<Activation::kGeluTanh>();
     case Activation::kReluSlope:
       return f.template operator()<Activation::kReluSlope>();
     case Activation::kGeluSlope:
       return f.template operator()<Activation::kGeluSlope>();
     case Activation::kSiluSlope:
       return f.template operator()<Activation::kSiluSlope>();
+    case Activation::kGeluTanhSlope:
+      return f.template operator()<Activation::kGeluTanhSlope>();
   }
 }
 

@@ -4,6 +4,7 @@
 #include "orrery/kernels/kernel_attention_back.h"
 #include "orrery/kernels/kernel_finish.h"
 #include "orrery/kernels/kernel_product.h"
+#include "orrery/kernels/kernel_rotary.h"
 #include "orrery/kernels/kernel_rows.h"
 #include "orrery/kernels/kernel_spin.h"
 
@@ -22,6 +23,7 @@ consteval Table table_for(Level level) {
   table.normalise_back = normalise_back;
   table.softmax = softmax;
   table.softmax_back = softmax_back;
+  table.rotate = rotate;
   table.attention = attention;
   table.attention_back = attention_back;
   table.attention_scratch = [](const AttentionPart& x, bool back) {

@@ -80,6 +80,10 @@ class Tensor {
         return from_bf16(*reinterpret_cast<const Bf16*>(p));
       case Type::kInt32:
         return read<std::int32_t>(p);
+      case Type::kF16:
+        return from_half({read<std::uint16_t>(p)});
+      case Type::kF64:
+        return read<double>(p);
       case Type::kF32:
         return read<float>(p);
     }
@@ -90,6 +94,12 @@ class Tensor {
     if (type_ == Type::kBf16) {
       const Bf16 half = to_bf16(x);
       std::memcpy(p, &half, sizeof half);
+    } else if (type_ == Type::kF16) {
+      const Half half = to_half(x);
+      std::memcpy(p, &half, sizeof half);
+    } else if (type_ == Type::kF64) {
+      const double wide = x;
+      std::memcpy(p, &wide, sizeof wide);
     } else {
       std::memcpy(p, &x, sizeof x);
     }

@@ -93,6 +93,16 @@ void normalise_back(Context& context, const NormaliseBack& x) {
   reduce(x.shift_gradient, x.columns);
 }
 
+void rotate(Context& context, const Rotate& x) {
+  by_rows(context, x.rows, [&](Index row, Index rows) {
+    Rotate part = x;
+    part.rows = rows;
+    part.data = moved(x.data, x.type, row * x.row_stride);
+    part.positions = x.positions + row;
+    context.table().rotate(part);
+  });
+}
+
 void softmax(Context& context, const Softmax& x) {
   by_rows(context, x.rows, [&](Index row, Index rows) { context.table().softmax(softmax_part(x, row, rows)); });
 }

@@ -10,6 +10,7 @@ void normalise(Context& context, const Normalise& rows);
 // scale_gradient and shift_gradient are set, not added to. Sums over rows are taken 64 rows at a time, then over these
 // in order: the same for any number of threads.
 void normalise_back(Context& context, const NormaliseBack& rows);
+void rotate(Context& context, const Rotate& rows);
 void softmax(Context& context, const Softmax& rows);
 void softmax_back(Context& context, const Softmax& rows);
 

@@ -61,7 +61,18 @@ struct ProductKernels {
   void (*block_narrow)(const Block&) = nullptr;  // A's rows at kNarrowUnits
 };
 
-enum class Activation : std::uint8_t { kNone, kRelu, kGelu, kSilu, kReluSlope, kGeluSlope, kSiluSlope };
+// kGelu is x Phi(x); kGeluTanh its approximation x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), as GPT-2 has it.
+enum class Activation : std::uint8_t {
+  kNone,
+  kRelu,
+  kGelu,
+  kSilu,
+  kGeluTanh,
+  kReluSlope,
+  kGeluSlope,
+  kSiluSlope,
+  kGeluTanhSlope
+};
 
 // Which elements are dropped: element (row, column) of stream `stream` of `seed`, see kernel_dropout.h. `threshold` /
 // 65536 is the probability to be dropped; 0 drops nothing.
@@ -148,6 +159,20 @@ struct Softmax {
   void* out = nullptr;
 };
 
+// Heads of each row turned in place by the angle of the row's position.
+struct Rotate {
+  void* data = nullptr;
+  Type type = Type::kF32;
+  Index rows = 0, row_stride = 0;
+  Index heads = 1, head_stride = 0;
+  Index turned = 0;                  // the first elements of a head; even
+  bool pairs = false;                // element 2 i with 2 i + 1; else i with i + turned / 2
+  bool back = false;                 // by the negative angle
+  const Index* positions = nullptr;  // of each row
+  const float* cosines = nullptr;    // [position][turned / 2]
+  const float* sines = nullptr;
+};
+
 // Heads of attention; attention.h says what each field means. One call computes queries [first_query, end_query) of one
 // head (forward), or a head of keys with all heads of queries that share it (backward).
 struct AttentionPart;
@@ -162,6 +187,7 @@ struct Table {
   void (*normalise_back)(const NormaliseBack&) = nullptr;
   void (*softmax)(const Softmax&) = nullptr;
   void (*softmax_back)(const Softmax&) = nullptr;
+  void (*rotate)(const Rotate&) = nullptr;
   void (*attention)(const AttentionPart&) = nullptr;
   void (*attention_back)(const AttentionPart&) = nullptr;
   Index (*attention_scratch)(const AttentionPart&, bool back) = nullptr;  // units of 32 bits that a part needs

@@ -44,12 +44,20 @@ Matrix linear(const Matrix& x, const std::vector<float>& w, const std::vector<fl
   return y;
 }
 
-void drop(Matrix& x, Index columns, double probability, std::uint64_t seed, std::uint32_t stream) {
-  const DropPattern pattern = kernels::drop_pattern(probability, seed, stream);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] *= kernels::keeps(pattern, i / static_cast<std::size_t>(columns), i % static_cast<std::size_t>(columns))
-                ? pattern.scale
-                : 0.0;
+// Whether token t is one of a sequence rather than padding.
+bool valid(const Setting& s, Index token) {
+  return s.lengths.empty() || token % s.shape.length < s.lengths[token / s.shape.length];
+}
+
+// A token's row in the pattern is its number among those that are no padding.
+void drop(const Setting& s, Matrix& x, Index columns, double probability, std::uint32_t stream) {
+  const DropPattern pattern = kernels::drop_pattern(probability, s.seed, stream);
+  std::uint64_t row = 0;
+  for (Index t = 0; t < static_cast<Index>(x.size()) / columns; ++t) {
+    if (!valid(s, t)) continue;
+    for (Index i = 0; i < columns; ++i)
+      x[t * columns + i] *= kernels::keeps(pattern, row, static_cast<std::uint64_t>(i)) ? pattern.scale : 0.0;
+    ++row;
   }
 }
 
@@ -108,7 +116,7 @@ Matrix reference(const Setting& s) {
   const bool pre = s.shape.norms == Place::kPre;
   Matrix r = linear(attention(s, linear(pre ? norm(s.x, w.scale1, w.shift1, s.shape) : s.x, w.qkv, w.qkv_bias)), w.out,
                     w.out_bias);
-  drop(r, s.shape.width, s.dropout.first, s.seed, 1);
+  drop(s, r, s.shape.width, s.dropout.first, 1);
   for (std::size_t i = 0; i < r.size(); ++i) r[i] += s.x[i];
   const Matrix normed = pre ? norm(r, w.scale2, w.shift2, s.shape) : norm(r, w.scale1, w.shift1, s.shape);
   Matrix hidden = linear(normed, w.up, w.up_bias);
@@ -117,9 +125,9 @@ Matrix reference(const Setting& s) {
     const double f = activated(s.shape.activation, s.shape.gated ? gate[i] : hidden[i]);
     hidden[i] = s.shape.gated ? f * hidden[i] : f;
   }
-  drop(hidden, s.shape.hidden, s.dropout.hidden, s.seed, 2);
+  drop(s, hidden, s.shape.hidden, s.dropout.hidden, 2);
   Matrix y = linear(hidden, w.down, w.down_bias);
-  drop(y, s.shape.width, s.dropout.second, s.seed, 3);
+  drop(s, y, s.shape.width, s.dropout.second, 3);
   for (std::size_t i = 0; i < y.size(); ++i) y[i] += pre ? r[i] : normed[i];
   return pre ? y : norm(y, w.scale2, w.shift2, s.shape);
 }
@@ -149,11 +157,6 @@ Tensor random_rows(Setting& s, Random& random) {
   Tensor x(s.shape.type, count, random);
   for (Index i = 0; i < count; ++i) s.x.push_back(x[i]);
   return x;
-}
-
-// Whether token t is one of a sequence rather than padding.
-bool valid(const Setting& s, Index token) {
-  return s.lengths.empty() || token % s.shape.length < s.lengths[token / s.shape.length];
 }
 
 TEST(Encoder, AgreesWithFp64WhateverItsShape) {
@@ -310,13 +313,13 @@ TEST(Encoder, KeepsNoMoreForTheBackwardPassThanItsDescriptionSays) {
 TEST(Encoder, OfImpossibleShapesIsRefused) {
   kernels::Context context(1);
   Shape shape;
-  EXPECT_THROW(Encoder(context, shape, Weights(shape), true), base::InternalError);
+  EXPECT_THROW(Encoder(context, shape, Weights(shape), true), base::InputError);
   shape.width = 10, shape.heads = 3, shape.hidden = 4;
-  EXPECT_THROW(Encoder(context, shape, Weights(shape), true), base::InternalError);
+  EXPECT_THROW(Encoder(context, shape, Weights(shape), true), base::InputError);
   shape.heads = 5;
   Shape other = shape;
   other.hidden = 5;
-  EXPECT_THROW(Encoder(context, shape, Weights(other), true), base::InternalError);
+  EXPECT_THROW(Encoder(context, shape, Weights(other), true), base::InputError);
   Encoder layer(context, shape, Weights(shape), false);
   Weights gradients(shape);
   std::vector<float> x(10), y(10);
