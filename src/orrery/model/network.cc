@@ -10,6 +10,7 @@
 #include "orrery/base/check.h"
 #include "orrery/kernels/dropout.h"
 #include "orrery/kernels/rows.h"
+#include "orrery/model/loss.h"
 
 namespace orrery::model {
 namespace {

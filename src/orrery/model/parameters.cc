@@ -90,8 +90,8 @@ class Lister {
   }
   void stack(const std::string& prefix, StackWeights& weights) {
     for (std::size_t i = 0; i < weights.layers.size(); ++i) {
-      const std::vector<std::vector<float>*> all = weights.layers[i].all();
-      ORRERY_CHECK(all.size() == std::size(kLayerNames), "names for all of a layer's weights");
+      const auto all = weights.layers[i].all();
+      static_assert(layer::Weights::kParts == std::size(kLayerNames), "names for all of a layer's weights");
       for (std::size_t w = 0; w < all.size(); ++w) add(fmt::format("{}.{}.{}", prefix, i, kLayerNames[w]), *all[w]);
     }
     add(prefix + ".scale", weights.scale);
