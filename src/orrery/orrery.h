@@ -144,7 +144,7 @@ class System {
   explicit System(cluster::System value);
 
   const cluster::System& value() const;
-  // The roofline of its accelerator.
+  // The roofline of its accelerator, or the loop nests of the chip that its file names.
   const machine::OperatorModel& operators() const;
   const std::vector<Diagnostic>& warnings() const;
 

@@ -58,7 +58,7 @@ int run_validate(const Arguments& arguments, Console& console) {
       "validate",
       "Predictions against published and measured runs and collectives: the error of every point and set, worst first",
       "orrery validate train --all");
-  line.word("SUBJECT", options.subject, "What is predicted: train, or collectives", true);
+  line.word("SUBJECT", options.subject, "What is predicted: train, or collectives");
   line.words("SETS", options.sets, "Only these tables of catalog/validation, or of catalog/collectives");
   line.toggle("--all", options.all, "Every point, not only the worst of each set");
   if (!line.read(arguments, console)) return kDone;
@@ -67,6 +67,9 @@ int run_validate(const Arguments& arguments, Console& console) {
     validate_training(options, console);
   else if (options.subject == subjects[1])
     validate_collectives(options, console);
+  else if (options.subject.empty())
+    base::fail("O1360", "what is to be held to measurements must be said", {},
+               "subjects are: train (runs), collectives; `orrery validate train`");
   else
     base::fail("O1360", fmt::format("`{}` is nothing that Orrery can hold to measurements", options.subject), {},
                base::did_you_mean(options.subject, subjects, "subjects are: train, collectives"));

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string>
 
 namespace orrery::cluster {
@@ -145,6 +146,14 @@ double microbatch_size(const Question& q) {
   return std::max({micro * q.model.most_scores, visits * q.model.widest, visits * 0x1p8});
 }
 
+// Accelerators that the networks reach together; infinite where one joins as many as there are.
+double joined(const collective::Fabric& fabric) {
+  double product = 1;
+  for (int level = 0; level < fabric.count; ++level)
+    product *= fabric.levels[level].size > 0 ? fabric.levels[level].size : std::numeric_limits<double>::infinity();
+  return product;
+}
+
 bool overlap_out_of_range(const Plan& p) {
   for (const double share : {p.overlap.tp, p.overlap.pp, p.overlap.dp, p.overlap.ep, p.overlap.cp}) {
     if (!(share >= 0 && share <= 1)) return true;
@@ -233,6 +242,22 @@ constexpr std::array kPlan = {
          [](const Question& q, base::Diagnostics& found, const char* code) {
            found.error(code, fmt::format("system `{}` has {} accelerators, the plan takes {}", q.system.name,
                                          q.system.max_gpus, q.plan.gpus));
+         }},
+    Rule{"O1306",
+         [](const Question& q) {
+           const bool said = q.system.max_gpus > 0 && q.plan.gpus > q.system.max_gpus;
+           return !said && static_cast<double>(q.plan.gpus) > joined(q.system.fabric);
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const collective::Fabric& fabric = q.system.fabric;
+           std::string sizes;
+           for (int level = 0; level < fabric.count; ++level)
+             sizes += fmt::format("{}{}", level > 0 ? " x " : "", fabric.levels[level].size);
+           found
+               .error(code, fmt::format("no network of system `{}` joins {} accelerators: its networks join {}",
+                                        q.system.name, q.plan.gpus, joined(fabric)))
+               .note(fmt::format("sizes of its networks, innermost first: {}", sizes))
+               .hint("give it a network around these; one without `size` joins as many as there are");
          }},
     Rule{"O1307", [](const Question& q) { return q.plan.global_batch % (q.plan.dp * q.plan.micro_batch) != 0; },
          [](const Question& q, base::Diagnostics& found, const char* code) {

@@ -42,6 +42,7 @@ const std::vector<Mistake>& mistakes() {
       {"O1304", [](Training& r) { r.system.accelerator.memory_bytes_per_s = 0; }},
       {"O1305", [](Training& r) { r.plan.dp = 4; }},
       {"O1306", [](Training& r) { r.system.max_gpus = 64; }},
+      {"O1306", [](Training& r) { r.system.fabric.levels[r.system.fabric.count - 1].size = 2; }},
       {"O1307", [](Training& r) { r.plan.global_batch = 63; }},
       {"O1308", [](Training& r) { r.plan.tp = 64, r.plan.pp = 1; }},
       {"O1309", [](Training& r) { r.model.ffn = 4 * 12288 + 1; }},

@@ -48,7 +48,7 @@ AttentionPart part_of(const Context& context, const Attention& x) {
   part.query_offset = x.query_offset;
   part.reach_back = x.reach_back;
   part.reach_ahead = x.reach_ahead;
-  part.scale = x.scale;
+  part.scale = static_cast<float>(x.scale);
   part.query = x.query;
   part.key = x.key;
   part.value = x.value;

@@ -1,18 +1,29 @@
 #include "orrery/kernels/context.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+
 #include "orrery/base/check.h"
-#include "orrery/kernels/probe.h"
 
 namespace orrery::kernels {
 
-Context::Context(int threads, Level level) : pool_(threads), table_(table_of(level)), own_(pool_.threads()) {
+namespace {
+
+Index second_level_cache() {
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (bytes > 0) return std::clamp<Index>(bytes, Index{256} << 10, Index{2} << 20);
+#endif
+  return Index{512} << 10;
+}
+
+}  // namespace
+
+Context::Context(int threads, Level level)
+    : pool_(threads), table_(table_of(level)), cache_(second_level_cache()), own_(pool_.threads()) {
   ORRERY_CHECK(table_ != nullptr, "kernels of this level are not in this program");
-  if (table_->product[static_cast<int>(Arithmetic::kBf16Dot)].elements != 0) {
-    // Both count operations on bf16 numbers. On some processors the dot product runs at half the rate of fp32.
-    const double dot = operations_per_second(*table_, Arithmetic::kBf16Dot, 1e-4);
-    const double wide = operations_per_second(*table_, Arithmetic::kBf16Wide, 1e-4);
-    if (dot > wide) bf16_ = Arithmetic::kBf16Dot;
-  }
+  choice_ = &choice_at(level);
 }
 
 std::uint32_t* Context::shared(Index units) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "orrery/kernels/buffer.h"
+#include "orrery/kernels/choice.h"
 #include "orrery/kernels/pool.h"
 #include "orrery/kernels/table.h"
 
@@ -19,9 +20,12 @@ class Context {
   int threads() const { return pool_.threads(); }
   Pool& pool() { return pool_; }
 
-  // How products of bf16 are computed: by vdpbf16ps where the machine does it at more than half the rate of fp32
-  // (measured once, a millisecond), else widened to fp32. The results differ in rounding only.
-  Arithmetic bf16() const { return bf16_; }
+  // How products are computed where the level has several ways, and how attention multiplies bf16.
+  const Choice& choice() const { return *choice_; }
+  Arithmetic bf16() const { return choice_->bf16_lanes; }
+
+  // Bytes of the second-level cache of a core, which blocks are cut for.
+  Index cache() const { return cache_; }
 
   // Scratch that all workers share, and that each has of its own: at least so many units of 32 bits. To be called
   // before the tasks are run; what earlier calls got is invalid.
@@ -32,7 +36,8 @@ class Context {
  private:
   Pool pool_;
   const Table* table_;
-  Arithmetic bf16_ = Arithmetic::kBf16Wide;
+  const Choice* choice_;
+  Index cache_;
   Buffer shared_;
   std::vector<Buffer> own_;
 };

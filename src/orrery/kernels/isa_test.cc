@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/kernels/choice.h"
 #include "orrery/kernels/level_test_util.h"
 #include "orrery/kernels/probe.h"
 
@@ -63,6 +64,10 @@ TEST(Levels, ThatAreUnknownOrMissingAreRefused) {
   EXPECT_EQ(code_of("avx2", {Level::kPortable, Level::kAvx2}), "none");
   EXPECT_EQ(code_of("sse9", {Level::kPortable, Level::kAvx2}), "O1501");
   EXPECT_EQ(code_of("avx512", {Level::kPortable, Level::kAvx2}), "O1502");
+  EXPECT_EQ(code_of("amx", {Level::kPortable, Level::kAvx2}), "O1502");
+  EXPECT_EQ(code_of("amx_emulated", {Level::kPortable}), "none");  // runs everywhere, but never by itself
+  const std::vector<Level> all = levels();
+  EXPECT_EQ(std::find(all.begin(), all.end(), Level::kAmxEmulated), all.end());
   const Wanted wanted("AVX2");
   EXPECT_THROW(chosen_level(), base::InputError);
 }
@@ -80,6 +85,27 @@ TEST(Probe, MeasuresRatesThatGrowWithTheWidthOfVectors) {
   EXPECT_GT(found.read, 1e7);
   EXPECT_GT(found.copy, 1e7);
   EXPECT_GT(found.triad, 1e7);
+}
+
+TEST(Choices, AreTheFasterWayAndStayForTheProcess) {
+  for (const Level level : testing::all_levels()) {
+    const Choice& choice = choice_at(level);
+    EXPECT_EQ(&choice, &choice_at(level));
+    const ProductKernels* kernels = table_of(level)->product;
+    for (const Arithmetic a : {choice.fp32, choice.bf16, choice.bf16_lanes}) {
+      EXPECT_NE(kernels[static_cast<int>(a)].elements, 0) << name_of(level);
+    }
+    EXPECT_NE(kernels[static_cast<int>(choice.bf16_lanes)].block_narrow, nullptr) << name_of(level);
+    if (level == Level::kAmxEmulated) {
+      EXPECT_EQ(choice.fp32, Arithmetic::kF32Tiles);
+      EXPECT_EQ(choice.bf16, Arithmetic::kBf16Tiles);
+      continue;
+    }
+    for (const Arithmetic other : {Arithmetic::kBf16Wide, Arithmetic::kBf16Dot, Arithmetic::kBf16Tiles}) {
+      EXPECT_GE(choice.rate[static_cast<int>(choice.bf16)], choice.rate[static_cast<int>(other)]) << name_of(level);
+    }
+    EXPECT_EQ(described(level).find(std::string(name_of(level)) + ": "), 0U);
+  }
 }
 
 }  // namespace

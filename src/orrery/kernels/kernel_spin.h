@@ -39,11 +39,25 @@ inline double spin(Arithmetic arithmetic, Index steps) {
 #else
       return 0;
 #endif
+#if defined(ORRERY_TILES)
+    case Arithmetic::kBf16Tiles:
+      return spin_tiles<TileBf16Units>(steps);
+    case Arithmetic::kF32Tiles:
+      return spin_tiles<TileFloatUnits>(steps);
     case Arithmetic::kInt8:
+    case Arithmetic::kUint8:
+      return spin_tiles<TileInt8Units>(steps);
+#else
+    case Arithmetic::kBf16Tiles:
+    case Arithmetic::kF32Tiles:
+      return 0;
+    case Arithmetic::kInt8:
+    case Arithmetic::kUint8:
 #if defined(__AVX512VNNI__)
-      return spin_units<Int8Units>(steps);
+      return spin_units<Uint8Units>(steps);
 #else
       return spin_units<Int16Units>(steps);
+#endif
 #endif
   }
   return 0;

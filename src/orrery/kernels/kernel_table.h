@@ -18,6 +18,7 @@ consteval Table table_for(Level level) {
   table.lanes = kLanes;
   fill_products(table.product);
   table.row_sums = row_sums;
+  table.magnitudes = magnitudes;
   table.finish = finish;
   table.normalise = normalise;
   table.normalise_back = normalise_back;

@@ -48,6 +48,7 @@ Buffer filled(Type type, Index count) {
         static_cast<Bf16*>(buffer.data())[i] = to_bf16(x);
         break;
       case Type::kInt8:
+      case Type::kUint8:
         static_cast<std::int8_t*>(buffer.data())[i] = static_cast<std::int8_t>(random >> 24);
         break;
       case Type::kInt32:

@@ -12,10 +12,17 @@
 
 namespace orrery::kernels::testing {
 
-// A context of each level that this machine has, with two threads so that dealing blocks is tested everywhere.
+inline std::vector<Level> all_levels() {
+  std::vector<Level> all = levels();
+  all.push_back(Level::kAmxEmulated);
+  return all;
+}
+
+// A context of each level that this machine has, and of the emulated one, with two threads so that dealing blocks is
+// tested everywhere.
 inline std::vector<std::unique_ptr<Context>> contexts(int threads = 2) {
   std::vector<std::unique_ptr<Context>> all;
-  for (const Level level : levels()) all.push_back(std::make_unique<Context>(threads, level));
+  for (const Level level : all_levels()) all.push_back(std::make_unique<Context>(threads, level));
   return all;
 }
 
@@ -60,6 +67,8 @@ class Tensor {
     for (Index i = 0; i < count; ++i) {
       if (type == Type::kInt8) {
         reinterpret_cast<std::int8_t*>(data())[i] = static_cast<std::int8_t>(random(-128, 127));
+      } else if (type == Type::kUint8) {
+        reinterpret_cast<std::uint8_t*>(data())[i] = static_cast<std::uint8_t>(random(0, 255));
       } else if (type == Type::kInt32) {
         put_bits(i, static_cast<std::uint32_t>(random(-1000000, 1000000)));
       } else {
@@ -69,6 +78,7 @@ class Tensor {
   }
   void* data() { return bytes_.data() + kFront; }
   const void* data() const { return bytes_.data() + kFront; }
+  const float* floats() const { return reinterpret_cast<const float*>(data()); }
   float* floats() { return reinterpret_cast<float*>(data()); }
   Type type() const { return type_; }
   double operator[](Index i) const {
@@ -76,6 +86,8 @@ class Tensor {
     switch (type_) {
       case Type::kInt8:
         return *reinterpret_cast<const std::int8_t*>(p);
+      case Type::kUint8:
+        return *p;
       case Type::kBf16:
         return from_bf16(*reinterpret_cast<const Bf16*>(p));
       case Type::kInt32:

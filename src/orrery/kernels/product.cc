@@ -8,6 +8,8 @@
 #include "orrery/kernels/product.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <cstring>
 
 #include "orrery/base/check.h"
@@ -19,21 +21,31 @@ constexpr Index kGroup = 256;  // columns that are finished together; whole grou
 constexpr Index kTilesInBlock = 16;
 constexpr Index kStreamedBytes = Index{16} << 20;  // what the caches do not hold until it is used
 constexpr Index kLine = 16;                        // units in a cache line
+constexpr Index kPlanesOfFloat = 3;
 
 Arithmetic arithmetic_of(const Context& context, Precision precision) {
   switch (precision) {
     case Precision::kF32:
-      return Arithmetic::kF32;
+      return context.choice().fp32;
     case Precision::kBf16:
-      return context.bf16();
+      return context.choice().bf16;
     case Precision::kInt8:
       return Arithmetic::kInt8;
+    case Precision::kUint8:
+      return Arithmetic::kUint8;
   }
   return Arithmetic::kF32;
 }
 
+bool is_whole(Precision precision) {
+  return precision == Precision::kInt8 || precision == Precision::kUint8;
+}
+
 Index divided_up(Index a, Index b) {
   return (a + b - 1) / b;
+}
+Index rounded_up(Index a, Index b) {
+  return divided_up(a, b) * b;
 }
 
 const void* moved(const void* data, Type type, Index elements) {
@@ -48,14 +60,15 @@ struct Depth {
   const ProductKernels& kernels;
   Index depth, columns;
 
-  Index block() const { return Index{kDepthUnits} * kernels.elements; }
+  Index block_units() const { return kDepthUnits / kernels.units * kernels.units; }
+  Index block() const { return Index{kDepthUnits} / kernels.units * kernels.elements; }
   Index blocks() const { return std::max<Index>(1, divided_up(depth, block())); }
   Index begin(Index i) const { return i * block(); }
   Index length(Index i) const { return std::min(block(), depth - begin(i)); }
-  Index units(Index i) const { return divided_up(length(i), kernels.elements); }
+  Index units(Index i) const { return divided_up(length(i), kernels.elements) * kernels.units; }
   Index panels() const { return divided_up(columns, kernels.tile_columns); }
   Index panel(Index i) const { return (units(i) + kernels.header_units) * kernels.tile_columns; }
-  Index offset(Index i) const { return i * panels() * (kDepthUnits + kernels.header_units) * kernels.tile_columns; }
+  Index offset(Index i) const { return i * panels() * (block_units() + kernels.header_units) * kernels.tile_columns; }
   Index total() const { return offset(blocks() - 1) + panels() * panel(blocks() - 1); }
 };
 
@@ -77,45 +90,69 @@ void pack_all(Context& context, const Depth& depth, const Operand& b, Index batc
   });
 }
 
-void check(const Product& x) {
-  ORRERY_CHECK(x.rows >= 0 && x.columns >= 0 && x.depth >= 0 && x.batch >= 0, "sizes are at least 0");
-  const auto allowed = [&](Type type) {
-    return x.precision == Precision::kInt8 ? type == Type::kInt8 : type == Type::kF32 || type == Type::kBf16;
-  };
-  ORRERY_CHECK(allowed(x.a.type) && (x.packed_b != nullptr || allowed(x.b.type)),
-               "operands have the product's precision");
-  ORRERY_CHECK(x.c.data != nullptr || x.normalise.out.data != nullptr, "a product has a result");
-  const bool plain = x.bias == nullptr && x.activation == Activation::kNone && x.gate.data == nullptr &&
-                     x.drop.threshold == 0 && x.residual.data == nullptr && x.normalise.out.data == nullptr &&
-                     x.before.data == nullptr && x.alpha == 1;
-  ORRERY_CHECK(x.c.type != Type::kInt32 || (plain && x.precision == Precision::kInt8), "int32 results are bare sums");
-  ORRERY_CHECK(x.c.type != Type::kInt8, "results are fp32, bf16 or int32");
-  ORRERY_CHECK(!x.add || (x.residual.data == nullptr && x.normalise.out.data == nullptr),
-               "c is added to, or a residual");
-  ORRERY_CHECK(x.before.data == nullptr || x.before.type == x.c.type, "`before` has the type of c");
-  const bool slope = x.activation >= Activation::kReluSlope;
-  ORRERY_CHECK(slope == (x.slope_at.data != nullptr), "a slope is taken at something");
-  ORRERY_CHECK(x.row_sums == nullptr || (x.batch == 1 && x.precision != Precision::kInt8),
-               "row sums of one float matrix");
+// The numbers of a matrix that reaches from its first to its last element, or -1 when no address does.
+double reach(Index count, Index stride) {
+  return count <= 0 ? 0 : static_cast<double>(count - 1) * std::fabs(static_cast<double>(stride));
 }
+
+constexpr double kReach = 0x1p60;  // bytes
 
 }  // namespace
 
+std::string fault_of(const Product& x) {
+  if (x.rows < 0 || x.columns < 0 || x.depth < 0 || x.batch < 0) return "sizes are at least 0";
+  const bool whole = is_whole(x.precision);
+  const auto allowed = [&](Type type, Type byte) {
+    return whole ? type == byte : type == Type::kF32 || type == Type::kBf16;
+  };
+  if (!allowed(x.a.type, x.precision == Precision::kUint8 ? Type::kUint8 : Type::kInt8) ||
+      (x.packed_b == nullptr && !allowed(x.b.type, Type::kInt8))) {
+    return "operands have the product's precision";
+  }
+  if (x.c.data == nullptr && x.normalise.out.data == nullptr) return "a product has a result";
+  const bool plain = x.bias == nullptr && x.activation == Activation::kNone && x.gate.data == nullptr &&
+                     x.drop.threshold == 0 && x.residual.data == nullptr && x.normalise.out.data == nullptr &&
+                     x.before.data == nullptr && x.alpha == 1;
+  if (x.c.type == Type::kInt32 && !(plain && whole)) return "int32 results are bare sums of whole numbers";
+  if (x.c.type == Type::kInt8 || x.c.type == Type::kUint8) return "results are fp32, bf16 or int32";
+  if (x.add && (x.residual.data != nullptr || x.normalise.out.data != nullptr)) {
+    return "c is added to, or a residual, not both";
+  }
+  if (x.before.data != nullptr && x.before.type != x.c.type) return "`before` has the type of c";
+  if ((x.activation >= Activation::kReluSlope) != (x.slope_at.data != nullptr)) return "a slope is taken at something";
+  if (x.row_sums != nullptr && (x.batch != 1 || whole)) return "row sums are of one matrix of floats";
+  // Twice what lies in memory, as packing rounds up; doubles, since the products may leave 64 bits.
+  const auto beyond = [&](double elements) { return elements * 8 > kReach; };
+  const double rows = static_cast<double>(x.rows) + 64, columns = static_cast<double>(x.columns) + 64,
+               depth = static_cast<double>(x.depth) + 64, batch = static_cast<double>(x.batch) + 1;
+  bool far = beyond(batch * rows * depth) || beyond(batch * depth * columns) || beyond(batch * rows * columns);
+  const auto ask = [&](const void* data, Index n, Index m, Index row_stride, Index stride, Index batch_stride) {
+    far |= data != nullptr && beyond(reach(x.batch, batch_stride) + reach(n, row_stride) + reach(m, stride));
+  };
+  ask(x.a.data, x.rows, x.depth, x.a.row_stride, x.a.column_stride, x.a.batch_stride);
+  ask(x.b.data, x.depth, x.columns, x.b.row_stride, x.b.column_stride, x.b.batch_stride);
+  for (const Beside* m : {&x.c, &x.before, &x.slope_at, &x.gate, &x.residual, &x.normalise.out}) {
+    ask(m->data, x.rows, x.columns, m->row_stride, 1, m->batch_stride);
+  }
+  return far ? "its matrices are larger than addresses reach" : "";
+}
+
 // One product under way.
 struct ProductRun {
-  Context& context;
+  const Context& context;
   const Product& x;
   const ProductKernels& kernels;
   Depth depth;
   const std::uint32_t* packed = nullptr;
+  Index matrices = 0;     // of B, to be packed
   Index batch_units = 0;  // of packed B
   Index row_block = 0, row_blocks = 0;
   Index column_block = 0, column_blocks = 0;
-  Index sums_stride = 0, a_units = 0;
+  Index sums_stride = 0, a_units = 0, own_units = 0;
   bool at_once = false;
   bool streamed = false;
 
-  ProductRun(Context& on, const Product& product, Arithmetic arithmetic)
+  ProductRun(const Context& on, const Product& product, Arithmetic arithmetic)
       : context(on),
         x(product),
         kernels(on.table().product[static_cast<int>(arithmetic)]),
@@ -127,23 +164,33 @@ struct ProductRun {
           "a packed operand fits the product");
       packed = static_cast<const std::uint32_t*>(b.units_.data());
     } else {
-      const Index matrices = x.b.batch_stride == 0 ? 1 : x.batch;
-      std::uint32_t* units = context.shared(matrices * depth.total());
-      pack_all(context, depth, x.b, matrices, units);
-      packed = units;
+      matrices = x.b.batch_stride == 0 ? 1 : x.batch;
       batch_units = matrices == 1 ? 0 : depth.total();
     }
     cut();
   }
 
+  double scratch() const {
+    return 4.0 * (static_cast<double>(own_units) * context.threads() +
+                  static_cast<double>(matrices) * static_cast<double>(depth.total()));
+  }
+
+  // A block of A takes half of the second-level cache; panels of B and sums pass through the other half.
+  Index block_rows() const {
+    const Index tiles = context.cache() / 2 / (depth.units(0) * 4 + 1) / kernels.tile_rows;
+    return std::clamp<Index>(tiles, 2, kTilesInBlock) * kernels.tile_rows;
+  }
+
   // Blocks of rows; of columns, too, when the rows alone do not keep all threads busy.
   void cut() {
-    row_blocks = divided_up(x.rows, kTilesInBlock * kernels.tile_rows);
+    row_blocks = divided_up(x.rows, block_rows());
     const bool whole_rows = x.normalise.out.data != nullptr;  // cannot be cut into columns
     if (whole_rows && context.threads() > 1) {
       row_blocks = std::max(row_blocks, std::min<Index>(2 * context.threads(), divided_up(x.rows, kernels.tile_rows)));
     }
     row_block = divided_up(x.rows, row_blocks);
+    if (kernels.row_step > 1) row_block = std::min(rounded_up(row_block, kernels.tile_rows), x.rows);
+    row_blocks = divided_up(x.rows, row_block);
     const Index groups = divided_up(x.columns, kGroup);
     const Index wanted = divided_up(Index{4} * context.threads(), row_blocks * x.batch);
     column_blocks = whole_rows || context.threads() == 1 ? 1 : std::min(groups, wanted);
@@ -154,14 +201,21 @@ struct ProductRun {
     at_once = depth.blocks() == 1 && !whole_rows;
     // Rows a power of two apart would fall into one set of a cache.
     sums_stride = (at_once ? group : std::min(column_block, depth.panels() * kernels.tile_columns)) + kLine;
-    a_units = row_block * kRowUnits;
+    const Index room = rounded_up(row_block, kernels.row_step);
+    a_units = room * kRowUnits;
     // To read a line only to overwrite it costs as much as to write it.
     streamed = !x.add && x.batch * x.rows * x.columns * bytes_of(x.c.type) >= kStreamedBytes;
-    context.reserve_own(a_units + row_block * sums_stride);
+    own_units = a_units + room * sums_stride;
   }
 
-  void run() {
-    context.pool().run(x.batch * row_blocks * column_blocks, [this](Index task, int worker) {
+  void run(Context& on) {
+    if (packed == nullptr) {
+      std::uint32_t* units = on.shared(matrices * depth.total());
+      pack_all(on, depth, x.b, matrices, units);
+      packed = units;
+    }
+    on.reserve_own(own_units);
+    on.pool().run(x.batch * row_blocks * column_blocks, [this](Index task, int worker) {
       const Index columns = task % column_blocks, rows = task / column_blocks % row_blocks;
       compute(task / column_blocks / row_blocks, rows * row_block, columns * column_block, context.own(worker));
     });
@@ -199,7 +253,7 @@ struct ProductRun {
     };
     Finish f;
     f.in = sums;
-    f.in_type = x.precision == Precision::kInt8 ? Type::kInt32 : Type::kF32;
+    f.in_type = is_whole(x.precision) ? Type::kInt32 : Type::kF32;
     f.in_stride = sums_stride;
     f.rows = rows;
     f.columns = columns;
@@ -272,16 +326,120 @@ struct ProductRun {
   }
 };
 
+namespace {
+
+Magnitudes magnitudes_of(Context& context, const Operand& m, Index rows, Index columns, Index batch) {
+  constexpr Index kLines = 64;  // in a task
+  const bool along = m.column_stride == 1;
+  const Index lines = along ? rows : columns, parts = divided_up(lines, kLines);
+  const Index line_stride = along ? m.row_stride : m.column_stride;
+  std::atomic<std::uint32_t> largest = 0, least = UINT32_MAX;
+  context.pool().run((m.batch_stride == 0 ? 1 : batch) * parts, [&](Index task, int) {
+    const Index line = task % parts * kLines, count = std::min(kLines, lines - line);
+    const Panels part = {moved(m.data, m.type, task / parts * m.batch_stride + line * line_stride),
+                         m.type,
+                         m.row_stride,
+                         m.column_stride,
+                         along ? count : rows,
+                         along ? columns : count};
+    Magnitudes found;
+    context.table().magnitudes(part, found);
+    for (std::uint32_t old = largest; old < found.largest && !largest.compare_exchange_weak(old, found.largest);) {
+    }
+    for (std::uint32_t old = least; old > found.least_below && !least.compare_exchange_weak(old, found.least_below);) {
+    }
+  });
+  return {largest, least};
+}
+
+double number(std::uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof x);
+  return static_cast<double>(x);
+}
+
+// Whether all planes of all numbers are finite and normal (kernel_tile_product.h).
+bool has_planes(const Magnitudes& m) {
+  constexpr std::uint32_t kMost = (127U + 126U) << 23, kLeast = (127U - 102U) << 23;
+  return m.largest < kMost && m.least_below >= kLeast - 1;
+}
+
+// Whether sums of products stay within the range of floats, too.
+bool have_planes(const Magnitudes& a, const Magnitudes& b, Index depth) {
+  if (!has_planes(a) || !has_planes(b)) return false;
+  const double largest = number(a.largest) * number(b.largest);
+  return largest * static_cast<double>(depth) < 0x1p126 && (largest == 0 || largest >= 0x1p-80);
+}
+
+// The numbers that were packed as planes: row-major, depth x columns.
+void restore(const Depth& depth, const std::uint32_t* packed, float* out) {
+  for (Index block = 0; block < depth.blocks(); ++block) {
+    for (Index d = 0; d < depth.length(block); ++d) {
+      const Index step = d / depth.kernels.elements, in_step = d % depth.kernels.elements;
+      const Index plane_units = depth.kernels.units / kPlanesOfFloat;
+      const Index unit = step * depth.kernels.units + in_step / 2;
+      for (Index column = 0; column < depth.columns; ++column) {
+        const std::uint32_t* at = packed + depth.offset(block) +
+                                  column / depth.kernels.tile_columns * depth.panel(block) +
+                                  column % depth.kernels.tile_columns;
+        float sum = 0;
+        for (Index plane = kPlanesOfFloat; plane-- > 0;) {
+          const std::uint32_t two = at[(unit + plane * plane_units) * depth.kernels.tile_columns];
+          sum += from_bf16(static_cast<Bf16>(in_step % 2 == 0 ? two : two >> 16));
+        }
+        out[(depth.begin(block) + d) * depth.columns + column] = sum;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+double scratch_bytes(const Context& context, const Product& product) {
+  if (product.rows == 0 || product.columns == 0 || product.batch == 0) return 0;
+  Arithmetic arithmetic = arithmetic_of(context, product.precision);
+  Product unpacked = product;
+  if (product.packed_b != nullptr) unpacked.b.batch_stride = 0;
+  unpacked.packed_b = nullptr;
+  return ProductRun(context, unpacked, arithmetic).scratch();
+}
+
 void multiply(Context& context, const Product& product) {
-  check(product);
-  if (product.rows == 0 || product.columns == 0 || product.batch == 0) return;
-  ProductRun(context, product, arithmetic_of(context, product.precision)).run();
+  const std::string fault = fault_of(product);
+  ORRERY_CHECK(fault.empty(), fault.c_str());
+  const Product& x = product;
+  if (x.rows == 0 || x.columns == 0 || x.batch == 0) return;
+  Arithmetic arithmetic = arithmetic_of(context, x.precision);
+  if (arithmetic != Arithmetic::kF32Tiles) return ProductRun(context, x, arithmetic).run(context);
+
+  const PackedOperand* b = x.packed_b;
+  if (b != nullptr && b->arithmetic_ == Arithmetic::kF32) {
+    return ProductRun(context, x, Arithmetic::kF32).run(context);
+  }
+  const Magnitudes right = b != nullptr ? b->magnitudes_ : magnitudes_of(context, x.b, x.depth, x.columns, x.batch);
+  if (has_planes(right) && have_planes(magnitudes_of(context, x.a, x.rows, x.depth, x.batch), right, x.depth)) {
+    return ProductRun(context, x, Arithmetic::kF32Tiles).run(context);
+  }
+  if (b == nullptr) return ProductRun(context, x, Arithmetic::kF32).run(context);
+  Product unpacked = x;
+  const Depth layout{context.table().product[static_cast<int>(Arithmetic::kF32Tiles)], x.depth, x.columns};
+  ORRERY_CHECK(b->table_ == &context.table() && b->depth_ == x.depth && b->columns_ == x.columns,
+               "a packed operand fits the product");
+  const Buffer numbers(static_cast<std::size_t>(x.depth * x.columns) * sizeof(float));
+  restore(layout, static_cast<const std::uint32_t*>(b->units_.data()), static_cast<float*>(numbers.data()));
+  unpacked.packed_b = nullptr;
+  unpacked.b = {numbers.data(), Type::kF32, x.columns};
+  ProductRun(context, unpacked, Arithmetic::kF32).run(context);
 }
 
 PackedOperand pack(Context& context, const Operand& b, Index depth, Index columns, Precision precision,
                    PackedOperand packed) {
   packed.table_ = &context.table();
   packed.arithmetic_ = arithmetic_of(context, precision);
+  if (packed.arithmetic_ == Arithmetic::kF32Tiles) {
+    packed.magnitudes_ = magnitudes_of(context, b, depth, columns, 1);
+    if (!has_planes(packed.magnitudes_)) packed.arithmetic_ = Arithmetic::kF32;
+  }
   packed.depth_ = depth;
   packed.columns_ = columns;
   const Depth layout{context.table().product[static_cast<int>(packed.arithmetic_)], depth, columns};

@@ -93,10 +93,10 @@ void check_random_product(Context& context, std::uint32_t seed, Index most) {
   x.columns = random.size(most);
   x.depth = random.one_in(20) ? random.pick<Index>({0, 1100, 2049}) : random.size(2 * most);
   x.batch = random.one_in(3) ? random(1, 4) : 1;
-  x.precision = random.pick({Precision::kF32, Precision::kBf16, Precision::kInt8});
-  const bool whole = x.precision == Precision::kInt8;
+  x.precision = random.pick({Precision::kF32, Precision::kBf16, Precision::kInt8, Precision::kUint8});
+  const bool whole = x.precision == Precision::kInt8 || x.precision == Precision::kUint8;
   const auto source = [&] { return whole ? Type::kInt8 : random.pick({Type::kF32, Type::kBf16}); };
-  Stored a = stored(source(), x.batch, x.rows, x.depth, random);
+  Stored a = stored(x.precision == Precision::kUint8 ? Type::kUint8 : source(), x.batch, x.rows, x.depth, random);
   Stored b = stored(source(), x.batch, x.depth, x.columns, random);
   x.a = a.operand;
   x.b = b.operand;
@@ -316,6 +316,35 @@ TEST(Products, WithNormalisedRowsEqualTheProductFollowedByTheNormalisation) {
       }
     }
   }
+}
+
+TEST(Products, OfSizesBeyondAddressesAreRefusedBeforeTheyAreComputed) {
+  Context context(1);
+  float one = 1;
+  Product x;
+  x.rows = x.columns = x.depth = 1;
+  x.a = x.b = {&one, Type::kF32, 1};
+  x.c = {&one, Type::kF32, 1};
+  EXPECT_EQ(fault_of(x), "");
+  EXPECT_GT(scratch_bytes(context, x), 0);
+  const Index huge = Index{1} << 31, most = std::numeric_limits<Index>::max();
+  for (Index Product::*size : {&Product::rows, &Product::columns, &Product::depth, &Product::batch}) {
+    Product y = x;
+    y.*size = -1;
+    EXPECT_NE(fault_of(y), "");
+    y.*size = most;
+    EXPECT_NE(fault_of(y), "");
+    EXPECT_THROW(multiply(context, y), base::InternalError);
+  }
+  Product square = x;
+  square.rows = square.columns = huge;  // 2^62 elements
+  EXPECT_NE(fault_of(square), "");
+  Product far = x;
+  far.rows = 3;
+  far.a.row_stride = most / 2;
+  EXPECT_NE(fault_of(far), "");
+  far.a.row_stride = -most / 2;
+  EXPECT_NE(fault_of(far), "");
 }
 
 TEST(Products, ThatContradictThemselvesAreRefused) {

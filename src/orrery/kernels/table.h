@@ -22,12 +22,15 @@ inline constexpr int kRowUnits = kDepthUnits + 16, kNarrowUnits = kNarrowDepth +
 
 // How the numbers of a product are multiplied.
 enum class Arithmetic : std::uint8_t {
-  kF32,       // fp32 multiplications and additions
-  kBf16Wide,  // operands rounded to bf16, multiplied as fp32
-  kBf16Dot,   // the same by vdpbf16ps: twice as fast where the machine does it at full rate
-  kInt8,      // int8 times int8 into int32
+  kF32,        // fp32 multiplications and additions
+  kBf16Wide,   // operands rounded to bf16, multiplied as fp32
+  kBf16Dot,    // the same by vdpbf16ps: twice as fast where the machine does it at full rate
+  kInt8,       // int8 times int8 into int32
+  kUint8,      // uint8 times int8 into int32
+  kBf16Tiles,  // bf16 by AMX
+  kF32Tiles,   // fp32 as three bf16 each, six products of them, by AMX (kernel_tile_product.h)
 };
-inline constexpr int kArithmetics = 4;
+inline constexpr int kArithmetics = 7;
 
 // Part of a matrix: element (i, d) of `rows` x `depth` lies at data[i * row_stride + d * depth_stride].
 struct Panels {
@@ -49,16 +52,24 @@ struct Block {
 };
 
 struct ProductKernels {
-  int elements = 0;      // in a unit; 0: not at this level
+  int elements = 0;      // of depth in a step of the inner loop; 0: not at this level
+  int units = 1;         // in a step
   int tile_rows = 0;     // of A that the inner loop keeps in registers
+  int row_step = 1;      // packed A and the sums have room for rows up to a multiple of this
   int tile_columns = 0;  // of B: the width of a panel
   int header_units = 0;  // rows of units before each panel of B
-  // Packs at most kDepthUnits units of depth. Packed A: row i at out + i * row_units. Packed B (whose "rows" are the
-  // columns of the product): panel p at out + p * (units + header_units) * tile_columns, zeros beyond the last column.
+  // Packs at most kDepthUnits units of depth, up to a whole step. Packed A: row i at out + i * row_units. Packed B
+  // (whose "rows" are the columns of the product): panel p at out + p * (units + header_units) * tile_columns, zeros
+  // beyond the last column.
   void (*pack_a)(const Panels&, std::uint32_t* out, Index row_units) = nullptr;
   void (*pack_b)(const Panels&, std::uint32_t* out) = nullptr;
   void (*block)(const Block&) = nullptr;         // A's rows at kRowUnits
-  void (*block_narrow)(const Block&) = nullptr;  // A's rows at kNarrowUnits
+  void (*block_narrow)(const Block&) = nullptr;  // A's rows at kNarrowUnits; null for tiles
+};
+
+// Of a matrix: the bits of the largest magnitude (a NaN's are above infinity's), and of the least but 0, minus 1.
+struct Magnitudes {
+  std::uint32_t largest = 0, least_below = UINT32_MAX;
 };
 
 // kGelu is x Phi(x); kGeluTanh its approximation x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), as GPT-2 has it.
@@ -182,6 +193,7 @@ struct Table {
   int lanes = 0;
   ProductKernels product[kArithmetics];
   void (*row_sums)(const Panels&, float* sums) = nullptr;  // sums[i] += sum over depth of element (i, d)
+  void (*magnitudes)(const Panels&, Magnitudes&) = nullptr;
   void (*finish)(const Finish&) = nullptr;
   void (*normalise)(const Normalise&) = nullptr;
   void (*normalise_back)(const NormaliseBack&) = nullptr;

@@ -8,11 +8,12 @@
 namespace orrery::kernels {
 
 // kF16 (IEEE half) and kF64 are of plain loops only (plain.h).
-enum class Type : std::uint8_t { kF32, kBf16, kInt8, kInt32, kF16, kF64 };
+enum class Type : std::uint8_t { kF32, kBf16, kInt8, kUint8, kInt32, kF16, kF64 };
 
 inline constexpr int bytes_of(Type type) {
   switch (type) {
     case Type::kInt8:
+    case Type::kUint8:
       return 1;
     case Type::kBf16:
     case Type::kF16:

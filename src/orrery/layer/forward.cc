@@ -97,7 +97,7 @@ kernels::Attention LayerState::attention() {
   const Index size = shape.head(), stride = shape.qkv_width(), keys = 2 * shape.key_width();
   a.type = shape.type, a.batch = tokens.batch(), a.heads = shape.heads, a.key_heads = shape.kv_heads();
   a.queries = a.keys = tokens.length(), a.size = a.value_size = size;
-  a.scale = shape.score_scale != 0 ? shape.score_scale : static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
+  a.scale = shape.score_scale != 0 ? shape.score_scale : 1 / std::sqrt(static_cast<double>(size));
   if (shape.causal) a.reach_ahead = 0;
   if (shape.window != 0) {
     a.reach_back = shape.window - 1;
@@ -139,7 +139,7 @@ kernels::Attention LayerState::cross_attention() {
   const Index size = shape.head(), stride = shape.query_width(), keys = 2 * shape.key_width();
   a.type = shape.type, a.batch = tokens.batch(), a.heads = shape.heads, a.key_heads = shape.kv_heads();
   a.queries = tokens.length(), a.keys = memory_tokens.length(), a.size = a.value_size = size;
-  a.scale = shape.score_scale != 0 ? shape.score_scale : static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
+  a.scale = shape.score_scale != 0 ? shape.score_scale : 1 / std::sqrt(static_cast<double>(size));
   const auto of_queries = [&](Ref all) { return kernels::Vectors{at(all), tokens.length() * stride, size, stride}; };
   const auto of_keys = [&](void* all, Index first) {
     return kernels::Vectors{static_cast<char*>(all) + first * bytes_of(shape.type), memory_tokens.length() * keys, size,

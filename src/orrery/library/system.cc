@@ -1,33 +1,37 @@
+#include <memory>
 #include <utility>
 
-#include "orrery/formats/orrery/systems.h"
 #include "orrery/library/reading.h"
 #include "orrery/machine/roofline.h"
 #include "orrery/orrery.h"
+#include "orrery/scenario/system_reading.h"
 
 namespace orrery {
 
+// A chip that the system's file names times its products, as in `orrery train`.
 struct System::Description {
   explicit Description(cluster::System system) : value(std::move(system)), roofline(value.accelerator) {}
+  explicit Description(scenario::SystemReading read)
+      : value(std::move(read.system)),
+        roofline(value.accelerator),
+        chip(std::move(read.chip)),
+        nests(chip ? chip->operators({}, value.accelerator.host_seconds_per_op) : nullptr),
+        warnings(read.warnings.all()) {}
 
   cluster::System value;
   machine::Roofline roofline;
+  std::unique_ptr<scenario::SystemChip> chip;
+  std::unique_ptr<scenario::ChipOperators> nests;  // refers to `chip`
   std::vector<Diagnostic> warnings;
 };
 
 System System::named(const std::string& name, const Reading& how) {
-  formats::orrery::SystemFile file = formats::orrery::load_system(library::directory_of(how), name, how.overrides);
-  auto description = std::make_shared<Description>(std::move(file.system));
-  description->warnings = file.diagnostics.all();
-  return System(std::move(description));
+  return System(std::make_shared<Description>(scenario::read_system(library::directory_of(how), name, how.overrides)));
 }
 
 System System::from_text(const std::string& text, const Reading& how) {
-  formats::orrery::SystemFile file =
-      formats::orrery::read_system(library::directory_of(how), library::source(text), how.overrides);
-  auto description = std::make_shared<Description>(std::move(file.system));
-  description->warnings = file.diagnostics.all();
-  return System(std::move(description));
+  return System(std::make_shared<Description>(scenario::with_chip(
+      formats::orrery::read_system(library::directory_of(how), library::source(text), how.overrides))));
 }
 
 System::System(cluster::System value) : description_(std::make_shared<Description>(std::move(value))) {}
@@ -36,6 +40,7 @@ const cluster::System& System::value() const {
   return description_->value;
 }
 const machine::OperatorModel& System::operators() const {
+  if (description_->nests) return *description_->nests;
   return description_->roofline;
 }
 const std::vector<Diagnostic>& System::warnings() const {

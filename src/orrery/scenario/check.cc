@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include "orrery/formats/dfmodel/setup_document.h"
-#include "orrery/formats/orrery/systems.h"
 #include "orrery/formats/timeloop/components/energy_components.h"
 #include "orrery/scenario/evaluate_layer.h"
 #include "orrery/scenario/file_kinds.h"
 #include "orrery/scenario/place.h"
 #include "orrery/scenario/read_layers.h"
+#include "orrery/scenario/system_reading.h"
 #include "orrery/workload/transformer_facts.h"
 
 namespace orrery::scenario {
@@ -81,11 +81,11 @@ std::string outline(const workload::Transformer& transformer) {
 void check_system(const std::string& path, std::vector<std::string>& lines, base::Diagnostics& found) {
   try {
     const std::string own = path.find('/') == std::string::npos ? "./" + path : path;
-    const formats::orrery::SystemFile file = formats::orrery::load_system(catalogue_directory(), own);
-    found.append(file.diagnostics);
-    lines.push_back(fmt::format("system: {}: nodes of {} x {}, {} network{}", path, file.system.node_size,
-                                file.system.accelerator.name, file.system.fabric.count,
-                                file.system.fabric.count == 1 ? "" : "s"));
+    const SystemReading read = read_system(catalogue_directory(), own);
+    found.append(read.warnings);
+    lines.push_back(fmt::format("system: {}: nodes of {} x {}, {} network{}", path, read.system.node_size,
+                                read.system.accelerator.name, read.system.fabric.count,
+                                read.system.fabric.count == 1 ? "" : "s"));
   } catch (const base::InputError& error) {
     for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
   }

@@ -91,4 +91,11 @@ std::vector<std::string> measured_tables(const std::string& folder, const std::v
   return paths;
 }
 
+base::InputError in_row(const base::InputError& error, const base::Location& where) {
+  std::vector<base::Diagnostic> found = error.diagnostics;
+  for (base::Diagnostic& one : found)
+    if (!one.primary.where.known()) one.primary.where = where;
+  return base::InputError(std::move(found));
+}
+
 }  // namespace orrery::scenario

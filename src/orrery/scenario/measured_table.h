@@ -25,4 +25,7 @@ MeasuredTable read_measured_table(const std::string& path, const std::vector<std
 // for names that are none, with the nearest.
 std::vector<std::string> measured_tables(const std::string& folder, const std::vector<std::string>& only);
 
+// The same errors; those without a place are of the row that stands at `where`.
+base::InputError in_row(const base::InputError& error, const base::Location& where);
+
 }  // namespace orrery::scenario

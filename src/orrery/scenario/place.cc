@@ -142,7 +142,7 @@ std::pair<base::Overrides, base::Overrides> split(const PlaceRequest& request) {
   for (const base::Override& set : request.overrides) {
     const std::string first = set.path.substr(0, set.path.find('.'));
     const bool of_chip = first == "arch" || first == "architecture" || first == "variables";
-    if (of_chip && request.model.chip.empty())
+    if (of_chip && !request.model.asked())
       base::fail("O1393", fmt::format("`{}` is of a chip, but none is given", set.path), base::OverrideText(set).path(),
                  "add `--chip NAME|FILE`, and `--model` and `--system`");
     (of_chip ? out.first : out.second).push_back(set);
@@ -151,21 +151,23 @@ std::pair<base::Overrides, base::Overrides> split(const PlaceRequest& request) {
 }
 
 // What times the products of a model on a system is the system's file or the chip, not the setup made of them.
-void refuse_replaced(const PlaceModelRequest& request, const base::Overrides& overrides) {
+void refuse_replaced(const PlaceModelRequest& request, const SystemChip* chip, const base::Overrides& overrides) {
   base::Diagnostics found;
   for (const base::Override& set : overrides) {
     const bool rate = set.path == "execution.compute_util" ||
                       (set.path.starts_with("system.accelerator") && set.path != "system.accelerator.sram_cap");
-    if (request.chip.empty() && rate)
+    if (chip == nullptr && rate)
       found
           .error("O1393",
                  fmt::format("`{}` is set, but `--system {}` says how fast products are", set.path, request.system),
                  base::OverrideText(set).path())
           .hint("give a system's file of your own: `like: NAME`, and what differs");
-    if (!request.chip.empty() && (rate || set.path == "system.memory.dram_bw"))
+    if (chip != nullptr && (rate || set.path == "system.memory.dram_bw"))
       found
           .error("O1393",
-                 fmt::format("`{}` is set, but `--chip {}` stands in the accelerator's place", set.path, request.chip),
+                 fmt::format("`{}` is set, but {} stands in the accelerator's place", set.path,
+                             request.chip.empty() ? fmt::format("the chip `{}`", chip->name())
+                                                  : fmt::format("`--chip {}`", request.chip)),
                  base::OverrideText(set).path())
           .hint("set a key of the chip, such as `arch.DRAM.shared_bandwidth`");
   }
@@ -230,8 +232,8 @@ PlacedGraph place(const PlaceRequest& request) {
   const auto [chip_overrides, overrides] = split(request);
   std::optional<PlacedModelQuestion> question;
   if (request.path.empty()) {
-    refuse_replaced(request.model, overrides);
     question = place_model(request.model, chip_overrides);
+    refuse_replaced(request.model, question->chip.get(), overrides);
   }
   const dfmodel::SetupDocument document =
       question ? written(*question, request.model, overrides) : load(request.path, overrides);

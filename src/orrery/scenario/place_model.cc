@@ -16,10 +16,9 @@
 #include <cmath>
 
 #include "orrery/base/whole_number.h"
-#include "orrery/formats/orrery/systems.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/generate_graph.h"
-#include "orrery/scenario/system_chip.h"
+#include "orrery/scenario/system_reading.h"
 
 namespace orrery::scenario {
 namespace {
@@ -143,16 +142,11 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
         "encoder`");
   }
 
-  const formats::orrery::SystemFile file = formats::orrery::load_system(catalogue, request.system, {});
-  out.system = file.system;
-  out.inputs.push_back(base::file_input(*file.file));
-  out.warnings.append(file.diagnostics);
-  if (!request.chip.empty()) {
-    out.chip = std::make_unique<SystemChip>(request.chip, chip_overrides, EstimatorSetup{});
-    out.system = out.chip->in(out.system);
-    out.inputs.insert(out.inputs.end(), out.chip->inputs().begin(), out.chip->inputs().end());
-    out.warnings.append(out.chip->warnings());
-  }
+  SystemReading machine = read_system(catalogue, request.system, {}, request.chip, chip_overrides);
+  out.system = std::move(machine.system);
+  out.chip = std::move(machine.chip);
+  out.inputs.insert(out.inputs.end(), machine.inputs.begin(), machine.inputs.end());
+  out.warnings.append(machine.warnings);
   if (out.system.max_gpus > 0 && *request.gpus > out.system.max_gpus)
     refuse_network(
         fmt::format("{} has {} accelerators, fewer than {}", out.system.name, out.system.max_gpus, *request.gpus),

@@ -44,10 +44,16 @@ SystemChip::SystemChip(const std::string& name, const base::Overrides& overrides
   faults.throw_if_errors();
 }
 
-cluster::System SystemChip::in(cluster::System system) const {
+machine::Accelerator SystemChip::seen_from_outside(const machine::Accelerator& otherwise) const {
   base::Diagnostics none;
-  system.accelerator = machine::accelerator_of(*chip_, system.accelerator, none);
+  machine::Accelerator out = machine::accelerator_of(*chip_, otherwise, none);
+  out.name = otherwise.name.empty() ? name_ : otherwise.name;
+  return out;
+}
+
+cluster::System SystemChip::in(cluster::System system) const {
   system.accelerator.name = name_;
+  system.accelerator = seen_from_outside(system.accelerator);
   system.watts_per_gpu = 0;  // of the accelerator that is gone
   system.calibration.fused_attention_share = 1;
   std::erase_if(system.constants, [](const cluster::Constant& constant) {

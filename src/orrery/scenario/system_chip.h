@@ -32,6 +32,9 @@ class SystemChip {
   const std::vector<base::Input>& inputs() const { return inputs_; }
   const base::Diagnostics& warnings() const { return warnings_; }
 
+  // What it does not say is `otherwise`'s; so is its name, where that has one.
+  machine::Accelerator seen_from_outside(const machine::Accelerator& otherwise) const;
+
   // The system with this chip for its accelerator. Networks and prices stay; what was calibrated of the accelerator it
   // had does not.
   cluster::System in(cluster::System system) const;

@@ -13,7 +13,6 @@
 #include "orrery/formats/json/places.h"
 #include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/orrery/plan_fields.h"
-#include "orrery/formats/orrery/systems.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
@@ -283,16 +282,17 @@ TrainedModel train(const TrainRequest& asked) {
   const std::string catalogue = catalogue_directory();
   const ModelFile model_file =
       load_model(catalogue, request.model, {request.ignored, formats::huggingface::Outside::kRefused, request.like});
-  const formats::orrery::SystemFile system_file =
-      formats::orrery::load_system(catalogue, request.system, overrides.system);
+  const SystemReading machine = read_system(catalogue, request.system, overrides.system, request.chip, overrides.chip);
 
   TrainedModel trained;
   trained.warnings = model_file.diagnostics;
-  trained.warnings.append(system_file.diagnostics);
+  trained.warnings.append(machine.warnings);
   const auto measurements = request.measurements.empty() ? nullptr : formats::yaml::read_file(request.measurements);
-  trained.inputs = inputs_of(request, {model_file.file, system_file.file, measurements});
-  trained.inputs.insert(trained.inputs.end(), model_file.ignored.begin(), model_file.ignored.end());
+  trained.inputs = inputs_of(request, {model_file.file, measurements});
+  for (const auto* more : {&machine.inputs, &model_file.ignored})
+    trained.inputs.insert(trained.inputs.end(), more->begin(), more->end());
   std::sort(trained.inputs.begin(), trained.inputs.end());
+  trained.inputs.erase(std::unique(trained.inputs.begin(), trained.inputs.end()), trained.inputs.end());
   const cluster::Description description = training_description(model_file.transformer, overrides.model);
   bound_sizes(description, model_file, request);
   TrainingModel model = training_model(model_file.transformer, description);
@@ -301,7 +301,7 @@ TrainedModel train(const TrainRequest& asked) {
   trained.model = std::move(model.prepared);
   trained.model.name = request.model;
   trained.description = std::move(model.description);
-  trained.system = system_file.system;
+  trained.system = machine.system;
   trained.tokens = request.tokens;
 
   base::Diagnostics found;
@@ -311,7 +311,7 @@ TrainedModel train(const TrainRequest& asked) {
     if (formats::orrery::set_plan_field(trained.plan, field, found)) set.insert(field.path);
   found.throw_if_errors();
   check_interleaving(request, trained.plan);
-  const std::unique_ptr<SystemChip> chip = chip_of(request, overrides.system, overrides.chip, trained);
+  check_chip(request, overrides.system, machine, trained);
 
   const GivenDegrees given = given_degrees(request, set);
   cost::Limits limits = request.limits;
@@ -345,11 +345,11 @@ TrainedModel train(const TrainRequest& asked) {
   found.throw_if_errors();
 
   const TrainOperators operators(
-      request, trained, chip.get(), limits,
+      request, trained, machine.chip.get(), limits,
       measurements ? formats::orrery::read_measured_products(measurements) : std::vector<machine::MeasuredProduct>());
   trained.operators = operators.name();
   cluster::OperatorUses uses;
-  if (chip || request.by_operator) uses = cluster::operators_of(trained.model, trained.system, trained.plan);
+  if (machine.chip || request.by_operator) uses = cluster::operators_of(trained.model, trained.system, trained.plan);
   if (operators.nests() != nullptr) search_products(*operators.nests(), uses, request);
   trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, operators.model());
   if (!uses.empty()) list_operators(operators, uses, trained);

@@ -68,6 +68,52 @@ TEST(TrainOnAChip, AChipWhoseNestIsItsRooflineTakesTheSameSeconds) {
   EXPECT_NEAR(nest.iteration.breakdown.forward, roof.breakdown.forward, 1e-9 * roof.breakdown.forward);
 }
 
+TEST(TrainOnAChip, ASystemThatNamesItsChipRunsAsWithThatChipGiven) {
+  const base::Folder folder;
+  TrainRequest given = small_run();
+  given.chip = folder.write("flat.yaml", flat_chip(4096, 1e9));
+  TrainRequest named = small_run();
+  named.system = folder.write(
+      "mine.yaml", "system:\n  like: dgx-h100\n  accelerator: {chip: ./flat.yaml, power: 300 W, price: 2 USD/h}\n");
+  const TrainedModel a = train(given), b = train(named);
+  EXPECT_EQ(b.operators, "chip");
+  EXPECT_EQ(a.iteration.breakdown.forward, b.iteration.breakdown.forward);
+  EXPECT_EQ(a.iteration.breakdown.optimizer, b.iteration.breakdown.optimizer);
+  EXPECT_EQ(a.iteration.capacity_bytes, b.iteration.capacity_bytes);
+  EXPECT_EQ(b.system.watts_per_gpu, 300);
+  EXPECT_EQ(b.system.price_per_gpu_hour, 2);
+
+  named.overrides.emplace_back(base::Override{"arch.Memory.shared_bandwidth", "128"});
+  given.overrides.emplace_back(base::Override{"arch.Memory.shared_bandwidth", "128"});
+  EXPECT_EQ(train(named).iteration.breakdown.forward, train(given).iteration.breakdown.forward);
+
+  named.chip = folder.write("other.yaml", flat_chip(1024, 1e9));
+  named.overrides.pop_back();
+  given.chip = named.chip;
+  given.overrides.pop_back();
+  EXPECT_EQ(train(named).iteration.breakdown.forward, train(given).iteration.breakdown.forward) << "--chip wins";
+}
+
+TEST(TrainOnAChip, WhatASystemsChipSaysIsNotSaidAgain) {
+  const base::Folder folder;
+  TrainRequest request = small_run();
+  folder.write("flat.yaml", flat_chip(4096, 1e9));
+  const auto codes = [&](const std::string& accelerator, const base::Overrides& more = {}) {
+    request.system =
+        folder.write("mine.yaml", "system:\n  like: dgx-h100\n  accelerator: {chip: ./flat.yaml" + accelerator + "}\n");
+    TrainRequest asked = request;
+    asked.overrides.insert(asked.overrides.end(), more.begin(), more.end());
+    return base::codes_of([&] { train(asked); });
+  };
+  using Codes = std::vector<std::string>;
+  EXPECT_EQ(codes(""), Codes{});
+  EXPECT_EQ(codes(", memory: 80 GB"), Codes{"O1393"});
+  EXPECT_EQ(codes(", peak: {bf16: 1 PFLOP/s}, fill_depth: 3"), (Codes{"O1393", "O1393"}));
+  EXPECT_EQ(codes("", {{"system.accelerator.memory_bandwidth", "2 TB/s"}}), Codes{"O1393"});
+  EXPECT_EQ(codes(", unitz: 4"), Codes{"O1351"});
+  EXPECT_EQ(codes("", {{"system.accelerator.chip", "tpu-v4"}}), Codes{"O1355"});
+}
+
 TEST(TrainOnAChip, MoreMultipliersOrAWiderPortNeverSlowARun) {
   const base::Folder folder;
   for (const bool units : {true, false}) {

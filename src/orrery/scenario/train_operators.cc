@@ -17,10 +17,12 @@ bool outlives_a_chip(const std::string& field, const machine::Chip& chip) {
          (field == "accelerator.memory" && machine::memory_port(chip).capacity_bytes <= 0);
 }
 
-void refuse_replaced(const TrainRequest& request, const base::Overrides& system_overrides, const machine::Chip& chip) {
+void refuse_replaced(const TrainRequest& request, const base::Overrides& system_overrides,
+                     const SystemReading& machine) {
   base::Diagnostics found;
   for (const base::Override& set : system_overrides) {
-    if (!set.path.starts_with("accelerator") || outlives_a_chip(set.path, chip)) continue;
+    if (machine.own_chip || !set.path.starts_with("accelerator") || outlives_a_chip(set.path, machine.chip->chip()))
+      continue;
     const base::OverrideText shown(set, "system.");
     found
         .error("O1393",
@@ -30,7 +32,11 @@ void refuse_replaced(const TrainRequest& request, const base::Overrides& system_
         .hint("set a key of the chip, such as `arch.DRAM.shared_bandwidth`, or leave one of the two out");
   }
   if (request.efficiency)
-    found.error("O1393", fmt::format("both `--efficiency` and `--chip {}` say how fast products are", request.chip))
+    found
+        .error("O1393",
+               fmt::format("both `--efficiency` and {} say how fast products are",
+                           machine.own_chip ? fmt::format("the chip `{}` of {}", machine.chip->name(), request.system)
+                                            : fmt::format("`--chip {}`", request.chip)))
         .hint("leave one of the two out");
   found.throw_if_errors();
 }
@@ -58,30 +64,15 @@ TrainOperators::TrainOperators(const TrainRequest& request, const TrainedModel& 
   name_ = "measurements";
 }
 
-std::unique_ptr<SystemChip> chip_of(const TrainRequest& request, const base::Overrides& system_overrides,
-                                    const base::Overrides& chip_overrides, TrainedModel& trained) {
-  if (request.chip.empty()) {
-    base::Diagnostics found;
-    for (const base::Override& set : chip_overrides)
-      found
-          .error("O1393", fmt::format("`{}` is of a chip, but none is given", set.path), base::OverrideText(set).path())
-          .hint("add `--chip NAME|FILE`; the accelerator of a system is `system.accelerator`");
-    found.throw_if_errors();
-    return nullptr;
-  }
-  auto chip = std::make_unique<SystemChip>(request.chip, chip_overrides, EstimatorSetup{});
-  refuse_replaced(request, system_overrides, chip->chip());
-  trained.chip = chip->name();
-  trained.system = chip->in(trained.system);
-  trained.inputs.insert(trained.inputs.end(), chip->inputs().begin(), chip->inputs().end());
-  std::sort(trained.inputs.begin(), trained.inputs.end());
-  trained.inputs.erase(std::unique(trained.inputs.begin(), trained.inputs.end()), trained.inputs.end());
-  trained.warnings.append(chip->warnings());
-  warn_of_words(*chip, static_cast<int>(8 * machine::bytes_per_element(trained.plan.precision)),
+void check_chip(const TrainRequest& request, const base::Overrides& system_overrides, const SystemReading& machine,
+                TrainedModel& trained) {
+  if (!machine.chip) return;
+  refuse_replaced(request, system_overrides, machine);
+  trained.chip = machine.chip->name();
+  warn_of_words(*machine.chip, static_cast<int>(8 * machine::bytes_per_element(trained.plan.precision)),
                 "the run stores activations in", "timed and paid for",
                 "take a `--precision` of the same width, or give the chip's documents another `datawidth`",
                 trained.warnings);
-  return chip;
 }
 
 }  // namespace orrery::scenario

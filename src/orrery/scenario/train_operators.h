@@ -11,7 +11,7 @@
 #include "orrery/machine/measured_operators.h"
 #include "orrery/machine/roofline.h"
 #include "orrery/scenario/chip_operators.h"
-#include "orrery/scenario/system_chip.h"
+#include "orrery/scenario/system_reading.h"
 #include "orrery/scenario/train.h"
 
 namespace orrery::scenario {
@@ -37,10 +37,9 @@ class TrainOperators {
   std::string name_;
 };
 
-// Reads the chip that `request` names in the place of the accelerator of `trained.system`, and puts it there; null
-// where it names none. Throws InputError O1393 for what is said of the accelerator that the chip replaces, and what the
-// chip's documents say. `chip_overrides`: of its documents.
-std::unique_ptr<SystemChip> chip_of(const TrainRequest& request, const base::Overrides& system_overrides,
-                                    const base::Overrides& chip_overrides, TrainedModel& trained);
+// Of a run on a chip: throws InputError O1393 for what else is said of the accelerator that the chip replaces, and
+// warns of words of another width.
+void check_chip(const TrainRequest& request, const base::Overrides& system_overrides, const SystemReading& machine,
+                TrainedModel& trained);
 
 }  // namespace orrery::scenario

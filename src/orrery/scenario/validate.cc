@@ -15,11 +15,11 @@
 
 #include "orrery/cluster/evaluate.h"
 #include "orrery/formats/orrery/plan_fields.h"
-#include "orrery/formats/orrery/systems.h"
 #include "orrery/machine/roofline.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
 #include "orrery/scenario/measured_table.h"
+#include "orrery/scenario/system_reading.h"
 
 namespace orrery::scenario {
 namespace {
@@ -171,8 +171,7 @@ std::vector<ValidatedSet> validate_training(const std::string& directory, const 
     ValidatedSet validated{set.name, set.title, set.source, set.licence, {}, {}, {}};
     std::vector<double> held_out, fitted;
     for (MeasuredRun& run : set.runs) {
-      if (!systems.contains(run.system_name))
-        systems[run.system_name] = formats::orrery::load_system(directory, run.system_name).system;
+      if (!systems.contains(run.system_name)) systems[run.system_name] = read_system(directory, run.system_name).system;
       const cluster::System& system = systems[run.system_name];
       base::Diagnostics impossible;
       cluster::check(run.model, system, run.plan, impossible);

@@ -119,8 +119,12 @@ std::vector<ValidatedCollectives> validate_collectives(const std::string& direct
     for (std::size_t i = 1; i < table.document.rows.size(); ++i) {
       ValidatedCollective point = Row(table, table.document.rows[i], found).read();
       if (found.has_errors()) continue;
-      if (!fabrics.contains(point.system))
-        fabrics[point.system] = formats::orrery::load_system(directory, point.system).system.fabric;
+      try {
+        if (!fabrics.contains(point.system))
+          fabrics[point.system] = formats::orrery::load_system(directory, point.system).system.fabric;
+      } catch (const base::InputError& error) {
+        throw in_row(error, table.document.place(table.document.rows[i]));
+      }
       const collective::Fabric fabric = restricted(fabrics[point.system], point.algorithm);
       point.predicted_s =
           collective::seconds(point.operation, fabric, collective::place(fabric, point.ranks, 1), point.bytes);

@@ -44,6 +44,17 @@ TEST(MeasuredCollectives, LargeOnesInsideANodeThatNoConstantHasSeenAreWithinATen
   EXPECT_GE(rows, 15u);
 }
 
+TEST(MeasuredCollectives, AcrossNodesOfH100NetworksAreBusyAtOnce) {
+  std::size_t rows = 0;
+  for (const ValidatedCollectives& set : all())
+    for (const ValidatedCollective& point : set.points) {
+      if (point.system != "dgx-h100" || point.ranks <= 8) continue;
+      EXPECT_LT(std::abs(point.error), 0.1) << point.ranks << ' ' << point.bytes;
+      ++rows;
+    }
+  EXPECT_GE(rows, 5u);
+}
+
 TEST(MeasuredCollectives, ATableThatSaysSomethingElseIsRefusedWithThePlace) {
   const std::string table =
       "# title: t\n# source: s\n# licence: l\nsystem,use,operation,ranks,bytes,seconds,algorithm,note\n";
@@ -52,6 +63,10 @@ TEST(MeasuredCollectives, ATableThatSaysSomethingElseIsRefusedWithThePlace) {
     folder.write("collectives/one.csv", table + row + "\n");
     return base::refused([&] { validate_collectives(folder.path().string()); });
   };
+  const auto unknown = refused("dgx-h10,held-out,all-reduce,8,1024,1e-3,,");
+  ASSERT_EQ(unknown.size(), 1u);
+  EXPECT_EQ(unknown[0].code, "O1350");
+  EXPECT_EQ(unknown[0].primary.where.line, 5) << "a system that there is not is of a row, too";
   for (const char* row : {"dgx-h100,seen,all-reduce,8,1024,1e-3,,", "dgx-h100,held-out,allreduce,8,1024,1e-3,,",
                           "dgx-h100,held-out,all-reduce,1,1024,1e-3,,", "dgx-h100,held-out,all-reduce,8,0,1e-3,,",
                           "dgx-h100,held-out,all-reduce,8,1024,-1,,", "dgx-h100,held-out,all-reduce,8,1024,fast,,",

@@ -9,7 +9,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
-#include <set>
+#include <string_view>
 
 #include "orrery/base/edit_distance.h"
 #include "orrery/formats/orrery/catalogue_names.h"
@@ -89,9 +89,31 @@ void apply(Node& root, const base::Override& set, base::Diagnostics& found) {
   *at = scalar;
 }
 
-// The map below `system:`, with what it is `like` merged under it. `behind` are the files that led here.
-Node gathered(const std::string& directory, const std::string& path, std::set<std::string> behind,
-              std::shared_ptr<const base::SourceFile>& file, base::Diagnostics& found) {
+// What stands in the place of a chip that is described by figures goes, when a chip comes.
+void leave_to_chip(Node& root) {
+  for (Node::Entry& entry : root.entries)
+    if (entry.key == "accelerator")
+      std::erase_if(entry.value.entries, [](const Node::Entry& figure) {
+        return figure.key == "chip" || figure.key == "memory" || figure.key == "power" || is_of_chip(figure.key) ||
+               figure.key == "name";
+      });
+}
+
+bool names_chip(const Node& root) {
+  const Node* accelerator = root.find("accelerator");
+  return accelerator != nullptr && accelerator->find("chip") != nullptr;
+}
+
+// A file that was read on the way, and what it was called there.
+struct Visited {
+  std::string path, name;
+};
+
+// The map below `system:`, with what it is `like` merged under it. `behind` are the files that led here, this one
+// included.
+Node gathered(const std::string& directory, std::vector<Visited> behind, std::shared_ptr<const base::SourceFile>& file,
+              base::Diagnostics& found) {
+  const std::string path = behind.back().path;
   if (!file) file = yaml::read_file(path);
   const std::vector<Node> documents = yaml::parse(file, base::Severity::kError, found);
   found.throw_if_errors();
@@ -104,23 +126,24 @@ Node gathered(const std::string& directory, const std::string& path, std::set<st
   Node root = *documents[0].find("system");
   const Node* like = root.find("like");
   if (!like) return root;
-  behind.insert(fs::weakly_canonical(path).string());
-  const fs::path beside = fs::path(path).parent_path() / like->scalar;
+  const fs::path beside = (fs::path(path).parent_path() / like->scalar).lexically_normal();
   const bool named = has_entry(directory, kSystem, like->scalar);
   const std::string next = named ? entry_path(directory, kSystem, like->scalar) : beside.string();
   std::error_code ignored;
-  const bool circular = behind.contains(fs::weakly_canonical(next, ignored).string());
-  if (circular || (!named && !(names_a_system_file(like->scalar) && fs::exists(beside, ignored)))) {
-    base::Diagnostic& nowhere =
-        found.error("O1355",
-                    circular ? fmt::format("`like: {}` leads back to where it came from", like->scalar)
-                             : fmt::format("there is no system `{}` to be like", like->scalar),
-                    like->where);
-    nowhere.hint(base::did_you_mean(like->scalar, catalogue_names(directory, kSystem)));
-    found.throw_if_errors();
-  }
+  std::string chain;
+  for (const Visited& one : behind)
+    if (!chain.empty() || fs::weakly_canonical(one.path, ignored) == fs::weakly_canonical(next, ignored))
+      chain += fmt::format("`{}` -> ", one.name);
+  if (!chain.empty())
+    base::fail("O1355", fmt::format("systems are like each other in a circle: {}`{}`", chain, like->scalar),
+               like->where, "one of them must say itself what it is");
+  if (!named && !(names_a_system_file(like->scalar) && fs::exists(beside, ignored)))
+    base::fail("O1355", fmt::format("there is no system `{}` to be like", like->scalar), like->where,
+               base::did_you_mean(like->scalar, catalogue_names(directory, kSystem)));
   std::shared_ptr<const base::SourceFile> other;
-  Node under = gathered(directory, next, behind, other, found);
+  behind.push_back({next, like->scalar});
+  Node under = gathered(directory, behind, other, found);
+  if (names_chip(root)) leave_to_chip(under);
   return merged(under, root);
 }
 
@@ -130,9 +153,18 @@ bool names_a_system_file(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml");
 }
 
+bool is_of_chip(const std::string& key) {
+  constexpr std::string_view kSaid[] = {
+      "peak", "units", "memory_bandwidth", "memory_efficiency", "on_chip_memory", "matrix_efficiency", "fill_depth"};
+  return std::find(std::begin(kSaid), std::end(kSaid), key) != std::end(kSaid);
+}
+
 Node system_tree(const std::string& directory, const std::string& path, const base::Overrides& overrides,
                  std::shared_ptr<const base::SourceFile>& file, base::Diagnostics& found) {
-  Node root = gathered(directory, path, {}, file, found);
+  const bool entry = path == entry_path(directory, kSystem, fs::path(path).stem().string());
+  Node root = gathered(directory, {{path, entry ? fs::path(path).stem().string() : path}}, file, found);
+  if (std::any_of(overrides.begin(), overrides.end(), [](const auto& set) { return set.path == "accelerator.chip"; }))
+    leave_to_chip(root);
   for (const base::Override& set : overrides) apply(root, set, found);
   return root;
 }

@@ -27,7 +27,8 @@ using yaml::Node;
 
 class Reader {
  public:
-  Reader(SystemFile& into, bool strict, base::Diagnostics& found) : into_(into), strict_(strict), found_(found) {}
+  Reader(const std::string& directory, SystemFile& into, bool strict, base::Diagnostics& found)
+      : directory_(directory), into_(into), strict_(strict), found_(found) {}
 
   void read(const Node& root) {
     keys(root, "system",
@@ -218,9 +219,16 @@ class Reader {
 
   void read_accelerator(const Node& map) {
     const std::string path = "accelerator";
-    const std::vector<Figure> table = accelerator_figures(into_.system), peaks = peak_figures(into_.system);
-    keys(map, path, names({"name", "peak", "units"}, table));
+    std::vector<Figure> table = accelerator_figures(into_.system), peaks = peak_figures(into_.system);
+    keys(map, path, names({"name", "chip", "peak", "units"}, table));
     machine::Accelerator& chip = into_.system.accelerator;
+    if (const Node* reference = map.find("chip")) {
+      read_chip(map, *reference);
+      chip.name = text(map.find("name"), "accelerator.name");
+      std::erase_if(table, [](const Figure& figure) { return is_of_chip(figure.key); });
+      for (Figure& figure : table) figure.needed = false;
+      return read_figures(map, path, table);
+    }
     chip.name = text(demand(map, path, "name"), "accelerator.name");
     if (const Node* peak = demand(map, path, "peak")) {
       keys(*peak, "accelerator.peak", names({}, peaks));
@@ -228,6 +236,34 @@ class Reader {
     }
     count(map, path, "units", chip.units, 1);
     read_figures(map, path, table);
+  }
+
+  // A chip of the catalogue, or a file or folder beside the file that names it.
+  void read_chip(const Node& accelerator, const Node& reference) {
+    const std::string name = text(&reference, "accelerator.chip");
+    for (const Node::Entry& entry : accelerator.entries)
+      if (is_of_chip(entry.key))
+        found_
+            .error("O1393", fmt::format("`accelerator.{}` is said twice: `chip: {}` says it, too", entry.key, name),
+                   entry.key_where)
+            .also(reference.where, "the chip")
+            .hint("leave it out, and change the chip where it must differ");
+    const Node* memory = accelerator.find("memory");
+    into_.chip = {name, reference.where, memory ? memory->where : base::Location()};
+    into_.entry.figures.push_back({"accelerator", "chip", name});
+    if (!reference.is_scalar() || has_entry(directory_, kChip, name)) return;
+    const fs::path beside = (fs::path(reference.where.file->name).parent_path() / name).lexically_normal();
+    std::error_code ignored;
+    if (names_a_system_file(name) && fs::exists(beside, ignored)) {
+      into_.chip->name = beside.string();
+    } else if (names_a_system_file(name)) {
+      found_.error("O1355", fmt::format("there is no file `{}` of a chip", name), reference.where)
+          .note(fmt::format("looked for {}", beside.string()));
+    } else {
+      found_.error("O1355", fmt::format("the catalogue has no chip `{}`", name), reference.where)
+          .hint(base::did_you_mean(name, catalogue_names(directory_, kChip)))
+          .hint(fmt::format("a file is named by its path: `chip: ./{}.yaml`", name));
+    }
   }
 
   void read_networks(const Node& list) {
@@ -332,6 +368,7 @@ class Reader {
     for (collective::Network& network : fabric.levels) network.collective_s = fabric.levels[0].message_s;
   }
 
+  const std::string& directory_;
   SystemFile& into_;
   bool strict_;
   base::Diagnostics& found_;
@@ -347,7 +384,7 @@ SystemFile read(const std::string& directory, const std::string& name, const std
   result.entry.name = name;
   result.entry.path = path;
   result.system.name = name;
-  Reader(result, strict, found).read(root);
+  Reader(directory, result, strict, found).read(root);
   found.throw_if_errors();
   if (result.entry.title.empty()) result.entry.title = name;
   for (const std::string& line : result.accuracy) result.entry.description += fmt::format("accuracy: {}\n", line);

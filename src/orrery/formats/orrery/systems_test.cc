@@ -194,6 +194,34 @@ TEST_F(Systems, BeingLikeOneselfIsRefused) {
   EXPECT_EQ(codes(wrong), Codes{"O1355"});
 }
 
+TEST_F(Systems, ACircleOfSystemsIsToldWithEveryStepOfIt) {
+  const std::string path = write("system: {like: ./b.yaml}\n", "a.yaml");
+  write("system: {like: ./c.yaml}\n", "b.yaml");
+  write("system: {like: ./b.yaml}\n", "c.yaml");
+  const auto wrong = refused([&] { load_system(kDirectory, path); });
+  ASSERT_EQ(codes(wrong), Codes{"O1355"});
+  EXPECT_NE(wrong[0].message.find("`./b.yaml` -> `./c.yaml` -> `./b.yaml`"), std::string::npos) << wrong[0].message;
+  EXPECT_EQ(wrong[0].message.find("a.yaml"), std::string::npos) << "which only leads into the circle";
+  EXPECT_EQ(wrong[0].primary.where.line, 1);
+  EXPECT_EQ(wrong[0].primary.where.column, 16);
+}
+
+TEST_F(Systems, AChipTakesThePlaceOfAnotherSystemsFiguresButNotOfItsPrice) {
+  const SystemFile file = load("system:\n  like: dgx-h100\n  accelerator: {chip: tpu-v4i}\n");
+  ASSERT_TRUE(file.chip.has_value());
+  EXPECT_EQ(file.chip->name, "tpu-v4i");
+  EXPECT_FALSE(file.chip->memory_where.known());
+  const cluster::System other = load_system(kDirectory, "dgx-h100").system;
+  EXPECT_EQ(file.system.price_per_gpu_hour, other.price_per_gpu_hour);
+  EXPECT_EQ(file.system.accelerator.host_seconds_per_op, other.accelerator.host_seconds_per_op);
+  EXPECT_EQ(file.system.watts_per_gpu, 0);
+  EXPECT_EQ(file.system.accelerator.peak(machine::Precision::kBf16), 0);
+  write("architecture: {}\n", "chip.yaml");
+  EXPECT_EQ(load("system:\n  like: dgx-h100\n  accelerator: {chip: ./chip.yaml}\n").chip->name,
+            folder_.path().lexically_normal() / "chip.yaml")
+      << "from the folder of the file that names it";
+}
+
 TEST(Quantity, TakesPrefixesAndRefusesEverythingElse) {
   EXPECT_EQ(quantity("80 GiB", Unit::kBytes), 80 * 1073741824.0);
   EXPECT_EQ(quantity("12.5GB/s", Unit::kBytesPerSecond), 12.5e9);
