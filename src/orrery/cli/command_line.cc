@@ -52,6 +52,12 @@ std::string no_integer(const std::string& text) {
   return good ? "" : fmt::format("`{}` is not a whole number", text);
 }
 
+std::string no_share(const std::string& text) {
+  const auto [number, rest] = decimal(text);
+  const bool good = rest.empty() && number >= 0 && number < 1;
+  return good ? "" : fmt::format("`{}` is not a share from 0 to below 1", text);
+}
+
 // Names of an app's options, for "did you mean".
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
@@ -209,6 +215,13 @@ void CommandLine::text(const std::string& names, std::string& value, const std::
   option(*app_->add_option(names, value, what), type);
 }
 
+void CommandLine::text_or_none(const std::string& names, bool& given, std::string& value, const std::string& type,
+                               const std::string& what) {
+  CLI::Option& made = option(*app_->add_option(names, value, what), type);
+  made.expected(0, 1)->default_str("");
+  meanings_.push_back([&made, &given] { given = made.count() > 0; });
+}
+
 void CommandLine::texts(const std::string& names, std::vector<std::string>& values, const std::string& type,
                         const std::string& what) {
   option(*app_->add_option(names, values, what), type).allow_extra_args(false);
@@ -250,12 +263,22 @@ void CommandLine::seconds(const std::string& names, double& value, const std::st
 }
 
 void CommandLine::share(const std::string& names, double& value, const std::string& what) {
+  option(*app_->add_option(names, value, what), "SHARE").check(CLI::Validator(no_share, ""));
+}
+
+void CommandLine::probability(const std::string& names, std::optional<double>& value, const std::string& what) {
+  option(*app_->add_option(names, value, what), "P").check(CLI::Validator(no_share, ""));
+}
+
+void CommandLine::seed(std::uint64_t& value, const std::string& what) {
+  draws_ = true;
   const auto check = [](const std::string& text) -> std::string {
-    const auto [number, rest] = decimal(text);
-    const bool good = rest.empty() && number >= 0 && number < 1;
-    return good ? "" : fmt::format("`{}` is not a share from 0 to below 1", text);
+    std::uint64_t number = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool good = failure == std::errc() && end == text.data() + text.size();
+    return good ? "" : fmt::format("`{}` is not a whole number from 0 to 2^64 - 1", text);
   };
-  option(*app_->add_option(names, value, what), "SHARE").check(CLI::Validator(check, ""));
+  option(*app_->add_option("--seed", value, what), "N").check(CLI::Validator(check, ""));
 }
 
 void CommandLine::memory(std::size_t& bytes) {
@@ -306,7 +329,9 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
   toggle("--json", console.json, "Print one JSON document");
   toggle("--quiet,-q", console.quiet, "No warnings, no progress");
   toggle("--no-color", no_color, "No colours (also where NO_COLOR is set and not empty)");
-  option(*app_->add_option("--seed", seed, "Ignored: every search is deterministic and draws no random numbers"), "N");
+  if (!draws_)
+    option(*app_->add_option("--seed", seed, "Ignored: every search is deterministic and draws no random numbers"),
+           "N");
   if (arguments == Arguments{kDescribe}) throw describe(*app_, offered_);
   try {
     parse(*app_, arguments, verb_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
@@ -54,6 +55,9 @@ class CommandLine {
   // Options. `names` as "-j,--threads"; `type` is how the help shows the value.
   void toggle(const std::string& names, bool& value, const std::string& what);
   void text(const std::string& names, std::string& value, const std::string& type, const std::string& what);
+  // With or without a value: `given` where it stands at all.
+  void text_or_none(const std::string& names, bool& given, std::string& value, const std::string& type,
+                    const std::string& what);
   void texts(const std::string& names, std::vector<std::string>& values, const std::string& type,
              const std::string& what);  // repeatable
   // Whole numbers from 1 to `most`.
@@ -65,6 +69,8 @@ class CommandLine {
   void digit(const std::string& names, int& value, int most, const std::string& what, const std::string& refusal);
   void seconds(const std::string& names, double& value, const std::string& what);
   void share(const std::string& names, double& value, const std::string& what);  // from 0 to below 1
+  void probability(const std::string& names, std::optional<double>& value, const std::string& what);  // as share
+  void seed(std::uint64_t& value, const std::string& what);  // --seed, of verbs that draw numbers
   void memory(std::size_t& bytes);                           // --memory; at most what the system allows
   void settings(Settings& values, const std::string& what);  // --set
 
@@ -100,6 +106,7 @@ class CommandLine {
                               const std::vector<std::string>& known);
 
   std::string verb_, heading_;
+  bool draws_ = false;
   std::unique_ptr<CLI::App> app_;
   std::vector<std::function<void()>> meanings_;
   std::map<std::string, std::vector<std::string>> offered_;

@@ -9,6 +9,7 @@
 #include "orrery/base/parallel.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
+#include "orrery/report/latency_hdf5.h"
 #include "orrery/report/verbs_json.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/estimators.h"
@@ -47,7 +48,7 @@ int run_doctor(const Arguments& arguments, Console& console) {
       {"CLI11", CLI11_VERSION},
       {"protobuf", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)},
       {"MIP solver", base::mip_solver()},
-      {"optional parts", "none in this version"},
+      {"HDF5", report::hdf5_version().empty() ? "none; `place` writes no HDF5 files" : report::hdf5_version()},
   };
   base::Diagnostics found;
   try {

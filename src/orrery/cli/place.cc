@@ -1,3 +1,9 @@
+#include <filesystem>
+#include <initializer_list>
+#include <map>
+#include <system_error>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "orrery/base/stopwatch.h"
@@ -5,11 +11,13 @@
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/run_options.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
 #include "orrery/report/graph_dot.h"
 #include "orrery/report/graph_svg.h"
+#include "orrery/report/latency_hdf5.h"
 #include "orrery/report/latency_svg.h"
 #include "orrery/report/place_json.h"
 #include "orrery/report/place_picture.h"
@@ -20,7 +28,7 @@
 namespace orrery::cli {
 namespace {
 
-constexpr base::Count kMostCount = base::Count{1} << 40;  // of sequences, tokens and layers
+constexpr base::Count kMostLayers = 1'000'000'000;
 
 struct Options : OutputFolder {
   scenario::PlaceRequest request;
@@ -31,6 +39,26 @@ struct Options : OutputFolder {
   std::string latency_svg, hdf5;  // files for the latencies of the configurations; empty: none
 };
 
+// The one that is written last would be all that is left.
+void refuse_one_file_for_two(const Options& options) {
+  namespace fs = std::filesystem;
+  std::map<fs::path, const char*> written;
+  for (const auto& [option, file] :
+       std::initializer_list<std::pair<const char*, const std::string&>>{{"--dot", options.dot},
+                                                                         {"--svg", options.svg},
+                                                                         {"--latency-svg", options.latency_svg},
+                                                                         {"--hdf5", options.hdf5}}) {
+    if (file.empty()) continue;
+    std::error_code ignored;
+    fs::path path = fs::weakly_canonical(fs::absolute(file, ignored), ignored);
+    if (path.empty()) path = file;
+    const auto [first, is_new] = written.emplace(path, option);
+    if (!is_new)
+      misuse("O1103", fmt::format("`{}` and `{}` both write `{}`", first->second, option, file),
+             "give each of them a file of its own");
+  }
+}
+
 bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("place",
                    "The best sharding, fusion and placement of a graph of kernels on many accelerators, with proof",
@@ -38,17 +66,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.word("SETUP", options.request.path, "DFModel's setup.txt, or a folder with user_input/setup.txt");
   line.group("Question");
   scenario::PlaceModelRequest& model = options.request.model;
-  line.text("--model", model.model, "NAME|FILE", "Instead of a setup: a model from the catalogue, or its config.json");
-  declare_ignored(line, model.ignored);
-  declare_like(line, model.like);
-  line.text("--system", model.system, "NAME|FILE", "The system it runs on, from the catalogue, or its file");
-  line.text("--chip", model.chip, "NAME|FILE",
-            "A chip in the place of the system's accelerator: its optimal loop nests time the products");
-  line.count("--gpus", model.gpus, "Accelerators", dataflow::kMostChips);
-  line.count("--global-batch", model.global_batch, "Sequences of an iteration", kMostCount);
-  line.count("--micro-batch", model.micro_batch, "Sequences of a microbatch; default 1", kMostCount);
-  line.count("--seq", model.seq, "Tokens of a sequence; default: what the model was trained with", kMostCount);
-  line.count("--layer", model.layer, "The layer that is placed, of a model of several kinds", kMostCount);
+  declare_run(line, model, "Instead of a setup");
+  declare_spread(line, model, "searched");
+  line.count("--layer", model.layer, "The layer that is placed, of a model of several kinds", kMostLayers);
   line.choice<std::string>("--stack", model.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
                            "encoder or decoder (default), of a model that has both");
   line.toggle("--forward", model.forward, "Without the backward pass");
@@ -78,7 +98,10 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("--latency-svg", options.latency_svg, "FILE",
             "Draw compute, memory and network of each configuration there");
   line.text("--hdf5", options.hdf5, "FILE", "Write these latencies there, as DFModel's HDF5 arrays");
-  return line.read(arguments, console);
+  if (!line.read(arguments, console)) return false;
+  if (!options.hdf5.empty()) report::require_hdf5();
+  refuse_one_file_for_two(options);
+  return true;
 }
 
 void write_results(const Options& options, const scenario::PlacedGraph& placed, const std::string& json) {
@@ -89,13 +112,13 @@ void write_results(const Options& options, const scenario::PlacedGraph& placed, 
     dot = report::graph_dot(picture);
     svg = report::graph_svg(picture);
     latencies = report::latency_svg(placed);
-    hdf5 = scenario::place_hdf5(placed);
+    if (!report::hdf5_version().empty()) hdf5 = report::latency_hdf5(placed.placement.evaluation.partition);
     files.insert(files.end(), {{"log.txt", scenario::place_log(placed)},
                                {"graph.dot", dot},
                                {"graph.svg", svg},
                                {"latency.svg", latencies},
-                               {"latency.h5", hdf5},
                                {"setup.txt", scenario::pinned_setup(placed)}});
+    if (!hdf5.empty()) files.push_back({"latency.h5", hdf5});
   }
   if (!options.directory.empty()) write_files(options.directory, files);
   if (!placed.placement.mapping) return;

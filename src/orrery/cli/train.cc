@@ -11,6 +11,7 @@
 #include "orrery/cli/number_text.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/run_options.h"
 #include "orrery/cli/train_amped.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
@@ -46,29 +47,16 @@ void choose_tokens(const std::string& text, scenario::TrainRequest& request) {
 }
 
 void declare_plan(CommandLine& line, scenario::TrainRequest& request) {
-  cluster::Plan plan;
-  const base::Fields fields = cluster::fields(plan);
-  const auto field = [&](const char* path) -> const base::Field& { return *base::find_field(fields, path); };
-  const auto number = [&](const char* path, std::optional<base::Count>& value, const char* what) {
-    std::string option = std::string("--") + path;
-    std::replace(option.begin(), option.end(), '_', '-');
-    line.count(option, value, what, field(path).most);
-  };
   line.group("Plan");
-  number("gpus", request.gpus, "Accelerators; default: the product of the degrees");
-  number("global_batch", request.global_batch, "Sequences per iteration");
-  number("micro_batch", request.micro_batch, "Sequences per microbatch; default 1");
-  number("tp", request.tp, "Tensor-parallel degree; degrees not given are the smallest that fit");
-  number("pp", request.pp, "Pipeline stages");
-  number("dp", request.dp, "Data-parallel degree");
-  number("ep", request.ep, "Expert-parallel degree, inside dp");
-  number("cp", request.cp, "Context-parallel degree (ring attention)");
-  number("interleave", request.interleave, "Chunks of layers per stage; default 1");
+  declare_spread(line, request, "the smallest that fit");
+  declare_degree(line, "ep", request.ep, "Expert-parallel degree, inside dp");
+  declare_degree(line, "cp", request.cp, "Context-parallel degree (ring attention)");
+  declare_degree(line, "interleave", request.interleave, "Chunks of layers per stage; default 1");
   line.choice("--schedule", request.schedule, cluster::schedules(), "gpipe, 1f1b (default), interleaved, zero-bubble");
   line.choice("--recompute", request.recompute, cluster::recomputations(), "none (default), selective, full");
-  line.choice("--precision", request.precision, cluster::precisions(), "fp32, tf32, bf16 (default), fp8");
   line.toggle("--sequence-parallel", request.sequence_parallel, "Norms and dropouts are split over tp as well");
-  line.digit("--zero", request.zero, static_cast<int>(field("zero").most),
+  cluster::Plan plan;
+  line.digit("--zero", request.zero, static_cast<int>(base::find_field(cluster::fields(plan), "zero")->most),
              "Sharded over dp: 1 the optimiser's state, 2 gradients as well, 3 weights as well",
              "is none of ZeRO's stages 0 to 3");
 }
@@ -102,15 +90,8 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
                    "orrery train --model gpt3-175b --system a100-selene --gpus 1024 --global-batch 1536 --tp 8 --pp 8");
   line.words("FILES", options.files, "AMPeD's config.json, with --equations amped");
   line.group("Question");
-  line.text("--model", request.model, "NAME|FILE", "Model from the catalogue, or its config.json");
-  declare_ignored(line, request.ignored);
-  declare_like(line, request.like);
-  line.text("--system", request.system, "NAME|FILE", "System from the catalogue, or its file");
-  line.text("--chip", request.chip, "NAME|FILE",
-            "A chip in the place of the system's accelerator: its optimal loop nests time the products");
+  declare_run(line, request);
   line.toggle("--by-operator", request.by_operator, "List the operators with their times, as a run on a chip does");
-  line.count("--seq", request.seq, "Tokens of a sequence; default: what the model was trained with",
-             cluster::kMostInPlan);
   line.choice("--attention", request.attention, cluster::attentions(),
               "materialised or flash; default: what was usual when the model was published");
   line.text("--operators", request.measurements, "FILE.csv",

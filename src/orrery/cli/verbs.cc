@@ -16,6 +16,7 @@ const std::vector<Verb>& verbs() {
       {"place", "Many accelerators", "shards, fuses and places a graph of kernels on many accelerators", run_place},
       {"graph", "Many accelerators", "generates the kernel graph of a workload, for `place`", run_graph},
       {"validate", "Many accelerators", "predictions against published and measured runs", run_validate},
+      {"tune", "This machine", "`tune run`: a transformer layer, run here and measured", run_tune},
       {"check", "Files and figures", "reads files and says what is wrong with them", run_check},
       {"catalog", "Files and figures", "the chips, models and systems that come with Orrery", run_catalog},
       {"schema", "Files and figures", "JSON Schema of a kind of document, for editors", run_schema},

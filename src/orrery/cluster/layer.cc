@@ -36,6 +36,7 @@
 #include "orrery/cluster/layer.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "orrery/collective/collective.h"
 
@@ -84,11 +85,11 @@ struct Products {
         dw{batch, k, n, m, precision};
     forward += context.operators.matrix_product_seconds(y);
     input += context.operators.matrix_product_seconds(dx);
-    weight += context.operators.matrix_product_seconds(dw);
+    weight += context.operators.weight_gradient_seconds(dw);
     if (context.uses == nullptr) return;
     note(context, name, OperatorPass::kForward, machine::Operator::of(y));
     note(context, name, OperatorPass::kInputGradient, machine::Operator::of(dx));
-    note(context, name, OperatorPass::kWeightGradient, machine::Operator::of(dw));
+    note(context, name, OperatorPass::kWeightGradient, machine::Operator::of(dw, true));
   }
 };
 
@@ -145,6 +146,22 @@ void add_core(const LayerContext& c, const LayerKind& kind, const Core& core, Co
   const auto noted = [&](std::string_view name, OperatorPass pass, base::Count n, base::Count k, double times) {
     if (c.uses != nullptr) note(c, name, pass, machine::Operator::of({batch, own, n, k, precision}), times);
   };
+  machine::Operator whole;
+  whole.kind = machine::OperatorKind::kAttention;
+  whole.product = {batch, own, core.seen, core.width, precision};
+  whole.value_width = core.value_width, whole.share = core.share, whole.dropout = c.model.dropout;
+  machine::Operator back = whole;
+  back.gradient = true;
+  const std::optional<double> forward_s = c.operators.attention_seconds(whole);
+  const std::optional<double> backward_s = c.operators.attention_seconds(back);
+  if (forward_s && backward_s) {
+    sum.forward += *forward_s;
+    sum.backward += *backward_s;
+    const std::string_view name = core.of_source ? "cross attention" : "attention";
+    note(c, name, OperatorPass::kForward, whole);
+    note(c, name, OperatorPass::kBackward, back);
+    return;
+  }
   const double values = product(core.value_width, core.seen);
   if (c.model.attention == Attention::kFlash) {
     const double queries = core.width == core.value_width ? values : product(core.width, core.seen);
@@ -206,7 +223,8 @@ void note_again(const LayerContext& c, std::size_t begin) {
   if (c.plan.recompute == Recompute::kNone) return;
   const OperatorUses layer(c.uses->begin() + static_cast<std::ptrdiff_t>(begin), c.uses->end());
   for (const OperatorUse& use : layer) {
-    const bool core = use.name.ends_with("scores") || use.name.ends_with("values") || use.name.starts_with("softmax");
+    const bool core = use.name.ends_with("scores") || use.name.ends_with("values") || use.name.ends_with("attention") ||
+                      use.name.starts_with("softmax");
     if (use.pass == OperatorPass::kForward && (core || c.plan.recompute == Recompute::kFull))
       note(c, use.name, OperatorPass::kRecomputation, use.one, use.times);
   }

@@ -10,17 +10,24 @@
 namespace orrery::cluster {
 namespace {
 
-// Prices nothing: only what is asked counts.
+// Prices nothing: only what is asked counts, and whether attention is known as one operator.
 class Silent final : public machine::OperatorModel {
  public:
+  explicit Silent(const machine::OperatorModel* asked) : asked_(asked) {}
   double matrix_product_seconds(const machine::MatrixProduct&) const override { return 0; }
   double memory_bound_seconds(double) const override { return 0; }
   double issue_seconds() const override { return 0; }
+  std::optional<double> attention_seconds(const machine::Operator& attention) const override {
+    return asked_ == nullptr ? std::nullopt : asked_->attention_seconds(attention);
+  }
+
+ private:
+  const machine::OperatorModel* asked_;
 };
 
 bool same(const OperatorUse& a, const OperatorUse& b) {
   return a.name == b.name && a.pass == b.pass && a.one.kind == b.one.kind && a.one.product == b.one.product &&
-         a.one.bytes == b.one.bytes;
+         a.one.bytes == b.one.bytes && a.one.share == b.one.share;
 }
 
 }  // namespace
@@ -43,8 +50,9 @@ std::string_view name(OperatorPass pass) {
   return "step";
 }
 
-OperatorUses operators_of(const Model& model, const System& system, const Plan& plan) {
-  const Silent silent;
+OperatorUses operators_of(const Model& model, const System& system, const Plan& plan,
+                          const machine::OperatorModel* asked) {
+  const Silent silent(asked);
   LayerContext context = layer_context(model, system, plan, silent);
   OperatorUses part, all;
   context.uses = &part;

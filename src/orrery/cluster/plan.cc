@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
 
 namespace orrery::cluster {
 namespace {
@@ -430,6 +431,19 @@ void check(const Model& model, const System& system, const Plan& plan, base::Dia
   };
   say_all(kSizes);
   if (!any_broken(kSizes, question)) say_all(kPlan);
+}
+
+void check_spread(const System& system, const Plan& plan, base::Diagnostics& found) {
+  constexpr std::array<std::string_view, 5> kAsked = {"O1301", "O1305", "O1306", "O1307", "O1316"};
+  const Model none;  // which these rules do not look at
+  const Question question{none, system, plan};
+  const auto say_asked = [&](const auto& rules) {
+    for (const Rule& rule : rules)
+      if (std::find(kAsked.begin(), kAsked.end(), rule.code) != kAsked.end() && rule.broken(question))
+        rule.say(question, found, rule.code);
+  };
+  say_asked(kSizes);
+  if (!found.has_errors()) say_asked(kPlan);
 }
 
 bool possible(const Model& model, const System& system, const Plan& plan) {

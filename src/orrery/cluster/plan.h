@@ -59,7 +59,11 @@ inline base::Count microbatches(const Plan& plan) {
 // Reports every reason why `plan` cannot run `model` on `system`, with the arithmetic: O1300 to O1319.
 void check(const Model& model, const System& system, const Plan& plan, base::Diagnostics& found);
 
-// The same as a predicate, for searches: true if and only if `check` finds no error.
+// Those of the reasons that no model enters: sizes, degrees that do not multiply to the accelerators, a batch that they
+// do not share, more accelerators than the system has, a precision that they do not compute in.
+void check_spread(const System& system, const Plan& plan, base::Diagnostics& found);
+
+// The same as check() as a predicate, for searches: true if and only if `check` finds no error.
 bool possible(const Model& model, const System& system, const Plan& plan);
 
 }  // namespace orrery::cluster

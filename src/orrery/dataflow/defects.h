@@ -21,6 +21,7 @@ struct Defects {
   bool tiles_by_configuration = false, published_shardings = false, fewest_bytes = false;
   bool state_space_unsharded = false, shards_computed_anew = false;
   // what is checked and printed
+  bool weights_of_both_directions = false;
   bool unchecked_recommendation_sram = false, unchecked_state_space_sram = false, mamba_sram_alone = false;
   bool final_ii_in_log = false;
 
@@ -76,6 +77,8 @@ inline constexpr base::Defect<Defects> kDefects[] = {
      "kernels of state-space models are not sharded"},
     {"shards_computed_anew", &Defects::shards_computed_anew, "gen1 gen2 gen3 gen4 head",
      "shards and buffers in the file hold with `skip_inter_chip_optimization` only"},
+    {"weights_of_both_directions", &Defects::weights_of_both_directions, "gen1 gen2 gen3 gen4 head",
+     "DRAM holds the weights of forward kernels and, once more, of the backward kernels that read them"},
     {"unchecked_recommendation_sram", &Defects::unchecked_recommendation_sram, "gen4 head",
      "the SRAM of DLRM is not checked"},
     {"unchecked_state_space_sram", &Defects::unchecked_state_space_sram, "gen1 gen2 gen3",

@@ -5,6 +5,7 @@
 #include "orrery/dataflow/degrees.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -96,7 +97,13 @@ Services stated_services(const System& system) {
   return stated;
 }
 
-// Before the batch is considered.
+bool as_wanted(const WantedDegrees& wanted, const Degrees& degrees) {
+  return (wanted.tensor == 0 || wanted.tensor == degrees.tensor) &&
+         (wanted.pipeline == 0 || wanted.pipeline == degrees.pipeline) &&
+         (wanted.data == 0 || wanted.data == degrees.data);
+}
+
+// Before the batch and what degrees are wanted are considered.
 std::vector<Allocation> allocations_of_network(const Setup& setup, const Defects& defects) {
   std::vector<Allocation> all;
   const Services stated = stated_services(setup.system);
@@ -228,6 +235,48 @@ void explain_services(const Setup& setup, std::vector<Reason>& reasons) {
   reasons.push_back(std::move(reason));
 }
 
+// Degrees that the network has, but not together with all of those that are wanted.
+void explain_wanted(const Setup& setup, const std::vector<Allocation>& tried, std::vector<Reason>& reasons) {
+  const WantedDegrees& wanted = setup.system.wanted;
+  if (std::any_of(tried.begin(), tried.end(),
+                  [&](const Allocation& allocation) { return as_wanted(wanted, allocation.degrees); }))
+    return;
+  Reason reason;
+  reason.diagnostic.code = "O1455";
+  std::string named;
+  const auto name = [&](const char* degree, Count size) {
+    if (size > 0) named += fmt::format("{}{} {}", named.empty() ? "" : ", ", degree, size);
+  };
+  name("TP", wanted.tensor);
+  name("PP", wanted.pipeline);
+  name("DP", wanted.data);
+  reason.diagnostic.message = fmt::format("the network of {} accelerators cannot serve {}", setup.system.chips, named);
+  const auto values = [&](const char* degree, Count size, Parallelism parallelism) {
+    if (size == 0) return;
+    std::vector<Count> possible;
+    for (const Allocation& allocation : tried) possible.push_back(allocation.degrees.of(parallelism));
+    std::sort(possible.begin(), possible.end());
+    possible.erase(std::unique(possible.begin(), possible.end()), possible.end());
+    if (std::binary_search(possible.begin(), possible.end(), size)) return;
+    constexpr std::size_t kMostShown = 16;
+    const bool more = possible.size() > kMostShown;
+    if (more) possible.resize(kMostShown);
+    reason.diagnostic.note(fmt::format("{} may be {}{}", degree, fmt::join(possible, ", "), more ? " and more" : ""));
+  };
+  values("TP", wanted.tensor, Parallelism::kTensor);
+  values("PP", wanted.pipeline, Parallelism::kPipeline);
+  values("DP", wanted.data, Parallelism::kData);
+  std::string sizes;
+  for (std::size_t d = 0; d < setup.system.network.size(); ++d) {
+    const Count size = setup.system.network[d].size;
+    sizes += (d == 0 ? "" : " x ") + (size > 0 ? fmt::format("{}", size) : std::string("any"));
+  }
+  reason.blamed.push_back({Part::kNetwork, -1, ""});
+  reason.diagnostic.note(fmt::format("its dimensions are {}, and each serves one of TP, PP and DP as a whole", sizes));
+  reason.diagnostic.hint("leave one of the degrees open: it is then chosen to fit");
+  reasons.push_back(std::move(reason));
+}
+
 void explain_batch(const Setup& setup, const std::vector<Allocation>& tried, std::vector<Reason>& reasons) {
   Reason reason;
   reason.diagnostic.code = "O1443";
@@ -262,7 +311,9 @@ void explain_batch(const Setup& setup, const std::vector<Allocation>& tried, std
 
 std::vector<Allocation> allocations(const Setup& setup, const Defects& defects) {
   std::vector<Allocation> all = allocations_of_network(setup, defects);
-  std::erase_if(all, [&](const Allocation& allocation) { return !micro_batches(setup, allocation.degrees); });
+  std::erase_if(all, [&](const Allocation& allocation) {
+    return !as_wanted(setup.system.wanted, allocation.degrees) || !micro_batches(setup, allocation.degrees);
+  });
   return all;
 }
 
@@ -273,7 +324,11 @@ std::vector<Reason> degree_contradictions(const Setup& setup, const Defects& def
   explain_sizes(setup, reasons);
   explain_services(setup, reasons);
   if (!reasons.empty()) return reasons;
-  const std::vector<Allocation> tried = allocations_of_network(setup, defects);
+  std::vector<Allocation> tried = allocations_of_network(setup, defects);
+  explain_wanted(setup, tried, reasons);
+  if (!reasons.empty()) return reasons;
+  std::erase_if(tried,
+                [&](const Allocation& allocation) { return !as_wanted(setup.system.wanted, allocation.degrees); });
   if (std::none_of(tried.begin(), tried.end(),
                    [&](const Allocation& allocation) { return micro_batches(setup, allocation.degrees).has_value(); }))
     explain_batch(setup, tried, reasons);
@@ -306,6 +361,7 @@ std::vector<Tiling> tilings(const Setup& setup, const Degrees& degrees, const De
     stated = space->tile_size;
   }
   if (sequence < 1) return {{1, 0}};
+  if (setup.execution.whole_kernels) return {{1, sequence}};
   constexpr Count kLong = 32768;
   const bool ragged = !defects.tiles_divide && (!defects.short_tiles_divide || sequence >= kLong);
   if (stated > 0) {

@@ -198,11 +198,14 @@ class JointSearch {
     return budget_.interrupted() || budget_.out_of_memory() || watch_.seconds() >= seconds + grace;
   }
 
-  // No chip computes faster than its peak: a bound without a look at candidates. Measured products may say otherwise.
+  // No chip computes faster than its peak: a bound without a look at candidates. Measured products and rates that are
+  // stated may say otherwise.
   double at_peak_ns() const {
     const Execution& execution = setup_.execution;
     const bool computes = execution.overlap != Overlap::kNone || execution.terms.empty() ||
                           execution.terms.find('C') != std::string::npos;
+    for (const workload::Kernel& kernel : setup_.graph.kernels)
+      if (kernel.compute_utilization.value_or(1) > 1) return 0;
     const double peak = static_cast<double>(setup_.system.chips) * setup_.system.accelerator.gflops();
     return operators_ == nullptr && computes && peak > 0 ? workload_flop(setup_) / peak * (1 - kTie) : 0;
   }

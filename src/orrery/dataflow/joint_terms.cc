@@ -18,8 +18,10 @@
 #include <limits>
 
 #include "orrery/base/whole_number.h"
+#include "orrery/dataflow/evaluate.h"
 #include "orrery/dataflow/lower.h"
 #include "orrery/dataflow/pairwise.h"
+#include "orrery/dataflow/stored_weights.h"
 
 namespace orrery::dataflow {
 
@@ -73,9 +75,11 @@ JointTerms::JointTerms(const Setup& setup, const Mapping& mapping,
   }
   Mapping one = mapping;
   one.sharding.resize(kernels);
+  Defects apart;  // what two kernels share depends on both of their shardings
+  apart.weights_of_both_directions = true;
   for (std::size_t o = 0; o < most; ++o) {
     for (std::size_t k = 0; k < kernels; ++k) one.sharding[k] = allowed[k][std::min(o, allowed[k].size() - 1)];
-    PartitionProblem problem = lower(setup, one, kCorrected, operators);
+    PartitionProblem problem = lower(setup, one, apart, operators);
     for (std::size_t k = 0; k < kernels; ++k) {
       if (o >= allowed[k].size()) continue;
       Option& option = options_[k][o];
@@ -95,6 +99,21 @@ JointTerms::JointTerms(const Setup& setup, const Mapping& mapping,
       }
     }
     if (o == 0) base_ = std::move(problem);
+  }
+  twins_ = weight_twins(graph);
+  shared_.resize(kernels);
+  const double layers = static_cast<double>(layers_per_stage(setup, mapping.degrees));
+  for (std::size_t k = 0; k < kernels; ++k) {
+    if (twins_[k] < 0) continue;
+    const auto twin = static_cast<std::size_t>(twins_[k]);
+    const workload::Kernel& kernel = graph.kernels[twin];
+    const double whole = static_cast<double>(kernel.outer) * static_cast<double>(kernel.m) *
+                         static_cast<double>(kernel.k) * static_cast<double>(setup.execution.word_bytes);
+    for (std::size_t own = 0; own < allowed[k].size(); ++own)
+      for (std::size_t other = 0; other < allowed[twin].size(); ++other)
+        shared_[k].push_back(layers * common_weight_bytes(allowed[twin][other],
+                                                          options_[twin][other].kernel.weight_bytes, allowed[k][own],
+                                                          options_[k][own].kernel.weight_bytes, whole));
   }
   const GroupCharges charges = group_charges(setup.system, mapping.degrees, Parallelism::kTensor, kCorrected,
                                              setup.execution.separate_reduce_scatter_all_gather);
@@ -156,6 +175,20 @@ double JointTerms::network_ns(int kernel, const ShardingSets& sets) const {
   return best;
 }
 
+double JointTerms::shared_bytes(int kernel, const ShardingSets& sets) const {
+  const auto k = static_cast<std::size_t>(kernel);
+  if (twins_[k] < 0) return 0;
+  const auto twin = static_cast<std::size_t>(twins_[k]);
+  double most = 0;
+  each(sets[k], [&](int own) {
+    each(sets[twin], [&](int other) {
+      most = std::max(
+          most, shared_[k][static_cast<std::size_t>(own) * options_[twin].size() + static_cast<std::size_t>(other)]);
+    });
+  });
+  return most;
+}
+
 PartitionProblem JointTerms::relaxed(const ShardingSets& sets) const {
   PartitionProblem problem = base_;
   bool open = false;
@@ -164,6 +197,8 @@ PartitionProblem JointTerms::relaxed(const ShardingSets& sets) const {
     Option option = least(static_cast<int>(k), sets[k]);
     problem.kernels[k] = std::move(option.kernel);
     problem.kernels[k].network_ns = network_ns(static_cast<int>(k), sets);
+    problem.kernels[k].dram_bytes =
+        std::max(0.0, problem.kernels[k].dram_bytes - shared_bytes(static_cast<int>(k), sets));
     for (std::size_t e = 0; e < out_of_[k].size(); ++e) {
       PartitionEdge& edge = problem.edges[static_cast<std::size_t>(out_of_[k][e])];
       edge.buffer_bytes = option.buffer_bytes[e];
@@ -245,6 +280,7 @@ int JointTerms::most_relaxed(const ShardingSets& sets, const ShardingSets& likel
       for (const int e : into_[at])
         if (open(base_.edges[static_cast<std::size_t>(e)].from)) branch = base_.edges[static_cast<std::size_t>(e)].from;
     }
+    if (shared_bytes(k, likely) < shared_bytes(k, sets) && differing < 0) differing = open(k) ? k : twins_[at];
     if (branch < 0) continue;
     if (network > 0 && differing < 0) differing = branch;
     if (change > most) {

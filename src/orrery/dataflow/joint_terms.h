@@ -48,11 +48,15 @@ class JointTerms {
   // The least that `kernel` and the edges into it communicate.
   double network_ns(int kernel, const ShardingSets& sets) const;
   double weighed(const Option& option) const;
+  // The most of its weight that can lie in DRAM for `kernel`'s twin.
+  double shared_bytes(int kernel, const ShardingSets& sets) const;
 
   const std::vector<std::vector<workload::KernelDimension>>& allowed_;
   PartitionProblem base_;
   std::vector<std::vector<Option>> options_;     // [kernel][sharding]
   std::vector<std::vector<int>> into_, out_of_;  // edges, per kernel
+  std::vector<int> twins_;                       // per kernel, see stored_weights.h
+  std::vector<std::vector<double>> shared_;      // [kernel with a twin][sharding * shardings of its twin + the twin's]
   std::vector<std::vector<double>> conversion_;  // [edge][from * shardings of its end + to]
 };
 

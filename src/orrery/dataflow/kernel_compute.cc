@@ -1,4 +1,5 @@
-// At a given utilisation u, T tiles of a shard take T * FLOP / (u * peak). On l lanes and s stages of W x H cores
+// At a given utilisation u, the kernel's own or the execution's, T tiles of a shard take T * FLOP / (u * peak). On l
+// lanes and s stages of W x H cores
 //
 //   product      ceil(m / (l W)) * ceil(n / (s H)) * k cycles a tile
 //   elementwise  ceil(m / (l W)) * n, a product on vector lanes k times as much
@@ -42,7 +43,8 @@ KernelCompute::KernelCompute(const Setup& setup, Count tiles, const Defects& def
       every_pair_(setup.system.accelerator.memory_units > 0 &&
                   !std::holds_alternative<Linpack>(setup.execution.workload) &&
                   !std::holds_alternative<FourierTransform>(setup.execution.workload)),
-      precision_(precision_of(setup.execution.word_bytes)),
+      precision_(setup.execution.precision.value_or(precision_of(setup.execution.word_bytes))),
+      peak_(data_sheet(setup.system), 1),
       cores_({.cores = setup.system.accelerator.cores,
               .width = setup.system.accelerator.systolic_width,
               .height = setup.system.accelerator.systolic_height,
@@ -77,11 +79,13 @@ std::vector<machine::CoreShare> KernelCompute::shares(const workload::Kernel& ke
 
 void KernelCompute::price(const workload::Kernel& kernel, const Shard& shard, bool alone, PartitionKernel& result) {
   if (operators_ != nullptr) {
+    const machine::OperatorModel& model = kernel.compute_utilization ? peak_ : *operators_;
     const double seconds =
-        kernel.unit == workload::KernelUnit::kSimd
-            ? operators_->elementwise_seconds(
-                  static_cast<double>(shard.m) * static_cast<double>(shard.n) * vector_depth(shard), precision_)
-            : operators_->matrix_product_seconds({1, shard.m, shard.n, shard.k, precision_});
+        (kernel.unit == workload::KernelUnit::kSimd
+             ? model.elementwise_seconds(
+                   static_cast<double>(shard.m) * static_cast<double>(shard.n) * vector_depth(shard), precision_)
+             : model.matrix_product_seconds({1, shard.m, shard.n, shard.k, precision_})) /
+        kernel.compute_utilization.value_or(1);
     result.compute_ns = tiles_ * seconds * 1e9 * (repeats_count_ ? repeats_of(kernel) : 1);
     return;
   }

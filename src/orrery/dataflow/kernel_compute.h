@@ -31,6 +31,7 @@ class KernelCompute {
   bool repeats_count_ = false;  // of kernels at a given utilisation
   bool every_pair_ = false;
   machine::Precision precision_ = machine::Precision::kBf16;
+  machine::FlatEfficiency peak_;  // for kernels that state their share of it
   std::optional<machine::FlatEfficiency> flat_;
   const machine::OperatorModel* operators_ = nullptr;  // with a given utilisation
   machine::SystolicCores cores_;

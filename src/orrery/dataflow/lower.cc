@@ -20,6 +20,7 @@
 #include "orrery/dataflow/kernel_network.h"
 #include "orrery/dataflow/network.h"
 #include "orrery/dataflow/sharding.h"
+#include "orrery/dataflow/stored_weights.h"
 #include "orrery/dataflow/tilings.h"
 
 namespace orrery::dataflow {
@@ -125,7 +126,7 @@ void set_chip(const Setup& setup, const Defects& defects, PartitionProblem& prob
     problem.second_dram_bytes = memory.second_capacity_bytes;
     problem.mixed_bandwidth_gb_per_s = memory.mixed_bandwidth_gb_per_s();
   }
-  if (sram_is_checked(setup, defects)) {
+  if (sram_is_checked(setup, defects) && !execution.whole_kernels) {
     problem.sram_bytes = chip.sram_bytes;
     problem.memory_units = chip.memory_units;
     problem.memory_unit_bytes = chip.memory_unit_bytes;
@@ -206,11 +207,13 @@ PartitionProblem lower(const Setup& setup, const Mapping& mapping, const Defects
     result.memory_bytes = kernel.memory_bytes;
     if (kernel.has_weight())
       result.weight_bytes = static_cast<double>(parts[i].m) * static_cast<double>(parts[i].k) * word;
+    if (setup.execution.stream_weights) result.memory_bytes += result.weight_bytes;
     result.sram_extra_bytes = kernel.sram_extra_bytes;
     result.dram_bytes = layers * (result.weight_bytes + kernel.dram_extra_bytes);
     result.repeat_class = kernel.inputs > 0 ? 1 : 0;
     result.can_split_weight = kernel.has_weight();
   }
+  if (!defects.weights_of_both_directions) store_weights_once(graph, mapping.sharding, word, layers, problem.kernels);
   if (!problem.kernels.empty()) problem.kernels.front().dram_bytes += tables_bytes(setup);
 
   const std::vector<int> level = workload::levels(graph);

@@ -11,6 +11,7 @@
 
 #include "orrery/base/count.h"
 #include "orrery/dataflow/defects.h"
+#include "orrery/machine/operator.h"
 #include "orrery/workload/kernel_graph.h"
 
 namespace orrery::dataflow {
@@ -60,8 +61,14 @@ struct NetworkDimension {
   std::optional<Parallelism> parallelism;
 };
 
+// Degrees that must be; 0: searched.
+struct WantedDegrees {
+  Count tensor = 0, pipeline = 0, data = 0;
+};
+
 struct System {
   Count chips = 0;
+  WantedDegrees wanted;  // of a language model; no file states them
   Accelerator accelerator;
   Memory memory;
   std::vector<NetworkDimension> network;  // one to four
@@ -112,7 +119,12 @@ struct Execution {
   int configurations = 0;  // 0: as many as kernels (kKernelByKernel), else stated
   Overlap overlap = Overlap::kPerfect;
   std::optional<double> compute_utilization;  // nothing: cores are given to kernels explicitly
+  // Kernels run one by one, each of them whole: what computes it cuts it into tiles of its own, as GPUs and loop nests
+  // do. One tile, and no room on the chip that it must fit.
+  bool whole_kernels = false;
+  bool stream_weights = false;  // weights pass DRAM once a pass; false: they are on the chip before it begins
   Count word_bytes = 2;
+  std::optional<machine::Precision> precision;  // nothing: the usual one of so many bytes
   bool separate_reduce_scatter_all_gather = false;
   Count effective_stages = 0;
   bool skip_inter_chip = false;  // shardings and shards stand as they are in the file

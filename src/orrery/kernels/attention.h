@@ -17,7 +17,7 @@ struct Attention {
   Index heads = 1, key_heads = 1;  // heads / key_heads heads of queries share one of keys and values (grouped queries)
   Index queries = 0, keys = 0;
   Index size = 0, value_size = 0;  // of a head, at most 512
-  double scale = 1;                // of scores
+  double scale = 1;                // of scores                // of scores
   Index query_offset = 0, reach_back = -1, reach_ahead = -1;
   const Index* key_lengths = nullptr;    // null: all
   const Index* query_lengths = nullptr;  // null: all

@@ -119,10 +119,12 @@ Case random_case(Random& random, Index most, Type type) {
   x.batch = random(1, 2);
   x.key_heads = random(1, 2);
   x.heads = x.key_heads * random(1, 2);
-  x.queries = random.size(most);
-  x.keys = random.one_in(2) ? x.queries : random.size(most);
-  x.size = random.size(70);
-  x.value_size = random.one_in(2) ? x.size : random.size(70);
+  const bool few = most == 0;  // heads, with many queries
+  if (few) x.batch = x.key_heads = 1, x.heads = random(1, 3), most = 40;
+  x.queries = few ? random(1024, 1300) : random.size(most);
+  x.keys = random.one_in(2) && !few ? x.queries : random.size(most);
+  x.size = random.size(few ? 20 : 70);
+  x.value_size = random.one_in(2) ? x.size : random.size(few ? 20 : 70);
   x.scale = random.pick({0.125F, 0.3F});
   if (random.one_in(3)) x.query_offset = random(-5, 20);
   if (random.one_in(3)) x.reach_ahead = random.one_in(2) ? 0 : random(0, 20);
@@ -238,6 +240,69 @@ TEST(Attention, OfSeveralTilesAgreesWithFp64) {
     for (std::uint32_t seed = 1000; seed < 1012; ++seed) {
       check_case(*context, seed, 600);
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Few heads of keys: their queries are shared by several parts, whose sums are added.
+TEST(Attention, OfFewHeadsAgreesWithFp64) {
+  for (const auto& context : testing::contexts(3)) {
+    for (std::uint32_t seed = 2000; seed < 2004; ++seed) {
+      check_case(*context, seed, 0);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Sequences behind one another, as those with padding between them; nothing is written beyond them.
+TEST(Attention, OfSequencesWithoutPaddingIsThatOfPaddedOnes) {
+  for (const auto& context : testing::contexts()) {
+    for (const Index group : {1, 2}) {
+      Random random(3);
+      const Index batch = 3, length = 40, size = 12, heads = 2 * group;
+      const std::vector<Index> lengths = {17, 0, 40}, starts = {0, 17, 17};
+      const auto filled = [&](Index all) { return Tensor(Type::kF32, batch * length * all * size, random); };
+      Tensor q = filled(heads), k = filled(2), v = filled(2), dout = filled(heads);
+      Tensor out = q, dq = q, dk = k, dv = v;
+      const auto packed = [&](const Tensor& from, Index all) {
+        Tensor to = from;
+        for (Index b = 0; b < batch; ++b) {
+          for (Index i = 0; i < lengths[b] * all * size; ++i)
+            to.set(starts[b] * all * size + i, static_cast<float>(from[b * length * all * size + i]));
+        }
+        return to;
+      };
+      Tensor pq = packed(q, heads), pk = packed(k, 2), pv = packed(v, 2), pdout = packed(dout, heads);
+      Tensor pout = pq, pdq = pq, pdk = pk, pdv = pv;
+      std::vector<float> log_sum(batch * heads * length);
+      const auto run = [&](bool close, std::initializer_list<Tensor*> t) {
+        Attention x;
+        x.batch = batch, x.heads = heads, x.key_heads = 2, x.queries = x.keys = length, x.size = x.value_size = size;
+        x.key_lengths = x.query_lengths = lengths.data(), x.log_sum = log_sum.data(), x.reach_ahead = 0;
+        if (close) x.key_starts = x.query_starts = starts.data();
+        const auto at = [&](Tensor* tensor, Index all) {
+          return Vectors{tensor->data(), length * all * size, size, all * size};
+        };
+        Tensor* const* p = t.begin();
+        x.query = at(p[0], heads), x.key = at(p[1], 2), x.value = at(p[2], 2), x.out = at(p[3], heads);
+        x.out_gradient = at(p[4], heads), x.query_gradient = at(p[5], heads);
+        x.key_gradient = at(p[6], 2), x.value_gradient = at(p[7], 2);
+        attend(*context, x);
+        attend_back(*context, x);
+      };
+      run(false, {&q, &k, &v, &out, &dout, &dq, &dk, &dv});
+      run(true, {&pq, &pk, &pv, &pout, &pdout, &pdq, &pdk, &pdv});
+      const auto same = [&](const Tensor& with, const Tensor& without, const Tensor& before, Index all) {
+        for (Index b = 0; b < batch; ++b) {
+          for (Index i = 0; i < lengths[b] * all * size; ++i)
+            ASSERT_EQ(with[b * length * all * size + i], without[starts[b] * all * size + i]) << b;
+        }
+        for (Index i = 57 * all * size; i < batch * length * all * size; ++i) ASSERT_EQ(without[i], before[i]);
+      };
+      same(out, pout, pq, heads);
+      same(dq, pdq, pq, heads);
+      same(dk, pdk, pk, 2);
+      same(dv, pdv, pv, 2);
     }
   }
 }

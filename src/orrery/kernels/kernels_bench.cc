@@ -51,7 +51,7 @@ Buffer filled(Type type, Index count) {
       case Type::kUint8:
         static_cast<std::int8_t*>(buffer.data())[i] = static_cast<std::int8_t>(random >> 24);
         break;
-      case Type::kInt32:
+      default:
         break;
     }
   }

@@ -89,6 +89,11 @@ double density(double x) {
   return std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
 }
 
+// (1 + tanh(u)) / 2 = 1 / (1 + e^(-2 u)), which loses no digits where tanh is near -1.
+double tanh_argument(double x) {
+  return 2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+}
+
 struct Reference {
   Activation activation;
   double (*exact)(double);
@@ -106,6 +111,15 @@ TEST(Activations, AreWithinTheirStatedErrorForEveryFloat) {
          return s * (1 + x * (1 - s));
        },
        4e-7, 2.5e-7},
+      {Activation::kGeluTanh, [](double x) { return x / (1 + std::exp(-tanh_argument(x))); }, 4e-7, 1e-7},
+      {Activation::kGeluTanhSlope,
+       [](double x) {
+         const double s = 1 / (1 + std::exp(-tanh_argument(x)));
+         const double rest = 1 / (1 + std::exp(tanh_argument(x)));
+         const double rise = 2 * std::sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
+         return s * (1 + (rest == 0 ? 0 : x * rest * rise));
+       },
+       4e-7, 5e-7},
       {Activation::kRelu, [](double x) { return x > 0 ? x : 0; }, 0, 0},
       {Activation::kReluSlope, [](double x) { return x > 0 ? 1.0 : 0.0; }, 0, 0},
   };
@@ -140,7 +154,7 @@ TEST(Activations, OfInfinitiesAreWhatTheirFormulasGive) {
   for (const Level level : levels()) {
     const float in[] = {infinity, -infinity};
     float out[2];
-    for (const Activation which : {Activation::kRelu, Activation::kGelu, Activation::kSilu}) {
+    for (const Activation which : {Activation::kRelu, Activation::kGelu, Activation::kSilu, Activation::kGeluTanh}) {
       table_of(level)->activation(which, in, out, 2);
       EXPECT_EQ(out[0], infinity);
       // The others compute -infinity times 0.
@@ -169,6 +183,43 @@ TEST(Bf16, RoundsToTheNearestWithTiesToEven) {
     worst = std::max<Bf16>(worst, half);
   }
   EXPECT_GT(worst, 0xff00);  // the loop came to negative numbers
+}
+
+TEST(Half, IsReadAndWrittenWithoutAChange) {
+  for (std::uint32_t bits = 0; bits <= 0xffffU; ++bits) {
+    const Half half{static_cast<std::uint16_t>(bits)};
+    const float x = from_half(half);
+    const std::uint32_t exponent = bits >> 10 & 31U, fraction = bits & 1023U;
+    const double sign = bits >> 15 != 0 ? -1 : 1;
+    if (exponent == 31) {
+      ASSERT_EQ(std::isnan(x), fraction != 0);
+      ASSERT_EQ(std::isinf(x), fraction == 0);
+    } else {
+      const double wanted =
+          exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, static_cast<int>(exponent) - 25);
+      ASSERT_EQ(x, sign * wanted) << bits;
+    }
+    if (!std::isnan(x)) {
+      ASSERT_EQ(to_half(x).bits, bits);
+    } else {
+      ASSERT_TRUE(std::isnan(from_half(to_half(x))));
+    }
+  }
+}
+
+// Between two neighbours lies their middle, which goes to the even one; what lies beside it goes to the nearer.
+TEST(Half, RoundsToTheNearestWithTiesToEven) {
+  for (std::uint32_t bits = 0; bits < 0x7c00U; ++bits) {
+    const float low = from_half({static_cast<std::uint16_t>(bits)});
+    const float high = bits == 0x7bffU ? 65536.0F : from_half({static_cast<std::uint16_t>(bits + 1)});
+    const float middle = (low + high) / 2;
+    ASSERT_EQ(to_half(middle).bits, bits % 2 == 0 ? bits : bits + 1);
+    ASSERT_EQ(to_half(std::nextafter(middle, 0.0F)).bits, bits);
+    ASSERT_EQ(to_half(std::nextafter(middle, 1e6F)).bits, bits + 1);
+    ASSERT_EQ(to_half(-middle).bits, to_half(middle).bits | 0x8000U);
+  }
+  EXPECT_EQ(to_half(1e30F).bits, 0x7c00U);
+  EXPECT_EQ(to_half(1e-30F).bits, 0U);
 }
 
 TEST(Bf16, IsStoredByEveryLevelAsByTheDefinition) {

@@ -64,7 +64,8 @@ Beyond beside(Type type, Index batch, Index rows, Index columns, Random& random)
 
 double activation(Activation which, double x) {
   const double phi = std::exp(-x * x / 2) / std::sqrt(2 * M_PI), below = std::erfc(-x / std::sqrt(2)) / 2;
-  const double sigmoid = 1 / (1 + std::exp(-x));
+  const double sigmoid = 1 / (1 + std::exp(-x)), scale = std::sqrt(2 / M_PI);
+  const double tanh_part = (1 + std::tanh(scale * (x + 0.044715 * x * x * x))) / 2;
   switch (which) {
     case Activation::kNone:
       return x;
@@ -74,12 +75,16 @@ double activation(Activation which, double x) {
       return x * below;
     case Activation::kSilu:
       return x * sigmoid;
+    case Activation::kGeluTanh:
+      return x * tanh_part;
     case Activation::kReluSlope:
       return x > 0 ? 1 : 0;
     case Activation::kGeluSlope:
       return below + x * phi;
     case Activation::kSiluSlope:
       return sigmoid * (1 + x * (1 - sigmoid));
+    case Activation::kGeluTanhSlope:
+      return tanh_part * (1 + 2 * x * (1 - tanh_part) * scale * (1 + 3 * 0.044715 * x * x));
   }
   return 0;
 }
@@ -121,7 +126,7 @@ void check_random_product(Context& context, std::uint32_t seed, Index most) {
   if (!bare) {
     x.alpha = random.one_in(2) ? 1.0F : 0.25F;
     if (random.one_in(2)) x.bias = bias.floats();
-    x.activation = static_cast<Activation>(random(0, 6));
+    x.activation = static_cast<Activation>(random(0, 8));
     if (x.activation >= Activation::kReluSlope) x.slope_at = slope.beside;
     if (random.one_in(3)) x.before = before.beside;
     if (random.one_in(3)) x.gate = gate.beside;

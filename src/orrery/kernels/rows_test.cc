@@ -248,5 +248,50 @@ TEST(Rows, OfOperatorsAreTheSameForAnyNumberOfThreads) {
   }
 }
 
+// Pairs as complex numbers, times e^(i angle); and back again, the lengths unchanged.
+TEST(Rotation, TurnsPairsByTheAngleOfTheirRow) {
+  for (const auto& context : testing::contexts()) {
+    for (std::uint32_t seed = 0; seed < 100; ++seed) {
+      Random random(seed);
+      const Type type = random.pick({Type::kF32, Type::kBf16});
+      const Index heads = random(1, 3), turned = 2 * random.size(40), head = turned + random(0, 5), half = turned / 2;
+      const Index rows = random.one_in(5) ? random(65, 140) : random(1, 9), stride = heads * head + random(0, 7);
+      Tensor x(type, rows * stride, random), cosines(Type::kF32, 10 * half, random), sines = cosines;
+      std::vector<Index> positions;
+      for (Index i = 0; i < rows; ++i) positions.push_back(random(0, 9));
+      for (Index i = 0; i < 10 * half; ++i) {
+        cosines.set(i, static_cast<float>(std::cos(0.1 * static_cast<double>(i))));
+        sines.set(i, static_cast<float>(std::sin(0.1 * static_cast<double>(i))));
+      }
+      const Tensor old = x;
+      Rotate r;
+      r.data = x.data(), r.type = type, r.rows = rows, r.row_stride = stride, r.heads = heads, r.head_stride = head;
+      r.turned = turned, r.pairs = random.one_in(2), r.positions = positions.data();
+      r.cosines = cosines.floats(), r.sines = sines.floats();
+      rotate(*context, r);
+      std::vector<bool> seen(rows * stride, false);
+      const double fine = type == Type::kBf16 ? 1.0 / 64 : 1e-6;
+      for (Index row = 0; row < rows; ++row) {
+        for (Index h = 0; h < heads; ++h) {
+          for (Index i = 0; i < half; ++i) {
+            const Index at = row * stride + h * head;
+            const Index a = at + (r.pairs ? 2 * i : i), b = at + (r.pairs ? 2 * i + 1 : i + half);
+            const double angle = 0.1 * static_cast<double>(positions[row] * half + i);
+            ASSERT_NEAR(x[a], old[a] * std::cos(angle) - old[b] * std::sin(angle), fine * 4) << seed;
+            ASSERT_NEAR(x[b], old[b] * std::cos(angle) + old[a] * std::sin(angle), fine * 4) << seed;
+            seen[a] = seen[b] = true;
+          }
+        }
+      }
+      for (Index i = 0; i < rows * stride; ++i) {
+        ASSERT_TRUE(seen[i] || x[i] == old[i]) << seed;
+      }
+      r.back = true;
+      rotate(*context, r);
+      for (Index i = 0; i < rows * stride; ++i) ASSERT_NEAR(x[i], old[i], fine * 6) << seed;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace orrery::kernels

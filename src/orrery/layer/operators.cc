@@ -140,6 +140,7 @@ void Operators::attend_back(std::string_view name, const kernels::Attention& x, 
 }
 
 void Operators::gather(std::string_view name, const Tokens& tokens, const void* padded, void* rows, Index columns) {
+  if (context == nullptr) return arena_.step();  // a plan is of sequences without padding
   const auto bytes = static_cast<std::size_t>(columns * bytes_of(type_));
   run(
       name,
@@ -150,6 +151,7 @@ void Operators::gather(std::string_view name, const Tokens& tokens, const void* 
 }
 
 void Operators::scatter(std::string_view name, const Tokens& tokens, const void* rows, void* padded, Index columns) {
+  if (context == nullptr) return arena_.step();  // a plan is of sequences without padding
   const auto bytes = static_cast<std::size_t>(columns * bytes_of(type_));
   const auto cost = [&] {
     return Cost{0, bytes_of_rows(tokens.rows() + tokens.batch() * tokens.length(), columns, type_)};

@@ -13,7 +13,7 @@ struct Plan {
   std::size_t weights = 0;          // bytes of packed weights (about: each instruction set packs in its own way)
   std::size_t saved = 0;            // of what forward() leaves to backward(), the layer's input excluded
   std::size_t passing = 0;          // of what lives within one pass; layers can share it (Workspace)
-  std::vector<Operator> operators;  // of forward, then of backward when training, for full lengths; no times
+  std::vector<Operator> operators;  // of forward, then backward when training, with dropout, without padding
 
   std::size_t bytes() const { return weights + saved + passing; }
 };

@@ -113,23 +113,26 @@ constexpr Index kLargestSize = Index{1} << 24, kLargestHead = 512;
 constexpr double kMostElements = 0x1p46;
 
 void check_sizes(const Shape& s, base::Diagnostics& found) {
-  const std::pair<std::string_view, Index> sizes[] = {
-      {"batch", s.batch}, {"length", s.length}, {"width", s.width}, {"heads", s.heads}, {"hidden", s.hidden}};
+  const std::pair<std::string_view, Index> sizes[] = {{"number of sequences", s.batch},
+                                                      {"number of tokens", s.length},
+                                                      {"width", s.width},
+                                                      {"number of heads", s.heads},
+                                                      {"hidden width", s.hidden}};
   const auto check = [&](std::string_view name, Index size, Index least) {
     if (size < least) {
-      found.error("O1503", fmt::format("a layer of {} {}", name, size))
-          .note(fmt::format("{} is at least {}", name, least));
+      found.error("O1503", fmt::format("the {} of a layer is {}", name, size))
+          .note(fmt::format("it is at least {}", least));
     } else if (size > kLargestSize) {
-      found.error("O1508", fmt::format("a layer of {} {}", name, size))
-          .note(fmt::format("{} is at most 2^24 = {}", name, kLargestSize));
+      found.error("O1508", fmt::format("the {} of a layer is {}", name, size))
+          .note(fmt::format("it is at most 2^24 = {}", kLargestSize));
     }
   };
   for (const auto& [name, size] : sizes) check(name, size, 1);
-  check("head size", s.head_size, 0);
-  check("key heads", s.key_heads, 0);
+  check("size of a head", s.head_size, 0);
+  check("number of key heads", s.key_heads, 0);
   check("window", s.window, 0);
-  check("memory width", s.memory_width, 0);
-  if (s.cross) check("memory length", s.memory_length, 1);
+  check("memory's width", s.memory_width, 0);
+  if (s.cross) check("number of tokens of the memory", s.memory_length, 1);
 }
 
 void check_heads(const Shape& s, base::Diagnostics& found) {
@@ -145,7 +148,7 @@ void check_heads(const Shape& s, base::Diagnostics& found) {
   const Index head = s.head();
   if (head > kLargestHead) {
     found.error("O1505", fmt::format("a head of {} elements", head))
-        .note(s.head_size != 0 ? std::string("a head has at most 512")
+        .note(s.head_size != 0 ? std::string("it has at most 512")
                                : fmt::format("{} / {} = {}, and a head has at most 512", s.width, s.heads, head))
         .hint("more heads");
   }

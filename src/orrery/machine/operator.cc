@@ -32,9 +32,10 @@ std::string_view name(Basis basis) {
   return "published";
 }
 
-Operator Operator::of(const MatrixProduct& product) {
+Operator Operator::of(const MatrixProduct& product, bool gradient) {
   Operator out;
   out.product = product;
+  out.gradient = gradient;
   return out;
 }
 

@@ -50,9 +50,11 @@ struct Operator {
   MatrixProduct product;        // of attention: `batch` heads of m queries and n keys of width k
   base::Count value_width = 0;  // of attention
   double share = 1;             // of its scores, those that are computed: masks, windows and pruning hide the others
+  bool dropout = false;         // of attention: of its probabilities
+  bool gradient = false;        // of attention: its backward pass; of a product: of weights, summed over tokens
   double bytes = 0;             // of other kinds: to and from memory, reads and writes together
 
-  static Operator of(const MatrixProduct& product);
+  static Operator of(const MatrixProduct& product, bool gradient = false);
   static Operator moving(OperatorKind kind, double bytes);
 };
 

@@ -6,10 +6,14 @@ Cost OperatorModel::cost(const Operator& one) const {
   Cost out;
   switch (one.kind) {
     case OperatorKind::kProduct:
-      out.seconds = matrix_product_seconds(one.product);
+      out.seconds = one.gradient ? weight_gradient_seconds(one.product) : matrix_product_seconds(one.product);
       break;
     case OperatorKind::kAttention:
     case OperatorKind::kSparseAttention: {
+      if (const std::optional<double> whole = attention_seconds(one)) {
+        out.seconds = *whole;
+        break;
+      }
       MatrixProduct values = one.product;  // m x n scores by n x width values
       values.n = one.value_width;
       values.k = one.product.n;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,17 @@ class OperatorModel {
   // is not supported.
   virtual double matrix_product_seconds(const MatrixProduct& product) const = 0;
 
+  // The same of a product that makes the gradient of weights: neither operand lies as products with weights find them.
+  // By default, like any other product.
+  virtual double weight_gradient_seconds(const MatrixProduct& product) const { return matrix_product_seconds(product); }
+
+  // Attention as one operator, forwards or backwards. Nothing, which is the default: not known as such; its products
+  // count.
+  virtual std::optional<double> attention_seconds(const Operator& attention) const {
+    static_cast<void>(attention);
+    return std::nullopt;
+  }
+
   // An operator limited by memory that moves `bytes`, reads and writes together.
   virtual double memory_bound_seconds(double bytes) const = 0;
 
@@ -51,7 +63,8 @@ class OperatorModel {
   virtual double issue_seconds() const = 0;
 
   // All that is known of one operator. Its seconds are those that the functions above say; what they do not know
-  // (energy, levels) is left open. Attention is two products, each of the visible share.
+  // (energy, levels) is left open. Attention that is not known as one operator is two products, each of the visible
+  // share.
   virtual Cost cost(const Operator& one) const;
 };
 

@@ -75,6 +75,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"", {"map", "eval"}},
       {"energy", {"energy"}},
       {"train", {"train"}},
+      {"tune run", {"tune_run"}},
       {"place", {"place"}},
       {"graph", {"graph"}},
       {"operators", {"operators"}},

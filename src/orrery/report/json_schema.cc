@@ -16,6 +16,7 @@ constexpr Kind kAnswers[] = {
     {"eval", [] { return mapping_schema(false); }},
     {"energy", energy_schema},
     {"train", train_schema},
+    {"tune_run", tune_run_schema},
     {"place", place_schema},
     {"validate", validate_schema},
     {"validate_collectives", validate_collectives_schema},

@@ -45,8 +45,10 @@ std::string header(const PlacedGraph& placed) {
   if (!mapping.tilings.empty())
     out += "tiles of a size for each configuration; ";
   else if (mapping.tile_size > 0)
-    out += !placed.chip.empty() && mapping.tiles == 1
-               ? std::string("tiles as the chip's loop nests cut them; ")
+    out += setup.execution.whole_kernels
+               ? fmt::format("tiles as {}; ", !placed.chip.empty()         ? "the chip's loop nests cut them"
+                                              : placed.timed == "roofline" ? "the roofline cuts them"
+                                                                           : "what computes a kernel cuts them")
                : fmt::format("{} tile{} of {} token{}; ", mapping.tiles, mapping.tiles == 1 ? "" : "s",
                              mapping.tile_size, mapping.tile_size == 1 ? "" : "s");
   out += fmt::format("{}; sharding: {}\n", overlap_text(setup.execution.overlap), placed.placement.sharding.rule);
@@ -63,8 +65,8 @@ bool sram_counts(const dataflow::Workload& workload) {
 }
 
 std::string configurations(const PlacedGraph& placed) {
-  // Nor are they on a chip whose loop nests cut the tiles.
-  const bool sram = sram_counts(placed.setup.execution.workload) && placed.chip.empty();
+  // Nor are those of whole kernels.
+  const bool sram = sram_counts(placed.setup.execution.workload) && !placed.setup.execution.whole_kernels;
   const std::vector<ConfigurationCost>& costs = placed.placement.evaluation.partition.configurations;
   Table table;
   table.header = {"configuration", "kernels",  "",         "compute", "memory",

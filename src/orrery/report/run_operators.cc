@@ -25,8 +25,10 @@ std::string shown_joules(double joules) {
 }
 
 std::string shape_of(const machine::Operator& one) {
-  if (one.kind != machine::OperatorKind::kProduct) return fmt::format("{:.4g} MB", one.bytes / 1e6);
   const machine::MatrixProduct& p = one.product;
+  if (one.kind == machine::OperatorKind::kAttention)
+    return fmt::format("{} heads of {} x {}, width {}", p.batch, p.m, p.n, p.k);
+  if (one.kind != machine::OperatorKind::kProduct) return fmt::format("{:.4g} MB", one.bytes / 1e6);
   const std::string product = fmt::format("{} x {} x {}", p.m, p.k, p.n);
   return p.batch > 1 ? fmt::format("{} of {}", p.batch, product) : product;
 }
@@ -72,7 +74,9 @@ Record<TrainedModel> run_operators_record() {
                                    {"bytes", "In and out, all instances.", &LevelCost::bytes},
                                    {"seconds", "That it needs by itself.", &LevelCost::seconds}};
   const auto product = [](const O& o) -> const machine::MatrixProduct& { return o.use.one.product; };
-  const auto is_product = [](const O& o) { return o.use.one.kind == machine::OperatorKind::kProduct; };
+  const auto is_product = [](const O& o) {
+    return o.use.one.kind == machine::OperatorKind::kProduct || o.use.one.kind == machine::OperatorKind::kAttention;
+  };
   const Record<machine::MatrixProduct> shape = {{"batch", "Equal products.", &machine::MatrixProduct::batch},
                                                 {"m", "Rows.", &machine::MatrixProduct::m},
                                                 {"n", "Columns.", &machine::MatrixProduct::n},
@@ -83,7 +87,8 @@ Record<TrainedModel> run_operators_record() {
        OneOf{{"forward", "input gradient", "weight gradient", "backward", "recomputation", "step"}}},
       {"kind", "What it is.", [](const O& o) { return machine::name(o.use.one.kind); },
        OneOf{{"product", "attention", "sparse attention", "normalisation", "element-wise", "scan"}}},
-      {"product", "Its sizes; of products only.", product, shape, when(is_product)},
+      {"product", "Its sizes; of attention m queries, n keys and their width k, a batch of heads; else left out.",
+       product, shape, when(is_product)},
       {"bytes", "That it moves; 0 of products.", [](const O& o) { return o.use.one.bytes; }},
       {"times", "In an iteration, one rank of every stage taken together.", [](const O& o) { return o.use.times; }},
       {"each_s", "Seconds of one.", [](const O& o) { return o.cost.seconds; }},

@@ -14,6 +14,7 @@ Json mapping_schema(bool searched);  // of `map`, or of `eval`
 Json energy_schema();
 Json train_schema();  // by either kind of equations
 Json amped_schema();
+Json tune_run_schema();
 Json place_schema();
 Json graph_schema();
 Json operators_schema();

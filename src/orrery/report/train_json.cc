@@ -43,7 +43,8 @@ Record<TrainedModel> config() {
       {"accelerator", "Its name.", [](const TrainedModel& t) { return t.system.accelerator.name; }}};
   out.add(plan().of<TrainedModel>(&TrainedModel::plan));
   return out.add(
-      {{"operators", "What timed them: `roofline`, `efficiency`, `chip` or `measurements`.", &TrainedModel::operators},
+      {{"operators", "What timed them: `roofline`, `efficiency`, `chip`, `machine` (this one) or `measurements`.",
+        &TrainedModel::operators},
        {"chip", "In the place of the system's accelerator; empty: none.", &TrainedModel::chip},
        {"defaulted", "Degrees that were not given and therefore chosen.", &TrainedModel::defaulted}});
 }

@@ -140,6 +140,7 @@ std::string figures(const TrainedModel& trained) {
 
 std::string remark(const TrainedModel& trained) {
   if (trained.operators == "measurements") return "matrix products as measured where they were; all else is modelled\n";
+  if (trained.operators == "machine") return "operators as measured on this machine; all else is modelled\n";
   return "figures are modelled\n";
 }
 

@@ -12,6 +12,7 @@
 #include "orrery/workload/dlrm_graph.h"
 #include "orrery/workload/fft_graph.h"
 #include "orrery/workload/hpl_graph.h"
+#include "orrery/workload/hyena_graph.h"
 #include "orrery/workload/kernel_builder.h"
 
 namespace orrery::scenario {
@@ -23,7 +24,14 @@ using Names = std::vector<std::string>;
 
 const Names kTransformers = {"llm", "llm-fwd", "llm-bwd", "decode", "attention"};
 const Names kOnSequences = {"llm", "llm-fwd", "llm-bwd", "attention"};
+const Names kHyenas = {"hyena", "hyena-vector", "hyena-butterfly"};
+const Names kHyenasOfARadix = {"hyena", "hyena-vector"};
 const Names kLayered = {"llm", "llm-fwd", "llm-bwd", "decode"};
+
+Names with(Names names, const Names& more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
 
 bool among(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -84,14 +92,21 @@ const std::vector<GraphKind>& graph_kinds() {
       {"dlrm", "a recommendation model in training (3 kernels per MLP)"},
       {"hpl", "Linpack (one kernel per block)"},
       {"fft", "a long Fourier transform (2 kernels)"},
+      {"hyena", "a Hyena layer, its transforms as products"},
+      {"hyena-vector", "a Hyena layer, its transforms in chains of vector lanes"},
+      {"hyena-butterfly", "a Hyena layer, its transforms in butterflies of two"},
   };
   return kinds;
 }
 
 const std::vector<GraphSize>& graph_sizes() {
   static const std::vector<GraphSize> sizes = {
-      {"hidden", {"--hidden"}, "Width of the model", kTransformers, {}},
-      {"num_head", {"--heads", "--num-head", "--num_head"}, "Attention heads", kTransformers, {}},
+      {"hidden", {"--hidden"}, "Width of the model", with(kTransformers, kHyenas), {}},
+      {"num_head",
+       {"--heads", "--num-head", "--num_head"},
+       "Attention heads; of Hyena's projections, default 1",
+       kTransformers,
+       kHyenas},
       {"head_dim",
        {"--head-dim", "--head-width", "--head_dim"},
        "Width of a head; default hidden / heads",
@@ -102,8 +117,8 @@ const std::vector<GraphSize>& graph_sizes() {
        {"--ffn", "--feed-forward"},
        "Inner width of the feed-forward network; default 4 hidden",
        {},
-       kTransformers},
-      {"seq", {"--seq", "--sequence"}, "Tokens of a sequence", kOnSequences, {}},
+       with(kTransformers, kHyenas)},
+      {"seq", {"--seq", "--sequence"}, "Tokens of a sequence", with(kOnSequences, kHyenas), {}},
       {"context", {"--context"}, "Tokens that the new one attends to, itself among them", {"decode"}, {}},
       {"num_layer_in_graph",
        {"--layers-in-graph", "--num-layer-in-graph", "--num_layer_in_graph"},
@@ -155,18 +170,19 @@ const std::vector<GraphSize>& graph_sizes() {
       {"x", {"--x", "--X"}, "Chips along the matrix's rows; the graph does not depend on them", {}, {"hpl"}},
       {"y", {"--y", "--Y"}, "Chips along its columns; the graph does not depend on them", {}, {"hpl"}},
       {"length", {"--length"}, "Elements of the transform", {"fft"}, {}},
-      {"radix", {"--radix"}, "Of the transform; default 2", {}, {"fft"}},
+      {"radix", {"--radix"}, "Of the transform; default 2, of hyena 16", {}, with({"fft"}, kHyenasOfARadix)},
       {"num_chip",
        {"--chips", "--num-chip", "--num_chip"},
-       "Chips that share weights and cache (decode), and experts that no token visits; default 1; other graphs do not "
-       "depend on them",
+       "Chips that share weights and cache (decode), experts that no token visits, and Hyena's channels; default 1; "
+       "other "
+       "graphs do not depend on them",
        {},
-       {"llm", "llm-fwd", "llm-bwd", "decode", "dlrm", "fft"}},
+       with({"llm", "llm-fwd", "llm-bwd", "decode", "dlrm", "fft"}, kHyenas)},
       {"word",
        {"--word"},
        "Bytes of an element; default 2, of hpl 8, of fft 4",
        {},
-       {"llm", "llm-fwd", "llm-bwd", "decode", "attention", "dlrm", "hpl", "fft"}},
+       with({"llm", "llm-fwd", "llm-bwd", "decode", "attention", "dlrm", "hpl", "fft"}, kHyenas)},
   };
   return sizes;
 }
@@ -208,6 +224,24 @@ GeneratedGraph generate_graph(const GraphRequest& request) {
     const Count n = sizes("n"), block = sizes("b"), word = sizes("word", 8);
     pass_on({"x", "y"});
     out.graph = workload::hpl_graph(n, block, word);
+  } else if (among(kHyenas, request.kind)) {
+    workload::HyenaShape shape;
+    shape.step = request.kind == "hyena"          ? workload::FourierStep::kProduct
+                 : request.kind == "hyena-vector" ? workload::FourierStep::kVector
+                                                  : workload::FourierStep::kButterfly;
+    shape.hidden = sizes("hidden");
+    shape.heads = sizes("num_head", 1);
+    shape.ffn = sizes.given("ffn") ? sizes("ffn") : 0;
+    shape.tokens = sizes("seq");
+    shape.word_bytes = sizes("word", 2);
+    if (among(kHyenasOfARadix, request.kind)) shape.radix = sizes("radix", 16);
+    shape.chips = sizes("num_chip", 1);
+    if (sizes.given("ffn")) {
+      base::Diagnostics found;
+      workload::demand("the feed-forward width", shape.ffn, found);
+      found.throw_if_errors();
+    }
+    out.graph = workload::hyena_graph(shape);
   } else {
     const Count length = sizes("length"), radix = sizes("radix", 2), word = sizes("word", 4);
     pass_on({"num_chip"});

@@ -19,7 +19,8 @@ struct GraphKind {
   std::string what;  // one line
 };
 
-// "llm", "llm-fwd", "llm-bwd", "decode", "attention", "dlrm", "hpl", "fft".
+// "llm", "llm-fwd", "llm-bwd", "decode", "attention", "dlrm", "hpl", "fft", "hyena",
+// "hyena-vector", "hyena-butterfly".
 const std::vector<GraphKind>& graph_kinds();
 
 // A size that a generator takes.

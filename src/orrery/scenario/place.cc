@@ -9,15 +9,13 @@
 #include "orrery/base/content_hash.h"
 #include "orrery/dataflow/contradictions.h"
 #include "orrery/dataflow/joint.h"
+#include "orrery/dataflow/stated_times.h"
 #include "orrery/formats/dfmodel/agreement.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/dfmodel/setup_text.h"
 #include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/machine/flat_efficiency.h"
-#include "orrery/machine/measured_operators.h"
-#include "orrery/machine/roofline.h"
-#include "orrery/scenario/system_chip.h"
+#include "orrery/scenario/place_operators.h"
 
 namespace orrery::scenario {
 namespace {
@@ -112,18 +110,6 @@ void warn_of_thin_tiles(const dataflow::Setup& setup, const dataflow::Mapping& m
       .hint("larger tiles (`tile_size`, or SRAM to hold them) leave every kernel a column in each");
 }
 
-// Measured products before what else times them: `rest`, or the chip's peak at the stated utilisation where that is
-// null.
-struct Operators {
-  Operators(const dataflow::Setup& setup, const machine::OperatorModel* rest,
-            std::vector<machine::MeasuredProduct> table)
-      : flat(dataflow::data_sheet(setup.system), *setup.execution.compute_utilization),
-        measured(std::move(table), rest != nullptr ? *rest : flat) {}
-
-  machine::FlatEfficiency flat;
-  machine::MeasuredOperators measured;
-};
-
 // The setup, when its graph and its execution describe the same workload; its warnings are complete.
 dfmodel::SetupDocument checked(dfmodel::SetupDocument document) {
   dfmodel::check_agreement(document, document.warnings);
@@ -174,6 +160,20 @@ void refuse_replaced(const PlaceModelRequest& request, const SystemChip* chip, c
   found.throw_if_errors();
 }
 
+// Measured products need kernels whose rates nothing else says.
+void refuse_measurements(const dfmodel::SetupDocument& document) {
+  if (!document.setup.execution.compute_utilization)
+    base::fail("O1460", "measured products need `compute_util`: without it, cores are dealt out to kernels",
+               document.places.at("execution"), "give `compute_util`, or leave `--operators` out");
+  const auto& kernels = document.setup.graph.kernels;
+  const auto rated = std::find_if(kernels.begin(), kernels.end(),
+                                  [](const auto& kernel) { return kernel.is_product() && kernel.compute_utilization; });
+  if (rated != kernels.end())
+    base::fail("O1460", fmt::format("kernel `{}` states its rate, which no measured product can change", rated->name),
+               document.places.kernel(static_cast<int>(rated - kernels.begin()), "compute_util"),
+               "leave `compute_util` of kernels out, or `--operators`");
+}
+
 // Either a file, or a model on a system.
 void require_one(const PlaceRequest& request) {
   base::Diagnostics found;
@@ -202,23 +202,31 @@ void weaken(const ChipOperators& nests, PlacedGraph& placed) {
 // The question as the file that a user would have written, so that `--set` and messages have places in it.
 dfmodel::SetupDocument written(const PlacedModelQuestion& question, const PlaceModelRequest& request,
                                const base::Overrides& overrides) {
-  const bool stated = std::any_of(overrides.begin(), overrides.end(),
-                                  [](const base::Override& set) { return set.path == "system.accelerator.sram_cap"; });
-  if (question.setup.system.accelerator.sram_bytes <= 0 && !stated)
+  const auto stated = [&](std::initializer_list<std::string_view> fields) {
+    return std::any_of(overrides.begin(), overrides.end(), [&](const base::Override& set) {
+      return std::find(fields.begin(), fields.end(), std::string_view(set.path)) != fields.end();
+    });
+  };
+  // What computes a kernel that runs by itself cuts it, unless somebody says how.
+  const bool fused = std::any_of(overrides.begin(), overrides.end(), [](const base::Override& set) {
+    return set.path == "execution.execution_style" && set.value != "KERNEL_BY_KERNEL";
+  });
+  const bool cut =
+      fused || stated({"execution.llm.tile_size", "system.accelerator.sram_cap", "execution.whole_kernels"});
+  dataflow::Setup setup = question.setup;
+  setup.execution.whole_kernels = !cut;
+  if (cut && setup.system.accelerator.sram_bytes <= 0 && !stated({"system.accelerator.sram_cap"}))
     base::fail("O1466",
                fmt::format("nothing says how much memory an accelerator of {} has on the chip", request.system), {},
                "tiles of a kernel must fit there: say it by `--set system.accelerator.sram_cap=BYTES`, or "
                "`on_chip_memory` in the system's file");
   auto file = std::make_shared<base::SourceFile>();
   file->name = fmt::format("<{} on {}>", request.model, request.system);
-  file->text = dfmodel::write_setup(question.setup);
+  file->text = dfmodel::write_setup(setup);
   dfmodel::SetupDocument document = checked(dfmodel::read_setup(file, overrides));
-  if (!question.chip) return document;
-  // The file says that tiles of any size fit, since the chip cuts them itself.
-  base::Diagnostics meant;
-  for (const base::Diagnostic& one : document.warnings.all())
-    if (one.code != "O1380" || !one.message.starts_with("`sram_cap`")) meant.error("", "") = one;
-  document.warnings = std::move(meant);
+  document.setup.execution.precision = question.precision;
+  document.setup.system.wanted = question.wanted;
+  document.setup.execution.stream_weights |= !question.chip && !document.setup.execution.whole_kernels;
   return document;
 }
 
@@ -241,7 +249,6 @@ PlacedGraph place(const PlaceRequest& request) {
   PlacedGraph placed;
   placed.defects = request.defects;
   placed.title = title_of(execution.workload);
-  placed.timed = execution.compute_utilization ? "utilization" : "cores";
   if (question) {
     placed.title = fmt::format(
         "{}{} on {}{}",
@@ -261,33 +268,17 @@ PlacedGraph place(const PlaceRequest& request) {
 
   dataflow::PlaceLimits limits = request.limits;
   if (request.interruptible) limits.stop = request.interruptible();
-  std::optional<machine::Roofline> roofline;
-  std::unique_ptr<ChipOperators> nests;
-  std::optional<Operators> operators;
-  const machine::OperatorModel* timed = nullptr;
-  if (question && execution.compute_utilization) {
-    machine::Accelerator accelerator = question->system.accelerator;
-    accelerator.memory_bytes_per_s =
-        document.setup.system.memory.bandwidth_gb_per_s * 1e9 / accelerator.memory_efficiency;
-    roofline.emplace(accelerator);
-    timed = &*roofline;
-    placed.timed = "roofline";
-    if (question->chip) {
-      nests = question->chip->operators(limits, 0);
-      timed = nests.get();
-      placed.timed = "chip";
-    }
-  }
+  std::vector<machine::MeasuredProduct> measurements;
   if (!request.measurements.empty()) {
     const auto file = formats::yaml::read_file(request.measurements);
     placed.inputs.push_back(base::file_input(*file));
-    if (!execution.compute_utilization)
-      base::fail("O1460", "measured products need `compute_util`: without it, cores are dealt out to kernels",
-                 document.places.at("execution"), "give `compute_util`, or leave `--operators` out");
-    operators.emplace(document.setup, timed, formats::orrery::read_measured_products(file));
-    timed = &operators->measured;
-    placed.timed = "measurements";
+    refuse_measurements(document);
+    measurements = formats::orrery::read_measured_products(file);
   }
+  const PlaceOperators operators(question ? &*question : nullptr, document.setup, limits, std::move(measurements));
+  const machine::OperatorModel* const timed = operators.model();
+  const ChipOperators* const nests = operators.nests();
+  placed.timed = operators.name();
   std::sort(placed.inputs.begin(), placed.inputs.end());
 
   try {
@@ -296,7 +287,7 @@ PlacedGraph place(const PlaceRequest& request) {
   } catch (const dataflow::Contradictions& error) {
     refuse(error.reasons, document.places);
   }
-  if (nests) {
+  if (nests != nullptr) {
     placed.chip = question->chip->name();
     placed.searched = static_cast<base::Count>(nests->searched());
     weaken(*nests, placed);
@@ -310,6 +301,9 @@ PlacedGraph place(const PlaceRequest& request) {
                           model->layers_in_graph))
         .hint("give a graph of one layer, or leave `--joint` out");
   placed.setup = placed.placement.mapping ? dataflow::placed(document.setup, placed.placement) : document.setup;
+  if (placed.placement.mapping && timed != nullptr)
+    dataflow::state_times(placed.setup, *placed.placement.mapping, placed.placement.evaluation.partition,
+                          request.defects, *timed);
   if (placed.placement.mapping) warn_of_thin_tiles(document.setup, *placed.placement.mapping, placed.warnings);
   if (placed.placement.out_of_memory && !placed.placement.certificate.optimal)
     placed.warnings.warning("O1007", "the search for a placement ran short of memory")

@@ -2,7 +2,6 @@
 
 #include <variant>
 
-#include "orrery/formats/dfmodel/latency_hdf5.h"
 #include "orrery/formats/dfmodel/run_log.h"
 #include "orrery/formats/dfmodel/setup_text.h"
 
@@ -25,10 +24,6 @@ std::string pinned_setup(const PlacedGraph& placed) {
 
 std::string place_log(const PlacedGraph& placed) {
   return formats::dfmodel::run_log(placed.setup, placed.placement, placed.defects);
-}
-
-std::string place_hdf5(const PlacedGraph& placed) {
-  return formats::dfmodel::latency_hdf5(placed.placement.evaluation.partition);
 }
 
 }  // namespace orrery::scenario

@@ -15,7 +15,4 @@ std::string pinned_setup(const PlacedGraph& placed);
 // DFModel's log of a run.
 std::string place_log(const PlacedGraph& placed);
 
-// DFModel's HDF5 file: the latencies of the configurations.
-std::string place_hdf5(const PlacedGraph& placed);
-
 }  // namespace orrery::scenario

@@ -13,9 +13,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "orrery/base/whole_number.h"
+#include "orrery/cluster/plan.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/generate_graph.h"
 #include "orrery/scenario/system_reading.h"
@@ -29,8 +31,6 @@ using collective::Topology;
 using dataflow::Link;
 using dataflow::NetworkDimension;
 
-constexpr double kBeyondAnyTile = 1e15;  // bytes
-
 void require(const PlaceModelRequest& request) {
   base::Diagnostics found;
   const auto lacks = [&](bool missing, const char* what, const char* way) {
@@ -38,9 +38,47 @@ void require(const PlaceModelRequest& request) {
   };
   lacks(request.model.empty(), "the model", "give `--model NAME`; `orrery catalog models` lists them");
   lacks(request.system.empty(), "the system", "give `--system NAME`; `orrery catalog systems` lists them");
-  lacks(!request.gpus, "the number of accelerators", "give `--gpus N`");
+  lacks(!request.gpus && !(request.tp && request.pp && request.dp), "the number of accelerators",
+        "give `--gpus N`, or all of `--tp`, `--pp` and `--dp`");
   lacks(!request.global_batch, "the global batch", "give `--global-batch N`, sequences");
   found.throw_if_errors();
+}
+
+// As `train` has it, for the degrees that are known: those given, and one that follows from them.
+cluster::Plan spread_of(const PlaceModelRequest& request, const cluster::System& system, base::Diagnostics& found) {
+  cluster::Plan plan;
+  plan.global_batch = *request.global_batch;
+  plan.micro_batch = request.micro_batch.value_or(1);
+  plan.precision = request.precision.value_or(plan.precision);
+  struct Degree {
+    const char* name;
+    Count& value;
+    const std::optional<Count>& given;
+  };
+  const std::array<Degree, 3> degrees = {
+      {{"dp", plan.dp, request.dp}, {"pp", plan.pp, request.pp}, {"tp", plan.tp, request.tp}}};
+  std::vector<std::string> open;
+  const Degree* last = nullptr;  // that is open; the others are 1
+  double product = 1;
+  for (const Degree& degree : degrees) {
+    degree.value = degree.given.value_or(1);
+    product *= static_cast<double>(degree.value);
+    if (degree.given) continue;
+    open.insert(open.begin(), degree.name);
+    if (last == nullptr) last = &degree;
+  }
+  plan.gpus = request.gpus.value_or(base::saturated(product));
+  if (last != nullptr && product <= static_cast<double>(plan.gpus)) last->value = plan.gpus / base::saturated(product);
+  // Of two open degrees, others may share the batch.
+  if (open.size() > 1 && static_cast<double>(last->value) * product == static_cast<double>(plan.gpus))
+    plan.global_batch = plan.micro_batch * last->value;
+  base::Diagnostics own;
+  cluster::check_spread(system, plan, own);
+  const bool in_vain = open.size() > 1 && std::any_of(own.all().begin(), own.all().end(),
+                                                      [](const auto& one) { return one.code == "O1305"; });
+  if (in_vain) refuse_choice_of(open, own);
+  found.append(own);
+  return plan;
 }
 
 double gb_per_s(const Network& network, double links) {
@@ -124,6 +162,8 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   graph.ignored = request.ignored;
   graph.like = request.like;
   graph.stack = request.stack.value_or("");
+  const machine::Precision precision = request.precision.value_or(machine::Precision::kBf16);
+  graph.sizes["word"] = precision == machine::Precision::kFp8 ? 1 : precision == machine::Precision::kBf16 ? 2 : 4;
   if (request.seq) graph.sizes["seq"] = *request.seq;
   if (request.layer) graph.sizes["layer"] = *request.layer;
   GeneratedGraph generated = generate_graph(graph);
@@ -147,20 +187,19 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   out.chip = std::move(machine.chip);
   out.inputs.insert(out.inputs.end(), machine.inputs.begin(), machine.inputs.end());
   out.warnings.append(machine.warnings);
-  if (out.system.max_gpus > 0 && *request.gpus > out.system.max_gpus)
-    refuse_network(
-        fmt::format("{} has {} accelerators, fewer than {}", out.system.name, out.system.max_gpus, *request.gpus),
-        fmt::format("give at most `--gpus {}`", out.system.max_gpus));
+  base::Diagnostics found;
+  const Count gpus = spread_of(request, out.system, found).gpus;
+  found.throw_if_errors();
 
   dataflow::Setup& setup = out.setup;
   setup.graph = std::move(generated.graph);
-  setup.system.chips = *request.gpus;
-  setup.system.accelerator = cores_of(out.system.accelerator, machine::Precision::kBf16);
+  setup.system.chips = gpus;
+  setup.system.accelerator = cores_of(out.system.accelerator, precision);
   setup.system.accelerator.sram_bytes = out.system.accelerator.on_chip_bytes;
   setup.system.memory.bandwidth_gb_per_s =
       out.system.accelerator.memory_bytes_per_s * out.system.accelerator.memory_efficiency / 1e9;
   setup.system.memory.capacity_bytes = out.system.accelerator.memory_bytes;
-  setup.system.network = network_of(out.system, *request.gpus, out.warnings);
+  setup.system.network = network_of(out.system, gpus, out.warnings);
   setup.prices.accelerator_power = out.system.watts_per_gpu;
 
   dataflow::LanguageModelRun run;
@@ -171,15 +210,12 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   run.layers = std::max<Count>(1, generated.parameter("num_layer"));
   run.global_batch = *request.global_batch;
   run.micro_batch = request.micro_batch.value_or(1);
-  // The loop nests of a chip cut a product into tiles themselves, for all of its storages.
-  if (out.chip) {
-    run.tile_size = run.sequence;
-    setup.system.accelerator.sram_bytes = kBeyondAnyTile;
-  }
   setup.execution.workload = run;
   setup.execution.style = dataflow::Style::kKernelByKernel;
   setup.execution.compute_utilization = out.system.accelerator.matrix_efficiency;
-  setup.execution.word_bytes = 2;
+  setup.execution.word_bytes = graph.sizes["word"];
+  out.precision = precision;
+  out.wanted = {request.tp.value_or(0), request.pp.value_or(0), request.dp.value_or(0)};
   return out;
 }
 

@@ -10,18 +10,15 @@
 #include "orrery/base/override.h"
 #include "orrery/cluster/system.h"
 #include "orrery/dataflow/setup.h"
+#include "orrery/scenario/run_question.h"
 
 namespace orrery::scenario {
 
 class SystemChip;
 
-struct PlaceModelRequest {
-  std::string model, system;         // catalogue names or paths
-  std::string chip;                  // in the place of the system's accelerator; empty: none
-  std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
-  std::string like;                  // a `model_type` to read it as; empty: its own
+struct PlaceModelRequest : RunQuestion {
   std::optional<std::string> stack;  // "encoder" or "decoder" (default), of a model that has both
-  std::optional<base::Count> gpus, global_batch, micro_batch, seq, layer;
+  std::optional<base::Count> layer;
   bool forward = false;  // without the backward pass
 
   bool asked() const { return !model.empty() || !system.empty() || !chip.empty(); }
@@ -29,6 +26,8 @@ struct PlaceModelRequest {
 
 struct PlacedModelQuestion {
   dataflow::Setup setup;
+  machine::Precision precision = machine::Precision::kBf16;
+  dataflow::WantedDegrees wanted;    // neither of which a setup's file states
   cluster::System system;            // with the chip in it
   std::unique_ptr<SystemChip> chip;  // null: the system's own accelerator
   std::vector<std::string> notes;    // what of the model is placed, and what its kernels do not show

@@ -2,6 +2,7 @@
 #include "orrery/scenario/place_model.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include "orrery/base/refused_test_util.h"
 #include "orrery/machine/roofline.h"
 #include "orrery/scenario/place.h"
+#include "orrery/scenario/place_files.h"
 #include "orrery/scenario/system_chip.h"
 
 namespace orrery::scenario {
@@ -62,9 +64,11 @@ TEST(PlaceModel, WhatIsMissingIsNamedAllAtOnceAndTwoQuestionsAreRefused) {
   request.path = "setup.txt";
   EXPECT_EQ(base::codes_of([&] { place(request); }), (std::vector<std::string>{"O1465"}));
   EXPECT_EQ(base::codes_of([&] { place(llama("dgx-h100", 12)); }), (std::vector<std::string>{"O1466"}));
-  EXPECT_EQ(base::codes_of([&] { place(llama("tpu-v4", 8192)); }), (std::vector<std::string>{"O1466"}));
-  EXPECT_EQ(base::codes_of([&] { place(llama("gaudi3", 8)); }), (std::vector<std::string>{"O1466"}))
-      << "nobody says how much memory it has on the chip";
+  EXPECT_EQ(base::codes_of([&] { place(llama("tpu-v4", 8192)); }), (std::vector<std::string>{"O1306"}));
+  request = llama("gaudi3", 8);
+  request.overrides = {{"execution.execution_style", "DATAFLOW"}};
+  EXPECT_EQ(base::codes_of([&] { place(request); }), (std::vector<std::string>{"O1466"}))
+      << "nobody says how much memory it has on the chip for tiles to fit";
 }
 
 TEST(PlaceModel, MoreAcceleratorsOrFasterMemoryNeverPlaceAModelWorse) {
@@ -84,6 +88,108 @@ TEST(PlaceModel, MoreAcceleratorsOrFasterMemoryNeverPlaceAModelWorse) {
     EXPECT_LE(ns, before * (1 + 1e-9)) << bandwidth;
     before = ns;
   }
+}
+
+// What one kernel takes when it is placed, and what `train` says of the same product.
+TEST(PlaceModel, AKernelThatRunsByItselfTakesWhatTheRooflineOfTrainSays) {
+  PlaceRequest request = llama("dgx-h100", 8);
+  request.model.tp = 1;
+  request.model.pp = 1;
+  const PlacedModelQuestion question = place_model(request.model, {});
+  const machine::Roofline roofline(question.system.accelerator);
+  const PlacedGraph placed = place(request);
+  ASSERT_TRUE(placed.placement.mapping);
+  EXPECT_EQ(placed.placement.mapping->tiles, 1);
+  int compared = 0;
+  for (const auto& configuration : placed.placement.evaluation.partition.configurations) {
+    ASSERT_EQ(configuration.kernels.size(), 1U);
+    const workload::Kernel& kernel = placed.setup.graph.kernels[static_cast<std::size_t>(configuration.kernels[0])];
+    if (!kernel.has_weight()) continue;
+    const double seconds = roofline.matrix_product_seconds({1, kernel.outer * kernel.m, kernel.n, kernel.k});
+    EXPECT_NEAR(configuration.compute_ns, 1e9 * seconds, 1e-6 * configuration.compute_ns) << kernel.name;
+    EXPECT_GE(configuration.interval_ns, configuration.compute_ns) << kernel.name;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 12);
+}
+
+TEST(PlaceModel, TilesOfTheCacheNeverMakeAKernelFaster) {
+  const double whole = place(llama("dgx-h100", 8)).placement.evaluation.final_ns;
+  PlaceRequest request = llama("dgx-h100", 8);
+  request.overrides = {{"execution.whole_kernels", "false"}};
+  const PlacedGraph tiled = place(request);
+  EXPECT_GT(tiled.placement.mapping->tiles, 1);
+  EXPECT_GE(tiled.placement.evaluation.final_ns, whole * (1 - 1e-9));
+}
+
+// What is placed again from the setup that was written takes as long.
+void expect_the_same_again(const PlaceRequest& request, const char* what) {
+  const base::Folder folder;
+  const PlacedGraph placed = place(request);
+  ASSERT_TRUE(placed.placement.mapping) << what;
+  PlaceRequest again;
+  again.path = folder.write("setup.txt", pinned_setup(placed));
+  const PlacedGraph reread = place(again);
+  ASSERT_TRUE(reread.placement.mapping) << what;
+  const double ns = placed.placement.evaluation.final_ns;
+  EXPECT_NEAR(reread.placement.evaluation.final_ns, ns, 1e-9 * ns) << what;
+  const auto& first = placed.placement.evaluation.partition.configurations;
+  const auto& second = reread.placement.evaluation.partition.configurations;
+  ASSERT_EQ(first.size(), second.size()) << what;
+  for (std::size_t c = 0; c < first.size(); ++c)
+    EXPECT_NEAR(second[c].compute_ns, first[c].compute_ns, 1e-9 * first[c].compute_ns) << what << ", " << c;
+}
+
+TEST(PlaceModel, AWrittenSetupIsTimedAsTheModelWas) {
+  PlaceRequest request = llama("dgx-h100", 16);
+  expect_the_same_again(request, "roofline");
+  request.model.precision = machine::Precision::kFp8;
+  expect_the_same_again(request, "fp8");
+  request.model.precision.reset();
+  request.overrides = {{"execution.execution_style", "DATAFLOW"}, {"execution.num_config", "10"}};
+  request.model.seq = 512;
+  expect_the_same_again(request, "fused");
+  request.overrides = {{"arch.HBM.depth", "274877906944"}};
+  request.model.chip = "tpu-v4i";
+  expect_the_same_again(request, "chip");
+}
+
+TEST(PlaceModel, DegreesThatAreGivenHold) {
+  PlaceRequest request = llama("dgx-h100", 64);
+  const double free = place(request).placement.evaluation.final_ns;
+  request.model.tp = 8;
+  request.model.pp = 4;
+  const PlacedGraph fixed = place(request);
+  ASSERT_TRUE(fixed.placement.mapping);
+  EXPECT_EQ(fixed.placement.mapping->degrees.tensor, 8);
+  EXPECT_EQ(fixed.placement.mapping->degrees.pipeline, 4);
+  EXPECT_EQ(fixed.placement.mapping->degrees.data, 2);
+  EXPECT_GE(fixed.placement.evaluation.final_ns, free * (1 - 1e-9));
+  request.model.dp = 2;
+  request.model.gpus.reset();
+  EXPECT_EQ(place(request).setup.system.chips, 64) << "the product of the degrees";
+  request.model.gpus = 32;
+  EXPECT_EQ(base::codes_of([&] { place(request); }), base::Codes{"O1305"}) << "as train says";
+  request = llama("dgx-h100", 64);
+  request.model.tp = 16;
+  EXPECT_EQ(base::codes_of([&] { place(request); }), base::Codes{"O1455"}) << "no dimension of the network is 16";
+  request.model.tp = 3;
+  EXPECT_EQ(base::codes_of([&] { place(request); }), (base::Codes{"O1305", "O1307", "O1372"}));
+}
+
+TEST(PlaceModel, NarrowerNumbersNeverTakeLonger) {
+  PlaceRequest request = llama("dgx-h100", 8);
+  double before = std::numeric_limits<double>::infinity();
+  for (const machine::Precision precision :
+       {machine::Precision::kFp32, machine::Precision::kTf32, machine::Precision::kBf16, machine::Precision::kFp8}) {
+    request.model.precision = precision;
+    const double ns = place(request).placement.evaluation.final_ns;
+    EXPECT_LE(ns, before) << machine::name(precision);
+    before = ns;
+  }
+  request = llama("a100-selene", 8);
+  request.model.precision = machine::Precision::kFp8;
+  EXPECT_EQ(base::codes_of([&] { place(request); }), base::Codes{"O1316"}) << "as train says";
 }
 
 TEST(PlaceModel, ProductsWithoutAProofLeaveThePlacementWithoutOne) {

@@ -16,6 +16,7 @@
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
+#include "orrery/scenario/this_machine.h"
 #include "orrery/scenario/train_degrees.h"
 #include "orrery/scenario/train_operators.h"
 
@@ -238,11 +239,43 @@ std::vector<base::Input> inputs_of(const TrainRequest& request,
   return inputs;
 }
 
+// Of the system that is this machine, operators are measured: attention is the kernel that there is, and what a
+// system's file would say of rates does not count.
+void settle_here(const TrainRequest& request, SplitOverrides& overrides, base::Diagnostics& warnings) {
+  const auto is_attention = [](const base::Override& set) { return set.path == "attention"; };
+  const auto asked = std::find_if(overrides.model.rbegin(), overrides.model.rend(), is_attention);
+  if (asked == overrides.model.rend())
+    overrides.model.push_back({"attention", "flash"});
+  else if (asked->value == "materialised")
+    warnings.warning("O1529", "attention is measured as this machine's kernel computes it, without writing scores")
+        .note("`--attention materialised` counts for memory alone")
+        .hint("leave it out, or write `--attention flash`");
+  for (const base::Override& set : overrides.system) {
+    const bool rate = set.path.starts_with("accelerator.peak") || set.path.starts_with("accelerator.memory_") ||
+                      set.path == "accelerator.matrix_efficiency" || set.path == "accelerator.fill_depth" ||
+                      set.path == "accelerator.units" || set.path == "calibration.fused_attention_share";
+    if (!rate || !request.chip.empty() || request.efficiency) continue;
+    warnings
+        .warning("O1529",
+                 fmt::format("`system.{}` does not change the times of operators: they are measured", set.path),
+                 base::OverrideText(set, "system.").path())
+        .hint("take a system of the catalogue, or a file of your own, to change its figures");
+  }
+}
+
 // Nothing does more than its peak. Measurements can say so all the same: their own error, or another accelerator's.
-void check_utilisation(const TrainedModel& trained, const std::shared_ptr<const base::SourceFile>& measurements) {
+void check_utilisation(TrainedModel& trained, const std::shared_ptr<const base::SourceFile>& measurements) {
   constexpr double kRounding = 1e-9;
   const double hfu = trained.iteration.done.hfu;
   if (hfu <= 1 + kRounding) return;
+  if (trained.system.name == kThisMachine) {
+    trained.warnings
+        .warning("O1529", fmt::format("products run at {:.2f} times the peak that was measured for {}", hfu,
+                                      machine::name(trained.plan.precision)))
+        .note("other programs took the machine while its peak was measured, or the products")
+        .hint("run it again when the machine is idle");
+    return;
+  }
   ORRERY_CHECK(measurements != nullptr, fmt::format("the run does {} times what its accelerators can", hfu));
   base::Diagnostics found;
   found
@@ -277,15 +310,22 @@ void list_operators(const TrainOperators& operators, const cluster::OperatorUses
 
 TrainedModel train(const TrainRequest& asked) {
   require(asked);
-  const SplitOverrides overrides = split(asked);
+  SplitOverrides overrides = split(asked);
   const TrainRequest request = with_schedule(asked, overrides.plan);
   const std::string catalogue = catalogue_directory();
   const ModelFile model_file =
       load_model(catalogue, request.model, {request.ignored, formats::huggingface::Outside::kRefused, request.like});
-  const SystemReading machine = read_system(catalogue, request.system, overrides.system, request.chip, overrides.chip);
-
   TrainedModel trained;
-  trained.warnings = model_file.diagnostics;
+  std::optional<ThisMachine> here;
+  if (request.system == kThisMachine) {
+    here.emplace(request.limits.threads);
+    settle_here(request, overrides, trained.warnings);
+  }
+  const SystemReading machine =
+      here ? with_chip(formats::orrery::read_system(catalogue, here->document(), overrides.system), request.chip,
+                       overrides.chip)
+           : read_system(catalogue, request.system, overrides.system, request.chip, overrides.chip);
+  trained.warnings.append(model_file.diagnostics);
   trained.warnings.append(machine.warnings);
   const auto measurements = request.measurements.empty() ? nullptr : formats::yaml::read_file(request.measurements);
   trained.inputs = inputs_of(request, {model_file.file, measurements});
@@ -302,6 +342,7 @@ TrainedModel train(const TrainRequest& asked) {
   trained.model.name = request.model;
   trained.description = std::move(model.description);
   trained.system = machine.system;
+  if (here) trained.system.name = kThisMachine;
   trained.tokens = request.tokens;
 
   base::Diagnostics found;
@@ -338,18 +379,16 @@ TrainedModel train(const TrainRequest& asked) {
         .note(fmt::format("{} that are possible were looked at", chosen.tried))
         .hint("raise --time-limit, or give some of the degrees");
   cluster::check(trained.model, trained.system, trained.plan, found);
-  if (found.has_errors() && chosen_in_vain(given, found))
-    found.error("O1372", fmt::format("no choice of {} makes the run possible", fmt::join(trained.defaulted, ", ")))
-        .note("the errors before this one are those of the smallest choice")
-        .hint("give numbers of accelerators and of sequences with more divisors, or the degrees themselves");
+  if (found.has_errors() && chosen_in_vain(given, found)) refuse_choice_of(trained.defaulted, found);
   found.throw_if_errors();
 
   const TrainOperators operators(
-      request, trained, machine.chip.get(), limits,
+      request, trained, machine.chip.get(), here ? &*here : nullptr, limits,
       measurements ? formats::orrery::read_measured_products(measurements) : std::vector<machine::MeasuredProduct>());
   trained.operators = operators.name();
   cluster::OperatorUses uses;
-  if (machine.chip || request.by_operator) uses = cluster::operators_of(trained.model, trained.system, trained.plan);
+  if (machine.chip || request.by_operator)
+    uses = cluster::operators_of(trained.model, trained.system, trained.plan, &operators.model());
   if (operators.nests() != nullptr) search_products(*operators.nests(), uses, request);
   trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, operators.model());
   if (!uses.empty()) list_operators(operators, uses, trained);

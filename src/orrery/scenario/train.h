@@ -20,23 +20,15 @@
 #include "orrery/cluster/system.h"
 #include "orrery/cost/budget.h"
 #include "orrery/scenario/run_operators.h"
+#include "orrery/scenario/run_question.h"
 
 namespace orrery::scenario {
 
-// What the user said; what is absent has a default.
-struct TrainRequest {
-  std::string model;                 // catalogue name or path
-  std::string system;                // catalogue name or path
-  std::string chip;                  // in the place of its accelerator: catalogue name, file or folder; empty: none
-  bool by_operator = false;          // list the operators, as a run on a chip does
-  std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
-  std::string like;                  // a `model_type` to read it as; empty: its own
-  std::optional<base::Count> gpus, global_batch, micro_batch;
-  std::optional<base::Count> tp, pp, dp, ep, cp, interleave;
-  std::optional<base::Count> seq;
+struct TrainRequest : RunQuestion {
+  bool by_operator = false;  // list the operators, as a run on a chip does
+  std::optional<base::Count> ep, cp, interleave;
   std::optional<cluster::PipelineChoice> schedule;
   std::optional<cluster::Recompute> recompute;
-  std::optional<machine::Precision> precision;
   std::optional<cluster::Attention> attention;
   bool sequence_parallel = false;
   int zero = 0;

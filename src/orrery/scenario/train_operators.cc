@@ -44,8 +44,14 @@ void refuse_replaced(const TrainRequest& request, const base::Overrides& system_
 }  // namespace
 
 TrainOperators::TrainOperators(const TrainRequest& request, const TrainedModel& trained, SystemChip* chip,
-                               const cost::Limits& limits, std::vector<machine::MeasuredProduct> measurements)
+                               const ThisMachine* here, const cost::Limits& limits,
+                               std::vector<machine::MeasuredProduct> measurements)
     : roofline_(trained.system.accelerator), model_(&roofline_), name_("roofline") {
+  if (here != nullptr) {
+    here_.emplace(*here, trained.plan.precision, trained.system.accelerator.host_seconds_per_op);
+    model_ = &*here_;
+    name_ = "machine";
+  }
   if (request.efficiency) {
     const machine::MicrobatchCurve curve{*request.efficiency, request.half_efficiency,
                                          request.half_efficiency > 0 ? kAmpedCap : 1};

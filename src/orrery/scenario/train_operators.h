@@ -1,5 +1,5 @@
-// What times the operators of a run: the roofline, AMPeD's one efficiency, a chip's loop nests, or measurements over
-// any of them.
+// What times the operators of a run: the roofline, AMPeD's one efficiency, a chip's loop nests, this machine's kernels,
+// or measurements over any of them.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,19 @@
 #include "orrery/machine/measured_operators.h"
 #include "orrery/machine/roofline.h"
 #include "orrery/scenario/chip_operators.h"
+#include "orrery/scenario/machine_operators.h"
 #include "orrery/scenario/system_reading.h"
+#include "orrery/scenario/this_machine.h"
 #include "orrery/scenario/train.h"
 
 namespace orrery::scenario {
 
 class TrainOperators {
  public:
-  // `chip`: null, where the system's own accelerator runs; it must outlive this object.
-  TrainOperators(const TrainRequest& request, const TrainedModel& trained, SystemChip* chip, const cost::Limits& limits,
-                 std::vector<machine::MeasuredProduct> measurements);
+  // `chip`: null, where the system's own accelerator runs; `here`: null, where that is another machine. Both must
+  // outlive this object.
+  TrainOperators(const TrainRequest& request, const TrainedModel& trained, SystemChip* chip, const ThisMachine* here,
+                 const cost::Limits& limits, std::vector<machine::MeasuredProduct> measurements);
   TrainOperators(const TrainOperators&) = delete;
   TrainOperators& operator=(const TrainOperators&) = delete;
 
@@ -32,8 +35,9 @@ class TrainOperators {
   machine::Roofline roofline_;
   std::optional<machine::FlatEfficiency> flat_;
   std::unique_ptr<ChipOperators> nests_;
+  std::optional<MachineOperators> here_;
   std::optional<machine::MeasuredOperators> measured_;
-  const machine::OperatorModel* model_ = nullptr;  // one of the four
+  const machine::OperatorModel* model_ = nullptr;  // one of the five
   std::string name_;
 };
 

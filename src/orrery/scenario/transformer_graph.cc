@@ -48,22 +48,14 @@ Transformer load(const GraphRequest& request, GeneratedGraph& generated) {
   return model.transformer;
 }
 
-// A model's sizes where all its layers are plain; defaults stay defaults, so that a size that replaces one carries the
-// others along.
-std::optional<workload::PlainTransformer> plain_sizes(const Stack& stack) {
+// A model's sizes where all layers of `stack` are plain and alike.
+std::optional<workload::PlainTransformer> plain_sizes(Transformer model, const Stack& stack) {
   if (stack.kinds.size() != 1) return std::nullopt;
   const auto* a = std::get_if<Attention>(&stack.kinds.front().mixer);
   const auto* f = std::get_if<FeedForward>(&stack.kinds.front().feed_forward);
   if (a == nullptr || f == nullptr || a->latent || a->width != a->value_width) return std::nullopt;
-  workload::PlainTransformer sizes;
-  sizes.hidden = stack.width;
-  sizes.heads = a->heads;
-  const bool usual = a->heads > 0 && a->width == stack.width / a->heads;
-  sizes.head_width = usual ? 0 : a->width;
-  sizes.kv_heads = a->kv_heads == a->heads ? 0 : a->kv_heads;
-  sizes.ffn = f->inner == 4 * stack.width ? 0 : f->inner;
-  sizes.gated = f->gated;
-  return sizes;
+  model.stacks = {stack};
+  return workload::sizes_of(model);
 }
 
 // The sizes with those that were given in place of theirs, checked all at once. Writes them to the only kind of
@@ -244,7 +236,9 @@ void transformer_graph(const GraphRequest& request, GraphSizes& sizes, Generated
     stack.kinds.front().mixer = Attention{};
     stack.kinds.front().feed_forward = FeedForward{};
     stack.kinds.front().norm.kind = workload::NormKind::kLayer;
-    stack.layers = {0};
+    constexpr Count kMostListed = 1'000'000;  // layers_of() refuses fewer
+    const Count layers = sizes.get("num_layer", sizes.get("num_layer_in_graph", 1));
+    stack.layers.assign(static_cast<std::size_t>(std::clamp<Count>(layers, 1, kMostListed)), 0);
     model.stacks = {stack};
   }
   Stack stack = chosen_stack(model, request);
@@ -265,7 +259,7 @@ void transformer_graph(const GraphRequest& request, GraphSizes& sizes, Generated
   const bool replaced = request.gated || std::any_of(kReplaceable.begin(), kReplaceable.end(),
                                                      [&](const char* name) { return sizes.given(name); });
   const std::optional<workload::PlainTransformer> plain =
-      described ? plain_sizes(stack) : std::optional<workload::PlainTransformer>(workload::PlainTransformer{});
+      described ? plain_sizes(model, stack) : std::optional<workload::PlainTransformer>(workload::PlainTransformer{});
   if (replaced || !described) {
     if (!plain) refuse_sizes(request, sizes, out.model);
     replace_sizes(request, sizes, *plain, stack);

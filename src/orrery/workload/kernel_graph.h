@@ -57,6 +57,7 @@ struct Kernel {
   base::Count effective_stages = 0;  // `use_effective_stage`: FFT-like kernels that use so many stages; 0: no
   double sram_extra_bytes = 0;
   double dram_extra_bytes = 0;
+  std::optional<double> compute_utilization;          // of the chip's peak, in the place of the execution's
   base::Count shard_m = 0, shard_k = 0, shard_n = 0;  // its part of one chip, outer * M as one; 0: not stated
 
   bool has_weight() const { return operands == Operands::kInputAndWeight && !skip_weight; }

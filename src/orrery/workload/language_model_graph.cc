@@ -35,9 +35,7 @@ GraphLayers layers_of(const Stack& stack, Count first, Count count, base::Diagno
   demand_few("layers", count, 1, found);
   if (found.has_errors()) return out;
   const auto layers = static_cast<Count>(stack.layers.size());
-  const bool alike =
-      std::all_of(stack.layers.begin(), stack.layers.end(), [&](int kind) { return kind == stack.layers.front(); });
-  if (layers < 1 || first < 0 || first >= layers || (!alike && count > layers - first)) {
+  if (first < 0 || first >= layers || count > layers - first) {
     found
         .error("O1489", fmt::format("the {} has {} layer{}, and {} wanted", stack.name.empty() ? "model" : stack.name,
                                     layers, layers == 1 ? "" : "s",
@@ -47,8 +45,7 @@ GraphLayers layers_of(const Stack& stack, Count first, Count count, base::Diagno
     return out;
   }
   for (Count i = 0; i < count; ++i)
-    out.blocks.push_back(
-        &stack.kinds[static_cast<std::size_t>(stack.layers[static_cast<std::size_t>(alike ? first : first + i)])]);
+    out.blocks.push_back(&stack.kinds[static_cast<std::size_t>(stack.layers[static_cast<std::size_t>(first + i)])]);
   return out;
 }
 

@@ -1,6 +1,9 @@
 // Graphs of plain layers, for tests.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+
 #include "orrery/workload/attention_graph.h"
 #include "orrery/workload/checked_transformer.h"
 #include "orrery/workload/decode_graph.h"
@@ -8,9 +11,11 @@
 
 namespace orrery::workload {
 
+// Of a stack with as many layers as the graph asks for.
 template <typename Make>
-KernelGraph of_layers(const Stack& stack, base::Count count, const Make& make) {
+KernelGraph of_layers(Stack stack, base::Count count, const Make& make) {
   base::Diagnostics found;
+  stack.layers.assign(static_cast<std::size_t>(std::clamp<base::Count>(count, 1, 1000)), stack.layers.front());
   const GraphLayers layers = layers_of(stack, 0, count, found);
   found.throw_if_errors();
   return make(layers);

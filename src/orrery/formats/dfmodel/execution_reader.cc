@@ -222,6 +222,8 @@ dataflow::Execution read_execution(const Entry& entry, base::Diagnostics& found)
   execution.effective_stages = fields.count("effective_stage", 0, 0);
   execution.skip_inter_chip = fields.flag("skip_inter_chip_optimization");
   execution.place_and_route = !fields.flag("turn_off_p_and_r");
+  execution.whole_kernels = fields.flag("whole_kernels");
+  execution.stream_weights = fields.flag("stream_weights");
   if (const std::string terms = fields.text("optimization"); !terms.empty()) {
     const std::vector<std::string> known = {"CMN", "CM", "CN", "C"};
     if (std::find(known.begin(), known.end(), terms) == known.end()) {

@@ -197,6 +197,7 @@ class GraphReader {
     kernel.skip_weight = fields.flag("skip_weight");
     kernel.sram_extra_bytes = fields.not_negative("sram_extra");
     kernel.dram_extra_bytes = fields.not_negative("dram_extra");
+    if (fields.has("compute_util")) kernel.compute_utilization = fields.positive("compute_util", 1);
     if (fields.flag("use_effective_stage")) out_.staged.push_back(static_cast<int>(out_.graph.kernels.size()));
     refuse_overflow(kernel, fields);
   }

@@ -18,7 +18,8 @@ struct Row {
 // `*` and a name of kBlocks for repeated blocks.
 //
 // Tags that are not known and stand on free numbers: `miscellany`, `turn_off_p_and_r`, all of `Grid4`,
-// `link_unit_power_w`. `perfect_overlap` and `overlap` have the tag 16 in their generations; here the older one has a
+// `link_unit_power_w`. Orrery's own are `compute_util` of a kernel, `whole_kernels` and
+// `stream_weights`. `perfect_overlap` and `overlap` have the tag 16 in their generations; here the older one has a
 // free number.
 constexpr Row kChoices[] = {
     {"Direction", "FWD BWD"},
@@ -31,10 +32,11 @@ constexpr Row kChoices[] = {
     {"OverlapType", "PERFECT_OVERLAP NO_OVERLAP OVERLAP_COMPUTE_MEMORY"},
 };
 
-#define ORRERY_DFMODEL_BODY                                                                                         \
-  "output_tensor_size 9 f, sharding 12 Sharding, communication_type 13 CommunicationType, communication_size 14 f," \
-  "shard_outer_M 16, shard_N 18, tiling 20 Tiling, memory_size 100 f, communication_type_2 200 CommunicationType,"  \
-  "communication_size_2 300 f, num_input 2000, sram_extra 10000 d, dram_extra 10001 d, outer 1, M 2, N 4"
+#define ORRERY_DFMODEL_BODY                                                                                          \
+  "output_tensor_size 9 f, sharding 12 Sharding, communication_type 13 CommunicationType, communication_size 14 f,"  \
+  "shard_outer_M 16, shard_N 18, tiling 20 Tiling, memory_size 100 f, communication_type_2 200 CommunicationType,"   \
+  "communication_size_2 300 f, num_input 2000, sram_extra 10000 d, dram_extra 10001 d, compute_util 10017 d, outer " \
+  "1, M 2, N 4"
 
 constexpr Row kBlocks[] = {
     {"Setup",
@@ -79,7 +81,7 @@ constexpr Row kBlocks[] = {
      "regular_fft_llm 13 RegularFFT, mamba 21 Mamba, execution_style 14 ExecutionStyle, num_config 15,"
      "overlap 16 OverlapType, perfect_overlap 10016 b, compute_util 17 f, word 18, effective_stage 20,"
      "separate_rs_ag_for_ar 100 b, skip_inter_chip_optimization 1000 b, turn_off_p_and_r 10000 b,"
-     "optimization 10001 s"},
+     "optimization 10001 s, whole_kernels 10018 b, stream_weights 10019 b"},
     {"LLM",
      "hidden_dim 1, head_dim 2, num_head 3, seq_len 4, num_layer 5, global_batch_size 11, micro_batch_size 12,"
      "tile_size 13, num_layer_in_graph 15"},

@@ -186,6 +186,35 @@ void check_splits(const dataflow::Setup& setup, const SetupPlaces& places, base:
   }
 }
 
+// Rates of single kernels, and kernels that are cut by what computes them: they contradict cores that are dealt out and
+// tiles that are chosen here.
+void check_rates(const dataflow::Setup& setup, const SetupPlaces& places, base::Diagnostics& found) {
+  const dataflow::Execution& execution = setup.execution;
+  for (std::size_t i = 0; i < setup.graph.kernels.size() && !execution.compute_utilization; ++i) {
+    const workload::Kernel& kernel = setup.graph.kernels[i];
+    if (!kernel.compute_utilization) continue;
+    found
+        .error("O1418", fmt::format("kernel `{}` has a `compute_util`, and the execution has none", kernel.name),
+               places.kernel(static_cast<int>(i), "compute_util"))
+        .note("without the execution's, cores are dealt out to kernels, and that makes their rates")
+        .hint("give `compute_util` in `execution`, or leave that of kernels out");
+    break;
+  }
+  if (!execution.whole_kernels) return;
+  const base::Location where = places.at("execution.whole_kernels");
+  if (execution.style != dataflow::Style::kKernelByKernel)
+    found.error("O1418", "`whole_kernels` and `execution_style: DATAFLOW` contradict each other", where)
+        .also(places.at("execution.execution_style"), "fused kernels pass tiles on to each other")
+        .hint("leave `whole_kernels` out, and say in `sram_cap` what tiles must fit");
+  const auto* model = std::get_if<dataflow::LanguageModelRun>(&execution.workload);
+  if (model != nullptr && model->tile_size > 0 &&
+      model->tile_size != (model->tile_size_counts_tiles ? 1 : model->sequence))
+    found.error("O1418", "`whole_kernels` and `tile_size` contradict each other", where)
+        .also(places.at("execution.workload.tile_size"),
+              fmt::format("{} of {} tokens", model->tile_size, model->sequence))
+        .hint("keep one of them");
+}
+
 // As in DFModel: without `num_config` every kernel runs alone.
 void settle_configurations(const SetupPlaces& places, dataflow::Setup& setup, base::Diagnostics& found) {
   dataflow::Execution& execution = setup.execution;
@@ -250,7 +279,7 @@ SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, co
     read = read_graph(*graph, setup.execution.word_bytes, found);
   setup.graph = std::move(read.graph);
   if (const Block* system = fields.required_inner("system", "the accelerators and their network"))
-    setup.system = read_system(*system, found);
+    setup.system = read_system(*system, setup.execution.whole_kernels, found);
   if (const Block* cost = fields.inner("cost")) {
     setup.prices = read_prices(*cost, found);
   } else {
@@ -263,6 +292,7 @@ SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, co
   check_pins(setup, document.places, found);
   check_communications(setup, document.places, found);
   check_splits(setup, document.places, found);
+  check_rates(setup, document.places, found);
   settle_stages(read.staged, document.places, setup, found);
   found.throw_if_errors();
   compare_sizes_with_shapes(setup, document.places, found);

@@ -68,6 +68,7 @@ void write_kernel(const Kernel& kernel, std::size_t id, TextWriter& out) {
   }
   out.stated_wide("sram_extra", kernel.sram_extra_bytes);
   out.stated_wide("dram_extra", kernel.dram_extra_bytes);
+  out.stated_wide("compute_util", kernel.compute_utilization.value_or(0));
   out.close();
   out.close();
 }
@@ -214,6 +215,8 @@ void write(const dataflow::Execution& execution, TextWriter& out) {
   out.stated_flag("separate_rs_ag_for_ar", execution.separate_reduce_scatter_all_gather);
   out.stated_flag("skip_inter_chip_optimization", execution.skip_inter_chip);
   out.stated_flag("turn_off_p_and_r", !execution.place_and_route);
+  out.stated_flag("whole_kernels", execution.whole_kernels);
+  out.stated_flag("stream_weights", execution.stream_weights);
   if (execution.terms != "CMN") out.text("optimization", execution.terms);
   out.close();
 }

@@ -33,7 +33,7 @@ std::string dump(const workload::KernelGraph& graph) {
         << k.communication_bytes << '|' << int(k.second_communication) << ' ' << k.second_communication_bytes << '|'
         << k.configuration << ' ' << k.memory_bytes << ' ' << k.inputs << ' ' << k.skip_weight << ' '
         << k.effective_stages << ' ' << k.sram_extra_bytes << ' ' << k.dram_extra_bytes << ' ' << k.shard_m << ' '
-        << k.shard_k << ' ' << k.shard_n << '\n';
+        << k.shard_k << ' ' << k.shard_n << ' ' << k.compute_utilization.value_or(0) << '\n';
   }
   for (const workload::KernelEdge& e : graph.edges) {
     out << e.from << ' ' << e.to << '|' << int(e.communication) << ' ' << e.communication_bytes << ' ' << e.zero_out

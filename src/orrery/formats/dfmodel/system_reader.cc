@@ -40,7 +40,7 @@ void doubt(const Fields& fields, std::string_view field, base::HardwareFigure fi
   base::doubt(figure, entry->real * unit, std::string(field), entry->where, found);
 }
 
-dataflow::Accelerator read_accelerator(const Block& block, base::Diagnostics& found) {
+dataflow::Accelerator read_accelerator(const Block& block, bool whole_kernels, base::Diagnostics& found) {
   Fields fields(block, "`accelerator`", found);
   dataflow::Accelerator chip;
   chip.cores = fields.required_count("core", 1, "how many cores the chip has");
@@ -52,7 +52,7 @@ dataflow::Accelerator read_accelerator(const Block& block, base::Diagnostics& fo
   chip.memory_unit_bytes = fields.positive("pmu_cap", 0);
   if (chip.memory_units > 0 && !fields.has("pmu_cap"))
     fields.missing("pmu_cap", fmt::format("the bytes of each of its {} memory units (`pmu`)", chip.memory_units));
-  if (fields.has("sram_cap") || chip.memory_units == 0) {
+  if (fields.has("sram_cap") || (chip.memory_units == 0 && !whole_kernels)) {
     chip.sram_bytes = fields.required_positive("sram_cap", "the bytes of on-chip memory");
   } else {
     chip.sram_bytes = static_cast<double>(chip.memory_units) * chip.memory_unit_bytes;
@@ -201,12 +201,12 @@ void check_sizes(const Fields& fields, const std::vector<dataflow::NetworkDimens
 
 }  // namespace
 
-dataflow::System read_system(const Block& block, base::Diagnostics& found) {
+dataflow::System read_system(const Block& block, bool whole_kernels, base::Diagnostics& found) {
   dataflow::System system;
   Fields fields(block, "`system`", found);
   system.chips = fields.required_count("num_chip", 1, "how many accelerators there are");
   if (const Block* inner = fields.required_inner("accelerator", "what one chip is"))
-    system.accelerator = read_accelerator(*inner, found);
+    system.accelerator = read_accelerator(*inner, whole_kernels, found);
   if (const Block* inner = fields.required_inner("memory", "the DRAM of one chip"))
     system.memory = read_memory(*inner, found);
   const Entry* topology = find_topology(block, found);

@@ -9,7 +9,8 @@ namespace orrery::formats::dfmodel {
 
 // Errors: O1404, O1405 (fields), O1406 (topology), O1413 (parallelism), O1414 (sizes), O1415 (high-bandwidth domain),
 // O1418 (placement).
-dataflow::System read_system(const Block& system, base::Diagnostics& found);
+// `whole_kernels`: of the execution; no tile must fit the chip, so its memory need not be stated.
+dataflow::System read_system(const Block& system, bool whole_kernels, base::Diagnostics& found);
 
 dataflow::Prices read_prices(const Block& cost, base::Diagnostics& found);
 

@@ -1,0 +1,31 @@
+// What a config.json says of a layer beside its sizes: nothing of it costs a product, but a layer that runs must do it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/workload/transformer.h"
+
+namespace orrery::formats::huggingface {
+
+enum class Turning { kNone, kHalves, kPairs };  // of queries and keys by their positions: which elements are a pair
+
+struct LayerDetails {
+  std::string activation;  // as Hugging Face names it
+  bool stated = false;     // by the file; else the default of the family's configuration class
+  base::Location activation_where;
+  Turning turning = Turning::kNone;
+  double turning_base = 10000;
+  double turned_share = 1;        // of a head's elements
+  base::Count turned = 0;         // elements of a head; 0: by the share
+  double epsilon = 0;             // of norms; 0: not stated
+  bool distances = false;         // scores have a term for the distance of two tokens
+  std::vector<std::string> bent;  // what else the file says of positions, and nobody does
+};
+
+LayerDetails layer_details(const std::shared_ptr<const base::SourceFile>& file, const workload::Transformer& model,
+                           bool gated);
+
+}  // namespace orrery::formats::huggingface

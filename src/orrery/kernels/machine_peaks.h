@@ -1,0 +1,19 @@
+// What all threads of a context can do at most at once, by the clock on the wall.
+#pragma once
+
+#include <cstddef>
+
+#include "orrery/kernels/context.h"
+
+namespace orrery::kernels {
+
+struct MachinePeaks {
+  double fp32 = 0;    // operations a second of fused multiply-adds, two each
+  double bf16 = 0;    // of bf16 in the way that the context multiplies it
+  double memory = 0;  // bytes a second of a = b + 3 c, three counted
+};
+
+// The best of several runs, about a third of a second in all. `bytes`: of each of the three arrays, beyond the caches.
+MachinePeaks machine_peaks(Context& context, std::size_t bytes = std::size_t{128} << 20);
+
+}  // namespace orrery::kernels

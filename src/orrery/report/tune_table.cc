@@ -1,0 +1,120 @@
+#include "orrery/report/tune_table.h"
+
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "orrery/report/table.h"
+
+namespace orrery::report {
+namespace {
+
+using scenario::MeasuredOperator;
+using scenario::TunedRun;
+
+std::string described(const TunedRun& run) {
+  const layer::Shape& s = run.layer.shape;
+  std::string out = run.layer.model.empty() ? "a layer of given sizes" : "one layer of " + run.layer.model;
+  if (!run.layer.stack.empty()) out += fmt::format(" ({})", run.layer.stack);
+  out += fmt::format(": width {}, {} heads of {}", s.width, s.heads, s.head());
+  if (s.kv_heads() != s.heads) out += fmt::format(" ({} of keys and values)", s.kv_heads());
+  out += fmt::format(", {}{} of {}, {} norms{}", s.gated ? "gated " : "", scenario::activation_name(s.activation),
+                     s.hidden, s.norms == layer::Place::kPost ? "post" : "pre", s.causal ? ", causal" : "");
+  if (s.window > 0) out += fmt::format(", window of {}", s.window);
+  if (s.cross) out += fmt::format(", attends to {} tokens of an encoder", s.memory_length);
+  return out;
+}
+
+std::string dropped(const layer::Dropout& d) {
+  if (d.attention == 0 && d.first == 0 && d.hidden == 0 && d.second == 0) return "no dropout";
+  if (d.attention == d.first && d.first == d.hidden && d.hidden == d.second)
+    return fmt::format("dropout {:g}", d.attention);
+  return fmt::format("dropout {:g}, {:g}, {:g}, {:g}", d.attention, d.first, d.hidden, d.second);
+}
+
+std::vector<std::string> pass_row(const char* name, const base::Sample& s, std::size_t count) {
+  const auto ms = [](double seconds) { return fmt::format("{:.3f}", seconds * 1e3); };
+  return {name, ms(s.median), ms(s.min), ms(s.max), ms(s.stddev), fmt::format("{}", count)};
+}
+
+std::string operators_table(const TunedRun& run) {
+  Table table;
+  table.header = {"operator", "pass", "ms", "share %", "GFLOP/s", "GB/s", "bound by", "of peak %"};
+  table.left_columns = {1, 6};
+  double all = 0;
+  for (const MeasuredOperator& one : run.operators) all += one.seconds;
+  bool backward = false;
+  for (const MeasuredOperator& one : run.operators) {
+    if (one.backward != backward) table.rules_before.push_back(table.rows.size());
+    backward = one.backward;
+    const auto rate = [&](double amount) {
+      return amount > 0 && one.seconds > 0 ? fmt::format("{:.1f}", amount / one.seconds / 1e9) : std::string("-");
+    };
+    table.rows.push_back({one.name, one.backward ? "backward" : "forward", fmt::format("{:.3f}", one.seconds * 1e3),
+                          fmt::format("{:.1f}", all > 0 ? 100 * one.seconds / all : 0), rate(one.operations),
+                          rate(one.bytes), one.bound, fmt::format("{:.1f}", 100 * one.of_bound)});
+  }
+  return text(table);
+}
+
+std::string check_lines(const scenario::LayerCheck& check) {
+  Table table;
+  table.header = {fmt::format("against {}", scenario::type_name(check.against)), "largest error", "RMS error"};
+  for (const scenario::TensorError& one : check.tensors)
+    table.rows.push_back({one.name, fmt::format("{:.2e}", one.max_error), fmt::format("{:.2e}", one.rms_error)});
+  return "\n" + text(table) +
+         fmt::format(
+             "{} sequence{} of {} tokens compared, without dropout: largest error {:.2e} of a tensor's largest number, {} {:.0e}\n",
+             check.shape.batch, check.shape.batch == 1 ? "" : "s", check.shape.length, check.max_error,
+             check.passed() ? "within" : "beyond", check.tolerance);
+}
+
+}  // namespace
+
+std::string tune_table(const TunedRun& run) {
+  const layer::Shape& s = run.layer.shape;
+  std::string out = described(run) + "\n";
+  out += fmt::format("batch {}, sequence {}; {}, {}; {} on {} thread{}\n\n", s.batch, s.length,
+                     scenario::type_name(s.type), run.training ? "training, " + dropped(run.dropout) : "inference",
+                     run.isa, run.threads, run.threads == 1 ? "" : "s");
+  Table table;
+  table.header = {"ms", "median", "min", "max", "deviation", "iterations"};
+  table.rows.push_back(pass_row("forward", run.forward, run.forward_s.size()));
+  if (run.training) {
+    table.rows.push_back(pass_row("backward", run.backward, run.backward_s.size()));
+    table.rows.push_back({"sum of medians", fmt::format("{:.3f}", run.seconds() * 1e3), "", "", "", ""});
+  }
+  out += text(table) + "\n" + operators_table(run) + "\n";
+  out += fmt::format("products    {:.1f} GFLOP/s, {:.1f} % of the peak\n", run.rate() / 1e9,
+                     run.peak > 0 ? 100 * run.rate() / run.peak : 0);
+  out += fmt::format("peaks       fp32 {:.0f} GFLOP/s, bf16 {:.0f} GFLOP/s, memory {:.1f} GB/s, measured in this run\n",
+                     run.peaks.fp32 / 1e9, run.peaks.bf16 / 1e9, run.peaks.memory / 1e9);
+  if (run.training) out += fmt::format("saved state {:.1f} MB for the backward pass\n", run.saved_bytes / 1e6);
+  if (run.check) out += check_lines(*run.check);
+  if (run.ended_early) out += "ended early: figures are of the iterations that were measured\n";
+  return out + "figures are measured\n";
+}
+
+std::string layer_trace(const TunedRun& run) {
+  const auto quoted = [](const std::string& name) {
+    return nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  std::string out = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  out +=
+      fmt::format(R"({{"ph":"M","pid":1,"tid":0,"name":"process_name","args":{{"name":{}}}}})", quoted(described(run)));
+  const char* passes[] = {"forward", "backward"};
+  for (int pass = 0; pass < (run.training ? 2 : 1); ++pass)
+    out += fmt::format(
+        ",\n"
+        R"({{"ph":"M","pid":1,"tid":{},"name":"thread_name","args":{{"name":"{}"}}}})",
+        pass, passes[pass]);
+  for (const scenario::TracedOperator& one : run.trace)
+    fmt::format_to(std::back_inserter(out),
+                   ",\n"
+                   R"({{"ph":"X","pid":1,"tid":{},"name":{},"ts":{:.3f},"dur":{:.3f}}})",
+                   one.backward ? 1 : 0, quoted(one.name), one.start * 1e6, one.seconds * 1e6);
+  return out + "\n]}\n";
+}
+
+}  // namespace orrery::report

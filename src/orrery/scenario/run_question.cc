@@ -1,0 +1,14 @@
+#include "orrery/scenario/run_question.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace orrery::scenario {
+
+void refuse_choice_of(const std::vector<std::string>& open, base::Diagnostics& found) {
+  found.error("O1372", fmt::format("no choice of {} makes the run possible", fmt::join(open, ", ")))
+      .note("the errors before this one are those of the smallest choice")
+      .hint("give numbers of accelerators and of sequences with more divisors, or the degrees themselves");
+}
+
+}  // namespace orrery::scenario

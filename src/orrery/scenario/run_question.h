@@ -1,0 +1,29 @@
+// What `train` and `place --model` ask in the same words: a model on a system, spread how.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/count.h"
+#include "orrery/base/diagnostic.h"
+#include "orrery/machine/operator.h"
+
+namespace orrery::scenario {
+
+// What the user said; what is absent has a default.
+struct RunQuestion {
+  std::string model;                 // catalogue name or path
+  std::string system;                // catalogue name or path
+  std::string chip;                  // in the place of its accelerator: catalogue name, file or folder; empty: none
+  std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
+  std::string like;                  // a `model_type` to read it as; empty: its own
+  std::optional<base::Count> gpus, global_batch, micro_batch, seq;
+  std::optional<base::Count> tp, pp, dp;
+  std::optional<machine::Precision> precision;
+};
+
+// O1372, below errors about one choice of the degrees `open`.
+void refuse_choice_of(const std::vector<std::string>& open, base::Diagnostics& found);
+
+}  // namespace orrery::scenario
