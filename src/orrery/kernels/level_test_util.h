@@ -119,7 +119,7 @@ class Tensor {
   const std::vector<unsigned char>& bytes() const { return bytes_; }
 
  private:
-  static constexpr Index kFront = 4;  // elements lie at multiples of their size, vectors and cache lines do not
+  static constexpr Index kFront = 8;  // elements lie at multiples of their size, vectors and cache lines do not
   template <class T>
   static T read(const unsigned char* p) {
     T x;

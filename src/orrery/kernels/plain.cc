@@ -140,6 +140,21 @@ void multiply_as(Context& context, const Product& p) {
   });
 }
 
+// f(row, its numbers) for every row that the request reads.
+template <class Request, class Function>
+void each_row(Context& context, const Request& x, Function f) {
+  with_real(x.in_type, [&]<class Real>(Real) {
+    context.reserve_own(x.columns * static_cast<Index>(sizeof(Real) / 4));
+    by_rows(context, x.rows, [&](Index first, Index rows, int worker) {
+      Real* in = numbers<Real>(context.own(worker));
+      for (Index row = first; row < first + rows; ++row) {
+        for (Index i = 0; i < x.columns; ++i) in[i] = load<Real>(x.in, x.in_type, row * x.in_stride + i);
+        f(row, in);
+      }
+    });
+  });
+}
+
 template <class Real>
 void normalise_back_rows(const NormaliseBack& x, Index first, Index rows) {
   const auto columns = static_cast<Real>(x.columns);
@@ -171,29 +186,13 @@ void multiply(Context& context, const Product& p) {
 }
 
 void finish(Context& context, const Finish& x) {
-  with_real(x.in_type, [&]<class Real>(Real) {
-    context.reserve_own(x.columns * static_cast<Index>(sizeof(Real) / 4));
-    by_rows(context, x.rows, [&](Index first, Index rows, int worker) {
-      Real* in = numbers<Real>(context.own(worker));
-      for (Index row = first; row < first + rows; ++row) {
-        for (Index i = 0; i < x.columns; ++i) in[i] = load<Real>(x.in, x.in_type, row * x.in_stride + i);
-        finish_row(x, row, in, moved(x.out, x.out_type, row * x.out_stride), x.out_type);
-      }
-    });
+  each_row(context, x, [&](Index row, auto* in) {
+    finish_row(x, row, in, moved(x.out, x.out_type, row * x.out_stride), x.out_type);
   });
 }
 
 void normalise(Context& context, const Normalise& x) {
-  with_real(x.in_type, [&]<class Real>(Real) {
-    context.reserve_own(x.columns * static_cast<Index>(sizeof(Real) / 4));
-    by_rows(context, x.rows, [&](Index first, Index rows, int worker) {
-      Real* in = numbers<Real>(context.own(worker));
-      for (Index row = first; row < first + rows; ++row) {
-        for (Index i = 0; i < x.columns; ++i) in[i] = load<Real>(x.in, x.in_type, row * x.in_stride + i);
-        normalise_row(x, row, in);
-      }
-    });
-  });
+  each_row(context, x, [&](Index row, auto* in) { normalise_row(x, row, in); });
 }
 
 void normalise_back(Context& context, const NormaliseBack& x) {

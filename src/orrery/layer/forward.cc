@@ -169,16 +169,22 @@ void LayerState::remember() {
             cache->capacity_);
 }
 
+// The heads' outputs to the end of their branch.
+LayerState::Flow LayerState::project(const char* name, const Linear& map, Ref from, DropPlace place, Sublayer sublayer,
+                                     const Flow& flow) {
+  Product out = map.apply(tokens.rows(), at(from), nullptr);
+  out.drop = drop[place];
+  const Flow next = close(out, sublayer, flow, {});
+  op.multiply(name, out);
+  return next;
+}
+
 LayerState::Flow LayerState::attention_forward(const Flow& flow) {
   op.multiply("qkv", qkv_map.apply(tokens.rows(), at(flow.read), at(qkv)));
   rotate(qkv, false);
   remember();
   op.attend("attention", attention(), core);
-  Product out = out_map.apply(tokens.rows(), at(heads), nullptr);
-  out.drop = drop[kDropFirst];
-  const Flow next = close(out, kAttention, flow, {});
-  op.multiply("out", out);
-  return next;
+  return project("out", out_map, heads, kDropFirst, kAttention, flow);
 }
 
 LayerState::Flow LayerState::cross_forward(const Flow& flow) {
@@ -190,11 +196,7 @@ LayerState::Flow LayerState::cross_forward(const Flow& flow) {
     if (cache != nullptr) cache->has_memory_ = true;
   }
   op.attend("cross attention", cross_attention(), cross_core);
-  Product out = cross_out_map.apply(tokens.rows(), at(cross_heads), nullptr);
-  out.drop = drop[kDropCross];
-  const Flow next = close(out, kCross, flow, {});
-  op.multiply("cross out", out);
-  return next;
+  return project("cross out", cross_out_map, cross_heads, kDropCross, kCross, flow);
 }
 
 void LayerState::network_forward(const Flow& flow, Ref y) {

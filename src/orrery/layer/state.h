@@ -53,6 +53,7 @@ struct LayerState {
   Flow cross_forward(const Flow& flow);
   void network_forward(const Flow& flow, Ref y);
   Flow close(kernels::Product& product, Sublayer sublayer, const Flow& flow, Ref y);
+  Flow project(const char* name, const Linear& map, Ref from, DropPlace place, Sublayer sublayer, const Flow& flow);
   kernels::NormaliseRows norm(Sublayer sublayer, Ref out);
   kernels::Attention attention();
   kernels::Attention cross_attention();

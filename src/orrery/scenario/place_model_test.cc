@@ -64,7 +64,7 @@ TEST(PlaceModel, WhatIsMissingIsNamedAllAtOnceAndTwoQuestionsAreRefused) {
   request.path = "setup.txt";
   EXPECT_EQ(base::codes_of([&] { place(request); }), (std::vector<std::string>{"O1465"}));
   EXPECT_EQ(base::codes_of([&] { place(llama("dgx-h100", 12)); }), (std::vector<std::string>{"O1466"}));
-  EXPECT_EQ(base::codes_of([&] { place(llama("tpu-v4", 8192)); }), (std::vector<std::string>{"O1306"}));
+  EXPECT_EQ(base::codes_of([&] { place(llama("tpu-v4", 8192)); }), (std::vector<std::string>{"O1466"}));
   request = llama("gaudi3", 8);
   request.overrides = {{"execution.execution_style", "DATAFLOW"}};
   EXPECT_EQ(base::codes_of([&] { place(request); }), (std::vector<std::string>{"O1466"}))
