@@ -2,7 +2,7 @@
 // (each storage), NAME/byteorder. minizip finds the entries, reading from the mapped file; their bytes are used where
 // they lie.
 //
-// Source: inline_container.cc of PyTorch. Cost: linear in the number of entries.
+// Source: PyTorch, caffe2/serialize/inline_container. Cost: linear in the number of entries.
 #include <minizip/unzip.h>
 
 #include <cstring>
