@@ -57,8 +57,8 @@ pkg_check_modules(xxhash QUIET IMPORTED_TARGET GLOBAL libxxhash)
 orrery_require(PkgConfig::xxhash libxxhash-dev)
 orrery_prefer_archives(PkgConfig::xxhash xxhash)
 
-pkg_check_modules(minizip QUIET IMPORTED_TARGET GLOBAL minizip)
-orrery_require(PkgConfig::minizip libminizip-dev)
+pkg_check_modules(minizip QUIET IMPORTED_TARGET GLOBAL minizip zlib) # an archive does not say that it needs zlib
+orrery_require(PkgConfig::minizip "libminizip-dev zlib1g-dev")
 orrery_prefer_archives(PkgConfig::minizip "minizip|z")
 
 # Optional: without it `place` writes no HDF5 files. The archive alone: the shared library and what it needs would add 20 ms

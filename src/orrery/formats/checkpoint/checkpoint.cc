@@ -23,13 +23,9 @@ namespace fs = std::filesystem;
 constexpr std::array kNames{"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                             "pytorch_model.bin.index.json"};
 
-base::Location place_of(const std::string& path) {
-  return {std::make_shared<const base::SourceFile>(base::SourceFile{path, {}}), 0, 0};
-}
-
 void add_file(const std::string& path, Checkpoint& to, base::Diagnostics& warnings) {
-  const auto file = std::make_shared<const base::MappedFile>(path);
-  const std::string_view bytes = file->bytes();
+  const Source file = map_file(path);
+  const std::string_view bytes = file.bytes;
   base::Diagnostics found;
   std::vector<Tensor> tensors;
   if (bytes.substr(0, 4) == std::string_view("PK\3\4", 4))
@@ -108,12 +104,12 @@ Checkpoint read_checkpoint(const std::string& path, base::Diagnostics& warnings)
     for (const char* const name : kNames)
       if (fs::exists(fs::path(path) / name, ignored)) there.emplace_back(name);
     if (there.empty())
-      base::fail("O1600", fmt::format("the folder `{}` holds no checkpoint", path), place_of(path),
+      base::fail("O1600", fmt::format("the folder `{}` holds no checkpoint", path), whole_file(path),
                  fmt::format("one of {} must stand in it", fmt::join(kNames, ", ")));
     if (there.size() > 1)
       warnings.warning("O1608",
                        fmt::format("`{}` is read, not {}", there[0], fmt::join(there.begin() + 1, there.end(), ", ")),
-                       place_of(path));
+                       whole_file(path));
     chosen /= there[0];
   }
   constexpr std::string_view kIndex = ".index.json";

@@ -7,12 +7,13 @@
 #include "orrery/formats/checkpoint/pickle.h"
 
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <optional>
 
 #include <fmt/format.h>
+
+#include "orrery/formats/checkpoint/pickle_bytes.h"
 
 namespace orrery::formats::checkpoint {
 namespace {
@@ -21,11 +22,11 @@ using Kind = PickleValue::Kind;
 
 constexpr std::size_t kMostValues = 4'000'000;
 
-class Machine {
+class Machine : private PickleBytes {
  public:
   Machine(std::string_view bytes, std::size_t begin, bool (*may_call)(std::string_view, std::string_view),
           const base::Location& whole)
-      : bytes_(bytes), at_(begin), may_call_(may_call), whole_(whole) {
+      : PickleBytes(bytes, begin, whole), may_call_(may_call) {
     // Values that need no arguments are made once.
     none_ = make({.kind = Kind::kNone});
     true_ = make({.kind = Kind::kTruth, .integer = 1});
@@ -37,51 +38,11 @@ class Machine {
     while (step()) {
     }
     out_.top = pop();
-    out_.end = at_;
+    out_.end = at();
     return std::move(out_);
   }
 
  private:
-  [[noreturn]] void broken(const std::string& why) const {
-    base::fail("O1603", fmt::format("the pickle is damaged at byte {}: {}", operation_, why), whole_,
-               "save the checkpoint again, or load it in Python and save it as safetensors");
-  }
-  [[noreturn]] void refused(const std::string& what) const {
-    base::fail(
-        "O1604",
-        fmt::format("the pickle {} (at byte {}); only tensors are read, and nothing is executed", what, operation_),
-        whole_, "save the model's state_dict() alone, or save it as safetensors");
-  }
-
-  // --- bytes -------------------------------------------------------------------------------------------------------
-  std::string_view take(std::uint64_t count) {
-    if (count > bytes_.size() - at_)
-      broken(fmt::format("{} more bytes should follow, and {} do", count, bytes_.size() - at_));
-    const std::string_view taken = bytes_.substr(at_, count);
-    at_ += count;
-    return taken;
-  }
-  template <class Whole>
-  Whole number() {
-    Whole value;
-    std::memcpy(&value, take(sizeof(Whole)).data(), sizeof(Whole));
-    return value;
-  }
-  std::string_view line() {
-    const std::size_t end = bytes_.find('\n', at_);
-    if (end == std::string_view::npos) broken("a line does not end");
-    const std::string_view taken = bytes_.substr(at_, end - at_);
-    at_ = end + 1;
-    return taken;
-  }
-  std::int64_t decimal(std::string_view text) const {
-    if (!text.empty() && text.back() == 'L') text.remove_suffix(1);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) broken("an integer has no value of 64 bits");
-    return value;
-  }
-
   // --- values ------------------------------------------------------------------------------------------------------
   PickleRef make(PickleValue value) {
     if (out_.values.size() >= kMostValues) broken(fmt::format("it makes more than {} values", kMostValues));
@@ -160,20 +121,6 @@ class Machine {
     if (out_.at(name).kind != Kind::kText || out_.at(module).kind != Kind::kText) broken("a name is no text");
     push_new({Kind::kGlobal, 0, 0, out_.at(module).text, out_.at(name).text});
   }
-  void real_big_endian() {
-    std::uint64_t bits = 0;
-    for (const char byte : take(8)) bits = bits << 8 | static_cast<unsigned char>(byte);
-    push_new({Kind::kReal, 0, std::bit_cast<double>(bits)});
-  }
-  void quoted(std::string_view text) {
-    const bool whole = text.size() >= 2 && (text[0] == '\'' || text[0] == '"') && text.back() == text[0];
-    if (!whole || text.find('\\') != std::string_view::npos) broken("a text has escapes, which are not read");
-    push_text(Kind::kText, text.substr(1, text.size() - 2));
-  }
-  void escaped(std::string_view text) {
-    if (text.find('\\') != std::string_view::npos) broken("a text has escapes, which are not read");
-    push_text(Kind::kText, text);
-  }
   void integer_line() {
     const std::string_view text = line();
     if (text == "00" || text == "01") return push(text == "01" ? true_ : false_);
@@ -182,10 +129,7 @@ class Machine {
 
   bool step();
 
-  std::string_view bytes_;
-  std::size_t at_, operation_ = 0;
   bool (*may_call_)(std::string_view, std::string_view);
-  const base::Location& whole_;
   Pickle out_;
   std::vector<PickleRef> stack_;
   std::vector<std::size_t> marks_;  // heights of the stack
@@ -195,9 +139,7 @@ class Machine {
 
 // False at the end of the pickle.
 bool Machine::step() {
-  operation_ = at_;
-  if (at_ >= bytes_.size()) broken("it does not end");
-  const auto code = static_cast<unsigned char>(bytes_[at_++]);
+  const unsigned char code = operation();
   switch (code) {
     case 0x80:  // PROTO
       if (const auto version = number<std::uint8_t>(); version > 5)
@@ -258,23 +200,18 @@ bool Machine::step() {
     case 0x8b:  // LONG4
       push_long(take(number<std::uint32_t>()));
       break;
-    case 'F': {
-      const std::string_view text = line();
-      double value = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error != std::errc() || end != text.data() + text.size()) broken("a number is none");
-      push_new({Kind::kReal, 0, value});
+    case 'F':
+      push_new({Kind::kReal, 0, decimal_real()});
       break;
-    }
     case 'G':
-      real_big_endian();
+      push_new({Kind::kReal, 0, binary_real()});
       break;
     // Texts and bytes.
     case 'S':
-      quoted(line());
+      push_text(Kind::kText, quoted());
       break;
     case 'V':
-      escaped(line());
+      push_text(Kind::kText, unescaped());
       break;
     case 'T':
       push_text(Kind::kText, take(number<std::uint32_t>()));

@@ -24,10 +24,17 @@ constexpr const char* kMetadata = "__metadata__";
 
 class Header {
  public:
-  Header(std::string_view data, base::Diagnostics& found) : data_(data), found_(found) {}
+  Header(std::string_view data, const base::Location& whole, base::Diagnostics& found)
+      : data_(data), whole_(whole), found_(found) {}
+
+  void once(const Node& object) {
+    for (const json::Repeated& twice : json::repeated(object))
+      found_.error("O1602", fmt::format("`{}` stands twice in the header", twice.last->key), twice.last->key_where);
+  }
 
   void metadata(const Node& node, Metadata& to) {
     if (!node.is_object()) return bad(node, "`__metadata__` must be an object of texts");
+    once(node);
     for (const json::Member& entry : node.members) {
       if (entry.value.is_text())
         to[entry.key] = entry.value.text;
@@ -38,6 +45,7 @@ class Header {
 
   void tensor(const json::Member& entry) {
     if (!entry.value.is_object()) return bad(entry.value, fmt::format("tensor `{}` must be an object", entry.key));
+    once(entry.value);
     for (const json::Member& member : entry.value.members)
       if (member.key != "dtype" && member.key != "shape" && member.key != "data_offsets")
         found_.error("O1602",
@@ -112,8 +120,6 @@ class Header {
     return out;
   }
 
-  base::Location whole_;
-
  private:
   struct Placed {
     std::int64_t begin, end;
@@ -149,17 +155,17 @@ class Header {
   }
 
   std::string_view data_;
+  const base::Location& whole_;
   base::Diagnostics& found_;
   std::vector<Placed> placed_;
 };
 
 }  // namespace
 
-std::vector<Tensor> read_safetensors(const std::shared_ptr<const base::MappedFile>& file, Metadata& metadata) {
-  const std::string_view bytes = file->bytes();
-  const base::Location whole{std::make_shared<const base::SourceFile>(base::SourceFile{file->path(), {}}), 0, 0};
+std::vector<Tensor> read_safetensors(const Source& file, Metadata& metadata) {
+  const std::string_view bytes = file.bytes;
   const auto refuse = [&](const std::string& why) {
-    base::fail("O1601", "this is no safetensors file: " + why, whole, "copy or download it again");
+    base::fail("O1601", "this is no safetensors file: " + why, file.whole, "copy or download it again");
   };
   std::uint64_t length = 0;
   if (bytes.size() < sizeof(length)) refuse(fmt::format("it has {} bytes, and its first 8 are a length", bytes.size()));
@@ -169,15 +175,13 @@ std::vector<Tensor> read_safetensors(const std::shared_ptr<const base::MappedFil
   if (length > bytes.size() - sizeof(length))
     refuse(fmt::format("its header should have {} bytes, and {} follow", length, bytes.size() - sizeof(length)));
   const auto text = std::make_shared<const base::SourceFile>(
-      base::SourceFile{file->path(), std::string(bytes.substr(sizeof(length), length))});
+      base::SourceFile{file.whole.file->name, std::string(bytes.substr(sizeof(length), length))});
   if (text->text.empty() || text->text[0] != '{') refuse("its header does not begin with `{`");
   const Node root = json::parse(text, "O1601");
 
   base::Diagnostics found;
-  Header header(bytes.substr(sizeof(length) + length), found);
-  header.whole_ = whole;
-  for (const json::Repeated& twice : json::repeated(root))
-    found.error("O1602", fmt::format("`{}` stands twice in the header", twice.last->key), twice.last->key_where);
+  Header header(bytes.substr(sizeof(length) + length), file.whole, found);
+  header.once(root);
   for (const json::Member& entry : root.members) {
     if (entry.key == kMetadata)
       header.metadata(entry.value, metadata);
@@ -186,7 +190,7 @@ std::vector<Tensor> read_safetensors(const std::shared_ptr<const base::MappedFil
   }
   std::vector<Tensor> tensors = header.tensors();
   found.throw_if_errors();
-  for (Tensor& tensor : tensors) tensor.keeper = file;
+  for (Tensor& tensor : tensors) tensor.keeper = file.keeper;
   return tensors;
 }
 

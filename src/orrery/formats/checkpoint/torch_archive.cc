@@ -2,7 +2,7 @@
 // (each storage), NAME/byteorder. minizip finds the entries, reading from the mapped file; their bytes are used where
 // they lie.
 //
-// Source: PyTorch's caffe2/serialize/inline_container.cc. Cost: linear in the number of entries.
+// Source: PyTorch, caffe2/serialize/inline_container. Cost: linear in the number of entries.
 #include <minizip/unzip.h>
 
 #include <cstring>
@@ -115,15 +115,14 @@ class Archive {
 
 }  // namespace
 
-std::vector<Tensor> torch_archive(const std::shared_ptr<const base::MappedFile>& file, base::Diagnostics& found) {
-  const base::Location whole{std::make_shared<const base::SourceFile>(base::SourceFile{file->path(), {}}), 0, 0};
-  const Archive archive(file->bytes(), whole);
+std::vector<Tensor> torch_archive(const Source& file, base::Diagnostics& found) {
+  const Archive archive(file.bytes, file.whole);
   const std::string root = archive.root();
   if (archive.find(root + "constants.pkl")) archive.refuse("it is TorchScript, which holds code");
   if (archive.find(root + "byteorder").value_or("little") != "little") archive.refuse("its numbers are big-endian");
-  const Pickle pickle = read_pickle(*archive.find(root + "data.pkl"), 0, is_torch_call, whole);
+  const Pickle pickle = read_pickle(*archive.find(root + "data.pkl"), 0, is_torch_call, file.whole);
   const auto bytes_of = [&](const StorageRef& ref) { return archive.find(root + "data/" + std::string(ref.key)); };
-  std::vector<Tensor> tensors = torch_tensors(pickle, bytes_of, file, whole, found);
+  std::vector<Tensor> tensors = torch_tensors(pickle, bytes_of, file, found);
   found.throw_if_errors();
   return tensors;
 }

@@ -28,15 +28,14 @@ bool is_little_endian(const Pickle& facts) {
 
 }  // namespace
 
-std::vector<Tensor> torch_legacy(const std::shared_ptr<const base::MappedFile>& file, base::Diagnostics& found) {
-  const std::string_view bytes = file->bytes();
-  const base::Location whole{std::make_shared<const base::SourceFile>(base::SourceFile{file->path(), {}}), 0, 0};
+std::vector<Tensor> torch_legacy(const Source& file, base::Diagnostics& found) {
+  const std::string_view bytes = file.bytes;
   const auto refuse = [&](const std::string& why) {
-    base::fail("O1605", "this is no PyTorch checkpoint: " + why, whole, "save it as safetensors");
+    base::fail("O1605", "this is no PyTorch checkpoint: " + why, file.whole, "save it as safetensors");
   };
   std::size_t at = 0;
   const auto next = [&] {
-    Pickle pickle = read_pickle(bytes, at, is_torch_call, whole);
+    Pickle pickle = read_pickle(bytes, at, is_torch_call, file.whole);
     at = pickle.end;
     return pickle;
   };
@@ -51,7 +50,7 @@ std::vector<Tensor> torch_legacy(const std::shared_ptr<const base::MappedFile>& 
   if (keys.at(keys.top).kind != Kind::kList) refuse("the list of its storages is missing");
 
   std::map<std::string_view, StorageRef> known;
-  for (const StorageRef& ref : storages_of(object, whole)) known.emplace(ref.key, ref);
+  for (const StorageRef& ref : storages_of(object, file.whole)) known.emplace(ref.key, ref);
   std::map<std::string_view, std::string_view> placed;
   for (const PickleRef item : keys.at(keys.top).items) {
     const std::string_view key = keys.at(item).text;
@@ -72,7 +71,7 @@ std::vector<Tensor> torch_legacy(const std::shared_ptr<const base::MappedFile>& 
     const auto where = placed.find(ref.key);
     return where == placed.end() ? std::nullopt : std::optional(where->second);
   };
-  std::vector<Tensor> tensors = torch_tensors(object, bytes_of, file, whole, found);
+  std::vector<Tensor> tensors = torch_tensors(object, bytes_of, file, found);
   found.throw_if_errors();
   return tensors;
 }

@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -168,8 +171,23 @@ std::shared_ptr<std::string> gathered(const Saved& saved, std::string_view bytes
   return out;
 }
 
-Tensor placed(const Saved& saved, std::string_view bytes, const std::shared_ptr<const void>& keeper) {
-  Tensor tensor{{}, saved.element, saved.shape, {}, keeper};
+// Makes tensors of what was saved; copies what is no row-major block.
+class Placer {
+ public:
+  explicit Placer(const Source& file) : file_(file), left_(file.bytes.size()) {}
+
+  Tensor place(const Saved& saved, std::string_view bytes);
+
+ private:
+  using Part = std::tuple<const char*, Element, std::int64_t, std::vector<std::int64_t>, std::vector<std::int64_t>>;
+
+  const Source& file_;
+  std::size_t left_;  // bytes that may still be copied: views of one storage must not grow beyond the file
+  std::map<Part, std::shared_ptr<const std::string>> copies_;  // tied weights stay one
+};
+
+Tensor Placer::place(const Saved& saved, std::string_view bytes) {
+  Tensor tensor{{}, saved.element, saved.shape, {}, file_.keeper};
   const auto size = static_cast<std::int64_t>(size_of(saved.element));
   const std::optional<std::int64_t> count = elements(saved.shape);
   const auto held = static_cast<std::int64_t>(bytes.size()) / size;
@@ -182,7 +200,13 @@ Tensor placed(const Saved& saved, std::string_view bytes, const std::shared_ptr<
   if (is_row_major(saved)) {
     tensor.bytes = bytes.substr(static_cast<std::size_t>(saved.offset * size), static_cast<std::size_t>(*count * size));
   } else {
-    const auto copy = gathered(saved, bytes, *count);
+    auto& copy = copies_[{bytes.data(), saved.element, saved.offset, saved.shape, saved.strides}];
+    if (copy == nullptr) {
+      const auto size_of_copy = static_cast<std::size_t>(*count * size);
+      if (size_of_copy > left_) throw Bad{"what is stored transposed has more bytes than the file"};
+      left_ -= size_of_copy;
+      copy = gathered(saved, bytes, *count);
+    }
     tensor.bytes = *copy;
     tensor.keeper = copy;
   }
@@ -248,15 +272,15 @@ std::vector<StorageRef> storages_of(const Pickle& pickle, const base::Location& 
 
 std::vector<Tensor> torch_tensors(const Pickle& pickle,
                                   const std::function<std::optional<std::string_view>(const StorageRef&)>& bytes_of,
-                                  const std::shared_ptr<const void>& keeper, const base::Location& whole,
-                                  base::Diagnostics& found) {
+                                  const Source& file, base::Diagnostics& found) {
   std::vector<Tensor> tensors;
   const PickleValue* const dict = state_dict(pickle);
   if (dict == nullptr) {
-    found.error("O1606", "the checkpoint holds no dict of tensors", whole).hint("save the model's state_dict()");
+    found.error("O1606", "the checkpoint holds no dict of tensors", file.whole).hint("save the model's state_dict()");
     return tensors;
   }
   const Reader reader(pickle);
+  Placer placer(file);
   std::set<std::string_view> names;
   std::vector<std::string> others;
   for (std::size_t i = 0; i + 1 < dict->items.size(); i += 2) {
@@ -273,10 +297,10 @@ std::vector<Tensor> torch_tensors(const Pickle& pickle,
       if (!bytes) throw Bad{fmt::format("its storage `{}` is not in the file", saved.storage.key)};
       if (bytes->size() != saved.storage.bytes)
         throw Bad{fmt::format("its storage should have {} bytes, and has {}", saved.storage.bytes, bytes->size())};
-      tensors.push_back(placed(saved, *bytes, keeper));
+      tensors.push_back(placer.place(saved, *bytes));
       tensors.back().name = name;
     } catch (const Bad& bad) {
-      found.error("O1606", fmt::format("tensor `{}` cannot be read: {}", name, bad.why), whole);
+      found.error("O1606", fmt::format("tensor `{}` cannot be read: {}", name, bad.why), file.whole);
     }
   }
   if (!others.empty()) {
@@ -286,7 +310,7 @@ std::vector<Tensor> torch_tensors(const Pickle& pickle,
     found.warning("O1609",
                   fmt::format("entries that are no tensors are left out: {}{}", fmt::join(others, ", "),
                               more > 0 ? fmt::format(" and {} more", more) : ""),
-                  whole);
+                  file.whole);
   }
   return tensors;
 }

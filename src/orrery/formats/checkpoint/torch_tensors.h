@@ -2,13 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
 #include "orrery/formats/checkpoint/pickle.h"
+#include "orrery/formats/checkpoint/source.h"
 #include "orrery/formats/checkpoint/tensor.h"
 
 namespace orrery::formats::checkpoint {
@@ -29,11 +29,11 @@ std::vector<StorageRef> storages_of(const Pickle& pickle, const base::Location& 
 
 // The tensors of the dict that the pickle is, or of its `state_dict`, `model_state_dict`, `model` or `module` where it
 // has no tensors itself. `bytes_of` gives a storage's bytes, nothing where there are none. Tensors refer to the bytes,
-// and keep `keeper`; those that are no row-major block are copied. Adds to `found`: O1606 for every tensor that is
+// and keep `file.keeper`; those that are no row-major block are copied, the same ones once, and no more bytes of them
+// than the file has. Adds to `found`: O1606 for every tensor that is
 // ill-formed or leaves its storage, O1609 (a warning) for entries that are no tensors.
 std::vector<Tensor> torch_tensors(const Pickle& pickle,
                                   const std::function<std::optional<std::string_view>(const StorageRef&)>& bytes_of,
-                                  const std::shared_ptr<const void>& keeper, const base::Location& whole,
-                                  base::Diagnostics& found);
+                                  const Source& file, base::Diagnostics& found);
 
 }  // namespace orrery::formats::checkpoint
