@@ -79,11 +79,15 @@ void tile(const std::uint32_t* a, const std::uint32_t* b, Index units, std::uint
     __builtin_prefetch(c + r * c_stride, 1);
     __builtin_prefetch(c + r * c_stride + kLanes, 1);
   }
+  constexpr Index kAhead = 12;  // steps: what the second-level cache takes to answer, and more
   b += Units::kHeader * kTileColumns;
   for (Index u = 0; u < units; ++u) {
     U columns[V];
 #pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) columns[v] = load(b + v * kLanes);
+    for (int v = 0; v < V; ++v) {
+      columns[v] = load(b + v * kLanes);
+      __builtin_prefetch(b + kAhead * kTileColumns + v * kLanes);
+    }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       const U row = all_bits(a[r * kRow]);
@@ -115,19 +119,25 @@ Tile tile_of(int r, int v) {
   return v == 1 ? tile<Units, kRow, R, 1> : tile<Units, kRow, R, 2>;
 }
 
-// Rows are cut into tiles of almost equal height: a last tile of a row or two would be slow.
+// Rows are cut into tiles of almost equal height: a last tile of a row or two would be slow. The depth is cut into
+// chunks, so that half a panel of B stays in the first-level cache while the rows pass by; sums wait in c.
 template <class Units, int kRow>
 void block(const Block& x) {
+  constexpr Index kChunk = 512;
   const Index tiles = (x.rows + kTileRows - 1) / kTileRows;
   const Index panel = (x.units + Units::kHeader) * kTileColumns;
-  for (Index column = 0; column < x.columns; column += kTileColumns) {
-    const std::uint32_t* b = x.b + column / kTileColumns * panel;
-    const int vectors = x.columns - column <= kLanes ? 1 : 2;
-    for (Index t = 0; t < tiles; ++t) {
-      const Index begin = x.rows * t / tiles, end = x.rows * (t + 1) / tiles;
-      const Tile kernel = tile_of<Units, kRow, kTileRows>(static_cast<int>(end - begin), vectors);
-      kernel(x.a + begin * kRow, b, x.units, static_cast<std::uint32_t*>(x.c) + begin * x.c_stride + column, x.c_stride,
-             x.add);
+  const Index chunks = Units::kHeader != 0 || x.units <= kChunk ? 1 : (x.units + kChunk - 1) / kChunk;
+  for (Index chunk = 0; chunk < chunks; ++chunk) {
+    const Index first = x.units * chunk / chunks, units = x.units * (chunk + 1) / chunks - first;
+    for (Index column = 0; column < x.columns; column += kTileColumns) {
+      const std::uint32_t* b = x.b + column / kTileColumns * panel + first * kTileColumns;
+      const int vectors = x.columns - column <= kLanes ? 1 : 2;
+      for (Index t = 0; t < tiles; ++t) {
+        const Index begin = x.rows * t / tiles, end = x.rows * (t + 1) / tiles;
+        const Tile kernel = tile_of<Units, kRow, kTileRows>(static_cast<int>(end - begin), vectors);
+        kernel(x.a + begin * kRow + first, b, units, static_cast<std::uint32_t*>(x.c) + begin * x.c_stride + column,
+               x.c_stride, x.add || chunk > 0);
+      }
     }
   }
 }

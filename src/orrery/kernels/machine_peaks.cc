@@ -1,38 +1,53 @@
-// Each thread runs the loop of kernel_spin.h, or its slice of the three arrays, at the same time as the others: cores
-// that share an arithmetic unit, a clock or a memory show it. The best run counts, as in probe.cc.
+// Each thread runs the loop of kernel_spin.h, or its slices of the three arrays, at the same time as the others: cores
+// that share an arithmetic unit, a clock or a memory show it. Each thread's rate is by its own time on a processor, so
+// that what other programs take does not count; rates add up. Of arithmetic the best run counts, as in probe.cc; of
+// memory the median, since threads that others keep from running at once share it with nobody.
 #include "orrery/kernels/machine_peaks.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "orrery/base/stopwatch.h"
+#include "orrery/base/sample.h"
+#include "orrery/kernels/probe.h"
 
 namespace orrery::kernels {
 namespace {
 
-constexpr double kLong = 2e-3;  // seconds of a run
+constexpr double kLong = 2e-3;  // seconds of a run on one thread
 constexpr int kRuns = 7;
+
+// What a thread has done in its own time.
+struct Done {
+  double amount = 0, seconds = 0;
+};
+
+double rate_of(const std::vector<Done>& threads) {
+  double sum = 0;
+  for (const Done& one : threads) sum += one.seconds > 0 ? one.amount / one.seconds : 0;
+  return sum;
+}
 
 double rate(Context& context, Arithmetic arithmetic) {
   const Table& table = context.table();
   if (table.product[static_cast<int>(arithmetic)].elements == 0) return 0;
-  std::vector<double> done(static_cast<std::size_t>(context.threads()));
+  std::vector<Done> done(static_cast<std::size_t>(context.threads()));
   Index steps = 1000;
   double best = 0;
   for (int run = 0; run < kRuns;) {
-    std::fill(done.begin(), done.end(), 0.0);
-    const base::Stopwatch clock;
+    std::fill(done.begin(), done.end(), Done{});
     context.pool().run(context.threads(), [&](std::int64_t, int worker) {
-      done[static_cast<std::size_t>(worker)] += table.spin(arithmetic, steps);
+      Done& own = done[static_cast<std::size_t>(worker)];
+      const double begin = thread_seconds();
+      own.amount += table.spin(arithmetic, steps);
+      own.seconds += thread_seconds() - begin;
     });
-    const double took = clock.seconds();
-    if (took < kLong) {
+    double longest = 0;
+    for (const Done& one : done) longest = std::max(longest, one.seconds);
+    if (longest < kLong) {
       steps *= 2;
       continue;
     }
-    double all = 0;
-    for (const double one : done) all += one;
-    best = std::max(best, all / took);
+    best = std::max(best, rate_of(done));
     ++run;
   }
   return best;
@@ -50,18 +65,21 @@ double triad(Context& context, std::size_t bytes) {
   context.pool().run(slices, [&](std::int64_t slice, int) {
     for (int i = 0; i < 3; ++i) std::fill_n(arrays[i] + slice * kSlice, kSlice, 1.0 + i);
   });
-  double best = 0;
-  for (int run = 0; run < 4; ++run) {
-    const base::Stopwatch clock;
-    context.pool().run(slices, [&](std::int64_t slice, int) {
+  std::vector<double> rates;
+  for (int run = 0; run < 5; ++run) {
+    std::vector<Done> done(static_cast<std::size_t>(context.threads()));
+    context.pool().run(slices, [&](std::int64_t slice, int worker) {
       double* a = arrays[0] + slice * kSlice;
       const double *b = arrays[1] + slice * kSlice, *c = arrays[2] + slice * kSlice;
+      const double begin = thread_seconds();
       for (Index i = 0; i < kSlice; ++i) a[i] = b[i] + 3 * c[i];
+      Done& own = done[static_cast<std::size_t>(worker)];
+      own.seconds += thread_seconds() - begin;
+      own.amount += 3.0 * kSlice * sizeof(double);
     });
-    const double took = clock.seconds();
-    if (took > 0) best = std::max(best, 3.0 * static_cast<double>(slices * kSlice) * sizeof(double) / took);
+    rates.push_back(rate_of(done));
   }
-  return best;
+  return base::sample(rates).median;
 }
 
 }  // namespace

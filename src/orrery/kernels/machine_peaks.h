@@ -1,4 +1,4 @@
-// What all threads of a context can do at most at once, by the clock on the wall.
+// What all threads of a context can do at most at once.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct MachinePeaks {
   double memory = 0;  // bytes a second of a = b + 3 c, three counted
 };
 
-// The best of several runs, about a third of a second in all. `bytes`: of each of the three arrays, beyond the caches.
+// Of several runs, about half a second in all. `bytes`: of each of the three arrays, beyond the caches.
 MachinePeaks machine_peaks(Context& context, std::size_t bytes = std::size_t{128} << 20);
 
 }  // namespace orrery::kernels

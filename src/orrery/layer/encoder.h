@@ -55,7 +55,7 @@ struct LayerState;
 
 class Encoder {
  public:
-  // Throws base::InputError with what checked() and plan() find; std::bad_alloc without memory. `training` plans room
+  // Throws base::InputError with what checked() finds; std::bad_alloc without memory. `training` plans room
   // for what the backward pass needs.
   Encoder(kernels::Context& context, const Shape& shape, const Weights& weights, bool training,
           std::shared_ptr<Workspace> workspace = nullptr);

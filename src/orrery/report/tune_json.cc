@@ -52,7 +52,7 @@ Record<LayerCheck> test() {
   return {{"against", "Type of the reference.", [](const LayerCheck& c) { return scenario::type_name(c.against); }},
           {"batch", "Sequences that were compared.", [](const LayerCheck& c) { return c.shape.batch; }},
           {"seq", "Tokens of each.", [](const LayerCheck& c) { return c.shape.length; }},
-          {"tolerance", "That no tensor's largest error should pass.", &LayerCheck::tolerance},
+          {"tolerance", "That no tensor's `rms_error` should pass.", &LayerCheck::tolerance},
           {"passed", "Whether none does.", &LayerCheck::passed},
           {"tensors", "One by one.", &LayerCheck::tensors, tensor}};
 }

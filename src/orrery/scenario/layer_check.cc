@@ -1,7 +1,8 @@
 // Both layers get the same weights and the same input, rounded to the narrower type, so that only arithmetic differs.
 // The reference runs the same code in a wider type; that the equations are right is tested by finite differences
-// (layer/*_test.cc). Tolerances: some hundred roundings of the type, as sums of a few thousand products have them.
-// Cost: a pass of plain loops where the reference is fp64.
+// (layer/*_test.cc). Tolerances are of root mean squares, and wide: a ReLU whose argument is within a rounding of 0 may
+// take the other side in another type, which changes a row of a gradient by all of a token's part. Cost: a pass of
+// plain loops where the reference is fp64.
 #include "orrery/scenario/layer_check.h"
 
 #include <algorithm>
@@ -21,13 +22,13 @@ constexpr double kLongest = 4e9;  // operations of a forward pass that plain loo
 double tolerance_of(Type type) {
   switch (type) {
     case Type::kF64:
-      return 1e-11;
+      return 1e-9;
     case Type::kF32:
-      return 1e-4;
+      return 1e-3;
     case Type::kF16:
-      return 2e-2;
+      return 5e-2;
     default:
-      return 1e-1;
+      return 2e-1;
   }
 }
 
@@ -80,6 +81,11 @@ TensorError error_of(const std::string& name, Index count, Get get, Reference re
   out.max_error = !finite ? std::nan("") : largest > 0 ? worst / largest : worst;
   out.rms_error = !finite ? std::nan("") : all > 0 ? std::sqrt(squares / all) : std::sqrt(squares);
   return out;
+}
+
+// nan stays.
+double larger(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b);
 }
 
 KeptTensor kept(const std::string& name, std::vector<Index> sizes, const LayerTensor& from) {
@@ -140,9 +146,8 @@ LayerCheck check_layer(kernels::Context& context, const layer::Shape& given, Typ
           [&](Index i) { return static_cast<double>((*b[part])[static_cast<std::size_t>(i)]); }));
     }
   }
-  for (const TensorError& one : out.tensors)
-    out.max_error =
-        std::isnan(one.max_error) || std::isnan(out.max_error) ? std::nan("") : std::max(out.max_error, one.max_error);
+  for (const TensorError& one : out.tensors) out.rms_error = larger(out.rms_error, one.rms_error);
+  for (const TensorError& one : out.tensors) out.max_error = larger(out.max_error, one.max_error);
   if (!keep) return out;
   const std::vector<Index> sizes = {shape.batch, shape.length, shape.width};
   out.kept.push_back(kept("x", sizes, x));

@@ -168,8 +168,8 @@ void read_model(const LayerRequest& request, RunnableLayer& out) {
   out.drops = model.dropout;
   const bool encodes = request.stack == "encoder" && model.stacks.size() > 1;
   const Stack& stack = encodes ? model.stacks.front() : model.decoder();
-  if (request.stack && model.stacks.size() == 1)
-    base::fail("O1522", fmt::format("`{}` is one stack of layers, without encoder and decoder", request.model), {},
+  if (request.stack && model.stacks.size() == 1 && *request.stack != stack.name)
+    base::fail("O1522", fmt::format("`{}` has no {}: it is one stack of layers", request.model, *request.stack), {},
                "leave `--stack` out");
   out.stack = model.stacks.size() > 1 ? stack.name : "";
   const Block& block = chosen_block(request, stack, out);

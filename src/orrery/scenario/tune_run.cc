@@ -250,9 +250,12 @@ TunedRun tune_run(const TuneRunRequest& request) {
     measurement.measure();
   }
   if (run.forward_s.empty()) {
+    double operations = 0;
+    for (const layer::Operator& one : layer::plan(run.layer.shape, request.training).operators)
+      operations += one.operations;
     base::Diagnostics found;
     found.error("O1526", "time ended before one iteration was measured")
-        .note(fmt::format("an iteration takes {:.3g} GFLOP", run.operations / 1e9))
+        .note(fmt::format("an iteration takes {:.4g} GFLOP", operations / 1e9))
         .hint("raise `--time-limit`, or lower `--warmup`, `--batch` or `--seq`");
     found.throw_if_errors();
   }
