@@ -136,6 +136,32 @@ TEST(Tokenizer, BytePairsAreTheOriginals) {
       });
 }
 
+// Code points that the originals' tables of Unicode know otherwise than newer ones; by the originals themselves.
+TEST(Tokenizer, CodePointsAreOfTheOriginalsVersionOfUnicode) {
+  EXPECT_TRUE(is_punctuation(0x166d)) << "a symbol since Unicode 12";
+  EXPECT_FALSE(is_punctuation(0x2e52)) << "assigned in Unicode 14";
+  EXPECT_FALSE(is_nonspacing_mark(0x898));
+  EXPECT_FALSE(is_other(0x890));
+  EXPECT_TRUE(is_letter(0x2ebf0)) << "assigned in Unicode 15.1";
+  EXPECT_TRUE(is_number(0x16130)) << "assigned in Unicode 16";
+  const auto codes = [](std::vector<std::uint32_t> given, bool lower) {
+    Characters text;
+    for (const std::uint32_t code : given) text.push_back({code, 0, 0});
+    lower ? to_lower_case(text) : decompose(text);
+    given.clear();
+    for (const Character& one : text) given.push_back(one.code);
+    return given;
+  };
+  using Codes32 = std::vector<std::uint32_t>;
+  EXPECT_EQ(codes({0x1c89}, true), Codes32{0x1c8a});
+  EXPECT_EQ(codes({0x130}, true), (Codes32{'i', 0x307}));
+  EXPECT_EQ(codes({0x11938}, false), Codes32{0x11938});
+  EXPECT_EQ(codes({0x1ec7}, false), (Codes32{'e', 0x323, 0x302}));
+  EXPECT_EQ(codes({'a', 0x301, 0x323}, false), (Codes32{'a', 0x323, 0x301}));
+  EXPECT_EQ(codes({'a', 0x1ac4, 0x323}, false), (Codes32{'a', 0x1ac4, 0x323})) << "a mark of Unicode 14 stays";
+  EXPECT_EQ(codes({0xd55c}, false), (Codes32{0x1112, 0x1161, 0x11ab}));
+}
+
 TEST(Tokenizer, PairsHaveTypesAndWindowsShareTheStride) {
   const Tokenizer tokenizer = words();
   const std::vector<Encoding> windows =
