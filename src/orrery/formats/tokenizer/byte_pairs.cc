@@ -44,21 +44,50 @@ struct Found {
   Id made = 0;
 };
 
-struct PairHash {
-  std::size_t operator()(std::uint64_t pair) const {
-    pair *= 0x9e3779b97f4a7c15ULL;
-    return pair ^ pair >> 32;
+// Merges by their pair, in one block with open addressing: looking up is most of the work.
+class MergeTable {
+ public:
+  explicit MergeTable(const std::vector<Merge>& merges) {
+    while (entries_.size() < 2 * merges.size() + 1) entries_.resize(std::max<std::size_t>(16, 2 * entries_.size()));
+    std::int32_t rank = 0;
+    for (const Merge& merge : merges) {
+      Entry& entry = entries_[place(key(merge.left, merge.right))];
+      entry = {key(merge.left, merge.right), {rank++, merge.made}};
+    }
   }
+
+  const Found* find(Id left, Id right) const {
+    const Entry& entry = entries_[place(key(left, right))];
+    return entry.pair == kNone ? nullptr : &entry.found;
+  }
+
+ private:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};  // ids are not negative
+  struct Entry {
+    std::uint64_t pair = kNone;
+    Found found;
+  };
+
+  static std::uint64_t key(Id left, Id right) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
+  }
+  std::size_t place(std::uint64_t pair) const {
+    std::uint64_t mixed = pair * 0x9e3779b97f4a7c15ULL;
+    mixed ^= mixed >> 32;
+    const std::size_t mask = entries_.size() - 1;
+    std::size_t at = mixed & mask;
+    while (entries_[at].pair != kNone && entries_[at].pair != pair) at = (at + 1) & mask;
+    return at;
+  }
+
+  std::vector<Entry> entries_;
 };
 
 class BytePairModel : public Model {
  public:
   BytePairModel(std::shared_ptr<const Vocabulary> vocabulary, const std::vector<Merge>& merges,
                 std::optional<Id> unknown)
-      : vocabulary_(std::move(vocabulary)), unknown_(unknown) {
-    merges_.reserve(merges.size());
-    std::int32_t rank = 0;
-    for (const Merge& merge : merges) merges_.insert_or_assign(key(merge.left, merge.right), Found{rank++, merge.made});
+      : vocabulary_(std::move(vocabulary)), merges_(merges), unknown_(unknown) {
     for (unsigned byte = 0; byte < 256; ++byte) {
       std::string character;
       append_utf8(bytes().character[byte], character);
@@ -67,15 +96,16 @@ class BytePairModel : public Model {
   }
 
   void tokenize(Word word, std::vector<Piece>& to) const override {
-    std::vector<Symbol> symbols;
+    thread_local std::vector<Symbol> symbols;           // words are short and many
+    if (symbols.capacity() > (1U << 16)) symbols = {};  // but for the one that was not
+    symbols.clear();
     std::string utf8;
     for (const Character& one : word) {
       utf8.clear();
       append_utf8(one.code, utf8);
       for (const char byte : utf8) {
-        const std::optional<Id> id =
-            bytes_[static_cast<unsigned char>(byte)] ? bytes_[static_cast<unsigned char>(byte)] : unknown_;
-        if (id) symbols.push_back({*id, 0, 0, one.begin, one.end});
+        const std::optional<Id> known = bytes_[static_cast<unsigned char>(byte)];
+        if (const std::optional<Id> id = known ? known : unknown_) symbols.push_back({*id, 0, 0, one.begin, one.end});
       }
     }
     constexpr std::size_t kShort = 24;
@@ -87,13 +117,7 @@ class BytePairModel : public Model {
   }
 
  private:
-  static std::uint64_t key(Id left, Id right) {
-    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
-  }
-  const Found* find(Id left, Id right) const {
-    const auto entry = merges_.find(key(left, right));
-    return entry == merges_.end() ? nullptr : &entry->second;
-  }
+  const Found* find(Id left, Id right) const { return merges_.find(left, right); }
 
   void merge_short(std::vector<Symbol>& symbols) const {
     std::array<const Found*, 24> pairs{};
@@ -155,7 +179,7 @@ class BytePairModel : public Model {
   }
 
   std::shared_ptr<const Vocabulary> vocabulary_;
-  std::unordered_map<std::uint64_t, Found, PairHash> merges_;
+  MergeTable merges_;
   std::array<std::optional<Id>, 256> bytes_;
   std::optional<Id> unknown_;
 };

@@ -48,8 +48,12 @@ struct Part {
   bool first = false;  // of its decomposition
 };
 
+int combining_class(utf8proc_int32_t code) {
+  return changed_combining_class(static_cast<std::uint32_t>(code), utf8proc_get_property(code)->combining_class);
+}
+
 void add_decomposed(std::uint32_t code, std::vector<Part>& to) {
-  if (code < 0xc0) {
+  if (code < 0xc0 || !changed_decomposition(code)) {
     to.push_back({code, 0, true});
     return;
   }
@@ -62,7 +66,7 @@ void add_decomposed(std::uint32_t code, std::vector<Part>& to) {
     count = 1;
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
-    to.push_back({static_cast<std::uint32_t>(parts[i]), utf8proc_get_property(parts[i])->combining_class, i == 0});
+    to.push_back({static_cast<std::uint32_t>(parts[i]), combining_class(parts[i]), i == 0});
 }
 
 }  // namespace

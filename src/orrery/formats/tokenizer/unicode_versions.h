@@ -11,6 +11,8 @@ bool changed_mark(std::uint32_t code, bool is);
 bool changed_other(std::uint32_t code, bool is);
 bool changed_letter(std::uint32_t code, bool is);
 bool changed_number(std::uint32_t code, bool is);
+int changed_combining_class(std::uint32_t code, int is);
+bool changed_decomposition(std::uint32_t code);  // whether there is one, where libutf8proc has one
 std::uint32_t changed_lower_case(std::uint32_t code, std::uint32_t lower);
 
 }  // namespace orrery::formats::tokenizer

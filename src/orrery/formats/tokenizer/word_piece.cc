@@ -23,15 +23,16 @@ class WordPieceModel : public Model {
 
  private:
   bool tokenize_known(Word word, std::vector<Piece>& to) const {
-    // `##` and the word: a piece that continues is looked up with the two characters before it overwritten.
-    std::string text = how_.continuing;
+    // `##` and the word; buffers stay, since words are short and many.
+    thread_local std::string text, continued;
+    thread_local std::vector<std::size_t> ends;
+    text = how_.continuing;
     const std::size_t prefix = text.size();
-    std::vector<std::size_t> ends{prefix};
+    ends.assign(1, prefix);
     for (const Character& one : word) {
       append_utf8(one.code, text);
       ends.push_back(text.size());
     }
-    std::string continued;
     for (std::size_t begin = 0; begin < word.size();) {
       std::string_view rest = std::string_view(text).substr(prefix);
       std::size_t skipped = prefix;

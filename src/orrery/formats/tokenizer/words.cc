@@ -63,11 +63,20 @@ void set_ideographs_apart(Characters& text) {
 
 enum class Class { kLetter, kNumber, kSpace, kOther };
 
-Class class_of(std::uint32_t code) {
+Class found_class(std::uint32_t code) {
   return is_letter(code)        ? Class::kLetter
          : is_number(code)      ? Class::kNumber
          : is_white_space(code) ? Class::kSpace
                                 : Class::kOther;
+}
+
+Class class_of(std::uint32_t code) {
+  static const std::array<Class, 128> ascii = [] {
+    std::array<Class, 128> classes{};
+    for (std::uint32_t i = 0; i < classes.size(); ++i) classes[i] = found_class(i);
+    return classes;
+  }();
+  return code < ascii.size() ? ascii[code] : found_class(code);
 }
 
 // Characters of a contraction's end ("'ll") at `at`; 0 where there is none.
