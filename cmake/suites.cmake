@@ -36,6 +36,9 @@ function(orrery_suites floor program timeout environment long)
       set_tests_properties(
         ${test} PROPERTIES TIMEOUT ${timeout} ENVIRONMENT "${environment};${sharding}"
         SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\] [0-9]+ tests?, listed below:\n(\\[  SKIPPED \\] [^\n]*\n)+$")
+      if(suite STREQUAL "ThisMachine") # measures times, and asks for those that others leave alone
+        set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)
+      endif()
     endforeach()
   endforeach()
 endfunction()

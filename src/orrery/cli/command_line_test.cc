@@ -249,7 +249,7 @@ TEST(Verbs, EveryOneHasHelpWithAnExample) {
     const Printed help = printed({verb.name, "--help"});
     EXPECT_EQ(help.code, 0);
     EXPECT_NE(help.out.find(std::string("Example:\n  orrery ") + verb.name), std::string::npos) << help.out;
-    EXPECT_NE(help.out.find("--seed N"), std::string::npos);
+    if (std::string(verb.name) != "tune") EXPECT_NE(help.out.find("--seed N"), std::string::npos);  // its verbs have it
   }
 }
 

@@ -63,7 +63,7 @@ BENCHMARK(lower_gpt3_free_cores);
 // A wafer of 853,776 cores: lists of shares are long there.
 void lower_readme_on_a_wafer(benchmark::State& state) {
   Setup setup = cases::readme();
-  setup.system.accelerator = cases::chip(853776, 4, 1, 1.1, 4.196401e10);
+  put(cases::chip(853776, 4, 1, 1.1, 4.196401e10), setup.system);
   setup.execution.compute_utilization.reset();
   Mapping mapping = cases::readme_optimum(setup);
   mapping.tiles = 16;

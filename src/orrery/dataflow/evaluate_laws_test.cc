@@ -32,9 +32,9 @@ Case random_case() {
   c.setup.graph =
       workload::language_model_graph({.hidden = heads * 8, .heads = heads, .head_width = 8, .ffn = heads * 32}, tokens,
                                      training ? workload::Passes::kForwardBackward : workload::Passes::kForward);
-  c.setup.system.accelerator = cases::chip(*rc::gen::inRange<Count>(60, 200), 4, 2, 1, 4000.0 * one_of({1, 10, 100}));
-  c.setup.system.accelerator.link_latency_ns = one_of({0, 50});
-  c.setup.system.memory.bandwidth_gb_per_s = one_of({1, 10, 100});
+  put(cases::chip(*rc::gen::inRange<Count>(60, 200), 4, 2, 1, 4000.0 * one_of({1, 10, 100})), c.setup.system);
+  c.setup.system.link_latency_ns = one_of({0, 50});
+  c.setup.system.accelerator.memory_bytes_per_s = 1e9 * one_of({1, 10, 100});
   const Parallelism serves[] = {Parallelism::kTensor, Parallelism::kPipeline, Parallelism::kData};
   c.setup.system.chips = 1;
   for (const Parallelism parallelism : serves) {
@@ -79,13 +79,13 @@ TEST(EvaluateLaws, FasterPartsNeverSlowARun) {
     Case faster = c;
     switch (*rc::gen::inRange(0, 5)) {
       case 0:
-        faster.setup.system.memory.bandwidth_gb_per_s *= 2;
+        faster.setup.system.accelerator.memory_bytes_per_s *= 2;
         break;
       case 1:
-        faster.setup.system.accelerator.frequency_ghz *= 2;
+        faster.setup.system.cores.frequency_ghz *= 2;
         break;
       case 2:
-        faster.setup.system.accelerator.cores *= 2;
+        faster.setup.system.cores.cores *= 2;
         break;
       default:
         faster.setup.system.network[*rc::gen::inRange<std::size_t>(0, 3)].bandwidth_gb_per_s *= 2;
@@ -98,7 +98,7 @@ TEST(EvaluateLaws, MoreMemoryNeverMakesAPlacementImpossible) {
   holds("double a capacity", [](const Case& c) {
     const Evaluation before = priced(c);
     Case larger = c;
-    larger.setup.system.accelerator.sram_bytes *= 2;
+    larger.setup.system.accelerator.on_chip_bytes *= 2;
     const Evaluation after = priced(larger);
     RC_ASSERT(!before.partition.feasible || after.partition.feasible);
     RC_ASSERT(after.final_ns == before.final_ns);
@@ -153,7 +153,7 @@ TEST(EvaluateLaws, GenerationsAgreeWhereNothingWasMended) {
     for (NetworkDimension& dimension : same.setup.system.network) dimension.link = Link::kRing;
     same.setup.system.network[1].size = same.mapping.degrees.sizes[1] = same.mapping.degrees.pipeline = 1;
     same.setup.system.chips = same.mapping.degrees.tensor * same.mapping.degrees.data;
-    same.setup.system.accelerator.link_latency_ns = 0;
+    same.setup.system.link_latency_ns = 0;
     same.setup.system.high_bandwidth_domain = 0;
     same.setup.execution.separate_reduce_scatter_all_gather = false;
     same.defects = kCorrected;

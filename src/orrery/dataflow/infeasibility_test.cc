@@ -31,7 +31,7 @@ Placement nothing_for(const dataflow::Setup& setup, const Defects& defects) {
 
 TEST(Infeasibility, AKernelTooLargeForSramIsToldWithItsBuffers) {
   dataflow::Setup setup = cases::gpt3_8x1();
-  setup.system.accelerator.sram_bytes = 1e5;
+  setup.system.accelerator.on_chip_bytes = 1e5;
   const Placement found = nothing_for(setup, kGen2);
   const base::Diagnostic& first = found.reasons[0];
   EXPECT_EQ(first.code, "O1447");
@@ -44,7 +44,7 @@ TEST(Infeasibility, AKernelTooLargeForSramIsToldWithItsBuffers) {
 
 TEST(Infeasibility, WeightsTooLargeForDramAreToldWithTheLargest) {
   dataflow::Setup setup = cases::gpt3_8x1();
-  setup.system.memory.capacity_bytes = 1e9;
+  setup.system.accelerator.memory_bytes = 1e9;
   const Placement found = nothing_for(setup, kGen2);
   const base::Diagnostic& first = found.reasons.back();
   EXPECT_EQ(first.code, "O1448");
@@ -67,14 +67,14 @@ TEST(Infeasibility, TablesOf24TerabytesFitNeither40Nor80GigabytesAChip) {
   auto& dlrm = std::get<Recommendation>(setup.execution.workload);
   dlrm.tables = 100, dlrm.embedding = 128, dlrm.rows = 937'500'000;
   for (const double gigabytes : {40, 80}) {
-    setup.system.memory.capacity_bytes = gigabytes * (1 << 30);
+    setup.system.accelerator.memory_bytes = gigabytes * (1 << 30);
     for (const Defects& defects : {kCorrected, kGen1, kGen2, kHead}) {
       const Placement found = nothing_for(setup, defects);
       EXPECT_EQ(found.reasons.back().code, "O1448");
-      EXPECT_EQ(found.reasons.back().message.substr(0, 55), "weights and tables take 187,579,935,000 bytes of DRAM, ");
+      EXPECT_EQ(found.reasons.back().message.substr(0, 55), "weights and tables take 187,539,967,500 bytes of DRAM, ");
     }
   }
-  setup.system.memory.capacity_bytes = 200.0 * (1 << 30);
+  setup.system.accelerator.memory_bytes = 200.0 * (1 << 30);
   EXPECT_TRUE(optimize(setup, kCorrected).mapping);
 }
 
@@ -87,16 +87,16 @@ TEST(Infeasibility, TheMatrixOfLinpackAndTheLineOfAnFftMustFitInDram) {
       bytes = static_cast<double>(std::get<FourierTransform>(setup.execution.workload).length);
     }
     bytes *= static_cast<double>(setup.execution.word_bytes) / static_cast<double>(setup.system.chips);
-    setup.system.memory.capacity_bytes = bytes * 0.99;
+    setup.system.accelerator.memory_bytes = bytes * 0.99;
     EXPECT_EQ(nothing_for(setup, kCorrected).reasons.back().code, "O1448");
-    setup.system.memory.capacity_bytes = 0;
+    setup.system.accelerator.memory_bytes = 0;
     EXPECT_TRUE(optimize(setup, kCorrected).mapping) << "0: unlimited";
   }
 }
 
 TEST(Infeasibility, AChipWithoutCoresRunsNothing) {
   dataflow::Setup setup = cases::gpt3_8x1();
-  setup.system.accelerator.cores = 0;
+  setup.system.cores.cores = 0;
   EXPECT_EQ(nothing_for(setup, kGen2).reasons[0].code, "O1449");
 }
 
@@ -130,7 +130,7 @@ TEST(Infeasibility, LiftingAnyLimitThatIsToldMakesAPlacementPossible) {
   std::get<LanguageModelRun>(setup.execution.workload).tile_size = 128;
   nothing_for(setup, kGen2);
   dataflow::Setup roomy = setup;
-  roomy.system.accelerator.sram_bytes *= 10;
+  roomy.system.accelerator.on_chip_bytes *= 10;
   EXPECT_TRUE(optimize(roomy, kGen2).mapping);
   setup.execution.configurations = 2;
   EXPECT_TRUE(optimize(setup, kGen2).mapping);

@@ -206,7 +206,7 @@ class JointSearch {
                           execution.terms.find('C') != std::string::npos;
     for (const workload::Kernel& kernel : setup_.graph.kernels)
       if (kernel.compute_utilization.value_or(1) > 1) return 0;
-    const double peak = static_cast<double>(setup_.system.chips) * setup_.system.accelerator.gflops();
+    const double peak = static_cast<double>(setup_.system.chips) * setup_.system.cores.gflops();
     return operators_ == nullptr && computes && peak > 0 ? workload_flop(setup_) / peak * (1 - kTie) : 0;
   }
 

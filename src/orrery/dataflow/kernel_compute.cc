@@ -28,28 +28,23 @@ double repeats_of(const workload::Kernel& kernel) {
 }  // namespace
 
 machine::Accelerator data_sheet(const System& system) {
-  machine::Accelerator accelerator;
-  accelerator.peak_flops_per_s.fill(system.accelerator.gflops() * 1e9);
-  accelerator.memory_bytes_per_s = system.memory.bandwidth_gb_per_s * 1e9;
+  machine::Accelerator accelerator = system.accelerator;
+  accelerator.peak_flops_per_s.fill(system.cores.gflops() * 1e9);
   return accelerator;
 }
 
 KernelCompute::KernelCompute(const Setup& setup, Count tiles, const Defects& defects,
                              const machine::OperatorModel* operators)
     : tiles_(static_cast<double>(tiles)),
-      frequency_ghz_(setup.system.accelerator.frequency_ghz),
+      frequency_ghz_(setup.system.cores.frequency_ghz),
       vector_products_are_shallow_(defects.vector_products_are_shallow),
       repeats_count_(!defects.inputs_are_free),
-      every_pair_(setup.system.accelerator.memory_units > 0 &&
+      every_pair_(setup.system.floorplan.memory_units > 0 &&
                   !std::holds_alternative<Linpack>(setup.execution.workload) &&
                   !std::holds_alternative<FourierTransform>(setup.execution.workload)),
       precision_(setup.execution.precision.value_or(precision_of(setup.execution.word_bytes))),
       peak_(data_sheet(setup.system), 1),
-      cores_({.cores = setup.system.accelerator.cores,
-              .width = setup.system.accelerator.systolic_width,
-              .height = setup.system.accelerator.systolic_height,
-              .frequency_ghz = frequency_ghz_,
-              .memory_bytes_per_s = setup.system.memory.bandwidth_gb_per_s * 1e9}) {
+      cores_(setup.system.cores, setup.system.accelerator.memory_bytes_per_s) {
   if (!setup.execution.compute_utilization) return;
   operators_ = operators;
   if (operators_ != nullptr) return;

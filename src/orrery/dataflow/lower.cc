@@ -109,7 +109,7 @@ bool sram_is_checked(const Setup& setup, const Defects& defects) {
 }
 
 void set_chip(const Setup& setup, const Defects& defects, PartitionProblem& problem) {
-  const Accelerator& chip = setup.system.accelerator;
+  const System& system = setup.system;
   const Execution& execution = setup.execution;
   problem.overlap = execution.overlap;
   if (execution.overlap == Overlap::kNone && !execution.terms.empty()) {
@@ -118,21 +118,20 @@ void set_chip(const Setup& setup, const Defects& defects, PartitionProblem& prob
     problem.use_network = execution.terms.find('N') != std::string::npos;
   }
   problem.free_cores = !execution.compute_utilization;
-  problem.cores = chip.cores;
-  problem.dram_bandwidth_gb_per_s = setup.system.memory.bandwidth_gb_per_s;
-  problem.dram_bytes = setup.system.memory.capacity_bytes;
-  const Memory& memory = setup.system.memory;
-  if (memory.capacity_bytes > 0 && memory.second_capacity_bytes > 0) {
-    problem.second_dram_bytes = memory.second_capacity_bytes;
-    problem.mixed_bandwidth_gb_per_s = memory.mixed_bandwidth_gb_per_s();
+  problem.cores = system.cores.cores;
+  problem.dram_bandwidth_gb_per_s = system.memory_gb_per_s();
+  problem.dram_bytes = system.accelerator.memory_bytes;
+  if (problem.dram_bytes > 0 && system.second_memory.capacity_bytes > 0) {
+    problem.second_dram_bytes = system.second_memory.capacity_bytes;
+    problem.mixed_bandwidth_gb_per_s = system.mixed_memory_gb_per_s();
   }
   if (sram_is_checked(setup, defects) && !execution.whole_kernels) {
-    problem.sram_bytes = chip.sram_bytes;
-    problem.memory_units = chip.memory_units;
-    problem.memory_unit_bytes = chip.memory_unit_bytes;
+    problem.sram_bytes = system.accelerator.on_chip_bytes;
+    problem.memory_units = system.floorplan.memory_units;
+    problem.memory_unit_bytes = system.floorplan.memory_unit_bytes;
   }
-  problem.systolic_width = chip.systolic_width;
-  problem.systolic_height = chip.systolic_height;
+  problem.systolic_width = system.cores.width;
+  problem.systolic_height = system.cores.height;
 }
 
 std::vector<double> whole_machine_network_ns(const Setup& setup, const Mapping& mapping,

@@ -33,9 +33,10 @@ dataflow::Setup pair() {
   setup.graph.kernels = {up, down};
   setup.graph.edges = {{0, 1}};
   setup.system.chips = 12;
-  setup.system.accelerator = chip(10, 4, 2, 1, 1e6);
+  put(chip(10, 4, 2, 1, 1e6), setup.system);
   setup.system.network = {{Link::kRing, 3, 10, Parallelism::kTensor}, {Link::kRing, 4, 5, Parallelism::kData}};
-  setup.system.memory = {.bandwidth_gb_per_s = 8, .capacity_bytes = 1e9};
+  setup.system.accelerator.memory_bytes_per_s = 1e9 * 8;
+  setup.system.accelerator.memory_bytes = 1e9;
   LanguageModelRun model{.hidden = 64, .sequence = 30, .layers = 7};
   model.global_batch = 16;
   model.micro_batch = 2;
@@ -156,7 +157,7 @@ TEST(Lower, BuffersWeightsAndTraffic) {
 TEST(Lower, AnAllReduceFollowsAProductThatIsShardedAlongK) {
   dataflow::Setup setup = pair();
   const double bytes = 4 * 64 * 8 * 2;
-  setup.system.accelerator.link_latency_ns = 100;
+  setup.system.link_latency_ns = 100;
   for (const Defects& defects : kAll) {
     const bool gen1 = defects == kGen1;
     const bool latency = !gen1 && defects != kGen2;
@@ -229,7 +230,7 @@ TEST(Lower, OneChipCommunicatesNothing) {
   setup.system.chips = 1;
   for (NetworkDimension& dimension : setup.system.network) dimension.size = 1;
   setup.graph.kernels[0].communication = Communication::kPeriodicAllReduce;
-  setup.system.accelerator.link_latency_ns = 100;
+  setup.system.link_latency_ns = 100;
   Mapping mapping = pair_mapping();
   mapping.degrees = {.sizes = {1, 1}};
   for (const Defects& defects : kAll) {
@@ -287,15 +288,15 @@ TEST(Lower, ChainsUseTheirEffectiveStages) {
 TEST(Lower, WithMemoryUnitsEveryPairOfLanesAndStagesIsAChoice) {
   dataflow::Setup setup = pair();
   const std::size_t fewest = lower(setup, pair_mapping(), kGen2).kernels[0].choices.size();
-  setup.system.accelerator.memory_units = 100;
-  setup.system.accelerator.memory_unit_bytes = 1000;
+  setup.system.floorplan.memory_units = 100;
+  setup.system.floorplan.memory_unit_bytes = 1000;
   const PartitionProblem problem = lower(setup, pair_mapping(), kGen2);
   EXPECT_GT(problem.kernels[0].choices.size(), fewest);
   EXPECT_EQ(problem.memory_units, 100);
   EXPECT_EQ(problem.memory_unit_bytes, 1000);
   // Linpack's buffers are not checked: the fastest choice is enough.
   dataflow::Setup hpl = hpl_circe();
-  hpl.system.accelerator.memory_units = 100;
+  hpl.system.floorplan.memory_units = 100;
   EXPECT_EQ(lower(hpl, whole_machine(hpl), kGen2).kernels[0].choices.size(), 1U);
   EXPECT_EQ(lower(hpl, whole_machine(hpl), kGen2).memory_units, 0);
 }

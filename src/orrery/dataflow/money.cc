@@ -51,8 +51,8 @@ PlacementMoney money(const Setup& setup, const Degrees& degrees, const Defects& 
   const double chips = system.chips;
   const double all_chips = chips * copies;
   PlacementMoney money;
-  money.dram_cost = all_chips * system.memory.bandwidth_gb_per_s * prices.dram_price;
-  money.dram_power = all_chips * system.memory.bandwidth_gb_per_s * prices.dram_power;
+  money.dram_cost = all_chips * system.memory_gb_per_s() * prices.dram_price;
+  money.dram_power = all_chips * system.memory_gb_per_s() * prices.dram_power;
   money.accelerator_cost = all_chips * prices.accelerator_price;
   money.accelerator_power = all_chips * prices.accelerator_power;
 

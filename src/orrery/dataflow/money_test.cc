@@ -80,7 +80,7 @@ TEST(Money, CopiesAreBoughtWhole) {
   dataflow::Setup setup = machine({r, r});
   setup.prices.accelerator_price = 7;
   setup.prices.dram_price = 1;
-  setup.system.memory.bandwidth_gb_per_s = 3;
+  setup.system.accelerator.memory_bytes_per_s = 1e9 * 3;
   setup.execution.workload = FourierTransform{.length = 64, .copies = 1};
   const double one = money(setup, {}, kCorrected).total_cost();
   EXPECT_DOUBLE_EQ(one, 8 * 7 + 8 * 3 + 16 + 12);

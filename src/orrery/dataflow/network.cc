@@ -35,7 +35,7 @@ int ranks_of(Count chips) {
 }
 
 double latency_ns(const System& system, const Defects& defects) {
-  return defects.no_link_latency ? 0 : system.accelerator.link_latency_ns;
+  return defects.no_link_latency ? 0 : system.link_latency_ns;
 }
 
 // `share` of the full tensor is what collective.h means by an operation's bytes.

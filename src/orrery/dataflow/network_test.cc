@@ -25,7 +25,7 @@ System system_of(std::vector<NetworkDimension> network) {
 // A group of eight tensor-parallel chips on a dimension of their own.
 GroupCharges group_of_eight(Link link, const Defects& defects = kCorrected, bool doubled = false, double latency = 0) {
   System system = system_of({{link, 8, 50, Parallelism::kTensor}});
-  system.accelerator.link_latency_ns = latency;
+  system.link_latency_ns = latency;
   return group_charges(system, {.tensor = 8}, Parallelism::kTensor, defects, doubled);
 }
 
@@ -116,7 +116,7 @@ TEST(Network, OneRankCommunicatesNothing) {
   for (const Defects& defects : kAll)
     for (const Link link : {Link::kRing, Link::kSwitch, Link::kFullyConnected}) {
       System system = system_of({{link, 1, 50, Parallelism::kTensor}});
-      system.accelerator.link_latency_ns = 5;
+      system.link_latency_ns = 5;
       const GroupCharges alone = group_charges(system, {}, Parallelism::kTensor, defects, true);
       for (int c = 0; c <= static_cast<int>(Communication::kBroadcast); ++c)
         EXPECT_EQ(alone.of(static_cast<Communication>(c)).ns(1e9), 0);

@@ -88,7 +88,7 @@ void four_layers_backward_all_tiles(benchmark::State& state) {
 
 // The published grid: four chips, five networks, two memories, two links; degrees and tiles are all searched.
 void grid_of_eighty_systems(benchmark::State& state) {
-  const Accelerator chips[] = {cases::chip(1056, 16, 16, 1.837, 118489090), cases::chip(8, 128, 128, 1.05, 167772160),
+  const cases::Chip chips[] = {cases::chip(1056, 16, 16, 1.837, 118489090), cases::chip(8, 128, 128, 1.05, 167772160),
                                cases::chip(1280, 32, 6, 1.25, 671088640),
                                cases::chip(853776, 4, 1, 1.1, 41964010000.0)};
   const std::vector<Link> networks[] = {{Link::kRing, Link::kRing},
@@ -98,14 +98,14 @@ void grid_of_eighty_systems(benchmark::State& state) {
                                         {Link::kSwitch, Link::kSwitch}};
   double placed = 0;
   for (auto _ : state) {
-    for (const Accelerator& accelerator : chips) {
+    for (const cases::Chip& chip : chips) {
       for (const std::vector<Link>& links : networks) {
         for (const bool hbm : {false, true}) {
           for (const bool nvlink : {false, true}) {
             Setup setup = cases::readme();
-            setup.system.accelerator = accelerator;
-            setup.system.memory.bandwidth_gb_per_s = hbm ? 3072 : 300;
-            setup.system.memory.capacity_bytes = hbm ? 1.03e11 : 1.0995e12;
+            put(chip, setup.system);
+            setup.system.accelerator.memory_bytes_per_s = hbm ? 3072e9 : 300e9;
+            setup.system.accelerator.memory_bytes = hbm ? 1.03e11 : 1.0995e12;
             setup.system.network.clear();
             for (std::size_t d = 0; d < links.size(); ++d)
               setup.system.network.push_back({links[d], 0, d == 0 && nvlink ? 450.0 : 50.0, {}});

@@ -39,14 +39,18 @@ inline Prices prices(double accelerator, double accelerator_power, double link_x
   return result;
 }
 
-inline Accelerator chip(Count cores, Count width, Count height, double ghz, double sram) {
-  Accelerator result;
-  result.cores = cores;
-  result.systolic_width = width;
-  result.systolic_height = height;
-  result.frequency_ghz = rounded(ghz);
-  result.sram_bytes = rounded(sram);
-  return result;
+struct Chip {
+  machine::CoreArray cores;
+  double sram_bytes = 0;
+};
+
+inline Chip chip(Count cores, Count width, Count height, double ghz, double sram) {
+  return {{cores, width, height, rounded(ghz)}, rounded(sram)};
+}
+
+inline void put(const Chip& chip, System& system) {
+  system.cores = chip.cores;
+  system.accelerator.on_chip_bytes = chip.sram_bytes;
 }
 
 // A trillion parameters on 8 x 128 chips of type SN30, two rings; 41 kernels in 6 configurations. First generation.
@@ -56,9 +60,10 @@ inline Setup readme() {
                                                workload::Passes::kForwardBackward);
   round_sizes(setup.graph);
   setup.system.chips = 1024;
-  setup.system.accelerator = chip(1280, 32, 6, 1.25, 671088640);
+  put(chip(1280, 32, 6, 1.25, 671088640), setup.system);
   setup.system.network = {{Link::kRing, 8, 50, Parallelism::kTensor}, {Link::kRing, 128, 50, Parallelism::kPipeline}};
-  setup.system.memory = {.bandwidth_gb_per_s = 300, .capacity_bytes = rounded(1.0995116e12)};
+  setup.system.accelerator.memory_bytes_per_s = 1e9 * 300;
+  setup.system.accelerator.memory_bytes = rounded(1.0995116e12);
   setup.prices = prices(16522.25023, 444.7061955, 0.052, 0.052, 0.052);
   LanguageModelRun model{.hidden = 25600, .head_width = 160, .heads = 160, .sequence = 2048, .layers = 128};
   model.global_batch = 3072;
@@ -112,9 +117,10 @@ inline Setup gpt3(std::vector<NetworkDimension> network, int configurations) {
                                                workload::Passes::kForward);
   round_sizes(setup.graph);
   setup.system.chips = 8;
-  setup.system.accelerator = chip(640, 32, 6, 1.25, 335544320);
+  put(chip(640, 32, 6, 1.25, 335544320), setup.system);
   setup.system.network = std::move(network);
-  setup.system.memory = {.bandwidth_gb_per_s = 100, .capacity_bytes = rounded(1.0995116e12)};
+  setup.system.accelerator.memory_bytes_per_s = 1e9 * 100;
+  setup.system.accelerator.memory_bytes = rounded(1.0995116e12);
   setup.prices = prices(16522.25023, 444.7061955, 0.052, 0.052, 0.052);
   LanguageModelRun model{.hidden = 12288, .head_width = 128, .heads = 96, .sequence = 2048, .layers = 96};
   model.global_batch = 2304;
@@ -149,9 +155,10 @@ inline Setup hpl_circe() {
   setup.graph = workload::hpl_graph(65536, 1024);
   round_sizes(setup.graph);
   setup.system.chips = 576;
-  setup.system.accelerator = chip(2560, 1, 1, 1.38, 230686720);
+  put(chip(2560, 1, 1, 1.38, 230686720), setup.system);
   setup.system.network = {{Link::kSwitch, 24, 12.5, std::nullopt}, {Link::kSwitch, 24, 12.5, std::nullopt}};
-  setup.system.memory = {.bandwidth_gb_per_s = 897, .capacity_bytes = 17179869184};
+  setup.system.accelerator.memory_bytes_per_s = 1e9 * 897;
+  setup.system.accelerator.memory_bytes = 17179869184;
   setup.prices = prices(33000, 750, 0.0104, 0.0104, 0.052);
   setup.execution.workload = Linpack{.n = 65536, .block = 1024, .copies = 1};
   setup.execution.style = Style::kKernelByKernel;
@@ -165,9 +172,10 @@ inline Setup fft_1024() {
   setup.graph = workload::fft_graph(1073740000000, 2, 4);
   round_sizes(setup.graph);
   setup.system.chips = 1024;
-  setup.system.accelerator = chip(6912, 1, 1, 1.41, 105119744);
+  put(chip(6912, 1, 1, 1.41, 105119744), setup.system);
   setup.system.network = {{Link::kSwitch, 8, 300, std::nullopt}, {Link::kSwitch, 128, 12.5, std::nullopt}};
-  setup.system.memory = {.bandwidth_gb_per_s = 2039, .capacity_bytes = 85899345920};
+  setup.system.accelerator.memory_bytes_per_s = 1e9 * 2039;
+  setup.system.accelerator.memory_bytes = 85899345920;
   setup.prices = prices(33000, 750, 0.0104, 0.0104, 0.052);
   setup.execution.workload = FourierTransform{.length = 1073740000000, .copies = 1};
   setup.execution.style = Style::kKernelByKernel;
@@ -188,9 +196,10 @@ inline Setup dlrm_i() {
                                       .word_bytes = 2});
   round_sizes(setup.graph);
   setup.system.chips = 128;
-  setup.system.accelerator = chip(432, 16, 16, 1.41, 88080384);
+  put(chip(432, 16, 16, 1.41, 88080384), setup.system);
   setup.system.network = {{Link::kRing, 8, 300, std::nullopt}, {Link::kFullyConnected, 16, 25, std::nullopt}};
-  setup.system.memory = {.bandwidth_gb_per_s = 1555, .capacity_bytes = 42949672960};
+  setup.system.accelerator.memory_bytes_per_s = 1e9 * 1555;
+  setup.system.accelerator.memory_bytes = 42949672960;
   setup.prices = prices(19999.99997, 511.5771047, 0.0104, 0.052, 0);
   setup.execution.workload =
       Recommendation{.tables = 60, .embedding = 92, .rows = 60144927, .global_batch = 128000000, .copies = 1};
@@ -214,10 +223,11 @@ inline Setup decode() {
       workload::decode_graph({.hidden = 12288, .heads = 96, .head_width = 128, .ffn = 49152}, 10001, 12, 1, 1);
   round_sizes(setup.graph);
   setup.system.chips = 12;
-  setup.system.accelerator = chip(25000, 16, 16, 1, 107374182400);
-  setup.system.accelerator.link_latency_ns = 2000;
+  put(chip(25000, 16, 16, 1, 107374182400), setup.system);
+  setup.system.link_latency_ns = 2000;
   setup.system.network = {{Link::kRing, 12, 300, Parallelism::kTensor}};
-  setup.system.memory = {.bandwidth_gb_per_s = 4000, .capacity_bytes = 42949672960};
+  setup.system.accelerator.memory_bytes_per_s = 1e9 * 4000;
+  setup.system.accelerator.memory_bytes = 42949672960;
   setup.prices = prices(33000, 750, 0.0104, 0, 0.052);
   LanguageModelRun model{.hidden = 12288, .head_width = 128, .heads = 96, .sequence = 1, .layers = 96};
   model.global_batch = 1;

@@ -92,14 +92,11 @@ inline dataflow::Setup draw(Dice& dice, int most_kernels) {
     setup.system.network.push_back(dimension);
   }
   setup.system.chips = chips;
-  setup.system.accelerator = {.cores = dice.one_of<Count>({2, 6}),
-                              .systolic_width = 2,
-                              .systolic_height = 2,
-                              .frequency_ghz = 0.5,
-                              .sram_bytes = static_cast<double>(dice.roll(100, 1500)),
-                              .link_latency_ns = dice.once_in(3) ? 5.0 : 0.0};
-  setup.system.memory.bandwidth_gb_per_s = dice.roll(1, 16);
-  if (dice.once_in(3)) setup.system.memory.capacity_bytes = dice.roll(200, 4000);
+  setup.system.cores = {.cores = dice.one_of<Count>({2, 6}), .width = 2, .height = 2, .frequency_ghz = 0.5};
+  setup.system.accelerator.on_chip_bytes = static_cast<double>(dice.roll(100, 1500));
+  setup.system.link_latency_ns = dice.once_in(3) ? 5.0 : 0.0;
+  setup.system.accelerator.memory_bytes_per_s = 1e9 * dice.roll(1, 16);
+  if (dice.once_in(3)) setup.system.accelerator.memory_bytes = dice.roll(200, 4000);
   LanguageModelRun model{.hidden = 8, .head_width = 4, .heads = 2, .sequence = sequence, .layers = dice.roll(1, 5)};
   model.global_batch = dice.one_of<Count>({4, 6, 12});
   model.micro_batch = dice.roll(1, 2);

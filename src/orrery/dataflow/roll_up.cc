@@ -58,9 +58,8 @@ void roll_up_language_model(const Setup& setup, const LanguageModelRun& model, c
                             static_cast<double>(degrees.data) +
                         evaluation.point_to_point_ns;
   if (training) return;
-  const double hop = message ? tensor / static_cast<double>(degrees.tensor) * message->ns_per_byte +
-                                   setup.system.accelerator.link_latency_ns
-                             : 0;
+  const double hop =
+      message ? tensor / static_cast<double>(degrees.tensor) * message->ns_per_byte + setup.system.link_latency_ns : 0;
   evaluation.latency_ns = sum * lps * stages + (stages - 1) * hop;
 }
 
@@ -127,7 +126,7 @@ void roll_up(const Setup& setup, const Degrees& degrees, const Defects& defects,
     evaluation.final_ns = sum / static_cast<double>(hpl->copies);
   else if (const auto* fft = std::get_if<FourierTransform>(&workload))
     evaluation.final_ns = sum / static_cast<double>(fft->copies);
-  const double peak = static_cast<double>(setup.system.chips) * setup.system.accelerator.gflops();
+  const double peak = static_cast<double>(setup.system.chips) * setup.system.cores.gflops();
   evaluation.flops_utilization =
       evaluation.final_ns > 0 && peak > 0 ? evaluation.flop / (evaluation.final_ns * peak) : 0;
 }

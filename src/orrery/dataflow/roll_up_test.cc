@@ -12,7 +12,7 @@ dataflow::Setup training() {
   dataflow::Setup setup;
   setup.system.chips = 32;
   setup.system.network = {{Link::kRing, 8, 50, Parallelism::kPipeline}, {Link::kRing, 4, 25, Parallelism::kData}};
-  setup.system.accelerator = {.cores = 1, .systolic_width = 1, .systolic_height = 1, .frequency_ghz = 1};
+  setup.system.cores = {.cores = 1, .width = 1, .height = 1, .frequency_ghz = 1};
   LanguageModelRun model{.hidden = 1000, .sequence = 500, .layers = 96};
   model.global_batch = 256;
   model.micro_batch = 2;
@@ -50,7 +50,7 @@ TEST(RollUp, TimeOfATrainingRun) {
 TEST(RollUp, ForwardOnlyHasALatencyAndNoExchangeBetweenStages) {
   dataflow::Setup setup = training();
   setup.graph.kernels[0].direction = workload::Direction::kForward;
-  setup.system.accelerator.link_latency_ns = 10;
+  setup.system.link_latency_ns = 10;
   const Evaluation found = rolled(setup, kDegrees, kHead);
   EXPECT_EQ(found.point_to_point_ns, 0);
   EXPECT_DOUBLE_EQ(found.latency_ns, 1000.0 * 12 * 8 + 7 * (1000.0 * 500 * 2 / 50 + 10));

@@ -12,6 +12,7 @@
 #include "orrery/base/count.h"
 #include "orrery/dataflow/defects.h"
 #include "orrery/machine/operator.h"
+#include "orrery/machine/systolic_cores.h"
 #include "orrery/workload/kernel_graph.h"
 
 namespace orrery::dataflow {
@@ -21,33 +22,18 @@ using base::Count;
 // More are refused (contradictions.h).
 inline constexpr Count kMostChips = (Count{1} << 31) - 1;
 
-struct Accelerator {
-  Count cores = 0;
-  Count systolic_width = 0, systolic_height = 0;  // multiply-accumulate units of a core
-  double frequency_ghz = 0;
-  double sram_bytes = 0;
+// What DFModel says of a chip's inside beyond its cores.
+struct Floorplan {
   Count memory_units = 0;  // `pmu`: 0: SRAM is one pool
   double memory_unit_bytes = 0;
   Count grid_x = 0, grid_y = 0;
   bool diagonal_placement = false;
-  double link_latency_ns = 0;  // of a step from chip to chip, whatever the dimension
-
-  // A multiply-accumulate is two FLOP.
-  double gflops() const { return 2.0 * systolic_width * systolic_height * cores * frequency_ghz; }
 };
 
-struct Memory {
+// A second level of DRAM takes what the first does not hold; it is no faster than the first. 0 bytes: there is none.
+struct SecondMemory {
   double bandwidth_gb_per_s = 0;
-  double capacity_bytes = 0;  // 0: unlimited
-  // Of a second level, which takes what the first does not hold; no faster than the first. 0 bytes: there is none.
-  double second_bandwidth_gb_per_s = 0;
-  double second_capacity_bytes = 0;
-
-  // Of all traffic where the second level is in use: the mean by capacity.
-  double mixed_bandwidth_gb_per_s() const {
-    return (capacity_bytes * bandwidth_gb_per_s + second_capacity_bytes * second_bandwidth_gb_per_s) /
-           (capacity_bytes + second_capacity_bytes);
-  }
+  double capacity_bytes = 0;
 };
 
 enum class Link { kRing, kSwitch, kFullyConnected };
@@ -66,13 +52,26 @@ struct WantedDegrees {
   Count tensor = 0, pipeline = 0, data = 0;
 };
 
+// The accelerator is the one that every engine knows. Of what is read here its peaks are those of the cores
+// (data_sheet) and a capacity of 0 is unlimited.
 struct System {
   Count chips = 0;
   WantedDegrees wanted;  // of a language model; no file states them
-  Accelerator accelerator;
-  Memory memory;
+  machine::Accelerator accelerator;
+  machine::CoreArray cores;
+  Floorplan floorplan;
+  SecondMemory second_memory;
+  double link_latency_ns = 0;             // of a step from chip to chip, whatever the dimension
   std::vector<NetworkDimension> network;  // one to four
   Count high_bandwidth_domain = 0;  // `HBD`: chips of a tensor- or data-parallel group joined by the first dimension
+
+  // Exactly what was read: GB/s have 32 bits, and 1e9 times that fits 64.
+  double memory_gb_per_s() const { return accelerator.memory_bytes_per_s / 1e9; }
+  // Of all traffic where the second level is in use: the mean by capacity.
+  double mixed_memory_gb_per_s() const {
+    const double first = accelerator.memory_bytes, second = second_memory.capacity_bytes;
+    return (first * memory_gb_per_s() + second * second_memory.bandwidth_gb_per_s) / (first + second);
+  }
 };
 
 // Dollars and watts; per GB/s for links, switches and DRAM.

@@ -77,7 +77,8 @@ std::string pin_contradiction(const Kernel& kernel) {
   if (!kernel.sharding) return {};
   const KernelDimension pin = *kernel.sharding;
   if (pin == KernelDimension::kNone) {
-    return kernel.has_weight() ? "its weight has to be split, but the pin leaves it whole" : "";
+    const bool shares_tokens = kernel.shard_n > 0 && kernel.shard_n < kernel.n;
+    return kernel.has_weight() && !shares_tokens ? "its weight has to be split, but the pin leaves it whole" : "";
   }
   if (pin == KernelDimension::kK && !kernel.is_product()) return "an elementwise kernel has no K";
   if (size_along(kernel, pin) <= 1) {

@@ -58,8 +58,8 @@ double weights(workload::Passes passes, const Defects& defects, bool alike) {
   setup.graph = layer(passes);
   setup.system.chips = 4;
   setup.system.network = {{Link::kRing, 4, 50, Parallelism::kTensor}};
-  setup.system.accelerator = {.cores = 4, .systolic_width = 4, .systolic_height = 4, .frequency_ghz = 1};
-  setup.system.memory.bandwidth_gb_per_s = 100;
+  setup.system.cores = {.cores = 4, .width = 4, .height = 4, .frequency_ghz = 1};
+  setup.system.accelerator.memory_bytes_per_s = 100e9;
   setup.execution.workload = LanguageModelRun{
       .hidden = 64, .head_width = 16, .heads = 4, .sequence = 32, .layers = 3, .global_batch = 1, .micro_batch = 1};
   setup.execution.compute_utilization = 1;

@@ -123,7 +123,7 @@ Tile tile_of(int r, int v) {
 // chunks, so that half a panel of B stays in the first-level cache while the rows pass by; sums wait in c.
 template <class Units, int kRow>
 void block(const Block& x) {
-  constexpr Index kChunk = 512;
+  constexpr Index kChunk = 256;
   const Index tiles = (x.rows + kTileRows - 1) / kTileRows;
   const Index panel = (x.units + Units::kHeader) * kTileColumns;
   const Index chunks = Units::kHeader != 0 || x.units <= kChunk ? 1 : (x.units + kChunk - 1) / kChunk;

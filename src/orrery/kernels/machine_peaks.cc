@@ -21,10 +21,15 @@ struct Done {
   double amount = 0, seconds = 0;
 };
 
+// Of all threads: where others kept one from its part, it counts as the mean of those that ran.
 double rate_of(const std::vector<Done>& threads) {
-  double sum = 0;
-  for (const Done& one : threads) sum += one.seconds > 0 ? one.amount / one.seconds : 0;
-  return sum;
+  double sum = 0, ran = 0;
+  for (const Done& one : threads) {
+    if (!(one.seconds > 0)) continue;
+    sum += one.amount / one.seconds;
+    ++ran;
+  }
+  return ran > 0 ? sum / ran * static_cast<double>(threads.size()) : 0;
 }
 
 double rate(Context& context, Arithmetic arithmetic) {
@@ -86,8 +91,8 @@ double triad(Context& context, std::size_t bytes) {
 
 MachinePeaks machine_peaks(Context& context, std::size_t bytes) {
   MachinePeaks out;
-  out.fp32 = rate(context, Arithmetic::kF32);
-  out.bf16 = rate(context, context.bf16());
+  out.fp32 = std::max(rate(context, Arithmetic::kF32), rate(context, context.choice().fp32));
+  out.bf16 = rate(context, context.choice().bf16);
   out.memory = triad(context, bytes);
   return out;
 }

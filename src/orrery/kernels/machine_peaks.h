@@ -8,7 +8,7 @@
 namespace orrery::kernels {
 
 struct MachinePeaks {
-  double fp32 = 0;    // operations a second of fused multiply-adds, two each
+  double fp32 = 0;    // operations a second of fp32, two a multiply-add: fused, or by tiles where products take these
   double bf16 = 0;    // of bf16 in the way that the context multiplies it
   double memory = 0;  // bytes a second of a = b + 3 c, three counted
 };

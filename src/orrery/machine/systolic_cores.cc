@@ -106,12 +106,12 @@ class Steps {
 }  // namespace
 
 std::vector<CoreShare> SystolicCores::product(Count m, Count n, Count k, Shares shares) const {
-  if (m <= 0 || n <= 0 || chip_.cores <= 0) return {};
-  const std::vector<Division> lanes = divisions(base::ceil_divide(m, chip_.width), chip_.cores);
-  const std::vector<Division> stages = divisions(base::ceil_divide(n, chip_.height), chip_.cores);
+  if (m <= 0 || n <= 0 || array_.cores <= 0) return {};
+  const std::vector<Division> lanes = divisions(base::ceil_divide(m, array_.width), array_.cores);
+  const std::vector<Division> stages = divisions(base::ceil_divide(n, array_.height), array_.cores);
   const auto each = [&](const auto& offer) {
     for (const Division& stage : stages) {
-      const Count room = chip_.cores / stage.parts;
+      const Count room = array_.cores / stage.parts;
       for (const Division& lane : lanes) {
         if (lane.parts > room) break;
         offer(
@@ -119,8 +119,8 @@ std::vector<CoreShare> SystolicCores::product(Count m, Count n, Count k, Shares 
       }
     }
   };
-  if (shares == Shares::kFewestCores && chip_.cores <= kFewCores) {
-    Best best(chip_.cores);
+  if (shares == Shares::kFewestCores && array_.cores <= kFewCores) {
+    Best best(array_.cores);
     each([&](const CoreShare& share) { best.offer(share); });
     return best.undominated();
   }
@@ -144,7 +144,7 @@ std::vector<CoreShare> SystolicCores::product(Count m, Count n, Count k, Shares 
 std::vector<CoreShare> SystolicCores::elementwise(Count m, Count n) const {
   std::vector<CoreShare> result;
   if (m <= 0 || n <= 0) return result;
-  for (const Division& lane : divisions(base::ceil_divide(m, chip_.width), chip_.cores))
+  for (const Division& lane : divisions(base::ceil_divide(m, array_.width), array_.cores))
     result.push_back({lane.parts, lane.parts, 1, cycles_of(lane.quotient, n, 1)});
   return result;
 }
@@ -152,20 +152,20 @@ std::vector<CoreShare> SystolicCores::elementwise(Count m, Count n) const {
 std::vector<CoreShare> SystolicCores::chain(Count k, Count n, Count effective) const {
   std::vector<CoreShare> result;
   if (k <= 0 || n <= 0 || effective <= 0) return result;
-  for (const Division& stage : divisions(base::ceil_divide(k, effective), chip_.cores))
+  for (const Division& stage : divisions(base::ceil_divide(k, effective), array_.cores))
     result.push_back({stage.parts, 1, stage.parts, cycles_of(stage.quotient, n, 1)});
   return result;
 }
 
 CoreShare SystolicCores::fastest_product(Count m, Count n, Count k) const {
   CoreShare best;
-  if (m <= 0 || n <= 0 || chip_.cores <= 0) return best;
-  Count rows = base::ceil_divide(m, chip_.width);
-  Count columns = base::ceil_divide(n, chip_.height);
+  if (m <= 0 || n <= 0 || array_.cores <= 0) return best;
+  Count rows = base::ceil_divide(m, array_.width);
+  Count columns = base::ceil_divide(n, array_.height);
   const bool swapped = rows < columns;  // walk over the shorter side
   if (swapped) std::swap(rows, columns);
-  for (const Division& near : divisions(columns, chip_.cores)) {
-    const Count room = chip_.cores / near.parts;
+  for (const Division& near : divisions(columns, array_.cores)) {
+    const Count room = array_.cores / near.parts;
     const Count quotient = base::ceil_divide(rows, room);
     const Count far = base::ceil_divide(rows, quotient);  // fewer may leave no more
     CoreShare share{far * near.parts, swapped ? near.parts : far, swapped ? far : near.parts,
@@ -181,16 +181,16 @@ CoreShare SystolicCores::fastest_product(Count m, Count n, Count k) const {
 double SystolicCores::matrix_product_seconds(const MatrixProduct& product) const {
   if (product.batch <= 0 || product.m <= 0 || product.n <= 0 || product.k <= 0) return 0;
   const Count rows = base::checked_multiply(product.batch, product.m);
-  return fastest_product(rows, product.n, product.k).cycles / (chip_.frequency_ghz * 1e9);
+  return fastest_product(rows, product.n, product.k).cycles / (array_.frequency_ghz * 1e9);
 }
 
 double SystolicCores::memory_bound_seconds(double bytes) const {
-  return chip_.memory_bytes_per_s > 0 ? bytes / chip_.memory_bytes_per_s : 0;
+  return memory_bytes_per_s_ > 0 ? bytes / memory_bytes_per_s_ : 0;
 }
 
 double SystolicCores::elementwise_seconds(double elements, Precision) const {
-  const double lanes = static_cast<double>(chip_.cores) * static_cast<double>(chip_.width);
-  return elements / lanes / (chip_.frequency_ghz * 1e9);
+  const double lanes = static_cast<double>(array_.cores) * static_cast<double>(array_.width);
+  return elements / lanes / (array_.frequency_ghz * 1e9);
 }
 
 }  // namespace orrery::machine

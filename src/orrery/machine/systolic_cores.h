@@ -20,14 +20,19 @@ struct CoreShare {
 // the lanes also determine the memory needed, more cores with fewer lanes can be wanted).
 enum class Shares { kFewestCores, kEveryPair };
 
+// Equal cores, each a grid of multiply-accumulate units.
+struct CoreArray {
+  base::Count cores = 0, width = 0, height = 0;  // all at least 1
+  double frequency_ghz = 0;
+
+  // A multiply-accumulate is two FLOP.
+  double gflops() const { return 2.0 * width * height * cores * frequency_ghz; }
+};
+
 class SystolicCores final : public OperatorModel {
  public:
-  struct Chip {
-    base::Count cores = 0, width = 0, height = 0;  // all at least 1
-    double frequency_ghz = 0;
-    double memory_bytes_per_s = 0;
-  };
-  explicit SystolicCores(const Chip& chip) : chip_(chip) {}
+  explicit SystolicCores(const CoreArray& array, double memory_bytes_per_s = 0)
+      : array_(array), memory_bytes_per_s_(memory_bytes_per_s) {}
 
   // Ways to run it on at most all cores, by rising cores and falling cycles (kEveryPair: by rising cores, then lanes).
   // Cost: about the square root of each size in shares, never the number of cores squared.
@@ -46,7 +51,8 @@ class SystolicCores final : public OperatorModel {
   double elementwise_seconds(double elements, Precision precision) const override;
 
  private:
-  Chip chip_;
+  CoreArray array_;
+  double memory_bytes_per_s_;
 };
 
 }  // namespace orrery::machine

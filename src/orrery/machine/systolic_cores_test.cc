@@ -14,11 +14,11 @@ namespace {
 
 using base::Count;
 
-SystolicCores::Chip chip(Count cores, Count width, Count height) {
-  return {.cores = cores, .width = width, .height = height, .frequency_ghz = 1, .memory_bytes_per_s = 1e9};
+CoreArray chip(Count cores, Count width, Count height) {
+  return {.cores = cores, .width = width, .height = height, .frequency_ghz = 1};
 }
 
-double cycles(const SystolicCores::Chip& c, Count m, Count n, Count k, Count lanes, Count stages) {
+double cycles(const CoreArray& c, Count m, Count n, Count k, Count lanes, Count stages) {
   return static_cast<double>(base::ceil_divide(m, lanes * c.width) * base::ceil_divide(n, stages * c.height) * k);
 }
 
@@ -134,7 +134,7 @@ TEST(SystolicCores, NothingToDoHasNoChoices) {
 }
 
 TEST(SystolicCores, IsAnOperatorModelOfTheWholeChip) {
-  const SystolicCores cores(chip(4, 2, 2));
+  const SystolicCores cores(chip(4, 2, 2), 1e9);
   EXPECT_DOUBLE_EQ(cores.matrix_product_seconds({.batch = 2, .m = 4, .n = 4, .k = 5}), 2 * 5 / 1e9);
   EXPECT_DOUBLE_EQ(cores.elementwise_seconds(80, Precision::kBf16), 10 / 1e9);
   EXPECT_DOUBLE_EQ(cores.memory_bound_seconds(5), 5e-9);

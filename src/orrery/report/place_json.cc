@@ -218,7 +218,7 @@ Record<PlacedGraph> result() {
         when([](const PlacedGraph& p) { return !p.notes.empty(); })},
        {"in_second_dram", "Whether the first level of DRAM does not hold everything; where there is a second.",
         [=](const PlacedGraph& p) { return evaluation(p).partition.in_second_dram; },
-        when([](const PlacedGraph& p) { return p.setup.system.memory.second_capacity_bytes > 0; })},
+        when([](const PlacedGraph& p) { return p.setup.system.second_memory.capacity_bytes > 0; })},
        {"two_passes", "What sharding first and fusing then would take; with `--joint`.", std::identity(), two_passes(),
         when([](const PlacedGraph& p) { return p.placement.two_passes.has_value(); })},
        {"latency_ns", "Of one sequence through all stages; of models that only run forward.",

@@ -29,10 +29,10 @@ scenario::PlacedGraph example() {
   placed.setup.graph.edges = {{.from = 0, .to = 1}, {.from = 1, .to = 2}};
   dataflow::System& system = placed.setup.system;
   system.chips = 8;
-  system.accelerator.cores = 4;
-  system.accelerator.systolic_width = system.accelerator.systolic_height = 8;
-  system.accelerator.frequency_ghz = 1;
-  system.memory.bandwidth_gb_per_s = 100;
+  system.cores.cores = 4;
+  system.cores.width = system.cores.height = 8;
+  system.cores.frequency_ghz = 1;
+  system.accelerator.memory_bytes_per_s = 1e9 * 100;
   system.network = {{dataflow::Link::kRing, 2, 25, dataflow::Parallelism::kTensor},
                     {dataflow::Link::kSwitch, 4, 12.5, dataflow::Parallelism::kPipeline}};
   dataflow::LanguageModelRun model;
@@ -188,9 +188,10 @@ TEST(PlaceTable, AJointAnswerTellsWhatTwoPassesLose) {
 TEST(PlaceTable, ASecondDramInUseIsTold) {
   scenario::PlacedGraph placed = example();
   EXPECT_FALSE(checked(place_json({"1.2.3", &placed, 0.5}))["result"].contains("in_second_dram"));
-  dataflow::Memory& memory = placed.setup.system.memory;
-  memory = {
-      .bandwidth_gb_per_s = 100, .capacity_bytes = 1e9, .second_bandwidth_gb_per_s = 20, .second_capacity_bytes = 3e9};
+  dataflow::System& system = placed.setup.system;
+  system.accelerator.memory_bytes_per_s = 100e9;
+  system.accelerator.memory_bytes = 1e9;
+  system.second_memory = {.bandwidth_gb_per_s = 20, .capacity_bytes = 3e9};
   EXPECT_EQ(checked(place_json({"1.2.3", &placed, 0.5}))["result"]["in_second_dram"], false);
   EXPECT_EQ(place_table(placed).find("second DRAM"), std::string::npos);
   placed.placement.evaluation.partition.in_second_dram = true;

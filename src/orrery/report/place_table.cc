@@ -38,9 +38,8 @@ const char* overlap_text(dataflow::Overlap overlap) {
 std::string header(const PlacedGraph& placed) {
   const dataflow::Setup& setup = placed.setup;
   const dataflow::Mapping& mapping = *placed.placement.mapping;
-  std::string out =
-      fmt::format("{}: {} kernels on {} accelerators of {:.6g} TFLOP/s\n", placed.title, setup.graph.kernels.size(),
-                  setup.system.chips, setup.system.accelerator.gflops() / 1e3);
+  std::string out = fmt::format("{}: {} kernels on {} accelerators of {:.6g} TFLOP/s\n", placed.title,
+                                setup.graph.kernels.size(), setup.system.chips, setup.system.cores.gflops() / 1e3);
   out += fmt::format("{}; {}\n", degrees_text(mapping.degrees), network_text(setup.system, mapping.degrees));
   if (!mapping.tilings.empty())
     out += "tiles of a size for each configuration; ";
@@ -112,7 +111,7 @@ std::string times(const PlacedGraph& placed) {
   }
   if (e.partition.in_second_dram)
     out += fmt::format("second DRAM       in use: all traffic at {:.6g} GB/s\n",
-                       placed.setup.system.memory.mixed_bandwidth_gb_per_s());
+                       placed.setup.system.mixed_memory_gb_per_s());
   out += fmt::format("time              {}\n", shown_seconds(e.final_ns * 1e-9));
   if (e.latency_ns > 0)
     out +=

@@ -60,7 +60,7 @@ struct GeneratedGraph {
 
 // Throws InputError: O1480 no such kind, O1481 for each size that is missing, O1487 for each that the kind does not
 // know, what the catalogue says about the model, and what the generators say about sizes and layers (O0923, O1482 to
-// O1486, O1488 to O1490).
+// O1486, O1488 to O1491).
 GeneratedGraph generate_graph(const GraphRequest& request);
 
 // 2 outer M K N on matrix units, outer M N on vector lanes, as DFModel counts; of a graph the sum.

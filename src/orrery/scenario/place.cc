@@ -215,7 +215,7 @@ dfmodel::SetupDocument written(const PlacedModelQuestion& question, const PlaceM
       fused || stated({"execution.llm.tile_size", "system.accelerator.sram_cap", "execution.whole_kernels"});
   dataflow::Setup setup = question.setup;
   setup.execution.whole_kernels = !cut;
-  if (cut && setup.system.accelerator.sram_bytes <= 0 && !stated({"system.accelerator.sram_cap"}))
+  if (cut && setup.system.accelerator.on_chip_bytes <= 0 && !stated({"system.accelerator.sram_cap"}))
     base::fail("O1466",
                fmt::format("nothing says how much memory an accelerator of {} has on the chip", request.system), {},
                "tiles of a kernel must fit there: say it by `--set system.accelerator.sram_cap=BYTES`, or "
@@ -336,8 +336,7 @@ CheckedSetup check_setup(const std::string& path, const base::Overrides& overrid
     sizes += dimension.size > 0 ? fmt::format("{}", dimension.size) : "any";
   }
   checked.contents.push_back(fmt::format("system: {} accelerator{} of {:.6g} TFLOP/s, {}", setup.system.chips,
-                                         setup.system.chips == 1 ? "" : "s", setup.system.accelerator.gflops() / 1e3,
-                                         sizes));
+                                         setup.system.chips == 1 ? "" : "s", setup.system.cores.gflops() / 1e3, sizes));
   return checked;
 }
 

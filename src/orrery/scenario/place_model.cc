@@ -138,13 +138,13 @@ std::vector<NetworkDimension> network_of(const cluster::System& system, Count gp
   return {first, between, between};
 }
 
-dataflow::Accelerator cores_of(const machine::Accelerator& accelerator, machine::Precision precision) {
-  dataflow::Accelerator out;
+machine::CoreArray cores_of(const machine::Accelerator& accelerator, machine::Precision precision) {
+  machine::CoreArray out;
   out.cores = std::max<Count>(1, accelerator.units);
   const double per_core = accelerator.peak(precision) / 2 / static_cast<double>(out.cores);  // multiply-accumulates a s
   const int exponent = std::clamp(std::ilogb(per_core / 1e9), 0, 60);
-  out.systolic_width = Count{1} << ((exponent + 1) / 2);
-  out.systolic_height = Count{1} << (exponent / 2);
+  out.width = Count{1} << ((exponent + 1) / 2);
+  out.height = Count{1} << (exponent / 2);
   out.frequency_ghz = per_core / 1e9 / std::exp2(exponent);
   return out;
 }
@@ -194,11 +194,10 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   dataflow::Setup& setup = out.setup;
   setup.graph = std::move(generated.graph);
   setup.system.chips = gpus;
-  setup.system.accelerator = cores_of(out.system.accelerator, precision);
-  setup.system.accelerator.sram_bytes = out.system.accelerator.on_chip_bytes;
-  setup.system.memory.bandwidth_gb_per_s =
-      out.system.accelerator.memory_bytes_per_s * out.system.accelerator.memory_efficiency / 1e9;
-  setup.system.memory.capacity_bytes = out.system.accelerator.memory_bytes;
+  setup.system.accelerator = out.system.accelerator;
+  setup.system.accelerator.memory_bytes_per_s *= out.system.accelerator.memory_efficiency;
+  setup.system.accelerator.memory_efficiency = 1;
+  setup.system.cores = cores_of(out.system.accelerator, precision);
   setup.system.network = network_of(out.system, gpus, out.warnings);
   setup.prices.accelerator_power = out.system.watts_per_gpu;
 

@@ -37,7 +37,7 @@ PlaceOperators::PlaceOperators(const PlacedModelQuestion* question, const datafl
     : name_(setup.execution.compute_utilization ? "utilization" : "cores") {
   if (question != nullptr && setup.execution.compute_utilization) {
     machine::Accelerator accelerator = question->system.accelerator;
-    accelerator.memory_bytes_per_s = setup.system.memory.bandwidth_gb_per_s * 1e9 / accelerator.memory_efficiency;
+    accelerator.memory_bytes_per_s = setup.system.accelerator.memory_bytes_per_s / accelerator.memory_efficiency;
     if (question->chip) {
       nests_ = question->chip->operators(limits, 0);
       model_ = nests_.get();

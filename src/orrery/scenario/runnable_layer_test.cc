@@ -18,9 +18,7 @@ LayerRequest of(const std::string& model) {
 // A model of the text of a config.json.
 class Config : public testing::Test {
  protected:
-  LayerRequest written(const std::string& text) {
-    return of(folder_.write("config.json", text));
-  }
+  LayerRequest written(const std::string& text) { return of(folder_.write("config.json", text)); }
   base::Folder folder_;
 };
 
@@ -34,6 +32,7 @@ TEST(RunnableLayer, BertHasNormsBehindTheAdditionsAndGelu) {
   EXPECT_TRUE(s.centred && s.bias && s.qkv_bias && s.shift);
   EXPECT_FALSE(s.causal || s.gated || s.cross);
   EXPECT_EQ(s.rotary, layer::Rotary::kNone);
+  EXPECT_FLOAT_EQ(s.epsilon, 1e-12F);
 }
 
 TEST(RunnableLayer, Gpt2HasNormsBeforeAMaskAndGeluByTanh) {
@@ -75,11 +74,10 @@ TEST_F(Config, BartsDecoderAttendsToItsEncoder) {
 }
 
 TEST_F(Config, ShareAndBaseOfRotaryPositionsAreTheFiles) {
-  const layer::Shape s =
-      runnable_layer(written(R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1,
+  const layer::Shape s = runnable_layer(written(R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1,
           "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 100, "max_position_embeddings": 256,
           "rope_theta": 500000.0, "rms_norm_eps": 0.001})"))
-          .shape;
+                             .shape;
   EXPECT_EQ(s.rotary_base, 500000.0);
   EXPECT_EQ(s.rotary_size, 16);
   EXPECT_FLOAT_EQ(s.epsilon, 0.001F);

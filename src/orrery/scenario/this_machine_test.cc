@@ -56,7 +56,8 @@ Passes measured(const std::string& model, base::Count batch, base::Count seq) {
 
 TEST(ThisMachine, TrainingPredictsWhatALayerTakesWithinATenth) {
   const base::Folder folder;
-  const std::string model = folder.write("config.json", R"({"model_type": "gpt2", "n_embd": 256, "n_layer": 1, "n_head": 4, "n_positions": 512,
+  const std::string model = folder.write(
+      "config.json", R"({"model_type": "gpt2", "n_embd": 256, "n_layer": 1, "n_head": 4, "n_positions": 512,
                          "vocab_size": 128})");
   // Passes of some milliseconds, so that most are over before another program takes the processor. Medians over turns;
   // another turn as long as they disagree.

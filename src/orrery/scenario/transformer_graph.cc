@@ -17,6 +17,7 @@
 #include "orrery/workload/decode_graph.h"
 #include "orrery/workload/kernel_builder.h"
 #include "orrery/workload/language_model_graph.h"
+#include "orrery/workload/sequence_parallel_graph.h"
 #include "orrery/workload/transformer_facts.h"
 
 namespace orrery::scenario {
@@ -222,6 +223,23 @@ const Stack& chosen_stack(const Transformer& model, const GraphRequest& request)
   return request.stack == "encoder" ? model.stacks.front() : model.decoder();
 }
 
+// Several chips on the tokens, by one of two rules.
+void share(const workload::GraphLayers& layers, const workload::GraphTokens& tokens, GraphSizes& sizes,
+           GeneratedGraph& out) {
+  const bool everywhere = sizes.given("token_chips"), between = sizes.given("norm_chips");
+  if (everywhere && between)
+    base::fail("O1491", "`--token-chips` and `--norm-chips` are two ways to share the same tokens", {},
+               "leave one out");
+  if (!everywhere && !between) return;
+  const Count chips = sizes(everywhere ? "token_chips" : "norm_chips");
+  out.graph = workload::share_tokens(
+      out.graph, layers, tokens,
+      everywhere ? workload::TokenSharing::kEverywhere : workload::TokenSharing::kBetweenProducts, chips);
+  if (chips < 2) return;
+  out.notes.push_back(fmt::format("place it with {} chips in the dimension that serves TP", chips));
+  if (between) out.notes.emplace_back("the ALL_GATHER of a product is its reduce-scatter, which moves as much");
+}
+
 }  // namespace
 
 void transformer_graph(const GraphRequest& request, GraphSizes& sizes, GeneratedGraph& out) {
@@ -322,6 +340,7 @@ void transformer_graph(const GraphRequest& request, GraphSizes& sizes, Generated
                                   : request.kind == "llm-fwd" ? workload::Passes::kForward
                                                               : workload::Passes::kBackward;
   out.graph = workload::language_model_graph(layers, tokens, passes);
+  share(layers, tokens, sizes, out);
 }
 
 }  // namespace orrery::scenario

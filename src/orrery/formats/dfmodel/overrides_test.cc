@@ -49,7 +49,7 @@ std::vector<base::Diagnostic> refused(const base::Overrides& overrides) {
 }
 
 TEST(Overrides, ReplaceFieldsWhereverTheyStand) {
-  EXPECT_EQ(with({{"system.accelerator.core", "16"}}).system.accelerator.cores, 16);
+  EXPECT_EQ(with({{"system.accelerator.core", "16"}}).system.cores.cores, 16);
   EXPECT_EQ(with({{"system.r.par_x", "DP"}}).system.network[0].parallelism, dataflow::Parallelism::kData);
   EXPECT_EQ(with({{"system.topology.link_bw_x", "12.5"}}).system.network[0].bandwidth_gb_per_s, 12.5);
   EXPECT_EQ(with({{"execution.overlap", "NO_OVERLAP"}}).execution.overlap, dataflow::Overlap::kNone);
@@ -64,7 +64,7 @@ TEST(Overrides, MakeTheBlocksThatTheFileLacks) {
 }
 
 TEST(Overrides, TheLastOneOfAFieldCounts) {
-  EXPECT_EQ(with({{"system.accelerator.core", "16"}, {"system.accelerator.core", "32"}}).system.accelerator.cores, 32);
+  EXPECT_EQ(with({{"system.accelerator.core", "16"}, {"system.accelerator.core", "32"}}).system.cores.cores, 32);
 }
 
 TEST(Overrides, PassThroughThirtyTwoBitsAsTheFileDoes) {

@@ -97,8 +97,8 @@ std::string run_log(const dataflow::Setup& setup, const dataflow::Placement& pla
   for (const dataflow::NetworkDimension& dimension : system.network)
     links += (links.empty() ? "" : ", ") + python(dimension.bandwidth_gb_per_s);
   out += fmt::format("Number of Chips {}\n", system.chips);
-  out += line("Per-Accelerator Throughput (GFLOPS)", system.accelerator.gflops());
-  out += line("DRAM BW", system.memory.bandwidth_gb_per_s) + fmt::format("Link BW [{}]\n", links);
+  out += line("Per-Accelerator Throughput (GFLOPS)", system.cores.gflops());
+  out += line("DRAM BW", system.memory_gb_per_s()) + fmt::format("Link BW [{}]\n", links);
   out += line("System Cost", e.money.total_cost()) + line("System Power", e.money.total_power()) +
          line("Workload FLOP", e.flop) + line("System FLOPS Utilization", e.flops_utilization);
   return out + line("Optimizer Runtime (s)", placement.certificate.seconds);

@@ -27,8 +27,9 @@ std::shared_ptr<const base::SourceFile> chain(int kernels) {
     if (i > 3) setup.graph.edges.push_back({i - 3, i});
   }
   setup.system.chips = 8;
-  setup.system.accelerator = {640, 32, 6, 1.25, 335544320.0};
-  setup.system.memory.bandwidth_gb_per_s = 100;
+  setup.system.cores = {640, 32, 6, 1.25};
+  setup.system.accelerator.on_chip_bytes = 335544320.0;
+  setup.system.accelerator.memory_bytes_per_s = 1e9 * 100;
   setup.system.network = {{dataflow::Link::kRing, 8, 25.0, dataflow::Parallelism::kTensor}};
   setup.execution.workload = dataflow::LanguageModelRun{25600, 160, 160, 2048, 128, 3072, 1, 2048, 1};
   setup.execution.configurations = 6;

@@ -79,7 +79,7 @@ TEST_F(Golden, TheReadmeCaseHasItsFigures) {
   EXPECT_EQ(setup.graph.edges.back().from, 1);
   EXPECT_EQ(setup.graph.edges.back().to, 40);
   EXPECT_EQ(setup.system.chips, 1024);
-  EXPECT_EQ(setup.system.accelerator.cores, 1280);
+  EXPECT_EQ(setup.system.cores.cores, 1280);
   ASSERT_EQ(setup.system.network.size(), 2u);
   EXPECT_EQ(setup.system.network[0].size, 8);
   EXPECT_EQ(setup.system.network[1].parallelism, dataflow::Parallelism::kPipeline);
@@ -118,7 +118,7 @@ TEST_F(Golden, OtherWorkloadsHaveTheirs) {
   const auto decode = golden("serving_genz_decode_8x").setup;
   EXPECT_EQ(decode.execution.overlap, dataflow::Overlap::kComputeMemory);
   EXPECT_TRUE(decode.execution.separate_reduce_scatter_all_gather);
-  EXPECT_EQ(decode.system.accelerator.link_latency_ns, 2000);
+  EXPECT_EQ(decode.system.link_latency_ns, 2000);
 
   EXPECT_EQ(golden("ssm_attn_256k_rdu_df1").setup.system.network[0].size, 1);  // not given: all chips
   EXPECT_EQ(golden("llm175b_sn10_8x1_vendor_df4").setup.graph.kernels[2].configuration, 0);

@@ -62,14 +62,15 @@ struct WorkloadDump {
 std::string dump(const dataflow::Setup& setup) {
   std::ostringstream out;
   out.precision(17);
-  const dataflow::Accelerator& a = setup.system.accelerator;
-  const dataflow::Memory& memory = setup.system.memory;
-  out << dump(setup.graph) << setup.system.chips << ' ' << a.cores << ' ' << a.systolic_width << ' '
-      << a.systolic_height << ' ' << a.frequency_ghz << ' ' << a.sram_bytes << ' ' << a.memory_units << ' '
-      << a.memory_unit_bytes << ' ' << a.grid_x << ' ' << a.grid_y << ' ' << a.diagonal_placement << ' '
-      << a.link_latency_ns << '\n'
-      << memory.bandwidth_gb_per_s << ' ' << memory.capacity_bytes << ' ' << memory.second_bandwidth_gb_per_s << ' '
-      << memory.second_capacity_bytes << '\n';
+  const dataflow::System& system = setup.system;
+  const machine::CoreArray& c = system.cores;
+  const dataflow::Floorplan& f = system.floorplan;
+  const machine::Accelerator& a = system.accelerator;
+  out << dump(setup.graph) << system.chips << ' ' << c.cores << ' ' << c.width << ' ' << c.height << ' '
+      << c.frequency_ghz << ' ' << a.on_chip_bytes << ' ' << f.memory_units << ' ' << f.memory_unit_bytes << ' '
+      << f.grid_x << ' ' << f.grid_y << ' ' << f.diagonal_placement << ' ' << system.link_latency_ns << '\n'
+      << a.memory_bytes_per_s << ' ' << a.memory_bytes << ' ' << system.second_memory.bandwidth_gb_per_s << ' '
+      << system.second_memory.capacity_bytes << '\n';
   for (const dataflow::NetworkDimension& d : setup.system.network) {
     out << int(d.link) << ' ' << d.size << ' ' << d.bandwidth_gb_per_s << ' '
         << (d.parallelism ? int(*d.parallelism) : -1) << '\n';
@@ -220,16 +221,19 @@ dataflow::System random_system() {
     system.network.push_back(d);
   }
   if (links.size() == 3 && *rc::gen::arbitrary<bool>()) system.high_bandwidth_domain = 1;
-  system.accelerator = {640, 32, 6, 1.25, 335544320.0};
+  system.cores = {640, 32, 6, 1.25};
+  system.accelerator.on_chip_bytes = 335544320.0;
   if (*rc::gen::arbitrary<bool>()) {
-    system.accelerator.memory_units = 640;
-    system.accelerator.memory_unit_bytes = 524288;
-    system.accelerator.grid_x = 20;
-    system.accelerator.grid_y = 32;
-    system.accelerator.diagonal_placement = *rc::gen::arbitrary<bool>();
+    system.floorplan.memory_units = 640;
+    system.floorplan.memory_unit_bytes = 524288;
+    system.floorplan.grid_x = 20;
+    system.floorplan.grid_y = 32;
+    system.floorplan.diagonal_placement = *rc::gen::arbitrary<bool>();
   }
-  system.accelerator.link_latency_ns = random_bytes();
-  system.memory = {100, random_bytes(), static_cast<double>(*rc::gen::inRange(1, 101)), random_bytes()};
+  system.link_latency_ns = random_bytes();
+  system.accelerator.memory_bytes_per_s = 100e9;
+  system.accelerator.memory_bytes = random_bytes();
+  system.second_memory = {static_cast<double>(*rc::gen::inRange(1, 101)), random_bytes()};
   return system;
 }
 

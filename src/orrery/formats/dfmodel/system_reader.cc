@@ -40,26 +40,26 @@ void doubt(const Fields& fields, std::string_view field, base::HardwareFigure fi
   base::doubt(figure, entry->real * unit, std::string(field), entry->where, found);
 }
 
-dataflow::Accelerator read_accelerator(const Block& block, bool whole_kernels, base::Diagnostics& found) {
+void read_accelerator(const Block& block, bool whole_kernels, dataflow::System& system, base::Diagnostics& found) {
   Fields fields(block, "`accelerator`", found);
-  dataflow::Accelerator chip;
-  chip.cores = fields.required_count("core", 1, "how many cores the chip has");
-  chip.systolic_width = fields.required_count("systolic_width", 1, "the multipliers of a core in one direction");
-  chip.systolic_height =
-      fields.required_count("systolic_height", 1, "the multipliers of a core in the other direction");
-  chip.frequency_ghz = fields.required_positive("freq", "its clock, in GHz");
+  machine::CoreArray& array = system.cores;
+  dataflow::Floorplan& chip = system.floorplan;
+  array.cores = fields.required_count("core", 1, "how many cores the chip has");
+  array.width = fields.required_count("systolic_width", 1, "the multipliers of a core in one direction");
+  array.height = fields.required_count("systolic_height", 1, "the multipliers of a core in the other direction");
+  array.frequency_ghz = fields.required_positive("freq", "its clock, in GHz");
   chip.memory_units = fields.count("pmu", 0, 0);
   chip.memory_unit_bytes = fields.positive("pmu_cap", 0);
   if (chip.memory_units > 0 && !fields.has("pmu_cap"))
     fields.missing("pmu_cap", fmt::format("the bytes of each of its {} memory units (`pmu`)", chip.memory_units));
   if (fields.has("sram_cap") || (chip.memory_units == 0 && !whole_kernels)) {
-    chip.sram_bytes = fields.required_positive("sram_cap", "the bytes of on-chip memory");
+    system.accelerator.on_chip_bytes = fields.required_positive("sram_cap", "the bytes of on-chip memory");
   } else {
-    chip.sram_bytes = static_cast<double>(chip.memory_units) * chip.memory_unit_bytes;
+    system.accelerator.on_chip_bytes = static_cast<double>(chip.memory_units) * chip.memory_unit_bytes;
   }
   chip.grid_x = fields.count("x", 0, 0);
   chip.grid_y = fields.count("y", 0, 0);
-  chip.link_latency_ns = fields.not_negative("link_latency");
+  system.link_latency_ns = fields.not_negative("link_latency");
   const std::string placement = fields.text("placement");
   chip.diagonal_placement = placement == "diagonalwise";
   if (!placement.empty() && placement != "rowwise" && placement != "diagonalwise") {
@@ -74,39 +74,38 @@ dataflow::Accelerator read_accelerator(const Block& block, bool whole_kernels, b
   doubt(fields, "sram_cap", HardwareFigure::kOnChipMemory, 1, found);
   doubt(fields, "link_latency", HardwareFigure::kLatency, 1e-9, found);
   Count multipliers = 0;
-  if (__builtin_mul_overflow(chip.cores, chip.systolic_width, &multipliers) ||
-      __builtin_mul_overflow(multipliers, chip.systolic_height, &multipliers)) {
+  if (__builtin_mul_overflow(array.cores, array.width, &multipliers) ||
+      __builtin_mul_overflow(multipliers, array.height, &multipliers)) {
     found.error("O1417", "the multipliers of the accelerator cannot be counted in 64 bits", fields.where("core"))
-        .note(fmt::format("core {} * systolic_width {} * systolic_height {} exceeds 9.2e18", chip.cores,
-                          chip.systolic_width, chip.systolic_height))
+        .note(fmt::format("core {} * systolic_width {} * systolic_height {} exceeds 9.2e18", array.cores, array.width,
+                          array.height))
         .hint("is one of them mistyped?");
   }
-  return chip;
 }
 
-dataflow::Memory read_memory(const Block& block, base::Diagnostics& found) {
+void read_memory(const Block& block, dataflow::System& system, base::Diagnostics& found) {
   Fields fields(block, "`memory`", found);
-  dataflow::Memory memory;
-  memory.bandwidth_gb_per_s = fields.required_positive("dram_bw", "the bandwidth of DRAM, in GB/s");
-  memory.capacity_bytes = fields.not_negative("dram_cap");
-  memory.second_bandwidth_gb_per_s = fields.not_negative("second_dram_bw");
-  memory.second_capacity_bytes = fields.not_negative("second_dram_cap");
+  const double gb_per_s = fields.required_positive("dram_bw", "the bandwidth of DRAM, in GB/s");
+  dataflow::SecondMemory& second = system.second_memory;
+  system.accelerator.memory_bytes_per_s = gb_per_s * 1e9;
+  system.accelerator.memory_bytes = fields.not_negative("dram_cap");
+  second.bandwidth_gb_per_s = fields.not_negative("second_dram_bw");
+  second.capacity_bytes = fields.not_negative("second_dram_cap");
   for (const char* field : {"dram_bw", "second_dram_bw"})
     doubt(fields, field, base::HardwareFigure::kMemoryBandwidth, 1e9, found);
   for (const char* field : {"dram_cap", "second_dram_cap"})
     doubt(fields, field, base::HardwareFigure::kMemory, 1, found);
-  if (memory.second_capacity_bytes > 0 && memory.capacity_bytes > 0 && memory.bandwidth_gb_per_s > 0) {
-    if (memory.second_bandwidth_gb_per_s <= 0)
+  if (second.capacity_bytes > 0 && system.accelerator.memory_bytes > 0 && gb_per_s > 0) {
+    if (second.bandwidth_gb_per_s <= 0)
       found.error("O1426", "the second level of DRAM has no bandwidth", fields.where("second_dram_cap"))
           .hint("give `second_dram_bw`, in GB/s");
-    else if (memory.second_bandwidth_gb_per_s > memory.bandwidth_gb_per_s)
+    else if (second.bandwidth_gb_per_s > gb_per_s)
       found.error("O1426", "the second level of DRAM is faster than the first", fields.where("second_dram_bw"))
           .note(fmt::format("second_dram_bw {} GB/s > dram_bw {} GB/s: what does not fit the first level goes to the "
                             "second",
-                            memory.second_bandwidth_gb_per_s, memory.bandwidth_gb_per_s))
+                            second.bandwidth_gb_per_s, gb_per_s))
           .hint("call the faster one the first");
   }
-  return memory;
 }
 
 const Entry* find_topology(const Block& system, base::Diagnostics& found) {
@@ -206,9 +205,8 @@ dataflow::System read_system(const Block& block, bool whole_kernels, base::Diagn
   Fields fields(block, "`system`", found);
   system.chips = fields.required_count("num_chip", 1, "how many accelerators there are");
   if (const Block* inner = fields.required_inner("accelerator", "what one chip is"))
-    system.accelerator = read_accelerator(*inner, whole_kernels, found);
-  if (const Block* inner = fields.required_inner("memory", "the DRAM of one chip"))
-    system.memory = read_memory(*inner, found);
+    read_accelerator(*inner, whole_kernels, system, found);
+  if (const Block* inner = fields.required_inner("memory", "the DRAM of one chip")) read_memory(*inner, system, found);
   const Entry* topology = find_topology(block, found);
   system.high_bandwidth_domain = fields.count("HBD", 0, 0);
   if (!topology) return system;

@@ -37,10 +37,10 @@ class Names {
 void name_unread_fields(const SetupDocument& document, base::Diagnostics& found) {
   const dataflow::Setup& setup = document.setup;
   Names names(document, found);
-  const dataflow::Memory& memory = setup.system.memory;
-  if (memory.second_bandwidth_gb_per_s > 0 && memory.second_capacity_bytes <= 0)
+  const dataflow::SecondMemory& second = setup.system.second_memory;
+  if (second.bandwidth_gb_per_s > 0 && second.capacity_bytes <= 0)
     names.system("system.memory.second_dram_bw", "without `second_dram_cap` there is no second level of DRAM");
-  else if (memory.second_capacity_bytes > 0 && memory.capacity_bytes <= 0)
+  else if (second.capacity_bytes > 0 && setup.system.accelerator.memory_bytes <= 0)
     names.system("system.memory.second_dram_cap", "the first level of DRAM is unlimited and holds everything");
   if (setup.execution.place_and_route)
     for (const char* path : {"system.accelerator.x", "system.accelerator.y", "system.accelerator.placement"})

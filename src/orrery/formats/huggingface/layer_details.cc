@@ -117,6 +117,17 @@ void read_positions(const Node& root, const workload::Transformer& model, LayerD
     out.bent.emplace_back("angles are not scaled as `rope_scaling` says");
 }
 
+// Of the configuration classes that differ from 1e-5.
+double usual_epsilon(const workload::Transformer& model) {
+  constexpr std::array<std::string_view, 12> kTiny = {"bert",       "albert", "electra",  "distilbert",
+                                                      "mobilebert", "ernie",  "nezha",    "megatron-bert",
+                                                      "vit",        "deit",   "layoutlm", "esm"};
+  if (holds(kTiny, model.family)) return 1e-12;
+  const workload::Stack& stack = model.decoder();
+  const bool rms = !stack.kinds.empty() && stack.kinds.front().norm.kind == workload::NormKind::kRms;
+  return rms ? 1e-6 : 0;
+}
+
 }  // namespace
 
 LayerDetails layer_details(const std::shared_ptr<const base::SourceFile>& file, const workload::Transformer& model,
@@ -127,7 +138,7 @@ LayerDetails layer_details(const std::shared_ptr<const base::SourceFile>& file, 
   read_positions(root, model, out);
   out.epsilon = number(find(root, {"layer_norm_eps", "rms_norm_eps", "layer_norm_epsilon", "layernorm_epsilon",
                                    "norm_eps", "norm_epsilon"}),
-                       0);
+                       usual_epsilon(model));
   return out;
 }
 

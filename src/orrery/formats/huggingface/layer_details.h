@@ -20,7 +20,7 @@ struct LayerDetails {
   double turning_base = 10000;
   double turned_share = 1;        // of a head's elements
   base::Count turned = 0;         // elements of a head; 0: by the share
-  double epsilon = 0;             // of norms; 0: not stated
+  double epsilon = 0;             // of norms; 0: neither stated nor the family's own
   bool distances = false;         // scores have a term for the distance of two tokens
   std::vector<std::string> bent;  // what else the file says of positions, and nobody does
 };
