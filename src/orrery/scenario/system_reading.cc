@@ -67,6 +67,13 @@ SystemReading with_chip(formats::orrery::SystemFile file, const std::string& chi
   }
   if (!chip.empty()) {
     out.chip = std::make_unique<SystemChip>(chip, chip_overrides, EstimatorSetup{});
+    // The memory of the chip that is replaced goes with it.
+    const bool lost = file.chip && !file.chip->memory_where.known();
+    if (lost && machine::memory_port(out.chip->chip()).capacity_bytes <= 0)
+      base::fail(
+          "O1352",
+          fmt::format("nothing says how much memory `{}` has: that of `{}` is its own chip's", chip, out.system.name),
+          file.chip->where, "give the chip's outermost storage a size: `--set arch.NAME.depth=WORDS`");
     out.system = out.chip->in(out.system);
   }
   if (!out.chip) return out;
