@@ -58,7 +58,7 @@ struct TinyModel {
     return (root / name).string();
   }
 
-  // Sentences of words of one half of the vocabulary or the other, three in ten of the wrong one.
+  // Sentences of words of one half of the vocabulary or the other, two in ten of the wrong one.
   std::string sentences(const std::string& name, int count, unsigned seed) const {
     std::mt19937 random(seed);
     std::string text = "text,label\n";
@@ -66,7 +66,7 @@ struct TinyModel {
       const unsigned label = random() % 2;
       const unsigned length = 6 + random() % 10;
       for (unsigned w = 0; w < length; ++w)
-        text += fmt::format("word{} ", 100 * (random() % 10 < 3 ? 1 - label : label) + random() % 100);
+        text += fmt::format("word{} ", 100 * (random() % 10 < 2 ? 1 - label : label) + random() % 100);
       text += fmt::format(",{}\n", label == 1 ? "up" : "down");
     }
     return file(name, text);
