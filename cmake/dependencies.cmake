@@ -57,6 +57,14 @@ pkg_check_modules(xxhash QUIET IMPORTED_TARGET GLOBAL libxxhash)
 orrery_require(PkgConfig::xxhash libxxhash-dev)
 orrery_prefer_archives(PkgConfig::xxhash xxhash)
 
+pkg_check_modules(minizip QUIET IMPORTED_TARGET GLOBAL minizip zlib) # an archive does not say that it needs zlib
+orrery_require(PkgConfig::minizip "libminizip-dev zlib1g-dev")
+orrery_prefer_archives(PkgConfig::minizip "minizip|z")
+
+pkg_check_modules(utf8proc QUIET IMPORTED_TARGET GLOBAL libutf8proc)
+orrery_require(PkgConfig::utf8proc libutf8proc-dev)
+orrery_prefer_archives(PkgConfig::utf8proc utf8proc)
+
 # Optional: without it `place` writes no HDF5 files. The archive alone: the shared library and what it needs would add 20 ms
 # to every start.
 set(ORRERY_HDF5)

@@ -36,7 +36,7 @@ file(CREATE_LINK ../../orrery/catalog ${PROJECT_BINARY_DIR}/share/catalog SYMBOL
 install(FILES ${PROJECT_BINARY_DIR}/share/catalog DESTINATION share/doc/orrery)
 install(FILES LICENSE DESTINATION share/doc/orrery RENAME copyright) # where Debian looks for it
 foreach(package coinor-libcbc coinor-libclp coinor-libcoinutils coinor-libcgl coinor-libosi libprotobuf libyaml-cpp libxxhash
-                libbz2 libhdf5 libaec zlib1g)
+                libbz2 libhdf5 libaec zlib1g libminizip libutf8proc)
   install(FILES /usr/share/doc/${package}-dev/copyright DESTINATION share/doc/orrery RENAME copyright.${package} OPTIONAL)
 endforeach()
 
@@ -79,5 +79,5 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-    "cmake, g++, pkg-config, libfmt-dev, libyaml-cpp-dev, libxxhash-dev, libprotobuf-dev, coinor-libcbc-dev")
+    "cmake, g++, pkg-config, libfmt-dev, libyaml-cpp-dev, libxxhash-dev, libprotobuf-dev, coinor-libcbc-dev, libminizip-dev, zlib1g-dev, libutf8proc-dev")
 include(CPack)

@@ -16,6 +16,7 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor();
   bool open() const { return number_ >= 0; }
+  int number() const { return number_; }
 
   // Appends what comes next, at most `most` bytes; false at the end and on failure (errno is set then, else 0).
   bool append(std::string& text, std::size_t most) const;

@@ -4,6 +4,7 @@
 
 #include "orrery/base/edit_distance.h"
 #include "orrery/cli/tune_run.h"
+#include "orrery/cli/tune_texts.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/write_for.h"
 
@@ -15,7 +16,10 @@ struct TuneVerb {
   const char* summary;
   int (*run)(const Arguments& arguments, Console& console);
 };
-constexpr TuneVerb kVerbs[] = {{"run", "a transformer layer, run on this machine and measured", run_tune_run}};
+constexpr TuneVerb kVerbs[] = {{"run", "a transformer layer, run on this machine and measured", run_tune_run},
+                               {"train", "fine-tune a model on texts, here", run_tune_train},
+                               {"eval", "how well a model does a task on texts", run_tune_eval},
+                               {"embed", "vectors of texts by a model", run_tune_embed}};
 
 std::vector<std::string> names() {
   std::vector<std::string> out;
@@ -40,7 +44,7 @@ int run_tune(const Arguments& arguments, Console& console) {
   if (first != "--help" && first != "-h" && first != "help")
     misuse("O1101", fmt::format("`orrery tune` does not know what to do with `{}`", first),
            base::did_you_mean(first, names(), fmt::format("it has: {}", fmt::join(names(), ", "))));
-  console.out << "orrery tune: layers that run on this machine\n\nusage: orrery tune VERB [options]\n\n";
+  console.out << "orrery tune: layers and models that run on this machine\n\nusage: orrery tune VERB [options]\n\n";
   for (const TuneVerb& verb : kVerbs) console.out << fmt::format("  {:<10}{}\n", verb.name, verb.summary);
   console.out << "\n`orrery tune VERB --help` shows a verb's options. Example:\n"
                  "  orrery tune run --model bert-large --batch 8 --seq 512\n";

@@ -1,0 +1,36 @@
+// Models that run: config.json as model::Description, for the families of BERT, GPT-2 and BART.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/model/description.h"
+
+namespace orrery::formats::huggingface {
+
+enum class Family { kBert, kRoberta, kGpt2, kBart };
+
+struct RunnableModel {
+  Family family = Family::kBert;
+  model::Description description;
+  std::int32_t pad = 0;               // the token that fills short sequences
+  std::optional<std::int32_t> begin;  // with which a decoder begins
+  std::optional<std::int32_t> end;    // with which generation ends
+  std::vector<std::string> labels;    // names of the classes; empty: none are given
+  base::Diagnostics diagnostics;      // warnings
+};
+
+struct HeadChoice {
+  std::optional<model::HeadKind> kind;  // nothing: as `architectures` says
+  std::optional<model::Index> classes;  // of a head that is to be learned; nothing: as the file says
+  model::Pick pick = model::Pick::kFirst;
+};
+
+// Throws InputError with everything found: O1643 (a type of model that does not run), O1644 (a key that is missing, of
+// the wrong type, or of a value that does not run).
+RunnableModel read_runnable(const std::shared_ptr<const base::SourceFile>& file, const HeadChoice& head = {});
+
+}  // namespace orrery::formats::huggingface

@@ -1,0 +1,56 @@
+// Training, a step at a time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "orrery/model/adamw.h"
+#include "orrery/model/examples.h"
+
+namespace orrery::model {
+
+struct TrainingPlan {
+  std::size_t batch = 32;
+  std::size_t accumulate = 1;  // batches a step
+  std::int64_t steps = 0;
+  std::int64_t warmup = 0;
+  double clip = 1;  // the most that the norm of the gradients may be; 0: any
+  std::uint64_t seed = 0;
+  AdamWOptions optimiser;
+};
+
+// How many steps so many epochs take.
+std::int64_t steps_of(const TrainingPlan& plan, std::size_t examples, double epochs);
+
+struct StepReport {
+  std::int64_t step = 0;  // from 1
+  double loss = 0, rate = 0, norm = 0;
+};
+
+// What one step does depends on the parameters, the moments, the plan and the step's number alone: training that goes
+// on from a stored state gives the same bits.
+class Trainer {
+ public:
+  // All must outlive the trainer; `parameters` are changed.
+  Trainer(kernels::Context& context, const Description& description, Parameters& parameters,
+          const std::vector<Example>& examples, const BatchRules& rules, const TrainingPlan& plan);
+
+  StepReport step();
+  bool done() const { return state_.steps >= plan_.steps; }
+
+  const AdamWState& state() const { return state_; }
+  void resume(AdamWState state) { state_ = std::move(state); }
+
+ private:
+  kernels::Context& context_;
+  const Description& description_;
+  Parameters& parameters_;
+  const std::vector<Example>& examples_;
+  BatchRules rules_;
+  TrainingPlan plan_;
+  Network network_;
+  Parameters gradients_, part_;
+  AdamWState state_;
+};
+
+}  // namespace orrery::model

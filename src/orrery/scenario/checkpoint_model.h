@@ -1,0 +1,39 @@
+// A model's folder, ready to run: config.json, weights, tokenizer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/content_hash.h"
+#include "orrery/formats/checkpoint/checkpoint.h"
+#include "orrery/formats/huggingface/networks/network.h"
+#include "orrery/formats/tokenizer/tokenizer.h"
+#include "orrery/kernels/types.h"
+#include "orrery/model/examples.h"
+#include "orrery/model/parameters.h"
+
+namespace orrery::scenario {
+
+struct CheckpointModel {
+  std::string folder;
+  formats::huggingface::RunnableModel runnable;
+  formats::checkpoint::Checkpoint checkpoint;
+  model::Parameters parameters{model::Description{}};
+  std::optional<formats::tokenizer::Tokenizer> tokenizer;
+  std::vector<std::string> fresh;  // weights of the head that the checkpoint lacks: initialised
+  model::BatchRules rules;
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+
+  // The most tokens that the model takes.
+  std::size_t most_tokens() const;
+};
+
+// Throws InputError with what the readers find; O1648 where the tokenizer and the model do not fit. Weights of a head
+// that the checkpoint lacks are drawn with `seed`.
+CheckpointModel open_checkpoint(const std::string& folder, const formats::huggingface::HeadChoice& head,
+                                kernels::Type type, std::uint64_t seed);
+
+}  // namespace orrery::scenario

@@ -1,0 +1,39 @@
+// Rows of texts as what a task learns from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/model/examples.h"
+#include "orrery/scenario/checkpoint_model.h"
+#include "orrery/scenario/text_rows.h"
+
+namespace orrery::scenario {
+
+enum class Task { kClassification, kRegression, kQuestions, kMaskedWords, kNextWord };
+
+// Columns by name; empty: found by the names that data sets use.
+struct Columns {
+  std::string text, second, label;
+};
+
+struct TaskExamples {
+  std::vector<model::Example> examples;  // windows of the rows
+  std::vector<std::size_t> row;          // that each is of
+  std::vector<std::string> labels;       // names of the classes
+  // Of questions: where each token of an example stands in the context (bytes), -1: elsewhere.
+  std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> places;
+  std::vector<std::string> contexts;              // of each row
+  std::vector<std::vector<std::string>> answers;  // of each row; none: it has no answer
+  std::size_t cut = 0;                            // texts that were longer than the limit
+};
+
+// The classes that the labels of a file name: whole numbers from 0 on, or names in order of the alphabet.
+std::vector<std::string> class_names(const TextRows& rows, const Columns& columns);
+
+// `labels`: the classes that are known; a label that is none of them is an error. Throws InputError: O1651 (columns),
+// O1652 (labels), O1653 (answers that do not stand in their context).
+TaskExamples task_examples(const TextRows& rows, Task task, const Columns& columns, const CheckpointModel& model,
+                           std::size_t most_tokens, std::size_t stride, const std::vector<std::string>& labels);
+
+}  // namespace orrery::scenario

@@ -1,0 +1,164 @@
+#include "orrery/scenario/text_rows.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "orrery/base/mapped_file.h"
+#include "orrery/base/text_file.h"
+#include "orrery/formats/csv/csv.h"
+#include "orrery/formats/json/document.h"
+
+namespace orrery::scenario {
+namespace {
+
+using File = std::shared_ptr<const base::SourceFile>;
+using formats::json::Node;
+
+// Data sets are larger than the descriptions that base::read_file takes.
+File whole_file(const std::string& path) {
+  const base::MappedFile mapped(path);
+  auto file = std::make_shared<base::SourceFile>(base::SourceFile{path, std::string(mapped.bytes())});
+  if (const auto bad = base::first_bad_byte(file->text))
+    base::fail("O0104", fmt::format("`{}` is not a text: byte {} cannot occur in UTF-8", path, *bad),
+               {std::make_shared<const base::SourceFile>(base::SourceFile{path, {}}), 0, 0}, "save it as UTF-8");
+  return file;
+}
+
+void add_columns(const TextRow& row, TextRows& to) {
+  for (const auto& [name, values] : row.fields)
+    if (std::find(to.columns.begin(), to.columns.end(), name) == to.columns.end()) to.columns.push_back(name);
+}
+
+// Tab-separated tables (GLUE's) have no quotes: every tab ends a cell.
+formats::csv::Document tabs(const File& file) {
+  formats::csv::Document out{file, {}};
+  std::string_view text = file->text;
+  if (text.rfind("\xEF\xBB\xBF", 0) == 0) text.remove_prefix(3);
+  for (int line = 1; !text.empty(); ++line) {
+    std::string_view all = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), all.size() + 1));
+    if (!all.empty() && all.back() == '\r') all.remove_suffix(1);
+    if (all.empty()) continue;
+    formats::csv::Row row{line, {}};
+    for (std::size_t at = 0;;) {
+      const std::size_t end = std::min(all.find('\t', at), all.size());
+      row.cells.push_back(
+          {std::string(all.substr(at, end - at)), line, static_cast<int>(at) + 1, static_cast<int>(end - at)});
+      if (end == all.size()) break;
+      at = end + 1;
+    }
+    out.rows.push_back(std::move(row));
+  }
+  return out;
+}
+
+void read_table(const formats::csv::Document& table, TextRows& to) {
+  base::Diagnostics found;
+  for (std::size_t r = 1; r < table.rows.size(); ++r) {
+    const formats::csv::Row& cells = table.rows[r];
+    const std::size_t columns = table.rows[0].cells.size();
+    if (cells.cells.size() != columns) {
+      found.error("O1650", fmt::format("the row has {} cells, and the header {}", cells.cells.size(), columns),
+                  table.place(cells));
+      if (found.all().size() >= 20) break;
+      continue;
+    }
+    TextRow row{table.place(cells), {}};
+    for (std::size_t c = 0; c < columns; ++c)
+      row.fields.push_back({table.rows[0].cells[c].text, {{cells.cells[c].text, table.place(cells.cells[c])}}});
+    to.rows.push_back(std::move(row));
+  }
+  found.throw_if_errors();
+  if (!table.rows.empty())
+    for (const formats::csv::Cell& cell : table.rows[0].cells) to.columns.push_back(cell.text);
+}
+
+// A value as it is told in a table; members of members under names with dots.
+void add_fields(const Node& node, const std::string& name, TextRow& row) {
+  std::vector<TextField> values;
+  if (node.is_object()) {
+    for (const formats::json::Member& member : node.members)
+      add_fields(member.value, name.empty() ? member.key : name + "." + member.key, row);
+    return;
+  }
+  if (node.kind == Node::Kind::kList) {
+    for (const Node& item : node.items)
+      if (item.is_text() || item.is_number()) values.push_back({item.text, item.where});
+  } else if (!node.is_null()) {
+    values.push_back({node.kind == Node::Kind::kTruth ? (node.truth ? "1" : "0") : node.text, node.where});
+  }
+  row.fields.push_back({name, std::move(values)});
+}
+
+void add_object(const Node& node, TextRows& to) {
+  if (!node.is_object())
+    base::fail("O1650", fmt::format("an object must stand here, not {}", formats::json::describe(node)), node.where);
+  TextRow row{node.where, {}};
+  add_fields(node, "", row);
+  add_columns(row, to);
+  to.rows.push_back(std::move(row));
+}
+
+void read_objects(const File& file, TextRows& to) {
+  const std::size_t first = file->text.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && file->text[first] == '[') {
+    for (const Node& item : formats::json::parse(file, "O1650").items) add_object(item, to);
+    return;
+  }
+  std::string_view text = file->text;
+  for (int line = 1; !text.empty(); ++line) {
+    const std::string_view one = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+    if (one.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    // Each line is a document; its places are told with the line's number.
+    const auto part = std::make_shared<const base::SourceFile>(
+        base::SourceFile{fmt::format("{}, line {}", file->name, line), std::string(one)});
+    add_object(formats::json::parse(part, "O1650"), to);
+  }
+}
+
+void read_lines(const File& file, TextRows& to) {
+  std::string_view text = file->text;
+  to.columns = {"text"};
+  for (int line = 1; !text.empty(); ++line) {
+    std::string_view one = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+    if (!one.empty() && one.back() == '\r') one.remove_suffix(1);
+    if (one.find_first_not_of(" \t") == std::string_view::npos) continue;
+    const base::Location where{file, line, 1, 1};
+    to.rows.push_back({where, {{"text", {{std::string(one), where}}}}});
+  }
+}
+
+}  // namespace
+
+const std::vector<TextField>* TextRow::find(const std::string& name) const {
+  for (const auto& [known, values] : fields)
+    if (known == name) return &values;
+  return nullptr;
+}
+
+TextRows read_text_rows(const std::string& path) {
+  TextRows out;
+  out.path = path;
+  const File file = whole_file(path);
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending == ".csv") {
+    base::Diagnostics found;
+    const formats::csv::Document table = formats::csv::parse(file, formats::csv::Comments::kNone, found);
+    found.throw_if_errors();
+    read_table(table, out);
+  } else if (ending == ".tsv") {
+    read_table(tabs(file), out);
+  } else if (ending == ".jsonl" || ending == ".json") {
+    read_objects(file, out);
+  } else {
+    read_lines(file, out);
+  }
+  if (out.rows.empty()) base::fail("O1650", fmt::format("`{}` has no text", path), {file, 0, 0});
+  return out;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,180 @@
+#include "orrery/scenario/trained_checkpoint.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "orrery/base/content_hash.h"
+#include "orrery/base/text_file.h"
+#include "orrery/formats/huggingface/networks/weight_names.h"
+
+namespace orrery::scenario {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::checkpoint::Element;
+using formats::checkpoint::Tensor;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kState = "training_state.safetensors";
+constexpr const char* kTokenizerFiles[] = {"tokenizer.json",
+                                           "tokenizer_config.json",
+                                           "vocab.txt",
+                                           "vocab.json",
+                                           "merges.txt",
+                                           "spiece.model",
+                                           "added_tokens.json",
+                                           "special_tokens_map.json",
+                                           "generation_config.json"};
+
+[[noreturn]] void cannot_write(const std::string& path, const std::string& why) {
+  base::fail("O1610", fmt::format("cannot write `{}`: {}", path, why));
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  const fs::path beside = path.string() + ".part";
+  std::ofstream file(beside, std::ios::binary);
+  file << text;
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(beside, path, error);
+  if (!file || error) cannot_write(path.string(), error ? error.message() : "the file system refuses it");
+}
+
+const char* class_suffix(Task task, formats::huggingface::Family family) {
+  using formats::huggingface::Family;
+  switch (task) {
+    case Task::kClassification:
+    case Task::kRegression:
+      return "ForSequenceClassification";
+    case Task::kQuestions:
+      return "ForQuestionAnswering";
+    case Task::kMaskedWords:
+      return "ForMaskedLM";
+    case Task::kNextWord:
+      return family == Family::kGpt2 ? "LMHeadModel" : "ForConditionalGeneration";
+  }
+  return "";
+}
+
+const char* class_prefix(formats::huggingface::Family family) {
+  using formats::huggingface::Family;
+  switch (family) {
+    case Family::kBert:
+      return "Bert";
+    case Family::kRoberta:
+      return "Roberta";
+    case Family::kGpt2:
+      return "GPT2";
+    case Family::kBart:
+      return "Bart";
+  }
+  return "";
+}
+
+// The model's config.json, with the head that it has now.
+std::string config_text(const std::string& source, const CheckpointModel& model, Task task,
+                        const std::vector<std::string>& labels) {
+  Json config = Json::parse(base::read_file((fs::path(source) / "config.json").string())->text);
+  config["architectures"] = {
+      fmt::format("{}{}", class_prefix(model.runnable.family), class_suffix(task, model.runnable.family))};
+  if (task == Task::kClassification) {
+    Json names = Json::object(), ids = Json::object();
+    for (std::size_t i = 0; i < labels.size(); ++i) names[std::to_string(i)] = labels[i], ids[labels[i]] = i;
+    config["id2label"] = names;
+    config["label2id"] = ids;
+    config["problem_type"] = "single_label_classification";
+  }
+  if (task == Task::kRegression) {
+    config["id2label"] = {{"0", "LABEL_0"}};
+    config["label2id"] = {{"LABEL_0", 0}};
+    config["problem_type"] = "regression";
+  }
+  return config.dump(2) + "\n";
+}
+
+Tensor moment(const std::string& name, const std::vector<float>& values) {
+  return {name,
+          Element::kF32,
+          {static_cast<std::int64_t>(values.size())},
+          {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)},
+          nullptr};
+}
+
+}  // namespace
+
+std::string run_identity(const model::TrainingPlan& plan, const std::vector<model::Example>& examples,
+                         const std::string& task) {
+  std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", task, plan.batch, plan.accumulate, plan.steps,
+                                 plan.warmup, plan.clip, plan.seed, plan.optimiser.rate, plan.optimiser.beta1,
+                                 plan.optimiser.beta2, plan.optimiser.epsilon, plan.optimiser.decay);
+  for (const model::Example& example : examples) {
+    text.append(reinterpret_cast<const char*>(example.words.data()), example.words.size() * sizeof(std::int32_t));
+    text += fmt::format(" {} {} {} {};", example.label, example.value, example.begin, example.end);
+  }
+  return base::content_hash(text);
+}
+
+void store(const std::string& folder, const std::string& source, CheckpointModel& model, Task task,
+           const std::vector<std::string>& labels, const model::AdamWState& state, const std::string& run) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) cannot_write(folder, error.message());
+  const fs::path to = folder;
+  const std::string config = config_text(source, model, task, labels);
+  formats::checkpoint::Metadata metadata = model.checkpoint.metadata;
+  metadata["format"] = "pt";
+  const std::vector<Tensor> tensors = formats::huggingface::stored(model.checkpoint, model.runnable, model.parameters);
+  formats::checkpoint::write_safetensors((to / "model.safetensors").string(), tensors, metadata);
+  write_text(to / "config.json", config);
+  for (const char* const name : kTokenizerFiles) {
+    const fs::path from = fs::path(source) / name;
+    if (!fs::exists(from, error) || fs::equivalent(from, to / name, error)) continue;
+    fs::copy_file(from, to / name, fs::copy_options::overwrite_existing, error);
+    if (error) cannot_write((to / name).string(), error.message());
+  }
+  const std::vector<model::Parameter> parameters = model::list(model.parameters, model.runnable.description);
+  std::vector<Tensor> moments;
+  for (std::size_t i = 0; i < state.first.size(); ++i) {
+    moments.push_back(moment("first." + parameters[i].name, state.first[i]));
+    moments.push_back(moment("second." + parameters[i].name, state.second[i]));
+  }
+  formats::checkpoint::write_safetensors((to / kState).string(), moments,
+                                         {{"run", run}, {"steps", std::to_string(state.steps)}});
+}
+
+model::AdamWState read_state(const std::string& folder, model::Parameters& parameters,
+                             const model::Description& description, const std::string& run) {
+  const std::string path = (fs::path(folder) / kState).string();
+  base::Diagnostics warnings;
+  const formats::checkpoint::Checkpoint stored = formats::checkpoint::read_checkpoint(path, warnings);
+  const base::Location whole{std::make_shared<const base::SourceFile>(base::SourceFile{path, {}}), 0, 0};
+  const auto told = [&](const char* key) {
+    const auto found = stored.metadata.find(key);
+    return found == stored.metadata.end() ? std::string() : found->second;
+  };
+  if (told("run") != run)
+    base::fail("O1655", "the state is of another run: its data, plan or seed differ", whole,
+               "give the options and the data of the run that is resumed, or train anew without --resume");
+  model::AdamWState state;
+  const std::string steps = told("steps");
+  state.steps = std::strtoll(steps.c_str(), nullptr, 10);
+  if (state.steps == 0) return state;
+  for (const model::Parameter& parameter : model::list(parameters, description))
+    for (const char* const kind : {"first.", "second."}) {
+      const Tensor* const tensor = stored.find(kind + parameter.name);
+      if (tensor == nullptr || tensor->element != Element::kF32 ||
+          tensor->bytes.size() != parameter.values->size() * sizeof(float))
+        base::fail("O1655",
+                   fmt::format("the state has no `{}{}` of {} numbers", kind, parameter.name, parameter.values->size()),
+                   whole);
+      (kind[0] == 'f' ? state.first : state.second).push_back(formats::checkpoint::as_floats(*tensor));
+    }
+  return state;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,25 @@
+// The folder that training leaves, and from which it goes on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/model/trainer.h"
+#include "orrery/scenario/task_examples.h"
+
+namespace orrery::scenario {
+
+// What must be the same for training to go on: the plan, the task, the examples.
+std::string run_identity(const model::TrainingPlan& plan, const std::vector<model::Example>& examples,
+                         const std::string& task);
+
+// Writes model.safetensors (with what the checkpoint had beside the model's weights), config.json for the task, copies
+// of the tokenizer's files from `source`, training_state.safetensors. Throws InputError (O1610) where it cannot.
+void store(const std::string& folder, const std::string& source, CheckpointModel& model, Task task,
+           const std::vector<std::string>& labels, const model::AdamWState& state, const std::string& run);
+
+// Throws InputError: O0100 (no state), O1655 (of another run, or of other sizes).
+model::AdamWState read_state(const std::string& folder, model::Parameters& parameters,
+                             const model::Description& description, const std::string& run);
+
+}  // namespace orrery::scenario

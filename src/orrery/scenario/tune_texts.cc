@@ -1,0 +1,275 @@
+#include "orrery/scenario/tune_texts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "orrery/base/stopwatch.h"
+#include "orrery/model/metrics.h"
+#include "orrery/scenario/task_head.h"
+
+namespace orrery::scenario {
+namespace {
+
+using model::HeadKind;
+using model::Index;
+
+constexpr base::Count kUsualBatch = 8, kUsualTokens = 512;
+
+std::size_t most_tokens(const TextRequest& request, const CheckpointModel& made) {
+  const auto most = made.most_tokens();
+  if (!request.most_tokens) return std::min<std::size_t>(most, kUsualTokens);
+  if (static_cast<std::size_t>(*request.most_tokens) > most)
+    base::fail("O1654",
+               fmt::format("--max-tokens {} is more than the {} that the model takes", *request.most_tokens, most));
+  return static_cast<std::size_t>(*request.most_tokens);
+}
+
+// Examples in batches of texts of alike lengths, so that little is padding.
+std::vector<std::vector<std::size_t>> batches(const std::vector<model::Example>& examples, std::size_t batch) {
+  std::vector<std::size_t> order(examples.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return examples[a].words.size() < examples[b].words.size(); });
+  std::vector<std::vector<std::size_t>> out;
+  for (std::size_t at = 0; at < order.size(); at += batch)
+    out.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(at),
+                     order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), at + batch)));
+  return out;
+}
+
+model::Network::Size size_of(const std::vector<model::Example>& examples, std::size_t batch) {
+  std::size_t longest = 1;
+  for (const model::Example& example : examples) longest = std::max(longest, example.words.size());
+  const auto length = static_cast<Index>(longest);
+  return {static_cast<Index>(std::min(batch, examples.size())), length, length};
+}
+
+std::vector<float> pooled(const float* rows, Index length, Index width, Pool pool) {
+  std::vector<float> out(rows, rows + width);
+  if (pool == Pool::kFirst) return out;
+  std::vector<double> sum(static_cast<std::size_t>(width));
+  for (Index p = 0; p < length; ++p)
+    for (Index i = 0; i < width; ++i) sum[static_cast<std::size_t>(i)] += rows[p * width + i];
+  for (std::size_t i = 0; i < sum.size(); ++i) out[i] = static_cast<float>(sum[i] / static_cast<double>(length));
+  return out;
+}
+
+struct Running {
+  explicit Running(const TextRequest& request)
+      : limits(request.limits),
+        context((limits.stop = request.interruptible ? request.interruptible() : nullptr, limits.threads)),
+        budget(limits) {}
+  cost::Limits limits;
+  kernels::Context context;
+  cost::Budget budget;
+};
+
+// The span of the best sum of logits among those of the context, and that of no answer.
+struct BestSpan {
+  double score = -1e30, none = 1e30;
+  std::int64_t begin = 0, end = 0;  // bytes
+};
+
+void add_spans(const float* logits, const std::vector<std::pair<std::int64_t, std::int64_t>>& places, BestSpan& best) {
+  constexpr std::size_t kLongest = 30, kTried = 20;
+  best.none = std::min(best.none, double{logits[0]} + logits[1]);
+  const auto largest = [&](int side) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if (places[i].first >= 0) order.push_back(i);
+    const std::size_t keep = std::min(order.size(), kTried);
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(keep), order.end(),
+                      [&](std::size_t a, std::size_t b) {
+                        const float left = logits[2 * a + static_cast<std::size_t>(side)];
+                        const float right = logits[2 * b + static_cast<std::size_t>(side)];
+                        return left != right ? left > right : a < b;
+                      });
+    order.resize(keep);
+    return order;
+  };
+  for (const std::size_t begin : largest(0))
+    for (const std::size_t end : largest(1)) {
+      if (end < begin || end - begin >= kLongest) continue;
+      const double score = double{logits[2 * begin]} + logits[2 * end + 1];
+      if (score <= best.score) continue;
+      best.score = score, best.begin = places[begin].first, best.end = places[end].second;
+    }
+}
+
+void answer_metrics(const TaskExamples& made, const std::map<std::size_t, BestSpan>& spans, Evaluated& to) {
+  const bool may_lack =
+      std::any_of(made.answers.begin(), made.answers.end(), [](const auto& list) { return list.empty(); });
+  double exact = 0, words = 0;
+  for (const auto& [row, span] : spans) {
+    std::string said = span.score > -1e30 ? made.contexts[row].substr(static_cast<std::size_t>(span.begin),
+                                                                      static_cast<std::size_t>(span.end - span.begin))
+                                          : "";
+    if (may_lack && span.none > span.score) said.clear();
+    double best_exact = 0, best_words = 0;
+    std::vector<std::string> truths = made.answers[row];
+    if (truths.empty()) truths.emplace_back();
+    for (const std::string& truth : truths) {
+      best_exact = std::max(best_exact, model::exact_match(truth, said) ? 1.0 : 0.0);
+      best_words = std::max(best_words, model::word_f1(truth, said));
+    }
+    exact += best_exact, words += best_words;
+  }
+  const auto count = static_cast<double>(spans.size());
+  to.metrics = {{"exact_match", exact / count}, {"f1", words / count}};
+}
+
+}  // namespace
+
+const char* name_of(Task task) {
+  switch (task) {
+    case Task::kClassification:
+      return "classification";
+    case Task::kRegression:
+      return "regression";
+    case Task::kQuestions:
+      return "qa";
+    case Task::kMaskedWords:
+      return "mlm";
+    case Task::kNextWord:
+      return "causal";
+  }
+  return "";
+}
+
+Embedded tune_embed(const TextRequest& request, Pool pool) {
+  Running running(request);
+  CheckpointModel made = open_checkpoint(request.checkpoint, {HeadKind::kNone, {}}, request.type, request.seed);
+  model::Description& d = made.runnable.description;
+  // Of two stacks the encoder's output is a text's.
+  d.decoder.layers = 0, d.later.reset();
+  const TextRows rows = read_text_rows(request.data);
+  Embedded out;
+  out.model = request.checkpoint, out.pool = pool, out.width = static_cast<std::size_t>(d.width);
+  const std::size_t most = most_tokens(request, made);
+  std::vector<model::Example> examples;
+  for (const TextRow& row : rows.rows) {
+    const std::vector<TextField>* const field =
+        row.find(request.columns.text.empty() ? rows.columns.front() : request.columns.text);
+    if (field == nullptr || field->empty())
+      base::fail("O1651",
+                 fmt::format("the row has no text in the column `{}`",
+                             request.columns.text.empty() ? rows.columns.front() : request.columns.text),
+                 row.where, "name the column: `--text-column NAME`");
+    const auto windows =
+        made.tokenizer->encode(field->front().text, {}, {formats::tokenizer::Truncate::kOnlyFirst, most, 0});
+    out.cut += windows.size() > 1;
+    model::Example example;
+    for (const auto& token : windows.front()) example.words.push_back(token.id), example.types.push_back(token.type);
+    if (example.words.empty()) base::fail("O1651", "the text has no tokens", field->front().where);
+    examples.push_back(std::move(example));
+  }
+  const auto batch = static_cast<std::size_t>(request.batch.value_or(kUsualBatch));
+  model::Network network(running.context, d, made.parameters, size_of(examples, batch), false);
+  out.texts.resize(examples.size());
+  const base::Stopwatch clock;
+  for (const std::vector<std::size_t>& chosen : batches(examples, batch)) {
+    if (running.budget.spent()) {
+      out.ended_early = true;
+      break;
+    }
+    const model::LabelledBatch made_batch = model::batch_of(examples, chosen, d, made.rules, 0);
+    const float* const hidden = network.hidden(made_batch.batch);
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      EmbeddedText& text = out.texts[chosen[i]];
+      text.tokens = examples[chosen[i]].words.size();
+      text.embedding = pooled(hidden + static_cast<Index>(i) * made_batch.batch.tokens.length * d.width,
+                              static_cast<Index>(text.tokens), d.width, pool);
+    }
+  }
+  out.seconds = clock.seconds();
+  out.inputs = made.inputs;
+  out.warnings = made.warnings;
+  if (out.cut > 0)
+    out.warnings.warning("O1656", fmt::format("{} texts are longer than {} tokens, and were cut", out.cut, most));
+  return out;
+}
+
+Evaluated tune_eval(const TextRequest& request) {
+  Running running(request);
+  const TextRows rows = read_text_rows(request.data);
+  TaskModel task = open_task(request, rows, false);
+  CheckpointModel& made = task.model;
+  const model::Description& d = made.runnable.description;
+  const TaskExamples texts = task_examples(rows, task.task, request.columns, made, most_tokens(request, made),
+                                           static_cast<std::size_t>(request.stride), task.labels);
+  const auto batch = static_cast<std::size_t>(request.batch.value_or(kUsualBatch));
+  model::Network network(running.context, d, made.parameters, size_of(texts.examples, batch), false);
+  Evaluated out;
+  out.model = request.checkpoint, out.task = name_of(task.task);
+  out.texts = rows.rows.size(), out.examples = texts.examples.size(), out.cut = texts.cut;
+  std::vector<std::int32_t> truth, said;
+  std::vector<double> values, predicted;
+  std::map<std::size_t, BestSpan> spans;
+  double sum = 0, labels = 0, right = 0;
+  const base::Stopwatch clock;
+  std::uint64_t seed = request.seed;
+  for (const std::vector<std::size_t>& chosen : batches(texts.examples, batch)) {
+    if (running.budget.spent()) {
+      out.ended_early = true;
+      break;
+    }
+    const model::LabelledBatch one = model::batch_of(texts.examples, chosen, d, made.rules, ++seed);
+    const auto counted = static_cast<double>(d.head.kind == HeadKind::kMaskedWords || d.head.kind == HeadKind::kNextWord
+                                                 ? std::count_if(one.labels.words.begin(), one.labels.words.end(),
+                                                                 [](auto w) { return w != model::kNoLabel; })
+                                                 : static_cast<std::ptrdiff_t>(chosen.size()));
+    sum += network.loss(one.batch, one.labels) * counted;
+    labels += counted;
+    if (d.head.kind == HeadKind::kNextWord) continue;
+    const std::vector<float> logits = network.logits(one.batch);
+    const auto outputs = static_cast<std::size_t>(d.head.outputs);
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const float* const row = logits.data() + i * outputs;
+      const model::Example& example = texts.examples[chosen[i]];
+      if (d.head.kind == HeadKind::kClassification) {
+        truth.push_back(example.label);
+        said.push_back(static_cast<std::int32_t>(std::max_element(row, row + outputs) - row));
+      } else if (d.head.kind == HeadKind::kRegression) {
+        values.push_back(example.value), predicted.push_back(row[0]);
+      } else if (d.head.kind == HeadKind::kSpans) {
+        const auto first = i * static_cast<std::size_t>(one.batch.tokens.length);
+        add_spans(logits.data() + 2 * first, texts.places[chosen[i]], spans[texts.row[chosen[i]]]);
+      }
+    }
+    if (d.head.kind == HeadKind::kMaskedWords)
+      for (std::size_t i = 0; i < one.labels.words.size(); ++i) {
+        const float* const row = logits.data() + i * outputs;
+        if (one.labels.words[i] != model::kNoLabel)
+          right += std::max_element(row, row + outputs) - row == one.labels.words[i];
+      }
+  }
+  out.seconds = clock.seconds();
+  out.loss = labels > 0 ? sum / labels : std::nan("");
+  const auto classes = static_cast<std::int32_t>(d.head.outputs);
+  switch (task.task) {
+    case Task::kClassification:
+      out.metrics = {{"accuracy", model::accuracy(truth, said)},
+                     {"f1", model::f1(truth, said, classes)},
+                     {"matthews", model::matthews(truth, said, classes)}};
+      break;
+    case Task::kRegression:
+      out.metrics = {{"pearson", model::pearson(values, predicted)}, {"spearman", model::spearman(values, predicted)}};
+      break;
+    case Task::kQuestions:
+      answer_metrics(texts, spans, out);
+      break;
+    case Task::kMaskedWords:
+      out.metrics = {{"perplexity", std::exp(out.loss)}, {"accuracy", labels > 0 ? right / labels : std::nan("")}};
+      break;
+    case Task::kNextWord:
+      out.metrics = {{"perplexity", std::exp(out.loss)}};
+  }
+  out.inputs = made.inputs;
+  out.warnings = made.warnings;
+  return out;
+}
+
+}  // namespace orrery::scenario

@@ -1,0 +1,99 @@
+// Whole models on texts: embeddings, how well a task is done, training.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/count.h"
+#include "orrery/cost/budget.h"
+#include "orrery/model/trainer.h"
+#include "orrery/scenario/task_examples.h"
+
+namespace orrery::scenario {
+
+enum class Pool { kMean, kFirst };
+
+struct TextRequest {
+  std::string checkpoint, data;
+  std::optional<Task> task;  // nothing: as the checkpoint's head says
+  Columns columns;
+  std::optional<base::Count> batch, most_tokens;
+  base::Count stride = 128;  // tokens that windows of a context share
+  kernels::Type type = kernels::Type::kF32;
+  std::uint64_t seed = 0;
+  cost::Limits limits = {.memory = 0};
+  std::function<const std::atomic<bool>*()> interruptible;
+};
+
+struct EmbeddedText {
+  std::size_t tokens = 0;
+  std::vector<float> embedding;
+};
+
+struct Embedded {
+  std::string model;
+  Pool pool = Pool::kMean;
+  std::size_t width = 0, cut = 0;
+  std::vector<EmbeddedText> texts;
+  double seconds = 0;  // of the model alone
+  bool ended_early = false;
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+};
+
+// Throws InputError as open_checkpoint and read_text_rows do.
+Embedded tune_embed(const TextRequest& request, Pool pool);
+
+struct Metric {
+  std::string name;
+  double value = 0;  // nan: not defined
+};
+
+struct Evaluated {
+  std::string model, task;
+  std::size_t texts = 0, examples = 0, cut = 0;
+  double loss = 0;
+  std::vector<Metric> metrics;
+  double seconds = 0;
+  bool ended_early = false;
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+};
+
+Evaluated tune_eval(const TextRequest& request);
+
+struct TrainTextsRequest {
+  TextRequest texts;
+  std::string output;  // the folder that is written
+  model::TrainingPlan plan;
+  double epochs = 3;
+  std::optional<base::Count> steps, warmup;
+  std::optional<double> warmup_share;
+  base::Count save_every = 0;  // steps; 0: at the end
+  bool resume = false;
+  std::function<void(const model::StepReport& step, std::int64_t of, double seconds_left)> told;
+};
+
+struct TrainedTexts {
+  std::string model, task, output;
+  std::size_t texts = 0, examples = 0, cut = 0;
+  std::int64_t steps = 0, of = 0, resumed_at = 0;
+  std::vector<model::StepReport> history;
+  std::vector<std::string> fresh;
+  double seconds = 0;
+  bool ended_early = false;
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+};
+
+// Writes model.safetensors, config.json, the tokenizer's files and training_state.safetensors to `output`, also when it
+// is interrupted or time is up: --resume goes on from there to the same bits. Throws InputError: as above, O1654 (a
+// task that the model has no head for), O1655 (a state of another run).
+TrainedTexts tune_train(const TrainTextsRequest& request);
+
+const char* name_of(Task task);
+
+}  // namespace orrery::scenario
