@@ -39,7 +39,15 @@ Record<base::Sample> spread() {
   using base::Sample;
   return {{"min", "ms", [](const Sample& s) { return s.min * 1e3; }},
           {"max", "ms", [](const Sample& s) { return s.max * 1e3; }},
-          {"stddev", "ms, of the sample.", [](const Sample& s) { return s.stddev * 1e3; }}};
+          {"stddev", "ms, of the sample; null of one.",
+           [](const Sample& s) { return s.count > 1 ? std::optional(s.stddev * 1e3) : std::nullopt; }}};
+}
+
+Record<scenario::ProcessorShare> processors() {
+  using scenario::ProcessorShare;
+  return {{"ran_s", "Seconds over all threads on a processor.", &ProcessorShare::ran},
+          {"waited_s", "The same, ready to run while something else had the processor.", &ProcessorShare::waited},
+          {"waited_fraction", "Of both together.", &ProcessorShare::lost}};
 }
 
 Record<LayerCheck> test() {
@@ -94,6 +102,7 @@ Record<TunedRun> result() {
       {"memory_gbytes_per_s", "Reads and writes of a = b + 3 c.",
        [](const MachinePeaks& p) { return p.memory / 1e9; }}};
   const auto trains = [](const TunedRun& r) { return r.training; };
+  const auto known = [](const scenario::ProcessorShare& got) { return got.known ? std::optional(got) : std::nullopt; };
   return {
       {"forward_ms", "Median over iterations.", [](const TunedRun& r) { return r.forward.median * 1e3; }},
       {"backward_ms", "The same; null without training.",
@@ -118,6 +127,10 @@ Record<TunedRun> result() {
       {"threads", "That ran it.", &TunedRun::threads},
       {"complete", "False: a limit or an interrupt ended it early.", [](const TunedRun& r) { return !r.ended_early; }},
       {"peaks", "Of this machine on so many threads, measured in the same run.", &TunedRun::peaks, peaks},
+      {"processors", "What threads got during the measured iterations; null where the system does not tell.",
+       [=](const TunedRun& r) { return known(r.got); }, processors()},
+      {"processors_for_peaks", "The same while peaks were probed.",
+       [=](const TunedRun& r) { return known(r.got_by_peaks); }, processors()},
       {"operators", "In the order in which they run.", &TunedRun::operators, one_operator()},
       {"test", "With `--test`: tensor by tensor; null without.", &TunedRun::check, test()},
       {"config", "What was run.", std::identity(), config()}};
