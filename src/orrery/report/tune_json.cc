@@ -71,6 +71,16 @@ Record<TunedRun> config() {
                                    {"first", "Behind attention.", &Dropout::first},
                                    {"hidden", "Behind the activation.", &Dropout::hidden},
                                    {"second", "Behind the network.", &Dropout::second}};
+  const Record<Shape> biases = {{"qkv", "Of queries, keys and values.", &Shape::qkv_bias},
+                                {"output", "Of attention's output.", &Shape::out_bias},
+                                {"network", "Of the network's maps.", &Shape::network_bias},
+                                {"norms", "Of norms.", &Shape::shift}};
+  const Record<Shape> rotary = {
+      {"elements", "Of a head that are turned, the first ones.", &Shape::turned},
+      {"base", "Whose powers are the angles.", &Shape::rotary_base},
+      {"pairs", "Elements turned together: i and i + half, or 2 i and 2 i + 1.",
+       [](const Shape& s) { return s.rotary == layer::Rotary::kPairs ? "neighbours" : "halves"; },
+       OneOf{{"halves", "neighbours"}}}};
   const Record<Shape> sizes = {
       {"batch", "Sequences.", &Shape::batch},
       {"seq", "Tokens of one.", &Shape::length},
@@ -83,6 +93,15 @@ Record<TunedRun> config() {
       {"gated", "Whether a gate multiplies it.", &Shape::gated},
       {"norms", "Where they stand.", [](const Shape& s) { return s.norms == layer::Place::kPost ? "post" : "pre"; },
        OneOf{{"post", "pre"}}},
+      {"norm", "Its kind.", [](const Shape& s) { return s.centred ? "LayerNorm" : "RMSNorm"; },
+       OneOf{{"LayerNorm", "RMSNorm"}}},
+      {"epsilon", "Of norms.", [](const Shape& s) { return static_cast<double>(s.epsilon); }},
+      {"biases", "Which exist.", std::identity(), biases},
+      {"rotary", "Positions that turn queries and keys; null: none.",
+       [](const Shape& s) { return s.rotary == layer::Rotary::kNone ? std::nullopt : std::optional(s); }, rotary},
+      {"score_factor", "Of scores.", &Shape::score_factor},
+      {"window", "Tokens that a token sees at most, itself among them; null: all.",
+       [](const Shape& s) { return s.window > 0 ? std::optional(s.window) : std::nullopt; }},
       {"causal", "Whether tokens see those before them only.", &Shape::causal},
       {"cross", "Whether attention to an encoder's output follows.", &Shape::cross},
       {"dtype", "Of activations.", [](const Shape& s) { return scenario::type_name(s.type); },

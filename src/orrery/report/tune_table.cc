@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "orrery/report/table.h"
@@ -24,6 +25,23 @@ std::string described(const TunedRun& run) {
                      s.hidden, s.norms == layer::Place::kPost ? "post" : "pre", s.causal ? ", causal" : "");
   if (s.window > 0) out += fmt::format(", window of {}", s.window);
   if (s.cross) out += fmt::format(", attends to {} tokens of an encoder", s.memory_length);
+  return out;
+}
+
+// What the sizes do not tell: norms, biases, positions.
+std::string details(const layer::Shape& s) {
+  std::vector<std::string> biased;
+  if (s.qkv_bias) biased.emplace_back("queries, keys and values");
+  if (s.out_bias) biased.emplace_back("attention's output");
+  if (s.network_bias) biased.emplace_back("network");
+  std::string out = s.centred ? "LayerNorm" : "RMSNorm";
+  if (s.centred != s.shift) out += s.shift ? " with a bias" : " without a bias";
+  out += biased.empty() ? "; no biases" : fmt::format("; biases: {}", fmt::join(biased, ", "));
+  if (s.rotary == layer::Rotary::kNone)
+    out += "; no rotary positions";
+  else
+    out += fmt::format("; rotary positions: {} of {} elements, base {:g}", s.turned(), s.head(), s.rotary_base);
+  if (s.score_scale != 0) out += fmt::format("; scores times {:g}", s.score_scale);
   return out;
 }
 
@@ -84,7 +102,7 @@ std::string check_lines(const scenario::LayerCheck& check) {
 
 std::string tune_table(const TunedRun& run) {
   const layer::Shape& s = run.layer.shape;
-  std::string out = described(run) + "\n";
+  std::string out = described(run) + "\n" + details(s) + "\n";
   out += fmt::format("batch {}, sequence {}; {}, {}; {} on {} thread{}\n\n", s.batch, s.length,
                      scenario::type_name(s.type), run.training ? "training, " + dropped(run.dropout) : "inference",
                      run.isa, run.threads, run.threads == 1 ? "" : "s");
