@@ -10,6 +10,7 @@ Sample sample(std::vector<double> values) {
   if (values.empty()) return out;
   std::sort(values.begin(), values.end());
   const std::size_t n = values.size();
+  out.count = n;
   out.min = values.front();
   out.max = values.back();
   out.median = n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;

@@ -24,15 +24,15 @@
 namespace orrery::cli {
 namespace {
 
-std::string not_whole(const std::string& text, base::Count most) {
+std::string not_whole(const std::string& text, base::Count most, base::Count least = 1) {
   base::Count value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = failure == std::errc() && end == text.data() + text.size() && value >= 1 && value <= most;
+  const bool good = failure == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
   if (good) return "";
-  if (most < CommandLine::kMost) return fmt::format("`{}` is not a whole number from 1 to {}", text, most);
+  if (most < CommandLine::kMost) return fmt::format("`{}` is not a whole number from {} to {}", text, least, most);
   if (failure == std::errc::result_out_of_range && text[0] != '-')
     return fmt::format("`{}` does not fit 64 bits", text);
-  std::string out = fmt::format("`{}` is not a whole number from 1", text);
+  std::string out = fmt::format("`{}` is not a whole number from {}", text, least);
   // 4k is 4096 tokens to some and 4000 to others.
   constexpr base::Count kMostThousands = 1'000'000'000;
   if (failure == std::errc() && end + 1 == text.data() + text.size() && value >= 1 && value <= kMostThousands) {
@@ -228,9 +228,9 @@ void CommandLine::texts(const std::string& names, std::vector<std::string>& valu
 }
 
 void CommandLine::count(const std::string& names, std::optional<base::Count>& value, const std::string& what,
-                        base::Count most) {
+                        base::Count most, base::Count least) {
   option(*app_->add_option(names, value, what), "N")
-      .check(CLI::Validator([most](const std::string& text) { return not_whole(text, most); }, ""));
+      .check(CLI::Validator([=](const std::string& text) { return not_whole(text, most, least); }, ""));
 }
 
 void CommandLine::count(const std::string& names, int& value, const std::string& what, int most) {

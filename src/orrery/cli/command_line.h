@@ -62,7 +62,7 @@ class CommandLine {
              const std::string& what);  // repeatable
   // Whole numbers from 1 to `most`.
   void count(const std::string& names, std::optional<base::Count>& value, const std::string& what,
-             base::Count most = kMost);
+             base::Count most = kMost, base::Count least = 1);
   void count(const std::string& names, int& value, const std::string& what, int most);
   // Any whole number: what it may be is for others to say.
   void integer(const std::string& names, std::optional<base::Count>& value, const std::string& what);

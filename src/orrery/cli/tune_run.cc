@@ -75,14 +75,16 @@ void declare_run(CommandLine& line, Options& options) {
   line.toggle("--inference", options.inference, "Forward only; of a model, this is the default");
   line.choice<Type>("--dtype", options.type, types,
                     "Of activations: fp32 (default), bf16; fp16 and fp64 by plain loops, slowly");
-  line.probability("--dropout", options.dropout, "In all four places when training; default 0, without a model 0.1");
+  line.probability("--dropout", options.dropout,
+                   "In all four places when training; default 0 whatever the model has, without a model 0.1");
   line.probability("--softmax-dropout-prob", options.softmax, "Of attention's probabilities");
   line.probability("--residual1-dropout-prob", options.residual1, "Behind attention");
   line.probability("--activation-dropout-prob", options.activation, "Behind the activation");
   line.probability("--residual2-dropout-prob", options.residual2, "Behind the network");
   line.count("--iters", options.request.iterations, "Measured iterations; default: at least 5, for 3 seconds",
              1'000'000);
-  line.count("--warmup", options.request.warmup, "Iterations before; default: 2, of given --iters a tenth", 1'000'000);
+  line.count("--warmup", options.request.warmup, "Iterations before, also 0; default: 2, of given --iters a tenth",
+             1'000'000, 0);
   line.seed(options.request.seed, "Of weights, input and dropout; default 0");
   declare_search(line, options.request.limits, "Threads; default: one for each core",
                  "Seconds; what was measured by then is printed");

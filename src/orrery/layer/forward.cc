@@ -1,7 +1,5 @@
 // Forwards: a chain of products that finish themselves. Bias, activation, dropout, residual and norm are done on a
 // product's blocks while they are in the cache, so that each activation is written once and read once.
-#include <cmath>
-
 #include "orrery/layer/state.h"
 
 namespace orrery::layer {
@@ -85,7 +83,7 @@ void LayerState::rotate(Ref all, bool back) {
   kernels::Rotate r;
   r.data = at(all), r.type = shape.type, r.rows = tokens.rows(), r.row_stride = shape.qkv_width();
   r.heads = shape.heads + shape.kv_heads(), r.head_stride = shape.head();
-  r.turned = shape.rotary_size == 0 ? shape.head() : shape.rotary_size;
+  r.turned = shape.turned();
   r.pairs = shape.rotary == Rotary::kPairs, r.back = back;
   r.positions = tokens.positions(), r.cosines = cosines.data(), r.sines = sines.data();
   op.rotate(back ? "d_rotary" : "rotary", r, shape.rotary_base);
@@ -97,7 +95,7 @@ kernels::Attention LayerState::attention() {
   const Index size = shape.head(), stride = shape.qkv_width(), keys = 2 * shape.key_width();
   a.type = shape.type, a.batch = tokens.batch(), a.heads = shape.heads, a.key_heads = shape.kv_heads();
   a.queries = a.keys = tokens.length(), a.size = a.value_size = size;
-  a.scale = shape.score_scale != 0 ? shape.score_scale : 1 / std::sqrt(static_cast<double>(size));
+  a.scale = shape.score_factor();
   if (shape.causal) a.reach_ahead = 0;
   if (shape.window != 0) {
     a.reach_back = shape.window - 1;
@@ -139,7 +137,7 @@ kernels::Attention LayerState::cross_attention() {
   const Index size = shape.head(), stride = shape.query_width(), keys = 2 * shape.key_width();
   a.type = shape.type, a.batch = tokens.batch(), a.heads = shape.heads, a.key_heads = shape.kv_heads();
   a.queries = tokens.length(), a.keys = memory_tokens.length(), a.size = a.value_size = size;
-  a.scale = shape.score_scale != 0 ? shape.score_scale : 1 / std::sqrt(static_cast<double>(size));
+  a.scale = shape.score_factor();
   const auto of_queries = [&](Ref all) { return kernels::Vectors{at(all), tokens.length() * stride, size, stride}; };
   const auto of_keys = [&](void* all, Index first) {
     return kernels::Vectors{static_cast<char*>(all) + first * bytes_of(shape.type), memory_tokens.length() * keys, size,

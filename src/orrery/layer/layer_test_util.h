@@ -243,7 +243,8 @@ inline Setting random_setting(Random& random, Type type, Index most) {
     shape.rotary_size = 2 * random(1, shape.head() / 2), shape.rotary_base = 100;
   }
   if (random.one_in(4)) shape.qkv_bias = false;
-  if (random.one_in(4)) shape.bias = false;
+  if (random.one_in(4)) shape.out_bias = false;
+  if (random.one_in(4)) shape.network_bias = false;
   if (random.one_in(4)) shape.shift = false;
   if (random.one_in(3)) {
     shape.cross = true, shape.memory_length = random.size(most);

@@ -39,19 +39,20 @@ constexpr std::string_view kNames[] = {"qkv",
 
 // How many numbers each of Weights::all() has.
 std::array<Index, Weights::kParts> sizes_of(const Shape& s) {
-  const Index qkv = s.qkv_bias ? 1 : 0, other = s.bias ? 1 : 0, shift = s.shift ? 1 : 0;
+  const Index qkv = s.qkv_bias ? 1 : 0, output = s.out_bias ? 1 : 0, network = s.network_bias ? 1 : 0;
+  const Index shift = s.shift ? 1 : 0;
   const Index gate = s.gated ? 1 : 0, cross = s.cross ? 1 : 0;
   const Index queries = s.query_width(), keys = 2 * s.key_width();
   return {s.qkv_width() * s.width,
           qkv * s.qkv_width(),
           s.width * queries,
-          other * s.width,
+          output * s.width,
           s.hidden * s.width,
-          other * s.hidden,
+          network * s.hidden,
           gate * s.hidden * s.width,
-          gate * other * s.hidden,
+          gate * network * s.hidden,
           s.width * s.hidden,
-          other * s.width,
+          network * s.width,
           s.width,
           shift * s.width,
           s.width,
@@ -61,7 +62,7 @@ std::array<Index, Weights::kParts> sizes_of(const Shape& s) {
           cross * keys * s.memory(),
           cross * qkv * keys,
           cross * s.width * queries,
-          cross * other * s.width,
+          cross * output * s.width,
           cross * s.width,
           cross * shift * s.width};
 }
@@ -152,7 +153,7 @@ void check_heads(const Shape& s, base::Diagnostics& found) {
                                : fmt::format("{} / {} = {}, and a head has at most 512", s.width, s.heads, head))
         .hint("more heads");
   }
-  const Index turned = s.rotary_size == 0 ? head : s.rotary_size;
+  const Index turned = s.turned();
   if (s.rotary != Rotary::kNone && (turned < 2 || turned % 2 != 0 || turned > head)) {
     found.error("O1509", fmt::format("rotary positions turn {} of a head's {} elements", turned, head))
         .note("they turn pairs: an even number, at most the whole head");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -34,16 +35,19 @@ struct Shape {
   float score_scale = 0;  // of scores; 0: 1 / sqrt(head_size)
   Rotary rotary = Rotary::kNone;
   double rotary_base = 10000;
-  Index rotary_size = 0;                            // the first elements of a head, which are turned; 0: all
-  bool qkv_bias = true, bias = true, shift = true;  // which exist: of queries, keys, values; of other maps; of norms
-  bool cross = false;                               // cross attention follows attention: a decoder's layer
-  Index memory_length = 0, memory_width = 0;        // of what it looks at; a width of 0: width
+  Index rotary_size = 0;                      // the first elements of a head, which are turned; 0: all
+  bool qkv_bias = true, out_bias = true;      // which exist: of queries, keys, values; of attention's output,
+  bool network_bias = true, shift = true;     // of the network's maps, of norms
+  bool cross = false;                         // cross attention follows attention: a decoder's layer
+  Index memory_length = 0, memory_width = 0;  // of what it looks at; a width of 0: width
 
   Index kv_heads() const { return key_heads == 0 ? heads : key_heads; }
   Index head() const { return head_size != 0 || heads == 0 ? head_size : width / heads; }
   Index query_width() const { return heads * head(); }
   Index key_width() const { return kv_heads() * head(); }
   Index memory() const { return memory_width == 0 ? width : memory_width; }
+  Index turned() const { return rotary_size == 0 ? head() : rotary_size; }
+  double score_factor() const { return score_scale != 0 ? score_scale : 1 / std::sqrt(static_cast<double>(head())); }
   Index qkv_width() const { return query_width() + 2 * key_width(); }
 };
 

@@ -86,7 +86,7 @@ void LayerState::begin(const Input& given, Cache* kept) {
 // Angles of rotary positions, of which there are ever more with a cache.
 void LayerState::know_positions(Index count) {
   if (count <= turned_positions || kernels::plain::takes(shape.type)) return;
-  const Index turned = shape.rotary_size == 0 ? shape.head() : shape.rotary_size, half = turned / 2;
+  const Index turned = shape.turned(), half = turned / 2;
   cosines.resize(static_cast<std::size_t>(count * half));
   sines.resize(cosines.size());
   for (Index i = 0; i < half; ++i) {

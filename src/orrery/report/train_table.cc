@@ -141,18 +141,24 @@ std::string memory_chart(const cluster::Iteration& iteration) {
   return out;
 }
 
+// A processor's does not fill the unit of an accelerator.
+std::string rate(double tera) {
+  return tera < 0.1 ? fmt::format("{:.3g} G", 1e3 * tera) : fmt::format("{:.1f} T", tera);
+}
+
 std::string figures(const TrainedModel& trained) {
   const cluster::Iteration& iteration = trained.iteration;
   const cluster::Utilisation& done = iteration.done;
   const cluster::Utilisation& published = iteration.published;
   std::string out = fmt::format("MFU           {:.1f} %\n", 100 * done.mfu);
   out += fmt::format("HFU           {:.1f} %\n", 100 * done.hfu);
-  out += fmt::format("model FLOP/s  {:.1f} T an accelerator\n", done.tflops_per_gpu);
+  out += fmt::format("model FLOP/s  {} an accelerator\n", rate(done.tflops_per_gpu));
   // Where the two counts part, papers' figures are to be compared with theirs.
-  if (published.mfu != done.mfu || published.hfu != done.hfu)
-    out += fmt::format(
-        "as published  MFU {:.1f} %, HFU {:.1f} %, {:.1f} T: with the attention that is skipped, as papers count\n",
-        100 * published.mfu, 100 * published.hfu, published.tflops_per_gpu);
+  const auto counted = [](const cluster::Utilisation& u) {
+    return fmt::format("MFU {:.1f} %, HFU {:.1f} %, {}", 100 * u.mfu, 100 * u.hfu, rate(u.tflops_per_gpu));
+  };
+  if (counted(published) != counted(done))
+    out += fmt::format("as published  {}: with the attention that is skipped, as papers count\n", counted(published));
   out += fmt::format("tokens/s      {:.0f}\n", iteration.tokens_per_s);
   if (trained.tokens > 0) {
     const scenario::TrainingCost cost = scenario::training_cost(trained, trained.training_s);

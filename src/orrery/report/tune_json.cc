@@ -39,7 +39,15 @@ Record<base::Sample> spread() {
   using base::Sample;
   return {{"min", "ms", [](const Sample& s) { return s.min * 1e3; }},
           {"max", "ms", [](const Sample& s) { return s.max * 1e3; }},
-          {"stddev", "ms, of the sample.", [](const Sample& s) { return s.stddev * 1e3; }}};
+          {"stddev", "ms, of the sample; null of one.",
+           [](const Sample& s) { return s.count > 1 ? std::optional(s.stddev * 1e3) : std::nullopt; }}};
+}
+
+Record<scenario::ProcessorShare> processors() {
+  using scenario::ProcessorShare;
+  return {{"ran_s", "Seconds over all threads on a processor.", &ProcessorShare::ran},
+          {"waited_s", "The same, ready to run while something else had the processor.", &ProcessorShare::waited},
+          {"waited_fraction", "Of both together.", &ProcessorShare::lost}};
 }
 
 Record<LayerCheck> test() {
@@ -63,6 +71,16 @@ Record<TunedRun> config() {
                                    {"first", "Behind attention.", &Dropout::first},
                                    {"hidden", "Behind the activation.", &Dropout::hidden},
                                    {"second", "Behind the network.", &Dropout::second}};
+  const Record<Shape> biases = {{"qkv", "Of queries, keys and values.", &Shape::qkv_bias},
+                                {"output", "Of attention's output.", &Shape::out_bias},
+                                {"network", "Of the network's maps.", &Shape::network_bias},
+                                {"norms", "Of norms.", &Shape::shift}};
+  const Record<Shape> rotary = {
+      {"elements", "Of a head that are turned, the first ones.", &Shape::turned},
+      {"base", "Whose powers are the angles.", &Shape::rotary_base},
+      {"pairs", "Elements turned together: i and i + half, or 2 i and 2 i + 1.",
+       [](const Shape& s) { return s.rotary == layer::Rotary::kPairs ? "neighbours" : "halves"; },
+       OneOf{{"halves", "neighbours"}}}};
   const Record<Shape> sizes = {
       {"batch", "Sequences.", &Shape::batch},
       {"seq", "Tokens of one.", &Shape::length},
@@ -75,6 +93,15 @@ Record<TunedRun> config() {
       {"gated", "Whether a gate multiplies it.", &Shape::gated},
       {"norms", "Where they stand.", [](const Shape& s) { return s.norms == layer::Place::kPost ? "post" : "pre"; },
        OneOf{{"post", "pre"}}},
+      {"norm", "Its kind.", [](const Shape& s) { return s.centred ? "LayerNorm" : "RMSNorm"; },
+       OneOf{{"LayerNorm", "RMSNorm"}}},
+      {"epsilon", "Of norms.", [](const Shape& s) { return static_cast<double>(s.epsilon); }},
+      {"biases", "Which exist.", std::identity(), biases},
+      {"rotary", "Positions that turn queries and keys; null: none.",
+       [](const Shape& s) { return s.rotary == layer::Rotary::kNone ? std::nullopt : std::optional(s); }, rotary},
+      {"score_factor", "Of scores.", &Shape::score_factor},
+      {"window", "Tokens that a token sees at most, itself among them; null: all.",
+       [](const Shape& s) { return s.window > 0 ? std::optional(s.window) : std::nullopt; }},
       {"causal", "Whether tokens see those before them only.", &Shape::causal},
       {"cross", "Whether attention to an encoder's output follows.", &Shape::cross},
       {"dtype", "Of activations.", [](const Shape& s) { return scenario::type_name(s.type); },
@@ -94,6 +121,7 @@ Record<TunedRun> result() {
       {"memory_gbytes_per_s", "Reads and writes of a = b + 3 c.",
        [](const MachinePeaks& p) { return p.memory / 1e9; }}};
   const auto trains = [](const TunedRun& r) { return r.training; };
+  const auto known = [](const scenario::ProcessorShare& got) { return got.known ? std::optional(got) : std::nullopt; };
   return {
       {"forward_ms", "Median over iterations.", [](const TunedRun& r) { return r.forward.median * 1e3; }},
       {"backward_ms", "The same; null without training.",
@@ -118,6 +146,10 @@ Record<TunedRun> result() {
       {"threads", "That ran it.", &TunedRun::threads},
       {"complete", "False: a limit or an interrupt ended it early.", [](const TunedRun& r) { return !r.ended_early; }},
       {"peaks", "Of this machine on so many threads, measured in the same run.", &TunedRun::peaks, peaks},
+      {"processors", "What threads got during the measured iterations; null where the system does not tell.",
+       [=](const TunedRun& r) { return known(r.got); }, processors()},
+      {"processors_for_peaks", "The same while peaks were probed.",
+       [=](const TunedRun& r) { return known(r.got_by_peaks); }, processors()},
       {"operators", "In the order in which they run.", &TunedRun::operators, one_operator()},
       {"test", "With `--test`: tensor by tensor; null without.", &TunedRun::check, test()},
       {"config", "What was run.", std::identity(), config()}};

@@ -1,8 +1,10 @@
 #include "orrery/report/tune_table.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "orrery/report/table.h"
@@ -26,6 +28,23 @@ std::string described(const TunedRun& run) {
   return out;
 }
 
+// What the sizes do not tell: norms, biases, positions.
+std::string details(const layer::Shape& s) {
+  std::vector<std::string> biased;
+  if (s.qkv_bias) biased.emplace_back("queries, keys and values");
+  if (s.out_bias) biased.emplace_back("attention's output");
+  if (s.network_bias) biased.emplace_back("network");
+  std::string out = s.centred ? "LayerNorm" : "RMSNorm";
+  if (s.centred != s.shift) out += s.shift ? " with a bias" : " without a bias";
+  out += biased.empty() ? "; no biases" : fmt::format("; biases: {}", fmt::join(biased, ", "));
+  if (s.rotary == layer::Rotary::kNone)
+    out += "; no rotary positions";
+  else
+    out += fmt::format("; rotary positions: {} of {} elements, base {:g}", s.turned(), s.head(), s.rotary_base);
+  if (s.score_scale != 0) out += fmt::format("; scores times {:g}", s.score_scale);
+  return out;
+}
+
 std::string dropped(const layer::Dropout& d) {
   if (d.attention == 0 && d.first == 0 && d.hidden == 0 && d.second == 0) return "no dropout";
   if (d.attention == d.first && d.first == d.hidden && d.hidden == d.second)
@@ -33,9 +52,19 @@ std::string dropped(const layer::Dropout& d) {
   return fmt::format("dropout {:g}, {:g}, {:g}, {:g}", d.attention, d.first, d.hidden, d.second);
 }
 
-std::vector<std::string> pass_row(const char* name, const base::Sample& s, std::size_t count) {
+std::vector<std::string> pass_row(const char* name, const base::Sample& s) {
   const auto ms = [](double seconds) { return fmt::format("{:.3f}", seconds * 1e3); };
-  return {name, ms(s.median), ms(s.min), ms(s.max), ms(s.stddev), fmt::format("{}", count)};
+  return {name, ms(s.median), ms(s.min), ms(s.max), s.count > 1 ? ms(s.stddev) : "-", fmt::format("{}", s.count)};
+}
+
+// Of a peak; what is beyond it bears a mark, which the last lines explain.
+std::string marked_percent(double share) {
+  return fmt::format("{:.1f}{}", 100 * share, share > 1 ? "*" : "");
+}
+
+bool beyond_peaks(const TunedRun& run) {
+  return run.rate() > run.peak || std::any_of(run.operators.begin(), run.operators.end(),
+                                              [](const MeasuredOperator& one) { return one.of_bound > 1; });
 }
 
 std::string operators_table(const TunedRun& run) {
@@ -53,7 +82,7 @@ std::string operators_table(const TunedRun& run) {
     };
     table.rows.push_back({one.name, one.backward ? "backward" : "forward", fmt::format("{:.3f}", one.seconds * 1e3),
                           fmt::format("{:.1f}", all > 0 ? 100 * one.seconds / all : 0), rate(one.operations),
-                          rate(one.bytes), one.bound, fmt::format("{:.1f}", 100 * one.of_bound)});
+                          rate(one.bytes), one.bound, marked_percent(one.of_bound)});
   }
   return text(table);
 }
@@ -73,23 +102,29 @@ std::string check_lines(const scenario::LayerCheck& check) {
 
 std::string tune_table(const TunedRun& run) {
   const layer::Shape& s = run.layer.shape;
-  std::string out = described(run) + "\n";
+  std::string out = described(run) + "\n" + details(s) + "\n";
   out += fmt::format("batch {}, sequence {}; {}, {}; {} on {} thread{}\n\n", s.batch, s.length,
                      scenario::type_name(s.type), run.training ? "training, " + dropped(run.dropout) : "inference",
                      run.isa, run.threads, run.threads == 1 ? "" : "s");
   Table table;
   table.header = {"ms", "median", "min", "max", "deviation", "iterations"};
-  table.rows.push_back(pass_row("forward", run.forward, run.forward_s.size()));
+  table.rows.push_back(pass_row("forward", run.forward));
   if (run.training) {
-    table.rows.push_back(pass_row("backward", run.backward, run.backward_s.size()));
+    table.rows.push_back(pass_row("backward", run.backward));
     table.rows.push_back({"sum of medians", fmt::format("{:.3f}", run.seconds() * 1e3), "", "", "", ""});
   }
   out += text(table) + "\n" + operators_table(run) + "\n";
-  out += fmt::format("products    {:.1f} GFLOP/s, {:.1f} % of the peak\n", run.rate() / 1e9,
-                     run.peak > 0 ? 100 * run.rate() / run.peak : 0);
+  out += fmt::format("products    {:.1f} GFLOP/s, {} % of the peak\n", run.rate() / 1e9,
+                     marked_percent(run.peak > 0 ? run.rate() / run.peak : 0));
   out += fmt::format("peaks       fp32 {:.0f} GFLOP/s, bf16 {:.0f} GFLOP/s, memory {:.1f} GB/s, measured in this run\n",
                      run.peaks.fp32 / 1e9, run.peaks.bf16 / 1e9, run.peaks.memory / 1e9);
   if (run.training) out += fmt::format("saved state {:.1f} MB for the backward pass\n", run.saved_bytes / 1e6);
+  if (run.got.disturbed() || run.got_by_peaks.disturbed())
+    out += fmt::format(
+        "disturbed   threads waited for a processor {:.0f} % of the time, {:.0f} % while peaks were probed\n",
+        100 * run.got.lost(), 100 * run.got_by_peaks.lost());
+  if (beyond_peaks(run))
+    out += "* beyond the peak that was probed: operands stayed in caches, or other programs slowed the probe\n";
   if (run.check) out += check_lines(*run.check);
   if (run.ended_early) out += "ended early: figures are of the iterations that were measured\n";
   return out + "figures are measured\n";

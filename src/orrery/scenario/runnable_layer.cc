@@ -38,15 +38,20 @@ class Unsupported {
   explicit Unsupported(const std::string& model) : model_(model) {}
   void because(bool so, const std::string& what, const base::Location& where = {}) {
     if (!so) return;
-    found_.error("O1520", fmt::format("this layer of `{}` does not run here: {}", model_, what), where)
-        .note("run are layers of attention, also to an encoder's output, and a dense feed-forward network")
-        .hint("`--layer N` chooses another layer, `orrery catalog show` lists the kinds; `orrery train` models all");
+    last_ = &found_.error("O1520", fmt::format("this layer of `{}` does not run here: {}", model_, what), where);
   }
-  void end() const { found_.throw_if_errors(); }
+  // What all of them have in common is said once.
+  void end() {
+    if (last_ == nullptr) return;
+    last_->note("layers that run have attention, perhaps a second one to an encoder's output, and a dense network")
+        .hint("`--layer N` chooses another layer, `orrery catalog show` lists the kinds; `orrery train` models all");
+    found_.throw_if_errors();
+  }
 
  private:
   std::string model_;
   base::Diagnostics found_;
+  base::Diagnostic* last_ = nullptr;
 };
 
 void read_attention(const Attention& a, layer::Shape& shape, Unsupported& no) {
@@ -55,6 +60,7 @@ void read_attention(const Attention& a, layer::Shape& shape, Unsupported& no) {
   shape.head_size = a.width;
   shape.causal = a.causal;
   shape.qkv_bias = a.query_bias || a.key_bias || a.value_bias;
+  shape.out_bias = a.output_bias;
   no.because(a.latent.has_value(), "keys and values are expanded from a latent");
   no.because(!a.latent && a.value_width != a.width,
              fmt::format("values are {} wide, queries and keys {}", a.value_width, a.width));
@@ -72,6 +78,7 @@ void read_cross(const Attention& own, const Attention& cross, layer::Shape& shap
   no.because(cross.heads != own.heads || cross.kv_heads != own.kv_heads || cross.width != own.width,
              "attention to the encoder has other heads than the layer's own");
   shape.qkv_bias = shape.qkv_bias || cross.query_bias || cross.key_bias || cross.value_bias;
+  shape.out_bias = shape.out_bias || cross.output_bias;
 }
 
 void read_details(const formats::huggingface::LayerDetails& details, const std::string& model, layer::Shape& shape,
@@ -92,14 +99,31 @@ void read_details(const formats::huggingface::LayerDetails& details, const std::
     shape.rotary_size = details.turned > 0 ? details.turned : turned;
   }
   if (details.epsilon > 0) shape.epsilon = static_cast<float>(details.epsilon);
-  for (const std::string& bent : details.bent)
-    warnings.warning("O1524", fmt::format("`{}` is run with other positions than it has", model))
-        .note(bent)
-        .hint("times are the same, outputs are not");
+  if (details.score_scale) shape.score_scale = static_cast<float>(*details.score_scale);
+  std::vector<std::string> bent = details.bent;
+  if (details.score_scale && shape.score_scale == 0) bent.emplace_back("scores are not multiplied by 0");
+  if (bent.empty()) return;
+  base::Diagnostic& other =
+      warnings.warning("O1524", fmt::format("the layer that runs computes other numbers than that of `{}`", model));
+  for (const std::string& each : bent) other.note(each);
+  other.hint("times are the same, outputs are not");
 }
 
-void read_block(const Transformer& model, const Stack& stack, const Block& block, const ModelFile& file,
+// A layer is chosen by its kind, of which layers that turn and layers that do not may be one.
+void warn_of_turns(const LayerRequest& request, const formats::huggingface::LayerDetails& details, Count index,
+                   base::Diagnostics& warnings) {
+  using formats::huggingface::Turning;
+  if (request.layer || !details.turns_differ) return;
+  warnings
+      .warning("O1522", fmt::format("some layers of `{}` turn queries and keys by their positions, and some do not",
+                                    request.model))
+      .note(fmt::format("layer {} is run, which does{}", index + 1, details.turning == Turning::kNone ? " not" : ""))
+      .hint("`--layer N` chooses another");
+}
+
+void read_block(const LayerRequest& request, const ModelFile& file, const Stack& stack, Count index,
                 RunnableLayer& out) {
+  const Block& block = stack.kinds[static_cast<std::size_t>(stack.layers[static_cast<std::size_t>(index)])];
   Unsupported no(out.model);
   layer::Shape& shape = out.shape;
   shape.width = stack.width;
@@ -120,14 +144,17 @@ void read_block(const Transformer& model, const Stack& stack, const Block& block
   if (network != nullptr) {
     shape.hidden = network->inner;
     shape.gated = network->gated;
-    shape.bias = network->biases || (attention != nullptr && attention->output_bias);
+    shape.network_bias = network->biases;
   }
   no.because(block.norm.kind == workload::NormKind::kNone, "it has no norms");
   no.because(block.parallel, "attention and network read the same input side by side");
   const int wanted = block.cross ? 3 : 2;
   no.because(block.norms != wanted && !block.parallel,
              fmt::format("it has {} norms, where such layers have {}", block.norms, wanted));
-  read_details(formats::huggingface::layer_details(file.file, model, shape.gated), out.model, shape, no, out.warnings);
+  const formats::huggingface::LayerDetails details = formats::huggingface::layer_details(
+      file.file, file.transformer, stack, {index, shape.window > 0, shape.gated, std::max<Count>(1, shape.head())});
+  read_details(details, out.model, shape, no, out.warnings);
+  warn_of_turns(request, details, index, out.warnings);
   no.end();
 }
 
@@ -137,8 +164,10 @@ Count usual_kind(const Stack& stack) {
   return std::max_element(count.begin(), count.end()) - count.begin();
 }
 
-const Block& chosen_block(const LayerRequest& request, const Stack& stack, RunnableLayer& out) {
-  Count kind = stack.layers.empty() ? 0 : usual_kind(stack);
+// From 0.
+Count chosen_layer(const LayerRequest& request, const Stack& stack, RunnableLayer& out) {
+  if (stack.layers.empty()) base::fail("O1522", fmt::format("`{}` has no layers", request.model), {}, "");
+  Count kind = usual_kind(stack);
   if (request.layer) {
     const auto layers = static_cast<Count>(stack.layers.size());
     if (*request.layer < 1 || *request.layer > layers)
@@ -154,7 +183,8 @@ const Block& chosen_block(const LayerRequest& request, const Stack& stack, Runna
         .hint("`--layer N` chooses another");
   }
   out.layers = std::count(stack.layers.begin(), stack.layers.end(), static_cast<int>(kind));
-  return stack.kinds[static_cast<std::size_t>(kind)];
+  if (request.layer) return *request.layer - 1;
+  return std::find(stack.layers.begin(), stack.layers.end(), static_cast<int>(kind)) - stack.layers.begin();
 }
 
 void read_model(const LayerRequest& request, RunnableLayer& out) {
@@ -172,7 +202,7 @@ void read_model(const LayerRequest& request, RunnableLayer& out) {
     base::fail("O1522", fmt::format("`{}` has no {}: it is one stack of layers", request.model, *request.stack), {},
                "leave `--stack` out");
   out.stack = model.stacks.size() > 1 ? stack.name : "";
-  const Block& block = chosen_block(request, stack, out);
+  const Count index = chosen_layer(request, stack, out);
   const Count tokens =
       request.seq.value_or(stack.fixed_tokens > 0 ? stack.fixed_tokens : workload::default_sequence(model));
   if (stack.fixed_tokens > 0 && tokens != stack.fixed_tokens)
@@ -180,7 +210,7 @@ void read_model(const LayerRequest& request, RunnableLayer& out) {
                "leave `--seq` out");
   out.shape.length = tokens;
   if (!encodes) warn_of_length(file, tokens, out.warnings);
-  read_block(model, stack, block, file, out);
+  read_block(request, file, stack, index, out);
   if (out.shape.cross) {
     const Stack* encoder = model.encoder();
     const Count fixed = encoder == nullptr ? 0 : encoder->fixed_tokens;

@@ -143,6 +143,7 @@ class Measurement {
     layer::Profile profile;
     layer_.attach(&profile);
     const base::Stopwatch clock;
+    const ProcessorClock processors(run_.threads);
     const Count most = request_.iterations.value_or(kMost);
     SeriesList series;
     bool spent = false;
@@ -158,6 +159,7 @@ class Measurement {
       trace(profile, begin);
       if (request_.measuring) request_.measuring(static_cast<std::size_t>(i + 1));
     }
+    run_.got = processors.since();
     layer_.attach(nullptr);
     run_.ended_early = run_.ended_early || spent;
     run_.forward = base::sample(run_.forward_s);
@@ -216,6 +218,32 @@ void warn_of_unused(const TuneRunRequest& request, base::Diagnostics& warnings) 
         .hint("add `--train`, or leave them out");
 }
 
+std::string lost(const ProcessorShare& got) {
+  return fmt::format(
+      "threads were ready to run for {:.3g} s and ran for {:.3g} s: they waited 1 - {:.3g} / {:.3g} = {:.0f} %",
+      got.ready(), got.ran, got.ran, got.ready(), 100 * got.lost());
+}
+
+void warn_of_others(TunedRun& run) {
+  if (run.got.disturbed())
+    run.warnings
+        .warning("O1530",
+                 fmt::format("the layer's threads waited {:.0f} % of their time for a processor", 100 * run.got.lost()))
+        .note(lost(run.got))
+        .note("times are by the clock on the wall, so they are too long, and rates and shares of peaks too low")
+        .hint("measure when nothing else runs, or with fewer `--threads`");
+  if (run.got_by_peaks.disturbed())
+    run.warnings
+        .warning("O1530", fmt::format("the probe of the machine's peaks waited {:.0f} % of its time for a processor",
+                                      100 * run.got_by_peaks.lost()))
+        .note(lost(run.got_by_peaks))
+        .note(
+            "peaks are by the threads' own time; but what others do to caches and memory makes them too low, and "
+            "shares "
+            "of them too high")
+        .hint("measure when nothing else runs, or with fewer `--threads`");
+}
+
 }  // namespace
 
 double free_memory() {
@@ -243,7 +271,9 @@ TunedRun tune_run(const TuneRunRequest& request) {
   kernels::Context context(limits.threads);
   run.threads = context.threads();
   run.isa = std::string(kernels::name_of(context.table().level));
+  const ProcessorClock processors(run.threads);
   run.peaks = kernels::machine_peaks(context);
+  run.got_by_peaks = processors.since();
   run.peak = peak_of(run.peaks, run.layer.shape.type);
   {
     Measurement measurement(request, run, context, budget);
@@ -259,6 +289,7 @@ TunedRun tune_run(const TuneRunRequest& request) {
         .hint("raise `--time-limit`, or lower `--warmup`, `--batch` or `--seq`");
     found.throw_if_errors();
   }
+  warn_of_others(run);
   if (!request.test) return run;
   if (run.ended_early || budget.spent()) {
     run.ended_early = true;

@@ -12,6 +12,7 @@
 #include "orrery/kernels/machine_peaks.h"
 #include "orrery/layer/encoder.h"
 #include "orrery/scenario/layer_check.h"
+#include "orrery/scenario/processor_share.h"
 #include "orrery/scenario/runnable_layer.h"
 
 namespace orrery::scenario {
@@ -56,6 +57,7 @@ struct TunedRun {
   std::string isa;
   kernels::MachinePeaks peaks;
   double peak = 0;                            // operations a second that the layer's type is held against
+  ProcessorShare got, got_by_peaks;           // during the measured iterations, and while peaks were probed
   std::vector<double> forward_s, backward_s;  // of each measured iteration, in order
   base::Sample forward, backward;             // seconds
   double operations = 0;                      // of one iteration
@@ -72,6 +74,7 @@ struct TunedRun {
 
 // Throws InputError: what runnable_layer says; O1525 where memory does not suffice; O1526 where time ended before one
 // iteration did; O1511 for probabilities. Nothing runs before sizes and memory are checked.
+// Warns with O1530 where other programs took much of the processors meanwhile.
 TunedRun tune_run(const TuneRunRequest& request);
 
 // Bytes that this machine has free for a process, and that limits leave it.

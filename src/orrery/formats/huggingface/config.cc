@@ -273,6 +273,7 @@ class Reader {
       result_.transformer.head.extra.push_back({"next sentence", stack.width, 2, 2});
       return;
     }
+    if (options_.outside == Outside::kPassed) return;  // it is outside of the blocks
     found()
         .warning("O0921",
                  fmt::format("`{}` does not end in logits over the vocabulary; it is taken for a model that does",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,24 @@ struct LayerDetails {
   base::Location activation_where;
   Turning turning = Turning::kNone;
   double turning_base = 10000;
-  double turned_share = 1;        // of a head's elements
-  base::Count turned = 0;         // elements of a head; 0: by the share
-  double epsilon = 0;             // of norms; 0: neither stated nor the family's own
-  bool distances = false;         // scores have a term for the distance of two tokens
-  std::vector<std::string> bent;  // what else the file says of positions, and nobody does
+  double turned_share = 1;            // of a head's elements
+  base::Count turned = 0;             // elements of a head; 0: by the share
+  double epsilon = 0;                 // of norms; 0: neither stated nor the family's own
+  bool distances = false;             // scores have a term for the distance of two tokens
+  bool turns_differ = false;          // some layers turn and some do not
+  std::optional<double> score_scale;  // of scores; else 1 / sqrt(a head's elements)
+  std::vector<std::string> bent;      // what else the file says of numbers, and nobody does
+};
+
+// The layer that is meant.
+struct LayerPlace {
+  base::Count index = 0;  // from 0
+  bool windowed = false;  // sees a window
+  bool gated = false;     // its network
+  base::Count head = 1;   // elements of a head
 };
 
 LayerDetails layer_details(const std::shared_ptr<const base::SourceFile>& file, const workload::Transformer& model,
-                           bool gated);
+                           const workload::Stack& stack, const LayerPlace& place);
 
 }  // namespace orrery::formats::huggingface
