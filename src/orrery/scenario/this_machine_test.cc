@@ -18,6 +18,7 @@ namespace {
 
 struct Passes {
   double forward = 0, backward = 0;
+  bool disturbed = false;  // other programs took the processor
 };
 
 // Of the one layer of the model, what is around it left out.
@@ -51,7 +52,9 @@ Passes measured(const std::string& model, base::Count batch, base::Count seq) {
   request.iterations = 101;
   request.limits.threads = 1;
   const TunedRun run = tune_run(request);
-  return {run.forward.median, run.backward.median};
+  const std::vector<base::Diagnostic>& said = run.warnings.all();
+  const bool disturbed = std::any_of(said.begin(), said.end(), [](const auto& one) { return one.code == "O1530"; });
+  return {run.forward.median, run.backward.median, disturbed};
 }
 
 TEST(ThisMachine, TrainingPredictsWhatALayerTakesWithinATenth) {
@@ -61,17 +64,19 @@ TEST(ThisMachine, TrainingPredictsWhatALayerTakesWithinATenth) {
                          "vocab_size": 128})");
   // Passes of some milliseconds, so that most are over before another program takes the processor. Medians over turns;
   // another turn as long as they disagree.
-  constexpr int kLeast = 3, kMost = 12;
+  constexpr std::size_t kLeast = 3, kMost = 12;
   std::vector<double> forward, backward;
   double off_forward = 1, off_backward = 1;
-  for (int turn = 0; turn < kMost; ++turn) {
+  for (std::size_t turn = 0; turn < kMost; ++turn) {
     const Passes told = predicted(model, 2, 64), found = measured(model, 2, 64);
+    if (found.disturbed) continue;
     forward.push_back(told.forward / found.forward);
     backward.push_back(told.backward / found.backward);
     off_forward = std::fabs(base::sample(forward).median - 1);
     off_backward = std::fabs(base::sample(backward).median - 1);
-    if (turn + 1 >= kLeast && off_forward < 0.1 && off_backward < 0.1) break;
+    if (forward.size() >= kLeast && off_forward < 0.1 && off_backward < 0.1) break;
   }
+  if (forward.size() < kLeast) GTEST_SKIP() << "other programs took the processor in most of the turns";
   EXPECT_LT(off_forward, 0.1) << base::sample(forward).median;
   EXPECT_LT(off_backward, 0.1) << base::sample(backward).median;
 }
