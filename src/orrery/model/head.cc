@@ -83,7 +83,6 @@ Head::Head(const HeadShape& shape, Index width, float epsilon, bool training)
     : shape_(shape),
       width_(width),
       epsilon_(epsilon),
-      training_(training),
       dense_(width, width, kernels::Type::kF32, training),
       out_(width, shape.outputs, kernels::Type::kF32, training) {}
 

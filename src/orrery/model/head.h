@@ -39,7 +39,6 @@ class Head {
   HeadShape shape_;
   Index width_;
   float epsilon_;
-  bool training_;
   layer::Linear dense_, out_;
 };
 
