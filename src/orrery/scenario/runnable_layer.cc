@@ -97,6 +97,7 @@ void read_details(const formats::huggingface::LayerDetails& details, const std::
     shape.rotary_base = details.turning_base;
     const auto turned = static_cast<layer::Index>(details.turned_share * static_cast<double>(shape.head()) / 2) * 2;
     shape.rotary_size = details.turned > 0 ? details.turned : turned;
+    if (shape.rotary_size == 0) shape.rotary = layer::Rotary::kNone;  // a share too small for one pair
   }
   if (details.epsilon > 0) shape.epsilon = static_cast<float>(details.epsilon);
   if (details.score_scale) shape.score_scale = static_cast<float>(*details.score_scale);

@@ -187,6 +187,18 @@ TEST(RunnableLayer, AllThatDoesNotRunIsNamedAtOnce) {
   EXPECT_GE(errors.size(), 2U);  // sinks and experts
 }
 
+TEST_F(Config, NumbersThatAreNoneAreRefusedAndAShareOfNothingTurnsNothing) {
+  const auto llama = [&](const std::string& key) {
+    return written(R"({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
+                       "intermediate_size": 128, "vocab_size": 100, "max_position_embeddings": 512, )" +
+                   key + "}");
+  };
+  for (const char* const key : {R"("rope_theta": "500000")", R"("rms_norm_eps": -1)"})
+    EXPECT_EQ(base::codes_of([&] { runnable_layer(llama(key)); }), (std::vector<std::string>{"O0903"})) << key;
+  EXPECT_EQ(runnable_layer(llama(R"("partial_rotary_factor": 0)")).shape.rotary, layer::Rotary::kNone);
+  EXPECT_EQ(runnable_layer(llama(R"("rope_theta": null)")).shape.rotary_base, 10000);
+}
+
 TEST(RunnableLayer, PlainSizesAreRunEncoders) {
   LayerRequest request;
   request.width = 256;

@@ -69,8 +69,11 @@ const Node* find(const Node& root, std::initializer_list<std::string_view> keys)
   return nullptr;
 }
 
+// Null counts as absent. What is no number would otherwise be taken for the default, and the layer's numbers be others.
 double number(const Node* node, double otherwise) {
-  return node != nullptr && node->is_number() ? node->number : otherwise;
+  if (node == nullptr || node->is_null()) return otherwise;
+  if (!node->is_number()) base::fail("O0903", "a number must stand here, not " + json::describe(*node), node->where);
+  return node->number;
 }
 
 bool holds_true(const Node* node) {
@@ -229,9 +232,11 @@ LayerDetails layer_details(const std::shared_ptr<const base::SourceFile>& file, 
   read_activation(root, model, place.gated, out);
   read_positions(root, model, stack, place, out);
   read_scales(root, model, place, out);
-  out.epsilon = number(find(root, {"layer_norm_eps", "rms_norm_eps", "layer_norm_epsilon", "layernorm_epsilon",
-                                   "norm_eps", "norm_epsilon"}),
-                       usual_epsilon(model));
+  const Node* const epsilon = find(
+      root, {"layer_norm_eps", "rms_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "norm_eps", "norm_epsilon"});
+  out.epsilon = number(epsilon, usual_epsilon(model));
+  if (epsilon != nullptr && !(out.epsilon >= 0))
+    base::fail("O0903", "a norm's epsilon is added to a variance, and must not be negative", epsilon->where);
   return out;
 }
 
