@@ -185,26 +185,32 @@ void Head::backward(kernels::Context& context, const HeadWeights& weights, Chunk
   drop(chunk.drop_first);
 }
 
-void Head::logits(kernels::Context& context, const HeadWeights& weights, const float* x, Index rows, float* out) {
-  Chunk chunk;
-  const Index step = chunk_rows(rows);
-  for (chunk.first = 0; chunk.first < rows; chunk.first += step) {
-    chunk.rows = std::min(step, rows - chunk.first);
-    forward(context, weights, x + chunk.first * width_, chunk);
-    std::copy(chunk.logits.begin(), chunk.logits.end(), out + chunk.first * shape_.outputs);
-  }
-}
-
-double Head::loss(kernels::Context& context, const HeadWeights& weights, const float* x, Index rows, const Loss& loss) {
-  Chunk chunk;
+// Forwards some rows at a time; the sum of what `then` says of each chunk.
+template <class Then>
+double Head::each_chunk(kernels::Context& context, const HeadWeights& weights, const float* x, Index rows, Chunk& chunk,
+                        const Then& then) const {
   const Index step = chunk_rows(rows);
   double sum = 0;
   for (chunk.first = 0; chunk.first < rows; chunk.first += step) {
     chunk.rows = std::min(step, rows - chunk.first);
     forward(context, weights, x + chunk.first * width_, chunk);
-    sum += loss(chunk.first, chunk.rows, chunk.logits.data());
+    sum += then();
   }
   return sum;
+}
+
+void Head::logits(kernels::Context& context, const HeadWeights& weights, const float* x, Index rows, float* out) {
+  Chunk chunk;
+  each_chunk(context, weights, x, rows, chunk, [&] {
+    std::copy(chunk.logits.begin(), chunk.logits.end(), out + chunk.first * shape_.outputs);
+    return 0.0;
+  });
+}
+
+double Head::loss(kernels::Context& context, const HeadWeights& weights, const float* x, Index rows, const Loss& loss) {
+  Chunk chunk;
+  return each_chunk(context, weights, x, rows, chunk,
+                    [&] { return loss(chunk.first, chunk.rows, chunk.logits.data()); });
 }
 
 double Head::learn(kernels::Context& context, const HeadWeights& weights, const float* x, Index rows, double dropout,
@@ -215,15 +221,11 @@ double Head::learn(kernels::Context& context, const HeadWeights& weights, const 
   Chunk chunk;
   if (shape_.drop_first) chunk.drop_first = kernels::drop_pattern(dropout, seed, kFirstStream);
   chunk.drop_last = kernels::drop_pattern(dropout, seed, kLastStream);
-  const Index step = chunk_rows(rows);
-  double sum = 0;
-  for (chunk.first = 0; chunk.first < rows; chunk.first += step) {
-    chunk.rows = std::min(step, rows - chunk.first);
-    forward(context, weights, x + chunk.first * width_, chunk);
-    sum += loss(chunk.first, chunk.rows, chunk.logits.data());
+  return each_chunk(context, weights, x, rows, chunk, [&] {
+    const double part = loss(chunk.first, chunk.rows, chunk.logits.data());
     backward(context, weights, chunk, dx + chunk.first * width_, gradients, words);
-  }
-  return sum;
+    return part;
+  });
 }
 
 }  // namespace orrery::model

@@ -34,6 +34,9 @@ class Head {
   void forward(kernels::Context& context, const HeadWeights& weights, const float* x, Chunk& chunk) const;
   void backward(kernels::Context& context, const HeadWeights& weights, Chunk& chunk, float* dx, HeadWeights& gradients,
                 std::vector<float>& words) const;
+  template <class Then>
+  double each_chunk(kernels::Context& context, const HeadWeights& weights, const float* x, Index rows, Chunk& chunk,
+                    const Then& then) const;
   Index chunk_rows(Index rows) const;
 
   HeadShape shape_;
