@@ -188,23 +188,39 @@ void each_square(const Panels& x, Index units, Function f) {
   }
 }
 
-// Units from [u, u + kLanes) that exist, and zeros up to the end of a step.
+// Rows that lie along the depth are copied one after the other, as memory is read fastest; others by squares. Units
+// from [u, u + kLanes) that exist, and zeros up to the end of a step.
 template <class Source>
 void pack_a_from(const Panels& x, std::uint32_t* out, Index row_units) {
   using Units = typename Source::Units;
-  const Index whole = (x.depth + Units::kElements - 1) / Units::kElements, units = units_in<Units>(x.depth);
-  each_square(x, units, [&](Index row, Index u) {
-    U rows[kLanes];
-    if (square<Source>(x, row, u, false, rows)) {
-      for (int i = 0; i < kLanes; ++i) store(out + (row + i) * row_units + packed_unit<Source>(u), rows[i]);
-      return;
+  constexpr Index kElements = Units::kElements;
+  const Index whole = (x.depth + kElements - 1) / kElements, units = units_in<Units>(x.depth);
+  const auto pack_units = [&](Index row, Index from) {
+    for (Index u = from; u < from + kLanes && u < units; ++u) {
+      out[row * row_units + packed_unit<Source>(u)] = u < whole ? unit_at<Source>(x, row, u) : 0;
     }
-    for (Index i = row; i < row + kLanes && i < x.rows; ++i) {
-      for (Index v = u; v < u + kLanes && v < units; ++v) {
-        out[i * row_units + packed_unit<Source>(v)] = v < whole ? unit_at<Source>(x, i, v) : 0;
+  };
+  if (x.depth_stride == 1) {
+    for (Index row = 0; row < x.rows; ++row) {
+      const auto* from = static_cast<const typename Source::Element*>(x.data) + row * x.row_stride;
+      Index u = 0;
+      for (; (u + kLanes) * kElements <= x.depth; u += kLanes)
+        store(out + row * row_units + packed_unit<Source>(u), Source::along(from + u * kElements));
+      for (; u < units; u += kLanes) pack_units(row, u);
+    }
+  } else {
+    each_square(x, units, [&](Index row, Index u) {
+      U rows[kLanes];
+      const bool full = square<Source>(x, row, u, false, rows);
+      for (Index i = 0; i < kLanes && row + i < x.rows; ++i) {
+        if (full) {
+          store(out + (row + i) * row_units + packed_unit<Source>(u), rows[i]);
+        } else {
+          pack_units(row + i, u);
+        }
       }
-    }
-  });
+    });
+  }
   if constexpr (Units::kStep > 1) {  // rows up to whole tiles
     for (Index row = x.rows; row % Units::kStep != 0; ++row) {
       for (Index u = 0; u < units; ++u) out[row * row_units + packed_unit<Source>(u)] = 0;
@@ -304,30 +320,24 @@ inline void magnitudes(const Panels& x, Magnitudes& found) {
   x.type == Type::kF32 ? magnitudes_of<float>(x, found) : magnitudes_of<std::uint16_t>(x, found);
 }
 
-// Sums over depth, for gradients of biases: in order of depth, in blocks of a packed A.
+// Sums over depth, for gradients of biases: in order of depth, in chains of kChain, so that the error is that of short
+// sums and the pages of memory that a chain lies in are not left before all rows are through.
 template <class Element>
 void row_sums_of(const Panels& x, float* sums) {
+  constexpr Index kChain = 64;
   const auto* data = static_cast<const Element*>(x.data);
-  if (x.row_stride == 1) {
-    for (Index row = 0; row < x.rows; row += kLanes) {
-      const int n = static_cast<int>(x.rows - row < kLanes ? x.rows - row : kLanes);
+  for (Index begin = 0; begin < x.depth; begin += kChain) {
+    const Index end = begin + kChain < x.depth ? begin + kChain : x.depth;
+    const Index step = x.row_stride == 1 ? kLanes : 1;
+    for (Index row = 0; row < x.rows; row += step) {
+      const int n = static_cast<int>(x.rows - row < step ? x.rows - row : step);
+      const Element* p = data + row * x.row_stride;
       F sum = {};
-      for (Index d = 0; d < x.depth; ++d) {
-        const Element* p = data + row + d * x.depth_stride;
-        sum += n == kLanes ? load_as_float(p) : load_as_float(p, n);
+      for (Index d = begin; d < end; ++d) {
+        sum += n == kLanes ? load_as_float(p + d * x.depth_stride) : load_as_float(p + d * x.depth_stride, n);
       }
       store(sums + row, load(sums + row, n) + sum, n);
     }
-    return;
-  }
-  for (Index row = 0; row < x.rows; ++row) {
-    float sum = 0;
-    for (Index d = 0; d < x.depth; ++d) {
-      float one[kLanes];
-      store(one, load_as_float(data + row * x.row_stride + d * x.depth_stride, 1));
-      sum += one[0];
-    }
-    sums[row] += sum;
   }
 }
 

@@ -66,9 +66,16 @@ struct Int8Units : Uint8Units {
 };
 #endif
 
-// R rows, V vectors of columns.
+constexpr Index kAhead = 12;       // steps: what the second-level cache takes to answer, and more
+constexpr Index kStepsOfLine = 4;  // in which one cache line is fetched for later
+constexpr Index kLine = 16;        // units
+
+// R rows, V vectors of columns. While the last steps are computed, the first ones of B at `next` are fetched; and all
+// the while a line in four steps from `later`, which other tiles will need, into the second-level cache: otherwise the
+// first tile of a chunk would run at the speed of memory.
 template <class Units, int kRow, int R, int V>
-void tile(const std::uint32_t* a, const std::uint32_t* b, Index units, std::uint32_t* c, Index c_stride, bool add) {
+void tile(const std::uint32_t* a, const std::uint32_t* b, Index units, std::uint32_t* c, Index c_stride, bool add,
+          const std::uint32_t* next, const std::uint32_t* later) {
   typename Units::Sum sums[R][V];
   U head[V];
   for (int v = 0; v < V; ++v) head[v] = Units::kHeader != 0 ? load(b + v * kLanes) : U{};
@@ -76,17 +83,14 @@ void tile(const std::uint32_t* a, const std::uint32_t* b, Index units, std::uint
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) sums[r][v] = (typename Units::Sum)head[v];
-    __builtin_prefetch(c + r * c_stride, 1);
-    __builtin_prefetch(c + r * c_stride + kLanes, 1);
   }
-  constexpr Index kAhead = 12;  // steps: what the second-level cache takes to answer, and more
   b += Units::kHeader * kTileColumns;
-  for (Index u = 0; u < units; ++u) {
+  const auto step = [&](const std::uint32_t* ahead) __attribute__((always_inline)) {
     U columns[V];
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) {
       columns[v] = load(b + v * kLanes);
-      __builtin_prefetch(b + kAhead * kTileColumns + v * kLanes);
+      __builtin_prefetch(ahead + v * kLanes);
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
@@ -96,6 +100,23 @@ void tile(const std::uint32_t* a, const std::uint32_t* b, Index units, std::uint
     }
     b += kTileColumns;
     ++a;
+  };
+  Index u = 0;
+  for (; u + kStepsOfLine <= units - kAhead; u += kStepsOfLine) {
+    __builtin_prefetch(later, 0, 2);
+    later += kLine;
+#pragma GCC unroll 4
+    for (int i = 0; i < kStepsOfLine; ++i) step(b + kAhead * kTileColumns);
+  }
+  for (; u < units - kAhead; ++u) step(b + kAhead * kTileColumns);
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {  // not before: B would have displaced them by now
+    __builtin_prefetch(c + r * c_stride, 1);
+    __builtin_prefetch(c + r * c_stride + kLanes, 1);
+  }
+  for (; u < units; ++u) {
+    step(next);
+    next += kTileColumns;
   }
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
@@ -108,7 +129,8 @@ void tile(const std::uint32_t* a, const std::uint32_t* b, Index units, std::uint
   }
 }
 
-using Tile = void (*)(const std::uint32_t*, const std::uint32_t*, Index, std::uint32_t*, Index, bool);
+using Tile = void (*)(const std::uint32_t*, const std::uint32_t*, Index, std::uint32_t*, Index, bool,
+                      const std::uint32_t*, const std::uint32_t*);
 
 // The tile of r rows and v vectors; of the largest there are R.
 template <class Units, int kRow, int R>
@@ -120,7 +142,8 @@ Tile tile_of(int r, int v) {
 }
 
 // Rows are cut into tiles of almost equal height: a last tile of a row or two would be slow. The depth is cut into
-// chunks, so that half a panel of B stays in the first-level cache while the rows pass by; sums wait in c.
+// chunks: rows of a tile stay in the first-level cache while the panels of B pass by, fetched from the second in time,
+// and the error of sums is that of short chains (docs/model/kernels.md). Sums wait in c.
 template <class Units, int kRow>
 void block(const Block& x) {
   constexpr Index kChunk = 256;
@@ -129,14 +152,21 @@ void block(const Block& x) {
   const Index chunks = Units::kHeader != 0 || x.units <= kChunk ? 1 : (x.units + kChunk - 1) / kChunk;
   for (Index chunk = 0; chunk < chunks; ++chunk) {
     const Index first = x.units * chunk / chunks, units = x.units * (chunk + 1) / chunks - first;
-    for (Index column = 0; column < x.columns; column += kTileColumns) {
-      const std::uint32_t* b = x.b + column / kTileColumns * panel + first * kTileColumns;
-      const int vectors = x.columns - column <= kLanes ? 1 : 2;
-      for (Index t = 0; t < tiles; ++t) {
-        const Index begin = x.rows * t / tiles, end = x.rows * (t + 1) / tiles;
+    const std::uint32_t* panels = x.b + first * kTileColumns;
+    // The same panels' next chunk, or the panels behind these, each tile a part.
+    const std::uint32_t* later = chunk + 1 < chunks ? panels + units * kTileColumns
+                                                    : x.b + (x.columns + kTileColumns - 1) / kTileColumns * panel;
+    const Index lines = units * kTileColumns / kLine;
+    for (Index t = 0; t < tiles; ++t) {
+      const Index begin = x.rows * t / tiles, end = x.rows * (t + 1) / tiles;
+      const std::uint32_t* b = panels;
+      for (Index column = 0; column < x.columns; column += kTileColumns) {
+        const int vectors = x.columns - column <= kLanes ? 1 : 2;
         const Tile kernel = tile_of<Units, kRow, kTileRows>(static_cast<int>(end - begin), vectors);
+        const std::uint32_t* next = column + kTileColumns < x.columns ? b + panel : panels;
         kernel(x.a + begin * kRow + first, b, units, static_cast<std::uint32_t*>(x.c) + begin * x.c_stride + column,
-               x.c_stride, x.add || chunk > 0);
+               x.c_stride, x.add || chunk > 0, next, later + (b - panels) + lines * t / tiles * kLine);
+        b = next;
       }
     }
   }

@@ -17,7 +17,7 @@
 namespace orrery::kernels {
 namespace {
 
-constexpr Index kGroup = 256;  // columns that are finished together; whole groups of dropout's columns
+constexpr Index kGroup = 128;  // columns that are finished together; whole groups of dropout's columns
 constexpr Index kTilesInBlock = 16;
 constexpr Index kStreamedBytes = Index{16} << 20;  // what the caches do not hold until it is used
 constexpr Index kLine = 16;                        // units in a cache line
