@@ -37,6 +37,21 @@ void check_folder(const std::string& directory, bool force, std::initializer_lis
   }
 }
 
+void check_file(const std::string& path) {
+  if (path.empty()) return;
+  std::error_code ignored;
+  const fs::path folder = fs::absolute(path, ignored).parent_path();
+  const auto no = [&](const std::string& why, const char* hint) {
+    base::fail("O1105", fmt::format("`{}` cannot be written: {}", path, why), {}, hint);
+  };
+  if (!fs::is_directory(folder, ignored))
+    no(fmt::format("`{}` is no folder", folder.string()), "make the folder, or choose another");
+  if (fs::is_directory(path, ignored)) no("it is a folder", "name a file in it");
+  const bool there = fs::exists(path, ignored);
+  if (::access(there ? path.c_str() : folder.c_str(), there ? W_OK : W_OK | X_OK) != 0)
+    no(std::strerror(errno), "choose another file");
+}
+
 void make_folder(const std::string& path) {
   std::error_code failure;
   fs::create_directories(path, failure);

@@ -13,6 +13,9 @@ namespace orrery::cli {
 // made nor be written. Makes nothing yet; "" is not a folder.
 void check_folder(const std::string& directory, bool force, std::initializer_list<const char*> names);
 
+// Throws InputError O1105 when a file could not be written there; "" is none. Makes nothing yet.
+void check_file(const std::string& path);
+
 // All throw InputError O1105.
 void make_folder(const std::string& path);
 void write_file(const std::string& path, const std::string& content);

@@ -136,6 +136,7 @@ int run_place(const Arguments& arguments, Console& console) {
   const base::Stopwatch clock;
   check_folder(options.directory, options.force,
                {"result.json", "log.txt", "graph.dot", "graph.svg", "latency.svg", "latency.h5", "setup.txt"});
+  for (const std::string* file : {&options.dot, &options.svg, &options.latency_svg, &options.hdf5}) check_file(*file);
   scenario::PlaceRequest& request = options.request;
   request.defects = options.compat.defects;
   request.overrides = options.overrides;

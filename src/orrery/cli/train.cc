@@ -171,6 +171,7 @@ int run_train(const Arguments& arguments, Console& console) {
   const base::Stopwatch clock;
   refuse_amped_options(options);
   check_folder(options.directory, options.force, {"result.json"});
+  check_file(options.trace);
   const auto [trained, told_to_stop] = [&] {
     std::optional<InterruptGuard> interrupt;
     scenario::TrainRequest request = options.request;

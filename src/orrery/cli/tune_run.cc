@@ -152,7 +152,10 @@ int run_tune_run(const Arguments& arguments, Console& console) {
   base::Diagnostics unused;
   settle(options, unused);
   check_folder(options.output.directory, options.output.force, {"result.json"});
-  const auto [run, told_to_stop] = [&] {
+  check_file(options.trace);
+  std::optional<scenario::TunedRun> measured;
+  bool told_to_stop = false;
+  {
     std::optional<InterruptGuard> interrupt;
     scenario::TuneRunRequest request = options.request;
     request.interruptible = [&] { return interrupt.emplace().flag(); };
@@ -160,12 +163,19 @@ int run_tune_run(const Arguments& arguments, Console& console) {
     request.measuring = [&](std::size_t done) {
       if (progress.wanted()) progress.show(fmt::format("{} iterations measured", done));
     };
-    scenario::TunedRun result = scenario::tune_run(request);
-    return std::pair(std::move(result), interrupt && interrupt->flag()->load());
-  }();
-  scenario::TunedRun answer = run;
+    const auto stopped = [&] { return interrupt && interrupt->flag()->load(); };
+    try {
+      measured = scenario::tune_run(request);
+    } catch (const base::InputError& error) {
+      if (!stopped()) throw;
+      report(console, error.diagnostics);
+      return kInterrupted;
+    }
+    told_to_stop = stopped();
+  }
+  scenario::TunedRun& answer = *measured;
+  unused.append(answer.warnings);
   answer.warnings = unused;
-  answer.warnings.append(run.warnings);
   report(console, answer.warnings.all());
   if (!options.trace.empty()) write_file(options.trace, report::layer_trace(answer));
   const report::TuneDocument document{kVersion, &answer, clock.seconds()};

@@ -324,7 +324,7 @@ inline void magnitudes(const Panels& x, Magnitudes& found) {
 // sums and the pages of memory that a chain lies in are not left before all rows are through.
 template <class Element>
 void row_sums_of(const Panels& x, float* sums) {
-  constexpr Index kChain = 64;
+  constexpr Index kChain = 16;
   const auto* data = static_cast<const Element*>(x.data);
   for (Index begin = 0; begin < x.depth; begin += kChain) {
     const Index end = begin + kChain < x.depth ? begin + kChain : x.depth;

@@ -9,6 +9,8 @@ namespace {
 using kernels::Type;
 using layer::Index;
 
+constexpr std::uint32_t kNumbersBetween = 1 << 16;  // looks at the clock
+
 // SplitMix64 (G. Steele, D. Lea, C. Flood 2014): a number of a counter.
 double uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t i) {
   std::uint64_t z = (seed + 1) * 0x9e3779b97f4a7c15U + stream * 0xd1b54a32d192ed03U + i * 0x9e3779b97f4a7c15U;
@@ -52,8 +54,10 @@ void LayerTensor::set(Index i, double value) {
   }
 }
 
-void draw(LayerTensor& tensor, std::uint64_t seed, std::uint64_t stream) {
-  for (Index i = 0; i < tensor.count(); ++i) tensor.set(i, uniform(seed, stream, static_cast<std::uint64_t>(i)));
+void draw(LayerTensor& tensor, std::uint64_t seed, std::uint64_t stream, const cost::Budget& budget) {
+  cost::Ticker ticker(budget, kNumbersBetween);
+  for (Index i = 0; i < tensor.count() && !ticker.spent(); ++i)
+    tensor.set(i, uniform(seed, stream, static_cast<std::uint64_t>(i)));
 }
 
 std::vector<WeightName> weight_names(const layer::Shape& s) {
@@ -82,7 +86,8 @@ std::vector<WeightName> weight_names(const layer::Shape& s) {
           {"cross_shift", 0}};
 }
 
-layer::Weights drawn_weights(const layer::Shape& shape, std::uint64_t seed) {
+layer::Weights drawn_weights(const layer::Shape& shape, std::uint64_t seed, const cost::Budget& budget) {
+  cost::Ticker ticker(budget, kNumbersBetween);
   layer::Weights weights(shape);
   const std::vector<WeightName> names = weight_names(shape);
   std::uint64_t stream = 100;
@@ -94,7 +99,7 @@ layer::Weights drawn_weights(const layer::Shape& shape, std::uint64_t seed) {
     // Evenly from -a to a has the variance a^2 / 3.
     const double most =
         rows > 0 && count > 0 ? std::sqrt(3.0 * static_cast<double>(rows) / static_cast<double>(count)) : 0.1;
-    for (Index i = 0; i < count; ++i)
+    for (Index i = 0; i < count && !ticker.spent(); ++i)
       values[static_cast<std::size_t>(i)] =
           static_cast<float>((scale ? 1 : 0) + most * uniform(seed, stream, static_cast<std::uint64_t>(i)));
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/kernels/buffer.h"
 #include "orrery/layer/shape.h"
 
@@ -26,11 +27,12 @@ class LayerTensor {
   kernels::Buffer buffer_;
 };
 
-// Evenly from -1 to 1; of one seed and stream always the same.
-void draw(LayerTensor& tensor, std::uint64_t seed, std::uint64_t stream);
+// Evenly from -1 to 1; of one seed and stream always the same. A budget that is spent ends the drawing of both: the
+// rest is no numbers then.
+void draw(LayerTensor& tensor, std::uint64_t seed, std::uint64_t stream, const cost::Budget& budget = {});
 
 // Matrices with variance 1 / inputs, small biases and shifts, scales around 1.
-layer::Weights drawn_weights(const layer::Shape& shape, std::uint64_t seed);
+layer::Weights drawn_weights(const layer::Shape& shape, std::uint64_t seed, const cost::Budget& budget = {});
 
 // What the members of layer::Weights are called, in the order of all(), and their rows (0: a vector).
 struct WeightName {

@@ -152,8 +152,13 @@ void read_block(const LayerRequest& request, const ModelFile& file, const Stack&
   const int wanted = block.cross ? 3 : 2;
   no.because(block.norms != wanted && !block.parallel,
              fmt::format("it has {} norms, where such layers have {}", block.norms, wanted));
-  const formats::huggingface::LayerDetails details = formats::huggingface::layer_details(
+  formats::huggingface::LayerDetails details = formats::huggingface::layer_details(
       file.file, file.transformer, stack, {index, shape.window > 0, shape.gated, std::max<Count>(1, shape.head())});
+  const auto biases_differ = [](const Attention& a) {
+    return a.query_bias != a.key_bias || a.key_bias != a.value_bias;
+  };
+  if (attention != nullptr && (biases_differ(*attention) || (block.cross && biases_differ(*block.cross))))
+    details.bent.emplace_back("queries, keys and values all have a bias");
   read_details(details, out.model, shape, no, out.warnings);
   warn_of_turns(request, details, index, out.warnings);
   no.end();

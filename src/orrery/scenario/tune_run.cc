@@ -121,7 +121,7 @@ class Measurement {
       : request_(request),
         run_(run),
         budget_(budget),
-        weights_(drawn_weights(run.layer.shape, request.seed)),
+        weights_(drawn_weights(run.layer.shape, request.seed, budget)),
         gradients_(request.training ? layer::Weights(run.layer.shape) : layer::Weights(layer::Shape{})),
         x_(tokens()),
         y_(tokens()),
@@ -130,9 +130,9 @@ class Measurement {
         memory_(memory()),
         dmemory_(memory(request.training)),
         layer_(context, run.layer.shape, weights_, request.training) {
-    draw(x_, request.seed, 1);
-    draw(dy_, request.seed, 2);
-    draw(memory_, request.seed, 3);
+    draw(x_, request.seed, 1, budget);
+    draw(dy_, request.seed, 2, budget);
+    draw(memory_, request.seed, 3, budget);
     run.saved_bytes = request.training ? static_cast<double>(layer_.saved_bytes()) : 0;
   }
 
@@ -284,7 +284,9 @@ TunedRun tune_run(const TuneRunRequest& request) {
     for (const layer::Operator& one : layer::plan(run.layer.shape, request.training).operators)
       operations += one.operations;
     base::Diagnostics found;
-    found.error("O1526", "time ended before one iteration was measured")
+    found
+        .error("O1526", budget.interrupted() ? "stopped before one iteration was measured"
+                                             : "time ended before one iteration was measured")
         .note(fmt::format("an iteration takes {:.4g} GFLOP", operations / 1e9))
         .hint("raise `--time-limit`, or lower `--warmup`, `--batch` or `--seq`");
     found.throw_if_errors();
