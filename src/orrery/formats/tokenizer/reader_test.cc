@@ -46,12 +46,12 @@ Parts byte_level(const std::string& model) {
 
 std::vector<base::Diagnostic> said_of(const Parts& parts) {
   base::Diagnostics warnings;
-  return base::refused([&] { read_tokenizer_json(base::source(parts.text(), "tokenizer.json"), warnings); });
+  return base::refused([&] { read_tokenizer_json(base::source(parts.text(), "tokenizer.json"), nullptr, warnings); });
 }
 
 Tokenizer read(const Parts& parts, Codes warned = {}) {
   base::Diagnostics warnings;
-  Tokenizer tokenizer = read_tokenizer_json(base::source(parts.text(), "tokenizer.json"), warnings);
+  Tokenizer tokenizer = read_tokenizer_json(base::source(parts.text(), "tokenizer.json"), nullptr, warnings);
   std::vector<std::string> found;
   for (const base::Diagnostic& one : warnings.all()) found.push_back(one.code);
   EXPECT_EQ(found, warned);
@@ -196,7 +196,7 @@ TEST(TokenizerFiles, TheFolderSaysWhichTokenizerItIs) {
   const base::Folder folder;
   EXPECT_EQ(codes_for(folder), Codes{"O1620"});
   folder.write("spiece.model", "x");
-  EXPECT_EQ(codes_for(folder), Codes{"O1629"});
+  EXPECT_EQ(codes_for(folder), Codes{"O1630"});
   folder.write("vocab.json", byte_vocabulary());
   EXPECT_EQ(codes_for(folder), Codes{"O0100"}) << "merges.txt is missing";
   folder.write("merges.txt", "#version: 0.2\n" + kMerges);
