@@ -74,6 +74,7 @@ class Tokenizer {
   const Limits& limits() const { return is_.limits; }
   std::optional<std::size_t> most_tokens() const { return is_.most_tokens; }
   std::optional<Id> find(std::string_view token) const;  // added tokens, too
+  bool knows(Id id) const { return added_by_id_.count(id) > 0 || is_.vocabulary->text(id) != nullptr; }
 
  private:
   void tokenize(std::string_view text, Encoding& to) const;
