@@ -86,6 +86,21 @@ if(TARGET PkgConfig::hdf5 AND PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
+# Optional: without its header models of SentencePiece are not read. The library is opened when one is, not linked: why, says
+# formats/tokenizer/sentence_piece_library.cc.
+set(ORRERY_SENTENCEPIECE)
+pkg_check_modules(sentencepiece QUIET sentencepiece)
+find_path(ORRERY_SENTENCEPIECE_INCLUDE sentencepiece_processor.h HINTS ${sentencepiece_INCLUDE_DIRS})
+if(ORRERY_SENTENCEPIECE_INCLUDE)
+  add_library(orrery_sentencepiece INTERFACE)
+  target_include_directories(orrery_sentencepiece SYSTEM INTERFACE ${ORRERY_SENTENCEPIECE_INCLUDE})
+  target_compile_definitions(orrery_sentencepiece INTERFACE ORRERY_SENTENCEPIECE)
+  target_link_libraries(orrery_sentencepiece INTERFACE ${CMAKE_DL_LIBS})
+  set(ORRERY_SENTENCEPIECE orrery_sentencepiece)
+else()
+  message(STATUS "No libsentencepiece-dev: spiece.model will not be read")
+endif()
+
 if(ORRERY_TESTS)
   find_package(GTest QUIET)
   orrery_require(GTest::gtest_main libgtest-dev)

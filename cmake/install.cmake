@@ -78,6 +78,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libsentencepiece0) # opened when a model asks for it
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
     "cmake, g++, pkg-config, libfmt-dev, libyaml-cpp-dev, libxxhash-dev, libprotobuf-dev, coinor-libcbc-dev, libminizip-dev, zlib1g-dev, libutf8proc-dev")
 include(CPack)

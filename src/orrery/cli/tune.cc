@@ -19,7 +19,8 @@ struct TuneVerb {
 constexpr TuneVerb kVerbs[] = {{"run", "a transformer layer, run on this machine and measured", run_tune_run},
                                {"train", "fine-tune a model on texts, here", run_tune_train},
                                {"eval", "how well a model does a task on texts", run_tune_eval},
-                               {"embed", "vectors of texts by a model", run_tune_embed}};
+                               {"embed", "vectors of texts by a model", run_tune_embed},
+                               {"generate", "how texts go on, by a model", run_tune_generate}};
 
 std::vector<std::string> names() {
   std::vector<std::string> out;

@@ -125,6 +125,20 @@ int run_tune_embed(const Arguments& arguments, Console& console) {
                                     [&] { return scenario::tune_embed(options.request, pool.value_or(Pool::kMean)); });
 }
 
+int run_tune_generate(const Arguments& arguments, Console& console) {
+  Options options;
+  std::optional<Count> most;
+  CommandLine line("tune generate", "How texts go on, or what becomes of them: the most likely words, by GPT-2 or BART",
+                   "orrery tune generate --checkpoint gpt2/ --text beginnings.txt --max-new-tokens 40");
+  declare_texts(line, options, "--text,--data", "Texts: one a line; or CSV, TSV, JSON lines");
+  line.count("--max-new-tokens", most, "At most so many are added to a text; default 32", kMostSize);
+  declare_run(line, options);
+  if (!line.read(arguments, console)) return kDone;
+  settle(options, "--text");
+  return answer<scenario::Generated>(console, options.request,
+                                     [&] { return scenario::tune_generate(options.request, most.value_or(32)); });
+}
+
 int run_tune_eval(const Arguments& arguments, Console& console) {
   Options options;
   CommandLine line("tune eval", "How well a model does a task on a file of texts",

@@ -7,6 +7,7 @@
 namespace orrery::cli {
 
 int run_tune_embed(const Arguments& arguments, Console& console);
+int run_tune_generate(const Arguments& arguments, Console& console);
 int run_tune_eval(const Arguments& arguments, Console& console);
 int run_tune_train(const Arguments& arguments, Console& console);
 

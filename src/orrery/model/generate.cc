@@ -1,14 +1,15 @@
 // Greedy generation: one word of each sequence at a time, the most likely one. Keys and values of earlier words are
 // kept in caches, so that a word costs one pass over one row.
 #include <algorithm>
+#include <cmath>
 
 #include "orrery/base/check.h"
 #include "orrery/model/network.h"
 
 namespace orrery::model {
 
-std::vector<std::vector<std::int32_t>> Network::generate(const Tokens& tokens, const std::vector<std::int32_t>& begin,
-                                                         std::int32_t end, Index most) {
+std::vector<Continuation> Network::generate(const Tokens& tokens, const std::vector<std::int32_t>& begin,
+                                            std::int32_t end, Index most) {
   const Description& d = description_;
   ORRERY_CHECK(d.head.kind == HeadKind::kNextWord, "a model that predicts the next word");
   ORRERY_CHECK(d.has_decoder() ? !begin.empty() : tokens.lengths.empty(), "what generation begins with");
@@ -35,7 +36,11 @@ std::vector<std::vector<std::int32_t>> Network::generate(const Tokens& tokens, c
     input.memory_length = tokens.length, input.memory_lengths = tokens.given_lengths();
   }
   std::vector<layer::Cache> caches;
-  for (Index i = 0; i < stack.layers(); ++i) caches.emplace_back(stack.layer(i).shape(), room);
+  for (Index i = 0; i < stack.layers(); ++i) {
+    layer::Shape shape_of_layer = stack.layer(i).shape();
+    shape_of_layer.batch = tokens.sequences;  // which may be fewer than the network has room for
+    caches.emplace_back(shape_of_layer, room);
+  }
 
   Tokens next;
   next.sequences = tokens.sequences, next.length = given;
@@ -44,7 +49,7 @@ std::vector<std::vector<std::int32_t>> Network::generate(const Tokens& tokens, c
   } else {
     next.words = tokens.words;
   }
-  std::vector<std::vector<std::int32_t>> out(count);
+  std::vector<Continuation> out(count);
   std::vector<bool> done(count, false);
   std::vector<float> logits(count * static_cast<std::size_t>(d.head.outputs));
   for (Index made = 0; made < most && next.first + next.length <= room; ++made) {
@@ -63,7 +68,10 @@ std::vector<std::vector<std::int32_t>> Network::generate(const Tokens& tokens, c
       const auto best = static_cast<std::int32_t>(std::max_element(row, row + d.head.outputs) - row);
       next.words[s] = best;  // of a sequence that has ended nothing is read
       if (done[s]) continue;
-      out[s].push_back(best);
+      out[s].words.push_back(best);
+      double sum = 0;  // of exponentials, relative to the largest's
+      for (Index i = 0; i < d.head.outputs; ++i) sum += std::exp(double{row[i]} - row[best]);
+      out[s].log_probabilities.push_back(static_cast<float>(-std::log(sum)));
       done[s] = best == end;
     }
     if (std::find(done.begin(), done.end(), false) == done.end()) break;

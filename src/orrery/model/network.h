@@ -31,6 +31,12 @@ struct Labels {
 base::Diagnostics checked(const Batch& batch, const Description& description);
 base::Diagnostics checked(const Labels& labels, const Batch& batch, const Description& description);
 
+// What was said after a text, and how likely each word was (natural logarithms).
+struct Continuation {
+  std::vector<std::int32_t> words;
+  std::vector<float> log_probabilities;
+};
+
 class Network {
  public:
   struct Size {
@@ -58,8 +64,8 @@ class Network {
 
   // Greedy: the most likely next words of each sequence until `end`, or `most`. A decoder begins with `begin`; a model
   // without one goes on behind the tokens, which must be of one length. Without padding behind `end`.
-  std::vector<std::vector<std::int32_t>> generate(const Tokens& tokens, const std::vector<std::int32_t>& begin,
-                                                  std::int32_t end, Index most);
+  std::vector<Continuation> generate(const Tokens& tokens, const std::vector<std::int32_t>& begin, std::int32_t end,
+                                     Index most);
 
   const Description& description() const { return description_; }
   Stack& encoder() { return *encoder_; }

@@ -142,7 +142,11 @@ TEST(Network, GreedyGenerationTakesTheMostLikelyWordOfAFullPass) {
       for (Index s = 0; s < 4; ++s) {
         const float* const row = logits.data() + ((s + 1) * grown.length - 1) * 29;
         const auto best = static_cast<std::int32_t>(std::max_element(row, row + 29) - row);
-        ASSERT_EQ(made_words[static_cast<std::size_t>(s)].at(step), best) << family << " step " << step;
+        ASSERT_EQ(made_words[static_cast<std::size_t>(s)].words.at(step), best) << family << " step " << step;
+        double sum = 0;
+        for (Index i = 0; i < 29; ++i) sum += std::exp(double{row[i]});
+        EXPECT_NEAR(made_words[static_cast<std::size_t>(s)].log_probabilities.at(step), row[best] - std::log(sum),
+                    1e-5);
         longer.insert(longer.end(), grown.words.begin() + s * grown.length,
                       grown.words.begin() + (s + 1) * grown.length);
         longer.push_back(best);

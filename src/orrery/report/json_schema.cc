@@ -18,6 +18,7 @@ constexpr Kind kAnswers[] = {
     {"train", train_schema},
     {"tune_run", tune_run_schema},
     {"tune_embed", tune_embed_schema},
+    {"tune_generate", tune_generate_schema},
     {"tune_eval", tune_eval_schema},
     {"tune_train", tune_train_schema},
     {"place", place_schema},

@@ -16,6 +16,7 @@ Json train_schema();  // by either kind of equations
 Json amped_schema();
 Json tune_run_schema();
 Json tune_embed_schema();
+Json tune_generate_schema();
 Json tune_eval_schema();
 Json tune_train_schema();
 Json place_schema();

@@ -15,7 +15,10 @@ namespace {
 using scenario::Embedded;
 using scenario::EmbeddedText;
 using scenario::Evaluated;
+using scenario::Generated;
+using scenario::GeneratedText;
 using scenario::Metric;
+using scenario::Prediction;
 using scenario::TrainedTexts;
 
 std::optional<double> finite(double value) {
@@ -59,6 +62,14 @@ Record<TextsDocument<Evaluated>> evaluated() {
   const Record<Metric> metric = {
       {"name", "As the tasks' own scripts call it.", &Metric::name},
       {"value", "Null where it is not defined.", [](const Metric& m) { return finite(m.value); }}};
+  const auto some = [](const std::string& text, bool is) { return is ? std::optional(text) : std::nullopt; };
+  const Record<Prediction> prediction = {
+      {"row", "From 1.", [](const Prediction& p) { return count(p.row + 1); }},
+      {"label", "The class of the largest score; null where the task has none.",
+       [=](const Prediction& p) { return some(p.label, !p.label.empty()); }},
+      {"scores", "Logits of the classes; in regression the value; empty in questions.", &Prediction::scores},
+      {"answer", "To a question, empty: it has none; null in other tasks.",
+       [=](const Prediction& p) { return some(p.answer, p.scores.empty()); }}};
   return answer<Evaluated>(
       "tune_eval", {{"model", "The folder.", &Evaluated::model},
                     {"task", "What the head does.", &Evaluated::task},
@@ -67,9 +78,35 @@ Record<TextsDocument<Evaluated>> evaluated() {
                     {"cut", "Texts that were longer than the limit.", [](const Evaluated& e) { return count(e.cut); }},
                     {"loss", "Mean over labels.", [](const Evaluated& e) { return finite(e.loss); }},
                     {"metrics", "Of the task.", &Evaluated::metrics, metric},
+                    {"labels", "The classes, in the order of scores; empty where there are none.", &Evaluated::labels},
+                    {"predictions", "Of each row, in the order of the file; none in language tasks.",
+                     &Evaluated::predictions, prediction},
                     {"seconds", "Of the model alone.", &Evaluated::seconds},
                     {"complete", "False: a limit or an interrupt ended it early.",
                      [](const Evaluated& e) { return !e.ended_early; }}});
+}
+
+Record<TextsDocument<Generated>> generated() {
+  const Record<GeneratedText> text = {
+      {"tokens", "That were added, the one that ends a text included; 0 where time ended before it.",
+       [](const GeneratedText& t) { return count(t.ids.size()); }},
+      {"text", "What they say, without special tokens.", &GeneratedText::text},
+      {"ended", "By the token that ends texts; else by `--max-new-tokens`.", &GeneratedText::ended},
+      {"ids", "Of the tokens.",
+       [](const GeneratedText& t) { return std::vector<base::Count>(t.ids.begin(), t.ids.end()); }},
+      {"log_probabilities", "Of each token, natural; 0 of one that the model's files force.",
+       [](const GeneratedText& t) {
+         return std::vector<double>(t.log_probabilities.begin(), t.log_probabilities.end());
+       }}};
+  return answer<Generated>(
+      "tune_generate",
+      {{"model", "The folder.", &Generated::model},
+       {"max_new_tokens", "At most so many were added to a text.", &Generated::most},
+       {"cut", "Texts that were longer than the limit.", [](const Generated& g) { return count(g.cut); }},
+       {"seconds", "Of the model alone.", &Generated::seconds},
+       {"complete", "False: a limit or an interrupt ended it early.",
+        [](const Generated& g) { return !g.ended_early; }},
+       {"texts", "In the order of the file.", &Generated::texts, text}});
 }
 
 Record<TextsDocument<TrainedTexts>> trained() {
@@ -91,6 +128,7 @@ Record<TextsDocument<TrainedTexts>> trained() {
        {"of", "Steps of the whole training.", &TrainedTexts::of},
        {"resumed_at", "The step that this run began at.", &TrainedTexts::resumed_at},
        {"history", "The steps of this run.", &TrainedTexts::history, step},
+       {"seconds", "Of them.", &TrainedTexts::seconds},
        {"complete", "False: a limit or an interrupt ended it early.",
         [](const TrainedTexts& t) { return !t.ended_early; }}});
 }
@@ -107,6 +145,9 @@ std::string texts_json(const TextsDocument<Embedded>& document) {
 std::string texts_json(const TextsDocument<Evaluated>& document) {
   return text(evaluated().json(document));
 }
+std::string texts_json(const TextsDocument<Generated>& document) {
+  return text(generated().json(document));
+}
 std::string texts_json(const TextsDocument<TrainedTexts>& document) {
   return text(trained().json(document));
 }
@@ -116,6 +157,9 @@ Json tune_embed_schema() {
 }
 Json tune_eval_schema() {
   return evaluated().schema();
+}
+Json tune_generate_schema() {
+  return generated().schema();
 }
 Json tune_train_schema() {
   return trained().schema();
@@ -150,6 +194,17 @@ std::string texts_table(const Evaluated& answer) {
          text(table) +
          fmt::format("\n{:.3f} s, {:.1f} examples a second\n", answer.seconds,
                      static_cast<double>(answer.examples) / answer.seconds);
+}
+
+std::string texts_table(const Generated& answer) {
+  std::string out;
+  std::size_t tokens = 0;
+  for (const GeneratedText& text : answer.texts) {
+    out += text.text + "\n";
+    tokens += text.ids.size();
+  }
+  return out + fmt::format("\n{} tokens in {:.3f} s, {:.1f} a second\n", tokens, answer.seconds,
+                           static_cast<double>(tokens) / answer.seconds);
 }
 
 std::string texts_table(const TrainedTexts& answer) {

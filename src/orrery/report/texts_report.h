@@ -1,5 +1,5 @@
-// Answers of `tune embed`, `tune eval` and `tune train`: tables and the JSON documents "orrery.tune_embed/1" and so on.
-// The keys are a contract with users' scripts.
+// Answers of `tune embed`, `tune eval`, `tune generate` and `tune train`: tables and the JSON documents
+// "orrery.tune_embed/1" and so on. The keys are a contract with users' scripts.
 #pragma once
 
 #include <string>
@@ -17,10 +17,12 @@ struct TextsDocument {
 
 std::string texts_json(const TextsDocument<scenario::Embedded>& document);
 std::string texts_json(const TextsDocument<scenario::Evaluated>& document);
+std::string texts_json(const TextsDocument<scenario::Generated>& document);
 std::string texts_json(const TextsDocument<scenario::TrainedTexts>& document);
 
 std::string texts_table(const scenario::Embedded& answer);
 std::string texts_table(const scenario::Evaluated& answer);
+std::string texts_table(const scenario::Generated& answer);
 std::string texts_table(const scenario::TrainedTexts& answer);
 
 }  // namespace orrery::report

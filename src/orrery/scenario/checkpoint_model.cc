@@ -35,6 +35,14 @@ std::size_t CheckpointModel::most_tokens() const {
   return static_cast<std::size_t>(shape.positions - shape.first_position);
 }
 
+std::size_t CheckpointModel::tokens_of(std::optional<base::Count> asked, std::size_t usual) const {
+  const std::size_t most = most_tokens();
+  if (!asked) return std::min({most, usual, tokenizer->most_tokens().value_or(usual)});
+  if (static_cast<std::size_t>(*asked) > most)
+    base::fail("O1654", fmt::format("--max-tokens {} is more than the {} that the model takes", *asked, most));
+  return static_cast<std::size_t>(*asked);
+}
+
 CheckpointModel open_checkpoint(const std::string& folder, const hf::HeadChoice& head, kernels::Type type,
                                 std::uint64_t seed) {
   CheckpointModel made;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orrery/base/content_hash.h"
+#include "orrery/base/count.h"
 #include "orrery/formats/checkpoint/checkpoint.h"
 #include "orrery/formats/huggingface/networks/network.h"
 #include "orrery/formats/tokenizer/tokenizer.h"
@@ -29,6 +30,9 @@ struct CheckpointModel {
 
   // The most tokens that the model takes.
   std::size_t most_tokens() const;
+  // Those that texts are cut to: as `asked`, or `usual`, or less where the tokenizer or the model says so. Throws
+  // InputError (O1654) where more are asked for than the model takes.
+  std::size_t tokens_of(std::optional<base::Count> asked, std::size_t usual) const;
 };
 
 // Throws InputError with what the readers find; O1648 where the tokenizer and the model do not fit. Weights of a head

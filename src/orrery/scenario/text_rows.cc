@@ -101,6 +101,12 @@ void add_object(const Node& node, TextRows& to) {
   to.rows.push_back(std::move(row));
 }
 
+void move_to(const File& file, int line, Node& node) {
+  node.where = {file, line, node.where.column, node.where.length};
+  for (Node& item : node.items) move_to(file, line, item);
+  for (formats::json::Member& member : node.members) move_to(file, line, member.value);
+}
+
 void read_objects(const File& file, TextRows& to) {
   const std::size_t first = file->text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && file->text[first] == '[') {
@@ -112,10 +118,18 @@ void read_objects(const File& file, TextRows& to) {
     const std::string_view one = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), one.size() + 1));
     if (one.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    // Each line is a document; its places are told with the line's number.
-    const auto part = std::make_shared<const base::SourceFile>(
-        base::SourceFile{fmt::format("{}, line {}", file->name, line), std::string(one)});
-    add_object(formats::json::parse(part, "O1650"), to);
+    // Each line is a document, whose places are those of the file.
+    const auto part = std::make_shared<const base::SourceFile>(base::SourceFile{file->name, std::string(one)});
+    try {
+      Node node = formats::json::parse(part, "O1650");
+      move_to(file, line, node);
+      add_object(node, to);
+    } catch (base::InputError& error) {
+      for (base::Diagnostic& said : error.diagnostics)
+        if (base::Location& where = said.primary.where; where.file == part)
+          where = {file, line, where.column, where.length};
+      throw;
+    }
   }
 }
 

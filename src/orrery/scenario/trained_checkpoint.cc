@@ -105,6 +105,15 @@ Tensor moment(const std::string& name, const std::vector<float>& values) {
           nullptr};
 }
 
+// A training that was ended while it stored may leave weights and a state of different steps.
+std::string weights_hash(const std::vector<model::Parameter>& parameters) {
+  std::string hashes;
+  for (const model::Parameter& parameter : parameters)
+    hashes += base::content_hash(std::string_view(reinterpret_cast<const char*>(parameter.values->data()),
+                                                  parameter.values->size() * sizeof(float)));
+  return base::content_hash(hashes);
+}
+
 }  // namespace
 
 std::string run_identity(const model::TrainingPlan& plan, const std::vector<model::Example>& examples,
@@ -143,8 +152,9 @@ void store(const std::string& folder, const std::string& source, CheckpointModel
     moments.push_back(moment("first." + parameters[i].name, state.first[i]));
     moments.push_back(moment("second." + parameters[i].name, state.second[i]));
   }
-  formats::checkpoint::write_safetensors((to / kState).string(), moments,
-                                         {{"run", run}, {"steps", std::to_string(state.steps)}});
+  formats::checkpoint::write_safetensors(
+      (to / kState).string(), moments,
+      {{"run", run}, {"steps", std::to_string(state.steps)}, {"weights", weights_hash(parameters)}});
 }
 
 model::AdamWState read_state(const std::string& folder, model::Parameters& parameters,
@@ -160,6 +170,9 @@ model::AdamWState read_state(const std::string& folder, model::Parameters& param
   if (told("run") != run)
     base::fail("O1655", "the state is of another run: its data, plan or seed differ", whole,
                "give the options and the data of the run that is resumed, or train anew without --resume");
+  if (told("weights") != weights_hash(model::list(parameters, description)))
+    base::fail("O1655", "the state is of other weights than those that stand beside it", whole,
+               "was the run ended while it stored them? Train anew without --resume");
   model::AdamWState state;
   const std::string steps = told("steps");
   state.steps = std::strtoll(steps.c_str(), nullptr, 10);

@@ -9,43 +9,13 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/model/metrics.h"
 #include "orrery/scenario/task_head.h"
+#include "orrery/scenario/text_run.h"
 
 namespace orrery::scenario {
 namespace {
 
 using model::HeadKind;
 using model::Index;
-
-constexpr base::Count kUsualBatch = 8, kUsualTokens = 512;
-
-std::size_t most_tokens(const TextRequest& request, const CheckpointModel& made) {
-  const auto most = made.most_tokens();
-  if (!request.most_tokens) return std::min<std::size_t>(most, kUsualTokens);
-  if (static_cast<std::size_t>(*request.most_tokens) > most)
-    base::fail("O1654",
-               fmt::format("--max-tokens {} is more than the {} that the model takes", *request.most_tokens, most));
-  return static_cast<std::size_t>(*request.most_tokens);
-}
-
-// Examples in batches of texts of alike lengths, so that little is padding.
-std::vector<std::vector<std::size_t>> batches(const std::vector<model::Example>& examples, std::size_t batch) {
-  std::vector<std::size_t> order(examples.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return examples[a].words.size() < examples[b].words.size(); });
-  std::vector<std::vector<std::size_t>> out;
-  for (std::size_t at = 0; at < order.size(); at += batch)
-    out.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(at),
-                     order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), at + batch)));
-  return out;
-}
-
-model::Network::Size size_of(const std::vector<model::Example>& examples, std::size_t batch) {
-  std::size_t longest = 1;
-  for (const model::Example& example : examples) longest = std::max(longest, example.words.size());
-  const auto length = static_cast<Index>(longest);
-  return {static_cast<Index>(std::min(batch, examples.size())), length, length};
-}
 
 std::vector<float> pooled(const float* rows, Index length, Index width, Pool pool) {
   std::vector<float> out(rows, rows + width);
@@ -56,16 +26,6 @@ std::vector<float> pooled(const float* rows, Index length, Index width, Pool poo
   for (std::size_t i = 0; i < sum.size(); ++i) out[i] = static_cast<float>(sum[i] / static_cast<double>(length));
   return out;
 }
-
-struct Running {
-  explicit Running(const TextRequest& request)
-      : limits(request.limits),
-        context((limits.stop = request.interruptible ? request.interruptible() : nullptr, limits.threads)),
-        budget(limits) {}
-  cost::Limits limits;
-  kernels::Context context;
-  cost::Budget budget;
-};
 
 // The span of the best sum of logits among those of the context, and that of no answer.
 struct BestSpan {
@@ -100,6 +60,7 @@ void add_spans(const float* logits, const std::vector<std::pair<std::int64_t, st
 }
 
 void answer_metrics(const TaskExamples& made, const std::map<std::size_t, BestSpan>& spans, Evaluated& to) {
+  to.predictions.reserve(spans.size());
   const bool may_lack =
       std::any_of(made.answers.begin(), made.answers.end(), [](const auto& list) { return list.empty(); });
   double exact = 0, words = 0;
@@ -108,6 +69,7 @@ void answer_metrics(const TaskExamples& made, const std::map<std::size_t, BestSp
                                                                       static_cast<std::size_t>(span.end - span.begin))
                                           : "";
     if (may_lack && span.none > span.score) said.clear();
+    to.predictions.push_back({row, {}, {}, said});
     double best_exact = 0, best_words = 0;
     std::vector<std::string> truths = made.answers[row];
     if (truths.empty()) truths.emplace_back();
@@ -148,24 +110,10 @@ Embedded tune_embed(const TextRequest& request, Pool pool) {
   const TextRows rows = read_text_rows(request.data);
   Embedded out;
   out.model = request.checkpoint, out.pool = pool, out.width = static_cast<std::size_t>(d.width);
-  const std::size_t most = most_tokens(request, made);
-  std::vector<model::Example> examples;
-  for (const TextRow& row : rows.rows) {
-    const std::vector<TextField>* const field =
-        row.find(request.columns.text.empty() ? rows.columns.front() : request.columns.text);
-    if (field == nullptr || field->empty())
-      base::fail("O1651",
-                 fmt::format("the row has no text in the column `{}`",
-                             request.columns.text.empty() ? rows.columns.front() : request.columns.text),
-                 row.where, "name the column: `--text-column NAME`");
-    const auto windows =
-        made.tokenizer->encode(field->front().text, {}, {formats::tokenizer::Truncate::kOnlyFirst, most, 0});
-    out.cut += windows.size() > 1;
-    model::Example example;
-    for (const auto& token : windows.front()) example.words.push_back(token.id), example.types.push_back(token.type);
-    if (example.words.empty()) base::fail("O1651", "the text has no tokens", field->front().where);
-    examples.push_back(std::move(example));
-  }
+  const std::size_t most = made.tokens_of(request.most_tokens, kUsualTokens);
+  const PlainExamples plain = plain_examples(rows, request.columns, made, most);
+  const std::vector<model::Example>& examples = plain.examples;
+  out.cut = plain.cut;
   const auto batch = static_cast<std::size_t>(request.batch.value_or(kUsualBatch));
   model::Network network(running.context, d, made.parameters, size_of(examples, batch), false);
   out.texts.resize(examples.size());
@@ -187,8 +135,7 @@ Embedded tune_embed(const TextRequest& request, Pool pool) {
   out.seconds = clock.seconds();
   out.inputs = made.inputs;
   out.warnings = made.warnings;
-  if (out.cut > 0)
-    out.warnings.warning("O1656", fmt::format("{} texts are longer than {} tokens, and were cut", out.cut, most));
+  warn_of_cut(out.cut, most, out.warnings);
   return out;
 }
 
@@ -198,7 +145,8 @@ Evaluated tune_eval(const TextRequest& request) {
   TaskModel task = open_task(request, rows, false);
   CheckpointModel& made = task.model;
   const model::Description& d = made.runnable.description;
-  const TaskExamples texts = task_examples(rows, task.task, request.columns, made, most_tokens(request, made),
+  const std::size_t most = made.tokens_of(request.most_tokens, kUsualTokens);
+  const TaskExamples texts = task_examples(rows, task.task, request.columns, made, most,
                                            static_cast<std::size_t>(request.stride), task.labels);
   const auto batch = static_cast<std::size_t>(request.batch.value_or(kUsualBatch));
   model::Network network(running.context, d, made.parameters, size_of(texts.examples, batch), false);
@@ -232,8 +180,13 @@ Evaluated tune_eval(const TextRequest& request) {
       if (d.head.kind == HeadKind::kClassification) {
         truth.push_back(example.label);
         said.push_back(static_cast<std::int32_t>(std::max_element(row, row + outputs) - row));
+        out.predictions.push_back({texts.row[chosen[i]],
+                                   task.labels.at(static_cast<std::size_t>(said.back())),
+                                   std::vector<double>(row, row + outputs),
+                                   {}});
       } else if (d.head.kind == HeadKind::kRegression) {
         values.push_back(example.value), predicted.push_back(row[0]);
+        out.predictions.push_back({texts.row[chosen[i]], {}, {double{row[0]}}, {}});
       } else if (d.head.kind == HeadKind::kSpans) {
         const auto first = i * static_cast<std::size_t>(one.batch.tokens.length);
         add_spans(logits.data() + 2 * first, texts.places[chosen[i]], spans[texts.row[chosen[i]]]);
@@ -247,6 +200,9 @@ Evaluated tune_eval(const TextRequest& request) {
       }
   }
   out.seconds = clock.seconds();
+  std::stable_sort(out.predictions.begin(), out.predictions.end(),
+                   [](const Prediction& a, const Prediction& b) { return a.row < b.row; });
+  if (task.task == Task::kClassification) out.labels = task.labels;
   out.loss = labels > 0 ? sum / labels : std::nan("");
   const auto classes = static_cast<std::int32_t>(d.head.outputs);
   switch (task.task) {
@@ -269,6 +225,7 @@ Evaluated tune_eval(const TextRequest& request) {
   }
   out.inputs = made.inputs;
   out.warnings = made.warnings;
+  warn_of_cut(out.cut, most, out.warnings);
   return out;
 }
 

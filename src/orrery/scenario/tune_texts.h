@@ -52,11 +52,21 @@ struct Metric {
   double value = 0;  // nan: not defined
 };
 
+// What a model says of a row.
+struct Prediction {
+  std::size_t row = 0;         // from 0
+  std::string label;           // of classification
+  std::vector<double> scores;  // logits of the classes; the value, of regression
+  std::string answer;          // to a question; empty: it has none
+};
+
 struct Evaluated {
   std::string model, task;
   std::size_t texts = 0, examples = 0, cut = 0;
   double loss = 0;
   std::vector<Metric> metrics;
+  std::vector<std::string> labels;      // of classification: the classes in the order of scores
+  std::vector<Prediction> predictions;  // by rows; none of language tasks
   double seconds = 0;
   bool ended_early = false;
   std::vector<base::Input> inputs;
@@ -64,6 +74,28 @@ struct Evaluated {
 };
 
 Evaluated tune_eval(const TextRequest& request);
+
+struct GeneratedText {
+  std::string text;  // what was added, without special tokens
+  std::vector<std::int32_t> ids;
+  std::vector<float> log_probabilities;
+  bool ended = false;  // by the token that ends texts; else by the number of tokens
+};
+
+struct Generated {
+  std::string model;
+  std::size_t cut = 0;
+  base::Count most = 0;
+  std::vector<GeneratedText> texts;
+  double seconds = 0;  // of the model alone
+  bool ended_early = false;
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+};
+
+// Greedy: of a model of two stacks what its decoder makes of each text, of a model that predicts the next word how each
+// text goes on, by at most `most` tokens. Throws InputError: as above; O1654 where the model does neither.
+Generated tune_generate(const TextRequest& request, base::Count most);
 
 struct TrainTextsRequest {
   TextRequest texts;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 
 #include "orrery/base/mapped_file.h"
 #include "orrery/formats/checkpoint/checkpoint.h"
@@ -191,6 +192,68 @@ TEST(TuneTexts, HeadsThatAreNewAndTextsThatAreCutAreWarnedOf) {
   EXPECT_NE(codes.find("O1657"), std::string::npos) << codes;
   EXPECT_NE(codes.find("O1656"), std::string::npos) << codes;
   EXPECT_NE(codes.find("O1647"), std::string::npos) << codes;
+}
+
+TEST(TuneEval, EachRowHasAPredictionThatTheMeasuresAreOf) {
+  const TinyModel tiny("predictions", "BertForSequenceClassification", 2);
+  TextRequest request =
+      tiny.request(tiny.file("rows.csv", "text,label\nword1 word2,1\nword3,0\nword4 word5 word6,1\n"));
+  const Evaluated answer = tune_eval(request);
+  ASSERT_EQ(answer.predictions.size(), 3U);
+  const std::vector<std::string> truth{"LABEL_1", "LABEL_0", "LABEL_1"};
+  double right = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Prediction& said = answer.predictions[i];
+    EXPECT_EQ(said.row, i);
+    ASSERT_EQ(said.scores.size(), 2U);
+    EXPECT_EQ(said.label, said.scores[0] >= said.scores[1] ? "LABEL_0" : "LABEL_1");
+    right += said.label == truth[i];
+  }
+  EXPECT_DOUBLE_EQ(answer.metrics.at(0).value, right / 3);
+}
+
+TEST(TuneEval, TheTokenizersLengthCutsTexts) {
+  const TinyModel tiny("length");
+  TinyModel::write(tiny.folder + "/tokenizer_config.json", R"({"model_max_length": 4})");
+  TextRequest request = tiny.request(tiny.file("texts.txt", "word1 word2 word3 word4\n"));
+  EXPECT_EQ(tune_embed(request, Pool::kMean).texts.at(0).tokens, 4U);
+  request.most_tokens = 6;
+  EXPECT_EQ(tune_embed(request, Pool::kMean).texts.at(0).tokens, 6U);
+}
+
+TEST(TuneTrain, WeightsOfAnotherStepThanTheStateAreRefused) {
+  const TinyModel tiny("torn");
+  TrainTextsRequest request = training(tiny, tiny.sentences("train.csv", 20, 3), "out");
+  request.steps = 2;
+  tune_train(request);
+  const std::string weights = bytes_of(request.output + "/model.safetensors");
+  request.output = (tiny.root / "other").string();
+  request.steps = 3;
+  tune_train(request);
+  TinyModel::write(request.output + "/model.safetensors", weights);
+  request.resume = true;
+  EXPECT_EQ(code_of([&] { tune_train(request); }), "O1655");
+}
+
+// A real model, where ORRERY_CHECKPOINT names its folder.
+TEST(RealCheckpoint, SentencesOfOneMeaningAreNearerThanOthers) {
+  const char* const folder = std::getenv("ORRERY_CHECKPOINT");
+  if (folder == nullptr) GTEST_SKIP() << "ORRERY_CHECKPOINT is not set";
+  const TinyModel tiny("real");
+  TextRequest request = tiny.request(tiny.file(
+      "texts.txt", "A cat is sitting on the mat.\nThe cat sat on a mat.\nShares of the bank fell by nine per cent.\n"));
+  request.checkpoint = folder;
+  const Embedded answer = tune_embed(request, Pool::kMean);
+  const auto cosine = [&](std::size_t a, std::size_t b) {
+    double dot = 0, left = 0, right = 0;
+    for (std::size_t i = 0; i < answer.width; ++i) {
+      const double x = answer.texts[a].embedding[i], y = answer.texts[b].embedding[i];
+      dot += x * y, left += x * x, right += y * y;
+    }
+    return dot / std::sqrt(left * right);
+  };
+  EXPECT_GT(cosine(0, 1), cosine(0, 2));
+  EXPECT_GT(cosine(0, 1), cosine(1, 2));
 }
 
 }  // namespace

@@ -13,13 +13,14 @@
 #include "orrery/base/whole_number.h"
 #include "orrery/formats/huggingface/networks/weight_names.h"
 #include "orrery/scenario/task_head.h"
+#include "orrery/scenario/text_run.h"
 #include "orrery/scenario/trained_checkpoint.h"
 #include "orrery/scenario/tune_texts.h"
 
 namespace orrery::scenario {
 namespace {
 
-constexpr base::Count kUsualTokens = 128;
+constexpr std::size_t kLearnedTokens = 128, kLearnedOfQuestions = 384;
 
 model::TrainingPlan plan_of(const TrainTextsRequest& request, std::size_t examples) {
   model::TrainingPlan plan = request.plan;
@@ -35,7 +36,6 @@ model::TrainingPlan plan_of(const TrainTextsRequest& request, std::size_t exampl
 
 TrainedTexts tune_train(const TrainTextsRequest& asked) {
   TrainTextsRequest request = asked;
-  const base::Stopwatch clock;
   cost::Limits limits = request.texts.limits;
   const TextRows rows = read_text_rows(request.texts.data);
   // What is resumed is read from where it was stored; the head is there then.
@@ -44,10 +44,8 @@ TrainedTexts tune_train(const TrainTextsRequest& asked) {
   TaskModel task = open_task(request.texts, rows, true);
   CheckpointModel& made = task.model;
   const model::Description& d = made.runnable.description;
-  const std::size_t most = std::min<std::size_t>(
-      made.most_tokens(),
-      static_cast<std::size_t>(request.texts.most_tokens.value_or(std::min<base::Count>(
-          task.task == Task::kQuestions ? 384 : kUsualTokens, static_cast<base::Count>(made.most_tokens())))));
+  const std::size_t most =
+      made.tokens_of(request.texts.most_tokens, task.task == Task::kQuestions ? kLearnedOfQuestions : kLearnedTokens);
   const TaskExamples texts = task_examples(rows, task.task, request.texts.columns, made, most,
                                            static_cast<std::size_t>(request.texts.stride), task.labels);
   const model::TrainingPlan plan = plan_of(request, texts.examples.size());
@@ -83,13 +81,12 @@ TrainedTexts tune_train(const TrainTextsRequest& asked) {
     if (request.told) request.told(step, plan.steps, each * static_cast<double>(plan.steps - step.step));
     if (request.save_every > 0 && step.step % request.save_every == 0 && !trainer.done()) save();
   }
+  out.seconds = steps_clock.seconds();
   out.steps = trainer.state().steps;
   save();
-  out.seconds = clock.seconds();
   out.inputs = made.inputs;
   out.warnings = made.warnings;
-  if (texts.cut > 0)
-    out.warnings.warning("O1656", fmt::format("{} texts are longer than {} tokens, and were cut", texts.cut, most));
+  warn_of_cut(texts.cut, most, out.warnings);
   return out;
 }
 

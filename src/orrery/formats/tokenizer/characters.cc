@@ -52,15 +52,16 @@ int combining_class(utf8proc_int32_t code) {
   return changed_combining_class(static_cast<std::uint32_t>(code), utf8proc_get_property(code)->combining_class);
 }
 
-void add_decomposed(std::uint32_t code, std::vector<Part>& to) {
-  if (code < 0xc0 || !changed_decomposition(code)) {
+void add_decomposed(std::uint32_t code, bool compatible, std::vector<Part>& to) {
+  if (code < (compatible ? 0xa0 : 0xc0) || !changed_decomposition(code)) {
     to.push_back({code, 0, true});
     return;
   }
+  constexpr auto kCompatible = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
   std::array<utf8proc_int32_t, 64> parts{};
   int boundary = 0;
   utf8proc_ssize_t count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code), parts.data(), parts.size(),
-                                                   UTF8PROC_DECOMPOSE, &boundary);
+                                                   compatible ? kCompatible : UTF8PROC_DECOMPOSE, &boundary);
   if (count < 1 || count > static_cast<utf8proc_ssize_t>(parts.size())) {
     parts[0] = static_cast<utf8proc_int32_t>(code);
     count = 1;
@@ -150,11 +151,16 @@ bool is_other(std::uint32_t code) {
   return changed_other(code, between(code, UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO));
 }
 
-void decompose(Characters& text) {
-  if (std::all_of(text.begin(), text.end(), [](const Character& one) { return one.code < 0xc0; })) return;
+bool is_combining(std::uint32_t code) {
+  return code >= 0x300 && combining_class(static_cast<utf8proc_int32_t>(code)) > 0;
+}
+
+void decompose(Characters& text, bool compatible) {
+  const std::uint32_t least = compatible ? 0xa0 : 0xc0;  // below it all stays
+  if (std::all_of(text.begin(), text.end(), [&](const Character& one) { return one.code < least; })) return;
   std::vector<Part> parts;
   parts.reserve(text.size());
-  for (const Character& one : text) add_decomposed(one.code, parts);
+  for (const Character& one : text) add_decomposed(one.code, compatible, parts);
   for (std::size_t i = 0; i < parts.size();) {
     std::size_t end = i;
     while (end < parts.size() && parts[end].combining > 0) ++end;

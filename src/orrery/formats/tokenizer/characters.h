@@ -33,9 +33,11 @@ bool is_nonspacing_mark(std::uint32_t code);
 bool is_word(std::uint32_t code);   // letters, marks, decimal digits, connecting punctuation
 bool is_other(std::uint32_t code);  // control, format, private use
 
-// The canonical decomposition (NFD), and the lower case of each character by itself. New characters have the place of
-// what they are made of.
-void decompose(Characters& text);
+bool is_combining(std::uint32_t code);  // of a combining class over 0
+
+// The canonical decomposition (NFD; NFKD where it is `compatible`), and the lower case of each character by itself. New
+// characters have the place of what they are made of.
+void decompose(Characters& text, bool compatible = false);
 void to_lower_case(Characters& text);
 
 }  // namespace orrery::formats::tokenizer

@@ -45,6 +45,8 @@ class Model {
   virtual ~Model() = default;
   // Adds the word's tokens. Threads may share a model.
   virtual void tokenize(Word word, std::vector<Piece>& to) const = 0;
+  // The text of ids, of models that say it themselves.
+  virtual std::string decode(const std::vector<Id>&) const { return {}; }
 };
 
 struct WordPiece {

@@ -11,78 +11,17 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text_file.h"
-#include "orrery/formats/json/document.h"
+#include "orrery/formats/tokenizer/config.h"
 #include "orrery/formats/tokenizer/vocabulary_reader.h"
 
 namespace orrery::formats::tokenizer {
-namespace {
 
 namespace fs = std::filesystem;
 
-// tokenizer_config.json, of which the keys that are asked for matter.
-class Config {
- public:
-  Config(const File& file, base::Diagnostics& found) : found_(found) {
-    if (file != nullptr) root_ = json::parse(file, "O1623");
-  }
-
-  std::optional<bool> truth(const char* key) const {
-    const json::Member* const entry = root_.find(key);
-    if (entry == nullptr || entry->value.is_null()) return std::nullopt;
-    if (entry->value.kind != json::Node::Kind::kTruth) {
-      found_.error("O1623", fmt::format("`{}` must be true or false, and is {}", key, describe(entry->value)),
-                   entry->value.where);
-      return std::nullopt;
-    }
-    return entry->value.truth;
-  }
-
-  // A text, or the `content` of an object.
-  std::string token(const char* key, const char* otherwise) const {
-    const json::Member* const entry = root_.find(key);
-    if (entry == nullptr || entry->value.is_null()) return otherwise;
-    const json::Member* const content = entry->value.find("content");
-    const json::Node& text = content != nullptr ? content->value : entry->value;
-    if (text.is_text()) return text.text;
-    found_.error("O1623", fmt::format("`{}` must be a token, and is {}", key, describe(text)), text.where);
-    return otherwise;
-  }
-
- private:
-  json::Node root_;
-  base::Diagnostics& found_;
-};
-
-struct Special {
-  const char* key;
-  const char* name;
-  bool needed;
-  bool lstrip = false;
-};
-
-// The special tokens that the vocabulary has, in `to`; their ids by the order of `wanted`.
-std::vector<Id> add_special(const std::vector<Special>& wanted, const Config& config, const Vocabulary& vocabulary,
-                            const base::Location& where, base::Diagnostics& found, std::vector<AddedToken>& to) {
-  std::vector<Id> ids;
-  std::set<Id> added;
-  for (const Special& special : wanted) {
-    const std::string name = config.token(special.key, special.name);
-    const std::optional<Id> id = vocabulary.find(name);
-    ids.push_back(id.value_or(0));
-    if (!id && special.needed)
-      found.error("O1621", fmt::format("the vocabulary lacks the special token `{}`", name), where)
-          .hint(fmt::format("`{}` in tokenizer_config.json names another", special.key));
-    if (id && added.insert(*id).second) to.push_back({name, *id, false, special.lstrip, false, false, true});
-  }
-  return ids;
-}
-
-File optional_file(const fs::path& path) {
+File optional_file(const std::string& path) {
   std::error_code ignored;
-  return fs::exists(path, ignored) ? base::read_file(path.string()) : nullptr;
+  return fs::exists(path, ignored) ? base::read_file(path) : nullptr;
 }
-
-}  // namespace
 
 Tokenizer read_word_piece(const File& vocabulary, const File& config_file, base::Diagnostics& warnings) {
   base::Diagnostics found;
@@ -101,6 +40,8 @@ Tokenizer read_word_piece(const File& vocabulary, const File& config_file, base:
   const bool lower = config.truth("do_lower_case").value_or(true);
   is.normalizer = BertNormalizer{true, config.truth("tokenize_chinese_chars").value_or(true),
                                  config.truth("strip_accents").value_or(lower), lower};
+  add_declared(config, *tokens, found, is.added);
+  is.most_tokens = config.most_tokens();
   found.throw_if_errors();
   is.vocabulary = tokens;
   is.model = word_piece(tokens, {ids[0]});
@@ -157,6 +98,8 @@ Tokenizer read_byte_pairs(const File& vocabulary, const File& merges_file, const
                  {"pad_token", "<|endoftext|>", false}},
                 config, *tokens, whole, found, is.added);
   }
+  add_declared(config, *tokens, found, is.added);
+  is.most_tokens = config.most_tokens();
   check_bytes(*tokens, whole, found);
   found.throw_if_errors();
   is.vocabulary = tokens;
@@ -169,27 +112,24 @@ Tokenizer read_tokenizer(const std::string& path, base::Diagnostics& warnings) {
   std::error_code ignored;
   fs::path file = path;
   if (fs::is_directory(file, ignored)) {
-    constexpr std::array kNames{"tokenizer.json", "vocab.txt", "vocab.json", "spiece.model"};
+    constexpr std::array kNames{"tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "tokenizer.model"};
     const auto there = std::find_if(kNames.begin(), kNames.end(),
                                     [&](const char* name) { return fs::exists(fs::path(path) / name, ignored); });
     if (there == kNames.end())
       base::fail("O1620", fmt::format("the folder `{}` holds no tokenizer", path),
                  {std::make_shared<const base::SourceFile>(base::SourceFile{path, {}}), 0, 0},
-                 "one of tokenizer.json, vocab.txt, vocab.json with merges.txt must stand in it");
+                 "one of tokenizer.json, vocab.txt, vocab.json with merges.txt, spiece.model must stand in it");
     file /= *there;
   }
   const fs::path config = file.parent_path() / "tokenizer_config.json";
-  if (file.extension() == ".model")
-    base::fail("O1629", fmt::format("`{}` is a model of SentencePiece, which is not read", file.string()),
-               {std::make_shared<const base::SourceFile>(base::SourceFile{file.string(), {}}), 0, 0},
-               "models with a WordPiece or byte-level tokenizer are read");
+  if (file.extension() == ".model") return read_sentence_piece(file.string(), warnings);
   if (file.extension() == ".txt")
-    return read_word_piece(base::read_file(file.string()), optional_file(config), warnings);
+    return read_word_piece(base::read_file(file.string()), optional_file(config.string()), warnings);
   if (file.filename() == "vocab.json")
     return read_byte_pairs(base::read_file(file.string()),
-                           base::read_file((file.parent_path() / "merges.txt").string()), optional_file(config),
-                           warnings);
-  return read_tokenizer_json(base::read_file(file.string()), warnings);
+                           base::read_file((file.parent_path() / "merges.txt").string()),
+                           optional_file(config.string()), warnings);
+  return read_tokenizer_json(base::read_file(file.string()), optional_file(config.string()), warnings);
 }
 
 }  // namespace orrery::formats::tokenizer

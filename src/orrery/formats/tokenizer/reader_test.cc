@@ -46,12 +46,12 @@ Parts byte_level(const std::string& model) {
 
 std::vector<base::Diagnostic> said_of(const Parts& parts) {
   base::Diagnostics warnings;
-  return base::refused([&] { read_tokenizer_json(base::source(parts.text(), "tokenizer.json"), warnings); });
+  return base::refused([&] { read_tokenizer_json(base::source(parts.text(), "tokenizer.json"), nullptr, warnings); });
 }
 
 Tokenizer read(const Parts& parts, Codes warned = {}) {
   base::Diagnostics warnings;
-  Tokenizer tokenizer = read_tokenizer_json(base::source(parts.text(), "tokenizer.json"), warnings);
+  Tokenizer tokenizer = read_tokenizer_json(base::source(parts.text(), "tokenizer.json"), nullptr, warnings);
   std::vector<std::string> found;
   for (const base::Diagnostic& one : warnings.all()) found.push_back(one.code);
   EXPECT_EQ(found, warned);
@@ -188,6 +188,31 @@ TEST(TokenizerJson, MergesNeedTheirTokens) {
             (std::vector<Id>{2}));
 }
 
+TEST(TokenizerFiles, TheConfigurationAddsTokensAndALengthToAVocabulary) {
+  const Tokenizer tokenizer =
+      words(R"({"model_max_length": 128, "added_tokens_decoder": {"500": {"content": "<new>", "special": true}}})");
+  EXPECT_EQ(tokenizer.most_tokens(), 128U);
+  EXPECT_EQ(ids(tokenizer.encode("the<new>")), (std::vector<Id>{2, 5, 500, 3}));
+  EXPECT_EQ(words(R"({"model_max_length": 1000000000000000019884624838656})").most_tokens(), std::nullopt);
+  EXPECT_EQ(base::codes_of([] { words(R"({"model_max_length": "long"})"); }), Codes{"O1623"});
+  EXPECT_EQ(base::codes_of([] { words(R"({"added_tokens_decoder": {"x": {"content": "a"}}})"); }), Codes{"O1623"});
+  EXPECT_EQ(base::codes_of([] { words(R"({"added_tokens_decoder": {"7": {"content": "the"}}})"); }), Codes{"O1621"});
+}
+
+TEST(TokenizerFiles, BesideATokenizerJsonTheConfigurationIsComparedNotApplied) {
+  const auto warned = [](const std::string& config) {
+    base::Diagnostics warnings;
+    const Tokenizer tokenizer = read_tokenizer_json(base::source(Parts().text(), "tokenizer.json"),
+                                                    base::source(config, "tokenizer_config.json"), warnings);
+    EXPECT_EQ(ids(tokenizer.encode("THE fox")), (std::vector<Id>{1, 2}));
+    return base::codes(warnings.all());
+  };
+  EXPECT_EQ(warned(R"({"do_lower_case": true, "model_max_length": 512})"), Codes{});
+  EXPECT_EQ(warned(R"({"do_lower_case": false})"), Codes{"O1627"});
+  EXPECT_EQ(warned(R"({"strip_accents": false, "tokenize_chinese_chars": false})"), (Codes{"O1627", "O1627"}));
+  EXPECT_EQ(warned(R"({"added_tokens_decoder": {"9": {"content": "<new>"}}})"), Codes{"O1627"});
+}
+
 TEST(TokenizerFiles, TheFolderSaysWhichTokenizerItIs) {
   base::Diagnostics warnings;
   const auto codes_for = [&](const base::Folder& folder) {
@@ -196,7 +221,7 @@ TEST(TokenizerFiles, TheFolderSaysWhichTokenizerItIs) {
   const base::Folder folder;
   EXPECT_EQ(codes_for(folder), Codes{"O1620"});
   folder.write("spiece.model", "x");
-  EXPECT_EQ(codes_for(folder), Codes{"O1629"});
+  EXPECT_EQ(codes_for(folder), Codes{"O1630"});
   folder.write("vocab.json", byte_vocabulary());
   EXPECT_EQ(codes_for(folder), Codes{"O0100"}) << "merges.txt is missing";
   folder.write("merges.txt", "#version: 0.2\n" + kMerges);

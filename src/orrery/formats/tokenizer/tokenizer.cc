@@ -168,6 +168,7 @@ void Tokenizer::tokenize(std::string_view text, Encoding& to) const {
   };
   Characters prefixed;
   const auto split_words = [&](Word part) {
+    if (is_.whole_texts) return add(part);
     if (!is_.byte_level) return bert_words(part, add);
     if (is_.add_prefix_space && part.front().code != ' ') {
       prefixed.assign(1, {' ', part.front().begin, part.front().end});
@@ -181,9 +182,10 @@ void Tokenizer::tokenize(std::string_view text, Encoding& to) const {
   raw_.split(
       raw,
       [&](Word part) {
-        if (is_.normalizer) {
+        if (is_.normalizer || is_.plain) {
           normal.assign(part.begin(), part.end());
-          normalize(*is_.normalizer, normal);
+          if (is_.normalizer) normalize(*is_.normalizer, normal);
+          if (is_.plain) normalize(*is_.plain, normal);
           part = normal;
         }
         if (part.empty()) return;
@@ -255,7 +257,32 @@ std::vector<Encoding> Tokenizer::encode(std::string_view text, std::optional<std
   return out;
 }
 
+// Added tokens stand between what the model decodes.
+std::string Tokenizer::decode_whole(const std::vector<Id>& ids, bool skip_special) const {
+  std::string text;
+  std::vector<Id> own;
+  const auto append = [&](const std::string& part) {
+    if (!text.empty() && !part.empty()) text += ' ';
+    text += part;
+  };
+  for (const Id id : ids) {
+    const auto added = added_by_id_.find(id);
+    if (added == added_by_id_.end()) {
+      if (is_.vocabulary->text(id) == nullptr) base::fail("O1628", fmt::format("no token has the id {}", id));
+      own.push_back(id);
+      continue;
+    }
+    if (skip_special && added->second->special) continue;
+    append(is_.model->decode(own));
+    own.clear();
+    append(added->second->content);
+  }
+  append(is_.model->decode(own));
+  return text;
+}
+
 std::string Tokenizer::decode(const std::vector<Id>& ids, bool skip_special) const {
+  if (is_.whole_texts) return decode_whole(ids, skip_special);
   std::vector<std::string_view> tokens;
   for (const Id id : ids) {
     const auto added = added_by_id_.find(id);

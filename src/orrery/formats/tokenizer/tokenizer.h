@@ -41,16 +41,19 @@ struct TemplateItem {
 struct Description {
   std::shared_ptr<const Vocabulary> vocabulary;
   std::unique_ptr<Model> model;
-  bool byte_level = false;  // else BERT's words
+  bool byte_level = false;   // else BERT's words
+  bool whole_texts = false;  // the model takes texts as they are, and decodes them
   std::optional<BertNormalizer> normalizer;
+  std::optional<PlainText> plain;
   bool add_prefix_space = false;
   bool trim_offsets = false;
   bool trimmed_prefix_space = true;  // what trimming of offsets takes add_prefix_space to be
   std::vector<TemplateItem> single{{0, 0, 0}}, pair{{0, 0, 0}, {1, 0, 1}};
   std::vector<AddedToken> added;
-  std::string continuing = "##";  // of WordPiece, for decoding
-  bool clean_up = true;           // of blanks before punctuation in what was decoded
-  Limits limits;                  // of the file's `truncation`
+  std::string continuing = "##";           // of WordPiece, for decoding
+  bool clean_up = true;                    // of blanks before punctuation in what was decoded
+  Limits limits;                           // of the file's `truncation`
+  std::optional<std::size_t> most_tokens;  // `model_max_length` of tokenizer_config.json
 };
 
 // Safe for use by several threads.
@@ -69,10 +72,13 @@ class Tokenizer {
 
   const Vocabulary& vocabulary() const { return *is_.vocabulary; }
   const Limits& limits() const { return is_.limits; }
+  std::optional<std::size_t> most_tokens() const { return is_.most_tokens; }
   std::optional<Id> find(std::string_view token) const;  // added tokens, too
+  bool knows(Id id) const { return added_by_id_.count(id) > 0 || is_.vocabulary->text(id) != nullptr; }
 
  private:
   void tokenize(std::string_view text, Encoding& to) const;
+  std::string decode_whole(const std::vector<Id>& ids, bool skip_special) const;
   void trim_offsets(Token& token, std::string_view text, bool is_first) const;
 
   Description is_;

@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   base::Diagnostics warnings;
   const auto file = base::source(text, "fuzz");
-  attempt([&] { ids_of(tokenizer::read_tokenizer_json(file, warnings), "Hello the f\u00f6x, [MASK] 12"); });
+  attempt([&] { ids_of(tokenizer::read_tokenizer_json(file, nullptr, warnings), "Hello the f\u00f6x, [MASK] 12"); });
   attempt([&] { ids_of(tokenizer::read_word_piece(file, nullptr, warnings), "Hello the f\u00f6x, [MASK] 12"); });
   return 0;
 }

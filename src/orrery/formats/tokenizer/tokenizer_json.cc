@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/whole_number.h"
+#include "orrery/formats/tokenizer/config.h"
 #include "orrery/formats/tokenizer/reader.h"
 #include "orrery/formats/tokenizer/vocabulary_reader.h"
 
@@ -359,9 +360,12 @@ Description JsonReader::read(const Node& root) {
 
 }  // namespace
 
-Tokenizer read_tokenizer_json(const File& file, base::Diagnostics& warnings) {
+Tokenizer read_tokenizer_json(const File& file, const File& config_file, base::Diagnostics& warnings) {
   base::Diagnostics found;
   Description is = JsonReader(found).read(json::parse(file, "O1623"));
+  const Config config(config_file, found);
+  compare_with(is, config, found);
+  is.most_tokens = config.most_tokens();
   found.throw_if_errors();
   warnings.append(found);
   return Tokenizer(std::move(is));

@@ -107,6 +107,26 @@ void normalize(const BertNormalizer& how, Characters& text) {
   if (how.lowercase) to_lower_case(text);
 }
 
+void normalize(const PlainText& how, Characters& text) {
+  if (how.quotes) {
+    Characters out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      out.push_back(text[i]);
+      const std::uint32_t code = text[i].code;
+      if ((code != '`' && code != '\'') || i + 1 == text.size() || text[i + 1].code != code) continue;
+      out.back().code = '"';
+      out.back().end = text[++i].end;
+    }
+    text = std::move(out);
+  }
+  if (how.strip_accents) {
+    decompose(text, true);
+    text.erase(std::remove_if(text.begin(), text.end(), [](const Character& one) { return is_combining(one.code); }),
+               text.end());
+  }
+  if (how.lowercase) to_lower_case(text);
+}
+
 void bert_words(Word text, const EachWord& each) {
   std::size_t begin = 0;
   const auto end_word = [&](std::size_t end, std::size_t next) {

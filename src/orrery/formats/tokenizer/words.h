@@ -16,6 +16,14 @@ struct BertNormalizer {
 };
 void normalize(const BertNormalizer& how, Characters& text);
 
+// What ALBERT and XLNet do before SentencePiece.
+struct PlainText {
+  bool quotes = true;         // `` and '' become "
+  bool strip_accents = true;  // compatible decomposition, without combining characters
+  bool lowercase = false;
+};
+void normalize(const PlainText& how, Characters& text);
+
 using Word = std::span<const Character>;
 using EachWord = std::function<void(Word)>;
 

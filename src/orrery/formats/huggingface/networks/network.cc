@@ -309,6 +309,7 @@ struct Reader {
     out.pad = keys.token("pad_token_id", 1).value_or(1);
     out.end = keys.token("eos_token_id", 2);
     out.begin = keys.token("decoder_start_token_id", 2);
+    out.forced_begin = keys.token("forced_bos_token_id", std::nullopt);
     common(width, kEpsilon);
     model::HeadShape& head = d().head;
     if (picks_one()) {

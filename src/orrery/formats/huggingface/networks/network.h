@@ -16,11 +16,12 @@ enum class Family { kBert, kRoberta, kGpt2, kBart };
 struct RunnableModel {
   Family family = Family::kBert;
   model::Description description;
-  std::int32_t pad = 0;               // the token that fills short sequences
-  std::optional<std::int32_t> begin;  // with which a decoder begins
-  std::optional<std::int32_t> end;    // with which generation ends
-  std::vector<std::string> labels;    // names of the classes; empty: none are given
-  base::Diagnostics diagnostics;      // warnings
+  std::int32_t pad = 0;                      // the token that fills short sequences
+  std::optional<std::int32_t> begin;         // with which a decoder begins
+  std::optional<std::int32_t> end;           // with which generation ends
+  std::optional<std::int32_t> forced_begin;  // the first word of what is generated, whatever is likely
+  std::vector<std::string> labels;           // names of the classes; empty: none are given
+  base::Diagnostics diagnostics;             // warnings
 };
 
 struct HeadChoice {

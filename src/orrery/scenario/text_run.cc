@@ -1,0 +1,55 @@
+#include "orrery/scenario/text_run.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace orrery::scenario {
+
+std::vector<std::vector<std::size_t>> batches(const std::vector<model::Example>& examples, std::size_t batch) {
+  std::vector<std::size_t> order(examples.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return examples[a].words.size() < examples[b].words.size(); });
+  std::vector<std::vector<std::size_t>> out;
+  for (std::size_t at = 0; at < order.size(); at += batch)
+    out.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(at),
+                     order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), at + batch)));
+  return out;
+}
+
+model::Network::Size size_of(const std::vector<model::Example>& examples, std::size_t batch) {
+  std::size_t longest = 1;
+  for (const model::Example& example : examples) longest = std::max(longest, example.words.size());
+  const auto length = static_cast<model::Index>(longest);
+  return {static_cast<model::Index>(std::min(batch, examples.size())), length, length};
+}
+
+PlainExamples plain_examples(const TextRows& rows, const Columns& columns, const CheckpointModel& made,
+                             std::size_t most) {
+  PlainExamples out;
+  const std::string& column = columns.text.empty() ? rows.columns.front() : columns.text;
+  for (const TextRow& row : rows.rows) {
+    const std::vector<TextField>* const field = row.find(column);
+    if (field == nullptr || field->empty())
+      base::fail("O1651", fmt::format("the row has no text in the column `{}`", column), row.where,
+                 "name the column: `--text-column NAME`");
+    const auto windows =
+        made.tokenizer->encode(field->front().text, {}, {formats::tokenizer::Truncate::kOnlyFirst, most, 0});
+    out.cut += windows.size() > 1;
+    model::Example example;
+    for (const auto& token : windows.front()) example.words.push_back(token.id), example.types.push_back(token.type);
+    if (example.words.empty()) base::fail("O1651", "the text has no tokens", field->front().where);
+    out.examples.push_back(std::move(example));
+  }
+  return out;
+}
+
+void warn_of_cut(std::size_t cut, std::size_t most, base::Diagnostics& warnings) {
+  if (cut > 0)
+    warnings.warning("O1656", fmt::format("{} longer than {} tokens, and {} cut",
+                                          cut == 1 ? "1 text is" : fmt::format("{} texts are", cut), most,
+                                          cut == 1 ? "was" : "were"));
+}
+
+}  // namespace orrery::scenario

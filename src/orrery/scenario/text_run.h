@@ -1,0 +1,41 @@
+// What runs of models on texts share: threads and time, texts as examples, batches of them.
+#pragma once
+
+#include <vector>
+
+#include "orrery/scenario/tune_texts.h"
+
+namespace orrery::scenario {
+
+inline constexpr base::Count kUsualBatch = 8;
+inline constexpr std::size_t kUsualTokens = 512;
+
+struct Running {
+  explicit Running(const TextRequest& request)
+      : limits(request.limits),
+        context((limits.stop = request.interruptible ? request.interruptible() : nullptr, limits.threads)),
+        budget(limits) {}
+  cost::Limits limits;
+  kernels::Context context;
+  cost::Budget budget;
+};
+
+// Examples in batches of texts of alike lengths, so that little is padding.
+std::vector<std::vector<std::size_t>> batches(const std::vector<model::Example>& examples, std::size_t batch);
+
+// The largest batch.
+model::Network::Size size_of(const std::vector<model::Example>& examples, std::size_t batch);
+
+struct PlainExamples {
+  std::vector<model::Example> examples;  // one of each row
+  std::size_t cut = 0;                   // texts that were longer than `most`
+};
+
+// The texts of the column that is named, else of the first. Throws InputError (O1651).
+PlainExamples plain_examples(const TextRows& rows, const Columns& columns, const CheckpointModel& made,
+                             std::size_t most);
+
+// O1656, where there are any.
+void warn_of_cut(std::size_t cut, std::size_t most, base::Diagnostics& warnings);
+
+}  // namespace orrery::scenario
