@@ -22,7 +22,7 @@ using tuning::Measured;
 constexpr std::array kColumns{"A",   "B",   "C",        "optype",   "trans_a",  "trans_b", "M",    "N",             "K",
                               "lda", "ldb", "ldc",      "stride_a", "stride_b", "stride_c", "batch", "Time", "Implementation"};
 constexpr std::size_t kFirstOfCall = 3, kCall = 13;
-enum Column : std::size_t { kOptype = 3, kM = 6, kN = 7, kK = 8, kBatch = 15, kTime = 16, kImplementation = 17 };
+enum Column : std::size_t { kOptype = 3, kTransA = 4, kTransB = 5, kM = 6, kN = 7, kK = 8, kBatch = 15, kTime = 16, kImplementation = 17 };
 
 void split(std::string_view line, std::vector<std::string_view>& cells) {
   cells.clear();
@@ -189,6 +189,13 @@ class Reader {
   std::string letters_;
 };
 
+// Where a line of raw times has a column of the call: behind the title, and sizes before transpositions.
+std::size_t in_ranks(std::size_t column) {
+  if (column == kTransA || column == kTransB) return column + 1;
+  if (column == kM || column == kN || column == kK) return column - 4;
+  return column - 2;
+}
+
 // "tc3" of "gemmtc3": the program's name without what all have.
 std::string_view implementation_of(std::string_view title) {
   const std::size_t slash = title.rfind('/');
@@ -258,7 +265,8 @@ void read_ranks(Source& layouts, std::vector<std::unique_ptr<Source>>& ranks, co
         continue;
       }
       std::string call;
-      for (std::size_t i = 0; i < kCall; ++i) call += Reader::canonical(kFirstOfCall + i, cells[i + 1]) + ",";
+      for (std::size_t column = kFirstOfCall; column < kFirstOfCall + kCall; ++column)
+        call += Reader::canonical(column, cells[in_ranks(column)]) + ",";
       const auto known = calls.find(call);
       if (known == calls.end()) {
         wrong("O1722", fmt::format("`{}` has no layout with this call", layouts.name()), cells[1]);

@@ -8,6 +8,7 @@
 #include "orrery/base/files_test_util.h"
 #include "orrery/formats/substation/folder.h"
 #include "orrery/tuning/consistency.h"
+#include "orrery/tuning/path_modes.h"
 #include "orrery/tuning/selection.h"
 
 namespace orrery::formats::substation {
@@ -65,6 +66,29 @@ TEST(SelectGoldens, OptimumBoundsDomainsAndConfigurationsAreTheProvenOnes) {
       json domain = json::array();
       for (const int value : usable[c]) domain.push_back(problem.layouts[c][static_cast<std::size_t>(value)]);
       EXPECT_EQ(domain, want["domains"][variable.name]) << variable.name;
+    }
+    // Where the original's answer does not depend on the order of its sets, ours is the same.
+    const auto of = [&](tuning::Mode mode, const std::vector<std::string>& split) -> std::optional<base::Count> {
+      std::vector<int> classes;
+      for (const std::string& one : split) classes.push_back(problem.class_named(one));
+      const tuning::ModeOutcome outcome = tuning::run_mode(problem, consistent, mode, classes, {});
+      if (!outcome.selection) return std::nullopt;
+      EXPECT_GE(outcome.selection->time, found.cost);
+      return outcome.selection->time;
+    };
+    const std::tuple<const char*, tuning::Mode, std::vector<std::string>> modes[] = {
+        {"fp_first", tuning::Mode::kForwardFirst, {}},
+        {"bp_first", tuning::Mode::kBackwardFirst, {}},
+        {"combined", tuning::Mode::kCombined, {}},
+        {"combined_split_X_DROP2_LN1", tuning::Mode::kCombined, {"X", "DROP2", "LN1"}},
+        {"combined_split_X_LN1_LN2_LIN2_DLIN2", tuning::Mode::kCombined, {"X", "LN1", "LN2", "LIN2", "DLIN2"}}};
+    for (const auto& [mode_name, mode, split] : modes) {
+      const json& runs = want["modes"][mode_name];
+      const auto time = of(mode, split);
+      EXPECT_EQ(time.has_value(), runs[0]["outcome"] == "valid") << mode_name;
+      if (time) {
+        EXPECT_EQ(*time, runs[0]["time_ps"].get<base::Count>() * kPerPs) << mode_name;
+      }
     }
     for (const auto& [what, wrong] : want["optimum_ps_under_misreadings"].items())
       EXPECT_NE(found.cost, wrong.get<base::Count>() * kPerPs) << what;
