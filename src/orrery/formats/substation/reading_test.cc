@@ -1,12 +1,12 @@
 // Files of measurements, read: decimals to the femtosecond, lines by name, ranks merged, full tables within seconds.
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sstream>
 
-#include "orrery/base/files_test_util.h"
-#include "orrery/base/stopwatch.h"
+#include <gtest/gtest.h>
+
 #include "orrery/formats/substation/decimal_time.h"
 #include "orrery/formats/substation/folder.h"
 #include "orrery/formats/substation/kernel_file.h"

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "orrery/base/files_test_util.h"
 #include "orrery/formats/substation/folder.h"
+#include "orrery/formats/substation/layout_file.h"
 #include "orrery/tuning/consistency.h"
 #include "orrery/tuning/path_modes.h"
 #include "orrery/tuning/selection.h"
@@ -59,6 +59,13 @@ TEST(SelectGoldens, OptimumBoundsDomainsAndConfigurationsAreTheProvenOnes) {
     EXPECT_EQ(selection->operators.size(), want["operator_ps"].size());
     EXPECT_EQ(passes[0], ps("forward_ps"));
     EXPECT_EQ(passes[1], ps("backward_ps"));
+    const auto pair = [&](const std::string& tensor) {
+      const auto c = static_cast<std::size_t>(problem.class_named(tensor));
+      std::string layout = problem.layouts[c][static_cast<std::size_t>(found.values[c])];
+      for (char& letter : layout) letter = static_cast<char>(letter - 'a' + 'A');
+      return LayoutPair{tensor, layout, {}};
+    };
+    EXPECT_EQ(json::parse(layout_text(make_layout_file(graph, *selection, pair))), want["layout_file"]);
     const auto usable = tuning::usable_values(consistent);
     for (const tuning::Variable& variable : graph.variables) {
       const auto c = static_cast<std::size_t>(problem.class_named(variable.name));
