@@ -1,7 +1,7 @@
 // The choice of layouts as a factor graph: a variable for every class of tensors that must have one layout, a factor for
 // every operator, whose rows are its measured combinations of layouts, each with the time of its fastest configuration.
 //
-// The rules are those of Substation's files and search (docs/model/tuning.md): tensors of one name, the pairs that the
+// The rules are those of Substation's files and search (docs/model/selection.md): tensors of one name, the pairs that the
 // graph calls equal, a column that stands for a tensor twice, and the split and merge of the stack of keys, queries and
 // values tie layouts; what was not measured is forbidden; implementations and vectorised dimensions are free.
 #pragma once

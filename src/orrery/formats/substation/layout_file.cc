@@ -190,7 +190,9 @@ LayoutFile parse_layout_pickle(std::string_view bytes, const base::Location& who
 
 LayoutFile read_layout_file(const std::string& path) {
   const auto first = base::first_bytes(path, 1);
-  if (!first || first->empty() || (*first)[0] != '\x80') return parse_layout_json(base::read_file(path));
+  // A pickle begins with its protocol; of the oldest two, with a mark or a dictionary.
+  if (!first || first->empty() || std::string_view("\x80(}").find((*first)[0]) == std::string_view::npos)
+    return parse_layout_json(base::read_file(path));
   const base::MappedFile file(path);
   return parse_layout_pickle(file.bytes(), {std::make_shared<const base::SourceFile>(base::SourceFile{path, {}}), 0, 0});
 }
