@@ -31,9 +31,15 @@ std::vector<int> greedy_order(const FactorGraph& graph, Greed greed) {
     for (const int a : factor.variables)
       for (const int b : factor.variables)
         if (a != b) joined[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)] = 1;
-  std::vector<char> gone(n);
+  std::vector<char> gone(n, 1);  // what no factor has needs no bucket
+  std::size_t left = 0;
+  for (const Factor& factor : graph.factors)
+    for (const int v : factor.variables) {
+      left += static_cast<std::size_t>(gone[static_cast<std::size_t>(v)]);
+      gone[static_cast<std::size_t>(v)] = 0;
+    }
   std::vector<int> order;
-  while (order.size() < n) {
+  while (order.size() < left) {
     std::size_t best = n;
     std::pair<double, double> least;
     for (std::size_t v = 0; v < n; ++v) {
@@ -61,8 +67,8 @@ std::vector<int> greedy_order(const FactorGraph& graph, Greed greed) {
       }
     }
     for (std::size_t a = 0; a < n; ++a)
-      for (std::size_t b = 0; b < n; ++b)
-        if (a != b && !gone[a] && !gone[b] && joined[best][a] && joined[best][b]) joined[a][b] = 1;
+      for (std::size_t b = 0; b < n && !gone[a] && joined[best][a]; ++b)
+        if (a != b && !gone[b] && joined[best][b]) joined[a][b] = 1;
     gone[best] = 1;
     order.push_back(static_cast<int>(best));
   }

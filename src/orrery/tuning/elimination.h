@@ -68,7 +68,7 @@ struct Plan {
     std::vector<int> scope;   // of the message
     double entries = 0;       // of the message, at most
   };
-  std::vector<int> order;                // variables, the first eliminated first
+  std::vector<int> order;                // variables that factors have, the first eliminated first
   std::vector<std::vector<Part>> parts;  // of each step of the order
   bool exact = true;
   int width = 0;

@@ -1,7 +1,7 @@
 #include "orrery/tuning/factor_graph.h"
 
 #include <algorithm>
-#include <map>
+#include <limits>
 
 #include "orrery/base/check.h"
 #include "orrery/tuning/consistency.h"
@@ -99,8 +99,8 @@ void search(const FactorGraph& graph, const cost::Budget& budget, Minimum& best)
   const auto fits = [&](const Plan& plan) { return budget.has_room(bytes_of_factors + kBytesACell * plan.cells); };
   for (bool last = false; !last;) {
     Plan plan = plan_elimination(graph, limit);
-    const Plan whole = plan_elimination(graph, std::numeric_limits<double>::infinity());
     if (!plan.exact && limit > kFirstCells) {
+      const Plan whole = plan_elimination(graph, std::numeric_limits<double>::infinity());
       if (fits(whole)) {
         plan = whole;
       } else {  // the largest buckets that fit, and then the search has all the time that is left

@@ -98,7 +98,7 @@ TEST(Folders, ColumnsAreFoundByNameInAnyOrder) {
   Copy copy;
   std::vector<std::string> turned;
   for (const std::string& line : lines_of(copy.path / "bei-combined.csv"))
-    turned.push_back("DX = " + line.substr(line.find("DX = ") + 5, 3) + " " + line.substr(0, line.find(" DX")) + line.substr(line.find(" time")));
+    turned.push_back("DX = " + line.substr(line.find("DX = ") + 5, 3) + " " + line.substr(0, line.find(" DX = ")) + line.substr(line.find(" time")));
   write(copy.path / "bei-combined.csv", turned);
   EXPECT_EQ(optimum(copy.path), optimum(kExample));
 }
