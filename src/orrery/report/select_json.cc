@@ -31,7 +31,8 @@ Times times(const tuning::Selection& selection) {
 Texts layouts(const TunedSelection& answer) {
   Texts out;
   if (answer.selection)
-    for (const tuning::Variable& one : answer.graph->variables) out.emplace_back(one.name, answer.layout(*answer.selection, one.name));
+    for (const tuning::Variable& one : answer.graph->variables)
+      out.emplace_back(one.name, answer.layout(*answer.selection, one.name));
   return out;
 }
 
@@ -52,11 +53,15 @@ Times paid(const TunedSelection& answer, const tuning::Selection& other) {
 Record<Judged> alternative() {
   return {{"asked", "VARIABLE=LAYOUT, or the file.", [](const Judged& j) { return j.one.asked; }},
           {"time_ms", "Of the best choice that has it; null where there is none.",
-           [](const Judged& j) { return j.one.selection ? std::optional(tuning::ms(j.one.selection->time)) : std::nullopt; }},
-          {"loss_ms", "That, less the optimum; null where there is none.", [](const Judged& j) { return loss(j.whole, j.one.selection); }},
+           [](const Judged& j) {
+             return j.one.selection ? std::optional(tuning::ms(j.one.selection->time)) : std::nullopt;
+           }},
+          {"loss_ms", "That, less the optimum; null where there is none.",
+           [](const Judged& j) { return loss(j.whole, j.one.selection); }},
           {"paid_ms", "By operator that is slower (above 0) or faster so.",
            [](const Judged& j) { return j.one.selection ? paid(j.whole, *j.one.selection) : Times(); }},
-          {"missing", "What was not measured so, or operators that cannot agree with it.", [](const Judged& j) { return j.one.missing; }},
+          {"missing", "What was not measured so, or operators that cannot agree with it.",
+           [](const Judged& j) { return j.one.missing; }},
           {"proven", "Whether a limit left it undecided is false.", [](const Judged& j) { return j.one.proven; }}};
 }
 
@@ -70,17 +75,22 @@ Record<JudgedMode> mode() {
     return m.one.outcome.selection ? std::optional(tuning::ms(m.one.outcome.selection->time)) : std::nullopt;
   };
   return {{"time_ms", "Of its choice; null where it ended without one.", time},
-          {"loss_ms", "That, less the optimum.", [](const JudgedMode& m) { return loss(m.whole, m.one.outcome.selection); }},
-          {"reason", "Why it has none; null where it has.",
-           [](const JudgedMode& m) { return m.one.outcome.selection ? std::nullopt : std::optional(m.one.outcome.reason); }}};
+          {"loss_ms", "That, less the optimum.",
+           [](const JudgedMode& m) { return loss(m.whole, m.one.outcome.selection); }},
+          {"reason", "Why it has none; null where it has.", [](const JudgedMode& m) {
+             return m.one.outcome.selection ? std::nullopt : std::optional(m.one.outcome.reason);
+           }}};
 }
 
 Record<TunedSelection> result() {
-  const auto time = [](const TunedSelection& a) { return a.selection ? std::optional(tuning::ms(a.selection->time)) : std::nullopt; };
+  const auto time = [](const TunedSelection& a) {
+    return a.selection ? std::optional(tuning::ms(a.selection->time)) : std::nullopt;
+  };
   const auto specials = [](const TunedSelection& a) {
     std::vector<std::pair<std::string, Texts>> out;
     if (a.selection)
-      for (const ChosenOperator& one : a.selection->operators) out.emplace_back(one.name, Texts(one.specials.begin(), one.specials.end()));
+      for (const ChosenOperator& one : a.selection->operators)
+        out.emplace_back(one.name, Texts(one.specials.begin(), one.specials.end()));
     return out;
   };
   const auto modes = [](const TunedSelection& a) {
@@ -93,7 +103,9 @@ Record<TunedSelection> result() {
     for (const Alternative& one : a.why) out.push_back({a, one});
     return out;
   };
-  const auto evaluated = [](const TunedSelection& a) { return a.evaluated ? std::optional(Judged{a, *a.evaluated}) : std::nullopt; };
+  const auto evaluated = [](const TunedSelection& a) {
+    return a.evaluated ? std::optional(Judged{a, *a.evaluated}) : std::nullopt;
+  };
   const auto conflict = [](const TunedSelection& a) {
     std::vector<std::string> out;
     for (const int f : a.conflict.factors) out.push_back(a.problem.factors.factors[static_cast<std::size_t>(f)].name);
@@ -104,20 +116,24 @@ Record<TunedSelection> result() {
     for (const auto& [name, table] : a.measurements->tables) out += table.rows();
     return out;
   };
-  return {{"layouts", "Of every tensor, the leftmost letter slowest in memory.", layouts},
-          {"time_ms", "Sum over operators; null where nothing is allowed or found.", time},
-          {"lower_bound_without_layouts_ms", "Every operator at its fastest, whatever the layouts.",
-           [](const TunedSelection& a) { return tuning::ms(a.without_layouts); }},
-          {"lower_bound_arc_consistent_ms", "The same of rows that have a partner in every neighbour; 0 where a limit came first.",
-           [](const TunedSelection& a) { return tuning::ms(a.arc_consistent); }},
-          {"per_operator", "ms, by operator.", [](const TunedSelection& a) { return a.selection ? times(*a.selection) : Times(); }},
-          {"configurations", "Dimensions and implementation of the fastest row, by operator.", specials},
-          {"modes", "What Substation's search finds, by mode.", modes, mode()},
-          {"why", "With `--why`: the best choice with each layout asked for.", why, alternative()},
-          {"evaluated", "With `--evaluate`: the file's choice; null without.", evaluated, alternative()},
-          {"conflict", "Operators of which no choice of layouts was measured for all; empty where one exists.", conflict},
-          {"width", "Most classes of tensors in a table of the elimination.", [](const TunedSelection& a) { return a.minimum.width; }},
-          {"rows", "Measured rows that were read.", rows}};
+  return {
+      {"layouts", "Of every tensor, the leftmost letter slowest in memory.", layouts},
+      {"time_ms", "Sum over operators; null where nothing is allowed or found.", time},
+      {"lower_bound_without_layouts_ms", "Every operator at its fastest, whatever the layouts.",
+       [](const TunedSelection& a) { return tuning::ms(a.without_layouts); }},
+      {"lower_bound_arc_consistent_ms",
+       "The same of rows that have a partner in every neighbour; 0 where a limit came first.",
+       [](const TunedSelection& a) { return tuning::ms(a.arc_consistent); }},
+      {"per_operator", "ms, by operator.",
+       [](const TunedSelection& a) { return a.selection ? times(*a.selection) : Times(); }},
+      {"configurations", "Dimensions and implementation of the fastest row, by operator.", specials},
+      {"modes", "What Substation's search finds, by mode.", modes, mode()},
+      {"why", "With `--why`: the best choice with each layout asked for.", why, alternative()},
+      {"evaluated", "With `--evaluate`: the file's choice; null without.", evaluated, alternative()},
+      {"conflict", "Operators of which no choice of layouts was measured for all; empty where one exists.", conflict},
+      {"width", "Most classes of tensors in a table of the elimination.",
+       [](const TunedSelection& a) { return a.minimum.width; }},
+      {"rows", "Measured rows that were read.", rows}};
 }
 
 Record<SelectDocument> answer() {
@@ -125,10 +141,10 @@ Record<SelectDocument> answer() {
     return Envelope{d.version, {}, &d.answer->measurements->inputs, &d.answer->warnings, d.seconds};
   };
   const auto whole = [](const SelectDocument& d) -> const TunedSelection& { return *d.answer; };
-  return document<SelectDocument>(
-      "tune_select", kInputs | kWarnings | kTiming, envelope,
-      {{"result", "The choice. Times are those that were measured.", whole, result()},
-       {"certificate", "What is proven of it; in ms.", [](const SelectDocument& d) { return d.answer->certificate; }, proof()}});
+  return document<SelectDocument>("tune_select", kInputs | kWarnings | kTiming, envelope,
+                                  {{"result", "The choice. Times are those that were measured.", whole, result()},
+                                   {"certificate", "What is proven of it; in ms.",
+                                    [](const SelectDocument& d) { return d.answer->certificate; }, proof()}});
 }
 
 }  // namespace

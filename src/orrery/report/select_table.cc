@@ -13,13 +13,15 @@ using scenario::TunedSelection;
 using tuning::ChosenOperator;
 
 std::string ms(base::Count femtoseconds) {
-  return fmt::format("{:.7g} ms", tuning::ms(femtoseconds));
+  return fmt::format("{:.10g} ms", tuning::ms(femtoseconds));
 }
 
 std::string loss(const TunedSelection& answer, base::Count time) {
   if (!answer.selection) return {};
   const base::Count more = time - answer.selection->time;
-  return more == 0 ? "the optimum" : fmt::format("{:+.2f} %", 100.0 * static_cast<double>(more) / static_cast<double>(answer.selection->time));
+  return more == 0 ? "the optimum"
+                   : fmt::format("{:+.2f} %",
+                                 100.0 * static_cast<double>(more) / static_cast<double>(answer.selection->time));
 }
 
 std::string operators_table(const TunedSelection& answer) {
@@ -33,12 +35,16 @@ std::string operators_table(const TunedSelection& answer) {
     const tuning::Operator& op = *answer.graph->find(one.name);
     std::vector<std::string> in, out, with;
     for (const tuning::Use& use : op.inputs)
-      if (use.dims.size() > 1 && !use.overwritten) in.push_back(fmt::format("{} {}", use.variable, answer.layout(*answer.selection, use.variable)));
+      if (use.dims.size() > 1 && !use.overwritten)
+        in.push_back(fmt::format("{} {}", use.variable, answer.layout(*answer.selection, use.variable)));
     for (const tuning::Use& use : op.outputs)
-      if (use.dims.size() > 1) out.push_back(fmt::format("{} {}", use.variable, answer.layout(*answer.selection, use.variable)));
-    for (const auto& [name, value] : one.specials) with.push_back(name == "Implementation" ? value : name + " " + value);
+      if (use.dims.size() > 1)
+        out.push_back(fmt::format("{} {}", use.variable, answer.layout(*answer.selection, use.variable)));
+    for (const auto& [name, value] : one.specials)
+      with.push_back(name == "Implementation" ? value : name + " " + value);
     table.rows.push_back({one.name, one.backward ? "backward" : "forward", fmt::format("{:.6f}", tuning::ms(one.time)),
-                          fmt::format("{} -> {}", fmt::join(in, ", "), fmt::join(out, ", ")), fmt::format("{}", fmt::join(with, ", "))});
+                          fmt::format("{} -> {}", fmt::join(in, ", "), fmt::join(out, ", ")),
+                          fmt::format("{}", fmt::join(with, ", "))});
   }
   return text(table);
 }
@@ -47,9 +53,11 @@ std::string alternative_lines(const TunedSelection& answer, const Alternative& o
   if (!one.selection) {
     if (!one.proven) return fmt::format("{}: a limit ended the search\n", one.asked);
     return fmt::format("{}: impossible; {}: {}\n", one.asked,
-                       one.missing.empty() ? "some operator has no row" : "no row, or none that agrees", fmt::join(one.missing, ", "));
+                       one.missing.empty() ? "some operator has no row" : "no row, or none that agrees",
+                       fmt::join(one.missing, ", "));
   }
-  std::string out = fmt::format("{}: {} ({}){}\n", one.asked, ms(one.selection->time), loss(answer, one.selection->time), one.proven ? "" : ", not proven to be the best");
+  std::string out = fmt::format("{}: {} ({}){}\n", one.asked, ms(one.selection->time),
+                                loss(answer, one.selection->time), one.proven ? "" : ", not proven to be the best");
   for (std::size_t i = 0; answer.selection && i < one.selection->operators.size(); ++i)
     if (const base::Count more = one.selection->operators[i].time - answer.selection->operators[i].time; more != 0)
       out += fmt::format("  {:<12} {:+.6f} ms\n", one.selection->operators[i].name, tuning::ms(more));
@@ -63,13 +71,15 @@ std::string select_table(const TunedSelection& answer) {
   if (answer.selection) {
     out += operators_table(answer) + "\n";
     out += fmt::format("whole layer           {}, {}\n", ms(answer.selection->time),
-                       answer.certificate.optimal ? "proven to be the least"
-                                                  : fmt::format("at most {:.2f} % above the least", 100 * answer.certificate.gap));
+                       answer.certificate.optimal
+                           ? "proven to be the least"
+                           : fmt::format("at most {:.2f} % above the least", 100 * answer.certificate.gap));
   }
   out += fmt::format("without layouts       {}: every operator at its fastest\n", ms(answer.without_layouts));
   if (answer.arc_consistent > 0) out += fmt::format("with usable rows only {}\n", ms(answer.arc_consistent));
   for (const scenario::SelectMode& one : answer.modes)
-    out += one.outcome.selection ? fmt::format("{:<21} {} ({})\n", one.name, ms(one.outcome.selection->time), loss(answer, one.outcome.selection->time))
+    out += one.outcome.selection ? fmt::format("{:<21} {} ({})\n", one.name, ms(one.outcome.selection->time),
+                                               loss(answer, one.outcome.selection->time))
                                  : fmt::format("{:<21} none: {}\n", one.name, one.outcome.reason);
   for (const Alternative& one : answer.why) out += "\n" + alternative_lines(answer, one);
   if (answer.evaluated) out += "\n" + alternative_lines(answer, *answer.evaluated);

@@ -33,7 +33,8 @@ int class_of(const Problem& problem, const std::string& name, const std::string&
   const int found = problem.class_named(upper(name));
   if (found < 0)
     base::fail("O1720", fmt::format("`{}` of `{}` is no tensor of the layer", name, option), {},
-               base::did_you_mean(upper(name), variables(*problem.graph), "tensors are those of Substation: X, KK, SB1, LN1, LINW1, ..."));
+               base::did_you_mean(upper(name), variables(*problem.graph),
+                                  "tensors are those of Substation: X, KK, SB1, LN1, LINW1, ..."));
   return found;
 }
 
@@ -70,7 +71,8 @@ Alternative why(const Problem& problem, const std::string& asked, const cost::Bu
   if (found.found) out.selection = tuning::evaluate(problem, found.values);
   if (found.infeasible)
     for (const int f : tuning::smallest_conflict(with, budget).factors)
-      if (f < static_cast<int>(problem.factors.factors.size())) out.missing.push_back(problem.factors.factors[static_cast<std::size_t>(f)].name);
+      if (f < static_cast<int>(problem.factors.factors.size()))
+        out.missing.push_back(problem.factors.factors[static_cast<std::size_t>(f)].name);
   return out;
 }
 
@@ -83,7 +85,8 @@ Alternative evaluate_file(const Problem& problem, const std::string& path, const
   for (const auto& [name, layout, where] : formats::substation::layouts_of(file)) {
     const int class_id = problem.class_named(name);
     if (class_id < 0) {
-      found.error("O1719", fmt::format("`{}` is no tensor of the layer", name), where).hint(base::did_you_mean(name, variables(*problem.graph)));
+      found.error("O1719", fmt::format("`{}` is no tensor of the layer", name), where)
+          .hint(base::did_you_mean(name, variables(*problem.graph)));
       continue;
     }
     const int number = problem.layout_number(class_id, layout);
@@ -91,8 +94,11 @@ Alternative evaluate_file(const Problem& problem, const std::string& path, const
     if (number < 0)
       out.missing.push_back(fmt::format("{} in {}", name, layout));
     else if (known >= 0 && known != number)
-      found.error("O1719", fmt::format("{} is {} here and {} elsewhere: they are one tensor's layouts", problem.name(class_id), layout,
-                                       problem.layouts[static_cast<std::size_t>(class_id)][static_cast<std::size_t>(known)]), where);
+      found.error(
+          "O1719",
+          fmt::format("{} is {} here and {} elsewhere: they are one tensor's layouts", problem.name(class_id), layout,
+                      problem.layouts[static_cast<std::size_t>(class_id)][static_cast<std::size_t>(known)]),
+          where);
     else
       known = number;
   }
@@ -109,7 +115,8 @@ Alternative evaluate_file(const Problem& problem, const std::string& path, const
   if (best.found) out.selection = tuning::evaluate(problem, best.values);
   if (best.infeasible)
     for (const int f : tuning::smallest_conflict(with, budget).factors)
-      if (f < static_cast<int>(problem.factors.factors.size())) out.missing.push_back(problem.factors.factors[static_cast<std::size_t>(f)].name);
+      if (f < static_cast<int>(problem.factors.factors.size()))
+        out.missing.push_back(problem.factors.factors[static_cast<std::size_t>(f)].name);
   return out;
 }
 
@@ -117,7 +124,8 @@ void run_modes(const TuneSelectRequest& request, TunedSelection& out, const cost
   tuning::FactorGraph consistent = out.problem.factors;
   const auto made = tuning::make_consistent(consistent, budget);
   if (made == tuning::Consistency::kConsistent)
-    for (const tuning::Factor& factor : consistent.factors) out.arc_consistent += *std::min_element(factor.costs.begin(), factor.costs.end());
+    for (const tuning::Factor& factor : consistent.factors)
+      out.arc_consistent += *std::min_element(factor.costs.begin(), factor.costs.end());
   std::vector<int> split;
   std::string split_name = "combined";
   double states = 1;
@@ -127,13 +135,18 @@ void run_modes(const TuneSelectRequest& request, TunedSelection& out, const cost
     states *= out.problem.factors.domains[static_cast<std::size_t>(split.back())];
   }
   if (states > kMostStates)
-    base::fail("O1720", fmt::format("the tensors of `--split_vars` have {:.0f} layouts together, more than {}", states, kMostStates), {}, "split fewer");
+    base::fail(
+        "O1720",
+        fmt::format("the tensors of `--split_vars` have {:.0f} layouts together, more than {}", states, kMostStates),
+        {}, "split fewer");
   const auto wanted = [&](const char* name) {
     return request.modes.empty() || std::find(request.modes.begin(), request.modes.end(), name) != request.modes.end();
   };
   const auto run = [&](const std::string& name, tuning::Mode mode, const std::vector<int>& with) {
-    if (made == tuning::Consistency::kEmpty) return out.modes.push_back({name, {std::nullopt, "no choice is allowed", false}});
-    if (made == tuning::Consistency::kStopped) return out.modes.push_back({name, {std::nullopt, "a limit ended it", true}});
+    if (made == tuning::Consistency::kEmpty)
+      return out.modes.push_back({name, {std::nullopt, "no choice is allowed", false}});
+    if (made == tuning::Consistency::kStopped)
+      return out.modes.push_back({name, {std::nullopt, "a limit ended it", true}});
     out.modes.push_back({name, tuning::run_mode(out.problem, consistent, mode, with, budget)});
   };
   if (wanted("fp_first")) run("fp_first", tuning::Mode::kForwardFirst, {});
@@ -156,12 +169,16 @@ double without_layouts_ms(const TunedSelection& answer) {
 TunedSelection tune_select(const TuneSelectRequest& request) {
   TunedSelection out;
   // Layouts do not depend on sizes; those of the measurements are told by the files.
-  out.graph = std::make_shared<const tuning::Graph>(tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096)));
+  out.graph =
+      std::make_shared<const tuning::Graph>(tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096)));
   out.measurements = std::make_shared<const tuning::Measurements>(
       formats::substation::read_folder(request.folder, *out.graph, request.limits.threads, out.warnings));
   out.problem = tuning::make_problem(*out.graph, *out.measurements);
   if (!out.problem.factors.sums_fit())
-    base::fail("O1717", "the operators' slowest rows add up to more than 64 bits of femtoseconds hold", {}, "leave the slowest rows out: no choice takes them");
+    base::fail("O1717",
+               fmt::format("the operators' slowest rows add up to more than {:.5g} s, 2^60 femtoseconds",
+                           tuning::ms(tuning::kMostCost) / 1e3),
+               {}, "leave the slowest rows out: no choice takes them");
   for (const std::string& asked : request.why) pinned(out.problem, asked);  // before anything takes long
   cost::Limits limits = request.limits;
   if (request.interruptible) limits.stop = request.interruptible();
@@ -197,7 +214,8 @@ std::vector<base::Diagnostic> explain_no_selection(const TunedSelection& answer)
     for (const int f : answer.conflict.factors) names.push_back(factors[static_cast<std::size_t>(f)].name);
     auto& told = out.error("O1716", "no choice of layouts was measured for every operator");
     if (!names.empty())
-      told.note(fmt::format("{} of these operators {} agree: {}", names.size() == 1 ? "already one" : "already all together", "cannot", fmt::join(names, ", ")));
+      told.note(names.size() == 1 ? fmt::format("{} alone allows nothing", names[0])
+                                  : fmt::format("these operators cannot agree: {}", fmt::join(names, ", ")));
     // What each of them would take of the tensors that they share.
     for (const int f : answer.conflict.factors) {
       const tuning::Factor& factor = factors[static_cast<std::size_t>(f)];
@@ -207,7 +225,7 @@ std::vector<base::Diagnostic> explain_no_selection(const TunedSelection& answer)
           const auto& other = factors[static_cast<std::size_t>(g)].variables;
           return g != f && std::find(other.begin(), other.end(), v) != other.end();
         });
-        if (!shared) continue;
+        if (!shared || answer.problem.layouts[static_cast<std::size_t>(v)].size() < 2) continue;
         std::vector<std::string> taken;
         for (std::size_t r = 0; r < factor.rows(); ++r) {
           const std::string& layout = answer.problem.layouts[static_cast<std::size_t>(v)][factor.row(r)[i]];
@@ -216,20 +234,24 @@ std::vector<base::Diagnostic> explain_no_selection(const TunedSelection& answer)
         told.note(fmt::format("{} takes {} in {}", factor.name, answer.problem.name(v), fmt::join(taken, ", ")));
       }
     }
-    told.note(answer.conflict.smallest ? "no smaller set of operators disagrees" : "each of them is needed for that; a smaller set may exist");
+    told.note(answer.conflict.smallest ? "no smaller set of operators disagrees"
+                                       : "each of them is needed for that; a smaller set may exist");
     told.hint("measure more layouts of one of them");
   } else if (answer.evaluated && !answer.evaluated->selection && answer.evaluated->proven) {
     out.error("O1721", fmt::format("the layouts of `{}` were not all measured", answer.evaluated->asked))
         .note(fmt::format("no row for: {}", fmt::join(answer.evaluated->missing, ", ")))
         .hint("measure them, or evaluate a choice of what was measured");
   } else {
-    out.error("O1725", "the limits ended the search before a choice was found").hint("allow more with `--time-limit` or `--memory`");
+    out.error("O1725", "the limits ended the search before a choice was found")
+        .hint("allow more with `--time-limit` or `--memory`");
   }
   return out.all();
 }
 
 std::string layout_file(const TunedSelection& answer, const tuning::Selection& selection) {
-  const auto pair = [&](const std::string& name) { return formats::substation::LayoutPair{name, upper(answer.layout(selection, name)), {}}; };
+  const auto pair = [&](const std::string& name) {
+    return formats::substation::LayoutPair{name, upper(answer.layout(selection, name)), {}};
+  };
   return formats::substation::layout_text(formats::substation::make_layout_file(*answer.graph, selection, pair));
 }
 

@@ -20,11 +20,11 @@ namespace orrery::scenario {
 
 struct TuneSelectRequest {
   std::string folder;
-  std::vector<std::string> modes;       // of fp_first, bp_first, combined; empty: all
-  std::vector<std::string> split_vars;  // of combined
-  std::vector<std::string> why;         // VARIABLE=LAYOUT
-  std::string evaluate;                 // a layout file, "" for none
-  cost::Limits limits;                  // threads <= 0: all cores
+  std::vector<std::string> modes;                           // of fp_first, bp_first, combined; empty: all
+  std::vector<std::string> split_vars;                      // of combined
+  std::vector<std::string> why;                             // VARIABLE=LAYOUT
+  std::string evaluate;                                     // a layout file, "" for none
+  cost::Limits limits;                                      // threads <= 0: all cores
   std::function<const std::atomic<bool>*()> interruptible;  // called before what may take long
 };
 
@@ -47,7 +47,7 @@ struct TunedSelection {
   tuning::Problem problem;
   tuning::Minimum minimum;
   std::optional<tuning::Selection> selection;
-  tuning::Conflict conflict;  // where nothing is allowed
+  tuning::Conflict conflict;                            // where nothing is allowed
   base::Count without_layouts = 0, arc_consistent = 0;  // bounds, fs
   std::vector<SelectMode> modes;
   std::vector<Alternative> why;

@@ -27,7 +27,8 @@ Shared shared(const FactorGraph& graph, const Factor& mine, const Factor& theirs
     out.mine.push_back(i);
     out.theirs.push_back(static_cast<std::size_t>(at - theirs.variables.begin()));
     out.strides.push_back(out.keys);
-    const auto size = static_cast<std::uint64_t>(std::max(1, graph.domains[static_cast<std::size_t>(mine.variables[i])]));
+    const auto size =
+        static_cast<std::uint64_t>(std::max(1, graph.domains[static_cast<std::size_t>(mine.variables[i])]));
     ORRERY_CHECK(out.keys <= (std::uint64_t{1} << 62) / size, "rows of a table are numbered in 64 bits");
     out.keys *= size;
   }
@@ -94,9 +95,8 @@ bool filter(const FactorGraph& graph, Factor& mine, const Factor& theirs) {
 }
 
 bool meet(const Factor& a, const Factor& b) {
-  return std::any_of(a.variables.begin(), a.variables.end(), [&](int v) {
-    return std::find(b.variables.begin(), b.variables.end(), v) != b.variables.end();
-  });
+  return std::any_of(a.variables.begin(), a.variables.end(),
+                     [&](int v) { return std::find(b.variables.begin(), b.variables.end(), v) != b.variables.end(); });
 }
 
 // Values that occur get numbers 0, 1, ... in their old order.
@@ -152,11 +152,11 @@ void keep_cheapest(const FactorGraph& graph, Factor& factor) {
   std::vector<std::pair<std::uint64_t, std::size_t>> order(factor.rows());
   for (std::size_t r = 0; r < factor.rows(); ++r) order[r] = {key(factor.row(r), own.mine, own.strides), r};
   std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-    return std::tuple(a.first, factor.costs[a.second], a.second) < std::tuple(b.first, factor.costs[b.second], b.second);
+    return std::tuple(a.first, factor.costs[a.second], a.second) <
+           std::tuple(b.first, factor.costs[b.second], b.second);
   });
   std::vector<char> kept(factor.rows());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    kept[order[i].second] = i == 0 || order[i].first != order[i - 1].first;
+  for (std::size_t i = 0; i < order.size(); ++i) kept[order[i].second] = i == 0 || order[i].first != order[i - 1].first;
   keep_rows(factor, kept);
 }
 
@@ -188,7 +188,8 @@ std::vector<std::uint16_t> one_to_one(const FactorGraph& graph, const Factor& fa
 }
 
 // `gone` is `stays` under the map `to` (from values of `stays`): rows that say otherwise go, and so does the column.
-void merge(FactorGraph& graph, int stays, int gone, const std::vector<std::uint16_t>& to, std::vector<Reduced>& meaning) {
+void merge(FactorGraph& graph, int stays, int gone, const std::vector<std::uint16_t>& to,
+           std::vector<Reduced>& meaning) {
   std::vector<std::uint16_t> back(to.size());
   for (std::size_t x = 0; x < to.size(); ++x) back[to[x]] = static_cast<std::uint16_t>(x);
   for (Factor& factor : graph.factors) {
@@ -266,7 +267,8 @@ std::vector<std::vector<int>> usable_values(const FactorGraph& graph) {
       std::vector<std::size_t>& counts = seen[static_cast<std::size_t>(factor.variables[i])];
       std::vector<char> here(counts.size());
       for (std::size_t at = i; at < factor.values.size(); at += width) here[factor.values[at]] = 1;
-      for (std::size_t value = 0; value < counts.size(); ++value) counts[value] += static_cast<std::size_t>(here[value]);
+      for (std::size_t value = 0; value < counts.size(); ++value)
+        counts[value] += static_cast<std::size_t>(here[value]);
       ++wanted[static_cast<std::size_t>(factor.variables[i])];
     }
   }

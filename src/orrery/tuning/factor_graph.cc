@@ -10,8 +10,8 @@
 namespace orrery::tuning {
 namespace {
 
-constexpr double kBytesACell = 8 * 4;        // of a hashed table at its emptiest; dense ones take 8
-constexpr double kFirstCells = 1 << 12;      // of a bucket in the first, quick pass
+constexpr double kBytesACell = 8 * 4;    // of a hashed table at its emptiest; dense ones take 8
+constexpr double kFirstCells = 1 << 12;  // of a bucket in the first, quick pass
 constexpr std::uint64_t kFirstNodes = 1 << 16;
 
 // Depth first, the last eliminated variable first, values by their bound. The bound of a partial choice is what its
@@ -122,7 +122,8 @@ void search(const FactorGraph& graph, const cost::Budget& budget, Minimum& best)
       return;
     }
     best.bound = std::max(best.bound, buckets.bound);
-    const bool through = Descent(graph, plan, buckets, budget, last || plan.exact ? UINT64_MAX : kFirstNodes, best).run();
+    const bool through =
+        Descent(graph, plan, buckets, budget, last || plan.exact ? UINT64_MAX : kFirstNodes, best).run();
     if (through) {
       best.infeasible = !best.found;
       if (best.found) best.bound = best.cost;
@@ -174,7 +175,8 @@ Minimum minimize(const FactorGraph& graph, const cost::Budget& budget) {
   std::vector<int> values(graph.domains.size());
   for (std::size_t v = 0; v < values.size(); ++v) {
     const Reduced& one = meaning[v];
-    values[v] = one.values[one.variable < 0 ? 0 : static_cast<std::size_t>(out.values[static_cast<std::size_t>(one.variable)])];
+    values[v] =
+        one.values[one.variable < 0 ? 0 : static_cast<std::size_t>(out.values[static_cast<std::size_t>(one.variable)])];
   }
   out.values = std::move(values);
   return out;

@@ -53,16 +53,16 @@ struct FactorGraph {
 };
 
 struct Minimum {
-  bool found = false;        // a choice that no factor forbids
-  bool infeasible = false;   // proven: there is none
-  std::vector<int> values;   // of each variable, where found
-  base::Count cost = 0;      // of that choice
-  base::Count bound = 0;     // no choice costs less
-  bool exact = false;        // no bucket was split
-  int width = 0;             // most variables of a message
-  double cells = 0;          // of all messages
-  std::uint64_t nodes = 0;   // of the search
-  double choices = 0;        // product of the domains after consistency
+  bool found = false;       // a choice that no factor forbids
+  bool infeasible = false;  // proven: there is none
+  std::vector<int> values;  // of each variable, where found
+  base::Count cost = 0;     // of that choice
+  base::Count bound = 0;    // no choice costs less
+  bool exact = false;       // no bucket was split
+  int width = 0;            // most variables of a message
+  double cells = 0;         // of all messages
+  std::uint64_t nodes = 0;  // of the search
+  double choices = 0;       // product of the domains after consistency
 
   bool proven() const { return infeasible || (found && cost == bound); }
 };

@@ -127,7 +127,8 @@ TEST(FactorGraphs, MoreRowsNeverCostMoreAndTheOrderOfRowsAndFactorsSaysNothing) 
     }
     Factor& grown = graph.factors[static_cast<std::size_t>(i) % graph.factors.size()];
     for (const int v : grown.variables)
-      grown.values.push_back(static_cast<std::uint16_t>(draw() % static_cast<std::uint64_t>(graph.domains[static_cast<std::size_t>(v)])));
+      grown.values.push_back(
+          static_cast<std::uint16_t>(draw() % static_cast<std::uint64_t>(graph.domains[static_cast<std::size_t>(v)])));
     grown.costs.push_back(500);
     const Minimum more = minimize(graph, {});
     if (before.found) {

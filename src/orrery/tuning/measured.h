@@ -35,8 +35,8 @@ struct Named {
 struct Measured {
   std::string benchmark;
   bool contraction = false;
-  std::vector<Named> columns;   // whose values are layouts
-  std::vector<Named> specials;  // choices that only this operator sees
+  std::vector<Named> columns;          // whose values are layouts
+  std::vector<Named> specials;         // choices that only this operator sees
   std::vector<std::uint16_t> layouts;  // of each row, one a column: numbers in `columns`
   std::vector<std::uint16_t> chosen;   // of each row, one a special
   std::vector<base::Count> times;      // of each row, fs, above 0

@@ -31,7 +31,8 @@ std::vector<Stage> stages_of(const Graph& graph, bool backward) {
     Stage stage;
     for (const auto& group : graph.combined_backward)
       if (std::find(group.begin(), group.end(), graph.operators[f].name) != group.end())
-        for (const std::string& member : group) stage.push_back(static_cast<std::size_t>(graph.find(member) - graph.operators.data()));
+        for (const std::string& member : group)
+          stage.push_back(static_cast<std::size_t>(graph.find(member) - graph.operators.data()));
     if (stage.empty()) stage.push_back(f);
     for (const std::size_t member : stage) placed[member] = 1;
     out.push_back(std::move(stage));
@@ -80,7 +81,11 @@ std::vector<Stage> chain(const Graph& graph, bool backward) {
 class Binder {
  public:
   Binder(const Problem& problem, const FactorGraph& consistent, const cost::Budget& budget)
-      : problem_(problem), graph_(*problem.graph), rest_(consistent), budget_(budget), bound_(consistent.domains.size(), -1) {}
+      : problem_(problem),
+        graph_(*problem.graph),
+        rest_(consistent),
+        budget_(budget),
+        bound_(consistent.domains.size(), -1) {}
 
   // The best path through the chains, each for itself but for split classes; its tensors, in the order of the chain.
   struct Step {
@@ -120,7 +125,8 @@ class Binder {
           relaxed.factors.push_back(std::move(factor));
         }
         for (const auto& tensor : before)
-          if (ids.contains(fmt::format("edge {} {} {}", c, s, tensor))) steps.emplace_back(tensor, ids[fmt::format("edge {} {} {}", c, s, tensor)]);
+          if (ids.contains(fmt::format("edge {} {} {}", c, s, tensor)))
+            steps.emplace_back(tensor, ids[fmt::format("edge {} {} {}", c, s, tensor)]);
         if (s + 1 == chains[c].size())
           for (const auto& tensor : after) {
             const std::string key = fmt::format("edge {} {} {}", c, s + 1, tensor);
@@ -131,9 +137,9 @@ class Binder {
     if (!found.proven()) throw Failed{"a limit ended the search for the path", true};
     if (found.infeasible) throw Failed{"no path through the chain of operators"};
     std::vector<Step> out;
-    for (std::size_t i = 0; i < split.size(); ++i)
-      bind(split[i], found.values[static_cast<std::size_t>(split_ids[i])]);
-    for (const auto& [tensor, variable] : steps) out.push_back({tensor, found.values[static_cast<std::size_t>(variable)]});
+    for (std::size_t i = 0; i < split.size(); ++i) bind(split[i], found.values[static_cast<std::size_t>(split_ids[i])]);
+    for (const auto& [tensor, variable] : steps)
+      out.push_back({tensor, found.values[static_cast<std::size_t>(variable)]});
     return out;
   }
 
@@ -152,7 +158,8 @@ class Binder {
       bind(problem_.class_named(step.variable), step.value);
       if (step.variable != "KK") continue;  // VV := KK
       const int values = problem_.class_named("VV"), keys = problem_.class_named("KK");
-      const int same = problem_.layout_number(values, problem_.layouts[static_cast<std::size_t>(keys)][static_cast<std::size_t>(step.value)]);
+      const int same = problem_.layout_number(
+          values, problem_.layouts[static_cast<std::size_t>(keys)][static_cast<std::size_t>(step.value)]);
       if (same < 0) throw Failed{"VV has no measurements in the layout of KK"};
       bind(values, same);
     }
@@ -208,7 +215,8 @@ class Binder {
         kept.values.insert(kept.values.end(), factor.row(r), factor.row(r) + factor.variables.size());
         kept.costs.push_back(factor.costs[r]);
       }
-      if (kept.rows() == 0) throw Failed{fmt::format("{} was not measured with the layouts that were bound", factor.name)};
+      if (kept.rows() == 0)
+        throw Failed{fmt::format("{} was not measured with the layouts that were bound", factor.name)};
       factor = std::move(kept);
     }
     if (make_consistent(rest_, budget_) != Consistency::kConsistent)
@@ -223,7 +231,9 @@ class Binder {
     bool any = false;
     for (std::size_t first = 0; first < rest_.factors.size(); ++first) {
       std::vector<std::size_t> part{first};
-      if (seen[first] || std::none_of(rest_.factors[first].variables.begin(), rest_.factors[first].variables.end(), [&](int v) { return open(v); })) continue;
+      if (seen[first] || std::none_of(rest_.factors[first].variables.begin(), rest_.factors[first].variables.end(),
+                                      [&](int v) { return open(v); }))
+        continue;
       seen[first] = 1;
       for (std::size_t at = 0; at < part.size(); ++at)
         for (const int v : rest_.factors[part[at]].variables)
@@ -251,7 +261,8 @@ class Binder {
     std::size_t row = 0;
     for (const Factor& factor : rest_.factors) {
       if (std::none_of(factor.variables.begin(), factor.variables.end(), [&](int v) { return open(v); })) continue;
-      const auto least = static_cast<std::size_t>(std::min_element(factor.costs.begin(), factor.costs.end()) - factor.costs.begin());
+      const auto least =
+          static_cast<std::size_t>(std::min_element(factor.costs.begin(), factor.costs.end()) - factor.costs.begin());
       if (dearest != nullptr && factor.costs[least] <= dearest->costs[row]) continue;
       dearest = &factor;
       row = least;

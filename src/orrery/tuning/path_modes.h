@@ -8,9 +8,9 @@
 // one layout along the whole chain. Then the path's tensors are bound, and of the rest: what has one layout left; what
 // ties at most three operators, exhaustively; else the dearest operator gets its fastest row.
 //
-// Source: optimize.py of Substation (MLSys 2021), as its behaviour is described in docs/model/selection.md. The original
-// iterates over sets, whose order changes from run to run; here everything has the order of the graph. The path is found
-// by `minimize` on the chain's factor graph. Cost: as that; the states multiply with each split tensor.
+// Source: optimize.py of Substation (MLSys 2021), as its behaviour is described in docs/model/selection.md. The
+// original iterates over sets, whose order changes from run to run; here everything has the order of the graph. The
+// path is found by `minimize` on the chain's factor graph. Cost: as that; the states multiply with each split tensor.
 #pragma once
 
 #include <optional>

@@ -59,13 +59,15 @@ struct Seen {
   std::vector<std::uint16_t> numbers;  // in the class
 };
 
-std::vector<Seen> uses_of(const Graph& graph, const Operator& op, const Measured& table, const std::vector<int>& class_of) {
+std::vector<Seen> uses_of(const Graph& graph, const Operator& op, const Measured& table,
+                          const std::vector<int>& class_of) {
   std::vector<Seen> out;
   for (const auto* uses : {&op.inputs, &op.outputs})
     for (const Use& use : *uses) {
       std::string wanted = use.column;
       for (char& c : wanted) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      const auto column = std::find_if(table.columns.begin(), table.columns.end(), [&](const Named& n) { return n.name == wanted; });
+      const auto column =
+          std::find_if(table.columns.begin(), table.columns.end(), [&](const Named& n) { return n.name == wanted; });
       ORRERY_CHECK(column != table.columns.end(), "a table has the columns that its operators need");
       const std::size_t variable = variable_index(graph, use.variable);
       Seen seen{class_of[variable], static_cast<std::size_t>(column - table.columns.begin()), {}, {}};
@@ -104,7 +106,8 @@ void fill(const Measured& table, const std::vector<Seen>& uses, const std::vecto
         if (factor.variables[i] == uses[u].class_id)
           agrees = uses[u].numbers[row[uses[u].column]] == uses[first[i]].numbers[row[uses[first[i]].column]];
     if (!agrees) continue;
-    for (std::size_t i = 0; i < first.size(); ++i) keys[r] += strides[i] * uses[first[i]].numbers[row[uses[first[i]].column]];
+    for (std::size_t i = 0; i < first.size(); ++i)
+      keys[r] += strides[i] * uses[first[i]].numbers[row[uses[first[i]].column]];
     order.push_back(static_cast<std::uint32_t>(r));
   }
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -137,7 +140,8 @@ void tie_parts(const Graph& graph, const Operator& op, const Problem& problem, F
     for (const std::string& part : parts) {
       const std::size_t variable = variable_index(graph, part);
       std::string wanted = layout.substr(1);
-      if (graph.variables[variable].dims.find('k') != std::string::npos) std::replace(wanted.begin(), wanted.end(), 'j', 'k');
+      if (graph.variables[variable].dims.find('k') != std::string::npos)
+        std::replace(wanted.begin(), wanted.end(), 'j', 'k');
       const int number = problem.layout_number(problem.class_of[variable], wanted);
       known = known && number >= 0;
       row.push_back(static_cast<std::uint16_t>(std::max(0, number)));
@@ -186,7 +190,8 @@ Problem make_problem(const Graph& graph, const Measurements& measurements) {
     const Operator& op = graph.operators[f];
     if (!timed(op)) continue;
     uses[f] = uses_of(graph, op, measurements.tables.find(op.benchmark())->second, out.class_of);
-    for (const Seen& seen : uses[f]) met[static_cast<std::size_t>(seen.class_id)].insert(seen.layouts.begin(), seen.layouts.end());
+    for (const Seen& seen : uses[f])
+      met[static_cast<std::size_t>(seen.class_id)].insert(seen.layouts.begin(), seen.layouts.end());
   }
   for (const std::set<std::string>& one : met) {
     out.layouts.emplace_back(one.begin(), one.end());

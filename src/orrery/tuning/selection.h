@@ -1,9 +1,10 @@
-// The choice of layouts as a factor graph: a variable for every class of tensors that must have one layout, a factor for
-// every operator, whose rows are its measured combinations of layouts, each with the time of its fastest configuration.
+// The choice of layouts as a factor graph: a variable for every class of tensors that must have one layout, a factor
+// for every operator, whose rows are its measured combinations of layouts, each with the time of its fastest
+// configuration.
 //
-// The rules are those of Substation's files and search (docs/model/selection.md): tensors of one name, the pairs that the
-// graph calls equal, a column that stands for a tensor twice, and the split and merge of the stack of keys, queries and
-// values tie layouts; what was not measured is forbidden; implementations and vectorised dimensions are free.
+// The rules are those of Substation's files and search (docs/model/selection.md): tensors of one name, the pairs that
+// the graph calls equal, a column that stands for a tensor twice, and the split and merge of the stack of keys, queries
+// and values tie layouts; what was not measured is forbidden; implementations and vectorised dimensions are free.
 #pragma once
 
 #include <optional>
@@ -21,15 +22,15 @@ namespace orrery::tuning {
 using SpecialChoice = std::pair<std::string, std::string>;
 
 struct Problem {
-  const Graph* graph = nullptr;                 // borrowed, as `measurements`
+  const Graph* graph = nullptr;  // borrowed, as `measurements`
   const Measurements* measurements = nullptr;
-  std::vector<int> class_of;                    // of each of the graph's variables
+  std::vector<int> class_of;                      // of each of the graph's variables
   std::vector<std::vector<std::string>> layouts;  // of each class, those that some operator has, sorted
-  FactorGraph factors;                          // variables are classes; a factor for each of the graph's operators
+  FactorGraph factors;                            // variables are classes; a factor for each of the graph's operators
   std::vector<std::vector<std::uint32_t>> measured_row;  // of each factor's rows, empty for split and merge
 
-  int class_named(std::string_view variable) const;  // -1 where the graph has no such variable
-  std::string name(int class_id) const;              // of its variables, with = between them
+  int class_named(std::string_view variable) const;                // -1 where the graph has no such variable
+  std::string name(int class_id) const;                            // of its variables, with = between them
   int layout_number(int class_id, std::string_view layout) const;  // -1 where no operator has it
   std::vector<SpecialChoice> specials(std::size_t factor, std::size_t row) const;
 };
@@ -45,9 +46,9 @@ struct ChosenOperator {
   std::vector<SpecialChoice> specials;  // of the fastest configuration with these layouts
 };
 struct Selection {
-  std::vector<int> classes;                // a layout's number for each class
-  base::Count time = 0;                    // fs; the sum over operators
-  std::vector<ChosenOperator> operators;   // the timed ones, in launch order
+  std::vector<int> classes;               // a layout's number for each class
+  base::Count time = 0;                   // fs; the sum over operators
+  std::vector<ChosenOperator> operators;  // the timed ones, in launch order
 };
 // Nothing where some operator has no row with these layouts; `missing` then has the factors.
 std::optional<Selection> evaluate(const Problem& problem, const std::vector<int>& classes,

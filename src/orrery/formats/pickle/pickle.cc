@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-
 namespace orrery::formats::pickle {
 namespace {
 

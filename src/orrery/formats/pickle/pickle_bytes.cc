@@ -13,10 +13,10 @@ void PickleBytes::broken(const std::string& why) const {
 }
 
 void PickleBytes::refused(const std::string& what) const {
-  base::fail(
-      "O1604",
-      fmt::format("the pickle {} (at byte {}); only {} are read, and nothing is executed", what, operation_, purpose_.what),
-      whole_, purpose_.instead_of_refused);
+  base::fail("O1604",
+             fmt::format("the pickle {} (at byte {}); only {} are read, and nothing is executed", what, operation_,
+                         purpose_.what),
+             whole_, purpose_.instead_of_refused);
 }
 
 unsigned char PickleBytes::operation() {

@@ -29,14 +29,16 @@ std::vector<Expected> expected_files(const tuning::Graph& graph) {
     auto file = std::find_if(out.begin(), out.end(), [&](const Expected& e) { return e.benchmark == op.benchmark(); });
     if (file == out.end()) {
       const bool contraction = op.kind == tuning::Kind::kContraction;
-      out.push_back({op.benchmark(), contraction, {}, {}, contraction && op.benchmark().find("fused") != std::string::npos});
+      out.push_back(
+          {op.benchmark(), contraction, {}, {}, contraction && op.benchmark().find("fused") != std::string::npos});
       file = out.end() - 1;
     }
     for (const auto* uses : {&op.inputs, &op.outputs})
       for (const tuning::Use& use : *uses)
         if (file->layout(lower(use.column)) == nullptr) file->layouts.push_back({lower(use.column), use.dims});
     if (file->specials.empty())
-      for (const tuning::Special& special : op.specials) file->specials.push_back({lower(special.column), lower(special.name)});
+      for (const tuning::Special& special : op.specials)
+        file->specials.push_back({lower(special.column), lower(special.name)});
   }
   return out;
 }
@@ -68,8 +70,7 @@ void SizesSeen::see(char letter, base::Count size, const base::Location& where, 
     return;
   }
   if (sizes_[letter] == size) return;
-  found
-      .error("O1713", fmt::format("dimension {} is {} here and {} elsewhere", letter, size, sizes_[letter]), where)
+  found.error("O1713", fmt::format("dimension {} is {} here and {} elsewhere", letter, size, sizes_[letter]), where)
       .also(known->second, fmt::format("{} here", sizes_[letter]))
       .hint("a choice needs measurements of one size; keep those of others in folders of their own");
 }
@@ -95,7 +96,8 @@ void SizesSeen::check_products(base::Diagnostics& found) const {
     }
     if (!known || wanted == one.product) continue;
     found
-        .error("O1713", fmt::format("M N K batch is {} here, and the kernels' files say {}", one.product, wanted), one.where)
+        .error("O1713", fmt::format("M N K batch is {} here, and the kernels' files say {}", one.product, wanted),
+               one.where)
         .note(fmt::format("the dimensions are {}", fmt::join(terms, ", ")))
         .hint("a choice needs measurements of one size; keep those of others in folders of their own");
   }

@@ -19,10 +19,21 @@ namespace {
 using tuning::Measured;
 
 // Columns of files, in the order in which Substation writes them; after the layouts they make the call.
-constexpr std::array kColumns{"A",   "B",   "C",        "optype",   "trans_a",  "trans_b", "M",    "N",             "K",
-                              "lda", "ldb", "ldc",      "stride_a", "stride_b", "stride_c", "batch", "Time", "Implementation"};
+constexpr std::array kColumns{"A",        "B",        "C",        "optype", "trans_a", "trans_b",
+                              "M",        "N",        "K",        "lda",    "ldb",     "ldc",
+                              "stride_a", "stride_b", "stride_c", "batch",  "Time",    "Implementation"};
 constexpr std::size_t kFirstOfCall = 3, kCall = 13;
-enum Column : std::size_t { kOptype = 3, kTransA = 4, kTransB = 5, kM = 6, kN = 7, kK = 8, kBatch = 15, kTime = 16, kImplementation = 17 };
+enum Column : std::size_t {
+  kOptype = 3,
+  kTransA = 4,
+  kTransB = 5,
+  kM = 6,
+  kN = 7,
+  kK = 8,
+  kBatch = 15,
+  kTime = 16,
+  kImplementation = 17
+};
 
 void split(std::string_view line, std::vector<std::string_view>& cells) {
   cells.clear();
@@ -66,8 +77,10 @@ class Reader {
       const auto known = std::find(kColumns.begin(), kColumns.end(), cells_[i]);
       if (known == kColumns.end()) {
         std::vector<std::string> names(kColumns.begin(), kColumns.end());
-        if (auto* told = error("O1711", fmt::format("a file of a contraction has no column `{}`", cells_[i]), cells_[i]))
-          told->hint(base::did_you_mean(std::string(cells_[i]), names, fmt::format("it has {}", fmt::join(names, ", "))));
+        if (auto* told =
+                error("O1711", fmt::format("a file of a contraction has no column `{}`", cells_[i]), cells_[i]))
+          told->hint(
+              base::did_you_mean(std::string(cells_[i]), names, fmt::format("it has {}", fmt::join(names, ", "))));
         good = false;
       } else if (std::size_t& place = at_[static_cast<std::size_t>(known - kColumns.begin())]; place != kAbsent) {
         error("O1711", fmt::format("column `{}` stands twice", cells_[i]), cells_[i]);
@@ -81,7 +94,8 @@ class Reader {
       if (at_[column] == kAbsent) missing.emplace_back(kColumns[column]);
     if (!missing.empty()) {
       if (auto* told = error("O1711", fmt::format("the header lacks {}", fmt::join(missing, ", ")), line_))
-        told->note(fmt::format("this is read as a contraction's file, whose first line names its columns: {}", fmt::join(kColumns, ",")));
+        told->note(fmt::format("this is read as a contraction's file, whose first line names its columns: {}",
+                               fmt::join(kColumns, ",")));
       good = false;
     }
     width_ = cells_.size();
@@ -102,14 +116,17 @@ class Reader {
     return false;
   }
 
-  std::string_view cell(std::size_t column) const { return at_[column] == kAbsent ? std::string_view() : cells_[at_[column]]; }
+  std::string_view cell(std::size_t column) const {
+    return at_[column] == kAbsent ? std::string_view() : cells_[at_[column]];
+  }
 
   // The numbers of A, B and C; false where one is wrong, or the row is none that counts.
   bool layouts(std::array<std::uint16_t, 3>& numbers) {
     bool counts = true;
     for (std::size_t i = 0; i < 3; ++i) {
       const std::string_view text = cell(i);
-      const auto match = std::find_if(known_[i].begin(), known_[i].end(), [&](const auto& k) { return k.first == text; });
+      const auto match =
+          std::find_if(known_[i].begin(), known_[i].end(), [&](const auto& k) { return k.first == text; });
       if (match != known_[i].end()) {
         numbers[i] = match->second;
       } else {
@@ -145,7 +162,8 @@ class Reader {
   }
 
   void add(const std::array<std::uint16_t, 3>& layouts, std::uint16_t implementation, base::Count time) {
-    for (const Expected::Layout& one : expected_.layouts) table_.layouts.push_back(layouts[static_cast<std::size_t>(one.column[0] - 'a')]);
+    for (const Expected::Layout& one : expected_.layouts)
+      table_.layouts.push_back(layouts[static_cast<std::size_t>(one.column[0] - 'a')]);
     table_.chosen.push_back(implementation);
     table_.times.push_back(time);
   }
@@ -158,7 +176,8 @@ class Reader {
   // What a call is: its columns, gaps as pandas fills them.
   std::string call() const {
     std::string out;
-    for (std::size_t column = kFirstOfCall; column < kFirstOfCall + kCall; ++column) out += canonical(column, cell(column)) + ",";
+    for (std::size_t column = kFirstOfCall; column < kFirstOfCall + kCall; ++column)
+      out += canonical(column, cell(column)) + ",";
     return out;
   }
   static std::string canonical(std::size_t column, std::string_view text) {
@@ -215,7 +234,8 @@ base::Count median(std::vector<base::Count>& times) {
 
 }  // namespace
 
-void read_result(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table, base::Diagnostics& found) {
+void read_result(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table,
+                 base::Diagnostics& found) {
   Reader reader(source, expected, sizes, table, found);
   if (reader.header({0, 1, 2, kTime, kImplementation})) {
     std::array<std::uint16_t, 3> layouts{};
@@ -230,7 +250,8 @@ void read_result(Source& source, const Expected& expected, SizesSeen& sizes, Mea
         continue;
       }
       const bool sized = reader.product();
-      if (reader.layouts(layouts) && sized) reader.add(layouts, reader.implementation(reader.cell(kImplementation)), time.femtoseconds);
+      if (reader.layouts(layouts) && sized)
+        reader.add(layouts, reader.implementation(reader.cell(kImplementation)), time.femtoseconds);
     }
   }
   source.close(found);
@@ -261,7 +282,8 @@ void read_ranks(Source& layouts, std::vector<std::unique_ptr<Source>>& ranks, co
         if (rank->tell()) found.error(code, std::move(message), rank->place(line, part));
       };
       if (cells.size() <= kCall + 1) {
-        wrong("O1711", fmt::format("a call has {} cells before its times, this line {} in all", kCall + 1, cells.size()), line);
+        wrong("O1711",
+              fmt::format("a call has {} cells before its times, this line {} in all", kCall + 1, cells.size()), line);
         continue;
       }
       std::string call;

@@ -53,7 +53,8 @@ DecimalTime decimal_time(std::string_view text, int digits_of_unit) {
     if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
     int exponent = 0;
     const std::size_t first = at;
-    for (; at < text.size() && is_digit(text[at]); ++at) exponent = exponent < 100'000 ? exponent * 10 + (text[at] - '0') : exponent;
+    for (; at < text.size() && is_digit(text[at]); ++at)
+      exponent = exponent < 100'000 ? exponent * 10 + (text[at] - '0') : exponent;
     if (at == first) return {0, "is no number"};
     scale += down ? -exponent : exponent;
   }

@@ -42,9 +42,8 @@ std::vector<std::string> names_in(const std::string& folder) {
     base::fail("O0100", fmt::format("cannot read the folder `{}`: {}", folder, failed.message()), {},
                "give a folder that holds `<kernel>-combined.csv` and `<op>-result.csv`");
   // Ranks in the order of their numbers, whatever the file system says.
-  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-    return std::pair(a.size(), a) < std::pair(b.size(), b);
-  });
+  std::sort(names.begin(), names.end(),
+            [](const std::string& a, const std::string& b) { return std::pair(a.size(), a) < std::pair(b.size(), b); });
   return names;
 }
 
@@ -101,7 +100,8 @@ void read_one(const Expected& expected, const Files& files, SizesSeen& sizes, Re
     std::error_code failed;
     const auto size = fs::file_size(path, failed);
     if (!failed && size > kMostBytes)
-      base::fail("O1724", fmt::format("`{}` has {} bytes, more than the {} that are read of a file", path, size, kMostBytes));
+      base::fail("O1724",
+                 fmt::format("`{}` has {} bytes, more than the {} that are read of a file", path, size, kMostBytes));
     maps.push_back(std::make_unique<base::MappedFile>(path));
     const std::string_view bytes = maps.back()->bytes();
     out.inputs.push_back({path, base::content_hash(bytes)});
@@ -122,18 +122,22 @@ void read_one(const Expected& expected, const Files& files, SizesSeen& sizes, Re
     return;
   }
   if (out.table->rows() > 0 || out.found.has_errors()) return;
-  auto& told = out.found.error("O1715", fmt::format("`{}` has no line that can be used", files.paths.front()), sources.front()->whole());
+  auto& told = out.found.error("O1715", fmt::format("`{}` has no line that can be used", files.paths.front()),
+                               sources.front()->whole());
   if (out.table->lines == 0)
     told.note("it is empty");
   else if (out.table->failed > 0)
-    told.note(fmt::format("{} of {} lines end in ERROR: the kernel failed its verification", out.table->failed, out.table->lines));
+    told.note(fmt::format("{} of {} lines end in ERROR: the kernel failed its verification", out.table->failed,
+                          out.table->lines));
   if (out.table->dropped > 0)
-    told.note(fmt::format("{} rows have layouts in which q is not outermost, which no split or merge takes", out.table->dropped));
+    told.note(fmt::format("{} rows have layouts in which q is not outermost, which no split or merge takes",
+                          out.table->dropped));
 }
 
 }  // namespace
 
-Measurements read_folder(const std::string& folder, const tuning::Graph& graph, int threads, base::Diagnostics& warnings) {
+Measurements read_folder(const std::string& folder, const tuning::Graph& graph, int threads,
+                         base::Diagnostics& warnings) {
   const base::Stopwatch clock;
   const std::vector<std::string> names = names_in(folder);
   const std::vector<Expected> all = expected_files(graph);
@@ -145,9 +149,12 @@ Measurements read_folder(const std::string& folder, const tuning::Graph& graph, 
     if (files.back().paths.empty()) missing.push_back(files.back().wanted);
   }
   if (!missing.empty()) {
-    auto& told = found.error("O1710", fmt::format("`{}` lacks the measurements of {} of {} benchmarks", folder, missing.size(), all.size()));
+    auto& told = found.error(
+        "O1710", fmt::format("`{}` lacks the measurements of {} of {} benchmarks", folder, missing.size(), all.size()));
     for (const std::string& one : missing) told.note(fmt::format("missing: {}", one));
-    told.hint("a choice over the whole layer needs every operator; `<kernel>-bm<rank>.csv`, or `<op>.csv` with `<op>-pruned-bm<rank>.csv`, do as well");
+    told.hint(
+        "a choice over the whole layer needs every operator; `<kernel>-bm<rank>.csv`, or `<op>.csv` with "
+        "`<op>-pruned-bm<rank>.csv`, do as well");
   }
   std::vector<Read> read(all.size());
   std::vector<SizesSeen> sizes(all.size());

@@ -26,8 +26,8 @@ TEST(FullTables, OfHundredsOfThousandsOfLayoutsAreChosenFromWithAProof) {
     const double made = clock.seconds();
     const tuning::Minimum found = tuning::minimize(problem.factors, cost::Budget({.memory = 0}));
     ASSERT_TRUE(found.found && found.proven());
-    std::cout << rows << " rows: graph in " << made << " s, optimum in " << clock.seconds() - made << " s, width " << found.width << ", cells "
-              << found.cells << ", nodes " << found.nodes << "\n";
+    std::cout << rows << " rows: graph in " << made << " s, optimum in " << clock.seconds() - made << " s, width "
+              << found.width << ", cells " << found.cells << ", nodes " << found.nodes << "\n";
     const auto selection = tuning::evaluate(problem, found.values);
     ASSERT_TRUE(selection);
     EXPECT_EQ(selection->time, found.cost);
@@ -35,7 +35,8 @@ TEST(FullTables, OfHundredsOfThousandsOfLayoutsAreChosenFromWithAProof) {
     if (seed != 1) continue;
     tuning::FactorGraph consistent = problem.factors;
     ASSERT_EQ(tuning::make_consistent(consistent, {}), tuning::Consistency::kConsistent);
-    for (const tuning::Mode mode : {tuning::Mode::kForwardFirst, tuning::Mode::kBackwardFirst, tuning::Mode::kCombined}) {
+    for (const tuning::Mode mode :
+         {tuning::Mode::kForwardFirst, tuning::Mode::kBackwardFirst, tuning::Mode::kCombined}) {
       const auto outcome = tuning::run_mode(problem, consistent, mode, {}, {});
       if (outcome.selection) {
         EXPECT_GE(outcome.selection->time, found.cost);
@@ -58,8 +59,8 @@ TEST(FullTables, AreReadAsTheyWereWritten) {
     const base::Stopwatch clock;
     read_kernel(source, expected, sizes, read, found);
     const double seconds = clock.seconds();
-    std::cout << read.lines << " lines in " << seconds << " s: " << static_cast<double>(read.lines) / seconds / 1e6 << " million lines/s, "
-              << static_cast<double>(text.size()) / seconds / 1e6 << " MB/s\n";
+    std::cout << read.lines << " lines in " << seconds << " s: " << static_cast<double>(read.lines) / seconds / 1e6
+              << " million lines/s, " << static_cast<double>(text.size()) / seconds / 1e6 << " MB/s\n";
     ASSERT_FALSE(found.has_errors());
     EXPECT_EQ(read.times, table.times);
     EXPECT_EQ(read.layouts, table.layouts);

@@ -30,8 +30,14 @@ inline std::vector<std::string> orders(std::string dims) {
 
 // Columns that the benchmarks vary together: the second takes the layout of the first.
 inline std::string tied_to(const std::string& kernel, const std::string& column) {
-  static const std::map<std::string, std::string> ties{{"softmax drop", "drop_mask"}, {"bs drop", "drop_mask"}, {"aib wvv", "wkk"}, {"aib wqq", "wkk"},
-                                                       {"aib bv", "bk"},              {"aib bq", "bk"},         {"aib vv", "kk"},   {"aib qq", "kk"}};
+  static const std::map<std::string, std::string> ties{{"softmax drop", "drop_mask"},
+                                                       {"bs drop", "drop_mask"},
+                                                       {"aib wvv", "wkk"},
+                                                       {"aib wqq", "wkk"},
+                                                       {"aib bv", "bk"},
+                                                       {"aib bq", "bk"},
+                                                       {"aib vv", "kk"},
+                                                       {"aib qq", "kk"}};
   const auto found = ties.find(kernel + " " + column);
   return found == ties.end() ? column : found->second;
 }
@@ -52,14 +58,17 @@ inline tuning::Measurements full_tables(const tuning::Graph& graph, std::uint64_
       for (int special = 0; special < specials; ++special) {
         for (std::size_t i = 0; i < layouts.size(); ++i) table.layouts.push_back(table.columns[i].number(layouts[i]));
         for (tuning::Named& named : table.specials)
-          table.chosen.push_back(named.number(expected.contraction ? "tc" + std::to_string(special) : std::string(1, "bji"[special % 3])));
+          table.chosen.push_back(
+              named.number(expected.contraction ? "tc" + std::to_string(special) : std::string(1, "bji"[special % 3])));
         const double noise = 1 + 0.1 * drawn(all + std::to_string(special), seed);
         table.times.push_back(static_cast<base::Count>(time * noise / 1e6) * 1'000'000);
       }
     };
     if (expected.contraction) {
-      for (const tuning::ContractionLayout& one : tuning::contraction_space(graph.find(expected.benchmark)->einsum, graph.sizes).layouts)
-        if (!expected.stacked || ((one.a.find('q') == std::string::npos || one.a[0] == 'q') && (one.b.find('q') == std::string::npos || one.b[0] == 'q') &&
+      for (const tuning::ContractionLayout& one :
+           tuning::contraction_space(graph.find(expected.benchmark)->einsum, graph.sizes).layouts)
+        if (!expected.stacked || ((one.a.find('q') == std::string::npos || one.a[0] == 'q') &&
+                                  (one.b.find('q') == std::string::npos || one.b[0] == 'q') &&
                                   (one.c.find('q') == std::string::npos || one.c[0] == 'q')))
           add({one.a, one.b, one.c});
     } else {
@@ -71,7 +80,8 @@ inline tuning::Measurements full_tables(const tuning::Graph& graph, std::uint64_
         for (std::size_t j = 0; j < i; ++j)
           if (expected.layouts[j].column == tied_to(expected.benchmark, expected.layouts[i].column)) wheel[i] = j;
         for (std::size_t j = 0; j < i; ++j)
-          if (tied_to(expected.benchmark, expected.layouts[j].column) == expected.layouts[i].column) wheel[i] = wheel[j];
+          if (tied_to(expected.benchmark, expected.layouts[j].column) == expected.layouts[i].column)
+            wheel[i] = wheel[j];
       }
       for (;;) {
         std::vector<std::string> layouts;

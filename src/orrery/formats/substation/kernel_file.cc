@@ -22,10 +22,10 @@ enum class Part { kSize, kSpecial, kLayout, kTime };
 struct Place {
   std::string name;  // as written
   Part part = Part::kTime;
-  std::size_t column = 0;                              // of its kind
-  std::string size;                                    // the value seen last, as written
+  std::size_t column = 0;                                     // of its kind
+  std::string size;                                           // the value seen last, as written
   std::vector<std::pair<std::string, std::uint16_t>> values;  // as written, and their numbers
-  std::size_t last = 0;                                // of `values`
+  std::size_t last = 0;                                       // of `values`
 };
 
 class Reader {
@@ -74,7 +74,8 @@ class Reader {
       const std::string_view equals = token();
       const std::string_view value = token();
       if (equals != "=" || value.empty()) {
-        if (auto* told = error("O1711", "a line of measurements is made of `NAME = value`", equals.empty() ? name : equals))
+        if (auto* told =
+                error("O1711", "a line of measurements is made of `NAME = value`", equals.empty() ? name : equals))
           told->label(fmt::format("`=` and a value should follow `{}`", name))
               .note("an example: `B = 8 J = 512 N = 1024 dv = B dw = J DATT = BJN DBO = N time = 1.9e-05 s`");
         return false;
@@ -90,7 +91,8 @@ class Reader {
       take(place, value);
       if (!good_) return false;
     }
-    if (!timed && good_) error("O1711", "the line ends without `time = T s`", line_.substr(line_.empty() ? 0 : line_.size() - 1));
+    if (!timed && good_)
+      error("O1711", "the line ends without `time = T s`", line_.substr(line_.empty() ? 0 : line_.size() - 1));
     if (good_ && index + 1 < places_.size()) {
       places_.resize(index + 1);
       checked_ = false;
@@ -104,7 +106,8 @@ class Reader {
     checked_ = false;
     const std::string low = lower(name);
     Place place{std::string(name), Part::kTime, 0, {}, {}, 0};
-    const auto layout = std::find_if(expected_.layouts.begin(), expected_.layouts.end(), [&](const auto& e) { return e.column == low; });
+    const auto layout = std::find_if(expected_.layouts.begin(), expected_.layouts.end(),
+                                     [&](const auto& e) { return e.column == low; });
     const auto special = std::find_if(expected_.specials.begin(), expected_.specials.end(),
                                       [&](const auto& e) { return e.column == low || e.short_name == low; });
     if (low == "time") {
@@ -192,7 +195,8 @@ class Reader {
     if (checked_) return true;
     std::vector<std::string> missing;
     const auto has = [&](Part part, std::size_t column) {
-      return std::any_of(places_.begin(), places_.end(), [&](const Place& p) { return p.part == part && p.column == column; });
+      return std::any_of(places_.begin(), places_.end(),
+                         [&](const Place& p) { return p.part == part && p.column == column; });
     };
     for (std::size_t i = 0; i < expected_.layouts.size(); ++i)
       if (!has(Part::kLayout, i)) missing.push_back(expected_.layouts[i].column);
@@ -220,7 +224,8 @@ class Reader {
 
 }  // namespace
 
-void read_kernel(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table, base::Diagnostics& found) {
+void read_kernel(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table,
+                 base::Diagnostics& found) {
   Reader(source, expected, sizes, table, found).run();
   source.close(found);
 }

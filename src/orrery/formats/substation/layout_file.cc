@@ -22,7 +22,8 @@ constexpr const char* kHint =
 // In the order of the original's files. KKQQVV and BKQV stand for three tensors each.
 constexpr const char* kParams = "WKQV BKQV WO BO S1 B1 LINB1 LINW1 S2 B2 LINB2 LINW2";
 constexpr const char* kForward =
-    "KKQQVV WKKWQQWVV BETA ALPHA ATTN_DROP_MASK ATTN_DROP GAMMA ATT DROP1MASK SB1 SB1_LINW1 DROP2 LIN1 DROP2_LINW2 LIN2 "
+    "KKQQVV WKKWQQWVV BETA ALPHA ATTN_DROP_MASK ATTN_DROP GAMMA ATT DROP1MASK SB1 SB1_LINW1 DROP2 LIN1 DROP2_LINW2 "
+    "LIN2 "
     "LN2 LN2STD LN2DIFF DROP2MASK DROP3MASK LN1 LN1STD LN1DIFF";
 constexpr const char* kBackward =
     "DLN2 DRESID2 DLIN2 DDROP2 DLIN1 DLIN1_LINW1 DLN1 DRESID1 DATT DXATT DGAMMA DATTN_DROP DBETA DKKQQVV";
@@ -36,7 +37,7 @@ std::string upper(std::string text) {
 struct Value {
   enum class Kind { kText, kList, kDict, kOther } kind = Kind::kOther;
   std::string text;
-  std::vector<Value> items;                         // of lists
+  std::vector<Value> items;                            // of lists
   std::vector<std::pair<std::string, Value>> members;  // of dictionaries
   base::Location where;
 };
@@ -61,9 +62,11 @@ constexpr int kDeepest = 8;
 constexpr std::size_t kMostValues = 10'000;
 
 // Lists may hold themselves or the same part often; what is deep or large is no layout file.
-Value value_of(const pickle::Pickle& from, pickle::PickleRef ref, const base::Location& whole, int depth, std::size_t& values) {
+Value value_of(const pickle::Pickle& from, pickle::PickleRef ref, const base::Location& whole, int depth,
+               std::size_t& values) {
   using Kind = pickle::PickleValue::Kind;
-  if (depth > kDeepest || ++values > kMostValues) base::fail("O1718", "the pickle is no layout file: its values are too deep or too many", whole, kHint);
+  if (depth > kDeepest || ++values > kMostValues)
+    base::fail("O1718", "the pickle is no layout file: its values are too deep or too many", whole, kHint);
   const pickle::PickleValue& value = from.at(ref);
   Value out;
   out.where = whole;
@@ -72,7 +75,8 @@ Value value_of(const pickle::Pickle& from, pickle::PickleRef ref, const base::Lo
     out.text = std::string(value.text);
   } else if (value.kind == Kind::kList || value.kind == Kind::kTuple) {
     out.kind = Value::Kind::kList;
-    for (const pickle::PickleRef item : value.items) out.items.push_back(value_of(from, item, whole, depth + 1, values));
+    for (const pickle::PickleRef item : value.items)
+      out.items.push_back(value_of(from, item, whole, depth + 1, values));
   } else if (value.kind == Kind::kDict) {
     out.kind = Value::Kind::kDict;
     for (std::size_t i = 0; i + 1 < value.items.size(); i += 2) {
@@ -110,7 +114,9 @@ class Reader {
   }
 
  private:
-  void error(const std::string& message, const base::Location& where) { found_.error("O1718", message, where).hint(kHint); }
+  void error(const std::string& message, const base::Location& where) {
+    found_.error("O1718", message, where).hint(kHint);
+  }
   const Value* get(const char* key) {
     const Value* last = nullptr;
     for (const auto& [name, value] : top_.members)
@@ -169,8 +175,11 @@ void append_texts(std::string& out, const char* key, const std::vector<std::pair
 // "tc3" is ALGO3, "tc_default" DEFAULT; the fp16 programs of the original have the number alone, which it cuts away.
 std::string algorithm(const std::string& implementation) {
   if (implementation.find("default") != std::string::npos) return "DEFAULT";
-  const bool number = std::all_of(implementation.begin(), implementation.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  return "ALGO" + (number && implementation.size() <= 2 ? implementation : implementation.substr(std::min<std::size_t>(2, implementation.size())));
+  const bool number =
+      std::all_of(implementation.begin(), implementation.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return "ALGO" + (number && implementation.size() <= 2
+                       ? implementation
+                       : implementation.substr(std::min<std::size_t>(2, implementation.size())));
 }
 
 }  // namespace
@@ -182,7 +191,8 @@ LayoutFile parse_layout_json(const std::shared_ptr<const base::SourceFile>& file
 
 LayoutFile parse_layout_pickle(std::string_view bytes, const base::Location& whole) {
   const auto nothing = [](std::string_view, std::string_view) { return false; };
-  const pickle::Pickle from = pickle::read_pickle(bytes, 0, nothing, whole, {"layouts", "write the dictionary as JSON", "write the dictionary as JSON"});
+  const pickle::Pickle from = pickle::read_pickle(
+      bytes, 0, nothing, whole, {"layouts", "write the dictionary as JSON", "write the dictionary as JSON"});
   std::size_t values = 0;
   const Value top = value_of(from, from.top, whole, 0, values);
   return Reader(top).read();
@@ -194,7 +204,8 @@ LayoutFile read_layout_file(const std::string& path) {
   if (!first || first->empty() || std::string_view("\x80(}").find((*first)[0]) == std::string_view::npos)
     return parse_layout_json(base::read_file(path));
   const base::MappedFile file(path);
-  return parse_layout_pickle(file.bytes(), {std::make_shared<const base::SourceFile>(base::SourceFile{path, {}}), 0, 0});
+  return parse_layout_pickle(file.bytes(),
+                             {std::make_shared<const base::SourceFile>(base::SourceFile{path, {}}), 0, 0});
 }
 
 std::vector<LayoutPair> layouts_of(const LayoutFile& file) {
@@ -230,7 +241,8 @@ LayoutFile make_layout_file(const tuning::Graph& graph, const tuning::Selection&
       if (op.kind == tuning::Kind::kContraction)
         out.algorithms.emplace_back(op.outputs.front().variable, algorithm(value));
       else
-        out.special_dims.emplace_back((one.name == "softmax" ? "SM" : upper(one.name)) + "_" + upper(special), upper(value));
+        out.special_dims.emplace_back((one.name == "softmax" ? "SM" : upper(one.name)) + "_" + upper(special),
+                                      upper(value));
   }
   const auto list = [&](const char* names, std::vector<LayoutPair>& to) {
     std::istringstream in(names);
@@ -247,12 +259,14 @@ LayoutFile make_layout_file(const tuning::Graph& graph, const tuning::Selection&
 }
 
 std::string layout_text(const LayoutFile& file) {
-  std::string out = fmt::format("{{\n \"input\": [\"{}\", \"{}\"],\n \"output\": [\"{}\", \"{}\"],\n", file.input.name, file.input.layout,
-                                file.output.name, file.output.layout);
+  std::string out = fmt::format("{{\n \"input\": [\"{}\", \"{}\"],\n \"output\": [\"{}\", \"{}\"],\n", file.input.name,
+                                file.input.layout, file.output.name, file.output.layout);
   append_texts(out, "special_dims", file.special_dims);
   out += ",\n";
   append_texts(out, "algorithms", file.algorithms);
-  for (const auto& [key, pairs] : {std::pair{"params", &file.params}, {"forward_interm", &file.forward_interm}, {"backward_interm", &file.backward_interm}}) {
+  for (const auto& [key, pairs] : {std::pair{"params", &file.params},
+                                   {"forward_interm", &file.forward_interm},
+                                   {"backward_interm", &file.backward_interm}}) {
     out += ",\n";
     append_pairs(out, key, *pairs);
   }

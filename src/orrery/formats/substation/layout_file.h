@@ -1,6 +1,6 @@
 // Substation's layout file: which layout every tensor of the layer has, which dimension every kernel vectorises, which
-// algorithm every contraction takes. The original is a pickled dictionary, which is read without being executed; ours is
-// the same in JSON. Keys: input, output (a pair), special_dims, algorithms (texts by name), params, forward_interm,
+// algorithm every contraction takes. The original is a pickled dictionary, which is read without being executed; ours
+// is the same in JSON. Keys: input, output (a pair), special_dims, algorithms (texts by name), params, forward_interm,
 // backward_interm (pairs in order).
 #pragma once
 

@@ -64,7 +64,8 @@ TEST(DecimalTimes, AreExactToTheFemtosecond) {
   EXPECT_EQ(decimal_time("1.00000000000049999999999999999999", 12).femtoseconds, 1'000'000'000'000);
   EXPECT_EQ(decimal_time("123456789012345678901e-22", 15).femtoseconds, 12'345'678'901'235);
   EXPECT_EQ(decimal_time("1000", 15).femtoseconds, 1'000'000'000'000'000'000);
-  for (const char* wrong : {"", "-1", "0", "0.0", "-0.0", "nan", "NaN", "inf", "-inf", "1e", "1e+", "1x", "e5", ".", "1001", "1e99999999999", "1e-99999999999", "4e-16"})
+  for (const char* wrong : {"", "-1", "0", "0.0", "-0.0", "nan", "NaN", "inf", "-inf", "1e", "1e+", "1x", "e5", ".",
+                            "1001", "1e99999999999", "1e-99999999999", "4e-16"})
     EXPECT_FALSE(decimal_time(wrong, 15).wrong.empty()) << wrong;
 }
 
@@ -72,7 +73,8 @@ TEST(DecimalTimes, AreWrittenAsTheyAreRead) {
   std::mt19937_64 draw(5);
   for (int i = 0; i < 20'000; ++i) {
     const auto time = static_cast<base::Count>(1 + draw() % (std::uint64_t{1} << (1 + i % 59)));
-    for (const int unit : {12, 15}) ASSERT_EQ(decimal_time(decimal_text(time, unit), unit).femtoseconds, time) << decimal_text(time, unit);
+    for (const int unit : {12, 15})
+      ASSERT_EQ(decimal_time(decimal_text(time, unit), unit).femtoseconds, time) << decimal_text(time, unit);
   }
   EXPECT_EQ(decimal_text(192'906'000'000, 15), "0.000192906");
   EXPECT_EQ(decimal_text(15'814'900'000, 15), "1.58149e-05");
@@ -98,7 +100,8 @@ TEST(Folders, ColumnsAreFoundByNameInAnyOrder) {
   Copy copy;
   std::vector<std::string> turned;
   for (const std::string& line : lines_of(copy.path / "bei-combined.csv"))
-    turned.push_back("DX = " + line.substr(line.find("DX = ") + 5, 3) + " " + line.substr(0, line.find(" DX = ")) + line.substr(line.find(" time")));
+    turned.push_back("DX = " + line.substr(line.find("DX = ") + 5, 3) + " " + line.substr(0, line.find(" DX = ")) +
+                     line.substr(line.find(" time")));
   write(copy.path / "bei-combined.csv", turned);
   EXPECT_EQ(optimum(copy.path), optimum(kExample));
 }
@@ -119,10 +122,13 @@ TEST(Folders, FilesOfRanksSayWhatTheMergedOnesSay) {
     if (cells[0] == "A") continue;
     if (cells[17] == "tc3") {
       ++lda;
-      layouts.push_back(cells[0] + "," + cells[1] + "," + cells[2] + ",GEMM,N,N," + cells[6] + "," + cells[7] + "," + cells[8] + "," + std::to_string(lda) + ",1,1");
+      layouts.push_back(cells[0] + "," + cells[1] + "," + cells[2] + ",GEMM,N,N," + cells[6] + "," + cells[7] + "," +
+                        cells[8] + "," + std::to_string(lda) + ",1,1");
     }
-    const std::string times = cells[17] == "tc3" ? "9," + cells[16] + ",0.0001," : "9," + cells[16] + "," + cells[16] + ",0.0001,";
-    raw.push_back("gemm" + cells[17] + ",GEMM," + cells[6] + "," + cells[7] + "," + cells[8] + ",N,N," + std::to_string(lda) + ",1,1,,,,," + times);
+    const std::string times =
+        cells[17] == "tc3" ? "9," + cells[16] + ",0.0001," : "9," + cells[16] + "," + cells[16] + ",0.0001,";
+    raw.push_back("gemm" + cells[17] + ",GEMM," + cells[6] + "," + cells[7] + "," + cells[8] + ",N,N," +
+                  std::to_string(lda) + ",1,1,,,,," + times);
   }
   // title, optype, M, N, K, trans_a, trans_b, ...: the sizes stand before the transpositions there.
   write(copy.path / "lin1.csv", layouts);
@@ -136,7 +142,8 @@ TEST(Folders, AreWrittenAsTheyAreRead) {
   const tuning::Measurements read = read_folder(kExample.string(), graph(), 1, warnings);
   Copy copy;
   for (const auto& [name, table] : read.tables)
-    if (!table.contraction) std::ofstream(copy.path / (name + "-combined.csv")) << kernel_text(table, graph(), read.sizes);
+    if (!table.contraction)
+      std::ofstream(copy.path / (name + "-combined.csv")) << kernel_text(table, graph(), read.sizes);
   const tuning::Measurements again = read_folder(copy.path.string(), graph(), 1, warnings);
   for (const auto& [name, table] : read.tables) {
     const tuning::Measured& other = again.tables.find(name)->second;
@@ -152,7 +159,8 @@ TEST(LayoutFiles, AChoiceIsReadBackAsItWasWritten) {
   const LayoutFile file = read_layout_file(shipped.string());
   EXPECT_EQ(file.special_dims.size(), 22u);
   EXPECT_EQ(file.algorithms.size(), 18u);
-  const auto again = parse_layout_json(std::make_shared<base::SourceFile>(base::SourceFile{"again", layout_text(file)}));
+  const auto again =
+      parse_layout_json(std::make_shared<base::SourceFile>(base::SourceFile{"again", layout_text(file)}));
   EXPECT_EQ(layout_text(again), layout_text(file));
   // Every tensor is one of the layer's, and its layout names its dimensions.
   for (const auto& [name, layout, where] : layouts_of(file)) {

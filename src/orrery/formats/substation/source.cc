@@ -26,7 +26,8 @@ bool Source::next(std::string_view& line) {
   while (at_ < bytes_.size()) {
     const char* const begin = bytes_.data() + at_;
     const void* const end = std::memchr(begin, '\n', bytes_.size() - at_);
-    std::size_t length = end == nullptr ? bytes_.size() - at_ : static_cast<std::size_t>(static_cast<const char*>(end) - begin);
+    std::size_t length =
+        end == nullptr ? bytes_.size() - at_ : static_cast<std::size_t>(static_cast<const char*>(end) - begin);
     at_ += length + 1;
     ++number_;
     while (length > 0 && (begin[length - 1] == '\r' || begin[length - 1] == ' ')) --length;

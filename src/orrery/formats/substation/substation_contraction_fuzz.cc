@@ -8,7 +8,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;
   namespace substation = formats::substation;
-  static const auto files = substation::expected_files(tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096)));
+  static const auto files =
+      substation::expected_files(tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096)));
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::size_t half = bytes.find("\n\n") == std::string_view::npos ? size / 2 : bytes.find("\n\n") + 1;
   for (const substation::Expected& expected : files) {
@@ -26,7 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         substation::read_ranks(first, ranks, expected, sizes, table, found);
       }
       sizes.check_products(found);
-      if (table.layouts.size() != table.rows() * table.columns.size() || table.chosen.size() != table.rows()) std::abort();
+      if (table.layouts.size() != table.rows() * table.columns.size() || table.chosen.size() != table.rows())
+        std::abort();
       for (const base::Count time : table.times)
         if (time <= 0) std::abort();
     }

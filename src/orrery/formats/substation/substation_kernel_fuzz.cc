@@ -8,7 +8,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;
   namespace substation = formats::substation;
-  static const auto files = substation::expected_files(tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096)));
+  static const auto files =
+      substation::expected_files(tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096)));
   for (const substation::Expected& expected : files) {
     if (expected.contraction) continue;
     base::Diagnostics found;
@@ -18,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       substation::Source source("fuzz.csv", {reinterpret_cast<const char*>(data), size});
       substation::read_kernel(source, expected, sizes, table, found);
     }
-    if (table.layouts.size() != table.rows() * table.columns.size() || table.chosen.size() != table.rows() * table.specials.size())
+    if (table.layouts.size() != table.rows() * table.columns.size() ||
+        table.chosen.size() != table.rows() * table.specials.size())
       std::abort();
     for (std::size_t i = 0; i < table.layouts.size(); ++i)
       if (table.layouts[i] >= table.columns[i % table.columns.size()].values.size()) std::abort();

@@ -26,7 +26,8 @@ std::string upper(std::string text) {
 
 std::string kernel_text(const tuning::Measured& table, const tuning::Graph& graph, const tuning::Sizes& sizes) {
   const std::vector<Expected> all = expected_files(graph);
-  const auto expected = std::find_if(all.begin(), all.end(), [&](const Expected& e) { return e.benchmark == table.benchmark; });
+  const auto expected =
+      std::find_if(all.begin(), all.end(), [&](const Expected& e) { return e.benchmark == table.benchmark; });
   std::string head, letters;
   for (const Expected::Layout& one : expected->layouts)
     for (const char c : one.dims)
@@ -37,9 +38,11 @@ std::string kernel_text(const tuning::Measured& table, const tuning::Graph& grap
   for (std::size_t r = 0; r < table.rows(); ++r) {
     out += head;
     for (std::size_t i = 0; i < table.specials.size(); ++i)
-      out += fmt::format("{} = {} ", expected->specials[i].column, shown(table.specials[i].values[table.chosen[r * table.specials.size() + i]]));
+      out += fmt::format("{} = {} ", expected->specials[i].column,
+                         shown(table.specials[i].values[table.chosen[r * table.specials.size() + i]]));
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-      out += fmt::format("{} = {} ", upper(table.columns[i].name), shown(table.columns[i].values[table.layouts[r * table.columns.size() + i]]));
+      out += fmt::format("{} = {} ", upper(table.columns[i].name),
+                         shown(table.columns[i].values[table.layouts[r * table.columns.size() + i]]));
     out += fmt::format("time = {} s\n", decimal_text(table.times[r], 15));
   }
   return out;
