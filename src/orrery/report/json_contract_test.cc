@@ -76,6 +76,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"energy", {"energy"}},
       {"train", {"train"}},
       {"tune run", {"tune_run"}},
+      {"tune select", {"tune_select"}},
       {"place", {"place"}},
       {"graph", {"graph"}},
       {"operators", {"operators"}},

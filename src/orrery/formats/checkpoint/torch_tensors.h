@@ -7,11 +7,16 @@
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
-#include "orrery/formats/checkpoint/pickle.h"
 #include "orrery/formats/checkpoint/source.h"
 #include "orrery/formats/checkpoint/tensor.h"
+#include "orrery/formats/pickle/pickle.h"
 
 namespace orrery::formats::checkpoint {
+
+using pickle::Pickle;
+using pickle::PickleRef;
+using pickle::PickleValue;
+using pickle::read_pickle;
 
 // A storage as the pickle refers to it.
 struct StorageRef {

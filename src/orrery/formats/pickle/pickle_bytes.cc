@@ -1,22 +1,22 @@
-#include "orrery/formats/checkpoint/pickle_bytes.h"
+#include "orrery/formats/pickle/pickle_bytes.h"
 
 #include <bit>
 #include <charconv>
 
 #include <fmt/format.h>
 
-namespace orrery::formats::checkpoint {
+namespace orrery::formats::pickle {
 
 void PickleBytes::broken(const std::string& why) const {
   base::fail("O1603", fmt::format("the pickle is damaged at byte {}: {}", operation_, why), whole_,
-             "save the checkpoint again, or load it in Python and save it as safetensors");
+             purpose_.instead_of_damaged);
 }
 
 void PickleBytes::refused(const std::string& what) const {
-  base::fail(
-      "O1604",
-      fmt::format("the pickle {} (at byte {}); only tensors are read, and nothing is executed", what, operation_),
-      whole_, "save the model's state_dict() alone, or save it as safetensors");
+  base::fail("O1604",
+             fmt::format("the pickle {} (at byte {}); only {} are read, and nothing is executed", what, operation_,
+                         purpose_.what),
+             whole_, purpose_.instead_of_refused);
 }
 
 unsigned char PickleBytes::operation() {
@@ -76,4 +76,4 @@ std::int64_t PickleBytes::decimal(std::string_view text) const {
   return value;
 }
 
-}  // namespace orrery::formats::checkpoint
+}  // namespace orrery::formats::pickle

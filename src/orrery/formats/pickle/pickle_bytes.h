@@ -8,13 +8,20 @@
 
 #include "orrery/base/diagnostic.h"
 
-namespace orrery::formats::checkpoint {
+namespace orrery::formats::pickle {
+
+// What a pickle is read for, and what to do where it does not serve; for messages.
+struct Purpose {
+  const char* what = "tensors";
+  const char* instead_of_damaged = "save the checkpoint again, or load it in Python and save it as safetensors";
+  const char* instead_of_refused = "save the model's state_dict() alone, or save it as safetensors";
+};
 
 class PickleBytes {
  public:
   // `whole` must stay.
-  PickleBytes(std::string_view bytes, std::size_t begin, const base::Location& whole)
-      : bytes_(bytes), at_(begin), whole_(whole) {}
+  PickleBytes(std::string_view bytes, std::size_t begin, const base::Location& whole, const Purpose& purpose)
+      : bytes_(bytes), at_(begin), whole_(whole), purpose_(purpose) {}
 
   // Throw InputError: O1603, O1604, at the operation that was taken last.
   [[noreturn]] void broken(const std::string& why) const;
@@ -42,6 +49,7 @@ class PickleBytes {
   std::string_view bytes_;
   std::size_t at_, operation_ = 0;
   const base::Location& whole_;
+  Purpose purpose_;
 };
 
-}  // namespace orrery::formats::checkpoint
+}  // namespace orrery::formats::pickle

@@ -4,7 +4,7 @@
 //
 // Source: Python's Lib/pickletools.py, which documents every operation. Cost: each operation takes at least a byte and
 // makes at most one value.
-#include "orrery/formats/checkpoint/pickle.h"
+#include "orrery/formats/pickle/pickle.h"
 
 #include <bit>
 #include <cstring>
@@ -13,9 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/formats/checkpoint/pickle_bytes.h"
-
-namespace orrery::formats::checkpoint {
+namespace orrery::formats::pickle {
 namespace {
 
 using Kind = PickleValue::Kind;
@@ -25,8 +23,8 @@ constexpr std::size_t kMostValues = 4'000'000;
 class Machine : private PickleBytes {
  public:
   Machine(std::string_view bytes, std::size_t begin, bool (*may_call)(std::string_view, std::string_view),
-          const base::Location& whole)
-      : PickleBytes(bytes, begin, whole), may_call_(may_call) {
+          const base::Location& whole, const Purpose& purpose)
+      : PickleBytes(bytes, begin, whole, purpose), may_call_(may_call) {
     // Values that need no arguments are made once.
     none_ = make({.kind = Kind::kNone});
     true_ = make({.kind = Kind::kTruth, .integer = 1});
@@ -357,8 +355,8 @@ bool Machine::step() {
 }  // namespace
 
 Pickle read_pickle(std::string_view bytes, std::size_t begin, bool (*may_call)(std::string_view, std::string_view),
-                   const base::Location& whole) {
-  return Machine(bytes, begin, may_call, whole).run();
+                   const base::Location& whole, const Purpose& purpose) {
+  return Machine(bytes, begin, may_call, whole, purpose).run();
 }
 
-}  // namespace orrery::formats::checkpoint
+}  // namespace orrery::formats::pickle

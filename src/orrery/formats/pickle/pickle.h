@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/formats/pickle/pickle_bytes.h"
 
-namespace orrery::formats::checkpoint {
+namespace orrery::formats::pickle {
 
 using PickleRef = std::uint32_t;  // an index into Pickle::values
 
@@ -49,6 +50,6 @@ struct Pickle {
 // globals (module, name) the pickle may call. Throws InputError at `whole`: O1603 where the bytes are no pickle, O1604
 // where it calls something else or builds objects. Dicts, lists and tuples may hold themselves. O(bytes).
 Pickle read_pickle(std::string_view bytes, std::size_t begin, bool (*may_call)(std::string_view, std::string_view),
-                   const base::Location& whole);
+                   const base::Location& whole, const Purpose& purpose = {});
 
-}  // namespace orrery::formats::checkpoint
+}  // namespace orrery::formats::pickle

@@ -1,0 +1,92 @@
+// Options of our own and those of Substation's optimize, as they are written there.
+#include "orrery/cli/tune_select.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "orrery/base/stopwatch.h"
+#include "orrery/cli/interrupt.h"
+#include "orrery/cli/output_folder.h"
+#include "orrery/cli/progress_line.h"
+#include "orrery/cli/shared_options.h"
+#include "orrery/cli/version.h"
+#include "orrery/report/select_json.h"
+#include "orrery/report/select_table.h"
+#include "orrery/scenario/tune_select.h"
+
+namespace orrery::cli {
+namespace {
+
+struct Options {
+  scenario::TuneSelectRequest request;
+  std::string layouts;  // where the layout file goes
+  bool bound_only = false;
+};
+
+bool read(const Arguments& arguments, Console& console, Options& options) {
+  CommandLine line("tune select",
+                   "The layouts that make a layer fastest, chosen exactly from measurements of its operators",
+                   "orrery tune select measurements/ --why X=bji -o layouts.json");
+  scenario::TuneSelectRequest& request = options.request;
+  line.word("DIR", request.folder, "Folder of `<kernel>-combined.csv` and `<op>-result.csv`, as Substation writes them",
+            true);
+  line.group("Choice");
+  line.texts("--why", request.why, "VAR=LAYOUT",
+             "What the best choice with this layout costs, and which operators pay; repeatable");
+  line.text("--evaluate", request.evaluate, "FILE", "What a layout file's choice costs (JSON, or Substation's pickle)");
+  line.text("-o,--output_config", options.layouts, "FILE", "Write the chosen layouts there, as a layout file in JSON");
+  line.group("Comparison, as Substation's optimize has it");
+  const std::vector<std::string> modes = {"fp_first", "bp_first", "combined"};
+  line.meant_each("--mode,--graph_order", "NAME", "Its searches to run: fp_first, bp_first, combined (default: all)",
+                  true, [&request, modes](const std::string& name) {
+                    if (std::find(modes.begin(), modes.end(), name) == modes.end())
+                      misuse("O1102", fmt::format("`--mode {}` is none of fp_first, bp_first, combined", name),
+                             "the exact choice needs no mode");
+                    request.modes.push_back(name);
+                  });
+  line.offer("--mode", modes);
+  line.meant_each("--split_vars", "VAR",
+                  "Tensors that `combined` keeps in one layout along its path; several, or repeated", true,
+                  [&request](const std::string& name) { request.split_vars.push_back(name); });
+  line.toggle("--min_without_layout", options.bound_only, "Print the sum of every operator's fastest time alone");
+  line.group("Search");
+  declare_search(line, request.limits, "Threads that read; default: one for each core",
+                 "Seconds; the best so far and its gap are printed");
+  line.memory(request.limits.memory);
+  return line.read(arguments, console);
+}
+
+}  // namespace
+
+int run_tune_select(const Arguments& arguments, Console& console) {
+  Options options;
+  if (!read(arguments, console, options)) return kDone;
+  const base::Stopwatch clock;
+  scenario::TunedSelection answer;
+  bool told_to_stop = false;
+  {
+    std::optional<InterruptGuard> interrupt;
+    options.request.interruptible = [&] { return interrupt.emplace().flag(); };
+    answer = scenario::tune_select(options.request);
+    told_to_stop = interrupt->flag()->load();
+  }
+  report(console, answer.warnings.all());
+  if (options.bound_only && !console.json) {
+    console.out << fmt::format("{:.10g} ms\n", scenario::without_layouts_ms(answer));
+    return kDone;
+  }
+  if (!options.layouts.empty() && answer.selection)
+    write_file(options.layouts, scenario::layout_file(answer, *answer.selection));
+  console.out << (console.json ? report::select_json({kVersion, &answer, clock.seconds()})
+                               : report::select_table(answer));
+  const bool refused = answer.evaluated && answer.evaluated->proven && !answer.evaluated->selection;
+  if (answer.selection && answer.certificate.optimal && !refused) return told_to_stop ? kInterrupted : kDone;
+  console.out.flush();
+  if (!answer.selection || refused) report(console, scenario::explain_no_selection(answer));
+  if (answer.minimum.infeasible || refused) return kNo;
+  return told_to_stop ? kInterrupted : kLimit;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,14 @@
+// Measurements as Substation's programs write them.
+#pragma once
+
+#include <string>
+
+#include "orrery/tuning/graph.h"
+#include "orrery/tuning/measured.h"
+
+namespace orrery::formats::substation {
+
+// `<kernel>-combined.csv`: a line for each row, sizes before specials before layouts, seconds.
+std::string kernel_text(const tuning::Measured& table, const tuning::Graph& graph, const tuning::Sizes& sizes);
+
+}  // namespace orrery::formats::substation

@@ -1,0 +1,75 @@
+// The layouts that make a layer fastest: measurements in, a choice with its certificate out, and what Substation's own
+// search would have lost.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/cost/budget.h"
+#include "orrery/cost/certificate.h"
+#include "orrery/tuning/conflict.h"
+#include "orrery/tuning/path_modes.h"
+#include "orrery/tuning/selection.h"
+
+namespace orrery::scenario {
+
+struct TuneSelectRequest {
+  std::string folder;
+  std::vector<std::string> modes;                           // of fp_first, bp_first, combined; empty: all
+  std::vector<std::string> split_vars;                      // of combined
+  std::vector<std::string> why;                             // VARIABLE=LAYOUT
+  std::string evaluate;                                     // a layout file, "" for none
+  cost::Limits limits;                                      // threads <= 0: all cores
+  std::function<const std::atomic<bool>*()> interruptible;  // called before what may take long
+};
+
+struct SelectMode {
+  std::string name;
+  tuning::ModeOutcome outcome;
+};
+
+// What another choice costs, operator by operator where it is allowed.
+struct Alternative {
+  std::string asked;                           // as it was asked
+  std::optional<tuning::Selection> selection;  // the best with it, or it
+  bool proven = false;
+  std::vector<std::string> missing;  // operators that were not measured so, or that cannot agree with it
+};
+
+struct TunedSelection {
+  std::shared_ptr<const tuning::Graph> graph;
+  std::shared_ptr<const tuning::Measurements> measurements;
+  tuning::Problem problem;
+  tuning::Minimum minimum;
+  std::optional<tuning::Selection> selection;
+  tuning::Conflict conflict;                            // where nothing is allowed
+  base::Count without_layouts = 0, arc_consistent = 0;  // bounds, fs
+  std::vector<SelectMode> modes;
+  std::vector<Alternative> why;
+  std::optional<Alternative> evaluated;
+  cost::Certificate certificate;  // in ms
+  double solved_s = 0;            // from what was read to the proof
+  base::Diagnostics warnings;
+
+  // "phbj" of a variable in the choice.
+  const std::string& layout(const tuning::Selection& of, const std::string& variable) const;
+};
+
+// Throws InputError: what formats::substation::read_folder says; O1717 (times whose sum leaves 64 bits), O1719 (a
+// layout file that does not say what is asked), O1720 (a variable or layout that does not exist).
+TunedSelection tune_select(const TuneSelectRequest& request);
+
+double without_layouts_ms(const TunedSelection& answer);
+
+// Why no choice is allowed (O1716), or why an evaluated one is not (O1721).
+std::vector<base::Diagnostic> explain_no_selection(const TunedSelection& answer);
+
+// The chosen layouts as Substation's layout file, in JSON.
+std::string layout_file(const TunedSelection& answer, const tuning::Selection& selection);
+
+}  // namespace orrery::scenario
