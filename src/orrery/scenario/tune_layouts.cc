@@ -1,5 +1,6 @@
 #include "orrery/scenario/tune_layouts.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -53,7 +54,9 @@ void check_words(const tuning::Sizes& sizes) {
       try {
         sizes.words(dims);
       } catch (const base::OverflowError&) {
-        if (!told.insert(dims).second) continue;
+        std::string letters = dims;
+        std::sort(letters.begin(), letters.end());
+        if (!told.insert(letters).second) continue;
         std::string product;
         for (const char letter : dims)
           product += fmt::format("{}{} = {}", product.empty() ? "" : ", ", letter, sizes[letter]);
