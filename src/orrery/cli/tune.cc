@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/cli/tune_layouts.h"
+#include "orrery/cli/tune_ledger.h"
 #include "orrery/cli/tune_run.h"
 #include "orrery/cli/tune_select.h"
 #include "orrery/cli/tune_texts.h"
@@ -18,6 +20,8 @@ struct TuneVerb {
   int (*run)(const Arguments& arguments, Console& console);
 };
 constexpr TuneVerb kVerbs[] = {{"run", "a transformer layer, run on this machine and measured", run_tune_run},
+                               {"ledger", "what a layer computes and moves, operator by operator", run_tune_ledger},
+                               {"layouts", "every layout of a layer's operators", run_tune_layouts},
                                {"select", "the layouts that make a layer fastest, from measurements", run_tune_select},
                                {"train", "fine-tune a model on texts, here", run_tune_train},
                                {"eval", "how well a model does a task on texts", run_tune_eval},

@@ -15,6 +15,8 @@ Json energy_schema();
 Json train_schema();  // by either kind of equations
 Json amped_schema();
 Json tune_run_schema();
+Json tune_ledger_schema();
+Json tune_layouts_schema();
 Json tune_select_schema();
 Json tune_embed_schema();
 Json tune_generate_schema();

@@ -1,5 +1,5 @@
 // Substation's encoder layer as tables: what its files call tensors, operators and columns cannot be derived. What its
-// kernels compute, and that they are what a rule of fusion makes of thirty elementary operators, is in elementary.h and
+// kernels compute, and that they are what a rule of fusion makes of thirty elementary operators, is in layer_operators.h and
 // fusion.h; a test holds both together.
 #include <sstream>
 #include <tuple>

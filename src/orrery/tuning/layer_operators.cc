@@ -80,6 +80,8 @@ class LayerWriter {
     return sum;
   }
 
+  // Substation's kernels, of norms behind the addition, keep normalised values, differences and deviation; those of
+  // other layers what a framework keeps: the norm's input, which is the stream, with mean and deviation.
   std::string normalise(const SubLayer& sub, const std::string& input) {
     const layer::Shape& shape = to_.shape();
     const std::string& t = sub.tag;
@@ -87,11 +89,17 @@ class LayerWriter {
     LayerOperator one{.name = sub.norm, .what = Class::kNormalisation, .space = "bij"};
     const std::string scale = to_.weight("S" + t, "i");
     const std::string out = to_.tensor("SB" + t, "bji", last ? Role::kOutput : Role::kBetween);
-    const std::string normal = to_.tensor("LN" + t, "bji"), deviation = to_.tensor("LN" + t + "STD", "bj");
+    const std::string normal = to_.tensor("LN" + t, "bji");
     one.reads = {input, scale};
     one.writes = {out};
-    Names parts{normal, deviation}, scaled{normal, scale};
-    if (shape.centred) parts.push_back(to_.tensor("LN" + t + "DIFF", "bji"));
+    Names parts{normal}, scaled{normal, scale};
+    if (post_) {
+      parts.push_back(to_.tensor(normal + "STD", "bj"));
+      if (shape.centred) parts.push_back(to_.tensor(normal + "DIFF", "bji"));
+    } else if (to_.training()) {
+      if (shape.centred) parts.push_back(to_.tensor("MEAN" + t, "bj"));
+      parts.push_back(to_.tensor("RSTD" + t, "bj"));
+    }
     if (shape.shift) {
       one.reads.push_back(to_.weight("B" + t, "i"));
       scaled.push_back("B" + t);
@@ -146,6 +154,17 @@ class LayerWriter {
     Names sums{to_.gradient(scale)};
     if (shape.shift) sums.push_back(to_.gradient("B" + t));
     const std::string scaled = to_.tensor("DLN" + t, "bji"), made = to_.tensor("DRESID" + t, "bji");
+    // What a kernel reads beside the gradient: normalised values, or the norm's input and the rows' statistics.
+    Names for_sums{gradient}, for_rest{scaled};
+    if (post_) {
+      for_sums.push_back(normal);
+      for_rest.insert(for_rest.end(), {normal + "STD", shape.centred ? normal + "DIFF" : normal});
+    } else {
+      for (Names* names : {&for_sums, &for_rest}) {
+        names->push_back(trail.normed);
+        names->insert(names->end(), statistics.begin(), statistics.end());
+      }
+    }
 
     LayerOperator weights{.name = trail.sub.norm + " dW", .what = Class::kNormalisation, .space = "bij"};
     const Count products_and_sums = shape.shift ? 3 : 2;
@@ -154,15 +173,14 @@ class LayerWriter {
     weights.reads.insert(weights.reads.end(), statistics.begin(), statistics.end());
     weights.writes = sums;
     weights.steps = {to_.step("bji", 1, {gradient, scale}, {scaled}),
-                     to_.step("bji", products_and_sums, {gradient, normal}, sums, "bj")};
+                     to_.step("bji", products_and_sums, for_sums, sums, "bj")};
     LayerOperator input{.name = trail.sub.norm + " dX", .what = Class::kNormalisation, .space = "bij"};
     const Count rest = shape.centred ? 8 : 6;
     input.flop = rest + 1;
     input.reads = weights.reads;
     input.reads.push_back(scale);
     input.writes = {made};
-    input.steps = {
-        to_.step("bji", rest, {scaled, normal + "STD", shape.centred ? normal + "DIFF" : normal}, {made}, "i")};
+    input.steps = {to_.step("bji", rest, for_rest, {made}, "i")};
     to_.add(std::move(weights));
     to_.add(std::move(input));
     return made;
