@@ -36,11 +36,7 @@ std::vector<Continuation> Network::generate(const Tokens& tokens, const std::vec
     input.memory_length = tokens.length, input.memory_lengths = tokens.given_lengths();
   }
   std::vector<layer::Cache> caches;
-  for (Index i = 0; i < stack.layers(); ++i) {
-    layer::Shape shape_of_layer = stack.layer(i).shape();
-    shape_of_layer.batch = tokens.sequences;  // which may be fewer than the network has room for
-    caches.emplace_back(shape_of_layer, room);
-  }
+  for (Index i = 0; i < stack.layers(); ++i) caches.emplace_back(stack.layer(i).shape(), room);
 
   Tokens next;
   next.sequences = tokens.sequences, next.length = given;

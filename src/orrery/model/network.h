@@ -63,7 +63,8 @@ class Network {
   double learn(const Batch& batch, const Labels& labels, std::uint64_t seed, double scale, Parameters& gradients);
 
   // Greedy: the most likely next words of each sequence until `end`, or `most`. A decoder begins with `begin`; a model
-  // without one goes on behind the tokens, which must be of one length. Without padding behind `end`.
+  // without one goes on behind the tokens, which must be of one length. As many sequences as the size has. Without
+  // padding behind `end`.
   std::vector<Continuation> generate(const Tokens& tokens, const std::vector<std::int32_t>& begin, std::int32_t end,
                                      Index most);
 
