@@ -20,7 +20,8 @@ enum class Part { kSize, kSpecial, kLayout, kTime };
 
 // What stands at one place of a line.
 struct Place {
-  std::string name;  // as written
+  std::string name;    // as written
+  std::string prefix;  // with the equals sign
   Part part = Part::kTime;
   std::size_t column = 0;                                     // of its kind
   std::string size;                                           // the value seen last, as written
@@ -66,11 +67,29 @@ class Reader {
     return line_.substr(begin, at_ - begin);
   }
 
+  // Passes over " NAME = " where that comes next, with a value behind it.
+  bool as_before(const std::string& prefix) {
+    const std::size_t from = at_ + (at_ < line_.size() && line_[at_] == ' ' ? 1 : 0);
+    const std::size_t to = from + prefix.size();
+    if (to >= line_.size() || line_[to] == ' ' || line_[to] == '\t' || line_.compare(from, prefix.size(), prefix) != 0)
+      return false;
+    at_ = to;
+    return true;
+  }
+
   bool read_line() {
     good_ = true;
     std::size_t index = 0;
     bool timed = false;
-    for (std::string_view name = token(); !name.empty(); name = token(), ++index) {
+    for (;; ++index) {
+      // Mostly the names stand where those of the line before stood.
+      if (index < places_.size() && places_[index].part != Part::kTime && as_before(places_[index].prefix)) {
+        take(places_[index], token());
+        if (!good_) return false;
+        continue;
+      }
+      const std::string_view name = token();
+      if (name.empty()) break;
       const std::string_view equals = token();
       const std::string_view value = token();
       if (equals != "=" || value.empty()) {
@@ -105,7 +124,7 @@ class Reader {
     places_.resize(index);
     checked_ = false;
     const std::string low = lower(name);
-    Place place{std::string(name), Part::kTime, 0, {}, {}, 0};
+    Place place{std::string(name), std::string(name) + " = ", Part::kTime, 0, {}, {}, 0};
     const auto layout = std::find_if(expected_.layouts.begin(), expected_.layouts.end(),
                                      [&](const auto& e) { return e.column == low; });
     const auto special = std::find_if(expected_.specials.begin(), expected_.specials.end(),
