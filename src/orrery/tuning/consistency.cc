@@ -28,7 +28,7 @@ Shared shared(const FactorGraph& graph, const Factor& mine, const Factor& theirs
     out.theirs.push_back(static_cast<std::size_t>(at - theirs.variables.begin()));
     out.strides.push_back(out.keys);
     const auto size = static_cast<std::uint64_t>(std::max(1, graph.domains[static_cast<std::size_t>(mine.variables[i])]));
-    ORRERY_CHECK(out.keys <= (std::uint64_t{1} << 62) / size);
+    ORRERY_CHECK(out.keys <= (std::uint64_t{1} << 62) / size, "rows of a table are numbered in 64 bits");
     out.keys *= size;
   }
   return out;

@@ -250,7 +250,7 @@ Table::Table(const std::vector<int>& domains, std::vector<int> scope, double ent
   for (const int v : scope_) {
     strides_.push_back(all);
     const auto size = static_cast<std::uint64_t>(domains[static_cast<std::size_t>(v)]);
-    ORRERY_CHECK(all <= (std::uint64_t{1} << 62) / size);
+    ORRERY_CHECK(all <= (std::uint64_t{1} << 62) / size, "cells of a table are numbered in 64 bits");
     all *= size;
   }
   // A hashed row takes two words at half load: four.

@@ -147,7 +147,7 @@ bool FactorGraph::sums_fit() const {
 }
 
 Minimum minimize(const FactorGraph& graph, const cost::Budget& budget) {
-  ORRERY_CHECK(graph.sums_fit());
+  ORRERY_CHECK(graph.sums_fit(), "costs are added without overflow");
   Minimum out;
   out.bound = sum_of_least(graph);
   FactorGraph rest = graph;

@@ -1,0 +1,228 @@
+#include "orrery/formats/substation/kernel_file.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/formats/substation/decimal_time.h"
+
+namespace orrery::formats::substation {
+namespace {
+
+using tuning::Measured;
+
+constexpr std::string_view kLetters = "bjkhpiu";
+
+enum class Part { kSize, kSpecial, kLayout, kTime };
+
+// What stands at one place of a line.
+struct Place {
+  std::string name;  // as written
+  Part part = Part::kTime;
+  std::size_t column = 0;                              // of its kind
+  std::string size;                                    // the value seen last, as written
+  std::vector<std::pair<std::string, std::uint16_t>> values;  // as written, and their numbers
+  std::size_t last = 0;                                // of `values`
+};
+
+class Reader {
+ public:
+  Reader(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table, base::Diagnostics& found)
+      : source_(source), expected_(expected), sizes_(sizes), table_(table), found_(found) {
+    row_.resize(expected.layouts.size());
+    choice_.resize(expected.specials.size());
+  }
+
+  void run() {
+    while (source_.next(line_)) {
+      ++table_.lines;
+      at_ = 0;
+      if (line_.ends_with(" ERROR")) {
+        ++table_.failed;
+        continue;
+      }
+      if (read_line()) {
+        table_.layouts.insert(table_.layouts.end(), row_.begin(), row_.end());
+        table_.chosen.insert(table_.chosen.end(), choice_.begin(), choice_.end());
+        table_.times.push_back(time_);
+      }
+    }
+  }
+
+ private:
+  base::Diagnostic* error(const char* code, std::string message, std::string_view part) {
+    good_ = false;
+    if (!source_.tell()) return nullptr;
+    return &found_.error(code, std::move(message), source_.place(line_, part));
+  }
+
+  std::string_view token() {
+    while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t')) ++at_;
+    const std::size_t begin = at_;
+    while (at_ < line_.size() && line_[at_] != ' ' && line_[at_] != '\t') ++at_;
+    return line_.substr(begin, at_ - begin);
+  }
+
+  bool read_line() {
+    good_ = true;
+    std::size_t index = 0;
+    bool timed = false;
+    for (std::string_view name = token(); !name.empty(); name = token(), ++index) {
+      const std::string_view equals = token();
+      const std::string_view value = token();
+      if (equals != "=" || value.empty()) {
+        if (auto* told = error("O1711", "a line of measurements is made of `NAME = value`", equals.empty() ? name : equals))
+          told->label(fmt::format("`=` and a value should follow `{}`", name))
+              .note("an example: `B = 8 J = 512 N = 1024 dv = B dw = J DATT = BJN DBO = N time = 1.9e-05 s`");
+        return false;
+      }
+      if (index == places_.size() || places_[index].name != name) {
+        if (!learn(index, name)) return false;
+      }
+      Place& place = places_[index];
+      if (place.part == Part::kTime) {
+        timed = read_time(value);
+        break;
+      }
+      take(place, value);
+      if (!good_) return false;
+    }
+    if (!timed && good_) error("O1711", "the line ends without `time = T s`", line_.substr(line_.empty() ? 0 : line_.size() - 1));
+    if (good_ && index + 1 < places_.size()) {
+      places_.resize(index + 1);
+      checked_ = false;
+    }
+    return good_ && complete();
+  }
+
+  // What `name` is, at this place from now on; places behind it are forgotten.
+  bool learn(std::size_t index, std::string_view name) {
+    places_.resize(index);
+    checked_ = false;
+    const std::string low = lower(name);
+    Place place{std::string(name), Part::kTime, 0, {}, {}, 0};
+    const auto layout = std::find_if(expected_.layouts.begin(), expected_.layouts.end(), [&](const auto& e) { return e.column == low; });
+    const auto special = std::find_if(expected_.specials.begin(), expected_.specials.end(),
+                                      [&](const auto& e) { return e.column == low || e.short_name == low; });
+    if (low == "time") {
+      place.part = Part::kTime;
+    } else if (low.size() == 1 && kLetters.find(dimensions(low)[0]) != std::string_view::npos) {
+      place.part = Part::kSize;
+    } else if (layout != expected_.layouts.end()) {
+      place.part = Part::kLayout;
+      place.column = static_cast<std::size_t>(layout - expected_.layouts.begin());
+    } else if (special != expected_.specials.end()) {
+      place.part = Part::kSpecial;
+      place.column = static_cast<std::size_t>(special - expected_.specials.begin());
+    } else {
+      std::vector<std::string> known;
+      for (const auto& e : expected_.specials) known.push_back(e.column);
+      for (const auto& e : expected_.layouts) known.push_back(e.column);
+      if (auto* told = error("O1711", fmt::format("kernel {} has no column `{}`", expected_.benchmark, name), name))
+        told->hint(base::did_you_mean(low, known, fmt::format("it has sizes and {}, time", fmt::join(known, ", "))));
+      return false;
+    }
+    for (const Place& before : places_)
+      if (lower(before.name) == low) {
+        error("O1711", fmt::format("column `{}` stands twice", name), name);
+        return false;
+      }
+    places_.push_back(std::move(place));
+    return true;
+  }
+
+  void take(Place& place, std::string_view value) {
+    if (place.part == Part::kSize) return take_size(place, value);
+    if (place.last < place.values.size() && place.values[place.last].first == value) return put(place);
+    for (place.last = 0; place.last < place.values.size(); ++place.last)
+      if (place.values[place.last].first == value) return put(place);
+    if (place.part == Part::kLayout) {
+      const std::string wrong = layout_mistake(value, expected_.layouts[place.column]);
+      if (!wrong.empty()) {
+        error("O1712", wrong, value);
+        return;
+      }
+    } else if (value.size() != 1 || kLetters.find(dimensions(value)[0]) == std::string_view::npos) {
+      if (auto* told = error("O1712", fmt::format("`{}` is no dimension for `{}`", value, place.name), value))
+        told->hint("a dimension is one letter: b, j, k, h, p, i (or n), u");
+      return;
+    }
+    tuning::Named& column = place.part == Part::kLayout ? table_.columns[place.column] : table_.specials[place.column];
+    place.values.emplace_back(value, column.number(dimensions(value)));
+    put(place);
+  }
+  void put(const Place& place) {
+    (place.part == Part::kLayout ? row_ : choice_)[place.column] = place.values[place.last].second;
+  }
+
+  void take_size(Place& place, std::string_view value) {
+    if (place.size == value) return;
+    base::Count size = 0;
+    const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), size);
+    if (failed != std::errc() || end != value.data() + value.size() || size < 1) {
+      error("O1711", fmt::format("size {} is `{}`, which is no whole number from 1", place.name, value), value);
+      return;
+    }
+    const std::size_t before = found_.all().size();
+    if (source_.tell()) sizes_.see(dimensions(place.name)[0], size, source_.place(line_, value), found_);
+    place.size = value;
+    good_ = good_ && found_.all().size() == before;
+    if (good_) source_.untell();
+  }
+
+  bool read_time(std::string_view text) {
+    const DecimalTime time = decimal_time(text, 15);
+    const std::string_view unit = token(), rest = token();
+    if (!time.wrong.empty()) {
+      error("O1714", fmt::format("the time `{}` {}", text, time.wrong), text);
+    } else if (unit != "s" || !rest.empty()) {
+      if (auto* told = error("O1711", "behind the time stands `s`, and nothing but `ERROR` may follow",
+                             rest.empty() ? (unit.empty() ? text : unit) : rest))
+        told->note("times of kernels are seconds");
+    }
+    time_ = time.femtoseconds;
+    return true;
+  }
+
+  // Whether every column has a place; asked again only where places changed.
+  bool complete() {
+    if (checked_) return true;
+    std::vector<std::string> missing;
+    const auto has = [&](Part part, std::size_t column) {
+      return std::any_of(places_.begin(), places_.end(), [&](const Place& p) { return p.part == part && p.column == column; });
+    };
+    for (std::size_t i = 0; i < expected_.layouts.size(); ++i)
+      if (!has(Part::kLayout, i)) missing.push_back(expected_.layouts[i].column);
+    for (std::size_t i = 0; i < expected_.specials.size(); ++i)
+      if (!has(Part::kSpecial, i)) missing.push_back(expected_.specials[i].column);
+    if (!missing.empty()) {
+      error("O1711", fmt::format("the line lacks {}", fmt::join(missing, ", ")), line_.substr(0, 1));
+      return false;
+    }
+    return checked_ = true;
+  }
+
+  Source& source_;
+  const Expected& expected_;
+  SizesSeen& sizes_;
+  Measured& table_;
+  base::Diagnostics& found_;
+  std::string_view line_;
+  std::size_t at_ = 0;
+  std::vector<Place> places_;
+  std::vector<std::uint16_t> row_, choice_;
+  base::Count time_ = 0;
+  bool good_ = true, checked_ = false;
+};
+
+}  // namespace
+
+void read_kernel(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table, base::Diagnostics& found) {
+  Reader(source, expected, sizes, table, found).run();
+  source.close(found);
+}
+
+}  // namespace orrery::formats::substation

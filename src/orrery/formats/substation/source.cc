@@ -1,0 +1,63 @@
+#include "orrery/formats/substation/source.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace orrery::formats::substation {
+
+Source::Source(const std::string& name, std::string_view bytes)
+    : file_(std::make_shared<base::SourceFile>()), bytes_(bytes) {
+  file_->name = name;
+}
+
+Source::~Source() {
+  int line = 1;
+  for (const auto& [number, text] : shown_) {
+    file_->text.append(static_cast<std::size_t>(number - line), '\n');
+    file_->text += text;
+    line = number;
+  }
+}
+
+bool Source::next(std::string_view& line) {
+  while (at_ < bytes_.size()) {
+    const char* const begin = bytes_.data() + at_;
+    const void* const end = std::memchr(begin, '\n', bytes_.size() - at_);
+    std::size_t length = end == nullptr ? bytes_.size() - at_ : static_cast<std::size_t>(static_cast<const char*>(end) - begin);
+    at_ += length + 1;
+    ++number_;
+    while (length > 0 && (begin[length - 1] == '\r' || begin[length - 1] == ' ')) --length;
+    line = {begin, length};
+    if (length > 0) return true;
+  }
+  return false;
+}
+
+base::Location Source::place(std::string_view line, std::string_view part) {
+  shown_.emplace(number_, line);
+  const bool within = part.data() >= line.data() && part.data() <= line.data() + line.size();
+  const int column = within ? static_cast<int>(part.data() - line.data()) + 1 : 1;
+  return {file_, number_, column, std::max(1, static_cast<int>(part.size()))};
+}
+
+void Source::close(base::Diagnostics& found) const {
+  if (errors_ > kMostTold)
+    found.error("O1711", fmt::format("{} more problems in `{}`", errors_ - kMostTold, name()), whole());
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+std::string dimensions(std::string_view text) {
+  std::string out = lower(text);
+  std::replace(out.begin(), out.end(), 'n', 'i');
+  return out;
+}
+
+}  // namespace orrery::formats::substation
