@@ -183,17 +183,18 @@ Minimum minimize(const FactorGraph& graph, const cost::Budget& budget) {
 Priced price(const FactorGraph& graph, const std::vector<int>& values) {
   Priced out{true, 0, {}};
   for (const Factor& factor : graph.factors) {
-    base::Count least = -1;
+    std::int64_t least = -1;
     const std::size_t width = factor.variables.size();
     for (std::size_t r = 0; r < factor.rows(); ++r) {
       bool same = true;
       for (std::size_t i = 0; i < width && same; ++i)
         same = factor.row(r)[i] == values[static_cast<std::size_t>(factor.variables[i])];
-      if (same && (least < 0 || factor.costs[r] < least)) least = factor.costs[r];
+      if (same && (least < 0 || factor.costs[r] < factor.costs[static_cast<std::size_t>(least)]))
+        least = static_cast<std::int64_t>(r);
     }
-    out.by_factor.push_back(least);
+    out.rows.push_back(least);
     out.allowed = out.allowed && least >= 0;
-    if (least >= 0) out.cost += least;
+    if (least >= 0) out.cost += factor.costs[static_cast<std::size_t>(least)];
   }
   return out;
 }

@@ -75,7 +75,7 @@ Minimum minimize(const FactorGraph& graph, const cost::Budget& budget);
 struct Priced {
   bool allowed = false;
   base::Count cost = 0;
-  std::vector<base::Count> by_factor;  // -1: that factor forbids it
+  std::vector<std::int64_t> rows;  // of each factor, the cheapest that matches; -1: it forbids the choice
 };
 Priced price(const FactorGraph& graph, const std::vector<int>& values);
 
