@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/cli/tune_bench.h"
 #include "orrery/cli/tune_run.h"
 #include "orrery/cli/tune_texts.h"
 #include "orrery/cli/verbs.h"
@@ -17,6 +18,7 @@ struct TuneVerb {
   int (*run)(const Arguments& arguments, Console& console);
 };
 constexpr TuneVerb kVerbs[] = {{"run", "a transformer layer, run on this machine and measured", run_tune_run},
+                               {"bench", "its operators, measured in every layout that may matter", run_tune_bench},
                                {"train", "fine-tune a model on texts, here", run_tune_train},
                                {"eval", "how well a model does a task on texts", run_tune_eval},
                                {"embed", "vectors of texts by a model", run_tune_embed}};

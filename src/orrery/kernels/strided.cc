@@ -275,4 +275,21 @@ std::string signature(const Strided& x) {
   return out;
 }
 
+StridedShape shape_of(const Strided& x) {
+  check(x);
+  const Cut cut(x, kMasks[static_cast<int>(x.kernel)] >= 0);
+  const Axis& vectors = cut.axes[static_cast<std::size_t>(cut.vectors)];
+  const Axis& across = cut.axes[static_cast<std::size_t>(cut.across)];
+  StridedShape out;
+  out.along = vectors.reduced;
+  out.vector = vectors.extent;
+  for (std::size_t t = 0; t < kStridedTensors; ++t) {
+    if (x.tensors[t].data == nullptr || vectors.strides[t] == 0) continue;
+    out.access[t] = vectors.strides[t] == 1  ? Access::kDirect
+                    : across.strides[t] == 1 ? Access::kTransposed
+                                             : Access::kScattered;
+  }
+  return out;
+}
+
 }  // namespace orrery::kernels

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "orrery/kernels/context.h"
 #include "orrery/kernels/strided_tile.h"
@@ -40,5 +41,19 @@ void run(Context& context, const Strided& x);
 
 // What run() makes of it: equal texts run alike, so that one measurement serves both.
 std::string signature(const Strided& x);
+
+// How run() gets at the tensors, which is what its time depends on most.
+enum class Access : std::uint8_t {
+  kRepeated,    // absent, or one number for all vectors
+  kDirect,      // where it lies
+  kTransposed,  // in blocks
+  kScattered,   // number by number
+};
+struct StridedShape {
+  bool along = false;  // sums run along vectors
+  Index vector = 0;    // elements along them
+  std::array<Access, kStridedTensors> access{};
+};
+StridedShape shape_of(const Strided& x);
 
 }  // namespace orrery::kernels

@@ -17,6 +17,7 @@ constexpr Kind kAnswers[] = {
     {"energy", energy_schema},
     {"train", train_schema},
     {"tune_run", tune_run_schema},
+    {"tune_bench", tune_bench_schema},
     {"tune_embed", tune_embed_schema},
     {"tune_eval", tune_eval_schema},
     {"tune_train", tune_train_schema},
