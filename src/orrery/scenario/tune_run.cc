@@ -134,7 +134,10 @@ class Measurement {
     draw(x_, request.seed, 1);
     draw(dy_, request.seed, 2);
     draw(memory_, request.seed, 3);
-    if (!request.layout.empty()) return by_layout(context);
+    if (!request.layout.empty()) {
+      by_layout(context);
+      return;
+    }
     layer_.emplace(context, run.layer.shape, weights_, request.training);
     run.saved_bytes = request.training ? static_cast<double>(layer_->saved_bytes()) : 0;
   }

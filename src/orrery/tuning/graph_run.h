@@ -8,6 +8,7 @@
 
 #include "orrery/kernels/buffer.h"
 #include "orrery/kernels/context.h"
+#include "orrery/kernels/product.h"
 #include "orrery/layer/profile.h"
 #include "orrery/layer/shape.h"
 #include "orrery/tuning/fused_kernels.h"
