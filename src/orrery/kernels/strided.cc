@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/whole_number.h"
 
 namespace orrery::kernels {
 namespace {
@@ -139,7 +140,8 @@ struct StridedJob {
     tile.row_step = static_cast<std::uint64_t>(across.number);
     tile.column_step = static_cast<std::uint64_t>(vectors.number);
     tile.epsilon = x.epsilon;
-    tile.threshold = static_cast<std::uint32_t>(std::llround(x.drop * 0x1p32));
+    const base::Count threshold = base::whole_number(std::floor(x.drop * 0x1p32)).value_or(0);
+    tile.threshold = static_cast<std::uint32_t>(std::min<base::Count>(threshold, UINT32_MAX));
     tile.keep = static_cast<float>(1 / (1 - static_cast<double>(tile.threshold) * 0x1p-32));
     const std::uint64_t key = (x.seed + 0x9e3779b97f4a7c15U * (x.stream + 1)) * 0xbf58476d1ce4e5b9U;
     tile.keys[0] = static_cast<std::uint32_t>(key >> 32), tile.keys[1] = static_cast<std::uint32_t>(key);
