@@ -4,6 +4,8 @@
 
 #include "orrery/base/edit_distance.h"
 #include "orrery/cli/tune_bench.h"
+#include "orrery/cli/tune_layouts.h"
+#include "orrery/cli/tune_ledger.h"
 #include "orrery/cli/tune_run.h"
 #include "orrery/cli/tune_texts.h"
 #include "orrery/cli/verbs.h"
@@ -19,6 +21,8 @@ struct TuneVerb {
 };
 constexpr TuneVerb kVerbs[] = {{"run", "a transformer layer, run on this machine and measured", run_tune_run},
                                {"bench", "its operators, measured in every layout that may matter", run_tune_bench},
+                               {"ledger", "what a layer computes and moves, operator by operator", run_tune_ledger},
+                               {"layouts", "every layout of a layer's operators", run_tune_layouts},
                                {"train", "fine-tune a model on texts, here", run_tune_train},
                                {"eval", "how well a model does a task on texts", run_tune_eval},
                                {"embed", "vectors of texts by a model", run_tune_embed}};

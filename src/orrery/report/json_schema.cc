@@ -18,6 +18,8 @@ constexpr Kind kAnswers[] = {
     {"train", train_schema},
     {"tune_run", tune_run_schema},
     {"tune_bench", tune_bench_schema},
+    {"tune_ledger", tune_ledger_schema},
+    {"tune_layouts", tune_layouts_schema},
     {"tune_embed", tune_embed_schema},
     {"tune_eval", tune_eval_schema},
     {"tune_train", tune_train_schema},

@@ -16,6 +16,8 @@ Json train_schema();  // by either kind of equations
 Json amped_schema();
 Json tune_run_schema();
 Json tune_bench_schema();
+Json tune_ledger_schema();
+Json tune_layouts_schema();
 Json tune_embed_schema();
 Json tune_eval_schema();
 Json tune_train_schema();
