@@ -7,7 +7,7 @@ namespace orrery::tuning {
 namespace {
 
 constexpr double kFactors[] = {0.05, 1, 1.5, 8};  // by access
-constexpr double kRidge = 0.05;
+constexpr double kRidge = 1e-3;
 constexpr double kLeast = 0.03, kUnknown = 0.5;  // stated errors: within a kind; before there is experience
 constexpr std::size_t kRecent = 30, kEnough = 6;
 
