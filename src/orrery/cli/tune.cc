@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/edit_distance.h"
-#include "orrery/cli/tune_bench.h"
+#include "orrery/cli/tune_measured.h"
 #include "orrery/cli/tune_layouts.h"
 #include "orrery/cli/tune_ledger.h"
 #include "orrery/cli/tune_run.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "orrery/scenario/tune_bench.h"
+#include "orrery/scenario/tune_measured.h"
 
 namespace orrery::report {
 

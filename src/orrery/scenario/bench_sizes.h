@@ -1,7 +1,7 @@
 // Which sizes `tune bench` measures at: of a model of the catalogue, or in Substation's letters.
 #pragma once
 
-#include "orrery/scenario/tune_bench.h"
+#include "orrery/scenario/tune_measured.h"
 #include "orrery/tuning/contraction_layouts.h"
 
 namespace orrery::scenario {

@@ -1,5 +1,5 @@
 // Measuring at sizes that take a second: what is on disk, what goes on, what is chosen.
-#include "orrery/scenario/tune_bench.h"
+#include "orrery/scenario/tune_measured.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 // cost plus every other operator's least is more) are left out of 2., which loses nothing.
 //
 // The same loop with one kernel alone looks for its fastest configuration.
-#include "orrery/scenario/tune_bench.h"
+#include "orrery/scenario/tune_measured.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "orrery/cli/tune_bench.h"
+#include "orrery/cli/tune_measured.h"
 
 #include <optional>
 
@@ -10,7 +10,7 @@
 #include "orrery/cli/shared_options.h"
 #include "orrery/cli/version.h"
 #include "orrery/report/bench_report.h"
-#include "orrery/scenario/tune_bench.h"
+#include "orrery/scenario/tune_measured.h"
 
 namespace orrery::cli {
 namespace {
