@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/whole_number.h"
 #include "orrery/formats/substation/columns.h"
 #include "orrery/kernels/machine_peaks.h"
 #include "orrery/kernels/probe.h"
@@ -45,6 +46,10 @@ using tuning::Operator;
 constexpr std::size_t kSeeds = 12, kRounds = 200, kSamples = 3;
 constexpr std::size_t kFirstRows = 4000;  // of a kernel's table, as long as no choice is known
 constexpr double kFemto = 1e15;
+
+Count femtoseconds(double seconds) {
+  return std::max<Count>(1, base::whole_number(std::round(seconds * kFemto)).value_or(1));
+}
 
 // A kernel's configurations that may be chosen, by kind.
 struct Candidates {
@@ -312,7 +317,7 @@ class Bench {
           const std::string* layouts[] = {&one.a, &one.b, &one.c};
           for (std::size_t i = 0; i < 3; ++i) table.layouts.push_back(table.columns[i].number(*layouts[i]));
           table.chosen.push_back(table.specials[0].number(kImplementation));
-          table.times.push_back(std::llround(one.seconds * kFemto));
+          table.times.push_back(femtoseconds(one.seconds));
         }
       } else {
         add_kernel(expected.benchmark, slack, table, out.points[expected.benchmark]);
@@ -363,7 +368,7 @@ class Bench {
           if (all.space->specials[i].name == table.specials[s].name)
             table.chosen.push_back(
                 table.specials[s].number(std::string(1, all.space->specials[i].letters[point.specials[i]])));
-      table.times.push_back(std::max<Count>(1, std::llround(one.first * kFemto)));
+      table.times.push_back(femtoseconds(one.first));
       points.push_back(one.second);
     }
   }
