@@ -56,7 +56,7 @@ struct Candidates {
   const KernelSpace* space = nullptr;
   std::vector<std::vector<std::string>> layouts;  // of each column
   struct Point {
-    std::vector<std::uint8_t> layouts, specials;
+    std::vector<std::uint16_t> layouts, specials;
     std::uint32_t kind = 0;
     double seconds = 0;  // 0: not measured
   };
@@ -227,7 +227,7 @@ class Bench {
     if (place >= columns) {
       const std::size_t special = place - columns;
       for (std::size_t i = 0; i < all.space->specials[special].letters.size(); ++i) {
-        point.specials[special] = static_cast<std::uint8_t>(i);
+        point.specials[special] = static_cast<std::uint16_t>(i);
         fill(all, point, place + 1, visit);
       }
     } else if (const int same = all.space->columns[place].same_as; same >= 0) {
@@ -235,7 +235,7 @@ class Bench {
       fill(all, point, place + 1, visit);
     } else {
       for (std::size_t i = 0; i < all.layouts[place].size(); ++i) {
-        point.layouts[place] = static_cast<std::uint8_t>(i);
+        point.layouts[place] = static_cast<std::uint16_t>(i);
         fill(all, point, place + 1, visit);
       }
     }
@@ -345,7 +345,7 @@ class Bench {
       order.resize(rows_at_most_);
     }
     // Of configurations that differ in specials only, the cheapest counts.
-    std::map<std::vector<std::uint8_t>, std::pair<double, std::size_t>> by_layouts;
+    std::map<std::vector<std::uint16_t>, std::pair<double, std::size_t>> by_layouts;
     for (const auto& one : order) {
       const auto [at, added] = by_layouts.try_emplace(all.points[one.second].layouts, one);
       if (!added && one < at->second) at->second = one;
