@@ -50,7 +50,7 @@ std::string code_of(const TuneBenchRequest& request) {
   try {
     tune_bench(request);
   } catch (const base::InputError& error) {
-    return error.diagnostics().front().code;
+    return error.diagnostics.front().code;
   }
   return "";
 }
