@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/cli/tune_measured.h"
 #include "orrery/cli/tune_layouts.h"
 #include "orrery/cli/tune_ledger.h"
 #include "orrery/cli/tune_run.h"
@@ -20,6 +21,7 @@ struct TuneVerb {
   int (*run)(const Arguments& arguments, Console& console);
 };
 constexpr TuneVerb kVerbs[] = {{"run", "a transformer layer, run on this machine and measured", run_tune_run},
+                               {"bench", "its operators, measured in every layout that may matter", run_tune_bench},
                                {"ledger", "what a layer computes and moves, operator by operator", run_tune_ledger},
                                {"layouts", "every layout of a layer's operators", run_tune_layouts},
                                {"select", "the layouts that make a layer fastest, from measurements", run_tune_select},

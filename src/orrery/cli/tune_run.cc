@@ -61,7 +61,8 @@ void declare_run(CommandLine& line, Options& options) {
               "Compare outputs, and when training gradients, with a reference, without dropout; 1 where they differ");
   line.choice<Type>("--test-dtype", options.test_type, types, "Of the reference; default fp64");
   line.group("As run_encoder has them");
-  line.text("--layout", options.layout, "FILE", "Not used: Orrery's own layouts are built in");
+  line.text("--layout", options.layout, "FILE",
+            "Run Substation's operators one by one in the layouts of this file, as `tune select` writes it");
   line.text("--compilation-dir", options.compilation, "DIR", "Not used: nothing is compiled");
   declare(line, options.output, "Write result.json there, with --test the tensors, too, as NumPy's .npy files");
   line.text_or_none("--profile", options.profile, options.trace, "[FILE]",
@@ -98,8 +99,7 @@ void settle(Options& options, base::Diagnostics& warnings) {
   const auto unused = [&](bool given, const std::string& what, const std::string& why) {
     if (given) warnings.warning("O1528", fmt::format("{} has no effect", what)).note(why);
   };
-  unused(!options.layout.empty(), fmt::format("`--layout {}`", options.layout),
-         "the layer runs in Orrery's own layouts; those of a file are not executed");
+  request.layout = options.layout;
   unused(!options.compilation.empty(), fmt::format("`--compilation-dir {}`", options.compilation),
          "nothing is compiled: sizes are arguments of the kernels");
   unused(options.profile && options.trace.empty(), "`--profile` without a FILE",

@@ -7,6 +7,7 @@
 #include "orrery/kernels/kernel_rotary.h"
 #include "orrery/kernels/kernel_rows.h"
 #include "orrery/kernels/kernel_spin.h"
+#include "orrery/kernels/kernel_strided.h"
 
 namespace orrery::kernels {
 namespace {
@@ -30,6 +31,7 @@ consteval Table table_for(Level level) {
   table.attention_scratch = [](const AttentionPart& x, bool back) {
     return back ? back_scratch(x).total : forward_scratch(x.keys, x.size, x.value_size);
   };
+  table.strided = strided;
   table.exponential = exponentials;
   table.activation = activations;
   table.kept = kept;

@@ -188,6 +188,9 @@ struct Rotate {
 // head (forward), or a head of keys with all heads of queries that share it (backward).
 struct AttentionPart;
 
+// A tile of an operator whose operands have layouts of their own (strided_tile.h).
+struct StridedTile;
+
 struct Table {
   Level level = Level::kPortable;
   int lanes = 0;
@@ -203,6 +206,7 @@ struct Table {
   void (*attention)(const AttentionPart&) = nullptr;
   void (*attention_back)(const AttentionPart&) = nullptr;
   Index (*attention_scratch)(const AttentionPart&, bool back) = nullptr;  // units of 32 bits that a part needs
+  void (*strided)(const StridedTile&) = nullptr;
   // out[i] = f(in[i])
   void (*exponential)(const float* in, float* out, Index count) = nullptr;
   void (*activation)(Activation, const float* in, float* out, Index count) = nullptr;

@@ -76,6 +76,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"energy", {"energy"}},
       {"train", {"train"}},
       {"tune run", {"tune_run"}},
+      {"tune bench", {"tune_bench"}},
       {"tune ledger, tune layouts", {"tune_ledger", "tune_layouts"}},
       {"tune select", {"tune_select"}},
       {"place", {"place"}},

@@ -17,6 +17,7 @@ constexpr Kind kAnswers[] = {
     {"energy", energy_schema},
     {"train", train_schema},
     {"tune_run", tune_run_schema},
+    {"tune_bench", tune_bench_schema},
     {"tune_ledger", tune_ledger_schema},
     {"tune_layouts", tune_layouts_schema},
     {"tune_select", tune_select_schema},

@@ -15,6 +15,7 @@ Json energy_schema();
 Json train_schema();  // by either kind of equations
 Json amped_schema();
 Json tune_run_schema();
+Json tune_bench_schema();
 Json tune_ledger_schema();
 Json tune_layouts_schema();
 Json tune_select_schema();

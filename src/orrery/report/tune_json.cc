@@ -110,6 +110,8 @@ Record<TunedRun> config() {
           {"layer", "As run.", shape, sizes},
           {"train", "Whether the backward pass ran.", &TunedRun::training},
           {"dropout", "Rates.", &TunedRun::dropout, dropout},
+          {"layout", "The layout file that it ran by; null: as it is built in.",
+           [](const TunedRun& r) { return r.layout.empty() ? std::nullopt : std::optional(r.layout); }},
           {"iterations", "That were measured.",
            [](const TunedRun& r) { return static_cast<base::Count>(r.forward_s.size()); }}};
 }

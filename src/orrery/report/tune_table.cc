@@ -106,6 +106,10 @@ std::string tune_table(const TunedRun& run) {
   out += fmt::format("batch {}, sequence {}; {}, {}; {} on {} thread{}\n\n", s.batch, s.length,
                      scenario::type_name(s.type), run.training ? "training, " + dropped(run.dropout) : "inference",
                      run.isa, run.threads, run.threads == 1 ? "" : "s");
+  if (!run.layout.empty()) {
+    out.pop_back();
+    out += fmt::format("operator by operator, as {} has them\n\n", run.layout);
+  }
   Table table;
   table.header = {"ms", "median", "min", "max", "deviation", "iterations"};
   table.rows.push_back(pass_row("forward", run.forward));

@@ -10,6 +10,7 @@
 
 #include "orrery/layer/encoder.h"
 #include "orrery/scenario/layer_data.h"
+#include "orrery/scenario/layout_choice.h"
 
 namespace orrery::scenario {
 namespace {
@@ -65,6 +66,30 @@ Run run(kernels::Context& context, layer::Shape shape, Type type, const layer::W
   return out;
 }
 
+// The same operator by operator, as a layout file has them.
+Run run_by_layout(kernels::Context& context, const layer::Shape& shape, const std::string& layout,
+                  const layer::Weights& weights, const LayerTensor& x, const LayerTensor& dy, bool training) {
+  const tuning::Graph graph = graph_of_layer(shape);
+  base::Diagnostics told;  // when the layer itself was run
+  tuning::GraphRun run(context, graph, read_layout_choice(layout, graph, told), shape.type, {});
+  run.set_weights(weights);
+  run.set_tokens("X", [&](std::size_t n) { return static_cast<float>(x.get(static_cast<Index>(n))); });
+  Run out{LayerTensor(shape.type, x.count()), LayerTensor(shape.type, training ? x.count() : 0),
+          LayerTensor(shape.type, 0), layer::Weights(shape)};
+  const auto take = [&](const char* name, LayerTensor& to) {
+    const std::vector<float> values = run.tokens(name);
+    for (Index i = 0; i < to.count(); ++i) to.set(i, static_cast<double>(values[static_cast<std::size_t>(i)]));
+  };
+  run.forward(0);
+  take("SB2", out.y);
+  if (!training) return out;
+  run.set_tokens("DSB2", [&](std::size_t n) { return static_cast<float>(dy.get(static_cast<Index>(n))); });
+  run.backward();
+  take("DX", out.dx);
+  out.gradients = run.gradients(shape);
+  return out;
+}
+
 template <typename Get, typename Reference>
 TensorError error_of(const std::string& name, Index count, Get get, Reference reference) {
   TensorError out{name};
@@ -114,7 +139,7 @@ layer::Shape checked_shape(layer::Shape shape) {
 }  // namespace
 
 LayerCheck check_layer(kernels::Context& context, const layer::Shape& given, Type against, bool training,
-                       std::uint64_t seed, bool keep) {
+                       std::uint64_t seed, bool keep, const std::string& layout) {
   LayerCheck out;
   const layer::Shape shape = out.shape = checked_shape(given);
   out.against = against;
@@ -126,7 +151,8 @@ LayerCheck check_layer(kernels::Context& context, const layer::Shape& given, Typ
   draw(x, seed, 1);
   draw(dy, seed, 2);
   draw(memory, seed, 3);
-  const Run mine = run(context, shape, shape.type, weights, x, memory, dy, training);
+  const Run mine = layout.empty() ? run(context, shape, shape.type, weights, x, memory, dy, training)
+                                  : run_by_layout(context, shape, layout, weights, x, dy, training);
   const Run right = run(context, shape, against, weights, x, memory, dy, training);
   const auto compare = [&](const std::string& name, const LayerTensor& a, const LayerTensor& b) {
     out.tensors.push_back(error_of(

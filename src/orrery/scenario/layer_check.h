@@ -37,9 +37,10 @@ struct LayerCheck {
 };
 
 // Runs the layer and the reference on the same numbers, without dropout, backwards too when training. `keep`: the input
-// and weights, and what came out of the layer, for others to compare.
+// and weights, and what came out of the layer, for others to compare. `layout`: the file that the layer runs by, empty:
+// as it is built in; the reference always is.
 LayerCheck check_layer(kernels::Context& context, const layer::Shape& shape, kernels::Type against, bool training,
-                       std::uint64_t seed, bool keep);
+                       std::uint64_t seed, bool keep, const std::string& layout = {});
 
 // Bytes that this takes at once.
 double bytes_to_check(const layer::Shape& shape, kernels::Type against, bool training);

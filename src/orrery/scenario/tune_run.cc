@@ -18,6 +18,7 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/kernels/isa.h"
 #include "orrery/scenario/layer_data.h"
+#include "orrery/scenario/layout_choice.h"
 
 namespace orrery::scenario {
 namespace {
@@ -52,7 +53,8 @@ void require_memory(const TuneRunRequest& request, const layer::Shape& shape) {
   const layer::Plan plan = layer::plan(shape, request.training);
   const double tensors = elements(shape) * kernels::bytes_of(shape.type);
   const double masters = 4 * weight_elements(shape) * (request.training ? 3 : 2);
-  const double run = static_cast<double>(plan.bytes()) + tensors + masters;
+  double run = static_cast<double>(plan.bytes()) + tensors + masters;
+  if (!request.layout.empty()) run = tuning::GraphRun::bytes(graph_of_layer(shape), shape.type) + 2 * tensors + masters;
   double check = 0;
   if (request.test) {
     check = bytes_to_check(shape, request.test_type, request.training) + masters + 8 * elements(shape);
@@ -128,12 +130,16 @@ class Measurement {
         dy_(tokens(request.training)),
         dx_(tokens(request.training)),
         memory_(memory()),
-        dmemory_(memory(request.training)),
-        layer_(context, run.layer.shape, weights_, request.training) {
+        dmemory_(memory(request.training)) {
     draw(x_, request.seed, 1, budget);
     draw(dy_, request.seed, 2, budget);
     draw(memory_, request.seed, 3, budget);
-    run.saved_bytes = request.training ? static_cast<double>(layer_.saved_bytes()) : 0;
+    if (!request.layout.empty()) {
+      by_layout(context);
+      return;
+    }
+    layer_.emplace(context, run.layer.shape, weights_, request.training);
+    run.saved_bytes = request.training ? static_cast<double>(layer_->saved_bytes()) : 0;
   }
 
   void measure() {
@@ -141,7 +147,7 @@ class Measurement {
         request_.warmup.value_or(request_.iterations ? std::max<Count>(1, *request_.iterations / 10) : 2);
     for (Count i = 0; i < warmup && !budget_.spent(); ++i) iterate();
     layer::Profile profile;
-    layer_.attach(&profile);
+    attach(&profile);
     const base::Stopwatch clock;
     const ProcessorClock processors(run_.threads);
     const Count most = request_.iterations.value_or(kMost);
@@ -160,7 +166,7 @@ class Measurement {
       if (request_.measuring) request_.measuring(static_cast<std::size_t>(i + 1));
     }
     run_.got = processors.since();
-    layer_.attach(nullptr);
+    attach(nullptr);
     run_.ended_early = run_.ended_early || spent;
     run_.forward = base::sample(run_.forward_s);
     run_.backward = base::sample(run_.backward_s);
@@ -169,6 +175,27 @@ class Measurement {
   }
 
  private:
+  void by_layout(kernels::Context& context) {
+    graph_ = graph_of_layer(run_.layer.shape);
+    base::Diagnostics told;  // before
+    const tuning::LayoutChoice choice = read_layout_choice(request_.layout, graph_, told);
+    by_layout_.emplace(context, graph_, choice, run_.layer.shape.type, request_.dropout);
+    by_layout_->set_weights(weights_);
+    by_layout_->set_tokens("X",
+                           [&](std::size_t n) { return static_cast<float>(x_.get(static_cast<layer::Index>(n))); });
+    if (request_.training)
+      by_layout_->set_tokens("DSB2",
+                             [&](std::size_t n) { return static_cast<float>(dy_.get(static_cast<layer::Index>(n))); });
+    for (const tuning::Variable& variable : graph_.variables)
+      if (request_.training && variable.role == tuning::Role::kSaved)
+        run_.saved_bytes +=
+            static_cast<double>(graph_.sizes.words(variable.dims)) * kernels::bytes_of(run_.layer.shape.type);
+  }
+  void attach(layer::Profile* profile) {
+    if (layer_) layer_->attach(profile);
+    if (by_layout_) by_layout_->attach(profile);
+  }
+
   LayerTensor tokens(bool wanted = true) const {
     const layer::Shape& s = run_.layer.shape;
     return {s.type, wanted ? s.batch * s.length * s.width : 0};
@@ -183,16 +210,22 @@ class Measurement {
     input.x = x_.data();
     if (run_.layer.shape.cross) input.memory = memory_.data();
     const base::Stopwatch clock;
+    if (by_layout_) {
+      by_layout_->forward(request_.seed + ++step_);
+      const double forward = clock.seconds();
+      if (request_.training) by_layout_->backward();
+      return {forward, clock.seconds() - forward};
+    }
     if (!request_.training) {
-      layer_.infer(input, y_.data());
+      layer_->infer(input, y_.data());
       return {clock.seconds(), 0};
     }
-    layer_.forward(input, y_.data(), request_.dropout, request_.seed + ++step_);
+    layer_->forward(input, y_.data(), request_.dropout, request_.seed + ++step_);
     const double forward = clock.seconds();
     layer::InputGradients back;
     back.x = dx_.data();
     if (run_.layer.shape.cross) back.memory = dmemory_.data();
-    layer_.backward(dy_.data(), back, gradients_);
+    layer_->backward(dy_.data(), back, gradients_);
     return {forward, clock.seconds() - forward};
   }
 
@@ -207,7 +240,9 @@ class Measurement {
   const cost::Budget& budget_;
   layer::Weights weights_, gradients_;
   LayerTensor x_, y_, dy_, dx_, memory_, dmemory_;
-  layer::Encoder layer_;
+  std::optional<layer::Encoder> layer_;
+  tuning::Graph graph_;
+  std::optional<tuning::GraphRun> by_layout_;  // instead of layer_
   std::uint64_t step_ = 0;
 };
 
@@ -261,6 +296,9 @@ TunedRun tune_run(const TuneRunRequest& request) {
   run.warnings = run.layer.warnings;
   run.training = request.training;
   run.dropout = request.dropout;
+  run.layout = request.layout;
+  if (!request.layout.empty())  // all that is wrong with it, before anything runs
+    read_layout_choice(request.layout, graph_of_layer(run.layer.shape), run.warnings);
   layer::checked(request.dropout).throw_if_errors();
   warn_of_unused(request, run.warnings);
   require_memory(request, run.layer.shape);
@@ -297,7 +335,8 @@ TunedRun tune_run(const TuneRunRequest& request) {
     run.ended_early = true;
     return run;
   }
-  run.check = check_layer(context, run.layer.shape, request.test_type, request.training, request.seed, request.tensors);
+  run.check = check_layer(context, run.layer.shape, request.test_type, request.training, request.seed, request.tensors,
+                          request.layout);
   return run;
 }
 

@@ -23,6 +23,7 @@ struct TuneRunRequest {
   layer::Dropout dropout;
   std::optional<base::Count> iterations, warmup;  // default: until some seconds have passed; a tenth of them
   std::uint64_t seed = 0;
+  std::string layout;  // a layout file: the layer runs operator by operator as it says; empty: as built in
   bool test = false;
   kernels::Type test_type = kernels::Type::kF64;
   bool tensors = false;                                     // keep those of the test
@@ -53,6 +54,7 @@ struct TunedRun {
   RunnableLayer layer;
   bool training = false;
   layer::Dropout dropout;
+  std::string layout;  // the file, or empty
   int threads = 0;
   std::string isa;
   kernels::MachinePeaks peaks;
@@ -72,9 +74,9 @@ struct TunedRun {
   double rate() const { return seconds() > 0 ? operations / seconds() : 0; }
 };
 
-// Throws InputError: what runnable_layer says; O1525 where memory does not suffice; O1526 where time ended before one
-// iteration did; O1511 for probabilities. Nothing runs before sizes and memory are checked.
-// Warns with O1530 where other programs took much of the processors meanwhile.
+// Throws InputError: what runnable_layer says; of a layout file O1746 and O1747; O1525 where memory does not suffice;
+// O1526 where time ended before one iteration did; O1511 for probabilities. Nothing runs before sizes and memory are
+// checked. Warns with O1530 where other programs took much of the processors meanwhile.
 TunedRun tune_run(const TuneRunRequest& request);
 
 // Bytes that this machine has free for a process, and that limits leave it.

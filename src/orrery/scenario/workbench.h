@@ -1,0 +1,63 @@
+// One configuration of one operator timed, unless the store has it already.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "orrery/base/stopwatch.h"
+#include "orrery/cost/budget.h"
+#include "orrery/kernels/buffer.h"
+#include "orrery/kernels/context.h"
+#include "orrery/scenario/tune_store.h"
+#include "orrery/tuning/contraction_layouts.h"
+#include "orrery/tuning/fused_kernels.h"
+#include "orrery/tuning/kernel_space.h"
+
+namespace orrery::scenario {
+
+// Contractions have one implementation here; "default", so that a layout file asks for no algorithm by number.
+inline constexpr const char* kImplementation = "orrery_default";
+
+class Workbench {
+ public:
+  Workbench(kernels::Context& context, const tuning::Sizes& sizes, kernels::Type type, TuneStore& store);
+
+  // Seconds; the median of several runs after one that is not counted.
+  double contraction(const std::string& name, const tuning::BlasCall& call);
+  double kernel(const tuning::KernelSpace& space, const tuning::KernelConfiguration& configuration);
+  bool has_run_alike(const tuning::KernelSpace& space, const tuning::KernelConfiguration& configuration);
+
+  // `<op>.csv` and `<op>-result.csv`, `<kernel>-combined.csv`, of what the store has.
+  void write_contraction(const std::string& name, const tuning::ContractionSpace& space);
+  void write_kernel(const tuning::KernelSpace& space);
+
+  std::size_t runs() const { return runs_; }
+  double interval() const;          // median of measurements' half intervals, relative
+  double frequency_spread() const;  // 1 - slowest / fastest of a fixed piece of arithmetic
+  const tuning::FusedRun& fused_run() const { return run_; }
+
+ private:
+  template <class Run>
+  double timed(Run run);
+  void probe_frequency();
+  void* column(const std::string& name, double bytes);
+
+  kernels::Context& context_;
+  TuneStore& store_;
+  tuning::FusedRun run_;
+  std::map<std::string, kernels::Buffer> columns_;
+  std::string columns_of_;  // the operator whose they are
+  std::map<std::string, double> by_signature_;
+  std::vector<double> intervals_;
+  std::size_t runs_ = 0;
+  base::Stopwatch since_probe_;
+  double slowest_ = 0, fastest_ = 0;
+};
+
+// Of a configuration as its kernel's file has it: the line up to the time, and what the kernel is asked.
+std::string line_key(const tuning::KernelSpace& space, const tuning::KernelConfiguration& configuration,
+                     const tuning::Sizes& sizes);
+tuning::FusedChoice choice_of(const tuning::KernelSpace& space, const tuning::KernelConfiguration& configuration);
+
+}  // namespace orrery::scenario
