@@ -17,8 +17,11 @@ void for_each_row(AnyMask& mask, const Visit& f) {
 }  // namespace
 
 std::vector<Word> Mask::valid_words(Count batch, Count r) const {
+  return row_valid(batch, r) ? there(batch, r) : std::vector<Word>(static_cast<std::size_t>(words()));
+}
+
+std::vector<Word> Mask::there(Count batch, Count r) const {
   std::vector<Word> bits(static_cast<std::size_t>(words()));
-  if (!row_valid(batch, r)) return bits;
   const Count seen = causal ? std::clamp<Count>(r + columns() - rows() + 1, 0, columns()) : columns();
   for (Count c = 0; c < seen; ++c)
     if (column_valid(batch, c)) bits[static_cast<std::size_t>(c / kWordBits)] |= Word{1} << (c % kWordBits);

@@ -79,7 +79,9 @@ class Mask {
   // Query r may see the keys up to r + columns - rows only; what lies beyond counts as not there.
   bool causal = false;
 
-  // The pairs of query and key that are there, as the words of a row.
+  // The keys that a query may see, valid itself or not, as the words of a row; and the pairs that are there: none where
+  // the query is padding.
+  std::vector<Word> there(Count batch, Count r) const;
   std::vector<Word> valid_words(Count batch, Count r) const;
   Count valid_pairs() const;  // of all heads
 
