@@ -40,7 +40,7 @@ class Rounds : public Predictor {
     });
     quantised_.key.codes = whole;
     for_each_row(context, input, quantised_, [&](const ScoredRow& row) {
-      if (!std::isinf(row.most)) filter(row, options_.alpha[1], into.mask, emptied);
+      if (!std::isinf(row.most) && !emptied.has(row)) filter(row, options_.alpha[1], into.mask, emptied);
     });
     into.emptied = emptied.list();
   }
@@ -60,8 +60,6 @@ class Rounds : public Predictor {
     const double mean = sum / static_cast<double>(count);
     const double bound = alpha >= 0 ? alpha * most + (1 - alpha) * mean : -alpha * least + (1 + alpha) * mean;
     Count left = 0;
-    Word* bits = mask.row(row.batch, row.head, row.row);
-    const std::vector<Word> before(bits, bits + mask.words());
     mask.for_each_kept(row.batch, row.head, row.row, [&](Count c) {
       if (row.scores[c] > bound) {
         ++left;

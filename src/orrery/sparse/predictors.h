@@ -26,9 +26,10 @@ class Emptied {
         heads_(input.shape.heads),
         marks_(static_cast<std::size_t>(input.shape.matrices() * rows_)) {}
 
+  bool has(const ScoredRow& row) const { return marks_[at(row)] != 0; }
   // What the policy makes of a row none of whose bits is set. `scores` may be any rising function of the row's scores.
   void settle(EmptyRows policy, const ScoredRow& row, Mask& mask) {
-    marks_[static_cast<std::size_t>((row.batch * heads_ + row.head) * rows_ + row.row)] = 1;
+    marks_[at(row)] = 1;
     if (policy == EmptyRows::kArgmax) {
       const float* best = std::max_element(row.scores, row.scores + row.visible);
       mask.keep(row.batch, row.head, row.row, best - row.scores);
@@ -45,6 +46,9 @@ class Emptied {
   }
 
  private:
+  std::size_t at(const ScoredRow& row) const {
+    return static_cast<std::size_t>((row.batch * heads_ + row.head) * rows_ + row.row);
+  }
   Count rows_, heads_;
   std::vector<std::uint8_t> marks_;
 };
