@@ -80,8 +80,9 @@ Measured measure(const Mask& mask, const MeasureDefects& defects, const std::vec
   Count sequences = 0;
   for (Count b = 0; b < of.batch(); ++b) {
     Count kept = 0, pairs = 0;
+    There present(of, b);
     for (Count r = 0; r < of.rows(); ++r) {
-      const std::vector<Word> valid = of.valid_words(b, r);
+      const std::vector<Word>& valid = present.pairs_of(r);
       for (Count h = 0; h < of.heads(); ++h) {
         const Word* bits = of.row(b, h, r);
         const bool nothing = !idle.empty() && idle[static_cast<std::size_t>((b * of.heads() + h) * of.rows() + r)];

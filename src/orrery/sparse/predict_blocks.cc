@@ -59,6 +59,7 @@ class Blocks : public Predictor {
     const Means keys = means_of(input.key + head * shape.columns * input.depth, shape.columns, input.depth, block,
                                 valid(input.valid_columns, shape.columns));
     const auto blocks = static_cast<Count>(keys.there.size());
+    There present(mask, batch);
     for (Count first = 0; first < shape.rows; first += block) {
       const Count last = std::min(first + block, shape.rows) - 1;
       // The last key that any query of the block sees.
@@ -74,7 +75,7 @@ class Blocks : public Predictor {
       std::sort(ranked.begin(), ranked.end());
       ranked.resize(static_cast<std::size_t>(share_of(options_.keep, static_cast<Count>(ranked.size()))));
       for (Count r = first; r <= last; ++r) {
-        const std::vector<Word> there = mask.there(batch, r);
+        const std::vector<Word>& there = present.keys_of(r);
         Word* bits = mask.row(batch, head % shape.heads, r);
         const auto keep = [&](Count k) {
           for (Count c = k * block; c < std::min((k + 1) * block, shape.columns); ++c)

@@ -16,10 +16,11 @@ class Window : public Predictor {
   void predict(kernels::Context&, const AttentionInput& input, Prediction& into) override {
     begin(input, into);
     const MaskShape& shape = input.shape;
-    for (Count b = 0; b < shape.batch; ++b)
+    for (Count b = 0; b < shape.batch; ++b) {
+      There present(into.mask, b);
       for (Count r = 0; r < shape.rows; ++r) {
         const Count at = r + shape.columns - shape.rows;
-        const std::vector<Word> there = into.mask.there(b, r);
+        const std::vector<Word>& there = present.keys_of(r);
         for (Count c = 0; c < shape.columns; ++c) {
           const Count distance = at < c ? c - at : at - c;
           if (distance >= options_.window && c >= options_.sinks) continue;
@@ -27,6 +28,7 @@ class Window : public Predictor {
           for (Count h = 0; h < shape.heads; ++h) into.mask.row(b, h, r)[c / kWordBits] |= bit;
         }
       }
+    }
   }
 
  private:

@@ -34,7 +34,8 @@ class Emptied {
       const float* best = std::max_element(row.scores, row.scores + row.visible);
       mask.keep(row.batch, row.head, row.row, best - row.scores);
     } else if (policy == EmptyRows::kDense) {
-      const std::vector<Word> all = mask.there(row.batch, row.row);
+      There there(mask, row.batch);
+      const std::vector<Word>& all = there.keys_of(row.row);
       std::copy(all.begin(), all.end(), mask.row(row.batch, row.head, row.row));
     }
   }
