@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "orrery/formats/sanger/load_balance_csv.h"
+
 namespace orrery::scenario {
 namespace {
 
@@ -77,6 +79,10 @@ SparseMeasurement measure_sparse(const SparseMeasureRequest& request) {
     out.masks.push_back({"", sparse::measure(prediction.mask, request.defects, prediction.emptied)});
     out.mask = std::move(prediction.mask);
   } else if (arrays) {
+    if (out.masks.size() > 1)
+      base::fail("O1816",
+                 fmt::format("`{}` has {} masks, and the queries belong to one", request.mask, out.masks.size()), {},
+                 "name the file of the mask");
     check_same_shape(out.mask, read.input, request.mask);
   }
   if (read.value_size > 0)
@@ -87,6 +93,12 @@ SparseMeasurement measure_sparse(const SparseMeasureRequest& request) {
   std::sort(out.inputs.begin(), out.inputs.end());
   out.inputs.erase(std::unique(out.inputs.begin(), out.inputs.end()), out.inputs.end());
   return out;
+}
+
+std::string load_balance_csv(const SparseMeasurement& answer) {
+  std::vector<sparse::Measured> figures;
+  for (const MeasuredMask& mask : answer.masks) figures.push_back(mask.figures);
+  return formats::sanger::load_balance_csv(figures);
 }
 
 }  // namespace orrery::scenario

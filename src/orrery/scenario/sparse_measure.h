@@ -45,4 +45,7 @@ struct SparseMeasurement {
 // what a mask that was read keeps outside the valid tokens.
 SparseMeasurement measure_sparse(const SparseMeasureRequest& request);
 
+// A line for each mask, as Sanger's log has them.
+std::string load_balance_csv(const SparseMeasurement& answer);
+
 }  // namespace orrery::scenario
