@@ -11,7 +11,6 @@ namespace orrery::formats::numpy {
 namespace {
 
 using base::Count;
-constexpr std::size_t kMostDimensions = 32;  // NumPy's own limit
 
 class Parser {
  public:
