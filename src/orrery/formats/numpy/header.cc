@@ -15,7 +15,8 @@ using base::Count;
 class Parser {
  public:
   Parser(const std::string& name, std::string_view text)
-      : file_(std::make_shared<const base::SourceFile>(base::SourceFile{name, std::string(text)})),
+      : file_(std::make_shared<const base::SourceFile>(
+            base::SourceFile{fmt::format("<header of {}>", name), std::string(text)})),
         text_(file_->text) {}
 
   Header run() {
