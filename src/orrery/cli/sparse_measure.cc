@@ -133,6 +133,7 @@ void declare_rest(CommandLine& line, Options& options) {
                       refuse_compat(name, "neither Sanger nor a defect of it", sparse::kMeasureDefects);
                   });
   line.offer("--compat", base::original_names(sparse::kMeasureDefects));
+  line.count("--repeat", options.request.repeat, "Time prediction and figures so often", 1'000'000);
   line.count("--threads", options.request.threads, "Threads; default: one for each core", 4096);
   declare(line, options.output, "Write result.json and Sanger's load_balance.csv there");
 }

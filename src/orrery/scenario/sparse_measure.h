@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/sample.h"
 #include "orrery/scenario/sparse_arrays.h"
 #include "orrery/sparse/measure.h"
 #include "orrery/sparse/predictor.h"
@@ -20,6 +21,7 @@ struct SparseMeasureRequest {
   sparse::MeasureDefects defects;
   std::vector<std::string> compat;
   int threads = 0;
+  int repeat = 0;  // how often prediction and figures are timed
 };
 
 struct MeasuredMask {
@@ -36,6 +38,9 @@ struct SparseMeasurement {
   base::Count emptied = 0;  // rows that lost everything
   std::optional<std::pair<float, float>> clips;
   std::optional<sparse::PruningError> error;
+  std::optional<base::Sample> predicting, measuring;  // seconds, with `repeat`
+  std::string isa;
+  int threads = 0;
   std::vector<std::string> compat;
   std::vector<base::Input> inputs;
   base::Diagnostics warnings;
