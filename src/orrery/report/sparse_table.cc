@@ -54,6 +54,10 @@ std::string sparse_measure_table(const scenario::SparseMeasurement& answer) {
     out += fmt::format(
         "error         {:.4g} of attention's output, mean of heads; {:.4g} the worst; {} % of the probability kept\n",
         answer.error->relative, answer.error->worst, percent(answer.error->kept_mass));
+  if (answer.predicting)
+    out += fmt::format("prediction    {:.3f} ms, median of {}, {} on {} thread{}\n", answer.predicting->median * 1e3,
+                       answer.predicting->count, answer.isa, answer.threads, answer.threads == 1 ? "" : "s");
+  if (answer.measuring) out += fmt::format("figures       {:.3f} ms\n", answer.measuring->median * 1e3);
   return out + "load balance: kept pairs over places in rows of 32 (50%) and 16 (25%) processing elements; measured\n";
 }
 
