@@ -1,7 +1,9 @@
 // Every scheme side by side, each counted as its source counts it, and the bound that holds for it.
 #include "orrery/sparse/packing.h"
 
+#include "orrery/base/check.h"
 #include "orrery/base/stopwatch.h"
+#include "orrery/sparse/control_words.h"
 #include "orrery/sparse/packing_orrery.h"
 
 namespace orrery::sparse {
@@ -11,6 +13,13 @@ constexpr Count kSmallTile = 16;  // of compact16
 
 double share(Count kept, Count slots) {
   return slots > 0 ? static_cast<double>(kept) / static_cast<double>(slots) : 1;
+}
+
+// PEs that compute something, by the words that the array is told.
+Count busy_pes(const Packing& packing) {
+  Count busy = 0;
+  for (const PackedBlock& block : packing.blocks) busy += busy_pes(control_words(block, packing.array), packing.array);
+  return busy;
 }
 
 Count pe_rows(const Packing& packing) {
@@ -40,6 +49,7 @@ PackProblem pack_problem(const Mask& mask, const PackArray& array, Count matrix)
 
 PackedScheme counted(std::string name, const Mask& mask, const Packing& packing) {
   PackedScheme scheme;
+  ORRERY_CHECK(busy_pes(packing) == mask.kept(), "each kept entry is computed once");
   scheme.name = std::move(name);
   scheme.fits = true;
   scheme.counts = "slots of its blocks";
@@ -78,10 +88,11 @@ std::vector<PackedScheme> pack_all(const Mask& mask, const PackArray& array, con
 
   add(counted("pack", mask, pack_as_sanger(mask, array)));
 
-  PackedScheme nowin = counted("pack_nowin", mask, pack_as_sanger(mask, array, false));
-  nowin.fits = false;  // keys of a block may outnumber the ports
-  nowin.on_array.reset();
-  nowin.bound = chunks_bound;
+  const Packing without = pack_as_sanger(mask, array, false);  // the keys of a block may outnumber the ports
+  PackedScheme nowin = by_pe_rows("pack_nowin", pe_rows(without));
+  nowin.counts = "slots of its blocks";
+  nowin.blocks = static_cast<Count>(without.blocks.size());
+  nowin.utilization = share(kept, nowin.blocks * array.slots());
   add(std::move(nowin));
 
   const PackedScheme compacted = counted("compact64", mask, pack_compacted(mask, array));

@@ -63,8 +63,9 @@ struct PackedScheme {
   double seconds = 0;
 };
 
-// How long `orrery` looks for fewer blocks. The answer depends on `effort` alone unless the budget ends first.
+// How long `orrery` looks for fewer blocks, where the budget has no limit of time: with one, it looks until that is up.
 struct PackEffort {
+  Count swaps = 100;  // of keys between sets, for each column and group of queries
   Count rounds = 20;  // of improvement, for each matrix
   int threads = 1;
 };

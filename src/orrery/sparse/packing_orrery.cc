@@ -18,7 +18,8 @@
 namespace orrery::sparse {
 namespace {
 
-constexpr Count kSwapsAColumn = 200;
+// With a limit of time: what of it goes into dealing the keys.
+constexpr double kShareOfPartition = 0.25;
 
 PackBlocks only(const Packing& packing, Count matrix) {
   PackBlocks blocks;
@@ -46,11 +47,15 @@ Packing pack_orrery(const Mask& mask, const PackArray& array, const cost::Budget
     PackBlocks& answer = answers[m];
     if (!problem.rows.empty()) {
       const std::size_t turns = (matrices - m + threads - 1) / threads;  // matrices that this thread has yet to do
-      const cost::Budget share(budget, budget.limited() ? budget.seconds_left() / static_cast<double>(turns) : 1e9);
-      const Count bound = fewest_blocks(problem);
-      answer = partitioned(problem, kSwapsAColumn * mask.columns(), share);
-      const Count rounds = budget.limited() ? std::numeric_limits<Count>::max() : effort.rounds;
-      answer = improved(problem, std::move(answer), rounds, bound, share);
+      const Count bound = fewest_blocks(problem), swaps = effort.swaps * mask.columns();
+      if (budget.limited()) {
+        const cost::Budget share(budget, budget.seconds_left() / static_cast<double>(turns));
+        answer = partitioned(problem, swaps, cost::Budget(share, share.seconds_left() * kShareOfPartition));
+        answer = improved(problem, std::move(answer), std::numeric_limits<Count>::max(), bound, share);
+      } else {
+        answer = partitioned(problem, swaps, budget);
+        answer = improved(problem, std::move(answer), effort.rounds, bound, budget);
+      }
     }
     for (PackedBlock& block : answer) {
       block.matrix = static_cast<Count>(m);

@@ -24,7 +24,8 @@ PackProblem pack_problem(const Mask& mask, const PackArray& array, Count matrix)
 // Blocks of a problem; their queries are indices of its rows.
 using PackBlocks = std::vector<PackedBlock>;
 
-// Keys dealt to sets of `ports` for all queries alike, by swaps that save PE rows (packing_partition.cc).
+// Queries in groups, and for each its keys dealt to sets of `ports`, by swaps that save PE rows
+// (packing_partition.cc): `swaps` of them a group, or until the budget's time is up, where that is limited.
 PackBlocks partitioned(const PackProblem& problem, Count swaps, const cost::Budget& budget);
 
 // `start` with fewer blocks, as few as `rounds` of search find; none looks for less than `bound` (packing_improve.cc).

@@ -5,6 +5,7 @@
 // where that saves PE rows, by simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). It gains where entries come
 // together: an entry that is alone in its set costs a PE row of its own. A swap costs two passes over the queries.
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "orrery/sparse/packing_orrery.h"
@@ -14,8 +15,9 @@ namespace orrery::sparse {
 namespace {
 
 using Lane = std::uint16_t;
-constexpr std::size_t kLanes = 32;  // queries counted together; vectors of any width divide it
+constexpr std::size_t kLanes = 16;  // queries counted together; vectors of any width divide it
 constexpr double kFirstTemperature = 1;
+constexpr Count kBlocksOfGroup = 2;  // a group has as many queries as so many blocks have PE rows
 
 // ceil(n / pes) by a multiplication: exact as far as (n + pes) * pes < 2^16, which the largest array obeys.
 struct CeilDivide {
@@ -50,15 +52,22 @@ class Partition {
       for (std::size_t r = 0; r < padded_; ++r) in_set_[slot / ports_][r] += key(slot)[r];
   }
 
+  // With a limit of time, until it is up; else for so many swaps.
   void anneal(Count swaps, const cost::Budget& budget) {
     if (sets_ < 2 || problem_.array.pes == 1) return;  // every partition is as good
     PackRandom random(1);
-    cost::Ticker ticker(budget, 64);
-    for (Count i = 0; i < swaps && !ticker.spent(); ++i) {
-      const double temperature = kFirstTemperature * (1 - static_cast<double>(i) / static_cast<double>(swaps));
+    const double seconds = budget.seconds_left();
+    double done = 0;
+    for (Count i = 0; done < 1; ++i) {
+      if (i % 64 == 0) {
+        if (budget.spent()) return;
+        done = budget.limited() ? 1 - budget.seconds_left() / seconds
+                                : static_cast<double>(i) / static_cast<double>(swaps);
+      }
       const std::size_t a = random.below(static_cast<std::uint32_t>(slots_.size()));
       const std::size_t b = random.below(static_cast<std::uint32_t>(slots_.size()));
       if (a / ports_ == b / ports_ || slots_[a] == slots_[b]) continue;
+      const double temperature = std::max(kFirstTemperature * (1 - done), 1e-9);
       if (random.accepts(static_cast<double>(added_by_swap(a, b)), temperature)) swap(a, b);
     }
   }
@@ -105,17 +114,16 @@ class Partition {
     const Lane* in = key(b);
     const Lane* first = in_set_[a / ports_].data();
     const Lane* second = in_set_[b / ports_].data();
-    std::int64_t added = 0;
-    for (std::size_t from = 0; from < padded_; from += kLanes) {
-      std::int16_t sum[kLanes];  // NOLINT: filled below
+    std::array<std::int16_t, kLanes> added{};  // at most 2 a query, either way
+    for (std::size_t from = 0; from < padded_; from += kLanes)
       for (std::size_t l = 0; l < kLanes; ++l) {
         const std::size_t r = from + l;
-        const auto x = static_cast<Lane>(first[r] - out[r] + in[r]), y = static_cast<Lane>(second[r] - in[r] + out[r]);
-        sum[l] = static_cast<std::int16_t>(divide_(x) + divide_(y) - divide_(first[r]) - divide_(second[r]));
+        const auto change = static_cast<Lane>(in[r] - out[r]);
+        const Lane x = first[r], y = second[r];
+        added[l] = static_cast<std::int16_t>(added[l] + divide_(static_cast<Lane>(x + change)) +
+                                             divide_(static_cast<Lane>(y - change)) - divide_(x) - divide_(y));
       }
-      for (const std::int16_t lane : sum) added += lane;
-    }
-    return added;
+    return std::accumulate(added.begin(), added.end(), std::int64_t{0});
   }
 
   void swap(std::size_t a, std::size_t b) {
@@ -140,9 +148,34 @@ class Partition {
 }  // namespace
 
 PackBlocks partitioned(const PackProblem& problem, Count swaps, const cost::Budget& budget) {
-  Partition partition(problem);
-  partition.anneal(swaps, budget);
-  return partition.blocks();
+  // Queries with many entries are better off with other sets than those with few; with groups of too few queries, many
+  // blocks would be partly empty at first.
+  const Count groups =
+      std::max<Count>(1, static_cast<Count>(problem.rows.size()) / (kBlocksOfGroup * problem.array.rows));
+  // Queries with many entries first: those of a group have about as many.
+  std::vector<std::int32_t> order(problem.rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return problem.rows[static_cast<std::size_t>(a)].size() > problem.rows[static_cast<std::size_t>(b)].size();
+  });
+  PackBlocks blocks;
+  for (Count g = 0; g < groups; ++g) {
+    const auto count = static_cast<Count>(order.size());
+    PackProblem group{problem.array, problem.columns, {}};
+    std::vector<std::int32_t> queries(order.begin() + count * g / groups, order.begin() + count * (g + 1) / groups);
+    std::sort(queries.begin(), queries.end());
+    for (const std::int32_t query : queries) group.rows.push_back(problem.rows[static_cast<std::size_t>(query)]);
+    Partition partition(group);
+    if (budget.limited())
+      partition.anneal(swaps, cost::Budget(budget, budget.seconds_left() / static_cast<double>(groups - g)));
+    else
+      partition.anneal(swaps, budget);
+    for (PackedBlock& block : partition.blocks()) {
+      for (PackedRow& row : block.rows) row.query = queries[static_cast<std::size_t>(row.query)];
+      blocks.push_back(std::move(block));
+    }
+  }
+  return blocks;
 }
 
 }  // namespace orrery::sparse
