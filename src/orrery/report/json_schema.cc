@@ -20,6 +20,8 @@ constexpr Kind kAnswers[] = {
     {"tune_embed", tune_embed_schema},
     {"tune_eval", tune_eval_schema},
     {"tune_train", tune_train_schema},
+    {"sparse_measure", sparse_measure_schema},
+    {"sparse_mask", sparse_mask_schema},
     {"place", place_schema},
     {"validate", validate_schema},
     {"validate_collectives", validate_collectives_schema},

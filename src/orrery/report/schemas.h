@@ -18,6 +18,8 @@ Json tune_run_schema();
 Json tune_embed_schema();
 Json tune_eval_schema();
 Json tune_train_schema();
+Json sparse_measure_schema();
+Json sparse_mask_schema();
 Json place_schema();
 Json graph_schema();
 Json operators_schema();

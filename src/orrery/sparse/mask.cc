@@ -16,36 +16,49 @@ void for_each_row(AnyMask& mask, const Visit& f) {
 
 }  // namespace
 
-std::vector<Word> Mask::valid_words(Count batch, Count r) const {
-  std::vector<Word> bits(static_cast<std::size_t>(words()));
-  if (!row_valid(batch, r)) return bits;
-  const Count seen = causal ? std::clamp<Count>(r + columns() - rows() + 1, 0, columns()) : columns();
-  for (Count c = 0; c < seen; ++c)
-    if (column_valid(batch, c)) bits[static_cast<std::size_t>(c / kWordBits)] |= Word{1} << (c % kWordBits);
-  return bits;
+There::There(const Mask& mask, Count batch)
+    : mask_(mask), batch_(batch), all_(static_cast<std::size_t>(mask.words())), cut_(all_.size()), none_(all_.size()) {
+  for (Count c = 0; c < mask.columns(); ++c)
+    all_[static_cast<std::size_t>(c / kWordBits)] |= Word{mask.column_valid(batch, c)} << (c % kWordBits);
+}
+
+const std::vector<Word>& There::keys_of(Count row) {
+  if (!mask_.causal) return all_;
+  const Count seen = std::clamp<Count>(row + mask_.columns() - mask_.rows() + 1, 0, mask_.columns());
+  for (Count w = 0; w < mask_.words(); ++w) {
+    const Count of_word = std::clamp<Count>(seen - w * kWordBits, 0, kWordBits);
+    const Word open = of_word == kWordBits ? ~Word{0} : (Word{1} << of_word) - 1;
+    cut_[static_cast<std::size_t>(w)] = all_[static_cast<std::size_t>(w)] & open;
+  }
+  return cut_;
+}
+
+const std::vector<Word>& There::pairs_of(Count row) {
+  return mask_.row_valid(batch_, row) ? keys_of(row) : none_;
 }
 
 Count Mask::valid_pairs() const {
   Count pairs = 0;
-  for (Count b = 0; b < batch(); ++b)
-    for (Count r = 0; r < rows(); ++r) {
-      const std::vector<Word> bits = valid_words(b, r);
-      pairs += kept_in(bits.data(), words());
-    }
+  for (Count b = 0; b < batch(); ++b) {
+    There there(*this, b);
+    for (Count r = 0; r < rows(); ++r) pairs += kept_in(there.pairs_of(r).data(), words());
+  }
   return pairs * heads();
 }
 
 Mask inside_valid(const Mask& mask) {
   Mask out = mask;
   if (mask.valid_rows.empty() && mask.valid_columns.empty() && !mask.causal) return out;
-  for (Count b = 0; b < mask.batch(); ++b)
+  for (Count b = 0; b < mask.batch(); ++b) {
+    There there(mask, b);
     for (Count r = 0; r < mask.rows(); ++r) {
-      const std::vector<Word> valid = mask.valid_words(b, r);
+      const std::vector<Word>& valid = there.pairs_of(r);
       for (Count h = 0; h < mask.heads(); ++h) {
         Word* bits = out.row(b, h, r);
         for (Count w = 0; w < mask.words(); ++w) bits[w] &= valid[static_cast<std::size_t>(w)];
       }
     }
+  }
   return out;
 }
 

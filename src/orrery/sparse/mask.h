@@ -79,8 +79,6 @@ class Mask {
   // Query r may see the keys up to r + columns - rows only; what lies beyond counts as not there.
   bool causal = false;
 
-  // The pairs of query and key that are there, as the words of a row.
-  std::vector<Word> valid_words(Count batch, Count r) const;
   Count valid_pairs() const;  // of all heads
 
   bool operator==(const Mask&) const = default;
@@ -97,6 +95,21 @@ class Mask {
 
   MaskShape shape_;
   std::vector<Word> words_;
+};
+
+// The keys that the queries of a sequence may see, as the words of a row.
+class There {
+ public:
+  There(const Mask& mask, Count batch);
+  // Whether query `row` is valid itself or not. Valid until the next call.
+  const std::vector<Word>& keys_of(Count row);
+  // The same, none where the query is padding.
+  const std::vector<Word>& pairs_of(Count row);
+
+ private:
+  const Mask& mask_;
+  Count batch_;
+  std::vector<Word> all_, cut_, none_;
 };
 
 // Without what is kept outside of the valid tokens, or beyond the causal diagonal.
