@@ -105,6 +105,10 @@ SparseMeasurement measure_sparse(const SparseMeasureRequest& request) {
   if (request.repeat > 0) out.measuring = timed(request.repeat, [&] { sparse::measure(out.mask, request.defects); });
   if (read.value_size > 0)
     out.error = sparse::pruning_error(context, read.input, read.value.data(), read.value_size, out.mask);
+  if (request.packs && out.masks.size() == 1) {
+    const cost::Budget unlimited;
+    out.packing = sparse::pack_all(sparse::inside_valid(out.mask), {}, unlimited, {.threads = context.threads()});
+  }
   std::vector<sparse::Measured> figures;
   for (const MeasuredMask& mask : out.masks) figures.push_back(mask.figures);
   out.mean = sparse::mean_of(figures);
