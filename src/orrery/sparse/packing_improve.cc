@@ -436,8 +436,10 @@ class Improver {
 
 PackBlocks improved(const PackProblem& problem, PackBlocks start, Count rounds, Count bound,
                     const cost::Budget& budget) {
-  const double table = static_cast<double>(start.size()) * static_cast<double>(problem.columns) * sizeof(Lane);
-  if (start.empty() || !budget.has_room(table)) return start;
+  const auto blocks = static_cast<double>(start.size()), slots = blocks * static_cast<double>(problem.array.slots());
+  const double bytes = blocks * static_cast<double>(problem.columns) * sizeof(Lane) + slots * sizeof(Index) +
+                       static_cast<double>(problem.entries()) * 3 * sizeof(Index);
+  if (start.empty() || !budget.has_room(bytes) || slots > std::numeric_limits<Index>::max()) return start;
   Improver search(problem, start);
   for (Count r = 0; r < rounds && !budget.spent(); ++r) {
     while (search.uncovered() == 0) {
