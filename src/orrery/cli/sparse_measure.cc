@@ -37,6 +37,7 @@ struct Options {
   std::optional<EmptyRows> empty;
   base::Reproduced<sparse::MeasureDefects> compat;
   std::string save_mask;
+  bool no_packing = false;
   OutputFolder output;
 };
 
@@ -133,6 +134,9 @@ void declare_rest(CommandLine& line, Options& options) {
                       refuse_compat(name, "neither Sanger nor a defect of it", sparse::kMeasureDefects);
                   });
   line.offer("--compat", base::original_names(sparse::kMeasureDefects));
+  line.toggle("--no-packing", options.no_packing,
+              "Leave out how the mask packs onto the array, which is most of the time");
+  line.count("--repeat", options.request.repeat, "Time prediction and figures so often", 1'000'000);
   line.count("--threads", options.request.threads, "Threads; default: one for each core", 4096);
   declare(line, options.output, "Write result.json and Sanger's load_balance.csv there");
 }
@@ -193,6 +197,7 @@ void settle(Options& options) {
   p.sinks = options.sinks.value_or(p.sinks);
   const bool sanger = options.compat.defects.emptied_rows_idle;
   p.empty = options.empty.value_or(sanger ? EmptyRows::kDense : EmptyRows::kArgmax);
+  request.packs = !options.no_packing;
   request.defects = options.compat.defects;
   request.compat = options.compat.names;
 }

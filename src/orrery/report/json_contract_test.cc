@@ -76,6 +76,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"energy", {"energy"}},
       {"train", {"train"}},
       {"tune run", {"tune_run"}},
+      {"sparse measure, sparse mask", {"sparse_measure", "sparse_mask"}},
       {"place", {"place"}},
       {"graph", {"graph"}},
       {"operators", {"operators"}},

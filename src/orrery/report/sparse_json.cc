@@ -63,6 +63,12 @@ Record<SparseMeasurement> result() {
        {"query_clip", "Clip threshold of the quantiser; null: nothing was quantised.", clip(true)},
        {"key_clip", "The same of keys.", clip(false)},
        {"error", "With `--v`: what pruning costs in attention's output; null without.", &S::error, error},
+       {"predict_ms", "With `--repeat`: median, measured; null without.",
+        [](const S& s) { return s.predicting ? std::optional(s.predicting->median * 1e3) : std::nullopt; }},
+       {"measure_ms", "The same of the figures.",
+        [](const S& s) { return s.measuring ? std::optional(s.measuring->median * 1e3) : std::nullopt; }},
+       {"isa", "Instruction set.", &S::isa},
+       {"threads", "That predicted.", &S::threads},
        {"masks", "One by one; the figures above are their means, and sums of counts.", &S::masks, mask}});
   return out;
 }

@@ -54,6 +54,20 @@ std::string sparse_measure_table(const scenario::SparseMeasurement& answer) {
     out += fmt::format(
         "error         {:.4g} of attention's output, mean of heads; {:.4g} the worst; {} % of the probability kept\n",
         answer.error->relative, answer.error->worst, percent(answer.error->kept_mass));
+  if (!answer.packing.empty()) {
+    Table packed;
+    packed.header = {"packing", "utilisation", "bound", "blocks", "PE rows", "fits the array"};
+    for (const sparse::PackedScheme& scheme : answer.packing)
+      packed.rows.push_back({scheme.name, fmt::format("{:.3f}", scheme.utilization),
+                             fmt::format("{:.3f}", scheme.bound),
+                             scheme.blocks > 0 ? fmt::format("{}", scheme.blocks) : "-",
+                             fmt::format("{}", scheme.sub_rows), scheme.fits ? "yes" : "no"});
+    out += "\n" + text(packed) + "\n";
+  }
+  if (answer.predicting)
+    out += fmt::format("prediction    {:.3f} ms, median of {}, {} on {} thread{}\n", answer.predicting->median * 1e3,
+                       answer.predicting->count, answer.isa, answer.threads, answer.threads == 1 ? "" : "s");
+  if (answer.measuring) out += fmt::format("figures       {:.3f} ms\n", answer.measuring->median * 1e3);
   return out + "load balance: kept pairs over places in rows of 32 (50%) and 16 (25%) processing elements; measured\n";
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/stopwatch.h"
 #include "orrery/formats/sanger/load_balance_csv.h"
 
 namespace orrery::scenario {
@@ -47,6 +48,17 @@ void measure_files(const SparseMeasureRequest& request, SparseMeasurement& out) 
   }
 }
 
+template <class Task>
+base::Sample timed(int repeat, const Task& task) {
+  std::vector<double> seconds;
+  for (int i = 0; i < repeat; ++i) {
+    const base::Stopwatch clock;
+    task();
+    seconds.push_back(clock.seconds());
+  }
+  return base::sample(seconds);
+}
+
 void check_same_shape(const sparse::Mask& mask, const sparse::AttentionInput& input, const std::string& path) {
   const sparse::MaskShape &a = mask.shape(), &b = input.shape;
   if (a == b) return;
@@ -64,6 +76,8 @@ SparseMeasurement measure_sparse(const SparseMeasureRequest& request) {
   out.compat = request.compat;
   const bool arrays = !request.arrays.query.empty();
   kernels::Context context(request.threads);
+  out.isa = kernels::name_of(context.table().level);
+  out.threads = context.threads();
   SparseArrays read;
   if (!request.mask.empty()) measure_files(request, out);
   if (arrays) {
@@ -72,7 +86,10 @@ SparseMeasurement measure_sparse(const SparseMeasureRequest& request) {
   }
   if (request.mask.empty()) {
     sparse::Prediction prediction;
-    sparse::make_predictor(request.predictor)->predict(context, read.input, prediction);
+    const auto predictor = sparse::make_predictor(request.predictor);
+    predictor->predict(context, read.input, prediction);
+    if (request.repeat > 0)
+      out.predicting = timed(request.repeat, [&] { predictor->predict(context, read.input, prediction); });
     out.predicted = true;
     out.emptied = static_cast<base::Count>(prediction.emptied.size());
     out.clips = prediction.clips;
@@ -85,8 +102,13 @@ SparseMeasurement measure_sparse(const SparseMeasureRequest& request) {
                  "name the file of the mask");
     check_same_shape(out.mask, read.input, request.mask);
   }
+  if (request.repeat > 0) out.measuring = timed(request.repeat, [&] { sparse::measure(out.mask, request.defects); });
   if (read.value_size > 0)
     out.error = sparse::pruning_error(context, read.input, read.value.data(), read.value_size, out.mask);
+  if (request.packs && out.masks.size() == 1) {
+    const cost::Budget unlimited;
+    out.packing = sparse::pack_all(sparse::inside_valid(out.mask), {}, unlimited, {.threads = context.threads()});
+  }
   std::vector<sparse::Measured> figures;
   for (const MeasuredMask& mask : out.masks) figures.push_back(mask.figures);
   out.mean = sparse::mean_of(figures);

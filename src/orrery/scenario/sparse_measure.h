@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/sample.h"
 #include "orrery/scenario/sparse_arrays.h"
 #include "orrery/sparse/measure.h"
+#include "orrery/sparse/packing.h"
 #include "orrery/sparse/predictor.h"
 #include "orrery/sparse/pruning_error.h"
 
@@ -20,6 +22,8 @@ struct SparseMeasureRequest {
   sparse::MeasureDefects defects;
   std::vector<std::string> compat;
   int threads = 0;
+  bool packs = true;
+  int repeat = 0;  // how often prediction and figures are timed
 };
 
 struct MeasuredMask {
@@ -36,6 +40,11 @@ struct SparseMeasurement {
   base::Count emptied = 0;  // rows that lost everything
   std::optional<std::pair<float, float>> clips;
   std::optional<sparse::PruningError> error;
+  // Of the published array; empty: not asked for, or there are several masks.
+  std::vector<sparse::PackedScheme> packing;
+  std::optional<base::Sample> predicting, measuring;  // seconds, with `repeat`
+  std::string isa;
+  int threads = 0;
   std::vector<std::string> compat;
   std::vector<base::Input> inputs;
   base::Diagnostics warnings;

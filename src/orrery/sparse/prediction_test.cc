@@ -152,7 +152,9 @@ TEST(Threshold, DensityFallsAsItRisesAndAtZeroAllThatIsThereIsKept) {
       options.threshold = threshold;
       options.empty = EmptyRows::kZero;
       const double density = measure(predicted(context, x.input, options).mask).density;
-      if (threshold == 0) EXPECT_EQ(density, 1);
+      if (threshold == 0) {
+        EXPECT_EQ(density, 1);
+      }
       EXPECT_LE(density, before);
       before = density;
     }
@@ -266,7 +268,9 @@ TEST(TopK, KeepsItsShareAndNothingLargerIsLeftOut) {
                 plain[static_cast<std::size_t>(((b * mask.heads() + h) * mask.rows() + r) * mask.columns() + c)];
             (mask.kept(b, h, r, c) ? least : left) = mask.kept(b, h, r, c) ? std::min(least, p) : std::max(left, p);
           }
-          if (mask.kept_in_row(b, h, r) > 0) ASSERT_GE(least, left - 1e-6);
+          if (mask.kept_in_row(b, h, r) > 0) {
+            ASSERT_GE(least, left - 1e-6);
+          }
         }
     }
   }

@@ -3,6 +3,7 @@
 // have not. Source: numpy.lib.format.
 #include "orrery/formats/numpy/array.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -73,7 +74,8 @@ std::shared_ptr<std::string> row_major(const Array& array, std::string_view byte
   const std::size_t size = size_of(array.element);
   auto out = std::make_shared<std::string>(bytes.size(), '\0');
   const std::size_t dimensions = array.shape.size();
-  std::vector<Count> index(dimensions), stride(dimensions, 1);
+  std::array<Count, kMostDimensions> index{}, stride{};
+  stride[0] = 1;
   for (std::size_t d = 1; d < dimensions; ++d) stride[d] = stride[d - 1] * array.shape[d - 1];
   Count from = 0;
   for (Count to = 0; to < array.elements; ++to) {

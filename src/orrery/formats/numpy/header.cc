@@ -11,12 +11,12 @@ namespace orrery::formats::numpy {
 namespace {
 
 using base::Count;
-constexpr std::size_t kMostDimensions = 32;  // NumPy's own limit
 
 class Parser {
  public:
   Parser(const std::string& name, std::string_view text)
-      : file_(std::make_shared<const base::SourceFile>(base::SourceFile{name, std::string(text)})),
+      : file_(std::make_shared<const base::SourceFile>(
+            base::SourceFile{fmt::format("<header of {}>", name), std::string(text)})),
         text_(file_->text) {}
 
   Header run() {

@@ -12,6 +12,8 @@
 
 namespace orrery::formats::numpy {
 
+inline constexpr std::size_t kMostDimensions = 32;  // NumPy's own limit
+
 struct Header {
   std::string descr;  // "<f4"
   base::Location descr_where, shape_where;
