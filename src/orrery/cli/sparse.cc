@@ -17,7 +17,10 @@ struct SparseVerb {
 };
 constexpr SparseVerb kVerbs[] = {
     {"measure", "a mask, predicted from queries and keys or read: density, load balance, error", run_sparse_measure},
-    {"mask", "a mask that does not look at scores: windows, blocks, global tokens", run_sparse_mask}};
+    {"mask", "a mask that does not look at scores: windows, blocks, global tokens", run_sparse_mask},
+    {"latency", "how long Sanger's array takes, by its two published models", run_sparse_latency},
+    {"pack", "a mask packed onto an array: blocks, utilisation, control words", run_sparse_pack},
+    {"sweep", "thresholds x bits x predictors x packings x arrays: which are worth their error", run_sparse_sweep}};
 
 std::vector<std::string> names() {
   std::vector<std::string> out;

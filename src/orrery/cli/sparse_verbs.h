@@ -8,5 +8,8 @@ namespace orrery::cli {
 
 int run_sparse_measure(const Arguments& arguments, Console& console);
 int run_sparse_mask(const Arguments& arguments, Console& console);
+int run_sparse_latency(const Arguments& arguments, Console& console);
+int run_sparse_pack(const Arguments& arguments, Console& console);
+int run_sparse_sweep(const Arguments& arguments, Console& console);
 
 }  // namespace orrery::cli

@@ -62,48 +62,60 @@ PackedScheme counted(std::string name, const Mask& mask, const Packing& packing)
   return scheme;
 }
 
-std::vector<PackedScheme> pack_all(const Mask& mask, const PackArray& array, const cost::Budget& budget,
-                                   const PackEffort& effort) {
-  std::vector<PackedScheme> schemes;
-  base::Stopwatch watch;
-  const auto add = [&](PackedScheme scheme) {
-    scheme.seconds = watch.seconds();
-    schemes.push_back(std::move(scheme));
-    watch = {};
-  };
-  const Count kept = mask.kept();
-  const double chunks_bound = share(kept, row_chunks(mask, array) * array.pes);
+std::vector<std::string> packing_names() {
+  return {"pack", "pack_nowin", "compact64", "compact16", "row_chunks", "orrery"};
+}
 
-  // A scheme that is counted by PE rows in use, not by blocks.
-  const auto by_pe_rows = [&](std::string name, Count sub_rows) {
+PackedScheme pack_by(const std::string& name, const Mask& mask, const PackArray& array, const cost::Budget& budget,
+                     const PackEffort& effort, Packing* packing) {
+  const base::Stopwatch watch;
+  const Count kept = mask.kept();
+  // A scheme that the array cannot compute as it is counted.
+  const auto beyond = [&](Count sub_rows, std::string counts) {
     PackedScheme scheme;
-    scheme.name = std::move(name);
-    scheme.counts = "PE rows in use";
+    scheme.name = name;
+    scheme.counts = std::move(counts);
     scheme.kept = kept;
     scheme.sub_rows = sub_rows;
     scheme.utilization = share(kept, sub_rows * array.pes);
-    scheme.bound = chunks_bound;
+    scheme.bound = share(kept, row_chunks(mask, array) * array.pes);
     return scheme;
   };
+  const auto by_blocks = [&](Packing made) {
+    PackedScheme scheme = counted(name, mask, made);
+    if (packing != nullptr) *packing = std::move(made);
+    return scheme;
+  };
+  PackedScheme out;
+  if (name == "pack") {
+    out = by_blocks(pack_as_sanger(mask, array));
+  } else if (name == "orrery") {
+    out = by_blocks(pack_orrery(mask, array, budget, effort));
+  } else if (name == "pack_nowin") {
+    const Packing made = pack_as_sanger(mask, array, false);  // the keys of a block may outnumber the ports
+    out = beyond(pe_rows(made), "slots of its blocks");
+    out.blocks = static_cast<Count>(made.blocks.size());
+    out.utilization = share(kept, out.blocks * array.slots());
+  } else if (name == "compact64") {
+    // Its blocks do fit; counted by PE rows, as its source has it, those that a block leaves idle cost nothing.
+    const PackedScheme blocks = by_blocks(pack_compacted(mask, array));
+    out = beyond(blocks.sub_rows, "PE rows in use");
+    out.blocks = blocks.blocks;
+    out.on_array = blocks.on_array;
+  } else if (name == "compact16") {
+    out = beyond(compacted_sub_rows(mask, array, kSmallTile), "PE rows in use");
+  } else {
+    ORRERY_CHECK(name == "row_chunks", "a scheme of packing_names()");
+    out = beyond(row_chunks(mask, array), "PE rows in use");
+  }
+  out.seconds = watch.seconds();
+  return out;
+}
 
-  add(counted("pack", mask, pack_as_sanger(mask, array)));
-
-  const Packing without = pack_as_sanger(mask, array, false);  // the keys of a block may outnumber the ports
-  PackedScheme nowin = by_pe_rows("pack_nowin", pe_rows(without));
-  nowin.counts = "slots of its blocks";
-  nowin.blocks = static_cast<Count>(without.blocks.size());
-  nowin.utilization = share(kept, nowin.blocks * array.slots());
-  add(std::move(nowin));
-
-  const PackedScheme compacted = counted("compact64", mask, pack_compacted(mask, array));
-  PackedScheme compact = by_pe_rows("compact64", compacted.sub_rows);
-  compact.blocks = compacted.blocks;
-  compact.on_array = compacted.on_array;
-  add(std::move(compact));
-
-  add(by_pe_rows("compact16", compacted_sub_rows(mask, array, kSmallTile)));
-  add(by_pe_rows("row_chunks", row_chunks(mask, array)));
-  add(counted("orrery", mask, pack_orrery(mask, array, budget, effort)));
+std::vector<PackedScheme> pack_all(const Mask& mask, const PackArray& array, const cost::Budget& budget,
+                                   const PackEffort& effort) {
+  std::vector<PackedScheme> schemes;
+  for (const std::string& name : packing_names()) schemes.push_back(pack_by(name, mask, array, budget, effort));
   return schemes;
 }
 

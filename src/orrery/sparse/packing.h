@@ -52,14 +52,14 @@ struct Packing {
 // What a way to pack comes to.
 struct PackedScheme {
   std::string name;
-  bool fits = false;   // its blocks can be computed by the array
+  bool fits = false;   // the array computes it as it is counted
   std::string counts;  // what `utilization` divides by
   Count kept = 0;
-  Count blocks = 0;        // configurations of the array; of a scheme that does not fit, 0 or what it counts as such
-  Count sub_rows = 0;      // PE rows that compute something
-  double utilization = 0;  // as the scheme's source counts it; 1 of an empty mask
-  std::optional<double> on_array;  // kept / (blocks x rows x pes), of those that fit
-  double bound = 0;                // no packing under the scheme's rules exceeds this utilisation
+  Count blocks = 0;                // 0: the scheme has none
+  Count sub_rows = 0;              // PE rows that compute something
+  double utilization = 0;          // as the scheme's source counts it; 1 of an empty mask
+  std::optional<double> on_array;  // kept / (blocks x rows x pes), where its blocks fit
+  double bound = 0;                // no packing that is counted like this exceeds this utilisation
   double seconds = 0;
 };
 
@@ -86,8 +86,15 @@ Count row_chunks(const Mask& mask, const PackArray& array);
 // A packing counted by blocks; `name` as given. It fits.
 PackedScheme counted(std::string name, const Mask& mask, const Packing& packing);
 
-// Every scheme, in the order pack, pack_nowin, compact64, compact16, row_chunks, orrery. The mask has been checked:
-// nothing is kept outside of the valid tokens.
+// pack, pack_nowin, compact64, compact16, row_chunks, orrery.
+std::vector<std::string> packing_names();
+
+// The scheme of a name. Nothing is kept outside of the valid tokens. `packing`: where its blocks go, if it has any that
+// fit.
+PackedScheme pack_by(const std::string& name, const Mask& mask, const PackArray& array, const cost::Budget& budget,
+                     const PackEffort& effort = {}, Packing* packing = nullptr);
+
+// All of them, in this order.
 std::vector<PackedScheme> pack_all(const Mask& mask, const PackArray& array, const cost::Budget& budget,
                                    const PackEffort& effort = {});
 

@@ -25,6 +25,7 @@ namespace {
 using Index = std::int32_t;
 using Lane = std::uint16_t;
 constexpr Index kNone = -1;
+constexpr std::uint32_t kLeastMoves = 256;  // of each kind in a round, however small the matrix
 constexpr Lane kOpen = 0xFFFF;
 constexpr std::size_t kLanes = 8;  // blocks that are counted together
 constexpr std::uint32_t kNoises = 1024;
@@ -92,11 +93,12 @@ class Improver {
 
   void round(const cost::Budget& budget) {
     cost::Ticker ticker(budget, 32);
-    const auto count = static_cast<std::uint32_t>(cells_of_.size());
-    for (std::uint32_t i = 0; i < count && all_uncovered_ > 0 && !ticker.spent(); ++i)
-      cover_anew(static_cast<Index>(random_.below(count)));
-    for (Index i = 0; i < 4 * blocks() && all_uncovered_ > 0 && !ticker.spent(); ++i)
-      change_key(static_cast<Index>(random_.below(static_cast<std::uint32_t>(blocks()))));
+    const auto queries = static_cast<std::uint32_t>(cells_of_.size());
+    for (std::uint32_t i = 0; i < std::max(queries, kLeastMoves) && all_uncovered_ > 0 && !ticker.spent(); ++i)
+      cover_anew(static_cast<Index>(random_.below(queries)));
+    const auto count = static_cast<std::uint32_t>(blocks());
+    for (std::uint32_t i = 0; i < std::max(4 * count, kLeastMoves) && all_uncovered_ > 0 && !ticker.spent(); ++i)
+      change_key(static_cast<Index>(random_.below(count)));
   }
 
   PackBlocks result() const {
@@ -363,16 +365,27 @@ class Improver {
     for (const Index row : touched_)
       if (uncovered_[at(row)] > 0) fill_spare(row);
     touched_.clear();
+    if (takes_others(b))
+      for (Index row = 0; row < static_cast<Index>(uncovered_.size()); ++row)
+        if (uncovered_[at(row)] > 0) cover(row);
   }
 
-  // The key that most PE rows of a block with room lack; wanted_by_ counts them.
+  // Whether queries that are not in a block yet can come: it has a PE row to give, or every lost entry frees one.
+  bool takes_others(Index b) const { return open_blocks_[at(b)] != 0 || pes_ == 1; }
+
+  // The key that most queries lack, of those in the block with room or that can come; wanted_by_ counts them.
   Index wanted_key(Index b) {
     seen_.clear();
-    for (Index c = first_cell(b); c < end_cell(b); ++c) {
-      const Index row = cell_row_[at(c)];
-      if (uncovered_[at(row)] == 0 || !has_room(c)) continue;
+    const auto count = [&](Index row) {
       for (Index e = first_[at(row)]; e < first_[at(row) + 1]; ++e)
         if (owner_[at(e)] == kNone && tally_[at(key_[at(e)])]++ == 0) seen_.push_back(key_[at(e)]);
+    };
+    if (takes_others(b)) {
+      for (Index row = 0; row < static_cast<Index>(uncovered_.size()); ++row)
+        if (uncovered_[at(row)] > 0) count(row);
+    } else {
+      for (Index c = first_cell(b); c < end_cell(b); ++c)
+        if (uncovered_[at(cell_row_[at(c)])] > 0 && has_room(c)) count(cell_row_[at(c)]);
     }
     Index best = kNone;
     double best_score = -1;
@@ -436,8 +449,10 @@ class Improver {
 
 PackBlocks improved(const PackProblem& problem, PackBlocks start, Count rounds, Count bound,
                     const cost::Budget& budget) {
-  const double table = static_cast<double>(start.size()) * static_cast<double>(problem.columns) * sizeof(Lane);
-  if (start.empty() || !budget.has_room(table)) return start;
+  const auto blocks = static_cast<double>(start.size()), slots = blocks * static_cast<double>(problem.array.slots());
+  const double bytes = blocks * static_cast<double>(problem.columns) * sizeof(Lane) + slots * sizeof(Index) +
+                       static_cast<double>(problem.entries()) * 3 * sizeof(Index);
+  if (start.empty() || !budget.has_room(bytes) || slots > std::numeric_limits<Index>::max()) return start;
   Improver search(problem, start);
   for (Count r = 0; r < rounds && !budget.spent(); ++r) {
     while (search.uncovered() == 0) {
