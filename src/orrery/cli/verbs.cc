@@ -17,6 +17,8 @@ const std::vector<Verb>& verbs() {
       {"graph", "Many accelerators", "generates the kernel graph of a workload, for `place`", run_graph},
       {"validate", "Many accelerators", "predictions against published and measured runs", run_validate},
       {"tune", "This machine", "`tune run`: a transformer layer, run here and measured", run_tune},
+      {"sparse", "This machine",
+       "`sparse measure`: which scores of attention matter, and what skipping the rest is worth", run_sparse},
       {"check", "Files and figures", "reads files and says what is wrong with them", run_check},
       {"catalog", "Files and figures", "the chips, models and systems that come with Orrery", run_catalog},
       {"schema", "Files and figures", "JSON Schema of a kind of document, for editors", run_schema},

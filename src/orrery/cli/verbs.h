@@ -31,6 +31,7 @@ int run_validate(const Arguments& arguments, Console& console);
 int run_place(const Arguments& arguments, Console& console);
 int run_graph(const Arguments& arguments, Console& console);
 int run_tune(const Arguments& arguments, Console& console);
+int run_sparse(const Arguments& arguments, Console& console);
 int run_check(const Arguments& arguments, Console& console);
 int run_explain(const Arguments& arguments, Console& console);
 int run_schema(const Arguments& arguments, Console& console);

@@ -4,6 +4,7 @@
 #include "orrery/kernels/kernel_attention_back.h"
 #include "orrery/kernels/kernel_finish.h"
 #include "orrery/kernels/kernel_product.h"
+#include "orrery/kernels/kernel_prune.h"
 #include "orrery/kernels/kernel_rotary.h"
 #include "orrery/kernels/kernel_rows.h"
 #include "orrery/kernels/kernel_spin.h"
@@ -34,6 +35,10 @@ consteval Table table_for(Level level) {
   table.strided = strided;
   table.exponential = exponentials;
   table.activation = activations;
+  table.row_sizes = row_sizes;
+  table.row_codes = row_codes;
+  table.score_row = score_row;
+  table.keep_row = keep_row;
   table.kept = kept;
   table.spin = spin;
   return table;

@@ -20,6 +20,7 @@
 //   below(x, limit)             bit i is set where x < limit
 //   multiply_high(a, b)         the upper half of the 64-bit product
 //   load_bf16, store_low        bf16 as 16-bit halves
+//   store_int8                  integers that fit into a byte
 //   dot_int16(sum, a, b)        each lane of a and b holds two 16-bit integers
 //   transpose(rows)             of kLanes x kLanes units of 32 bits
 // Operators + - * / < > ?: of vectors are the compilers' own.

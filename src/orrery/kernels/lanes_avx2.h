@@ -129,6 +129,10 @@ inline void store_low(std::uint16_t* p, U x, int n) {
 inline I load_int8(const std::int8_t* p) {
   return (I)_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
 }
+inline void store_int8(std::int8_t* p, I x) {
+  const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(halves, halves));
+}
 
 // Adds the products of two pairs of 16-bit integers to each lane.
 inline I dot_int16(I sum, U a, U b) {

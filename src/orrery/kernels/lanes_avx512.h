@@ -122,6 +122,9 @@ inline U load_low(const std::uint16_t* p) {
 inline I load_int8(const std::int8_t* p) {
   return (I)_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
+inline void store_int8(std::int8_t* p, I x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8((__m512i)x));
+}
 
 // Adds the products of two pairs of 16-bit integers to each lane.
 inline I dot_int16(I sum, U a, U b) {

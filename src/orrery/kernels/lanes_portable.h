@@ -131,6 +131,9 @@ inline void stream_low(std::uint16_t* p, U x) {
 inline I load_int8(const std::int8_t* p) {
   return I{p[0], p[1], p[2], p[3]};
 }
+inline void store_int8(std::int8_t* p, I x) {
+  for (int i = 0; i < kLanes; ++i) p[i] = static_cast<std::int8_t>(x[i]);
+}
 
 inline I dot_int16(I sum, U a, U b) {
   for (int i = 0; i < kLanes; ++i) {

@@ -190,6 +190,11 @@ struct AttentionPart;
 
 // A tile of an operator whose operands have layouts of their own (strided_tile.h).
 struct StridedTile;
+// Rows of scores that are predicted and pruned: prune_part.h.
+struct RowSizes;
+struct RowCodes;
+struct ScoreRow;
+struct KeepRow;
 
 struct Table {
   Level level = Level::kPortable;
@@ -210,6 +215,10 @@ struct Table {
   // out[i] = f(in[i])
   void (*exponential)(const float* in, float* out, Index count) = nullptr;
   void (*activation)(Activation, const float* in, float* out, Index count) = nullptr;
+  void (*row_sizes)(const RowSizes&) = nullptr;
+  void (*row_codes)(const RowCodes&) = nullptr;
+  float (*score_row)(const ScoreRow&) = nullptr;  // returns the largest score
+  void (*keep_row)(KeepRow&) = nullptr;
   // Bit i of bits[i / 16] is set when column i of the row is kept; columns up to a multiple of 128.
   void (*kept)(const DropPattern&, std::uint64_t row, Index columns, std::uint16_t* bits) = nullptr;
   // Runs about `steps` independent multiply-adds of the arithmetic; returns how many operations (two each) that were.

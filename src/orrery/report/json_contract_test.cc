@@ -79,6 +79,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"tune bench", {"tune_bench"}},
       {"tune ledger, tune layouts", {"tune_ledger", "tune_layouts"}},
       {"tune select", {"tune_select"}},
+      {"sparse measure, sparse mask", {"sparse_measure", "sparse_mask"}},
       {"place", {"place"}},
       {"graph", {"graph"}},
       {"operators", {"operators"}},

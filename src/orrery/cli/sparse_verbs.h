@@ -1,0 +1,15 @@
+// The verbs of `orrery sparse`.
+#pragma once
+
+#include "orrery/cli/command_line.h"
+#include "orrery/cli/console.h"
+
+namespace orrery::cli {
+
+int run_sparse_measure(const Arguments& arguments, Console& console);
+int run_sparse_mask(const Arguments& arguments, Console& console);
+int run_sparse_latency(const Arguments& arguments, Console& console);
+int run_sparse_pack(const Arguments& arguments, Console& console);
+int run_sparse_sweep(const Arguments& arguments, Console& console);
+
+}  // namespace orrery::cli

@@ -1,0 +1,29 @@
+// Answers of `sparse pack`: a table, the JSON document "orrery.sparse_pack/1" and the files of -o.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/report/record.h"
+#include "orrery/scenario/output_file.h"
+#include "orrery/scenario/sparse_pack.h"
+
+namespace orrery::report {
+
+struct SparsePackDocument {
+  std::string version;
+  const scenario::SparsePack* answer = nullptr;  // borrowed
+  double seconds = 0;
+};
+std::string sparse_pack_json(const SparsePackDocument& document);
+std::string sparse_pack_table(const scenario::SparsePack& answer);
+
+// control_words.npy (uint8 [blocks, PE rows, PEs, 5]: c1 and c2 while scores are computed, c1 and c2 while values are,
+// c4) and blocks.json (what stands where, and the phases with c3 and c5). Throws InputError O1839 where a code does not
+// fit a byte.
+std::vector<scenario::OutputFile> sparse_pack_files(const scenario::SparsePack& answer);
+
+// A scheme's figures, without its name.
+Record<sparse::PackedScheme> packed_scheme();
+
+}  // namespace orrery::report

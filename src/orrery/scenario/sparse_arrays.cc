@@ -1,0 +1,173 @@
+#include "orrery/scenario/sparse_arrays.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "orrery/base/mapped_file.h"
+#include "orrery/formats/numpy/array.h"
+#include "orrery/sparse/scores.h"
+
+namespace orrery::scenario {
+namespace {
+
+using base::Count;
+namespace numpy = formats::numpy;
+using numpy::Array;
+using Shape = std::vector<Count>;
+
+constexpr Count kMostNumbers = Count{1} << 32;  // of an array of floats: 16 GiB
+
+Array read(const std::string& path, std::vector<base::Input>& inputs) {
+  const auto file = std::make_shared<const base::MappedFile>(path);
+  inputs.push_back({path, base::content_hash(file->bytes())});
+  return numpy::array_of(file->bytes(), path, file);
+}
+
+[[noreturn]] void refuse_shape(const Array& array, const std::string& why, const std::string& hint) {
+  base::Diagnostics found;
+  found
+      .error("O1803",
+             fmt::format("`{}` has the shape {}, {}", array.whole.file->name, numpy::shape_text(array.shape), why),
+             array.whole)
+      .hint(hint);
+  found.throw_if_errors();
+  throw base::InputError({});
+}
+
+[[noreturn]] void refuse_kind(const Array& array, const std::string& wanted, const std::string& hint) {
+  base::fail("O1806",
+             fmt::format("`{}` has elements of type {}, where {} are meant", array.whole.file->name,
+                         numpy::name_of(array.element), wanted),
+             array.whole, hint);
+}
+
+// [batch, heads, tokens, size], none of them 0.
+Shape four_dimensions(const Array& array, std::optional<Count> heads) {
+  Shape shape = array.shape;
+  if (shape.size() == 3) {
+    if (!heads)
+      refuse_shape(array, "three dimensions", "say how many heads the first holds for each sequence: `--heads`");
+    if (shape[0] % *heads != 0)
+      refuse_shape(array, fmt::format("and {} are no whole number of sequences of {} heads", shape[0], *heads),
+                   "the first dimension is batch x heads");
+    shape = {shape[0] / *heads, *heads, shape[1], shape[2]};
+  }
+  if (shape.size() != 4)
+    refuse_shape(array, "not [batch, heads, tokens, size]", "three dimensions may be given with `--heads`");
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end())
+    refuse_shape(array, "which is empty", "each size must be at least 1");
+  if (array.elements > kMostNumbers)
+    refuse_shape(array, fmt::format("more than {} numbers", kMostNumbers), "measure fewer sequences at a time");
+  return shape;
+}
+
+// A tensor of floats whose shape is `wanted` where that is not negative.
+std::vector<float> floats(const std::string& path, std::optional<Count> heads, const Shape& wanted,
+                          const std::string& as, Shape& shape, std::vector<base::Input>& inputs) {
+  const Array array = read(path, inputs);
+  if (numpy::size_of(array.element) == 1)
+    refuse_kind(array, "floats", "these are codes or a mask, not queries, keys or values");
+  shape = four_dimensions(array, heads);
+  for (std::size_t d = 0; d < 4; ++d)
+    if (wanted[d] >= 0 && shape[d] != wanted[d]) {
+      constexpr const char* kNames[] = {"sequences", "heads", "tokens", "elements in a row"};
+      refuse_shape(array, fmt::format("{} {} where {} {}", shape[d], kNames[d], as, wanted[d]),
+                   "arrays of one attention belong together");
+    }
+  return numpy::floats_of(array);
+}
+
+// A byte for each of batch x tokens.
+std::vector<std::uint8_t> tokens(const std::string& path, Count batch, Count count, std::vector<base::Input>& inputs) {
+  if (path.empty()) return {};
+  const Array array = read(path, inputs);
+  Shape shape = array.shape;
+  if (shape.size() == 1) shape.insert(shape.begin(), 1);
+  if (shape.size() != 2 || shape[0] != batch || shape[1] != count)
+    refuse_shape(array, fmt::format("where [{}, {}] is meant", batch, count),
+                 "a number for each token of each sequence");
+  std::vector<std::uint8_t> out = numpy::whole_bytes_of(array);
+  if (out.empty() && array.elements > 0) {  // 1.0 and 0.0, perhaps
+    for (const float x : numpy::floats_of(array)) out.push_back(x == 0 ? 0 : x == 1 ? 1 : 2);
+  }
+  if (std::any_of(out.begin(), out.end(), [](std::uint8_t x) { return x > 1; }))
+    refuse_kind(array, "zeros and ones", "1 is a token that is there; an additive mask is (1 - valid) * -10000");
+  return out;
+}
+
+void set_valid(const SparseArrayFiles& files, const sparse::MaskShape& shape, std::vector<std::uint8_t>& rows,
+               std::vector<std::uint8_t>& columns, std::vector<base::Input>& inputs) {
+  columns = tokens(files.valid, shape.batch, shape.columns, inputs);
+  rows = tokens(files.valid_queries, shape.batch, shape.rows, inputs);
+  if (files.valid_queries.empty() && shape.rows == shape.columns) rows = columns;
+}
+
+}  // namespace
+
+SparseArrays read_sparse_arrays(const SparseArrayFiles& files) {
+  SparseArrays out;
+  Shape query, key, value;
+  out.query = floats(files.query, files.heads, {-1, -1, -1, -1}, "", query, out.inputs);
+  out.key = floats(files.key, files.heads, {query[0], query[1], -1, query[3]}, "the queries have", key, out.inputs);
+  sparse::AttentionInput& input = out.input;
+  input.shape = {query[0], query[1], query[2], key[2]};
+  input.depth = query[3];
+  if (input.depth > sparse::kMostDepth)
+    base::fail("O1803", fmt::format("rows of {} elements are longer than {}", input.depth, sparse::kMostDepth), {},
+               "a head has 64 or 128; these may be rows of all heads together");
+  if (!files.value.empty()) {
+    out.value = floats(files.value, files.heads, {query[0], query[1], key[2], -1}, "the keys have", value, out.inputs);
+    out.value_size = value[3];
+  }
+  input.scale = files.scaled ? 1.0F : 1.0F / std::sqrt(static_cast<float>(input.depth));
+  input.causal = files.causal;
+  input.query = out.query.data();
+  input.key = out.key.data();
+  const Count rows_words = input.shape.matrices() * input.shape.rows;
+  if (rows_words > sparse::kMostMaskBits / (input.shape.words() * sparse::kWordBits))
+    base::fail("O1803",
+               fmt::format("a mask of {} x {} x {} x {} bits is larger than {} bits", query[0], query[1], query[2],
+                           key[2], sparse::kMostMaskBits),
+               {}, "measure fewer sequences at a time");
+  set_valid(files, input.shape, input.valid_rows, input.valid_columns, out.inputs);
+  return out;
+}
+
+sparse::Mask read_mask(const std::string& path, std::optional<Count> columns, base::Input* input) {
+  std::vector<base::Input> inputs;
+  const Array array = read(path, inputs);
+  if (input != nullptr) *input = inputs.front();
+  if (numpy::size_of(array.element) != 1)
+    refuse_kind(array, "a byte for each bit (bool, uint8) or packed bits", "save (scores > threshold).astype(bool)");
+  Shape shape = array.shape;
+  if (shape.size() < 2 || shape.size() > 4)
+    refuse_shape(array, "not [batch, heads, rows, columns]", "the first one or two dimensions may be left out");
+  while (shape.size() < 4) shape.insert(shape.begin(), 1);
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end())
+    refuse_shape(array, "which is empty", "each size must be at least 1");
+  const std::vector<std::uint8_t> bytes = numpy::whole_bytes_of(array);
+  const bool truths = std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t x) { return x <= 1; });
+  const Count width = shape[3];
+  if (columns && (array.element != numpy::Element::kUint8 || base::ceil_divide(*columns, 8) != width))
+    refuse_shape(array, fmt::format("no packed bits of {} columns", *columns),
+                 fmt::format("{} columns are {} bytes of type uint8", *columns, base::ceil_divide(*columns, 8)));
+  const bool packed = columns || (array.element == numpy::Element::kUint8 && base::ceil_divide(shape[2], 8) == width &&
+                                  width < shape[2]);
+  if (!columns && packed && truths)
+    refuse_shape(array, "and every byte is 0 or 1: bits, or a byte for each",
+                 fmt::format("for packed bits give `--columns {}`; for bytes save as bool", shape[2]));
+  if (!packed && !truths)
+    refuse_kind(array, "zeros and ones", "for packed bits of other sizes than rows x rows give `--columns`");
+  const sparse::MaskShape of{shape[0], shape[1], shape[2], packed ? columns.value_or(shape[2]) : width};
+  return packed ? sparse::mask_of_packed(of, bytes.data()) : sparse::mask_of_bytes(of, bytes.data());
+}
+
+void apply_valid(sparse::Mask& mask, const SparseArrayFiles& files, std::vector<base::Input>& inputs) {
+  set_valid(files, mask.shape(), mask.valid_rows, mask.valid_columns, inputs);
+  mask.causal = files.causal;
+}
+
+}  // namespace orrery::scenario

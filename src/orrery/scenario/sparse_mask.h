@@ -1,0 +1,40 @@
+// `orrery sparse mask`: a mask that does not look at scores, from a name, Sanger's file and options.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/content_hash.h"
+#include "orrery/base/diagnostic.h"
+#include "orrery/sparse/measure.h"
+#include "orrery/sparse/static_mask.h"
+
+namespace orrery::scenario {
+
+struct SparseMaskRequest {
+  std::string kind;  // one of sparse_mask_kinds(), or Sanger's JSON file
+  base::Count tokens = 0, heads = 1;
+  std::uint64_t seed = 0;
+  std::function<void(sparse::Pattern&)> options;  // what was given beside it
+};
+
+struct SparseMask {
+  std::string kind;
+  base::Count tokens = 0, heads = 0;
+  std::uint64_t seed = 0;
+  sparse::Mask mask;
+  sparse::Measured figures;
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+};
+
+std::vector<std::string> sparse_mask_kinds();
+
+// Throws InputError: O1803 (too large), O1809 to O1814.
+SparseMask make_sparse_mask(const SparseMaskRequest& request);
+
+// As a .npy file, a byte for each bit: [heads, rows, columns] of one sequence, else [batch, heads, rows, columns].
+std::string mask_file(const sparse::Mask& mask, bool flat_batch);
+
+}  // namespace orrery::scenario

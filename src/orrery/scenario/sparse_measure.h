@@ -1,0 +1,60 @@
+// `orrery sparse measure`: a mask that is predicted or read, and what it is worth.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/sample.h"
+#include "orrery/scenario/sparse_arrays.h"
+#include "orrery/sparse/measure.h"
+#include "orrery/sparse/packing.h"
+#include "orrery/sparse/predictor.h"
+#include "orrery/sparse/pruning_error.h"
+
+namespace orrery::scenario {
+
+struct SparseMeasureRequest {
+  SparseArrayFiles arrays;
+  std::string mask;                    // a file, or a folder of them; instead of a prediction
+  std::optional<base::Count> columns;  // of packed bits
+  sparse::PredictorOptions predictor;
+  sparse::MeasureDefects defects;
+  std::vector<std::string> compat;
+  int threads = 0;
+  bool packs = true;
+  int repeat = 0;  // how often prediction and figures are timed
+};
+
+struct MeasuredMask {
+  std::string name;  // of its file; empty: predicted
+  sparse::Measured figures;
+};
+
+struct SparseMeasurement {
+  std::vector<MeasuredMask> masks;
+  sparse::Measured mean;
+  sparse::Mask mask;  // the one predicted, or the only one read
+  sparse::PredictorOptions predictor;
+  bool predicted = false;
+  base::Count emptied = 0;  // rows that lost everything
+  std::optional<std::pair<float, float>> clips;
+  std::optional<sparse::PruningError> error;
+  // Of the published array; empty: not asked for, or there are several masks.
+  std::vector<sparse::PackedScheme> packing;
+  std::optional<base::Sample> predicting, measuring;  // seconds, with `repeat`
+  std::string isa;
+  int threads = 0;
+  std::vector<std::string> compat;
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+};
+
+// Throws InputError; beside those of reading: O1816 (a folder without masks), O1817 (Sanger's lengths). Warns O1819 of
+// what a mask that was read keeps outside the valid tokens.
+SparseMeasurement measure_sparse(const SparseMeasureRequest& request);
+
+// A line for each mask, as Sanger's log has them.
+std::string load_balance_csv(const SparseMeasurement& answer);
+
+}  // namespace orrery::scenario

@@ -1,0 +1,113 @@
+// Symmetric codes without zero point. With n = 2^(bits - 1) - 1 and the clip threshold T of a tensor:
+//
+//   scale = n / T,   code = clamp(round_half_even(x * scale), -n, n),   x / |x|2 in place of x when normalised.
+//
+// One scale serves a whole tensor [batch, heads, tokens, depth]; padding counts towards its maximum. A row of zeros has
+// codes of 0, where Sanger's release divides zero by zero.
+//
+// Source: Sanger (L. Lu et al., MICRO 2021) and its release. Cost: two passes over queries and keys.
+#include "orrery/sparse/quantiser.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "orrery/base/check.h"
+#include "orrery/base/diagnostic.h"
+#include "orrery/kernels/prune_part.h"
+
+namespace orrery::sparse {
+namespace {
+
+constexpr Count kRows = 64;             // in a task
+constexpr float kLargestScore = 1e30F;  // sums of products of rows and their factors stay far below the end of floats
+
+struct Tensor {
+  const char* name;
+  const char* option;
+  const float* data;
+  Count rows;
+};
+
+// Norms into `into`, 1 for rows of zeros and without normalisation; the largest magnitude of what is quantised.
+float measure(kernels::Context& context, const Tensor& x, Count depth, Normalise normalise, QuantisedRows& into,
+              float& longest) {
+  into.norms.resize(static_cast<std::size_t>(x.rows));
+  auto* peaks = reinterpret_cast<float*>(context.shared(x.rows + 1));
+  context.pool().run(base::ceil_divide(x.rows, kRows), [&](kernels::Index task, int) {
+    const Count first = task * kRows;
+    context.table().row_sizes({x.data + first * depth, depth, std::min(kRows, x.rows - first), depth,
+                               into.norms.data() + first, peaks + first});
+  });
+  float most = 0;
+  longest = 0;
+  for (Count r = 0; r < x.rows; ++r) {
+    float& norm = into.norms[static_cast<std::size_t>(r)];
+    longest = std::max(longest, norm);
+    if (normalise == Normalise::kNone || norm == 0) norm = 1;
+    most = std::max(most, peaks[r] / norm);
+  }
+  return most;
+}
+
+void encode(kernels::Context& context, const Tensor& x, Count depth, const QuantiserOptions& options,
+            QuantisedRows& into) {
+  const auto most = static_cast<float>(most_code(options.bits));
+  into.codes.resize(static_cast<std::size_t>(x.rows * depth));
+  context.pool().run(base::ceil_divide(x.rows, kRows), [&](kernels::Index task, int) {
+    const Count first = task * kRows;
+    const float* norms = options.normalise == Normalise::kNone ? nullptr : into.norms.data() + first;
+    context.table().row_codes({x.data + first * depth, depth, std::min(kRows, x.rows - first), depth, norms, into.scale,
+                               most, into.codes.data() + first * depth, depth});
+  });
+}
+
+void settle_scale(const Tensor& x, std::optional<float> frozen, float largest, int bits, QuantisedRows& into,
+                  base::Diagnostics& found) {
+  if (x.rows == 0) largest = 1;  // nothing is quantised by it
+  into.clip = frozen.value_or(largest);
+  into.scale = static_cast<float>(most_code(bits)) / into.clip;
+  if (into.clip > 0 && std::isfinite(into.clip) && std::isfinite(into.scale) && into.scale > 0) return;
+  auto& problem = found.error(
+      "O1807", fmt::format("the quantiser of the {} has no scale: its clip threshold is {:g}", x.name, into.clip));
+  problem.note(fmt::format("scale = {} / {:g} for {} bits", most_code(bits), into.clip, bits));
+  if (frozen) {
+    problem.hint(fmt::format("give `{}` as training left it, above 0; an untrained checkpoint has 0", x.option));
+  } else {
+    problem.hint(fmt::format("all {} are zero, or nearly: nothing can be predicted of them", x.name));
+  }
+}
+
+}  // namespace
+
+void quantise(kernels::Context& context, const AttentionInput& input, const QuantiserOptions& options,
+              Quantised& into) {
+  ORRERY_CHECK(options.bits >= 2 && options.bits <= 8, "codes fit into a byte");
+  const Tensor query{"queries", "--query-clip", input.query, input.shape.matrices() * input.shape.rows};
+  const Tensor key{"keys", "--key-clip", input.key, input.shape.matrices() * input.shape.columns};
+  float longest_query = 0, longest_key = 0;
+  const float most_query = measure(context, query, input.depth, options.normalise, into.query, longest_query);
+  const float most_key = measure(context, key, input.depth, options.normalise, into.key, longest_key);
+  base::Diagnostics found;
+  settle_scale(query, options.query_clip, most_query, options.bits, into.query, found);
+  settle_scale(key, options.key_clip, most_key, options.bits, into.key, found);
+  // A code stands for at most its clip threshold, in each of `depth` elements.
+  double bound =
+      std::fabs(static_cast<double>(input.scale)) * static_cast<double>(input.depth) * into.query.clip * into.key.clip;
+  if (options.normalise == Normalise::kInnerProduct) bound *= static_cast<double>(longest_query) * longest_key;
+  if (!found.has_errors() && !(bound < kLargestScore))
+    found.error("O1808", "scores of these queries and keys may exceed what float32 holds")
+        .note(options.normalise == Normalise::kInnerProduct
+                  ? fmt::format(
+                        "a score may reach {:.3g}: depth {} x thresholds {:.3g} and {:.3g} x norms {:.3g} and {:.3g}",
+                        bound, input.depth, into.query.clip, into.key.clip, longest_query, longest_key)
+                  : fmt::format("a score may reach {:.3g}: depth {} x thresholds {:.3g} and {:.3g}", bound, input.depth,
+                                into.query.clip, into.key.clip))
+        .hint("attention's numbers are of the order of 1: find where these come from");
+  found.throw_if_errors();
+  encode(context, query, input.depth, options, into.query);
+  encode(context, key, input.depth, options, into.key);
+}
+
+}  // namespace orrery::sparse

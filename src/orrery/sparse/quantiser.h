@@ -1,0 +1,57 @@
+// Queries and keys as codes of a few bits, from which scores are predicted (quantiser.cc).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "orrery/kernels/context.h"
+#include "orrery/sparse/attention_input.h"
+
+namespace orrery::sparse {
+
+// Above it codes are clipped: a running maximum, kept with a model's weights. Training takes the first maximum as it is
+// and moves towards later ones by a ten-thousandth; evaluation uses what there is.
+struct ClipThreshold {
+  float value = 0;  // 0: unset
+  Count step = 0;
+
+  void observe(float largest) {
+    constexpr double kDecay = 0.9999;
+    value = step == 0 ? largest : value - static_cast<float>(1 - kDecay) * (value - largest);
+    ++step;
+  }
+};
+
+enum class Normalise {
+  kInnerProduct,  // rows are divided by their norms before they are quantised, scores multiplied by them
+  kNone,
+};
+
+struct QuantiserOptions {
+  int bits = 4;  // 2, 4, 6 or 8
+  Normalise normalise = Normalise::kInnerProduct;
+  std::optional<float> query_clip, key_clip;  // frozen; else the largest magnitude of this input
+};
+
+// The largest code of so many bits.
+constexpr int most_code(int bits) {
+  return (1 << (bits - 1)) - 1;
+}
+
+struct QuantisedRows {
+  std::vector<std::int8_t> codes;  // as the numbers lie
+  std::vector<float> norms;        // of each row; 1 without normalisation
+  float clip = 0;
+  float scale = 0;  // largest code / clip
+};
+
+struct Quantised {
+  QuantisedRows query, key;
+};
+
+// Memory of `into` is used again. Throws InputError O1807 where a clip threshold is 0, not finite, or so small that
+// the scale is not finite; O1808 where scores would leave the range of floats.
+void quantise(kernels::Context& context, const AttentionInput& input, const QuantiserOptions& options, Quantised& into);
+
+}  // namespace orrery::sparse

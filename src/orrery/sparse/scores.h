@@ -1,0 +1,28 @@
+// Rows of predicted scores, a block of queries at a time (scores.cc).
+#pragma once
+
+#include <functional>
+
+#include "orrery/kernels/context.h"
+#include "orrery/sparse/attention_input.h"
+#include "orrery/sparse/quantiser.h"
+
+namespace orrery::sparse {
+
+// One query's. Scores of keys that are not there are -inf.
+struct ScoredRow {
+  Count batch = 0, head = 0, row = 0;
+  float* scores = nullptr;  // room up to a multiple of 64 columns
+  Count visible = 0;        // of the keys, the first so many: all, or those up to the causal diagonal
+  float most = 0;           // -inf where no key is there
+  const kernels::Table* table = nullptr;
+};
+
+// Depths that one block of integer products takes, at every instruction set.
+inline constexpr Count kMostDepth = 2048;
+
+// visit(row) for each query, on the threads of the context, in no order; it must not throw.
+void for_each_row(kernels::Context& context, const AttentionInput& input, const Quantised& quantised,
+                  const std::function<void(const ScoredRow&)>& visit);
+
+}  // namespace orrery::sparse
