@@ -2,6 +2,7 @@
 
 #include "orrery/report/answer.h"
 #include "orrery/report/schemas.h"
+#include "orrery/report/sparse_pack_report.h"
 #include "orrery/report/sparse_report.h"
 
 namespace orrery::report {
@@ -63,6 +64,14 @@ Record<SparseMeasurement> result() {
        {"query_clip", "Clip threshold of the quantiser; null: nothing was quantised.", clip(true)},
        {"key_clip", "The same of keys.", clip(false)},
        {"error", "With `--v`: what pruning costs in attention's output; null without.", &S::error, error},
+       {"packing",
+        "Schemes by name, on the published array of 64 rows of 16; empty with `--no-packing` or several masks.",
+        [](const S& s) {
+          std::vector<std::pair<std::string, sparse::PackedScheme>> named;
+          for (const sparse::PackedScheme& scheme : s.packing) named.emplace_back(scheme.name, scheme);
+          return named;
+        },
+        packed_scheme()},
        {"predict_ms", "With `--repeat`: median, measured; null without.",
         [](const S& s) { return s.predicting ? std::optional(s.predicting->median * 1e3) : std::nullopt; }},
        {"measure_ms", "The same of the figures.",

@@ -43,6 +43,7 @@ struct Case {
     request.arrays.key = folder + "K.npy";
     request.arrays.valid = folder + "attn_valid.npy";
     request.threads = 2;
+    request.packs = false;
     request.predictor.threshold = number(meta, "threshold");
     request.predictor.quantiser.bits = static_cast<int>(number(meta, "bits"));
     if (meta.find("normalize_qk")->value.is_null()) request.predictor.quantiser.normalise = sparse::Normalise::kNone;
@@ -111,6 +112,7 @@ TEST(SparseGoldens, FiguresOfTheStoredMasksAreTheLogsAndCountsAreExact) {
     SCOPED_TRACE(name);
     const Case one(name);
     SparseMeasureRequest request;
+    request.packs = false;
     request.mask = one.folder + "mask_packed_le.npy";
     request.arrays.valid = one.request.arrays.valid;
     request.defects = one.request.defects;
@@ -237,7 +239,10 @@ TEST(SparseGoldens, StaticMasksAreTheReferencesBitForBitOrByStructure) {
       request.kind = way;
       const SparseMask ours = make_sparse_mask(request);
       const bool drawn = kind == "bigbird" || kind == "hugebird" || kind == "block_structured";
-      EXPECT_NEAR(ours.figures.density, number(one, "density"), kind == "bigbird" || kind == "hugebird" ? 0.03 : 0);
+      EXPECT_NEAR(ours.figures.density, number(one, "density"),
+                  kind == "hugebird"  ? 0.06
+                  : kind == "bigbird" ? 0.03
+                                      : 1e-9);
       if (!drawn) {
         EXPECT_EQ(ours.mask, theirs);
       }

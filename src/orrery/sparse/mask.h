@@ -25,8 +25,8 @@ struct MaskShape {
   bool operator==(const MaskShape&) const = default;
 };
 
-// Larger masks are refused (O1803): bits of one.
-inline constexpr Count kMostMaskBits = Count{1} << 36;
+// Larger masks are refused (O1803): a GiB of bits, eight as a file of bytes.
+inline constexpr Count kMostMaskBits = Count{1} << 33;
 
 class Mask {
  public:
