@@ -40,7 +40,7 @@ void add_matches(const std::string& text, const char* pattern, std::vector<std::
 Words words_of(const std::string& text) {
   std::vector<std::string> quoted, words;
   add_matches(text, "`[^`]*`|\"[^\"]*\"", quoted);
-  for (const std::string& each : quoted) add_matches(each, "[A-Za-z0-9_]+", words);
+  for (const std::string& each : quoted) add_matches(each, "[A-Za-z0-9_%-]+", words);
   return {words.begin(), words.end()};
 }
 
