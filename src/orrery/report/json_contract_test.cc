@@ -77,6 +77,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"train", {"train"}},
       {"tune run", {"tune_run"}},
       {"sparse measure, sparse mask", {"sparse_measure", "sparse_mask"}},
+      {"sparse pack, sparse latency, sparse sweep", {"sparse_pack", "sparse_latency", "sparse_sweep"}},
       {"place", {"place"}},
       {"graph", {"graph"}},
       {"operators", {"operators"}},

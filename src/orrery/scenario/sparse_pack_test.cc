@@ -40,7 +40,8 @@ std::map<std::string, sparse::PackedScheme> packed(const std::string& name, spar
 TEST(SparsePack, ReproducesTheReferencesCountsOfBlocksAndSubRows) {
   SKIP_WITHOUT_GOLDENS();
   int compared = 0;
-  for (const Node& row : json_of("pack_split_variants.json").items) {
+  const Node file = json_of("pack_split_variants.json");
+  for (const Node& row : file.items) {
     const std::string name = row.find("case")->value.text;
     if (!std::filesystem::exists(kGoldens + name)) continue;  // figures only
     const auto ours = packed(name);
@@ -71,7 +72,8 @@ TEST(SparsePack, FillsThePublishedArrayByFiftySevenPercentAndAWiderOneByThreeQua
 TEST(SparsePack, DelaysAreThoseOfThePublishedArraysTest) {
   SKIP_WITHOUT_GOLDENS();
   const sparse::PackArray array{8, 4, 8};
-  for (const Node& one : json_of("hw/sparse_pe_array.json").find("cases")->value.items) {
+  const Node file = json_of("hw/sparse_pe_array.json");
+  for (const Node& one : file.find("cases")->value.items) {
     sparse::PackedBlock block{0, {0, 1, 2, 3, 4, 5, 6, 7}, {}};
     const auto& select = one.find("select")->value.items;
     for (std::size_t r = 0; r < select.size(); ++r) {
@@ -89,7 +91,8 @@ TEST(SparsePack, DelaysAreThoseOfThePublishedArraysTest) {
 TEST(SparseLatency, EqualsThePublishedModels) {
   SKIP_WITHOUT_GOLDENS();
   int compared = 0;
-  for (const Node& point : json_of("latency_model.json").find("cases")->value.items) {
+  const Node file = json_of("latency_model.json");
+  for (const Node& point : file.find("cases")->value.items) {
     const sparse::LatencyQuestion question{static_cast<base::Count>(number(point, "seq_len")),
                                            number(point, "sparsity"), number(point, "load_balance")};
     const double v1 = number(point, "v1_ms"), v2 = number(point, "v2_ms");

@@ -28,6 +28,7 @@ constexpr Index kNone = -1;
 constexpr std::uint32_t kLeastMoves = 256;  // of each kind in a round, however small the matrix
 constexpr Lane kOpen = 0xFFFF;
 constexpr std::size_t kLanes = 8;  // blocks that are counted together
+constexpr Index kFew = 64;
 constexpr std::uint32_t kNoises = 1024;
 constexpr double kTemperature = 0.3;
 constexpr std::uint32_t kNoise = 24,
@@ -371,7 +372,8 @@ class Improver {
   }
 
   // Whether queries that are not in a block yet can come: it has a PE row to give, or every lost entry frees one.
-  bool takes_others(Index b) const { return open_blocks_[at(b)] != 0 || pes_ == 1; }
+  // With much uncovered they come anyway, when they are covered anew.
+  bool takes_others(Index b) const { return (open_blocks_[at(b)] != 0 && all_uncovered_ <= kFew) || pes_ == 1; }
 
   // The key that most queries lack, of those in the block with room or that can come; wanted_by_ counts them.
   Index wanted_key(Index b) {
