@@ -65,7 +65,7 @@ SparseMask make_sparse_mask(const SparseMaskRequest& request) {
     pattern = named(request.kind);
   }
   if (request.options) request.options(pattern);
-  base::Diagnostics found;
+  base::Diagnostics found = out.warnings;
   check(pattern, request.tokens, request.heads, where, found);
   const base::Count words = base::ceil_divide(request.tokens, sparse::kWordBits) * sparse::kWordBits;
   if (request.heads >

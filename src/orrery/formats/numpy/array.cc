@@ -173,7 +173,7 @@ Array array_of(std::string_view bytes, const std::string& name, std::shared_ptr<
     found
         .error("O1804", fmt::format("`{}` has {} bytes of elements where its header asks for {}", name, there, wanted),
                header.shape_where)
-        .note(fmt::format("{} of {} elements of {} bytes", shape_text(array.shape), array.elements, kind->size))
+        .note(fmt::format("{} has {} elements of {} bytes", shape_text(array.shape), array.elements, kind->size))
         .hint(there < wanted ? "the file was cut off: copy or save it again"
                              : "something was written behind the array: save it alone");
     found.throw_if_errors();
