@@ -2,12 +2,14 @@
 #include "orrery/cli/tune_select.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/interrupt.h"
+#include "orrery/cli/number_text.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/progress_line.h"
 #include "orrery/cli/shared_options.h"
@@ -25,6 +27,23 @@ struct Options {
   bool bound_only = false;
 };
 
+// Substation separates the tensors of `--split_vars` by blanks: "--split_vars X LN1" as "--split_vars X,LN1". A folder
+// is the one that is read.
+Arguments joined_splits(const Arguments& arguments) {
+  Arguments out;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    out.push_back(arguments[i]);
+    if (arguments[i] != "--split_vars" || ++i == arguments.size()) continue;
+    out.push_back(arguments[i]);
+    for (; i + 1 < arguments.size() && !arguments[i + 1].starts_with('-'); ++i) {
+      std::error_code failed;
+      if (std::filesystem::is_directory(arguments[i + 1], failed)) break;
+      out.back() += "," + arguments[i + 1];
+    }
+  }
+  return out;
+}
+
 bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("tune select",
                    "The layouts that make a layer fastest, chosen exactly from measurements of its operators",
@@ -37,6 +56,17 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              "What the best choice with this layout costs, and which operators pay; repeatable");
   line.text("--evaluate", request.evaluate, "FILE", "What a layout file's choice costs (JSON, or Substation's pickle)");
   line.text("-o,--output_config", options.layouts, "FILE", "Write the chosen layouts there, as a layout file in JSON");
+  line.toggle("--relayout", request.relayout,
+              "Also the best choice where tensors may be transposed between operators, at a bandwidth");
+  line.meant("--bandwidth", "GB/s", "Of a transposition: the tensor is read and written once, two bytes a word",
+             [&request](const std::string& text) {
+               const auto [rate, rest] = decimal(text);
+               if (!rest.empty() || !(rate > 0 && rate <= 1e9))
+                 misuse("O1102", fmt::format("`--bandwidth {}` is no bandwidth in GB/s", text),
+                        "a number above 0, at most 1e9");
+               request.relayout_bytes_per_s = rate * 1e9;
+             });
+  line.text("--system", request.system, "NAME|FILE", "The machine whose bandwidth of memory a transposition has");
   line.group("Comparison, as Substation's optimize has it");
   const std::vector<std::string> modes = {"fp_first", "bp_first", "combined"};
   line.meant_each("--mode,--graph_order", "NAME", "Its searches to run: fp_first, bp_first, combined (default: all)",
@@ -47,15 +77,16 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
                     request.modes.push_back(name);
                   });
   line.offer("--mode", modes);
-  line.meant_each("--split_vars", "VAR",
-                  "Tensors that `combined` keeps in one layout along its path; several, or repeated", true,
-                  [&request](const std::string& name) { request.split_vars.push_back(name); });
+  line.meant_each(
+      "--split_vars", "VAR",
+      "Tensors that `combined` keeps in one layout along its path; several by commas or blanks, or repeated", true,
+      [&request](const std::string& name) { request.split_vars.push_back(name); });
   line.toggle("--min_without_layout", options.bound_only, "Print the sum of every operator's fastest time alone");
   line.group("Search");
   declare_search(line, request.limits, "Threads that read; default: one for each core",
                  "Seconds; the best so far and its gap are printed");
   line.memory(request.limits.memory);
-  return line.read(arguments, console);
+  return line.read(joined_splits(arguments), console);
 }
 
 }  // namespace

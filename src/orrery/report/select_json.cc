@@ -82,6 +82,28 @@ Record<JudgedMode> mode() {
            }}};
 }
 
+Record<tuning::Relayout> transposition() {
+  return {{"variable", "The tensor.", &tuning::Relayout::variable},
+          {"reader", "The operator that reads it so.", &tuning::Relayout::reader},
+          {"from", "The layout that it was made in.", &tuning::Relayout::from},
+          {"to", "The layout that it is read in.", &tuning::Relayout::to},
+          {"time_ms", "Modelled: it is read and written once.",
+           [](const tuning::Relayout& one) { return tuning::ms(one.time); }}};
+}
+
+Record<scenario::Relayouts> with_relayouts() {
+  using scenario::Relayouts;
+  return {
+      {"time_ms", "Of operators and transpositions; null where nothing is allowed or found.",
+       [](const Relayouts& r) { return r.selection ? std::optional(tuning::ms(r.selection->time)) : std::nullopt; }},
+      {"bandwidth_gb_per_s", "Of transpositions.", [](const Relayouts& r) { return r.bytes_per_s / 1e9; }},
+      {"lower_bound_ms", "No choice with them takes less.", [](const Relayouts& r) { return tuning::ms(r.bound); }},
+      {"proven", "Whether a limit left it undecided is false.", [](const Relayouts& r) { return r.proven; }},
+      {"transpositions", "Which tensors, for whom.",
+       [](const Relayouts& r) { return r.selection ? r.selection->relayouts : std::vector<tuning::Relayout>(); },
+       transposition()}};
+}
+
 Record<TunedSelection> result() {
   const auto time = [](const TunedSelection& a) {
     return a.selection ? std::optional(tuning::ms(a.selection->time)) : std::nullopt;
@@ -130,6 +152,8 @@ Record<TunedSelection> result() {
       {"modes", "What Substation's search finds, by mode.", modes, mode()},
       {"why", "With `--why`: the best choice with each layout asked for.", why, alternative()},
       {"evaluated", "With `--evaluate`: the file's choice; null without.", evaluated, alternative()},
+      {"relayout", "With `--relayout`: the best choice with transpositions between operators; null without.",
+       [](const TunedSelection& a) { return a.relayouts; }, with_relayouts()},
       {"conflict", "Operators of which no choice of layouts was measured for all; empty where one exists.", conflict},
       {"width", "Most classes of tensors in a table of the elimination.",
        [](const TunedSelection& a) { return a.minimum.width; }},
@@ -138,7 +162,7 @@ Record<TunedSelection> result() {
 
 Record<SelectDocument> answer() {
   const auto envelope = [](const SelectDocument& d) {
-    return Envelope{d.version, {}, &d.answer->measurements->inputs, &d.answer->warnings, d.seconds};
+    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
   };
   const auto whole = [](const SelectDocument& d) -> const TunedSelection& { return *d.answer; };
   return document<SelectDocument>("tune_select", kInputs | kWarnings | kTiming, envelope,

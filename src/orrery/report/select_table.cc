@@ -64,6 +64,18 @@ std::string alternative_lines(const TunedSelection& answer, const Alternative& o
   return out;
 }
 
+std::string relayout_lines(const TunedSelection& answer, const scenario::Relayouts& with) {
+  const std::string rate = fmt::format("with re-layouts at {:.5g} GB/s", with.bytes_per_s / 1e9);
+  if (!with.selection)
+    return fmt::format("{}: {}\n", rate, with.proven ? "nothing is allowed either" : "a limit ended the search");
+  const std::string than = answer.selection ? fmt::format(" ({})", loss(answer, with.selection->time)) : "";
+  std::string out = fmt::format("{}: {}{}{}, {} modelled transpositions\n", rate, ms(with.selection->time), than,
+                                with.proven ? "" : ", not proven to be the best", with.selection->relayouts.size());
+  for (const tuning::Relayout& one : with.selection->relayouts)
+    out += fmt::format("  {} for {}: {} -> {}, {}\n", one.variable, one.reader, one.from, one.to, ms(one.time));
+  return out;
+}
+
 }  // namespace
 
 std::string select_table(const TunedSelection& answer) {
@@ -83,6 +95,7 @@ std::string select_table(const TunedSelection& answer) {
                                  : fmt::format("{:<21} none: {}\n", one.name, one.outcome.reason);
   for (const Alternative& one : answer.why) out += "\n" + alternative_lines(answer, one);
   if (answer.evaluated) out += "\n" + alternative_lines(answer, *answer.evaluated);
+  if (answer.relayouts) out += "\n" + relayout_lines(answer, *answer.relayouts);
   const tuning::Measurements& read = *answer.measurements;
   std::size_t lines = 0, failed = 0;
   for (const auto& [name, table] : read.tables) {

@@ -11,8 +11,6 @@ namespace {
 using base::Count;
 using tuning::BlasCall;
 
-constexpr const char* kCall = "optype,trans_a,trans_b,M,N,K,lda,ldb,ldc,stride_a,stride_b,stride_c,batch";
-
 // In the order in which einsum_perms prints them.
 constexpr const char* kLetters = "bhijkpuqv";
 
@@ -68,14 +66,10 @@ void check_words(const tuning::Sizes& sizes) {
   found.throw_if_errors();
 }
 
-std::string call_text(const BlasCall& call) {
-  const auto side = [](bool transposed) { return transposed ? "T" : "N"; };
-  return fmt::format("{},{},{},{},{},{},{},{},{}", call.batched() ? "BMM" : "GEMM", side(call.transposed_a),
-                     side(call.transposed_b), call.m, call.n, call.k, call.lda, call.ldb, call.ldc);
-}
-
-std::string batch_text(const BlasCall& call) {
-  return fmt::format(",{},{},{},{}", call.stride_a, call.stride_b, call.stride_c, call.batch);
+// einsum_perms ends the rows of products without a batch before these cells.
+std::string without_gaps(std::string row) {
+  if (row.ends_with(",,,,")) row.resize(row.size() - 4);
+  return row;
 }
 
 }  // namespace
@@ -106,12 +100,11 @@ LayoutsAnswer tune_layouts(const LayoutsRequest& request) {
 std::vector<OutputFile> layout_files(const LayoutsAnswer& answer) {
   std::vector<OutputFile> files;
   for (const ContractionAnswer& one : answer.contractions) {
-    std::string all = fmt::format("A,B,C,{}\n", kCall), pruned = fmt::format("{}\n", kCall);
+    std::string all = fmt::format("A,B,C,{}\n", tuning::kCallColumns),
+                pruned = fmt::format("{}\n", tuning::kCallColumns);
     for (const tuning::ContractionLayout& layout : one.space.layouts)
-      all += fmt::format("{},{},{},{}{}\n", layout.a, layout.b, layout.c, call_text(layout.call),
-                         layout.call.batched() ? batch_text(layout.call) : "");
-    for (const BlasCall& call : one.space.calls)
-      pruned += call_text(call) + (call.batched() ? batch_text(call) : ",,,,") + "\n";
+      all += fmt::format("{},{},{},{}\n", layout.a, layout.b, layout.c, without_gaps(tuning::call_cells(layout.call)));
+    for (const BlasCall& call : one.space.calls) pruned += tuning::call_cells(call) + "\n";
     files.push_back({one.name + ".csv", std::move(all)});
     files.push_back({one.name + "-pruned.csv", std::move(pruned)});
   }

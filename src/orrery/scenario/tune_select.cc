@@ -9,6 +9,8 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/formats/substation/folder.h"
 #include "orrery/formats/substation/layout_file.h"
+#include "orrery/scenario/catalogue.h"
+#include "orrery/scenario/system_reading.h"
 #include "orrery/tuning/consistency.h"
 
 namespace orrery::scenario {
@@ -120,6 +122,39 @@ Alternative evaluate_file(const Problem& problem, const std::string& path, const
   return out;
 }
 
+// What re-layouts cost is known before anything takes long, or refused.
+double relayout_bandwidth(const TuneSelectRequest& request, TunedSelection& out) {
+  if (const std::string untold = tuning::sizes_untold(out.problem); !untold.empty())
+    base::fail(
+        "O1726",
+        fmt::format("re-layouts need the sizes of all dimensions; no file tells that of {}", fmt::join(untold, ", ")),
+        {}, "kernels' lines begin with sizes: `B = 8 J = 512 N = 1024 ...`");
+  if (request.relayout_bytes_per_s > 0) return request.relayout_bytes_per_s;
+  if (request.system.empty())
+    base::fail("O1726", "`--relayout` needs to know how fast a tensor is read and written", {},
+               "give `--bandwidth GB/s`, or the machine with `--system NAME`");
+  const SystemReading reading = read_system(catalogue_directory(), request.system, {});
+  out.inputs.insert(out.inputs.end(), reading.inputs.begin(), reading.inputs.end());
+  out.warnings.append(reading.warnings);
+  const double rate = reading.system.accelerator.memory_bytes_per_s;
+  if (rate > 0) return rate;
+  base::fail("O1726", fmt::format("the memory of `{}` has no bandwidth", request.system), {},
+             "give one with `--bandwidth GB/s`");
+}
+
+Relayouts with_relayouts(const Problem& problem, double bytes_per_s, const cost::Budget& budget) {
+  Relayouts out{bytes_per_s, std::nullopt, 0, false};
+  const tuning::RelayoutProblem with = tuning::with_relayouts(problem, bytes_per_s);
+  if (!with.factors.sums_fit())
+    base::fail("O1726", fmt::format("re-layouts at {:.5g} GB/s take more than 2^60 femtoseconds", bytes_per_s / 1e9),
+               {}, "give a larger `--bandwidth`");
+  const tuning::Minimum found = tuning::minimize(with.factors, budget);
+  out.proven = found.proven();
+  out.bound = found.bound;
+  if (found.found) out.selection = tuning::evaluate(problem, with, found.values);
+  return out;
+}
+
 void run_modes(const TuneSelectRequest& request, TunedSelection& out, const cost::Budget& budget) {
   tuning::FactorGraph consistent = out.problem.factors;
   const auto made = tuning::make_consistent(consistent, budget);
@@ -173,6 +208,7 @@ TunedSelection tune_select(const TuneSelectRequest& request) {
       std::make_shared<const tuning::Graph>(tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096)));
   out.measurements = std::make_shared<const tuning::Measurements>(
       formats::substation::read_folder(request.folder, *out.graph, request.limits.threads, out.warnings));
+  out.inputs = out.measurements->inputs;
   out.problem = tuning::make_problem(*out.graph, *out.measurements);
   if (!out.problem.factors.sums_fit())
     base::fail("O1717",
@@ -180,6 +216,7 @@ TunedSelection tune_select(const TuneSelectRequest& request) {
                            tuning::ms(tuning::kMostCost) / 1e3),
                {}, "leave the slowest rows out: no choice takes them");
   for (const std::string& asked : request.why) pinned(out.problem, asked);  // before anything takes long
+  const double relayout_rate = request.relayout ? relayout_bandwidth(request, out) : 0;
   cost::Limits limits = request.limits;
   if (request.interruptible) limits.stop = request.interruptible();
   const cost::Budget budget(limits);
@@ -200,6 +237,7 @@ TunedSelection tune_select(const TuneSelectRequest& request) {
     proof.close_empty();
   else
     proof.lower_bound = tuning::ms(out.minimum.bound);
+  if (request.relayout) out.relayouts = with_relayouts(out.problem, relayout_rate, budget);
   run_modes(request, out, budget);
   for (const std::string& asked : request.why) out.why.push_back(why(out.problem, asked, budget));
   if (!request.evaluate.empty()) out.evaluated = evaluate_file(out.problem, request.evaluate, budget);

@@ -14,6 +14,7 @@
 #include "orrery/cost/certificate.h"
 #include "orrery/tuning/conflict.h"
 #include "orrery/tuning/path_modes.h"
+#include "orrery/tuning/relayout.h"
 #include "orrery/tuning/selection.h"
 
 namespace orrery::scenario {
@@ -24,6 +25,9 @@ struct TuneSelectRequest {
   std::vector<std::string> split_vars;                      // of combined
   std::vector<std::string> why;                             // VARIABLE=LAYOUT
   std::string evaluate;                                     // a layout file, "" for none
+  bool relayout = false;                                    // also the best choice with re-layouts
+  double relayout_bytes_per_s = 0;                          // 0: of `system`
+  std::string system;                                       // of the catalogue or a file
   cost::Limits limits;                                      // threads <= 0: all cores
   std::function<const std::atomic<bool>*()> interruptible;  // called before what may take long
 };
@@ -41,6 +45,14 @@ struct Alternative {
   std::vector<std::string> missing;  // operators that were not measured so, or that cannot agree with it
 };
 
+// The best choice where tensors may be transposed between operators.
+struct Relayouts {
+  double bytes_per_s = 0;
+  std::optional<tuning::RelayoutSelection> selection;
+  base::Count bound = 0;  // fs
+  bool proven = false;
+};
+
 struct TunedSelection {
   std::shared_ptr<const tuning::Graph> graph;
   std::shared_ptr<const tuning::Measurements> measurements;
@@ -52,8 +64,10 @@ struct TunedSelection {
   std::vector<SelectMode> modes;
   std::vector<Alternative> why;
   std::optional<Alternative> evaluated;
+  std::optional<Relayouts> relayouts;
   cost::Certificate certificate;  // in ms
   double solved_s = 0;            // from what was read to the proof
+  std::vector<base::Input> inputs;
   base::Diagnostics warnings;
 
   // "phbj" of a variable in the choice.
@@ -61,7 +75,8 @@ struct TunedSelection {
 };
 
 // Throws InputError: what formats::substation::read_folder says; O1717 (times whose sum leaves 64 bits), O1719 (a
-// layout file that does not say what is asked), O1720 (a variable or layout that does not exist).
+// layout file that does not say what is asked), O1720 (a variable or layout that does not exist), O1726 (re-layouts
+// without a bandwidth or sizes); what the system's files say.
 TunedSelection tune_select(const TuneSelectRequest& request);
 
 double without_layouts_ms(const TunedSelection& answer);

@@ -4,6 +4,8 @@
 #include <optional>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "orrery/base/check.h"
 
 namespace orrery::tuning {
@@ -178,6 +180,15 @@ const std::vector<NamedContraction>& named_contractions() {
       {"dXQKV-fused", "qphi,qphbj->ibj"},
   };
   return all;
+}
+
+std::string call_cells(const BlasCall& call) {
+  const auto side = [](bool transposed) { return transposed ? "T" : "N"; };
+  const std::string one =
+      fmt::format("{},{},{},{},{},{},{},{},{},", call.batched() ? "BMM" : "GEMM", side(call.transposed_a),
+                  side(call.transposed_b), call.m, call.n, call.k, call.lda, call.ldb, call.ldc);
+  return one + (call.batched() ? fmt::format("{},{},{},{}", call.stride_a, call.stride_b, call.stride_c, call.batch)
+                               : std::string(",,,"));
 }
 
 }  // namespace orrery::tuning

@@ -34,6 +34,11 @@ struct BlasCall {
   auto operator<=>(const BlasCall&) const = default;
 };
 
+// As einsum_perms and the results of benchmarks write a call: the names of its columns and its cells. Without a batch
+// the last four cells are empty.
+inline constexpr const char* kCallColumns = "optype,trans_a,trans_b,M,N,K,lda,ldb,ldc,stride_a,stride_b,stride_c,batch";
+std::string call_cells(const BlasCall& call);
+
 struct ContractionLayout {
   std::string a, b, c;
   bool swapped = false;  // the call's first operand is `b`

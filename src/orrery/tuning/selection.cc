@@ -78,15 +78,34 @@ std::vector<Seen> uses_of(const Graph& graph, const Operator& op, const Measured
   return out;
 }
 
-// Of rows with the same layouts the fastest, of equals the first.
+struct Keyed {
+  std::uint64_t key;  // of the layouts
+  base::Count time;
+  std::uint32_t row;
+};
+
+// Of two rows of one time, by what they say, so that the order of lines says nothing.
+bool earlier(const Measured& table, std::uint32_t a, std::uint32_t b) {
+  const std::size_t width = table.specials.size();
+  for (std::size_t i = 0; i < width; ++i) {
+    const std::string& x = table.specials[i].values[table.chosen[a * width + i]];
+    const std::string& y = table.specials[i].values[table.chosen[b * width + i]];
+    if (x != y) return x < y;
+  }
+  return a < b;
+}
+
+// Of rows with the same layouts the fastest, of equals the one whose other choices come first in the alphabet.
 void fill(const Measured& table, const std::vector<Seen>& uses, const std::vector<int>& domains, Factor& factor,
           std::vector<std::uint32_t>& rows) {
-  std::vector<std::size_t> first;  // the use that brings each variable
-  for (std::size_t u = 0; u < uses.size(); ++u)
-    if (std::find(factor.variables.begin(), factor.variables.end(), uses[u].class_id) == factor.variables.end()) {
-      factor.variables.push_back(uses[u].class_id);
-      first.push_back(u);
-    }
+  std::vector<std::size_t> first, brought;  // the use that brings each variable; of each use its variable
+  for (std::size_t u = 0; u < uses.size(); ++u) {
+    const auto at = std::find(factor.variables.begin(), factor.variables.end(), uses[u].class_id);
+    brought.push_back(static_cast<std::size_t>(at - factor.variables.begin()));
+    if (at != factor.variables.end()) continue;
+    factor.variables.push_back(uses[u].class_id);
+    first.push_back(u);
+  }
   std::vector<std::uint64_t> strides(first.size());
   std::uint64_t all = 1;
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -96,29 +115,40 @@ void fill(const Measured& table, const std::vector<Seen>& uses, const std::vecto
     all *= size;
   }
   const std::size_t width = table.columns.size();
-  std::vector<std::uint64_t> keys(table.rows());
-  std::vector<std::uint32_t> order;
+  std::vector<Keyed> found;
+  std::vector<std::uint32_t> least;  // by key, 1 + the row's place in `found`, where there are few keys
+  const bool flat = all <= std::max<std::uint64_t>(1 << 20, 4 * table.rows());
+  if (flat) least.resize(all);
+  const auto less = [&](const Keyed& a, const Keyed& b) {
+    if (a.key != b.key) return a.key < b.key;
+    return a.time != b.time ? a.time < b.time : earlier(table, a.row, b.row);
+  };
   for (std::size_t r = 0; r < table.rows(); ++r) {
     const std::uint16_t* const row = table.layouts.data() + r * width;
+    Keyed one{0, table.times[r], static_cast<std::uint32_t>(r)};
     bool agrees = true;
-    for (std::size_t u = 0; u < uses.size() && agrees; ++u)
-      for (std::size_t i = 0; i < first.size(); ++i)
-        if (factor.variables[i] == uses[u].class_id)
-          agrees = uses[u].numbers[row[uses[u].column]] == uses[first[i]].numbers[row[uses[first[i]].column]];
+    for (std::size_t u = 0; u < uses.size() && agrees; ++u) {
+      const std::uint16_t number = uses[u].numbers[row[uses[u].column]];
+      if (first[brought[u]] == u)
+        one.key += strides[brought[u]] * number;
+      else
+        agrees = number == uses[first[brought[u]]].numbers[row[uses[first[brought[u]]].column]];
+    }
     if (!agrees) continue;
-    for (std::size_t i = 0; i < first.size(); ++i)
-      keys[r] += strides[i] * uses[first[i]].numbers[row[uses[first[i]].column]];
-    order.push_back(static_cast<std::uint32_t>(r));
+    std::uint32_t* const known = flat ? &least[one.key] : nullptr;
+    if (known == nullptr || *known == 0) {
+      found.push_back(one);
+      if (known != nullptr) *known = static_cast<std::uint32_t>(found.size());
+    } else if (less(one, found[*known - 1])) {
+      found[*known - 1] = one;
+    }
   }
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    if (keys[a] != keys[b]) return keys[a] < keys[b];
-    return table.times[a] != table.times[b] ? table.times[a] < table.times[b] : a < b;
-  });
-  for (std::size_t at = 0; at < order.size(); ++at) {
-    const std::uint32_t r = order[at];
-    if (at > 0 && keys[r] == keys[order[at - 1]]) continue;
-    for (std::size_t i = 0; i < first.size(); ++i)
-      factor.values.push_back(uses[first[i]].numbers[table.layouts[r * width + uses[first[i]].column]]);
+  std::sort(found.begin(), found.end(), less);
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    if (at > 0 && found[at].key == found[at - 1].key) continue;
+    const std::uint32_t r = found[at].row;
+    for (const std::size_t u : first)
+      factor.values.push_back(uses[u].numbers[table.layouts[r * width + uses[u].column]]);
     factor.costs.push_back(table.times[r]);
     rows.push_back(r);
   }

@@ -70,6 +70,23 @@ Files files_of(const Expected& one, const std::string& folder, const std::vector
   return out;
 }
 
+// So that no thread begins with the longest files when the others have ended.
+std::vector<std::size_t> largest_first(const std::vector<Files>& files) {
+  std::vector<std::uintmax_t> bytes;
+  std::vector<std::size_t> order;
+  for (const Files& one : files) {
+    bytes.push_back(0);
+    order.push_back(order.size());
+    for (const std::string& path : one.paths) {
+      std::error_code failed;
+      const std::uintmax_t size = fs::file_size(path, failed);
+      if (!failed) bytes.back() += size;
+    }
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
+  return order;
+}
+
 struct Read {
   std::optional<Measured> table;
   std::vector<base::Input> inputs;
@@ -158,7 +175,9 @@ Measurements read_folder(const std::string& folder, const tuning::Graph& graph, 
   }
   std::vector<Read> read(all.size());
   std::vector<SizesSeen> sizes(all.size());
-  base::parallel_for(all.size(), threads, [&](std::size_t i) {
+  const std::vector<std::size_t> order = largest_first(files);
+  base::parallel_for(all.size(), threads, [&](std::size_t task) {
+    const std::size_t i = order[task];
     if (!files[i].paths.empty()) read_one(all[i], files[i], sizes[i], read[i]);
   });
   Measurements out;

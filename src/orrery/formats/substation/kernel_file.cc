@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,15 +19,38 @@ constexpr std::string_view kLetters = "bjkhpiu";
 
 enum class Part { kSize, kSpecial, kLayout, kTime };
 
+// A value of up to seven bytes and its length as one number; no layout or dimension is longer.
+constexpr std::size_t kMostPacked = 7;
+std::uint64_t packed(std::string_view value) {
+  std::uint64_t out = 0;
+  std::memcpy(&out, value.data(), value.size());
+  return out | std::uint64_t{value.size()} << 56;
+}
+
+// How many bytes two texts have in common at their begin.
+std::size_t common_bytes(std::string_view a, std::string_view b) {
+  const std::size_t most = std::min(a.size(), b.size());
+  std::size_t at = 0;
+  for (std::uint64_t x = 0, y = 0; at + 8 <= most; at += 8) {
+    std::memcpy(&x, a.data() + at, 8);
+    std::memcpy(&y, b.data() + at, 8);
+    if (x != y) break;
+  }
+  while (at < most && a[at] == b[at]) ++at;
+  return at;
+}
+
 // What stands at one place of a line.
 struct Place {
   std::string name;    // as written
   std::string prefix;  // with the equals sign
   Part part = Part::kTime;
-  std::size_t column = 0;                                     // of its kind
-  std::string size;                                           // the value seen last, as written
-  std::vector<std::pair<std::string, std::uint16_t>> values;  // as written, and their numbers
-  std::size_t last = 0;                                       // of `values`
+  std::size_t column = 0;  // of its kind
+  std::size_t end = 0;     // of its value in the last line that was read well
+  std::string size;        // the value seen last, as written
+  // As written, and their numbers; a few dozens at most, so that they are gone through.
+  std::vector<std::uint64_t> values;
+  std::vector<std::uint16_t> numbers;
 };
 
 class Reader {
@@ -45,7 +69,9 @@ class Reader {
         ++table_.failed;
         continue;
       }
-      if (read_line()) {
+      const bool good = read_line();
+      before_ = good ? line_ : std::string_view();
+      if (good) {
         table_.layouts.insert(table_.layouts.end(), row_.begin(), row_.end());
         table_.chosen.insert(table_.chosen.end(), choice_.begin(), choice_.end());
         table_.times.push_back(time_);
@@ -79,8 +105,12 @@ class Reader {
 
   bool read_line() {
     good_ = true;
-    std::size_t index = 0;
     bool timed = false;
+    // Benchmarks count through their layouts, so a line mostly begins as the one before: what is the same is not read.
+    const std::size_t same = common_bytes(line_, before_);
+    std::size_t index = 0;
+    while (index < places_.size() && places_[index].part != Part::kTime && places_[index].end < same) ++index;
+    if (index > 0) at_ = places_[index - 1].end;
     for (;; ++index) {
       // Mostly the names stand where those of the line before stood.
       if (index < places_.size() && places_[index].part != Part::kTime && as_before(places_[index].prefix)) {
@@ -124,7 +154,7 @@ class Reader {
     places_.resize(index);
     checked_ = false;
     const std::string low = lower(name);
-    Place place{std::string(name), std::string(name) + " = ", Part::kTime, 0, {}, {}, 0};
+    Place place{std::string(name), std::string(name) + " = ", Part::kTime, 0, 0, {}, {}, {}};
     const auto layout = std::find_if(expected_.layouts.begin(), expected_.layouts.end(),
                                      [&](const auto& e) { return e.column == low; });
     const auto special = std::find_if(expected_.specials.begin(), expected_.specials.end(),
@@ -157,10 +187,14 @@ class Reader {
   }
 
   void take(Place& place, std::string_view value) {
+    place.end = at_;
     if (place.part == Part::kSize) return take_size(place, value);
-    if (place.last < place.values.size() && place.values[place.last].first == value) return put(place);
-    for (place.last = 0; place.last < place.values.size(); ++place.last)
-      if (place.values[place.last].first == value) return put(place);
+    const bool short_enough = value.size() <= kMostPacked;
+    if (short_enough) {
+      const std::uint64_t wanted = packed(value);
+      for (std::size_t i = 0; i < place.values.size(); ++i)
+        if (place.values[i] == wanted) return put(place, place.numbers[i]);
+    }
     if (place.part == Part::kLayout) {
       const std::string wrong = layout_mistake(value, expected_.layouts[place.column]);
       if (!wrong.empty()) {
@@ -173,11 +207,15 @@ class Reader {
       return;
     }
     tuning::Named& column = place.part == Part::kLayout ? table_.columns[place.column] : table_.specials[place.column];
-    place.values.emplace_back(value, column.number(dimensions(value)));
-    put(place);
+    const std::uint16_t number = column.number(dimensions(value));
+    if (short_enough) {
+      place.values.push_back(packed(value));
+      place.numbers.push_back(number);
+    }
+    put(place, number);
   }
-  void put(const Place& place) {
-    (place.part == Part::kLayout ? row_ : choice_)[place.column] = place.values[place.last].second;
+  void put(const Place& place, std::uint16_t number) {
+    (place.part == Part::kLayout ? row_ : choice_)[place.column] = number;
   }
 
   void take_size(Place& place, std::string_view value) {
@@ -233,7 +271,7 @@ class Reader {
   SizesSeen& sizes_;
   Measured& table_;
   base::Diagnostics& found_;
-  std::string_view line_;
+  std::string_view line_, before_;  // `before_`: the last line, where it was good
   std::size_t at_ = 0;
   std::vector<Place> places_;
   std::vector<std::uint16_t> row_, choice_;

@@ -142,14 +142,57 @@ TEST(Folders, AreWrittenAsTheyAreRead) {
   const tuning::Measurements read = read_folder(kExample.string(), graph(), 1, warnings);
   Copy copy;
   for (const auto& [name, table] : read.tables)
-    if (!table.contraction)
-      std::ofstream(copy.path / (name + "-combined.csv")) << kernel_text(table, graph(), read.sizes);
+    std::ofstream(copy.path / (name + (table.contraction ? "-result.csv" : "-combined.csv")))
+        << (table.contraction ? result_text : kernel_text)(table, graph(), read.sizes);
   const tuning::Measurements again = read_folder(copy.path.string(), graph(), 1, warnings);
   for (const auto& [name, table] : read.tables) {
     const tuning::Measured& other = again.tables.find(name)->second;
     EXPECT_EQ(other.times, table.times) << name;
     EXPECT_EQ(other.layouts, table.layouts) << name;
     EXPECT_EQ(other.chosen, table.chosen) << name;
+  }
+}
+
+// What Python's pickle.dumps(layouts, protocol) made of the text below, with pairs as tuples, in hexadecimal.
+constexpr const char* kProtocol2 =
+    "80027d7100285805000000696e707574710158010000005871025803000000424a4e710386710458060000006f7574707574"
+    "7105580300000053423271066803867107580c0000007370656369616c5f64696d7371087d71092858090000006264726c6e"
+    "315f6476710a58010000004e710b580a000000736f66746d61785f6476710c58010000004b710d75580a000000616c676f72"
+    "6974686d73710e7d710f2858040000006c696e317110580300000074633371115803000000514b547112580a00000074635f"
+    "64656661756c747113755806000000706172616d7371145d7115285804000000574b5156711658040000005150484e711786"
+    "71185804000000424b515671195803000000515048711a86711b65580e000000666f72776172645f696e7465726d711c5d71"
+    "1d2858060000004b4b51515656711e5805000000515048424a711f8671205804000000424554417121580400000048424a4b"
+    "712286712365580f0000006261636b776172645f696e7465726d71245d71255804000000444c4e327126680386712761752e";
+constexpr const char* kProtocol4 =
+    "80049515010000000000007d94288c05696e707574948c0158948c03424a4e9486948c066f7574707574948c035342329468"
+    "0386948c0c7370656369616c5f64696d73947d94288c096264726c6e315f6476948c014e948c0a736f66746d61785f647694"
+    "8c014b94758c0a616c676f726974686d73947d94288c046c696e31948c03746333948c03514b54948c0a74635f6465666175"
+    "6c7494758c06706172616d73945d94288c04574b5156948c045150484e9486948c04424b5156948c03515048948694658c0e"
+    "666f72776172645f696e7465726d945d94288c064b4b51515656948c05515048424a9486948c0442455441948c0448424a4b"
+    "948694658c0f6261636b776172645f696e7465726d945d948c04444c4e32946803869461752e";
+constexpr const char* kAsJson =
+    R"({"input": ["X", "BJN"], "output": ["SB2", "BJN"], "special_dims": {"bdrln1_dv": "N", "softmax_dv": "K"}, 
+    "algorithms": {"lin1": "tc3", "QKT": "tc_default"}, 
+    "params": [["WKQV", "QPHN"], ["BKQV", "QPH"]], "forward_interm": [["KKQQVV", "QPHBJ"], ["BETA", "HBJK"]], 
+    "backward_interm": [["DLN2", "BJN"]]})";
+
+std::string from_hex(std::string_view digits) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
+    out += static_cast<char>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16));
+  return out;
+}
+
+TEST(LayoutFiles, PickledByPythonSayWhatTheirJsonSays) {
+  const std::string twin =
+      layout_text(parse_layout_json(std::make_shared<base::SourceFile>(base::SourceFile{"twin", kAsJson})));
+  EXPECT_NE(twin.find("tc_default"), std::string::npos);
+  for (const char* pickled : {kProtocol2, kProtocol4}) {
+    const std::string bytes = from_hex(pickled);
+    EXPECT_EQ(layout_text(parse_layout_pickle(bytes, {})), twin);
+    // Cut anywhere it is refused, and never half a file.
+    for (std::size_t cut = 0; cut < bytes.size(); ++cut)
+      EXPECT_THROW(parse_layout_pickle(std::string_view(bytes).substr(0, cut), {}), base::InputError) << cut;
   }
 }
 

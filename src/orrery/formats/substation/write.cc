@@ -1,12 +1,16 @@
 #include "orrery/formats/substation/write.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/formats/substation/columns.h"
 #include "orrery/formats/substation/decimal_time.h"
+#include "orrery/tuning/contraction_layouts.h"
 
 namespace orrery::formats::substation {
 namespace {
@@ -44,6 +48,29 @@ std::string kernel_text(const tuning::Measured& table, const tuning::Graph& grap
       out += fmt::format("{} = {} ", upper(table.columns[i].name),
                          shown(table.columns[i].values[table.layouts[r * table.columns.size() + i]]));
     out += fmt::format("time = {} s\n", decimal_text(table.times[r], 15));
+  }
+  return out;
+}
+
+std::string result_text(const tuning::Measured& table, const tuning::Graph& graph, const tuning::Sizes& sizes) {
+  const tuning::Operator& op = *graph.find(table.benchmark);
+  tuning::Sizes all = sizes;  // files of contractions alone tell none of the stack
+  all['q'] = 3;
+  std::map<std::string, std::string> calls;
+  for (const tuning::ContractionLayout& one : tuning::contraction_space(op.einsum, all).layouts)
+    calls.emplace(one.a + "," + one.b + "," + one.c, tuning::call_cells(one.call));
+  std::array<std::size_t, 3> place{};  // of A, B, C among the table's columns
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    place[static_cast<std::size_t>(table.columns[i].name[0] - 'a')] = i;
+  std::string out = fmt::format("A,B,C,{},Time,Implementation\n", tuning::kCallColumns);
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    std::vector<std::string> layouts;
+    for (const std::size_t i : place)
+      layouts.push_back(table.columns[i].values[table.layouts[r * table.columns.size() + i]]);
+    const std::string key = fmt::format("{}", fmt::join(layouts, ","));
+    const auto call = calls.find(key);
+    out += fmt::format("{},{},{},{}\n", key, call == calls.end() ? std::string(12, ',') : call->second,
+                       decimal_text(table.times[r], 12), table.specials[0].values[table.chosen[r]]);
   }
   return out;
 }
