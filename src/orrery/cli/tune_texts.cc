@@ -157,6 +157,7 @@ int run_tune_train(const Arguments& arguments, Console& console) {
   scenario::TrainTextsRequest request;
   std::optional<double> rate, decay, clip, epochs, warmup_share, beta1, beta2, epsilon;
   std::optional<Count> accumulate, save_every;
+  bool force = false;
   CommandLine line(
       "tune train", "Fine-tune a model on a file of texts, on this machine",
       "orrery tune train --checkpoint bert-base-uncased/ --data train.csv --task classification -o trained");
@@ -176,6 +177,7 @@ int run_tune_train(const Arguments& arguments, Console& console) {
   real(line, "--epsilon", epsilon, "Of AdamW; default 1e-8", 1);
   line.count("--accumulate", accumulate, "Batches a step; default 1", 1'000'000);
   line.count("--save-every", save_every, "Also write the folder after so many steps", kMostSize);
+  line.toggle("--force", force, "Overwrite what is in the folder of -o");
   line.toggle("--resume", request.resume, "Go on from the state in the folder of -o");
   declare_run(line, options);
   line.seed(options.request.seed, "Of order, masks, dropout and new weights; default 0");
@@ -184,7 +186,9 @@ int run_tune_train(const Arguments& arguments, Console& console) {
   demand(request.output, "-o DIR", "-o trained");
   if (request.warmup && warmup_share)
     misuse("O1103", "`--warmup` and `--warmup-ratio` exclude each other", "leave one of the two out");
-  if (!request.resume) check_folder(request.output, false, {"model.safetensors", "training_state.safetensors"});
+  if (force && request.resume)
+    misuse("O1103", "`--force` and `--resume` exclude each other", "leave one of the two out");
+  if (!request.resume) check_folder(request.output, force, {"model.safetensors", "training_state.safetensors"});
   request.texts = options.request;
   request.epochs = epochs.value_or(3);
   request.warmup_share = warmup_share;

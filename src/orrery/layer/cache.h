@@ -12,6 +12,7 @@ class Cache {
  public:
   Cache(const Shape& shape, Index capacity);  // at most so many tokens in a sequence
 
+  Index batch() const { return batch_; }
   Index tokens() const { return tokens_; }
   Index capacity() const { return capacity_; }
   void clear() { tokens_ = 0, has_memory_ = false; }

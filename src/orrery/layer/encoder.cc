@@ -75,10 +75,9 @@ void Encoder::infer(const Input& input, void* y) {
 void Encoder::infer(const Input& input, void* y, Cache& cache) {
   const Input in = checked_input(state_->shape, input);
   ORRERY_CHECK(in.lengths == nullptr, "sequences in a cache have the same number of tokens");
-  if (in.batch != state_->shape.batch || cache.tokens() + in.length > cache.capacity()) {
-    refuse(
-        fmt::format("a cache is given {} more tokens for each of {} sequences", in.length, in.batch),
-        fmt::format("it has {} of at most {} for each of {}", cache.tokens(), cache.capacity(), state_->shape.batch));
+  if (in.batch != cache.batch() || cache.tokens() + in.length > cache.capacity()) {
+    refuse(fmt::format("a cache is given {} more tokens for each of {} sequences", in.length, in.batch),
+           fmt::format("it has {} of at most {} for each of {}", cache.tokens(), cache.capacity(), cache.batch()));
   }
   for (kernels::DropPattern& pattern : state_->drop) pattern = {};
   state_->ready = false;

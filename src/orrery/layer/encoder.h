@@ -68,7 +68,8 @@ class Encoder {
   void infer(const void* x, void* y, const Index* lengths = nullptr);
   void infer(const Input& input, void* y);
 
-  // The next tokens of each sequence, behind those in the cache; they are added to it. `lengths` must be null.
+  // The next tokens of each sequence, behind those in the cache; they are added to it. As many
+  // sequences as the cache was made for, which may be fewer than the shape's; `lengths` must be null.
   void infer(const Input& input, void* y, Cache& cache);
 
   // The same with dropout, keeping what backward() needs. What the input points to must stay until then. A token's

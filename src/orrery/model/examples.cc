@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "orrery/base/check.h"
 #include "orrery/kernels/dropout.h"
@@ -43,23 +44,33 @@ Tokens padded(const std::vector<Example>& examples, const std::vector<std::size_
   return tokens;
 }
 
-// The words that stand in their places are the labels; some of the words are replaced.
+// The words that stand in their places are the labels; some of the words are replaced. Where chance chooses none of a
+// batch, the word that was nearest to it is taken: a step teaches something, and its loss is that of a word.
 std::vector<std::int32_t> mask(Tokens& tokens, const BatchRules& rules, Index words, std::uint64_t seed) {
   std::vector<std::int32_t> labels(tokens.words.size(), kNoLabel);
+  const auto choose = [&](std::size_t i, const std::array<std::uint32_t, 4>& bits) {
+    std::int32_t& word = tokens.words[i];
+    labels[i] = word;
+    const double kind = bits[3] * 0x1p-32;
+    if (kind < 0.8)
+      word = rules.mask;
+    else if (kind < 0.9)
+      word = static_cast<std::int32_t>(below(bits, static_cast<std::uint64_t>(words)));
+  };
+  std::optional<std::size_t> nearest;
+  std::uint32_t least = 0;
+  bool some = false;
   for (Index s = 0; s < tokens.sequences; ++s)
     for (Index p = 0; p < tokens.length_of(s); ++p) {
       const auto i = static_cast<std::size_t>(s * tokens.length + p);
-      std::int32_t& word = tokens.words[i];
-      if (std::find(rules.special.begin(), rules.special.end(), word) != rules.special.end()) continue;
+      if (!may_be_masked(tokens.words[i], rules)) continue;
       const auto bits = random_bits(seed, kMaskStream, i);
+      if (!nearest || bits[2] < least) nearest = i, least = bits[2];
       if (bits[2] * 0x1p-32 >= rules.masked_share) continue;
-      labels[i] = word;
-      const double kind = bits[3] * 0x1p-32;
-      if (kind < 0.8)
-        word = rules.mask;
-      else if (kind < 0.9)
-        word = static_cast<std::int32_t>(below(bits, static_cast<std::uint64_t>(words)));
+      choose(i, bits);
+      some = true;
     }
+  if (!some && nearest) choose(*nearest, random_bits(seed, kMaskStream, *nearest));
   return labels;
 }
 
@@ -75,6 +86,10 @@ std::vector<std::int32_t> next_words(const Tokens& tokens) {
 }
 
 }  // namespace
+
+bool may_be_masked(std::int32_t word, const BatchRules& rules) {
+  return std::find(rules.special.begin(), rules.special.end(), word) == rules.special.end();
+}
 
 LabelledBatch batch_of(const std::vector<Example>& examples, const std::vector<std::size_t>& chosen,
                        const Description& description, const BatchRules& rules, std::uint64_t seed) {

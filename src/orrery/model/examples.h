@@ -26,6 +26,8 @@ struct BatchRules {
   std::vector<std::int32_t> special;  // words that are never masked
 };
 
+bool may_be_masked(std::int32_t word, const BatchRules& rules);
+
 struct LabelledBatch {
   Batch batch;
   Labels labels;

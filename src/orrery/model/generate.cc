@@ -36,7 +36,11 @@ std::vector<Continuation> Network::generate(const Tokens& tokens, const std::vec
     input.memory_length = tokens.length, input.memory_lengths = tokens.given_lengths();
   }
   std::vector<layer::Cache> caches;
-  for (Index i = 0; i < stack.layers(); ++i) caches.emplace_back(stack.layer(i).shape(), room);
+  for (Index i = 0; i < stack.layers(); ++i) {
+    layer::Shape kept = stack.layer(i).shape();
+    kept.batch = tokens.sequences;
+    caches.emplace_back(kept, room);
+  }
 
   Tokens next;
   next.sequences = tokens.sequences, next.length = given;

@@ -178,7 +178,8 @@ Head::Loss Network::loss_of(const Labels& labels, const Batch& batch, const std:
   }
 }
 
-double Network::loss(const Batch& batch, const Labels& labels) {
+double Network::loss(const Batch& batch, const Labels& labels, std::vector<float>* logits) {
+  if (logits != nullptr) logits->clear();
   checked(labels, batch, description_).throw_if_errors();
   const float* const all = hidden(batch);
   const std::vector<Index> rows = picked(batch, &labels);
@@ -186,7 +187,12 @@ double Network::loss(const Batch& batch, const Labels& labels) {
   gather(all, rows);
   double count = 1;
   const Head::Loss loss = loss_of(labels, batch, rows, 1, count);
-  const double sum = head_.loss(context_, parameters_.head, picked_.data(), static_cast<Index>(rows.size()), loss);
+  // The loss leaves gradients where the logits were.
+  const Head::Loss kept = [&](Index first, Index some, float* chunk) {
+    if (logits != nullptr) logits->insert(logits->end(), chunk, chunk + some * description_.head.outputs);
+    return loss(first, some, chunk);
+  };
+  const double sum = head_.loss(context_, parameters_.head, picked_.data(), static_cast<Index>(rows.size()), kept);
   return sum / count;
 }
 

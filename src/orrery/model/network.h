@@ -56,15 +56,15 @@ class Network {
   // [rows][outputs]: a row for each sequence, or for each token, padding included, as the head picks.
   std::vector<float> logits(const Batch& batch);
 
-  // The mean over labels.
-  double loss(const Batch& batch, const Labels& labels);
+  // The mean over labels. `logits`: of the rows that it is the mean of, [rows][outputs]; of spans of all tokens that
+  // are no padding.
+  double loss(const Batch& batch, const Labels& labels, std::vector<float>* logits = nullptr);
 
   // The same with dropout, and the gradients of `scale` times it (overwritten).
   double learn(const Batch& batch, const Labels& labels, std::uint64_t seed, double scale, Parameters& gradients);
 
   // Greedy: the most likely next words of each sequence until `end`, or `most`. A decoder begins with `begin`; a model
-  // without one goes on behind the tokens, which must be of one length. As many sequences as the size has. Without
-  // padding behind `end`.
+  // without one goes on behind the tokens, which must be of one length. Without padding behind `end`.
   std::vector<Continuation> generate(const Tokens& tokens, const std::vector<std::int32_t>& begin, std::int32_t end,
                                      Index most);
 

@@ -133,6 +133,10 @@ Record<TextsDocument<TrainedTexts>> trained() {
         [](const TrainedTexts& t) { return !t.ended_early; }}});
 }
 
+std::string many(std::size_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
 std::string value(double number) {
   return std::isfinite(number) ? fmt::format("{:.4f}", number) : "not defined";
 }
@@ -181,8 +185,8 @@ std::string texts_table(const Embedded& answer) {
     table.rows.push_back({fmt::format("{}", i + 1), fmt::format("{}", answer.texts[i].tokens),
                           fmt::format("{:.4f}", std::sqrt(square)), first});
   }
-  return text(table) +
-         fmt::format("\n{} texts in {:.3f} s; `--json` has every number\n", answer.texts.size(), answer.seconds);
+  return text(table) + fmt::format("\n{} in {:.3f} s; `--json` has every number\n", many(answer.texts.size(), "text"),
+                                   answer.seconds);
 }
 
 std::string texts_table(const Evaluated& answer) {
@@ -190,7 +194,8 @@ std::string texts_table(const Evaluated& answer) {
   table.header = {"measure", "value"};
   table.rows.push_back({"loss", value(answer.loss)});
   for (const Metric& metric : answer.metrics) table.rows.push_back({metric.name, value(metric.value)});
-  return fmt::format("{} on {}: {} texts, {} examples\n\n", answer.task, answer.model, answer.texts, answer.examples) +
+  return fmt::format("{} on {}: {}, {}\n\n", answer.task, answer.model, many(answer.texts, "text"),
+                     many(answer.examples, "example")) +
          text(table) +
          fmt::format("\n{:.3f} s, {:.1f} examples a second\n", answer.seconds,
                      static_cast<double>(answer.examples) / answer.seconds);
@@ -203,13 +208,14 @@ std::string texts_table(const Generated& answer) {
     out += text.text + "\n";
     tokens += text.ids.size();
   }
-  return out + fmt::format("\n{} tokens in {:.3f} s, {:.1f} a second\n", tokens, answer.seconds,
+  return out + fmt::format("\n{} in {:.3f} s, {:.1f} a second\n", many(tokens, "token"), answer.seconds,
                            static_cast<double>(tokens) / answer.seconds);
 }
 
 std::string texts_table(const TrainedTexts& answer) {
-  std::string out = fmt::format("{} on {}: {} texts, {} examples, {} of {} steps\n", answer.task, answer.model,
-                                answer.texts, answer.examples, answer.steps, answer.of);
+  std::string out =
+      fmt::format("{} on {}: {}, {}, {} of {}\n", answer.task, answer.model, many(answer.texts, "text"),
+                  many(answer.examples, "example"), answer.steps, many(static_cast<std::size_t>(answer.of), "step"));
   if (answer.resumed_at > 0) out += fmt::format("resumed at step {}\n", answer.resumed_at);
   // A dozen lines: the mean loss of equal parts of this run.
   Table table;

@@ -117,7 +117,11 @@ class Maker {
         language(r, *text);
     }
     found_.throw_if_errors();
-    if (out_.examples.empty()) base::fail("O1650", fmt::format("`{}` has no text of two tokens", rows_.path));
+    if (out_.examples.empty())
+      base::fail("O1650", fmt::format("`{}` has no text {}", rows_.path,
+                                      task_ == Task::kMaskedWords
+                                          ? "with a word that can be masked: does the tokenizer know its words?"
+                                          : "of two tokens"));
     return std::move(out_);
   }
 
@@ -140,10 +144,12 @@ class Maker {
     model::Example example = example_of(windows.front());
     const TextField* const label = value_of(rows_.rows[r], columns_.label);
     const base::Location where = label == nullptr ? rows_.rows[r].where : label->where;
-    if (label == nullptr ||
-        (task_ == Task::kClassification ? !set_class(*label, example) : !set_value(*label, example))) {
-      base::Diagnostic& said = found_.error(
-          "O1652", fmt::format("`{}` is no label of this task", label == nullptr ? "" : label->text), where);
+    if (label == nullptr || label->text.empty()) {
+      found_.error("O1652", "the row has no label", where);
+      return;
+    }
+    if ((task_ == Task::kClassification ? !set_class(*label, example) : !set_value(*label, example))) {
+      base::Diagnostic& said = found_.error("O1652", fmt::format("`{}` is no label of this task", label->text), where);
       if (task_ == Task::kClassification)
         said.note(fmt::format("the classes are {}", fmt::join(out_.labels, ", ")));
       else
@@ -174,7 +180,14 @@ class Maker {
   void language(std::size_t r, const TextField& text) {
     // Whole texts, cut into windows of the most tokens.
     for (const Encoding& window : encoded(text, nullptr, Truncate::kOnlyFirst, 0))
-      if (window.size() > 1) add(r, example_of(window));
+      if (window.size() > 1 && teaches(window)) add(r, example_of(window));
+  }
+
+  // A text of special and unknown tokens alone has no word to find again.
+  bool teaches(const Encoding& window) const {
+    return task_ != Task::kMaskedWords || std::any_of(window.begin(), window.end(), [&](const Token& token) {
+             return model::may_be_masked(token.id, model_.rules);
+           });
   }
 
   struct Answer {
@@ -261,7 +274,7 @@ std::vector<std::string> class_names(const TextRows& rows, const Columns& column
   bool numbers = true;
   for (const TextRow& row : rows.rows) {
     const TextField* const label = value_of(row, found.label);
-    if (label == nullptr) continue;
+    if (label == nullptr || label->text.empty()) continue;  // an error, later
     names.insert(label->text);
     const auto number = whole(label->text);
     numbers = numbers && number && *number >= 0 && *number < 100'000;

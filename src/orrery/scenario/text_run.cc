@@ -52,4 +52,8 @@ void warn_of_cut(std::size_t cut, std::size_t most, base::Diagnostics& warnings)
                                           cut == 1 ? "was" : "were"));
 }
 
+void warn_of_numbers(std::string what, base::Diagnostics& warnings) {
+  warnings.warning("O1658", std::move(what)).hint("are the weights whole? with --dtype bf16, try fp32");
+}
+
 }  // namespace orrery::scenario

@@ -37,5 +37,6 @@ PlainExamples plain_examples(const TextRows& rows, const Columns& columns, const
 
 // O1656, where there are any.
 void warn_of_cut(std::size_t cut, std::size_t most, base::Diagnostics& warnings);
+void warn_of_numbers(std::string what, base::Diagnostics& warnings);  // that are not finite
 
 }  // namespace orrery::scenario

@@ -157,6 +157,11 @@ void store(const std::string& folder, const std::string& source, CheckpointModel
       {{"run", run}, {"steps", std::to_string(state.steps)}, {"weights", weights_hash(parameters)}});
 }
 
+bool has_state(const std::string& folder) {
+  std::error_code ignored;
+  return fs::exists(fs::path(folder) / kState, ignored);
+}
+
 model::AdamWState read_state(const std::string& folder, model::Parameters& parameters,
                              const model::Description& description, const std::string& run) {
   const std::string path = (fs::path(folder) / kState).string();

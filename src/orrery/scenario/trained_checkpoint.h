@@ -19,6 +19,8 @@ void store(const std::string& folder, const std::string& source, CheckpointModel
            const std::vector<std::string>& labels, const model::AdamWState& state, const std::string& run);
 
 // Throws InputError: O0100 (no state), O1655 (of another run, or of other sizes).
+bool has_state(const std::string& folder);
+
 model::AdamWState read_state(const std::string& folder, model::Parameters& parameters,
                              const model::Description& description, const std::string& run);
 

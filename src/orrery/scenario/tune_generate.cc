@@ -168,7 +168,7 @@ Generated tune_generate(const TextRequest& request, base::Count most) {
   size.target_length = static_cast<Index>(begun) + most;
   if (!two) size.length = std::min(size.length + most, shape.positions - shape.first_position);
   size.target_length = std::min(size.target_length, shape.positions - shape.first_position);
-  std::optional<model::Network> network;
+  model::Network network(running.context, d, made.parameters, size, false);
   out.texts.resize(plain.examples.size());
   const std::size_t forced = two && rules.begin.size() > 1 ? rules.begin.size() - 1 : 0;
   auto chosen_batches = batches(plain.examples, batch);
@@ -182,13 +182,7 @@ Generated tune_generate(const TextRequest& request, base::Count most) {
     model::Tokens tokens = model::batch_of(plain.examples, chosen, d, made.rules, 0).batch.tokens;
     if (!two) tokens.lengths.clear();
     const auto end = rules.ends.empty() ? -1 : rules.ends.front();
-    // Generation takes as many sequences as the network was made for.
-    if (const auto sequences = static_cast<Index>(chosen.size()); !network || sequences != size.sequences) {
-      size.sequences = sequences;
-      network.reset();
-      network.emplace(running.context, d, made.parameters, size, false);
-    }
-    const auto said = network->generate(tokens, rules.begin, end, most - static_cast<Index>(forced));
+    const auto said = network.generate(tokens, rules.begin, end, most - static_cast<Index>(forced));
     for (std::size_t i = 0; i < chosen.size(); ++i)
       out.texts[chosen[i]] = text_of(said[i], rules, forced, *made.tokenizer);
   }
@@ -196,6 +190,13 @@ Generated tune_generate(const TextRequest& request, base::Count most) {
   out.inputs = made.inputs;
   out.warnings = made.warnings;
   warn_of_cut(out.cut, longest, out.warnings);
+  const auto wild = std::count_if(out.texts.begin(), out.texts.end(), [](const GeneratedText& text) {
+    return !std::all_of(text.log_probabilities.begin(), text.log_probabilities.end(),
+                        [](float x) { return std::isfinite(x); });
+  });
+  if (wild > 0)
+    warn_of_numbers(fmt::format("the likelihoods of {} of {} texts are not finite numbers", wild, out.texts.size()),
+                    out.warnings);
   return out;
 }
 

@@ -136,6 +136,13 @@ Embedded tune_embed(const TextRequest& request, Pool pool) {
   out.inputs = made.inputs;
   out.warnings = made.warnings;
   warn_of_cut(out.cut, most, out.warnings);
+  const auto wild = std::count_if(out.texts.begin(), out.texts.end(), [](const EmbeddedText& text) {
+    return !std::all_of(text.embedding.begin(), text.embedding.end(), [](float x) { return std::isfinite(x); });
+  });
+  if (wild > 0)
+    warn_of_numbers(
+        fmt::format("the vectors of {} of {} texts hold numbers that are not finite", wild, out.texts.size()),
+        out.warnings);
   return out;
 }
 
@@ -159,6 +166,7 @@ Evaluated tune_eval(const TextRequest& request) {
   double sum = 0, labels = 0, right = 0;
   const base::Stopwatch clock;
   std::uint64_t seed = request.seed;
+  std::vector<float> logits;
   for (const std::vector<std::size_t>& chosen : batches(texts.examples, batch)) {
     if (running.budget.spent()) {
       out.ended_early = true;
@@ -169,11 +177,12 @@ Evaluated tune_eval(const TextRequest& request) {
                                                  ? std::count_if(one.labels.words.begin(), one.labels.words.end(),
                                                                  [](auto w) { return w != model::kNoLabel; })
                                                  : static_cast<std::ptrdiff_t>(chosen.size()));
-    sum += network.loss(one.batch, one.labels) * counted;
+    const bool scored = d.head.kind != HeadKind::kNextWord;
+    if (counted > 0) sum += network.loss(one.batch, one.labels, scored ? &logits : nullptr) * counted;
     labels += counted;
-    if (d.head.kind == HeadKind::kNextWord) continue;
-    const std::vector<float> logits = network.logits(one.batch);
+    if (!scored || counted == 0) continue;
     const auto outputs = static_cast<std::size_t>(d.head.outputs);
+    std::size_t token = 0;  // the first of a sequence
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       const float* const row = logits.data() + i * outputs;
       const model::Example& example = texts.examples[chosen[i]];
@@ -188,16 +197,18 @@ Evaluated tune_eval(const TextRequest& request) {
         values.push_back(example.value), predicted.push_back(row[0]);
         out.predictions.push_back({texts.row[chosen[i]], {}, {double{row[0]}}, {}});
       } else if (d.head.kind == HeadKind::kSpans) {
-        const auto first = i * static_cast<std::size_t>(one.batch.tokens.length);
-        add_spans(logits.data() + 2 * first, texts.places[chosen[i]], spans[texts.row[chosen[i]]]);
+        add_spans(logits.data() + 2 * token, texts.places[chosen[i]], spans[texts.row[chosen[i]]]);
+        token += example.words.size();
       }
     }
-    if (d.head.kind == HeadKind::kMaskedWords)
-      for (std::size_t i = 0; i < one.labels.words.size(); ++i) {
-        const float* const row = logits.data() + i * outputs;
-        if (one.labels.words[i] != model::kNoLabel)
-          right += std::max_element(row, row + outputs) - row == one.labels.words[i];
+    if (d.head.kind == HeadKind::kMaskedWords) {
+      const float* row = logits.data();
+      for (const std::int32_t word : one.labels.words) {
+        if (word == model::kNoLabel) continue;
+        right += std::max_element(row, row + outputs) - row == word;
+        row += outputs;
       }
+    }
   }
   out.seconds = clock.seconds();
   std::stable_sort(out.predictions.begin(), out.predictions.end(),
@@ -226,6 +237,7 @@ Evaluated tune_eval(const TextRequest& request) {
   out.inputs = made.inputs;
   out.warnings = made.warnings;
   warn_of_cut(out.cut, most, out.warnings);
+  if (labels > 0 && !std::isfinite(out.loss)) warn_of_numbers("the loss is not a finite number", out.warnings);
   return out;
 }
 

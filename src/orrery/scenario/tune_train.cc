@@ -40,7 +40,12 @@ TrainedTexts tune_train(const TrainTextsRequest& asked) {
   const TextRows rows = read_text_rows(request.texts.data);
   // What is resumed is read from where it was stored; the head is there then.
   const std::string source = request.texts.checkpoint;
-  if (request.resume) request.texts.checkpoint = request.output;
+  if (request.resume) {
+    if (!has_state(request.output))
+      base::fail("O1655", fmt::format("`{}` holds no state to go on from", request.output), {},
+                 "train without --resume, or name the folder of the run that was interrupted");
+    request.texts.checkpoint = request.output;
+  }
   TaskModel task = open_task(request.texts, rows, true);
   CheckpointModel& made = task.model;
   const model::Description& d = made.runnable.description;

@@ -230,6 +230,7 @@ TEST(TokenizerFiles, TheFolderSaysWhichTokenizerItIs) {
   EXPECT_EQ(ids(read_tokenizer(folder.string(), warnings).encode("The")), (std::vector<Id>{2, 5, 3}));
   folder.write("tokenizer_config.json", R"({"do_lower_case":false,"cls_token":{"content":"[MASK]"}})");
   EXPECT_EQ(ids(read_tokenizer(folder.string(), warnings).encode("The")), (std::vector<Id>{4, 1, 3}));
+  folder.write("tokenizer_config.json", "{}");
   folder.write("tokenizer.json", Parts().text());
   EXPECT_EQ(ids(read_tokenizer(folder.string(), warnings).encode("the")), (std::vector<Id>{1}));
   EXPECT_EQ(ids(read_tokenizer((folder.path() / "tokenizer.json").string(), warnings).encode("fox")),

@@ -73,7 +73,10 @@ class Reader {
         normalizer(field.bytes, field.number == kNormalizer ? "normaliser" : "denormaliser");
       if (found_.all().size() > kMostErrors) return std::move(out_);
     }
-    if (wire.is_broken()) wrong("it is cut off, or of another form");
+    if (wire.is_broken()) {
+      wrong("it is cut off, or of another form");
+      return std::move(out_);  // pieces that are not there are no error of their own
+    }
     const auto unknown = std::count_if(out_.pieces.begin(), out_.pieces.end(), [](const SentencePieces::Piece& one) {
       return one.kind == SentencePieces::kUnknown;
     });

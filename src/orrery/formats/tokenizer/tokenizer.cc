@@ -222,8 +222,10 @@ std::vector<Encoding> Tokenizer::encode(std::string_view text, std::optional<std
   if (limits.truncate != Truncate::kNo) {
     const std::size_t taken = special_count(around);
     if (taken > limits.most_tokens)
-      base::fail("O1626", fmt::format("{} tokens are allowed, and {} special ones stand around a text",
-                                      limits.most_tokens, taken));
+      base::fail(
+          "O1626",
+          fmt::format("the limit of tokens is {}, and {} special ones stand around a text", limits.most_tokens, taken),
+          {}, "allow more tokens");
     const auto [first, other] = kept_lengths(tokens[0].size(), tokens[1].size(), second.has_value(), limits.truncate,
                                              limits.most_tokens - taken);
     parts = {windows(tokens[0].size(), first, limits.stride), windows(tokens[1].size(), other, limits.stride)};
