@@ -87,9 +87,12 @@ TEST(SparseSweep, AHigherThresholdIsNeverDenser) {
   const Attention attention;
   const SparseSweep sweep = sweep_sparse(attention.request());
   for (const SweepPoint& a : sweep.points)
-    for (const SweepPoint& b : sweep.points)
-      if (a.threshold && b.threshold && a.bits == b.bits && *a.threshold < *b.threshold)
+    for (const SweepPoint& b : sweep.points) {
+      const bool higher = a.threshold && b.threshold && a.bits == b.bits && *a.threshold < *b.threshold;
+      if (higher) {
         EXPECT_GE(a.density, b.density);
+      }
+    }
 }
 
 TEST(SparseSweep, AnInterruptKeepsWhatIsDone) {
