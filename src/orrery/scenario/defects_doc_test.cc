@@ -11,6 +11,7 @@
 #include "orrery/dataflow/defects.h"
 #include "orrery/energy/options.h"
 #include "orrery/nest/options.h"
+#include "orrery/sparse/measure.h"
 
 namespace orrery::scenario {
 namespace {
@@ -28,6 +29,7 @@ std::set<std::string> known_names() {
   add(energy::kDefects);
   add(amped::kDefects);
   add(dataflow::kDefects);
+  add(sparse::kMeasureDefects);
   return names;
 }
 

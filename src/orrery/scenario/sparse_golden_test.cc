@@ -226,7 +226,8 @@ TEST(SparseGoldens, StaticMasksAreTheReferencesBitForBitOrByStructure) {
   SKIP_WITHOUT_GOLDENS();
   const std::string configs = ORRERY_SOURCE_DIR "/../shared/seeds/sanger/configs/sparse_attn/";
   int compared = 0;
-  for (const Node& one : json_of(kGoldens + "static_masks/index.json").find("cases")->value.items) {
+  const Node index = json_of(kGoldens + "static_masks/index.json");
+  for (const Node& one : index.find("cases")->value.items) {
     const std::string kind = one.find("cfg")->value.text;
     SCOPED_TRACE(one.find("file")->value.text);
     SparseMaskRequest request;
@@ -239,9 +240,12 @@ TEST(SparseGoldens, StaticMasksAreTheReferencesBitForBitOrByStructure) {
       request.kind = way;
       const SparseMask ours = make_sparse_mask(request);
       const bool drawn = kind == "bigbird" || kind == "hugebird" || kind == "block_structured";
+      // A random block of each row of blocks may fall onto one that is kept: four deviations of so many coins.
+      const double rows = static_cast<double>(request.tokens) / 16;
+      const double coins = 4 * 0.5 / std::sqrt(rows * rows * rows * static_cast<double>(request.heads));
       EXPECT_NEAR(ours.figures.density, number(one, "density"),
                   kind == "hugebird"  ? 0.06
-                  : kind == "bigbird" ? 0.03
+                  : kind == "bigbird" ? coins
                                       : 1e-9);
       if (!drawn) {
         EXPECT_EQ(ours.mask, theirs);
