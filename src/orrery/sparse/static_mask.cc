@@ -202,10 +202,12 @@ void check(const Pattern& p, Count tokens, Count heads, const base::Location& wh
         .hint(fmt::format("give at most {}, smaller blocks or more tokens", n));
   };
   switch (p.kind) {
-    case PatternKind::kFixed:
-      if (least("the number of local blocks", p.local_blocks, 1) &
-          least("the number of global blocks", p.global_blocks, 1) &
-          least("the number of global patterns", p.different_global_patterns, 1)) {
+    case PatternKind::kFixed: {
+      // All three are looked at, so that all that are too small are told.
+      const bool local = least("the number of local blocks", p.local_blocks, 1);
+      const bool global = least("the number of global blocks", p.global_blocks, 1);
+      const bool patterns = least("the number of global patterns", p.different_global_patterns, 1);
+      if (local && global && patterns) {
         if (p.local_blocks % p.global_blocks != 0) {
           found
               .error("O1811",
@@ -239,6 +241,7 @@ void check(const Pattern& p, Count tokens, Count heads, const base::Location& wh
                    where)
             .hint("make the attention bidirectional, or leave horizontal global attention out");
       break;
+    }
     case PatternKind::kLongformer:
       if (least("the window", p.window_blocks, 1)) within("the window", p.window_blocks);
       for (const auto& [begin, end] : p.global_ranges) {

@@ -34,12 +34,17 @@ std::string upper(std::string text) {
 }
 
 // What both kinds of files are made of: texts, lists of them, dictionaries.
+struct Member;
 struct Value {
   enum class Kind { kText, kList, kDict, kOther } kind = Kind::kOther;
   std::string text;
-  std::vector<Value> items;                            // of lists
-  std::vector<std::pair<std::string, Value>> members;  // of dictionaries
+  std::vector<Value> items;     // of lists
+  std::vector<Member> members;  // of dictionaries
   base::Location where;
+};
+struct Member {
+  std::string name;
+  Value value;
 };
 
 Value value_of(const json::Node& node) {
@@ -53,7 +58,7 @@ Value value_of(const json::Node& node) {
     for (const json::Node& item : node.items) out.items.push_back(value_of(item));
   } else if (node.is_object()) {
     out.kind = Value::Kind::kDict;
-    for (const json::Member& member : node.members) out.members.emplace_back(member.key, value_of(member.value));
+    for (const json::Member& member : node.members) out.members.push_back({member.key, value_of(member.value)});
   }
   return out;
 }
@@ -81,8 +86,8 @@ Value value_of(const pickle::Pickle& from, pickle::PickleRef ref, const base::Lo
     out.kind = Value::Kind::kDict;
     for (std::size_t i = 0; i + 1 < value.items.size(); i += 2) {
       const pickle::PickleValue& key = from.at(value.items[i]);
-      out.members.emplace_back(key.kind == Kind::kText ? std::string(key.text) : std::string("?"),
-                               value_of(from, value.items[i + 1], whole, depth + 1, values));
+      out.members.push_back({key.kind == Kind::kText ? std::string(key.text) : std::string("?"),
+                             value_of(from, value.items[i + 1], whole, depth + 1, values)});
     }
   }
   return out;

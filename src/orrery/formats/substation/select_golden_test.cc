@@ -30,7 +30,9 @@ TEST(SelectGoldens, OptimumBoundsDomainsAndConfigurationsAreTheProvenOnes) {
   std::ifstream file(kGoldens / "expected.json");
   const json expected = json::parse(file);
   const tuning::Graph graph = tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096));
-  for (const auto& [instance, want] : expected.items()) {
+  for (const auto& member : expected.items()) {
+    const std::string& instance = member.key();
+    const json& want = member.value();
     base::Diagnostics warnings;
     const tuning::Measurements measured = read_folder((kGoldens / instance).string(), graph, 2, warnings);
     EXPECT_TRUE(warnings.all().empty());
