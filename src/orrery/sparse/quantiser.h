@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "orrery/kernels/context.h"
@@ -49,6 +50,9 @@ struct QuantisedRows {
 struct Quantised {
   QuantisedRows query, key;
 };
+
+// The largest magnitudes of queries and keys as they would be quantised: what clip thresholds are learned from.
+std::pair<float, float> largest_magnitudes(kernels::Context& context, const AttentionInput& input, Normalise normalise);
 
 // Memory of `into` is used again. Throws InputError O1807 where a clip threshold is 0, not finite, or so small that
 // the scale is not finite; O1808 where scores would leave the range of floats.
