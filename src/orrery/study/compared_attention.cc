@@ -29,8 +29,8 @@ Index first_of(const Attention& x, Index batch, Index head) {
 Index extent(const Attention& x) {
   Index end = 0;
   for (Index b = 0; b < x.batch; ++b)
-    end = std::max(end, first_of(x, b, x.heads - 1) + std::max<Index>(0, queries_of(x, b) - 1) * x.out.position +
-                            x.value_size);
+    end = std::max(
+        end, first_of(x, b, x.heads - 1) + std::max<Index>(0, queries_of(x, b) - 1) * x.out.position + x.value_size);
   return end;
 }
 

@@ -46,8 +46,7 @@ TEST(ComparedAttention, ErrorsAndKeptShareAreThoseOfTheDefinition) {
   for (std::size_t h = 0; h < 3; ++h) {
     // Those of a head's two sequences, joined.
     double mass = 0;
-    for (std::size_t b = 0; b < 2; ++b)
-      mass += wanted.heads[b * 3 + h].kept_mass * static_cast<double>(lengths[b]);
+    for (std::size_t b = 0; b < 2; ++b) mass += wanted.heads[b * 3 + h].kept_mass * static_cast<double>(lengths[b]);
     EXPECT_NEAR(seen.heads[h].kept_mass, mass, 1e-3);
     EXPECT_EQ(seen.heads[h].queries, 81);
     const double relative = std::sqrt(seen.heads[h].difference / seen.heads[h].norm);

@@ -41,8 +41,8 @@ void PrunedAttention::predict_scores(kernels::Context& context) {
   }
   if (pruning_.quantises() && clips.query.value > 0) options.quantiser.query_clip = clips.query.value;
   if (pruning_.quantises() && clips.key.value > 0) options.quantiser.key_clip = clips.key.value;
-  const bool same = predictor_ && predictors_.query.value == clips.query.value &&
-                    predictors_.key.value == clips.key.value;
+  const bool same =
+      predictor_ && predictors_.query.value == clips.query.value && predictors_.key.value == clips.key.value;
   if (!same) predictor_ = sparse::make_predictor(options);
   predictors_ = clips;
   predictor_->predict(context, gathered_.input, prediction_);
@@ -54,8 +54,7 @@ void PrunedAttention::predict(kernels::Context& context, const Attention& attent
   prediction_.emptied.clear();
   prediction_.clips.reset();
   if (pruning_.quantises() && mode != Mode::kEvaluate) {
-    const auto [query, key] =
-        sparse::largest_magnitudes(context, input, pruning_.predictor->quantiser.normalise);
+    const auto [query, key] = sparse::largest_magnitudes(context, input, pruning_.predictor->quantiser.normalise);
     if (mode == Mode::kLearn) {
       clips.query.observe(query);
       clips.key.observe(key);

@@ -77,8 +77,7 @@ struct Case {
             const bool seen = mask.kept(b, h, j, k) && (!mask.causal || k <= j);
             sum += p.emplace_back(seen ? std::exp(s * attention.scale) : 0.0);
           }
-          double* const to =
-              result.data() + (starts[static_cast<std::size_t>(b)] + j) * heads * size + h * size;
+          double* const to = result.data() + (starts[static_cast<std::size_t>(b)] + j) * heads * size + h * size;
           for (std::size_t k = 0; k < p.size() && sum > 0; ++k)
             for (Index i = 0; i < size; ++i) to[i] += p[k] / sum * at(qkv, 2, b, h, static_cast<Index>(k), i);
         }
