@@ -1,0 +1,165 @@
+#include "orrery/sparse/pruned_attention.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "orrery/base/check.h"
+#include "orrery/kernels/plain.h"
+
+namespace orrery::sparse {
+namespace {
+
+using kernels::Attention;
+using kernels::Index;
+using kernels::Type;
+using kernels::Vectors;
+
+// Whether vectors lie as predictors want them: fp32 [batch][heads][positions][size] without gaps.
+bool lies_flat(const Attention& x, const Vectors& v, Index heads, Index positions, const Index* starts) {
+  return x.type == Type::kF32 && starts == nullptr && v.position == x.size &&
+         (heads == 1 || v.head == positions * x.size) && (x.batch == 1 || v.batch == heads * positions * x.size);
+}
+
+float number_at(const void* data, Type type, Index at) {
+  switch (type) {
+    case Type::kBf16:
+      return kernels::from_bf16(static_cast<const kernels::Bf16*>(data)[at]);
+    case Type::kF16:
+      return kernels::from_half(static_cast<const kernels::Half*>(data)[at]);
+    case Type::kF64:
+      return static_cast<float>(static_cast<const double*>(data)[at]);
+    default:
+      return static_cast<const float*>(data)[at];
+  }
+}
+
+// The vectors of each head, zeros beyond the lengths; `group` heads share one of them.
+const float* flat(const Attention& x, const Vectors& v, Index group, Index positions, const Index* lengths,
+                  const Index* starts, std::vector<float>& room) {
+  if (group == 1 && lies_flat(x, v, x.heads, positions, starts)) return static_cast<const float*>(v.data);
+  room.assign(static_cast<std::size_t>(x.batch * x.heads * positions * x.size), 0.0F);
+  for (Index b = 0; b < x.batch; ++b)
+    for (Index h = 0; h < x.heads; ++h)
+      for (Index p = 0; p < (lengths == nullptr ? positions : lengths[b]); ++p) {
+        const Index at =
+            (starts == nullptr ? b * v.batch : starts[b] * v.position) + h / group * v.head + p * v.position;
+        float* to = room.data() + ((b * x.heads + h) * positions + p) * x.size;
+        for (Index i = 0; i < x.size; ++i) to[i] = number_at(v.data, x.type, at + i);
+      }
+  return room.data();
+}
+
+std::vector<std::uint8_t> valid_of(const Index* lengths, Index batch, Index positions) {
+  std::vector<std::uint8_t> valid;
+  if (lengths == nullptr) return valid;
+  for (Index b = 0; b < batch; ++b)
+    for (Index p = 0; p < positions; ++p) valid.push_back(p < lengths[b] ? 1 : 0);
+  return valid;
+}
+
+}  // namespace
+
+std::string unpredictable(const Attention& x) {
+  if (x.bias != nullptr) return "a bias is added to scores";
+  if (x.reach_back >= 0) return fmt::format("queries see the last {} keys only", x.reach_back + 1);
+  if (x.reach_ahead > 0 || (x.reach_ahead == 0 && x.query_offset != x.keys - x.queries))
+    return fmt::format("query 0 of {} sees keys up to number {} of {}, not up to its own place from the end", x.queries,
+                       x.query_offset + x.reach_ahead, x.keys);
+  return {};
+}
+
+PrunedAttention::PrunedAttention(const PredictorOptions& options) : options_(options) {
+  if (options.kind == PredictorKind::kThreshold)
+    quick_.emplace(options);
+  else
+    predictor_ = make_predictor(options);
+}
+
+PrunedAttention::PrunedAttention(Mask pattern) : pattern_(std::move(pattern)) {
+  ORRERY_CHECK(pattern_.batch() == 1, "a pattern is of one sequence");
+}
+
+void PrunedAttention::train_clips(ClipThreshold* query, ClipThreshold* key) {
+  query_clip_ = query;
+  key_clip_ = key;
+}
+
+void PrunedAttention::take(const Attention& x, bool with_numbers) {
+  input_.shape = {x.batch, x.heads, x.queries, x.keys};
+  input_.depth = x.size;
+  input_.scale = static_cast<float>(x.scale);
+  input_.causal = x.reach_ahead == 0 && x.reach_back < 0 && x.query_offset == x.keys - x.queries;
+  input_.valid_rows = valid_of(x.query_lengths, x.batch, x.queries);
+  input_.valid_columns = valid_of(x.key_lengths, x.batch, x.keys);
+  if (!with_numbers) return;
+  input_.query = flat(x, x.query, 1, x.queries, x.query_lengths, x.query_starts, query_);
+  input_.key = flat(x, x.key, x.heads / x.key_heads, x.keys, x.key_lengths, x.key_starts, key_);
+}
+
+void PrunedAttention::predict(kernels::Context& context) {
+  if (predictor_ != nullptr) return predictor_->predict(context, input_, prediction_);
+  QuantiserOptions quantiser = options_.quantiser;
+  quantiser.query_running = query_clip_;
+  quantiser.key_running = key_clip_;
+  quick_->predict(context, input_, quantiser, prediction_);
+}
+
+Attention PrunedAttention::pruned(const Attention& attention) {
+  const Mask& mask = prediction_.mask;
+  kept_ = {};
+  if (blocks_) {
+    kept_.bits = blocks_->bits.data();
+    kept_.block = blocks_->block;
+    kept_.row = blocks_->words;
+    kept_.head = blocks_->rows * blocks_->words;
+  } else {
+    kept_.bits = mask.row(0, 0, 0);
+    kept_.row = mask.words();
+    kept_.head = mask.rows() * mask.words();
+  }
+  kept_.batch = mask.heads() * kept_.head;
+  Attention out = attention;
+  out.kept = &kept_;
+  return out;
+}
+
+void PrunedAttention::forward(kernels::Context& context, const Attention& x) {
+  ORRERY_CHECK(x.kept == nullptr, "what is kept is decided here");
+  if (x.batch == 0 || x.queries == 0) return;
+  const bool predicts = predictor_ != nullptr || quick_;
+  ORRERY_CHECK(!predicts || unpredictable(x).empty(), "predictors know no bias and no window");
+  take(x, predicts);
+  if (predicts) {
+    predict(context);
+    blocks_.reset();
+    if (options_.kind == PredictorKind::kBlocks &&
+        (options_.block == 16 || options_.block == 32 || options_.block == 64))
+      blocks_ = blocks_of(prediction_.mask, options_.block);
+  } else {
+    ORRERY_CHECK(pattern_.rows() >= x.queries && pattern_.columns() >= x.keys &&
+                     (pattern_.heads() == 1 || pattern_.heads() == x.heads),
+                 "a pattern has room for the request");
+    Mask mask = input_.empty_mask();
+    for (Count b = 0; b < x.batch; ++b)
+      for (Count h = 0; h < x.heads; ++h)
+        for (Count r = 0; r < x.queries; ++r) {
+          const Word* from = pattern_.row(0, pattern_.heads() == 1 ? 0 : h, r);
+          Word* to = mask.row(b, h, r);
+          std::copy_n(from, mask.words(), to);
+          if (x.keys % kWordBits != 0) to[mask.words() - 1] &= (Word{1} << (x.keys % kWordBits)) - 1;
+        }
+    prediction_ = {std::move(mask), {}, std::nullopt};
+    blocks_ = largest_blocks_of(prediction_.mask);
+  }
+  kernels::plain::takes(x.type) ? kernels::plain::attend(context, pruned(x)) : kernels::attend(context, pruned(x));
+}
+
+void PrunedAttention::backward(kernels::Context& context, const Attention& x) {
+  if (x.batch == 0 || x.queries == 0) return;
+  ORRERY_CHECK(prediction_.mask.shape() == (MaskShape{x.batch, x.heads, x.queries, x.keys}), "forward() comes first");
+  kernels::plain::takes(x.type) ? kernels::plain::attend_back(context, pruned(x))
+                                : kernels::attend_back(context, pruned(x));
+}
+
+}  // namespace orrery::sparse
