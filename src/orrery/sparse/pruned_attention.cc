@@ -15,9 +15,10 @@ using kernels::Index;
 using kernels::Type;
 using kernels::Vectors;
 
-// Whether vectors lie as predictors want them: fp32 [batch][heads][positions][size] without gaps.
-bool lies_flat(const Attention& x, const Vectors& v, Index heads, Index positions, const Index* starts) {
-  return x.type == Type::kF32 && starts == nullptr && v.position == x.size &&
+// Whether vectors lie as predictors want them: fp32 [batch][heads][positions][size] without gaps, none of them padding,
+// which may hold anything.
+bool lies_flat(const Attention& x, const Vectors& v, Index heads, Index positions, const Index* lengths) {
+  return x.type == Type::kF32 && lengths == nullptr && v.position == x.size &&
          (heads == 1 || v.head == positions * x.size) && (x.batch == 1 || v.batch == heads * positions * x.size);
 }
 
@@ -37,7 +38,7 @@ float number_at(const void* data, Type type, Index at) {
 // The vectors of each head, zeros beyond the lengths; `group` heads share one of them.
 const float* flat(const Attention& x, const Vectors& v, Index group, Index positions, const Index* lengths,
                   const Index* starts, std::vector<float>& room) {
-  if (group == 1 && lies_flat(x, v, x.heads, positions, starts)) return static_cast<const float*>(v.data);
+  if (group == 1 && lies_flat(x, v, x.heads, positions, lengths)) return static_cast<const float*>(v.data);
   room.assign(static_cast<std::size_t>(x.batch * x.heads * positions * x.size), 0.0F);
   for (Index b = 0; b < x.batch; ++b)
     for (Index h = 0; h < x.heads; ++h)
@@ -56,6 +57,15 @@ std::vector<std::uint8_t> valid_of(const Index* lengths, Index batch, Index posi
   for (Index b = 0; b < batch; ++b)
     for (Index p = 0; p < positions; ++p) valid.push_back(p < lengths[b] ? 1 : 0);
   return valid;
+}
+
+// Whether any query and any key of one sequence are there.
+bool has_pairs(const Attention& x) {
+  for (Index b = 0; b < x.batch; ++b)
+    if ((x.query_lengths == nullptr ? x.queries : x.query_lengths[b]) > 0 &&
+        (x.key_lengths == nullptr ? x.keys : x.key_lengths[b]) > 0)
+      return true;
+  return false;
 }
 
 }  // namespace
@@ -97,7 +107,11 @@ void PrunedAttention::take(const Attention& x, bool with_numbers) {
   input_.key = flat(x, x.key, x.heads / x.key_heads, x.keys, x.key_lengths, x.key_starts, key_);
 }
 
-void PrunedAttention::predict(kernels::Context& context) {
+void PrunedAttention::predict(kernels::Context& context, bool there) {
+  if (!there) {  // nothing to learn a scale from
+    prediction_ = {input_.empty_mask(), {}, std::nullopt};
+    return;
+  }
   if (predictor_ != nullptr) return predictor_->predict(context, input_, prediction_);
   QuantiserOptions quantiser = options_.quantiser;
   quantiser.query_running = query_clip_;
@@ -131,7 +145,7 @@ void PrunedAttention::forward(kernels::Context& context, const Attention& x) {
   ORRERY_CHECK(!predicts || unpredictable(x).empty(), "predictors know no bias and no window");
   take(x, predicts);
   if (predicts) {
-    predict(context);
+    predict(context, has_pairs(x));
     blocks_.reset();
     if (options_.kind == PredictorKind::kBlocks &&
         (options_.block == 16 || options_.block == 32 || options_.block == 64))

@@ -46,7 +46,7 @@ class PrunedAttention {
 
  private:
   void take(const kernels::Attention& attention, bool with_numbers);
-  void predict(kernels::Context& context);
+  void predict(kernels::Context& context, bool there);
   kernels::Attention pruned(const kernels::Attention& attention);
 
   PredictorOptions options_;
