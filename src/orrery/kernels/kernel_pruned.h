@@ -210,10 +210,15 @@ inline void listed_drops(const AttentionPart& x, Index head, Index j, const std:
   }
 }
 
-// A tile's pairs, four keys of one query at a time: a group. Its keys, its query's number in the block, where its
-// scores go, and how many of its keys are there.
+// A tile's pairs, four keys of one query at a time: a group. Its keys; and in one number where its scores go, its
+// query's number in the block, how many of its keys are there.
 struct Groups {
-  std::uint32_t *keys, *rows, *places, *there;
+  std::uint32_t* keys;
+  std::uint64_t* what;
+
+  Index place(Index g) const { return static_cast<Index>(what[g] & 0xffffffffU); }
+  Index row(Index g) const { return static_cast<Index>(what[g] >> 32 & 0xffU); }
+  Index there(Index g) const { return static_cast<Index>(what[g] >> 40); }
 };
 
 struct PrunedScratch {
@@ -242,9 +247,7 @@ inline Index cut_pruned(const AttentionPart& x, std::uint32_t* at, PrunedScratch
   s.scores = cut.floats(kPrunedRows * score_pitch(s));
   s.totals = cut.floats(2 * kPrunedRows);
   s.groups.keys = cut.units(pairs + kPrunedKeys);
-  s.groups.rows = cut.units(pairs / kGroup + kGroup);
-  s.groups.places = cut.units(pairs / kGroup + kGroup);
-  s.groups.there = cut.units(pairs / kGroup + kGroup);
+  s.groups.what = reinterpret_cast<std::uint64_t*>(cut.units(2 * (pairs / kGroup + kGroup)));
   s.counts = reinterpret_cast<Index*>(cut.units(2 * s.tiles));
   s.words = reinterpret_cast<std::uint64_t*>(cut.units(2 * s.tiles * kPrunedRows));
   s.dropped = reinterpret_cast<std::uint16_t*>(cut.units(kPrunedRows * (kDropGroup / 32)));
@@ -291,28 +294,39 @@ inline void take_rows(const AttentionPart& x, const PrunedScratch& s, PrunedRows
   }
 }
 
-// The groups of a tile of keys; how many.
-inline Index list_groups(const PrunedScratch& s, PrunedRows& rows, Index tile) {
-  const Index pitch = score_pitch(s), begin = tile * kPrunedRows * kPrunedKeys / kGroup;
-  const Groups at = {s.groups.keys + begin * kGroup, s.groups.rows + begin, s.groups.places + begin,
-                     s.groups.there + begin};
+inline Groups groups_of(const PrunedScratch& s, Index tile) {
+  const Index begin = tile * kPrunedRows * kPrunedKeys / kGroup;
+  return {s.groups.keys + begin * kGroup, s.groups.what + begin};
+}
+
+// The groups of a tile of keys; how many. Meanwhile the tile's keys come into the first-level cache: the order in which
+// they are needed is none that the processor foresees.
+inline Index list_groups(const PrunedScratch& s, const HeadRows& of_keys, Index last_key, PrunedRows& rows,
+                         Index tile) {
+  const Index pitch = score_pitch(s);
+  const Groups at = groups_of(s, tile);
+  constexpr std::uint64_t kNext = kGroup;  // places
   Index groups = 0;
   for (Index r = 0; r < rows.count; ++r) {
+    const float* ahead = of_keys.data + least(tile * kPrunedKeys + r, last_key) * of_keys.stride;
+    for (Index c = 0; c < of_keys.stride; c += 16) __builtin_prefetch(ahead + c);
     const std::uint64_t bits = rows.words[r][tile] & bits_within(rows.sees[r], tile);
     std::uint32_t* keys = at.keys + groups * kGroup;
     const Index count = store_places(bits, static_cast<std::uint32_t>(tile * kPrunedKeys), keys);
     for (Index i = 0; i < kGroup; ++i) keys[count + i] = keys[0];
-    const Index more = (count + kGroup - 1) / kGroup, place = r * pitch + rows.scores[r];
+    const Index more = (count + kGroup - 1) / kGroup;
+    std::uint64_t what = static_cast<std::uint64_t>(r * pitch + rows.scores[r]) | static_cast<std::uint64_t>(r) << 32 |
+                         std::uint64_t{kGroup} << 40;
     // Four at once without looking: how many there are is hard to foresee, and more are rare.
-    for (Index g = 0; g == 0 || g < more; g += 4) {
-#pragma GCC unroll 4
-      for (Index i = g; i < g + 4; ++i) {
-        at.rows[groups + i] = static_cast<std::uint32_t>(r);
-        at.places[groups + i] = static_cast<std::uint32_t>(place + i * kGroup);
-        at.there[groups + i] = kGroup;
-      }
+    std::uint64_t* to = at.what + groups;
+    for (Index g = 0; g == 0 || g < more; g += 4, what += 4 * kNext) {
+      to[g] = what;
+      to[g + 1] = what + kNext;
+      to[g + 2] = what + 2 * kNext;
+      to[g + 3] = what + 3 * kNext;
     }
-    at.there[groups + (more == 0 ? 0 : more - 1)] = static_cast<std::uint32_t>(count - (more - 1) * kGroup);
+    // The last one's absent keys.
+    to[more == 0 ? 0 : more - 1] -= static_cast<std::uint64_t>(more * kGroup - count) << 40;
     groups += more;
     rows.scores[r] += more * kGroup;
   }
@@ -330,7 +344,7 @@ constexpr float kAbsent[kGroup + 1][kGroup] = {{-kInfinity, -kInfinity, -kInfini
 template <int V>
 void score_groups(const PrunedScratch& s, const Groups& at, Index groups, const HeadRows& keys) {
   for (Index g = 0; g < groups; ++g) {
-    const float* query = s.queries + at.rows[g] * keys.stride;
+    const float* query = s.queries + at.row(g) * keys.stride;
     F sums[kGroup];
     const float* row[kGroup];
 #pragma GCC unroll 4
@@ -349,7 +363,7 @@ void score_groups(const PrunedScratch& s, const Groups& at, Index groups, const 
 #pragma GCC unroll 8
       for (int v = 1; v < V; ++v) step(v * kLanes);
     }
-    store_sums(s.scores + at.places[g], sums[0], sums[1], sums[2], sums[3], kAbsent[at.there[g]]);
+    store_sums(s.scores + at.place(g), sums[0], sums[1], sums[2], sums[3], kAbsent[at.there(g)]);
   }
 }
 
@@ -358,8 +372,8 @@ template <int V>
 void weigh_groups(const PrunedScratch& s, const Groups& at, Index groups, const float* values, Index stride,
                   float* sums) {
   for (Index g = 0; g < groups; ++g) {
-    float* sum = sums + at.rows[g] * stride;
-    const float* weights = s.scores + at.places[g];
+    float* sum = sums + at.row(g) * stride;
+    const float* weights = s.scores + at.place(g);
     const float* row[kGroup];
     F weight[kGroup];
 #pragma GCC unroll 4
@@ -369,9 +383,10 @@ void weigh_groups(const PrunedScratch& s, const Groups& at, Index groups, const 
     }
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v) {
-      const F even = fma(weight[2], load(row[2] + v * kLanes), weight[0] * load(row[0] + v * kLanes));
-      const F odd = fma(weight[3], load(row[3] + v * kLanes), weight[1] * load(row[1] + v * kLanes));
-      store(sum + v * kLanes, load(sum + v * kLanes) + (even + odd));
+      F sums_of_row = load(sum + v * kLanes);
+#pragma GCC unroll 4
+      for (int k = 0; k < kGroup; ++k) sums_of_row = fma(weight[k], load(row[k] + v * kLanes), sums_of_row);
+      store(sum + v * kLanes, sums_of_row);
     }
   }
 }
@@ -401,7 +416,7 @@ inline void soften(float* row, Index count, float& maximum, float& total) {
 template <class Visit>
 void each_of_groups(const PrunedScratch& s, const Groups& at, Index groups, const Visit& f) {
   for (Index g = 0; g < groups; ++g)
-    for (Index i = 0; i < at.there[g]; ++i) f(at.rows[g], at.keys[g * kGroup + i], s.scores[at.places[g] + i]);
+    for (Index i = 0; i < at.there(g); ++i) f(at.row(g), at.keys[g * kGroup + i], s.scores[at.place(g) + i]);
 }
 
 inline void pruned_block(const AttentionPart& x, const PrunedScratch& s, const HeadRows& keys, const HeadRows& values,
@@ -409,15 +424,10 @@ inline void pruned_block(const AttentionPart& x, const PrunedScratch& s, const H
   take_rows(x, s, rows);
   const Index first = rows.sees[0].begin / kPrunedKeys;
   const Index end = (rows.sees[rows.count - 1].end + kPrunedKeys - 1) / kPrunedKeys;
-  const auto groups_of = [&](Index tile) {
-    const Index begin = tile * kPrunedRows * kPrunedKeys / kGroup;
-    return Groups{s.groups.keys + begin * kGroup, s.groups.rows + begin, s.groups.places + begin,
-                  s.groups.there + begin};
-  };
   const Index vectors = keys.stride / kLanes;
   for (Index tile = first; tile < end; ++tile) {
-    s.counts[tile] = list_groups(s, rows, tile);
-    const Groups groups = groups_of(tile);
+    s.counts[tile] = list_groups(s, keys, rows.sees[rows.count - 1].end - 1, rows, tile);
+    const Groups groups = groups_of(s, tile);
     if (vectors > kMostInRow)
       score_groups<0>(s, groups, s.counts[tile], keys);
     else
@@ -431,7 +441,7 @@ inline void pruned_block(const AttentionPart& x, const PrunedScratch& s, const H
     soften(s.scores + r * score_pitch(s), rows.scores[r], s.totals[2 * r], s.totals[2 * r + 1]);
   clear(s.sums, rows.count * values.stride);
   for (Index tile = first; tile < end; ++tile) {
-    const Groups groups = groups_of(tile);
+    const Groups groups = groups_of(s, tile);
     if (x.drop.threshold != 0) {
       constexpr Index kTilesOfGroup = kDropGroup / kPrunedKeys, kWords = kDropGroup / 16;
       if (tile == first || tile % kTilesOfGroup == 0)

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/stopwatch.h"
 #include "orrery/kernels/plain.h"
 
 namespace orrery::sparse {
@@ -22,32 +23,37 @@ bool lies_flat(const Attention& x, const Vectors& v, Index heads, Index position
          (heads == 1 || v.head == positions * x.size) && (x.batch == 1 || v.batch == heads * positions * x.size);
 }
 
-float number_at(const void* data, Type type, Index at) {
+template <class Element, class Number>
+void copy_vector(const void* data, Index at, Index size, float* to, const Number& number) {
+  const Element* from = static_cast<const Element*>(data) + at;
+  for (Index i = 0; i < size; ++i) to[i] = number(from[i]);
+}
+
+void copy_vector(const void* data, Type type, Index at, Index size, float* to) {
   switch (type) {
     case Type::kBf16:
-      return kernels::from_bf16(static_cast<const kernels::Bf16*>(data)[at]);
+      return copy_vector<kernels::Bf16>(data, at, size, to, kernels::from_bf16);
     case Type::kF16:
-      return kernels::from_half(static_cast<const kernels::Half*>(data)[at]);
+      return copy_vector<kernels::Half>(data, at, size, to, kernels::from_half);
     case Type::kF64:
-      return static_cast<float>(static_cast<const double*>(data)[at]);
+      return copy_vector<double>(data, at, size, to, [](double x) { return static_cast<float>(x); });
     default:
-      return static_cast<const float*>(data)[at];
+      return copy_vector<float>(data, at, size, to, [](float x) { return x; });
   }
 }
 
 // The vectors of each head, zeros beyond the lengths; `group` heads share one of them.
-const float* flat(const Attention& x, const Vectors& v, Index group, Index positions, const Index* lengths,
-                  const Index* starts, std::vector<float>& room) {
+const float* flat(kernels::Context& context, const Attention& x, const Vectors& v, Index group, Index positions,
+                  const Index* lengths, const Index* starts, std::vector<float>& room) {
   if (group == 1 && lies_flat(x, v, x.heads, positions, lengths)) return static_cast<const float*>(v.data);
-  room.assign(static_cast<std::size_t>(x.batch * x.heads * positions * x.size), 0.0F);
-  for (Index b = 0; b < x.batch; ++b)
-    for (Index h = 0; h < x.heads; ++h)
-      for (Index p = 0; p < (lengths == nullptr ? positions : lengths[b]); ++p) {
-        const Index at =
-            (starts == nullptr ? b * v.batch : starts[b] * v.position) + h / group * v.head + p * v.position;
-        float* to = room.data() + ((b * x.heads + h) * positions + p) * x.size;
-        for (Index i = 0; i < x.size; ++i) to[i] = number_at(v.data, x.type, at + i);
-      }
+  room.resize(static_cast<std::size_t>(x.batch * x.heads * positions * x.size));
+  context.pool().run(x.batch * x.heads, [&](Index matrix, int) {
+    const Index b = matrix / x.heads, h = matrix % x.heads, there = lengths == nullptr ? positions : lengths[b];
+    const Index begin = (starts == nullptr ? b * v.batch : starts[b] * v.position) + h / group * v.head;
+    float* to = room.data() + matrix * positions * x.size;
+    for (Index p = 0; p < there; ++p) copy_vector(v.data, x.type, begin + p * v.position, x.size, to + p * x.size);
+    std::fill_n(to + there * x.size, (positions - there) * x.size, 0.0F);
+  });
   return room.data();
 }
 
@@ -95,7 +101,7 @@ void PrunedAttention::train_clips(ClipThreshold* query, ClipThreshold* key) {
   key_clip_ = key;
 }
 
-void PrunedAttention::take(const Attention& x, bool with_numbers) {
+void PrunedAttention::take(kernels::Context& context, const Attention& x, bool with_numbers) {
   input_.shape = {x.batch, x.heads, x.queries, x.keys};
   input_.depth = x.size;
   input_.scale = static_cast<float>(x.scale);
@@ -103,8 +109,8 @@ void PrunedAttention::take(const Attention& x, bool with_numbers) {
   input_.valid_rows = valid_of(x.query_lengths, x.batch, x.queries);
   input_.valid_columns = valid_of(x.key_lengths, x.batch, x.keys);
   if (!with_numbers) return;
-  input_.query = flat(x, x.query, 1, x.queries, x.query_lengths, x.query_starts, query_);
-  input_.key = flat(x, x.key, x.heads / x.key_heads, x.keys, x.key_lengths, x.key_starts, key_);
+  input_.query = flat(context, x, x.query, 1, x.queries, x.query_lengths, x.query_starts, query_);
+  input_.key = flat(context, x, x.key, x.heads / x.key_heads, x.keys, x.key_lengths, x.key_starts, key_);
 }
 
 void PrunedAttention::predict(kernels::Context& context, bool there) {
@@ -143,7 +149,8 @@ void PrunedAttention::forward(kernels::Context& context, const Attention& x) {
   if (x.batch == 0 || x.queries == 0) return;
   const bool predicts = predictor_ != nullptr || quick_;
   ORRERY_CHECK(!predicts || unpredictable(x).empty(), "predictors know no bias and no window");
-  take(x, predicts);
+  const base::Stopwatch clock;
+  take(context, x, predicts);
   if (predicts) {
     predict(context, has_pairs(x));
     blocks_.reset();
@@ -166,6 +173,7 @@ void PrunedAttention::forward(kernels::Context& context, const Attention& x) {
     prediction_ = {std::move(mask), {}, std::nullopt};
     blocks_ = largest_blocks_of(prediction_.mask);
   }
+  predict_seconds_ = clock.seconds();
   kernels::plain::takes(x.type) ? kernels::plain::attend(context, pruned(x)) : kernels::attend(context, pruned(x));
 }
 

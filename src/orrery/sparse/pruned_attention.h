@@ -43,9 +43,10 @@ class PrunedAttention {
 
   // Of the last forward(): what was kept, with the tokens that are there, and the rows that EmptyRows decided.
   const Prediction& prediction() const { return prediction_; }
+  double predict_seconds() const { return predict_seconds_; }  // that it took
 
  private:
-  void take(const kernels::Attention& attention, bool with_numbers);
+  void take(kernels::Context& context, const kernels::Attention& attention, bool with_numbers);
   void predict(kernels::Context& context, bool there);
   kernels::Attention pruned(const kernels::Attention& attention);
 
@@ -57,6 +58,7 @@ class PrunedAttention {
   AttentionInput input_;
   std::vector<float> query_, key_;  // copies, where the request's do not lie as predictors want them
   Prediction prediction_;
+  double predict_seconds_ = 0;
   std::optional<BlockBits> blocks_;
   kernels::KeptPairs kept_;
 };
