@@ -19,8 +19,9 @@
 namespace orrery::kernels {
 namespace {
 
-constexpr Index kGroup = 4;    // keys that are multiplied at once
-constexpr int kMostInRow = 8;  // vectors of a row that stay in registers
+constexpr Index kGroup = 4;                          // keys that are multiplied at once
+constexpr int kMostInRow = 8;                        // vectors of a row that stay in registers
+constexpr Index kPrunedRows = 64, kPrunedKeys = 64;  // of a block: a word of bits of each query
 
 inline Index whole_vectors(Index n) {
   return (n + kLanes - 1) / kLanes * kLanes;
@@ -41,7 +42,8 @@ struct ScratchCut {
   float* floats(Index count) { return reinterpret_cast<float*>(units(count)); }
 };
 
-// Vectors of one head as rows of whole vectors of floats: row k at data[k * stride].
+// Vectors of one head as rows of whole vectors of floats, none of which crosses a cache line: row k at data[k *
+// stride].
 struct HeadRows {
   const float* data;
   Index stride;
@@ -51,8 +53,10 @@ struct HeadRows {
 inline HeadRows rows_of_head(const AttentionPart& x, const Vectors& v, Index head, Index size, Index first, Index end,
                              float* room) {
   const Index width = whole_vectors(size);
-  if (x.type == Type::kF32 && v.position == size && width == size)
-    return {static_cast<const float*>(element_of(x, v, head, 0)), width};
+  const void* begin = element_of(x, v, head, 0);
+  const bool aligned = reinterpret_cast<std::uintptr_t>(begin) % (kLanes * sizeof(float)) == 0;
+  if (x.type == Type::kF32 && v.position == size && width == size && aligned)
+    return {static_cast<const float*>(begin), width};
   for (Index k = first; k < end; ++k) {
     unpack(x, v, head, k, size, room + k * width);
   }
@@ -92,6 +96,8 @@ inline Index kept_keys(const AttentionPart& x, Index head, Index j, std::uint32_
   return count;
 }
 
+constexpr float kNothingAdded[kGroup] = {};
+
 // out[i] = query row . rows[at[i]] of V vectors, for `count` of them, rounded up to kGroup.
 template <int V>
 void dot_rows(const float* query, const HeadRows& rows, const std::uint32_t* at, Index count, float* out) {
@@ -107,7 +113,7 @@ void dot_rows(const float* query, const HeadRows& rows, const std::uint32_t* at,
 #pragma GCC unroll 8
       for (int v = 1; v < V; ++v) sums[g] = fma(q[v], load(row + v * kLanes), sums[g]);
     }
-    store_sums(out + i, sums[0], sums[1], sums[2], sums[3]);
+    store_sums(out + i, sums[0], sums[1], sums[2], sums[3], kNothingAdded);
   }
 }
 
@@ -119,7 +125,7 @@ inline void dot_long_rows(const float* query, const HeadRows& rows, const std::u
 #pragma GCC unroll 4
       for (int g = 0; g < kGroup; ++g) sums[g] = fma(q, load(rows.data + at[i + g] * rows.stride + c), sums[g]);
     }
-    store_sums(out + i, sums[0], sums[1], sums[2], sums[3]);
+    store_sums(out + i, sums[0], sums[1], sums[2], sums[3], kNothingAdded);
   }
 }
 
@@ -204,45 +210,261 @@ inline void listed_drops(const AttentionPart& x, Index head, Index j, const std:
   }
 }
 
-struct PrunedScratch {
-  float *keys, *values, *query, *scores, *extra, *sums;
-  std::uint32_t* list;
-  std::uint16_t* dropped;
+// A tile's pairs, four keys of one query at a time: a group. Its keys; and in one number where its scores go, its
+// query's number in the block, how many of its keys are there.
+struct Groups {
+  std::uint32_t* keys;
+  std::uint64_t* what;
+
+  Index place(Index g) const { return static_cast<Index>(what[g] & 0xffffffffU); }
+  Index row(Index g) const { return static_cast<Index>(what[g] >> 32 & 0xffU); }
+  Index there(Index g) const { return static_cast<Index>(what[g] >> 40); }
 };
+
+struct PrunedScratch {
+  float *keys, *values, *queries, *sums, *scores, *totals;
+  Groups groups;
+  Index* counts;         // of groups, in each tile
+  std::uint64_t* words;  // of a row, where the mask is a list
+  std::uint16_t* dropped;
+  Index tiles;
+};
+
+// Scores of a row have room for a vector behind them.
+inline Index score_pitch(const PrunedScratch& s) {
+  return s.tiles * kPrunedKeys + kLanes;
+}
 
 // Where its parts lie; at nullptr, what it takes.
 inline Index cut_pruned(const AttentionPart& x, std::uint32_t* at, PrunedScratch& s) {
   ScratchCut cut{at};
+  s.tiles = (x.keys + kPrunedKeys - 1) / kPrunedKeys;
+  const Index pairs = kPrunedRows * s.tiles * kPrunedKeys;
   s.keys = cut.floats(x.keys * whole_vectors(x.size));
   s.values = cut.floats(x.keys * whole_vectors(x.value_size));
-  s.query = cut.floats(whole_vectors(x.size));
-  s.scores = cut.floats(x.keys + kGroup);
-  s.extra = cut.floats(x.keys + kGroup);
-  s.sums = cut.floats(whole_vectors(x.value_size));
-  s.list = cut.units(x.keys + 64);
-  s.dropped = reinterpret_cast<std::uint16_t*>(cut.units((x.keys / kDropGroup + 1) * (kDropGroup / 32)));
+  s.queries = cut.floats(kPrunedRows * whole_vectors(x.size));
+  s.sums = cut.floats(kPrunedRows * whole_vectors(x.value_size));
+  s.scores = cut.floats(kPrunedRows * score_pitch(s));
+  s.totals = cut.floats(2 * kPrunedRows);
+  s.groups.keys = cut.units(pairs + kPrunedKeys);
+  s.groups.what = reinterpret_cast<std::uint64_t*>(cut.units(2 * (pairs / kGroup + kGroup)));
+  s.counts = reinterpret_cast<Index*>(cut.units(2 * s.tiles));
+  s.words = reinterpret_cast<std::uint64_t*>(cut.units(2 * s.tiles * kPrunedRows));
+  s.dropped = reinterpret_cast<std::uint16_t*>(cut.units(kPrunedRows * (kDropGroup / 32)));
   return cut.total;
 }
 
-// One query of a head: its output and log_sum.
-inline void pruned_query(const AttentionPart& x, const PrunedScratch& s, const HeadRows& keys, const HeadRows& values,
-                         Index j) {
-  const Index count = kept_keys(x, x.head, j, s.list);
-  fill_group(s.list, count);
-  unpack(x, x.query, x.head, j, x.size, s.query);
-  dots(s.query, keys, s.list, count, s.scores);
-  if (x.bias != nullptr) gathered_bias(x, x.head, j, s.list, count, s.extra);
-  float m = -kInfinity, l = 0;
-  probabilities(s.scores, 0, count, count, x.scale, x.bias == nullptr ? nullptr : s.extra, m, l);
-  if (x.drop.threshold != 0) {
-    listed_drops(x, x.head, j, s.list, count, s.dropped, s.extra);
-    each_vector(count, [&](Index i, int n) { put(s.scores + i, take(s.scores + i, n) * take(s.extra + i, n), n); });
+// Bits [begin, end) of a row, seen from word w on.
+inline std::uint64_t bits_within(Range range, Index w) {
+  const Index begin = range.begin - w * kPrunedKeys, end = range.end - w * kPrunedKeys;
+  if (begin >= kPrunedKeys || end <= 0 || begin >= end) return 0;
+  std::uint64_t bits = ~std::uint64_t{0};
+  if (begin > 0) bits <<= begin;
+  if (end < kPrunedKeys) bits &= ~(~std::uint64_t{0} << end);
+  return bits;
+}
+
+// The queries of a block, in scratch: rows of the mask as words, what each sees, and how many scores it has so far.
+struct PrunedRows {
+  Index first, count;
+  const std::uint64_t* words[kPrunedRows];
+  Range sees[kPrunedRows];
+  Index scores[kPrunedRows];
+};
+
+inline void take_rows(const AttentionPart& x, const PrunedScratch& s, PrunedRows& rows) {
+  const KeptPairs& kept = *x.kept;
+  for (Index r = 0; r < rows.count; ++r) {
+    const Index j = rows.first + r;
+    rows.sees[r] = keys_seen(x, j);
+    rows.scores[r] = 0;
+    float* query = s.queries + r * whole_vectors(x.size);
+    unpack(x, x.query, x.head, j, x.size, query);
+    for (Index i = 0; i < whole_vectors(x.size); i += kLanes) store(query + i, load(query + i) * x.scale);
+    if (kept.bits != nullptr) {
+      rows.words[r] = kept.bits + x.batch * kept.batch + x.head * kept.head + j * kept.row;
+      continue;
+    }
+    std::uint64_t* words = s.words + r * s.tiles;
+    for (Index w = 0; w < s.tiles; ++w) words[w] = 0;
+    const Index row = (x.batch * x.heads + x.head) * x.queries + j;
+    for (Index i = kept.starts[row]; i < kept.starts[row + 1]; ++i)
+      words[kept.columns[i] / kPrunedKeys] |= std::uint64_t{1} << kept.columns[i] % kPrunedKeys;
+    rows.words[r] = words;
   }
-  clear(s.sums, values.stride);
-  weighted_sum(s.scores, s.list, l == 0 ? 0 : count, values, s.sums);
-  store_vector(x, x.out, x.head, j, s.sums, l == 0 ? 0 : 1 / l, x.value_size);
-  if (x.log_sum != nullptr)
-    x.log_sum[(x.batch * x.heads + x.head) * x.queries + j] = l == 0 ? -kInfinity : m + __builtin_logf(l);
+}
+
+inline Groups groups_of(const PrunedScratch& s, Index tile) {
+  const Index begin = tile * kPrunedRows * kPrunedKeys / kGroup;
+  return {s.groups.keys + begin * kGroup, s.groups.what + begin};
+}
+
+// The groups of a tile of keys; how many. Meanwhile the tile's keys come into the first-level cache: the order in which
+// they are needed is none that the processor foresees.
+inline Index list_groups(const PrunedScratch& s, const HeadRows& of_keys, Index last_key, PrunedRows& rows,
+                         Index tile) {
+  const Index pitch = score_pitch(s);
+  const Groups at = groups_of(s, tile);
+  constexpr std::uint64_t kNext = kGroup;  // places
+  Index groups = 0;
+  for (Index r = 0; r < rows.count; ++r) {
+    const float* ahead = of_keys.data + least(tile * kPrunedKeys + r, last_key) * of_keys.stride;
+    for (Index c = 0; c < of_keys.stride; c += 16) __builtin_prefetch(ahead + c);
+    const std::uint64_t bits = rows.words[r][tile] & bits_within(rows.sees[r], tile);
+    std::uint32_t* keys = at.keys + groups * kGroup;
+    const Index count = store_places(bits, static_cast<std::uint32_t>(tile * kPrunedKeys), keys);
+    for (Index i = 0; i < kGroup; ++i) keys[count + i] = keys[0];
+    const Index more = (count + kGroup - 1) / kGroup;
+    std::uint64_t what = static_cast<std::uint64_t>(r * pitch + rows.scores[r]) | static_cast<std::uint64_t>(r) << 32 |
+                         std::uint64_t{kGroup} << 40;
+    // Four at once without looking: how many there are is hard to foresee, and more are rare.
+    std::uint64_t* to = at.what + groups;
+    for (Index g = 0; g == 0 || g < more; g += 4, what += 4 * kNext) {
+      to[g] = what;
+      to[g + 1] = what + kNext;
+      to[g + 2] = what + 2 * kNext;
+      to[g + 3] = what + 3 * kNext;
+    }
+    // The last one's absent keys.
+    to[more == 0 ? 0 : more - 1] -= static_cast<std::uint64_t>(more * kGroup - count) << 40;
+    groups += more;
+    rows.scores[r] += more * kGroup;
+  }
+  return groups;
+}
+
+// Added to the scores of a group of which so many keys are there.
+constexpr float kAbsent[kGroup + 1][kGroup] = {{-kInfinity, -kInfinity, -kInfinity, -kInfinity},
+                                               {0, -kInfinity, -kInfinity, -kInfinity},
+                                               {0, 0, -kInfinity, -kInfinity},
+                                               {0, 0, 0, -kInfinity},
+                                               {0, 0, 0, 0}};
+
+// V: vectors of a row; 0: as many as there are, one after the other.
+template <int V>
+void score_groups(const PrunedScratch& s, const Groups& at, Index groups, const HeadRows& keys) {
+  for (Index g = 0; g < groups; ++g) {
+    const float* query = s.queries + at.row(g) * keys.stride;
+    F sums[kGroup];
+    const float* row[kGroup];
+#pragma GCC unroll 4
+    for (int i = 0; i < kGroup; ++i) row[i] = keys.data + at.keys[g * kGroup + i] * keys.stride;
+    const F first = load(query);
+#pragma GCC unroll 4
+    for (int i = 0; i < kGroup; ++i) sums[i] = first * load(row[i]);
+    const auto step = [&](Index c) __attribute__((always_inline)) {
+      const F q = load(query + c);
+#pragma GCC unroll 4
+      for (int i = 0; i < kGroup; ++i) sums[i] = fma(q, load(row[i] + c), sums[i]);
+    };
+    if constexpr (V == 0) {
+      for (Index c = kLanes; c < keys.stride; c += kLanes) step(c);
+    } else {
+#pragma GCC unroll 8
+      for (int v = 1; v < V; ++v) step(v * kLanes);
+    }
+    store_sums(s.scores + at.place(g), sums[0], sums[1], sums[2], sums[3], kAbsent[at.there(g)]);
+  }
+}
+
+// sums of a query += probabilities of a group * its values, in V vectors of a row.
+template <int V>
+void weigh_groups(const PrunedScratch& s, const Groups& at, Index groups, const float* values, Index stride,
+                  float* sums) {
+  for (Index g = 0; g < groups; ++g) {
+    float* sum = sums + at.row(g) * stride;
+    const float* weights = s.scores + at.place(g);
+    const float* row[kGroup];
+    F weight[kGroup];
+#pragma GCC unroll 4
+    for (int i = 0; i < kGroup; ++i) {
+      row[i] = values + at.keys[g * kGroup + i] * stride;
+      weight[i] = all(weights[i]);
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) {
+      F sums_of_row = load(sum + v * kLanes);
+#pragma GCC unroll 4
+      for (int k = 0; k < kGroup; ++k) sums_of_row = fma(weight[k], load(row[k] + v * kLanes), sums_of_row);
+      store(sum + v * kLanes, sums_of_row);
+    }
+  }
+}
+
+// A row of scores, -inf where there is none, to e^(score - maximum); their maximum and sum. Room for a vector behind.
+inline void soften(float* row, Index count, float& maximum, float& total) {
+  F best = all(-kInfinity);
+  store(row + count, best);
+  for (Index i = 0; i < count; i += kLanes) best = largest(best, load(row + i));
+  maximum = maximum_of(best);
+  total = 0;
+  if (maximum == -kInfinity) {  // the bias hides all
+    for (Index i = 0; i < count; i += kLanes) store(row + i, F{});
+    return;
+  }
+  F sums = {};
+  for (Index i = 0; i < count; i += kLanes) {
+    // Nothing subnormal is computed: that would take the processor a hundred cycles a time.
+    const F below = load(row + i) - maximum, p = below < all(-87.0F) ? F{} : exponential(larger(all(-87.0F), below));
+    store(row + i, p);
+    sums += p;
+  }
+  total = sum_of(sums);
+}
+
+// f(group's number, which of its keys, its score) for each key that is there.
+template <class Visit>
+void each_of_groups(const PrunedScratch& s, const Groups& at, Index groups, const Visit& f) {
+  for (Index g = 0; g < groups; ++g)
+    for (Index i = 0; i < at.there(g); ++i) f(at.row(g), at.keys[g * kGroup + i], s.scores[at.place(g) + i]);
+}
+
+inline void pruned_block(const AttentionPart& x, const PrunedScratch& s, const HeadRows& keys, const HeadRows& values,
+                         PrunedRows& rows) {
+  take_rows(x, s, rows);
+  const Index first = rows.sees[0].begin / kPrunedKeys;
+  const Index end = (rows.sees[rows.count - 1].end + kPrunedKeys - 1) / kPrunedKeys;
+  const Index vectors = keys.stride / kLanes;
+  for (Index tile = first; tile < end; ++tile) {
+    s.counts[tile] = list_groups(s, keys, rows.sees[rows.count - 1].end - 1, rows, tile);
+    const Groups groups = groups_of(s, tile);
+    if (vectors > kMostInRow)
+      score_groups<0>(s, groups, s.counts[tile], keys);
+    else
+      with_vectors(vectors, [&]<int V>() { score_groups<V>(s, groups, s.counts[tile], keys); });
+    if (x.bias == nullptr) continue;
+    const float* bias = x.bias + x.batch * x.bias_batch + x.head * x.bias_head + rows.first * x.bias_query;
+    each_of_groups(s, groups, s.counts[tile],
+                   [&](Index row, Index key, float& score) { score += bias[row * x.bias_query + key]; });
+  }
+  for (Index r = 0; r < rows.count; ++r)
+    soften(s.scores + r * score_pitch(s), rows.scores[r], s.totals[2 * r], s.totals[2 * r + 1]);
+  clear(s.sums, rows.count * values.stride);
+  for (Index tile = first; tile < end; ++tile) {
+    const Groups groups = groups_of(s, tile);
+    if (x.drop.threshold != 0) {
+      constexpr Index kTilesOfGroup = kDropGroup / kPrunedKeys, kWords = kDropGroup / 16;
+      if (tile == first || tile % kTilesOfGroup == 0)
+        for (Index r = 0; r < rows.count; ++r)
+          kept_groups(x.drop, static_cast<std::uint64_t>((x.batch * x.heads + x.head) * x.queries + rows.first + r),
+                      tile / kTilesOfGroup, tile / kTilesOfGroup + 1, s.dropped + r * kWords);
+      each_of_groups(s, groups, s.counts[tile], [&](Index row, Index key, float& p) {
+        const Index bit = key % kDropGroup;
+        p *= (s.dropped[row * kWords + bit / 16] >> bit % 16 & 1) != 0 ? x.drop.scale : 0.0F;
+      });
+    }
+    for (Index c = 0; c < values.stride; c += kMostInRow * kLanes)
+      with_vectors(least(values.stride - c, kMostInRow * kLanes) / kLanes, [&]<int V>() {
+        weigh_groups<V>(s, groups, s.counts[tile], values.data + c, values.stride, s.sums + c);
+      });
+  }
+  for (Index r = 0; r < rows.count; ++r) {
+    const float m = s.totals[2 * r], l = s.totals[2 * r + 1];
+    store_vector(x, x.out, x.head, rows.first + r, s.sums + r * values.stride, l == 0 ? 0 : 1 / l, x.value_size);
+    if (x.log_sum != nullptr)
+      x.log_sum[(x.batch * x.heads + x.head) * x.queries + rows.first + r] =
+          l == 0 ? -kInfinity : m + __builtin_logf(l);
+  }
 }
 
 inline void pruned_attention(const AttentionPart& x) {
@@ -255,7 +477,11 @@ inline void pruned_attention(const AttentionPart& x) {
   const Index first = keys_seen(x, x.first_query).begin, end = keys_seen(x, end_query - 1).end;
   const HeadRows keys = rows_of_head(x, x.key, key_head, x.size, first, end, s.keys);
   const HeadRows values = rows_of_head(x, x.value, key_head, x.value_size, first, end, s.values);
-  for (Index j = x.first_query; j < end_query; ++j) pruned_query(x, s, keys, values, j);
+  PrunedRows rows;
+  for (rows.first = x.first_query; rows.first < end_query; rows.first += kPrunedRows) {
+    rows.count = least(kPrunedRows, end_query - rows.first);
+    pruned_block(x, s, keys, values, rows);
+  }
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ consteval Table table_for(Level level) {
   table.row_codes = row_codes;
   table.score_row = score_row;
   table.keep_row = keep_row;
+  table.keep_row_quickly = keep_row_quickly;
   table.kept = kept;
   table.spin = spin;
   return table;

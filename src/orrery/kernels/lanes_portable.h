@@ -143,9 +143,9 @@ inline I dot_int16(I sum, U a, U b) {
   return sum;
 }
 
-inline void store_sums(float* p, F a, F b, F c, F d) {
+inline void store_sums(float* p, F a, F b, F c, F d, const float* plus) {
   const F* const of[] = {&a, &b, &c, &d};
-  for (int i = 0; i < 4; ++i) p[i] = ((*of[i])[0] + (*of[i])[2]) + ((*of[i])[1] + (*of[i])[3]);
+  for (int i = 0; i < 4; ++i) p[i] = ((*of[i])[0] + (*of[i])[2]) + ((*of[i])[1] + (*of[i])[3]) + plus[i];
 }
 
 inline int store_places(std::uint64_t bits, std::uint32_t first, std::uint32_t* p) {

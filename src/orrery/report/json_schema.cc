@@ -33,6 +33,7 @@ constexpr Kind kAnswers[] = {
     {"sparse_run", sparse_run_schema},
     {"sparse_bench", sparse_bench_schema},
     {"sparse_study", sparse_study_schema},
+    {"sparse_break_even", sparse_break_even_schema},
     {"place", place_schema},
     {"validate", validate_schema},
     {"validate_collectives", validate_collectives_schema},

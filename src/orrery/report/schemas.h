@@ -31,6 +31,7 @@ Json sparse_sweep_schema();
 Json sparse_run_schema();
 Json sparse_bench_schema();
 Json sparse_study_schema();
+Json sparse_break_even_schema();
 Json place_schema();
 Json graph_schema();
 Json operators_schema();

@@ -119,10 +119,10 @@ std::shared_ptr<const TextRows> glue_rows(const Glue& task, const fs::path& path
   if (table) rules.header = task.header;
   auto rows = std::make_shared<TextRows>(read_text_rows(path.string(), rules));
   if (rows->skipped > 0)
-    warnings.warning("O1876", fmt::format("{} of `{}` {} too few or too many cells, and {} left out",
-                                          rows->skipped == 1 ? "1 row" : fmt::format("{} rows", rows->skipped),
-                                          path.string(), rows->skipped == 1 ? "has" : "have",
-                                          rows->skipped == 1 ? "was" : "were"));
+    warnings.warning("O1876",
+                     fmt::format("{} of `{}` {} too few or too many cells, and {} left out",
+                                 rows->skipped == 1 ? "1 row" : fmt::format("{} rows", rows->skipped), path.string(),
+                                 rows->skipped == 1 ? "has" : "have", rows->skipped == 1 ? "was" : "were"));
   const Columns found = {column_of(*rows, task.text), column_of(*rows, task.second), column_of(*rows, task.label)};
   // Sets of one task may have been exported by different programs.
   const auto rename = [&](const std::string& from, const std::string& to) {

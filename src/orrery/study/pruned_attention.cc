@@ -41,6 +41,10 @@ void PrunedAttention::predict_scores(kernels::Context& context) {
   }
   if (pruning_.quantises() && clips.query.value > 0) options.quantiser.query_clip = clips.query.value;
   if (pruning_.quantises() && clips.key.value > 0) options.quantiser.key_clip = clips.key.value;
+  if (options.kind == sparse::PredictorKind::kThreshold) {
+    if (!quick_) quick_.emplace(options);
+    return quick_->predict(context, gathered_.input, options.quantiser, prediction_);
+  }
   const bool same =
       predictor_ && predictors_.query.value == clips.query.value && predictors_.key.value == clips.key.value;
   if (!same) predictor_ = sparse::make_predictor(options);

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "orrery/layer/attention_core.h"
+#include "orrery/sparse/quick_threshold.h"
 #include "orrery/study/gathered.h"
 #include "orrery/study/pruning.h"
 
@@ -54,8 +55,9 @@ class PrunedAttention : public layer::AttentionCore {
   Pruning pruning_;
   Gathered gathered_;
   sparse::Prediction prediction_;
-  std::unique_ptr<sparse::Predictor> predictor_;
-  Clips predictors_;  // that it was made with
+  std::optional<sparse::QuickThreshold> quick_;   // of the threshold rule
+  std::unique_ptr<sparse::Predictor> predictor_;  // of others
+  Clips predictors_;                              // that it was made with
 };
 
 }  // namespace orrery::study
