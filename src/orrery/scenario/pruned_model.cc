@@ -330,6 +330,16 @@ PrunedModel open_pruning(const PruningRequest& request, CheckpointModel& model, 
   return out;
 }
 
+void warn_of_dense(CheckpointModel& model) {
+  const File own = base::read_file((fs::path(model.folder) / "config.json").string());
+  base::Diagnostics ignored;
+  if (!formats::sanger::read_model_config(own, ignored).prunes()) return;
+  model.warnings
+      .warning("O1877", fmt::format("the model of `{}` prunes attention, and what it generates is computed densely",
+                                    model.folder))
+      .hint("`orrery tune eval` and `orrery sparse run` prune as it was trained");
+}
+
 void check_masks(const model::Network::Size& size, const model::Description& description) {
   const model::Index longest = std::max(size.length, size.target_length);
   const base::Count row = base::ceil_divide(longest, sparse::kWordBits) * sparse::kWordBits;

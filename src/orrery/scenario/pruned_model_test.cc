@@ -224,6 +224,13 @@ TEST(SparseRun, LayersErrorsAndQualityFollowTheThreshold) {
     ASSERT_TRUE(run.quality.dense && run.quality.pruned);
     EXPECT_EQ(run.quality.task, "mlm");
     EXPECT_GT(run.quality.dense->perplexity, 1);
+    // As Sanger's log has it, with padding that changes nothing but what is a defect.
+    SparseRunRequest padded = request;
+    padded.keep_mask = {};
+    padded.defects.whole_vectors_only = true;
+    const SparseRun same = sparse_run(padded);
+    EXPECT_EQ(same.mean.density, run.mean.density);
+    EXPECT_EQ(same.mean.load_balance, run.mean.load_balance);
     if (threshold < 0.001) {
       EXPECT_EQ(run.mean.density, 1);
       EXPECT_NEAR(run.quality.cosine, 1, 1e-6);

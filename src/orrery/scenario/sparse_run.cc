@@ -41,6 +41,27 @@ HeadKind head_of(const std::string& folder) {
   return kind == HeadKind::kMaskedWords || kind == HeadKind::kNextWord ? kind : HeadKind::kNone;
 }
 
+// With tokens that are not there up to whole vectors, which Sanger's log demands, and its tasks pad to. No figure
+// depends on how many there are.
+sparse::Measured measure_padded(const sparse::Prediction& prediction, const sparse::MeasureDefects& defects) {
+  const sparse::Mask& mask = prediction.mask;
+  const auto whole = [](Count n) { return base::ceil_divide(n, sparse::kWordBits) * sparse::kWordBits; };
+  sparse::Mask padded({mask.batch(), mask.heads(), whole(mask.rows()), whole(mask.columns())});
+  padded.causal = mask.causal;
+  for (Count b = 0; b < mask.batch(); ++b) {
+    for (Count r = 0; r < padded.rows(); ++r)
+      padded.valid_rows.push_back(r < mask.rows() && mask.row_valid(b, r) ? 1 : 0);
+    for (Count c = 0; c < padded.columns(); ++c)
+      padded.valid_columns.push_back(c < mask.columns() && mask.column_valid(b, c) ? 1 : 0);
+    for (Count h = 0; h < mask.heads(); ++h)
+      for (Count r = 0; r < mask.rows(); ++r)
+        std::copy(mask.row(b, h, r), mask.row(b, h, r) + mask.words(), padded.row(b, h, r));
+  }
+  std::vector<Count> emptied;
+  for (const Count row : prediction.emptied) emptied.push_back(row / mask.rows() * padded.rows() + row % mask.rows());
+  return sparse::measure(padded, defects, emptied);
+}
+
 double ratio(double a, double b) {
   return b > 0 ? a / b : 0;
 }
@@ -102,7 +123,9 @@ class Runner {
   void add(std::size_t place, const study::Compared& seen) {
     Sums& sums = sums_[place];
     const sparse::Prediction& last = pruned_.network->core(place).prediction();
-    sums.masks.push_back(sparse::measure(last.mask, request_.defects, last.emptied));
+    sums.masks.push_back(request_.defects.whole_vectors_only
+                             ? measure_padded(last, request_.defects)
+                             : sparse::measure(last.mask, request_.defects, last.emptied));
     out_.log.push_back(sums.masks.back());
     sums.emptied += static_cast<Count>(last.emptied.size());
     sums.dense += seen.dense_seconds, sums.predict += seen.predict_seconds, sums.attend += seen.attend_seconds;

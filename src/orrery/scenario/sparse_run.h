@@ -67,7 +67,7 @@ struct SparseRun {
   base::Diagnostics warnings;
 };
 
-// Throws InputError: as tune_embed() and open_pruning(); O1803 (masks that are too large), O1817 (Sanger's lengths).
+// Throws InputError: as tune_embed() and open_pruning(); O1803 (masks that are too large).
 SparseRun sparse_run(const SparseRunRequest& request);
 
 // A line for each mask, as Sanger's log has them.

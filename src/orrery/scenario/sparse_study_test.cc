@@ -285,6 +285,17 @@ TEST(SparseStudy, ARunThatIsResumedGivesTheSameBytes) {
   }
 }
 
+TEST(SparseStudy, LabelsOutOfRangeAreNamed) {
+  const TinyModel tiny("study_labels");
+  for (const char* const bad : {"-1", "2", "maybe", ""}) {
+    const Data data(tiny, "sst2");
+    data.write("train.tsv", fmt::format("sentence\tlabel\nword1\t0\nword2\t{}\n", bad));
+    data.write("dev.tsv", "sentence\tlabel\nword1\t0\n");
+    EXPECT_EQ(code_of([&] { sparse_study(study(tiny, "sst2", data.folder)); }),
+              fmt::format("O1652 `{}` is no label of this task", bad));
+  }
+}
+
 TEST(SparseStudy, FilesThatAreNotThereAreNamed) {
   const TinyModel tiny("study_files");
   const Data data(tiny, "empty");

@@ -4,6 +4,7 @@
 #include "orrery/scenario/study_data.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -105,6 +106,34 @@ fs::path demanded(const StudyTask& task, const std::string& folder, const std::v
   return *found;
 }
 
+// Whole numbers from 0 on, or the classes' names; of similarities numbers from 0 to 5. Test sets have -1.
+bool is_label(const Glue& task, const std::string& text) {
+  if (task.task == Task::kRegression) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= 5;
+  }
+  const bool three = std::string_view(task.name) == "mnli";
+  if (text == "0" || text == "1" || (three && text == "2")) return true;
+  return text == "entailment" || (three ? text == "neutral" || text == "contradiction" : text == "not_entailment");
+}
+
+void check_labels(const Glue& task, const TextRows& rows, const std::string& column) {
+  base::Diagnostics found;
+  for (const TextRow& row : rows.rows) {
+    const std::vector<TextField>* const label = row.find(column);
+    if (label == nullptr || label->empty() || is_label(task, label->front().text)) continue;
+    base::Diagnostic& said =
+        found.error("O1652", fmt::format("`{}` is no label of this task", label->front().text), label->front().where);
+    said.note(task.task == Task::kRegression          ? "similarities are numbers from 0 to 5"
+              : std::string_view(task.name) == "mnli" ? "labels are 0, 1, 2 or entailment, neutral, contradiction"
+                                                      : "labels are 0, 1 or entailment, not_entailment");
+    if (label->front().text == "-1") said.hint("test sets have no labels: take the training and development sets");
+    if (found.all().size() >= 20) break;
+  }
+  found.throw_if_errors();
+}
+
 std::string column_of(const TextRows& rows, const Names& names) {
   for (const std::string& name : names)
     if (std::find(rows.columns.begin(), rows.columns.end(), name) != rows.columns.end()) return name;
@@ -133,6 +162,7 @@ std::shared_ptr<const TextRows> glue_rows(const Glue& task, const fs::path& path
       for (auto& field : row.fields)
         if (field.first == from) field.first = to;
   };
+  check_labels(task, *rows, found.label);
   if (columns.text.empty()) columns = found;
   rename(found.text, columns.text);
   rename(found.second, columns.second);

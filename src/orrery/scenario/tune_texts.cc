@@ -121,7 +121,12 @@ Embedded tune_embed(const TextRequest& request, Pool pool) {
   const std::vector<model::Example>& examples = plain.examples;
   out.cut = plain.cut;
   const auto batch = static_cast<std::size_t>(request.batch.value_or(kUsualBatch));
+  PrunedModel pruned = open_pruning(request.pruning, made, Unclipped::kRefuse);
   model::Network network(running.context, d, made.parameters, size_of(examples, batch), false);
+  if (pruned.prunes()) {
+    check_masks(size_of(examples, batch), d);
+    pruned.network->attach(network);
+  }
   out.texts.resize(examples.size());
   const base::Stopwatch clock;
   for (const std::vector<std::size_t>& chosen : batches(examples, batch)) {
