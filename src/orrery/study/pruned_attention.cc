@@ -68,6 +68,13 @@ void PrunedAttention::predict(kernels::Context& context, const Attention& attent
     }
   }
   if (mode == Mode::kCalibrate) return;
+  predict_mask(context);
+  const bool by_blocks = !pruning_.predictor || pruning_.predictor->kind == sparse::PredictorKind::kBlocks;
+  blocks_ = by_blocks ? sparse::largest_blocks_of(prediction_.mask) : std::nullopt;
+}
+
+void PrunedAttention::predict_mask(kernels::Context& context) {
+  const sparse::AttentionInput& input = gathered_.input;
   if (pruning_.predictor)
     predict_scores(context);
   else
@@ -81,6 +88,14 @@ void PrunedAttention::predict(kernels::Context& context, const Attention& attent
 kernels::KeptPairs PrunedAttention::kept() const {
   const Mask& mask = prediction_.mask;
   kernels::KeptPairs kept;
+  if (blocks_) {
+    kept.bits = blocks_->bits.data();
+    kept.block = blocks_->block;
+    kept.row = blocks_->words;
+    kept.head = blocks_->rows * blocks_->words;
+    kept.batch = mask.heads() * kept.head;
+    return kept;
+  }
   kept.bits = mask.row(0, 0, 0);
   kept.row = mask.words();
   kept.head = mask.rows() * mask.words();

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "orrery/layer/attention_core.h"
+#include "orrery/sparse/block_bits.h"
 #include "orrery/sparse/quick_threshold.h"
 #include "orrery/study/gathered.h"
 #include "orrery/study/pruning.h"
@@ -50,11 +51,13 @@ class PrunedAttention : public layer::AttentionCore {
 
  private:
   kernels::KeptPairs kept() const;
+  void predict_mask(kernels::Context& context);
   void predict_scores(kernels::Context& context);
 
   Pruning pruning_;
   Gathered gathered_;
   sparse::Prediction prediction_;
+  std::optional<sparse::BlockBits> blocks_;       // of a mask that is made of whole blocks
   std::optional<sparse::QuickThreshold> quick_;   // of the threshold rule
   std::unique_ptr<sparse::Predictor> predictor_;  // of others
   Clips predictors_;                              // that it was made with

@@ -107,7 +107,7 @@ Pruning random_pruning(unsigned seed) {
   if (!pruning.predictor || random() % 2 == 0) {
     sparse::Pattern pattern;
     pattern.kind = random() % 2 == 0 ? sparse::PatternKind::kLongformer : sparse::PatternKind::kBlockStructured;
-    pattern.block = 8;
+    pattern.block = random() % 2 == 0 ? 8 : 16;
     pattern.per_head = true;
     pruning.pattern = std::make_shared<sparse::Mask>(sparse::static_mask(pattern, 128, 1, 5));
   }
