@@ -27,8 +27,8 @@ double gain_of(const BreakEvenPoint& p) {
 std::string colour_of(double gain) {
   const double share = std::clamp(gain > 1 ? std::log2(gain) / 2 : std::log2(gain), -1.0, 1.0);
   const double to[3] = {share > 0 ? 72.0 : 224.0, share > 0 ? 120.0 : 150.0, share > 0 ? 168.0 : 48.0};
-  const auto part = [&](int i) { return static_cast<int>(std::lround(255 + (to[i] - 255) * std::fabs(share))); };
-  return fmt::format("rgb({},{},{})", part(0), part(1), part(2));
+  const auto part = [&](int i) { return 255 + (to[i] - 255) * std::fabs(share); };
+  return fmt::format("rgb({:.0f},{:.0f},{:.0f})", part(0), part(1), part(2));
 }
 
 template <class Value>
