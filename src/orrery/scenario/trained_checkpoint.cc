@@ -43,7 +43,10 @@ void write_text(const fs::path& path, const std::string& text) {
   file.close();
   std::error_code error;
   if (file) fs::rename(beside, path, error);
-  if (!file || error) cannot_write(path.string(), error ? error.message() : "the file system refuses it");
+  if (file && !error) return;
+  const std::string why = error ? error.message() : "the file system refuses it";
+  fs::remove(beside, error);
+  cannot_write(path.string(), why);
 }
 
 const char* class_suffix(Task task, formats::huggingface::Family family) {
@@ -155,8 +158,14 @@ void store(const std::string& folder, const std::string& source, CheckpointModel
   for (const char* const name : kTokenizerFiles) {
     const fs::path from = fs::path(source) / name;
     if (!fs::exists(from, error) || fs::equivalent(from, to / name, error)) continue;
-    fs::copy_file(from, to / name, fs::copy_options::overwrite_existing, error);
-    if (error) cannot_write((to / name).string(), error.message());
+    // What is there stays whole until the copy is.
+    const fs::path beside = (to / name).string() + ".part";
+    fs::copy_file(from, beside, fs::copy_options::overwrite_existing, error);
+    if (!error) fs::rename(beside, to / name, error);
+    if (!error) continue;
+    const std::string why = error.message();
+    fs::remove(beside, error);
+    cannot_write((to / name).string(), why);
   }
   const std::vector<model::Parameter> parameters = model::list(model.parameters, model.runnable.description);
   std::vector<Tensor> moments;
