@@ -2,7 +2,8 @@
 // what takes long, fewer. The median counts; half the interval that holds it with 95 % (by ranks; of few runs, all of
 // them) is kept beside. Between measurements a fixed loop of multiply-adds is timed: where its rate changes, the
 // processor's frequency did. Where a layer's tensors are more than the last cache holds, the caches are emptied before
-// each run: a tensor has left them before its next reader comes.
+// each run: a tensor has left them before its next reader comes. A library that took more than half as long again as
+// Orrery for each of a contraction's first calls is not asked for the others.
 #include "orrery/scenario/workbench.h"
 
 #include <unistd.h>
@@ -31,6 +32,8 @@ constexpr double kEnough = 0.1, kLong = 0.4;  // seconds
 constexpr std::size_t kFewest = 3, kMost = 9;
 constexpr double kProbeEvery = 2, kProbe = 2e-4;
 constexpr double kDrop = 0.1;
+constexpr std::size_t kTries = 4;
+constexpr double kHopeless = 1.5;
 
 std::string upper(std::string text, bool file_letters) {
   for (char& c : text) {
@@ -231,18 +234,28 @@ MeasuredCall Workbench::contraction(const std::string& name, const BlasCall& cal
     return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(call.batch) *
            kernels::bytes_of(run_.type);
   };
+  double ours = 0;
   for (const std::string& implementation : implementations()) {
-    const std::string key = call_key(implementation, call);
-    if (store_.find(rank_file(name, true), key)) continue;
-    if (columns_of_ != name) columns_.clear(), columns_of_ = name;
-    const kernels::Product product =
-        tuning::product_of(call, false, column("a", words(call.m, call.k)), column("b", words(call.k, call.n)),
-                           column("c", words(call.m, call.n)), run_.type);
+    const std::string key = call_key(implementation, call), file = rank_file(name, true);
     const tuning::BlasLibrary* const library = tuning::BlasLibrary::find(implementation);
-    if (library != nullptr && !tuning::BlasLibrary::takes(product)) continue;
-    const double seconds = timed(
-        [&] { library != nullptr ? library->multiply(context_, product) : kernels::multiply(context_, product); });
-    store_.add(rank_file(name, true), key, digits(seconds * 1e3) + ",");  // in ms, as times of results are
+    Compared& compared = compared_[{name, implementation}];
+    if (library != nullptr && compared.calls >= kTries && compared.least > kHopeless) continue;
+    double seconds = 0;
+    if (const auto times = store_.find(file, key)) {
+      seconds = median_of(*times) / 1e3;
+    } else {
+      if (columns_of_ != name) columns_.clear(), columns_of_ = name;
+      const kernels::Product product =
+          tuning::product_of(call, false, column("a", words(call.m, call.k)), column("b", words(call.k, call.n)),
+                             column("c", words(call.m, call.n)), run_.type);
+      if (library != nullptr && !tuning::BlasLibrary::takes(product)) continue;
+      seconds = timed(
+          [&] { library != nullptr ? library->multiply(context_, product) : kernels::multiply(context_, product); });
+      store_.add(file, key, digits(seconds * 1e3) + ",");  // in ms, as times of results are
+    }
+    if (library == nullptr) ours = seconds;
+    const double ratio = seconds / ours;
+    compared.least = compared.calls++ == 0 ? ratio : std::min(compared.least, ratio);
   }
   return known(name, call).value();
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/stopwatch.h"
@@ -58,6 +59,12 @@ class Workbench {
   TuneStore& store_;
   tuning::FusedRun run_;
   kernels::Buffer other_;  // what empties the caches; empty where a layer fits into them
+  // Of contraction and library: calls that both it and Orrery computed, and the least of its times over Orrery's.
+  struct Compared {
+    std::size_t calls = 0;
+    double least = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Compared> compared_;
   std::map<std::string, kernels::Buffer> columns_;
   std::string columns_of_;  // the operator whose they are
   std::map<std::string, double> by_signature_;
