@@ -114,8 +114,8 @@ tuning::FusedChoice choice_of(const tuning::KernelSpace& space, const tuning::Ke
 Workbench::Workbench(kernels::Context& context, const tuning::Sizes& sizes, kernels::Type type, TuneStore& store)
     : context_(context), store_(store) {
   run_.sizes = sizes, run_.type = type, run_.drop = kDrop;
-  constexpr double kLeast = 16e6, kMost = 5e8;  // bytes of a last cache
-  const double cache = std::clamp(static_cast<double>(sysconf(_SC_LEVEL3_CACHE_SIZE)), kLeast, kMost);
+  constexpr double kSmallCache = 16e6, kLargeCache = 5e8;  // bytes of a last cache, where the system says less or more
+  const double cache = std::clamp(static_cast<double>(sysconf(_SC_LEVEL3_CACHE_SIZE)), kSmallCache, kLargeCache);
   if (tuning::GraphRun::bytes(tuning::encoder_graph(sizes), type) > cache) {
     other_ = kernels::Buffer(static_cast<std::size_t>(2 * cache));
     std::memset(other_.data(), 0, other_.bytes());
