@@ -241,6 +241,9 @@ TunedSelection tune_select(const TuneSelectRequest& request) {
   run_modes(request, out, budget);
   for (const std::string& asked : request.why) out.why.push_back(why(out.problem, asked, budget));
   if (!request.evaluate.empty()) out.evaluated = evaluate_file(out.problem, request.evaluate, budget);
+  if (out.selection && proof.optimal)
+    out.plan =
+        keep_plan(request.folder, tuning::ms(out.selection->time), layout_file(out, *out.selection), out.warnings);
   return out;
 }
 
