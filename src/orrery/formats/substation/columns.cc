@@ -80,6 +80,12 @@ void SizesSeen::join(const SizesSeen& other, base::Diagnostics& found) {
   products_.insert(products_.end(), other.products_.begin(), other.products_.end());
 }
 
+bool SizesSeen::within(const SizesSeen& other) const {
+  return std::all_of(told_.begin(), told_.end(), [&](const auto& told) {
+    return other.told_.contains(told.first) && other.sizes_[told.first] == sizes_[told.first];
+  });
+}
+
 void SizesSeen::see_product(const std::string& letters, base::Count product, const base::Location& where) {
   products_.push_back({letters, product, where});
 }

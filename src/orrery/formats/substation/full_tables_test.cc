@@ -1,9 +1,16 @@
 // Tables of full size: read at a rate of millions of lines, chosen from within seconds, with a proof.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <random>
 
 #include <gtest/gtest.h>
 
 #include "orrery/base/stopwatch.h"
+#include "orrery/formats/substation/folder.h"
 #include "orrery/formats/substation/full_tables_test_util.h"
 #include "orrery/formats/substation/kernel_file.h"
 #include "orrery/formats/substation/write.h"
@@ -43,6 +50,68 @@ TEST(FullTables, OfHundredsOfThousandsOfLayoutsAreChosenFromWithAProof) {
       }
     }
   }
+}
+
+// A folder of full tables, drawn with this seed, in the formats of the benchmarks. `shuffled`: the lines of kernels in
+// a random order, as ranks that share the work leave them.
+void write_folder(const std::filesystem::path& folder, const tuning::Graph& graph, std::uint64_t seed, int specials,
+                  bool shuffled) {
+  const tuning::Measurements measured = full_tables(graph, seed, specials);
+  for (const auto& [name, table] : measured.tables) {
+    std::string text = (table.contraction ? result_text : kernel_text)(table, graph, measured.sizes);
+    if (shuffled && !table.contraction) {
+      std::vector<std::string_view> lines;
+      for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.find('\n', at) + 1;
+        lines.push_back(std::string_view(text).substr(at, end - at));
+        at = end;
+      }
+      std::mt19937_64 draw(seed);
+      std::shuffle(lines.begin(), lines.end(), draw);
+      std::string turned;
+      turned.reserve(text.size());
+      for (const std::string_view line : lines) turned += line;
+      text = std::move(turned);
+    }
+    std::ofstream(folder / (name + (table.contraction ? "-result.csv" : "-combined.csv"))) << text;
+  }
+}
+
+// ORRERY_TABLES=FOLDER keeps what is drawn there.
+TEST(FullTables, AreReadAlikeByAnyNumberOfThreadsAndInPiecesOfAnySize) {
+  const tuning::Graph graph = tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096));
+  const char* const kept = std::getenv("ORRERY_TABLES");
+  const std::filesystem::path folder =
+      kept != nullptr ? std::filesystem::path(kept)
+                      : std::filesystem::temp_directory_path() / ("orrery_tables_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  write_folder(folder, graph, 4, kept != nullptr ? 2 : 1, kept != nullptr);
+  base::Diagnostics warnings;
+  std::optional<tuning::Measurements> first;
+  for (const auto& [threads, piece] :
+       {std::pair(1, std::size_t{1} << 40), {2, std::size_t{4} << 20}, {3, std::size_t{777'777}}}) {
+    const base::Stopwatch clock;
+    auto read = read_folder(folder.string(), graph, {.threads = threads, .stop = nullptr, .piece = piece}, warnings);
+    std::size_t lines = 0;
+    for (const auto& [name, table] : read->tables) lines += table.lines;
+    std::cout << lines << " lines on " << threads << " threads in " << clock.seconds()
+              << " s: " << static_cast<double>(lines) / clock.seconds() / 1e6 << " million lines/s, "
+              << read->bytes / clock.seconds() / 1e6 << " MB/s\n";
+    if (!first) {
+      first = std::move(read);
+      continue;
+    }
+    for (const auto& [name, table] : read->tables) {
+      const tuning::Measured& other = first->tables.find(name)->second;
+      EXPECT_EQ(table.times, other.times) << name;
+      EXPECT_EQ(table.layouts, other.layouts) << name;
+      EXPECT_EQ(table.chosen, other.chosen) << name;
+      EXPECT_EQ(table.lines, other.lines) << name;
+      for (std::size_t c = 0; c < table.columns.size(); ++c)
+        EXPECT_EQ(table.columns[c].values, other.columns[c].values) << name;
+    }
+  }
+  if (kept == nullptr) std::filesystem::remove_all(folder);
 }
 
 TEST(FullTables, AreReadAsTheyWereWritten) {

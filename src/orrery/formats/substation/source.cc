@@ -8,8 +8,8 @@
 
 namespace orrery::formats::substation {
 
-Source::Source(const std::string& name, std::string_view bytes)
-    : file_(std::make_shared<base::SourceFile>()), bytes_(bytes) {
+Source::Source(const std::string& name, std::string_view bytes, const std::atomic<bool>* stop)
+    : file_(std::make_shared<base::SourceFile>()), bytes_(bytes), stop_(stop) {
   file_->name = name;
 }
 
@@ -23,7 +23,7 @@ Source::~Source() {
 }
 
 bool Source::next(std::string_view& line) {
-  while (at_ < bytes_.size()) {
+  while (at_ < bytes_.size() && (stop_ == nullptr || !stop_->load(std::memory_order_relaxed))) {
     const char* const begin = bytes_.data() + at_;
     const void* const end = std::memchr(begin, '\n', bytes_.size() - at_);
     std::size_t length =

@@ -2,6 +2,7 @@
 // has the lines they point to and no others.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,7 +17,8 @@ inline constexpr std::size_t kMostBytes = std::size_t{8} << 30;
 
 class Source {
  public:
-  Source(const std::string& name, std::string_view bytes);
+  // `stop`: once it is set, there is no further line.
+  Source(const std::string& name, std::string_view bytes, const std::atomic<bool>* stop = nullptr);
   ~Source();  // the text of messages is made here
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
@@ -43,6 +45,7 @@ class Source {
   static constexpr int kMostTold = 20;
   std::shared_ptr<base::SourceFile> file_;
   std::string_view bytes_;
+  const std::atomic<bool>* stop_ = nullptr;
   std::size_t at_ = 0;
   int number_ = 0, errors_ = 0;
   std::map<int, std::string> shown_;
