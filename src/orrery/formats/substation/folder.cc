@@ -120,9 +120,16 @@ void open(const std::string& path, Read& out) {
   out.bytes += bytes.size();
 }
 
-void open(const Expected& expected, const Files& files, std::size_t piece, Read& out) {
+bool stopped(const Reading& how) {
+  return how.stop != nullptr && how.stop->load(std::memory_order_relaxed);
+}
+
+void open(const Expected& expected, const Files& files, const Reading& how, Read& out) {
   try {
-    for (const std::string& path : files.paths) open(path, out);
+    for (const std::string& path : files.paths) {
+      if (stopped(how)) return;
+      open(path, out);
+    }
     if (!files.layouts.empty()) open(files.layouts, out);
   } catch (const base::InputError& error) {
     for (const base::Diagnostic& one : error.diagnostics) out.found.error(one.code, one.message, one.primary.where);
@@ -131,7 +138,7 @@ void open(const Expected& expected, const Files& files, std::size_t piece, Read&
   for (std::size_t s = 0; s < files.paths.size() && !expected.contraction; ++s) {
     std::string_view rest = out.maps[s]->bytes();
     while (!rest.empty()) {
-      const std::size_t end = piece < rest.size() ? rest.find('\n', piece) : std::string_view::npos;
+      const std::size_t end = how.piece < rest.size() ? rest.find('\n', how.piece) : std::string_view::npos;
       Part& part = out.parts.emplace_back();
       part.source = s;
       part.bytes = rest.substr(0, end == std::string_view::npos ? end : end + 1);
@@ -250,14 +257,14 @@ std::optional<Measurements> read_folder(const std::string& folder, const tuning:
         "`<op>-pruned-bm<rank>.csv`, do as well");
   }
   std::vector<Read> read(all.size());
-  base::parallel_for(all.size(), how.threads, [&](std::size_t i) { open(all[i], files[i], how.piece, read[i]); });
-  read_parts(all, files, how, read);
+  base::parallel_for(all.size(), how.threads, [&](std::size_t i) { open(all[i], files[i], how, read[i]); });
+  if (!stopped(how)) read_parts(all, files, how, read);
   base::parallel_for(all.size(), how.threads, [&](std::size_t i) {
-    if (files[i].paths.empty() || read[i].found.has_errors()) return;
+    if (files[i].paths.empty() || read[i].found.has_errors() || stopped(how)) return;
     if (!all[i].contraction && !join(all[i], read[i])) read_in_order(all[i], files[i], how.stop, read[i]);
     say_unusable(files[i], read[i]);
   });
-  if (how.stop != nullptr && how.stop->load()) return std::nullopt;
+  if (stopped(how)) return std::nullopt;
   Measurements out;
   SizesSeen joined;
   for (std::size_t i = 0; i < all.size(); ++i) {
