@@ -56,11 +56,11 @@ std::string layout_mistake(std::string_view written, const Expected::Layout& exp
   std::string have = dimensions(written), want = expected.dims;
   for (const char c : have)
     if (want.find(c) == std::string::npos)
-      return fmt::format("`{}` names no dimension of `{}` with `{}`", written, expected.column, c);
+      return fmt::format("`{}` names no dimension of `{}` with `{}`", shown(written), expected.column, c);
   std::sort(have.begin(), have.end());
   std::sort(want.begin(), want.end());
   if (have == want) return {};
-  return fmt::format("`{}` is no order of the dimensions {}", written, fmt::join(letters(expected.dims), ", "));
+  return fmt::format("`{}` is no order of the dimensions {}", shown(written), fmt::join(letters(expected.dims), ", "));
 }
 
 void SizesSeen::see(char letter, base::Count size, const base::Location& where, base::Diagnostics& found) {

@@ -196,6 +196,8 @@ void say_unusable(const Files& files, Read& out) {
   auto& told = out.found.error("O1715", fmt::format("`{}` has no line that can be used", files.paths.front()), whole);
   if (out.table->lines == 0)
     told.note("it is empty");
+  else if (out.table->contraction && out.table->lines == 1)
+    told.note("it has no row below its header");
   else if (out.table->failed > 0)
     told.note(fmt::format("{} of {} lines end in ERROR: the kernel failed its verification", out.table->failed,
                           out.table->lines));

@@ -165,6 +165,10 @@ class Reader {
   bool read_line() {
     good_ = true;
     form_.clear();
+    if (const std::string wrong = too_long(line_); !wrong.empty()) {
+      error("O1711", wrong, line_.substr(0, 1));
+      return false;
+    }
     bool timed = false;
     std::size_t index = 0, behind_equals = 0;
     for (;; ++index) {
@@ -181,7 +185,7 @@ class Reader {
       if (equals != "=" || value.empty()) {
         if (auto* told =
                 error("O1711", "a line of measurements is made of `NAME = value`", equals.empty() ? name : equals))
-          told->label(fmt::format("`=` and a value should follow `{}`", name))
+          told->label(fmt::format("`=` and a value should follow `{}`", shown(name)))
               .note("an example: `B = 8 J = 512 N = 1024 dv = B dw = J DATT = BJN DBO = N time = 1.9e-05 s`");
         return false;
       }
@@ -235,13 +239,14 @@ class Reader {
       std::vector<std::string> known;
       for (const auto& e : expected_.specials) known.push_back(e.column);
       for (const auto& e : expected_.layouts) known.push_back(e.column);
-      if (auto* told = error("O1711", fmt::format("kernel {} has no column `{}`", expected_.benchmark, name), name))
+      if (auto* told =
+              error("O1711", fmt::format("kernel {} has no column `{}`", expected_.benchmark, shown(name)), name))
         told->hint(base::did_you_mean(low, known, fmt::format("it has sizes and {}, time", fmt::join(known, ", "))));
       return false;
     }
     for (const Place& before : places_)
       if (lower(before.name) == low) {
-        error("O1711", fmt::format("column `{}` stands twice", name), name);
+        error("O1711", fmt::format("column `{}` stands twice", shown(name)), name);
         return false;
       }
     places_.push_back(std::move(place));
@@ -262,7 +267,7 @@ class Reader {
         return;
       }
     } else if (value.size() != 1 || kLetters.find(dimensions(value)[0]) == std::string_view::npos) {
-      if (auto* told = error("O1712", fmt::format("`{}` is no dimension for `{}`", value, place.name), value))
+      if (auto* told = error("O1712", fmt::format("`{}` is no dimension for `{}`", shown(value), place.name), value))
         told->hint("a dimension is one letter: b, j, k, h, p, i (or n), u");
       return;
     }
@@ -280,7 +285,7 @@ class Reader {
     base::Count size = 0;
     const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), size);
     if (failed != std::errc() || end != value.data() + value.size() || size < 1) {
-      error("O1711", fmt::format("size {} is `{}`, which is no whole number from 1", place.name, value), value);
+      error("O1711", fmt::format("size {} is `{}`, which is no whole number from 1", place.name, shown(value)), value);
       return;
     }
     const std::size_t before = found_.all().size();
@@ -294,7 +299,7 @@ class Reader {
     const DecimalTime time = decimal_time(text, 15);
     const std::string_view unit = token(), rest = token();
     if (!time.wrong.empty()) {
-      error("O1714", fmt::format("the time `{}` {}", text, time.wrong), text);
+      error("O1714", fmt::format("the time `{}` {}", shown(text), time.wrong), text);
     } else if (unit != "s" || !rest.empty()) {
       if (auto* told = error("O1711", "behind the time stands `s`, and nothing but `ERROR` may follow",
                              rest.empty() ? (unit.empty() ? text : unit) : rest))

@@ -174,6 +174,25 @@ TEST(Folders, WhatIsWrongIsSaidAlikeWhereverAFileWasCut) {
   }
 }
 
+TEST(Folders, MarksOfEditorsAreReadOverAndEndlessLinesRefusedShortly) {
+  Copy copy;
+  for (const char* const name : {"bei-combined.csv", "lin1-result.csv"}) {
+    std::vector<std::string> lines = lines_of(copy.path / name);
+    lines[0] = "\xef\xbb\xbf" + lines[0];
+    write(copy.path / name, lines);
+  }
+  EXPECT_EQ(optimum(copy.path), optimum(kExample));
+  for (const char* const name : {"bei-combined.csv", "lin1-result.csv"}) {
+    std::vector<std::string> lines = lines_of(copy.path / name);
+    lines.push_back(std::string(std::size_t{3} << 20, 'x'));
+    lines.push_back(std::string(100'000, 'y') + " = 2");
+    write(copy.path / name, lines);
+  }
+  const std::string told = said(copy.path, std::size_t{1} << 30, 1);
+  EXPECT_NE(told.find("the line has 3145728 bytes"), std::string::npos);
+  EXPECT_LT(told.size(), 1000u);
+}
+
 TEST(Folders, AnInterruptEndsTheReading) {
   const std::atomic<bool> stop = true;
   base::Diagnostics warnings;

@@ -15,6 +15,9 @@ namespace orrery::formats::substation {
 // Bytes of one file: full tables have some hundred megabytes. A larger one is refused before it is mapped.
 inline constexpr std::size_t kMostBytes = std::size_t{8} << 30;
 
+// Bytes of one line; a rank's line of a thousand times has some ten thousand. A longer one is refused.
+inline constexpr std::size_t kMostLine = std::size_t{1} << 20;
+
 class Source {
  public:
   // `stop`: once it is set, there is no further line.
@@ -50,6 +53,12 @@ class Source {
   int number_ = 0, errors_ = 0;
   std::map<int, std::string> shown_;
 };
+
+// "the line has ... bytes, more than ..."; empty where it may be read.
+std::string too_long(std::string_view line);
+
+// As messages have it: what is long is cut.
+std::string shown(std::string_view text);
 
 // Lower case, and where a letter is a dimension, i for n.
 std::string lower(std::string_view text);
