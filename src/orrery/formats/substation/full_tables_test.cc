@@ -1,6 +1,7 @@
 // Tables of full size: read at a rate of millions of lines, chosen from within seconds, with a proof.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -74,6 +75,33 @@ void write_folder(const std::filesystem::path& folder, const tuning::Graph& grap
       text = std::move(turned);
     }
     std::ofstream(folder / (name + (table.contraction ? "-result.csv" : "-combined.csv"))) << text;
+  }
+}
+
+// Times that layouts say nothing about, and tables with holes: the dense tables of the elimination are as large, the
+// bounds weaker.
+TEST(FullTables, WithoutStructureOrWithHolesAreProvenWithinSeconds) {
+  const tuning::Graph graph = tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096));
+  for (const auto& [noise, kept] : {std::pair(20.0, 1.0), {20.0, 0.4}, {0.1, 0.3}}) {
+    const tuning::Measurements measured = full_tables(graph, 6, 1, noise, kept);
+    const tuning::Problem problem = tuning::make_problem(graph, measured);
+    const base::Stopwatch clock;
+    const tuning::Minimum found = tuning::minimize(problem.factors, cost::Budget({.memory = 0}));
+    ASSERT_TRUE(found.proven() && found.found);
+    std::cout << "noise " << noise << ", kept " << kept << ": optimum in " << clock.seconds() << " s, width "
+              << found.width << ", cells " << found.cells << ", nodes " << found.nodes << "\n";
+    const auto selection = tuning::evaluate(problem, found.values);
+    ASSERT_TRUE(selection);
+    EXPECT_EQ(selection->time, found.cost);
+    // What is found at once is a choice, and no better.
+    const std::atomic<bool> stop = true;
+    const base::Stopwatch soon;
+    const tuning::Minimum first = tuning::minimize(problem.factors, cost::Budget({.memory = 0, .stop = &stop}));
+    std::cout << "at once: " << tuning::ms(first.cost) << " ms for " << tuning::ms(found.cost) << ", in "
+              << soon.seconds() << " s\n";
+    ASSERT_TRUE(first.found);
+    EXPECT_GE(first.cost, found.cost);
+    EXPECT_LE(first.bound, found.cost);
   }
 }
 
