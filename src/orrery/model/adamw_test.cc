@@ -84,6 +84,19 @@ TEST(SpanLoss, IsTheMeanOfBothSidesOverTheirLabels) {
   for (int i = 2; i < 5; ++i) EXPECT_EQ(logits[static_cast<std::size_t>(2 * i + 1)], 0) << "no end is labelled there";
 }
 
+TEST(Initialise, OfTheHeadAloneDrawsWhatItDrawsBesideTheRest) {
+  Description d;
+  d.width = 8;
+  d.embedding.words = 30, d.embedding.positions = 20;
+  d.head.kind = HeadKind::kClassification, d.head.outputs = 3;
+  Parameters whole(d), head(d);
+  initialise(whole, d, 3);
+  initialise_head(head, d, 3);
+  EXPECT_EQ(whole.head.out, head.head.out);
+  EXPECT_NE(head.head.out, std::vector<float>(24, 0.0F));
+  EXPECT_EQ(head.embedding.words, std::vector<float>(240, 0.0F));
+}
+
 TEST(Initialise, MatricesHaveTheDeviationAndVectorsAreAsTheyWere) {
   Description d;
   d.width = 64;

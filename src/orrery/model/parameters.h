@@ -52,4 +52,7 @@ void add(Parameters& to, const Parameters& from);
 // on every machine.
 void initialise(Parameters& parameters, const Description& description, std::uint64_t seed, double deviation = 0.02);
 
+// The same numbers, of the head alone: what a checkpoint may lack.
+void initialise_head(Parameters& parameters, const Description& description, std::uint64_t seed);
+
 }  // namespace orrery::model

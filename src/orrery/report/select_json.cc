@@ -3,6 +3,7 @@
 #include <map>
 
 #include "orrery/report/answer.h"
+#include "orrery/report/layer_plan.h"
 #include "orrery/report/schemas.h"
 
 namespace orrery::report {
@@ -172,6 +173,9 @@ Record<TunedSelection> result() {
       {"evaluated", "With `--evaluate`: the file's choice; null without.", evaluated, alternative()},
       {"relayout", "With `--relayout`: the best choice with transpositions between operators; null without.",
        [](const TunedSelection& a) { return a.relayouts; }, with_relayouts()},
+      {"plan",
+       "Of a folder that was measured here, built-in layer included: what `tune run` trains by; null otherwise.",
+       [](const TunedSelection& a) { return a.plan; }, layer_plan()},
       {"conflict", "Operators of which no choice of layouts was measured for all; empty where one exists.", conflict},
       {"width", "Most classes of tensors in a table of the elimination.",
        [](const TunedSelection& a) { return a.minimum.width; }},

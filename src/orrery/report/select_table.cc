@@ -1,5 +1,7 @@
 #include "orrery/report/select_table.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -87,6 +89,14 @@ std::string modelled_line(const TunedSelection& answer) {
       s['u']);
 }
 
+std::string plan_lines(const scenario::LayerPlan& plan) {
+  const double most = std::max(plan.built_in_ms, plan.layouts_ms);
+  return fmt::format("built-in layer        {:.10g} ms: {}, {:.1f} % less\n{}", plan.built_in_ms,
+                     plan.built_in() ? "faster than any choice of layouts" : "slower than the best layouts",
+                     100 * (most - plan.predicted_ms()) / most,
+                     plan.file.empty() ? std::string() : "`tune run` trains by the faster of the two from now on\n");
+}
+
 }  // namespace
 
 std::string select_table(const TunedSelection& answer) {
@@ -104,6 +114,7 @@ std::string select_table(const TunedSelection& answer) {
     out += one.outcome.selection ? fmt::format("{:<21} {} ({})\n", one.name, ms(one.outcome.selection->time),
                                                loss(answer, one.outcome.selection->time))
                                  : fmt::format("{:<21} none: {}\n", one.name, one.outcome.reason);
+  if (answer.plan) out += plan_lines(*answer.plan);
   for (const Alternative& one : answer.why) out += "\n" + alternative_lines(answer, one);
   if (answer.evaluated) out += "\n" + alternative_lines(answer, *answer.evaluated);
   if (answer.relayouts) out += "\n" + relayout_lines(answer, *answer.relayouts);

@@ -56,7 +56,7 @@ CheckpointModel open_checkpoint(const std::string& folder, const hf::HeadChoice&
   model::checked(d).throw_if_errors();
   made.checkpoint = formats::checkpoint::read_checkpoint(folder, made.warnings);
   made.parameters = model::Parameters(d);
-  model::initialise(made.parameters, d, seed);
+  model::initialise_head(made.parameters, d, seed);
   made.fresh = hf::load(made.checkpoint, made.runnable, made.parameters, made.warnings).fresh;
   made.tokenizer.emplace(formats::tokenizer::read_tokenizer(folder, made.warnings));
   base::Diagnostics found;

@@ -256,6 +256,11 @@ TunedSelection tune_select(const TuneSelectRequest& request) {
   run_modes(request, out, budget);
   for (const std::string& asked : request.why) out.why.push_back(why(out.problem, asked, budget));
   if (!request.evaluate.empty()) out.evaluated = evaluate_file(out.problem, request.evaluate, budget);
+  if (out.selection && proof.optimal && !out.modelled) {
+    base::Diagnostics lost;  // a choice that a file cannot say is no plan
+    const std::string file = layout_file(out, *out.selection, lost);
+    if (lost.all().empty()) out.plan = keep_plan(request.folder, tuning::ms(out.selection->time), file, out.warnings);
+  }
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "orrery/base/diagnostic.h"
 #include "orrery/cost/budget.h"
 #include "orrery/cost/certificate.h"
+#include "orrery/scenario/layer_plan.h"
 #include "orrery/scenario/select_modelled.h"
 #include "orrery/tuning/conflict.h"
 #include "orrery/tuning/path_modes.h"
@@ -69,6 +70,7 @@ struct TunedSelection {
   std::vector<Alternative> why;
   std::optional<Alternative> evaluated;
   std::optional<Relayouts> relayouts;
+  std::optional<LayerPlan> plan;  // of a folder that was measured on this machine, with its built-in layer
   cost::Certificate certificate;  // in ms
   double solved_s = 0;            // from what was read to the proof
   std::vector<base::Input> inputs;
