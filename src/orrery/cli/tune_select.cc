@@ -52,6 +52,8 @@ void declare_modelled(CommandLine& line, Options& options) {
   scenario::LayerRequest& layer = options.modelled.layer;
   line.group("Times modelled, without DIR");
   line.text("--model", layer.model, "NAME|FILE", "An encoder of the catalogue, or its config.json: its sizes");
+  line.choice<std::string>("--stack", layer.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
+                           "encoder or decoder (default), of a model that has both");
   line.count("--batch,--batch-size", layer.batch, "Sequences; default 1, without a model 8", kMostSize);
   line.count("--seq,--max-seq-len", layer.seq, "Tokens of each; default: the model's longest, at most 4096, else 512",
              kMostSize);
@@ -161,19 +163,18 @@ int run_tune_select(const Arguments& arguments, Console& console) {
     answer = scenario::tune_select(options.request);
     told_to_stop = interrupt->flag()->load();
   }
-  report(console, answer.warnings.all());
   if (!answer.read) {
     report(console, scenario::explain_no_selection(answer));
     return kInterrupted;
   }
+  std::string file;
+  if (!options.layouts.empty() && answer.selection)
+    file = scenario::layout_file(answer, *answer.selection, answer.warnings);
+  if (!file.empty()) write_file(options.layouts, file);
+  report(console, answer.warnings.all());
   if (options.bound_only && !console.json) {
     console.out << fmt::format("{:.10g} ms\n", scenario::without_layouts_ms(answer));
     return kDone;
-  }
-  if (!options.layouts.empty() && answer.selection) {
-    base::Diagnostics told;
-    write_file(options.layouts, scenario::layout_file(answer, *answer.selection, told));
-    report(console, told.all());
   }
   console.out << (console.json ? report::select_json({kVersion, &answer, clock.seconds()})
                                : report::select_table(answer));

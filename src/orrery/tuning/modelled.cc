@@ -106,9 +106,12 @@ class Kernel {
   // Seconds of a column in this layout while vectors run along `v`, all memory busy.
   double column(std::size_t c, const std::string& layout, char v) const {
     double gathered = 1;
-    if (!layout.empty() && layout.find(v) != std::string::npos) {
+    std::string dims;  // that it really has
+    for (const char letter : layout)
+      if (sizes_[letter] > 1) dims += letter;
+    if (dims.find(v) != std::string::npos) {
       const double run = static_cast<double>(sizes_[v]) * machine_.bytes_per_word;
-      gathered = layout.back() == v ? std::max(1.0, kSectorBytes / run) : kSectorBytes / machine_.bytes_per_word;
+      gathered = dims.back() == v ? std::max(1.0, kSectorBytes / run) : kSectorBytes / machine_.bytes_per_word;
     }
     // What lacks v is read once for all of a vector, and stays in caches.
     return static_cast<double>(sizes_.words(space_.columns[c].dims)) * machine_.bytes_per_word * gathered /
@@ -124,8 +127,8 @@ class Kernel {
     if (reduced_.empty()) return 1;
     const double lanes = within ? 1 : std::min(kVectorBytes / machine_.bytes_per_word, static_cast<double>(sizes_[v]));
     const double threads = within || warps_ ? kWarp : 1;
-    const double under_way = std::min(rows * row * machine_.bytes_per_word, rows / lanes * threads * kVectorBytes);
-    return std::min(1.0, under_way / (machine_.bytes_per_s * kLatencySeconds));
+    const double wanted = std::min(rows * row * machine_.bytes_per_word, machine_.bytes_per_s * kLatencySeconds);
+    return std::min(1.0, rows / lanes * threads * kVectorBytes / wanted);
   }
 
   double seconds(double moved, char v) const { return std::max(flop_seconds_, moved / busy(v)); }

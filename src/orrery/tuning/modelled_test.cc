@@ -107,10 +107,34 @@ TEST(ModelledTimes, DependOnInnermostLettersAloneAndFallWithTheBandwidth) {
 
 TEST(ModelledTimes, OfDimensionsThatAreNoMultipleOfVectorsCostTheirPenalty) {
   const Graph odd = encoder_graph(Sizes::encoder(1, 63, 16, 1024, 4096));
-  const Measured& table = modelled(odd, v100(), Precision::kBf16).tables.find("lin1")->second;
+  const Measurements times = modelled(odd, v100(), Precision::kBf16);
+  const Measured& table = times.tables.find("lin1")->second;
   // bji,ui->bju lies along i and u, multiples of 8; with j innermost a leading dimension is 63.
   const auto [fastest, slowest] = std::minmax_element(table.times.begin(), table.times.end());
   EXPECT_GT(static_cast<double>(*slowest) / static_cast<double>(*fastest), kUnaligned * 0.99);
+}
+
+// A layer of one word takes next to nothing, and a dimension of one element is no matter.
+TEST(ModelledTimes, OfTheSmallestLayerAreSmall) {
+  const Graph one = encoder_graph(Sizes::encoder(1, 1, 1, 1, 4));
+  const Measurements smallest = modelled(one, v100(), Precision::kBf16);
+  for (const auto& [name, table] : smallest.tables) {
+    if (table.contraction) continue;
+    EXPECT_LT(*std::max_element(table.times.begin(), table.times.end()), base::Count{1'000'000}) << name;  // 1 ns
+  }
+  const Graph alone = encoder_graph(Sizes::encoder(1, 512, 16, 1024, 4096));
+  const Measurements times = modelled(alone, v100(), Precision::kBf16);
+  const Measured& table = times.tables.find("bei")->second;
+  std::map<std::vector<std::string>, base::Count> by_layouts;
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    std::vector<std::string> key;
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      std::string layout = table.columns[c].values[table.layouts[r * table.columns.size() + c]];
+      std::erase(layout, 'b');
+      key.push_back(layout);
+    }
+    ASSERT_EQ(by_layouts.emplace(key, table.times[r]).first->second, table.times[r]);
+  }
 }
 
 // The layouts that Substation measured to be its kernels' fastest are the model's fastest, the norm's slowest among its
