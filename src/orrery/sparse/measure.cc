@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/sparse/unfinished.h"
 
 namespace orrery::sparse {
 namespace {
@@ -68,7 +69,8 @@ void check_length(const Mask& mask) {
 
 }  // namespace
 
-Measured measure(const Mask& mask, const MeasureDefects& defects, const std::vector<Count>& emptied) {
+Measured measure(const Mask& mask, const MeasureDefects& defects, const std::vector<Count>& emptied,
+                 const cost::Budget& budget) {
   if (defects.whole_vectors_only) check_length(mask);
   Mask plain;  // whose pairs beyond the diagonal are there
   if (mask.causal && defects.causal_half_counts) {
@@ -84,10 +86,12 @@ Measured measure(const Mask& mask, const MeasureDefects& defects, const std::vec
   Measured out;
   Histogram vectors{};
   Count sequences = 0;
+  WorkClock clock(budget);
   for (Count b = 0; b < of.batch(); ++b) {
     Count kept = 0, pairs = 0;
     There present(of, b);
     for (Count r = 0; r < of.rows(); ++r) {
+      clock(of.heads() * of.words());
       const std::vector<Word>& valid = present.pairs_of(r);
       for (const Word there : valid) pairs += of.heads() * bits_in(there);
       for (Count h = 0; h < of.heads(); ++h) {

@@ -52,8 +52,8 @@ class Partition {
       for (std::size_t r = 0; r < padded_; ++r) in_set_[slot / ports_][r] += key(slot)[r];
   }
 
-  // With a limit of time, until it is up; else for so many swaps.
-  void anneal(Count swaps, const cost::Budget& budget) {
+  // For so many swaps; with none, until the time is up.
+  void anneal(std::optional<Count> swaps, const cost::Budget& budget) {
     if (sets_ < 2 || problem_.array.pes == 1) return;  // every partition is as good
     PackRandom random(1);
     const double seconds = budget.seconds_left();
@@ -61,8 +61,7 @@ class Partition {
     for (Count i = 0; done < 1; ++i) {
       if (i % 64 == 0) {
         if (budget.spent()) return;
-        done = budget.limited() ? 1 - budget.seconds_left() / seconds
-                                : static_cast<double>(i) / static_cast<double>(swaps);
+        done = swaps ? static_cast<double>(i) / static_cast<double>(*swaps) : 1 - budget.seconds_left() / seconds;
       }
       const std::size_t a = random.below(static_cast<std::uint32_t>(slots_.size()));
       const std::size_t b = random.below(static_cast<std::uint32_t>(slots_.size()));
@@ -147,7 +146,7 @@ class Partition {
 
 }  // namespace
 
-PackBlocks partitioned(const PackProblem& problem, Count swaps, const cost::Budget& budget) {
+PackBlocks partitioned(const PackProblem& problem, std::optional<Count> swaps, const cost::Budget& budget) {
   // Queries with many entries are better off with other sets than those with few; with groups of too few queries, many
   // blocks would be partly empty at first.
   const Count groups =
@@ -158,6 +157,10 @@ PackBlocks partitioned(const PackProblem& problem, Count swaps, const cost::Budg
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
     return problem.rows[static_cast<std::size_t>(a)].size() > problem.rows[static_cast<std::size_t>(b)].size();
   });
+  // A group's table of keys by queries, and that of sets.
+  const double bytes = 2.0 * sizeof(Lane) * static_cast<double>(problem.columns + 1) *
+                       (static_cast<double>(problem.rows.size()) / static_cast<double>(groups) + kLanes);
+  if (!budget.has_room(bytes)) return {};
   PackBlocks blocks;
   for (Count g = 0; g < groups; ++g) {
     const auto count = static_cast<Count>(order.size());
@@ -166,10 +169,10 @@ PackBlocks partitioned(const PackProblem& problem, Count swaps, const cost::Budg
     std::sort(queries.begin(), queries.end());
     for (const std::int32_t query : queries) group.rows.push_back(problem.rows[static_cast<std::size_t>(query)]);
     Partition partition(group);
-    if (budget.limited())
-      partition.anneal(swaps, cost::Budget(budget, budget.seconds_left() / static_cast<double>(groups - g)));
-    else
+    if (swaps)
       partition.anneal(swaps, budget);
+    else
+      partition.anneal({}, cost::Budget(budget, budget.seconds_left() / static_cast<double>(groups - g)));
     for (PackedBlock& block : partition.blocks()) {
       for (PackedRow& row : block.rows) row.query = queries[static_cast<std::size_t>(row.query)];
       blocks.push_back(std::move(block));
