@@ -12,7 +12,7 @@ namespace orrery::sparse {
 // One query's. Scores of keys that are not there are -inf.
 struct ScoredRow {
   Count batch = 0, head = 0, row = 0;
-  float* scores = nullptr;  // room up to a multiple of 64 columns
+  float* scores = nullptr;  // room up to a multiple of 64 columns; -inf from the last one to the end of its vector
   Count visible = 0;        // of the keys, the first so many: all, or those up to the causal diagonal
   float most = 0;           // -inf where no key is there
   const kernels::Table* table = nullptr;

@@ -48,6 +48,7 @@ void for_each_exact_row(kernels::Context& context, const AttentionInput& input,
           if (hide != nullptr) row.scores[c] += hide[c];
           row.most = std::max(row.most, row.scores[c]);
         }
+        std::fill(row.scores + row.visible, row.scores + stride, -std::numeric_limits<float>::infinity());
         visit(row);
       });
     }
