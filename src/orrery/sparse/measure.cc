@@ -25,13 +25,6 @@ namespace {
 // Of vectors with so many kept bits, how many there are: all that load balance needs.
 using Histogram = std::array<Count, kWordBits + 1>;
 
-// Bits that are set, without an instruction for it: 64 at a time are counted often enough to matter.
-inline Count bits_in(Word x) {
-  x -= x >> 1 & 0x5555555555555555U;
-  x = (x & 0x3333333333333333U) + (x >> 2 & 0x3333333333333333U);
-  return static_cast<Count>(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fU) * 0x0101010101010101U >> 56);
-}
-
 double ratio(double above, double below, bool empty_is_nan) {
   if (below != 0) return above / below;
   return empty_is_nan ? std::numeric_limits<double>::quiet_NaN() : 0;
