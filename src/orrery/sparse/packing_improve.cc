@@ -7,7 +7,8 @@
 //                  uncovered entries (greedy set cover with a little noise); PE rows whose entries fit into others of
 //                  the query are given back again. The cost is uncovered entries + PE rows.
 //   a key changed  in a block, the key that most queries of the block lack comes for the one whose loss uncovers
-//                  fewest entries.
+//                  fewest entries. A query lacks a key, too, if its entry stands nearly alone in another PE row: by one
+//                  over the entries of that row, which is free once they all have found other places.
 //
 // Once nothing is uncovered, the next block goes. It costs a round of (queries x (entries of a query + blocks x PE rows
 // of a query)) operations; which entries of a query a block holds is counted for all blocks at once, by adding, for
@@ -29,9 +30,8 @@ constexpr std::uint32_t kLeastMoves = 256;  // of each kind in a round, however 
 constexpr Lane kOpen = 0xFFFF;
 constexpr std::size_t kLanes = 8;  // blocks that are counted together
 constexpr Index kFew = 64;
-constexpr Index kWhole = 12;  // an uncovered entry
-constexpr Index kNearlyEmpty = 4;
-constexpr Index kWeight[] = {0, 12, 6, 4, 3};
+constexpr Index kWhole = 12;       // what an uncovered entry counts where keys are chosen
+constexpr Index kNearlyEmpty = 4;  // entries of a PE row that is worth freeing
 constexpr std::uint32_t kNoises = 1024;
 constexpr double kTemperature = 0.16;
 constexpr std::uint32_t kNoise = 24,
@@ -421,7 +421,7 @@ class Improver {
         if (uncovered_[at(row)] > 0) count(row);
         for (const Index cell : cells_of_[at(row)])
           if (cell_size_[at(cell)] <= kNearlyEmpty && cell_block_[at(cell)] != b)
-            for (Index i = 0; i < cell_size_[at(cell)]; ++i) add(entries(cell)[i], kWeight[cell_size_[at(cell)]]);
+            for (Index i = 0; i < cell_size_[at(cell)]; ++i) add(entries(cell)[i], kWhole / cell_size_[at(cell)]);
       }
     }
     Index best = kNone;
