@@ -64,9 +64,13 @@ void encode(kernels::Context& context, const Tensor& x, Count depth, const Quant
   });
 }
 
-void settle_scale(const Tensor& x, std::optional<float> frozen, float largest, int bits, QuantisedRows& into,
-                  base::Diagnostics& found) {
+void settle_scale(const Tensor& x, std::optional<float> frozen, ClipThreshold* running, float largest, int bits,
+                  QuantisedRows& into, base::Diagnostics& found) {
   if (x.rows == 0) largest = 1;  // nothing is quantised by it
+  if (running != nullptr) {
+    running->observe(largest);
+    frozen = running->value;
+  }
   into.clip = frozen.value_or(largest);
   into.scale = static_cast<float>(most_code(bits)) / into.clip;
   if (into.clip > 0 && std::isfinite(into.clip) && std::isfinite(into.scale) && into.scale > 0) return;
@@ -109,8 +113,8 @@ void quantise(kernels::Context& context, const AttentionInput& input, const Quan
     check_exact(input, longest_query, longest_key, found);
     return;
   }
-  settle_scale(query, options.query_clip, most_query, options.bits, into.query, found);
-  settle_scale(key, options.key_clip, most_key, options.bits, into.key, found);
+  settle_scale(query, options.query_clip, options.query_running, most_query, options.bits, into.query, found);
+  settle_scale(key, options.key_clip, options.key_running, most_key, options.bits, into.key, found);
   // A code stands for at most its clip threshold, in each of `depth` elements.
   double bound =
       std::fabs(static_cast<double>(input.scale)) * static_cast<double>(input.depth) * into.query.clip * into.key.clip;

@@ -37,6 +37,8 @@ struct QuantiserOptions {
   int bits = 4;  // 2, 4, 6 or 8; kExactBits: scores are those of the numbers themselves
   Normalise normalise = Normalise::kInnerProduct;
   std::optional<float> query_clip, key_clip;  // frozen; else the largest magnitude of this input
+  // In training, in place of both: each observes this input's magnitude first. Not owned.
+  ClipThreshold *query_running = nullptr, *key_running = nullptr;
 };
 
 // The largest code of so many bits.
