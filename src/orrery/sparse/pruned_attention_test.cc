@@ -117,7 +117,7 @@ TEST(SelfPruned, PredictsToTheLastBitWhatThePredictorDoes) {
       if (random.one_in(3)) options.quantiser.query_clip = options.quantiser.key_clip = 0.3F;
       options.threshold = random.pick({1e-9, 1e-4, 0.002, 0.02, 0.3});
       Prediction wanted, got;
-      make_predictor(options)->predict(*context, in.input, wanted);
+      make_predictor(options)->predict(*context, in.input, {}, wanted);
       QuickThreshold(options).predict(*context, in.input, options.quantiser, got);
       ASSERT_EQ(got.mask, wanted.mask) << seed;
       ASSERT_EQ(got.emptied, wanted.emptied) << seed;
