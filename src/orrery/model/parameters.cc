@@ -126,6 +126,20 @@ Parameters::Parameters(const Description& description)
   if (description.later) later = embedding_weights(*description.later, description.width, false);
 }
 
+double matrix_numbers(const Description& d) {
+  const auto product = [](Index a, Index b) { return static_cast<double>(a) * static_cast<double>(b); };
+  const auto stack = [&](const StackShape& of) {
+    const layer::Shape& s = of.layer;
+    double each = product(s.width, s.qkv_width()) + product(s.width, s.query_width());
+    each += (s.gated ? 3 : 2) * product(s.width, s.hidden);
+    if (s.cross) each += 2 * product(s.width, s.query_width()) + 2 * product(s.memory(), s.key_width());
+    return static_cast<double>(of.layers) * each;
+  };
+  double sum = product(d.embedding.words + d.embedding.positions + d.embedding.types, d.width) + stack(d.encoder);
+  if (d.later) sum += product(d.later->positions, d.width);
+  return d.has_decoder() ? sum + stack(d.decoder) : sum;
+}
+
 std::vector<Parameter> list(Parameters& parameters, const Description& description) {
   Lister lister;
   lister.embedding("embedding", parameters.embedding);

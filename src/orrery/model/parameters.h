@@ -35,6 +35,9 @@ struct Parameters {
   explicit Parameters(const Description& description);  // zeros; scales 1
 };
 
+// How many numbers the tables and matrices below the head have, without making them: no more than Parameters has.
+double matrix_numbers(const Description& description);
+
 struct Parameter {
   std::string name;  // "encoder.3.qkv_bias"
   std::vector<float>* values = nullptr;
