@@ -93,8 +93,9 @@ void declare_prediction(CommandLine& line, Options& options) {
                              "threshold (Sanger, default), top-k (SpAtten), rounds (Energon), blocks, window");
   line.meant("--threshold", "P", "A key whose predicted probability exceeds it is kept; default 0.002",
              [&](const std::string& text) { options.threshold = threshold_of(text); });
-  line.count("--bits", options.bits, "Of codes of queries and keys: 2, 4 (default), 6 or 8; 32: scores of what is given",
-             sparse::kExactBits, 2);
+  line.count("--bits", options.bits,
+             "Of codes of queries and keys: 2, 4 (default), 6 or 8; 32: scores of what is given", sparse::kExactBits,
+             2);
   line.choice<Normalise>("--normalize", options.normalise,
                          {{"inner_product", Normalise::kInnerProduct}, {"none", Normalise::kNone}},
                          "inner_product: rows to unit length before they are quantised (default); none");

@@ -23,7 +23,8 @@ int run_sparse_pack(const Arguments& arguments, Console& console) {
                    "A mask packed onto Sanger's array, or one of other proportions: which kept pairs are computed "
                    "together, and how well that fills the array",
                    "orrery sparse pack mask.npy --array 64x16x128");
-  line.word("MASK", request.mask, "A mask (.npy), or a folder: of its mask_packed_le.npy and attn_valid.npy, else of all its masks", true);
+  line.word("MASK", request.mask,
+            "A mask (.npy), or a folder: of its mask_packed_le.npy and attn_valid.npy, else of all its masks", true);
   line.count("--columns", request.columns, "Of packed bits whose sizes do not tell", base::Count{1} << 30);
   line.text("--valid", request.valid, "FILE", "[batch, tokens], 1 for tokens that are there");
   line.toggle("--causal", request.causal, "Queries see the keys up to their own position, counted from the end");

@@ -95,9 +95,9 @@ std::string sparse_pack_json(const D& document) {
 }
 
 std::string sparse_pack_table(const SparsePack& answer) {
-  std::string out = fmt::format("{} of {} pairs in {} heads{}, on {}\n\n", answer.kept, answer.pairs, answer.matrices,
-                                answer.masks.size() > 1 ? fmt::format(" of {} masks", answer.masks.size()) : "",
-                                shape(answer.array));
+  std::string out =
+      fmt::format("{} of {} pairs in {} heads{}, on {}\n\n", answer.kept, answer.pairs, answer.matrices,
+                  answer.masks.size() > 1 ? fmt::format(" of {} masks", answer.masks.size()) : "", shape(answer.array));
   Table table;
   table.header = {"scheme", "fits", "util. (%)", "bound (%)", "on array (%)", "blocks", "PE rows", "s"};
   for (const PackedScheme& scheme : answer.schemes)

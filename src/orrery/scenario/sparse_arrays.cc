@@ -72,7 +72,7 @@ std::vector<float> floats(const std::string& path, std::optional<Count> heads, c
                           const std::string& as, const cost::Budget& budget, double& held, Shape& shape,
                           std::vector<base::Input>& inputs) {
   const Array array = read(path, inputs);
-  if (numpy::size_of(array.element) == 1)
+  if (!numpy::is_float(array.element))
     refuse_kind(array, "floats", "these are codes or a mask, not queries, keys or values");
   shape = four_dimensions(array, heads);
   for (std::size_t d = 0; d < 4; ++d)
@@ -97,7 +97,7 @@ std::vector<std::uint8_t> tokens(const std::string& path, Count batch, Count cou
     refuse_shape(array, fmt::format("where [{}, {}] is meant", batch, count),
                  "a number for each token of each sequence");
   std::vector<std::uint8_t> out = numpy::whole_bytes_of(array);
-  if (out.empty() && array.elements > 0) {  // 1.0 and 0.0, perhaps
+  if (out.empty() && array.elements > 0) {  // an attention_mask of int64, or 1.0 and 0.0, perhaps
     for (const float x : numpy::floats_of(array)) out.push_back(x == 0 ? 0 : x == 1 ? 1 : 2);
   }
   if (std::any_of(out.begin(), out.end(), [](std::uint8_t x) { return x > 1; }))
@@ -128,8 +128,8 @@ SparseArrays read_sparse_arrays(const SparseArrayFiles& files, const cost::Budge
     base::fail("O1803", fmt::format("rows of {} elements are longer than {}", input.depth, sparse::kMostDepth), {},
                "a head has 64 or 128; these may be rows of all heads together");
   if (!files.value.empty()) {
-    out.value = floats(files.value, files.heads, {query[0], query[1], key[2], -1}, "the keys have", budget, held,
-                       value, out.inputs);
+    out.value = floats(files.value, files.heads, {query[0], query[1], key[2], -1}, "the keys have", budget, held, value,
+                       out.inputs);
     out.value_size = value[3];
   }
   input.scale = files.scaled ? 1.0F : 1.0F / std::sqrt(static_cast<float>(input.depth));
@@ -170,8 +170,8 @@ sparse::Mask read_mask(const std::string& path, std::optional<Count> columns, ba
   const sparse::MaskShape of{shape[0], shape[1], shape[2], packed ? columns.value_or(shape[2]) : width};
   // The pages of the file, the bits, and those of them inside of the valid tokens.
   demand_room(budget,
-              static_cast<double>(array.bytes.size()) +
-                  2 * static_cast<double>(of.matrices() * of.rows) * static_cast<double>(of.words()) * sizeof(sparse::Word),
+              static_cast<double>(array.bytes.size()) + 2 * static_cast<double>(of.matrices() * of.rows) *
+                                                            static_cast<double>(of.words()) * sizeof(sparse::Word),
               fmt::format("the mask `{}`", path));
   const std::span bytes(reinterpret_cast<const std::uint8_t*>(array.bytes.data()), array.bytes.size());
   const bool truths = std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t x) { return x <= 1; });

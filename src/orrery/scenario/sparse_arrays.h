@@ -30,8 +30,8 @@ struct SparseArrays {
   SparseArrays& operator=(SparseArrays&&) = default;
 };
 
-// Throws InputError: those of formats/numpy/array.h, O1803 (shapes), O1806 (elements of a kind that is not meant), O1840
-// (more than the budget has room for).
+// Throws InputError: those of formats/numpy/array.h, O1803 (shapes), O1806 (elements of a kind that is not meant),
+// O1840 (more than the budget has room for).
 SparseArrays read_sparse_arrays(const SparseArrayFiles& files, const cost::Budget& budget = {});
 
 // A mask of bytes or bits: [batch, heads, rows, columns], [heads, rows, columns] or [rows, columns]. Bits are packed as

@@ -14,8 +14,9 @@ double mebibytes(double bytes) {
 
 void demand_room(const cost::Budget& budget, double bytes, const std::string& what) {
   if (budget.has_room(bytes)) return;
-  base::fail("O1840", fmt::format("{} would take {:.0f} MiB, and {:.0f} may be taken", what, mebibytes(bytes),
-                                  mebibytes(budget.room())),
+  base::fail("O1840",
+             fmt::format("{} would take {:.0f} MiB, and {:.0f} may be taken", what, mebibytes(bytes),
+                         mebibytes(budget.room())),
              {}, "allow more with `--memory`, or give fewer sequences at a time");
 }
 

@@ -78,7 +78,8 @@ SparseMask make_sparse_mask(const SparseMaskRequest& request) {
   found.throw_if_errors();
   const cost::Budget budget(request.limits);
   // The bits; the same as bytes, and once more on their way to the file.
-  const double bits = static_cast<double>(request.heads) * static_cast<double>(words) * static_cast<double>(request.tokens);
+  const double bits =
+      static_cast<double>(request.heads) * static_cast<double>(words) * static_cast<double>(request.tokens);
   demand_room(budget, bits / 8 + (request.writes ? 2 * bits : 0),
               request.writes ? "the mask and its file" : "the mask");
   LimitedSteps steps(budget);

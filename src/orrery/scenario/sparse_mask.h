@@ -34,8 +34,8 @@ struct SparseMask {
 
 std::vector<std::string> sparse_mask_kinds();
 
-// Throws InputError: O1803 (too large), O1809 to O1814, O1840 (more than there is room for). O1841 where the limits ended
-// it.
+// Throws InputError: O1803 (too large), O1809 to O1814, O1840 (more than there is room for). O1841 where the limits
+// ended it.
 SparseMask make_sparse_mask(const SparseMaskRequest& request);
 
 // As a .npy file, a byte for each bit: [heads, rows, columns] of one sequence, else [batch, heads, rows, columns].

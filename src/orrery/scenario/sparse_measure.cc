@@ -41,8 +41,8 @@ void warn_outside(const MeasuredMask& mask, base::Diagnostics& warnings) {
 }
 
 // Adds how the mask packs, by every scheme.
-void pack(const SparseMeasureRequest& request, const cost::Budget& budget, LimitedSteps& steps, const sparse::Mask& mask,
-          std::vector<std::vector<sparse::PackedScheme>>& packed) {
+void pack(const SparseMeasureRequest& request, const cost::Budget& budget, LimitedSteps& steps,
+          const sparse::Mask& mask, std::vector<std::vector<sparse::PackedScheme>>& packed) {
   const std::vector<std::string> names = sparse::packing_names();
   const sparse::Mask inside = sparse::inside_valid(mask);
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -151,8 +151,8 @@ SparseMeasurement measure_sparse(const SparseMeasureRequest& request) {
     check_same_shape(out.mask, read.input, request.mask);
   }
   if (!out.masks.empty()) {
-    out.measuring = timed(request.repeat, steps, "the figures",
-                          [&] { sparse::measure(out.mask, request.defects, {}, budget); });
+    out.measuring =
+        timed(request.repeat, steps, "the figures", [&] { sparse::measure(out.mask, request.defects, {}, budget); });
     if (read.value_size > 0)
       steps.run("the error of pruning", [&] {
         out.error = sparse::pruning_error(context, read.input, read.value.data(), read.value_size, out.mask, budget);

@@ -44,7 +44,7 @@ struct SparseMeasurement {
   // Of the published array, all masks together; empty: not asked for.
   std::vector<sparse::PackedScheme> packing;
   std::optional<base::Sample> predicting, measuring;  // seconds, with `repeat`
-  std::vector<std::string> unfinished;  // what the limits left out; without masks: everything
+  std::vector<std::string> unfinished;                // what the limits left out; without masks: everything
   std::string isa;
   int threads = 0;
   std::vector<std::string> compat;

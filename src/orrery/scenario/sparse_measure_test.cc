@@ -203,6 +203,20 @@ TEST_F(SparseFiles, AFolderIsPackedAsItsMasksAreTogether) {
   EXPECT_EQ(measure_sparse(measures).masks.size(), 1U);
 }
 
+TEST_F(SparseFiles, TokensThatAreThereMayBeOfAnyType) {
+  SparseMeasureRequest request = predicted({1, 2, 8, 4}, {1, 2, 8, 4});
+  const std::vector<std::uint8_t> bytes = {1, 1, 0, 1, 1, 0, 0, 1};
+  request.arrays.valid = write("valid.npy", numpy::file_of({1, 8}, bytes));
+  const sparse::Mask mask = measure_sparse(request).mask;
+  const std::vector<std::int64_t> wide(bytes.begin(), bytes.end());
+  request.arrays.valid = write(
+      "wide.npy", numpy::file_of(numpy::Element::kInt64, {1, 8},
+                                 {reinterpret_cast<const char*>(wide.data()), wide.size() * sizeof wide.front()}));
+  EXPECT_EQ(measure_sparse(request).mask, mask);
+  request.arrays.query = request.arrays.valid;
+  EXPECT_EQ(code_of(request), "O1806");
+}
+
 TEST_F(SparseFiles, MasksOfDifferentSizesHaveNoCommonMean) {
   std::filesystem::create_directory(folder_ + "masks");
   for (const Count size : {8, 8, 9}) {

@@ -179,13 +179,12 @@ TEST(SparseModule, WithFrozenThresholdsEvaluationGivesTheReferencesOutput) {
   expect_near(module.attend(module.predict(options).mask).out, file("eval_out"), 1e-5);
 }
 
-// Sanger's straight-through estimator has nothing to pass: quantised scores are used for the mask alone, and the mask is
-// held fixed. Gradients of attention over this mask are all there is.
+// Sanger's straight-through estimator has nothing to pass: quantised scores are used for the mask alone, and the mask
+// is held fixed. Gradients of attention over this mask are all there is.
 TEST(SparseModule, NoGradientFlowsThroughThePrediction) {
   SKIP_WITHOUT_GOLDENS();
   const Module module;
-  const Module::Attention a =
-      module.attend(module.predict(options_of(json_of("module_bert_tiny/meta.json"))).mask);
+  const Module::Attention a = module.attend(module.predict(options_of(json_of("module_bert_tiny/meta.json"))).mask);
   const auto weights = [&](const Numbers& d) {  // d^T x, [out][in]
     Numbers out(kHidden * kHidden);
     for (std::size_t r = 0; r < kRows; ++r)

@@ -30,7 +30,8 @@ PackedMask packed(const SparsePackRequest& request, const std::string& path, con
   one.pairs = mask.valid_pairs();
   if (one.kept_outside > 0)
     out.warnings
-        .warning("O1819", fmt::format("`{}` keeps {} pairs of query and key that are not there", path, one.kept_outside))
+        .warning("O1819",
+                 fmt::format("`{}` keeps {} pairs of query and key that are not there", path, one.kept_outside))
         .note("padding (`--valid`) and what lies beyond the diagonal (`--causal`) are left out of every figure");
   const cost::Budget own(budget, budget.seconds_left() * share);
   for (const std::string& name : sparse::packing_names()) {
@@ -82,10 +83,11 @@ SparsePack pack_sparse(const SparsePackRequest& request) {
   const MaskFiles files = mask_files(request.mask);
   const std::string& valid = request.valid.empty() ? files.valid : request.valid;
   for (std::size_t i = 0; i < files.masks.size(); ++i)
-    if (!steps.run(fmt::format("`{}`{}", files.masks[i], i + 1 < files.masks.size() ? " and what follows it" : ""), [&] {
-          const double share = 1 / static_cast<double>(files.masks.size() - i);
-          out.masks.push_back(packed(request, files.masks[i], valid, share, budget, out));
-        }))
+    if (!steps.run(fmt::format("`{}`{}", files.masks[i], i + 1 < files.masks.size() ? " and what follows it" : ""),
+                   [&] {
+                     const double share = 1 / static_cast<double>(files.masks.size() - i);
+                     out.masks.push_back(packed(request, files.masks[i], valid, share, budget, out));
+                   }))
       break;
   for (const PackedMask& one : out.masks) {
     out.matrices += one.shape.matrices();

@@ -156,8 +156,7 @@ TEST(SparsePack, OutputsAreThoseOfThePublishedArrayToItsOwnError) {
     for (std::size_t i = 0; i < outputs.size(); ++i)
       EXPECT_NEAR(ours.weighted[i], outputs[i], allowed * std::max(most, ours.weighted[i])) << i;
     const auto& sums = one.find("score_sum_raw")->value.items;
-    for (std::size_t r = 0; r < sums.size(); ++r)
-      EXPECT_NEAR(ours.sums[r] / (sums[r].number / 65536), 1, allowed) << r;
+    for (std::size_t r = 0; r < sums.size(); ++r) EXPECT_NEAR(ours.sums[r] / (sums[r].number / 65536), 1, allowed) << r;
   }
 }
 

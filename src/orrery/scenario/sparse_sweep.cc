@@ -113,9 +113,9 @@ SparseSweep sweep_sparse(const SparseSweepRequest& request) {
           const base::Count pairs = prediction.mask.valid_pairs();
           point.density = pairs > 0 ? static_cast<double>(inside.kept()) / static_cast<double>(pairs) : 0;
           if (read.value_size > 0)
-            point.error = sparse::pruning_error(context, read.input, read.value.data(), read.value_size,
-                                                prediction.mask, budget)
-                              .relative;
+            point.error =
+                sparse::pruning_error(context, read.input, read.value.data(), read.value_size, prediction.mask, budget)
+                    .relative;
         }))
       break;
     for (const sparse::PackArray& array : request.arrays)

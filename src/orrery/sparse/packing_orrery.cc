@@ -25,16 +25,15 @@ constexpr double kShareOfPartition = 0.25;
 PackBlocks only(const Packing& packing, Count matrix) {
   const auto first = std::partition_point(packing.blocks.begin(), packing.blocks.end(),
                                           [&](const PackedBlock& block) { return block.matrix < matrix; });
-  return {first, std::find_if(first, packing.blocks.end(),
-                              [&](const PackedBlock& block) { return block.matrix != matrix; })};
+  return {first,
+          std::find_if(first, packing.blocks.end(), [&](const PackedBlock& block) { return block.matrix != matrix; })};
 }
 
 }  // namespace
 
 Packing pack_orrery(const Mask& mask, const PackArray& array, const cost::Budget& budget, const PackEffort& effort) {
   const auto matrices = static_cast<std::size_t>(mask.shape().matrices());
-  const Packing as_sanger = pack_as_sanger(mask, array, true, budget),
-                compacted = pack_compacted(mask, array, budget);
+  const Packing as_sanger = pack_as_sanger(mask, array, true, budget), compacted = pack_compacted(mask, array, budget);
   std::vector<PackBlocks> answers(matrices);
   const auto threads = static_cast<std::size_t>(base::thread_count(effort.threads));
   base::parallel_for(matrices, effort.threads, [&](std::size_t m) {

@@ -27,8 +27,8 @@ PackProblem pack_problem(const Mask& mask, const PackArray& array, Count matrix)
 using PackBlocks = std::vector<PackedBlock>;
 
 // Queries in groups, and for each its keys dealt to sets of `ports`, by swaps that save PE rows
-// (packing_partition.cc): `swaps` of them a group, or, with none, until the budget's time is up. Empty where there is no
-// memory for it.
+// (packing_partition.cc): `swaps` of them a group, or, with none, until the budget's time is up. Empty where there is
+// no memory for it.
 PackBlocks partitioned(const PackProblem& problem, std::optional<Count> swaps, const cost::Budget& budget);
 
 // `start` with fewer blocks, as few as `rounds` of search find; none looks for less than `bound` (packing_improve.cc).

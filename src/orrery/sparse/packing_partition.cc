@@ -3,8 +3,8 @@
 // A query with n entries in a set takes ceil(n / pes) PE rows of the set's blocks. Keys are first dealt by how many
 // queries attend to them, which puts the popular ones together; then pairs of keys of different sets are swapped
 // where that saves PE rows, by simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). It gains where entries come
-// together: an entry that is alone in its set costs a PE row of its own. What a swap saves is counted 64 queries at a time: bits say
-// whose next entry in a set takes a row more, and whose last one has a row of its own.
+// together: an entry that is alone in its set costs a PE row of its own. What a swap saves is counted 64 queries at a
+// time: bits say whose next entry in a set takes a row more, and whose last one has a row of its own.
 #include <algorithm>
 #include <bit>
 #include <numeric>

@@ -1,5 +1,5 @@
-// Masks and figures against the equations of docs/model/sparse.md, written down once more in plain loops and fp64: norms,
-// codes, scores, probabilities, empty rows, load balance. Nothing of the library is called but what is compared.
+// Masks and figures against the equations of docs/model/sparse.md, written down once more in plain loops and fp64:
+// norms, codes, scores, probabilities, empty rows, load balance. Nothing of the library is called but what is compared.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,8 @@ struct Plain {
     return valid && (!in.causal || c <= r + in.shape.columns - in.shape.rows);
   }
   bool row_there(Count m, Count r) const {
-    return in.valid_rows.empty() || in.valid_rows[static_cast<std::size_t>(m / in.shape.heads * in.shape.rows + r)] != 0;
+    return in.valid_rows.empty() ||
+           in.valid_rows[static_cast<std::size_t>(m / in.shape.heads * in.shape.rows + r)] != 0;
   }
 
   // What codes stand for, row by row.
@@ -103,7 +104,8 @@ struct Plain {
         if (options.empty != EmptyRows::kArgmax) continue;
         row[best] = 1;
         for (Count c = 0; c < s.columns; ++c)  // the second best is as good to rounding
-          if (c != best && there(m, r, c) && e[static_cast<std::size_t>(c)] > e[static_cast<std::size_t>(best)] * (1 - 1e-5))
+          if (c != best && there(m, r, c) &&
+              e[static_cast<std::size_t>(c)] > e[static_cast<std::size_t>(best)] * (1 - 1e-5))
             doubtful = true;
       }
     return out;

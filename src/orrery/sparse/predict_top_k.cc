@@ -24,9 +24,12 @@ class TopK : public Predictor {
     quantise(context, input, options_.quantiser, quantised_, budget);
     begin(input, into);
     into.clips = quantised_.clips();
-    for_each_row(context, input, quantised_, [&](const ScoredRow& row) {
-      if (!std::isinf(row.most)) keep_best(row, into.mask);
-    }, budget);
+    for_each_row(
+        context, input, quantised_,
+        [&](const ScoredRow& row) {
+          if (!std::isinf(row.most)) keep_best(row, into.mask);
+        },
+        budget);
   }
 
  private:

@@ -86,8 +86,8 @@ void settle_scale(const Tensor& x, std::optional<float> frozen, ClipThreshold* r
 
 // A score is at most the product of two norms, and so is each of its partial sums.
 void check_exact(const AttentionInput& input, float longest_query, float longest_key, base::Diagnostics& found) {
-  const double bound = std::max(1.0, std::fabs(static_cast<double>(input.scale))) *
-                       static_cast<double>(longest_query) * longest_key;
+  const double bound =
+      std::max(1.0, std::fabs(static_cast<double>(input.scale))) * static_cast<double>(longest_query) * longest_key;
   if (bound < kLargestScore) return;
   found.error("O1808", "scores of these queries and keys may exceed what float32 holds")
       .note(fmt::format("a score may reach {:.3g}: norms {:.3g} and {:.3g}", bound, longest_query, longest_key))
