@@ -34,12 +34,12 @@ with torch.inference_mode():
         print('ms', statistics.median(times) * 1e3, flush=True)
 )";
 
-void fail(const PyTorchQuestion& question, const std::string& what, const std::string& printed) {
+[[noreturn]] void fail(const PyTorchQuestion& question, const std::string& what, const std::string& printed) {
   base::Diagnostics found;
   auto& problem = found.error("O1861", fmt::format("PyTorch cannot be measured with `{}`", question.python)).note(what);
   if (!printed.empty()) problem.note(fmt::format("it printed last: {}", printed));
   problem.hint("give `--pytorch` the Python of an environment in which `import torch` works, or leave it out");
-  found.throw_if_errors();
+  throw base::InputError(found.all());
 }
 
 }  // namespace

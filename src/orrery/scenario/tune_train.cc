@@ -65,12 +65,13 @@ TrainedTexts tune_train(const TrainTextsRequest& asked) {
   const cost::Budget budget(limits);
   kernels::Context context(limits.threads);
   model::Trainer trainer(context, d, made.parameters, texts.examples, made.rules, plan);
-  const std::string run = run_identity(plan, texts.examples, out.task);
+  const RunIdentity run = run_identity(plan, texts.examples, out.task, request.texts.type);
   if (request.resume) {
     trainer.resume(read_state(request.output, made.parameters, d, run));
     out.resumed_at = trainer.state().steps;
   }
   const auto save = [&] { store(request.output, source, made, task.task, task.labels, trainer.state(), run); };
+  make_output(request.output);
   const base::Stopwatch steps_clock;
   while (!trainer.done()) {
     if (budget.spent()) {

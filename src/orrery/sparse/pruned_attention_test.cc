@@ -31,7 +31,7 @@ PredictorOptions random_options(Random& random) {
   options.block = random.pick<Count>({16, 32, 64, 10});
   options.window = 3;
   options.empty = random.pick({EmptyRows::kArgmax, EmptyRows::kDense, EmptyRows::kZero});
-  options.quantiser.bits = static_cast<int>(2 * random(1, 4));
+  options.quantiser.bits = random.one_in(5) ? kExactBits : static_cast<int>(2 * random(1, 4));
   return options;
 }
 
@@ -117,7 +117,7 @@ TEST(SelfPruned, PredictsToTheLastBitWhatThePredictorDoes) {
       if (random.one_in(3)) options.quantiser.query_clip = options.quantiser.key_clip = 0.3F;
       options.threshold = random.pick({1e-9, 1e-4, 0.002, 0.02, 0.3});
       Prediction wanted, got;
-      make_predictor(options)->predict(*context, in.input, wanted);
+      make_predictor(options)->predict(*context, in.input, {}, wanted);
       QuickThreshold(options).predict(*context, in.input, options.quantiser, got);
       ASSERT_EQ(got.mask, wanted.mask) << seed;
       ASSERT_EQ(got.emptied, wanted.emptied) << seed;
