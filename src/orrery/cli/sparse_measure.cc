@@ -8,6 +8,7 @@
 
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/compat.h"
+#include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/cli/sparse_verbs.h"
@@ -92,7 +93,9 @@ void declare_prediction(CommandLine& line, Options& options) {
                              "threshold (Sanger, default), top-k (SpAtten), rounds (Energon), blocks, window");
   line.meant("--threshold", "P", "A key whose predicted probability exceeds it is kept; default 0.002",
              [&](const std::string& text) { options.threshold = threshold_of(text); });
-  line.count("--bits", options.bits, "Of codes of queries and keys: 2, 4 (default), 6 or 8", 8, 2);
+  line.count("--bits", options.bits,
+             "Of codes of queries and keys: 2, 4 (default), 6 or 8; 32: scores of what is given", sparse::kExactBits,
+             2);
   line.choice<Normalise>("--normalize", options.normalise,
                          {{"inner_product", Normalise::kInnerProduct}, {"none", Normalise::kNone}},
                          "inner_product: rows to unit length before they are quantised (default); none");
@@ -137,7 +140,9 @@ void declare_rest(CommandLine& line, Options& options) {
   line.toggle("--no-packing", options.no_packing,
               "Leave out how the mask packs onto the array, which is most of the time");
   line.count("--repeat", options.request.repeat, "Time prediction and figures so often", 1'000'000);
-  line.count("--threads", options.request.threads, "Threads; default: one for each core", 4096);
+  declare_search(line, options.request.limits, "Threads; default: one for each core; they change the time only",
+                 "Stop then and keep what is done");
+  line.memory(options.request.limits.memory);
   declare(line, options.output, "Write result.json and Sanger's load_balance.csv there");
 }
 
@@ -183,8 +188,15 @@ void settle(Options& options) {
   sparse::PredictorOptions& p = request.predictor;
   p.kind = options.predictor.value_or(PredictorKind::kThreshold);
   check_use(options, p.kind);
-  if (options.bits && *options.bits % 2 != 0)
-    misuse("O1102", fmt::format("`--bits {}` is no width of codes", *options.bits), "give 2, 4, 6 or 8");
+  if (options.bits && *options.bits != sparse::kExactBits && (*options.bits % 2 != 0 || *options.bits > 8))
+    misuse("O1102", fmt::format("`--bits {}` is no width of codes", *options.bits),
+           "give 2, 4, 6 or 8, or 32 for scores that are not quantised");
+  if (options.bits == sparse::kExactBits) {
+    if (p.kind == PredictorKind::kRounds)
+      misuse("O1103", "`--bits 32` means nothing to this predictor", "its rounds differ in bits: give 2, 4, 6 or 8");
+    if (options.normalise || options.query_clip || options.key_clip)
+      misuse("O1103", "`--bits 32` and an option of the quantiser exclude each other", "leave one of the two out");
+  }
   p.quantiser = {static_cast<int>(options.bits.value_or(4)), options.normalise.value_or(Normalise::kInnerProduct),
                  options.query_clip, options.key_clip};
   p.threshold = options.threshold.value_or(p.threshold);
@@ -218,7 +230,14 @@ int run_sparse_measure(const Arguments& arguments, Console& console) {
   const base::Stopwatch clock;
   settle(options);
   check_folder(options.output.directory, options.output.force, {"result.json", "load_balance.csv"});
+  const InterruptGuard interrupt;
+  options.request.limits.stop = interrupt.flag();
   const scenario::SparseMeasurement answer = scenario::measure_sparse(options.request);
+  const int cut_short = interrupt.flag()->load() ? kInterrupted : kLimit;
+  if (answer.masks.empty()) {
+    refuse(console, answer.warnings.all());
+    return cut_short;
+  }
   report(console, answer.warnings.all());
   const std::string json = report::sparse_measure_json({kVersion, &answer, clock.seconds()});
   if (!options.save_mask.empty()) {
@@ -231,7 +250,7 @@ int run_sparse_measure(const Arguments& arguments, Console& console) {
                 {{"result.json", json}, {"load_balance.csv", scenario::load_balance_csv(answer)}});
   }
   console.out << (console.json ? json : report::sparse_measure_table(answer));
-  return kDone;
+  return answer.unfinished.empty() ? kDone : cut_short;
 }
 
 }  // namespace orrery::cli

@@ -18,6 +18,22 @@ constexpr Index kLeastQueries = 256;  // of a part
 constexpr Index kEnoughParts = 8, kBackQueries = 256, kLargestHead = 512;
 static_assert(kLargestHead <= kDepthUnits, "products of heads are summed in one block of depth");
 
+void check_kept(const Attention& x) {
+  const KeptPairs& kept = *x.kept;
+  if (kept.bits != nullptr) {
+    ORRERY_CHECK(kept.block == 1 || kept.block == 16 || kept.block == 32 || kept.block == 64,
+                 "bits stand for single pairs, or for blocks of 16, 32 or 64");
+    return;
+  }
+  ORRERY_CHECK(kept.starts != nullptr, "kept pairs are bits or lists");
+  for (Index row = 0; row < x.batch * x.heads * x.queries; ++row) {
+    ORRERY_CHECK(kept.starts[row] >= 0 && kept.starts[row] <= kept.starts[row + 1], "lists lie behind one another");
+    for (Index i = kept.starts[row]; i < kept.starts[row + 1]; ++i)
+      ORRERY_CHECK(kept.columns[i] < x.keys && kept.columns[i] > (i == kept.starts[row] ? -1 : kept.columns[i - 1]),
+                   "the keys of a list are there, and rise");
+  }
+}
+
 void check(const Attention& x) {
   ORRERY_CHECK(x.type == Type::kF32 || x.type == Type::kBf16, "attention is of fp32 or bf16");
   ORRERY_CHECK(x.batch >= 0 && x.queries >= 0 && x.keys >= 0, "sizes are at least 0");
@@ -33,6 +49,7 @@ void check(const Attention& x) {
     ORRERY_CHECK(x.query_lengths == nullptr || (x.query_lengths[b] >= 0 && x.query_lengths[b] <= x.queries),
                  "lengths are within the queries");
   }
+  if (x.kept != nullptr) check_kept(x);
 }
 
 AttentionPart part_of(const Context& context, const Attention& x) {
@@ -58,6 +75,7 @@ AttentionPart part_of(const Context& context, const Attention& x) {
   part.bias_batch = x.bias_batch;
   part.bias_head = x.bias_head;
   part.bias_query = x.bias_query;
+  part.kept = x.kept;
   part.drop = x.drop;
   part.out_gradient = x.out_gradient;
   part.query_gradient = x.query_gradient;

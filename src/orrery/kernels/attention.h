@@ -3,6 +3,7 @@
 
 #include "orrery/kernels/attention_part.h"
 #include "orrery/kernels/context.h"
+#include "orrery/kernels/kept_pairs.h"
 
 namespace orrery::kernels {
 
@@ -27,7 +28,8 @@ struct Attention {
   const Index* key_starts = nullptr;
   const float* bias = nullptr;  // added to scaled scores; a stride of 0 repeats it
   Index bias_batch = 0, bias_head = 0, bias_query = 0;
-  DropPattern drop;  // of probabilities; row (batch * heads + head) * queries + query, column key
+  const KeptPairs* kept = nullptr;  // null: every pair that is visible; keys that no query keeps may be anything
+  DropPattern drop;                 // of probabilities; row (batch * heads + head) * queries + query, column key
   Vectors query, key, value, out;
   float* log_sum = nullptr;  // [batch][head][query], written forwards (null: not), read backwards
   // Backwards: given and wanted.

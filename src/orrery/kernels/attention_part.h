@@ -5,6 +5,8 @@
 
 namespace orrery::kernels {
 
+struct KeptPairs;  // kept_pairs.h
+
 // A tensor of vectors: those of batch b, head h and position p begin at data[b * batch + h * head + p * position]; the
 // elements of one lie behind one another.
 struct Vectors {
@@ -24,6 +26,7 @@ struct AttentionPart {
   float* log_sum = nullptr;     // [batch][head][query]; -inf where no key is visible
   const float* bias = nullptr;  // added to scores, -inf hides
   Index bias_batch = 0, bias_head = 0, bias_query = 0;
+  const KeptPairs* kept = nullptr;  // null: all
   DropPattern drop;
   // Backwards.
   Vectors out_gradient, query_gradient, key_gradient, value_gradient;

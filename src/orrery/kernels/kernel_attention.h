@@ -11,6 +11,7 @@
 
 #include "orrery/kernels/attention_part.h"
 #include "orrery/kernels/kernel_dropout.h"
+#include "orrery/kernels/kernel_finish.h"
 #include "orrery/kernels/kernel_product.h"
 #include "orrery/kernels/kernel_rows.h"
 
@@ -79,6 +80,24 @@ inline void store_vector(const AttentionPart& x, const Vectors& v, Index head, I
   });
 }
 
+// One vector as floats, zeros up to whole vectors.
+inline void unpack(const AttentionPart& x, const Vectors& v, Index head, Index position, Index size, float* to) {
+  const void* from = element_of(x, v, head, position);
+  each_vector(size, [&](Index i, int n) { store(to + i, load_typed(from, x.type, i, n)); });
+}
+
+inline void clear(float* p, Index count) {
+  for (Index i = 0; i < count; ++i) p[i] = 0;
+}
+
+// What the part's queries have that stand at or beyond `end`: padding.
+inline void clear_padding(const AttentionPart& x, Index end) {
+  for (Index j = most(x.first_query, end); j < x.end_query; ++j) {
+    store_vector(x, x.out, x.head, j, nullptr, 0, x.value_size);
+    if (x.log_sum != nullptr) x.log_sum[(x.batch * x.heads + x.head) * x.queries + j] = -kInfinity;
+  }
+}
+
 // One row of scores to probabilities e^(S - m'), zeros where the row sees nothing; columns [begin, end) of `width` are
 // seen. Updates m and l and returns the factor of what was summed before.
 inline float probabilities(float* row, Index begin, Index end, Index width, float scale, const float* bias, float& m,
@@ -124,10 +143,7 @@ inline void attention(const AttentionPart& x) {
   const ProductKernels& kernels = table[static_cast<int>(x.arithmetic)];
   const Index key_head = x.head / (x.heads / x.key_heads);
   const Index end_query = least(x.end_query, x.valid_queries);
-  for (Index j = most(x.first_query, end_query); j < x.end_query; ++j) {  // padding
-    store_vector(x, x.out, x.head, j, nullptr, 0, x.value_size);
-    if (x.log_sum != nullptr) x.log_sum[(x.batch * x.heads + x.head) * x.queries + j] = -kInfinity;
-  }
+  clear_padding(x, end_query);
   if (x.first_query >= end_query) return;
 
   const Index first_key = keys_seen(x, x.first_query).begin / kKeyTile * kKeyTile;

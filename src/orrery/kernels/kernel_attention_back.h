@@ -11,7 +11,6 @@
 #pragma once
 
 #include "orrery/kernels/kernel_attention.h"
-#include "orrery/kernels/kernel_finish.h"
 
 namespace orrery::kernels {
 namespace {
@@ -67,10 +66,6 @@ inline BackScratch back_scratch(const AttentionPart& x) {
   s.log_sums = take_floats(s.queries);
   s.kept = reinterpret_cast<std::uint16_t*>(take_units(4 * kBackQueries));
   return s;
-}
-
-inline void clear(float* p, Index count) {
-  for (Index i = 0; i < count; ++i) p[i] = 0;
 }
 
 // D of every query of the part, and log_sum with +inf where no key is seen: e^(S - inf) is 0 then.
@@ -166,6 +161,22 @@ inline void back_tile(const AttentionPart& x, const ProductKernels& kernels, con
                         s.query_sums + (query - x.first_query) * s.size_width, s.size_width, true});
 }
 
+// The part's sums for its head of keys, to where they are wanted.
+inline void hand_over_keys(const AttentionPart& x, Index key_head, const float* key_sums, Index size_width,
+                           const float* value_sums, Index value_width) {
+  for (Index k = 0; k < x.end_key; ++k) {
+    const float *of_key = key_sums + k * size_width, *of_value = value_sums + k * value_width;
+    if (x.partial == nullptr) {
+      store_vector(x, x.key_gradient, key_head, k, of_key, 1, x.size);
+      store_vector(x, x.value_gradient, key_head, k, of_value, 1, x.value_size);
+      continue;
+    }
+    float* to = x.partial + k * (x.size + x.value_size);
+    each_vector(x.size, [&](Index i, int n) { put(to + i, take(of_key + i, n), n); });
+    each_vector(x.value_size, [&](Index i, int n) { put(to + x.size + i, take(of_value + i, n), n); });
+  }
+}
+
 inline void attention_back(const AttentionPart& x) {
   ProductKernels table[kArithmetics];
   fill_products(table);
@@ -205,17 +216,7 @@ inline void attention_back(const AttentionPart& x) {
       store_vector(x, x.query_gradient, head, j, sums, 1, x.size);
     }
   }
-  for (Index k = 0; k < x.end_key; ++k) {
-    const float *of_key = s.key_sums + k * s.size_width, *of_value = s.value_sums + k * s.value_width;
-    if (x.partial == nullptr) {
-      store_vector(x, x.key_gradient, key_head, k, of_key, 1, x.size);
-      store_vector(x, x.value_gradient, key_head, k, of_value, 1, x.value_size);
-      continue;
-    }
-    float* to = x.partial + k * (x.size + x.value_size);
-    each_vector(x.size, [&](Index i, int n) { put(to + i, take(of_key + i, n), n); });
-    each_vector(x.value_size, [&](Index i, int n) { put(to + x.size + i, take(of_value + i, n), n); });
-  }
+  hand_over_keys(x, key_head, s.key_sums, s.size_width, s.value_sums, s.value_width);
 }
 
 }  // namespace

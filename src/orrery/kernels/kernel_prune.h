@@ -98,5 +98,68 @@ inline void keep_row(KeepRow& x) {
   }
 }
 
+// 2^x by a polynomial of degree 4, 3.5e-6 off; x from -126 to 127. Rounding by an addition leaves x's whole part in the
+// lowest bits, from where it goes into the exponent.
+inline F rough_power(F x) {
+  const F shifted = x + 12582912.0F;
+  const F r = x - (shifted - 12582912.0F);
+  F p = all(0.00966636852F);
+  p = fma(p, r, all(0.0559219758F));
+  p = fma(p, r, all(0.24022349F));
+  p = fma(p, r, all(0.693121045F));
+  p = fma(p, r, all(1.0F));
+  return as_float(as_bits(p) + (as_bits(shifted) << 23));
+}
+
+// keep_row() in two passes instead of three and with half the instructions: scores are lowered not by their maximum but
+// by what their bound exceeds kQuickRange, so that no pass finds the maximum, and an exponential may be off by a
+// little. A row with an exponential so near to the limit that this may matter, or with a sum so small that flushed ones
+// may, is left to keep_row(): one in a hundred.
+inline bool keep_row_quickly(const QuickKeep& x) {
+  constexpr float kQuickRange = 60, kLog2E = 1.44269504088896341F;
+  const Index end = (x.columns + kPruneWord - 1) / kPruneWord * kPruneWord;
+  const float lowered = x.bound > kQuickRange ? (x.bound - kQuickRange) * kLog2E : 0;
+  const F factor = all(x.factor * kLog2E), least = all(-126.0F), offset = all(-lowered);
+  F sums = {};
+  Index i = 0;
+  const auto take = [&](Index at) __attribute__((always_inline)) {
+    F score = fma(to_float((I)load(x.sums + at)) * load(x.column_factors + at), factor, offset);
+    if (x.hidden != nullptr) score += load(x.hidden + at);
+    return rough_power(larger(score, least));
+  };
+  for (; i + kLanes <= x.columns; i += kLanes) {
+    const F e = take(i);
+    sums += e;
+    store(x.room + i, e);
+  }
+  if (i < x.columns) {
+    const F e = where_bits((1U << (x.columns - i)) - 1U, take(i), F{});
+    sums += e;
+    store(x.room + i, e);
+    i += kLanes;
+  }
+  for (; i < end; i += kLanes) store(x.room + i, F{});
+  const float sum = sum_of(sums), limit = x.threshold * sum;
+  if (!(sum > 0x1p-60F) || !(sum < 0x1p120F)) return false;
+  // Twice what an exponential, and once what the sum may be off: the polynomial, and the roundings of a score.
+  const float off = 3 * (1e-5F + x.bound * 6e-7F);
+  const float low_limit = limit * (1 - off), high_limit = limit * (1 + off);
+  std::uint32_t low, high;
+  __builtin_memcpy(&low, &low_limit, sizeof low);
+  __builtin_memcpy(&high, &high_limit, sizeof high);
+  std::uint64_t doubtful = 0;
+  for (Index word = 0; word < end / kPruneWord; ++word) {
+    std::uint64_t dropped = 0, perhaps = 0;
+    for (int part = 0; part < kPruneWord; part += kLanes) {
+      const U e = as_bits(load(x.room + word * kPruneWord + part));
+      dropped |= std::uint64_t{below(e, low)} << part;
+      perhaps |= std::uint64_t{below(e, high)} << part;
+    }
+    doubtful |= dropped ^ perhaps;
+    x.bits[word] = ~dropped;
+  }
+  return doubtful == 0;
+}
+
 }  // namespace
 }  // namespace orrery::kernels

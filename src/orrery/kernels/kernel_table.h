@@ -5,6 +5,8 @@
 #include "orrery/kernels/kernel_finish.h"
 #include "orrery/kernels/kernel_product.h"
 #include "orrery/kernels/kernel_prune.h"
+#include "orrery/kernels/kernel_pruned_back.h"
+#include "orrery/kernels/kernel_pruned_blocks.h"
 #include "orrery/kernels/kernel_rotary.h"
 #include "orrery/kernels/kernel_rows.h"
 #include "orrery/kernels/kernel_spin.h"
@@ -12,6 +14,15 @@
 
 namespace orrery::kernels {
 namespace {
+
+inline Index attention_scratch(const AttentionPart& x, bool back) {
+  if (x.kept == nullptr) return back ? back_scratch(x).total : forward_scratch(x.keys, x.size, x.value_size);
+  PrunedBackScratch of_back;
+  PrunedScratch of_elements;
+  BlockScratch of_blocks;
+  if (back) return cut_pruned_back(x, nullptr, of_back);
+  return x.kept->block == 1 ? cut_pruned(x, nullptr, of_elements) : cut_blocks(x, nullptr, of_blocks);
+}
 
 // A constant: code of this instruction set must not run before main on machines that lack it.
 consteval Table table_for(Level level) {
@@ -27,11 +38,14 @@ consteval Table table_for(Level level) {
   table.softmax = softmax;
   table.softmax_back = softmax_back;
   table.rotate = rotate;
-  table.attention = attention;
-  table.attention_back = attention_back;
-  table.attention_scratch = [](const AttentionPart& x, bool back) {
-    return back ? back_scratch(x).total : forward_scratch(x.keys, x.size, x.value_size);
+  table.attention = [](const AttentionPart& x) {
+    if (x.kept == nullptr) return attention(x);
+    x.kept->block == 1 ? pruned_attention(x) : pruned_blocks(x);
   };
+  table.attention_back = [](const AttentionPart& x) {
+    x.kept == nullptr ? attention_back(x) : pruned_attention_back(x);
+  };
+  table.attention_scratch = attention_scratch;
   table.strided = strided;
   table.exponential = exponentials;
   table.activation = activations;
@@ -39,6 +53,7 @@ consteval Table table_for(Level level) {
   table.row_codes = row_codes;
   table.score_row = score_row;
   table.keep_row = keep_row;
+  table.keep_row_quickly = keep_row_quickly;
   table.kept = kept;
   table.spin = spin;
   return table;

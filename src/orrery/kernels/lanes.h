@@ -22,6 +22,8 @@
 //   load_bf16, store_low        bf16 as 16-bit halves
 //   store_int8                  integers that fit into a byte
 //   dot_int16(sum, a, b)        each lane of a and b holds two 16-bit integers
+//   store_sums(p, a, b, c, d, q) the sum of each vector's lanes, four floats; those at q added
+//   store_places(bits, n, p)    n + the number of each bit that is set, rising; returns how many; may write 64
 //   transpose(rows)             of kLanes x kLanes units of 32 bits
 // Operators + - * / < > ?: of vectors are the compilers' own.
 #pragma once

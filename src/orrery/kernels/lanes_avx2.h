@@ -139,6 +139,21 @@ inline I dot_int16(I sum, U a, U b) {
   return sum + (I)_mm256_madd_epi16((__m256i)a, (__m256i)b);
 }
 
+inline void store_sums(float* p, F a, F b, F c, F d, const float* plus) {
+  const F ab = _mm256_unpacklo_ps(a, b) + _mm256_unpackhi_ps(a, b),
+          cd = _mm256_unpacklo_ps(c, d) + _mm256_unpackhi_ps(c, d);
+  const __m256d low = _mm256_unpacklo_pd(_mm256_castps_pd(ab), _mm256_castps_pd(cd));
+  const __m256d high = _mm256_unpackhi_pd(_mm256_castps_pd(ab), _mm256_castps_pd(cd));
+  const F sums = _mm256_castpd_ps(low) + _mm256_castpd_ps(high);
+  _mm_storeu_ps(p, _mm256_castps256_ps128(sums) + _mm256_extractf128_ps(sums, 1) + _mm_loadu_ps(plus));
+}
+
+inline int store_places(std::uint64_t bits, std::uint32_t first, std::uint32_t* p) {
+  int count = 0;
+  for (; bits != 0; bits &= bits - 1) p[count++] = first + static_cast<std::uint32_t>(__builtin_ctzll(bits));
+  return count;
+}
+
 inline void transpose(U (&rows)[kLanes]) {
   __m256i t[8], s[8];
   for (int i = 0; i < 8; i += 2) {

@@ -131,6 +131,30 @@ inline I dot_int16(I sum, U a, U b) {
   return sum + (I)_mm512_madd_epi16((__m512i)a, (__m512i)b);
 }
 
+// The sums of four vectors, each in pairs of lanes, then halves, and four floats to be added.
+inline void store_sums(float* p, F a, F b, F c, F d, const float* plus) {
+  const F ab = _mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b),
+          cd = _mm512_unpacklo_ps(c, d) + _mm512_unpackhi_ps(c, d);
+  const __m512d low = _mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+  const __m512d high = _mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+  const F sums = _mm512_castpd_ps(low) + _mm512_castpd_ps(high);  // of each quarter of the lanes
+  const __m256 halves = _mm512_castps512_ps256(sums) + _mm512_extractf32x8_ps(sums, 1);
+  _mm_storeu_ps(p, _mm256_castps256_ps128(halves) + _mm256_extractf128_ps(halves, 1) + _mm_loadu_ps(plus));
+}
+
+// The places of the bits that are set, each increased by `first`, rising; how many. Up to 64 places are written.
+inline int store_places(std::uint64_t bits, std::uint32_t first, std::uint32_t* p) {
+  const __m512i ramp = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  int count = 0;
+  for (int i = 0; i < 64; i += 16) {
+    const auto part = static_cast<__mmask16>(bits >> i);
+    const __m512i places = _mm512_add_epi32(ramp, _mm512_set1_epi32(static_cast<int>(first) + i));
+    _mm512_storeu_si512(p + count, _mm512_maskz_compress_epi32(part, places));
+    count += __builtin_popcount(part);
+  }
+  return count;
+}
+
 // Turns kLanes rows of kLanes units into its transpose.
 inline void transpose(U (&rows)[kLanes]) {
   __m512i t[16], s[16];

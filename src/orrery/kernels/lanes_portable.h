@@ -143,6 +143,17 @@ inline I dot_int16(I sum, U a, U b) {
   return sum;
 }
 
+inline void store_sums(float* p, F a, F b, F c, F d, const float* plus) {
+  const F* const of[] = {&a, &b, &c, &d};
+  for (int i = 0; i < 4; ++i) p[i] = ((*of[i])[0] + (*of[i])[2]) + ((*of[i])[1] + (*of[i])[3]) + plus[i];
+}
+
+inline int store_places(std::uint64_t bits, std::uint32_t first, std::uint32_t* p) {
+  int count = 0;
+  for (; bits != 0; bits &= bits - 1) p[count++] = first + static_cast<std::uint32_t>(__builtin_ctzll(bits));
+  return count;
+}
+
 inline void transpose(U (&rows)[kLanes]) {
   for (int i = 0; i < kLanes; ++i) {
     for (int j = 0; j < i; ++j) {

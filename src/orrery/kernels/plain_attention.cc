@@ -53,7 +53,17 @@ struct Sequence {
     for (Index k = begin(j); k < end(j); ++k) {
       row[k] = product(x.query, query, x.key, of_key(x.key, key_head(head), k), x.size) * static_cast<Real>(x.scale);
       if (x.bias != nullptr) row[k] += x.bias[batch * x.bias_batch + head * x.bias_head + j * x.bias_query + k];
+      if (x.kept != nullptr && !keeps(*x.kept, head, j, k)) row[k] = -std::numeric_limits<Real>::infinity();
     }
+  }
+
+  bool keeps(const KeptPairs& kept, Index head, Index j, Index k) const {
+    if (kept.bits == nullptr)
+      return std::binary_search(kept.columns + kept.starts[line(head, j)],
+                                kept.columns + kept.starts[line(head, j) + 1], static_cast<std::int32_t>(k));
+    const Index column = k / kept.block;
+    const std::uint64_t* words = kept.bits + batch * kept.batch + head * kept.head + j / kept.block * kept.row;
+    return (words[column / 64] >> column % 64 & 1) != 0;
   }
 };
 

@@ -45,4 +45,17 @@ struct KeepRow {
   float sum = 0;                  // out: of the exponentials
 };
 
+// The same decisions from integer products at once, by an exponential of 18 bits, where they are certain.
+struct QuickKeep {
+  const std::uint32_t* sums = nullptr;  // int32; room up to a multiple of 64
+  Index columns = 0;                    // at least one
+  float factor = 1;
+  const float* column_factors = nullptr;  // room for a whole vector at the end
+  const float* hidden = nullptr;          // as ScoreRow has it
+  float bound = 0;                        // no score's magnitude exceeds it
+  float threshold = 0;                    // at least 1e-12
+  float* room = nullptr;                  // for as many floats
+  std::uint64_t* bits = nullptr;          // ceil(columns / 64) words
+};
+
 }  // namespace orrery::kernels

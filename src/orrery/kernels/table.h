@@ -195,6 +195,7 @@ struct RowSizes;
 struct RowCodes;
 struct ScoreRow;
 struct KeepRow;
+struct QuickKeep;
 
 struct Table {
   Level level = Level::kPortable;
@@ -219,6 +220,7 @@ struct Table {
   void (*row_codes)(const RowCodes&) = nullptr;
   float (*score_row)(const ScoreRow&) = nullptr;  // returns the largest score
   void (*keep_row)(KeepRow&) = nullptr;
+  bool (*keep_row_quickly)(const QuickKeep&) = nullptr;  // false: it is not certain, nothing counts
   // Bit i of bits[i / 16] is set when column i of the row is kept; columns up to a multiple of 128.
   void (*kept)(const DropPattern&, std::uint64_t row, Index columns, std::uint16_t* bits) = nullptr;
   // Runs about `steps` independent multiply-adds of the arithmetic; returns how many operations (two each) that were.

@@ -30,6 +30,7 @@ constexpr Kind kAnswers[] = {
     {"sparse_latency", sparse_latency_schema},
     {"sparse_pack", sparse_pack_schema},
     {"sparse_sweep", sparse_sweep_schema},
+    {"sparse_break_even", sparse_break_even_schema},
     {"place", place_schema},
     {"validate", validate_schema},
     {"validate_collectives", validate_collectives_schema},

@@ -28,6 +28,7 @@ Json sparse_mask_schema();
 Json sparse_latency_schema();
 Json sparse_pack_schema();
 Json sparse_sweep_schema();
+Json sparse_break_even_schema();
 Json place_schema();
 Json graph_schema();
 Json operators_schema();
