@@ -2,7 +2,7 @@
 // before it w -= rate decay w.
 //
 // What depends on the step alone is computed in fp64 and rounded once. 1 - b2 from the rounded b2 would be 1.3e-5 off,
-// and every step 6e-6 too short: most of what ten steps then differed from fp64 by.
+// and every step 6e-6 too long: most of what ten steps then differed from fp64 by.
 //
 // Source: I. Loshchilov, F. Hutter, "Decoupled weight decay regularization", 2019, in the order of PyTorch's AdamW.
 // Cost: one pass over four tensors of the parameters' size: bound by memory.

@@ -35,7 +35,7 @@ TEST(AdamW, FollowsItsEquationsInDoublePrecision) {
 }
 
 TEST(AdamW, ThePartsOfNewGradientsAreRoundedOnce) {
-  // 1 - 0.999F is 1.3e-5 less than 0.001: a step would be half of that too short.
+  // 1 - 0.999F is 1.3e-5 less than 0.001: a step would be half of that too long.
   kernels::Context context(1);
   std::vector<float> w(1000), g(1000);
   for (std::size_t i = 0; i < g.size(); ++i)
