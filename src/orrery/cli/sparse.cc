@@ -11,6 +11,9 @@ int run_sparse(const Arguments& arguments, Console& console) {
       {"mask", "a mask that does not look at scores: windows, blocks, global tokens", run_sparse_mask},
       {"latency", "how long Sanger's array takes, by its two published models", run_sparse_latency},
       {"pack", "a mask packed onto an array: blocks, utilisation, control words", run_sparse_pack},
+      {"run", "a model on texts, attention dense and pruned: density, error, time, quality", run_sparse_run},
+      {"study", "a task learned and judged with dense, predicted and static attention", run_sparse_study},
+      {"bench", "a dense attention block on this machine, as Sanger's benchmark has it", run_sparse_bench},
       {"break-even", "from which length and density on pruned attention pays here", run_sparse_break_even},
       {"sweep", "thresholds x bits x predictors x packings x arrays: which are worth their error", run_sparse_sweep}};
   return run_sub_verb({"sparse", "attention that skips the scores that do not matter", kVerbs,

@@ -8,6 +8,7 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
+#include "orrery/cli/prediction_options.h"
 #include "orrery/cli/progress_line.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/cli/sparse_verbs.h"
@@ -33,13 +34,6 @@ double share_of(const std::string& option, const std::string& text, bool one) {
 template <class Value>
 void add(std::vector<Value>& values, const Value& value) {
   if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-}
-
-std::string packing_named(const std::string& text) {
-  const std::vector<std::string> known = sparse::packing_names();
-  if (std::find(known.begin(), known.end(), text) != known.end()) return text;
-  misuse("O1102", fmt::format("`--packing {}` is no scheme", text),
-         base::did_you_mean(text, known, fmt::format("there are {}", fmt::join(known, ", "))));
 }
 
 void declare_choices(CommandLine& line, scenario::SparseSweepRequest& request) {

@@ -10,6 +10,9 @@ int run_sparse_measure(const Arguments& arguments, Console& console);
 int run_sparse_mask(const Arguments& arguments, Console& console);
 int run_sparse_latency(const Arguments& arguments, Console& console);
 int run_sparse_pack(const Arguments& arguments, Console& console);
+int run_sparse_run(const Arguments& arguments, Console& console);
+int run_sparse_study(const Arguments& arguments, Console& console);
+int run_sparse_bench(const Arguments& arguments, Console& console);
 int run_sparse_break_even(const Arguments& arguments, Console& console);
 int run_sparse_sweep(const Arguments& arguments, Console& console);
 

@@ -8,7 +8,9 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
+#include "orrery/cli/prediction_options.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/pruning_options.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/cli/version.h"
 #include "orrery/report/texts_report.h"
@@ -146,6 +148,8 @@ int run_tune_eval(const Arguments& arguments, Console& console) {
                    "orrery tune eval --checkpoint trained/ --data held.csv");
   declare_texts(line, options, "--data", "Rows: CSV or TSV with a header, JSON lines; or a text a line");
   declare_task(line, options);
+  declare_pruning(line, options.request.pruning);
+  declare_empty_rows(line, options.request.pruning.empty);
   declare_run(line, options);
   line.seed(options.request.seed, "Of the words that mlm masks; default 0");
   if (!line.read(arguments, console)) return kDone;
@@ -165,6 +169,8 @@ int run_tune_train(const Arguments& arguments, Console& console) {
   declare_texts(line, options, "--data", "Rows: CSV or TSV with a header, JSON lines; or a text a line");
   declare_task(line, options);
   line.text("-o,--output", request.output, "DIR", "The folder to write: weights, config.json, tokenizer, state");
+  declare_pruning(line, options.request.pruning, false);
+  declare_empty_rows(line, options.request.pruning.empty);
   line.group("Training");
   real(line, "--epochs", epochs, "How often each example is taken; default 3", 1e6);
   line.count("--steps", request.steps, "Steps instead of epochs", kMostSize);

@@ -74,6 +74,18 @@ std::vector<std::int32_t> mask(Tokens& tokens, const BatchRules& rules, Index wo
   return labels;
 }
 
+// The words that the examples themselves hide.
+std::vector<std::int32_t> hidden_words(const std::vector<Example>& examples, const std::vector<std::size_t>& chosen,
+                                       const Tokens& tokens) {
+  std::vector<std::int32_t> labels(tokens.words.size(), kNoLabel);
+  for (std::size_t s = 0; s < chosen.size(); ++s) {
+    const std::vector<std::int32_t>& hidden = examples[chosen[s]].hidden;
+    std::copy(hidden.begin(), hidden.end(),
+              labels.begin() + static_cast<std::ptrdiff_t>(s * static_cast<std::size_t>(tokens.length)));
+  }
+  return labels;
+}
+
 // What should follow each word of a sequence.
 std::vector<std::int32_t> next_words(const Tokens& tokens) {
   std::vector<std::int32_t> labels(tokens.words.size(), kNoLabel);
@@ -114,7 +126,9 @@ LabelledBatch batch_of(const std::vector<Example>& examples, const std::vector<s
     out.labels.ends.push_back(examples[i].end);
   }
   if (description.head.kind == HeadKind::kMaskedWords)
-    out.labels.words = mask(out.batch.tokens, rules, description.embedding.words, seed);
+    out.labels.words = examples[chosen[0]].hidden.empty()
+                           ? mask(out.batch.tokens, rules, description.embedding.words, seed)
+                           : hidden_words(examples, chosen, out.batch.tokens);
   if (description.head.kind == HeadKind::kNextWord) {
     if (!description.has_decoder()) {
       out.labels.words = next_words(out.batch.tokens);

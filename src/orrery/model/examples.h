@@ -13,6 +13,8 @@ struct Example {
   std::int32_t label = 0;                  // a class
   float value = 0;                         // of regression
   std::int32_t begin = -1, end = -1;       // of a span, in tokens; -1: none
+  std::vector<std::int32_t> hidden;        // of masked words: what stood at each token, kNoLabel: it stands there;
+                                           // empty: some are masked at random
 };
 
 // How a batch is made of examples for a model.

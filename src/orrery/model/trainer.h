@@ -40,6 +40,7 @@ class Trainer {
   bool done() const { return state_.steps >= plan_.steps; }
 
   const AdamWState& state() const { return state_; }
+  Network& network() { return network_; }
   void resume(AdamWState state) { state_ = std::move(state); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include "orrery/report/answer.h"
 #include "orrery/report/schemas.h"
+#include "orrery/report/sparse_figures.h"
 #include "orrery/report/sparse_pack_report.h"
 #include "orrery/report/sparse_report.h"
 
@@ -20,28 +21,9 @@ std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-Record<Measured> figures() {
-  const auto balance = [](std::size_t i) { return [i](const Measured& m) { return finite(m.load_balance[i]); }; };
-  const Record<Measured> balances = {
-      {"50%-no-skip", "Rows of 32 processing elements; vectors that keep nothing take a slot.", balance(0)},
-      {"50%-skip", "The same, such vectors skipped.", balance(1)},
-      {"25%-no-skip", "Rows of 16.", balance(2)},
-      {"25%-skip", "The same, such vectors skipped.", balance(3)}};
-  return {{"density", "Share of the pairs that are there which is kept; null: nan, under --compat.",
-           [](const Measured& m) { return finite(m.density); }},
-          {"load_balance", "Kept pairs over places in rows of the array, for vectors of 64 keys.", std::identity(),
-           balances},
-          {"overall_sparsity", "Sanger's name for a density: the mean over sequences.",
-           [](const Measured& m) { return finite(m.overall_sparsity); }},
-          {"kept", "Pairs.", &Measured::kept},
-          {"pairs", "That are there: no padding, nothing beyond a causal diagonal.", &Measured::pairs},
-          {"vectors", "Of 64 keys, that have such a pair.", &Measured::vectors},
-          {"empty_vectors", "Of them, that keep nothing.", &Measured::empty_vectors}};
-}
-
 Record<SparseMeasurement> result() {
   using S = SparseMeasurement;
-  Record<S> out = figures().of<S>([](const S& s) -> const Measured& { return s.mean; });
+  Record<S> out = sparse_figures().of<S>([](const S& s) -> const Measured& { return s.mean; });
   const Record<HeadError> head = {
       {"batch", "Sequence.", &HeadError::batch},
       {"head", "Of it.", &HeadError::head},
@@ -53,7 +35,7 @@ Record<SparseMeasurement> result() {
                                       {"kept_mass", "Mean over heads.", &PruningError::kept_mass},
                                       {"heads", "One by one.", &PruningError::heads, head}};
   Record<MeasuredMask> mask = {{"name", "Of its file; empty: predicted.", &MeasuredMask::name}};
-  mask.add(figures().of<MeasuredMask>(&MeasuredMask::figures));
+  mask.add(sparse_figures().of<MeasuredMask>(&MeasuredMask::figures));
   const auto clip = [](bool query) {
     return [query](const S& s) {
       return s.clips ? std::optional<double>(query ? s.clips->first : s.clips->second) : std::nullopt;
@@ -102,13 +84,32 @@ Record<SparseMaskDocument> mask_answer() {
                                {"tokens", "Queries and keys.", &SparseMask::tokens},
                                {"heads", "Of the mask.", &SparseMask::heads},
                                {"seed", "Of random parts.", &SparseMask::seed}};
-  result.add(figures().of<SparseMask>(&SparseMask::figures));
+  result.add(sparse_figures().of<SparseMask>(&SparseMask::figures));
   const auto answer = [](const D& d) -> const SparseMask& { return *d.answer; };
   return document<D>("sparse_mask", kInputs | kWarnings | kTiming, envelope,
                      {{"result", "The mask's figures.", answer, result}});
 }
 
 }  // namespace
+
+Record<Measured> sparse_figures() {
+  const auto balance = [](std::size_t i) { return [i](const Measured& m) { return finite(m.load_balance[i]); }; };
+  const Record<Measured> balances = {
+      {"50%-no-skip", "Rows of 32 processing elements; vectors that keep nothing take a slot.", balance(0)},
+      {"50%-skip", "The same, such vectors skipped.", balance(1)},
+      {"25%-no-skip", "Rows of 16.", balance(2)},
+      {"25%-skip", "The same, such vectors skipped.", balance(3)}};
+  return {{"density", "Share of the pairs that are there which is kept; null: nan, under --compat.",
+           [](const Measured& m) { return finite(m.density); }},
+          {"load_balance", "Kept pairs over places in rows of the array, for vectors of 64 keys.", std::identity(),
+           balances},
+          {"overall_sparsity", "Sanger's name for a density: the mean over sequences.",
+           [](const Measured& m) { return finite(m.overall_sparsity); }},
+          {"kept", "Pairs.", &Measured::kept},
+          {"pairs", "That are there: no padding, nothing beyond a causal diagonal.", &Measured::pairs},
+          {"vectors", "Of 64 keys, that have such a pair.", &Measured::vectors},
+          {"empty_vectors", "Of them, that keep nothing.", &Measured::empty_vectors}};
+}
 
 std::string sparse_measure_json(const SparseMeasureDocument& document) {
   return text(measure_answer().json(document));

@@ -19,6 +19,7 @@ using scenario::Generated;
 using scenario::GeneratedText;
 using scenario::Metric;
 using scenario::Prediction;
+using scenario::PrunedFigures;
 using scenario::TrainedTexts;
 
 std::optional<double> finite(double value) {
@@ -27,6 +28,11 @@ std::optional<double> finite(double value) {
 
 base::Count count(std::size_t value) {
   return static_cast<base::Count>(value);
+}
+
+double density(const PrunedFigures& pruned) {
+  const sparse::Measured mean = sparse::mean_of(pruned.masks);
+  return mean.pairs > 0 ? static_cast<double>(mean.kept) / static_cast<double>(mean.pairs) : 0;
 }
 
 template <typename Answer>
@@ -70,6 +76,14 @@ Record<TextsDocument<Evaluated>> evaluated() {
       {"scores", "Logits of the classes; in regression the value; empty in questions.", &Prediction::scores},
       {"answer", "To a question, empty: it has none; null in other tasks.",
        [=](const Prediction& p) { return some(p.answer, p.scores.empty()); }}};
+  const Record<PrunedFigures> attention = {
+      {"rule", "What is kept, in words.", &PrunedFigures::rule},
+      {"clips_from", "Where the quantisers' thresholds are from.",
+       [](const PrunedFigures& p) { return scenario::name_of(p.clips); }},
+      {"density", "Kept pairs over those that are there.", [](const PrunedFigures& p) { return density(p); }},
+      {"load_balance", "25%-skip, the mean of all masks.",
+       [](const PrunedFigures& p) { return sparse::mean_of(p.masks).load_balance[3]; }},
+      {"emptied_rows", "Rows that lost every key.", &PrunedFigures::emptied}};
   return answer<Evaluated>(
       "tune_eval", {{"model", "The folder.", &Evaluated::model},
                     {"task", "What the head does.", &Evaluated::task},
@@ -78,6 +92,7 @@ Record<TextsDocument<Evaluated>> evaluated() {
                     {"cut", "Texts that were longer than the limit.", [](const Evaluated& e) { return count(e.cut); }},
                     {"loss", "Mean over labels.", [](const Evaluated& e) { return finite(e.loss); }},
                     {"metrics", "Of the task.", &Evaluated::metrics, metric},
+                    {"attention", "Pruned; null: dense.", &Evaluated::pruned, attention},
                     {"labels", "The classes, in the order of scores; empty where there are none.", &Evaluated::labels},
                     {"predictions", "Of each row, in the order of the file; none in language tasks.",
                      &Evaluated::predictions, prediction},
@@ -124,6 +139,7 @@ Record<TextsDocument<TrainedTexts>> trained() {
        {"texts", "Rows of the file.", [](const TrainedTexts& t) { return count(t.texts); }},
        {"examples", "Windows of them.", [](const TrainedTexts& t) { return count(t.examples); }},
        {"cut", "Texts that were longer than the limit.", [](const TrainedTexts& t) { return count(t.cut); }},
+       {"attention", "What of it is computed, in words.", &TrainedTexts::attention},
        {"fresh", "Weights that the checkpoint lacked.", &TrainedTexts::fresh},
        {"steps", "That the model has learned.", &TrainedTexts::steps},
        {"of", "Steps of the whole training.", &TrainedTexts::of},
@@ -195,9 +211,13 @@ std::string texts_table(const Evaluated& answer) {
   table.header = {"measure", "value"};
   table.rows.push_back({"loss", value(answer.loss)});
   for (const Metric& metric : answer.metrics) table.rows.push_back({metric.name, value(metric.value)});
+  const std::string attention =
+      answer.pruned ? fmt::format("\nattention: {}; {} % of the pairs, clip thresholds: {}\n", answer.pruned->rule,
+                                  percent(density(*answer.pruned)), scenario::name_of(answer.pruned->clips))
+                    : "";
   return fmt::format("{} on {}: {}, {}\n\n", answer.task, answer.model, many(answer.texts, "text"),
                      many(answer.examples, "example")) +
-         text(table) +
+         text(table) + attention +
          fmt::format("\n{:.3f} s, {:.1f} examples a second\n", answer.seconds,
                      static_cast<double>(answer.examples) / answer.seconds);
 }
@@ -217,6 +237,7 @@ std::string texts_table(const TrainedTexts& answer) {
   std::string out =
       fmt::format("{} on {}: {}, {}, {} of {}\n", answer.task, answer.model, many(answer.texts, "text"),
                   many(answer.examples, "example"), answer.steps, many(static_cast<std::size_t>(answer.of), "step"));
+  if (answer.attention != "dense") out += fmt::format("attention: {}\n", answer.attention);
   if (answer.resumed_at > 0) out += fmt::format("resumed at step {}\n", answer.resumed_at);
   // A dozen lines: the mean loss of equal parts of this run.
   Table table;

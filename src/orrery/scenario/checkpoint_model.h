@@ -25,6 +25,8 @@ struct CheckpointModel {
   std::optional<formats::tokenizer::Tokenizer> tokenizer;
   std::vector<std::string> fresh;  // weights of the head that the checkpoint lacks: initialised
   model::BatchRules rules;
+  // Keys of config.json, with their values as JSON, and files beside it that a folder with this model has, too.
+  std::vector<std::pair<std::string, std::string>> added_keys, added_files;
   std::vector<base::Input> inputs;
   base::Diagnostics warnings;
 

@@ -116,7 +116,9 @@ class Maker {
         found_.error("O1651", fmt::format("the row has no `{}`", columns_.text), rows_.rows[r].where);
         continue;
       }
-      if (task_ == Task::kQuestions)
+      if (task_ == Task::kCloze)
+        cloze(r, *text);
+      else if (task_ == Task::kQuestions)
         question(r, *text);
       else if (task_ == Task::kClassification || task_ == Task::kRegression)
         labelled(r, *text);
@@ -195,6 +197,65 @@ class Maker {
     return task_ != Task::kMaskedWords || std::any_of(window.begin(), window.end(), [&](const Token& token) {
              return model::may_be_masked(token.id, model_.rules);
            });
+  }
+
+  // The first piece of a word, which stands for it.
+  std::int32_t piece_of(const std::string& word) const {
+    const std::vector<Encoding> pieces = model_.tokenizer->encode(word, {}, {}, false);
+    return pieces.empty() || pieces.front().empty() ? -1 : pieces.front().front().id;
+  }
+
+  // A text whose gaps are underscores: each becomes the mask, and the piece of its answer what it hides.
+  void cloze(std::size_t r, const TextField& text) {
+    const TextRow& row = rows_.rows[r];
+    const auto *const options = row.find("options"), *const answers = row.find("answers");
+    const auto blank = model_.tokenizer->find("_");
+    if (options == nullptr || answers == nullptr || !blank) {
+      found_.error("O1875", blank ? "the row has no options and answers" : "the tokenizer has no token `_`", row.where);
+      return;
+    }
+    std::string lower = text.text;
+    for (char& c : lower)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const std::vector<Encoding> windows = model_.tokenizer->encode(lower, {}, {Truncate::kOnlyFirst, most_, 0});
+    out_.cut += windows.size() > 1;
+    std::size_t blanks = 0;
+    for (const Encoding& window : windows)
+      for (const Token& token : window) blanks += token.id == *blank;
+    if (blanks != answers->size() || options->size() != 4 * blanks) {
+      found_
+          .error("O1875",
+                 fmt::format("the article has {} gaps, {} options and {} answers", blanks, options->size(),
+                             answers->size()),
+                 text.where)
+          .hint("a gap is an underscore; it has four options, and an answer from A to D");
+      return;
+    }
+    model::Example example = example_of(windows.front());
+    example.hidden.assign(example.words.size(), model::kNoLabel);
+    std::vector<Gap> gaps;
+    for (std::size_t i = 0; i < example.words.size(); ++i) {
+      if (example.words[i] != *blank) continue;
+      Gap gap;
+      const TextField& answer = (*answers)[gaps.size()];
+      for (std::size_t k = 0; k < 4; ++k) {
+        const TextField& option = (*options)[4 * gaps.size() + k];
+        gap.choices[k] = piece_of(option.text);
+        if (gap.choices[k] < 0) found_.error("O1875", "the option has no word", option.where);
+      }
+      if (answer.text.size() != 1 || answer.text[0] < 'A' || answer.text[0] > 'D') {
+        found_.error("O1652", fmt::format("`{}` is no label of this task", answer.text), answer.where)
+            .note("the classes are A, B, C, D");
+        return;
+      }
+      gap.right = static_cast<std::size_t>(answer.text[0] - 'A');
+      example.words[i] = model_.rules.mask;
+      example.hidden[i] = gap.choices[gap.right];
+      gaps.push_back(gap);
+    }
+    if (gaps.empty()) return;  // all of them lie beyond the cut
+    out_.gaps.push_back(std::move(gaps));
+    add(r, std::move(example));
   }
 
   struct Answer {

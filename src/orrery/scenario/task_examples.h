@@ -1,6 +1,7 @@
 // Rows of texts as what a task learns from.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,11 +13,16 @@
 
 namespace orrery::scenario {
 
-enum class Task { kClassification, kRegression, kQuestions, kMaskedWords, kNextWord };
+enum class Task { kClassification, kRegression, kQuestions, kMaskedWords, kNextWord, kCloze };
 
 // Columns by name; empty: found by the names that data sets use.
 struct Columns {
   std::string text, second, label;
+};
+
+struct Gap {
+  std::array<std::int32_t, 4> choices{};
+  std::size_t right = 0;
 };
 
 struct TaskExamples {
@@ -27,7 +33,9 @@ struct TaskExamples {
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> places;
   std::vector<std::string> contexts;              // of each row
   std::vector<std::vector<std::string>> answers;  // of each row; none: it has no answer
-  std::size_t cut = 0;                            // texts that were longer than the limit
+  // Of clozes: the four words that each gap of an example may have, and which it has, in the order of the text.
+  std::vector<std::vector<Gap>> gaps;
+  std::size_t cut = 0;  // texts that were longer than the limit
 };
 
 // The classes that the labels of a file name: whole numbers from 0 on, or names in order of the alphabet.
@@ -43,7 +51,7 @@ std::vector<formats::tokenizer::Encoding> encode_at(const formats::tokenizer::To
                                                     const formats::tokenizer::Limits& limits);
 
 // `labels`: the classes that are known; a label that is none of them is an error. Throws InputError: O1651 (columns),
-// O1652 (labels), O1653 (answers that do not stand in their context).
+// O1652 (labels), O1653 (answers that do not stand in their context), O1875 (gaps that have no choices).
 TaskExamples task_examples(const TextRows& rows, Task task, const Columns& columns, const CheckpointModel& model,
                            std::size_t most_tokens, std::size_t stride, const std::vector<std::string>& labels);
 

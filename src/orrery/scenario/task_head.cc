@@ -22,6 +22,7 @@ HeadKind kind_of(Task task) {
     case Task::kQuestions:
       return HeadKind::kSpans;
     case Task::kMaskedWords:
+    case Task::kCloze:
       return HeadKind::kMaskedWords;
     case Task::kNextWord:
       return HeadKind::kNextWord;

@@ -74,16 +74,24 @@ formats::csv::Document tabs(const File& file) {
   return out;
 }
 
-void read_table(const formats::csv::Document& table, TextRows& to) {
+void read_table(const formats::csv::Document& table, const TextRules& rules, TextRows& to) {
   base::Diagnostics found;
+  std::vector<std::string> header = rules.header;
+  const std::size_t first = header.empty() ? 1 : 0;
   std::set<std::string_view> names;
-  if (!table.rows.empty())
-    for (const formats::csv::Cell& cell : table.rows[0].cells)
+  if (first == 1 && !table.rows.empty())
+    for (const formats::csv::Cell& cell : table.rows[0].cells) {
+      header.push_back(cell.text);
       if (!names.insert(cell.text).second && !cell.text.empty())
         found.error("O1650", fmt::format("the column `{}` stands twice in the header", cell.text), table.place(cell));
-  for (std::size_t r = 1; r < table.rows.size(); ++r) {
+    }
+  for (std::size_t r = first; r < table.rows.size(); ++r) {
     const formats::csv::Row& cells = table.rows[r];
-    const std::size_t columns = table.rows[0].cells.size();
+    const std::size_t columns = header.size();
+    if (cells.cells.size() != columns && rules.skips) {
+      ++to.skipped;
+      continue;
+    }
     if (cells.cells.size() != columns) {
       found.error("O1650", fmt::format("the row has {} cells, and the header {}", cells.cells.size(), columns),
                   table.place(cells));
@@ -92,12 +100,11 @@ void read_table(const formats::csv::Document& table, TextRows& to) {
     }
     TextRow row{table.place(cells), {}};
     for (std::size_t c = 0; c < columns; ++c)
-      row.fields.push_back({table.rows[0].cells[c].text, {{cells.cells[c].text, table.place(cells.cells[c])}}});
+      row.fields.push_back({header[c], {{cells.cells[c].text, table.place(cells.cells[c])}}});
     to.rows.push_back(std::move(row));
   }
   found.throw_if_errors();
-  if (!table.rows.empty())
-    for (const formats::csv::Cell& cell : table.rows[0].cells) to.columns.push_back(cell.text);
+  to.columns = std::move(header);
 }
 
 // A value as it is told in a table; members of members under names with dots.
@@ -180,18 +187,22 @@ const std::vector<TextField>* TextRow::find(const std::string& name) const {
   return nullptr;
 }
 
-TextRows read_text_rows(const std::string& path) {
+std::shared_ptr<const base::SourceFile> read_data_file(const std::string& path) {
+  return whole_file(path);
+}
+
+TextRows read_text_rows(const std::string& path, const TextRules& rules) {
   TextRows out;
   out.path = path;
   const File file = whole_file(path);
   const std::string ending = std::filesystem::path(path).extension().string();
-  if (ending == ".csv") {
+  if (ending == ".tsv" || rules.tabs) {
+    read_table(tabs(file), rules, out);
+  } else if (ending == ".csv") {
     base::Diagnostics found;
     const formats::csv::Document table = formats::csv::parse(file, formats::csv::Comments::kNone, found);
     found.throw_if_errors();
-    read_table(table, out);
-  } else if (ending == ".tsv") {
-    read_table(tabs(file), out);
+    read_table(table, rules, out);
   } else if (ending == ".jsonl" || ending == ".json") {
     read_objects(file, out);
   } else {

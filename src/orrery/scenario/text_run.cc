@@ -25,6 +25,20 @@ model::Network::Size size_of(const std::vector<model::Example>& examples, std::s
   return {static_cast<model::Index>(std::min(batch, examples.size())), length, length};
 }
 
+bool calibrate(PrunedModel& pruned, model::Network& network, const std::vector<model::Example>& examples,
+               std::size_t batch, const CheckpointModel& made, const cost::Budget& budget) {
+  if (!pruned.prunes() || pruned.clips != ClipsFrom::kTexts) return true;
+  model::Description plain = made.runnable.description;
+  plain.head.kind = model::HeadKind::kNone;  // no word is masked
+  pruned.network->set_mode(study::Mode::kCalibrate);
+  for (const std::vector<std::size_t>& chosen : batches(examples, batch)) {
+    if (budget.spent()) return false;
+    network.hidden(model::batch_of(examples, chosen, plain, made.rules, 0).batch);
+  }
+  pruned.network->set_mode(study::Mode::kEvaluate);
+  return true;
+}
+
 PlainExamples plain_examples(const TextRows& rows, const Columns& columns, const CheckpointModel& made,
                              std::size_t most) {
   PlainExamples out;

@@ -26,6 +26,11 @@ std::vector<std::vector<std::size_t>> batches(const std::vector<model::Example>&
 // The largest batch.
 model::Network::Size size_of(const std::vector<model::Example>& examples, std::size_t batch);
 
+// Clip thresholds of these texts, where the model takes them from there: one dense pass over all of them. False: the
+// budget ended it.
+bool calibrate(PrunedModel& pruned, model::Network& network, const std::vector<model::Example>& examples,
+               std::size_t batch, const CheckpointModel& made, const cost::Budget& budget);
+
 struct PlainExamples {
   std::vector<model::Example> examples;  // one of each row
   std::size_t cut = 0;                   // texts that were longer than `most`

@@ -36,13 +36,18 @@ struct TinyModel {
                       head, names));
     std::string vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
     for (int i = 0; i < 200; ++i) vocabulary += fmt::format("word{}\n", i);
-    write(folder + "/vocab.txt", vocabulary);
+    write(folder + "/vocab.txt", vocabulary + "_\n");
     auto model = formats::huggingface::read_runnable(base::read_file(folder + "/config.json"));
     model::Parameters parameters(model.description);
     model::initialise(parameters, model.description, 1);
     std::vector<formats::checkpoint::Tensor> tensors = formats::huggingface::stored({}, model, parameters);
     // What other programs keep beside the weights.
-    static const float kThreshold[] = {0.25F};
+    static const float kThreshold[] = {0.25F}, kOther[] = {1.0F};
+    tensors.push_back({"bert.counter",
+                       formats::checkpoint::Element::kF32,
+                       {1},
+                       {reinterpret_cast<const char*>(kOther), sizeof kOther},
+                       nullptr});
     tensors.push_back({"bert.encoder.layer.0.attention.self.input_x_thresh",
                        formats::checkpoint::Element::kF32,
                        {1},

@@ -58,6 +58,7 @@ const char* class_suffix(Task task, formats::huggingface::Family family) {
     case Task::kQuestions:
       return "ForQuestionAnswering";
     case Task::kMaskedWords:
+    case Task::kCloze:
       return "ForMaskedLM";
     case Task::kNextWord:
       return family == Family::kGpt2 ? "LMHeadModel" : "ForConditionalGeneration";
@@ -98,6 +99,7 @@ std::string config_text(const std::string& source, const CheckpointModel& model,
     config["label2id"] = {{"LABEL_0", 0}};
     config["problem_type"] = "regression";
   }
+  for (const auto& [key, value] : model.added_keys) config[key] = Json::parse(value);
   return config.dump(2) + "\n";
 }
 
@@ -132,6 +134,7 @@ RunIdentity run_identity(const model::TrainingPlan& plan, const std::vector<mode
   std::string text;
   for (const model::Example& example : examples) {
     text.append(reinterpret_cast<const char*>(example.words.data()), example.words.size() * sizeof(std::int32_t));
+    text.append(reinterpret_cast<const char*>(example.hidden.data()), example.hidden.size() * sizeof(std::int32_t));
     text += fmt::format(" {} {} {} {};", example.label, example.value, example.begin, example.end);
   }
   run.data = base::content_hash(text);
@@ -155,6 +158,7 @@ void store(const std::string& folder, const std::string& source, CheckpointModel
   const std::vector<Tensor> tensors = formats::huggingface::stored(model.checkpoint, model.runnable, model.parameters);
   formats::checkpoint::write_safetensors((to / "model.safetensors").string(), tensors, metadata);
   write_text(to / "config.json", config);
+  for (const auto& [name, text] : model.added_files) write_text(to / name, text);
   for (const char* const name : kTokenizerFiles) {
     const fs::path from = fs::path(source) / name;
     if (!fs::exists(from, error) || fs::equivalent(from, to / name, error)) continue;

@@ -143,6 +143,7 @@ Generated tune_generate(const TextRequest& request, base::Count most) {
   if (d.head.kind != model::HeadKind::kNextWord || !made.fresh.empty())
     base::fail("O1654", fmt::format("the model of `{}` predicts no next word", request.checkpoint), {},
                "models that do are GPT-2's and BART's, each with its head");
+  warn_of_dense(made);
   base::Diagnostics found;
   const Rules rules = rules_of(made, found);
   found.throw_if_errors();

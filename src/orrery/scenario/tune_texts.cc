@@ -85,6 +85,10 @@ void answer_metrics(const TaskExamples& made, const std::map<std::size_t, BestSp
 
 }  // namespace
 
+std::shared_ptr<const TextRows> rows_of(const TextRequest& request) {
+  return request.rows ? request.rows : std::make_shared<const TextRows>(read_text_rows(request.data));
+}
+
 const char* name_of(Task task) {
   switch (task) {
     case Task::kClassification:
@@ -97,6 +101,8 @@ const char* name_of(Task task) {
       return "mlm";
     case Task::kNextWord:
       return "causal";
+    case Task::kCloze:
+      return "cloze";
   }
   return "";
 }
@@ -115,7 +121,12 @@ Embedded tune_embed(const TextRequest& request, Pool pool) {
   const std::vector<model::Example>& examples = plain.examples;
   out.cut = plain.cut;
   const auto batch = static_cast<std::size_t>(request.batch.value_or(kUsualBatch));
+  PrunedModel pruned = open_pruning(request.pruning, made, Unclipped::kRefuse);
   model::Network network(running.context, d, made.parameters, size_of(examples, batch), false);
+  if (pruned.prunes()) {
+    check_masks(size_of(examples, batch), d);
+    pruned.network->attach(network);
+  }
   out.texts.resize(examples.size());
   const base::Stopwatch clock;
   for (const std::vector<std::size_t>& chosen : batches(examples, batch)) {
@@ -148,16 +159,24 @@ Embedded tune_embed(const TextRequest& request, Pool pool) {
 
 Evaluated tune_eval(const TextRequest& request) {
   Running running(request);
-  const TextRows rows = read_text_rows(request.data);
+  const std::shared_ptr<const TextRows> read = rows_of(request);
+  const TextRows& rows = *read;
   TaskModel task = open_task(request, rows, false);
   CheckpointModel& made = task.model;
+  PrunedModel pruned = open_pruning(request.pruning, made, Unclipped::kRefuse);
   const model::Description& d = made.runnable.description;
-  const std::size_t most = made.tokens_of(request.most_tokens, kUsualTokens);
+  const std::size_t most = made.tokens_of(request.most_tokens, request.usual_tokens.value_or(kUsualTokens));
   const TaskExamples texts = task_examples(rows, task.task, request.columns, made, most,
                                            static_cast<std::size_t>(request.stride), task.labels);
   const auto batch = static_cast<std::size_t>(request.batch.value_or(kUsualBatch));
   model::Network network(running.context, d, made.parameters, size_of(texts.examples, batch), false);
   Evaluated out;
+  if (pruned.prunes()) {
+    check_masks(size_of(texts.examples, batch), d);
+    pruned.network->attach(network);
+    out.ended_early = !calibrate(pruned, network, texts.examples, batch, made, running.budget);
+    out.pruned.emplace().watch(pruned);
+  }
   out.model = request.checkpoint, out.task = name_of(task.task);
   out.texts = rows.rows.size(), out.examples = texts.examples.size(), out.cut = texts.cut;
   std::vector<std::int32_t> truth, said;
@@ -168,7 +187,7 @@ Evaluated tune_eval(const TextRequest& request) {
   std::uint64_t seed = request.seed;
   std::vector<float> logits;
   for (const std::vector<std::size_t>& chosen : batches(texts.examples, batch)) {
-    if (running.budget.spent()) {
+    if (out.ended_early || running.budget.spent()) {
       out.ended_early = true;
       break;
     }
@@ -201,7 +220,17 @@ Evaluated tune_eval(const TextRequest& request) {
         token += example.words.size();
       }
     }
-    if (d.head.kind == HeadKind::kMaskedWords) {
+    if (task.task == Task::kCloze) {
+      const float* row = logits.data();
+      for (const std::size_t i : chosen)
+        for (const Gap& gap : texts.gaps[i]) {
+          std::size_t best = 0;
+          for (std::size_t k = 1; k < gap.choices.size(); ++k)
+            if (row[gap.choices[k]] > row[gap.choices[best]]) best = k;
+          right += best == gap.right;
+          row += outputs;
+        }
+    } else if (d.head.kind == HeadKind::kMaskedWords) {
       const float* row = logits.data();
       for (const std::int32_t word : one.labels.words) {
         if (word == model::kNoLabel) continue;
@@ -233,6 +262,9 @@ Evaluated tune_eval(const TextRequest& request) {
       break;
     case Task::kNextWord:
       out.metrics = {{"perplexity", std::exp(out.loss)}};
+      break;
+    case Task::kCloze:
+      out.metrics = {{"accuracy", labels > 0 ? right / labels : std::nan("")}};
   }
   out.inputs = made.inputs;
   out.warnings = made.warnings;

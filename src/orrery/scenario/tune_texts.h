@@ -10,6 +10,7 @@
 #include "orrery/base/count.h"
 #include "orrery/cost/budget.h"
 #include "orrery/model/trainer.h"
+#include "orrery/scenario/pruned_model.h"
 #include "orrery/scenario/task_examples.h"
 
 namespace orrery::scenario {
@@ -18,10 +19,13 @@ enum class Pool { kMean, kFirst };
 
 struct TextRequest {
   std::string checkpoint, data;
-  std::optional<Task> task;  // nothing: as the checkpoint's head says
+  std::shared_ptr<const TextRows> rows;  // in place of what `data` has
+  std::optional<Task> task;              // nothing: as the checkpoint's head says
   Columns columns;
   std::optional<base::Count> batch, most_tokens;
-  base::Count stride = 128;  // tokens that windows of a context share
+  std::optional<std::size_t> usual_tokens;  // where most_tokens is not given and the model takes as many
+  base::Count stride = 128;                 // tokens that windows of a context share
+  PruningRequest pruning;                   // of `tune eval`, `tune train`, `sparse run`
   kernels::Type type = kernels::Type::kF32;
   std::uint64_t seed = 0;
   cost::Limits limits = {.memory = 0};
@@ -67,6 +71,7 @@ struct Evaluated {
   std::vector<Metric> metrics;
   std::vector<std::string> labels;      // of classification: the classes in the order of scores
   std::vector<Prediction> predictions;  // by rows; none of language tasks
+  std::optional<PrunedFigures> pruned;  // nothing: attention was dense
   double seconds = 0;
   bool ended_early = false;
   std::vector<base::Input> inputs;
@@ -115,6 +120,7 @@ struct TrainedTexts {
   std::int64_t steps = 0, of = 0, resumed_at = 0;
   std::vector<model::StepReport> history;
   std::vector<std::string> fresh;
+  std::string attention;  // in words
   double seconds = 0;
   bool ended_early = false;
   std::vector<base::Input> inputs;
@@ -126,6 +132,7 @@ struct TrainedTexts {
 // task that the model has no head for), O1655 (a state of another run).
 TrainedTexts tune_train(const TrainTextsRequest& request);
 
+std::shared_ptr<const TextRows> rows_of(const TextRequest& request);
 const char* name_of(Task task);
 
 }  // namespace orrery::scenario

@@ -1,6 +1,6 @@
 // Fine-tuning: the checkpoint's model on a file's texts, step by step, then the folder that it leaves. The state beside
 // the weights (moments, steps) makes training that goes on give the same bits: order, masks and dropout follow from the
-// seed and the step's number.
+// seed and the step's number; clip thresholds of pruned attention are stored with the weights.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -37,7 +37,8 @@ model::TrainingPlan plan_of(const TrainTextsRequest& request, std::size_t exampl
 TrainedTexts tune_train(const TrainTextsRequest& asked) {
   TrainTextsRequest request = asked;
   cost::Limits limits = request.texts.limits;
-  const TextRows rows = read_text_rows(request.texts.data);
+  const std::shared_ptr<const TextRows> read = rows_of(request.texts);
+  const TextRows& rows = *read;
   // What is resumed is read from where it was stored; the head is there then.
   const std::string source = request.texts.checkpoint;
   if (request.resume) {
@@ -48,9 +49,10 @@ TrainedTexts tune_train(const TrainTextsRequest& asked) {
   }
   TaskModel task = open_task(request.texts, rows, true);
   CheckpointModel& made = task.model;
+  PrunedModel pruned = open_pruning(request.texts.pruning, made, Unclipped::kLearn);
   const model::Description& d = made.runnable.description;
-  const std::size_t most =
-      made.tokens_of(request.texts.most_tokens, task.task == Task::kQuestions ? kLearnedOfQuestions : kLearnedTokens);
+  const std::size_t usual = task.task == Task::kQuestions ? kLearnedOfQuestions : kLearnedTokens;
+  const std::size_t most = made.tokens_of(request.texts.most_tokens, request.texts.usual_tokens.value_or(usual));
   const TaskExamples texts = task_examples(rows, task.task, request.texts.columns, made, most,
                                            static_cast<std::size_t>(request.texts.stride), task.labels);
   const model::TrainingPlan plan = plan_of(request, texts.examples.size());
@@ -65,12 +67,22 @@ TrainedTexts tune_train(const TrainTextsRequest& asked) {
   const cost::Budget budget(limits);
   kernels::Context context(limits.threads);
   model::Trainer trainer(context, d, made.parameters, texts.examples, made.rules, plan);
-  const RunIdentity run = run_identity(plan, texts.examples, out.task, request.texts.type);
+  if (pruned.prunes()) {
+    check_masks(size_of(texts.examples, plan.batch), d);
+    pruned.network->attach(trainer.network());
+    pruned.network->set_mode(study::Mode::kLearn);
+  }
+  out.attention = pruned.rule;
+  // With attention as it is, what a run is does not depend on that.
+  const RunIdentity run = run_identity(plan, texts.examples, out.task + pruned.identity, request.texts.type);
   if (request.resume) {
     trainer.resume(read_state(request.output, made.parameters, d, run));
     out.resumed_at = trainer.state().steps;
   }
-  const auto save = [&] { store(request.output, source, made, task.task, task.labels, trainer.state(), run); };
+  const auto save = [&] {
+    store_clips(pruned, made);
+    store(request.output, source, made, task.task, task.labels, trainer.state(), run);
+  };
   make_output(request.output);
   const base::Stopwatch steps_clock;
   while (!trainer.done()) {

@@ -95,14 +95,28 @@ void check_exact(const AttentionInput& input, float longest_query, float longest
   found.throw_if_errors();
 }
 
+Tensor queries_of(const AttentionInput& input) {
+  return {"queries", "--query-clip", input.query, input.shape.matrices() * input.shape.rows};
+}
+Tensor keys_of(const AttentionInput& input) {
+  return {"keys", "--key-clip", input.key, input.shape.matrices() * input.shape.columns};
+}
+
 }  // namespace
+
+std::pair<float, float> largest_magnitudes(kernels::Context& context, const AttentionInput& input,
+                                           Normalise normalise) {
+  QuantisedRows rows;
+  float longest = 0;
+  const float query = measure(context, queries_of(input), input.depth, normalise, rows, longest);
+  return {query, measure(context, keys_of(input), input.depth, normalise, rows, longest)};
+}
 
 void quantise(kernels::Context& context, const AttentionInput& input, const QuantiserOptions& options, Quantised& into,
               const cost::Budget& budget) {
   into.exact = options.bits == kExactBits;
   ORRERY_CHECK(into.exact || (options.bits >= 2 && options.bits <= 8), "codes fit into a byte");
-  const Tensor query{"queries", "--query-clip", input.query, input.shape.matrices() * input.shape.rows};
-  const Tensor key{"keys", "--key-clip", input.key, input.shape.matrices() * input.shape.columns};
+  const Tensor query = queries_of(input), key = keys_of(input);
   float longest_query = 0, longest_key = 0;
   const float most_query = measure(context, query, input.depth, options.normalise, into.query, longest_query);
   demand(budget);

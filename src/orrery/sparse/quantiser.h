@@ -61,6 +61,9 @@ struct Quantised {
   }
 };
 
+// The largest magnitudes of queries and keys as they would be quantised: what clip thresholds are learned from.
+std::pair<float, float> largest_magnitudes(kernels::Context& context, const AttentionInput& input, Normalise normalise);
+
 // Memory of `into` is used again. Without codes (kExactBits) only the range is checked. Throws Unfinished; throws
 // InputError O1807 where a clip threshold is 0, not finite, or so small that the scale is not finite; O1808 where
 // scores would leave the range of floats.

@@ -1,0 +1,34 @@
+// Options that say which keys a prediction keeps, as several verbs of `orrery sparse` take them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/cli/command_line.h"
+#include "orrery/scenario/sparse_measure.h"
+
+namespace orrery::cli {
+
+struct PredictionOptions {
+  std::optional<base::Count> bits, block, window, sinks;
+  std::optional<double> threshold, keep;
+  std::optional<float> query_clip, key_clip;
+  std::vector<double> alphas;
+  std::optional<sparse::Normalise> normalise;
+  std::optional<sparse::PredictorKind> predictor;
+  std::optional<sparse::EmptyRows> empty;
+
+  bool given() const;  // any of them but `empty`
+};
+
+// `clips`: with clip thresholds, which a model's quantisers bring along.
+void declare(CommandLine& line, PredictionOptions& options, bool clips);
+void declare_empty_rows(CommandLine& line, std::optional<sparse::EmptyRows>& empty);
+
+std::string packing_named(const std::string& text);  // one of sparse::packing_names(); else throws InputError O1102
+
+// Throws InputError: O1102 (values), O1103 (options that the predictor does not look at).
+sparse::PredictorOptions settled(const PredictionOptions& options, sparse::EmptyRows usual);
+
+}  // namespace orrery::cli

@@ -1,0 +1,95 @@
+// The share of a query's dense probability that a mask keeps is exp(L' - L), where L and L' are the logarithms of the
+// sums of exponentials over all keys and over those kept: attention leaves both.
+#include "orrery/study/compared_attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "orrery/base/sample.h"
+#include "orrery/base/stopwatch.h"
+
+namespace orrery::study {
+namespace {
+
+using kernels::Attention;
+using kernels::Index;
+using kernels::Type;
+using kernels::Vectors;
+
+Index queries_of(const Attention& x, Index batch) {
+  return x.query_lengths == nullptr ? x.queries : x.query_lengths[batch];
+}
+
+Index first_of(const Attention& x, Index batch, Index head) {
+  const Vectors& v = x.out;
+  return (x.query_starts == nullptr ? batch * v.batch : x.query_starts[batch] * v.position) + head * v.head;
+}
+
+// One past the last element that is written.
+Index extent(const Attention& x) {
+  Index end = 0;
+  for (Index b = 0; b < x.batch; ++b)
+    end = std::max(
+        end, first_of(x, b, x.heads - 1) + std::max<Index>(0, queries_of(x, b) - 1) * x.out.position + x.value_size);
+  return end;
+}
+
+double at(const void* data, Type type, Index i) {
+  return type == Type::kBf16 ? kernels::from_bf16(static_cast<const kernels::Bf16*>(data)[i])
+                             : static_cast<const float*>(data)[i];
+}
+
+template <class Work>
+double median(int repeat, const Work& work) {
+  std::vector<double> seconds;
+  for (int i = 0; i < repeat; ++i) {
+    const base::Stopwatch clock;
+    work();
+    seconds.push_back(clock.seconds());
+  }
+  return base::sample(seconds).median;
+}
+
+}  // namespace
+
+void ComparedAttention::forward(kernels::Context& context, const Attention& given) {
+  if (core_.mode == Mode::kCalibrate) return core_.forward(context, given);
+  const auto bytes = static_cast<std::size_t>(extent(given) * kernels::bytes_of(given.type));
+  if (dense_.bytes() < bytes) dense_ = kernels::Buffer(bytes);
+  const auto rows = static_cast<std::size_t>(given.batch * given.heads * given.queries);
+  dense_sum_.assign(rows, -INFINITY);
+  pruned_sum_.assign(rows, -INFINITY);
+  Attention dense = given, pruned = given;
+  dense.out.data = dense_.data();
+  dense.log_sum = dense_sum_.data();
+  pruned.log_sum = pruned_sum_.data();
+  Compared out;
+  out.dense_seconds = median(repeat_, [&] { kernels::attend(context, dense); });
+  out.predict_seconds = median(repeat_, [&] { core_.predict(context, given); });
+  out.attend_seconds = median(repeat_, [&] { core_.attend(context, pruned); });
+  if (given.log_sum != nullptr) std::copy(pruned_sum_.begin(), pruned_sum_.end(), given.log_sum);
+  out.heads.resize(static_cast<std::size_t>(given.heads));
+  context.pool().run(given.heads, [&](Index head, int) {
+    ComparedHead& sums = out.heads[static_cast<std::size_t>(head)];
+    for (Index b = 0; b < given.batch; ++b)
+      for (Index j = 0; j < queries_of(given, b); ++j) {
+        const Index first = first_of(given, b, head) + j * given.out.position;
+        for (Index i = first; i < first + given.value_size; ++i) {
+          const double exact = at(dense.out.data, given.type, i), off = at(given.out.data, given.type, i) - exact;
+          sums.difference += off * off;
+          sums.norm += exact * exact;
+        }
+        const auto row = static_cast<std::size_t>((b * given.heads + head) * given.queries + j);
+        if (std::isinf(dense_sum_[row])) continue;
+        ++sums.queries;
+        sums.kept_mass += std::exp(double{pruned_sum_[row]} - dense_sum_[row]);
+      }
+  });
+  told_(out);
+}
+
+void ComparedAttention::backward(kernels::Context& context, const Attention& attention) {
+  core_.backward(context, attention);
+}
+
+}  // namespace orrery::study
