@@ -68,7 +68,9 @@ struct Data {
     for (int i = 0; i < rows; ++i) {
       const unsigned label = random() % 2;
       text += fmt::format(fmt::runtime(of.row), words(random, 100 * label, 6), words(random, 0, 3), label,
-                          label == 1 ? "entailment" : "not_entailment") +
+                          label == 1          ? "entailment"
+                          : of.name == "mnli" ? "neutral"
+                                              : "not_entailment") +
               "\n";
     }
     write(name, text);

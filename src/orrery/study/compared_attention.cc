@@ -25,12 +25,14 @@ Index first_of(const Attention& x, Index batch, Index head) {
   return (x.query_starts == nullptr ? batch * v.batch : x.query_starts[batch] * v.position) + head * v.head;
 }
 
-// One past the last element that is written.
+// One past the last element that is written: padding, too, where it has a place.
 Index extent(const Attention& x) {
   Index end = 0;
-  for (Index b = 0; b < x.batch; ++b)
-    end = std::max(
-        end, first_of(x, b, x.heads - 1) + std::max<Index>(0, queries_of(x, b) - 1) * x.out.position + x.value_size);
+  for (Index b = 0; b < x.batch; ++b) {
+    const Index rows = x.query_starts == nullptr ? x.queries : queries_of(x, b);
+    for (const Index head : {Index{0}, x.heads - 1})
+      end = std::max(end, first_of(x, b, head) + std::max<Index>(0, rows - 1) * x.out.position + x.value_size);
+  }
   return end;
 }
 
