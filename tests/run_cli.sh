@@ -23,6 +23,7 @@ mkdir "$scratch/work" "$scratch/bin" "$scratch/keeping" "$scratch/documents"
 ln -s "$binary" "$scratch/bin/orrery"
 ln -s "$ROOT/tests/keep_documents.sh" "$scratch/keeping/orrery"
 cd "$scratch/work" || exit 1
+export ORRERY_CACHE="$scratch/cache"
 export ROOT PATH="$scratch/bin:$PATH" NO_COLOR=1 LC_ALL=C.UTF-8 ORRERY=$binary DOCUMENTS=$scratch/documents
 
 command='' command_line=0 number=0 failures=0 ran=0

@@ -20,6 +20,7 @@ mkdir "$scratch/bin"
 ln -s "$binary" "$scratch/bin/orrery"
 cp -r "$folder" "$scratch/work"
 cd "$scratch/work" || exit 1
+export ORRERY_CACHE="$scratch/cache"
 export ROOT NO_COLOR=1 LC_ALL=C.UTF-8
 plain=$PATH PATH="$scratch/bin:$PATH"
 

@@ -11,9 +11,13 @@ namespace orrery::base {
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
   const Location whole{std::make_shared<const SourceFile>(SourceFile{path, {}}), 0, 0};
-  const Opened file(path, whole);
-  if (file.type() != std::filesystem::file_type::regular)
+  // Asked before it is opened: that would wait for a pipe's writer.
+  using Type = std::filesystem::file_type;
+  std::error_code ignored;
+  const Type type = std::filesystem::status(path, ignored).type();
+  if (type == Type::fifo || type == Type::character || type == Type::block || type == Type::socket)
     fail("O0100", fmt::format("`{}` is no regular file", path), whole, "copy it to a file first");
+  const Opened file(path, whole);
   struct stat facts = {};
   if (::fstat(file.number(), &facts) != 0) unreadable(path, whole);
   const auto size = static_cast<std::size_t>(facts.st_size);

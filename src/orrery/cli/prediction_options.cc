@@ -91,7 +91,12 @@ void declare(CommandLine& line, PredictionOptions& options, bool clips) {
                              "threshold (Sanger, default), top-k (SpAtten), rounds (Energon), blocks, window");
   line.meant("--threshold", "P", "A key whose predicted probability exceeds it is kept; default 0.002",
              [&](const std::string& text) { options.threshold = threshold_of(text); });
-  line.count("--bits", options.bits, "Of codes of queries and keys: 2, 4 (default), 6 or 8", 8, 2);
+  if (clips)
+    line.count("--bits", options.bits,
+               "Of codes of queries and keys: 2, 4 (default), 6 or 8; 32: scores of what is given", sparse::kExactBits,
+               2);
+  else
+    line.count("--bits", options.bits, "Of codes of queries and keys: 2, 4 (default), 6 or 8", 8, 2);
   line.choice<Normalise>("--normalize", options.normalise,
                          {{"inner_product", Normalise::kInnerProduct}, {"none", Normalise::kNone}},
                          "inner_product: rows to unit length before they are quantised (default); none");
@@ -133,8 +138,15 @@ sparse::PredictorOptions settled(const PredictionOptions& options, EmptyRows usu
   sparse::PredictorOptions p;
   p.kind = options.predictor.value_or(PredictorKind::kThreshold);
   check_use(options, p.kind);
-  if (options.bits && *options.bits % 2 != 0)
-    misuse("O1102", fmt::format("`--bits {}` is no width of codes", *options.bits), "give 2, 4, 6 or 8");
+  if (options.bits && *options.bits != sparse::kExactBits && (*options.bits % 2 != 0 || *options.bits > 8))
+    misuse("O1102", fmt::format("`--bits {}` is no width of codes", *options.bits),
+           "give 2, 4, 6 or 8, or 32 for scores that are not quantised");
+  if (options.bits == sparse::kExactBits) {
+    if (p.kind == PredictorKind::kRounds)
+      misuse("O1103", "`--bits 32` means nothing to this predictor", "its rounds differ in bits: give 2, 4, 6 or 8");
+    if (options.normalise || options.query_clip || options.key_clip)
+      misuse("O1103", "`--bits 32` and an option of the quantiser exclude each other", "leave one of the two out");
+  }
   p.quantiser = {static_cast<int>(options.bits.value_or(4)), options.normalise.value_or(Normalise::kInnerProduct),
                  options.query_clip, options.key_clip};
   p.threshold = options.threshold.value_or(p.threshold);

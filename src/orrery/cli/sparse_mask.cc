@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/stopwatch.h"
+#include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/sparse_verbs.h"
 #include "orrery/cli/version.h"
@@ -27,6 +28,7 @@ struct Options {
   bool unidirectional = false, horizontal = false, per_head = false;
   std::optional<std::pair<Count, Count>> block_shape, array_shape;
   std::uint64_t seed = 0;
+  cost::Limits limits;
 };
 
 std::pair<Count, Count> two_sizes(const std::string& option, const std::string& text) {
@@ -73,6 +75,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.meant("--array-shape", "R,C", "Processing elements of the array (block-structured)",
              [&](const std::string& text) { options.array_shape = two_sizes("--array-shape", text); });
   line.seed(options.seed, "Of random parts; default 0");
+  line.group("Run");
+  line.seconds("--time-limit", options.limits.seconds, "Stop then, without a mask");
+  line.memory(options.limits.memory);
   return line.read(arguments, console);
 }
 
@@ -118,7 +123,15 @@ int run_sparse_mask(const Arguments& arguments, Console& console) {
   request.heads = options.heads.value_or(1);
   request.seed = options.seed;
   request.options = [&](Pattern& pattern) { apply(options, pattern); };
+  request.writes = !options.file.empty();
+  request.limits = options.limits;
+  const InterruptGuard interrupt;
+  request.limits.stop = interrupt.flag();
   const scenario::SparseMask answer = scenario::make_sparse_mask(request);
+  if (answer.mask.rows() == 0 && request.tokens > 0) {
+    refuse(console, answer.warnings.all());
+    return interrupt.flag()->load() ? kInterrupted : kLimit;
+  }
   report(console, answer.warnings.all());
   if (!options.file.empty()) write_file(options.file, scenario::mask_file(answer.mask, true));
   const std::string json = report::sparse_mask_json({kVersion, &answer, clock.seconds()});

@@ -4,6 +4,7 @@
 
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/compat.h"
+#include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
 #include "orrery/cli/shared_options.h"
@@ -57,7 +58,9 @@ void declare_rest(CommandLine& line, Options& options) {
   line.toggle("--no-packing", options.no_packing,
               "Leave out how the mask packs onto the array, which is most of the time");
   line.count("--repeat", options.request.repeat, "Time prediction and figures so often", 1'000'000);
-  line.count("--threads", options.request.threads, "Threads; default: one for each core", 4096);
+  declare_search(line, options.request.limits, "Threads; default: one for each core; they change the time only",
+                 "Stop then and keep what is done");
+  line.memory(options.request.limits.memory);
   declare(line, options.output, "Write result.json and Sanger's load_balance.csv there");
 }
 
@@ -101,7 +104,14 @@ int run_sparse_measure(const Arguments& arguments, Console& console) {
   const base::Stopwatch clock;
   settle(options);
   check_folder(options.output.directory, options.output.force, {"result.json", "load_balance.csv"});
+  const InterruptGuard interrupt;
+  options.request.limits.stop = interrupt.flag();
   const scenario::SparseMeasurement answer = scenario::measure_sparse(options.request);
+  const int cut_short = interrupt.flag()->load() ? kInterrupted : kLimit;
+  if (answer.masks.empty()) {
+    refuse(console, answer.warnings.all());
+    return cut_short;
+  }
   report(console, answer.warnings.all());
   const std::string json = report::sparse_measure_json({kVersion, &answer, clock.seconds()});
   if (!options.save_mask.empty()) {
@@ -114,7 +124,7 @@ int run_sparse_measure(const Arguments& arguments, Console& console) {
                 {{"result.json", json}, {"load_balance.csv", scenario::load_balance_csv(answer)}});
   }
   console.out << (console.json ? json : report::sparse_measure_table(answer));
-  return kDone;
+  return answer.unfinished.empty() ? kDone : cut_short;
 }
 
 }  // namespace orrery::cli

@@ -52,11 +52,12 @@ void declare_choices(CommandLine& line, scenario::SparseSweepRequest& request) {
                   [&](const std::string& text) { add(request.thresholds, share_of("--threshold", text, false)); });
   line.meant_each("--keep", "SHARE", "Of predictors top-k and blocks; default 0.1", true,
                   [&](const std::string& text) { add(request.keeps, share_of("--keep", text, true)); });
-  line.meant_each("--bits", "N", "Of codes, where the predictor quantises: 2, 4 (default), 6, 8", true,
+  line.meant_each("--bits", "N", "Of codes, where the predictor quantises: 2, 4 (default), 6, 8; 32: not", true,
                   [&](const std::string& text) {
-                    if (text != "2" && text != "4" && text != "6" && text != "8")
-                      misuse("O1102", fmt::format("`--bits {}` is no width of codes", text), "give 2, 4, 6 or 8");
-                    add(request.bits, text[0] - '0');
+                    if (text != "2" && text != "4" && text != "6" && text != "8" && text != "32")
+                      misuse("O1102", fmt::format("`--bits {}` is no width of codes", text),
+                             "give 2, 4, 6 or 8, or 32 for scores that are not quantised");
+                    add(request.bits, text == "32" ? sparse::kExactBits : text[0] - '0');
                   });
   line.meant_each("--packing", "NAME", "pack, pack_nowin, compact64, compact16, row_chunks, orrery (default)", true,
                   [&](const std::string& text) { add(request.packings, packing_named(text)); });
@@ -88,6 +89,8 @@ void settle(scenario::SparseSweepRequest& request) {
   unused(!request.thresholds.empty(), "--threshold", one_of({kThreshold}));
   unused(!request.keeps.empty(), "--keep", one_of({kTopK, kBlocks}));
   unused(!request.bits.empty(), "--bits", one_of({kThreshold, kTopK, kRounds}));
+  if (request.predictors == std::vector{kRounds} && request.bits == std::vector{sparse::kExactBits})
+    misuse("O1103", "`--bits 32` means nothing to this predictor", "its rounds differ in bits: give 2, 4, 6 or 8");
   default_to(request.thresholds, 0.002);
   default_to(request.keeps, 0.1);
   default_to(request.bits, 4);
@@ -122,6 +125,7 @@ int run_sparse_sweep(const Arguments& arguments, Console& console) {
   line.group("Run");
   declare_search(line, request.limits, "Threads; default: one for each core; they change the time only",
                  "Stop then and keep what is done");
+  line.memory(request.limits.memory);
   declare(line, output, "Write sweep.csv and result.json there");
   if (!line.read(arguments, console)) return kDone;
   settle(request);

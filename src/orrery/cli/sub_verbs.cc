@@ -1,5 +1,8 @@
 #include "orrery/cli/sub_verbs.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +29,9 @@ int run_sub_verb(const SubVerbs& verbs, const Arguments& arguments, Console& con
     misuse("O1101", fmt::format("`orrery {}` does not know what to do with `{}`", verbs.verb, first),
            base::did_you_mean(first, names, fmt::format("it has: {}", fmt::join(names, ", "))));
   console.out << fmt::format("orrery {0}: {1}\n\nusage: orrery {0} VERB [options]\n\n", verbs.verb, verbs.summary);
-  for (const SubVerb& one : verbs.all) console.out << fmt::format("  {:<10}{}\n", one.name, one.summary);
+  std::size_t width = 9;
+  for (const SubVerb& one : verbs.all) width = std::max(width, std::string_view(one.name).size());
+  for (const SubVerb& one : verbs.all) console.out << fmt::format("  {:<{}} {}\n", one.name, width, one.summary);
   console.out << fmt::format("\n`orrery {} VERB --help` shows a verb's options. Example:\n  {}\n", verbs.verb,
                              verbs.example);
   return kDone;

@@ -9,6 +9,7 @@
 
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/interrupt.h"
+#include "orrery/cli/layer_options.h"
 #include "orrery/cli/number_text.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/progress_line.h"
@@ -23,6 +24,7 @@ namespace {
 
 struct Options {
   scenario::TuneSelectRequest request;
+  scenario::ModelledRequest modelled;
   std::string layouts;  // where the layout file goes
   bool bound_only = false;
 };
@@ -44,13 +46,70 @@ Arguments joined_splits(const Arguments& arguments) {
   return out;
 }
 
-bool read(const Arguments& arguments, Console& console, Options& options) {
-  CommandLine line("tune select",
-                   "The layouts that make a layer fastest, chosen exactly from measurements of its operators",
-                   "orrery tune select measurements/ --why X=bji -o layouts.json");
+// A layer and a machine in the place of a folder.
+void declare_modelled(CommandLine& line, Options& options) {
+  using machine::Precision;
+  scenario::LayerRequest& layer = options.modelled.layer;
+  line.group("Times modelled, without DIR");
+  line.text("--model", layer.model, "NAME|FILE", "An encoder of the catalogue, or its config.json: its sizes");
+  line.choice<std::string>("--stack", layer.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
+                           "encoder or decoder (default), of a model that has both");
+  line.count("--batch,--batch-size", layer.batch, "Sequences; default 1, without a model 8", kMostSize);
+  line.count("--seq,--max-seq-len", layer.seq, "Tokens of each; default: the model's longest, at most 4096, else 512",
+             kMostSize);
+  line.count("--emb-size", layer.width, "Width of a token, without a model", kMostSize);
+  line.count("--num-heads", layer.heads, "Heads", kMostSize);
+  line.count("--ffn", layer.hidden, "Width of the network; default: four times --emb-size", kMostSize);
+  line.text("--system", options.request.system, "NAME|FILE",
+            "The machine that is modelled, this-machine included; with DIR, whose memory --relayout uses");
+  line.choice<Precision>("--dtype", options.modelled.precision,
+                         {{"fp32", Precision::kFp32},
+                          {"tf32", Precision::kTf32},
+                          {"bf16", Precision::kBf16},
+                          {"fp16", Precision::kBf16},
+                          {"fp8", Precision::kFp8}},
+                         "Of words and arithmetic: bf16 or fp16 (default), fp32 (default of this-machine), tf32, fp8");
+}
+
+// Either a folder, or a layer and a machine.
+void choose_source(Options& options) {
   scenario::TuneSelectRequest& request = options.request;
-  line.word("DIR", request.folder, "Folder of `<kernel>-combined.csv` and `<op>-result.csv`, as Substation writes them",
-            true);
+  const scenario::LayerRequest& layer = options.modelled.layer;
+  const std::pair<const char*, bool> given[] = {{"--model", !layer.model.empty()},
+                                                {"--batch", layer.batch.has_value()},
+                                                {"--seq", layer.seq.has_value()},
+                                                {"--emb-size", layer.width.has_value()},
+                                                {"--num-heads", layer.heads.has_value()},
+                                                {"--ffn", layer.hidden.has_value()},
+                                                {"--dtype", options.modelled.precision.has_value()}};
+  const auto first = std::find_if(std::begin(given), std::end(given), [](const auto& one) { return one.second; });
+  if (!request.folder.empty() && first != std::end(given))
+    misuse(
+        "O1750",
+        fmt::format("`{}` holds times, and `{}` is of a layer whose times are modelled", request.folder, first->first),
+        fmt::format("leave `{}` out, or the folder", first->first));
+  if (!request.folder.empty()) return;
+  const bool layer_named = !layer.model.empty() || layer.width.has_value();
+  if (!layer_named || request.system.empty())
+    misuse("O1750",
+           layer_named ? "times of the layer are to be modelled, and no machine is given"
+                       : "there are no times to choose by: neither a folder nor a layer is given",
+           layer_named ? "name one: `--system v100-dgx1`"
+                       : "`orrery tune select DIR`, or `orrery tune select --model bert-large --system v100-dgx1`");
+  options.modelled.system = request.system;
+  options.modelled.threads = request.limits.threads;
+  request.modelled = options.modelled;
+}
+
+bool read(const Arguments& arguments, Console& console, Options& options) {
+  CommandLine line(
+      "tune select",
+      "The layouts that make a layer fastest, chosen exactly from measured or modelled times of its operators",
+      "orrery tune select measurements/ --why X=bji -o layouts.json");
+  scenario::TuneSelectRequest& request = options.request;
+  line.word("DIR", request.folder,
+            "Folder of `<kernel>-combined.csv` and `<op>-result.csv`, as Substation writes them");
+  declare_modelled(line, options);
   line.group("Choice");
   line.texts("--why", request.why, "VAR=LAYOUT",
              "What the best choice with this layout costs, and which operators pay; repeatable");
@@ -66,7 +125,6 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
                         "a number above 0, at most 1e9");
                request.relayout_bytes_per_s = rate * 1e9;
              });
-  line.text("--system", request.system, "NAME|FILE", "The machine whose bandwidth of memory a transposition has");
   line.group("Comparison, as Substation's optimize has it");
   const std::vector<std::string> modes = {"fp_first", "bp_first", "combined"};
   line.meant_each("--mode,--graph_order", "NAME", "Its searches to run: fp_first, bp_first, combined (default: all)",
@@ -86,7 +144,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   declare_search(line, request.limits, "Threads that read; default: one for each core",
                  "Seconds; the best so far and its gap are printed");
   line.memory(request.limits.memory);
-  return line.read(joined_splits(arguments), console);
+  if (!line.read(joined_splits(arguments), console)) return false;
+  choose_source(options);
+  return true;
 }
 
 }  // namespace
@@ -103,13 +163,19 @@ int run_tune_select(const Arguments& arguments, Console& console) {
     answer = scenario::tune_select(options.request);
     told_to_stop = interrupt->flag()->load();
   }
+  if (!answer.read) {
+    report(console, scenario::explain_no_selection(answer));
+    return kInterrupted;
+  }
+  std::string file;
+  if (!options.layouts.empty() && answer.selection)
+    file = scenario::layout_file(answer, *answer.selection, answer.warnings);
+  if (!file.empty()) write_file(options.layouts, file);
   report(console, answer.warnings.all());
   if (options.bound_only && !console.json) {
     console.out << fmt::format("{:.10g} ms\n", scenario::without_layouts_ms(answer));
     return kDone;
   }
-  if (!options.layouts.empty() && answer.selection)
-    write_file(options.layouts, scenario::layout_file(answer, *answer.selection));
   console.out << (console.json ? report::select_json({kVersion, &answer, clock.seconds()})
                                : report::select_table(answer));
   const bool refused = answer.evaluated && answer.evaluated->proven && !answer.evaluated->selection;

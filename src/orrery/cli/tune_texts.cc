@@ -103,9 +103,10 @@ void real(CommandLine& line, const char* name, std::optional<double>& value, con
   line.meant(name, "NUMBER", what, [=, &value](const std::string& text) {
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const std::string_view first = std::string_view(name).substr(0, std::string_view(name).find(','));
     if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= most))
-      misuse("O1102", fmt::format("`{} {}` is no number from 0 to {:g}", name, text, most),
-             fmt::format("such as `{} {:g}`", name, most / 100));
+      misuse("O1102", fmt::format("{}: `{}` is no number from 0 to {}", first, text, most),
+             fmt::format("such as `{} {:g}`", first, most / 100));
     value = number;
   });
 }

@@ -72,12 +72,14 @@ inline Training random_run() {
     model.latent = {.q_rank = 1536, .kv_rank = 512, .rope_width = 64, .nope_width = 128, .value_width = 128};
   }
   if (*rc::gen::inRange(0, 3) == 0) {
+    // Some layer has experts, or nothing could be spread over ep.
+    const base::Count dense = *rc::gen::inRange<base::Count>(0, std::min<base::Count>(3, layers));
     model.experts = {.count = 16,
                      .top_k = 2,
                      .ffn = 2048,
                      .shared = *rc::gen::inRange<base::Count>(0, 2),
-                     .dense_layers = *rc::gen::inRange<base::Count>(0, 3),
-                     .every = power(1)};
+                     .dense_layers = dense,
+                     .every = std::min(power(1), layers - dense)};
     plan.ep = std::min<base::Count>(power(4), plan.dp * plan.cp);
   }
   run.system = a100(100.0 * power(4));

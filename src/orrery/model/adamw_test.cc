@@ -34,6 +34,22 @@ TEST(AdamW, FollowsItsEquationsInDoublePrecision) {
   EXPECT_EQ(state.steps, 50);
 }
 
+TEST(AdamW, ThePartsOfNewGradientsAreRoundedOnce) {
+  // 1 - 0.999F is 1.3e-5 less than 0.001: a step would be half of that too long.
+  kernels::Context context(1);
+  std::vector<float> w(1000), g(1000);
+  for (std::size_t i = 0; i < g.size(); ++i)
+    g[i] = std::ldexp(std::sin(static_cast<float>(i) + 1), -static_cast<int>(i % 20));
+  AdamWState state;
+  adamw_step(context, {{"w", &w}}, {{"w", &g}}, {}, 1, state);
+  constexpr double kRounding = 3 * 0x1p-24;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    EXPECT_NEAR(state.first[0][i], 0.1 * g[i], 0.1 * std::abs(g[i]) * kRounding);
+    EXPECT_NEAR(state.second[0][i], 0.001 * g[i] * g[i], 0.001 * g[i] * g[i] * kRounding);
+    EXPECT_NEAR(w[i], -g[i] / (std::abs(g[i]) + 1e-8), 3 * kRounding);
+  }
+}
+
 TEST(AdamW, WhatDoesNotLearnStays) {
   kernels::Context context(1);
   std::vector<float> w{1}, g{1};
@@ -82,6 +98,19 @@ TEST(SpanLoss, IsTheMeanOfBothSidesOverTheirLabels) {
   const double loss = span_loss(logits.data(), {2, 3}, begins.data(), ends.data(), 1);
   EXPECT_NEAR(loss, 0.5 * (0.5 * (std::log(2.0) + std::log(3.0)) + std::log(2.0)), 1e-12);
   for (int i = 2; i < 5; ++i) EXPECT_EQ(logits[static_cast<std::size_t>(2 * i + 1)], 0) << "no end is labelled there";
+}
+
+TEST(Initialise, OfTheHeadAloneDrawsWhatItDrawsBesideTheRest) {
+  Description d;
+  d.width = 8;
+  d.embedding.words = 30, d.embedding.positions = 20;
+  d.head.kind = HeadKind::kClassification, d.head.outputs = 3;
+  Parameters whole(d), head(d);
+  initialise(whole, d, 3);
+  initialise_head(head, d, 3);
+  EXPECT_EQ(whole.head.out, head.head.out);
+  EXPECT_NE(head.head.out, std::vector<float>(24, 0.0F));
+  EXPECT_EQ(head.embedding.words, std::vector<float>(240, 0.0F));
 }
 
 TEST(Initialise, MatricesHaveTheDeviationAndVectorsAreAsTheyWere) {

@@ -34,6 +34,16 @@ base::Diagnostics checked(const Description& d) {
   for (const StackShape* const stack : {&d.encoder, &d.decoder})
     if (stack->layers > 0 && stack->layer.width != d.width)
       wrong(fmt::format("layers of width {} do not fit a model of width {}", stack->layer.width, d.width));
+  for (const StackShape* const stack : {&d.encoder, &d.decoder}) {
+    if (stack->layers < 1) continue;
+    layer::Shape shape = stack->layer;
+    if (shape.cross && shape.memory_length == 0) shape.memory_length = 1;  // a call's
+    found.append(layer::checked(shape));
+  }
+  for (const EmbeddingShape* const embedding : {&d.embedding, d.later ? &*d.later : nullptr})
+    if (embedding != nullptr && embedding->first_position >= embedding->positions)
+      wrong(fmt::format("sequences begin at position {}, and the model has {} of them", embedding->first_position,
+                        embedding->positions));
   if (d.head.kind != HeadKind::kNone && d.head.outputs < 1) wrong("the head has no outputs");
   if (d.head.tied && d.head.outputs != d.embedding.words)
     wrong(fmt::format("a tied head of {} outputs does not fit {} words", d.head.outputs, d.embedding.words));

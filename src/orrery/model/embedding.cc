@@ -39,7 +39,9 @@ base::Diagnostics checked(const Tokens& tokens, const EmbeddingShape& shape) {
             fmt::format("{} of its {} positions can be used", shape.positions - shape.first_position, shape.positions));
   const auto beyond = [&](const std::vector<std::int32_t>& list, Index most, const char* what) {
     const auto bad = std::find_if(list.begin(), list.end(), [&](std::int32_t id) { return id < 0 || id >= most; });
-    if (bad != list.end()) found.error("O1641", fmt::format("{} {} is none of the model's {}", what, *bad, most));
+    if (bad != list.end())
+      found.error("O1641", fmt::format("{} {} is none of the model's {}", what, *bad, most))
+          .hint("is the tokenizer that of the model? tokens that were added to one alone have no vector");
   };
   beyond(tokens.words, shape.words, "token");
   beyond(tokens.types, std::max<Index>(shape.types, 1), "token type");

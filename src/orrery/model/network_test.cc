@@ -184,5 +184,35 @@ TEST(Network, WordsAndLabelsBeyondTheModelAreRefused) {
   EXPECT_EQ(checked(made.description).all().at(0).code, "O1640");
 }
 
+TEST(Network, LayersThatCannotRunAndPositionsThatDoNotBeginAreRefused) {
+  const auto codes_of = [](const Description& description) {
+    std::vector<std::string> codes;
+    const base::Diagnostics found = checked(description);
+    for (const base::Diagnostic& said : found.all()) codes.push_back(said.code);
+    return codes;
+  };
+  for (const char* const family : {"bert", "gpt2", "bart"}) {
+    const Description good = test_model(family, HeadKind::kNone).description;
+    EXPECT_TRUE(codes_of(good).empty()) << family;
+    Description bad = good;
+    bad.encoder.layer.heads = bad.width - 1;
+    EXPECT_EQ(codes_of(bad), std::vector<std::string>{"O1504"}) << family;
+    bad = good;
+    bad.embedding.first_position = bad.embedding.positions;
+    EXPECT_EQ(codes_of(bad), std::vector<std::string>{"O1640"}) << family;
+  }
+}
+
+TEST(Network, NumbersAreCountedWithoutMakingThem) {
+  for (const char* const family : {"bert", "gpt2", "bart"}) {
+    const Description description = test_model(family, HeadKind::kNone).description;
+    Parameters made(description);
+    double matrices = 0;
+    for (const Parameter& parameter : list(made, description))
+      if (parameter.decays) matrices += static_cast<double>(parameter.values->size());
+    EXPECT_EQ(matrix_numbers(description), matrices) << family;
+  }
+}
+
 }  // namespace
 }  // namespace orrery::model

@@ -100,6 +100,22 @@ class Lister {
   std::vector<Parameter> out;
 };
 
+constexpr double kDeviation = 0.02;
+
+// A stream of random numbers for each parameter, by its place in the list. Two numbers of a normal distribution from
+// two of a uniform one (G. Box, M. Muller, 1958).
+void draw(std::vector<float>& values, std::uint32_t stream, std::uint64_t seed, double deviation) {
+  const auto key = std::array{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+  for (std::size_t i = 0; i < values.size(); i += 2) {
+    const auto low = static_cast<std::uint32_t>(i), high = static_cast<std::uint32_t>(std::uint64_t{i} >> 32);
+    const std::array<std::uint32_t, 4> bits = kernels::philox({low, high, stream, 0x696e6974}, key);
+    const double radius = deviation * std::sqrt(-2 * std::log((bits[0] + 0.5) * 0x1p-32));
+    const double angle = 2 * std::numbers::pi * (bits[1] * 0x1p-32);
+    values[i] = static_cast<float>(radius * std::cos(angle));
+    if (i + 1 < values.size()) values[i + 1] = static_cast<float>(radius * std::sin(angle));
+  }
+}
+
 }  // namespace
 
 Parameters::Parameters(const Description& description)
@@ -108,6 +124,20 @@ Parameters::Parameters(const Description& description)
       decoder(stack_weights(description.decoder, description.width)),
       head(head_weights(description.head, description.width)) {
   if (description.later) later = embedding_weights(*description.later, description.width, false);
+}
+
+double matrix_numbers(const Description& d) {
+  const auto product = [](Index a, Index b) { return static_cast<double>(a) * static_cast<double>(b); };
+  const auto stack = [&](const StackShape& of) {
+    const layer::Shape& s = of.layer;
+    double each = product(s.width, s.qkv_width()) + product(s.width, s.query_width());
+    each += (s.gated ? 3 : 2) * product(s.width, s.hidden);
+    if (s.cross) each += 2 * product(s.width, s.query_width()) + 2 * product(s.memory(), s.key_width());
+    return static_cast<double>(of.layers) * each;
+  };
+  double sum = product(d.embedding.words + d.embedding.positions + d.embedding.types, d.width) + stack(d.encoder);
+  if (d.later) sum += product(d.later->positions, d.width);
+  return d.has_decoder() ? sum + stack(d.decoder) : sum;
 }
 
 std::vector<Parameter> list(Parameters& parameters, const Description& description) {
@@ -137,21 +167,18 @@ void add(Parameters& to, const Parameters& from) {
 }
 
 void initialise(Parameters& parameters, const Description& description, std::uint64_t seed, double deviation) {
-  const auto key = std::array{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
   std::uint32_t stream = 0;
   for (const Parameter& parameter : list(parameters, description)) {
     ++stream;
-    if (!parameter.decays) continue;
-    // Two numbers of a normal distribution from two of a uniform one (G. Box, M. Muller, 1958).
-    std::vector<float>& values = *parameter.values;
-    for (std::size_t i = 0; i < values.size(); i += 2) {
-      const auto low = static_cast<std::uint32_t>(i), high = static_cast<std::uint32_t>(std::uint64_t{i} >> 32);
-      const std::array<std::uint32_t, 4> bits = kernels::philox({low, high, stream, 0x696e6974}, key);
-      const double radius = deviation * std::sqrt(-2 * std::log((bits[0] + 0.5) * 0x1p-32));
-      const double angle = 2 * std::numbers::pi * (bits[1] * 0x1p-32);
-      values[i] = static_cast<float>(radius * std::cos(angle));
-      if (i + 1 < values.size()) values[i + 1] = static_cast<float>(radius * std::sin(angle));
-    }
+    if (parameter.decays) draw(*parameter.values, stream, seed, deviation);
+  }
+}
+
+void initialise_head(Parameters& parameters, const Description& description, std::uint64_t seed) {
+  std::uint32_t stream = 0;
+  for (const Parameter& parameter : list(parameters, description)) {
+    ++stream;
+    if (parameter.decays && parameter.name.starts_with("head.")) draw(*parameter.values, stream, seed, kDeviation);
   }
 }
 

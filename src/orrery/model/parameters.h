@@ -35,6 +35,9 @@ struct Parameters {
   explicit Parameters(const Description& description);  // zeros; scales 1
 };
 
+// How many numbers the tables and matrices below the head have, without making them: no more than Parameters has.
+double matrix_numbers(const Description& description);
+
 struct Parameter {
   std::string name;  // "encoder.3.qkv_bias"
   std::vector<float>* values = nullptr;
@@ -51,5 +54,8 @@ void add(Parameters& to, const Parameters& from);
 // As the models' classes begin: matrices and tables normal with this deviation, biases 0, scales 1. The same for a seed
 // on every machine.
 void initialise(Parameters& parameters, const Description& description, std::uint64_t seed, double deviation = 0.02);
+
+// The same numbers, of the head alone: what a checkpoint may lack.
+void initialise_head(Parameters& parameters, const Description& description, std::uint64_t seed);
 
 }  // namespace orrery::model

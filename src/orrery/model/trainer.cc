@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "orrery/base/stopwatch.h"
 #include "orrery/base/whole_number.h"
 
 namespace orrery::model {
@@ -39,6 +40,7 @@ Trainer::Trainer(kernels::Context& context, const Description& description, Para
       part_(plan.accumulate > 1 ? Parameters(description) : Parameters(Description{})) {}
 
 StepReport Trainer::step() {
+  const base::Stopwatch clock;
   StepReport report;
   report.rate = linear_rate(plan_.optimiser.rate, state_.steps, plan_.warmup, plan_.steps);
   const auto each = static_cast<double>(plan_.accumulate);
@@ -57,6 +59,7 @@ StepReport Trainer::step() {
   adamw_step(context_, list(parameters_, description_), slopes, plan_.optimiser, report.rate, state_);
   network_.update();
   report.step = state_.steps;
+  report.seconds = clock.seconds();
   return report;
 }
 

@@ -25,6 +25,7 @@ std::int64_t steps_of(const TrainingPlan& plan, std::size_t examples, double epo
 struct StepReport {
   std::int64_t step = 0;  // from 1
   double loss = 0, rate = 0, norm = 0;
+  double seconds = 0;  // that it took
 };
 
 // What one step does depends on the parameters, the moments, the plan and the step's number alone: training that goes

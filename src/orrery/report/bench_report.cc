@@ -53,6 +53,8 @@ Record<TunedBench> result() {
        [](const TunedBench& b) { return positive(b.best_ms); }},
       {"layer_bound_ms", "What no choice is below, as far as the models' errors hold; null as above.",
        [](const TunedBench& b) { return positive(b.bound_ms); }},
+      {"built_in_ms", "The layer as it is built in, forward and backward; null as above.",
+       [](const TunedBench& b) { return positive(b.built_in_ms); }},
       {"rounds", "Choices that were made on the way.",
        [](const TunedBench& b) { return static_cast<base::Count>(b.rounds); }},
       {"complete", "Whether all that may matter was measured.", &TunedBench::complete}};
@@ -100,6 +102,7 @@ std::string bench_table(const TunedBench& bench) {
     out += fmt::format(
         "layer         {:.2f} ms in the best layouts that were measured; none below {:.2f} ms by the models' errors\n",
         bench.best_ms, bench.bound_ms);
+  if (bench.built_in_ms > 0) out += fmt::format("              {:.2f} ms as it is built in\n", bench.built_in_ms);
   out += fmt::format("measurements  half intervals of medians {:.1f} %, frequency within {:.1f} %\n",
                      100 * bench.interval, 100 * bench.frequency_spread);
   constexpr double kSteady = 0.08;

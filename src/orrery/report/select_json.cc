@@ -3,6 +3,7 @@
 #include <map>
 
 #include "orrery/report/answer.h"
+#include "orrery/report/layer_plan.h"
 #include "orrery/report/schemas.h"
 
 namespace orrery::report {
@@ -104,6 +105,24 @@ Record<scenario::Relayouts> with_relayouts() {
        transposition()}};
 }
 
+struct Modelled {
+  const scenario::ModelledLayer& layer;
+  const tuning::Measurements& times;
+};
+
+Record<Modelled> modelled() {
+  return {
+      {"machine", "The system, or this machine.", [](const Modelled& m) { return m.layer.machine; }},
+      {"precision", "Of words and arithmetic.",
+       [](const Modelled& m) { return std::string(machine::name(m.layer.precision)); }},
+      {"model", "Whose sizes these are; empty where they were given.", [](const Modelled& m) { return m.layer.model; }},
+      {"batch", "Sequences.", [](const Modelled& m) { return m.times.sizes['b']; }},
+      {"sequence", "Tokens of each.", [](const Modelled& m) { return m.times.sizes['j']; }},
+      {"width", "Of a token.", [](const Modelled& m) { return m.times.sizes['i']; }},
+      {"heads", "Of attention.", [](const Modelled& m) { return m.times.sizes['h']; }},
+      {"hidden", "Width of the network.", [](const Modelled& m) { return m.times.sizes['u']; }}};
+}
+
 Record<TunedSelection> result() {
   const auto time = [](const TunedSelection& a) {
     return a.selection ? std::optional(tuning::ms(a.selection->time)) : std::nullopt;
@@ -154,10 +173,20 @@ Record<TunedSelection> result() {
       {"evaluated", "With `--evaluate`: the file's choice; null without.", evaluated, alternative()},
       {"relayout", "With `--relayout`: the best choice with transpositions between operators; null without.",
        [](const TunedSelection& a) { return a.relayouts; }, with_relayouts()},
+      {"plan",
+       "Of a folder that was measured here, built-in layer included: what `tune run` trains by; null otherwise.",
+       [](const TunedSelection& a) { return a.plan; }, layer_plan()},
       {"conflict", "Operators of which no choice of layouts was measured for all; empty where one exists.", conflict},
       {"width", "Most classes of tensors in a table of the elimination.",
        [](const TunedSelection& a) { return a.minimum.width; }},
-      {"rows", "Measured rows that were read.", rows}};
+      {"rows", "Measured rows that were read, or modelled ones.", rows},
+      {"times", "measured, or modelled",
+       [](const TunedSelection& a) { return std::string(a.modelled ? "modelled" : "measured"); }},
+      {"modelled", "What modelled times are of; null where they were measured.",
+       [](const TunedSelection& a) {
+         return a.modelled ? std::optional(Modelled{*a.modelled, *a.measurements}) : std::nullopt;
+       },
+       modelled()}};
 }
 
 Record<SelectDocument> answer() {
@@ -165,10 +194,11 @@ Record<SelectDocument> answer() {
     return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
   };
   const auto whole = [](const SelectDocument& d) -> const TunedSelection& { return *d.answer; };
-  return document<SelectDocument>("tune_select", kInputs | kWarnings | kTiming, envelope,
-                                  {{"result", "The choice. Times are those that were measured.", whole, result()},
-                                   {"certificate", "What is proven of it; in ms.",
-                                    [](const SelectDocument& d) { return d.answer->certificate; }, proof()}});
+  return document<SelectDocument>(
+      "tune_select", kInputs | kWarnings | kTiming, envelope,
+      {{"result", "The choice. Times are those that were measured, or modelled: `times` says which.", whole, result()},
+       {"certificate", "What is proven of it; in ms.", [](const SelectDocument& d) { return d.answer->certificate; },
+        proof()}});
 }
 
 }  // namespace

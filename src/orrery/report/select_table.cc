@@ -1,5 +1,7 @@
 #include "orrery/report/select_table.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +28,7 @@ std::string loss(const TunedSelection& answer, base::Count time) {
 
 std::string operators_table(const TunedSelection& answer) {
   Table table;
-  table.header = {"operator", "pass", "ms", "layouts", "fastest with"};
+  table.header = {"operator", "pass", answer.modelled ? "modelled ms" : "ms", "layouts", "fastest with"};
   table.left_columns = {1, 3, 4};
   bool backward = false;
   for (const ChosenOperator& one : answer.selection->operators) {
@@ -76,6 +78,25 @@ std::string relayout_lines(const TunedSelection& answer, const scenario::Relayou
   return out;
 }
 
+std::string modelled_line(const TunedSelection& answer) {
+  const tuning::Sizes& s = answer.measurements->sizes;
+  std::size_t rows = 0;
+  for (const auto& [name, table] : answer.measurements->tables) rows += table.rows();
+  return fmt::format(
+      "all times are modelled: {} in {} by its roofline, layouts by assumed penalties; {} rows\n"
+      "batch {}, sequence {}, width {}, {} heads of {}, network of {}\n",
+      answer.modelled->machine, machine::name(answer.modelled->precision), rows, s['b'], s['j'], s['i'], s['h'], s['p'],
+      s['u']);
+}
+
+std::string plan_lines(const scenario::LayerPlan& plan) {
+  const double most = std::max(plan.built_in_ms, plan.layouts_ms);
+  return fmt::format("built-in layer        {:.10g} ms: {}, {:.1f} % less\n{}", plan.built_in_ms,
+                     plan.built_in() ? "faster than any choice of layouts" : "slower than the best layouts",
+                     100 * (most - plan.predicted_ms()) / most,
+                     plan.file.empty() ? std::string() : "`tune run` trains by the faster of the two from now on\n");
+}
+
 }  // namespace
 
 std::string select_table(const TunedSelection& answer) {
@@ -93,10 +114,12 @@ std::string select_table(const TunedSelection& answer) {
     out += one.outcome.selection ? fmt::format("{:<21} {} ({})\n", one.name, ms(one.outcome.selection->time),
                                                loss(answer, one.outcome.selection->time))
                                  : fmt::format("{:<21} none: {}\n", one.name, one.outcome.reason);
+  if (answer.plan) out += plan_lines(*answer.plan);
   for (const Alternative& one : answer.why) out += "\n" + alternative_lines(answer, one);
   if (answer.evaluated) out += "\n" + alternative_lines(answer, *answer.evaluated);
   if (answer.relayouts) out += "\n" + relayout_lines(answer, *answer.relayouts);
   const tuning::Measurements& read = *answer.measurements;
+  if (answer.modelled) return out + "\n" + modelled_line(answer);
   std::size_t lines = 0, failed = 0;
   for (const auto& [name, table] : read.tables) {
     lines += table.lines;

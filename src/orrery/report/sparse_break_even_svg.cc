@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/whole_number.h"
 #include "orrery/report/graph_svg.h"
 #include "orrery/report/sparse_break_even_report.h"
 
@@ -27,7 +28,9 @@ double gain_of(const BreakEvenPoint& p) {
 std::string colour_of(double gain) {
   const double share = std::clamp(gain > 1 ? std::log2(gain) / 2 : std::log2(gain), -1.0, 1.0);
   const double to[3] = {share > 0 ? 72.0 : 224.0, share > 0 ? 120.0 : 150.0, share > 0 ? 168.0 : 48.0};
-  const auto part = [&](int i) { return static_cast<int>(std::lround(255 + (to[i] - 255) * std::fabs(share))); };
+  const auto part = [&](int i) {
+    return base::whole_number(std::round(255 + (to[i] - 255) * std::fabs(share))).value_or(255);
+  };
   return fmt::format("rgb({},{},{})", part(0), part(1), part(2));
 }
 

@@ -47,7 +47,7 @@ Record<SparseMeasurement> result() {
        {"key_clip", "The same of keys.", clip(false)},
        {"error", "With `--v`: what pruning costs in attention's output; null without.", &S::error, error},
        {"packing",
-        "Schemes by name, on the published array of 64 rows of 16; empty with `--no-packing` or several masks.",
+        "Schemes by name, on the published array of 64 rows of 16, all masks together; empty with `--no-packing`.",
         [](const S& s) {
           std::vector<std::pair<std::string, sparse::PackedScheme>> named;
           for (const sparse::PackedScheme& scheme : s.packing) named.emplace_back(scheme.name, scheme);
@@ -58,6 +58,7 @@ Record<SparseMeasurement> result() {
         [](const S& s) { return s.predicting ? std::optional(s.predicting->median * 1e3) : std::nullopt; }},
        {"measure_ms", "The same of the figures.",
         [](const S& s) { return s.measuring ? std::optional(s.measuring->median * 1e3) : std::nullopt; }},
+       {"unfinished", "What the limits or an interrupt left out.", &S::unfinished},
        {"isa", "Instruction set.", &S::isa},
        {"threads", "That predicted.", &S::threads},
        {"masks", "One by one; the figures above are their means, and sums of counts.", &S::masks, mask}});

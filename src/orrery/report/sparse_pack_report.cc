@@ -43,19 +43,27 @@ Record<ArrayDesign> design_record() {
 Record<D> answer_record() {
   using A = SparsePack;
   const auto of = [](const D& d) -> const A& { return *d.answer; };
-  const auto schemes = [](const A& a) {
+  const auto schemes = [](const auto& a) {
     std::vector<std::pair<std::string, PackedScheme>> out;
     for (const PackedScheme& scheme : a.schemes) out.emplace_back(scheme.name, scheme);
     return out;
   };
+  const Record<scenario::PackedMask> mask = {
+      {"name", "Of its file.", &scenario::PackedMask::name},
+      {"kept", "Pairs that are computed.", &scenario::PackedMask::kept},
+      {"pairs", "That are there.", &scenario::PackedMask::pairs},
+      {"packing", "Each scheme by its name.", [=](const scenario::PackedMask& m) { return schemes(m); },
+       packed_scheme()}};
   const Record<A> result = {
-      {"packing", "Each scheme by its name.", schemes, packed_scheme()},
+      {"packing", "Each scheme by its name.", [=](const A& a) { return schemes(a); }, packed_scheme()},
       {"array", "The array that is packed onto.", &A::array, array_record()},
       {"design", "What such an array takes.", &A::design, design_record()},
       {"kept", "Pairs that are computed.", &A::kept},
       {"pairs", "That are there.", &A::pairs},
       {"kept_outside", "Kept pairs of padding or beyond the causal diagonal: left out.", &A::kept_outside},
-      {"interrupted", "The search was told to stop: this is its best so far.", &A::interrupted}};
+      {"interrupted", "The search was told to stop: this is its best so far.", &A::interrupted},
+      {"unfinished", "What the limits or an interrupt left out.", &A::unfinished},
+      {"masks", "One by one; the figures above are of all of them together.", &A::masks, mask}};
   const auto envelope = [](const D& d) {
     return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
   };
@@ -87,8 +95,9 @@ std::string sparse_pack_json(const D& document) {
 }
 
 std::string sparse_pack_table(const SparsePack& answer) {
-  std::string out = fmt::format("{} of {} pairs in {} heads, on {}\n\n", answer.kept, answer.pairs,
-                                answer.shape.matrices(), shape(answer.array));
+  std::string out =
+      fmt::format("{} of {} pairs in {} heads{}, on {}\n\n", answer.kept, answer.pairs, answer.matrices,
+                  answer.masks.size() > 1 ? fmt::format(" of {} masks", answer.masks.size()) : "", shape(answer.array));
   Table table;
   table.header = {"scheme", "fits", "util. (%)", "bound (%)", "on array (%)", "blocks", "PE rows", "s"};
   for (const PackedScheme& scheme : answer.schemes)
@@ -97,6 +106,14 @@ std::string sparse_pack_table(const SparsePack& answer) {
                           scheme.blocks > 0 ? std::to_string(scheme.blocks) : "-", std::to_string(scheme.sub_rows),
                           fmt::format("{:.2f}", scheme.seconds)});
   out += text(table);
+  if (answer.masks.size() > 1) {
+    Table masks;
+    masks.header = {"mask", "kept", "pack (%)", "orrery (%)", "bound (%)"};
+    for (const scenario::PackedMask& one : answer.masks)
+      masks.rows.push_back({one.name, std::to_string(one.kept), percent(one.schemes.front().utilization),
+                            percent(one.schemes.back().utilization), percent(one.schemes.back().bound)});
+    out += "\n" + text(masks);
+  }
   const ArrayDesign& d = answer.design;
   out += fmt::format(
       "\nutilisation: kept pairs over the slots of blocks where a scheme fits and of pack_nowin, over those of PE rows "
@@ -116,30 +133,35 @@ std::vector<scenario::OutputFile> sparse_pack_files(const SparsePack& answer) {
     base::fail("O1839", fmt::format("control words of {} ports do not fit a byte", array.ports), {},
                "they are written for at most 254 ports; leave `-o` out for the figures alone");
   std::vector<std::uint8_t> words;
-  Json::List blocks;
-  for (const sparse::PackedBlock& block : answer.packing.blocks) {
-    const sparse::BlockWords told = sparse::control_words(block, array);
-    for (const sparse::PeWords& pe : told.pes)
-      for (const std::int32_t code : {pe.score_a, pe.score_b, pe.value_a, pe.value_b, pe.delay})
-        words.push_back(static_cast<std::uint8_t>(code));
-    const auto list = [](const std::vector<std::int32_t>& values) {
-      Json::List out;
-      for (const std::int32_t value : values) out.emplace_back(value);
-      return out;
-    };
-    blocks.push_back(Json::Object{{"matrix", told.matrix},
-                                  {"keys", list(told.keys)},
-                                  {"queries", list(told.queries)},
-                                  {"idle_pes", list(told.idle)}});
+  Json::List blocks, names;
+  const auto list = [](const std::vector<std::int32_t>& values) {
+    Json::List out;
+    for (const std::int32_t value : values) out.emplace_back(value);
+    return out;
+  };
+  for (std::size_t m = 0; m < answer.masks.size(); ++m) {
+    names.emplace_back(answer.masks[m].name);
+    for (const sparse::PackedBlock& block : answer.masks[m].packing.blocks) {
+      const sparse::BlockWords told = sparse::control_words(block, array);
+      for (const sparse::PeWords& pe : told.pes)
+        for (const std::int32_t code : {pe.score_a, pe.score_b, pe.value_a, pe.value_b, pe.delay})
+          words.push_back(static_cast<std::uint8_t>(code));
+      blocks.push_back(Json::Object{{"mask", static_cast<base::Count>(m)},
+                                    {"matrix", told.matrix},
+                                    {"keys", list(told.keys)},
+                                    {"queries", list(told.queries)},
+                                    {"idle_pes", list(told.idle)}});
+    }
   }
+  const auto count = static_cast<base::Count>(blocks.size());
   Json::List phases;
   for (const sparse::Phase& phase : sparse::phases(array, kPrintedSize))
     phases.push_back(Json::Object{{"name", phase.name}, {"c3", phase.c3}, {"c5", phase.c5}, {"cycles", phase.cycles}});
   const Json::Object file = {{"array", Json::Object{{"rows", array.rows}, {"pes", array.pes}, {"ports", array.ports}}},
                              {"head_size", kPrintedSize},
                              {"phases", std::move(phases)},
+                             {"masks", std::move(names)},
                              {"blocks", std::move(blocks)}};
-  const auto count = static_cast<base::Count>(answer.packing.blocks.size());
   return {{"control_words.npy", formats::numpy::file_of({count, array.rows, array.pes, 5}, words)},
           {"blocks.json", text(Json(file))}};
 }

@@ -129,7 +129,8 @@ Record<TextsDocument<TrainedTexts>> trained() {
   const Record<StepReport> step = {{"step", "From 1.", &StepReport::step},
                                    {"loss", "Mean over labels, with dropout.", &StepReport::loss},
                                    {"rate", "Of learning.", &StepReport::rate},
-                                   {"norm", "Of all gradients, before it was clipped.", &StepReport::norm}};
+                                   {"norm", "Of all gradients, before it was clipped.", &StepReport::norm},
+                                   {"seconds", "That the step took.", &StepReport::seconds}};
   return answer<TrainedTexts>(
       "tune_train",
       {{"model", "The folder that training began with.", &TrainedTexts::model},

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "orrery/report/answer.h"
+#include "orrery/report/layer_plan.h"
 #include "orrery/report/schemas.h"
 
 namespace orrery::report {
@@ -106,14 +107,17 @@ Record<TunedRun> config() {
       {"cross", "Whether attention to an encoder's output follows.", &Shape::cross},
       {"dtype", "Of activations.", [](const Shape& s) { return scenario::type_name(s.type); },
        OneOf{{"fp32", "bf16", "fp16", "fp64"}}}};
-  return {{"model", "Its name; empty: plain sizes.", [](const TunedRun& r) { return r.layer.model; }},
-          {"layer", "As run.", shape, sizes},
-          {"train", "Whether the backward pass ran.", &TunedRun::training},
-          {"dropout", "Rates.", &TunedRun::dropout, dropout},
-          {"layout", "The layout file that it ran by; null: as it is built in.",
-           [](const TunedRun& r) { return r.layout.empty() ? std::nullopt : std::optional(r.layout); }},
-          {"iterations", "That were measured.",
-           [](const TunedRun& r) { return static_cast<base::Count>(r.forward_s.size()); }}};
+  return {
+      {"model", "Its name; empty: plain sizes.", [](const TunedRun& r) { return r.layer.model; }},
+      {"layer", "As run.", shape, sizes},
+      {"train", "Whether the backward pass ran.", &TunedRun::training},
+      {"dropout", "Rates.", &TunedRun::dropout, dropout},
+      {"layout", "The layout file that it ran by; null: as it is built in.",
+       [](const TunedRun& r) { return r.layout.empty() ? std::nullopt : std::optional(r.layout); }},
+      {"plan", "What `tune select` kept for this machine and these sizes; null: nothing, or a layout was asked for.",
+       [](const TunedRun& r) { return r.plan; }, layer_plan()},
+      {"iterations", "That were measured.",
+       [](const TunedRun& r) { return static_cast<base::Count>(r.forward_s.size()); }}};
 }
 
 Record<TunedRun> result() {

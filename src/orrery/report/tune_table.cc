@@ -110,6 +110,12 @@ std::string tune_table(const TunedRun& run) {
     out.pop_back();
     out += fmt::format("operator by operator, as {} has them\n\n", run.layout);
   }
+  if (run.plan) {
+    out.pop_back();
+    out += fmt::format("the machine's plan: {}; measured {:.1f} ms built in, {:.1f} ms in the best layouts\n\n",
+                       run.plan->built_in() ? "as it is built in" : "by layouts", run.plan->built_in_ms,
+                       run.plan->layouts_ms);
+  }
   Table table;
   table.header = {"ms", "median", "min", "max", "deviation", "iterations"};
   table.rows.push_back(pass_row("forward", run.forward));
@@ -117,7 +123,11 @@ std::string tune_table(const TunedRun& run) {
     table.rows.push_back(pass_row("backward", run.backward));
     table.rows.push_back({"sum of medians", fmt::format("{:.3f}", run.seconds() * 1e3), "", "", "", ""});
   }
-  out += text(table) + "\n" + operators_table(run) + "\n";
+  out += text(table) + "\n";
+  if (run.plan)
+    out += fmt::format("the plan's measurements say {:.1f} ms: this run took {:+.1f} %\n\n", run.plan->predicted_ms(),
+                       100 * (run.seconds() * 1e3 / run.plan->predicted_ms() - 1));
+  out += operators_table(run) + "\n";
   out += fmt::format("products    {:.1f} GFLOP/s, {} % of the peak\n", run.rate() / 1e9,
                      marked_percent(run.peak > 0 ? run.rate() / run.peak : 0));
   out += fmt::format("peaks       fp32 {:.0f} GFLOP/s, bf16 {:.0f} GFLOP/s, memory {:.1f} GB/s, measured in this run\n",

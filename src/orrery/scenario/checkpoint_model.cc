@@ -28,6 +28,26 @@ void check_tokenizer(const CheckpointModel& made, base::Diagnostics& found) {
         .hint("are both of the same model?");
 }
 
+// Sizes of config.json are believed as far as the weights bear them out: memory is not asked for before.
+void check_size(const CheckpointModel& made, const std::shared_ptr<const base::SourceFile>& config) {
+  constexpr double kFew = 1 << 20, kTimes = 4;  // a checkpoint that lacks some is told which
+  double held = 0, bytes = 0;
+  for (const formats::checkpoint::Tensor& tensor : made.checkpoint.tensors)
+    held += static_cast<double>(tensor.bytes.size() / size_of(tensor.element));
+  std::error_code ignored;
+  for (const std::string& file : made.checkpoint.files) bytes += static_cast<double>(fs::file_size(file, ignored));
+  held = std::min(held, bytes / 2);  // many tensors may be views of one storage
+  const double needed = model::matrix_numbers(made.runnable.description);
+  if (needed <= kTimes * held + kFew) return;
+  base::Diagnostics found;
+  found
+      .error("O1660",
+             fmt::format("the sizes make a model of {:.0f} numbers, and the checkpoint holds {:.0f}", needed, held),
+             {config, 0, 0})
+      .hint("is this the config.json of that checkpoint?");
+  found.throw_if_errors();
+}
+
 }  // namespace
 
 std::size_t CheckpointModel::most_tokens() const {
@@ -55,20 +75,22 @@ CheckpointModel open_checkpoint(const std::string& folder, const hf::HeadChoice&
   d.encoder.layer.type = d.decoder.layer.type = type;
   model::checked(d).throw_if_errors();
   made.checkpoint = formats::checkpoint::read_checkpoint(folder, made.warnings);
+  check_size(made, config);
   made.parameters = model::Parameters(d);
-  model::initialise(made.parameters, d, seed);
+  model::initialise_head(made.parameters, d, seed);
   made.fresh = hf::load(made.checkpoint, made.runnable, made.parameters, made.warnings).fresh;
   made.tokenizer.emplace(formats::tokenizer::read_tokenizer(folder, made.warnings));
   base::Diagnostics found;
   check_tokenizer(made, found);
   found.throw_if_errors();
 
-  made.rules.pad = made.runnable.pad;
+  // What stands in a padding's place is not read, so that any word of the table will do.
+  made.rules.pad = made.runnable.pad < d.embedding.words ? made.runnable.pad : 0;
   made.rules.decoder_begin = made.runnable.begin.value_or(0);
   for (const char* const name : kSpecial)
     if (const auto id = made.tokenizer->find(name)) made.rules.special.push_back(*id);
-  for (const char* const name : {"[MASK]", "<mask>"})
-    if (const auto id = made.tokenizer->find(name)) made.rules.mask = *id;
+  for (const std::int32_t id : made.tokenizer->special()) made.rules.special.push_back(id);
+  made.rules.mask = made.tokenizer->mask().value_or(-1);
   return made;
 }
 

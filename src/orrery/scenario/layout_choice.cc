@@ -63,7 +63,7 @@ class Reader {
       } else if (key == "special_dims") {
         for (const formats::json::Member& one : member.value.members) special(one, choice);
       } else if (key == "algorithms") {
-        algorithms(member, warnings);
+        algorithms(member, choice, warnings);
       } else {
         error(fmt::format("a layout file has no `{}`", key), member.key_where);
       }
@@ -131,20 +131,48 @@ class Reader {
     error(fmt::format("no operator has `{}`", member.key), member.key_where);
   }
 
-  static void algorithms(const formats::json::Member& member, base::Diagnostics& warnings) {
+  static void algorithms(const formats::json::Member& member, LayoutChoice& choice, base::Diagnostics& warnings) {
     std::set<std::string> others;
-    for (const formats::json::Member& one : member.value.members)
-      if (one.value.text != "DEFAULT") others.insert(one.value.text);
+    for (const formats::json::Member& one : member.value.members) {
+      const std::string& text = one.value.text;
+      if (text == "DEFAULT") continue;
+      if (const tuning::BlasLibrary* library = tuning::BlasLibrary::find(lower(text)))
+        choice.libraries[one.key] = library;
+      else
+        others.insert(text);
+    }
     if (others.empty()) return;
     warnings.warning("O1748", "`algorithms` of the layout file have no effect", member.key_where)
-        .note(fmt::format("{} are numbers of a GPU's library; products have one implementation here",
-                          fmt::join(others, ", ")));
+        .note(fmt::format(
+            "{} are of a GPU's library, or of one that is not installed here; Orrery computes these products",
+            fmt::join(others, ", ")));
   }
 
   const Graph& graph_;
   base::Diagnostics& found_;
   std::vector<std::string> names_;
 };
+
+// What of the layer the graph does not have.
+std::vector<std::string> unlike_graph(const layer::Shape& s) {
+  std::vector<std::string> other;
+  const auto unlike = [&](bool is, const char* what) {
+    if (is) other.emplace_back(what);
+  };
+  unlike(s.activation != kernels::Activation::kRelu, "another activation than ReLU");
+  unlike(s.gated, "a gated network");
+  unlike(s.norms == layer::Place::kPre, "norms before its branches");
+  unlike(!s.centred || !s.shift, "other norms than LayerNorm with a shift");
+  unlike(s.causal || s.window != 0, "attention to some tokens only");
+  unlike(s.cross, "cross attention");
+  unlike(s.rotary != layer::Rotary::kNone, "rotary positions");
+  unlike(s.kv_heads() != s.heads || s.query_width() != s.width, "heads that are shared or do not make its width");
+  unlike(!s.qkv_bias || !s.out_bias || !s.network_bias, "maps without biases");
+  unlike(s.score_scale != 0, "another factor of scores");
+  unlike(s.type != kernels::Type::kF32 && s.type != kernels::Type::kBf16, "another type than fp32 or bf16");
+  unlike(s.epsilon != 1e-5F, "another epsilon in its norms than 1e-5");
+  return other;
+}
 
 }  // namespace
 
@@ -166,23 +194,12 @@ LayoutChoice read_layout_choice(const std::string& path, const Graph& graph, bas
   return choice;
 }
 
+bool is_of_graph(const layer::Shape& shape) {
+  return unlike_graph(shape).empty();
+}
+
 Graph graph_of_layer(const layer::Shape& s) {
-  std::vector<std::string> other;
-  const auto unlike = [&](bool is, const char* what) {
-    if (is) other.emplace_back(what);
-  };
-  unlike(s.activation != kernels::Activation::kRelu, "another activation than ReLU");
-  unlike(s.gated, "a gated network");
-  unlike(s.norms == layer::Place::kPre, "norms before its branches");
-  unlike(!s.centred || !s.shift, "other norms than LayerNorm with a shift");
-  unlike(s.causal || s.window != 0, "attention to some tokens only");
-  unlike(s.cross, "cross attention");
-  unlike(s.rotary != layer::Rotary::kNone, "rotary positions");
-  unlike(s.kv_heads() != s.heads || s.query_width() != s.width, "heads that are shared or do not make its width");
-  unlike(!s.qkv_bias || !s.out_bias || !s.network_bias, "maps without biases");
-  unlike(s.score_scale != 0, "another factor of scores");
-  unlike(s.type != kernels::Type::kF32 && s.type != kernels::Type::kBf16, "another type than fp32 or bf16");
-  unlike(s.epsilon != 1e-5F, "another epsilon in its norms than 1e-5");
+  const std::vector<std::string> other = unlike_graph(s);
   if (!other.empty()) {
     base::Diagnostics found;
     base::Diagnostic& no =

@@ -14,6 +14,9 @@ namespace orrery::scenario {
 tuning::LayoutChoice read_layout_choice(const std::string& path, const tuning::Graph& graph,
                                         base::Diagnostics& warnings);
 
+// Whether the layer consists of the operators of that graph.
+bool is_of_graph(const layer::Shape& shape);
+
 // The graph that layout files are of. Throws InputError O1747 where the layer has other operators.
 tuning::Graph graph_of_layer(const layer::Shape& shape);
 

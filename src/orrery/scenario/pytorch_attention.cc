@@ -39,8 +39,7 @@ with torch.inference_mode():
   auto& problem = found.error("O1861", fmt::format("PyTorch cannot be measured with `{}`", question.python)).note(what);
   if (!printed.empty()) problem.note(fmt::format("it printed last: {}", printed));
   problem.hint("give `--pytorch` the Python of an environment in which `import torch` works, or leave it out");
-  found.throw_if_errors();
-  std::abort();
+  throw base::InputError(found.all());
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "orrery/base/mapped_file.h"
 #include "orrery/formats/numpy/array.h"
+#include "orrery/scenario/sparse_limits.h"
 #include "orrery/sparse/scores.h"
 
 namespace orrery::scenario {
@@ -65,10 +67,12 @@ Shape four_dimensions(const Array& array, std::optional<Count> heads) {
 }
 
 // A tensor of floats whose shape is `wanted` where that is not negative.
+// `held`: bytes that the arrays read so far take, and what is made of them.
 std::vector<float> floats(const std::string& path, std::optional<Count> heads, const Shape& wanted,
-                          const std::string& as, Shape& shape, std::vector<base::Input>& inputs) {
+                          const std::string& as, const cost::Budget& budget, double& held, Shape& shape,
+                          std::vector<base::Input>& inputs) {
   const Array array = read(path, inputs);
-  if (numpy::size_of(array.element) == 1)
+  if (!numpy::is_float(array.element))
     refuse_kind(array, "floats", "these are codes or a mask, not queries, keys or values");
   shape = four_dimensions(array, heads);
   for (std::size_t d = 0; d < 4; ++d)
@@ -77,6 +81,9 @@ std::vector<float> floats(const std::string& path, std::optional<Count> heads, c
       refuse_shape(array, fmt::format("{} {} where {} {}", shape[d], kNames[d], as, wanted[d]),
                    "arrays of one attention belong together");
     }
+  // The numbers, the pages of the file and the codes.
+  held += static_cast<double>(array.elements) * (sizeof(float) + 1) + static_cast<double>(array.bytes.size());
+  demand_room(budget, held, fmt::format("reading `{}` and those before it", path));
   return numpy::floats_of(array);
 }
 
@@ -90,7 +97,7 @@ std::vector<std::uint8_t> tokens(const std::string& path, Count batch, Count cou
     refuse_shape(array, fmt::format("where [{}, {}] is meant", batch, count),
                  "a number for each token of each sequence");
   std::vector<std::uint8_t> out = numpy::whole_bytes_of(array);
-  if (out.empty() && array.elements > 0) {  // 1.0 and 0.0, perhaps
+  if (out.empty() && array.elements > 0) {  // an attention_mask of int64, or 1.0 and 0.0, perhaps
     for (const float x : numpy::floats_of(array)) out.push_back(x == 0 ? 0 : x == 1 ? 1 : 2);
   }
   if (std::any_of(out.begin(), out.end(), [](std::uint8_t x) { return x > 1; }))
@@ -107,11 +114,13 @@ void set_valid(const SparseArrayFiles& files, const sparse::MaskShape& shape, st
 
 }  // namespace
 
-SparseArrays read_sparse_arrays(const SparseArrayFiles& files) {
+SparseArrays read_sparse_arrays(const SparseArrayFiles& files, const cost::Budget& budget) {
   SparseArrays out;
+  double held = 0;
   Shape query, key, value;
-  out.query = floats(files.query, files.heads, {-1, -1, -1, -1}, "", query, out.inputs);
-  out.key = floats(files.key, files.heads, {query[0], query[1], -1, query[3]}, "the queries have", key, out.inputs);
+  out.query = floats(files.query, files.heads, {-1, -1, -1, -1}, "", budget, held, query, out.inputs);
+  out.key = floats(files.key, files.heads, {query[0], query[1], -1, query[3]}, "the queries have", budget, held, key,
+                   out.inputs);
   sparse::AttentionInput& input = out.input;
   input.shape = {query[0], query[1], query[2], key[2]};
   input.depth = query[3];
@@ -119,7 +128,8 @@ SparseArrays read_sparse_arrays(const SparseArrayFiles& files) {
     base::fail("O1803", fmt::format("rows of {} elements are longer than {}", input.depth, sparse::kMostDepth), {},
                "a head has 64 or 128; these may be rows of all heads together");
   if (!files.value.empty()) {
-    out.value = floats(files.value, files.heads, {query[0], query[1], key[2], -1}, "the keys have", value, out.inputs);
+    out.value = floats(files.value, files.heads, {query[0], query[1], key[2], -1}, "the keys have", budget, held, value,
+                       out.inputs);
     out.value_size = value[3];
   }
   input.scale = files.scaled ? 1.0F : 1.0F / std::sqrt(static_cast<float>(input.depth));
@@ -132,11 +142,14 @@ SparseArrays read_sparse_arrays(const SparseArrayFiles& files) {
                fmt::format("a mask of {} x {} x {} x {} bits is larger than {} bits", query[0], query[1], query[2],
                            key[2], sparse::kMostMaskBits),
                {}, "measure fewer sequences at a time");
+  demand_room(budget, held + 2 * static_cast<double>(rows_words * input.shape.words()) * sizeof(sparse::Word),
+              "these arrays and a mask of them");
   set_valid(files, input.shape, input.valid_rows, input.valid_columns, out.inputs);
   return out;
 }
 
-sparse::Mask read_mask(const std::string& path, std::optional<Count> columns, base::Input* input) {
+sparse::Mask read_mask(const std::string& path, std::optional<Count> columns, base::Input* input,
+                       const cost::Budget& budget) {
   std::vector<base::Input> inputs;
   const Array array = read(path, inputs);
   if (input != nullptr) *input = inputs.front();
@@ -148,20 +161,25 @@ sparse::Mask read_mask(const std::string& path, std::optional<Count> columns, ba
   while (shape.size() < 4) shape.insert(shape.begin(), 1);
   if (std::find(shape.begin(), shape.end(), 0) != shape.end())
     refuse_shape(array, "which is empty", "each size must be at least 1");
-  const std::vector<std::uint8_t> bytes = numpy::whole_bytes_of(array);
-  const bool truths = std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t x) { return x <= 1; });
   const Count width = shape[3];
   if (columns && (array.element != numpy::Element::kUint8 || base::ceil_divide(*columns, 8) != width))
     refuse_shape(array, fmt::format("no packed bits of {} columns", *columns),
                  fmt::format("{} columns are {} bytes of type uint8", *columns, base::ceil_divide(*columns, 8)));
   const bool packed = columns || (array.element == numpy::Element::kUint8 && base::ceil_divide(shape[2], 8) == width &&
                                   width < shape[2]);
+  const sparse::MaskShape of{shape[0], shape[1], shape[2], packed ? columns.value_or(shape[2]) : width};
+  // The pages of the file, the bits, and those of them inside of the valid tokens.
+  demand_room(budget,
+              static_cast<double>(array.bytes.size()) + 2 * static_cast<double>(of.matrices() * of.rows) *
+                                                            static_cast<double>(of.words()) * sizeof(sparse::Word),
+              fmt::format("the mask `{}`", path));
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(array.bytes.data()), array.bytes.size());
+  const bool truths = std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t x) { return x <= 1; });
   if (!columns && packed && truths)
     refuse_shape(array, "and every byte is 0 or 1: bits, or a byte for each",
                  fmt::format("for packed bits give `--columns {}`; for bytes save as bool", shape[2]));
   if (!packed && !truths)
     refuse_kind(array, "zeros and ones", "for packed bits of other sizes than rows x rows give `--columns`");
-  const sparse::MaskShape of{shape[0], shape[1], shape[2], packed ? columns.value_or(shape[2]) : width};
   return packed ? sparse::mask_of_packed(of, bytes.data()) : sparse::mask_of_bytes(of, bytes.data());
 }
 

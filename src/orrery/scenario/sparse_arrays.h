@@ -7,6 +7,7 @@
 
 #include "orrery/base/content_hash.h"
 #include "orrery/base/diagnostic.h"
+#include "orrery/cost/budget.h"
 #include "orrery/sparse/attention_input.h"
 
 namespace orrery::scenario {
@@ -29,13 +30,15 @@ struct SparseArrays {
   SparseArrays& operator=(SparseArrays&&) = default;
 };
 
-// Throws InputError: those of formats/numpy/array.h, O1803 (shapes), O1806 (elements of a kind that is not meant).
-SparseArrays read_sparse_arrays(const SparseArrayFiles& files);
+// Throws InputError: those of formats/numpy/array.h, O1803 (shapes), O1806 (elements of a kind that is not meant),
+// O1840 (more than the budget has room for).
+SparseArrays read_sparse_arrays(const SparseArrayFiles& files, const cost::Budget& budget = {});
 
 // A mask of bytes or bits: [batch, heads, rows, columns], [heads, rows, columns] or [rows, columns]. Bits are packed as
 // numpy.packbits(..., bitorder="little") does, eight columns a byte; `columns` says how many there are, and is needed
 // only where rows and columns differ or every byte is 0 or 1. Throws as above.
-sparse::Mask read_mask(const std::string& path, std::optional<base::Count> columns, base::Input* input = nullptr);
+sparse::Mask read_mask(const std::string& path, std::optional<base::Count> columns, base::Input* input = nullptr,
+                       const cost::Budget& budget = {});
 
 // The tokens that are there, for a mask that was read: as `valid` above.
 void apply_valid(sparse::Mask& mask, const SparseArrayFiles& files, std::vector<base::Input>& inputs);

@@ -42,7 +42,7 @@ struct Case {
     request.arrays.query = folder + "Q.npy";
     request.arrays.key = folder + "K.npy";
     request.arrays.valid = folder + "attn_valid.npy";
-    request.threads = 2;
+    request.limits.threads = 2;
     request.packs = false;
     request.predictor.threshold = number(meta, "threshold");
     request.predictor.quantiser.bits = static_cast<int>(number(meta, "bits"));

@@ -8,6 +8,7 @@
 #include "orrery/base/text_file.h"
 #include "orrery/formats/numpy/array.h"
 #include "orrery/formats/sanger/pattern_json.h"
+#include "orrery/scenario/sparse_limits.h"
 
 namespace orrery::scenario {
 namespace {
@@ -75,8 +76,19 @@ SparseMask make_sparse_mask(const SparseMaskRequest& request) {
                                     request.tokens, sparse::kMostMaskBits))
         .hint("make one for fewer heads or tokens");
   found.throw_if_errors();
-  out.mask = static_mask(pattern, request.tokens, request.heads, request.seed);
-  out.figures = sparse::measure(out.mask);
+  const cost::Budget budget(request.limits);
+  // The bits; the same as bytes, and once more on their way to the file.
+  const double bits =
+      static_cast<double>(request.heads) * static_cast<double>(words) * static_cast<double>(request.tokens);
+  demand_room(budget, bits / 8 + (request.writes ? 2 * bits : 0),
+              request.writes ? "the mask and its file" : "the mask");
+  LimitedSteps steps(budget);
+  if (!steps.run("the mask", [&] {
+        out.mask = static_mask(pattern, request.tokens, request.heads, request.seed, budget);
+        out.figures = sparse::measure(out.mask, {}, {}, budget);
+      }))
+    out.mask = {};
+  out.warnings.append(limits_reached(steps.unfinished(), true, request.limits));
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "orrery/base/content_hash.h"
 #include "orrery/base/diagnostic.h"
+#include "orrery/cost/budget.h"
 #include "orrery/sparse/measure.h"
 #include "orrery/sparse/static_mask.h"
 
@@ -17,13 +18,15 @@ struct SparseMaskRequest {
   base::Count tokens = 0, heads = 1;
   std::uint64_t seed = 0;
   std::function<void(sparse::Pattern&)> options;  // what was given beside it
+  bool writes = false;                            // the mask is wanted as a file, too
+  cost::Limits limits;
 };
 
 struct SparseMask {
   std::string kind;
   base::Count tokens = 0, heads = 0;
   std::uint64_t seed = 0;
-  sparse::Mask mask;
+  sparse::Mask mask;  // empty where the limits ended it
   sparse::Measured figures;
   std::vector<base::Input> inputs;
   base::Diagnostics warnings;
@@ -31,7 +34,8 @@ struct SparseMask {
 
 std::vector<std::string> sparse_mask_kinds();
 
-// Throws InputError: O1803 (too large), O1809 to O1814.
+// Throws InputError: O1803 (too large), O1809 to O1814, O1840 (more than there is room for). O1841 where the limits
+// ended it.
 SparseMask make_sparse_mask(const SparseMaskRequest& request);
 
 // As a .npy file, a byte for each bit: [heads, rows, columns] of one sequence, else [batch, heads, rows, columns].

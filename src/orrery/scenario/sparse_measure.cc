@@ -1,30 +1,35 @@
 #include "orrery/scenario/sparse_measure.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "orrery/base/stopwatch.h"
 #include "orrery/formats/sanger/load_balance_csv.h"
+#include "orrery/scenario/sparse_folder.h"
+#include "orrery/scenario/sparse_limits.h"
 
 namespace orrery::scenario {
 namespace {
 
-namespace fs = std::filesystem;
-
-// The masks of a folder, by name.
-std::vector<std::string> masks_of(const std::string& path) {
-  std::error_code failed;
-  if (!fs::is_directory(path, failed)) return {path};
-  std::vector<std::string> found;
-  for (fs::directory_iterator entry(path, failed), end; !failed && entry != end; entry.increment(failed))
-    if (entry->path().extension() == ".npy") found.push_back(entry->path().string());
-  if (failed || found.empty())
-    base::fail("O1816", fmt::format("the folder `{}` has no masks", path), {},
-               "masks are files that end in .npy; `orrery sparse measure --save-mask FILE.npy` writes one");
-  std::sort(found.begin(), found.end());
-  return found;
+// Figures of masks of different sizes have no common mean.
+void check_sizes(const std::vector<std::pair<std::string, sparse::MaskShape>>& masks) {
+  std::vector<std::pair<std::string, std::pair<std::size_t, std::string>>> sizes;  // how many, and the first's name
+  for (const auto& [name, shape] : masks) {
+    std::string text = fmt::format("{} x {} x {} x {}", shape.batch, shape.heads, shape.rows, shape.columns);
+    const auto known = std::find_if(sizes.begin(), sizes.end(), [&](const auto& size) { return size.first == text; });
+    if (known == sizes.end())
+      sizes.push_back({std::move(text), {1, name}});
+    else
+      ++known->second.first;
+  }
+  if (sizes.size() < 2) return;
+  base::Diagnostics found;
+  auto& told = found.error("O1842", fmt::format("the {} masks of the folder differ in size", masks.size()));
+  for (const auto& [size, first] : sizes)
+    told.note(fmt::format("{} of {} pairs, `{}` for one", first.first, size, first.second));
+  told.hint("batch, heads, queries and keys must be the same: put masks of each size into a folder of their own");
+  found.throw_if_errors();
 }
 
 void warn_outside(const MeasuredMask& mask, base::Diagnostics& warnings) {
@@ -35,28 +40,65 @@ void warn_outside(const MeasuredMask& mask, base::Diagnostics& warnings) {
       .note("padding (`--valid`) and what lies beyond the diagonal (`--causal`) are left out of every figure");
 }
 
-void measure_files(const SparseMeasureRequest& request, SparseMeasurement& out) {
-  for (const std::string& path : masks_of(request.mask)) {
-    base::Input input;
-    out.mask = read_mask(path, request.columns, &input);
-    out.inputs.push_back(input);
-    std::vector<base::Input> valid;
-    apply_valid(out.mask, request.arrays, valid);
-    if (out.masks.empty()) out.inputs.insert(out.inputs.end(), valid.begin(), valid.end());
-    out.masks.push_back({path, sparse::measure(out.mask, request.defects)});
-    warn_outside(out.masks.back(), out.warnings);
-  }
+// Adds how the mask packs, by every scheme.
+void pack(const SparseMeasureRequest& request, const cost::Budget& budget, LimitedSteps& steps,
+          const sparse::Mask& mask, std::vector<std::vector<sparse::PackedScheme>>& packed) {
+  const std::vector<std::string> names = sparse::packing_names();
+  const sparse::Mask inside = sparse::inside_valid(mask);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    steps.run(fmt::format("packing `{}`", names[i]), [&] {
+      packed[i].push_back(sparse::pack_by(names[i], inside, {}, budget, {.threads = request.limits.threads}));
+      if (budget.spent()) steps.leave(fmt::format("the rest of the search of packing `{}`", names[i]));
+    });
 }
 
+void measure_files(const SparseMeasureRequest& request, const cost::Budget& budget, LimitedSteps& steps,
+                   SparseMeasurement& out) {
+  const MaskFiles files = mask_files(request.mask);
+  SparseArrayFiles arrays = request.arrays;
+  if (arrays.valid.empty()) arrays.valid = files.valid;
+  std::vector<std::pair<std::string, sparse::MaskShape>> shapes;
+  const auto read = [&](const std::string& path) {
+    std::vector<base::Input> inputs(1);
+    sparse::Mask mask = read_mask(path, request.columns, inputs.data(), budget);
+    apply_valid(mask, arrays, inputs);
+    out.inputs.insert(out.inputs.end(), inputs.begin(), inputs.end());
+    return mask;
+  };
+  const auto figures_of = [&](const std::string& path) {
+    out.mask = read(path);
+    shapes.emplace_back(path, out.mask.shape());
+    out.masks.push_back({path, sparse::measure(out.mask, request.defects, {}, budget)});
+    warn_outside(out.masks.back(), out.warnings);
+  };
+  for (const std::string& path : files.masks)
+    if (!steps.run(fmt::format("`{}` and what follows it", path), [&] { figures_of(path); })) return;
+  check_sizes(shapes);
+  if (!request.packs) return;
+  // Figures take a moment and packing takes long: it comes when all figures are there.
+  std::vector<std::vector<sparse::PackedScheme>> packed(sparse::packing_names().size());
+  for (const std::string& path : files.masks)
+    if (!steps.run(fmt::format("packing `{}` and what follows it", path), [&] {
+          if (files.masks.size() > 1) out.mask = read(path);
+          pack(request, budget, steps, out.mask, packed);
+        }))
+      break;
+  for (const auto& same : packed)
+    if (same.size() == files.masks.size()) out.packing.push_back(sparse::sum_of(same));
+}
+
+// Median and spread of the time that a task takes; nothing where the limits end it before the first.
 template <class Task>
-base::Sample timed(int repeat, const Task& task) {
+std::optional<base::Sample> timed(int repeat, LimitedSteps& steps, const std::string& what, const Task& task) {
   std::vector<double> seconds;
-  for (int i = 0; i < repeat; ++i) {
+  const auto once = [&] {
     const base::Stopwatch clock;
     task();
     seconds.push_back(clock.seconds());
-  }
-  return base::sample(seconds);
+  };
+  for (int i = 0; i < repeat; ++i)
+    if (!steps.run(fmt::format("turns of {} from {} on", what, i + 1), once)) break;
+  return seconds.empty() ? std::nullopt : std::optional(base::sample(seconds));
 }
 
 void check_same_shape(const sparse::Mask& mask, const sparse::AttentionInput& input, const std::string& path) {
@@ -74,44 +116,58 @@ SparseMeasurement measure_sparse(const SparseMeasureRequest& request) {
   SparseMeasurement out;
   out.predictor = request.predictor;
   out.compat = request.compat;
+  const cost::Budget budget(request.limits);
+  LimitedSteps steps(budget);
   const bool arrays = !request.arrays.query.empty();
-  kernels::Context context(request.threads);
+  kernels::Context context(request.limits.threads);
   out.isa = kernels::name_of(context.table().level);
   out.threads = context.threads();
   SparseArrays read;
-  if (!request.mask.empty()) measure_files(request, out);
+  if (!request.mask.empty()) measure_files(request, budget, steps, out);
   if (arrays) {
-    read = read_sparse_arrays(request.arrays);
+    read = read_sparse_arrays(request.arrays, budget);
     out.inputs.insert(out.inputs.end(), read.inputs.begin(), read.inputs.end());
   }
   if (request.mask.empty()) {
     sparse::Prediction prediction;
     const auto predictor = sparse::make_predictor(request.predictor);
-    predictor->predict(context, read.input, prediction);
-    if (request.repeat > 0)
-      out.predicting = timed(request.repeat, [&] { predictor->predict(context, read.input, prediction); });
-    out.predicted = true;
-    out.emptied = static_cast<base::Count>(prediction.emptied.size());
-    out.clips = prediction.clips;
-    out.masks.push_back({"", sparse::measure(prediction.mask, request.defects, prediction.emptied)});
-    out.mask = std::move(prediction.mask);
-  } else if (arrays) {
+    const auto predict = [&] { predictor->predict(context, read.input, budget, prediction); };
+    const bool done = steps.run("the prediction and what follows from it", [&] {
+      predict();
+      out.masks.push_back({"", sparse::measure(prediction.mask, request.defects, prediction.emptied, budget)});
+    });
+    if (done) {
+      out.predicted = true;
+      out.emptied = static_cast<base::Count>(prediction.emptied.size());
+      out.clips = prediction.clips;
+      out.mask = std::move(prediction.mask);
+      out.predicting = timed(request.repeat, steps, "the prediction", predict);
+    }
+  } else if (arrays && !out.masks.empty()) {
     if (out.masks.size() > 1)
       base::fail("O1816",
                  fmt::format("`{}` has {} masks, and the queries belong to one", request.mask, out.masks.size()), {},
                  "name the file of the mask");
     check_same_shape(out.mask, read.input, request.mask);
   }
-  if (request.repeat > 0) out.measuring = timed(request.repeat, [&] { sparse::measure(out.mask, request.defects); });
-  if (read.value_size > 0)
-    out.error = sparse::pruning_error(context, read.input, read.value.data(), read.value_size, out.mask);
-  if (request.packs && out.masks.size() == 1) {
-    const cost::Budget unlimited;
-    out.packing = sparse::pack_all(sparse::inside_valid(out.mask), {}, unlimited, {.threads = context.threads()});
+  if (!out.masks.empty()) {
+    out.measuring =
+        timed(request.repeat, steps, "the figures", [&] { sparse::measure(out.mask, request.defects, {}, budget); });
+    if (read.value_size > 0)
+      steps.run("the error of pruning", [&] {
+        out.error = sparse::pruning_error(context, read.input, read.value.data(), read.value_size, out.mask, budget);
+      });
+    if (request.packs && request.mask.empty()) {
+      std::vector<std::vector<sparse::PackedScheme>> packed(sparse::packing_names().size());
+      pack(request, budget, steps, out.mask, packed);
+      for (const auto& same : packed) out.packing.insert(out.packing.end(), same.begin(), same.end());
+    }
   }
   std::vector<sparse::Measured> figures;
   for (const MeasuredMask& mask : out.masks) figures.push_back(mask.figures);
   out.mean = sparse::mean_of(figures);
+  out.unfinished = steps.unfinished();
+  out.warnings.append(limits_reached(out.unfinished, out.masks.empty(), request.limits));
   std::sort(out.inputs.begin(), out.inputs.end());
   out.inputs.erase(std::unique(out.inputs.begin(), out.inputs.end()), out.inputs.end());
   return out;

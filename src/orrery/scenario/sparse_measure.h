@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/sample.h"
+#include "orrery/cost/budget.h"
 #include "orrery/scenario/sparse_arrays.h"
 #include "orrery/sparse/measure.h"
 #include "orrery/sparse/packing.h"
@@ -21,7 +22,7 @@ struct SparseMeasureRequest {
   sparse::PredictorOptions predictor;
   sparse::MeasureDefects defects;
   std::vector<std::string> compat;
-  int threads = 0;
+  cost::Limits limits;  // threads: <= 0 for as many as the machine has
   bool packs = true;
   int repeat = 0;  // how often prediction and figures are timed
 };
@@ -40,9 +41,10 @@ struct SparseMeasurement {
   base::Count emptied = 0;  // rows that lost everything
   std::optional<std::pair<float, float>> clips;
   std::optional<sparse::PruningError> error;
-  // Of the published array; empty: not asked for, or there are several masks.
+  // Of the published array, all masks together; empty: not asked for.
   std::vector<sparse::PackedScheme> packing;
   std::optional<base::Sample> predicting, measuring;  // seconds, with `repeat`
+  std::vector<std::string> unfinished;                // what the limits left out; without masks: everything
   std::string isa;
   int threads = 0;
   std::vector<std::string> compat;
@@ -50,8 +52,9 @@ struct SparseMeasurement {
   base::Diagnostics warnings;
 };
 
-// Throws InputError; beside those of reading: O1816 (a folder without masks), O1817 (Sanger's lengths). Warns O1819 of
-// what a mask that was read keeps outside the valid tokens.
+// Throws InputError; beside those of reading: O1816 (a folder without masks), O1817 (Sanger's lengths),
+// O1842 (masks of a folder that differ in size). Warns O1819 of what a mask that was read keeps outside the valid
+// tokens, and O1841 of what the limits left out.
 SparseMeasurement measure_sparse(const SparseMeasureRequest& request);
 
 // A line for each mask, as Sanger's log has them.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 
 #include "orrery/formats/numpy/array.h"
 #include "orrery/scenario/sparse_mask.h"
+#include "orrery/scenario/sparse_pack.h"
 
 namespace orrery::scenario {
 namespace {
@@ -56,6 +58,7 @@ class SparseFiles : public ::testing::Test {
   }
 
   std::string folder_;
+  int each_ = 0;
 };
 
 TEST_F(SparseFiles, OfBartGiveTheMaskOfFourDimensionsAndScaledQueries) {
@@ -143,6 +146,7 @@ TEST_F(SparseFiles, AFolderOfMasksHasTheMeanOfItsMasksAndALineForEach) {
   write("notes.txt", "no mask");
   SparseMeasureRequest request;
   request.mask = folder_;
+  request.packs = false;
   const SparseMeasurement answer = measure_sparse(request);
   ASSERT_EQ(answer.masks.size(), 2U);
   EXPECT_TRUE(answer.masks[0].name.ends_with("a.npy"));
@@ -150,6 +154,108 @@ TEST_F(SparseFiles, AFolderOfMasksHasTheMeanOfItsMasksAndALineForEach) {
   EXPECT_TRUE(answer.packing.empty());
   const std::string csv = load_balance_csv(answer);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3);
+}
+
+TEST_F(SparseFiles, AFolderIsPackedAsItsMasksAreTogether) {
+  std::mt19937 engine(5);
+  Count kept = 0;
+  std::vector<SparsePack> each;
+  std::filesystem::create_directory(folder_ + "masks");
+  for (const char* name : {"masks/a.npy", "masks/b.npy"}) {
+    sparse::Mask mask({1, 2, 70, 70});
+    for (Count h = 0; h < 2; ++h)
+      for (Count r = 0; r < 70; ++r)
+        for (Count c = 0; c < 70; ++c)
+          if (engine() % 5 == 0) mask.keep(0, h, r, c);
+    SparsePackRequest request;
+    request.mask = write(name, mask_file(mask, true));
+    each.push_back(pack_sparse(request));
+    kept += mask.kept();
+  }
+  std::vector<std::uint8_t> valid(70, 1);
+  SparsePackRequest packs;
+  packs.mask = folder_ + "masks";
+  const SparsePack both = pack_sparse(packs);
+  ASSERT_EQ(both.masks.size(), 2U);
+  EXPECT_EQ(both.kept, kept);
+  SparseMeasureRequest measures;
+  measures.mask = packs.mask;
+  const SparseMeasurement measured = measure_sparse(measures);
+  ASSERT_EQ(measured.packing.size(), both.schemes.size());
+  for (std::size_t s = 0; s < both.schemes.size(); ++s) {
+    const sparse::PackedScheme &sum = both.schemes[s], &first = each[0].schemes[s], &second = each[1].schemes[s];
+    EXPECT_EQ(sum.blocks, first.blocks + second.blocks);
+    EXPECT_DOUBLE_EQ(sum.utilization * (static_cast<double>(first.kept) / first.utilization +
+                                        static_cast<double>(second.kept) / second.utilization),
+                     static_cast<double>(kept))
+        << sum.name;
+    EXPECT_LE(sum.utilization, sum.bound);
+    EXPECT_EQ(measured.packing[s].sub_rows, sum.sub_rows);
+  }
+  // The tokens that are there stand beside the masks.
+  std::fill(valid.begin() + 35, valid.end(), 0);
+  write("masks/attn_valid.npy", numpy::file_of({1, 70}, valid));
+  EXPECT_LT(pack_sparse(packs).kept, kept);
+  EXPECT_EQ(pack_sparse(packs).masks.size(), 2U);
+  // A folder with a mask of that name stands for it alone.
+  std::filesystem::copy_file(folder_ + "masks/a.npy", folder_ + "masks/mask.npy");
+  EXPECT_EQ(pack_sparse(packs).masks.size(), 1U);
+  EXPECT_EQ(measure_sparse(measures).masks.size(), 1U);
+}
+
+TEST_F(SparseFiles, TokensThatAreThereMayBeOfAnyType) {
+  SparseMeasureRequest request = predicted({1, 2, 8, 4}, {1, 2, 8, 4});
+  const std::vector<std::uint8_t> bytes = {1, 1, 0, 1, 1, 0, 0, 1};
+  request.arrays.valid = write("valid.npy", numpy::file_of({1, 8}, bytes));
+  const sparse::Mask mask = measure_sparse(request).mask;
+  const std::vector<std::int64_t> wide(bytes.begin(), bytes.end());
+  request.arrays.valid = write(
+      "wide.npy", numpy::file_of(numpy::Element::kInt64, {1, 8},
+                                 {reinterpret_cast<const char*>(wide.data()), wide.size() * sizeof wide.front()}));
+  EXPECT_EQ(measure_sparse(request).mask, mask);
+  request.arrays.query = request.arrays.valid;
+  EXPECT_EQ(code_of(request), "O1806");
+}
+
+TEST_F(SparseFiles, MasksOfDifferentSizesHaveNoCommonMean) {
+  std::filesystem::create_directory(folder_ + "masks");
+  for (const Count size : {8, 8, 9}) {
+    sparse::Mask mask({1, 1, size, size});
+    write("masks/" + std::to_string(each_++) + ".npy", mask_file(mask, true));
+  }
+  SparseMeasureRequest request;
+  request.mask = folder_ + "masks";
+  EXPECT_EQ(code_of(request), "O1842");
+}
+
+TEST_F(SparseFiles, LimitsLeaveWholeStepsOutAndSaySo) {
+  SparseMeasureRequest request = predicted({1, 2, 40, 16}, {1, 2, 40, 16});
+  request.packs = true;
+  std::atomic<bool> stop = true;
+  request.limits.stop = &stop;
+  for (const sparse::PredictorKind kind :
+       {sparse::PredictorKind::kThreshold, sparse::PredictorKind::kTopK, sparse::PredictorKind::kRounds,
+        sparse::PredictorKind::kBlocks, sparse::PredictorKind::kWindow}) {
+    request.predictor.kind = kind;
+    const SparseMeasurement nothing = measure_sparse(request);
+    EXPECT_TRUE(nothing.masks.empty());
+    EXPECT_TRUE(nothing.packing.empty());
+    ASSERT_EQ(nothing.unfinished.size(), 1U);
+    EXPECT_EQ(nothing.warnings.all().back().code, "O1841");
+  }
+  stop = false;
+  EXPECT_TRUE(measure_sparse(request).unfinished.empty());
+  request.limits.memory = 1000;
+  EXPECT_EQ(code_of(request), "O1840");
+
+  SparseMaskRequest made;
+  made.kind = "dense";
+  made.tokens = 20000;
+  made.limits.seconds = 1e-6;
+  EXPECT_EQ(make_sparse_mask(made).mask.rows(), 0);
+  made.limits.seconds = 0;
+  made.limits.memory = 40 << 20;
+  EXPECT_THROW(make_sparse_mask(made), base::InputError);
 }
 
 }  // namespace

@@ -1,35 +1,44 @@
 #include "orrery/scenario/sparse_pack.h"
 
 #include <charconv>
-#include <filesystem>
 
 #include <fmt/format.h>
+
+#include "orrery/scenario/sparse_folder.h"
+#include "orrery/scenario/sparse_limits.h"
 
 namespace orrery::scenario {
 namespace {
 
 using base::Count;
-namespace fs = std::filesystem;
-
-// The first of these files in a folder; empty: none.
-std::string file_in(const fs::path& folder, std::initializer_list<const char*> names) {
-  std::error_code failed;
-  for (const char* name : names)
-    if (fs::exists(folder / name, failed)) return (folder / name).string();
-  return {};
-}
-
-// A folder stands for its mask, and for the valid tokens beside it.
-void open_case(SparsePackRequest& request) {
-  std::error_code failed;
-  if (!fs::is_directory(request.mask, failed)) return;
-  const fs::path folder = request.mask;
-  request.mask = file_in(folder, {"mask_packed_le.npy", "mask.npy"});
-  if (request.mask.empty())
-    base::fail(
-        "O1838", fmt::format("the folder `{}` has no mask", folder.string()), {},
-        "a case has mask_packed_le.npy or mask.npy, and attn_valid.npy where tokens are missing; or name the file");
-  if (request.valid.empty()) request.valid = file_in(folder, {"attn_valid.npy"});
+// What one mask comes to. Throws Unfinished where not every scheme could be packed.
+PackedMask packed(const SparsePackRequest& request, const std::string& path, const std::string& valid, double share,
+                  const cost::Budget& budget, SparsePack& out) {
+  base::Input input;
+  SparseArrayFiles files;
+  files.valid = valid;
+  files.causal = request.causal;
+  sparse::Mask mask = read_mask(path, request.columns, &input, budget);
+  out.inputs.push_back(input);
+  apply_valid(mask, files, out.inputs);
+  const sparse::Mask inside = sparse::inside_valid(mask);
+  PackedMask one;
+  one.name = path;
+  one.shape = mask.shape();
+  one.kept = inside.kept();
+  one.kept_outside = mask.kept() - one.kept;
+  one.pairs = mask.valid_pairs();
+  if (one.kept_outside > 0)
+    out.warnings
+        .warning("O1819",
+                 fmt::format("`{}` keeps {} pairs of query and key that are not there", path, one.kept_outside))
+        .note("padding (`--valid`) and what lies beyond the diagonal (`--causal`) are left out of every figure");
+  const cost::Budget own(budget, budget.seconds_left() * share);
+  for (const std::string& name : sparse::packing_names()) {
+    sparse::Packing* const packing = name == "orrery" ? &one.packing : nullptr;
+    one.schemes.push_back(sparse::pack_by(name, inside, request.array, own, request.effort, packing));
+  }
+  return one;
 }
 
 }  // namespace
@@ -65,35 +74,35 @@ sparse::PackArray pack_array(const std::string& text) {
   return array;
 }
 
-SparsePack pack_sparse(const SparsePackRequest& asked) {
-  SparsePackRequest request = asked;
-  open_case(request);
+SparsePack pack_sparse(const SparsePackRequest& request) {
   SparsePack out;
   out.array = request.array;
-  base::Input input;
-  sparse::Mask mask = read_mask(request.mask, request.columns, &input);
-  out.inputs.push_back(input);
-  SparseArrayFiles valid;
-  valid.valid = request.valid;
-  valid.causal = request.causal;
-  apply_valid(mask, valid, out.inputs);
-  const sparse::Mask inside = sparse::inside_valid(mask);
-  out.shape = mask.shape();
-  out.kept = inside.kept();
-  out.kept_outside = mask.kept() - out.kept;
-  out.pairs = mask.valid_pairs();
-  if (out.kept_outside > 0)
-    out.warnings
-        .warning("O1819",
-                 fmt::format("`{}` keeps {} pairs of query and key that are not there", request.mask, out.kept_outside))
-        .note("padding (`--valid`) and what lies beyond the diagonal (`--causal`) are left out of every figure");
-  const cost::Budget budget(request.limits);
-  for (const std::string& name : sparse::packing_names()) {
-    sparse::Packing* const packing = name == "orrery" ? &out.packing : nullptr;
-    out.schemes.push_back(sparse::pack_by(name, inside, request.array, budget, request.effort, packing));
-  }
   out.design = sparse::array_design(request.array);
+  const cost::Budget budget(request.limits);
+  LimitedSteps steps(budget);
+  const MaskFiles files = mask_files(request.mask);
+  const std::string& valid = request.valid.empty() ? files.valid : request.valid;
+  for (std::size_t i = 0; i < files.masks.size(); ++i)
+    if (!steps.run(fmt::format("`{}`{}", files.masks[i], i + 1 < files.masks.size() ? " and what follows it" : ""),
+                   [&] {
+                     const double share = 1 / static_cast<double>(files.masks.size() - i);
+                     out.masks.push_back(packed(request, files.masks[i], valid, share, budget, out));
+                   }))
+      break;
+  for (const PackedMask& one : out.masks) {
+    out.matrices += one.shape.matrices();
+    out.kept += one.kept;
+    out.kept_outside += one.kept_outside;
+    out.pairs += one.pairs;
+  }
+  for (std::size_t s = 0; s < sparse::packing_names().size() && !out.masks.empty(); ++s) {
+    std::vector<sparse::PackedScheme> same;
+    for (const PackedMask& one : out.masks) same.push_back(one.schemes[s]);
+    out.schemes.push_back(sparse::sum_of(same));
+  }
+  out.unfinished = steps.unfinished();
   out.interrupted = budget.interrupted();
+  out.warnings.append(limits_reached(out.unfinished, out.masks.empty(), request.limits));
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/scenario/sparse_limits.h"
 #include "orrery/sparse/pruning_error.h"
 
 namespace orrery::scenario {
@@ -52,7 +53,9 @@ std::vector<Setting> settings(const SparseSweepRequest& request) {
     else if (kind == PredictorKind::kTopK)
       for_each_keep([&] { for_each_bits(add); });
     else if (kind == PredictorKind::kRounds)
-      for_each_bits(add);
+      for_each_bits([&] {
+        if (setting.options.quantiser.bits != sparse::kExactBits) add();  // its rounds differ in bits
+      });
     else if (kind == PredictorKind::kBlocks)
       for_each_keep(add);
     else
@@ -94,34 +97,38 @@ void mark_pareto(std::vector<SweepPoint>& points) {
 SparseSweep sweep_sparse(const SparseSweepRequest& request) {
   SparseSweep out;
   const cost::Budget budget(request.limits);
-  const SparseArrays read = read_sparse_arrays(request.files);
+  const SparseArrays read = read_sparse_arrays(request.files, budget);
   out.inputs = read.inputs;
   kernels::Context context(request.limits.threads);
   const std::vector<Setting> tried = settings(request);
+  LimitedSteps steps(budget);
   out.all = tried.size() * request.arrays.size() * request.packings.size();
   for (const Setting& setting : tried) {
-    if (budget.spent()) break;
-    sparse::Prediction prediction;
-    sparse::make_predictor(setting.options)->predict(context, read.input, prediction);
-    const sparse::Mask inside = sparse::inside_valid(prediction.mask);
+    sparse::Mask inside;
     SweepPoint point = setting.point;
-    const base::Count pairs = prediction.mask.valid_pairs();
-    point.density = pairs > 0 ? static_cast<double>(inside.kept()) / static_cast<double>(pairs) : 0;
-    if (read.value_size > 0)
-      point.error =
-          sparse::pruning_error(context, read.input, read.value.data(), read.value_size, prediction.mask).relative;
+    if (!steps.run("a prediction", [&] {
+          sparse::Prediction prediction;
+          sparse::make_predictor(setting.options)->predict(context, read.input, budget, prediction);
+          inside = sparse::inside_valid(prediction.mask);
+          const base::Count pairs = prediction.mask.valid_pairs();
+          point.density = pairs > 0 ? static_cast<double>(inside.kept()) / static_cast<double>(pairs) : 0;
+          if (read.value_size > 0)
+            point.error =
+                sparse::pruning_error(context, read.input, read.value.data(), read.value_size, prediction.mask, budget)
+                    .relative;
+        }))
+      break;
     for (const sparse::PackArray& array : request.arrays)
       for (const std::string& packing : request.packings) {
-        if (budget.spent()) break;
         point.array = array;
         point.packing = packing;
-        // The packing's effort is fixed, so that points do not depend on the time that is left; an interrupted one is
-        // not kept.
-        cost::Limits limits = request.limits;
-        limits.seconds = 0;
-        const cost::Budget whole(limits);
-        point.packed = sparse::pack_by(packing, inside, array, whole, request.effort);
-        if (whole.spent()) break;
+        // The packing's effort is fixed, so that points do not depend on the time that is left: one whose search was
+        // ended is not kept.
+        if (!steps.run("a packing", [&] {
+              point.packed = sparse::pack_by(packing, inside, array, budget, request.effort);
+              sparse::demand(budget);
+            }))
+          break;
         out.points.push_back(point);
         if (request.progress) request.progress(out.points.size(), out.all);
       }

@@ -25,6 +25,9 @@ struct Found {
   std::string text, second, label;
 };
 
+constexpr std::initializer_list<const char*> kTextNames = {"text",      "sentence", "sentence1", "premise",
+                                                           "question1", "question", "content"};
+
 std::string first_of(const TextRows& rows, const std::string& given, std::initializer_list<const char*> usual) {
   if (!given.empty()) return given;
   for (const char* const name : usual)
@@ -48,9 +51,7 @@ Found columns_of(const TextRows& rows, Task task, const Columns& given) {
   base::Diagnostics found;
   Found out;
   const bool questions = task == Task::kQuestions;
-  out.text = questions ? first_of(rows, given.text, {"question"})
-                       : first_of(rows, given.text,
-                                  {"text", "sentence", "sentence1", "premise", "question1", "question", "content"});
+  out.text = questions ? first_of(rows, given.text, {"question"}) : first_of(rows, given.text, kTextNames);
   demand_column(rows, out.text, questions ? "the question" : "the text", "--text-column", found);
   if (questions)
     out.second = first_of(rows, given.second, {"context", "passage"});
@@ -88,6 +89,12 @@ std::optional<std::size_t> byte_of(const std::string& text, std::int64_t code_po
   return at;
 }
 
+constexpr std::size_t kMostErrors = 20;
+
+void no_label(const base::Location& where, base::Diagnostics& found) {
+  found.error("O1652", "the row has no label", where);
+}
+
 model::Example example_of(const Encoding& tokens) {
   model::Example example;
   for (const Token& token : tokens) example.words.push_back(token.id), example.types.push_back(token.type);
@@ -103,7 +110,7 @@ class Maker {
   }
 
   TaskExamples run() {
-    for (std::size_t r = 0; r < rows_.rows.size() && found_.all().size() < 20; ++r) {
+    for (std::size_t r = 0; r < rows_.rows.size() && found_.all().size() < kMostErrors; ++r) {
       const TextField* const text = value_of(rows_.rows[r], columns_.text);
       if (text == nullptr) {
         found_.error("O1651", fmt::format("the row has no `{}`", columns_.text), rows_.rows[r].where);
@@ -134,9 +141,9 @@ class Maker {
   }
 
   std::vector<Encoding> encoded(const TextField& text, const TextField* second, Truncate truncate, std::size_t stride) {
-    return model_.tokenizer->encode(text.text,
-                                    second == nullptr ? std::nullopt : std::optional<std::string_view>(second->text),
-                                    {truncate, most_, stride});
+    return encode_at(*model_.tokenizer, text,
+                     second == nullptr ? std::nullopt : std::optional<std::string_view>(second->text),
+                     {truncate, most_, stride});
   }
 
   void labelled(std::size_t r, const TextField& text) {
@@ -147,7 +154,7 @@ class Maker {
     const TextField* const label = value_of(rows_.rows[r], columns_.label);
     const base::Location where = label == nullptr ? rows_.rows[r].where : label->where;
     if (label == nullptr || label->text.empty()) {
-      found_.error("O1652", "the row has no label", where);
+      no_label(where, found_);
       return;
     }
     if ((task_ == Task::kClassification ? !set_class(*label, example) : !set_value(*label, example))) {
@@ -333,18 +340,43 @@ std::vector<std::string> class_names(const TextRows& rows, const Columns& column
   std::set<std::string> names;
   std::int64_t largest = -1;
   bool numbers = true;
+  base::Diagnostics lacking;
   for (const TextRow& row : rows.rows) {
     const TextField* const label = value_of(row, found.label);
-    if (label == nullptr || label->text.empty()) continue;  // an error, later
+    if (label == nullptr || label->text.empty()) {
+      if (lacking.all().size() < kMostErrors) no_label(label == nullptr ? row.where : label->where, lacking);
+      continue;
+    }
     names.insert(label->text);
     const auto number = whole(label->text);
     numbers = numbers && number && *number >= 0 && *number < 100'000;
     if (number) largest = std::max(largest, *number);
   }
+  lacking.throw_if_errors();
   if (!numbers) return {names.begin(), names.end()};
   std::vector<std::string> out;
   for (std::int64_t i = 0; i <= largest; ++i) out.push_back(std::to_string(i));
   return out;
+}
+
+std::string text_column(const TextRows& rows, const Columns& columns) {
+  std::string name = first_of(rows, columns.text, kTextNames);
+  if (name.empty() && rows.columns.size() == 1) return rows.columns.front();
+  base::Diagnostics found;
+  demand_column(rows, name, "the text", "--text-column", found);
+  found.throw_if_errors();
+  return name;
+}
+
+std::vector<Encoding> encode_at(const formats::tokenizer::Tokenizer& tokenizer, const TextField& text,
+                                std::optional<std::string_view> second, const formats::tokenizer::Limits& limits) {
+  try {
+    return tokenizer.encode(text.text, second, limits);
+  } catch (base::InputError& error) {
+    for (base::Diagnostic& said : error.diagnostics)
+      if (said.primary.where.file == nullptr) said.primary.where = text.where;
+    throw;
+  }
 }
 
 TaskExamples task_examples(const TextRows& rows, Task task, const Columns& columns, const CheckpointModel& model,

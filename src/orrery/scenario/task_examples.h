@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "orrery/model/examples.h"
@@ -38,6 +40,15 @@ struct TaskExamples {
 
 // The classes that the labels of a file name: whole numbers from 0 on, or names in order of the alphabet.
 std::vector<std::string> class_names(const TextRows& rows, const Columns& columns);
+
+// The column of texts that stand alone: the one that is named, else the first of the usual names, else the only one.
+// Throws InputError (O1651).
+std::string text_column(const TextRows& rows, const Columns& columns);
+
+// What the tokenizer refuses (O1625, O1626) is said at the text's place.
+std::vector<formats::tokenizer::Encoding> encode_at(const formats::tokenizer::Tokenizer& tokenizer,
+                                                    const TextField& text, std::optional<std::string_view> second,
+                                                    const formats::tokenizer::Limits& limits);
 
 // `labels`: the classes that are known; a label that is none of them is an error. Throws InputError: O1651 (columns),
 // O1652 (labels), O1653 (answers that do not stand in their context), O1875 (gaps that have no choices).

@@ -73,6 +73,10 @@ TaskModel open_task(const TextRequest& request, const TextRows& rows, bool learn
   if (shape.kind != kind_of(out.task))
     base::fail("O1654",
                fmt::format("the model of `{}` cannot do the task `{}`", request.checkpoint, name_of(out.task)));
+  if (out.task == Task::kMaskedWords &&
+      (out.model.rules.mask < 0 || out.model.rules.mask >= own.description.embedding.words))
+    base::fail("O1661", fmt::format("the tokenizer of `{}` has no token for masked words", request.checkpoint), {},
+               "`mask_token` in tokenizer_config.json names it; usual are [MASK] and <mask>");
   if (!out.model.fresh.empty()) {
     const std::string lacks = fmt::format("the checkpoint lacks {} weights of the head: {}", out.model.fresh.size(),
                                           fmt::join(out.model.fresh, ", "));

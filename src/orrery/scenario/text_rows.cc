@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "orrery/base/mapped_file.h"
-#include "orrery/base/text_file.h"
 #include "orrery/formats/csv/csv.h"
 #include "orrery/formats/json/document.h"
+#include "orrery/formats/tokenizer/characters.h"
 
 namespace orrery::scenario {
 namespace {
@@ -16,26 +17,45 @@ namespace {
 using File = std::shared_ptr<const base::SourceFile>;
 using formats::json::Node;
 
-// Data sets are larger than the descriptions that base::read_file takes.
+// Data sets are larger than the descriptions that base::read_file takes, and may hold any character: form feeds stand
+// in many a text. Without the mark that some programs put before UTF-8.
 File whole_file(const std::string& path) {
   const base::MappedFile mapped(path);
   auto file = std::make_shared<base::SourceFile>(base::SourceFile{path, std::string(mapped.bytes())});
-  if (const auto bad = base::first_bad_byte(file->text))
-    base::fail("O0104", fmt::format("`{}` is not a text: byte {} cannot occur in UTF-8", path, *bad),
-               {std::make_shared<const base::SourceFile>(base::SourceFile{path, {}}), 0, 0}, "save it as UTF-8");
+  if (const auto bad = formats::tokenizer::first_bad_byte(file->text)) {
+    const auto line = 1 + std::count(file->text.begin(), file->text.begin() + static_cast<std::ptrdiff_t>(*bad), '\n');
+    base::Diagnostics found;
+    found
+        .error("O0104",
+               fmt::format("`{}` is not a text: byte {} (0x{:02x}) begins no character of UTF-8", path, *bad + 1,
+                           static_cast<unsigned char>(file->text[*bad])),
+               {std::make_shared<const base::SourceFile>(base::SourceFile{path, {}}), 0, 0})
+        .note(fmt::format("it stands in line {}", line))
+        .hint("save it as UTF-8, for example with `iconv -f LATIN1 -t UTF-8`");
+    found.throw_if_errors();
+  }
+  if (file->text.rfind("\xEF\xBB\xBF", 0) == 0) file->text.erase(0, 3);
   return file;
 }
 
-void add_columns(const TextRow& row, TextRows& to) {
-  for (const auto& [name, values] : row.fields)
-    if (std::find(to.columns.begin(), to.columns.end(), name) == to.columns.end()) to.columns.push_back(name);
-}
+// Of objects, each of which may have names of its own.
+class ColumnNames {
+ public:
+  explicit ColumnNames(TextRows& to) : to_(to) {}
+  void add(const TextRow& row) {
+    for (const auto& [name, values] : row.fields)
+      if (known_.insert(name).second) to_.columns.push_back(name);
+  }
+
+ private:
+  TextRows& to_;
+  std::set<std::string> known_;
+};
 
 // Tab-separated tables (GLUE's) have no quotes: every tab ends a cell.
 formats::csv::Document tabs(const File& file) {
   formats::csv::Document out{file, {}};
   std::string_view text = file->text;
-  if (text.rfind("\xEF\xBB\xBF", 0) == 0) text.remove_prefix(3);
   for (int line = 1; !text.empty(); ++line) {
     std::string_view all = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), all.size() + 1));
@@ -58,8 +78,13 @@ void read_table(const formats::csv::Document& table, const TextRules& rules, Tex
   base::Diagnostics found;
   std::vector<std::string> header = rules.header;
   const std::size_t first = header.empty() ? 1 : 0;
+  std::set<std::string_view> names;
   if (first == 1 && !table.rows.empty())
-    for (const formats::csv::Cell& cell : table.rows[0].cells) header.push_back(cell.text);
+    for (const formats::csv::Cell& cell : table.rows[0].cells) {
+      header.push_back(cell.text);
+      if (!names.insert(cell.text).second && !cell.text.empty())
+        found.error("O1650", fmt::format("the column `{}` stands twice in the header", cell.text), table.place(cell));
+    }
   for (std::size_t r = first; r < table.rows.size(); ++r) {
     const formats::csv::Row& cells = table.rows[r];
     const std::size_t columns = header.size();
@@ -99,12 +124,12 @@ void add_fields(const Node& node, const std::string& name, TextRow& row) {
   row.fields.push_back({name, std::move(values)});
 }
 
-void add_object(const Node& node, TextRows& to) {
+void add_object(const Node& node, ColumnNames& columns, TextRows& to) {
   if (!node.is_object())
     base::fail("O1650", fmt::format("an object must stand here, not {}", formats::json::describe(node)), node.where);
   TextRow row{node.where, {}};
   add_fields(node, "", row);
-  add_columns(row, to);
+  columns.add(row);
   to.rows.push_back(std::move(row));
 }
 
@@ -115,9 +140,10 @@ void move_to(const File& file, int line, Node& node) {
 }
 
 void read_objects(const File& file, TextRows& to) {
+  ColumnNames columns(to);
   const std::size_t first = file->text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && file->text[first] == '[') {
-    for (const Node& item : formats::json::parse(file, "O1650").items) add_object(item, to);
+    for (const Node& item : formats::json::parse(file, "O1650").items) add_object(item, columns, to);
     return;
   }
   std::string_view text = file->text;
@@ -130,7 +156,7 @@ void read_objects(const File& file, TextRows& to) {
     try {
       Node node = formats::json::parse(part, "O1650");
       move_to(file, line, node);
-      add_object(node, to);
+      add_object(node, columns, to);
     } catch (base::InputError& error) {
       for (base::Diagnostic& said : error.diagnostics)
         if (base::Location& where = said.primary.where; where.file == part)

@@ -42,14 +42,14 @@ bool calibrate(PrunedModel& pruned, model::Network& network, const std::vector<m
 PlainExamples plain_examples(const TextRows& rows, const Columns& columns, const CheckpointModel& made,
                              std::size_t most) {
   PlainExamples out;
-  const std::string& column = columns.text.empty() ? rows.columns.front() : columns.text;
+  const std::string column = text_column(rows, columns);
   for (const TextRow& row : rows.rows) {
     const std::vector<TextField>* const field = row.find(column);
     if (field == nullptr || field->empty())
       base::fail("O1651", fmt::format("the row has no text in the column `{}`", column), row.where,
                  "name the column: `--text-column NAME`");
     const auto windows =
-        made.tokenizer->encode(field->front().text, {}, {formats::tokenizer::Truncate::kOnlyFirst, most, 0});
+        encode_at(*made.tokenizer, field->front(), {}, {formats::tokenizer::Truncate::kOnlyFirst, most, 0});
     out.cut += windows.size() > 1;
     model::Example example;
     for (const auto& token : windows.front()) example.words.push_back(token.id), example.types.push_back(token.type);

@@ -36,7 +36,7 @@ struct PlainExamples {
   std::size_t cut = 0;                   // texts that were longer than `most`
 };
 
-// The texts of the column that is named, else of the first. Throws InputError (O1651).
+// The texts of text_column(). Throws InputError (O1651).
 PlainExamples plain_examples(const TextRows& rows, const Columns& columns, const CheckpointModel& made,
                              std::size_t most);
 

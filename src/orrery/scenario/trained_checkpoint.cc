@@ -1,5 +1,6 @@
 #include "orrery/scenario/trained_checkpoint.h"
 
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using formats::checkpoint::Element;
 using formats::checkpoint::Tensor;
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;  // keys in order, as transformers writes them
 
 constexpr const char* kState = "training_state.safetensors";
 constexpr const char* kTokenizerFiles[] = {"tokenizer.json",
@@ -42,7 +43,10 @@ void write_text(const fs::path& path, const std::string& text) {
   file.close();
   std::error_code error;
   if (file) fs::rename(beside, path, error);
-  if (!file || error) cannot_write(path.string(), error ? error.message() : "the file system refuses it");
+  if (file && !error) return;
+  const std::string why = error ? error.message() : "the file system refuses it";
+  fs::remove(beside, error);
+  cannot_write(path.string(), why);
 }
 
 const char* class_suffix(Task task, formats::huggingface::Family family) {
@@ -118,24 +122,35 @@ std::string weights_hash(const std::vector<model::Parameter>& parameters) {
 
 }  // namespace
 
-std::string run_identity(const model::TrainingPlan& plan, const std::vector<model::Example>& examples,
-                         const std::string& task) {
-  std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", task, plan.batch, plan.accumulate, plan.steps,
-                                 plan.warmup, plan.clip, plan.seed, plan.optimiser.rate, plan.optimiser.beta1,
-                                 plan.optimiser.beta2, plan.optimiser.epsilon, plan.optimiser.decay);
+RunIdentity run_identity(const model::TrainingPlan& plan, const std::vector<model::Example>& examples,
+                         const std::string& task, kernels::Type type) {
+  RunIdentity run;
+  run.plan = fmt::format(
+      "task {}, {}, batch {}, accumulate {}, steps {}, warmup {}, clip {}, seed {}, rate {}, beta1 {}, beta2 {}, "
+      "epsilon {}, weight decay {}",
+      task, type == kernels::Type::kBf16 ? "bf16" : "fp32", plan.batch, plan.accumulate, plan.steps, plan.warmup,
+      plan.clip, plan.seed, plan.optimiser.rate, plan.optimiser.beta1, plan.optimiser.beta2, plan.optimiser.epsilon,
+      plan.optimiser.decay);
+  std::string text;
   for (const model::Example& example : examples) {
     text.append(reinterpret_cast<const char*>(example.words.data()), example.words.size() * sizeof(std::int32_t));
     text.append(reinterpret_cast<const char*>(example.hidden.data()), example.hidden.size() * sizeof(std::int32_t));
     text += fmt::format(" {} {} {} {};", example.label, example.value, example.begin, example.end);
   }
-  return base::content_hash(text);
+  run.data = base::content_hash(text);
+  return run;
 }
 
-void store(const std::string& folder, const std::string& source, CheckpointModel& model, Task task,
-           const std::vector<std::string>& labels, const model::AdamWState& state, const std::string& run) {
+void make_output(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) cannot_write(folder, error.message());
+}
+
+void store(const std::string& folder, const std::string& source, CheckpointModel& model, Task task,
+           const std::vector<std::string>& labels, const model::AdamWState& state, const RunIdentity& run) {
+  make_output(folder);
+  std::error_code error;
   const fs::path to = folder;
   const std::string config = config_text(source, model, task, labels);
   formats::checkpoint::Metadata metadata = model.checkpoint.metadata;
@@ -147,8 +162,14 @@ void store(const std::string& folder, const std::string& source, CheckpointModel
   for (const char* const name : kTokenizerFiles) {
     const fs::path from = fs::path(source) / name;
     if (!fs::exists(from, error) || fs::equivalent(from, to / name, error)) continue;
-    fs::copy_file(from, to / name, fs::copy_options::overwrite_existing, error);
-    if (error) cannot_write((to / name).string(), error.message());
+    // What is there stays whole until the copy is.
+    const fs::path beside = (to / name).string() + ".part";
+    fs::copy_file(from, beside, fs::copy_options::overwrite_existing, error);
+    if (!error) fs::rename(beside, to / name, error);
+    if (!error) continue;
+    const std::string why = error.message();
+    fs::remove(beside, error);
+    cannot_write((to / name).string(), why);
   }
   const std::vector<model::Parameter> parameters = model::list(model.parameters, model.runnable.description);
   std::vector<Tensor> moments;
@@ -156,9 +177,11 @@ void store(const std::string& folder, const std::string& source, CheckpointModel
     moments.push_back(moment("first." + parameters[i].name, state.first[i]));
     moments.push_back(moment("second." + parameters[i].name, state.second[i]));
   }
-  formats::checkpoint::write_safetensors(
-      (to / kState).string(), moments,
-      {{"run", run}, {"steps", std::to_string(state.steps)}, {"weights", weights_hash(parameters)}});
+  formats::checkpoint::write_safetensors((to / kState).string(), moments,
+                                         {{"plan", run.plan},
+                                          {"data", run.data},
+                                          {"steps", std::to_string(state.steps)},
+                                          {"weights", weights_hash(parameters)}});
 }
 
 bool has_state(const std::string& folder) {
@@ -167,7 +190,7 @@ bool has_state(const std::string& folder) {
 }
 
 model::AdamWState read_state(const std::string& folder, model::Parameters& parameters,
-                             const model::Description& description, const std::string& run) {
+                             const model::Description& description, const RunIdentity& run) {
   const std::string path = (fs::path(folder) / kState).string();
   base::Diagnostics warnings;
   const formats::checkpoint::Checkpoint stored = formats::checkpoint::read_checkpoint(path, warnings);
@@ -176,15 +199,24 @@ model::AdamWState read_state(const std::string& folder, model::Parameters& param
     const auto found = stored.metadata.find(key);
     return found == stored.metadata.end() ? std::string() : found->second;
   };
-  if (told("run") != run)
-    base::fail("O1655", "the state is of another run: its data, plan or seed differ", whole,
-               "give the options and the data of the run that is resumed, or train anew without --resume");
+  base::Diagnostics found;
+  if (told("plan") != run.plan)
+    found.error("O1655", "the state is of a run with other options", whole)
+        .note("that run: " + told("plan"))
+        .note("this one: " + run.plan)
+        .hint("give the options of the run that is resumed, or train anew without --resume");
+  else if (told("data") != run.data)
+    found.error("O1655", "the state is of a run with other data", whole)
+        .hint("give the data and the --max-tokens of the run that is resumed, or train anew without --resume");
+  found.throw_if_errors();
   if (told("weights") != weights_hash(model::list(parameters, description)))
     base::fail("O1655", "the state is of other weights than those that stand beside it", whole,
                "was the run ended while it stored them? Train anew without --resume");
   model::AdamWState state;
   const std::string steps = told("steps");
-  state.steps = std::strtoll(steps.c_str(), nullptr, 10);
+  const auto [end, error] = std::from_chars(steps.data(), steps.data() + steps.size(), state.steps);
+  if (error != std::errc() || end != steps.data() + steps.size() || state.steps < 0)
+    base::fail("O1655", fmt::format("the state is said to be of step `{}`", steps), whole);
   if (state.steps == 0) return state;
   for (const model::Parameter& parameter : model::list(parameters, description))
     for (const char* const kind : {"first.", "second."}) {

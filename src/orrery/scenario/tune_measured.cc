@@ -89,7 +89,7 @@ class Bench {
     const tuning::ContractionSpace space = tuning::contraction_space(einsum, out_.sizes);
     Benched row{.name = name, .contraction = true, .configurations = static_cast<Count>(space.layouts.size())};
     const std::size_t before = bench_.runs();
-    std::map<tuning::BlasCall, double> known;
+    std::map<tuning::BlasCall, MeasuredCall> known;
     for (const tuning::BlasCall& call : space.calls) {
       if (budget_.spent()) break;
       say(fmt::format("{}: {} of {} calls", name, known.size(), space.calls.size()));
@@ -100,8 +100,11 @@ class Bench {
       const auto at = known.find(one.call);
       if (at == known.end()) continue;
       ++row.measured;
-      note(row, at->second, fmt::format("{},{}->{}", one.a, one.b, one.c));
-      contractions_[name].push_back({one.a, one.b, one.c, at->second});
+      const auto& [seconds, implementation] = at->second;
+      note(row, seconds,
+           fmt::format("{},{}->{}{}", one.a, one.b, one.c,
+                       implementation == kImplementation ? "" : " by " + implementation));
+      contractions_[name].push_back({one.a, one.b, one.c, implementation, seconds});
     }
     bench_.write_contraction(name, space);
     out_.benchmarks.push_back(row);
@@ -141,6 +144,10 @@ class Bench {
       seeds(space.kernel);
     }
     if (candidates_.size() == tuning::kernel_spaces().size() && complete_) choose();
+    if (complete_ && !budget_.spent()) {
+      say("the built-in layer");
+      out_.built_in_ms = bench_.built_in() * 1e3;
+    }
     complete_ = complete_ && out_.complete;
     for (const KernelSpace& space : tuning::kernel_spaces())
       if (candidates_.count(space.kernel) != 0) finish(space.kernel);
@@ -316,7 +323,7 @@ class Bench {
           if (expected.stacked && !stack_outermost(one)) continue;
           const std::string* layouts[] = {&one.a, &one.b, &one.c};
           for (std::size_t i = 0; i < 3; ++i) table.layouts.push_back(table.columns[i].number(*layouts[i]));
-          table.chosen.push_back(table.specials[0].number(kImplementation));
+          table.chosen.push_back(table.specials[0].number(one.implementation));
           table.times.push_back(femtoseconds(one.seconds));
         }
       } else {
@@ -427,7 +434,7 @@ class Bench {
   }
 
   struct Contraction {
-    std::string a, b, c;
+    std::string a, b, c, implementation;
     double seconds = 0;
   };
   static bool stack_outermost(const Contraction& one) {
@@ -450,17 +457,6 @@ class Bench {
   std::map<std::string, tuning::AccessModel> models_;
   std::map<std::string, Benched> rows_;
 };
-
-MachineKey key_of(const TunedBench& bench) {
-  std::string sizes;
-  for (const char letter : std::string("bjhpiu")) sizes += fmt::format("{}={} ", letter, bench.sizes[letter]);
-  sizes.pop_back();
-  return {{"processor", bench.processor},
-          {"isa", bench.isa},
-          {"threads", fmt::format("{}", bench.threads)},
-          {"dtype", bench.dtype},
-          {"sizes", sizes}};
-}
 
 void require_memory(const tuning::Sizes& sizes, kernels::Type type) {
   // The largest operators: the norm's eleven tensors, the softmax's four, or the network's product with what it packs.
@@ -500,7 +496,7 @@ TunedBench tune_bench(const TuneBenchRequest& request) {
   out.isa = std::string(kernels::name_of(context.table().level));
   out.dtype = type_name(request.type);
   out.processor = processor_name();
-  TuneStore store(request.folder, key_of(out), request.resume);
+  TuneStore store(request.folder, machine_key(out.isa, out.threads, out.dtype, out.sizes), request.resume);
   const ProcessorClock processors(out.threads);
   Bench bench(request, out, context, budget, store);
   if (only_kernel != nullptr) {

@@ -51,6 +51,7 @@ struct TunedBench {
   ProcessorShare got;
   // Of a whole layer: the best choice of layouts by what was measured, and what could be less by the models' errors.
   double best_ms = 0, bound_ms = 0;
+  double built_in_ms = 0;  // the layer as it is built in, forward and backward
   std::size_t rounds = 0;
   bool complete = false;  // nothing that was not measured can win more than `kWorth` of the whole
   bool ended_early = false;

@@ -30,6 +30,7 @@ using layer::Index;
 // Without --iters: at least so many, then until so many seconds have passed.
 constexpr Count kFewest = 5, kMost = 1000;
 constexpr double kSeconds = 3;
+constexpr const char* kBuiltIn = "built-in";
 constexpr std::size_t kMostEvents = 20'000;
 constexpr double kReserve = 600e6;  // bytes for the program, its answer and the probe of the memory's rate
 
@@ -279,6 +280,17 @@ void warn_of_others(TunedRun& run) {
         .hint("measure when nothing else runs, or with fewer `--threads`");
 }
 
+// The layout file of the machine's plan, or "".
+std::string planned(const TuneRunRequest& request, TunedRun& run) {
+  const layer::Shape& s = run.layer.shape;
+  const kernels::Context context(request.limits.threads);
+  run.plan =
+      find_plan(machine_key(std::string(kernels::name_of(context.table().level)), context.threads(), type_name(s.type),
+                            tuning::Sizes::encoder(s.batch, s.length, s.heads, s.width, s.hidden)),
+                run.warnings);
+  return run.plan ? run.plan->layouts : std::string();
+}
+
 }  // namespace
 
 double free_memory() {
@@ -290,12 +302,17 @@ double free_memory() {
   return out;
 }
 
-TunedRun tune_run(const TuneRunRequest& request) {
+TunedRun tune_run(const TuneRunRequest& asked) {
+  TuneRunRequest request = asked;
   TunedRun run;
   run.layer = runnable_layer(request.layer);
   run.warnings = run.layer.warnings;
   run.training = request.training;
   run.dropout = request.dropout;
+  if (request.layout == kBuiltIn)
+    request.layout.clear();
+  else if (request.layout.empty() && request.training && is_of_graph(run.layer.shape))
+    request.layout = planned(request, run);
   run.layout = request.layout;
   if (!request.layout.empty())  // all that is wrong with it, before anything runs
     read_layout_choice(request.layout, graph_of_layer(run.layer.shape), run.warnings);

@@ -12,6 +12,7 @@
 #include "orrery/kernels/machine_peaks.h"
 #include "orrery/layer/encoder.h"
 #include "orrery/scenario/layer_check.h"
+#include "orrery/scenario/layer_plan.h"
 #include "orrery/scenario/processor_share.h"
 #include "orrery/scenario/runnable_layer.h"
 
@@ -23,7 +24,9 @@ struct TuneRunRequest {
   layer::Dropout dropout;
   std::optional<base::Count> iterations, warmup;  // default: until some seconds have passed; a tenth of them
   std::uint64_t seed = 0;
-  std::string layout;  // a layout file: the layer runs operator by operator as it says; empty: as built in
+  // A layout file: the layer runs operator by operator as it says. Empty: by the machine's plan where there is one, else
+  // as built in; "built-in": so in any case.
+  std::string layout;
   bool test = false;
   kernels::Type test_type = kernels::Type::kF64;
   bool tensors = false;                                     // keep those of the test
@@ -54,7 +57,8 @@ struct TunedRun {
   RunnableLayer layer;
   bool training = false;
   layer::Dropout dropout;
-  std::string layout;  // the file, or empty
+  std::string layout;             // the file, or empty
+  std::optional<LayerPlan> plan;  // of this machine and these sizes, unless a layout was asked for
   int threads = 0;
   std::string isa;
   kernels::MachinePeaks peaks;

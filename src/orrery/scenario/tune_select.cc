@@ -130,6 +130,7 @@ double relayout_bandwidth(const TuneSelectRequest& request, TunedSelection& out)
         fmt::format("re-layouts need the sizes of all dimensions; no file tells that of {}", fmt::join(untold, ", ")),
         {}, "kernels' lines begin with sizes: `B = 8 J = 512 N = 1024 ...`");
   if (request.relayout_bytes_per_s > 0) return request.relayout_bytes_per_s;
+  if (out.modelled && out.modelled->bytes_per_s > 0) return out.modelled->bytes_per_s;
   if (request.system.empty())
     base::fail("O1726", "`--relayout` needs to know how fast a tensor is read and written", {},
                "give `--bandwidth GB/s`, or the machine with `--system NAME`");
@@ -142,9 +143,12 @@ double relayout_bandwidth(const TuneSelectRequest& request, TunedSelection& out)
              "give one with `--bandwidth GB/s`");
 }
 
-Relayouts with_relayouts(const Problem& problem, double bytes_per_s, const cost::Budget& budget) {
+Relayouts with_relayouts(const TunedSelection& of, double bytes_per_s, const cost::Budget& budget) {
+  const Problem& problem = of.problem;
   Relayouts out{bytes_per_s, std::nullopt, 0, false};
-  const tuning::RelayoutProblem with = tuning::with_relayouts(problem, bytes_per_s);
+  const tuning::RelayoutProblem with = tuning::with_relayouts(
+      problem, bytes_per_s,
+      of.modelled ? machine::bytes_per_element(of.modelled->precision) : tuning::kMeasuredBytesPerWord);
   if (!with.factors.sums_fit())
     base::fail("O1726", fmt::format("re-layouts at {:.5g} GB/s take more than 2^60 femtoseconds", bytes_per_s / 1e9),
                {}, "give a larger `--bandwidth`");
@@ -203,22 +207,33 @@ double without_layouts_ms(const TunedSelection& answer) {
 
 TunedSelection tune_select(const TuneSelectRequest& request) {
   TunedSelection out;
-  // Layouts do not depend on sizes; those of the measurements are told by the files.
-  out.graph =
-      std::make_shared<const tuning::Graph>(tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096)));
-  out.measurements = std::make_shared<const tuning::Measurements>(
-      formats::substation::read_folder(request.folder, *out.graph, request.limits.threads, out.warnings));
+  cost::Limits limits = request.limits;
+  if (request.interruptible) limits.stop = request.interruptible();
+  if (request.modelled) {
+    out.modelled = modelled_layer(*request.modelled);
+    out.graph = out.modelled->graph;
+    out.measurements = out.modelled->times;
+    out.warnings = out.modelled->warnings;
+  } else {
+    // Layouts do not depend on sizes; those of the measurements are told by the files.
+    out.graph =
+        std::make_shared<const tuning::Graph>(tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096)));
+    auto measurements = formats::substation::read_folder(
+        request.folder, *out.graph, {.threads = limits.threads, .stop = limits.stop}, out.warnings);
+    out.read = measurements.has_value();
+    if (!out.read) return out;
+    out.measurements = std::make_shared<const tuning::Measurements>(std::move(*measurements));
+  }
   out.inputs = out.measurements->inputs;
   out.problem = tuning::make_problem(*out.graph, *out.measurements);
   if (!out.problem.factors.sums_fit())
-    base::fail("O1717",
-               fmt::format("the operators' slowest rows add up to more than {:.5g} s, 2^60 femtoseconds",
-                           tuning::ms(tuning::kMostCost) / 1e3),
-               {}, "leave the slowest rows out: no choice takes them");
+    base::fail(
+        "O1717",
+        fmt::format("the operators' slowest rows add up to more than {:.5g} s, 2^60 femtoseconds",
+                    tuning::ms(tuning::kMostCost) / 1e3),
+        {}, out.modelled ? "fewer or shorter sequences take less" : "leave the slowest rows out: no choice takes them");
   for (const std::string& asked : request.why) pinned(out.problem, asked);  // before anything takes long
   const double relayout_rate = request.relayout ? relayout_bandwidth(request, out) : 0;
-  cost::Limits limits = request.limits;
-  if (request.interruptible) limits.stop = request.interruptible();
   const cost::Budget budget(limits);
   const base::Stopwatch clock;
   out.without_layouts = tuning::without_layouts(out.problem);
@@ -237,23 +252,34 @@ TunedSelection tune_select(const TuneSelectRequest& request) {
     proof.close_empty();
   else
     proof.lower_bound = tuning::ms(out.minimum.bound);
-  if (request.relayout) out.relayouts = with_relayouts(out.problem, relayout_rate, budget);
+  if (request.relayout) out.relayouts = with_relayouts(out, relayout_rate, budget);
   run_modes(request, out, budget);
   for (const std::string& asked : request.why) out.why.push_back(why(out.problem, asked, budget));
   if (!request.evaluate.empty()) out.evaluated = evaluate_file(out.problem, request.evaluate, budget);
+  if (out.selection && proof.optimal && !out.modelled) {
+    base::Diagnostics lost;  // a choice that a file cannot say is no plan
+    const std::string file = layout_file(out, *out.selection, lost);
+    if (lost.all().empty()) out.plan = keep_plan(request.folder, tuning::ms(out.selection->time), file, out.warnings);
+  }
   return out;
 }
 
 std::vector<base::Diagnostic> explain_no_selection(const TunedSelection& answer) {
   base::Diagnostics out;
-  if (answer.minimum.infeasible) {
+  if (!answer.read) {
+    out.error("O1725", "an interrupt ended the reading of the measurements: nothing was chosen");
+  } else if (answer.minimum.infeasible) {
     const auto& factors = answer.problem.factors.factors;
     std::vector<std::string> names;
     for (const int f : answer.conflict.factors) names.push_back(factors[static_cast<std::size_t>(f)].name);
     auto& told = out.error("O1716", "no choice of layouts was measured for every operator");
-    if (!names.empty())
-      told.note(names.size() == 1 ? fmt::format("{} alone allows nothing", names[0])
-                                  : fmt::format("these operators cannot agree: {}", fmt::join(names, ", ")));
+    if (names.empty()) {
+      told.note("a limit ended the search for the operators that cannot agree")
+          .hint("allow more with `--time-limit` or `--memory`");
+      return out.all();
+    }
+    told.note(names.size() == 1 ? fmt::format("{} alone allows nothing", names[0])
+                                : fmt::format("these operators cannot agree: {}", fmt::join(names, ", ")));
     // What each of them would take of the tensors that they share.
     for (const int f : answer.conflict.factors) {
       const tuning::Factor& factor = factors[static_cast<std::size_t>(f)];
@@ -286,11 +312,20 @@ std::vector<base::Diagnostic> explain_no_selection(const TunedSelection& answer)
   return out.all();
 }
 
-std::string layout_file(const TunedSelection& answer, const tuning::Selection& selection) {
+std::string layout_file(const TunedSelection& answer, const tuning::Selection& selection, base::Diagnostics& warnings) {
   const auto pair = [&](const std::string& name) {
     return formats::substation::LayoutPair{name, upper(answer.layout(selection, name)), {}};
   };
-  return formats::substation::layout_text(formats::substation::make_layout_file(*answer.graph, selection, pair));
+  const auto file = formats::substation::make_layout_file(*answer.graph, selection, pair);
+  std::vector<std::string> lost;
+  for (const auto& one : formats::substation::layouts_of(file))
+    if (const std::string& chosen = answer.layout(selection, one.name); chosen != one.layout)
+      lost.push_back(fmt::format("{} {} (the file says {})", one.name, chosen, one.layout));
+  if (!lost.empty())
+    warnings.warning("O1753", fmt::format("a layout file cannot say {}", fmt::join(lost, ", ")))
+        .note("it has one layout for BK, BV and BQ, and one for KK, VV and QQ")
+        .hint("`--json` has every tensor's layout");
+  return formats::substation::layout_text(file);
 }
 
 }  // namespace orrery::scenario

@@ -1,5 +1,5 @@
-// The layouts that make a layer fastest: measurements in, a choice with its certificate out, and what Substation's own
-// search would have lost.
+// The layouts that make a layer fastest: measurements or a model of a machine in, a choice with its certificate out,
+// and what Substation's own search would have lost.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,8 @@
 #include "orrery/base/diagnostic.h"
 #include "orrery/cost/budget.h"
 #include "orrery/cost/certificate.h"
+#include "orrery/scenario/layer_plan.h"
+#include "orrery/scenario/select_modelled.h"
 #include "orrery/tuning/conflict.h"
 #include "orrery/tuning/path_modes.h"
 #include "orrery/tuning/relayout.h"
@@ -20,16 +22,17 @@
 namespace orrery::scenario {
 
 struct TuneSelectRequest {
-  std::string folder;
+  std::string folder;                                       // of measurements, or
+  std::optional<ModelledRequest> modelled;                  // a layer whose times are modelled
   std::vector<std::string> modes;                           // of fp_first, bp_first, combined; empty: all
   std::vector<std::string> split_vars;                      // of combined
   std::vector<std::string> why;                             // VARIABLE=LAYOUT
   std::string evaluate;                                     // a layout file, "" for none
   bool relayout = false;                                    // also the best choice with re-layouts
   double relayout_bytes_per_s = 0;                          // 0: of `system`
-  std::string system;                                       // of the catalogue or a file
+  std::string system;                                       // of the catalogue or a file; of `modelled`, too
   cost::Limits limits;                                      // threads <= 0: all cores
-  std::function<const std::atomic<bool>*()> interruptible;  // called before what may take long
+  std::function<const std::atomic<bool>*()> interruptible;  // called before what takes long, reading included
 };
 
 struct SelectMode {
@@ -54,6 +57,8 @@ struct Relayouts {
 };
 
 struct TunedSelection {
+  bool read = true;                       // false: an interrupt ended the reading, and nothing else is told
+  std::optional<ModelledLayer> modelled;  // what the times are a model of
   std::shared_ptr<const tuning::Graph> graph;
   std::shared_ptr<const tuning::Measurements> measurements;
   tuning::Problem problem;
@@ -65,6 +70,7 @@ struct TunedSelection {
   std::vector<Alternative> why;
   std::optional<Alternative> evaluated;
   std::optional<Relayouts> relayouts;
+  std::optional<LayerPlan> plan;  // of a folder that was measured on this machine, with its built-in layer
   cost::Certificate certificate;  // in ms
   double solved_s = 0;            // from what was read to the proof
   std::vector<base::Input> inputs;
@@ -76,7 +82,7 @@ struct TunedSelection {
 
 // Throws InputError: what formats::substation::read_folder says; O1717 (times whose sum leaves 64 bits), O1719 (a
 // layout file that does not say what is asked), O1720 (a variable or layout that does not exist), O1726 (re-layouts
-// without a bandwidth or sizes); what the system's files say.
+// without a bandwidth or sizes); what the system's files say; what modelled_layer says.
 TunedSelection tune_select(const TuneSelectRequest& request);
 
 double without_layouts_ms(const TunedSelection& answer);
@@ -84,7 +90,8 @@ double without_layouts_ms(const TunedSelection& answer);
 // Why no choice is allowed (O1716), or why an evaluated one is not (O1721).
 std::vector<base::Diagnostic> explain_no_selection(const TunedSelection& answer);
 
-// The chosen layouts as Substation's layout file, in JSON.
-std::string layout_file(const TunedSelection& answer, const tuning::Selection& selection);
+// The chosen layouts as Substation's layout file, in JSON. It has one layout for the three biases of keys, queries and
+// values, and one for these themselves: where they differ, `warnings` gets O1753.
+std::string layout_file(const TunedSelection& answer, const tuning::Selection& selection, base::Diagnostics& warnings);
 
 }  // namespace orrery::scenario

@@ -16,13 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMachine = "machine.json";
 
-std::string text_of(const MachineKey& key) {
-  std::string out = "{\n";
-  for (std::size_t i = 0; i < key.size(); ++i)
-    out += fmt::format("  \"{}\": \"{}\"{}\n", key[i].first, key[i].second, i + 1 < key.size() ? "," : "");
-  return out + "}\n";
-}
-
 std::string whole(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream out;
@@ -51,8 +44,9 @@ void refuse_other(const MachineKey& key, const std::string& found, const std::st
   std::getline(lines, line);  // the bracket
   for (const auto& [name, value] : key) {
     std::getline(lines, line);
+    if (line.ends_with(',')) line.pop_back();
     const std::string want = fmt::format("  \"{}\": \"{}\"", name, value);
-    if (line.substr(0, want.size()) != want || line.size() > want.size() + 1)
+    if (line != want)
       no.note(fmt::format(
           "it has {}, and this run has \"{}\": \"{}\"",
           line.empty()
@@ -65,6 +59,26 @@ void refuse_other(const MachineKey& key, const std::string& found, const std::st
 }
 
 }  // namespace
+
+MachineKey machine_key(std::string isa, int threads, std::string dtype, const tuning::Sizes& sizes) {
+  std::string all;
+  for (const char letter : std::string("bjhpiu")) all += fmt::format("{}={} ", letter, sizes[letter]);
+  all.pop_back();
+  return {{"processor", processor_name()}, {"isa", std::move(isa)}, {"threads", fmt::format("{}", threads)},
+          {"dtype", std::move(dtype)},     {"sizes", all},          {"caches", "emptied for large layers"}};
+}
+
+std::string text_of(const MachineKey& key) {
+  std::string out = "{\n";
+  for (std::size_t i = 0; i < key.size(); ++i)
+    out += fmt::format("  \"{}\": \"{}\"{}\n", key[i].first, key[i].second, i + 1 < key.size() ? "," : "");
+  return out + "}\n";
+}
+
+std::optional<std::string> machine_of_store(const std::string& folder) {
+  std::string text = whole((fs::path(folder) / kMachine).string());
+  return text.empty() ? std::nullopt : std::optional(std::move(text));
+}
 
 TuneStore::TuneStore(std::string folder, const MachineKey& key, bool resume) : folder_(std::move(folder)) {
   std::error_code failed;

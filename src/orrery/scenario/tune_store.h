@@ -9,10 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/tuning/sizes.h"
+
 namespace orrery::scenario {
 
 // What measurements hold for: names and values, in order.
 using MachineKey = std::vector<std::pair<std::string, std::string>>;
+MachineKey machine_key(std::string isa, int threads, std::string dtype, const tuning::Sizes& sizes);
+std::string text_of(const MachineKey& key);  // machine.json
+
+// machine.json of a folder; nothing where there is none.
+std::optional<std::string> machine_of_store(const std::string& folder);
+
+inline constexpr const char* kBuiltInFile = "built-in.csv";  // "layer time = X s": built in, both passes
 
 class TuneStore {
  public:

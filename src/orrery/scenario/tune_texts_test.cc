@@ -79,8 +79,12 @@ TEST(TuneTrain, ARunThatIsInterruptedAndResumedWritesTheSameBytes) {
   EXPECT_EQ(second.resumed_at, 5);
   for (const char* const name : {"/model.safetensors", "/training_state.safetensors", "/config.json", "/vocab.txt"})
     EXPECT_EQ(bytes_of(whole.output + name), bytes_of(parts.output + name)) << name;
-  parts.plan.optimiser.rate = 1e-3;
-  EXPECT_EQ(code_of([&] { tune_train(parts); }), "O1655");
+  TrainTextsRequest other = parts;
+  other.plan.optimiser.rate = 1e-3;
+  EXPECT_EQ(code_of([&] { tune_train(other); }), "O1655");
+  other = parts;
+  other.texts.type = kernels::Type::kBf16;
+  EXPECT_EQ(code_of([&] { tune_train(other); }), "O1655") << "the bits would differ";
 }
 
 TEST(TuneTrain, MaskedWordsAndQuestionsAreLearned) {
@@ -175,10 +179,64 @@ TEST(TuneTexts, WhatIsWrongWithModelOrDataIsSaid) {
   EXPECT_EQ(with_config("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3"), "O1645");
   EXPECT_EQ(with_config("\"intermediate_size\": 64", "\"intermediate_size\": 60"), "O1646");
   EXPECT_EQ(with_config("\"vocab_size\": 210", "\"vocab_size\": 100"), "O1646");
+  EXPECT_EQ(with_config("\"num_attention_heads\": 4", "\"num_attention_heads\": 5"), "O1644");
+  // Sizes that nothing bears out: refused before memory is asked for.
+  for (const char* const size : {"vocab_size\": 210", "hidden_size\": 32", "num_hidden_layers\": 2",
+                                 "intermediate_size\": 64", "max_position_embeddings\": 64", "type_vocab_size\": 2"}) {
+    const std::string from = size;
+    EXPECT_NE(with_config(from, from.substr(0, from.find(' ')) + " 2147483648"), "") << from;
+    if (from.rfind("hidden", 0) == 0) continue;  // whose heads would be too large
+    EXPECT_EQ(with_config(from, from.substr(0, from.find(' ')) + " 16000000"), "O1660") << from;
+  }
   std::string larger = base::read_file(tiny.folder + "/vocab.txt")->text;
   for (int i = 0; i < 20; ++i) larger += fmt::format("more{}\n", i);
   TinyModel::write(tiny.folder + "/vocab.txt", larger);
   EXPECT_EQ(code_of([&] { tune_embed(tiny.request(good), Pool::kMean); }), "O1648");
+}
+
+TEST(TuneTexts, DataAreReadAsTheyComeAndSaidToBeWrongWhereTheyAre) {
+  const TinyModel tiny("data");
+  const auto tokens = [&](const std::string& name, const std::string& text) {
+    std::string out;
+    for (const EmbeddedText& one : tune_embed(tiny.request(tiny.file(name, text)), Pool::kMean).texts)
+      out += fmt::format("{} ", one.tokens);
+    return out;
+  };
+  const auto said = [&](const std::string& name, const std::string& text) {
+    try {
+      tokens(name, text);
+    } catch (const base::InputError& error) {
+      const base::Diagnostic& first = error.diagnostics.at(0);
+      return fmt::format("{} {}:{}", first.code, first.primary.where.line, first.primary.where.column);
+    }
+    return std::string();
+  };
+  EXPECT_EQ(tokens("mark.txt", "\xEF\xBB\xBFword1 word2\r\nword3\n"), "4 3 ") << "a byte order mark is no character";
+  EXPECT_EQ(tokens("feed.txt", "word1\fword2 \x01word3\n"), "4 ") << "control characters are dropped, not refused";
+  EXPECT_EQ(tokens("columns.csv", "id,sentence\n1,word1 word2\n"), "4 ") << "the column that is known as the text";
+  EXPECT_EQ(said("none.csv", "id,review\n1,word1 word2\n"), "O1651 2:1");
+  EXPECT_EQ(said("twice.csv", "text,text\nword1,word2\n"), "O1650 1:6");
+  EXPECT_EQ(said("latin.txt", "word1\ncaf\xe9\n"), "O0104 0:0");
+  TextRequest narrow = tiny.request(tiny.file("place.txt", "word1\nword2 word3\n"));
+  narrow.most_tokens = 2;
+  try {
+    tune_embed(narrow, Pool::kMean);
+    ADD_FAILURE() << "no room beside the special tokens";
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(error.diagnostics.at(0).code, "O1626");
+    EXPECT_EQ(error.diagnostics[0].primary.where.line, 1);
+  }
+}
+
+TEST(TuneTexts, WithoutATokenForMasksNoWordIsMasked) {
+  const TinyModel tiny("masks", "BertForMaskedLM");
+  std::string words = base::read_file(tiny.folder + "/vocab.txt")->text;
+  words.replace(words.find("[MASK]"), 6, "[HIDE]");
+  TinyModel::write(tiny.folder + "/vocab.txt", words);
+  const TextRequest request = tiny.request(tiny.file("texts.txt", "word1 word2 word3\n"));
+  EXPECT_EQ(code_of([&] { tune_eval(request); }), "O1661");
+  TinyModel::write(tiny.folder + "/tokenizer_config.json", R"({"mask_token": "[HIDE]"})");
+  EXPECT_EQ(code_of([&] { tune_eval(request); }), "");
 }
 
 TEST(TuneTexts, HeadsThatAreNewAndTextsThatAreCutAreWarnedOf) {

@@ -74,7 +74,7 @@ TrainedTexts tune_train(const TrainTextsRequest& asked) {
   }
   out.attention = pruned.rule;
   // With attention as it is, what a run is does not depend on that.
-  const std::string run = run_identity(plan, texts.examples, out.task + pruned.identity);
+  const RunIdentity run = run_identity(plan, texts.examples, out.task + pruned.identity, request.texts.type);
   if (request.resume) {
     trainer.resume(read_state(request.output, made.parameters, d, run));
     out.resumed_at = trainer.state().steps;
@@ -83,6 +83,7 @@ TrainedTexts tune_train(const TrainTextsRequest& asked) {
     store_clips(pruned, made);
     store(request.output, source, made, task.task, task.labels, trainer.state(), run);
   };
+  make_output(request.output);
   const base::Stopwatch steps_clock;
   while (!trainer.done()) {
     if (budget.spent()) {

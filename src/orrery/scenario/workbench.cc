@@ -1,28 +1,39 @@
 // A configuration is run once to warm up, then at least three times and for a tenth of a second, nine times at most;
 // what takes long, fewer. The median counts; half the interval that holds it with 95 % (by ranks; of few runs, all of
 // them) is kept beside. Between measurements a fixed loop of multiply-adds is timed: where its rate changes, the
-// processor's frequency did.
+// processor's frequency did. Where a layer's tensors are more than the last cache holds, the caches are emptied before
+// each run: a tensor has left them before its next reader comes. A library that took more than half as long again as
+// Orrery for each of a contraction's first calls is not asked for the others.
 #include "orrery/scenario/workbench.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "orrery/base/sample.h"
 #include "orrery/kernels/probe.h"
+#include "orrery/layer/encoder.h"
+#include "orrery/scenario/layer_data.h"
 #include "orrery/tuning/contraction_run.h"
+#include "orrery/tuning/graph_run.h"
 
 namespace orrery::scenario {
 namespace {
 
+using kernels::Index;
 using tuning::BlasCall;
 
 constexpr double kEnough = 0.1, kLong = 0.4;  // seconds
 constexpr std::size_t kFewest = 3, kMost = 9;
 constexpr double kProbeEvery = 2, kProbe = 2e-4;
 constexpr double kDrop = 0.1;
+constexpr std::size_t kTries = 4;
+constexpr double kHopeless = 1.5;
 
 std::string upper(std::string text, bool file_letters) {
   for (char& c : text) {
@@ -48,8 +59,14 @@ std::string call_text(const BlasCall& c, bool pruned) {
   return out;
 }
 
-std::string call_key(const BlasCall& call) {
-  return fmt::format("{},{},", kImplementation, call_text(call, true));
+std::string call_key(const std::string& implementation, const BlasCall& call) {
+  return fmt::format("{},{},", implementation, call_text(call, true));
+}
+
+std::vector<std::string> implementations() {
+  std::vector<std::string> out = {kImplementation};
+  for (const tuning::BlasLibrary& one : tuning::BlasLibrary::installed()) out.push_back(one.name());
+  return out;
 }
 
 std::string rank_file(const std::string& name, bool contraction) {
@@ -97,6 +114,12 @@ tuning::FusedChoice choice_of(const tuning::KernelSpace& space, const tuning::Ke
 Workbench::Workbench(kernels::Context& context, const tuning::Sizes& sizes, kernels::Type type, TuneStore& store)
     : context_(context), store_(store) {
   run_.sizes = sizes, run_.type = type, run_.drop = kDrop;
+  constexpr double kSmallCache = 16e6, kLargeCache = 5e8;  // bytes of a last cache, where the system says less or more
+  const double cache = std::clamp(static_cast<double>(sysconf(_SC_LEVEL3_CACHE_SIZE)), kSmallCache, kLargeCache);
+  if (tuning::GraphRun::bytes(tuning::encoder_graph(sizes), type) > cache) {
+    other_ = kernels::Buffer(static_cast<std::size_t>(2 * cache));
+    std::memset(other_.data(), 0, other_.bytes());
+  }
   probe_frequency();
 }
 
@@ -115,6 +138,43 @@ double Workbench::interval() const {
   return base::sample(intervals_).median;
 }
 
+// Reads twice what the last cache holds.
+void Workbench::empty_caches() {
+  constexpr Index kPart = Index{1} << 20, kLine = 64;
+  const auto* data = static_cast<const volatile unsigned char*>(other_.data());
+  const auto bytes = static_cast<Index>(other_.bytes());
+  context_.pool().run((bytes + kPart - 1) / kPart, [&](Index part, int) {
+    for (Index i = part * kPart; i < std::min(bytes, (part + 1) * kPart); i += kLine) static_cast<void>(data[i]);
+  });
+}
+
+double Workbench::built_in() {
+  constexpr std::size_t kRuns = 5;
+  if (const auto known = store_.find(kBuiltInFile, "layer")) return std::strtod(known->c_str() + 8, nullptr);
+  const tuning::Sizes& sizes = run_.sizes;
+  layer::Shape shape;
+  shape.batch = sizes['b'], shape.length = sizes['j'], shape.width = sizes['i'], shape.heads = sizes['h'];
+  shape.hidden = sizes['u'], shape.activation = kernels::Activation::kRelu, shape.type = run_.type;
+  const layer::Weights weights = drawn_weights(shape, 1);
+  layer::Weights gradients(shape);
+  layer::Encoder encoder(context_, shape, weights, true);
+  const layer::Dropout drop{kDrop, kDrop, kDrop, kDrop, 0, 0};
+  const Index numbers = shape.batch * shape.length * shape.width;
+  LayerTensor x(shape.type, numbers), y(shape.type, numbers), dy(shape.type, numbers), dx(shape.type, numbers);
+  draw(x, 1, 1);
+  draw(dy, 1, 2);
+  std::vector<double> times;
+  for (std::size_t i = 0; i <= kRuns; ++i) {
+    const base::Stopwatch clock;
+    encoder.forward(x.data(), y.data(), drop, i);
+    encoder.backward(dy.data(), dx.data(), gradients);
+    if (i > 0) times.push_back(clock.seconds());
+  }
+  const double seconds = base::sample(times).median;
+  store_.add(kBuiltInFile, "layer", fmt::format(" time = {} s", digits(seconds)));
+  return seconds;
+}
+
 template <class Run>
 double Workbench::timed(Run run) {
   if (since_probe_.seconds() > kProbeEvery) probe_frequency();
@@ -124,6 +184,7 @@ double Workbench::timed(Run run) {
   std::vector<double> times;
   const base::Stopwatch counted;
   while (times.empty() || (!slow && times.size() < kMost && (times.size() < kFewest || counted.seconds() < kEnough))) {
+    empty_caches();
     const base::Stopwatch clock;
     run();
     times.push_back(clock.seconds());
@@ -158,20 +219,45 @@ void* Workbench::column(const std::string& name, double bytes) {
   return buffer.data();
 }
 
-double Workbench::contraction(const std::string& name, const BlasCall& call) {
-  const std::string key = call_key(call);
-  if (const auto known = store_.find(rank_file(name, true), key)) return median_of(*known) / 1e3;
-  const auto words = [&](tuning::BlasCall c, base::Count rows, base::Count columns) {
-    return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(c.batch) *
+// The fastest implementation that was measured.
+std::optional<MeasuredCall> Workbench::known(const std::string& name, const BlasCall& call) {
+  std::optional<MeasuredCall> out;
+  for (const std::string& implementation : implementations())
+    if (const auto times = store_.find(rank_file(name, true), call_key(implementation, call)))
+      if (const double seconds = median_of(*times) / 1e3; !out || seconds < out->seconds)
+        out = MeasuredCall{seconds, implementation};
+  return out;
+}
+
+MeasuredCall Workbench::contraction(const std::string& name, const BlasCall& call) {
+  const auto words = [&](base::Count rows, base::Count columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(call.batch) *
            kernels::bytes_of(run_.type);
   };
-  if (columns_of_ != name) columns_.clear(), columns_of_ = name;
-  const kernels::Product product =
-      tuning::product_of(call, false, column("a", words(call, call.m, call.k)),
-                         column("b", words(call, call.k, call.n)), column("c", words(call, call.m, call.n)), run_.type);
-  const double seconds = timed([&] { kernels::multiply(context_, product); });
-  store_.add(rank_file(name, true), key, digits(seconds * 1e3) + ",");  // in ms, as times of results are
-  return seconds;
+  double ours = 0;
+  for (const std::string& implementation : implementations()) {
+    const std::string key = call_key(implementation, call), file = rank_file(name, true);
+    const tuning::BlasLibrary* const library = tuning::BlasLibrary::find(implementation);
+    Compared& compared = compared_[{name, implementation}];
+    if (library != nullptr && compared.calls >= kTries && compared.least > kHopeless) continue;
+    double seconds = 0;
+    if (const auto times = store_.find(file, key)) {
+      seconds = median_of(*times) / 1e3;
+    } else {
+      if (columns_of_ != name) columns_.clear(), columns_of_ = name;
+      const kernels::Product product =
+          tuning::product_of(call, false, column("a", words(call.m, call.k)), column("b", words(call.k, call.n)),
+                             column("c", words(call.m, call.n)), run_.type);
+      if (library != nullptr && !tuning::BlasLibrary::takes(product)) continue;
+      seconds = timed(
+          [&] { library != nullptr ? library->multiply(context_, product) : kernels::multiply(context_, product); });
+      store_.add(file, key, digits(seconds * 1e3) + ",");  // in ms, as times of results are
+    }
+    if (library == nullptr) ours = seconds;
+    const double ratio = seconds / ours;
+    compared.least = compared.calls++ == 0 ? ratio : std::min(compared.least, ratio);
+  }
+  return known(name, call).value();
 }
 
 bool Workbench::has_run_alike(const tuning::KernelSpace& space, const tuning::KernelConfiguration& configuration) {
@@ -216,10 +302,10 @@ void Workbench::write_contraction(const std::string& name, const tuning::Contrac
   for (const tuning::ContractionLayout& one : space.layouts) {
     const std::string own = fmt::format("{},{},{},", one.a, one.b, one.c);
     layouts += own + call_text(one.call, false) + "\n";
-    const auto known = store_.find(rank_file(name, true), call_key(one.call));
-    if (!known) continue;
+    const std::optional<MeasuredCall> best = known(name, one.call);
+    if (!best) continue;
     result += own + call_text(one.call, false) + (one.call.batched() ? "" : ",0.0,0.0,0.0,1.0") +
-              fmt::format(",{},{}\n", digits(median_of(*known)), kImplementation);
+              fmt::format(",{},{}\n", digits(best->seconds * 1e3), best->implementation);
   }
   store_.write(name + ".csv", layouts);
   store_.write(name + "-result.csv", result);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/stopwatch.h"
@@ -10,22 +12,30 @@
 #include "orrery/kernels/buffer.h"
 #include "orrery/kernels/context.h"
 #include "orrery/scenario/tune_store.h"
+#include "orrery/tuning/blas_library.h"
 #include "orrery/tuning/contraction_layouts.h"
 #include "orrery/tuning/fused_kernels.h"
 #include "orrery/tuning/kernel_space.h"
 
 namespace orrery::scenario {
 
-// Contractions have one implementation here; "default", so that a layout file asks for no algorithm by number.
+// Of contractions; "default", so that a layout file asks for no algorithm by number. Others are named as
+// tuning::BlasLibrary names them.
 inline constexpr const char* kImplementation = "orrery_default";
+
+struct MeasuredCall {
+  double seconds = 0;
+  std::string implementation;  // the fastest
+};
 
 class Workbench {
  public:
   Workbench(kernels::Context& context, const tuning::Sizes& sizes, kernels::Type type, TuneStore& store);
 
   // Seconds; the median of several runs after one that is not counted.
-  double contraction(const std::string& name, const tuning::BlasCall& call);
+  MeasuredCall contraction(const std::string& name, const tuning::BlasCall& call);
   double kernel(const tuning::KernelSpace& space, const tuning::KernelConfiguration& configuration);
+  double built_in();  // layer::Encoder with the same sizes and dropout, forward and backward
   bool has_run_alike(const tuning::KernelSpace& space, const tuning::KernelConfiguration& configuration);
 
   // `<op>.csv` and `<op>-result.csv`, `<kernel>-combined.csv`, of what the store has.
@@ -41,11 +51,20 @@ class Workbench {
   template <class Run>
   double timed(Run run);
   void probe_frequency();
+  void empty_caches();
   void* column(const std::string& name, double bytes);
+  std::optional<MeasuredCall> known(const std::string& name, const tuning::BlasCall& call);
 
   kernels::Context& context_;
   TuneStore& store_;
   tuning::FusedRun run_;
+  kernels::Buffer other_;  // what empties the caches; empty where a layer fits into them
+  // Of contraction and library: calls that both it and Orrery computed, and the least of its times over Orrery's.
+  struct Compared {
+    std::size_t calls = 0;
+    double least = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Compared> compared_;
   std::map<std::string, kernels::Buffer> columns_;
   std::string columns_of_;  // the operator whose they are
   std::map<std::string, double> by_signature_;

@@ -14,7 +14,8 @@ namespace {
 constexpr double kMultiplier8 = 282, kMultiplier32 = 3495;  // Horowitz, ISSCC 2014, as catalog/tables/published.csv
 constexpr double kAdder8 = 36, kAdder32 = 137;              // the same
 constexpr double kRegisterBit = 5.98;  // Aladdin, ISCA 2014, as catalog/tables/accelergy_library.csv
-constexpr double kMux2 = 1.862;        // assumed: a cell like MUX2_X1 of the NanGate 45 nm library
+// MUX2_X1 of the NanGate 45 nm library, 1.33 x 1.4 um: its LEF, as OpenROAD has it in test/Nangate45.
+constexpr double kMux2 = 1.33 * 1.4;
 
 // Through both published points by a power law of the width.
 double by_width(double at8, double at32, Count bits) {
@@ -50,7 +51,8 @@ std::vector<std::string> array_area_sources() {
   return {
       "published: multipliers and adders of 8 and 32 bits at 45 nm (Horowitz, ISSCC 2014), between by a power law; "
       "registers (Aladdin, ISCA 2014)",
-      "assumed: a multiplexer of W inputs is W - 1 cells of 1.862 um^2 a bit, as in the NanGate 45 nm library",
+      "published: a cell that chooses between two bits, 1.862 um^2 (MUX2_X1 of the NanGate 45 nm library)",
+      "assumed: a multiplexer of W inputs is W - 1 of these cells a bit",
       "left out: exponential units, wires between ports and PEs, memories, the controller"};
 }
 

@@ -17,19 +17,13 @@
 #include <fmt/format.h>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/sparse/unfinished.h"
 
 namespace orrery::sparse {
 namespace {
 
 // Of vectors with so many kept bits, how many there are: all that load balance needs.
 using Histogram = std::array<Count, kWordBits + 1>;
-
-// Bits that are set, without an instruction for it: 64 at a time are counted often enough to matter.
-inline Count bits_in(Word x) {
-  x -= x >> 1 & 0x5555555555555555U;
-  x = (x & 0x3333333333333333U) + (x >> 2 & 0x3333333333333333U);
-  return static_cast<Count>(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fU) * 0x0101010101010101U >> 56);
-}
 
 double ratio(double above, double below, bool empty_is_nan) {
   if (below != 0) return above / below;
@@ -68,7 +62,8 @@ void check_length(const Mask& mask) {
 
 }  // namespace
 
-Measured measure(const Mask& mask, const MeasureDefects& defects, const std::vector<Count>& emptied) {
+Measured measure(const Mask& mask, const MeasureDefects& defects, const std::vector<Count>& emptied,
+                 const cost::Budget& budget) {
   if (defects.whole_vectors_only) check_length(mask);
   Mask plain;  // whose pairs beyond the diagonal are there
   if (mask.causal && defects.causal_half_counts) {
@@ -84,10 +79,12 @@ Measured measure(const Mask& mask, const MeasureDefects& defects, const std::vec
   Measured out;
   Histogram vectors{};
   Count sequences = 0;
+  WorkClock clock(budget);
   for (Count b = 0; b < of.batch(); ++b) {
     Count kept = 0, pairs = 0;
     There present(of, b);
     for (Count r = 0; r < of.rows(); ++r) {
+      clock(of.heads() * of.words());
       const std::vector<Word>& valid = present.pairs_of(r);
       for (const Word there : valid) pairs += of.heads() * bits_in(there);
       for (Count h = 0; h < of.heads(); ++h) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/defect.h"
+#include "orrery/cost/budget.h"
 #include "orrery/sparse/mask.h"
 
 namespace orrery::sparse {
@@ -51,8 +52,9 @@ struct Measured {
 };
 
 // Throws InputError O1817 where whole_vectors_only is set and a length is no multiple of 64.
-// `emptied`: rows as Prediction has them.
-Measured measure(const Mask& mask, const MeasureDefects& defects = {}, const std::vector<Count>& emptied = {});
+// `emptied`: rows as Prediction has them. Throws Unfinished.
+Measured measure(const Mask& mask, const MeasureDefects& defects = {}, const std::vector<Count>& emptied = {},
+                 const cost::Budget& budget = {});
 
 // Sequences whose valid part has no pair count for nothing in overall_sparsity. Of several masks: the mean of each.
 Measured mean_of(const std::vector<Measured>& all);

@@ -15,6 +15,14 @@ double share(Count kept, Count slots) {
   return slots > 0 ? static_cast<double>(kept) / static_cast<double>(slots) : 1;
 }
 
+// Its shares, of its counts.
+PackedScheme divided(PackedScheme scheme) {
+  scheme.utilization = share(scheme.kept, scheme.slots);
+  scheme.bound = share(scheme.kept, scheme.fewest_slots);
+  if (scheme.on_array) scheme.on_array = share(scheme.kept, scheme.array_slots);
+  return scheme;
+}
+
 // PEs that compute something, by the words that the array is told.
 Count busy_pes(const Packing& packing) {
   Count busy = 0;
@@ -56,10 +64,25 @@ PackedScheme counted(std::string name, const Mask& mask, const Packing& packing)
   scheme.kept = mask.kept();
   scheme.blocks = static_cast<Count>(packing.blocks.size());
   scheme.sub_rows = pe_rows(packing);
-  scheme.utilization = share(scheme.kept, scheme.blocks * packing.array.slots());
-  scheme.on_array = scheme.utilization;
-  scheme.bound = share(scheme.kept, fewest_blocks_of_all(mask, packing.array) * packing.array.slots());
-  return scheme;
+  scheme.slots = scheme.array_slots = scheme.blocks * packing.array.slots();
+  scheme.on_array = 0;
+  scheme.fewest_slots = fewest_blocks_of_all(mask, packing.array) * packing.array.slots();
+  return divided(std::move(scheme));
+}
+
+PackedScheme sum_of(const std::vector<PackedScheme>& same) {
+  PackedScheme sum = same.front();
+  for (std::size_t i = 1; i < same.size(); ++i) {
+    const PackedScheme& one = same[i];
+    sum.kept += one.kept;
+    sum.blocks += one.blocks;
+    sum.sub_rows += one.sub_rows;
+    sum.slots += one.slots;
+    sum.array_slots += one.array_slots;
+    sum.fewest_slots += one.fewest_slots;
+    sum.seconds += one.seconds;
+  }
+  return divided(std::move(sum));
 }
 
 std::vector<std::string> packing_names() {
@@ -77,8 +100,8 @@ PackedScheme pack_by(const std::string& name, const Mask& mask, const PackArray&
     scheme.counts = std::move(counts);
     scheme.kept = kept;
     scheme.sub_rows = sub_rows;
-    scheme.utilization = share(kept, sub_rows * array.pes);
-    scheme.bound = share(kept, row_chunks(mask, array) * array.pes);
+    scheme.slots = sub_rows * array.pes;
+    scheme.fewest_slots = row_chunks(mask, array, budget) * array.pes;
     return scheme;
   };
   const auto by_blocks = [&](Packing made) {
@@ -88,28 +111,29 @@ PackedScheme pack_by(const std::string& name, const Mask& mask, const PackArray&
   };
   PackedScheme out;
   if (name == "pack") {
-    out = by_blocks(pack_as_sanger(mask, array));
+    out = by_blocks(pack_as_sanger(mask, array, true, budget));
   } else if (name == "orrery") {
     out = by_blocks(pack_orrery(mask, array, budget, effort));
   } else if (name == "pack_nowin") {
-    const Packing made = pack_as_sanger(mask, array, false);  // the keys of a block may outnumber the ports
+    const Packing made = pack_as_sanger(mask, array, false, budget);  // the keys of a block may outnumber the ports
     out = beyond(pe_rows(made), "slots of its blocks");
     out.blocks = static_cast<Count>(made.blocks.size());
-    out.utilization = share(kept, out.blocks * array.slots());
+    out.slots = out.blocks * array.slots();
   } else if (name == "compact64") {
     // Its blocks do fit; counted by PE rows, as its source has it, those that a block leaves idle cost nothing.
-    const PackedScheme blocks = by_blocks(pack_compacted(mask, array));
+    const PackedScheme blocks = by_blocks(pack_compacted(mask, array, budget));
     out = beyond(blocks.sub_rows, "PE rows in use");
     out.blocks = blocks.blocks;
     out.on_array = blocks.on_array;
+    out.array_slots = blocks.array_slots;
   } else if (name == "compact16") {
-    out = beyond(compacted_sub_rows(mask, array, kSmallTile), "PE rows in use");
+    out = beyond(compacted_sub_rows(mask, array, kSmallTile, budget), "PE rows in use");
   } else {
     ORRERY_CHECK(name == "row_chunks", "a scheme of packing_names()");
-    out = beyond(row_chunks(mask, array), "PE rows in use");
+    out = beyond(row_chunks(mask, array, budget), "PE rows in use");
   }
   out.seconds = watch.seconds();
-  return out;
+  return divided(std::move(out));
 }
 
 std::vector<PackedScheme> pack_all(const Mask& mask, const PackArray& array, const cost::Budget& budget,

@@ -7,7 +7,7 @@
 // mixes them.
 //
 // What counts is inside the valid tokens (inside_valid()); the functions here take the mask as it is, with nothing
-// kept outside.
+// kept outside. Where the budget ends them before every entry has a place, they throw Unfinished.
 #pragma once
 
 #include <cstdint>
@@ -61,29 +61,35 @@ struct PackedScheme {
   std::optional<double> on_array;  // kept / (blocks x rows x pes), where its blocks fit
   double bound = 0;                // no packing that is counted like this exceeds this utilisation
   double seconds = 0;
+  // What utilization, on_array and bound divide by.
+  Count slots = 0, array_slots = 0, fewest_slots = 0;
 };
 
-// How long `orrery` looks for fewer blocks, where the budget has no limit of time: with one, it looks until that is up.
+// The same scheme on several masks, counted together.
+PackedScheme sum_of(const std::vector<PackedScheme>& same);
+
+// How long `orrery` looks for fewer blocks; a budget that is spent ends the search with the best so far.
 struct PackEffort {
   Count swaps = 100;  // of keys between sets, for each column and group of queries
   Count rounds = 20;  // of improvement, for each matrix
   int threads = 1;
+  bool all_the_time = false;  // until the time is up instead, where the budget has a limit of time
 };
 
 // Left to right over tiles of `array.rows` queries, as Sanger's Pack unit: empty columns are skipped; a block closes
 // when a row would exceed `pes` entries or `ports` columns are in. Without `window`, the latter does not close it.
-Packing pack_as_sanger(const Mask& mask, const PackArray& array, bool window = true);
+Packing pack_as_sanger(const Mask& mask, const PackArray& array, bool window = true, const cost::Budget& budget = {});
 
 // Of tiles of `tile` queries, columns that are empty dropped and the rest cut every `ports` columns: PE rows needed.
-Count compacted_sub_rows(const Mask& mask, const PackArray& array, Count tile);
+Count compacted_sub_rows(const Mask& mask, const PackArray& array, Count tile, const cost::Budget& budget = {});
 
 // The same as blocks, with tiles of `array.rows`.
-Packing pack_compacted(const Mask& mask, const PackArray& array);
+Packing pack_compacted(const Mask& mask, const PackArray& array, const cost::Budget& budget = {});
 
 // ceil(entries of a row / pes), summed: what no packing undercuts.
-Count row_chunks(const Mask& mask, const PackArray& array);
+Count row_chunks(const Mask& mask, const PackArray& array, const cost::Budget& budget = {});
 
-// A packing counted by blocks; `name` as given. It fits.
+// A packing counted by blocks; `name` as given. It fits. Without a budget: it takes no longer than packing did.
 PackedScheme counted(std::string name, const Mask& mask, const Packing& packing);
 
 // pack, pack_nowin, compact64, compact16, row_chunks, orrery.

@@ -7,7 +7,8 @@
 //                  uncovered entries (greedy set cover with a little noise); PE rows whose entries fit into others of
 //                  the query are given back again. The cost is uncovered entries + PE rows.
 //   a key changed  in a block, the key that most queries of the block lack comes for the one whose loss uncovers
-//                  fewest entries.
+//                  fewest entries. A query lacks a key, too, if its entry stands nearly alone in another PE row: by one
+//                  over the entries of that row, which is free once they all have found other places.
 //
 // Once nothing is uncovered, the next block goes. It costs a round of (queries x (entries of a query + blocks x PE rows
 // of a query)) operations; which entries of a query a block holds is counted for all blocks at once, by adding, for
@@ -29,8 +30,10 @@ constexpr std::uint32_t kLeastMoves = 256;  // of each kind in a round, however 
 constexpr Lane kOpen = 0xFFFF;
 constexpr std::size_t kLanes = 8;  // blocks that are counted together
 constexpr Index kFew = 64;
+constexpr Index kWhole = 12;       // what an uncovered entry counts where keys are chosen
+constexpr Index kNearlyEmpty = 4;  // entries of a PE row that is worth freeing
 constexpr std::uint32_t kNoises = 1024;
-constexpr double kTemperature = 0.3;
+constexpr double kTemperature = 0.16;
 constexpr std::uint32_t kNoise = 24,
                         kEntryScore = 16;  // up to one and a half entries of noise in the choice of a block
 constexpr std::size_t kLossesTried = 6;    // keys of a block whose loss is counted exactly
@@ -347,10 +350,10 @@ class Improver {
   void change_key(Index b) {
     const Index in = wanted_key(b);
     if (in == kNone) return;
-    const Index gain = wanted_by_;
+    const double gain = static_cast<double>(wanted_by_) / kWhole;
     if (keys_[at(b)].size() >= ports_) {
       const auto [out, loss] = cheapest_key(b);
-      if (!random_.accepts(static_cast<double>(loss - gain), kTemperature)) return;
+      if (!random_.accepts(static_cast<double>(loss) - gain, kTemperature)) return;
       for (Index c = end_cell(b) - 1; c >= first_cell(b); --c)
         for (Index i = 0; i < cell_size_[at(c)]; ++i)
           if (key_[at(entries(c)[i])] == out) {
@@ -363,12 +366,33 @@ class Improver {
     }
     add_key(b, in);
     for (Index c = first_cell(b); c < end_cell(b); ++c) touched_.push_back(cell_row_[at(c)]);
-    for (const Index row : touched_)
+    for (const Index row : touched_) {
       if (uncovered_[at(row)] > 0) fill_spare(row);
+      gather(row, in, b);
+    }
     touched_.clear();
     if (takes_others(b))
       for (Index row = 0; row < static_cast<Index>(uncovered_.size()); ++row)
         if (uncovered_[at(row)] > 0) cover(row);
+  }
+
+  // Moves the entry of a key that came from a nearly empty cell of the query into one of the block.
+  void gather(Index row, Index key, Index b) {
+    for (const Index cell : cells_of_[at(row)]) {
+      if (cell_size_[at(cell)] > kNearlyEmpty || cell_block_[at(cell)] == b) continue;
+      for (Index i = 0; i < cell_size_[at(cell)]; ++i) {
+        const Index e = entries(cell)[i];
+        if (key_[at(e)] != key) continue;
+        for (const Index to : cells_of_[at(row)])
+          if (cell_block_[at(to)] == b && has_room(to)) {
+            take_out(e);
+            put(e, to);
+            if (cell_size_[at(cell)] == 0) free_cell(cell);
+            return;
+          }
+        return;
+      }
+    }
   }
 
   // Whether queries that are not in a block yet can come: it has a PE row to give, or every lost entry frees one.
@@ -378,21 +402,32 @@ class Improver {
   // The key that most queries lack, of those in the block with room or that can come; wanted_by_ counts them.
   Index wanted_key(Index b) {
     seen_.clear();
+    const auto add = [&](Index e, Index weight) {
+      Index& tally = tally_[at(key_[at(e)])];
+      if (tally == 0) seen_.push_back(key_[at(e)]);
+      tally += weight;
+    };
     const auto count = [&](Index row) {
       for (Index e = first_[at(row)]; e < first_[at(row) + 1]; ++e)
-        if (owner_[at(e)] == kNone && tally_[at(key_[at(e)])]++ == 0) seen_.push_back(key_[at(e)]);
+        if (owner_[at(e)] == kNone) add(e, kWhole);
     };
     if (takes_others(b)) {
       for (Index row = 0; row < static_cast<Index>(uncovered_.size()); ++row)
         if (uncovered_[at(row)] > 0) count(row);
     } else {
-      for (Index c = first_cell(b); c < end_cell(b); ++c)
-        if (uncovered_[at(cell_row_[at(c)])] > 0 && has_room(c)) count(cell_row_[at(c)]);
+      for (Index c = first_cell(b); c < end_cell(b); ++c) {
+        if (!has_room(c)) continue;
+        const Index row = cell_row_[at(c)];
+        if (uncovered_[at(row)] > 0) count(row);
+        for (const Index cell : cells_of_[at(row)])
+          if (cell_size_[at(cell)] <= kNearlyEmpty && cell_block_[at(cell)] != b)
+            for (Index i = 0; i < cell_size_[at(cell)]; ++i) add(entries(cell)[i], kWhole / cell_size_[at(cell)]);
+      }
     }
     Index best = kNone;
     double best_score = -1;
     for (const Index key : seen_) {
-      const double score = tally_[at(key)] + 2 * kTemperature * random_.unit();
+      const double score = tally_[at(key)] + 2 * kWhole * kTemperature * random_.unit();
       if (score > best_score && !has_key(b, key)) best_score = score, best = key, wanted_by_ = tally_[at(key)];
     }
     for (const Index key : seen_) tally_[at(key)] = 0;

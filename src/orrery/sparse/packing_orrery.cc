@@ -21,18 +21,19 @@ namespace {
 // With a limit of time: what of it goes into dealing the keys.
 constexpr double kShareOfPartition = 0.25;
 
+// The blocks of a matrix, which stand together.
 PackBlocks only(const Packing& packing, Count matrix) {
-  PackBlocks blocks;
-  for (const PackedBlock& block : packing.blocks)
-    if (block.matrix == matrix) blocks.push_back(block);
-  return blocks;
+  const auto first = std::partition_point(packing.blocks.begin(), packing.blocks.end(),
+                                          [&](const PackedBlock& block) { return block.matrix < matrix; });
+  return {first,
+          std::find_if(first, packing.blocks.end(), [&](const PackedBlock& block) { return block.matrix != matrix; })};
 }
 
 }  // namespace
 
 Packing pack_orrery(const Mask& mask, const PackArray& array, const cost::Budget& budget, const PackEffort& effort) {
   const auto matrices = static_cast<std::size_t>(mask.shape().matrices());
-  const Packing as_sanger = pack_as_sanger(mask, array), compacted = pack_compacted(mask, array);
+  const Packing as_sanger = pack_as_sanger(mask, array, true, budget), compacted = pack_compacted(mask, array, budget);
   std::vector<PackBlocks> answers(matrices);
   const auto threads = static_cast<std::size_t>(base::thread_count(effort.threads));
   base::parallel_for(matrices, effort.threads, [&](std::size_t m) {
@@ -45,12 +46,12 @@ Packing pack_orrery(const Mask& mask, const PackArray& array, const cost::Budget
     for (const auto& query : queries) problem.rows.push_back(query.first);
 
     PackBlocks& answer = answers[m];
-    if (!problem.rows.empty()) {
+    if (!problem.rows.empty() && !budget.spent()) {
       const std::size_t turns = (matrices - m + threads - 1) / threads;  // matrices that this thread has yet to do
       const Count bound = fewest_blocks(problem), swaps = effort.swaps * mask.columns();
-      if (budget.limited()) {
+      if (effort.all_the_time && budget.limited()) {
         const cost::Budget share(budget, budget.seconds_left() / static_cast<double>(turns));
-        answer = partitioned(problem, swaps, cost::Budget(share, share.seconds_left() * kShareOfPartition));
+        answer = partitioned(problem, {}, cost::Budget(share, share.seconds_left() * kShareOfPartition));
         answer = improved(problem, std::move(answer), std::numeric_limits<Count>::max(), bound, share);
       } else {
         answer = partitioned(problem, swaps, budget);
@@ -62,7 +63,7 @@ Packing pack_orrery(const Mask& mask, const PackArray& array, const cost::Budget
       for (PackedRow& row : block.rows) row.query = queries[static_cast<std::size_t>(row.query)].second;
     }
     for (const Packing* other : {&as_sanger, &compacted})
-      if (PackBlocks blocks = only(*other, static_cast<Count>(m)); blocks.size() < answer.size())
+      if (PackBlocks blocks = only(*other, static_cast<Count>(m)); answer.empty() || blocks.size() < answer.size())
         answer = std::move(blocks);
   });
   Packing packing{array, {}};

@@ -1,6 +1,8 @@
 // Orrery's way to pack: queries and keys chosen to fill the array. packing_orrery.cc tells how.
 #pragma once
 
+#include <optional>
+
 #include "orrery/sparse/packing.h"
 
 namespace orrery::sparse {
@@ -25,8 +27,9 @@ PackProblem pack_problem(const Mask& mask, const PackArray& array, Count matrix)
 using PackBlocks = std::vector<PackedBlock>;
 
 // Queries in groups, and for each its keys dealt to sets of `ports`, by swaps that save PE rows
-// (packing_partition.cc): `swaps` of them a group, or until the budget's time is up, where that is limited.
-PackBlocks partitioned(const PackProblem& problem, Count swaps, const cost::Budget& budget);
+// (packing_partition.cc): `swaps` of them a group, or, with none, until the budget's time is up. Empty where there is
+// no memory for it.
+PackBlocks partitioned(const PackProblem& problem, std::optional<Count> swaps, const cost::Budget& budget);
 
 // `start` with fewer blocks, as few as `rounds` of search find; none looks for less than `bound` (packing_improve.cc).
 PackBlocks improved(const PackProblem& problem, PackBlocks start, Count rounds, Count bound,

@@ -3,9 +3,10 @@
 // A query with n entries in a set takes ceil(n / pes) PE rows of the set's blocks. Keys are first dealt by how many
 // queries attend to them, which puts the popular ones together; then pairs of keys of different sets are swapped
 // where that saves PE rows, by simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). It gains where entries come
-// together: an entry that is alone in its set costs a PE row of its own. A swap costs two passes over the queries.
+// together: an entry that is alone in its set costs a PE row of its own. What a swap saves is counted 64 queries at a
+// time: bits say whose next entry in a set takes a row more, and whose last one has a row of its own.
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <numeric>
 
 #include "orrery/sparse/packing_orrery.h"
@@ -14,30 +15,24 @@
 namespace orrery::sparse {
 namespace {
 
-using Lane = std::uint16_t;
-constexpr std::size_t kLanes = 16;  // queries counted together; vectors of any width divide it
 constexpr double kFirstTemperature = 1;
 constexpr Count kBlocksOfGroup = 2;  // a group has as many queries as so many blocks have PE rows
 
-// ceil(n / pes) by a multiplication: exact as far as (n + pes) * pes < 2^16, which the largest array obeys.
-struct CeilDivide {
-  Lane add, factor;
-  explicit CeilDivide(Count pes) : add(static_cast<Lane>(pes - 1)), factor(static_cast<Lane>((0xFFFF + pes) / pes)) {}
-  Lane operator()(Lane n) const { return static_cast<Lane>((static_cast<std::uint32_t>(n + add) * factor) >> 16); }
-};
+std::size_t at(Count i) {
+  return static_cast<std::size_t>(i);
+}
 
 class Partition {
  public:
   explicit Partition(const PackProblem& problem)
       : problem_(problem),
-        divide_(problem.array.pes),
-        ports_(static_cast<std::size_t>(problem.array.ports)),
-        padded_((problem.rows.size() + kLanes - 1) / kLanes * kLanes),
-        keep_(static_cast<std::size_t>(problem.columns) + 1, std::vector<Lane>(padded_)) {
+        ports_(at(problem.array.ports)),
+        words_(at(base::ceil_divide(static_cast<Count>(problem.rows.size()), kWordBits))),
+        keep_(at(problem.columns + 1) * words_) {
     std::vector<std::int32_t> count(static_cast<std::size_t>(problem.columns));
     for (std::size_t r = 0; r < problem.rows.size(); ++r)
       for (const std::int32_t c : problem.rows[r]) {
-        keep_[static_cast<std::size_t>(c)][r] = 1;
+        keep_[at(c) * words_ + r / 64] |= Word{1} << r % 64;
         ++count[static_cast<std::size_t>(c)];
       }
     for (std::int32_t c = 0; c < problem.columns; ++c)
@@ -47,13 +42,17 @@ class Partition {
     });
     sets_ = (slots_.size() + ports_ - 1) / ports_;
     slots_.resize(sets_ * ports_, problem.columns);  // a key that nobody attends to
-    in_set_.assign(sets_, std::vector<Lane>(padded_));
+    in_set_.assign(sets_ * problem.rows.size(), 0);
     for (std::size_t slot = 0; slot < slots_.size(); ++slot)
-      for (std::size_t r = 0; r < padded_; ++r) in_set_[slot / ports_][r] += key(slot)[r];
+      for (std::size_t r = 0; r < problem.rows.size(); ++r) in_set(slot / ports_, r) += key(slot)[r / 64] >> r % 64 & 1;
+    full_.assign(sets_ * words_, 0);
+    alone_.assign(sets_ * words_, 0);
+    for (std::size_t set = 0; set < sets_; ++set)
+      for (std::size_t r = 0; r < problem.rows.size(); ++r) look_at(set, r);
   }
 
-  // With a limit of time, until it is up; else for so many swaps.
-  void anneal(Count swaps, const cost::Budget& budget) {
+  // For so many swaps; with none, until the time is up.
+  void anneal(std::optional<Count> swaps, const cost::Budget& budget) {
     if (sets_ < 2 || problem_.array.pes == 1) return;  // every partition is as good
     PackRandom random(1);
     const double seconds = budget.seconds_left();
@@ -61,8 +60,7 @@ class Partition {
     for (Count i = 0; done < 1; ++i) {
       if (i % 64 == 0) {
         if (budget.spent()) return;
-        done = budget.limited() ? 1 - budget.seconds_left() / seconds
-                                : static_cast<double>(i) / static_cast<double>(swaps);
+        done = swaps ? static_cast<double>(i) / static_cast<double>(*swaps) : 1 - budget.seconds_left() / seconds;
       }
       const std::size_t a = random.below(static_cast<std::uint32_t>(slots_.size()));
       const std::size_t b = random.below(static_cast<std::uint32_t>(slots_.size()));
@@ -106,48 +104,60 @@ class Partition {
   }
 
  private:
-  const Lane* key(std::size_t slot) const { return keep_[static_cast<std::size_t>(slots_[slot])].data(); }
+  const Word* key(std::size_t slot) const { return keep_.data() + at(slots_[slot]) * words_; }
+  std::int32_t& in_set(std::size_t set, std::size_t r) { return in_set_[set * problem_.rows.size() + r]; }
 
-  // PE rows more if the keys of two slots change places.
-  std::int64_t added_by_swap(std::size_t a, std::size_t b) const {
-    const Lane* out = key(a);
-    const Lane* in = key(b);
-    const Lane* first = in_set_[a / ports_].data();
-    const Lane* second = in_set_[b / ports_].data();
-    std::array<std::int16_t, kLanes> added{};  // at most 2 a query, either way
-    for (std::size_t from = 0; from < padded_; from += kLanes)
-      for (std::size_t l = 0; l < kLanes; ++l) {
-        const std::size_t r = from + l;
-        const auto change = static_cast<Lane>(in[r] - out[r]);
-        const Lane x = first[r], y = second[r];
-        added[l] = static_cast<std::int16_t>(added[l] + divide_(static_cast<Lane>(x + change)) +
-                                             divide_(static_cast<Lane>(y - change)) - divide_(x) - divide_(y));
-      }
-    return std::accumulate(added.begin(), added.end(), std::int64_t{0});
+  // Whether a query's next entry in a set takes a PE row more, and its last one a row of its own.
+  void look_at(std::size_t set, std::size_t r) {
+    const std::int32_t rest = in_set(set, r) % static_cast<std::int32_t>(problem_.array.pes);
+    const std::size_t word = set * words_ + r / 64;
+    const Word bit = Word{1} << r % 64;
+    full_[word] = rest == 0 ? full_[word] | bit : full_[word] & ~bit;
+    alone_[word] = rest == 1 ? alone_[word] | bit : alone_[word] & ~bit;
+  }
+
+  // PE rows more if the keys of two slots change places. A query with both keys, or neither, does not care.
+  Count added_by_swap(std::size_t a, std::size_t b) const {
+    const Word *of_a = key(a), *of_b = key(b);
+    const std::size_t first = a / ports_ * words_, second = b / ports_ * words_;
+    Count added = 0;
+    for (std::size_t w = 0; w < words_; ++w) {
+      const Word out = of_a[w] & ~of_b[w], in = of_b[w] & ~of_a[w];
+      added += bits_in(out & full_[second + w]) - bits_in(out & alone_[first + w]) + bits_in(in & full_[first + w]) -
+               bits_in(in & alone_[second + w]);
+    }
+    return added;
   }
 
   void swap(std::size_t a, std::size_t b) {
-    const Lane* out = key(a);
-    const Lane* in = key(b);
-    std::vector<Lane>&first = in_set_[a / ports_], &second = in_set_[b / ports_];
-    for (std::size_t r = 0; r < padded_; ++r) {
-      first[r] = static_cast<Lane>(first[r] - out[r] + in[r]);
-      second[r] = static_cast<Lane>(second[r] - in[r] + out[r]);
+    const Word *of_a = key(a), *of_b = key(b);
+    const auto move = [&](Word queries, std::size_t w, std::size_t from, std::size_t to) {
+      for (; queries != 0; queries &= queries - 1) {
+        const std::size_t r = w * 64 + static_cast<std::size_t>(std::countr_zero(queries));
+        --in_set(from, r);
+        ++in_set(to, r);
+        look_at(from, r);
+        look_at(to, r);
+      }
+    };
+    for (std::size_t w = 0; w < words_; ++w) {
+      move(of_a[w] & ~of_b[w], w, a / ports_, b / ports_);
+      move(of_b[w] & ~of_a[w], w, b / ports_, a / ports_);
     }
     std::swap(slots_[a], slots_[b]);
   }
 
   const PackProblem& problem_;
-  CeilDivide divide_;
-  std::size_t ports_, padded_, sets_ = 0;
-  std::vector<std::vector<Lane>> keep_;    // [key][query]: 1 or 0; the last key is empty
-  std::vector<std::int32_t> slots_;        // key of each port of each set
-  std::vector<std::vector<Lane>> in_set_;  // [set][query]: entries
+  std::size_t ports_, words_, sets_ = 0;
+  std::vector<Word> keep_;            // [key][queries]; the last key is empty
+  std::vector<std::int32_t> slots_;   // key of each port of each set
+  std::vector<std::int32_t> in_set_;  // [set][query]: entries
+  std::vector<Word> full_, alone_;    // [set][queries]: their number is a multiple of the PEs; one more than that
 };
 
 }  // namespace
 
-PackBlocks partitioned(const PackProblem& problem, Count swaps, const cost::Budget& budget) {
+PackBlocks partitioned(const PackProblem& problem, std::optional<Count> swaps, const cost::Budget& budget) {
   // Queries with many entries are better off with other sets than those with few; with groups of too few queries, many
   // blocks would be partly empty at first.
   const Count groups =
@@ -158,6 +168,11 @@ PackBlocks partitioned(const PackProblem& problem, Count swaps, const cost::Budg
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
     return problem.rows[static_cast<std::size_t>(a)].size() > problem.rows[static_cast<std::size_t>(b)].size();
   });
+  // Of a group: bits of keys by queries, entries of queries by sets.
+  const double rows = static_cast<double>(problem.rows.size()) / static_cast<double>(groups) + kWordBits;
+  const double bytes = static_cast<double>(problem.columns + problem.array.ports) * rows *
+                       (0.125 + static_cast<double>(sizeof(std::int32_t)) / static_cast<double>(problem.array.ports));
+  if (!budget.has_room(bytes)) return {};
   PackBlocks blocks;
   for (Count g = 0; g < groups; ++g) {
     const auto count = static_cast<Count>(order.size());
@@ -166,10 +181,10 @@ PackBlocks partitioned(const PackProblem& problem, Count swaps, const cost::Budg
     std::sort(queries.begin(), queries.end());
     for (const std::int32_t query : queries) group.rows.push_back(problem.rows[static_cast<std::size_t>(query)]);
     Partition partition(group);
-    if (budget.limited())
-      partition.anneal(swaps, cost::Budget(budget, budget.seconds_left() / static_cast<double>(groups - g)));
-    else
+    if (swaps)
       partition.anneal(swaps, budget);
+    else
+      partition.anneal({}, cost::Budget(budget, budget.seconds_left() / static_cast<double>(groups - g)));
     for (PackedBlock& block : partition.blocks()) {
       for (PackedRow& row : block.rows) row.query = queries[static_cast<std::size_t>(row.query)];
       blocks.push_back(std::move(block));

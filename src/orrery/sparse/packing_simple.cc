@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "orrery/sparse/packing.h"
+#include "orrery/sparse/unfinished.h"
 
 namespace orrery::sparse {
 namespace {
@@ -65,12 +66,14 @@ struct Filling {
 
 }  // namespace
 
-Packing pack_as_sanger(const Mask& mask, const PackArray& array, bool window) {
+Packing pack_as_sanger(const Mask& mask, const PackArray& array, bool window, const cost::Budget& budget) {
   Packing packing{array, {}};
+  WorkClock clock(budget);
   for_each_tile(
       mask, array.rows, [&](Count batch, Count head, Count matrix, Count first, Count last, const auto& columns) {
         Filling filling(matrix, first, last);
         for (const std::int32_t column : columns) {
+          clock(last - first);
           bool full = window && static_cast<Count>(filling.block.keys.size()) == array.ports;
           for (Count r = first; r < last && !full; ++r)
             full = mask.kept(batch, head, r, column) &&
@@ -87,12 +90,14 @@ Packing pack_as_sanger(const Mask& mask, const PackArray& array, bool window) {
   return packing;
 }
 
-Count compacted_sub_rows(const Mask& mask, const PackArray& array, Count tile) {
+Count compacted_sub_rows(const Mask& mask, const PackArray& array, Count tile, const cost::Budget& budget) {
   Count sub_rows = 0;
+  WorkClock clock(budget);
   std::vector<Word> piece(static_cast<std::size_t>(mask.words()));
   for_each_tile(mask, tile, [&](Count batch, Count head, Count, Count first, Count last, const auto& columns) {
     for (std::size_t from = 0; from < columns.size(); from += static_cast<std::size_t>(array.ports)) {
       const std::size_t to = std::min(from + static_cast<std::size_t>(array.ports), columns.size());
+      clock((last - first + 1) * mask.words());
       std::fill(piece.begin(), piece.end(), 0);
       for (std::size_t c = from; c < to; ++c)
         piece[static_cast<std::size_t>(columns[c] / kWordBits)] |= Word{1} << (columns[c] % kWordBits);
@@ -107,8 +112,9 @@ Count compacted_sub_rows(const Mask& mask, const PackArray& array, Count tile) {
   return sub_rows;
 }
 
-Packing pack_compacted(const Mask& mask, const PackArray& array) {
+Packing pack_compacted(const Mask& mask, const PackArray& array, const cost::Budget& budget) {
   Packing packing{array, {}};
+  WorkClock clock(budget);
   for_each_tile(
       mask, array.rows, [&](Count batch, Count head, Count matrix, Count first, Count last, const auto& columns) {
         for (std::size_t from = 0; from < columns.size(); from += static_cast<std::size_t>(array.ports)) {
@@ -126,6 +132,7 @@ Packing pack_compacted(const Mask& mask, const PackArray& array) {
             row.ports.clear();
           };
           for (Count r = first; r < last; ++r) {
+            clock(array.ports);
             PackedRow row{static_cast<std::int32_t>(r), {}};
             for (std::size_t c = from; c < to; ++c)
               if (mask.kept(batch, head, r, columns[c])) {
@@ -140,10 +147,14 @@ Packing pack_compacted(const Mask& mask, const PackArray& array) {
   return packing;
 }
 
-Count row_chunks(const Mask& mask, const PackArray& array) {
+Count row_chunks(const Mask& mask, const PackArray& array, const cost::Budget& budget) {
   Count chunks = 0;
+  WorkClock clock(budget);
   for_each_matrix(mask, [&](Count, Count batch, Count head) {
-    for (Count r = 0; r < mask.rows(); ++r) chunks += base::ceil_divide(mask.kept_in_row(batch, head, r), array.pes);
+    for (Count r = 0; r < mask.rows(); ++r) {
+      clock(mask.words());
+      chunks += base::ceil_divide(mask.kept_in_row(batch, head, r), array.pes);
+    }
   });
   return chunks;
 }

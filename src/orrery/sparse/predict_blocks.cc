@@ -7,6 +7,7 @@
 // Source: mean-pooled block selection as in MoBA (E. Lu et al., 2025) and the block-sparse pattern of MInference
 // (H. Jiang et al., NeurIPS 2024). Cost: one pass over queries and keys, and a product for each pair of blocks.
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 #include "orrery/sparse/predictors.h"
@@ -42,13 +43,19 @@ class Blocks : public Predictor {
  public:
   explicit Blocks(const PredictorOptions& options) : options_(options) {}
 
-  void predict(kernels::Context& context, const AttentionInput& input, Prediction& into) override {
+  void predict(kernels::Context& context, const AttentionInput& input, const cost::Budget& budget,
+               Prediction& into) override {
     begin(input, into);
-    context.pool().run(input.shape.matrices(), [&](kernels::Index head, int) { predict_head(input, head, into.mask); });
+    std::atomic<bool> finished = true;
+    context.pool().run(input.shape.matrices(), [&](kernels::Index head, int) {
+      if (!predict_head(input, head, budget, into.mask)) finished = false;
+    });
+    if (!finished) throw Unfinished();
   }
 
  private:
-  void predict_head(const AttentionInput& input, Count head, Mask& mask) const {
+  // False: the budget ended first.
+  bool predict_head(const AttentionInput& input, Count head, const cost::Budget& budget, Mask& mask) const {
     const MaskShape& shape = input.shape;
     const Count batch = head / shape.heads, block = options_.block;
     const auto valid = [&](const std::vector<std::uint8_t>& of, Count size) {
@@ -60,7 +67,9 @@ class Blocks : public Predictor {
                                 valid(input.valid_columns, shape.columns));
     const auto blocks = static_cast<Count>(keys.there.size());
     There present(mask, batch);
+    cost::Ticker ticker(budget, 64);
     for (Count first = 0; first < shape.rows; first += block) {
+      if (ticker.spent()) return false;
       const Count last = std::min(first + block, shape.rows) - 1;
       // The last key that any query of the block sees.
       const Count reach = input.causal ? last + shape.columns - shape.rows : shape.columns - 1;
@@ -85,6 +94,7 @@ class Blocks : public Predictor {
         if (input.causal && r + shape.columns - shape.rows >= 0) keep((r + shape.columns - shape.rows) / block);
       }
     }
+    return true;
   }
 
   PredictorOptions options_;

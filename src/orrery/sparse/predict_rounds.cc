@@ -24,24 +24,31 @@ class Rounds : public Predictor {
  public:
   explicit Rounds(const PredictorOptions& options) : options_(options) {}
 
-  void predict(kernels::Context& context, const AttentionInput& input, Prediction& into) override {
-    quantise(context, input, options_.quantiser, quantised_);
+  void predict(kernels::Context& context, const AttentionInput& input, const cost::Budget& budget,
+               Prediction& into) override {
+    quantise(context, input, options_.quantiser, quantised_, budget);
     begin(input, into);
-    into.clips = {quantised_.query.clip, quantised_.key.clip};
+    into.clips = quantised_.clips();
     Emptied emptied(input);
     const std::vector<std::int8_t> whole = quantised_.key.codes;
     const int dropped = options_.quantiser.bits / 2;
     for (std::int8_t& code : quantised_.key.codes) code = static_cast<std::int8_t>(code >> dropped << dropped);
-    for_each_row(context, input, quantised_, [&](const ScoredRow& row) {
-      if (std::isinf(row.most)) return;
-      for (Count c = 0; c < row.visible; ++c)
-        if (!std::isinf(row.scores[c])) into.mask.keep(row.batch, row.head, row.row, c);
-      filter(row, options_.alpha[0], into.mask, emptied);
-    });
+    for_each_row(
+        context, input, quantised_,
+        [&](const ScoredRow& row) {
+          if (std::isinf(row.most)) return;
+          for (Count c = 0; c < row.visible; ++c)
+            if (!std::isinf(row.scores[c])) into.mask.keep(row.batch, row.head, row.row, c);
+          filter(row, options_.alpha[0], into.mask, emptied);
+        },
+        budget);
     quantised_.key.codes = whole;
-    for_each_row(context, input, quantised_, [&](const ScoredRow& row) {
-      if (!std::isinf(row.most) && !emptied.has(row)) filter(row, options_.alpha[1], into.mask, emptied);
-    });
+    for_each_row(
+        context, input, quantised_,
+        [&](const ScoredRow& row) {
+          if (!std::isinf(row.most) && !emptied.has(row)) filter(row, options_.alpha[1], into.mask, emptied);
+        },
+        budget);
     into.emptied = emptied.list();
   }
 

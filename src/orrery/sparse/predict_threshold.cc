@@ -20,22 +20,26 @@ class Threshold : public Predictor {
  public:
   explicit Threshold(const PredictorOptions& options) : options_(options) {}
 
-  void predict(kernels::Context& context, const AttentionInput& input, Prediction& into) override {
-    quantise(context, input, options_.quantiser, quantised_);
+  void predict(kernels::Context& context, const AttentionInput& input, const cost::Budget& budget,
+               Prediction& into) override {
+    quantise(context, input, options_.quantiser, quantised_, budget);
     begin(input, into);
-    into.clips = {quantised_.query.clip, quantised_.key.clip};
+    into.clips = quantised_.clips();
     Emptied emptied(input);
-    for_each_row(context, input, quantised_, [&](const ScoredRow& row) {
-      if (std::isinf(row.most)) return;  // no key is there
-      kernels::KeepRow part;
-      part.row = row.scores;
-      part.columns = row.visible;
-      part.most = row.most;
-      part.threshold = static_cast<float>(options_.threshold);
-      part.bits = into.mask.row(row.batch, row.head, row.row);
-      row.table->keep_row(part);
-      if (into.mask.kept_in_row(row.batch, row.head, row.row) == 0) emptied.settle(options_.empty, row, into.mask);
-    });
+    for_each_row(
+        context, input, quantised_,
+        [&](const ScoredRow& row) {
+          if (std::isinf(row.most)) return;  // no key is there
+          kernels::KeepRow part;
+          part.row = row.scores;
+          part.columns = row.visible;
+          part.most = row.most;
+          part.threshold = static_cast<float>(options_.threshold);
+          part.bits = into.mask.row(row.batch, row.head, row.row);
+          row.table->keep_row(part);
+          if (into.mask.kept_in_row(row.batch, row.head, row.row) == 0) emptied.settle(options_.empty, row, into.mask);
+        },
+        budget);
     into.emptied = emptied.list();
   }
 

@@ -19,13 +19,17 @@ class TopK : public Predictor {
  public:
   explicit TopK(const PredictorOptions& options) : options_(options) {}
 
-  void predict(kernels::Context& context, const AttentionInput& input, Prediction& into) override {
-    quantise(context, input, options_.quantiser, quantised_);
+  void predict(kernels::Context& context, const AttentionInput& input, const cost::Budget& budget,
+               Prediction& into) override {
+    quantise(context, input, options_.quantiser, quantised_, budget);
     begin(input, into);
-    into.clips = {quantised_.query.clip, quantised_.key.clip};
-    for_each_row(context, input, quantised_, [&](const ScoredRow& row) {
-      if (!std::isinf(row.most)) keep_best(row, into.mask);
-    });
+    into.clips = quantised_.clips();
+    for_each_row(
+        context, input, quantised_,
+        [&](const ScoredRow& row) {
+          if (!std::isinf(row.most)) keep_best(row, into.mask);
+        },
+        budget);
   }
 
  private:

@@ -13,12 +13,14 @@ class Window : public Predictor {
  public:
   explicit Window(const PredictorOptions& options) : options_(options) {}
 
-  void predict(kernels::Context&, const AttentionInput& input, Prediction& into) override {
+  void predict(kernels::Context&, const AttentionInput& input, const cost::Budget& budget, Prediction& into) override {
     begin(input, into);
     const MaskShape& shape = input.shape;
+    WorkClock clock(budget);
     for (Count b = 0; b < shape.batch; ++b) {
       There present(into.mask, b);
       for (Count r = 0; r < shape.rows; ++r) {
+        clock(shape.columns + shape.heads);
         const Count at = r + shape.columns - shape.rows;
         const std::vector<Word>& there = present.keys_of(r);
         for (Count c = 0; c < shape.columns; ++c) {

@@ -28,7 +28,7 @@ std::string code_of(const std::function<void()>& f) {
 
 Prediction predicted(kernels::Context& context, const AttentionInput& input, const PredictorOptions& options) {
   Prediction out;
-  make_predictor(options)->predict(context, input, out);
+  make_predictor(options)->predict(context, input, {}, out);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/kernels/context.h"
 #include "orrery/sparse/attention_input.h"
 #include "orrery/sparse/mask.h"
@@ -51,8 +52,9 @@ class Predictor {
  public:
   virtual ~Predictor() = default;
   // Memory of `into` and of the predictor is used again. The answer does not depend on threads.
-  // Throws InputError as quantise() does, where it quantises.
-  virtual void predict(kernels::Context& context, const AttentionInput& input, Prediction& into) = 0;
+  // Throws InputError as quantise() does, where it quantises; Unfinished.
+  virtual void predict(kernels::Context& context, const AttentionInput& input, const cost::Budget& budget,
+                       Prediction& into) = 0;
 };
 
 // The options have been checked: the threshold from 0 to below 1, shares above 0 and at most 1, alphas above -1 and

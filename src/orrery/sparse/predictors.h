@@ -6,6 +6,7 @@
 
 #include "orrery/sparse/predictor.h"
 #include "orrery/sparse/scores.h"
+#include "orrery/sparse/unfinished.h"
 
 namespace orrery::sparse {
 

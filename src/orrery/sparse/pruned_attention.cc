@@ -118,7 +118,7 @@ void PrunedAttention::predict(kernels::Context& context, bool there) {
     prediction_ = {input_.empty_mask(), {}, std::nullopt};
     return;
   }
-  if (predictor_ != nullptr) return predictor_->predict(context, input_, prediction_);
+  if (predictor_ != nullptr) return predictor_->predict(context, input_, {}, prediction_);
   QuantiserOptions quantiser = options_.quantiser;
   quantiser.query_running = query_clip_;
   quantiser.key_running = key_clip_;

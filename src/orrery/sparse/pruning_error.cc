@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "orrery/kernels/product.h"
+#include "orrery/sparse/unfinished.h"
 
 namespace orrery::sparse {
 namespace {
@@ -19,8 +20,9 @@ constexpr Count kRows = 64;  // in a block
 
 class Head {
  public:
-  Head(kernels::Context& context, const AttentionInput& input, const float* value, Count size, const Mask& mask)
-      : context_(context), input_(input), value_(value), size_(size), mask_(mask) {
+  Head(kernels::Context& context, const AttentionInput& input, const float* value, Count size, const Mask& mask,
+       const cost::Budget& budget)
+      : context_(context), input_(input), value_(value), size_(size), mask_(mask), budget_(budget) {
     const auto scores = static_cast<std::size_t>(kRows * input.shape.columns);
     dense_.resize(scores);
     pruned_.resize(scores);
@@ -36,6 +38,7 @@ class Head {
     double difference = 0, norm = 0, largest = 0, magnitude = 0;
     Count queries = 0;
     for (Count first = 0; first < shape.rows; first += kRows) {
+      demand(budget_);
       const Count rows = std::min(kRows, shape.rows - first);
       score(matrix, first, rows);
       for (Count r = 0; r < rows; ++r)
@@ -113,15 +116,16 @@ class Head {
   const float* value_;
   Count size_;
   const Mask& mask_;
+  const cost::Budget& budget_;
   std::vector<float> dense_, pruned_, outputs_[2];
 };
 
 }  // namespace
 
 PruningError pruning_error(kernels::Context& context, const AttentionInput& input, const float* value, Count size,
-                           const Mask& mask) {
+                           const Mask& mask, const cost::Budget& budget) {
   PruningError out;
-  Head head(context, input, value, size, mask);
+  Head head(context, input, value, size, mask, budget);
   for (Count b = 0; b < input.shape.batch; ++b)
     for (Count h = 0; h < input.shape.heads; ++h) out.heads.push_back(head(b, h));
   for (const HeadError& one : out.heads) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/kernels/context.h"
 #include "orrery/sparse/attention_input.h"
 
@@ -23,6 +24,6 @@ struct PruningError {
 
 // `value`: [batch][heads][columns][size].
 PruningError pruning_error(kernels::Context& context, const AttentionInput& input, const float* value, Count size,
-                           const Mask& mask);
+                           const Mask& mask, const cost::Budget& budget = {});
 
 }  // namespace orrery::sparse

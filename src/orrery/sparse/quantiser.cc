@@ -16,6 +16,7 @@
 #include "orrery/base/check.h"
 #include "orrery/base/diagnostic.h"
 #include "orrery/kernels/prune_part.h"
+#include "orrery/sparse/unfinished.h"
 
 namespace orrery::sparse {
 namespace {
@@ -83,6 +84,17 @@ void settle_scale(const Tensor& x, std::optional<float> frozen, ClipThreshold* r
   }
 }
 
+// A score is at most the product of two norms, and so is each of its partial sums.
+void check_exact(const AttentionInput& input, float longest_query, float longest_key, base::Diagnostics& found) {
+  const double bound =
+      std::max(1.0, std::fabs(static_cast<double>(input.scale))) * static_cast<double>(longest_query) * longest_key;
+  if (bound < kLargestScore) return;
+  found.error("O1808", "scores of these queries and keys may exceed what float32 holds")
+      .note(fmt::format("a score may reach {:.3g}: norms {:.3g} and {:.3g}", bound, longest_query, longest_key))
+      .hint("attention's numbers are of the order of 1: find where these come from");
+  found.throw_if_errors();
+}
+
 Tensor queries_of(const AttentionInput& input) {
   return {"queries", "--query-clip", input.query, input.shape.matrices() * input.shape.rows};
 }
@@ -100,14 +112,21 @@ std::pair<float, float> largest_magnitudes(kernels::Context& context, const Atte
   return {query, measure(context, keys_of(input), input.depth, normalise, rows, longest)};
 }
 
-void quantise(kernels::Context& context, const AttentionInput& input, const QuantiserOptions& options,
-              Quantised& into) {
-  ORRERY_CHECK(options.bits >= 2 && options.bits <= 8, "codes fit into a byte");
+void quantise(kernels::Context& context, const AttentionInput& input, const QuantiserOptions& options, Quantised& into,
+              const cost::Budget& budget) {
+  into.exact = options.bits == kExactBits;
+  ORRERY_CHECK(into.exact || (options.bits >= 2 && options.bits <= 8), "codes fit into a byte");
   const Tensor query = queries_of(input), key = keys_of(input);
   float longest_query = 0, longest_key = 0;
   const float most_query = measure(context, query, input.depth, options.normalise, into.query, longest_query);
+  demand(budget);
   const float most_key = measure(context, key, input.depth, options.normalise, into.key, longest_key);
+  demand(budget);
   base::Diagnostics found;
+  if (into.exact) {
+    check_exact(input, longest_query, longest_key, found);
+    return;
+  }
   settle_scale(query, options.query_clip, options.query_running, most_query, options.bits, into.query, found);
   settle_scale(key, options.key_clip, options.key_running, most_key, options.bits, into.key, found);
   // A code stands for at most its clip threshold, in each of `depth` elements.
@@ -125,6 +144,7 @@ void quantise(kernels::Context& context, const AttentionInput& input, const Quan
         .hint("attention's numbers are of the order of 1: find where these come from");
   found.throw_if_errors();
   encode(context, query, input.depth, options, into.query);
+  demand(budget);
   encode(context, key, input.depth, options, into.key);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/cost/budget.h"
 #include "orrery/kernels/context.h"
 #include "orrery/sparse/attention_input.h"
 
@@ -29,8 +30,11 @@ enum class Normalise {
   kNone,
 };
 
+// Of fp32, which nothing quantises.
+inline constexpr int kExactBits = 32;
+
 struct QuantiserOptions {
-  int bits = 4;  // 2, 4, 6 or 8
+  int bits = 4;  // 2, 4, 6 or 8; kExactBits: scores are those of the numbers themselves
   Normalise normalise = Normalise::kInnerProduct;
   std::optional<float> query_clip, key_clip;  // frozen; else the largest magnitude of this input
   // In training, in place of both: each observes this input's magnitude first. Not owned.
@@ -51,13 +55,19 @@ struct QuantisedRows {
 
 struct Quantised {
   QuantisedRows query, key;
+  bool exact = false;  // there are no codes
+  std::optional<std::pair<float, float>> clips() const {
+    return exact ? std::nullopt : std::optional(std::pair(query.clip, key.clip));
+  }
 };
 
 // The largest magnitudes of queries and keys as they would be quantised: what clip thresholds are learned from.
 std::pair<float, float> largest_magnitudes(kernels::Context& context, const AttentionInput& input, Normalise normalise);
 
-// Memory of `into` is used again. Throws InputError O1807 where a clip threshold is 0, not finite, or so small that
-// the scale is not finite; O1808 where scores would leave the range of floats.
-void quantise(kernels::Context& context, const AttentionInput& input, const QuantiserOptions& options, Quantised& into);
+// Memory of `into` is used again. Without codes (kExactBits) only the range is checked. Throws Unfinished; throws
+// InputError O1807 where a clip threshold is 0, not finite, or so small that the scale is not finite; O1808 where
+// scores would leave the range of floats.
+void quantise(kernels::Context& context, const AttentionInput& input, const QuantiserOptions& options, Quantised& into,
+              const cost::Budget& budget = {});
 
 }  // namespace orrery::sparse

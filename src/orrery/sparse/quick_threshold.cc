@@ -177,6 +177,7 @@ void QuickThreshold::predict(kernels::Context& context, const AttentionInput& in
                              Prediction& into) {
   ORRERY_CHECK(input.depth >= 1 && input.depth <= kMostDepth, "a row of codes is one block of depth");
   options_.quantiser = quantiser;
+  if (quantiser.bits == kExactBits) return make_threshold(options_)->predict(context, input, {}, into);  // no codes
   quantise(context, input, quantiser, quantised_);
   if (into.mask.shape() == input.shape) {
     into.mask.valid_rows = input.valid_rows;

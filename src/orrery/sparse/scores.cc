@@ -9,17 +9,17 @@
 #include "orrery/sparse/scores.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "orrery/base/check.h"
 #include "orrery/kernels/prune_part.h"
+#include "orrery/sparse/unfinished.h"
 
 namespace orrery::sparse {
 namespace {
 
 using kernels::Index;
-
-constexpr Index kColumnStep = 64;  // rows of scores have room up to a multiple
 
 Index rounded_up(Index a, Index b) {
   return base::ceil_divide(a, b) * b;
@@ -39,7 +39,7 @@ struct Layout {
     const Index panels = base::ceil_divide(input.shape.columns, with.tile_columns);
     packed_head = panels * (units + with.header_units) * with.tile_columns;
     block_rows = rounded_up(std::max(with.tile_rows, 1), with.row_step);
-    stride = rounded_up(rounded_up(input.shape.columns, kColumnStep), with.tile_columns);
+    stride = rounded_up(rounded_up(input.shape.columns, kScoreStep), with.tile_columns);
     depth_units = units;
   }
   Index depth_units;
@@ -48,24 +48,31 @@ struct Layout {
 class Rows {
  public:
   Rows(kernels::Context& context, const AttentionInput& input, const Quantised& quantised,
-       const std::function<void(const ScoredRow&)>& visit)
+       const std::function<void(const ScoredRow&)>& visit, const cost::Budget& budget)
       : context_(context),
         input_(input),
         quantised_(quantised),
         visit_(visit),
+        budget_(budget),
         layout_(context.table().product[static_cast<int>(kernels::Arithmetic::kInt8)], input) {}
 
   void run() {
     const MaskShape& shape = input_.shape;
     pack_keys();
-    hide_keys();
+    hidden_ = hidden_keys(input_);
     const Index rows = layout_.block_rows * kBlocks, parts = base::ceil_divide(shape.rows, rows);
     context_.reserve_own(layout_.block_rows * (layout_.row_units + layout_.stride));
+    std::atomic<bool> finished = true;
     context_.pool().run(shape.matrices() * parts, [&](Index task, int worker) {
+      if (!finished || budget_.spent()) {
+        finished = false;
+        return;
+      }
       const Index head = task / parts, first = task % parts * rows;
       for (Index row = first; row < std::min(first + rows, shape.rows); row += layout_.block_rows)
         block(head, row, std::min(layout_.block_rows, shape.rows - row), worker);
     });
+    if (!finished) throw Unfinished();
   }
 
  private:
@@ -81,29 +88,17 @@ class Rows {
                               shape.columns, input_.depth},
                              packed_ + head * layout_.packed_head);
     });
-    key_factors_.assign(static_cast<std::size_t>(shape.matrices() * shape.columns + kColumnStep), 0.0F);
+    key_factors_.assign(static_cast<std::size_t>(shape.matrices() * shape.columns + kScoreStep), 0.0F);
     for (Index i = 0; i < shape.matrices() * shape.columns; ++i)
       key_factors_[static_cast<std::size_t>(i)] =
           quantised_.key.norms[static_cast<std::size_t>(i)] / quantised_.key.scale;
-  }
-
-  void hide_keys() {
-    if (input_.valid_columns.empty()) return;
-    hidden_.assign(input_.valid_columns.size() + kColumnStep, 0.0F);
-    for (std::size_t i = 0; i < input_.valid_columns.size(); ++i)
-      if (input_.valid_columns[i] == 0) hidden_[i] = -std::numeric_limits<float>::infinity();
-  }
-
-  Index visible(Index row) const {
-    const MaskShape& shape = input_.shape;
-    return input_.causal ? std::clamp<Index>(row + shape.columns - shape.rows + 1, 0, shape.columns) : shape.columns;
   }
 
   void block(Index head, Index first, Index rows, int worker) {
     const MaskShape& shape = input_.shape;
     std::uint32_t* queries = context_.own(worker);
     std::uint32_t* sums = queries + layout_.block_rows * layout_.row_units;
-    const Index seen = visible(first + rows - 1);
+    const Index seen = visible_keys(input_, first + rows - 1);
     if (seen > 0) {
       const Index row = head * shape.rows + first;
       layout_.product.pack_a(
@@ -128,7 +123,7 @@ class Rows {
                   head % shape.heads,
                   row,
                   reinterpret_cast<float*>(sums),
-                  visible(row),
+                  visible_keys(input_, row),
                   -std::numeric_limits<float>::infinity(),
                   &context_.table()};
     if (out.visible > 0) {
@@ -148,6 +143,7 @@ class Rows {
   const AttentionInput& input_;
   const Quantised& quantised_;
   const std::function<void(const ScoredRow&)>& visit_;
+  const cost::Budget& budget_;
   Layout layout_;
   std::uint32_t* packed_ = nullptr;
   std::vector<float> key_factors_, hidden_;
@@ -155,11 +151,25 @@ class Rows {
 
 }  // namespace
 
+Count visible_keys(const AttentionInput& input, Count row) {
+  const MaskShape& shape = input.shape;
+  return input.causal ? std::clamp<Count>(row + shape.columns - shape.rows + 1, 0, shape.columns) : shape.columns;
+}
+
+std::vector<float> hidden_keys(const AttentionInput& input) {
+  if (input.valid_columns.empty()) return {};
+  std::vector<float> hidden(input.valid_columns.size() + kScoreStep);
+  for (std::size_t i = 0; i < input.valid_columns.size(); ++i)
+    if (input.valid_columns[i] == 0) hidden[i] = -std::numeric_limits<float>::infinity();
+  return hidden;
+}
+
 void for_each_row(kernels::Context& context, const AttentionInput& input, const Quantised& quantised,
-                  const std::function<void(const ScoredRow&)>& visit) {
+                  const std::function<void(const ScoredRow&)>& visit, const cost::Budget& budget) {
   ORRERY_CHECK(input.depth >= 1 && input.depth <= kMostDepth, "a row of codes is one block of depth");
   if (input.shape.rows == 0 || input.shape.columns == 0) return;
-  Rows(context, input, quantised, visit).run();
+  if (quantised.exact) return for_each_exact_row(context, input, visit, budget);
+  Rows(context, input, quantised, visit, budget).run();
 }
 
 }  // namespace orrery::sparse

@@ -20,6 +20,8 @@
 
 #include <fmt/format.h>
 
+#include "orrery/sparse/unfinished.h"
+
 namespace orrery::sparse {
 namespace {
 
@@ -58,10 +60,13 @@ class Draw {
 // A grid of blocks of one head.
 class Grid {
  public:
-  explicit Grid(Count n) : n_(n), kept_(static_cast<std::size_t>(n * n)) {}
+  Grid(Count n, WorkClock& clock) : n_(n), clock_(clock), kept_(static_cast<std::size_t>(n * n)) {}
   Count size() const { return n_; }
   bool at(Count row, Count column) const { return kept_[static_cast<std::size_t>(row * n_ + column)]; }
-  void keep(Count row, Count column) { kept_[static_cast<std::size_t>(row * n_ + column)] = true; }
+  void keep(Count row, Count column) {
+    clock_(1);
+    kept_[static_cast<std::size_t>(row * n_ + column)] = true;
+  }
   void keep_row(Count row) {
     for (Count c = 0; c < n_; ++c) keep(row, c);
   }
@@ -75,6 +80,7 @@ class Grid {
 
  private:
   Count n_;
+  WorkClock& clock_;
   std::vector<bool> kept_;
 };
 
@@ -104,9 +110,11 @@ void fill_longformer(const Pattern& p, Grid& grid) {
     }
 }
 
-void fill_big_bird(const Pattern& p, Draw& draw, Grid& grid) {
-  for (Count r = 0; r < grid.size(); ++r)
+void fill_big_bird(const Pattern& p, Draw& draw, WorkClock& clock, Grid& grid) {
+  for (Count r = 0; r < grid.size(); ++r) {
+    clock(grid.size());
     for (const Count c : draw.sample(grid.size(), p.random_blocks)) grid.keep(r, c);
+  }
   grid.keep_window(p.window_blocks);
   for (Count i = 0; i < p.global_blocks; ++i) {
     grid.keep_row(i);
@@ -114,15 +122,18 @@ void fill_big_bird(const Pattern& p, Draw& draw, Grid& grid) {
   }
 }
 
-void expand(const Grid& grid, Count block, Count head, Mask& mask) {
-  for (Count r = 0; r < mask.rows(); ++r)
+void expand(const Grid& grid, Count block, Count head, WorkClock& clock, Mask& mask) {
+  for (Count r = 0; r < mask.rows(); ++r) {
+    clock(mask.columns());
     for (Count c = 0; c < mask.columns(); ++c)
       if (grid.at(r / block, c / block)) mask.keep(0, head, r, c);
+  }
 }
 
-void fill_structured(const Pattern& p, Draw& draw, Count head, Mask& mask) {
+void fill_structured(const Pattern& p, Draw& draw, Count head, WorkClock& clock, Mask& mask) {
   for (Count top = 0; top < mask.rows(); top += p.block_rows)
     for (Count left = 0; left < mask.columns(); left += p.block_columns) {
+      clock(p.block_rows + p.block_columns + p.array_rows * 2 * p.array_columns);
       const std::vector<Count> columns = draw.sample(p.block_columns, 2 * p.array_columns);
       for (const Count r : draw.sample(p.block_rows, p.array_rows))
         for (const Count c : draw.sample(2 * p.array_columns, p.array_columns))
@@ -136,24 +147,29 @@ void copy_head(Mask& mask, Count head) {
 
 }  // namespace
 
-Mask static_mask(const Pattern& p, Count tokens, Count heads, std::uint64_t seed) {
+Mask static_mask(const Pattern& p, Count tokens, Count heads, std::uint64_t seed, const cost::Budget& budget) {
+  WorkClock clock(budget);
   Mask mask({1, heads, tokens, tokens});
   if (tokens == 0) return mask;
   mask.causal = p.kind == PatternKind::kSliding || p.unidirectional;
   Draw draw(seed);
   for (Count head = 0; head < heads; ++head) {
     const bool differs = p.per_head || p.kind == PatternKind::kBigBird;
+    clock(tokens * base::ceil_divide(tokens, kWordBits));
     if (head > 0 && !differs) {
       copy_head(mask, head);
       continue;
     }
     Grid grid(p.kind == PatternKind::kFixed || p.kind == PatternKind::kLongformer || p.kind == PatternKind::kBigBird
                   ? tokens / p.block
-                  : 0);
+                  : 0,
+              clock);
     switch (p.kind) {
       case PatternKind::kDense:
-        for (Count r = 0; r < tokens; ++r)
+        for (Count r = 0; r < tokens; ++r) {
+          clock(tokens);
           for (Count c = 0; c < tokens; ++c) mask.keep(0, head, r, c);
+        }
         break;
       case PatternKind::kFixed:
         fill_fixed(p, head, grid);
@@ -162,17 +178,19 @@ Mask static_mask(const Pattern& p, Count tokens, Count heads, std::uint64_t seed
         fill_longformer(p, grid);
         break;
       case PatternKind::kBigBird:
-        fill_big_bird(p, draw, grid);
+        fill_big_bird(p, draw, clock, grid);
         break;
       case PatternKind::kBlockStructured:
-        fill_structured(p, draw, head, mask);
+        fill_structured(p, draw, head, clock, mask);
         break;
       case PatternKind::kSliding:
-        for (Count r = 0; r < tokens; ++r)
+        for (Count r = 0; r < tokens; ++r) {
+          clock(std::min(p.window, r + 1));
           for (Count c = std::max<Count>(0, r - p.window + 1); c <= r; ++c) mask.keep(0, head, r, c);
+        }
         break;
     }
-    if (grid.size() > 0) expand(grid, p.block, head, mask);
+    if (grid.size() > 0) expand(grid, p.block, head, clock, mask);
   }
   return mask;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/cost/budget.h"
 #include "orrery/sparse/mask.h"
 
 namespace orrery::sparse {
@@ -40,6 +41,8 @@ struct Pattern {
 void check(const Pattern& pattern, Count tokens, Count heads, const base::Location& where, base::Diagnostics& found);
 
 // [1][heads][tokens][tokens]. Checked. The same seed gives the same mask, on every machine.
-Mask static_mask(const Pattern& pattern, Count tokens, Count heads, std::uint64_t seed);
+// Throws Unfinished.
+Mask static_mask(const Pattern& pattern, Count tokens, Count heads, std::uint64_t seed,
+                 const cost::Budget& budget = {});
 
 }  // namespace orrery::sparse

@@ -49,7 +49,7 @@ void PrunedAttention::predict_scores(kernels::Context& context) {
       predictor_ && predictors_.query.value == clips.query.value && predictors_.key.value == clips.key.value;
   if (!same) predictor_ = sparse::make_predictor(options);
   predictors_ = clips;
-  predictor_->predict(context, gathered_.input, prediction_);
+  predictor_->predict(context, gathered_.input, {}, prediction_);
 }
 
 void PrunedAttention::predict(kernels::Context& context, const Attention& attention) {

@@ -41,6 +41,7 @@ class Asker {
   }
 
   Answer ask(const std::vector<int>& which) const {
+    if (budget_.spent()) return Answer::kUnknown;
     FactorGraph part{graph_.domains, {}};
     for (const int f : which) part.factors.push_back(graph_.factors[static_cast<std::size_t>(f)]);
     const Minimum found = minimize(part, budget_);

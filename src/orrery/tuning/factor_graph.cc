@@ -6,6 +6,7 @@
 #include "orrery/base/check.h"
 #include "orrery/tuning/consistency.h"
 #include "orrery/tuning/elimination.h"
+#include "orrery/tuning/first_choice.h"
 
 namespace orrery::tuning {
 namespace {
@@ -147,8 +148,9 @@ bool FactorGraph::sums_fit() const {
   return true;
 }
 
-Minimum minimize(const FactorGraph& graph, const cost::Budget& budget) {
-  ORRERY_CHECK(graph.sums_fit(), "costs are added without overflow");
+namespace {
+
+Minimum searched(const FactorGraph& graph, const cost::Budget& budget) {
   Minimum out;
   out.bound = sum_of_least(graph);
   FactorGraph rest = graph;
@@ -179,6 +181,22 @@ Minimum minimize(const FactorGraph& graph, const cost::Budget& budget) {
         one.values[one.variable < 0 ? 0 : static_cast<std::size_t>(out.values[static_cast<std::size_t>(one.variable)])];
   }
   out.values = std::move(values);
+  return out;
+}
+
+}  // namespace
+
+Minimum minimize(const FactorGraph& graph, const cost::Budget& budget) {
+  ORRERY_CHECK(graph.sums_fit(), "costs are added without overflow");
+  Minimum out = searched(graph, budget);
+  if (out.found || out.infeasible) return out;
+  FirstChoice first = first_choice(graph);
+  out.bound = std::max(out.bound, first.bound);
+  out.found = first.found;
+  out.infeasible = first.infeasible;
+  if (!first.found) return out;
+  out.cost = price(graph, first.values).cost;
+  out.values = std::move(first.values);
   return out;
 }
 

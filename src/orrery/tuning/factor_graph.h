@@ -68,7 +68,8 @@ struct Minimum {
 };
 
 // Deterministic but for limits. `graph` must have sums that fit, and values below their domains. When the budget ends
-// the search, the best so far and a bound that holds.
+// the search, the best so far and a bound that holds; where nothing was found by then, first_choice.h's, whose work is
+// bounded by the graph and not by the budget.
 Minimum minimize(const FactorGraph& graph, const cost::Budget& budget);
 
 // The cost of a choice: the sum of the cheapest rows that match; nothing where some factor has none. O(rows).

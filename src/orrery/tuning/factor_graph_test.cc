@@ -1,6 +1,7 @@
 #include "orrery/tuning/factor_graph.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -102,6 +103,34 @@ TEST(FactorGraphs, AnInterruptLeavesABoundThatHolds) {
   const Minimum whole = minimize(graph, {});
   EXPECT_FALSE(stopped.proven());
   EXPECT_LE(stopped.bound, whole.cost);
+}
+
+// Also where nothing may be spent there is a choice, if there is any, and what it costs lies above the bound.
+TEST(FactorGraphs, ALimitThatComesAtOnceLeavesAChoiceAndABoundThatHold) {
+  const std::atomic<bool> stop = true;
+  const cost::Budget nothing({.memory = 0, .stop = &stop});
+  int feasible = 0, infeasible = 0, best = 0;
+  for (int i = 0; i < problems(6000); ++i) {
+    std::mt19937_64 draw(static_cast<std::uint64_t>(400'000 + i));
+    const FactorGraph graph = random_graph(draw, kind(i));
+    const auto truth = brute_force(graph);
+    const Minimum found = minimize(graph, nothing);
+    ASSERT_EQ(found.found, truth.has_value()) << i;
+    ASSERT_EQ(found.infeasible, !truth.has_value()) << i;
+    if (!truth) {
+      ++infeasible;
+      continue;
+    }
+    ++feasible;
+    ASSERT_LE(found.bound, *truth) << i;
+    ASSERT_GE(found.cost, *truth) << i;
+    const Priced priced = price(graph, found.values);
+    ASSERT_TRUE(priced.allowed) << i;
+    ASSERT_EQ(priced.cost, found.cost) << i;
+    best += found.cost == *truth ? 1 : 0;
+  }
+  EXPECT_GT(infeasible, 100);
+  EXPECT_GT(best, feasible / 2);
 }
 
 TEST(FactorGraphs, MoreRowsNeverCostMoreAndTheOrderOfRowsAndFactorsSaysNothing) {

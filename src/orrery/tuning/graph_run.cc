@@ -172,7 +172,8 @@ void GraphRun::make_tensors(Type type) {
 }
 
 GraphRun::Step GraphRun::step_of(const Operator& op, Type type) const {
-  Step step{&op, {}, {}, 0, 0};
+  Step step;
+  step.op = &op;
   for (const auto* uses : {&op.inputs, &op.outputs})
     for (const Use& use : *uses) {
       const Tensor& t = tensor(use.variable);
@@ -188,6 +189,8 @@ GraphRun::Step GraphRun::step_of(const Operator& op, Type type) const {
                                        tensor(op.inputs[1].variable).data, tensor(op.outputs[0].variable).data, type,
                                        alpha));
     const kernels::Product& p = step.products.back();
+    const auto library = choice_.libraries.find(op.outputs[0].variable);
+    if (library != choice_.libraries.end() && BlasLibrary::takes(p)) step.library = library->second;
     step.operations = 2.0 * static_cast<double>(p.rows) * static_cast<double>(p.columns) *
                       static_cast<double>(p.depth) * static_cast<double>(p.batch);
     return step;
@@ -223,7 +226,8 @@ void GraphRun::pass(bool backward) {
   for (const Step& step : steps_) {
     if (step.op->backward != backward) continue;
     const double start = profile_ == nullptr ? 0 : profile_->now();
-    for (const kernels::Product& product : step.products) kernels::multiply(context_, product);
+    for (const kernels::Product& product : step.products)
+      step.library != nullptr ? step.library->multiply(context_, product) : kernels::multiply(context_, product);
     for (const kernels::Strided& run : step.runs) kernels::run(context_, run);
     if (profile_ != nullptr)
       profile_->add({step.op->name, backward, start, profile_->now() - start, step.operations, step.bytes});

@@ -11,14 +11,17 @@
 #include "orrery/kernels/product.h"
 #include "orrery/layer/profile.h"
 #include "orrery/layer/shape.h"
+#include "orrery/tuning/blas_library.h"
 #include "orrery/tuning/fused_kernels.h"
 #include "orrery/tuning/graph.h"
 
 namespace orrery::tuning {
 
-// What a layout file says: a layout of every variable, the special dimensions of every fused operator, lower case.
+// What a layout file says: a layout of every variable, the special dimensions of every fused operator, lower case; by
+// results of contractions, the library that computes them, where it is not Orrery.
 struct LayoutChoice {
   std::map<std::string, std::string, std::less<>> layouts;
+  std::map<std::string, const BlasLibrary*, std::less<>> libraries;
   std::map<std::string, std::map<std::string, char, std::less<>>, std::less<>> specials;  // of operator, of "dv"
 };
 
@@ -67,6 +70,7 @@ class GraphRun {
   struct Step {
     const Operator* op = nullptr;
     std::vector<kernels::Product> products;
+    const BlasLibrary* library = nullptr;  // of the products; null: Orrery
     std::vector<kernels::Strided> runs;
     double operations = 0, bytes = 0;
   };

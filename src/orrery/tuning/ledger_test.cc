@@ -176,6 +176,40 @@ TEST(Ledger, CountsEachElementaryOperatorInOneKernelOrInSeveralButNeverInNone) {
   }
 }
 
+// Products and weights by hand, of whatever layer: gated, with norms before or behind, causal, with shared keys, with
+// cross attention.
+TEST(Ledger, OfContractionsAndOfWhatMustBeMovedIsWhatTheShapeSays) {
+  std::mt19937 random(12);
+  std::vector<LayerOptions> all{substation_layer(96, 128), substation_layer(8, 512)};
+  while (all.size() < 1000) all.push_back(random_layer(random));
+  for (const LayerOptions& options : all) {
+    const layer::Shape& s = options.shape;
+    SCOPED_TRACE(described(options));
+    const Count tokens = s.batch * s.length, memory = s.cross ? s.batch * s.memory_length : 0;
+    const Count q = s.heads * s.head(), kv = 2 * s.kv_heads() * s.head(), maps = s.gated ? 3 : 2;
+    const Count shifts = s.shift ? 2 : 1, norms = s.cross ? 3 : 2, m = s.memory();
+    Count flop = 2 * tokens * s.width * (q + kv) + 4 * s.batch * s.length * s.length * q + 2 * tokens * q * s.width +
+                 2 * tokens * s.width * s.hidden * maps;
+    Count weights = s.width * (q + kv) + q * s.width + maps * s.width * s.hidden + norms * shifts * s.width;
+    if (s.qkv_bias) weights += q + kv;
+    if (s.out_bias) weights += s.width;
+    if (s.network_bias) weights += (maps - 1) * s.hidden + s.width;
+    if (s.cross) {
+      flop += 2 * tokens * s.width * q + 2 * memory * m * kv + 4 * memory * s.length * q + 2 * tokens * q * s.width;
+      weights += s.width * q + m * kv + q * s.width;
+      if (s.qkv_bias) weights += q + kv;
+      if (s.out_bias) weights += s.width;
+    }
+    const Ledger l = ledger(options);
+    EXPECT_EQ(l.forward.flop_contractions, flop);
+    EXPECT_EQ(l.weights, weights);
+    EXPECT_EQ(l.forward.words_compulsory, 2 * tokens * s.width + memory * m + weights);
+    if (!options.training) continue;
+    EXPECT_EQ(l.backward.flop_contractions, 2 * flop);
+    EXPECT_EQ(l.backward.words_compulsory, 3 * tokens * s.width + 2 * memory * m + 2 * weights);
+  }
+}
+
 // What grows with the number of sequences grows in proportion; weights do not.
 TEST(Ledger, IsLinearInTheSequences) {
   std::mt19937 random(9);

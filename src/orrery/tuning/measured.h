@@ -44,6 +44,26 @@ struct Measured {
   std::size_t dropped = 0;             // rows of stacked contractions whose stack is not outermost
 
   std::size_t rows() const { return times.size(); }
+
+  // Rows of a table with the same columns, behind these. Texts get the numbers that they would have had.
+  void append(const Measured& other) {
+    append(columns, layouts, other.columns, other.layouts);
+    append(specials, chosen, other.specials, other.chosen);
+    times.insert(times.end(), other.times.begin(), other.times.end());
+    lines += other.lines;
+    failed += other.failed;
+    dropped += other.dropped;
+  }
+
+ private:
+  static void append(std::vector<Named>& named, std::vector<std::uint16_t>& to, const std::vector<Named>& by,
+                     const std::vector<std::uint16_t>& from) {
+    std::vector<std::vector<std::uint16_t>> number(by.size());
+    for (std::size_t c = 0; c < by.size(); ++c)
+      for (const std::string& value : by[c].values) number[c].push_back(named[c].number(value));
+    for (std::size_t at = 0; at < from.size(); at += by.size())
+      for (std::size_t c = 0; c < by.size(); ++c) to.push_back(number[c][from[at + c]]);
+  }
 };
 
 struct Measurements {

@@ -45,8 +45,9 @@ base::Count size_of(const Problem& problem, char letter) {
   return told[letter];
 }
 
-base::Count transposition(const Problem& problem, const std::string& variable, double bytes_per_s) {
-  double bytes = 2 * kMeasuredBytesPerWord;
+base::Count transposition(const Problem& problem, const std::string& variable, double bytes_per_s,
+                          double bytes_per_word) {
+  double bytes = 2 * bytes_per_word;
   for (const char letter : dims_of(problem, variable)) bytes *= static_cast<double>(size_of(problem, letter));
   return std::min(kMostCost, base::saturated(std::ceil(bytes / bytes_per_s * kPerSecond)));
 }
@@ -62,7 +63,7 @@ std::string sizes_untold(const Problem& problem) {
   return out;
 }
 
-RelayoutProblem with_relayouts(const Problem& problem, double bytes_per_s) {
+RelayoutProblem with_relayouts(const Problem& problem, double bytes_per_s, double bytes_per_word) {
   RelayoutProblem out{problem.factors, {}};
   for (std::size_t f = 0; f < problem.graph->operators.size(); ++f) {
     for (const std::string& variable : movable(problem, problem.graph->operators[f])) {
@@ -73,7 +74,7 @@ RelayoutProblem with_relayouts(const Problem& problem, double bytes_per_s) {
       out.factors.domains.push_back(layouts);
       std::vector<int>& columns = out.factors.factors[f].variables;
       *std::find(columns.begin(), columns.end(), class_id) = own;
-      const base::Count cost = transposition(problem, variable, bytes_per_s);
+      const base::Count cost = transposition(problem, variable, bytes_per_s, bytes_per_word);
       Factor tie{"re-layout of " + variable, {class_id, own}, {}, {}};
       for (int from = 0; from < layouts; ++from)
         for (int to = 0; to < layouts; ++to) {

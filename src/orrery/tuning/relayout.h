@@ -10,7 +10,7 @@
 // transposition, also where two want the same one. What no operator makes (the layer's input, weights) and what is
 // written in place is read as it lies. Equalities of the graph hold as before.
 //
-// The tensor sizes are those of the measurements; a word has two bytes, since Substation measured in fp16. Cost: a
+// The tensor sizes are those of the measurements; a word has two bytes where Substation measured, in fp16. Cost: a
 // factor of d^2 rows for each tensor read; the elimination takes each y away within the table of its operator.
 #pragma once
 
@@ -38,7 +38,8 @@ struct RelayoutProblem {
 };
 
 // A time that 64 bits do not hold becomes kMostCost, so that the sums do not fit.
-RelayoutProblem with_relayouts(const Problem& problem, double bytes_per_s);
+RelayoutProblem with_relayouts(const Problem& problem, double bytes_per_s,
+                               double bytes_per_word = kMeasuredBytesPerWord);
 
 // Letters of tensors whose size no file tells; empty where all are known.
 std::string sizes_untold(const Problem& problem);

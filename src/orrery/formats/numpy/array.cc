@@ -25,7 +25,8 @@ struct Kind {
 };
 constexpr Kind kKinds[] = {{Element::kFloat16, "float16", "<f2", 2}, {Element::kFloat32, "float32", "<f4", 4},
                            {Element::kFloat64, "float64", "<f8", 8}, {Element::kInt8, "int8", "|i1", 1},
-                           {Element::kUint8, "uint8", "|u1", 1},     {Element::kBool, "bool", "|b1", 1}};
+                           {Element::kUint8, "uint8", "|u1", 1},     {Element::kBool, "bool", "|b1", 1},
+                           {Element::kInt32, "int32", "<i4", 4},     {Element::kInt64, "int64", "<i8", 8}};
 
 const Kind& kind_of(Element element) {
   return kKinds[static_cast<std::size_t>(element)];
@@ -117,6 +118,10 @@ float float_at(const Array& array, std::size_t i) {
       return static_cast<float>(element_at<double>(array.bytes, i));
     case Element::kInt8:
       return element_at<std::int8_t>(array.bytes, i);
+    case Element::kInt32:
+      return static_cast<float>(element_at<std::int32_t>(array.bytes, i));
+    case Element::kInt64:
+      return static_cast<float>(element_at<std::int64_t>(array.bytes, i));
     default:
       return static_cast<unsigned char>(array.bytes[i]);
   }
@@ -153,9 +158,10 @@ Array array_of(std::string_view bytes, const std::string& name, std::shared_ptr<
   const Kind* kind = kind_named(header.descr);
   if (kind == nullptr)
     base::fail("O1802", fmt::format("elements of type `{}` are not read", header.descr), header.descr_where,
-               header.descr.starts_with('>') ? "it is big-endian: save array.astype(array.dtype.newbyteorder('<'))"
-                                             : "known: float32, float16, float64, int8, uint8 and bool; save "
-                                               "array.astype(numpy.float32)");
+               header.descr.starts_with('>')
+                   ? "it is big-endian: save array.astype(array.dtype.newbyteorder('<'))"
+                   : "known: float32, float16, float64, int8, uint8, bool, int32 and int64; save "
+                     "array.astype(numpy.float32)");
   array.element = kind->element;
   array.shape = header.shape;
   const std::string_view data = bytes.substr(parts.data);

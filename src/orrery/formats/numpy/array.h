@@ -12,10 +12,13 @@
 
 namespace orrery::formats::numpy {
 
-enum class Element { kFloat16, kFloat32, kFloat64, kInt8, kUint8, kBool };
+enum class Element { kFloat16, kFloat32, kFloat64, kInt8, kUint8, kBool, kInt32, kInt64 };
 
 std::string_view name_of(Element element);  // "float32"
 std::size_t size_of(Element element);
+inline bool is_float(Element element) {
+  return element <= Element::kFloat64;
+}
 
 struct Array {
   base::Location whole;  // the file, for messages

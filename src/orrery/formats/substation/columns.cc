@@ -56,11 +56,11 @@ std::string layout_mistake(std::string_view written, const Expected::Layout& exp
   std::string have = dimensions(written), want = expected.dims;
   for (const char c : have)
     if (want.find(c) == std::string::npos)
-      return fmt::format("`{}` names no dimension of `{}` with `{}`", written, expected.column, c);
+      return fmt::format("`{}` names no dimension of `{}` with `{}`", shown(written), expected.column, c);
   std::sort(have.begin(), have.end());
   std::sort(want.begin(), want.end());
   if (have == want) return {};
-  return fmt::format("`{}` is no order of the dimensions {}", written, fmt::join(letters(expected.dims), ", "));
+  return fmt::format("`{}` is no order of the dimensions {}", shown(written), fmt::join(letters(expected.dims), ", "));
 }
 
 void SizesSeen::see(char letter, base::Count size, const base::Location& where, base::Diagnostics& found) {
@@ -78,6 +78,12 @@ void SizesSeen::see(char letter, base::Count size, const base::Location& where, 
 void SizesSeen::join(const SizesSeen& other, base::Diagnostics& found) {
   for (const auto& [letter, where] : other.told_) see(letter, other.sizes_[letter], where, found);
   products_.insert(products_.end(), other.products_.begin(), other.products_.end());
+}
+
+bool SizesSeen::within(const SizesSeen& other) const {
+  return std::all_of(told_.begin(), told_.end(), [&](const auto& told) {
+    return other.told_.contains(told.first) && other.sizes_[told.first] == sizes_[told.first];
+  });
 }
 
 void SizesSeen::see_product(const std::string& letters, base::Count product, const base::Location& where) {

@@ -45,6 +45,8 @@ class SizesSeen {
   void see(char letter, base::Count size, const base::Location& where, base::Diagnostics& found);
   void join(const SizesSeen& other, base::Diagnostics& found);  // what another file told, after this one
   const tuning::Sizes& sizes() const { return sizes_; }
+  // Whether the other told all of these, and the same.
+  bool within(const SizesSeen& other) const;
   // Products of sizes that contractions tell as M N K batch; asked when all files were read.
   void see_product(const std::string& letters, base::Count product, const base::Location& where);
   void check_products(base::Diagnostics& found) const;

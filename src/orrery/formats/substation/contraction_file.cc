@@ -70,6 +70,10 @@ class Reader {
   bool header(const std::vector<std::size_t>& needed) {
     if (!source_.next(line_)) return false;  // said by who reads the folder
     ++table_.lines;
+    if (const std::string wrong = too_long(line_); !wrong.empty()) {
+      error("O1711", wrong, line_.substr(0, 1));
+      return false;
+    }
     split(line_, cells_);
     at_.assign(kColumns.size(), kAbsent);
     bool good = true;
@@ -78,12 +82,12 @@ class Reader {
       if (known == kColumns.end()) {
         std::vector<std::string> names(kColumns.begin(), kColumns.end());
         if (auto* told =
-                error("O1711", fmt::format("a file of a contraction has no column `{}`", cells_[i]), cells_[i]))
+                error("O1711", fmt::format("a file of a contraction has no column `{}`", shown(cells_[i])), cells_[i]))
           told->hint(
               base::did_you_mean(std::string(cells_[i]), names, fmt::format("it has {}", fmt::join(names, ", "))));
         good = false;
       } else if (std::size_t& place = at_[static_cast<std::size_t>(known - kColumns.begin())]; place != kAbsent) {
-        error("O1711", fmt::format("column `{}` stands twice", cells_[i]), cells_[i]);
+        error("O1711", fmt::format("column `{}` stands twice", shown(cells_[i])), cells_[i]);
         good = false;
       } else {
         place = i;
@@ -106,6 +110,10 @@ class Reader {
   bool row(bool short_rows) {
     while (source_.next(line_)) {
       ++table_.lines;
+      if (const std::string wrong = too_long(line_); !wrong.empty()) {
+        error("O1711", wrong, line_.substr(0, 1));
+        continue;
+      }
       split(line_, cells_);
       if (cells_.size() == width_ || (short_rows && cells_.size() < width_)) {
         cells_.resize(width_);
@@ -152,7 +160,7 @@ class Reader {
     for (const std::size_t column : {kM, kN, kK, kBatch}) {
       base::Count size = 0;
       if (!whole(cell(column), size) || __builtin_mul_overflow(all, size > 0 || column != kBatch ? size : 1, &all)) {
-        error("O1711", fmt::format("`{}` is no size {}", cell(column), kColumns[column]), cell(column));
+        error("O1711", fmt::format("`{}` is no size {}", shown(cell(column)), kColumns[column]), cell(column));
         return false;
       }
     }
@@ -246,7 +254,8 @@ void read_result(Source& source, const Expected& expected, SizesSeen& sizes, Mea
       }
       const DecimalTime time = decimal_time(reader.cell(kTime), 12);
       if (!time.wrong.empty()) {
-        reader.error("O1714", fmt::format("the time `{}` {}", reader.cell(kTime), time.wrong), reader.cell(kTime));
+        reader.error("O1714", fmt::format("the time `{}` {}", shown(reader.cell(kTime)), time.wrong),
+                     reader.cell(kTime));
         continue;
       }
       const bool sized = reader.product();
@@ -276,11 +285,15 @@ void read_ranks(Source& layouts, std::vector<std::unique_ptr<Source>>& ranks, co
   for (const std::unique_ptr<Source>& rank : ranks) {
     while (rank->next(line)) {
       ++table.lines;
-      split(line, cells);
-      while (!cells.empty() && cells.back().empty()) cells.pop_back();
       const auto wrong = [&](const char* code, std::string message, std::string_view part) {
         if (rank->tell()) found.error(code, std::move(message), rank->place(line, part));
       };
+      if (std::string long_line = too_long(line); !long_line.empty()) {
+        wrong("O1711", std::move(long_line), line.substr(0, 1));
+        continue;
+      }
+      split(line, cells);
+      while (!cells.empty() && cells.back().empty()) cells.pop_back();
       if (cells.size() <= kCall + 1) {
         wrong("O1711",
               fmt::format("a call has {} cells before its times, this line {} in all", kCall + 1, cells.size()), line);
@@ -299,7 +312,7 @@ void read_ranks(Source& layouts, std::vector<std::unique_ptr<Source>>& ranks, co
       for (std::size_t i = kCall + 1; i < cells.size() && good; ++i) {
         const DecimalTime time = decimal_time(cells[i], 12);
         good = time.wrong.empty();
-        if (!good) wrong("O1714", fmt::format("the time `{}` {}", cells[i], time.wrong), cells[i]);
+        if (!good) wrong("O1714", fmt::format("the time `{}` {}", shown(cells[i]), time.wrong), cells[i]);
         times.push_back(time.femtoseconds);
       }
       if (!good) continue;

@@ -21,6 +21,10 @@ namespace fs = std::filesystem;
 using tuning::Measured;
 using tuning::Measurements;
 
+// A kernel's file is read in pieces side by side, each as if it were a file, and the tables are put together in order.
+// Where one finds something that is wrong, the pieces are forgotten and one thread reads all, so that messages know
+// their lines.
+
 // Files of one benchmark. `layouts`: `<op>.csv`, with rank files only.
 struct Files {
   std::vector<std::string> paths;
@@ -70,25 +74,20 @@ Files files_of(const Expected& one, const std::string& folder, const std::vector
   return out;
 }
 
-// So that no thread begins with the longest files when the others have ended.
-std::vector<std::size_t> largest_first(const std::vector<Files>& files) {
-  std::vector<std::uintmax_t> bytes;
-  std::vector<std::size_t> order;
-  for (const Files& one : files) {
-    bytes.push_back(0);
-    order.push_back(order.size());
-    for (const std::string& path : one.paths) {
-      std::error_code failed;
-      const std::uintmax_t size = fs::file_size(path, failed);
-      if (!failed) bytes.back() += size;
-    }
-  }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
-  return order;
-}
+// What one thread reads: a file, or the lines of one that begin in a piece of it.
+struct Part {
+  std::size_t source = 0;  // of the benchmark's files
+  std::string_view bytes;
+  std::optional<Measured> table;
+  SizesSeen sizes;
+  base::Diagnostics found;
+};
 
 struct Read {
+  std::vector<std::unique_ptr<base::MappedFile>> maps;  // of the files, that of the layouts last
+  std::vector<Part> parts;                              // of kernels
   std::optional<Measured> table;
+  SizesSeen sizes;
   std::vector<base::Input> inputs;
   std::size_t bytes = 0;
   base::Diagnostics found;
@@ -109,40 +108,96 @@ void say_unread(const std::vector<std::string>& names, const std::vector<Expecte
         .note(fmt::format("in `{}`; they are not read", folder));
 }
 
-void read_one(const Expected& expected, const Files& files, SizesSeen& sizes, Read& out) {
-  out.table = empty_table(expected);
-  std::vector<std::unique_ptr<base::MappedFile>> maps;
-  std::vector<std::unique_ptr<Source>> sources;
-  const auto open = [&](const std::string& path) {
-    std::error_code failed;
-    const auto size = fs::file_size(path, failed);
-    if (!failed && size > kMostBytes)
-      base::fail("O1724",
-                 fmt::format("`{}` has {} bytes, more than the {} that are read of a file", path, size, kMostBytes));
-    maps.push_back(std::make_unique<base::MappedFile>(path));
-    const std::string_view bytes = maps.back()->bytes();
-    out.inputs.push_back({path, base::content_hash(bytes)});
-    out.bytes += bytes.size();
-    return std::make_unique<Source>(path, bytes);
-  };
+void open(const std::string& path, Read& out) {
+  std::error_code failed;
+  const auto size = fs::file_size(path, failed);
+  if (!failed && size > kMostBytes)
+    base::fail("O1724",
+               fmt::format("`{}` has {} bytes, more than the {} that are read of a file", path, size, kMostBytes));
+  out.maps.push_back(std::make_unique<base::MappedFile>(path));
+  const std::string_view bytes = out.maps.back()->bytes();
+  out.inputs.push_back({path, base::content_hash(bytes)});
+  out.bytes += bytes.size();
+}
+
+bool stopped(const Reading& how) {
+  return how.stop != nullptr && how.stop->load(std::memory_order_relaxed);
+}
+
+void open(const Expected& expected, const Files& files, const Reading& how, Read& out) {
   try {
-    for (const std::string& path : files.paths) sources.push_back(open(path));
-    if (!files.layouts.empty()) {
-      const std::unique_ptr<Source> layouts = open(files.layouts);
-      read_ranks(*layouts, sources, expected, sizes, *out.table, out.found);
-    } else {
-      for (const std::unique_ptr<Source>& source : sources)
-        (expected.contraction ? read_result : read_kernel)(*source, expected, sizes, *out.table, out.found);
+    for (const std::string& path : files.paths) {
+      if (stopped(how)) return;
+      open(path, out);
     }
+    if (!files.layouts.empty()) open(files.layouts, out);
   } catch (const base::InputError& error) {
     for (const base::Diagnostic& one : error.diagnostics) out.found.error(one.code, one.message, one.primary.where);
     return;
   }
-  if (out.table->rows() > 0 || out.found.has_errors()) return;
-  auto& told = out.found.error("O1715", fmt::format("`{}` has no line that can be used", files.paths.front()),
-                               sources.front()->whole());
+  for (std::size_t s = 0; s < files.paths.size() && !expected.contraction; ++s) {
+    std::string_view rest = out.maps[s]->bytes();
+    while (!rest.empty()) {
+      const std::size_t end = how.piece < rest.size() ? rest.find('\n', how.piece) : std::string_view::npos;
+      Part& part = out.parts.emplace_back();
+      part.source = s;
+      part.bytes = rest.substr(0, end == std::string_view::npos ? end : end + 1);
+      rest.remove_prefix(part.bytes.size());
+    }
+  }
+}
+
+// The whole benchmark by one thread, with the places of what is wrong.
+void read_in_order(const Expected& expected, const Files& files, const std::atomic<bool>* stop, Read& out) {
+  out.table = empty_table(expected);
+  out.sizes = SizesSeen();
+  std::vector<std::unique_ptr<Source>> sources;
+  for (const std::unique_ptr<base::MappedFile>& map : out.maps)
+    sources.push_back(std::make_unique<Source>(map->path(), map->bytes(), stop));
+  if (!files.layouts.empty()) {
+    const std::unique_ptr<Source> layouts = std::move(sources.back());
+    sources.pop_back();
+    read_ranks(*layouts, sources, expected, out.sizes, *out.table, out.found);
+  } else {
+    for (const std::unique_ptr<Source>& source : sources)
+      (expected.contraction ? read_result : read_kernel)(*source, expected, out.sizes, *out.table, out.found);
+  }
+}
+
+// Parts one behind the other, as if one thread had read them. False where one found something that is wrong, or where
+// a size was not told by the first.
+bool join(const Expected& expected, Read& out) {
+  std::size_t rows = 0;
+  for (const Part& part : out.parts) {
+    if (part.found.has_errors()) return false;
+    rows += part.table->rows();
+  }
+  Measured all = empty_table(expected);
+  all.layouts.reserve(rows * all.columns.size());
+  all.chosen.reserve(rows * all.specials.size());
+  all.times.reserve(rows);
+  base::Diagnostics wrong;
+  for (std::size_t p = 0; p < out.parts.size(); ++p) {
+    SizesSeen& sizes = out.parts[p].sizes;
+    if (p == 0)
+      out.sizes = std::move(sizes);
+    else if (!sizes.within(out.sizes))
+      return false;
+    all.append(*out.parts[p].table);
+    out.parts[p].table.reset();
+  }
+  out.table = std::move(all);
+  return true;
+}
+
+void say_unusable(const Files& files, Read& out) {
+  if (!out.table || out.table->rows() > 0 || out.found.has_errors()) return;
+  const base::Location whole{std::make_shared<const base::SourceFile>(base::SourceFile{files.paths.front(), {}}), 0, 0};
+  auto& told = out.found.error("O1715", fmt::format("`{}` has no line that can be used", files.paths.front()), whole);
   if (out.table->lines == 0)
     told.note("it is empty");
+  else if (out.table->contraction && out.table->lines == 1)
+    told.note("it has no row below its header");
   else if (out.table->failed > 0)
     told.note(fmt::format("{} of {} lines end in ERROR: the kernel failed its verification", out.table->failed,
                           out.table->lines));
@@ -151,10 +206,40 @@ void read_one(const Expected& expected, const Files& files, SizesSeen& sizes, Re
                           out.table->dropped));
 }
 
+// Large pieces first, so that no thread begins with them when the others have ended.
+void read_parts(const std::vector<Expected>& all, const std::vector<Files>& files, const Reading& how,
+                std::vector<Read>& read) {
+  struct Task {
+    std::size_t benchmark, part, bytes;
+  };
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t p = 0; p < read[i].parts.size(); ++p) tasks.push_back({i, p, read[i].parts[p].bytes.size()});
+    if (all[i].contraction && !files[i].paths.empty() && !read[i].found.has_errors())
+      tasks.push_back({i, 0, read[i].bytes});
+  }
+  std::stable_sort(tasks.begin(), tasks.end(), [](const Task& a, const Task& b) { return a.bytes > b.bytes; });
+  base::parallel_for(tasks.size(), how.threads, [&](std::size_t t) {
+    const Task& task = tasks[t];
+    Read& out = read[task.benchmark];
+    if (all[task.benchmark].contraction)
+      return read_in_order(all[task.benchmark], files[task.benchmark], how.stop, out);
+    Part& part = out.parts[task.part];
+    part.table = empty_table(all[task.benchmark]);
+    Source source(out.maps[part.source]->path(), part.bytes, how.stop);
+    read_kernel(source, all[task.benchmark], part.sizes, *part.table, part.found);
+  });
+}
+
 }  // namespace
 
 Measurements read_folder(const std::string& folder, const tuning::Graph& graph, int threads,
                          base::Diagnostics& warnings) {
+  return *read_folder(folder, graph, {.threads = threads}, warnings);
+}
+
+std::optional<Measurements> read_folder(const std::string& folder, const tuning::Graph& graph, const Reading& how,
+                                        base::Diagnostics& warnings) {
   const base::Stopwatch clock;
   const std::vector<std::string> names = names_in(folder);
   const std::vector<Expected> all = expected_files(graph);
@@ -174,17 +259,19 @@ Measurements read_folder(const std::string& folder, const tuning::Graph& graph, 
         "`<op>-pruned-bm<rank>.csv`, do as well");
   }
   std::vector<Read> read(all.size());
-  std::vector<SizesSeen> sizes(all.size());
-  const std::vector<std::size_t> order = largest_first(files);
-  base::parallel_for(all.size(), threads, [&](std::size_t task) {
-    const std::size_t i = order[task];
-    if (!files[i].paths.empty()) read_one(all[i], files[i], sizes[i], read[i]);
+  base::parallel_for(all.size(), how.threads, [&](std::size_t i) { open(all[i], files[i], how, read[i]); });
+  if (!stopped(how)) read_parts(all, files, how, read);
+  base::parallel_for(all.size(), how.threads, [&](std::size_t i) {
+    if (files[i].paths.empty() || read[i].found.has_errors() || stopped(how)) return;
+    if (!all[i].contraction && !join(all[i], read[i])) read_in_order(all[i], files[i], how.stop, read[i]);
+    say_unusable(files[i], read[i]);
   });
+  if (stopped(how)) return std::nullopt;
   Measurements out;
   SizesSeen joined;
   for (std::size_t i = 0; i < all.size(); ++i) {
     found.append(read[i].found);
-    joined.join(sizes[i], found);
+    joined.join(read[i].sizes, found);
     out.inputs.insert(out.inputs.end(), read[i].inputs.begin(), read[i].inputs.end());
     out.bytes += static_cast<double>(read[i].bytes);
     if (read[i].table) out.tables.emplace(all[i].benchmark, std::move(*read[i].table));

@@ -42,7 +42,9 @@ inline std::string tied_to(const std::string& kernel, const std::string& column)
   return found == ties.end() ? column : found->second;
 }
 
-inline tuning::Measurements full_tables(const tuning::Graph& graph, std::uint64_t seed, int specials = 1) {
+// `noise`: of a row, against 0.5 of each of its layouts; `kept`: the share of a kernel's rows that there are.
+inline tuning::Measurements full_tables(const tuning::Graph& graph, std::uint64_t seed, int specials = 1,
+                                        double noise = 0.1, double kept = 1) {
   tuning::Measurements out;
   out.sizes = graph.sizes;
   for (const Expected& expected : expected_files(graph)) {
@@ -55,13 +57,14 @@ inline tuning::Measurements full_tables(const tuning::Graph& graph, std::uint64_
         time *= 1 + 0.5 * drawn(expected.benchmark + expected.layouts[i].column + layouts[i], seed);
         all += layouts[i];
       }
+      if (!expected.contraction && drawn("kept" + all, seed) >= kept) return;
       for (int special = 0; special < specials; ++special) {
         for (std::size_t i = 0; i < layouts.size(); ++i) table.layouts.push_back(table.columns[i].number(layouts[i]));
         for (tuning::Named& named : table.specials)
           table.chosen.push_back(
               named.number(expected.contraction ? "tc" + std::to_string(special) : std::string(1, "bji"[special % 3])));
-        const double noise = 1 + 0.1 * drawn(all + std::to_string(special), seed);
-        table.times.push_back(static_cast<base::Count>(time * noise / 1e6) * 1'000'000);
+        const double more = 1 + noise * drawn(all + std::to_string(special), seed);
+        table.times.push_back(static_cast<base::Count>(time * more / 1e6) * 1'000'000);
       }
     };
     if (expected.contraction) {

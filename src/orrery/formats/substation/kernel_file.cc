@@ -27,30 +27,74 @@ std::uint64_t packed(std::string_view value) {
   return out | std::uint64_t{value.size()} << 56;
 }
 
-// How many bytes two texts have in common at their begin.
-std::size_t common_bytes(std::string_view a, std::string_view b) {
-  const std::size_t most = std::min(a.size(), b.size());
-  std::size_t at = 0;
-  for (std::uint64_t x = 0, y = 0; at + 8 <= most; at += 8) {
-    std::memcpy(&x, a.data() + at, 8);
-    std::memcpy(&y, b.data() + at, 8);
-    if (x != y) break;
-  }
-  while (at < most && a[at] == b[at]) ++at;
-  return at;
-}
-
 // What stands at one place of a line.
 struct Place {
   std::string name;    // as written
   std::string prefix;  // with the equals sign
   Part part = Part::kTime;
   std::size_t column = 0;  // of its kind
-  std::size_t end = 0;     // of its value in the last line that was read well
+  std::size_t begin = 0;   // of its value in the line that was read last
+  std::size_t length = 0;  // of that
   std::string size;        // the value seen last, as written
-  // As written, and their numbers; a few dozens at most, so that they are gone through.
+  // As written, and their numbers; a few dozens at most. By a hash where that is free; else they are gone through.
   std::vector<std::uint64_t> values;
   std::vector<std::uint16_t> numbers;
+  std::vector<std::uint16_t> slots = std::vector<std::uint16_t>(kSlots);  // 1 + the value's place
+
+  const std::uint16_t* number_of(std::uint64_t value) const {
+    const std::uint16_t slot = slots[slot_of(value)];
+    if (slot != 0 && values[slot - 1u] == value) return &numbers[slot - 1u];
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (values[i] == value) return &numbers[i];
+    return nullptr;
+  }
+  void remember(std::uint64_t value, std::uint16_t number) {
+    values.push_back(value);
+    numbers.push_back(number);
+    std::uint16_t& slot = slots[slot_of(value)];
+    if (slot == 0) slot = static_cast<std::uint16_t>(values.size());
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 256;
+  static std::size_t slot_of(std::uint64_t value) { return (value * 0x9e3779b97f4a7c15u) >> 56; }
+};
+
+// A line that was read, up to its time, as a form: what must be the same in the next, and where values stand. All
+// lines of a file mostly have one form, since a layout has as many letters as its tensor has dimensions.
+class Form {
+ public:
+  void clear() { length_ = 0; }
+  void take(std::string_view line, std::size_t length, const std::vector<Place>& places) {
+    length_ = length;
+    const std::size_t words = (length + 7) / 8;
+    text_.assign(words, 0);
+    fixed_.assign(words, 0);
+    std::memcpy(text_.data(), line.data(), length);
+    std::memset(fixed_.data(), 0xff, length);
+    for (const Place& place : places) {
+      if (place.part == Part::kSize || place.part == Part::kTime) continue;
+      if (place.length > kMostPacked) return clear();
+      std::memset(reinterpret_cast<char*>(fixed_.data()) + place.begin, 0, place.length);
+    }
+    for (std::size_t w = 0; w < words; ++w) text_[w] &= fixed_[w];
+  }
+  // Whether this line is the same but for its values; its time then stands behind length() bytes.
+  bool fits(std::string_view line) const {
+    if (length_ == 0 || line.size() < 8 * text_.size()) return false;
+    std::uint64_t differ = 0;
+    for (std::size_t w = 0; w < text_.size(); ++w) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, line.data() + 8 * w, 8);
+      differ |= (word & fixed_[w]) ^ text_[w];
+    }
+    return differ == 0;
+  }
+  std::size_t length() const { return length_; }
+
+ private:
+  std::size_t length_ = 0;
+  std::vector<std::uint64_t> text_, fixed_;
 };
 
 class Reader {
@@ -69,9 +113,7 @@ class Reader {
         ++table_.failed;
         continue;
       }
-      const bool good = read_line();
-      before_ = good ? line_ : std::string_view();
-      if (good) {
+      if (read_like_before() || read_line()) {
         table_.layouts.insert(table_.layouts.end(), row_.begin(), row_.end());
         table_.chosen.insert(table_.chosen.end(), choice_.begin(), choice_.end());
         table_.times.push_back(time_);
@@ -103,14 +145,32 @@ class Reader {
     return true;
   }
 
+  // A line of the form of the one before it, with values that were met. False: it is to be read word by word.
+  bool read_like_before() {
+    if (!form_.fits(line_) || !line_.ends_with(" s")) return false;
+    for (const Place& place : places_) {
+      if (place.part == Part::kSize || place.part == Part::kTime) continue;
+      std::uint64_t value = 0;  // the time's text follows: eight bytes are there
+      std::memcpy(&value, line_.data() + place.begin, 8);
+      value = (value & ((std::uint64_t{1} << 8 * place.length) - 1)) | std::uint64_t{place.length} << 56;
+      const std::uint16_t* const number = place.number_of(value);
+      if (number == nullptr) return false;
+      put(place, *number);
+    }
+    const DecimalTime time = decimal_time(line_.substr(form_.length(), line_.size() - form_.length() - 2), 15);
+    time_ = time.femtoseconds;
+    return time.wrong.empty();
+  }
+
   bool read_line() {
     good_ = true;
+    form_.clear();
+    if (const std::string wrong = too_long(line_); !wrong.empty()) {
+      error("O1711", wrong, line_.substr(0, 1));
+      return false;
+    }
     bool timed = false;
-    // Benchmarks count through their layouts, so a line mostly begins as the one before: what is the same is not read.
-    const std::size_t same = common_bytes(line_, before_);
-    std::size_t index = 0;
-    while (index < places_.size() && places_[index].part != Part::kTime && places_[index].end < same) ++index;
-    if (index > 0) at_ = places_[index - 1].end;
+    std::size_t index = 0, behind_equals = 0;
     for (;; ++index) {
       // Mostly the names stand where those of the line before stood.
       if (index < places_.size() && places_[index].part != Part::kTime && as_before(places_[index].prefix)) {
@@ -125,7 +185,7 @@ class Reader {
       if (equals != "=" || value.empty()) {
         if (auto* told =
                 error("O1711", "a line of measurements is made of `NAME = value`", equals.empty() ? name : equals))
-          told->label(fmt::format("`=` and a value should follow `{}`", name))
+          told->label(fmt::format("`=` and a value should follow `{}`", shown(name)))
               .note("an example: `B = 8 J = 512 N = 1024 dv = B dw = J DATT = BJN DBO = N time = 1.9e-05 s`");
         return false;
       }
@@ -134,7 +194,9 @@ class Reader {
       }
       Place& place = places_[index];
       if (place.part == Part::kTime) {
-        timed = read_time(value);
+        timed = true;
+        behind_equals = static_cast<std::size_t>(value.data() - line_.data());
+        read_time(value);
         break;
       }
       take(place, value);
@@ -146,7 +208,9 @@ class Reader {
       places_.resize(index + 1);
       checked_ = false;
     }
-    return good_ && complete();
+    if (!good_ || !complete()) return false;
+    form_.take(line_, behind_equals, places_);
+    return true;
   }
 
   // What `name` is, at this place from now on; places behind it are forgotten.
@@ -154,7 +218,9 @@ class Reader {
     places_.resize(index);
     checked_ = false;
     const std::string low = lower(name);
-    Place place{std::string(name), std::string(name) + " = ", Part::kTime, 0, 0, {}, {}, {}};
+    Place place;
+    place.name = name;
+    place.prefix = place.name + " = ";
     const auto layout = std::find_if(expected_.layouts.begin(), expected_.layouts.end(),
                                      [&](const auto& e) { return e.column == low; });
     const auto special = std::find_if(expected_.specials.begin(), expected_.specials.end(),
@@ -173,13 +239,14 @@ class Reader {
       std::vector<std::string> known;
       for (const auto& e : expected_.specials) known.push_back(e.column);
       for (const auto& e : expected_.layouts) known.push_back(e.column);
-      if (auto* told = error("O1711", fmt::format("kernel {} has no column `{}`", expected_.benchmark, name), name))
+      if (auto* told =
+              error("O1711", fmt::format("kernel {} has no column `{}`", expected_.benchmark, shown(name)), name))
         told->hint(base::did_you_mean(low, known, fmt::format("it has sizes and {}, time", fmt::join(known, ", "))));
       return false;
     }
     for (const Place& before : places_)
       if (lower(before.name) == low) {
-        error("O1711", fmt::format("column `{}` stands twice", name), name);
+        error("O1711", fmt::format("column `{}` stands twice", shown(name)), name);
         return false;
       }
     places_.push_back(std::move(place));
@@ -187,14 +254,12 @@ class Reader {
   }
 
   void take(Place& place, std::string_view value) {
-    place.end = at_;
+    place.begin = static_cast<std::size_t>(value.data() - line_.data());
+    place.length = value.size();
     if (place.part == Part::kSize) return take_size(place, value);
     const bool short_enough = value.size() <= kMostPacked;
-    if (short_enough) {
-      const std::uint64_t wanted = packed(value);
-      for (std::size_t i = 0; i < place.values.size(); ++i)
-        if (place.values[i] == wanted) return put(place, place.numbers[i]);
-    }
+    if (short_enough)
+      if (const std::uint16_t* const known = place.number_of(packed(value))) return put(place, *known);
     if (place.part == Part::kLayout) {
       const std::string wrong = layout_mistake(value, expected_.layouts[place.column]);
       if (!wrong.empty()) {
@@ -202,16 +267,13 @@ class Reader {
         return;
       }
     } else if (value.size() != 1 || kLetters.find(dimensions(value)[0]) == std::string_view::npos) {
-      if (auto* told = error("O1712", fmt::format("`{}` is no dimension for `{}`", value, place.name), value))
+      if (auto* told = error("O1712", fmt::format("`{}` is no dimension for `{}`", shown(value), place.name), value))
         told->hint("a dimension is one letter: b, j, k, h, p, i (or n), u");
       return;
     }
     tuning::Named& column = place.part == Part::kLayout ? table_.columns[place.column] : table_.specials[place.column];
     const std::uint16_t number = column.number(dimensions(value));
-    if (short_enough) {
-      place.values.push_back(packed(value));
-      place.numbers.push_back(number);
-    }
+    if (short_enough) place.remember(packed(value), number);
     put(place, number);
   }
   void put(const Place& place, std::uint16_t number) {
@@ -223,7 +285,7 @@ class Reader {
     base::Count size = 0;
     const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), size);
     if (failed != std::errc() || end != value.data() + value.size() || size < 1) {
-      error("O1711", fmt::format("size {} is `{}`, which is no whole number from 1", place.name, value), value);
+      error("O1711", fmt::format("size {} is `{}`, which is no whole number from 1", place.name, shown(value)), value);
       return;
     }
     const std::size_t before = found_.all().size();
@@ -233,18 +295,17 @@ class Reader {
     if (good_) source_.untell();
   }
 
-  bool read_time(std::string_view text) {
+  void read_time(std::string_view text) {
     const DecimalTime time = decimal_time(text, 15);
     const std::string_view unit = token(), rest = token();
     if (!time.wrong.empty()) {
-      error("O1714", fmt::format("the time `{}` {}", text, time.wrong), text);
+      error("O1714", fmt::format("the time `{}` {}", shown(text), time.wrong), text);
     } else if (unit != "s" || !rest.empty()) {
       if (auto* told = error("O1711", "behind the time stands `s`, and nothing but `ERROR` may follow",
                              rest.empty() ? (unit.empty() ? text : unit) : rest))
         told->note("times of kernels are seconds");
     }
     time_ = time.femtoseconds;
-    return true;
   }
 
   // Whether every column has a place; asked again only where places changed.
@@ -271,7 +332,8 @@ class Reader {
   SizesSeen& sizes_;
   Measured& table_;
   base::Diagnostics& found_;
-  std::string_view line_, before_;  // `before_`: the last line, where it was good
+  std::string_view line_;
+  Form form_;
   std::size_t at_ = 0;
   std::vector<Place> places_;
   std::vector<std::uint16_t> row_, choice_;

@@ -177,9 +177,14 @@ void append_texts(std::string& out, const char* key, const std::vector<std::pair
   out += "\n }";
 }
 
+// Libraries that compute products beside a GPU's, by name.
+constexpr const char* kLibraries[] = {"openblas", "onednn"};
+
 // "tc3" is ALGO3, "tc_default" DEFAULT; the fp16 programs of the original have the number alone, which it cuts away.
 std::string algorithm(const std::string& implementation) {
   if (implementation.find("default") != std::string::npos) return "DEFAULT";
+  for (const char* library : kLibraries)
+    if (implementation == library) return upper(library);
   const bool number =
       std::all_of(implementation.begin(), implementation.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   return "ALGO" + (number && implementation.size() <= 2

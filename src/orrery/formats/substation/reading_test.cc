@@ -137,6 +137,68 @@ TEST(Folders, FilesOfRanksSayWhatTheMergedOnesSay) {
   EXPECT_EQ(optimum(copy.path), optimum(kExample));
 }
 
+std::string said(const fs::path& folder, std::size_t piece, int threads) {
+  base::Diagnostics warnings;
+  std::string out;
+  try {
+    read_folder(folder.string(), graph(), {.threads = threads, .stop = nullptr, .piece = piece}, warnings);
+  } catch (const base::InputError& error) {
+    for (const base::Diagnostic& one : error.diagnostics)
+      out += one.code + " " + one.message + " " + std::to_string(one.primary.where.line) + ":" +
+             std::to_string(one.primary.where.column) + "\n";
+  }
+  return out;
+}
+
+// Where a file was cut, and by how many threads it was read, no message knows.
+TEST(Folders, WhatIsWrongIsSaidAlikeWhereverAFileWasCut) {
+  const char* const wrong[] = {"nonsense",
+                               "B = 2 J = 8 N = 8 dt = B dv = N DXATT = BJN DRESID1 = BJN DX = BJX time = 1e-6 s",
+                               "B = 2 J = 9 N = 8 dt = B dv = N DXATT = BJN DRESID1 = BJN DX = BJN time = 1e-6 s",
+                               "U = 2 dt = B dv = N DXATT = BJN DRESID1 = BJN DX = BJN time = 1e-6 s",
+                               "dt = B dv = N DXATT = BJN DRESID1 = BJN DX = BJN time = -1e-6 s",
+                               "dt = B dv = N DXATT = BJN DRESID1 = BJN DX = BJN time = 1e-6 s extra",
+                               "dt = B dv = N DXATT = BJN DX = BJN time = 1e-6 s",
+                               "dt = B dv = N DXATT = BJN DRESID1 = BJN DX = BJN time = 1e-6",
+                               "dt = B dv = NN DXATT = BJN DRESID1 = BJN DX = BJN time = 1e-6 s"};
+  std::mt19937_64 draw(8);
+  for (int i = 0; i < 60; ++i) {
+    Copy copy;
+    std::vector<std::string> lines = lines_of(copy.path / "bei-combined.csv");
+    for (int more = 1 + static_cast<int>(draw() % 4); more > 0; --more)
+      lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(draw() % (lines.size() + 1)),
+                   wrong[draw() % std::size(wrong)]);
+    write(copy.path / "bei-combined.csv", lines);
+    const std::string whole = said(copy.path, std::size_t{1} << 30, 1);
+    for (const std::size_t piece : {1u, 100u, 333u}) ASSERT_EQ(said(copy.path, piece, 2), whole) << i;
+  }
+}
+
+TEST(Folders, MarksOfEditorsAreReadOverAndEndlessLinesRefusedShortly) {
+  Copy copy;
+  for (const char* const name : {"bei-combined.csv", "lin1-result.csv"}) {
+    std::vector<std::string> lines = lines_of(copy.path / name);
+    lines[0] = "\xef\xbb\xbf" + lines[0];
+    write(copy.path / name, lines);
+  }
+  EXPECT_EQ(optimum(copy.path), optimum(kExample));
+  for (const char* const name : {"bei-combined.csv", "lin1-result.csv"}) {
+    std::vector<std::string> lines = lines_of(copy.path / name);
+    lines.push_back(std::string(std::size_t{3} << 20, 'x'));
+    lines.push_back(std::string(100'000, 'y') + " = 2");
+    write(copy.path / name, lines);
+  }
+  const std::string told = said(copy.path, std::size_t{1} << 30, 1);
+  EXPECT_NE(told.find("the line has 3145728 bytes"), std::string::npos);
+  EXPECT_LT(told.size(), 1000u);
+}
+
+TEST(Folders, AnInterruptEndsTheReading) {
+  const std::atomic<bool> stop = true;
+  base::Diagnostics warnings;
+  EXPECT_FALSE(read_folder(kExample.string(), graph(), {.threads = 2, .stop = &stop}, warnings));
+}
+
 TEST(Folders, AreWrittenAsTheyAreRead) {
   base::Diagnostics warnings;
   const tuning::Measurements read = read_folder(kExample.string(), graph(), 1, warnings);

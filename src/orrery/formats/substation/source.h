@@ -2,6 +2,7 @@
 // has the lines they point to and no others.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,9 +15,13 @@ namespace orrery::formats::substation {
 // Bytes of one file: full tables have some hundred megabytes. A larger one is refused before it is mapped.
 inline constexpr std::size_t kMostBytes = std::size_t{8} << 30;
 
+// Bytes of one line; a rank's line of a thousand times has some ten thousand. A longer one is refused.
+inline constexpr std::size_t kMostLine = std::size_t{1} << 20;
+
 class Source {
  public:
-  Source(const std::string& name, std::string_view bytes);
+  // `stop`: once it is set, there is no further line.
+  Source(const std::string& name, std::string_view bytes, const std::atomic<bool>* stop = nullptr);
   ~Source();  // the text of messages is made here
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
@@ -43,10 +48,17 @@ class Source {
   static constexpr int kMostTold = 20;
   std::shared_ptr<base::SourceFile> file_;
   std::string_view bytes_;
+  const std::atomic<bool>* stop_ = nullptr;
   std::size_t at_ = 0;
   int number_ = 0, errors_ = 0;
   std::map<int, std::string> shown_;
 };
+
+// "the line has ... bytes, more than ..."; empty where it may be read.
+std::string too_long(std::string_view line);
+
+// As messages have it: what is long is cut.
+std::string shown(std::string_view text);
 
 // Lower case, and where a letter is a dimension, i for n.
 std::string lower(std::string_view text);

@@ -93,11 +93,7 @@ void append_utf8(std::uint32_t code, std::string& to) {
   for (int i = more - 1; i >= 0; --i) to += static_cast<char>(0x80 | (code >> (6 * i) & 0x3f));
 }
 
-void check_text(std::string_view text) {
-  if (text.size() > kMostTextBytes)
-    base::fail("O1625",
-               fmt::format("the text has {} bytes, and {} are tokenized at a time", text.size(), kMostTextBytes), {},
-               "split it");
+std::optional<std::size_t> first_bad_byte(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t length = sequence_length(static_cast<unsigned char>(text[i]));
     bool good = length > 0 && length <= text.size() - i;
@@ -106,13 +102,22 @@ void check_text(std::string_view text) {
       const std::uint32_t code = code_at(text, i, length);
       good = code >= (length == 3 ? 0x800U : 0x10000U) && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
     }
-    if (!good)
-      base::fail("O1625",
-                 fmt::format("the text is not UTF-8: byte {} (0x{:02x}) begins no character", i + 1,
-                             static_cast<unsigned char>(text[i])),
-                 {}, "convert it, for example with iconv -t UTF-8");
+    if (!good) return i;
     i += length;
   }
+  return std::nullopt;
+}
+
+void check_text(std::string_view text) {
+  if (text.size() > kMostTextBytes)
+    base::fail("O1625",
+               fmt::format("the text has {} bytes, and {} are tokenized at a time", text.size(), kMostTextBytes), {},
+               "split it");
+  if (const auto bad = first_bad_byte(text))
+    base::fail("O1625",
+               fmt::format("the text is not UTF-8: byte {} (0x{:02x}) begins no character", *bad + 1,
+                           static_cast<unsigned char>(text[*bad])),
+               {}, "convert it, for example with iconv -t UTF-8");
 }
 
 bool is_white_space(std::uint32_t code) {

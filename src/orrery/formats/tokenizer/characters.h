@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ inline constexpr std::size_t kMostTextBytes = std::size_t{1} << 28;
 void append_characters(std::string_view text, std::size_t at, Characters& to);
 void append_utf8(std::uint32_t code, std::string& to);
 
+// Where bytes begin that are no character of UTF-8; nothing: nowhere.
+std::optional<std::size_t> first_bad_byte(std::string_view text);
 // Throws InputError (O1625) where the text is no UTF-8 or longer than kMostTextBytes.
 void check_text(std::string_view text);
 

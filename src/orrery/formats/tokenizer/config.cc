@@ -29,6 +29,9 @@ std::vector<AddedToken> declared(const Config& config, base::Diagnostics& found)
   std::vector<AddedToken> out;
   const json::Node* const list = config.member("added_tokens_decoder");
   if (list == nullptr) return out;
+  if (!list->is_object())
+    found.error("O1623", fmt::format("`added_tokens_decoder` must be an object, and is {}", describe(*list)),
+                list->where);
   for (const json::Member& entry : list->members) {
     const auto id = id_of(entry.key);
     const json::Member* const content = entry.value.find("content");
@@ -51,7 +54,10 @@ std::vector<AddedToken> declared(const Config& config, base::Diagnostics& found)
 }  // namespace
 
 Config::Config(const std::shared_ptr<const base::SourceFile>& file, base::Diagnostics& found) : found_(found) {
-  if (file != nullptr) root_ = json::parse(file, "O1623");
+  if (file == nullptr) return;
+  root_ = json::parse(file, "O1623");
+  if (!root_.is_object())
+    found_.error("O1623", fmt::format("an object must stand here, not {}", describe(root_)), root_.where);
 }
 
 const json::Node* Config::member(const char* key) const {

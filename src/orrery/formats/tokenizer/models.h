@@ -29,10 +29,12 @@ class Vocabulary {
   std::optional<Id> find(std::string_view token) const;
   const std::string* text(Id id) const;  // null: none
   std::size_t size() const { return ids_.size(); }
+  std::size_t longest() const { return longest_; }  // bytes of a token
 
  private:
   std::unordered_map<std::string, Id, TextHash, std::equal_to<>> ids_;
   std::unordered_map<Id, const std::string*> texts_;  // keys of ids_, which stay where they are
+  std::size_t longest_ = 0;
 };
 
 struct Piece {

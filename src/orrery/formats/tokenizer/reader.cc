@@ -42,6 +42,7 @@ Tokenizer read_word_piece(const File& vocabulary, const File& config_file, base:
                                  config.truth("strip_accents").value_or(lower), lower};
   add_declared(config, *tokens, found, is.added);
   is.most_tokens = config.most_tokens();
+  is.mask = config.token("mask_token", "");
   found.throw_if_errors();
   is.vocabulary = tokens;
   is.model = word_piece(tokens, {ids[0]});
@@ -100,6 +101,7 @@ Tokenizer read_byte_pairs(const File& vocabulary, const File& merges_file, const
   }
   add_declared(config, *tokens, found, is.added);
   is.most_tokens = config.most_tokens();
+  is.mask = config.token("mask_token", "");
   check_bytes(*tokens, whole, found);
   found.throw_if_errors();
   is.vocabulary = tokens;

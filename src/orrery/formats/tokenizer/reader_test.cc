@@ -142,6 +142,10 @@ TEST(TokenizerJson, PartsThatAreNotKnownAreRefusedByName) {
   refused_as(changed(&Parts::model, R"({"type":"WordPiece","vocab":{"a":0}})"), "O1621", "lacks the token `[UNK]`");
   refused_as(changed(&Parts::model, R"({"type":"WordPiece","vocab":{"[UNK]":0,"a":0}})"), "O1621",
              "have the same id, 0");
+  refused_as(changed(&Parts::model, R"({"type":"WordPiece","vocab":{"[UNK]":0},"max_input_chars_per_word":100000})"),
+             "O1624", "words of 100000 characters");
+  refused_as(changed(&Parts::added, R"([{"id":7,"content":"a"},{"id":7,"content":"b"}])"), "O1621",
+             "`a` and `b` have the same id, 7");
   refused_as(changed(&Parts::model, R"({"type":"WordPiece","vocab":{"[UNK]":0,"[UNK]":1}})"), "O1621", "stands twice");
   for (const char* const id : {"-1", "0.5", "1e10", "\"0\"", "null"})
     refused_as(changed(&Parts::model, fmt::format(R"({{"type":"WordPiece","vocab":{{"[UNK]":{}}}}})", id)), "O1621",
@@ -256,6 +260,9 @@ TEST(TokenizerFiles, VocabulariesWithMistakesAreRefused) {
   EXPECT_EQ(said("[UNK]\n[CLS]\n[SEP]\n", R"({"cls_token":3})"),
             "O1623 `cls_token` must be a token, and is the number 3");
   EXPECT_EQ(said("[UNK]\n[CLS]\n[SEP]\n", R"({"do_basic_tokenize":false})").substr(0, 5), "O1624");
+  EXPECT_EQ(said("[UNK]\n[CLS]\n[SEP]\n", "[]"), "O1623 an object must stand here, not a list");
+  EXPECT_EQ(said("[UNK]\n[CLS]\n[SEP]\n", R"({"added_tokens_decoder":[3]})"),
+            "O1623 `added_tokens_decoder` must be an object, and is a list");
   EXPECT_EQ(base::codes_of([] { pairs("{}", "a b c\n"); }), Codes{"O1622"});
   EXPECT_EQ(base::codes_of([] { pairs("{}", "a b\na b\n"); }), Codes{"O1622"});
 }

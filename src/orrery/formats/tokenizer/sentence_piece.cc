@@ -131,6 +131,7 @@ Tokenizer read_sentence_piece(const std::string& name, std::string_view bytes, c
   }
   add_declared(config, *vocabulary, found, is.added);
   is.most_tokens = config.most_tokens();
+  is.mask = config.token("mask_token", "");
   found.throw_if_errors();
   is.vocabulary = std::move(vocabulary);
   is.model = std::make_unique<SentencePiece>(bytes, whole);

@@ -156,6 +156,20 @@ std::optional<Id> Tokenizer::find(std::string_view token) const {
   return added == added_ids_.end() ? is_.vocabulary->find(token) : std::optional(added->second);
 }
 
+std::vector<Id> Tokenizer::special() const {
+  std::vector<Id> ids;
+  for (const AddedToken& token : is_.added)
+    if (token.special) ids.push_back(token.id);
+  return ids;
+}
+
+std::optional<Id> Tokenizer::mask() const {
+  if (!is_.mask.empty()) return find(is_.mask);
+  for (const char* const usual : {"[MASK]", "<mask>"})
+    if (const auto id = find(usual)) return id;
+  return std::nullopt;
+}
+
 void Tokenizer::tokenize(std::string_view text, Encoding& to) const {
   std::vector<Piece> pieces;
   const auto add = [&](Word word) {

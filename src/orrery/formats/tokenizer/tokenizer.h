@@ -54,6 +54,7 @@ struct Description {
   bool clean_up = true;                    // of blanks before punctuation in what was decoded
   Limits limits;                           // of the file's `truncation`
   std::optional<std::size_t> most_tokens;  // `model_max_length` of tokenizer_config.json
+  std::string mask;                        // its `mask_token`
 };
 
 // Safe for use by several threads.
@@ -74,6 +75,8 @@ class Tokenizer {
   const Limits& limits() const { return is_.limits; }
   std::optional<std::size_t> most_tokens() const { return is_.most_tokens; }
   std::optional<Id> find(std::string_view token) const;  // added tokens, too
+  std::vector<Id> special() const;                       // of added tokens
+  std::optional<Id> mask() const;                        // the token of words that are to be found again
   bool knows(Id id) const { return added_by_id_.count(id) > 0 || is_.vocabulary->text(id) != nullptr; }
 
  private:

@@ -2,6 +2,7 @@
 // would do to a text is not done, and ids would be wrong without a trace. Source: what Hugging Face's tokenizers write.
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ using json::Node;
 using Kind = Node::Kind;
 
 constexpr std::size_t kMostInTemplate = 1024;
+constexpr std::int64_t kMostInWord = 1000;  // what a word costs grows with the square of it
 
 class JsonReader {
  public:
@@ -281,8 +283,13 @@ void JsonReader::model(const Node& part) {
   if (type == "WordPiece") {
     only(part, {"unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"});
     is_.continuing = text(part, "continuing_subword_prefix", "##");
-    is_.model = word_piece(vocabulary_, {unknown_id.value_or(0), is_.continuing,
-                                         static_cast<std::size_t>(count(part, "max_input_chars_per_word", 100))});
+    const std::int64_t most = count(part, "max_input_chars_per_word", 100);
+    if (most > kMostInWord)
+      found_.error(
+          "O1624",
+          fmt::format("words of {} characters are not supported; at most {} are taken apart", most, kMostInWord),
+          member(part, "max_input_chars_per_word")->where);
+    is_.model = word_piece(vocabulary_, {unknown_id.value_or(0), is_.continuing, static_cast<std::size_t>(most)});
     if (is_.byte_level || !bert_words_)
       found_.error("O1624", "a WordPiece model is supported with the pre-tokenizer BertPreTokenizer only", part.where);
     return;
@@ -303,6 +310,7 @@ void JsonReader::model(const Node& part) {
 
 void JsonReader::added(const Node& list) {
   if (list.kind != Kind::kList) return wrong(list, "a list of tokens");
+  std::map<Id, std::string> named;
   for (const Node& item : list.items) {
     only(item, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
     AddedToken token{text(item, "content", ""), id(item, "id")};
@@ -317,6 +325,9 @@ void JsonReader::added(const Node& list) {
       found_.error("O1621",
                    fmt::format("`{}` has the id {} here and {} in the vocabulary", token.content, token.id,
                                *vocabulary_->find(token.content)),
+                   item.where);
+    if (const auto [first, fresh] = named.emplace(token.id, token.content); !fresh && first->second != token.content)
+      found_.error("O1621", fmt::format("`{}` and `{}` have the same id, {}", first->second, token.content, token.id),
                    item.where);
     is_.added.push_back(token);
   }
@@ -366,6 +377,7 @@ Tokenizer read_tokenizer_json(const File& file, const File& config_file, base::D
   const Config config(config_file, found);
   compare_with(is, config, found);
   is.most_tokens = config.most_tokens();
+  is.mask = config.token("mask_token", "");
   found.throw_if_errors();
   warnings.append(found);
   return Tokenizer(std::move(is));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/formats/tokenizer/models.h"
 #include "orrery/formats/tokenizer/tokenizer_test_util.h"
 
 namespace orrery::formats::tokenizer {
@@ -282,6 +283,46 @@ TEST(Tokenizer, BytePairsEqualTheNaiveDefinitionOnRandomMerges) {
         EXPECT_EQ(word.substr(token.begin, token.end - token.begin), got.back());
       }
       ASSERT_EQ(got, naive_pairs(word, merges)) << word << "\n" << merges;
+    }
+  }
+}
+
+TEST(Tokenizer, WordPiecesEqualTheNaiveDefinitionOnRandomVocabularies) {
+  std::mt19937 random(5);
+  const std::string letters[] = {"a", "b", "\xc3\xa4", "\xe6\xb0\xb4"};
+  const auto drawn = [&](unsigned most) {
+    std::string text;
+    for (unsigned n = 1 + random() % most; n > 0; --n) text += letters[random() % 4];
+    return text;
+  };
+  for (int round = 0; round < 400; ++round) {
+    auto vocabulary = std::make_shared<Vocabulary>();
+    vocabulary->add("?", 0);
+    const std::string mark = round % 3 == 0 ? "" : round % 3 == 1 ? "##" : "\xc3\xa4\xc3\xa4\xc3\xa4";
+    for (Id id = 1; id < 20; ++id) vocabulary->add((random() % 2 == 0 ? "" : mark) + drawn(4), id);
+    const auto model = word_piece(vocabulary, {0, mark, 30});
+    for (int word = 0; word < 20; ++word) {
+      const std::string text = drawn(12);
+      Characters characters;
+      append_characters(text, 0, characters);
+      std::vector<Piece> pieces;
+      model->tokenize(characters, pieces);
+      std::vector<Id> expected;
+      for (std::size_t begin = 0; begin < text.size();) {
+        std::size_t end = text.size();
+        std::optional<Id> id;
+        for (; end > begin; --end)
+          if ((id = vocabulary->find((begin > 0 ? mark : "") + text.substr(begin, end - begin)))) break;
+        if (!id) {
+          expected.assign(1, 0);
+          break;
+        }
+        expected.push_back(*id);
+        begin = end;
+      }
+      std::vector<Id> ids;
+      for (const Piece& piece : pieces) ids.push_back(piece.id);
+      ASSERT_EQ(ids, expected) << text << " with " << mark;
     }
   }
 }

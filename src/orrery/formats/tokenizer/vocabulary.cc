@@ -1,11 +1,15 @@
+#include <algorithm>
+
 #include "orrery/formats/tokenizer/models.h"
 
 namespace orrery::formats::tokenizer {
 
 bool Vocabulary::add(const std::string& token, Id id) {
   const auto [entry, fresh] = ids_.emplace(token, id);
-  if (fresh) texts_.emplace(id, &entry->first);
-  return fresh;
+  if (!fresh) return false;
+  texts_.emplace(id, &entry->first);
+  longest_ = std::max(longest_, token.size());
+  return true;
 }
 
 std::optional<Id> Vocabulary::find(std::string_view token) const {

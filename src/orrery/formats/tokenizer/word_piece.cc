@@ -1,6 +1,6 @@
 // WordPiece: the longest token that begins the word, then the longest `##token` that continues it, and so on; where
-// none fits, the whole word is unknown. Source: google-research/bert, tokenization.py. Cost: quadratic in the word's
-// length, which is bounded; most words are found whole.
+// none fits, the whole word is unknown. Source: google-research/bert, tokenization.py. Cost: the word's length times
+// that of the longest token, both bounded; most words are found whole.
 #include <algorithm>
 
 #include "orrery/formats/tokenizer/models.h"
@@ -38,11 +38,14 @@ class WordPieceModel : public Model {
       std::size_t skipped = prefix;
       if (begin > 0) {
         continued = how_.continuing;
-        continued.append(text, ends[begin]);
+        continued.append(text, ends[begin], vocabulary_->longest());
         rest = continued;
         skipped = ends[begin] - prefix;
       }
-      std::size_t end = word.size();
+      // What is longer than any token is none.
+      const std::size_t most = vocabulary_->longest() + skipped;
+      std::size_t end = static_cast<std::size_t>(
+          std::upper_bound(ends.begin() + static_cast<std::ptrdiff_t>(begin), ends.end(), most) - ends.begin() - 1);
       std::optional<Id> id;
       for (; end > begin; --end) {
         id = vocabulary_->find(rest.substr(0, ends[end] - skipped));

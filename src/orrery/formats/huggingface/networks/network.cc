@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -97,6 +98,8 @@ class Keys {
   base::Diagnostics& found_;
 };
 
+constexpr Index kMostClasses = 100'000;
+
 struct NamedActivation {
   std::string_view name;
   Activation activation;
@@ -158,20 +161,21 @@ struct Reader {
     if (choice.classes) return *choice.classes;
     if (const json::Member* const names = keys.find("id2label"); names != nullptr && names->value.is_object())
       return static_cast<Index>(names->value.members.size());
-    return keys.count("num_labels", 2);
+    return keys.count("num_labels", 2, 1, kMostClasses);
   }
 
   void label_names() {
     const json::Member* const names = keys.find("id2label");
     if (choice.classes || names == nullptr || !names->value.is_object()) return;
-    out.labels.resize(names->value.members.size());
-    for (std::size_t i = 0; i < out.labels.size(); ++i) {
-      const json::Member* const name = names->value.find(std::to_string(i));
-      if (name == nullptr || !name->value.is_text()) {
-        keys.bad(*names, fmt::format("`id2label` has {} entries, and none named {}", out.labels.size(), i));
-        return;
-      }
-      out.labels[i] = name->value.text;
+    const std::size_t count = names->value.members.size();
+    if (count > kMostClasses) return keys.bad(*names, fmt::format("`id2label` has more than {} entries", kMostClasses));
+    std::map<std::string_view, const Node*> by_key;
+    for (const json::Member& member : names->value.members) by_key[member.key] = &member.value;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto name = by_key.find(std::to_string(i));
+      if (name == by_key.end() || !name->second->is_text())
+        return keys.bad(*names, fmt::format("`id2label` has {} entries, and none named {}", count, i));
+      out.labels.push_back(name->second->text);
     }
   }
 
@@ -198,6 +202,12 @@ struct Reader {
     return out.description.head.kind == HeadKind::kClassification || out.description.head.kind == HeadKind::kRegression;
   }
 
+  Index heads(const std::string& key, Index usual, Index width) {
+    const Index count = keys.count(key, usual);
+    if (width % count != 0) keys.bad_key(key, fmt::format("{} heads do not divide the width {}", count, width));
+    return count;
+  }
+
   layer::Shape post_norm_layer(Index width, Index heads, Index hidden, Activation function, double epsilon) {
     layer::Shape shape;
     shape.width = width, shape.heads = heads, shape.hidden = hidden;
@@ -222,7 +232,7 @@ struct Reader {
     embedding.types = keys.count("type_vocab_size", 2, 0);
     embedding.first_position = roberta ? out.pad + 1 : 0;
     embedding.norm = true;
-    d().encoder.layer = post_norm_layer(width, keys.count("num_attention_heads", 12),
+    d().encoder.layer = post_norm_layer(width, heads("num_attention_heads", 12, width),
                                         keys.count("intermediate_size", 3072), function.activation, epsilon);
     d().encoder.layers = keys.count("num_hidden_layers", 12);
     const double hidden = keys.probability("hidden_dropout_prob", 0.1);
@@ -258,7 +268,7 @@ struct Reader {
     embedding.words = keys.count("vocab_size", 50257);
     embedding.positions = keys.count(keys.find("n_positions") != nullptr ? "n_positions" : "n_ctx", 1024);
     layer::Shape& shape = d().encoder.layer;
-    shape = post_norm_layer(width, keys.count("n_head", 12), keys.count("n_inner", 4 * width), function.activation,
+    shape = post_norm_layer(width, heads("n_head", 12, width), keys.count("n_inner", 4 * width), function.activation,
                             epsilon);
     shape.norms = layer::Place::kPre;
     shape.causal = true;
@@ -286,7 +296,7 @@ struct Reader {
     const NamedActivation function = activation(keys, "activation_function", "gelu");
     constexpr double kEpsilon = 1e-5;  // of torch's LayerNorm
     const auto stack = [&](const char* side, model::StackShape& to) {
-      to.layer = post_norm_layer(width, keys.count(fmt::format("{}_attention_heads", side), 16),
+      to.layer = post_norm_layer(width, heads(fmt::format("{}_attention_heads", side), 16, width),
                                  keys.count(fmt::format("{}_ffn_dim", side), 4096), function.activation, kEpsilon);
       to.layers = keys.count(fmt::format("{}_layers", side), 12);
     };

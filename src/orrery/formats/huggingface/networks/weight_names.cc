@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/check.h"
+
 namespace orrery::formats::huggingface {
 namespace {
 
@@ -291,6 +293,8 @@ Loaded load(const checkpoint::Checkpoint& from, const RunnableModel& model, mode
                   whole);
       continue;
     }
+    ORRERY_CHECK(static_cast<std::size_t>(binding.first + count_of(binding)) <= binding.values->size(),
+                 "a tensor's place in the weights");
     const std::vector<float> values = checkpoint::as_floats(*tensor);
     float* const to = binding.values->data() + binding.first;
     if (binding.transposed)
@@ -313,7 +317,10 @@ Loaded load(const checkpoint::Checkpoint& from, const RunnableModel& model, mode
   for (const Tensor& tensor : from.tensors)
     if (!used.count(&tensor) && !is_known_buffer(tensor.name)) unused.push_back(tensor.name);
   if (!unused.empty())
-    warnings.warning("O1647", fmt::format("{} tensors of the checkpoint are not used: {}", unused.size(), some(unused)),
+    warnings.warning("O1647",
+                     fmt::format("{} of the checkpoint {} not used: {}",
+                                 unused.size() == 1 ? "1 tensor" : fmt::format("{} tensors", unused.size()),
+                                 unused.size() == 1 ? "is" : "are", some(unused)),
                      whole);
   found.throw_if_errors();
   return loaded;

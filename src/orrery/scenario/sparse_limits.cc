@@ -1,0 +1,35 @@
+#include "orrery/scenario/sparse_limits.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace orrery::scenario {
+namespace {
+
+double mebibytes(double bytes) {
+  return bytes / (1 << 20);
+}
+
+}  // namespace
+
+void demand_room(const cost::Budget& budget, double bytes, const std::string& what) {
+  if (budget.has_room(bytes)) return;
+  base::fail("O1840",
+             fmt::format("{} would take {:.0f} MiB, and {:.0f} may be taken", what, mebibytes(bytes),
+                         mebibytes(budget.room())),
+             {}, "allow more with `--memory`, or give fewer sequences at a time");
+}
+
+base::Diagnostics limits_reached(const std::vector<std::string>& unfinished, bool all, const cost::Limits& limits) {
+  base::Diagnostics out;
+  if (unfinished.empty()) return out;
+  const bool stopped = limits.stop != nullptr && limits.stop->load();
+  const std::string message =
+      fmt::format("{} before all was computed", stopped ? "an interrupt came" : "the limits were reached");
+  base::Diagnostic& told = all ? out.error("O1841", message) : out.warning("O1841", message);
+  told.note(fmt::format("left out: {}", fmt::join(unfinished, "; ")));
+  if (!stopped) told.hint("allow more with `--time-limit` or `--memory`");
+  return out;
+}
+
+}  // namespace orrery::scenario
