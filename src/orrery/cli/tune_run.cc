@@ -61,9 +61,10 @@ void declare_run(CommandLine& line, Options& options) {
               "Compare outputs, and when training gradients, with a reference, without dropout; 1 where they differ");
   line.choice<Type>("--test-dtype", options.test_type, types, "Of the reference; default fp64");
   line.group("As run_encoder has them");
-  line.text("--layout", options.layout, "FILE",
-            "Run Substation's operators one by one in the layouts of this file, as `tune select` writes it; `built-in`: as "
-            "built in; default: by what `tune select` kept of this machine");
+  line.text(
+      "--layout", options.layout, "FILE",
+      "Run Substation's operators one by one in the layouts of this file, as `tune select` writes it; `built-in`: as "
+      "built in; default: by what `tune select` kept of this machine");
   line.text("--compilation-dir", options.compilation, "DIR", "Not used: nothing is compiled");
   declare(line, options.output, "Write result.json there, with --test the tensors, too, as NumPy's .npy files");
   line.text_or_none("--profile", options.profile, options.trace, "[FILE]",

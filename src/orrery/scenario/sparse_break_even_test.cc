@@ -54,7 +54,7 @@ TEST(BreakEven, KeepsAboutTheDensitiesThatAreAskedFor) {
                   p.structure == "block64"   ? 0.25
                   : p.structure == "block32" ? 0.1
                                              : 0.05)
-          << p.structure;  // whole blocks
+          << p.structure;         // whole blocks
       EXPECT_GT(p.sparse_ms, 0);  // beside predict_ms says nothing: the two are timed apart
       EXPECT_EQ(p.predict_ms == 0, p.structure == "window");
     }

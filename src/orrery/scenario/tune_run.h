@@ -24,8 +24,8 @@ struct TuneRunRequest {
   layer::Dropout dropout;
   std::optional<base::Count> iterations, warmup;  // default: until some seconds have passed; a tenth of them
   std::uint64_t seed = 0;
-  // A layout file: the layer runs operator by operator as it says. Empty: by the machine's plan where there is one, else
-  // as built in; "built-in": so in any case.
+  // A layout file: the layer runs operator by operator as it says. Empty: by the machine's plan where there is one,
+  // else as built in; "built-in": so in any case.
   std::string layout;
   bool test = false;
   kernels::Type test_type = kernels::Type::kF64;
