@@ -1,12 +1,12 @@
 // Layers whose attention is pruned: by a pattern they are layers with that window, and their gradients are those of a
 // mask that stays as it is.
-#include "orrery/scenario/pruned_core.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "orrery/layer/layer_test_util.h"
+#include "orrery/sparse/pruned_attention.h"
 #include "orrery/sparse/static_mask.h"
 
 namespace orrery::scenario {
@@ -18,6 +18,20 @@ using kernels::testing::Random;
 using kernels::testing::Tensor;
 using layer::Encoder;
 using layer::Shape;
+
+struct PrunedCore : layer::AttentionCore {
+  explicit PrunedCore(const sparse::PredictorOptions& options) : attention(options) {}
+  explicit PrunedCore(sparse::Mask pattern) : attention(std::move(pattern)) {}
+
+  void forward(kernels::Context& context, const kernels::Attention& request) override {
+    attention.forward(context, request);
+  }
+  void backward(kernels::Context& context, const kernels::Attention& request) override {
+    attention.backward(context, request);
+  }
+
+  sparse::PrunedAttention attention;
+};
 
 layer::testing::Setting setting_of(const Shape& shape) {
   Random random(3);

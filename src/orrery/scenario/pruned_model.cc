@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text_file.h"
+#include "orrery/formats/huggingface/networks/weight_names.h"
 #include "orrery/formats/json/document.h"
 #include "orrery/formats/sanger/model_config.h"
 #include "orrery/scenario/sparse_mask.h"
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using formats::checkpoint::Tensor;
 using formats::huggingface::Family;
+using formats::huggingface::prefix_of;
 using formats::json::Node;
 using formats::sanger::ModelConfig;
 using study::Clips;
@@ -39,20 +41,6 @@ std::string module_of(Family family, const Place& place) {
     case Family::kBart:
       return fmt::format("{}.layers.{}.{}.", place.kind == PlaceKind::kEncoder ? "encoder" : "decoder", place.layer,
                          place.kind == PlaceKind::kCross ? "encoder_attn" : "self_attn");
-  }
-  return "";
-}
-
-const char* prefix_of(Family family) {
-  switch (family) {
-    case Family::kBert:
-      return "bert.";
-    case Family::kRoberta:
-      return "roberta.";
-    case Family::kGpt2:
-      return "transformer.";
-    case Family::kBart:
-      return "model.";
   }
   return "";
 }

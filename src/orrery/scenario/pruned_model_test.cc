@@ -13,15 +13,6 @@
 namespace orrery::scenario {
 namespace {
 
-std::string code_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const base::InputError& error) {
-    return error.diagnostics.back().code + " " + error.diagnostics.back().message;
-  }
-  return "";
-}
-
 bool warned(const base::Diagnostics& warnings, const std::string& code) {
   for (const base::Diagnostic& one : warnings.all())
     if (one.code == code) return true;
@@ -98,7 +89,7 @@ TEST(PrunedTraining, IsResumedToTheSameBytesAndItsThresholdsAreInTheCheckpoint) 
   }
   // Of another rule it is another run.
   parts.texts.pruning.config = tiny.file("other.json", sanger(0.2));
-  EXPECT_NE(code_of([&] { tune_train(parts); }).find("O1655"), std::string::npos);
+  EXPECT_NE(refusal_of([&] { tune_train(parts); }).find("O1655"), std::string::npos);
   // The folder prunes by itself.
   TextRequest held = tiny.request(data);
   held.checkpoint = whole.output;
@@ -142,7 +133,8 @@ TEST(PrunedModel, ThresholdsThatAreNotSetAreRefusedOrCalibrated) {
   const std::string data = tiny.file("texts.txt", "word1 word2 word3\nword9 word8\n");
   TextRequest request = tiny.request(data);
   request.pruning.config = tiny.file("sparse.json", sanger(0.1));
-  EXPECT_NE(code_of([&] { tune_eval(request); }).find("O1872"), std::string::npos) << "one of two attentions has one";
+  EXPECT_NE(refusal_of([&] { tune_eval(request); }).find("O1872"), std::string::npos)
+      << "one of two attentions has one";
   request.pruning.calibrate = true;
   const Evaluated calibrated = tune_eval(request);
   ASSERT_TRUE(calibrated.pruned);
@@ -151,7 +143,7 @@ TEST(PrunedModel, ThresholdsThatAreNotSetAreRefusedOrCalibrated) {
   set_clips(tiny, 0.7F, 0.8F);
   EXPECT_EQ(tune_eval(request).pruned->clips, ClipsFrom::kCheckpoint);
   set_clips(tiny, 0.0F, 0.8F);
-  const std::string told = code_of([&] { tune_eval(request); });
+  const std::string told = refusal_of([&] { tune_eval(request); });
   EXPECT_NE(told.find("O1872 2 clip thresholds"), std::string::npos) << told;
 }
 
@@ -178,7 +170,7 @@ TEST(PrunedModel, KeysOfAConfigurationAreTakenRefusedOrNamed) {
         R"({"quant_qk": {"method": "sym"}})", R"({"normalize_qk": "layer_norm"})", R"({"quant_qk": 4})",
         R"({"prune_score": {"method": "top", "threshold": 0.1}})", R"({"static_sparsity": "nowhere.json"})",
         R"({"prune_score": {"method": "probablity_threshold", "threshold": 1}})", R"({"hidden_size": 32})", "[]"})
-    EXPECT_NE(code_of([&] { open(bad); }).find("O1870"), std::string::npos) << bad;
+    EXPECT_NE(refusal_of([&] { open(bad); }).find("O1870"), std::string::npos) << bad;
 }
 
 TEST(SparseRun, LayersErrorsAndQualityFollowTheThreshold) {

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "orrery/base/text_file.h"
-#include "orrery/formats/json/document.h"
 #include "orrery/formats/numpy/array.h"
+#include "orrery/scenario/sparse_golden_test_util.h"
 #include "orrery/scenario/sparse_mask.h"
 #include "orrery/scenario/sparse_measure.h"
 #include "orrery/sparse/scores.h"
@@ -18,18 +17,6 @@ using base::Count;
 using formats::json::Node;
 namespace numpy = formats::numpy;
 
-const std::string kGoldens = ORRERY_SOURCE_DIR "/../shared/goldens/sparse/";
-
-#define SKIP_WITHOUT_GOLDENS() \
-  if (!std::filesystem::exists(kGoldens)) GTEST_SKIP() << "the reference figures are not at hand"
-
-Node json_of(const std::string& path) {
-  return formats::json::parse(base::read_file(path), "O1814");
-}
-double number(const Node& node, const char* key) {
-  return node.find(key)->value.number;
-}
-
 constexpr const char* kCases[] = {"cloth_s512_thr2e-3",       "glue_s128_thr2e-2_valid90", "tiny_s64_h2",
                                   "sweep_s128_h2_bits2_norm", "sweep_s128_h2_bits4_norm",  "sweep_s128_h2_bits8_raw"};
 
@@ -38,7 +25,7 @@ struct Case {
   Node meta;
   SparseMeasureRequest request;
 
-  explicit Case(const std::string& name) : folder(kGoldens + name + "/"), meta(json_of(folder + "meta.json")) {
+  explicit Case(const std::string& name) : folder(kGoldens + name + "/"), meta(golden_json(name + "/meta.json")) {
     request.arrays.query = folder + "Q.npy";
     request.arrays.key = folder + "K.npy";
     request.arrays.valid = folder + "attn_valid.npy";
@@ -179,7 +166,7 @@ TEST(SparseGoldens, TheErrorOfPrunedAttentionIsThatOfTheReferencesContext) {
 
 TEST(SparseGoldens, ThresholdsFollowTheReferencesTrainingSteps) {
   SKIP_WITHOUT_GOLDENS();
-  const Node all = json_of(kGoldens + "quant_ema_ste.json");
+  const Node all = golden_json("quant_ema_ste.json");
   sparse::ClipThreshold x, y;
   for (const Node& step : all.find("ema")->value.items) {
     x.observe(static_cast<float>(number(step, "absmax_x")));
@@ -191,7 +178,7 @@ TEST(SparseGoldens, ThresholdsFollowTheReferencesTrainingSteps) {
 
 TEST(SparseGoldens, LoadBalanceByHandAndOfRandomBitsIsTheReferences) {
   SKIP_WITHOUT_GOLDENS();
-  const Node all = json_of(kGoldens + "load_balance_cases.json");
+  const Node all = golden_json("load_balance_cases.json");
   const sparse::MeasureDefects sanger = base::defects_of(sparse::kMeasureDefects, "sanger");
   int compared = 0;
   for (const Node& one : all.find("hand")->value.items) {
@@ -226,7 +213,7 @@ TEST(SparseGoldens, StaticMasksAreTheReferencesBitForBitOrByStructure) {
   SKIP_WITHOUT_GOLDENS();
   const std::string configs = ORRERY_SOURCE_DIR "/../shared/seeds/sanger/configs/sparse_attn/";
   int compared = 0;
-  const Node index = json_of(kGoldens + "static_masks/index.json");
+  const Node index = golden_json("static_masks/index.json");
   for (const Node& one : index.find("cases")->value.items) {
     const std::string kind = one.find("cfg")->value.text;
     SCOPED_TRACE(one.find("file")->value.text);

@@ -5,9 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "orrery/base/text_file.h"
-#include "orrery/formats/json/document.h"
 #include "orrery/formats/numpy/array.h"
+#include "orrery/scenario/sparse_golden_test_util.h"
 #include "orrery/sparse/predictor.h"
 #include "orrery/sparse/scores.h"
 
@@ -18,17 +17,6 @@ using base::Count;
 using formats::json::Node;
 namespace numpy = formats::numpy;
 
-const std::string kGoldens = ORRERY_SOURCE_DIR "/../shared/goldens/sparse/";
-
-#define SKIP_WITHOUT_GOLDENS() \
-  if (!std::filesystem::exists(kGoldens)) GTEST_SKIP() << "the reference figures are not at hand"
-
-Node json_of(const std::string& name) {
-  return formats::json::parse(base::read_file(kGoldens + name), "O1814");
-}
-double number(const Node& node, const char* key) {
-  return node.find(key)->value.number;
-}
 std::vector<double> numbers(const Node& node) {
   std::vector<double> out;
   for (const Node& one : node.items) out.push_back(one.number);
@@ -157,7 +145,7 @@ sparse::PredictorOptions options_of(const Node& meta) {
 
 TEST(SparseModule, FirstStepOfTrainingSetsTheThresholdsAndGivesTheReferencesOutput) {
   SKIP_WITHOUT_GOLDENS();
-  const Node meta = json_of("module_bert_tiny/meta.json");
+  const Node meta = golden_json("module_bert_tiny/meta.json");
   const Module module;
   const sparse::Prediction prediction = module.predict(options_of(meta));
   const Numbers clips = numbers(meta.find("thresh")->value);
@@ -170,7 +158,7 @@ TEST(SparseModule, FirstStepOfTrainingSetsTheThresholdsAndGivesTheReferencesOutp
 
 TEST(SparseModule, WithFrozenThresholdsEvaluationGivesTheReferencesOutput) {
   SKIP_WITHOUT_GOLDENS();
-  const Node meta = json_of("module_bert_tiny/meta.json");
+  const Node meta = golden_json("module_bert_tiny/meta.json");
   const Module module;
   sparse::PredictorOptions options = options_of(meta);
   const Numbers clips = numbers(meta.find("thresh")->value);
@@ -184,7 +172,7 @@ TEST(SparseModule, WithFrozenThresholdsEvaluationGivesTheReferencesOutput) {
 TEST(SparseModule, NoGradientFlowsThroughThePrediction) {
   SKIP_WITHOUT_GOLDENS();
   const Module module;
-  const Module::Attention a = module.attend(module.predict(options_of(json_of("module_bert_tiny/meta.json"))).mask);
+  const Module::Attention a = module.attend(module.predict(options_of(golden_json("module_bert_tiny/meta.json"))).mask);
   const auto weights = [&](const Numbers& d) {  // d^T x, [out][in]
     Numbers out(kHidden * kHidden);
     for (std::size_t r = 0; r < kRows; ++r)
@@ -223,7 +211,7 @@ std::vector<std::int8_t> codes_of(const Numbers& x, int bits, double clip) {
 
 TEST(SparseQuantiser, RoundsAndDequantisesAsTheReference) {
   SKIP_WITHOUT_GOLDENS();
-  const Node all = json_of("quant_ema_ste.json");
+  const Node all = golden_json("quant_ema_ste.json");
   const Node& rounding = all.find("round_half_even")->value;
   const Numbers expected = numbers(rounding.find("quantize_scale1_bits4")->value);
   const std::vector<std::int8_t> codes = codes_of(numbers(rounding.find("x")->value), 4, 7);
@@ -260,7 +248,7 @@ std::vector<float> gauss(std::uint64_t seed, std::size_t count, float factor) {
 // Four steps of training: thresholds from the inputs themselves, and the product of what the codes stand for.
 TEST(SparseQuantiser, ProductsOfFourTrainingStepsAreTheReferences) {
   SKIP_WITHOUT_GOLDENS();
-  const Node all = json_of("quant_ema_ste.json");
+  const Node all = golden_json("quant_ema_ste.json");
   sparse::ClipThreshold clip_x, clip_y;
   unsigned t = 0;
   for (const Node& step : all.find("ema")->value.items) {

@@ -7,8 +7,7 @@
 #include <filesystem>
 #include <map>
 
-#include "orrery/base/text_file.h"
-#include "orrery/formats/json/document.h"
+#include "orrery/scenario/sparse_golden_test_util.h"
 #include "orrery/sparse/array_run.h"
 #include "orrery/sparse/control_words.h"
 #include "orrery/sparse/latency.h"
@@ -17,18 +16,6 @@ namespace orrery::scenario {
 namespace {
 
 using formats::json::Node;
-
-const std::string kGoldens = ORRERY_SOURCE_DIR "/../shared/goldens/sparse/";
-
-#define SKIP_WITHOUT_GOLDENS() \
-  if (!std::filesystem::exists(kGoldens)) GTEST_SKIP() << "the reference figures are not at hand"
-
-Node json_of(const std::string& name) {
-  return formats::json::parse(base::read_file(kGoldens + name), "O1814");
-}
-double number(const Node& node, const char* key) {
-  return node.find(key)->value.number;
-}
 
 std::map<std::string, sparse::PackedScheme> packed(const std::string& name, sparse::PackArray array = {}) {
   SparsePackRequest request;
@@ -42,7 +29,7 @@ std::map<std::string, sparse::PackedScheme> packed(const std::string& name, spar
 TEST(SparsePack, ReproducesTheReferencesCountsOfBlocksAndSubRows) {
   SKIP_WITHOUT_GOLDENS();
   int compared = 0;
-  const Node file = json_of("pack_split_variants.json");
+  const Node file = golden_json("pack_split_variants.json");
   for (const Node& row : file.items) {
     const std::string name = row.find("case")->value.text;
     if (!std::filesystem::exists(kGoldens + name)) continue;  // figures only
@@ -102,7 +89,7 @@ TEST(SparsePack, ABlockClosesWhereThePublishedPackUnitEmits) {
     ++compared;
     emitted += emits;
   };
-  const Node file = json_of("hw/pack.json");
+  const Node file = golden_json("hw/pack.json");
   for (const Node& one : file.find("cases")->value.items) {
     std::vector<Column> columns, written;
     for (const Node& cycle : one.find("trace")->value.items) {
@@ -128,7 +115,7 @@ TEST(SparsePack, ABlockClosesWhereThePublishedPackUnitEmits) {
 // computes the same but for its fixed point and its unit for exponentials.
 TEST(SparsePack, OutputsAreThoseOfThePublishedArrayToItsOwnError) {
   SKIP_WITHOUT_GOLDENS();
-  const Node file = json_of("hw/sparse_pe_array.json");
+  const Node file = golden_json("hw/sparse_pe_array.json");
   const double allowed = number(file, "worst_rel_err") + 1e-3;
   for (const Node& one : file.find("cases")->value.items) {
     const auto matrix = [&](const char* name, double unit) {
@@ -163,7 +150,7 @@ TEST(SparsePack, OutputsAreThoseOfThePublishedArrayToItsOwnError) {
 TEST(SparsePack, DelaysAreThoseOfThePublishedArraysTest) {
   SKIP_WITHOUT_GOLDENS();
   const sparse::PackArray array{8, 4, 8};
-  const Node file = json_of("hw/sparse_pe_array.json");
+  const Node file = golden_json("hw/sparse_pe_array.json");
   for (const Node& one : file.find("cases")->value.items) {
     sparse::PackedBlock block{0, {0, 1, 2, 3, 4, 5, 6, 7}, {}};
     const auto& select = one.find("select")->value.items;
@@ -182,7 +169,7 @@ TEST(SparsePack, DelaysAreThoseOfThePublishedArraysTest) {
 TEST(SparseLatency, EqualsThePublishedModels) {
   SKIP_WITHOUT_GOLDENS();
   int compared = 0;
-  const Node file = json_of("latency_model.json");
+  const Node file = golden_json("latency_model.json");
   for (const Node& point : file.find("cases")->value.items) {
     const sparse::LatencyQuestion question{static_cast<base::Count>(number(point, "seq_len")),
                                            number(point, "sparsity"), number(point, "load_balance")};

@@ -11,15 +11,6 @@
 namespace orrery::scenario {
 namespace {
 
-std::string code_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const base::InputError& error) {
-    return error.diagnostics.back().code + " " + error.diagnostics.back().message;
-  }
-  return "";
-}
-
 std::string words(std::mt19937& random, unsigned first, unsigned count) {
   std::string out;
   for (unsigned i = 0; i < count; ++i) out += fmt::format("{}word{}", i > 0 ? " " : "", first + random() % 100);
@@ -245,7 +236,7 @@ TEST(SparseStudy, ClozesAreReadAndLearnedAndTheirFaultsNamed) {
   const auto told = [&](const std::string& text) {
     data.write("train/high/0.json", text);
     request.output += "_";
-    return code_of([&] { sparse_study(request); });
+    return refusal_of([&] { sparse_study(request); });
   };
   EXPECT_EQ(told(R"({"article": "_", "answers": ["A"]})"), "O1875 `options` is missing");
   EXPECT_EQ(told(R"({"article": "_", "options": [["a", "b", "c"]], "answers": ["A"]})"),
@@ -293,7 +284,7 @@ TEST(SparseStudy, LabelsOutOfRangeAreNamed) {
     const Data data(tiny, "sst2");
     data.write("train.tsv", fmt::format("sentence\tlabel\nword1\t0\nword2\t{}\n", bad));
     data.write("dev.tsv", "sentence\tlabel\nword1\t0\n");
-    EXPECT_EQ(code_of([&] { sparse_study(study(tiny, "sst2", data.folder)); }),
+    EXPECT_EQ(refusal_of([&] { sparse_study(study(tiny, "sst2", data.folder)); }),
               fmt::format("O1652 `{}` is no label of this task", bad));
   }
 }
@@ -301,10 +292,10 @@ TEST(SparseStudy, LabelsOutOfRangeAreNamed) {
 TEST(SparseStudy, FilesThatAreNotThereAreNamed) {
   const TinyModel tiny("study_files");
   const Data data(tiny, "empty");
-  EXPECT_EQ(code_of([&] { sparse_study(study(tiny, "rte", data.folder)); }).substr(0, 5), "O1873");
-  EXPECT_EQ(code_of([&] { sparse_study(study(tiny, "rte", data.folder + "/none")); }).substr(0, 5), "O1873");
-  EXPECT_EQ(code_of([&] { sparse_study(study(tiny, "cloth", data.folder)); }).substr(0, 5), "O1873");
-  EXPECT_EQ(code_of([&] { sparse_study(study(tiny, "rtee", data.folder)); }).substr(0, 5), "O1874");
+  EXPECT_EQ(refusal_of([&] { sparse_study(study(tiny, "rte", data.folder)); }).substr(0, 5), "O1873");
+  EXPECT_EQ(refusal_of([&] { sparse_study(study(tiny, "rte", data.folder + "/none")); }).substr(0, 5), "O1873");
+  EXPECT_EQ(refusal_of([&] { sparse_study(study(tiny, "cloth", data.folder)); }).substr(0, 5), "O1873");
+  EXPECT_EQ(refusal_of([&] { sparse_study(study(tiny, "rtee", data.folder)); }).substr(0, 5), "O1874");
 }
 
 }  // namespace

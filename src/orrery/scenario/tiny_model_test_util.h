@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -84,5 +85,15 @@ struct TinyModel {
     return made;
   }
 };
+
+// The last thing that was refused, its code first; "" where nothing was.
+inline std::string refusal_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const base::InputError& error) {
+    return error.diagnostics.back().code + " " + error.diagnostics.back().message;
+  }
+  return "";
+}
 
 }  // namespace orrery::scenario

@@ -281,9 +281,8 @@ void warn_of_others(TunedRun& run) {
 }
 
 // The layout file of the machine's plan, or "".
-std::string planned(const TuneRunRequest& request, TunedRun& run) {
+std::string planned(const kernels::Context& context, TunedRun& run) {
   const layer::Shape& s = run.layer.shape;
-  const kernels::Context context(request.limits.threads);
   run.plan =
       find_plan(machine_key(std::string(kernels::name_of(context.table().level)), context.threads(), type_name(s.type),
                             tuning::Sizes::encoder(s.batch, s.length, s.heads, s.width, s.hidden)),
@@ -309,10 +308,11 @@ TunedRun tune_run(const TuneRunRequest& asked) {
   run.warnings = run.layer.warnings;
   run.training = request.training;
   run.dropout = request.dropout;
+  kernels::Context context(request.limits.threads);
   if (request.layout == kBuiltIn)
     request.layout.clear();
   else if (request.layout.empty() && request.training && is_of_graph(run.layer.shape))
-    request.layout = planned(request, run);
+    request.layout = planned(context, run);
   run.layout = request.layout;
   if (!request.layout.empty())  // all that is wrong with it, before anything runs
     read_layout_choice(request.layout, graph_of_layer(run.layer.shape), run.warnings);
@@ -323,7 +323,6 @@ TunedRun tune_run(const TuneRunRequest& asked) {
   cost::Limits limits = request.limits;
   if (request.interruptible) limits.stop = request.interruptible();
   const cost::Budget budget(limits);
-  kernels::Context context(limits.threads);
   run.threads = context.threads();
   run.isa = std::string(kernels::name_of(context.table().level));
   const ProcessorClock processors(run.threads);

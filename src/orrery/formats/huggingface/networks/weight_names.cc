@@ -165,20 +165,6 @@ class Lister {
   bool conv1d_ = false, head_ = false;
 };
 
-std::string prefix_of(Family family) {
-  switch (family) {
-    case Family::kBert:
-      return "bert.";
-    case Family::kRoberta:
-      return "roberta.";
-    case Family::kGpt2:
-      return "transformer.";
-    case Family::kBart:
-      return "model.";
-  }
-  return "";
-}
-
 // A name as files may have it: with and without the class's prefix, norms as TensorFlow calls them.
 std::vector<std::string> spellings(const std::string& name, const std::string& prefix) {
   std::vector<std::string> out{name};
@@ -234,6 +220,20 @@ bool is_floating(checkpoint::Element element) {
 }
 
 }  // namespace
+
+std::string prefix_of(Family family) {
+  switch (family) {
+    case Family::kBert:
+      return "bert.";
+    case Family::kRoberta:
+      return "roberta.";
+    case Family::kGpt2:
+      return "transformer.";
+    case Family::kBart:
+      return "model.";
+  }
+  return "";
+}
 
 std::vector<Binding> bindings(const RunnableModel& model, model::Parameters& parameters) {
   Lister lister(model, parameters);

@@ -20,6 +20,9 @@ struct Binding {
   std::vector<std::string> copies = {};           // other tensors that are the same weight
 };
 
+// What a family's classes with a head put before the names of the bare model's tensors: "bert.".
+std::string prefix_of(Family family);
+
 // In the order of the class. Of a model with the family's prefix ("bert.").
 std::vector<Binding> bindings(const RunnableModel& model, model::Parameters& parameters);
 
