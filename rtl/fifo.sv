@@ -49,17 +49,17 @@ module fifo #(
   // A word that is watched from when it enters until it leaves: `ahead` words are before it, its place is first + ahead.
   (* anyconst *) logic [BITS-1:0] watched;
   (* anyseq *) logic choose;
-  logic inside;
+  logic within;
   logic [COUNT_BITS-1:0] ahead;
   logic [COUNT_BITS:0] place;
   assign place = (COUNT_BITS + 1)'(first) + (COUNT_BITS + 1)'(ahead);
   always_ff @(posedge clk) begin
-    if (rst) inside <= 1'b0;
-    else if (!inside && choose && enters && in_data == watched) begin
-      inside <= 1'b1;
+    if (rst) within <= 1'b0;
+    else if (!within && choose && enters && in_data == watched) begin
+      within <= 1'b1;
       ahead  <= count - COUNT_BITS'(leaves);
-    end else if (inside && leaves) begin
-      if (ahead == '0) inside <= 1'b0;
+    end else if (within && leaves) begin
+      if (ahead == '0) within <= 1'b0;
       else ahead <= ahead - 1'b1;
     end
   end
@@ -68,7 +68,7 @@ module fifo #(
     assert (count <= COUNT_BITS'(DEPTH));  // never over- or underflows
     assert (first <= LAST && next <= LAST);
     assert (((COUNT_BITS + 1)'(first) + (COUNT_BITS + 1)'(count)) % (COUNT_BITS + 1)'(DEPTH) == (COUNT_BITS + 1)'(next));
-    if (inside) begin
+    if (within) begin
       assert (ahead < count);  // not lost
       assert (words[PLACE_BITS'(place % (COUNT_BITS + 1)'(DEPTH))] == watched);
       if (ahead == '0) assert (out_valid && out_data == watched);  // and comes out as it went in, in its turn

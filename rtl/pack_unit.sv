@@ -5,7 +5,7 @@
 //   `full`   combinational: a row has a bit in `column` and PES of them in the block already. A column that is read while
 //            `full` is up closes the block: counters and number start again and the column must come again.
 //   `write`  the last column that was read had a bit; `mask` holds, row after row, that column's number where the row had
-//            a bit, NONE elsewhere.
+//            a bit, NONE elsewhere. `counts`: entries of each row in the block.
 // Timing: `write` and `mask` one cycle after the column. A column a cycle.
 // Reset: `rst`, synchronous: counters, number and `write` 0, `mask` NONE.
 module pack_unit #(
@@ -21,12 +21,13 @@ module pack_unit #(
     input  logic [HEIGHT-1:0] column,
     output logic full,
     output logic write,
-    output logic [HEIGHT*MASK_BITS-1:0] mask
+    output logic [HEIGHT*MASK_BITS-1:0] mask,
+    output logic [HEIGHT*$clog2(PES+1)-1:0] counts,
+    output logic [NUMBER_BITS-1:0] number
 );
   localparam int COUNT_BITS = $clog2(PES + 1);
   localparam logic [1:0] CLEAR = 2'd1, READ = 2'd2;
 
-  logic [NUMBER_BITS-1:0] number;
   logic [HEIGHT-1:0] fills;
   logic any;
   assign any  = |column;
@@ -45,6 +46,7 @@ module pack_unit #(
   for (genvar i = 0; i < HEIGHT; i++) begin : row
     logic [COUNT_BITS-1:0] count;
     assign fills[i] = count == COUNT_BITS'(PES);
+    assign counts[i*COUNT_BITS+:COUNT_BITS] = count;
     always_ff @(posedge clk) begin
       if (rst || command == CLEAR) count <= '0;
       else if (command == READ) count <= full ? '0 : count + COUNT_BITS'(column[i]);

@@ -2,6 +2,7 @@
 //
 // Interface: c1, c2, c4: a field for each PE from bit 0; c3, c5: of all (pe.sv). `left`: the next query number, which shifts
 //   into the query registers each cycle. `keys`: the row's key registers. `clear` empties query registers and sum.
+//   c5 = 3: `maximum` takes the largest accumulator of the PEs with c1 <= PORTS, the least number if there is none.
 //   `o`: what the last PE sends; `sum` grows by the last PE's exponential while c5 moves them.
 // Timing: `o` follows c4 without a clock; all else are registers. Reset: `rst`, synchronous: all 0.
 module pe_row #(
@@ -10,13 +11,16 @@ module pe_row #(
     parameter int PES = 4,
     parameter int PORTS = 8,
     parameter int PORT_BITS = 4,
-    parameter int DELAY_BITS = 3
+    parameter int DELAY_BITS = 3,
+    parameter int TABLE_BITS = 6,
+    parameter int LONG = 1,
+    parameter int PUBLISHED = 1
 ) (
     input  logic clk,
     input  logic rst,
     input  logic clear,
     input  logic [1:0] c3,
-    input  logic [1:0] c5,
+    input  logic [2:0] c5,
     input  logic [PES*PORT_BITS-1:0] c1,
     input  logic [PES*PORT_BITS-1:0] c2,
     input  logic [PES*DELAY_BITS-1:0] c4,
@@ -24,10 +28,20 @@ module pe_row #(
     input  logic [PORTS*BITS-1:0] keys,
     output logic [BITS-1:0] o,
     output logic [BITS-1:0] sum,
+    output logic signed [BITS-1:0] maximum,
     output logic [PES*BITS-1:0] accumulators,
     output logic [PES*BITS-1:0] exponentials
 );
-  localparam logic [1:0] MOVE = 2'd2;
+  localparam logic [2:0] MOVE = 3'd2, MOST = 3'd3;
+  localparam logic signed [BITS-1:0] LEAST = {1'b1, {(BITS - 1) {1'b0}}};
+
+  logic signed [BITS-1:0] most;
+  always_comb begin
+    most = LEAST;
+    for (int j = 0; j < PES; j++)
+      if (32'(c1[j*PORT_BITS+:PORT_BITS]) <= PORTS && signed'(accumulators[j*BITS+:BITS]) > most)
+        most = accumulators[j*BITS+:BITS];
+  end
 
   logic [PORTS*BITS-1:0] queries;
   always_ff @(posedge clk) begin
@@ -35,6 +49,8 @@ module pe_row #(
     else queries <= (PORTS * BITS)'({queries, left});
     if (rst || clear) sum <= '0;
     else if (c5 == MOVE) sum <= sum + exponentials[(PES-1)*BITS+:BITS];
+    if (rst) maximum <= '0;
+    else if (c5 == MOST) maximum <= most;
   end
 
   logic [(PES+1)*BITS-1:0] passed, moved;
@@ -47,7 +63,10 @@ module pe_row #(
         .PORTS(PORTS),
         .CHAIN(PORTS - PES),
         .PORT_BITS(PORT_BITS),
-        .DELAY_BITS(DELAY_BITS)
+        .DELAY_BITS(DELAY_BITS),
+        .TABLE_BITS(TABLE_BITS),
+        .LONG(LONG),
+        .PUBLISHED(PUBLISHED)
     ) unit (
         .clk,
         .rst,
@@ -60,6 +79,7 @@ module pe_row #(
         .col_in(keys),
         .o_in(passed[j*BITS+:BITS]),
         .score_in(moved[j*BITS+:BITS]),
+        .maximum,
         .o_out(passed[(j+1)*BITS+:BITS]),
         .score_out(moved[(j+1)*BITS+:BITS]),
         .accumulator(accumulators[j*BITS+:BITS])

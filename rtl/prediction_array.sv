@@ -3,7 +3,7 @@
 //
 // Interface: `pe_command` as in prediction_pe; `sum_command`: 0 idle, 1 clear the rows' totals, 2 add the exponential to them.
 //   `left`: a code for each row; `top`: one for each column. `last`: the sums in the last column; `exponential`: of the one
-//   that stood there a cycle ago; `total`: a row's sum of exponentials. Fields of a port lie row after row from bit 0.
+//   that stood there a cycle ago; `total`: a row's sum of exponentials. With PUBLISHED = 0 both are 0 and not built. Fields of a port lie row after row from bit 0.
 // Timing: codes of row r enter r cycles late, those of column c c cycles late: with depth d all sums are there after
 //   d + WIDTH + HEIGHT - 1 cycles. Column WIDTH - 1 - i is in `exponential` i + 1 moves later.
 // Reset: `rst`, synchronous: all 0.
@@ -14,7 +14,8 @@ module prediction_array #(
     parameter int CODE_BITS = 4,
     parameter int SUM_BITS = 11,
     parameter int WIDTH = 8,
-    parameter int HEIGHT = 8
+    parameter int HEIGHT = 8,
+    parameter int PUBLISHED = 1
 ) (
     input  logic clk,
     input  logic rst,
@@ -55,24 +56,30 @@ module prediction_array #(
     end
     assign last[r*SUM_BITS+:SUM_BITS] = moving[(r*(WIDTH+1)+WIDTH)*SUM_BITS+:SUM_BITS];
 
-    logic [BITS-1:0] power, held, sum;
-    exp_unit #(
-        .BITS (BITS),
-        .POINT(POINT)
-    ) unit (
-        .x(BITS'(last[r*SUM_BITS+:SUM_BITS]) << APPEND),
-        .y(power)
-    );
-    always_ff @(posedge clk) begin
-      if (rst) held <= '0;
-      else held <= power;
-      if (rst || sum_command == CLEAR) sum <= '0;
-      else if (sum_command == ADD) sum <= sum + held;
+    logic [BITS-1:0] held, sum;
+    if (PUBLISHED != 0) begin : published
+      logic [BITS-1:0] power;
+      exp_unit #(
+          .BITS (BITS),
+          .POINT(POINT)
+      ) unit (
+          .x(BITS'(last[r*SUM_BITS+:SUM_BITS]) << APPEND),
+          .y(power)
+      );
+      always_ff @(posedge clk) begin
+        if (rst) held <= '0;
+        else held <= power;
+        if (rst || sum_command == CLEAR) sum <= '0;
+        else if (sum_command == ADD) sum <= sum + held;
+      end
+    end else begin : not_built
+      assign held = '0;
+      assign sum = '0;
     end
     assign exponential[r*BITS+:BITS] = held;
     assign total[r*BITS+:BITS] = sum;
   end
 
   logic unused;
-  assign unused = &{1'b0, down[(HEIGHT+1)*WIDTH*CODE_BITS-1:HEIGHT*WIDTH*CODE_BITS], across};
+  assign unused = &{1'b0, sum_command, down[(HEIGHT+1)*WIDTH*CODE_BITS-1:HEIGHT*WIDTH*CODE_BITS], across};
 endmodule
