@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "orrery/array/log2_unit.h"
 #include "orrery/array/mask_decoder.h"
 #include "orrery/array/merger_unit.h"
 #include "orrery/array/packer_unit.h"
