@@ -22,12 +22,17 @@ module signed_exp_unit #(
   localparam logic signed [IN_BITS-1:0] LEAST = -(IN_BITS'(POINT + 1) << POINT);
 
   // Numbers below LEAST give 0; the others fit POINT + 6 bits.
-  logic signed [WIDE-1:0] wide, product;
+  logic signed [WIDE-1:0] wide, rest, product;
   logic signed [WIDE-FRACTION-1:0] whole;
   logic [WIDE-FRACTION-1:0] places;
   logic [FRACTION:0] part, entry, sum;
   assign wide = WIDE'(signed'(x[POINT+5:0])) <<< APPEND;
-  assign product = wide + (wide >>> 1) - (wide >>> 4) + (LONG != 0 ? (wide >>> 8) + (wide >>> 10) : '0);
+  if (LONG != 0) begin : long_sum
+    assign rest = (wide >>> 8) + (wide >>> 10);
+  end else begin : short_sum
+    assign rest = '0;
+  end
+  assign product = wide + (wide >>> 1) - (wide >>> 4) + rest;
   assign whole = product[WIDE-1:FRACTION];
   assign part = {1'b0, product[FRACTION-1:0]};
   exp_table #(

@@ -13,8 +13,9 @@ class PeBench : public SparseStimulus {
  private:
   bool apply(const Cycle& cycle) override {
     decode(cycle);
-    drive(dut().c3, cycle[kC3], 2);
-    drive(dut().c5, cycle[kC5], 2);
+    drive(dut().c3, c3(cycle), 2);
+    drive(dut().c5, c5(cycle), 3);
+    drive(dut().maximum, low(model_.maximum(0), kBits), kBits);
     drive(dut().c1, words_.a[1], kPortBits);
     drive(dut().c2, words_.b[1], kPortBits);
     drive(dut().c4, words_.delay[1], kDelayBits);
@@ -33,7 +34,7 @@ class PeBench : public SparseStimulus {
     queries_.assign(kPorts, 0), keys_.assign(kPorts, 0), ages_.assign(RTL_CHAIN + 1, 0);
   }
   void step_model(const Cycle& cycle) override {
-    const auto sums = static_cast<Sums>(cycle[kC3]);
+    const auto sums = static_cast<Sums>(c3(cycle));
     if (sums == Sums::kClear) ages_.assign(RTL_CHAIN + 1, 0);
     if (sums == Sums::kChain) ages_.push_front(model_.accumulator(0, 0)), ages_.pop_back();
     SparseStimulus::step_model(cycle);
@@ -45,7 +46,7 @@ class PeBench : public SparseStimulus {
     }
   }
   std::string before_edge(const Cycle& cycle) override {
-    return static_cast<Sums>(cycle[kC3]) == Sums::kChain
+    return static_cast<Sums>(c3(cycle)) == Sums::kChain
                ? differs("o_out", 0, pins(dut().o_out, kBits), low(model_.output(0, words_), kBits))
                : std::string();
   }

@@ -19,7 +19,7 @@ class SparseStimulus : public ClockedUnit {
       : ClockedUnit({{"reset"},
                      {"clear"},
                      {"c3", 2},
-                     {"c5", 2},
+                     {"c5", 3},
                      {"c1", kPortBits, shape.rows * shape.pes},
                      {"c2", kPortBits, shape.rows * shape.pes},
                      {"c4", kDelayBits, shape.rows * shape.pes},
@@ -39,6 +39,9 @@ class SparseStimulus : public ClockedUnit {
     cycle[kReset] = random() % 300 == 0;
     cycle[kClear] = random() % 32 == 0;
     if (random() % 8 == 0) cycle[kC3] = random() % 4;
+    // A maximum, then what lies below it.
+    if (at_ > 0) cycle[kC5] = at_++ == 1 ? 3 : 4, at_ %= 3, cycle[kC3] = 1;
+    if (at_ == 0 && random() % 16 == 0) at_ = 1;
     const int bits = random() % 4 == 0 ? kBits : kBits / 2 + 3;
     for (std::size_t i = kC1 + 3 * pes_; i < cycle.size(); ++i)
       cycle[i] = low(sign_extended(random() >> (64 - bits), bits), kBits);
@@ -66,8 +69,21 @@ class SparseStimulus : public ClockedUnit {
   }
   void reset_model() override { model_ = array::SparseArray(shape_); }
   void step_model(const Cycle& cycle) override {
-    model_.step(static_cast<Sums>(cycle[kC3]), cycle[kC5] == 3 ? Exp::kIdle : static_cast<Exp>(cycle[kC5]),
-                cycle[kClear] != 0, words_, left_.data(), top_.data());
+    model_.step(static_cast<Sums>(c3(cycle)), static_cast<Exp>(c5(cycle)), cycle[kClear] != 0, words_, left_.data(),
+                top_.data());
+  }
+  // Exponentials below the maximum are asked for only where it is one; else it is found.
+  // Nothing is multiplied meanwhile: which exponential it would be is not defined.
+  std::uint64_t c3(const Cycle& cycle) const { return c5(cycle) == 4 && cycle[kC3] > 1 ? 1 : cycle[kC3]; }
+  std::uint64_t c5(const Cycle& cycle) const {
+    if (cycle[kC5] > 4) return 0;
+    if (cycle[kC5] < 4) return cycle[kC5];
+    for (int r = 0; r < shape_.rows; ++r)
+      for (int j = 0; j < shape_.pes; ++j)
+        if (words_.a[static_cast<std::size_t>(r * shape_.pes + j)] <= kPorts &&
+            model_.accumulator(r, j) > model_.maximum(r))
+          return 3;
+    return 4;
   }
 
   array::SparseShape shape_;
@@ -78,6 +94,7 @@ class SparseStimulus : public ClockedUnit {
 
  private:
   Cycle phase_;
+  int at_ = 0;  // of the two cycles for exponentials
 };
 
 }  // namespace orrery::rtl

@@ -21,8 +21,8 @@ class ArrayBench : public SparseStimulus {
  private:
   bool apply(const Cycle& cycle) override {
     decode(cycle);
-    drive(dut().c3, cycle[kC3], 2);
-    drive(dut().c5, cycle[kC5], 2);
+    drive(dut().c3, c3(cycle), 2);
+    drive(dut().c5, c5(cycle), 3);
     drive(dut().clear, cycle[kClear], 1);
     drive_words();
     for (int r = 0; r < kRows; ++r) drive(dut().left, low(left_[static_cast<std::size_t>(r)], kBits), kBits, r);
@@ -31,7 +31,7 @@ class ArrayBench : public SparseStimulus {
   }
   std::string before_edge(const Cycle& cycle) override {
     std::string what;
-    if (static_cast<Sums>(cycle[kC3]) != Sums::kChain) return what;
+    if (static_cast<Sums>(c3(cycle)) != Sums::kChain) return what;
     for (int r = 0; r < kRows && what.empty(); ++r)
       what = differs("o", static_cast<std::size_t>(r), output(r), low(model_.output(r, words_), kBits));
     return what;
@@ -40,6 +40,9 @@ class ArrayBench : public SparseStimulus {
     std::string what;
     for (int r = 0; r < kRows && what.empty(); ++r) {
       what = differs("sums", static_cast<std::size_t>(r), sum(r), low(model_.sum(r), kBits));
+      if (what.empty())
+        what =
+            differs("maxima", static_cast<std::size_t>(r), pins(dut().maxima, kBits, r), low(model_.maximum(r), kBits));
       for (int j = 0; j < kPes && what.empty(); ++j) {
         const int pe = r * kPes + j;
         const auto index = static_cast<std::size_t>(pe);
