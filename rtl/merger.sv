@@ -6,7 +6,8 @@
 // Interface: `start_merge` reads a block of ROWS rows: `weigh_row` points to a row's `query` (`query_valid`), `most` and `sum`, `row`
 //   and `chunk` to LANES of its `elements`, each in the same cycle. A row whose `most` is the least number has no entry.
 //   `start_normalise`: queries 0 to `queries` - 1 leave with `out_valid`, LANES elements of `out_query`, `out_chunk` a cycle;
-//   `saturated`: how many did not fit, of the first `depth` elements. `chunks` is ceil(`depth` / LANES), at most CHUNKS.
+//   `saturated`: how many did not fit, of the first `depth` elements. `chunks` is ceil(`depth` / LANES), at most CHUNKS. `last`: the last busy
+//   cycle, in which the next job may start.
 // Timing: from the cycle after a start 1 + ROWS chunks cycles, or queries chunks + 25.
 // Reset: `rst`, synchronous: idle, nothing merged. Two rows of a block may serve one query.
 module merger #(
@@ -34,6 +35,7 @@ module merger #(
     input  logic [CHUNK_BITS-1:0] chunks,
     input  logic [DEPTH_BITS-1:0] depth,
     output logic busy,
+    output logic last,
     output logic [ROW_BITS-1:0] weigh_row,
     input  logic query_valid,
     input  logic [QUERY_BITS-1:0] query,
@@ -160,6 +162,11 @@ module merger #(
     for (int i = 0; i < LANES; i++) saturated = saturated + LANE_BITS'(beyond[i]);
   end
 
+  logic last_out;
+  assign last_out = out_chunk + 1'b1 == chunks;
+  assign last = (state == MERGE && last_chunk && last_row) ||
+      (state == NORMALISE && (queries == '0 ? delay == 1 : delay == '0 && last_out && out_query + 1'b1 == queries));
+
   always_ff @(posedge clk) begin
     if (weighs) begin
       active <= has_entry;
@@ -182,17 +189,12 @@ module merger #(
       if (enters) merged[AT_BITS'(in_query)] <= 1'b0;
       case (state)
         WEIGH: state <= MERGE;
-        MERGE: if (last_chunk && last_row) state <= IDLE;
-        NORMALISE: if (delay == '0 ? out_query == queries || (last_out && out_query + 1'b1 == queries) : delay == 1 && queries == '0) state <= IDLE;
-        default:
-        if (start_merge) state <= WEIGH;
-        else if (start_normalise) state <= NORMALISE;
+        MERGE, NORMALISE: if (last) state <= start_merge ? WEIGH : start_normalise ? NORMALISE : IDLE;
+        default: state <= start_merge ? WEIGH : start_normalise ? NORMALISE : IDLE;
       endcase
     end
   end
 
-  logic last_out;
-  assign last_out = out_chunk + 1'b1 == chunks;
   always_ff @(posedge clk) begin
     if (state == IDLE || state == WEIGH) begin
       row <= '0;
@@ -201,7 +203,7 @@ module merger #(
       chunk <= last_chunk ? '0 : chunk + 1'b1;
       row <= last_chunk ? row + 1'b1 : row;
     end
-    if (state != NORMALISE) begin
+    if (state != NORMALISE || last) begin
       in_query <= '0;
       in_chunk <= '0;
       delay <= RECIPROCAL_BITS[$bits(delay)-1:0];

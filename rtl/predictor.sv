@@ -9,7 +9,7 @@
 //   queries and of keys `pass` WIDTH to `pass` WIDTH + WIDTH - 1, `key_factor` belongs to `factor_key`, `valid` (row by row) to
 //   `score_key`, each in the same cycle; what lies beyond rows, keys and depth does not matter. `query_factors`, `depth`,
 //   `shift` and `log2_threshold` hold while `busy`. `score_valid`: `scores` are those of `score_key`, all rows. `saturated`: how many of
-//   those rescaled in this cycle did not fit.
+//   those rescaled in this cycle did not fit. `last`: the last busy cycle.
 // Timing: ceil(keys / WIDTH) (depth + 2 WIDTH + ROWS) + 1 + ROWS cycles from the one after `start`; `thresholds` are valid then.
 // Reset: `rst`, synchronous: idle.
 module predictor #(
@@ -35,6 +35,7 @@ module predictor #(
     input  logic [5:0] shift,
     input  logic signed [23:0] log2_threshold,
     output logic busy,
+    output logic last,
     output logic [DEPTH_BITS-1:0] element,
     output logic [KEY_BITS-1:0] pass,
     input  logic [ROWS*CODE_BITS-1:0] query_codes,
@@ -63,6 +64,7 @@ module predictor #(
   logic [CYCLE_BITS-1:0] cycle, last_cycle;
   logic [COLUMN_BITS-1:0] column;
   logic [ROW_BITS-1:0] threshold_row;
+  assign last = state == THRESHOLDS && threshold_row == ROW_BITS'(ROWS - 1);
   logic [KEY_BITS-1:0] first_key;  // of the pass
   logic [KEY_BITS:0] after_pass;
   logic more;
@@ -79,7 +81,7 @@ module predictor #(
         CALCULATE: if (cycle == last_cycle) state <= DRAIN;
         DRAIN: if (column == '0) state <= more ? CLEAR : LAST;
         LAST: state <= THRESHOLDS;
-        THRESHOLDS: if (threshold_row == ROW_BITS'(ROWS - 1)) state <= IDLE;
+        THRESHOLDS: if (last) state <= IDLE;
         default: if (start) state <= keys == '0 ? LAST : CLEAR;
       endcase
     cycle <= state == CALCULATE ? cycle + 1'b1 : '0;
@@ -127,7 +129,7 @@ module predictor #(
     );
   end
 
-  logic [ROWS*SUM_BITS-1:0] last;
+  logic [ROWS*SUM_BITS-1:0] last_sums;
   logic [ROWS*2-1:0] no_exponentials, no_totals;
   prediction_array #(
       .BITS(2),
@@ -145,7 +147,7 @@ module predictor #(
       .sum_command(2'd0),
       .left,
       .top,
-      .last,
+      .last(last_sums),
       .exponential(no_exponentials),
       .total(no_totals)
   );
@@ -189,7 +191,7 @@ module predictor #(
         .DEPTH_BITS(DEPTH_BITS),
         .SCORE_BITS(SCORE_BITS)
     ) rescale (
-        .sum(last[r*SUM_BITS+:SUM_BITS]),
+        .sum(last_sums[r*SUM_BITS+:SUM_BITS]),
         .row_sum,
         .key_sum(key_sums[(WIDTH-1)*CODE_SUM_BITS+:CODE_SUM_BITS]),
         .depth,

@@ -8,7 +8,7 @@
 // Interface: `start` begins `count` rows of `depth` elements; numbers are read where `squares_row`, `squares_chunk` and `code_row`,
 //   `code_chunk` point, in the same cycle: LANES of them, of which those beyond `depth` do not matter. The five constants are a
 //   driver's, and hold while `busy`. `codes_valid`: `codes` are those of `code_row`, `code_chunk`; `factor` is the row's;
-//   `clipped`: how many of them were beyond n. A row of zeros has codes and a factor of 0.
+//   `clipped`: how many of them were beyond n. A row of zeros has codes and a factor of 0. `last`: the last busy cycle.
 // Timing: count * chunks + NORM_BITS + 18 + chunks cycles from the one after `start`.
 // Reset: `rst`, synchronous: idle. Limits: `depth` at least 1; `shift` + NORM_BITS - 5 < 64; FACTOR_SHIFT's range 1 to 60.
 module quantiser #(
@@ -31,6 +31,7 @@ module quantiser #(
     input  logic [15:0] factor_scale,
     input  logic [5:0] factor_shift,
     output logic busy,
+    output logic last,
     output logic [ROW_BITS-1:0] squares_row,
     output logic [DEPTH_BITS-1:0] squares_chunk,
     input  logic [LANES*BITS-1:0] squares_in,
@@ -201,6 +202,7 @@ module quantiser #(
   logic [TAIL_BITS-1:0] tail;
   logic [DEPTH_BITS-1:0] tail_left;
   assign busy = rows_left != '0 || tail != '0 || tail_left != '0;
+  assign last = rows_left == '0 && tail == '0 && tail_left != '0 && 32'(tail_left) <= LANES;
   always_ff @(posedge clk) begin
     if (rst) begin
       tail <= '0;

@@ -75,6 +75,7 @@ class MergerBench : public ClockedUnit {
     return cycle[0] != 0;
   }
   void reset_model() override {
+    was_busy_ = false;
     model_ = array::MergerUnit(instance_, RTL_QUERIES);
     saturated_ = depth_ = 0;
   }
@@ -84,14 +85,19 @@ class MergerBench : public ClockedUnit {
     if (!merges_ && !normalises_ && model_.busy()) model_.step();
   }
   std::string before_edge(const Cycle&) override {
+    last_ = dut().last != 0;
     there_ = dut().out_valid != 0;
     saturated_ += dut().saturated;
     out_query_ = static_cast<std::size_t>(dut().out_query), out_chunk_ = static_cast<base::Count>(dut().out_chunk);
     for (int i = 0; i < kLanes; ++i) out_[static_cast<std::size_t>(i)] = pins(dut().out, kOutBits, i);
     return {};
   }
-  std::string after_edge(const Cycle&) override {
+  std::string after_edge(const Cycle& cycle) override {
     std::string what = differs("busy", 0, dut().busy, model_.busy() ? 1 : 0);
+    // What was said to be the last cycle was it.
+    if (what.empty() && !merges_ && !normalises_ && was_busy_ && cycle[0] == 0)
+      what = differs("last", 0, last_ ? 1 : 0, model_.busy() ? 0 : 1);
+    was_busy_ = model_.busy();
     if (what.empty())
       what = differs("saturated", 0, static_cast<std::uint64_t>(saturated_),
                      static_cast<std::uint64_t>(model_.saturated()));
@@ -111,7 +117,7 @@ class MergerBench : public ClockedUnit {
   array::MergerUnit model_;
   array::BlockOutputs block_;
   base::Count depth_ = 0, queries_ = 0, saturated_ = 0, out_chunk_ = 0;
-  bool merges_ = false, normalises_ = false, there_ = false;
+  bool merges_ = false, normalises_ = false, there_ = false, last_ = false, was_busy_ = false;
   std::size_t out_query_ = 0;
   std::vector<std::uint64_t> out_ = std::vector<std::uint64_t>(kLanes);
 };

@@ -94,6 +94,7 @@ class PredictorBench : public ClockedUnit {
     return cycle[0] != 0;
   }
   void reset_model() override {
+    was_busy_ = false;
     model_ = std::make_unique<array::PredictorUnit>(instance_, constants_);
     saturated_ = 0, ended_ = false;
   }
@@ -109,13 +110,18 @@ class PredictorBench : public ClockedUnit {
     }
   }
   std::string before_edge(const Cycle&) override {
+    last_ = dut().last != 0;
     there_ = dut().score_valid != 0, key_ = static_cast<base::Count>(dut().score_key);
     saturated_ += dut().saturated;
     for (int r = 0; r < kRows; ++r) scores_[static_cast<std::size_t>(r)] = pins(dut().scores, kScoreBits, r);
     return {};
   }
-  std::string after_edge(const Cycle&) override {
+  std::string after_edge(const Cycle& cycle) override {
     std::string what = differs("busy", 0, dut().busy, model_->busy() ? 1 : 0);
+    // What was said to be the last cycle was it.
+    if (what.empty() && !starts_ && was_busy_ && cycle[0] == 0)
+      what = differs("last", 0, last_ ? 1 : 0, model_->busy() ? 0 : 1);
+    was_busy_ = model_->busy();
     const bool leaves = there_;
     there_ = false;
     if (what.empty())
@@ -144,7 +150,7 @@ class PredictorBench : public ClockedUnit {
   std::vector<std::uint64_t> query_factors_, key_factors_, valid_;
   std::vector<std::uint64_t> scores_ = std::vector<std::uint64_t>(kRows);
   base::Count saturated_ = 0, key_ = 0;
-  bool starts_ = false, there_ = false, ended_ = false;
+  bool starts_ = false, last_ = false, was_busy_ = false, there_ = false, ended_ = false;
 };
 
 TEST(Predictor, PredictsTheModelsScoresAndThresholdsInTheModelsCycles) {

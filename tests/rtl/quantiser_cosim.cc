@@ -66,7 +66,10 @@ class QuantiserBench : public ClockedUnit {
     read(dut().code_in, dut().code_row, dut().code_chunk);
     return cycle[0] != 0;
   }
-  void reset_model() override { model_ = array::QuantiserUnit(constants_, kLanes), clipped_ = 0; }
+  void reset_model() override {
+    was_busy_ = false;
+    model_ = array::QuantiserUnit(constants_, kLanes), clipped_ = 0;
+  }
   void step_model(const Cycle&) override {
     if (starts_) {
       model_ = array::QuantiserUnit(constants_, kLanes);
@@ -77,14 +80,19 @@ class QuantiserBench : public ClockedUnit {
     }
   }
   std::string before_edge(const Cycle&) override {
+    last_ = dut().last != 0;
     there_ = dut().codes_valid != 0;
     row_ = dut().code_row, chunk_ = dut().code_chunk, factor_ = dut().factor;
     clipped_ += dut().clipped;
     for (int i = 0; i < kLanes; ++i) codes_[static_cast<std::size_t>(i)] = pins(dut().codes, kCodeBits, i);
     return {};
   }
-  std::string after_edge(const Cycle&) override {
+  std::string after_edge(const Cycle& cycle) override {
     std::string what = differs("busy", 0, dut().busy, model_.busy() ? 1 : 0);
+    // What was said to be the last cycle was it.
+    if (what.empty() && !starts_ && was_busy_ && cycle[0] == 0)
+      what = differs("last", 0, last_ ? 1 : 0, model_.busy() ? 0 : 1);
+    was_busy_ = model_.busy();
     const bool leaves = there_;
     there_ = false;
     if (what.empty())
@@ -109,7 +117,7 @@ class QuantiserBench : public ClockedUnit {
   array::QuantiserUnit model_;
   std::vector<std::int32_t> x_;
   base::Count count_ = 0, depth_ = 1, clipped_ = 0;
-  bool starts_ = false, there_ = false;
+  bool starts_ = false, last_ = false, was_busy_ = false, there_ = false;
   std::size_t row_ = 0, chunk_ = 0;
   std::uint64_t factor_ = 0;
   std::vector<std::uint64_t> codes_ = std::vector<std::uint64_t>(kLanes);
