@@ -95,11 +95,8 @@ module accelerator_core #(
   localparam int M_CHUNKS = DEPTH / MERGE_LANES;
   localparam int MASK_BYTES = (ROWS + 7) / 8;
 
-  typedef enum logic [4:0] {
-    IDLE, LOAD_KEYS, LOAD_VALUES, CODE_KEYS, LOAD_QUERIES, CODE_QUERIES, PREDICT, LOAD_MASK, PACK, PREPARE, EXECUTE, MERGE,
-    NORMALISE, STORE
-  } operation_t;
-  operation_t state, next;
+  `include "operations.svh"
+  logic [4:0] state, next;
   logic ends, begun;  // the last cycle of an operation; its first one is over
   assign busy = state != IDLE;
   assign operation = state;
@@ -109,7 +106,7 @@ module accelerator_core #(
   logic [ROW_BITS-1:0] rows;
   logic [KEY_BITS-1:0] tile_keys;
   logic signed [17:0] last_visible;
-  logic last_tile, tile_packed, block_there;
+  logic last_tile, pack_end, pack_close;
   assign queries_left = queries - first_query;
   assign rows = 32'(queries_left) < ROWS ? ROW_BITS'(queries_left) : ROW_BITS'(ROWS);
   assign last_tile = 32'(queries_left) <= ROWS;
@@ -117,35 +114,21 @@ module accelerator_core #(
   assign tile_keys = !causal || last_visible >= 18'(signed'({1'b0, keys})) ? KEY_BITS'(keys) :
       last_visible < 0 ? '0 : KEY_BITS'(unsigned'(last_visible));
 
-  always_comb begin
-    case (state)
-      LOAD_KEYS: next = LOAD_VALUES;
-      LOAD_VALUES: next = predicts ? CODE_KEYS : LOAD_QUERIES;
-      CODE_KEYS: next = LOAD_QUERIES;
-      LOAD_QUERIES: next = predicts ? CODE_QUERIES : tile_keys == '0 ? PACK : LOAD_MASK;
-      CODE_QUERIES: next = PREDICT;
-      PREDICT: next = PACK;
-      LOAD_MASK: next = PACK;
-      PACK: next = block_there ? PREPARE : NORMALISE;
-      PREPARE: next = EXECUTE;
-      EXECUTE: next = MERGE;
-      MERGE: next = tile_packed ? NORMALISE : PACK;
-      NORMALISE: next = STORE;
-      STORE: next = last_tile ? IDLE : LOAD_QUERIES;
-      default: next = IDLE;
-    endcase
-  end
+  sequencer program_unit (
+      .clk,
+      .rst,
+      .start,
+      .predicts,
+      .has_keys(tile_keys != '0),
+      .last_tile,
+      .pack_end,
+      .block_closed(pack_close),
+      .ends,
+      .state,
+      .next,
+      .begun
+  );
   always_ff @(posedge clk) begin
-    if (rst) begin
-      state <= IDLE;
-      begun <= 1'b0;
-    end else if (state == IDLE) begin
-      if (start) state <= LOAD_KEYS;
-      begun <= 1'b0;
-    end else begin
-      if (ends) state <= next;
-      begun <= !ends;
-    end
     if (state == IDLE) first_query <= '0;
     else if (state == STORE && ends) first_query <= first_query + 16'(ROWS);
   end
@@ -378,13 +361,12 @@ module accelerator_core #(
       .column(kept)
   );
   assign column = predicts ? kept : mask_columns[KEY_AT'(pack_key)] & pack_there;
-  logic pack_end, pack_ready, pack_write, pack_close;
+  logic pack_ready, pack_write;
   logic [PORT_COUNT_BITS-1:0] write_port, columns;
   logic [KEY_BITS-1:0] write_key;
   logic [ROWS-1:0] write_bits;
   logic [ROWS*$clog2(PES+1)-1:0] counts;
   assign pack_end = state == PACK && pack_key == tile_keys;
-  assign block_there = pack_close;
   packer #(
       .ROWS(ROWS),
       .PES(PES),
@@ -423,13 +405,8 @@ module accelerator_core #(
       blocks <= blocks + 1'b1;
     end
     if (state == IDLE) blocks <= start ? '0 : blocks;
-    if (state == LOAD_QUERIES) begin
-      pack_key <= '0;
-      tile_packed <= 1'b0;
-    end else if (state == PACK) begin
-      if (pack_end) tile_packed <= 1'b1;
-      else if (pack_ready) pack_key <= pack_key + 1'b1;
-    end
+    if (state == LOAD_QUERIES) pack_key <= '0;
+    else if (state == PACK && !pack_end && pack_ready) pack_key <= pack_key + 1'b1;
   end
 
   // ---- Preparer: words, and keys and values on the ports ----

@@ -4,7 +4,7 @@ set -euo pipefail
 rtl=$1 out=$2 file=$3 expression=$4
 rm -rf "$out"
 mkdir -p "$out"
-cp "$rtl"/*.sv "$out"
+cp "$rtl"/*.sv "$rtl"/*.svh "$out"
 sed -i "$expression" "$out/$file"
 ! cmp -s "$rtl/$file" "$out/$file" || {
   printf '%s: %s changes nothing\n' "$file" "$expression" >&2
