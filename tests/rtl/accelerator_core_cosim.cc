@@ -2,8 +2,10 @@
 // list of jobs; the memory answers after a latency, at full speed or with gaps, when only outputs must be equal. Some
 // jobs are cut off by a reset.
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
+#include "orrery/formats/numpy/array.h"
 #include "tests/rtl/jobs.h"
 
 namespace orrery::rtl {
@@ -126,6 +128,38 @@ TEST(AcceleratorCore, GivesTheModelsOutputsInTheModelsCyclesForWholeMatrices) {
   }
   expect_covered(bench);
 }
+
+#if RTL_DEPTH == 64 && RTL_KEYS >= 512
+// A head of recorded queries and keys of 512 tokens, with values of our own.
+TEST(AcceleratorCore, RunsARecordedHeadToTheBitAndTheCycle) {
+  const std::string folder = ORRERY_SOURCE_DIR "/../shared/goldens/sparse/cloth_s512_thr2e-3/";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the reference figures are not at hand";
+  constexpr Count kTokens = 512;
+  Job job;
+  job.instance = instance_of(40);
+  const auto head = [&](const char* file) {
+    std::vector<float> all = formats::numpy::floats_of(formats::numpy::read_array(folder + file));
+    all.resize(static_cast<std::size_t>(kTokens * kDepth));
+    return all;
+  };
+  job.query = head("Q.npy"), job.key = head("K.npy");
+  Random random(12);
+  std::normal_distribution<float> normal;
+  for (std::size_t i = 0; i < job.key.size(); ++i) job.value.push_back(normal(random));
+  array::Work& work = job.work;
+  work.shape = {1, 1, kTokens, kTokens}, work.depth = kDepth, work.scale = 0.125;
+  work.query = job.query.data(), work.key = job.key.data(), work.value = job.value.data();
+  work.prediction = array::Prediction{0.002, true, 0.538363516330719, 0.5102559924125671};
+  settle(job);
+  CoreBench bench;
+  bench.reset();
+  bench.configure(job);
+  Memory memory(job);
+  EXPECT_EQ(bench.run(job, memory, false, 0, 1), "");
+  std::printf("%zu cycles, %zu blocks, utilisation %.3f\n", bench.total(),
+              static_cast<std::size_t>(job.expected.blocks), job.expected.utilization);
+}
+#endif
 
 }  // namespace
 }  // namespace orrery::rtl

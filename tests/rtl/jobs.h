@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "orrery/array/calculate.h"
+#include "orrery/array/driver.h"
 #include "orrery/array/tile_arithmetic.h"
 #include "tests/rtl/bench.h"
 
 namespace orrery::rtl {
 using base::Count;
 constexpr Count kRows = RTL_ROWS, kPes = RTL_PES, kPorts = RTL_PORTS, kDepth = RTL_DEPTH, kKeys = RTL_KEYS;
-constexpr std::size_t kStream = RTL_STREAM;
+constexpr Count kStream = RTL_STREAM;
 constexpr std::uint32_t kRegion = 1U << 24;  // of the memory, for each of the five kinds
 
 inline array::Instance instance_of(Count latency) {
@@ -41,6 +41,21 @@ struct Job {
   array::Simulation expected;
 };
 
+// What follows from the work: numbers in the memory, the driver's constants, the model's answer.
+inline void settle(Job& job) {
+  EXPECT_FALSE(array::faults(job.instance, array::sizes_of(job.work)).has_errors());
+  if (const auto& p = job.work.prediction) {
+    base::Diagnostics found;
+    job.constants = array::prediction_constants(job.instance, array::sizes_of(job.work), p->normalise, *p->query_clip,
+                                                *p->key_clip, p->threshold, found);
+    EXPECT_FALSE(found.has_errors());
+  }
+  job.fixed = array::fixed_inputs(job.instance, job.work, 1);
+  array::SimulateOptions options;
+  options.compare = false;
+  job.expected = array::simulate(job.instance, job.work, options);
+}
+
 inline std::unique_ptr<Job> job_of(std::uint64_t seed, Count queries, Count keys) {
   Random random(seed);
   auto job = std::make_unique<Job>();
@@ -64,10 +79,6 @@ inline std::unique_ptr<Job> job_of(std::uint64_t seed, Count queries, Count keys
       for (Count i = 0; i < queries; ++i) work.valid_rows.push_back(i + 1 == queries || random() % 4 != 0 ? 1 : 0);
       for (Count i = 0; i < keys; ++i) work.valid_columns.push_back(i + 1 == keys || random() % 4 != 0 ? 1 : 0);
     }
-    base::Diagnostics found;
-    job->constants = array::prediction_constants(job->instance, array::sizes_of(work), work.prediction->normalise, 0.5,
-                                                 0.7, threshold, found);
-    EXPECT_FALSE(found.has_errors());
   } else {
     job->mask = sparse::Mask(work.shape);
     job->mask.causal = work.causal;
@@ -77,45 +88,16 @@ inline std::unique_ptr<Job> job_of(std::uint64_t seed, Count queries, Count keys
         if (random() % 100 < percent) job->mask.keep(0, 0, r, c);
     work.mask = &job->mask;
   }
-  EXPECT_FALSE(array::faults(job->instance, array::sizes_of(work)).has_errors());
-  job->fixed = array::fixed_inputs(job->instance, work, 1);
-  array::SimulateOptions options;
-  options.compare = false;
-  job->expected = array::simulate(job->instance, work, options);
+  settle(*job);
   return job;
 }
 
-// What a driver lays into the memory: tokens of two-byte numbers, each matrix's or tile's validity behind them.
 class Memory {
  public:
-  explicit Memory(const Job& job) {
-    const array::Work& work = job.work;
-    put(kRegion, job.fixed.key, 0, work.shape.columns);
-    if (work.prediction) bits(work.valid_columns, 0, work.shape.columns);
-    put(2 * kRegion, job.fixed.value, 0, work.shape.columns);
-    region(0);
-    for (Count first = 0; first < work.shape.rows; first += kRows) {
-      const Count rows = std::min(kRows, work.shape.rows - first);
-      tokens(job.fixed.query, first, rows);
-      if (work.prediction) bits(work.valid_rows, first, rows);
-    }
-    region(3 * kRegion);
-    const sparse::Mask inside = work.mask != nullptr ? sparse::inside_valid(job.mask) : sparse::Mask{};
-    for (Count first = 0; work.mask != nullptr && first < work.shape.rows; first += kRows) {
-      const Count keys =
-          work.causal
-              ? std::clamp<Count>(std::min(first + kRows, work.shape.rows) + work.shape.columns - work.shape.rows, 0,
-                                  work.shape.columns)
-              : work.shape.columns;
-      for (Count key = 0; key < keys; ++key)
-        for (Count byte = 0; byte < (kRows + 7) / 8; ++byte) {
-          std::uint8_t column = 0;
-          for (Count r = first + 8 * byte; r < std::min(first + 8 * byte + 8, work.shape.rows); ++r)
-            column = static_cast<std::uint8_t>(column | (inside.kept(0, 0, r, key) ? 1U << (r - first - 8 * byte) : 0));
-          push(column);
-        }
-      pad();
-    }
+  explicit Memory(const Job& job)
+      : regions_(array::driver_run(job.instance, job.work, job.fixed, job.constants, job.expected, kStream, kRegion)
+                     .memory) {
+    regions_[static_cast<std::size_t>(array::Region::kOutputs)].clear();
   }
 
   std::uint8_t read(std::uint32_t address) const {
@@ -130,34 +112,7 @@ class Memory {
   }
 
  private:
-  void region(std::uint32_t base) { at_ = base / kRegion; }
-  void push(std::uint8_t byte) { regions_[at_].push_back(byte); }
-  void pad() {
-    while (regions_[at_].size() % kStream != 0) push(0);
-  }
-  void tokens(const std::vector<std::int32_t>& x, Count first, Count count) {
-    for (Count i = first * kDepth; i < (first + count) * kDepth; ++i) {
-      push(static_cast<std::uint8_t>(x[static_cast<std::size_t>(i)] & 0xff));
-      push(static_cast<std::uint8_t>(x[static_cast<std::size_t>(i)] >> 8 & 0xff));
-    }
-  }
-  void put(std::uint32_t base, const std::vector<std::int32_t>& x, Count first, Count count) {
-    region(base), tokens(x, first, count);
-    if (base == kRegion) at_ = 1;
-  }
-  void bits(const std::vector<std::uint8_t>& valid, Count first, Count count) {
-    for (Count i = 0; i < count; i += 8) {
-      std::uint8_t byte = 0;
-      for (Count j = i; j < std::min(i + 8, count); ++j)
-        if (valid.empty() || valid[static_cast<std::size_t>(first + j)] != 0)
-          byte = static_cast<std::uint8_t>(byte | 1U << (j - i));
-      push(byte);
-    }
-    pad();
-  }
-
-  std::array<std::vector<std::uint8_t>, 5> regions_;
-  std::size_t at_ = 0;
+  std::array<std::vector<std::uint8_t>, array::kRegions> regions_;
 };
 
 // The memory's side of the port: a request's words after a latency, at full speed or with gaps.
@@ -183,7 +138,7 @@ class MemoryPort {
         --wait_;
       } else if (!gap) {
         dut.in_valid = 1;
-        for (std::size_t i = 0; i < kStream; ++i) drive(dut.in_data, memory_.read(address_++), 8, static_cast<int>(i));
+        for (Count i = 0; i < kStream; ++i) drive(dut.in_data, memory_.read(address_++), 8, static_cast<int>(i));
         active_ = --beats_ > 0;
       }
     } else if (active_) {
@@ -200,7 +155,7 @@ class MemoryPort {
     dut.out_ready = gap ? 0 : 1;
     dut.eval();
     if (beats_ > 0 && dut.out_ready != 0 && dut.out_valid != 0) {
-      for (std::size_t i = 0; i < kStream; ++i)
+      for (Count i = 0; i < kStream; ++i)
         memory_.write(address_++, static_cast<std::uint8_t>(pins(dut.out_data, 8, static_cast<int>(i))));
       if (--beats_ == 0 && wait_ == 0) dut.out_done = 1, active_ = false;
     } else if (beats_ == 0 && --wait_ == 0) {
@@ -218,10 +173,11 @@ class MemoryPort {
 // How outputs in the memory differ from the model's, if they do.
 inline std::string outputs_differ(const Job& job, const Memory& memory) {
   std::string what;
-  for (std::size_t i = 0; i < job.expected.outputs.size() && what.empty(); ++i) {
+  const std::vector<std::int32_t>& outputs = job.expected.outputs;
+  for (std::size_t i = 0; i < outputs.size() && what.empty(); ++i) {
     const auto at = static_cast<std::uint32_t>(4 * kRegion + 2 * i);
-    what = differs("outputs", i, memory.read(at) | static_cast<unsigned>(memory.read(at + 1)) << 8U,
-                   low(job.expected.outputs[i], 16));
+    what =
+        differs("outputs", i, memory.read(at) | static_cast<unsigned>(memory.read(at + 1)) << 8U, low(outputs[i], 16));
   }
   return what;
 }

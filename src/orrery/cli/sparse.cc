@@ -15,7 +15,8 @@ int run_sparse(const Arguments& arguments, Console& console) {
       {"study", "a task learned and judged with dense, predicted and static attention", run_sparse_study},
       {"bench", "a dense attention block on this machine, as Sanger's benchmark has it", run_sparse_bench},
       {"break-even", "from which length and density on pruned attention pays here", run_sparse_break_even},
-      {"sweep", "thresholds x bits x predictors x packings x arrays: which are worth their error", run_sparse_sweep}};
+      {"sweep", "thresholds x bits x predictors x packings x arrays: which are worth their error", run_sparse_sweep},
+      {"rtl", "the accelerator as SystemVerilog, with vectors that run on it", run_sparse_rtl}};
   return run_sub_verb({"sparse", "attention that skips the scores that do not matter", kVerbs,
                        "orrery sparse measure --q Q.npy --k K.npy --threshold 0.002"},
                       arguments, console);
