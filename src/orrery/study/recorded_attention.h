@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "orrery/layer/attention_core.h"
 #include "orrery/study/gathered.h"
@@ -16,14 +18,16 @@ struct Recorded {
 
 class RecordedAttention : public layer::AttentionCore {
  public:
-  // `told` is called before each forward pass; what it is given holds during the call. `scaled` as of gather().
-  RecordedAttention(bool scaled, std::function<void(const Recorded&)> told) : scaled_(scaled), told_(std::move(told)) {}
+  // `told` is called before each forward pass; what it is given is its own. `scaled` as of gather().
+  using Told = std::function<void(kernels::Context&, const kernels::Attention&, Recorded)>;
+  RecordedAttention(bool scaled, Told told) : scaled_(scaled), told_(std::move(told)) {}
 
   void forward(kernels::Context& context, const kernels::Attention& attention) override {
-    gather(context, attention, scaled_, recorded_.gathered);
-    gather_values(context, attention, recorded_.value);
-    recorded_.value_size = attention.value_size;
-    told_(recorded_);
+    Recorded recorded;
+    gather(context, attention, scaled_, recorded.gathered);
+    gather_values(context, attention, recorded.value);
+    recorded.value_size = attention.value_size;
+    told_(context, attention, std::move(recorded));
     kernels::attend(context, attention);
   }
   void backward(kernels::Context& context, const kernels::Attention& attention) override {
@@ -32,8 +36,7 @@ class RecordedAttention : public layer::AttentionCore {
 
  private:
   bool scaled_;
-  std::function<void(const Recorded&)> told_;
-  Recorded recorded_;
+  Told told_;
 };
 
 }  // namespace orrery::study
