@@ -117,11 +117,17 @@ void add_counts(Counts& sum, const Counts& other) {
 
 array::Instance instance_for(const ArrayChoice& choice, const std::vector<ArrayCase>& cases) {
   array::Instance instance = choice.instance;
+  instance.overlap = !choice.one_after_another;
+  const auto set = [](Count& to, const std::optional<Count>& given) { to = given.value_or(to); };
+  set(instance.prediction_width, choice.prediction_width);
+  set(instance.quantiser_lanes, choice.quantiser_lanes);
+  set(instance.merge_lanes, choice.merge_lanes);
+  set(instance.latency, choice.latency);
   for (const ArrayCase& one : cases) instance = array::fitted(instance, sizes_of(one, choice.packing));
-  if (choice.query_rows) instance.query_rows = *choice.query_rows;
-  if (choice.key_tokens) instance.key_tokens = *choice.key_tokens;
-  if (choice.score_keys) instance.score_keys = *choice.score_keys;
-  if (choice.block_slots) instance.block_slots = *choice.block_slots;
+  set(instance.query_rows, choice.query_rows);
+  set(instance.key_tokens, choice.key_tokens);
+  set(instance.score_keys, choice.score_keys);
+  set(instance.block_slots, choice.block_slots);
   base::Diagnostics found;
   for (const ArrayCase& one : cases) {
     found = array::faults(instance, sizes_of(one, choice.packing));

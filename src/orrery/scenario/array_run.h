@@ -15,6 +15,8 @@ namespace orrery::scenario {
 struct ArrayChoice {
   array::Instance instance;
   std::optional<base::Count> query_rows, key_tokens, score_keys, block_slots;
+  std::optional<base::Count> prediction_width, quantiser_lanes, merge_lanes, latency;
+  bool one_after_another = false;
   std::string packing = "pack";  // in the machine, as Sanger does; `orrery`: blocks packed beforehand
   std::string technology = "45nm";
   std::string dram = "HBM2";
