@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "orrery/kernels/attention.h"
 #include "orrery/scenario/array_parts.h"
 #include "orrery/sparse/predictor.h"
@@ -113,6 +115,35 @@ void add_counts(Counts& sum, const Counts& other) {
   sum = std::bit_cast<Counts>(to);
 }
 
+// Fields of an instance as the command line calls them.
+std::string in_options(std::string text) {
+  constexpr std::pair<const char*, const char*> kOptions[] = {{"rows", "array"},
+                                                              {"pes", "array"},
+                                                              {"ports", "array"},
+                                                              {"code_bits", "bits"},
+                                                              {"bandwidth", "bandwidth"},
+                                                              {"frequency", "frequency"},
+                                                              {"latency", "latency"},
+                                                              {"prediction_width", "prediction-width"},
+                                                              {"quantiser_lanes", "quantiser-lanes"},
+                                                              {"merge_lanes", "merge-lanes"},
+                                                              {"block_slots", "block-slots"},
+                                                              {"query_rows", "query-rows"},
+                                                              {"key_tokens", "key-tokens"},
+                                                              {"score_keys", "score-keys"},
+                                                              {"sum", "sums"},
+                                                              {"query", "format"},
+                                                              {"key", "format"},
+                                                              {"value", "format"},
+                                                              {"output", "format"}};
+  for (const auto& [field, option] : kOptions) {
+    const std::string from = fmt::format("`{}`", field), to = fmt::format("`--{}`", option);
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
 }  // namespace
 
 array::Instance instance_for(const ArrayChoice& choice, const std::vector<ArrayCase>& cases) {
@@ -128,10 +159,14 @@ array::Instance instance_for(const ArrayChoice& choice, const std::vector<ArrayC
   set(instance.key_tokens, choice.key_tokens);
   set(instance.score_keys, choice.score_keys);
   set(instance.block_slots, choice.block_slots);
-  base::Diagnostics found;
   for (const ArrayCase& one : cases) {
-    found = array::faults(instance, sizes_of(one, choice.packing));
-    found.throw_if_errors();
+    std::vector<base::Diagnostic> found = array::faults(instance, sizes_of(one, choice.packing)).all();
+    for (base::Diagnostic& fault : found) {
+      fault.message = in_options(fault.message);
+      for (std::string& note : fault.notes) note = in_options(note);
+      for (std::string& hint : fault.hints) hint = in_options(hint);
+    }
+    if (!found.empty()) throw base::InputError(found);
   }
   return instance;
 }
