@@ -84,6 +84,12 @@ struct Widths {
 };
 Widths widths(const Instance& instance);
 
+inline constexpr int kReciprocalBits = 25;
+
+// Bits behind the point of a query that has been multiplied by the scale of scores: as many more than `query` has as
+// the scale has zeros behind its own, at most those of `sum`. It keeps its bits and never overflows.
+int scaled_point(const Instance& instance, double scale);
+
 // Cycles of each unit's work (timing.cc); the document derives them.
 struct Timing {
   Count quantise_row = 0, quantise_tail = 0;  // n rows take n x row + tail
