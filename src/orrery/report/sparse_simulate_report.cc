@@ -7,6 +7,7 @@
 #include "orrery/report/answer.h"
 #include "orrery/report/schemas.h"
 #include "orrery/scenario/array_parts.h"
+#include "orrery/scenario/dense_block.h"
 #include "orrery/sparse/latency.h"
 
 namespace orrery::report {
@@ -146,9 +147,10 @@ Record<D> answer_record() {
       {"output_as_pruned_ms", "The output projection times density / load balance, as both have it.",
        &scenario::WholeLayer::output_as_pruned_ms},
       {"output_ms", "The output projection at peak, dense as it is.", &scenario::WholeLayer::output_ms}};
-  const Record<scenario::PublishedRow> published = {{"what", "Is compared.", &scenario::PublishedRow::what},
-                                                    {"value", "As published.", &scenario::PublishedRow::value},
-                                                    {"source", "Of it.", &scenario::PublishedRow::source}};
+  const Record<scenario::PublishedFigure> published = {
+      {"what", "Is said to be faster than what.", &scenario::PublishedFigure::what},
+      {"value", "How many times, as published.", &scenario::PublishedFigure::value},
+      {"source", "Of it.", &scenario::PublishedFigure::source}};
   Record<A> result = figures().of<A>(&A::sum);
   result.add({{"seconds", "Of all cycles.", &A::seconds},
               {"energy_pj", "Leakage included.", [](const A& a) {
@@ -189,7 +191,7 @@ Record<D> answer_record() {
     {"layer", "The models of the whole layer; null where it is not what they are of.", &A::whole, whole},
     {"cpu", "This machine; null: not asked for.", &A::cpu, cpu_record()},
     {"published", "Figures of others; nothing of them is computed here.",
-     [](const A&) { return scenario::published_rows(); }, published},
+     [](const A&) { return scenario::published_speedups(); }, published},
     {"rule", "What a model's checkpoint keeps, in words; empty: no model.", &A::rule},
     {"trace_left_out", "Intervals beyond what the trace takes.", &A::events_left_out},
     {"interrupted", "It was told to stop.", &A::interrupted},

@@ -9,6 +9,7 @@
 #include "orrery/report/sparse_simulate_report.h"
 #include "orrery/report/table.h"
 #include "orrery/scenario/array_parts.h"
+#include "orrery/scenario/dense_block.h"
 
 namespace orrery::report {
 namespace {
@@ -143,8 +144,8 @@ std::string sparse_simulate_table(const SparseSimulate& a) {
         fmt::format("\nthis machine  measured: dense attention {:.4f} ms, over the mask {:.4f} ms; {} thread{}, {}\n",
                     a.cpu->dense_ms, a.cpu->sparse_ms, a.cpu->threads, a.cpu->threads > 1 ? "s" : "", a.cpu->isa);
   out += "\n";
-  for (const scenario::PublishedRow& row : scenario::published_rows())
-    out += fmt::format("{:<33} {}; {}\n", row.what, row.value, row.source);
+  for (const scenario::PublishedFigure& figure : scenario::published_speedups())
+    out += fmt::format("published: {}: {:g} times faster ({})\n", figure.what, figure.value, figure.source);
   if (a.cases.size() > 1) {
     Table table;
     table.header = {"case", "kept (%)", "cycles", "util. (%)", "waits (%)", "error (%)"};

@@ -100,9 +100,4 @@ std::optional<CpuTimes> cpu_times(const sparse::Mask& mask, Count size, int thre
                   std::string(kernels::name_of(context.table().level))};
 }
 
-std::vector<PublishedRow> published_rows() {
-  return {{"Sanger over an NVIDIA V100", "4.64x", "published: abstract of Sanger, MICRO 2021; the GPU's times are not"},
-          {"Sanger over a Threadripper 3970X", "22.7x", "published: the same"}};
-}
-
 }  // namespace orrery::scenario

@@ -1,5 +1,5 @@
-// What else there is to hold an array's simulation against: Sanger's two latency models, what this machine takes, what
-// was published.
+// What else there is to hold an array's simulation against: Sanger's two latency models, what this machine takes. What
+// was published: dense_block.h.
 #pragma once
 
 #include <optional>
@@ -51,10 +51,5 @@ struct CpuTimes {
 };
 std::optional<CpuTimes> cpu_times(const sparse::Mask& mask, base::Count size, int threads, int turns,
                                   const cost::Budget& budget);
-
-struct PublishedRow {
-  std::string what, value, source;
-};
-std::vector<PublishedRow> published_rows();
 
 }  // namespace orrery::scenario
