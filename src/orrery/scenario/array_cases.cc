@@ -3,7 +3,7 @@
 #include "orrery/scenario/array_cases.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -80,6 +80,7 @@ void read_masks(const ArrayCasesRequest& request, const cost::Budget& budget, Ar
           one.mask = read_inside(request, path, arrays, budget, out);
           one.shape = one.mask->shape();
           one.depth = request.size;
+          one.scale = 1 / std::sqrt(static_cast<double>(request.size));
           one.causal = one.mask->causal;
           held += static_cast<double>(one.shape.matrices() * one.shape.rows * one.shape.words()) * sizeof(sparse::Word);
           demand_room(budget, held, "these masks together");
