@@ -74,8 +74,8 @@ Memories memories(const Instance& instance) {
   put(Memory::kQueries, instance.query_rows, depth * numbers.query.bits, 2);
   put(Memory::kKeys, instance.key_tokens, depth * numbers.key.bits, 2);
   put(Memory::kValues, instance.key_tokens, depth * numbers.value.bits, 2);
-  // Codes of a token and its factor; of two matrices' keys.
-  put(Memory::kCodes, instance.score_keys, depth * instance.code_bits + w.factor, 2);
+  // Codes of a token and its factor: keys of two matrices, queries of two tiles.
+  put(Memory::kCodes, instance.score_keys + array.rows, depth * instance.code_bits + w.factor, 2);
   put(Memory::kScores, instance.score_keys, array.rows * numbers.score.bits, 1);
   put(Memory::kBlocks, array.ports, array.rows + w.key_number, instance.block_slots);
   put(Memory::kPortKeys, array.ports, depth * numbers.key.bits, 2);
