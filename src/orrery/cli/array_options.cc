@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/base/whole_number.h"
 #include "orrery/cli/number_text.h"
 #include "orrery/cli/pruning_options.h"
 
@@ -125,8 +126,14 @@ void settle(const ArrayInputOptions& options, scenario::ArrayCasesRequest& reque
   request.query_clip = real(options.query_clip), request.key_clip = real(options.key_clip);
 }
 
-void declare_machine(CommandLine& line, scenario::ArrayChoice& choice) {
+void declare_machine(CommandLine& line, scenario::ArrayChoice& choice, sparse::PackEffort& effort) {
   array::Instance& x = choice.instance;
+  line.meant("--effort", "N", "Of --packing orrery: how long it looks for fewer blocks; default 1",
+             [&effort](const std::string& text) {
+               const Count times =
+                   base::saturated(std::floor(number("--effort", text, 0.5, 1000, "a number from 1 to 1000")));
+               effort.swaps = sparse::PackEffort{}.swaps * times, effort.rounds = sparse::PackEffort{}.rounds * times;
+             });
   line.toggle("--no-overlap", choice.one_after_another, "Units work one at a time");
   line.count("--latency", choice.latency, "Cycles until DRAM answers; default 100", 1'000'000, 0);
   line.count("--prediction-width", choice.prediction_width, "Columns of the array that predicts; default 64",

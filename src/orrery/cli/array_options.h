@@ -22,7 +22,7 @@ void declare_array_input(CommandLine& line, scenario::ArrayCasesRequest& request
 void settle(const ArrayInputOptions& options, scenario::ArrayCasesRequest& request);
 
 // What is the same for every point of a design.
-void declare_machine(CommandLine& line, scenario::ArrayChoice& choice);
+void declare_machine(CommandLine& line, scenario::ArrayChoice& choice, sparse::PackEffort& effort);
 
 // Single values; a list is one after another. Throw InputError: O1102; O1897 (frequencies and bandwidths).
 base::Count code_bits_of(const std::string& text);

@@ -116,7 +116,7 @@ int run_sparse_design(const Arguments& arguments, Console& console) {
   declare_array_input(line, request.input, options.input);
   declare_choices(line, options);
   line.group("The same for all");
-  declare_machine(line, request.choice);
+  declare_machine(line, request.choice, request.effort);
   line.group("Run");
   declare_search(line, request.limits, "Threads; default: one for each core; they change the time only",
                  "Stop then and keep what is done");

@@ -45,7 +45,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              [&](const std::string& text) { request.choice.packing = array_packing_of(text); });
   line.offer("--packing", {"pack", "orrery"});
   line.count("--block-slots", request.choice.block_slots, "Packed blocks that wait; default 16", 1 << 16);
-  declare_machine(line, request.choice);
+  declare_machine(line, request.choice, request.effort);
   line.group("Run");
   line.toggle("--cpu", request.cpu, "Also measure attention on this machine");
   declare_search(line, request.limits, "Threads; default: one for each core; they change the time only",

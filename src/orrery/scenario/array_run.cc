@@ -135,13 +135,28 @@ std::string in_options(std::string text) {
                                                               {"query", "format"},
                                                               {"key", "format"},
                                                               {"value", "format"},
-                                                              {"output", "format"}};
+                                                              {"output", "format"},
+                                                              {"depth", "head-size"},
+                                                              {"query_clip", "query-clip"},
+                                                              {"key_clip", "key-clip"}};
   for (const auto& [field, option] : kOptions) {
     const std::string from = fmt::format("`{}`", field), to = fmt::format("`--{}`", option);
     for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
       text.replace(at, from.size(), to);
   }
+  // Several fields are one option.
+  for (const std::string twice : {"`--format` or `--format`", "`--format` and `--format`"})
+    if (const std::size_t at = text.find(twice); at != std::string::npos) text.replace(at, twice.size(), "`--format`");
   return text;
+}
+
+std::vector<base::Diagnostic> in_options(std::vector<base::Diagnostic> found) {
+  for (base::Diagnostic& fault : found) {
+    fault.message = in_options(fault.message);
+    for (std::string& note : fault.notes) note = in_options(note);
+    for (std::string& hint : fault.hints) hint = in_options(hint);
+  }
+  return found;
 }
 
 }  // namespace
@@ -160,12 +175,8 @@ array::Instance instance_for(const ArrayChoice& choice, const std::vector<ArrayC
   set(instance.score_keys, choice.score_keys);
   set(instance.block_slots, choice.block_slots);
   for (const ArrayCase& one : cases) {
-    std::vector<base::Diagnostic> found = array::faults(instance, sizes_of(one, choice.packing)).all();
-    for (base::Diagnostic& fault : found) {
-      fault.message = in_options(fault.message);
-      for (std::string& note : fault.notes) note = in_options(note);
-      for (std::string& hint : fault.hints) hint = in_options(hint);
-    }
+    const std::vector<base::Diagnostic> found =
+        in_options(array::faults(instance, sizes_of(one, choice.packing)).all());
     if (!found.empty()) throw base::InputError(found);
   }
   return instance;
@@ -188,7 +199,11 @@ CaseRun run_case(const ArrayCase& one, const array::Instance& instance, const st
   how.threads = options.threads;
   how.trace = options.trace;
   CaseRun out;
-  out.run = array::simulate(instance, work, how, budget);
+  try {
+    out.run = array::simulate(instance, work, how, budget);
+  } catch (const base::InputError& error) {
+    throw base::InputError(in_options(error.diagnostics));
+  }
   const sparse::Mask& kept = out.run.predicted ? *out.run.predicted : *work.mask;
   out.kept = kept.kept();
   out.pairs = kept.valid_pairs();

@@ -133,6 +133,7 @@ std::string question_of(const DesignRequest& request, const ArrayCases& read) {
   all += fmt::format("{} {} {} {} {} {} {} {}\n", optional(c.query_rows), optional(c.key_tokens),
                      optional(c.score_keys), optional(c.prediction_width), optional(c.quantiser_lanes),
                      optional(c.merge_lanes), optional(c.latency), c.one_after_another);
+  all += fmt::format("{} {}\n", request.effort.swaps, request.effort.rounds);
   all += fmt::format("{}.{} {}.{} {} {}", x.numbers.query.bits, x.numbers.query.point, x.numbers.sum.bits,
                      x.numbers.sum.point, c.technology, c.dram);
   return base::content_hash(all);

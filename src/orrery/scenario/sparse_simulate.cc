@@ -127,8 +127,8 @@ void warn_of_saturation(const array::Saturated& of, const array::Numbers& number
   auto& warning = warnings.warning("O1903", "numbers do not fit the array's formats and were clipped");
   for (const auto& [what, count] : list) warning.note(fmt::format("{} {}", count, what));
   const double most = std::exp2(numbers.query.bits - 1 - numbers.query.point);
-  warning.note(fmt::format("queries of {} bits with {} behind the point reach from {:g} to just below {:g}",
-                           numbers.query.bits, numbers.query.point, -most, most));
+  warning.note(fmt::format("{} bits with {} behind the point reach from {:g} to just below {:g}", numbers.query.bits,
+                           numbers.query.point, -most, most));
   warning.hint("take fewer bits behind the point, such as `--format 16.8`, or more bits");
 }
 
