@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "orrery/base/grouped.h"
 #include "orrery/base/refused_test_util.h"
 #include "orrery/scenario/array_attention_test_util.h"
 #include "orrery/scenario/sparse_golden_test_util.h"
@@ -185,6 +186,24 @@ TEST(SparseSimulate, AClothMaskHasThePackingsUtilisationAndTheModelsTerms) {
   const double projections = answer.whole->projections_ms + answer.whole->output_as_pruned_ms;
   EXPECT_NEAR(v1 + projections, answer.whole->v1_ms, 1e-9);
   EXPECT_NEAR(v2 + projections, answer.whole->v2_ms, 1e-9);
+}
+
+TEST(SparseSimulate, TheDocumentsCyclesAreTheSimulations) {
+  SKIP_WITHOUT_GOLDENS();
+  const std::string document = base::contents(base::kCheckout / "docs/model/sparse_speedup.md");
+  const std::string folder = kGoldens + "cloth_s512_thr2e-3/";
+  SimulateRequest request;
+  request.limits.threads = 2;
+  request.input.arrays.query = folder + "Q.npy", request.input.arrays.key = folder + "K.npy";
+  request.input.arrays.value = folder + "K.npy";  // the reference has none; cycles do not depend on them
+  request.input.arrays.valid = folder + "attn_valid.npy";
+  const auto said = [&](const SparseSimulate& answer) {
+    const std::string cycles = base::grouped(static_cast<double>(answer.sum.cycles));
+    EXPECT_NE(document.find(cycles), std::string::npos) << cycles << " is not in the document";
+  };
+  said(simulate_sparse(request));
+  request.choice.packing = "orrery";
+  said(simulate_sparse(request));
 }
 
 }  // namespace
