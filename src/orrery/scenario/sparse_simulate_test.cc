@@ -124,6 +124,7 @@ TEST(SparseSimulate, EachAttentionOfAModelIsACaseAndALayerCanBeChosen) {
   SimulateRequest request;
   request.input.texts.checkpoint = tiny.folder;
   request.input.texts.data = tiny.sentences("texts.csv", 2, 5);
+  request.input.texts.pruning.calibrate = true;  // the checkpoint has thresholds for one layer only
   request.input.threshold = 0.05;
   request.choice.instance.array = {8, 4, 16};
   const SparseSimulate all = simulate_sparse(request);
