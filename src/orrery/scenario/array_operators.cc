@@ -77,9 +77,12 @@ std::optional<double> ArrayOperators::attention_seconds(const Operator& one) con
   const MatrixProduct& p = one.product;
   if (one.gradient) {
     if (const std::optional<double> whole = rest_->attention_seconds(one)) return whole;
-    // Scores again, and the gradients of values, probabilities, queries and keys.
+    // Scores again, and the gradients of values, probabilities, queries and keys; scores and the gradients of
+    // probabilities are written and read.
     const base::Count kv = one.value_width;
-    return one.share * (rest_->matrix_product_seconds({p.batch, p.m, p.n, p.k, p.precision}) +
+    const double bytes = 4 * pairs(one) * machine::bytes_per_element(p.precision);
+    return rest_->memory_bound_seconds(bytes) +
+           one.share * (rest_->matrix_product_seconds({p.batch, p.m, p.n, p.k, p.precision}) +
                         rest_->matrix_product_seconds({p.batch, p.n, kv, p.m, p.precision}) +
                         rest_->matrix_product_seconds({p.batch, p.m, p.n, kv, p.precision}) +
                         rest_->matrix_product_seconds({p.batch, p.m, p.k, p.n, p.precision}) +

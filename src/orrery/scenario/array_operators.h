@@ -42,8 +42,8 @@ class ArrayOperators final : public machine::OperatorModel {
     return rest_->elementwise_seconds(elements, precision);
   }
   double issue_seconds() const override { return rest_->issue_seconds(); }
-  // Forwards: the array's. Backwards: what `rest` says, or its five products. Throws InputError O1905 where heads have
-  // another size.
+  // Forwards: the array's. Backwards: what `rest` says, or its five products with scores in memory. Throws InputError
+  // O1905 where heads have another size.
   std::optional<double> attention_seconds(const machine::Operator& attention) const override;
   machine::Cost cost(const machine::Operator& one) const override;
 
