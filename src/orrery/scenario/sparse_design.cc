@@ -207,6 +207,11 @@ void check_points(const DesignRequest& request, const std::vector<DesignPoint>& 
           found.push_back(one);
     }
   if (!found.empty()) throw base::InputError(found);
+  Estimators estimators({});
+  for (const DesignPoint& point : points) {
+    const ArrayChoice choice = choice_of(request, point);
+    check_price(instance_for(choice, cases), choice, estimators);
+  }
 }
 
 }  // namespace
