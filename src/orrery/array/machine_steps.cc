@@ -8,6 +8,8 @@
 #include "orrery/array/mask_decoder.h"
 #include "orrery/array/predictor_unit.h"
 #include "orrery/array/quantiser_unit.h"
+#include "orrery/array/registers.h"
+#include "orrery/array/request_program.h"
 #include "orrery/array/tile_arithmetic.h"
 #include "orrery/array/timeline.h"
 #include "orrery/base/check.h"
@@ -38,7 +40,8 @@ class Machine {
         decoder_(instance.array),
         execution_(instance),
         merger_(instance, instance.query_rows),
-        multiplier_(query_multiplier(instance, work.scale)) {
+        multiplier_(query_multiplier(instance, work.scale)),
+        program_(instance, plan) {
     column_.resize(static_cast<std::size_t>(instance.array.rows));
     tile_end_.assign(plan.tiles.size(), 0);
     out_.outputs.resize(static_cast<std::size_t>(work.shape.matrices() * work.shape.rows * work.depth));
@@ -75,125 +78,17 @@ class Machine {
     return g < 0 || (packed_whole(g) && prepared_ >= tile_end_[static_cast<std::size_t>(g)]);
   }
 
-  // ---- The channel: requests in the order of the program ----
-  enum class Request { kKeys, kQueries, kValues, kMask, kBlock, kFetchKeys, kFetchValues, kStore };
+  // ---- The channel ----
   struct Flight {
     Request what;
     Count index, end;
   };
+  using Next = RequestProgram::Next;
 
-  // The next request of the program, if it is known yet. A step of the program that asks for nothing is passed by.
-  struct Next {
-    bool known = false;
-    Request what = Request::kKeys;
-    Count index = 0;
-  };
-  Next next_request() {
-    const auto matrices = static_cast<Count>(plan_.matrices.size());
-    for (;;) {
-      if (slot_ == tiles()) return final_stored_ ? Next{} : Next{true, Request::kStore, tiles() - 1};
-      const Count g = slot_;
-      const auto ask = [&](bool wanted, Request what, Count index, Next& next) {
-        if (wanted) next = {true, what, index};
-        return wanted;
-      };
-      Next next;
-      if (g < 0) {
-        // Before the first tile: keys, queries, values, mask.
-        const bool keys = plan_.predicts || stays(0), mask = wants_mask(0);
-        switch (program_) {
-          case 0:
-            if (ask(keys, Request::kKeys, 0, next)) return next;
-            break;
-          case 1:
-            return {true, Request::kQueries, 0};
-          case 2:
-            if (ask(stays(0), Request::kValues, 0, next)) return next;
-            break;
-          case 3:
-            if (ask(mask, Request::kMask, 0, next)) return next;
-            break;
-          default:
-            slot_ = 0, program_ = 0, of_tile_ = 0;
-            continue;
-        }
-        ++program_;
-        continue;
-      }
-      const Count m = tile(g).matrix;
-      switch (program_) {
-        case 0:  // the first two blocks
-        case 5:  // the others
-        {
-          if (program_ == 0 && of_tile_ == 2) break;
-          const Count b = first_block_ + of_tile_;
-          if (!plan_.packed && stays(m)) break;
-          if (plan_.packed) {
-            if (of_tile_ == tile(g).blocks) break;
-            if (request_of_block_ == 0) return {true, Request::kBlock, b};
-            if (stays(m)) {
-              ++of_tile_, request_of_block_ = 0;
-              continue;
-            }
-          } else {
-            if (packed_whole(g) && b >= tile_end_[static_cast<std::size_t>(g)]) break;
-            if (b >= packed_) return {};
-          }
-          if (request_of_block_ <= 1) return {true, Request::kFetchKeys, b};
-          if (request_of_block_ == 2) return {true, Request::kFetchValues, b};
-          ++of_tile_, request_of_block_ = 0;
-          continue;
-        }
-        case 1:
-          if (ask(g + 1 < tiles(), Request::kQueries, g + 1, next)) return next;
-          break;
-        case 2:
-          if (ask(matrix(m).first_tile == g && m + 1 < matrices && (plan_.predicts || stays(m + 1)), Request::kKeys,
-                  m + 1, next))
-            return next;
-          break;
-        case 3:
-          if (ask(matrix(m).first_tile == g && m + 1 < matrices && stays(m + 1), Request::kValues, m + 1, next))
-            return next;
-          break;
-        case 4:
-          if (ask(g >= 1, Request::kStore, g - 1, next)) return next;
-          break;
-        case 6:
-          if (ask(g + 1 < tiles() && wants_mask(g + 1), Request::kMask, g + 1, next)) return next;
-          break;
-        default:
-          // Where its blocks end is known once it is packed, of given ones beforehand.
-          if (!plan_.packed && !packed_whole(g)) return {};
-          first_block_ = plan_.packed ? tile(g).first_block + tile(g).blocks : tile_end_[static_cast<std::size_t>(g)];
-          ++slot_, program_ = 0, of_tile_ = 0, request_of_block_ = 0;
-          continue;
-      }
-      ++program_;
-    }
-  }
-  bool wants_mask(Count g) const { return !plan_.predicts && !plan_.packed && tile(g).keys > 0; }
-
-  void advance(Request what) {
-    switch (what) {
-      case Request::kBlock:
-        request_of_block_ = 1;
-        return;
-      case Request::kFetchKeys:
-        request_of_block_ = 2;
-        return;
-      case Request::kFetchValues:
-        request_of_block_ = 3;
-        return;
-      case Request::kStore:
-        if (slot_ == tiles()) {
-          final_stored_ = true;
-          return;
-        }
-        [[fallthrough]];
-      default:
-        ++program_;
-    }
+  // Where a tile's blocks end is known once it is packed, of given ones beforehand.
+  Count known_end(Count g) const {
+    if (plan_.packed) return tile(g).first_block + tile(g).blocks;
+    return packed_whole(g) ? tile_end_[static_cast<std::size_t>(g)] : -1;
   }
 
   bool allowed(const Next& next) const {
@@ -326,14 +221,14 @@ class Machine {
   }
 
   void start_request(Count now) {
-    const Next next = next_request();
+    const Next next = program_.next({packed_, [this](Count g) { return known_end(g); }});
     if (!next.known || !allowed(next)) return;
     const Count transfer = transfer_cycles(i_, bytes_of(next));
     channel_free_ = now + transfer;
     out_.busy[static_cast<std::size_t>(Unit::kMemory)] += transfer;
     flights_.push_back({next.what, next.index, channel_free_ + i_.latency});
     started_ = true;
-    advance(next.what);
+    program_.take();
   }
 
   void start_quantiser() {
@@ -388,7 +283,7 @@ class Machine {
   void start_packer() {
     const Count g = packed_tiles_;
     if (plan_.packed || g >= tiles()) return;
-    if (plan_.predicts ? g >= predicted_ : wants_mask(g) && masks_loaded_ <= mask_number(g)) return;
+    if (plan_.predicts ? g >= predicted_ : program_.wants_mask(g) && masks_loaded_ <= mask_number(g)) return;
     if (prepared_ <= packed_ - i_.block_slots) return;
     // A tile without entries needs no room, and would not wait for it.
     if (packing_key_ == 0 && !in_tile_) packer_.begin(), in_tile_ = true;
@@ -397,7 +292,7 @@ class Machine {
   // Masks are loaded for tiles with keys only.
   Count mask_number(Count g) const {
     Count before = 0;
-    for (Count t = 0; t < g; ++t) before += wants_mask(t) ? 1 : 0;
+    for (Count t = 0; t < g; ++t) before += program_.wants_mask(t) ? 1 : 0;
     return before;
   }
 
@@ -618,11 +513,9 @@ class Machine {
        normalising_ = false, in_tile_ = false, started_ = false;
   Count packing_key_ = 0, packing_tile_ = 0, prepare_port_ = 0;
   // The channel and its program.
+  RequestProgram program_;
   std::vector<Flight> flights_;
   Count channel_free_ = 0, last_end_ = 0;
-  Count slot_ = -1, of_tile_ = 0, request_of_block_ = 0, first_block_ = 0;
-  int program_ = 0;
-  bool final_stored_ = false;
 };
 
 }  // namespace
@@ -646,7 +539,11 @@ SteppedRun stepped_run(const Instance& instance, const Work& work) {
     constants.score_shift = 1;
   }
   if (work.packing != nullptr) add_blocks(*work.packing, plan);
-  return Machine(instance, work, plan, inputs, constants, mask).run();
+  // The machine knows of its driver's numbers what stands in its registers.
+  RegisterFile file(instance);
+  program(file, instance, work, constants);
+  ORRERY_CHECK(file.started(), "a run that was started");
+  return Machine(instance, work, plan, inputs, constants_in(file, instance), mask).run();
 }
 
 }  // namespace orrery::array
