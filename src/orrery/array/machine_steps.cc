@@ -8,6 +8,7 @@
 #include "orrery/array/mask_decoder.h"
 #include "orrery/array/predictor_unit.h"
 #include "orrery/array/quantiser_unit.h"
+#include "orrery/array/registers.h"
 #include "orrery/array/tile_arithmetic.h"
 #include "orrery/array/timeline.h"
 #include "orrery/base/check.h"
@@ -646,7 +647,11 @@ SteppedRun stepped_run(const Instance& instance, const Work& work) {
     constants.score_shift = 1;
   }
   if (work.packing != nullptr) add_blocks(*work.packing, plan);
-  return Machine(instance, work, plan, inputs, constants, mask).run();
+  // The machine knows of its driver's numbers what stands in its registers.
+  RegisterFile file(instance);
+  program(file, instance, work, constants);
+  ORRERY_CHECK(file.started(), "a run that was started");
+  return Machine(instance, work, plan, inputs, constants_in(file, instance), mask).run();
 }
 
 }  // namespace orrery::array
