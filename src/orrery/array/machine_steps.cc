@@ -51,6 +51,7 @@ class Machine {
         merger_(instance, instance.query_rows),
         multiplier_(query_multiplier(instance, work.scale)) {
     column_.resize(static_cast<std::size_t>(instance.array.rows));
+    out_.memories = memories(instance);
     out_.outputs.resize(static_cast<std::size_t>(work.shape.matrices() * work.shape.rows * work.depth));
     if (plan.predicts) out_.predicted = mask;
   }
@@ -82,6 +83,17 @@ class Machine {
     return of[static_cast<std::size_t>(owner % 2)];
   }
 
+  void access(Memory memory, Count reads, Count writes) {
+    MemoryUse& use = out_.memories[static_cast<std::size_t>(memory)];
+    use.reads += reads, use.writes += writes;
+  }
+  // PE rows of a block that have entries.
+  Count rows_of(Count b) const {
+    const auto& counts = buffer_[static_cast<std::size_t>(b)].columns.counts;
+    return std::count_if(counts.begin(), counts.end(), [](std::uint32_t n) { return n > 0; });
+  }
+  Count keys_of(Count b) const { return static_cast<Count>(buffer_[static_cast<std::size_t>(b)].columns.keys.size()); }
+
   // ---- The channel ----
   Count bytes_of(const Next& next) const {
     const Count x = next.index, depth = work_.depth;
@@ -99,8 +111,7 @@ class Machine {
         return descriptor_bytes(i_);
       case Request::kFetchKeys:
       case Request::kFetchValues: {
-        const auto keys = static_cast<Count>(buffer_[static_cast<std::size_t>(x)].columns.keys.size());
-        return keys * depth * element(next.what == Request::kFetchKeys ? i_.numbers.key : i_.numbers.value);
+        return keys_of(x) * depth * element(next.what == Request::kFetchKeys ? i_.numbers.key : i_.numbers.value);
       }
       case Request::kStore:
         return output_bytes(i_, tile(x), depth);
@@ -115,6 +126,18 @@ class Machine {
       if (flight.what == Request::kBlock) take_given(flight.index);
       controller_.arrived(flight.what, flight.index);
       if (flight.what == Request::kStore) out_.cycles = now;
+      write(flight.what, flight.index);
+    }
+  }
+
+  // Words that a transfer writes; a given mask is read once, too, a column at a time.
+  void write(Request what, Count index) {
+    if (what == Request::kKeys) access(Memory::kKeys, 0, matrix(index).keys);
+    if (what == Request::kValues) access(Memory::kValues, 0, matrix(index).keys);
+    if (what == Request::kQueries) access(Memory::kQueries, 0, tile(index).queries);
+    if (what == Request::kMask) {
+      const Count words = base::ceil_divide(tile(index).keys, i_.numbers.score.bits);
+      access(Memory::kScores, words, words);
     }
   }
 
@@ -133,6 +156,7 @@ class Machine {
       for (const std::int32_t port : from.rows[r].ports) to.columns.bits[static_cast<std::size_t>(port) * rows + r] = 1;
     }
     buffer_.push_back(std::move(to));
+    access(Memory::kBlocks, 0, keys_of(b));
   }
 
   // ---- What starts ----
@@ -197,6 +221,9 @@ class Machine {
     };
     predictor_.begin(job);
     predicting_ = true;
+    // Codes are read as they enter the array: each key's once, each query's once a pass.
+    access(Memory::kCodes, own.keys + own.queries * base::ceil_divide(own.keys, i_.prediction_width), 0);
+    access(Memory::kScores, 0, own.keys);
   }
 
   void start_preparer() {
@@ -219,6 +246,8 @@ class Machine {
     query_banks_.check(g), port_banks_.check(b), output_banks_.take(b);
     fill_queries(b, g);
     execution_.begin(bank(operands_, b), bank(outputs_, b));
+    access(Memory::kQueries, rows_of(b), 0), access(Memory::kOutputs, 0, rows_of(b));
+    access(Memory::kPortKeys, keys_of(b), 0), access(Memory::kPortValues, keys_of(b), 0);
   }
   void fill_queries(Count b, Count g) {
     BlockOperands& into = bank(operands_, b);
@@ -240,8 +269,12 @@ class Machine {
     if (merging_ == Merging::kBlock) {
       output_banks_.check(controller_.merged());
       merger_.merge(bank(outputs_, controller_.merged()), work_.depth);
+      const Count rows = rows_of(controller_.merged());
+      access(Memory::kOutputs, rows, 0), access(Memory::kAccumulators, rows, rows);
     } else if (merging_ == Merging::kOutputs) {
-      merger_.normalise(tile(controller_.normalised()).queries, work_.depth);
+      const Count queries = tile(controller_.normalised()).queries;
+      merger_.normalise(queries, work_.depth);
+      access(Memory::kAccumulators, queries, queries);
     }
   }
 
@@ -284,7 +317,11 @@ class Machine {
     const bool used = port < block.columns.keys.size();
     decoder_.step(used ? block.columns.bits.data() + port * static_cast<std::size_t>(i_.array.rows) : nullptr);
     if (used) {
-      if (resident(i_, matrix(m))) key_banks_.check(m), value_banks_.check(m);
+      access(Memory::kBlocks, 1, 0), access(Memory::kPortKeys, 0, 1), access(Memory::kPortValues, 0, 1);
+      if (resident(i_, matrix(m))) {
+        key_banks_.check(m), value_banks_.check(m);
+        access(Memory::kKeys, 1, 0), access(Memory::kValues, 1, 0);
+      }
       const Count key = key_row(m) + block.columns.keys[port];
       for (Count i = 0; i < depth; ++i) {
         const auto to = static_cast<std::size_t>(prepare_port_ * depth + i),
@@ -317,6 +354,7 @@ class Machine {
       column_[static_cast<std::size_t>(r)] = keeps ? 1 : 0;
       if (plan_.predicts && keeps) out_.predicted->keep(batch, head, query, key);
     }
+    if (plan_.predicts) access(Memory::kScores, 1, 0);
     if (packer_.step(static_cast<std::int32_t>(key), column_)) {
       ++packing_key_;
       return;
@@ -329,6 +367,7 @@ class Machine {
     for (Count r = 0; r < tile(g).queries; ++r)
       block.query_numbers[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(r);
     buffer_.push_back(std::move(block));
+    access(Memory::kBlocks, 0, keys_of(controller_.packed()));
     controller_.has_packed(g);
   }
 
@@ -338,6 +377,8 @@ class Machine {
     unit.step();
     if (unit.busy()) return;
     out_.saturated.codes += unit.clipped();
+    const auto tokens = static_cast<Count>(unit.factors().size());
+    access(keys ? Memory::kKeys : Memory::kQueries, 2 * tokens, 0), access(Memory::kCodes, 0, tokens);
     (keys ? bank(key_codes_, controller_.coded_keys()) : bank(query_codes_, controller_.coded_queries())) = {
         unit.codes(), unit.factors()};
     controller_.has_coded(coding_);
