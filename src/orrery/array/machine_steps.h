@@ -13,6 +13,7 @@ struct SteppedRun {
   Count cycles = 0;
   std::array<Count, kUnits> busy{};
   Count blocks = 0;
+  Memories memories{};
   std::vector<std::int32_t> outputs;  // [matrix][query][depth]
   std::optional<sparse::Mask> predicted;
   Saturated saturated;  // codes, scores and outputs

@@ -34,6 +34,10 @@ TEST(Simulation, IsTheMachineToTheBitAndTheCycleOnRandomSizesMasksAndPredictions
     ASSERT_EQ(fast.blocks, slow.blocks) << trial;
     ASSERT_EQ(fast.outputs, slow.outputs) << trial;
     ASSERT_EQ(fast.busy, slow.busy) << trial;
+    for (std::size_t m = 0; m < fast.memories.size(); ++m) {
+      EXPECT_EQ(fast.memories[m].reads, slow.memories[m].reads) << name_of(static_cast<Memory>(m)) << ", " << trial;
+      EXPECT_EQ(fast.memories[m].writes, slow.memories[m].writes) << name_of(static_cast<Memory>(m)) << ", " << trial;
+    }
     EXPECT_EQ(fast.saturated.outputs, slow.saturated.outputs);
     if (random.work.prediction) {
       ASSERT_EQ(*fast.predicted, *slow.predicted) << trial;
