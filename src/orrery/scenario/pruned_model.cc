@@ -23,7 +23,7 @@ using formats::huggingface::Family;
 using formats::huggingface::prefix_of;
 using formats::json::Node;
 using formats::sanger::ModelConfig;
-using study::Clips;
+using sparse::Clips;
 using study::Place;
 using study::PlaceKind;
 using File = std::shared_ptr<const base::SourceFile>;
@@ -163,7 +163,7 @@ sparse::PredictorOptions options_of(const ModelConfig& config) {
   return options;
 }
 
-std::string words_of(const study::Pruning& pruning, const std::string& pattern) {
+std::string words_of(const sparse::Pruning& pruning, const std::string& pattern) {
   std::string out;
   if (pruning.predictor) {
     const sparse::PredictorOptions& p = *pruning.predictor;
@@ -189,7 +189,7 @@ std::string words_of(const study::Pruning& pruning, const std::string& pattern) 
   return out;
 }
 
-std::string identity_of(const study::Pruning& pruning) {
+std::string identity_of(const sparse::Pruning& pruning) {
   std::string out = fmt::format("empty {}", static_cast<int>(pruning.empty));
   if (pruning.predictor) {
     const sparse::PredictorOptions& p = *pruning.predictor;
@@ -206,7 +206,7 @@ std::string identity_of(const study::Pruning& pruning) {
 }
 
 // So that the folder that is stored prunes as it was trained: always in the same order.
-void note_keys(const study::Pruning& pruning, const File& own, const File& pattern, CheckpointModel& model) {
+void note_keys(const sparse::Pruning& pruning, const File& own, const File& pattern, CheckpointModel& model) {
   const Node keys = formats::json::parse(own, "O1870");
   const auto add = [&](const char* key, const std::string& value) {
     if (!value.empty() || keys.find(key) != nullptr) model.added_keys.emplace_back(key, value.empty() ? "null" : value);
@@ -269,7 +269,7 @@ PrunedModel open_pruning(const PruningRequest& request, CheckpointModel& model, 
   } else if (request.config.empty()) {
     config = formats::sanger::read_model_config(own, model.warnings);
   }
-  study::Pruning pruning;
+  sparse::Pruning pruning;
   pruning.scaled_queries = model.runnable.family == Family::kBart;
   pruning.empty = request.empty.value_or(pruning.empty);
   if (request.predictor) {

@@ -87,6 +87,8 @@ SparseStudy sparse_study(const SparseStudyRequest& request) {
     training.texts.limits = left();
     training.output = variant.folder;
     training.plan.accumulate = static_cast<std::size_t>(request.accumulate.value_or(task.accumulate));
+    training.plan.first_at_once = task.first_at_once;
+    training.plan.clip = task.clip;
     training.plan.optimiser.rate = request.rate.value_or(task.rate);
     training.plan.optimiser.decay = 0;
     training.epochs = request.epochs.value_or(task.epochs);
@@ -100,7 +102,7 @@ SparseStudy sparse_study(const SparseStudyRequest& request) {
     variant.rule = trained.attention;
     variant.steps = trained.steps;
     variant.train_seconds = trained.seconds;
-    if (!trained.history.empty()) variant.loss = trained.history.back().loss;
+    for (const model::StepReport& step : trained.history) variant.losses.push_back(step.loss);
     out.ended_early = trained.ended_early;
     if (out.ended_early) break;
     std::vector<sparse::Measured> masks;
