@@ -2,11 +2,11 @@
 //
 // For a query and its kept keys,
 //   s_k = q k  (SDDMM),   p = softmax of these, their maximum subtracted,   o = sum_k p_k v_k  (SpMM).
-// 64 queries meet tiles of 64 keys, a word of bits each, so that a tile stays in the first-level cache. A query's vector
-// stays in registers while the keys of its word pass, four at once, whose vectors of partial sums are added up together:
-// 13 instructions where four sums apart would take 32. With the values its sums do. How many keys a query has in a tile
-// is nothing that a processor foresees; so queries with as many stand behind one another (a counting sort of 64). Keys
-// and values lie in rows of whole vectors, packed if they do not lie so by themselves.
+// 64 queries meet tiles of 64 keys, a word of bits each, so that a tile stays in the first-level cache. A query's
+// vector stays in registers while the keys of its word pass, four at once, whose vectors of partial sums are added up
+// together: 13 instructions where four sums apart would take 32. With the values its sums do. How many keys a query has
+// in a tile is nothing that a processor foresees; so queries with as many stand behind one another (a counting sort of
+// 64). Keys and values lie in rows of whole vectors, packed if they do not lie so by themselves.
 //
 // Bound, of a pair with heads of 64 floats in vectors of 16: 4 + 4 multiply-adds and 3.3 instructions of the sum on two
 // ports: 5.7 cycles; 8 loads of whole vectors, which the first-level cache gives in 4 cycles and the second in about
@@ -83,8 +83,8 @@ struct TileRow {
 
 struct PrunedScratch {
   float *keys, *values, *queries, *sums, *scores, *totals;
-  TileRow* kept;  // of each tile up to kPrunedRows
-  Index* counts;  // of them
+  TileRow* kept;         // of each tile up to kPrunedRows
+  Index* counts;         // of them
   std::uint64_t* words;  // of a row, where the mask is a list
   std::uint16_t* dropped;
   Index tiles;
@@ -198,8 +198,8 @@ constexpr float kAbsent[kGroup + 1][kGroup] = {{-kInfinity, -kInfinity, -kInfini
                                                {0, 0, 0, -kInfinity},
                                                {0, 0, 0, 0}};
 
-// Scores of a tile's kept pairs, four keys of a query at a time. V: vectors of a row; 0: as many as there are, one after
-// the other.
+// Scores of a tile's kept pairs, four keys of a query at a time. V: vectors of a row; 0: as many as there are, one
+// after the other.
 template <int V>
 void score_rows(const PrunedScratch& s, const TileRow* kept, Index count, const float* keys, Index stride) {
   for (const TileRow* row = kept; row != kept + count; ++row) {
@@ -308,8 +308,7 @@ inline void score_tile(const AttentionPart& x, const PrunedScratch& s, const Hea
   if (keys.stride > kMostInRow * kLanes)
     score_rows<0>(s, kept, s.counts[tile], of_tile, keys.stride);
   else
-    with_vectors(keys.stride / kLanes,
-                 [&]<int V>() { score_rows<V>(s, kept, s.counts[tile], of_tile, keys.stride); });
+    with_vectors(keys.stride / kLanes, [&]<int V>() { score_rows<V>(s, kept, s.counts[tile], of_tile, keys.stride); });
   if (x.bias == nullptr) return;
   const float* const bias = x.bias + x.batch * x.bias_batch + x.head * x.bias_head + rows.first * x.bias_query;
   each_of_tile(s, tile, [&](Index row, Index key, float& score) { score += bias[row * x.bias_query + key]; });

@@ -47,9 +47,7 @@ consteval Table table_for(Level level) {
     if (x.kept == nullptr) return attention(x);
     x.kept->block == 1 ? pruned_attention(x) : pruned_blocks(x);
   };
-  table.attention_back = [](const AttentionPart& x) {
-    keeps_pairs(x) ? pruned_attention_back(x) : attention_back(x);
-  };
+  table.attention_back = [](const AttentionPart& x) { keeps_pairs(x) ? pruned_attention_back(x) : attention_back(x); };
   table.attention_scratch = attention_scratch;
   table.strided = strided;
   table.exponential = exponentials;

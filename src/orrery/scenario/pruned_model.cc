@@ -13,6 +13,7 @@
 #include "orrery/formats/json/document.h"
 #include "orrery/formats/sanger/model_config.h"
 #include "orrery/scenario/sparse_mask.h"
+#include "orrery/scenario/stored_pattern.h"
 
 namespace orrery::scenario {
 namespace {
@@ -281,7 +282,20 @@ PrunedModel open_pruning(const PruningRequest& request, CheckpointModel& model, 
   std::string kind = request.pattern;
   if (kind.empty() && !config.pattern.empty()) kind = found_from(config.pattern, config.pattern_where);
   File pattern;
-  if (!kind.empty()) {
+  // A random mask's bits are the checkpoint's, if it has them: made anew they would be others.
+  std::vector<Tensor>& tensors = model.checkpoint.tensors;
+  if (has_stored_pattern(tensors)) {
+    const auto tokens = static_cast<base::Count>(model.most_tokens());
+    if (!kind.empty() && request.pattern.empty()) {
+      pruning.pattern = std::make_shared<const sparse::Mask>(stored_pattern(tensors, d.encoder.layer.heads, tokens));
+      pattern = pattern_file(kind);
+    } else {
+      model.warnings.warning("O1883", fmt::format("the static mask that `{}` holds is not used", model.folder))
+          .note(kind.empty() ? "`static_sparsity` does not ask for it" : fmt::format("`{}` takes its place", kind));
+      if (unclipped == Unclipped::kLearn) drop_stored_patterns(tensors);
+    }
+  }
+  if (!kind.empty() && !pruning.pattern) {
     SparseMaskRequest asked;
     asked.kind = kind, asked.heads = d.encoder.layer.heads,
     asked.tokens = static_cast<base::Count>(model.most_tokens());

@@ -24,7 +24,8 @@ namespace {
 
 using formats::cacti::Ended;
 
-// Reads a length a line; prints "version V" first, then "ms M" for each. What it has not seen yet runs once for nothing.
+// Reads a length a line; prints "version V" first, then "ms M" for each. What it has not seen yet runs once for
+// nothing.
 constexpr const char* kScript = R"(
 import sys, time
 import torch

@@ -241,9 +241,9 @@ BreakEven break_even(const BreakEvenRequest& request) {
   out.all = request.lengths.size() * request.densities.size() * request.structures.size();
   std::optional<PyTorchAttention> pytorch;
   if (!request.pytorch.empty()) {
-    pytorch.emplace(PyTorchQuestion{request.pytorch, request.batch, request.heads, request.size, request.type,
-                                    context.threads()},
-                    budget);
+    pytorch.emplace(
+        PyTorchQuestion{request.pytorch, request.batch, request.heads, request.size, request.type, context.threads()},
+        budget);
     out.pytorch_version = pytorch->version();
   }
   for (std::size_t i = 0; i < request.lengths.size() && !budget.spent(); ++i) {
@@ -251,8 +251,8 @@ BreakEven break_even(const BreakEvenRequest& request) {
     for (const SparseStructure structure : request.structures)
       for (const double density : request.densities) {
         if (budget.spent()) break;
-        std::optional<BreakEvenPoint> point = measured(context, request, tensors.attention, structure, density,
-                                                       pytorch ? &*pytorch : nullptr, budget);
+        std::optional<BreakEvenPoint> point =
+            measured(context, request, tensors.attention, structure, density, pytorch ? &*pytorch : nullptr, budget);
         if (!point) break;
         out.points.push_back(std::move(*point));
         if (request.progress) request.progress(out.points.size(), out.all);

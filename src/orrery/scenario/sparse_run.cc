@@ -276,8 +276,12 @@ class Runner {
     if (!all.empty()) out_.mean = mean_of(all);
     out_.error = std::sqrt(ratio(difference, norm));
     SparseRunQuality& quality = out_.quality;
-    for (const double one : cosines_) quality.cosine += one / static_cast<double>(cosines_.size());
-    if (!cosines_.empty()) quality.least_cosine = *std::min_element(cosines_.begin(), cosines_.end());
+    if (!cosines_.empty()) {
+      double sum = 0;
+      for (const double one : cosines_) sum += one / static_cast<double>(cosines_.size());
+      quality.cosine = sum;
+      quality.least_cosine = *std::min_element(cosines_.begin(), cosines_.end());
+    }
     if (kind_ == HeadKind::kNone) return;
     quality.task = name_of(kind_ == HeadKind::kMaskedWords ? Task::kMaskedWords : Task::kNextWord);
     quality.dense = quality_of(dense_words_);

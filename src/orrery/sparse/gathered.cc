@@ -58,8 +58,7 @@ const float* flat(kernels::Context& context, const Attention& x, const Side& sid
   context.pool().run(x.batch * x.heads, [&](Index matrix, int) {
     const Index b = matrix / x.heads, h = matrix % x.heads;
     const Index there = side.lengths == nullptr ? positions : side.lengths[b];
-    const Index begin =
-        (side.starts == nullptr ? b * v.batch : side.starts[b] * v.position) + h / side.group * v.head;
+    const Index begin = (side.starts == nullptr ? b * v.batch : side.starts[b] * v.position) + h / side.group * v.head;
     float* const to = room.data() + matrix * positions * size;
     for (Index p = 0; p < there; ++p) copy_vector(v.data, x.type, begin + p * v.position, size, to + p * size);
     if (side.factor != 1)
@@ -104,10 +103,9 @@ void gather(kernels::Context& context, const Attention& x, bool scaled, Gathered
   gather_shape(x, into.input);
   const auto scale = static_cast<float>(x.scale);
   into.input.scale = scaled ? 1.0F : scale;
-  into.input.query = flat(context, x, {x.query, x.queries, x.query_lengths, x.query_starts, 1, scaled ? scale : 1.0F},
-                          into.query);
-  into.input.key =
-      flat(context, x, {x.key, x.keys, x.key_lengths, x.key_starts, x.heads / x.key_heads, 1}, into.key);
+  into.input.query =
+      flat(context, x, {x.query, x.queries, x.query_lengths, x.query_starts, 1, scaled ? scale : 1.0F}, into.query);
+  into.input.key = flat(context, x, {x.key, x.keys, x.key_lengths, x.key_starts, x.heads / x.key_heads, 1}, into.key);
 }
 
 }  // namespace orrery::sparse

@@ -18,9 +18,9 @@ struct Gathered {
   std::vector<float> query, key;
 };
 
-// fp32, [batch][heads][tokens][size], from any type; heads that share keys have a copy each. What lies so already is not
-// copied. What lies beyond a sequence's length is zero. `scaled`: queries are multiplied by the attention's scale, and
-// scores are not. A bias may only hide keys from all queries and heads (-inf). Memory of `into` is used again.
+// fp32, [batch][heads][tokens][size], from any type; heads that share keys have a copy each. What lies so already is
+// not copied. What lies beyond a sequence's length is zero. `scaled`: queries are multiplied by the attention's scale,
+// and scores are not. A bias may only hide keys from all queries and heads (-inf). Memory of `into` is used again.
 void gather(kernels::Context& context, const kernels::Attention& attention, bool scaled, Gathered& into);
 
 // The shapes and what is there, without the numbers: all that a pattern needs.

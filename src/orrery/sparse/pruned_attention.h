@@ -4,9 +4,9 @@
 //
 // The answer is that of dense attention with -inf where nothing is kept, to rounding; a query that keeps nothing has
 // output 0 (EmptyRows says which queries may). Backwards the mask is what it was forwards, and has no gradient: codes
-// that scores are predicted from are rounded by a straight-through estimator, but what is computed of them, the mask, is
-// a step that lets nothing through. So the gradients of Q, K and V are those of masked attention. Masks of whole blocks
-// are computed block by block.
+// that scores are predicted from are rounded by a straight-through estimator, but what is computed of them, the mask,
+// is a step that lets nothing through. So the gradients of Q, K and V are those of masked attention. Masks of whole
+// blocks are computed block by block.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,8 @@ class PrunedAttention {
   explicit PrunedAttention(const PredictorOptions& options);
 
   // What kernels::attend() does, of any type, where pairs are kept; `attention.kept` is null, and the attention none
-  // that is unpredictable(), or there is a pattern alone. Predictions are of fp32. Throws InputError as quantise() does.
+  // that is unpredictable(), or there is a pattern alone. Predictions are of fp32. Throws InputError as quantise()
+  // does.
   void forward(kernels::Context& context, const kernels::Attention& attention);
   // What kernels::attend_back() does, with the mask of the last forward().
   void backward(kernels::Context& context, const kernels::Attention& attention);

@@ -96,8 +96,7 @@ TEST(SelfPruned, ByAPatternIsMaskedDenseAttention) {
     pattern.kind = random.pick({PatternKind::kLongformer, PatternKind::kBigBird, PatternKind::kSliding});
     pattern.block = random.pick<Count>({16, 32, 64});
     Pruning pruning;
-    pruning.pattern =
-        std::make_shared<Mask>(static_mask(pattern, 256, random.one_in(2) ? 1 : c.x.heads, 7));
+    pruning.pattern = std::make_shared<Mask>(static_mask(pattern, 256, random.one_in(2) ? 1 : c.x.heads, 7));
     pruning.empty = EmptyRows::kZero;  // what the request's window hides of the pattern is not looked at
     PrunedAttention pruned(pruning);
     check_passes(context, pruned, c, "seed " + std::to_string(seed));
