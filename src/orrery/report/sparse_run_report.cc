@@ -55,7 +55,8 @@ Record<SparseRun> result() {
       {"perplexity", "Its exponential.", [](const LanguageQuality& q) { return finite(q.perplexity); }},
       {"accuracy", "Of masked words; null in causal.", &LanguageQuality::accuracy}};
   const Record<SparseRunQuality> quality = {
-      {"cosine", "Of texts' vectors, mean of the last layer's tokens, dense and pruned: mean over texts; null: no text.",
+      {"cosine",
+       "Of texts' vectors, mean of the last layer's tokens, dense and pruned: mean over texts; null: no text.",
        &SparseRunQuality::cosine},
       {"least_cosine", "The least of them.", &SparseRunQuality::least_cosine},
       {"task", "mlm or causal; null: the model has no such head.",

@@ -68,6 +68,7 @@ void PrunedAttention::take_clips(kernels::Context& context, PredictorOptions& op
 
 void PrunedAttention::predict_scores(kernels::Context& context, const PredictorOptions& options) {
   if (pruning_.exact) {
+    largest_magnitudes(context, gathered_.input, Normalise::kNone);  // which refuses what is not finite
     prediction_.mask = gathered_.input.empty_mask();
     return keep_probable(context, gathered_.input, options.threshold, prediction_.mask);
   }
