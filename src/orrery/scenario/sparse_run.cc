@@ -116,8 +116,9 @@ class Runner {
  private:
   void make_compared() {
     for (std::size_t i = 0; i < sums_.size(); ++i)
-      compared_.push_back(std::make_unique<study::ComparedAttention>(
-          pruned_.network->core(i), request_.repeat, [this, i](const study::Compared& seen) { add(i, seen); }));
+      compared_.push_back(
+          std::make_unique<study::ComparedAttention>(pruned_.network->core(i), request_.repeat, running_.budget,
+                                                     [this, i](const study::Compared& seen) { add(i, seen); }));
   }
 
   void add(std::size_t place, const study::Compared& seen) {

@@ -64,7 +64,7 @@ void ComparedAttention::forward(kernels::Context& context, const Attention& give
   Compared out;
   // In turns: what else the machine does meets all.
   std::vector<double> dense_seconds, predict_seconds, attend_seconds;
-  for (int turn = 0; turn < repeat_; ++turn) {
+  for (int turn = 0; turn < repeat_ && (turn == 0 || !budget_.spent()); ++turn) {
     timed(dense_seconds, [&] { kernels::attend(context, dense); });
     timed(predict_seconds, [&] { core_.predict(context, given); });
     timed(attend_seconds, [&] { core_.attend(context, pruned); });

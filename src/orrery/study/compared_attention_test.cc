@@ -35,7 +35,8 @@ TEST(ComparedAttention, ErrorsAndKeptShareAreThoseOfTheDefinition) {
   pruning.predictor->threshold = 0.03;
   PrunedAttention core(pruning);
   Compared seen;
-  ComparedAttention both(core, 2, [&](const Compared& told) { seen = told; });
+  const cost::Budget forever;
+  ComparedAttention both(core, 2, forever, [&](const Compared& told) { seen = told; });
   both.forward(context, a);
   sparse::Gathered gathered;
   sparse::gather(context, a, false, gathered);
