@@ -40,20 +40,18 @@ void copy_vector(const void* data, Type type, Index at, Index size, float* to) {
   }
 }
 
-// The vectors of one side: queries, or keys that `group` heads share.
+// The vectors of one side: queries, or keys or values that `group` heads share.
 struct Side {
   const Vectors& vectors;
-  Index positions;
+  Index size, positions;
   const Index *lengths, *starts;
   Index group;
   float factor;
 };
 
-const float* flat(kernels::Context& context, const Attention& x, const Side& side, std::vector<float>& room) {
+void copy(kernels::Context& context, const Attention& x, const Side& side, std::vector<float>& room) {
   const Vectors& v = side.vectors;
-  const Index positions = side.positions, size = x.size;
-  if (side.group == 1 && side.factor == 1 && lies_flat(x, v, positions, side.lengths))
-    return static_cast<const float*>(v.data);
+  const Index positions = side.positions, size = side.size;
   room.resize(static_cast<std::size_t>(x.batch * x.heads * positions * size));
   context.pool().run(x.batch * x.heads, [&](Index matrix, int) {
     const Index b = matrix / x.heads, h = matrix % x.heads;
@@ -65,7 +63,19 @@ const float* flat(kernels::Context& context, const Attention& x, const Side& sid
       for (Index i = 0; i < there * size; ++i) to[i] *= side.factor;
     std::fill_n(to + there * size, (positions - there) * size, 0.0F);
   });
+}
+
+const float* flat(kernels::Context& context, const Attention& x, const Side& side, std::vector<float>& room) {
+  if (side.group == 1 && side.factor == 1 && lies_flat(x, side.vectors, side.positions, side.lengths))
+    return static_cast<const float*>(side.vectors.data);
+  copy(context, x, side, room);
   return room.data();
+}
+
+void own(const float*& data, base::Count count, std::vector<float>& room) {
+  if (data == room.data()) return;
+  room.assign(data, data + count);
+  data = room.data();
 }
 
 void mark(const Attention& x, Index positions, const Index* lengths, std::vector<std::uint8_t>& to) {
@@ -103,9 +113,20 @@ void gather(kernels::Context& context, const Attention& x, bool scaled, Gathered
   gather_shape(x, into.input);
   const auto scale = static_cast<float>(x.scale);
   into.input.scale = scaled ? 1.0F : scale;
-  into.input.query =
-      flat(context, x, {x.query, x.queries, x.query_lengths, x.query_starts, 1, scaled ? scale : 1.0F}, into.query);
-  into.input.key = flat(context, x, {x.key, x.keys, x.key_lengths, x.key_starts, x.heads / x.key_heads, 1}, into.key);
+  into.input.query = flat(
+      context, x, {x.query, x.size, x.queries, x.query_lengths, x.query_starts, 1, scaled ? scale : 1.0F}, into.query);
+  into.input.key =
+      flat(context, x, {x.key, x.size, x.keys, x.key_lengths, x.key_starts, x.heads / x.key_heads, 1}, into.key);
+}
+
+void gather_values(kernels::Context& context, const Attention& x, std::vector<float>& into) {
+  copy(context, x, {x.value, x.value_size, x.keys, x.key_lengths, x.key_starts, x.heads / x.key_heads, 1}, into);
+}
+
+void own(Gathered& gathered) {
+  AttentionInput& input = gathered.input;
+  own(input.query, input.shape.matrices() * input.shape.rows * input.depth, gathered.query);
+  own(input.key, input.shape.matrices() * input.shape.columns * input.depth, gathered.key);
 }
 
 }  // namespace orrery::sparse

@@ -23,6 +23,12 @@ struct Gathered {
 // and scores are not. A bias may only hide keys from all queries and heads (-inf). Memory of `into` is used again.
 void gather(kernels::Context& context, const kernels::Attention& attention, bool scaled, Gathered& into);
 
+// Values in the same way, always copied: [batch][heads][keys][value_size].
+void gather_values(kernels::Context& context, const kernels::Attention& attention, std::vector<float>& into);
+
+// Copies what still points to the attention's numbers, so that it outlives them.
+void own(Gathered& gathered);
+
 // The shapes and what is there, without the numbers: all that a pattern needs.
 void gather_shape(const kernels::Attention& attention, AttentionInput& into);
 
