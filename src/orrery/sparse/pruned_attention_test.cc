@@ -95,7 +95,10 @@ TEST(SelfPruned, ByAPatternIsMaskedDenseAttention) {
     Pattern pattern;
     pattern.kind = random.pick({PatternKind::kLongformer, PatternKind::kBigBird, PatternKind::kSliding});
     pattern.block = random.pick<Count>({16, 32, 64});
-    PrunedAttention pruned(static_mask(pattern, 256, random.one_in(2) ? 1 : c.x.heads, 7));
+    Pruning pruning;
+    pruning.pattern = std::make_shared<Mask>(static_mask(pattern, 256, random.one_in(2) ? 1 : c.x.heads, 7));
+    pruning.empty = EmptyRows::kZero;  // what the request's window hides of the pattern is not looked at
+    PrunedAttention pruned(pruning);
     check_passes(context, pruned, c, "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
   }
@@ -132,8 +135,8 @@ TEST(SelfPruned, MovesClipThresholdsInTrainingAndNotInEvaluation) {
   PredictorOptions options;
   options.quantiser.normalise = Normalise::kNone;
   PrunedAttention pruned(options);
-  ClipThreshold query, key;
-  pruned.train_clips(&query, &key);
+  pruned.mode = Mode::kLearn;
+  const ClipThreshold &query = pruned.clips.query, &key = pruned.clips.key;
   std::vector<float> q(20 * 8, 1.0F), out(q.size());
   Attention x;
   x.queries = x.keys = 20, x.size = x.value_size = 8;
@@ -147,10 +150,13 @@ TEST(SelfPruned, MovesClipThresholdsInTrainingAndNotInEvaluation) {
   pruned.forward(context, x);
   EXPECT_FLOAT_EQ(query.value, 4 - 1e-4F * 2);
   EXPECT_EQ(pruned.prediction().clips->first, query.value);
-  pruned.train_clips(nullptr, nullptr);
+  pruned.mode = Mode::kEvaluate;
   pruned.forward(context, x);
   EXPECT_EQ(query.step, 2);
-  EXPECT_EQ(pruned.prediction().clips->first, 2.0F);
+  EXPECT_EQ(pruned.prediction().clips->first, query.value);
+  pruned.clips = {};
+  pruned.forward(context, x);
+  EXPECT_EQ(pruned.prediction().clips->first, 2.0F) << "without thresholds, its own maximum";
 }
 
 TEST(SelfPruned, SaysWhatCannotBePredicted) {
@@ -165,6 +171,8 @@ TEST(SelfPruned, SaysWhatCannotBePredicted) {
   EXPECT_EQ(unpredictable(x), "queries see the last 4 keys only");
   const float bias = 0;
   x.reach_back = -1, x.bias = &bias;
+  EXPECT_EQ(unpredictable(x), "") << "it hides keys from all";
+  x.bias_query = 6;
   EXPECT_NE(unpredictable(x), "");
 }
 
