@@ -43,8 +43,9 @@ module accelerator #(
     output logic [STREAM*8-1:0] out_data,
     input  logic out_done
 );
-  logic start, busy, done;
+  logic start, busy, done, executes;
   logic [31:0] blocks, saturated;
+  logic [63:0] kept;
   logic [4:0] operation;
   logic predicts;
   logic normalise;
@@ -52,15 +53,15 @@ module accelerator #(
   logic [15:0] queries;
   logic [15:0] keys;
   logic signed [16:0] causal_offset;
-  logic [16:0] query_multiplier;
+  logic [15:0] query_multiplier;
   logic [4:0] query_align;
-  logic [15:0] query_reciprocal;
+  logic [16:0] query_reciprocal;
   logic [5:0] query_shift;
-  logic [15:0] query_factor;
+  logic [16:0] query_factor;
   logic [5:0] query_factor_shift;
-  logic [15:0] key_reciprocal;
+  logic [16:0] key_reciprocal;
   logic [5:0] key_shift;
-  logic [15:0] key_factor;
+  logic [16:0] key_factor;
   logic [5:0] key_factor_shift;
   logic [5:0] score_shift;
   logic signed [23:0] log2_threshold;
@@ -88,6 +89,8 @@ module accelerator #(
       .start,
       .busy,
       .done,
+      .executes,
+      .kept,
       .blocks,
       .saturated,
       .predicts,
@@ -174,6 +177,8 @@ module accelerator #(
       .out_ready,
       .out_data,
       .out_done,
+      .executes,
+      .kept_entries(kept),
       .blocks,
       .saturated,
       .operation

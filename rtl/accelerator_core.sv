@@ -46,15 +46,15 @@ module accelerator_core #(
     input  logic [15:0] queries,
     input  logic [15:0] keys,
     input  logic signed [16:0] causal_offset,
-    input  logic [16:0] query_multiplier,
+    input  logic [15:0] query_multiplier,
     input  logic [4:0] query_align,
-    input  logic [15:0] query_reciprocal,
+    input  logic [16:0] query_reciprocal,
     input  logic [5:0] query_shift,
-    input  logic [15:0] query_factor,
+    input  logic [16:0] query_factor,
     input  logic [5:0] query_factor_shift,
-    input  logic [15:0] key_reciprocal,
+    input  logic [16:0] key_reciprocal,
     input  logic [5:0] key_shift,
-    input  logic [15:0] key_factor,
+    input  logic [16:0] key_factor,
     input  logic [5:0] key_factor_shift,
     input  logic [5:0] score_shift,
     input  logic signed [23:0] log2_threshold,
@@ -75,6 +75,8 @@ module accelerator_core #(
     output logic [STREAM*8-1:0] out_data,
     input  logic out_done,
     // Counters of the run.
+    output logic executes,
+    output logic [63:0] kept_entries,
     output logic [31:0] blocks,
     output logic [31:0] saturated,
     output logic [4:0] operation
@@ -100,6 +102,7 @@ module accelerator_core #(
   logic ends, begun;  // the last cycle of an operation; its first one is over
   assign busy = state != IDLE;
   assign operation = state;
+  assign executes = state == EXECUTE;
 
   // ---- The program ----
   logic [15:0] first_query, queries_left;
@@ -245,9 +248,9 @@ module accelerator_core #(
       .count(quantises_keys ? keys : 16'(rows)),
       .depth(DEPTH_BITS'(DEPTH)),
       .normalise,
-      .reciprocal(quantises_keys ? key_reciprocal : query_reciprocal),
+      .reciprocal(quantises_keys ? key_reciprocal[15:0] : query_reciprocal[15:0]),
       .shift(quantises_keys ? key_shift : query_shift),
-      .factor_scale(quantises_keys ? key_factor : query_factor),
+      .factor_scale(quantises_keys ? key_factor[15:0] : query_factor[15:0]),
       .factor_shift(quantises_keys ? key_factor_shift : query_factor_shift),
       .busy(quantiser_busy),
       .last(quantiser_last),
@@ -389,6 +392,11 @@ module accelerator_core #(
       .columns,
       .counts
   );
+  logic [$clog2(ROWS*PES+1)-1:0] entries;
+  always_comb begin
+    entries = '0;
+    for (int r = 0; r < ROWS; r++) entries = entries + $bits(entries)'(counts[r*$clog2(PES+1)+:$clog2(PES+1)]);
+  end
   // The block: bits and keys of its columns, entries of its rows.
   logic [ROWS-1:0] block_bits[PORTS];
   logic [KEY_BITS-1:0] block_keys[PORTS];
@@ -404,7 +412,11 @@ module accelerator_core #(
       block_counts <= counts;
       blocks <= blocks + 1'b1;
     end
-    if (state == IDLE) blocks <= start ? '0 : blocks;
+    if (pack_close) kept_entries <= kept_entries + 64'(entries);
+    if (state == IDLE && start) begin
+      blocks <= '0;
+      kept_entries <= '0;
+    end
     if (state == LOAD_QUERIES) pack_key <= '0;
     else if (state == PACK && !pack_end && pack_ready) pack_key <= pack_key + 1'b1;
   end
@@ -577,5 +589,6 @@ module accelerator_core #(
 
   logic unused;
   assign unused = &{1'b0, quantiser_busy, predictor_busy, run_busy, merger_busy, clipped, saturated_scores, squares_row, code_row, factor_key,
-                    write_port, merge_row, merged_query};
+                    write_port, merge_row, merged_query,
+                    query_reciprocal, query_factor, key_reciprocal, key_factor};
 endmodule

@@ -67,13 +67,13 @@ class CoreBench : public DutUnit {
     dut().queries = static_cast<std::uint16_t>(work.shape.rows);
     dut().keys = static_cast<std::uint16_t>(work.shape.columns);
     drive(dut().causal_offset, low(work.shape.columns - work.shape.rows, 17), 17);
-    drive(dut().query_multiplier, low(array::query_multiplier(job.instance, work.scale), 17), 17);
+    drive(dut().query_multiplier, low(array::query_multiplier(job.instance, work.scale), 16), 16);
     drive(dut().query_align, low(RTL_POINT - array::scaled_point(job.instance, work.scale), 5), 5);
     const array::PredictionConstants& c = job.constants;
-    drive(dut().query_reciprocal, c.query.reciprocal, 16), drive(dut().query_shift, low(c.query.shift, 6), 6);
-    drive(dut().query_factor, c.query.factor, 16), drive(dut().query_factor_shift, low(c.query.factor_shift, 6), 6);
-    drive(dut().key_reciprocal, c.key.reciprocal, 16), drive(dut().key_shift, low(c.key.shift, 6), 6);
-    drive(dut().key_factor, c.key.factor, 16), drive(dut().key_factor_shift, low(c.key.factor_shift, 6), 6);
+    drive(dut().query_reciprocal, c.query.reciprocal, 17), drive(dut().query_shift, low(c.query.shift, 6), 6);
+    drive(dut().query_factor, c.query.factor, 17), drive(dut().query_factor_shift, low(c.query.factor_shift, 6), 6);
+    drive(dut().key_reciprocal, c.key.reciprocal, 17), drive(dut().key_shift, low(c.key.shift, 6), 6);
+    drive(dut().key_factor, c.key.factor, 17), drive(dut().key_factor_shift, low(c.key.factor_shift, 6), 6);
     drive(dut().score_shift, low(c.score_shift, 6), 6);
     drive(dut().log2_threshold, low(c.threshold, 24), 24);
     dut().query_base = 0, dut().key_base = kRegion, dut().value_base = 2 * kRegion, dut().mask_base = 3 * kRegion;

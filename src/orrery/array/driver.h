@@ -1,5 +1,5 @@
-// What a driver of the accelerator in rtl/ does for one matrix: its registers' words, and how numbers lie in the
-// memory.
+// What a driver of the accelerator in rtl/ does for one matrix: its registers' words in the order in which they are
+// written, and how numbers lie in the memory.
 //
 // Numbers of the memory are two bytes, the low one first, rows of tokens without gaps. Bits of validity follow keys,
 // and each tile's queries, a bit a token, and are filled up to the memory's word; columns of a given mask lie tile by
@@ -12,19 +12,9 @@
 #include <vector>
 
 #include "orrery/array/calculate.h"
+#include "orrery/array/registers.h"
 
 namespace orrery::array {
-
-// A register of docs/model/sparse_array.md that rtl/registers.sv has.
-struct Register {
-  std::uint32_t address = 0;
-  const char* name = "";
-  int bits = 32;
-  bool writable = false;
-  std::uint32_t reset = 0;
-  const char* what = "";
-};
-const std::vector<Register>& register_map();
 
 struct RegisterWord {
   std::uint32_t address = 0, value = 0;

@@ -132,23 +132,29 @@ std::string vectors_text(const array::DriverRun& run, const array::Instance& ins
 
 std::string register_page() {
   std::string text =
-      "# Registers\n\n32-bit words at byte addresses (hexadecimal). RW: written while the accelerator is not BUSY; R: "
-      "of the "
-      "machine. What is not allowed changes nothing and sets ERROR.\n\n| address | name | bits | | reset | "
-      "|\n|---|---|---|---|---|---|\n";
-  for (const array::Register& r : array::register_map())
-    text += fmt::format("| {:03x} | {} | {} | {} | {:x} | {} |\n", r.address, r.name, r.bits, r.writable ? "RW" : "R",
-                        r.reset, r.what);
-  return text;
+      "# Registers\n\n32-bit words at byte addresses (hexadecimal). R: of the machine; RW: written while it is not "
+      "BUSY; W1C: bits "
+      "written as 1 become 0. What is not allowed changes nothing and sets ERROR; so does a START with several "
+      "sequences or heads, "
+      "another head size than DEPTH_MOST, addresses beyond 32 bits, given blocks or overlap.\n\n"
+      "| address | name | bits | | reset | |\n|---|---|---|---|---|---|\n";
+  constexpr const char* kAccess[] = {"R", "RW", "W1C"};
+  for (const array::RegisterInfo& r : array::registers())
+    text += fmt::format("| {:03x} | {} | {} | {} | {:x} | {} |\n", r.address, r.name, r.bits,
+                        kAccess[static_cast<std::size_t>(r.access)], r.reset, r.meaning);
+  return text + fmt::format(
+                    "| {:03x} | LENGTH | 32 | RW | 0 | queries up to the last valid one in the low half, keys in the "
+                    "high one |\n",
+                    array::kLengths);
 }
 
 std::string register_header() {
   std::string text =
-      "/* Byte addresses of the accelerator's registers: registers.md. */\n#ifndef ORRERY_REGISTERS_H\n#define "
-      "ORRERY_REGISTERS_H\n\n";
-  for (const array::Register& r : array::register_map())
+      "/* Byte addresses of the accelerator's registers: registers.md. */\n#ifndef ORRERY_REGISTERS_H\n"
+      "#define ORRERY_REGISTERS_H\n\n";
+  for (const array::RegisterInfo& r : array::registers())
     text += fmt::format("#define ORRERY_{} 0x{:03x}u\n", r.name, r.address);
-  return text + "\n#endif\n";
+  return text + fmt::format("#define ORRERY_LENGTH 0x{:03x}u\n\n#endif\n", array::kLengths);
 }
 
 }  // namespace
