@@ -20,6 +20,7 @@
 #include "orrery/scenario/this_machine.h"
 #include "orrery/scenario/train_degrees.h"
 #include "orrery/scenario/train_operators.h"
+#include "orrery/scenario/train_search.h"
 
 namespace orrery::scenario {
 namespace {
@@ -33,7 +34,8 @@ void require(const TrainRequest& request) {
                                  [](const auto& set) { return set.path == "plan.global_batch"; });
   lacks(request.model.empty(), "the model", "give `--model NAME`; `orrery catalog` lists the models");
   lacks(request.system.empty(), "the system", "give `--system NAME`; `orrery catalog` lists the systems");
-  lacks(!request.global_batch && !batch, "the global batch", "give `--global-batch N`");
+  lacks(!request.global_batch && request.plans.batches.empty() && !batch, "the global batch",
+        "give `--global-batch N`");
   found.throw_if_errors();
 }
 
@@ -189,7 +191,7 @@ cluster::Plan requested_plan(const TrainRequest& request) {
   plan.recompute = request.recompute.value_or(plan.recompute);
   plan.precision = request.precision.value_or(plan.precision);
   plan.sequence_parallel = request.sequence_parallel;
-  plan.zero = request.zero;
+  plan.zero = std::max(0, request.zero);
   const cluster::PipelineChoice schedule = request.schedule.value_or(cluster::PipelineChoice::kOneFOneB);
   plan.schedule = cluster::schedule_of(schedule);
   if (schedule == cluster::PipelineChoice::kInterleaved && !request.interleave) plan.interleave = 2;
@@ -289,6 +291,48 @@ void check_utilisation(TrainedModel& trained, const std::shared_ptr<const base::
   found.throw_if_errors();
 }
 
+// Where operators' times are themselves searched or measured, and where only cp, or ep of a dense model, is left open.
+void take_smallest_degrees(const TrainRequest& request, const std::set<std::string>& set, const cost::Limits& limits,
+                           TrainedModel& trained) {
+  const GivenDegrees given = given_degrees(request, set);
+  const ChosenDegrees chosen =
+      choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget(limits), limits.threads);
+  trained.plan = chosen.plan;
+  trained.choices = chosen.possible ? chosen.tried : 0;
+  trained.all_choices = chosen.all;
+  trained.defaulted = open_degrees(given, trained.model.mixes());
+  if (request.schedule == cluster::PipelineChoice::kInterleaved && !request.interleave && set.count("interleave") == 0)
+    trained.defaulted.emplace_back("interleave");
+}
+
+// Degrees for messages, where none are possible: 1, and as many replicas as there is room for.
+void take_plain_degrees(const GivenDegrees& given, cluster::Plan& plan) {
+  const base::Count fixed = plan.tp * plan.pp * plan.cp;
+  if (!given.dp) plan.dp = given.gpus && fixed > 0 ? std::max<base::Count>(1, plan.gpus / fixed) : 1;
+  if (!given.gpus) plan.gpus = fixed * plan.dp;
+}
+
+// A choice that time has ended: without a plan, or with the best so far.
+void say_early_end(TrainedModel& trained) {
+  if (trained.all_choices) return;
+  const std::string hint = "raise --time-limit, or give some of the degrees";
+  if (trained.choices == 0) {
+    base::Diagnostics found;
+    found
+        .error("O1008", fmt::format("the choice of {} ended before one was found that is possible",
+                                    fmt::join(trained.defaulted, ", ")))
+        .hint(hint);
+    found.throw_if_errors();
+  }
+  trained.warnings
+      .warning("O1009",
+               fmt::format("the choice of {} ended early: better ones may be left", fmt::join(trained.defaulted, ", ")))
+      .note(trained.search ? fmt::format("{} plans were evaluated; none is better by more than {:.2g} %",
+                                         trained.search->certificate.evaluated, 100 * trained.search->certificate.gap)
+                           : fmt::format("{} that are possible were looked at", trained.choices))
+      .hint(hint);
+}
+
 // The products of a run on a chip are searched before the run is priced, side by side.
 void search_products(const ChipOperators& nests, const cluster::OperatorUses& uses, const TrainRequest& request) {
   std::vector<machine::MatrixProduct> products;
@@ -356,40 +400,29 @@ TrainedModel train(const TrainRequest& asked) {
   check_interleaving(request, trained.plan);
   check_chip(request, overrides.system, machine, trained);
 
-  const GivenDegrees given = given_degrees(request, set);
+  check_plan_question(request, trained.model, trained.system);
   cost::Limits limits = request.limits;
   if (request.interruptible) limits.stop = request.interruptible();
-  const ChosenDegrees chosen =
-      choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget(limits), limits.threads);
-  trained.plan = chosen.plan;
-  trained.choices = chosen.tried;
-  trained.all_choices = chosen.all;
-  trained.defaulted = open_degrees(given, trained.model.mixes());
-  if (request.schedule == cluster::PipelineChoice::kInterleaved && !request.interleave && set.count("interleave") == 0)
-    trained.defaulted.emplace_back("interleave");
-  if (!request.micro_batch && set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");
+  const std::vector<machine::MeasuredProduct> products =
+      measurements ? formats::orrery::read_measured_products(measurements) : std::vector<machine::MeasuredProduct>();
+  const bool searches = searches_plans(request, trained.model, set);
+  if (searches) {
+    const TrainOperators operators(request, trained, nullptr, nullptr, limits, products);
+    search_plans(request, set, operators.model(), limits, trained);
+    if (trained.choices == 0) take_plain_degrees(given_degrees(request, set), trained.plan);
+  } else {
+    take_smallest_degrees(request, set, limits, trained);
+  }
+  if (!searches && !request.micro_batch && set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");
   if (trained.description.sizes.heads > 0 && trained.description.said.count("attention") == 0)
     trained.assumed.emplace_back("attention");
-  if (!chosen.all && !chosen.possible) {
-    found
-        .error("O1008", fmt::format("the choice of {} ended before one was found that is possible",
-                                    fmt::join(trained.defaulted, ", ")))
-        .hint("raise --time-limit, or give some of the degrees");
-    found.throw_if_errors();
-  }
-  if (!chosen.all)
-    trained.warnings
-        .warning("O1009", fmt::format("the choice of {} ended early: better ones may be left",
-                                      fmt::join(trained.defaulted, ", ")))
-        .note(fmt::format("{} that are possible were looked at", chosen.tried))
-        .hint("raise --time-limit, or give some of the degrees");
+  say_early_end(trained);
   cluster::check(trained.model, trained.system, trained.plan, found);
-  if (found.has_errors() && chosen_in_vain(given, found)) refuse_choice_of(trained.defaulted, found);
+  if (found.has_errors() && chosen_in_vain(given_degrees(request, set), found))
+    refuse_choice_of(trained.defaulted, found);
   found.throw_if_errors();
 
-  const TrainOperators operators(
-      request, trained, machine.chip.get(), here ? &*here : nullptr, limits,
-      measurements ? formats::orrery::read_measured_products(measurements) : std::vector<machine::MeasuredProduct>());
+  const TrainOperators operators(request, trained, machine.chip.get(), here ? &*here : nullptr, limits, products);
   trained.operators = operators.name();
   cluster::OperatorUses uses;
   if (machine.chip || request.by_operator)
@@ -408,7 +441,8 @@ TrainedModel train(const TrainRequest& asked) {
 TrainingCost training_cost(const TrainedModel& trained, double seconds) {
   const cluster::System& system = trained.system;
   TrainingCost cost;
-  cost.accelerator_hours = seconds / 3600 * static_cast<double>(trained.plan.gpus);
+  const base::Count idle = trained.search ? trained.search->idle : 0;
+  cost.accelerator_hours = seconds / 3600 * static_cast<double>(trained.plan.gpus + idle);
   if (system.price_per_gpu_hour > 0) cost.dollars = cost.accelerator_hours * system.price_per_gpu_hour;
   if (system.watts_per_gpu > 0) cost.kilowatt_hours = cost.accelerator_hours * system.watts_per_gpu / 1000;
   return cost;
@@ -433,7 +467,7 @@ base::Diagnostic explain_no_fit(const TrainedModel& trained) {
   for (const auto& [bytes, term] : terms) sum += fmt::format("{}{} {:.1f}", sum.empty() ? "" : " + ", term, gb(bytes));
   no.note(fmt::format("the largest term: {}", terms[0].second));
   no.note(fmt::format("{} = {:.1f} GB", sum, gb(memory.total())));
-  if (trained.choices > 1)
+  if (trained.choices > 1 && !trained.iteration.fits)
     no.note(fmt::format("none of {} choices of {} fits; this one lacks the least", trained.choices,
                         fmt::join(trained.defaulted, ", ")));
   const cluster::MemoryTerm largest = memory.largest();

@@ -1,5 +1,5 @@
-// A training run, from what the user said to its time and memory: names become a model and a system of the
-// catalogue, degrees that were not given are chosen, and the accelerator's operator model joins the cluster's.
+// A training run, from what the user said to its time and memory: names become a model and a system of the catalogue,
+// what of the plan was not given is searched, and the accelerator's operator model joins the cluster's.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,7 @@
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
 #include "orrery/cost/budget.h"
+#include "orrery/scenario/plan_question.h"
 #include "orrery/scenario/run_operators.h"
 #include "orrery/scenario/run_question.h"
 
@@ -31,7 +32,8 @@ struct TrainRequest : RunQuestion {
   std::optional<cluster::Recompute> recompute;
   std::optional<cluster::Attention> attention;
   bool sequence_parallel = false;
-  int zero = 0;
+  int zero = -1;                                            // -1: not said
+  PlanQuestion plans;                                       // what is wanted of plans, where some of it is open
   std::string measurements;                                 // table of matrix products; empty: the roofline alone
   std::optional<double> efficiency;                         // AMPeD's: every product reaches this share of the peak,
   double half_efficiency = 0;                               // half of it at a microbatch of so many sequences
@@ -63,6 +65,7 @@ struct TrainedModel {
   double host_share = 0;             // of the iteration, that it would save if the host issued operators in no time
   base::Count choices = 0;           // of them that were possible
   bool all_choices = true;           // false: a limit or an interrupt ended the choice
+  std::optional<PlanAnswer> search;  // where the plan is the best of those that were left open
   std::vector<base::Input> inputs;   // sorted
   base::Diagnostics warnings;
 };
