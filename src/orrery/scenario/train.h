@@ -33,6 +33,7 @@ struct TrainRequest : RunQuestion {
   std::optional<cluster::Attention> attention;
   bool sequence_parallel = false;
   int zero = -1;                                            // -1: not said
+  std::string plan_file;                                    // fields of the plan; empty: none
   PlanQuestion plans;                                       // what is wanted of plans, where some of it is open
   std::string measurements;                                 // table of matrix products; empty: the roofline alone
   std::optional<double> efficiency;                         // AMPeD's: every product reaches this share of the peak,
