@@ -5,6 +5,7 @@
 
 #include "orrery/cluster/evaluate.h"
 #include "orrery/cluster/memory.h"
+#include "orrery/cluster/plan_search_test_util.h"
 #include "orrery/cluster/random_plan_test_util.h"
 #include "orrery/machine/roofline.h"
 
@@ -47,6 +48,31 @@ RC_GTEST_PROP(Bounds, NoPlanTakesFewerBytesThanWithEverythingShardedOverAsManyRe
   more.global_batch = run.plan.global_batch;
   if (more.global_batch % (more.dp * more.micro_batch) == 0)
     RC_ASSERT(memory_bound(model, more) <= bytes * (1 + kRounding));
+}
+
+TEST(Bounds, HoldOnEveryPlanOfRandomSpaces) {
+  std::size_t plans = 0;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    Draw draw(seed);
+    const Model model = random_model(draw);
+    const System system = random_system(draw);
+    const machine::Roofline operators(system.accelerator);
+    const Domain domain(model, system, random_space(draw, model, system, 16, 12).space);
+    domain.each([&](const Plan& plan) {
+      const Iteration iteration = evaluate(model, system, plan, operators);
+      const double seconds = iteration.iteration_s * (1 + kRounding);
+      const auto m = static_cast<double>(microbatches(plan));
+      const Pipeline pipe = stages_of(model, system, plan, operators);
+      EXPECT_LE(m * whole_seconds(model, system, plan, operators) / static_cast<double>(plan.pp), seconds);
+      EXPECT_LE(turns_bound(pipe, m), seconds);
+      EXPECT_LE(pipeline_bound(plan, pipe), seconds);
+      EXPECT_LE(memory_bound(model, plan), iteration.memory.total() * (1 + kRounding));
+      ++plans;
+      return !::testing::Test::HasFailure();
+    });
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
+  }
+  EXPECT_GT(plans, 20'000U);
 }
 
 }  // namespace

@@ -287,6 +287,41 @@ std::vector<Group> groups_of(const Question& q, const cost::Budget& budget, int 
   return groups;
 }
 
+// A first plan of every tp and pp, made to fit: the most replicas, one microbatch of the fewest sequences, everything
+// computed again. Something to beat, and an answer where time is short.
+void warm_up(const Question& q, Kept& kept, Counts& counts) {
+  const Domain& domain = q.domain;
+  Plan plan = domain.first();
+  const Values& dps = domain.dp(0);
+  for (const Count tp : domain.tp())
+    for (std::size_t p = 0; p < domain.pp().size(); ++p) {
+      plan.tp = tp, plan.pp = domain.pp()[p];
+      const Count replica = tp * plan.pp * plan.cp;
+      if (replica > domain.space().most_gpus || domain.turns(p).empty()) continue;
+      const auto fits = [&](Count dp) {
+        plan.dp = dp;
+        return dp <= domain.space().most_gpus / replica && plan.global_batch % (dp * plan.micro_batch) == 0;
+      };
+      if (std::find_if(dps.rbegin(), dps.rend(), fits) == dps.rend()) continue;
+      plan.gpus = replica * plan.dp;
+      plan.schedule = domain.turns(p).front().schedule;
+      plan.interleave = domain.turns(p).front().interleave;
+      plan.recompute = static_cast<Recompute>(domain.recompute().back());
+      plan.sequence_parallel = domain.sequence_parallel(tp).back() != 0;
+      for (const Count zero : domain.zero(plan.dp * plan.cp)) {
+        plan.zero = static_cast<int>(zero);
+        if (!possible(q.model, q.system, plan) || memory(q.model, plan).total() > q.limits.memory) continue;
+        Candidate candidate{plan, evaluate(q.model, q.system, plan, q.operators)};
+        ++counts.evaluated;
+        const auto gpus = static_cast<double>(plan.gpus);
+        if (over_limits(q, candidate.iteration.iteration_s, static_cast<double>(plan.global_batch), gpus, gpus))
+          continue;
+        candidate.score = score_of(q, plan, candidate.iteration);
+        kept.offer(candidate);
+      }
+    }
+}
+
 Kept::Mode mode_of(const Objective& objective, const SearchOptions& options) {
   if (options.cells) return Kept::Mode::kCells;
   return objective.front ? Kept::Mode::kFront : Kept::Mode::kBest;
@@ -305,8 +340,10 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
   const std::size_t most = std::max<std::size_t>(1, options.top);
   Kept kept(objective, mode, most);
   Counts counts;
-  bool stop = false, all_groups = true;
-  const std::vector<Group> groups = groups_of(question, budget, options.threads, all_groups);
+  if (!options.enumerate) warm_up(question, kept, counts);
+  bool stop = options.any && !kept.all().empty(), all_groups = true;
+  std::vector<Group> groups;
+  if (!stop) groups = groups_of(question, budget, options.threads, all_groups);
   result.finished = all_groups;
 
   std::size_t next = 0, round = 4;

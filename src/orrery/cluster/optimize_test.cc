@@ -9,28 +9,6 @@
 namespace orrery::cluster {
 namespace {
 
-// A small model of a random kind.
-Model random_model(Draw& draw) {
-  const base::Count heads = 8 << draw.below(2);
-  Gpt model = gpt(heads, heads * 128, 1 + draw.below(9), 32000, 512 << draw.below(3));
-  model.kv_heads = heads >> draw.below(3);
-  model.gated = draw.once_in(2);
-  model.dropout = draw.once_in(2);
-  model.biases = draw.once_in(2);
-  model.tied_embedding = draw.once_in(2);
-  model.attention = draw.once_in(2) ? Attention::kFlash : Attention::kMaterialised;
-  if (draw.once_in(3) && model.layers > 2)
-    model.experts = {.count = 8, .top_k = 2, .ffn = 1024, .dense_layers = draw.below(2), .every = 1};
-  return model;
-}
-
-System random_system(Draw& draw) {
-  System system = a100(100.0 * static_cast<double>(1 << draw.below(4)));
-  system.accelerator.memory_bytes = 4e9 * static_cast<double>(1 << draw.below(6));
-  if (draw.once_in(3)) system.node_size = 4, system.fabric.levels[0].size = 4;
-  return system;
-}
-
 Optimum searched(const Model& model, const System& system, const Asked& asked, SearchOptions options = {}) {
   const machine::Roofline operators(system.accelerator);
   return optimize(model, system, asked.space, asked.objective, asked.limits, operators, cost::Budget(), options);

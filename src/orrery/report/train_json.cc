@@ -137,7 +137,7 @@ Record<TrainedModel> result() {
                                          {"tflops_per_gpu", "1e12 FLOP/s.", &Utilisation::tflops_per_gpu}};
   const auto as_published = [](const TrainedModel& t) -> const Utilisation& { return t.iteration.published; };
   Record<TrainedModel> out = train_figures().of<TrainedModel>(figures);
-  return out.add(
+  out.add(
       {{"published_count", "The same three as papers count: attention in full, also what a causal mask hides.",
         as_published, published},
        {"host_share", "Of `iteration_s`, that it would be shorter if the host issued operators in no time.",

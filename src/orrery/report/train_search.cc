@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -51,39 +52,60 @@ std::string proof(const PlanAnswer& answer) {
   if (proven.optimal)
     return fmt::format("best in {} of {}, proven: {} evaluated, bounds exclude the rest\n", metrics_of(answer), of,
                        base::grouped(static_cast<double>(proven.evaluated)));
-  return fmt::format("best in {} so far, of {}: none is better by more than {:.2f} %\n", metrics_of(answer), of,
-                     100 * proven.gap);
+  return fmt::format("best in {} so far, of {}: {}\n", metrics_of(answer), of,
+                     proven.gap < 1 ? fmt::format("none is better by more than {:.2f} %", 100 * proven.gap)
+                                    : "how good the best is, is not known");
+}
+
+// A column of the table of plans: left out where it says the same of all, unless it is an objective's.
+struct PlansColumn {
+  std::string head;
+  std::vector<std::string> cells;
+};
+
+std::vector<PlansColumn> columns_of(const TrainedModel& trained, const std::vector<Candidate>& plans) {
+  const PlanAnswer& answer = *trained.search;
+  const std::vector<Metric>& metrics = answer.objective.metrics;
+  std::vector<PlansColumn> columns;
+  const auto add = [&](const std::string& head, bool always, const auto& cell) {
+    PlansColumn column{head, {}};
+    for (const Candidate& each : plans) column.cells.push_back(cell(each));
+    const bool alike =
+        std::adjacent_find(column.cells.begin(), column.cells.end(), std::not_equal_to<>()) == column.cells.end();
+    if (always || !alike) columns.push_back(column);
+  };
+  int number = 0;
+  add("", true, [&](const Candidate&) { return std::to_string(++number); });
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const bool dollars = metrics[i] == Metric::kCost && answer.objective.price_per_gpu_hour > 0;
+    const std::string head = dollars                       ? "USD"
+                             : metrics[i] == Metric::kCost ? "accelerator-hours"
+                                                           : metric_name(metrics[i]);
+    add(head, true, [&, i](const Candidate& each) { return shown(metrics[i], each.score[i]); });
+  }
+  const auto asked = [&](Metric metric) { return std::find(metrics.begin(), metrics.end(), metric) != metrics.end(); };
+  if (!asked(Metric::kTime) || answer.objective.by_sequence)
+    add("iteration", true, [](const Candidate& each) { return shown_seconds(each.iteration.iteration_s); });
+  if (!asked(Metric::kMemory))
+    add("memory", true, [](const Candidate& each) { return shown(Metric::kMemory, each.iteration.memory.total()); });
+  if (!asked(Metric::kAccelerators))
+    add("accelerators", false, [](const Candidate& each) { return std::to_string(each.plan.gpus); });
+  add("batch", false, [](const Candidate& each) { return std::to_string(each.plan.global_batch); });
+  add("plan", true, [&](const Candidate& each) { return plan_line(trained.model, each.plan); });
+  return columns;
 }
 
 std::string plans_table(const TrainedModel& trained, const std::vector<Candidate>& plans) {
-  const PlanAnswer& answer = *trained.search;
-  std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> head = {""};
-  const std::vector<Metric> metrics = answer.objective.metrics;
-  for (const Metric metric : metrics) head.push_back(metric_name(metric));
-  const auto add_unless = [&](Metric metric) {
-    return std::find(metrics.begin(), metrics.end(), metric) == metrics.end();
-  };
-  if (add_unless(Metric::kTime)) head.emplace_back("time");
-  if (add_unless(Metric::kMemory)) head.emplace_back("memory");
-  head.emplace_back("plan");
-  rows.push_back(head);
-  int number = 0;
-  for (const Candidate& each : plans) {
-    std::vector<std::string> row = {std::to_string(++number)};
-    for (std::size_t i = 0; i < metrics.size(); ++i) row.push_back(shown(metrics[i], each.score[i]));
-    if (add_unless(Metric::kTime)) row.push_back(shown_seconds(each.iteration.iteration_s));
-    if (add_unless(Metric::kMemory)) row.push_back(shown(Metric::kMemory, each.iteration.memory.total()));
-    row.push_back(plan_line(trained.model, each.plan));
-    rows.push_back(row);
-  }
-  std::vector<std::size_t> widths(head.size(), 0);
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  const std::vector<PlansColumn> columns = columns_of(trained, plans);
   std::string out;
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) out += fmt::format("{:>{}}  ", row[i], widths[i]);
-    out += row.back() + "\n";
+  for (std::size_t row = 0; row <= plans.size(); ++row) {
+    for (const PlansColumn& column : columns) {
+      std::size_t width = column.head.size();
+      for (const std::string& cell : column.cells) width = std::max(width, cell.size());
+      const std::string& text = row == 0 ? column.head : column.cells[row - 1];
+      const bool last = &column == &columns.back();
+      out += last ? text + "\n" : fmt::format("{:>{}}  ", text, width);
+    }
   }
   return out;
 }

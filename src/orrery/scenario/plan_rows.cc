@@ -53,9 +53,15 @@ struct Problem {
   base::Diagnostic what;
 };
 
-std::shared_ptr<const base::SourceFile> source_of(const std::string& name, const Line& line) {
-  return std::make_shared<base::SourceFile>(
-      base::SourceFile{fmt::format("{} line {}", name, line.number), std::string(line.text)});
+// The line in a file of its own, at its number: the rest of the file is not kept.
+base::Location place_in(const std::string& name, const Line& line, int column = 1, int length = 1) {
+  constexpr std::uint64_t kMostLines = 1'000'000;
+  const bool padded = line.number <= kMostLines;
+  auto file = std::make_shared<base::SourceFile>();
+  file->name = padded ? name : fmt::format("{} line {}", name, line.number);
+  if (padded) file->text.assign(static_cast<std::size_t>(line.number) - 1, '\n');
+  file->text += line.text;
+  return {std::move(file), padded ? static_cast<int>(line.number) : 1, column, std::max(1, length)};
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -132,7 +138,7 @@ class Rows {
     if (cells_.size() > columns_.size()) {
       found_
           .error("O1946", fmt::format("the row has {} cells, the header {}", cells_.size(), columns_.size()),
-                 {source_of(name_, line), 1, 1, 1})
+                 place_in(name_, line))
           .hint("a cell that holds a comma stands in quotes");
       return;
     }
@@ -144,7 +150,7 @@ class Rows {
         continue;
       }
       const auto column = static_cast<int>(cells_[i].data() - line.text.data()) + 1;
-      refuse_value(*columns_[i], {source_of(name_, line), 1, column, static_cast<int>(text_.size())});
+      refuse_value(*columns_[i], place_in(name_, line, column, static_cast<int>(text_.size())));
     }
   }
 
@@ -154,7 +160,7 @@ class Rows {
   }
 
   void read_json(const Line& line) {
-    const auto file = source_of(name_, line);
+    const auto file = place_in(name_, line).file;
     formats::json::Node document;
     try {
       document = formats::json::parse(file, "O1946");
@@ -163,7 +169,7 @@ class Rows {
       return;
     }
     if (!document.is_object()) {
-      found_.error("O1946", "the line is no object of a plan's fields", {file, 1, 1, 1});
+      found_.error("O1946", "the line is no object of a plan's fields", place_in(name_, line));
       return;
     }
     for (const formats::json::Member& member : document.members) read_member(member.key, member);
@@ -218,7 +224,7 @@ class Rows {
     }
     for (base::Diagnostic each : found_.all()) {
       if (problems.size() >= kMostTold) return;
-      if (!each.primary.where.known()) each.primary.where = {source_of(name_, line), 1, 1, 1};
+      if (!each.primary.where.known()) each.primary.where = place_in(name_, line);
       problems.push_back({line.number, std::move(each)});
     }
   }
@@ -327,8 +333,8 @@ std::vector<std::string> columns_of(const std::string& name, const Line& header)
   std::vector<std::string> columns;
   for (const std::string_view cell : cells) {
     const std::string column(cell);
-    const base::Location where = {source_of(name, header), 1, static_cast<int>(cell.data() - header.text.data()) + 1,
-                                  std::max(1, static_cast<int>(cell.size()))};
+    const base::Location where =
+        place_in(name, header, static_cast<int>(cell.data() - header.text.data()) + 1, static_cast<int>(cell.size()));
     if (std::find(columns.begin(), columns.end(), column) != columns.end() && !column.empty())
       found.error("O1947", fmt::format("the column `{}` stands twice", column), where);
     else if (!written_by_us(column) && std::find(known.begin(), known.end(), column) == known.end())

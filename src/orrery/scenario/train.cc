@@ -313,11 +313,9 @@ void take_smallest_degrees(const TrainRequest& request, const std::set<std::stri
     trained.defaulted.emplace_back("interleave");
 }
 
-// Degrees for messages, where none are possible: 1, and as many replicas as there is room for.
-void take_plain_degrees(const GivenDegrees& given, cluster::Plan& plan) {
-  const base::Count fixed = plan.tp * plan.pp * plan.cp;
-  if (!given.dp) plan.dp = given.gpus && fixed > 0 ? std::max<base::Count>(1, plan.gpus / fixed) : 1;
-  if (!given.gpus) plan.gpus = fixed * plan.dp;
+std::string bounded_gap(double gap) {
+  return gap < 1 ? fmt::format("none is better by more than {:.2g} %", 100 * gap)
+                 : "how good the best is, is not known";
 }
 
 // A choice that time has ended: without a plan, or with the best so far.
@@ -335,8 +333,8 @@ void say_early_end(TrainedModel& trained) {
   trained.warnings
       .warning("O1009",
                fmt::format("the choice of {} ended early: better ones may be left", fmt::join(trained.defaulted, ", ")))
-      .note(trained.search ? fmt::format("{} plans were evaluated; none is better by more than {:.2g} %",
-                                         trained.search->certificate.evaluated, 100 * trained.search->certificate.gap)
+      .note(trained.search ? fmt::format("{} plans were evaluated; {}", trained.search->certificate.evaluated,
+                                         bounded_gap(trained.search->certificate.gap))
                            : fmt::format("{} that are possible were looked at", trained.choices))
       .hint(hint);
 }
@@ -436,11 +434,13 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
 void choose_plan(Setting& setting) {
   const TrainRequest& request = setting.request;
   TrainedModel& trained = setting.trained;
-  check_plan_question(request, trained.model, trained.system);
-  if (searches_plans(request, trained.model, setting.set)) {
+  const std::string slow_operators = setting.machine.chip ? fmt::format("the chip `{}`", setting.machine.chip->name())
+                                     : setting.here       ? "this machine"
+                                                          : "";
+  check_plan_question(request, trained.model, trained.system, slow_operators);
+  if (searches_plans(request, trained.model, setting.set, slow_operators)) {
     const TrainOperators operators(request, trained, nullptr, nullptr, setting.limits, setting.products);
     search_plans(request, setting.set, operators.model(), setting.limits, trained);
-    if (trained.choices == 0) take_plain_degrees(given_degrees(request, setting.set), trained.plan);
   } else {
     take_smallest_degrees(request, setting.set, setting.limits, trained);
     if (!request.micro_batch && setting.set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");

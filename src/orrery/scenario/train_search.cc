@@ -12,7 +12,6 @@
 #include "orrery/cluster/optimize.h"
 #include "orrery/cluster/space.h"
 #include "orrery/scenario/forced_plan.h"
-#include "orrery/scenario/this_machine.h"
 
 namespace orrery::scenario {
 namespace {
@@ -77,7 +76,6 @@ cluster::Space space_of(const TrainRequest& request, const std::set<std::string>
   const bool counted = gpus_said(request, set);
   const Count most = most_of(trained.system);
   space.most_gpus = request.plans.most_gpus.value_or(counted ? trained.plan.gpus : most);
-  space.most_gpus = std::min(space.most_gpus, most);
   for (const Knob knob : cluster::kKnobs)
     if (said(request, set, knob)) space.of(knob) = {get(trained.plan, knob)};
   if (!request.plans.batches.empty()) space.of(Knob::kGlobalBatch) = request.plans.batches;
@@ -136,9 +134,9 @@ std::string told(const cluster::Condition& condition, const cluster::Space& spac
     case Kind::kMemory:
       return fmt::format("{:.4g} GB of memory", limits.memory / 1e9);
     case Kind::kCost:
-      return "--max-cost";
+      return "the most dollars";
     case Kind::kSeconds:
-      return "--max-time";
+      return "the most seconds";
     case Kind::kAccelerators:
       return fmt::format("{} accelerators", space.most_gpus);
     case Kind::kKnob:
@@ -149,6 +147,14 @@ std::string told(const cluster::Condition& condition, const cluster::Space& spac
   for (const Count value : values) names.push_back(value_name(condition.knob, value));
   if (names.size() > 4) names = {names.front(), "...", names.back()};
   return fmt::format("{} {}", cluster::name(condition.knob), fmt::join(names, "|"));
+}
+
+// Where none is possible, a plan for the rules to speak of: open degrees are 1, or there are replicas for all
+// accelerators.
+void take_plain_degrees(const cluster::Space& space, bool all, cluster::Plan& plan) {
+  const Count fixed = plan.tp * plan.pp * plan.cp;
+  if (all && space.open(Knob::kDp)) plan.dp = std::max<Count>(1, space.most_gpus / fixed);
+  plan.gpus = all || fixed > space.most_gpus / plan.dp ? space.most_gpus : fixed * plan.dp;
 }
 
 // All that one question is asked with.
@@ -198,27 +204,26 @@ void take_nearest(const Search& search, PlanAnswer& answer) {
 
 }  // namespace
 
-bool searches_plans(const TrainRequest& request, const cluster::Model& model, const std::set<std::string>& set) {
-  if (!request.chip.empty() || request.system == kThisMachine) return false;
+bool searches_plans(const TrainRequest& request, const cluster::Model& model, const std::set<std::string>& set,
+                    const std::string& slow_operators) {
+  if (!slow_operators.empty()) return false;
   if (request.plans.asked()) return true;
   for (const Knob degree : {Knob::kTp, Knob::kPp, Knob::kDp})
     if (!said(request, set, degree)) return true;
   return model.mixes() && !said(request, set, Knob::kEp);
 }
 
-void check_plan_question(const TrainRequest& request, const cluster::Model& model, const cluster::System& system) {
+void check_plan_question(const TrainRequest& request, const cluster::Model& model, const cluster::System& system,
+                         const std::string& slow_operators) {
   base::Diagnostics found;
   const PlanQuestion& asked = request.plans;
   const auto wants = [&](cluster::Metric metric) {
     return std::find(asked.objective.begin(), asked.objective.end(), metric) != asked.objective.end();
   };
-  if (asked.asked() && (!request.chip.empty() || request.system == kThisMachine))
-    found
-        .error("O1940", fmt::format("plans are not searched on {}",
-                                    request.chip.empty() ? "this machine" : fmt::format("the chip `{}`", request.chip)))
-        .note(request.chip.empty() ? "every other plan would have to be measured first"
-                                   : "every other plan has products of its own, whose mappings would be searched first")
-        .hint("search with a system of the catalogue, then give the plan that it finds here");
+  if (asked.asked() && !slow_operators.empty())
+    found.error("O1940", fmt::format("plans are not searched on {}", slow_operators))
+        .note("every other plan has products of its own, which would be mapped or measured first")
+        .hint("search with a system of the catalogue, then give the plan that it finds here: `--plan DIR/plan.yaml`");
   if (asked.most_dollars && system.price_per_gpu_hour <= 0)
     found.error("O1943", fmt::format("a limit of dollars is given, but `{}` has no price", system.name))
         .hint("`--set system.accelerator.price=\"2.5 USD/h\"` gives it one");
@@ -255,6 +260,11 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
   Search search{request,          operators, budget, limits.threads, trained, space_of(request, set, trained),
                 answer.objective, {}};
   search.limits = limits_of(request, answer.objective, trained);
+  trained.choices = 0;
+  if (search.space.most_gpus > most_of(trained.system)) {  // for the rules to say
+    take_plain_degrees(search.space, true, trained.plan);
+    return;
+  }
 
   cluster::SearchOptions options;
   options.top = static_cast<std::size_t>(request.plans.top.value_or(kUsualTop));
@@ -266,9 +276,9 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
   answer.interrupted = !found.finished;
   answer.top = std::move(found.best);
   trained.all_choices = found.finished;
-  trained.choices = 0;  // of what was found
   if (answer.top.empty()) {
     if (found.finished) take_nearest(search, answer);
+    if (trained.choices == 0) take_plain_degrees(search.space, false, trained.plan);
     return;
   }
   trained.choices = static_cast<Count>(std::min(answer.certificate.space, 9e15));
@@ -297,14 +307,15 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
 base::Diagnostic explain_conflict(const TrainedModel& trained) {
   base::Diagnostics found;
   const PlanAnswer& answer = *trained.search;
-  auto& no = found.error(
-      "O1941",
-      answer.conflict.empty()
-          ? "no plan is within the limits"
-          : fmt::format("no plan is within the limits: {} {} exclude{} each", fmt::join(answer.conflict, ", "),
-                        answer.conflict.size() > 1 ? "together" : "alone", answer.conflict.size() > 1 ? "" : "s"));
-  no.note(answer.conflict_proven ? "with any of them left out there is a plan; no fewer exclude all"
-                                 : "with any of them left out there may be a plan; time ended the search for fewer");
+  std::string who;
+  for (std::size_t i = 0; i < answer.conflict.size(); ++i)
+    who += (i == 0 ? "" : i + 1 == answer.conflict.size() ? " and " : ", ") + answer.conflict[i];
+  auto& no = found.error("O1941", who.empty() ? "no plan is within the limits"
+                                              : fmt::format("no plan is within the limits: {} exclude{} every one", who,
+                                                            answer.conflict.size() > 1 ? "" : "s"));
+  if (answer.conflict.size() > 1)
+    no.note(answer.conflict_proven ? "without any of these there are plans, and no fewer exclude all"
+                                   : "without any of these there are plans; time ended the search for fewer");
   no.note("the plan that is shown lacks the least");
   return found.all().front();
 }

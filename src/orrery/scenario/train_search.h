@@ -13,12 +13,15 @@
 namespace orrery::scenario {
 
 // Whether the request leaves a plan to search: tp, pp or dp is open, or ep of a mixture of experts, or it says
-// something of plans that only a search can answer. `set`: fields of the plan that `--set` gives.
-bool searches_plans(const TrainRequest& request, const cluster::Model& model, const std::set<std::string>& set);
+// something of plans that only a search can answer. `set`: fields of the plan that a file or `--set` gives. Never where
+// operators' times are themselves searched or measured, on a chip or on this machine: `slow_operators`, its name.
+bool searches_plans(const TrainRequest& request, const cluster::Model& model, const std::set<std::string>& set,
+                    const std::string& slow_operators);
 
-// Throws InputError O1940 where the operators' times are themselves searched or measured, O1942 for a choice of --why
-// that is none, O1943 for limits of what the system's file does not price, O1944 for goodput without failures.
-void check_plan_question(const TrainRequest& request, const cluster::Model& model, const cluster::System& system);
+// Throws InputError: O1940 for questions of a search where there can be none, O1942 for a choice of --why that is none,
+// O1943 for a limit of dollars without a price, O1944 for goodput without failures.
+void check_plan_question(const TrainRequest& request, const cluster::Model& model, const cluster::System& system,
+                         const std::string& slow_operators);
 
 // Names of what is open, in the order of knobs.
 std::vector<std::string> open_knobs(const TrainRequest& request, const cluster::Model& model,
