@@ -16,6 +16,8 @@
 #include "orrery/base/parallel.h"
 #include "orrery/cluster/evaluate.h"
 #include "orrery/cluster/fields.h"
+#include "orrery/cluster/knobs.h"
+#include "orrery/cluster/names.h"
 #include "orrery/formats/json/document.h"
 #include "orrery/scenario/row_setting.h"
 
@@ -35,6 +37,11 @@ std::vector<std::string> field_paths() {
   std::vector<std::string> paths;
   for (const base::Field& field : cluster::fields(plan)) paths.push_back(field.path);
   return paths;
+}
+
+bool is_knob(std::string_view column) {
+  return column == "gpus" || std::any_of(cluster::kKnobs.begin(), cluster::kKnobs.end(),
+                                         [&](cluster::Knob knob) { return column == name(knob); });
 }
 
 bool written_by_us(std::string_view column) {
@@ -96,7 +103,10 @@ class Rows {
  public:
   Rows(const RowSetting& setting, const std::string& name, const std::vector<std::string>& columns, bool json_out)
       : setting_(setting), name_(name), json_out_(json_out), fields_(cluster::fields(plan_)) {
-    for (const std::string& column : columns) columns_.push_back(base::find_field(fields_, column));
+    for (const std::string& column : columns) {
+      columns_.push_back(base::find_field(fields_, column));
+      if (columns_.back() != nullptr && !is_knob(column)) besides_.push_back(columns_.back());
+    }
   }
 
   // `of_json`: the line is an object.
@@ -120,7 +130,7 @@ class Rows {
     if (json_out_)
       append_json(line.number, iteration);
     else
-      append_csv_row(line.number, plan_, iteration, out);
+      append_csv_row(line.number, plan_, iteration, out, besides());
   }
 
   std::string out;
@@ -131,6 +141,14 @@ class Rows {
   bool sets(const char* path) const {
     return setting_.set.count(path) > 0 ||
            std::any_of(set_.begin(), set_.end(), [&](const base::Field* field) { return field->path == path; });
+  }
+
+  // Cells of columns that are no choices of a search.
+  std::string besides() const {
+    std::string cells;
+    for (const base::Field* field : besides_)
+      std::visit([&](const auto& value) { fmt::format_to(std::back_inserter(cells), ",{}", value); }, field->get());
+    return cells;
   }
 
   void read_cells(const Line& line) {
@@ -220,7 +238,8 @@ class Rows {
                      quoted(first.code + ": " + first.message));
     } else {
       fmt::format_to(std::back_inserter(out), "{}{},\"{}: {}\"\n", line.number,
-                     std::string(field_paths().size() + std::size(kFigures), ','), first.code, doubled(first.message));
+                     std::string(1 + cluster::kKnobs.size() + besides_.size() + std::size(kFigures), ','), first.code,
+                     doubled(first.message));
     }
     for (base::Diagnostic each : found_.all()) {
       if (problems.size() >= kMostTold) return;
@@ -264,7 +283,7 @@ class Rows {
   bool json_out_;
   cluster::Plan plan_;
   base::Fields fields_;  // of plan_
-  std::vector<const base::Field*> columns_;
+  std::vector<const base::Field*> columns_, besides_;
   std::vector<const base::Field*> set_;
   std::vector<std::string_view> cells_;
   std::string text_;
@@ -346,25 +365,39 @@ std::vector<std::string> columns_of(const std::string& name, const Line& header)
   return columns;
 }
 
+std::vector<std::string> besides_in(const std::vector<std::string>& columns) {
+  std::vector<std::string> besides;
+  for (const std::string& column : columns)
+    if (!column.empty() && !is_knob(column) && !written_by_us(column)) besides.push_back(column);
+  return besides;
+}
+
 }  // namespace
 
-std::string csv_header() {
-  std::string out = "row";
-  for (const std::string& path : field_paths()) out += "," + path;
+std::string csv_header(const std::vector<std::string>& besides) {
+  std::string out = "row,gpus";
+  for (const cluster::Knob knob : cluster::kKnobs) out += fmt::format(",{}", name(knob));
+  for (const std::string& path : besides) out += "," + path;
   for (const std::string_view figure : kFigures) out += fmt::format(",{}", figure);
   return out + ",error\n";
 }
 
-void append_csv_row(std::uint64_t row, const cluster::Plan& plan, const cluster::Iteration& i, std::string& out) {
-  // A thread's own fields, bound to its own plan: binding them costs more than a row.
-  thread_local cluster::Plan bound;
-  thread_local const base::Fields fields = cluster::fields(bound);
-  bound = plan;
+void append_csv_row(std::uint64_t row, const cluster::Plan& plan, const cluster::Iteration& i, std::string& out,
+                    const std::string& besides) {
   auto at = std::back_inserter(out);
-  fmt::format_to(at, "{}", row);
-  for (const base::Field& field : fields)
-    std::visit([&](const auto& value) { fmt::format_to(at, ",{}", value); }, field.get());
-  fmt::format_to(at, ",{},{},{},{},{},\n", i.iteration_s, i.memory.total(), i.fits, i.done.mfu, i.tokens_per_s);
+  fmt::format_to(at, "{},{}", row, plan.gpus);
+  for (const cluster::Knob knob : cluster::kKnobs) {
+    if (knob == cluster::Knob::kSchedule)
+      fmt::format_to(at, ",{}", cluster::name_of(cluster::schedule_of(plan), cluster::schedules()));
+    else if (knob == cluster::Knob::kRecompute)
+      fmt::format_to(at, ",{}", cluster::name_of(plan.recompute, cluster::recomputations()));
+    else if (knob == cluster::Knob::kSequenceParallel)
+      fmt::format_to(at, ",{}", plan.sequence_parallel);
+    else
+      fmt::format_to(at, ",{}", get(plan, knob));
+  }
+  fmt::format_to(at, "{},{},{},{},{},{},\n", besides, i.iteration_s, i.memory.total(), i.fits, i.done.mfu,
+                 i.tokens_per_s);
 }
 
 EvaluatedRows evaluate_rows(const RowSetting& setting, const PlanRowsInput& input,
@@ -393,7 +426,7 @@ EvaluatedRows evaluate_rows(const RowSetting& setting, const PlanRowsInput& inpu
         header_line = line.number;
         columns = columns_of(input.name, line);
       });
-    if (started && !headed && !input.json) write(csv_header());
+    if (started && !headed && !input.json) write(csv_header(besides_in(columns)));
     headed = started;
     std::deque<Rows> rows;  // which stay where they are: their fields are bound to their plans
     for (std::size_t i = 0; i < taken.size(); ++i) rows.emplace_back(setting, input.name, columns, input.json);
