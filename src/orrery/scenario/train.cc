@@ -9,6 +9,7 @@
 #include "orrery/base/check.h"
 #include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
+#include "orrery/base/text_file.h"
 #include "orrery/cluster/evaluate.h"
 #include "orrery/formats/json/places.h"
 #include "orrery/formats/orrery/measured_products.h"
@@ -347,6 +348,25 @@ void search_products(const ChipOperators& nests, const cluster::OperatorUses& us
   nests.prepare(products, request.searching);
 }
 
+// The array that does the attention of forward passes, where there is one.
+std::optional<AttentionArray> attention_array(const TrainRequest& request, TrainedModel& trained) {
+  if (request.attention_array.empty()) return std::nullopt;
+  const auto file = base::read_file(request.attention_array);
+  trained.inputs.push_back(base::file_input(*file));
+  std::sort(trained.inputs.begin(), trained.inputs.end());
+  AttentionArray array = read_attention_array(file);
+  auto& warning = trained.warnings.warning(
+      "O1906", fmt::format("the array of `{}` does attention forwards, the accelerators do it backwards, densely",
+                           request.attention_array));
+  if (array.queries != trained.model.seq || array.keys != trained.model.seq)
+    warning.note(
+        fmt::format("{} queries and {} keys were simulated, the model has {}: a pair is taken to cost the same",
+                    array.queries, array.keys, trained.model.seq));
+  warning.note(fmt::format("a density of {:.4f} was simulated; memory, also of activations, is that of dense attention",
+                           array.density));
+  return array;
+}
+
 // What is known of the operators one by one, where it is asked for.
 void list_operators(const TrainOperators& operators, const cluster::OperatorUses& uses, const cost::Limits& limits,
                     TrainedModel& trained) {
@@ -365,7 +385,8 @@ struct Setting {
   SystemReading machine;
   std::shared_ptr<const base::SourceFile> measurements;
   std::vector<machine::MeasuredProduct> products;  // of them
-  std::set<std::string> set;                       // fields of the plan that a file or `--set` gives
+  std::optional<AttentionArray> array;
+  std::set<std::string> set;  // fields of the plan that a file or `--set` gives
   cost::Limits limits;
   TrainedModel trained;
 };
@@ -428,6 +449,7 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
   setting.limits = request.limits;
   if (request.interruptible) setting.limits.stop = request.interruptible();
   if (setting.measurements) setting.products = formats::orrery::read_measured_products(setting.measurements);
+  setting.array = attention_array(request, trained);
 }
 
 // What the plan leaves open.
@@ -439,7 +461,7 @@ void choose_plan(Setting& setting) {
                                                           : "";
   check_plan_question(request, trained.model, trained.system, slow_operators);
   if (searches_plans(request, trained.model, setting.set, slow_operators)) {
-    const TrainOperators operators(request, trained, nullptr, nullptr, setting.limits, setting.products);
+    const TrainOperators operators(request, trained, nullptr, nullptr, setting.limits, setting.products, setting.array);
     search_plans(request, setting.set, operators.model(), setting.limits, trained);
   } else {
     take_smallest_degrees(request, setting.set, setting.limits, trained);
@@ -466,7 +488,7 @@ TrainedModel train(const TrainRequest& asked) {
   SystemChip* chip = setting.machine.chip.get();
   TrainedModel trained = std::move(setting.trained);
   const TrainOperators operators(request, trained, chip, setting.here ? &*setting.here : nullptr, limits,
-                                 setting.products);
+                                 setting.products, setting.array);
   trained.operators = operators.name();
   cluster::OperatorUses uses;
   if (chip != nullptr || request.by_operator)
@@ -474,7 +496,8 @@ TrainedModel train(const TrainRequest& asked) {
   if (operators.nests() != nullptr) search_products(*operators.nests(), uses, request);
   trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, operators.model());
   if (!uses.empty()) list_operators(operators, uses, limits, trained);
-  check_utilisation(trained, setting.measurements);
+  // Pruned attention counts as the dense one that it replaces.
+  if (!setting.array) check_utilisation(trained, setting.measurements);
   trained.host_share = host_share(trained, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
@@ -494,7 +517,8 @@ EvaluatedRows evaluate_plan_rows(const TrainRequest& asked, const PlanRowsInput&
         std::pair{asked.interleave.has_value() || asked.schedule.has_value(), "interleave"}})
     if (given) setting.set.insert(field);
   const TrainOperators operators(setting.request, setting.trained, setting.machine.chip.get(),
-                                 setting.here ? &*setting.here : nullptr, setting.limits, setting.products);
+                                 setting.here ? &*setting.here : nullptr, setting.limits, setting.products,
+                                 setting.array);
   EvaluatedRows rows = evaluate_rows({setting.trained.model, setting.trained.system, operators.model(),
                                       setting.trained.plan, setting.set, setting.limits},
                                      input, write);
