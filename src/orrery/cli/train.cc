@@ -64,8 +64,9 @@ void declare_plan(CommandLine& line, scenario::TrainRequest& request) {
   declare_degree(line, "interleave", request.interleave, "Chunks of layers per stage; default 1");
   line.choice("--schedule", request.schedule, cluster::schedules(), "gpipe, 1f1b (default), interleaved, zero-bubble");
   line.choice("--recompute", request.recompute, cluster::recomputations(), "none (default), selective, full");
-  line.text("--stack", request.stack, "NAME",
-            "Software: megatron-2021, megatron-core, pytorch-fsdp, xla; default: the system's, with ZeRO 3 pytorch-fsdp");
+  line.text(
+      "--stack", request.stack, "NAME",
+      "Software: megatron-2021, megatron-core, pytorch-fsdp, xla; default: the system's, with ZeRO 3 pytorch-fsdp");
   std::vector<std::string> stacks;
   for (const auto& [name, stack] : cluster::stacks()) stacks.push_back(name);
   line.offer("--stack", stacks);

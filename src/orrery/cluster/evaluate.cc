@@ -60,7 +60,8 @@ double gained_dp(const Plan& plan, const GradientSync& sync, double units, doubl
          beside.gained(sync.reduce, (plan.zero == 2 ? m : passes) * backward);
 }
 
-View seen_by(const Kind& kind, const Model& model, const Plan& plan, const Pipeline& pipe, const Outside& sent, double m, double units) {
+View seen_by(const Kind& kind, const Model& model, const Plan& plan, const Pipeline& pipe, const Outside& sent,
+             double m, double units) {
   const Stage& stage = kind.stage;
   View view;
   view.bubble = waiting(model, plan, pipe, kind);
@@ -89,8 +90,8 @@ void add_offload(const Model& model, const System& system, const Plan& plan, dou
   const double rate = system.accelerator.host_bytes_per_s;
   double kept = 0;
   for (const LayerKind& kind : model.kinds)
-    kept += static_cast<double>(kind.layers) / static_cast<double>(plan.pp) *
-            activation_bytes_per_layer(model, plan, kind);
+    kept +=
+        static_cast<double>(kind.layers) / static_cast<double>(plan.pp) * activation_bytes_per_layer(model, plan, kind);
   const double way = plan.offload_activations * kept / rate;
   time.forward += m * std::max(0.0, way - stage.forward);
   time.backward += m * std::max(0.0, way - stage.backward);
@@ -181,8 +182,7 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   result.iteration_s = time.sum();
   result.memory = memory(model, plan);
   result.capacity_bytes = system.accelerator.memory_bytes;
-  result.memory.reserve =
-      std::clamp(result.capacity_bytes - result.memory.in_use(), 0.0, result.memory.reserve);
+  result.memory.reserve = std::clamp(result.capacity_bytes - result.memory.in_use(), 0.0, result.memory.reserve);
   result.excess_bytes = std::max(0.0, result.memory.total() - result.capacity_bytes);
   result.fits = result.excess_bytes == 0;
 

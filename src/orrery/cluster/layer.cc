@@ -70,15 +70,15 @@ constexpr const char* kAround = "norms, activations, layouts";
 struct Products {
   const LayerContext& context;
   machine::Precision precision;
+  double slower = 1;  // times, in units of what a product takes by itself
   double forward = 0, input = 0, weight = 0;
   double forward_bytes = 0, backward_bytes = 0;  // of making 8-bit operands
   double parameters = 0;
 
-  // `slower`: times of the others' products, in units of what they would take by themselves.
-  void add(const Products& others, double slower) {
-    forward += slower * others.forward;
-    input += slower * others.input;
-    weight += slower * others.weight;
+  void add(const Products& others) {
+    forward += others.forward;
+    input += others.input;
+    weight += others.weight;
     forward_bytes += others.forward_bytes;
     backward_bytes += others.backward_bytes;
     parameters += others.parameters;
@@ -86,11 +86,11 @@ struct Products {
 
   // A matrix that is not trained has no gradient.
   void frozen(std::string_view name, const machine::MatrixProduct& y, const machine::MatrixProduct& dx) {
-    forward += context.operators.matrix_product_seconds(y);
-    input += context.operators.matrix_product_seconds(dx);
+    forward += slower * context.operators.matrix_product_seconds(y);
+    input += slower * context.operators.matrix_product_seconds(dx);
     if (context.uses == nullptr) return;
-    note(context, name, OperatorPass::kForward, machine::Operator::of(y));
-    note(context, name, OperatorPass::kInputGradient, machine::Operator::of(dx));
+    note(context, name, OperatorPass::kForward, machine::Operator::of(y), slower);
+    note(context, name, OperatorPass::kInputGradient, machine::Operator::of(dx), slower);
   }
 
   // An adapter of rank r beside a k x n matrix: a product down and one up.
@@ -121,13 +121,10 @@ struct Products {
     parameters += static_cast<double>(batch) * n * k;
     const machine::MatrixProduct y{batch, m, n, k, precision}, dx{batch, m, k, n, precision},
         dw{batch, k, n, m, precision};
-    forward += context.operators.matrix_product_seconds(y);
-    input += context.operators.matrix_product_seconds(dx);
-    weight += context.operators.weight_gradient_seconds(dw);
-    if (context.uses == nullptr) return;
-    note(context, name, OperatorPass::kForward, machine::Operator::of(y));
-    note(context, name, OperatorPass::kInputGradient, machine::Operator::of(dx));
-    note(context, name, OperatorPass::kWeightGradient, machine::Operator::of(dw, true));
+    frozen(name, y, dx);
+    weight += slower * context.operators.weight_gradient_seconds(dw);
+    if (context.uses != nullptr)
+      note(context, name, OperatorPass::kWeightGradient, machine::Operator::of(dw, true), slower);
   }
 };
 
@@ -262,10 +259,10 @@ void layer_products(const LayerContext& c, const LayerKind& kind, Products& sum)
   const base::Count local = mixture.count / c.plan.ep;
   const base::Count cut = expert_tp(c.plan);
   const base::Count rows = base::ceil_divide(base::ceil_divide(T * cut, c.plan.tp) * mixture.top_k, local);
-  Products experts{c, sum.precision};
+  Products experts{c, sum.precision, c.plan.stack.imbalance / c.plan.stack.grouped_rate};
   experts.linear("expert-FF1", local, rows, mixture.up / cut, kind.width);
   experts.linear("expert-FF2", local, rows, kind.width, mixture.inner / cut);
-  sum.add(experts, c.plan.stack.imbalance / c.plan.stack.grouped_rate);
+  sum.add(experts);
 }
 
 void end_products(const LayerContext& c, const std::vector<Matrix>& matrices, Products& sum) {
@@ -291,7 +288,8 @@ double copies_of_token(const LayerContext& c, const Mixture& mixture) {
   const auto k = static_cast<double>(mixture.top_k);
   const double most = mixture.nodes > 0 ? std::min(k, static_cast<double>(mixture.nodes)) : k;
   if (!c.plan.stack.node_copies) return most;
-  const double nodes = std::max(1.0, static_cast<double>(c.plan.ep * expert_tp(c.plan)) / static_cast<double>(c.system.node_size));
+  const double nodes =
+      std::max(1.0, static_cast<double>(c.plan.ep * expert_tp(c.plan)) / static_cast<double>(c.system.node_size));
   if (nodes <= 1) return k;
   return std::min(most, nodes * (1 - std::pow(1 - 1 / nodes, k)));
 }
@@ -487,17 +485,16 @@ PassPair logits_passes(const LayerContext& c) {
   const base::Count tokens = logits.at_one_token ? c.plan.micro_batch : c.tokens;
   const base::Count padded = base::ceil_divide(logits.outputs, 128 * t) * 128;  // of the vocabulary on this rank
   const double state = c.tokens * static_cast<double>(c.model.hidden) * (c.element / 2);
-  const double each =
-      c.plan.stack.loss_bytes > 0 ? c.plan.stack.loss_bytes : c.system.calibration.loss_bytes_per_logit;
-  const double loss =
-      each / 2 * static_cast<double>(tokens) * static_cast<double>(padded);
+  const double each = c.plan.stack.loss_bytes > 0 ? c.plan.stack.loss_bytes : c.system.calibration.loss_bytes_per_logit;
+  const double loss = each / 2 * static_cast<double>(tokens) * static_cast<double>(padded);
   Products products{c, c.plan.precision == machine::Precision::kFp8 ? machine::Precision::kBf16 : c.plan.precision};
   end_products(c, c.model.last, products);
   if (padded > 0) products.linear("logits", 1, tokens, padded, logits.width);
   const double weight = products.weight + accumulation(c, products);
   const double host = kLogitsOps * c.plan.stack.host * c.operators.issue_seconds();
   passes.forward = {.compute = products.forward + moved(c, "last norm, loss", OperatorPass::kForward,
-                                                        machine::OperatorKind::kNormalisation, c.plan.stack.traffic * 4 * state + loss),
+                                                        machine::OperatorKind::kNormalisation,
+                                                        c.plan.stack.traffic * 4 * state + loss),
                     .host = host};
   passes.backward = {.compute = products.input + weight +
                                 moved(c, "last norm, loss", OperatorPass::kBackward,

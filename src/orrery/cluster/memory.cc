@@ -41,7 +41,7 @@ struct StateBytes {
 
 StateBytes state_bytes(const Plan& plan) {
   if (machine::bytes_per_element(plan.precision) == 4) return {4, 4, 8};
-  const double optimizer = plan.optimizer_bytes > 0      ? plan.optimizer_bytes
+  const double optimizer = plan.optimizer_bytes > 0     ? plan.optimizer_bytes
                            : plan.stack.state_bytes > 0 ? plan.stack.state_bytes
                                                         : 12;
   // Sharded masters are the weights: what is in 16 bits is gathered, and counted among the buffers.
@@ -113,7 +113,8 @@ double kept_by_operator(const Plan& plan, const LayerKind& kind) {
   const double u = plan.sequence_parallel ? t : 1;
   double results = 0, cores = 0;
   for (const Matrix& m : kind.matrices) {
-    const double columns = static_cast<double>(m.out) + static_cast<double>(m.kv_heads) * static_cast<double>(m.kv_width);
+    const double columns =
+        static_cast<double>(m.out) + static_cast<double>(m.kv_heads) * static_cast<double>(m.kv_width);
     results += m.split == Split::kColumns ? columns / t : columns / u;
   }
   for (const Core& core : kind.cores) cores += core.own / 2 / t;

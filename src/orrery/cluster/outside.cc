@@ -56,7 +56,8 @@ GradientSync sync(const LayerContext& c, double params, base::Count ranks, base:
   double scatter = seconds(Operation::kReduceScatter, gradient * params * trained);
   if (const base::Count parts = plan.shard; parts > 0 && parts < ranks) {
     // Hybrid sharding: within groups of `parts`, and the sums of equal parts across them.
-    const collective::Group near = collective::place(c.system.fabric, static_cast<int>(parts), static_cast<int>(stride));
+    const collective::Group near =
+        collective::place(c.system.fabric, static_cast<int>(parts), static_cast<int>(stride));
     const collective::Group across =
         collective::place(c.system.fabric, static_cast<int>(ranks / parts), static_cast<int>(stride * parts));
     gather = collective::seconds(Operation::kAllGather, c.system.fabric, near, c.element * params);

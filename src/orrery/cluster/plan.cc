@@ -121,7 +121,8 @@ const Core* core_not_split(const Question& q) {
 
 const LayerKind* width_not_split(const Question& q) {
   return kind_that(q, [&](const LayerKind& kind) {
-    return kind.inner % q.plan.tp != 0 || kind.mixture.inner % expert_tp(q.plan) != 0 || kind.scan.heads % q.plan.tp != 0;
+    return kind.inner % q.plan.tp != 0 || kind.mixture.inner % expert_tp(q.plan) != 0 ||
+           kind.scan.heads % q.plan.tp != 0;
   });
 }
 
@@ -273,10 +274,11 @@ constexpr std::array kPlan = {
            const Plan& p = q.plan;
            const Count each = p.dp * p.micro_batch;
            found
-               .error(code, p.global_batch % p.dp != 0
-                                ? fmt::format("a batch of {} sequences is not the same on every replica", p.global_batch)
-                                : fmt::format("a microbatch of {} sequences is larger than the {} that a replica has",
-                                              p.micro_batch, p.global_batch / p.dp))
+               .error(code,
+                      p.global_batch % p.dp != 0
+                          ? fmt::format("a batch of {} sequences is not the same on every replica", p.global_batch)
+                          : fmt::format("a microbatch of {} sequences is larger than the {} that a replica has",
+                                        p.micro_batch, p.global_batch / p.dp))
                .note(fmt::format("{} / (dp {} x microbatch {}) = {:.3f}", p.global_batch, p.dp, p.micro_batch,
                                  static_cast<double>(p.global_batch) / each))
                .hint(fmt::format("the next possible batch is {}", base::ceil_divide(p.global_batch, each) * each));
@@ -384,8 +386,9 @@ constexpr std::array kPlan = {
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Plan& p = q.plan;
            found
-               .error(code, p.zero == 0 ? fmt::format("shards over {} ranks, but nothing is sharded", p.shard)
-                                        : fmt::format("{} replicas are not groups of {} that shard", p.dp * p.cp, p.shard))
+               .error(code, p.zero == 0
+                                ? fmt::format("shards over {} ranks, but nothing is sharded", p.shard)
+                                : fmt::format("{} replicas are not groups of {} that shard", p.dp * p.cp, p.shard))
                .note(fmt::format("dp {} x cp {} = {}, ZeRO {}", p.dp, p.cp, p.dp * p.cp, p.zero))
                .hint(p.zero == 0 ? "give `--zero 1`, 2 or 3 as well"
                                  : fmt::format("{} divides them", divisor_below(p.dp * p.cp, p.shard)));
@@ -393,20 +396,21 @@ constexpr std::array kPlan = {
     Rule{"O1914",
          [](const Question& q) {
            const Plan& p = q.plan;
-           return (p.offload_activations > 0 || p.offload_optimizer > 0) && !(q.system.accelerator.host_bytes_per_s > 0);
+           return (p.offload_activations > 0 || p.offload_optimizer > 0) &&
+                  !(q.system.accelerator.host_bytes_per_s > 0);
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            found
-               .error(code, fmt::format("the plan offloads to a second tier of memory, and `{}` has none",
-                                        q.system.name))
+               .error(code,
+                      fmt::format("the plan offloads to a second tier of memory, and `{}` has none", q.system.name))
                .note("`accelerator.host_bandwidth` is not stated: the link to the host's memory")
                .hint("state it, as `--set system.accelerator.host_bandwidth=64GB/s`, or keep all on the accelerator");
          }},
-    Rule{"O1915",
-         [](const Question& q) { return q.plan.expert_tp > 1 && q.plan.expert_tp != q.plan.tp; },
+    Rule{"O1915", [](const Question& q) { return q.plan.expert_tp > 1 && q.plan.expert_tp != q.plan.tp; },
          [](const Question& q, base::Diagnostics& found, const char* code) {
-           found.error(code, fmt::format("experts are cut over {} tensor ranks, of which there are {}", q.plan.expert_tp,
-                                         q.plan.tp))
+           found
+               .error(code, fmt::format("experts are cut over {} tensor ranks, of which there are {}", q.plan.expert_tp,
+                                        q.plan.tp))
                .hint("expert_tp is 1, or tp");
          }},
     Rule{"O1315", [](const Question& q) { return q.plan.zero < 0 || q.plan.zero > 3; },

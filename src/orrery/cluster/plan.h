@@ -41,7 +41,7 @@ struct Plan {
   bool fused_accumulation = true;  // weight gradients are added up by the products that make them, not in a pass of
                                    // its own after them
   bool converted_gradients =
-      false;  // that pass first copies the gradients to the sum's precision (DeepSpeed with bf16)
+      false;                       // that pass first copies the gradients to the sum's precision (DeepSpeed with bf16)
   base::Count shard = 0;           // ranks that ZeRO shards over, replicated beyond (HSDP); 0: all replicas
   base::Count lora_rank = 0;       // of adapters beside frozen matrices; 0: all weights are trained
   double optimizer_bytes = 0;      // of memory for a parameter's masters and moments; 0: as the stack has it
@@ -51,7 +51,8 @@ struct Plan {
   Stack stack;  // the software
 };
 
-// Tensor ranks that share an expert. Where a stack leaves experts whole, they are spread over tp as well as over cp x dp.
+// Tensor ranks that share an expert. Where a stack leaves experts whole, they are spread over tp as well as over cp x
+// dp.
 inline base::Count expert_tp(const Plan& plan) {
   if (plan.expert_tp > 0) return plan.expert_tp;
   const bool whole = plan.stack.whole_experts || plan.dp * plan.cp % plan.ep != 0;

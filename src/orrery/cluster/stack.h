@@ -27,14 +27,14 @@ struct Stack {
   Overlap overlap;  // what it overlaps; a plan says what it does
   // Times.
   machine::AttentionKernel kernel = machine::AttentionKernel::kFlash1;  // where attention keeps its scores on chip
-  double traffic = 1;     // of norms, activations, layouts: bytes, in units of those that layer.h counts
-  double loss_bytes = 0;  // of the loss's traffic for each 16-bit logit; 0: what the system's calibration says
-  double host = 1;        // host time of an operator, in units of the system's; 0: compiled programs, CUDA graphs
-  double contention = 0;  // seconds that computation loses for each second of communication beside it
-  double stragglers = 0;  // share of an iteration's work that replicas wait, for each doubling of the nodes
-  double grouped_rate = 1;          // share of the products' rate that experts' products reach
-  double imbalance = 1;             // tokens of the fullest rank of experts over the mean
-  bool node_copies = false;         // all-to-all sends a token once to a node, however many of its experts lie there
+  double traffic = 1;        // of norms, activations, layouts: bytes, in units of those that layer.h counts
+  double loss_bytes = 0;     // of the loss's traffic for each 16-bit logit; 0: what the system's calibration says
+  double host = 1;           // host time of an operator, in units of the system's; 0: compiled programs, CUDA graphs
+  double contention = 0;     // seconds that computation loses for each second of communication beside it
+  double stragglers = 0;     // share of an iteration's work that replicas wait, for each doubling of the nodes
+  double grouped_rate = 1;   // share of the products' rate that experts' products reach
+  double imbalance = 1;      // tokens of the fullest rank of experts over the mean
+  bool node_copies = false;  // all-to-all sends a token once to a node, however many of its experts lie there
   bool quantised_dispatch = false;  // it sends tokens in the products' precision
   bool whole_experts = false;       // tensor parallelism does not cut experts where there are ranks to spread them over
   bool keeps_core = false;  // selective recomputation keeps attention and every other product, and does the rest again

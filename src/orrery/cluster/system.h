@@ -35,7 +35,7 @@ struct System {
   base::Count max_gpus = 0;   // 0: no limit
   collective::Fabric fabric;  // innermost first; level 0 joins the accelerators of a node
   Calibration calibration;
-  Stack stack;                // what its runs are on where nobody says another
+  Stack stack;                      // what its runs are on where nobody says another
   std::vector<Constant> constants;  // for display: `evaluate` reads the fields above
   double price_per_gpu_hour = 0;    // 0: unknown
   double watts_per_gpu = 0;

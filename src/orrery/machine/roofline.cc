@@ -37,12 +37,12 @@ constexpr std::array<Tile, 4> kTiles = {{{8, 7, 1.0}, {7, 7, 0.95}, {7, 6, 0.80}
 constexpr base::Count kSplitDepth = 2048;  // least K that is split
 constexpr base::Count kSplitPart = 1024;   // least K of a part
 
-constexpr double kMaskBlock = 128;             // scores of a block that is computed whole
-constexpr double kHalfRateKeys = 256;          // a sequence of so many reaches half the rate of a long one
-constexpr double kExponential = 16;            // elements of a head whose products take as long as the exponentials
-constexpr double kBackwardProducts = 2.5;      // over those of the forward pass
-constexpr double kBackwardEfficiency = 0.86;   // of the forward pass's
-constexpr double kUnknownKernel = 0.6;         // of the products' efficiency, where no figure of the kernel is known
+constexpr double kMaskBlock = 128;            // scores of a block that is computed whole
+constexpr double kHalfRateKeys = 256;         // a sequence of so many reaches half the rate of a long one
+constexpr double kExponential = 16;           // elements of a head whose products take as long as the exponentials
+constexpr double kBackwardProducts = 2.5;     // over those of the forward pass
+constexpr double kBackwardEfficiency = 0.86;  // of the forward pass's
+constexpr double kUnknownKernel = 0.6;        // of the products' efficiency, where no figure of the kernel is known
 
 constexpr base::Count tiles_along(base::Count extent, int log2_tile) {
   return (extent + (base::Count{1} << log2_tile) - 1) >> log2_tile;
@@ -56,8 +56,8 @@ Roofline::Roofline(const Accelerator& accelerator)
       fill_depth_(accelerator.fill_depth),
       units_(accelerator.units),
       inverse_units_(1.0 / accelerator.units) {
-  const double wide = accelerator.peak(Precision::kBf16) > 0 ? accelerator.peak(Precision::kBf16)
-                                                             : accelerator.peak(Precision::kFp32);
+  const double wide =
+      accelerator.peak(Precision::kBf16) > 0 ? accelerator.peak(Precision::kBf16) : accelerator.peak(Precision::kFp32);
   for (int k = 0; k < kAttentionKernels; ++k) {
     const double own = accelerator.attention_efficiency[static_cast<std::size_t>(k)];
     attention_rate_[static_cast<std::size_t>(k)] =

@@ -19,7 +19,7 @@ class Roofline final : public OperatorModel {
  private:
   double traffic_seconds(const MatrixProduct& product) const;
 
-  std::array<double, kAttentionKernels> attention_rate_{};  // FLOP/s, of long sequences at heads of 128, forwards
+  std::array<double, kAttentionKernels> attention_rate_{};   // FLOP/s, of long sequences at heads of 128, forwards
   std::array<double, kPrecisions> seconds_per_tile_step_{};  // of a 1 x 1 tile, one step of K, all units busy
   double seconds_per_byte_ = 0;
   double issue_seconds_ = 0;

@@ -90,9 +90,9 @@ std::string software(const TrainedModel& trained) {
   if (trained.model.attention == cluster::Attention::kFlash)
     out += fmt::format(", attention by {}", cluster::name_of(stack.kernel, cluster::attention_kernels()));
   std::string beside;
-  for (const auto& [name, share] : {std::pair{"dp", overlap.dp}, std::pair{"tp", overlap.tp},
-                                    std::pair{"pp", overlap.pp}, std::pair{"ep", overlap.ep},
-                                    std::pair{"cp", overlap.cp}})
+  for (const auto& [name, share] :
+       {std::pair{"dp", overlap.dp}, std::pair{"tp", overlap.tp}, std::pair{"pp", overlap.pp},
+        std::pair{"ep", overlap.ep}, std::pair{"cp", overlap.cp}})
     if (share > 0) beside += fmt::format("{}{}", beside.empty() ? "" : ", ", name);
   return out + fmt::format("; communication beside work: {}\n", beside.empty() ? "none" : beside);
 }

@@ -1,7 +1,7 @@
-// Errors are those of `validate train`, and of each kind of run the bound that two thirds of its held-out rows keep: what
-// one standard deviation would be, without the assumption of a form. A kind with few rows borrows those of its software
-// on other accelerators; the widest of them counts, since nothing says which is nearest. Computed when constants change
-// and kept in the catalogue, so that a prediction costs one small file. Cost: linear in the rows.
+// Errors are those of `validate train`, and of each kind of run the bound that two thirds of its held-out rows keep:
+// what one standard deviation would be, without the assumption of a form. A kind with few rows borrows those of its
+// software on other accelerators; the widest of them counts, since nothing says which is nearest. Computed when
+// constants change and kept in the catalogue, so that a prediction costs one small file. Cost: linear in the rows.
 #include "orrery/scenario/expected_error.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,8 @@ double two_thirds(std::vector<double> errors) {
 }
 
 std::string line(const RunKind& kind) {
-  return fmt::format("{},{},{},{}", kind.stack, kind.accelerator, kind.eight_bits ? 8 : 16, kind.experts ? "yes" : "no");
+  return fmt::format("{},{},{},{}", kind.stack, kind.accelerator, kind.eight_bits ? 8 : 16,
+                     kind.experts ? "yes" : "no");
 }
 
 std::string in_words(const RunKind& kind, bool whole) {
@@ -52,7 +53,8 @@ std::vector<KindError> error_kinds(const std::vector<ValidatedSet>& sets) {
 
 std::string error_kinds_text(const std::vector<KindError>& kinds) {
   std::string out =
-      "# What two thirds of the held-out runs of a kind are predicted within; a test makes it of `orrery validate train`.\n"
+      "# What two thirds of the held-out runs of a kind are predicted within; a test makes it of `orrery validate "
+      "train`.\n"
       "stack,accelerator,bits,experts,runs,percent\n";
   for (const KindError& one : kinds) out += fmt::format("{},{},{:.1f}\n", line(one.kind), one.runs, one.percent);
   return out;

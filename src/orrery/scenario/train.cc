@@ -206,10 +206,9 @@ void settle_stack(const TrainRequest& request, base::Overrides& plan, const std:
   const std::optional<cluster::Stack> named = formats::orrery::named_stack(plan, catalogue);
   cluster::Stack stack = named.value_or(trained.system.stack);
   trained.stack_given = named.has_value();
-  const bool zero_3 =
-      request.zero == 3 || std::any_of(plan.begin(), plan.end(), [](const base::Override& set) {
-        return set.path == "zero" && set.value == "3";
-      });
+  const bool zero_3 = request.zero == 3 || std::any_of(plan.begin(), plan.end(), [](const base::Override& set) {
+                        return set.path == "zero" && set.value == "3";
+                      });
   if (!named && zero_3 && stack.name != cluster::StackName::kXla)
     stack = formats::orrery::load_stack(catalogue, "pytorch-fsdp").stack;
   formats::orrery::take_stack(stack, trained.plan);
@@ -233,21 +232,20 @@ void check_overlap(const TrainRequest& request, const std::set<std::string>& set
   const bool dp_open = open(request.dp, "dp"), cp_open = open(request.cp, "cp");
   std::vector<std::string> idle;
   std::size_t asked = 0;
-  for (const Class& one :
-       {Class{"tp", plan.tp, plan.overlap.tp, open(request.tp, "tp")},
-        Class{"pp", plan.pp, plan.overlap.pp, open(request.pp, "pp")},
-        Class{"dp", plan.dp * plan.cp, plan.overlap.dp, dp_open || cp_open},
-        Class{"ep", plan.ep, plan.overlap.ep, open(request.ep, "ep")},
-        Class{"cp", plan.cp, plan.overlap.cp, cp_open}}) {
+  for (const Class& one : {Class{"tp", plan.tp, plan.overlap.tp, open(request.tp, "tp")},
+                           Class{"pp", plan.pp, plan.overlap.pp, open(request.pp, "pp")},
+                           Class{"dp", plan.dp * plan.cp, plan.overlap.dp, dp_open || cp_open},
+                           Class{"ep", plan.ep, plan.overlap.ep, open(request.ep, "ep")},
+                           Class{"cp", plan.cp, plan.overlap.cp, cp_open}}) {
     if (set.count(std::string("overlap.") + one.name) == 0 || one.share == 0) continue;
     ++asked;
     if (one.degree == 1 && !one.open) idle.emplace_back(one.name);
   }
   if (idle.empty()) return;
-  const std::string what = fmt::format("communication of {} is to overlap with work, and there is none",
-                                       fmt::join(idle, ", "));
-  const std::string degrees = fmt::format("tp {}, pp {}, dp {}, ep {}, cp {}", plan.tp, plan.pp, plan.dp, plan.ep,
-                                          plan.cp);
+  const std::string what =
+      fmt::format("communication of {} is to overlap with work, and there is none", fmt::join(idle, ", "));
+  const std::string degrees =
+      fmt::format("tp {}, pp {}, dp {}, ep {}, cp {}", plan.tp, plan.pp, plan.dp, plan.ep, plan.cp);
   const char* way = "leave out classes whose degree is 1, or give `--overlap none`";
   if (idle.size() < asked) {
     trained.warnings.warning("O1912", what).note(degrees).hint(way);
@@ -462,7 +460,8 @@ TrainedModel train(const TrainRequest& asked) {
   trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, operators.model());
   if (!uses.empty()) list_operators(operators, uses, limits, trained);
   check_utilisation(trained, measurements);
-  trained.expected_error = expected_error(read_error_kinds(catalogue), kind_of(trained.model, trained.system, trained.plan));
+  trained.expected_error =
+      expected_error(read_error_kinds(catalogue), kind_of(trained.model, trained.system, trained.plan));
   trained.host_share = host_share(trained, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);

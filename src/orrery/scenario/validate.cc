@@ -81,7 +81,9 @@ class Known {
 class Table {
  public:
   Table(const std::string& path, Known& catalogue, base::Diagnostics& found)
-      : catalogue_(catalogue), found_(found), table_(read_measured_table(path, kColumns, {"model.", "plan.", "system.set", "memory_gib"}, found)) {}
+      : catalogue_(catalogue),
+        found_(found),
+        table_(read_measured_table(path, kColumns, {"model.", "plan.", "system.set", "memory_gib"}, found)) {}
 
   MeasuredSet read() {
     set_ = {table_.name, table_.title, table_.source, table_.licence, table_.calculon, {}};
@@ -104,7 +106,8 @@ class Table {
     };
     const std::string stack = cell_of("plan.stack");
     formats::orrery::take_stack(
-        stack.empty() ? catalogue_.system(cell_of("system"), cell_of("system.set")).stack : catalogue_.stack(stack), run.plan);
+        stack.empty() ? catalogue_.system(cell_of("system"), cell_of("system.set")).stack : catalogue_.stack(stack),
+        run.plan);
     base::Overrides model_fields;
     base::Diagnostics fields;
     for (std::size_t i = 0; i < table_.columns.size(); ++i) {
@@ -218,8 +221,8 @@ void compare_with_constant(const std::vector<double>& utilisations, ValidatedSet
   for (std::size_t i = 0; i < set.points.size(); ++i) {
     ValidatedPoint& point = set.points[i];
     const double median = sorted[sorted.size() / 2];
-    const bool time = point.run.measure == Measure::kIterationSeconds ||
-                      point.run.measure == Measure::kGpuHoursPerTrillionTokens;
+    const bool time =
+        point.run.measure == Measure::kIterationSeconds || point.run.measure == Measure::kGpuHoursPerTrillionTokens;
     point.constant = (time ? utilisations[i] / median : median / utilisations[i]) - 1;
     if (point.run.use == Use::kHeldOut) held_out.push_back(point.constant);
   }

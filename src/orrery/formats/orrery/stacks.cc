@@ -104,8 +104,7 @@ StackFile load_stack(const std::string& directory, const std::string& name) {
   out.entry.name = name;
   out.entry.path = entry_path(directory, kStack, name);
   base::Diagnostics found;
-  const std::vector<Node> documents =
-      yaml::parse(yaml::read_file(out.entry.path), base::Severity::kError, found);
+  const std::vector<Node> documents = yaml::parse(yaml::read_file(out.entry.path), base::Severity::kError, found);
   found.throw_if_errors();
   const Node* root = documents.size() == 1 ? documents[0].find("stack") : nullptr;
   if (root == nullptr) base::fail("O1911", fmt::format("`{}` has no document with the key `stack`", out.entry.path));

@@ -41,8 +41,7 @@ std::vector<Figure> peak_figures(cluster::System& system) {
 
 std::vector<Figure> attention_figures(cluster::System& system) {
   const auto rate = [&](const char* key, machine::AttentionKernel kernel) {
-    return Figure{key, Unit::kNone, kShare,
-                  &system.accelerator.attention_efficiency[static_cast<std::size_t>(kernel)],
+    return Figure{key, Unit::kNone, kShare, &system.accelerator.attention_efficiency[static_cast<std::size_t>(kernel)],
                   "share of the 16-bit peak that the kernel reaches forwards"};
   };
   return {rate("flash1", machine::AttentionKernel::kFlash1), rate("flash2", machine::AttentionKernel::kFlash2),
