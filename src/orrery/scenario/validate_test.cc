@@ -69,6 +69,32 @@ TEST(Validation, RunsOfOtherLaboratoriesAreWithinFifteenPercentOnAverage) {
   EXPECT_LT(mean_absolute("mtnlg2022"), 0.16);
 }
 
+TEST(Validation, RunsOfTodaysSoftwareThatNoConstantHasSeenAreWithinEightPercent) {
+  double sum = 0, bias = 0, constant = 0;
+  std::size_t rows = 0;
+  for (const char* name : {"llmfoundry_a100", "llmfoundry_h100", "nemo_dense", "torchtitan", "flashattention2"}) {
+    const ValidatedSet& one = set(name);
+    EXPECT_LT(one.held_out.mean_absolute, 0.16) << name;
+    // The file's rule: rows counted from 1, odd ones fitted.
+    EXPECT_EQ(one.fitted.points, (one.points.size() + 1) / 2) << name;
+    const auto held = static_cast<double>(one.held_out.points);
+    sum += held * one.held_out.mean_absolute;
+    bias += held * one.held_out.bias;
+    constant += held * one.constant.mean_absolute;
+    rows += one.held_out.points;
+  }
+  const auto n = static_cast<double>(rows);
+  EXPECT_EQ(rows, 100u);
+  EXPECT_LT(sum / n, 0.06);
+  EXPECT_LT(std::abs(bias / n), 0.03);
+  EXPECT_LT(sum, 0.8 * constant) << "a constant utilisation, told the median of each table, is no better";
+}
+
+TEST(Validation, MemoryIsWithinTenPercentWhereItWasMeasured) {
+  EXPECT_EQ(set("torchtitan").memory.points, 20u);
+  EXPECT_LT(set("torchtitan").memory.mean_absolute, 0.105);
+}
+
 TEST(Validation, MeasuredRunsFitButForThoseThatTheDocumentNames) {
   std::set<std::pair<std::string, std::string>> lacking;
   for (const ValidatedSet& each : validate_training(kDirectory))
@@ -128,7 +154,7 @@ TEST(Summary, OfNothingIsZeroAndOfErrorsTheirMoments) {
 class BrokenTable : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* kind : {"models", "systems"})
+    for (const char* kind : {"models", "systems", "stacks"})
       std::filesystem::create_directory_symlink(kDirectory + "/" + kind, folder_.path() / kind);
   }
 
