@@ -100,11 +100,23 @@ TEST(Validation, MeasuredRunsFitButForThoseThatTheDocumentNames) {
   for (const ValidatedSet& each : validate_training(kDirectory))
     for (const ValidatedPoint& point : each.points)
       if (!point.iteration.fits) lacking.emplace(each.name, point.run.row);
-  const std::set<std::pair<std::string, std::string>> named = {{"deepseek_v3", "pre-training"},
-                                                               {"deepseek_v3", "step"},
-                                                               {"dgxc2024_bf16", "nemotron4 340B bf16 128"},
-                                                               {"dgxc2024_fp8", "nemotron4 340B fp8 128"},
-                                                               {"narayanan2021_zero3", "4"}};
+  const std::set<std::pair<std::string, std::string>> named = {
+      {"deepseek_v3", "pre-training"},
+      {"deepseek_v3", "step"},
+      {"dgxc2024_bf16", "nemotron4 340B bf16 128"},
+      {"dgxc2024_fp8", "nemotron4 340B fp8 128"},
+      {"flashattention2", "1.3B 8k materialised"},
+      {"flashattention2", "2.7B 8k flash"},
+      {"flashattention2", "2.7B 8k materialised"},
+      {"llama3_table4", "1"},
+      {"llama3_table4", "2"},
+      {"llama3_table4", "3"},
+      {"narayanan2021_zero3", "4"},
+      {"nemo_dense", "25.04 GB200 LLAMA3-70B fp8 g64 fsdp"},
+      {"nemo_dense", "25.11 GB200 LLAMA3-405B fp8 g256"},
+      {"nemo_dense", "25.11 GB200 LLAMA3-70B fp8 g64 fsdp"},
+      {"nemo_dense", "25.11 GB300 LLAMA3-405B fp8 g256"},
+      {"nemo_dense", "25.11 GB300 LLAMA3-70B fp8 g64 fsdp"}};
   EXPECT_EQ(lacking, named);
 }
 
