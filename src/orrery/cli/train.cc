@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/edit_distance.h"
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/compat.h"
 #include "orrery/cli/interrupt.h"
@@ -51,6 +52,15 @@ void choose_tokens(const std::string& text, scenario::TrainRequest& request) {
     misuse("O1102", fmt::format("`--tokens {}` is not a number of tokens", text), "write `--tokens 300e9` or `300B`");
 }
 
+void choose_overlap(const std::string& name, scenario::TrainRequest& request) {
+  const std::vector<std::string> known = {"dp", "tp", "pp", "ep", "cp", "none"};
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    misuse("O1102", fmt::format("`--overlap {}` names no class of communication", name),
+           base::did_you_mean(name, known, "classes are dp, tp, pp, ep, cp; `none` overlaps nothing"));
+  if (!request.overlap) request.overlap.emplace();
+  if (name != "none") request.overlap->push_back(name);
+}
+
 void declare_plan(CommandLine& line, scenario::TrainRequest& request) {
   line.group("Plan");
   declare_sizes(line, request);
@@ -61,6 +71,16 @@ void declare_plan(CommandLine& line, scenario::TrainRequest& request) {
   declare_degree(line, "interleave", request.interleave, "Chunks of layers per stage; default 1");
   line.choice("--schedule", request.schedule, cluster::schedules(), "gpipe, 1f1b (default), interleaved, zero-bubble");
   line.choice("--recompute", request.recompute, cluster::recomputations(), "none (default), selective, full");
+  line.text(
+      "--stack", request.stack, "NAME",
+      "Software: megatron-2021, megatron-core, pytorch-fsdp, xla; default: the system's, with ZeRO 3 pytorch-fsdp");
+  std::vector<std::string> stacks;
+  for (const auto& [name, stack] : cluster::stacks()) stacks.push_back(name);
+  line.offer("--stack", stacks);
+  line.meant_each("--overlap", "CLASS[,CLASS]",
+                  "Communication beside work: tp, pp, dp, ep, cp, or none; default: what the software does", true,
+                  [&request](const std::string& name) { choose_overlap(name, request); });
+  line.offer("--overlap", {"dp", "tp", "pp", "ep", "cp", "none"});
   line.toggle("--sequence-parallel", request.sequence_parallel, "Norms and dropouts are split over tp as well");
   cluster::Plan plan;
   line.digit("--zero", request.zero, static_cast<int>(base::find_field(cluster::fields(plan), "zero")->most),

@@ -12,6 +12,8 @@ Plan alone(Plan plan) {
   plan.dp = 1;
   plan.zero = 0;
   plan.interleave = 1;
+  plan.shard = 0;
+  plan.offload_activations = plan.offload_optimizer = 0;
   plan.gpus = plan.tp * plan.cp * plan.pp;
   return plan;
 }
@@ -32,11 +34,11 @@ double whole_seconds(const Model& model, const System& system, const Plan& plan,
   return stages_of(model, system, one, operators)[0].stage.tau();
 }
 
-double pipeline_bound(const Plan& plan, const Pipeline& pipe) {
-  const auto m = static_cast<double>(microbatches(plan));
+double pipeline_bound(const Model& model, const Plan& plan, const Pipeline& pipe) {
+  const double m = whole_microbatches(plan);
   double longest = 0;
   for (const Kind& kind : pipe)
-    if (kind.count > 0) longest = std::max(longest, m * kind.stage.tau() + waiting(plan, pipe, kind));
+    if (kind.count > 0) longest = std::max(longest, m * kind.stage.tau() + waiting(model, plan, pipe, kind));
   return longest;
 }
 
@@ -50,10 +52,17 @@ double turns_bound(const Pipeline& pipe, double microbatches) {
 double memory_bound(const Model& model, const Plan& plan) {
   Plan least = plan;
   least.zero = 3;
+  least.shard = 0;
   least.schedule = Schedule::kOneFOneB;
   least.interleave = 1;
   const Memory bytes = memory(model, least);
-  return bytes.total() - bytes.buffers;
+  return bytes.in_use() - bytes.buffers;
+}
+
+double bytes_of(const Model& model, const System& system, const Plan& plan) {
+  const Memory bytes = memory(model, plan);
+  const double room = system.accelerator.memory_bytes - bytes.in_use();
+  return bytes.in_use() + std::clamp(room, 0.0, bytes.reserve);
 }
 
 }  // namespace orrery::cluster

@@ -26,11 +26,15 @@ double whole_seconds(const Model& model, const System& system, const Plan& plan,
 Pipeline stages_of(const Model& model, const System& system, const Plan& plan, const machine::OperatorModel& operators);
 
 // The least seconds of an iteration of any plan that has `pipe`, for its own microbatches and turns.
-double pipeline_bound(const Plan& plan, const Pipeline& pipe);
+double pipeline_bound(const Model& model, const Plan& plan, const Pipeline& pipe);
 // The same for so many microbatches, whatever the turns.
 double turns_bound(const Pipeline& pipe, double microbatches);
 
-// The fewest bytes, whatever is sharded and in whatever turns microbatches come, at this and any smaller dp.
+// The fewest bytes, whatever is sharded and in whatever turns microbatches come, at this and any smaller dp, and where
+// no more is offloaded than by `plan`.
 double memory_bound(const Model& model, const Plan& plan);
+
+// What evaluate() says of a plan's bytes: the allocator's reserve gives way where memory is short.
+double bytes_of(const Model& model, const System& system, const Plan& plan);
 
 }  // namespace orrery::cluster

@@ -20,7 +20,7 @@ RC_GTEST_PROP(Bounds, NoIterationIsShorterThanAllLayersOnItsAccelerators, (const
   const Model model = run.model;
   const machine::Roofline operators(run.system.accelerator);
   const double seconds = evaluate(model, run.system, run.plan, operators).iteration_s;
-  const auto m = static_cast<double>(microbatches(run.plan));
+  const double m = whole_microbatches(run.plan);
   const double whole = whole_seconds(model, run.system, run.plan, operators);
   RC_ASSERT(m * whole / static_cast<double>(run.plan.pp) <= seconds * (1 + kRounding));
 }
@@ -30,12 +30,12 @@ RC_GTEST_PROP(Bounds, NoIterationIsShorterThanItsStages, (const Training& run)) 
   const machine::Roofline operators(run.system.accelerator);
   const double seconds = evaluate(model, run.system, run.plan, operators).iteration_s;
   const Pipeline pipe = stages_of(model, run.system, run.plan, operators);
-  RC_ASSERT(turns_bound(pipe, static_cast<double>(microbatches(run.plan))) <= seconds * (1 + kRounding));
-  RC_ASSERT(pipeline_bound(run.plan, pipe) <= seconds * (1 + kRounding));
+  RC_ASSERT(turns_bound(pipe, whole_microbatches(run.plan)) <= seconds * (1 + kRounding));
+  RC_ASSERT(pipeline_bound(model, run.plan, pipe) <= seconds * (1 + kRounding));
   Plan plain = run.plan;
   plain.schedule = Schedule::kOneFOneB;
   const Pipeline other = stages_of(model, run.system, plain, operators);
-  RC_ASSERT(turns_bound(other, static_cast<double>(microbatches(run.plan))) <= seconds * (1 + kRounding));
+  RC_ASSERT(turns_bound(other, whole_microbatches(run.plan)) <= seconds * (1 + kRounding));
 }
 
 RC_GTEST_PROP(Bounds, NoPlanTakesFewerBytesThanWithEverythingShardedOverAsManyReplicasOrMore, (const Training& run)) {
@@ -61,11 +61,12 @@ TEST(Bounds, HoldOnEveryPlanOfRandomSpaces) {
     domain.each([&](const Plan& plan) {
       const Iteration iteration = evaluate(model, system, plan, operators);
       const double seconds = iteration.iteration_s * (1 + kRounding);
-      const auto m = static_cast<double>(microbatches(plan));
+      const double m = whole_microbatches(plan);
       const Pipeline pipe = stages_of(model, system, plan, operators);
       EXPECT_LE(m * whole_seconds(model, system, plan, operators) / static_cast<double>(plan.pp), seconds);
       EXPECT_LE(turns_bound(pipe, m), seconds);
-      EXPECT_LE(pipeline_bound(plan, pipe), seconds);
+      EXPECT_LE(pipeline_bound(model, plan, pipe), seconds);
+      EXPECT_EQ(bytes_of(model, system, plan), iteration.memory.total());
       EXPECT_LE(memory_bound(model, plan), iteration.memory.total() * (1 + kRounding));
       ++plans;
       return !::testing::Test::HasFailure();

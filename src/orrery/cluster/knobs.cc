@@ -1,5 +1,8 @@
 #include "orrery/cluster/knobs.h"
 
+#include <fmt/format.h>
+
+#include "orrery/base/whole_number.h"
 #include "orrery/cluster/names.h"
 
 namespace orrery::cluster {
@@ -13,12 +16,33 @@ base::Count place_of(Schedule schedule) {
   return place;
 }
 
+base::Count millionths(double share) {
+  return base::saturated(share * static_cast<double>(kWholeShare) + 0.5);
+}
+
+double share_of(base::Count millionths) {
+  return static_cast<double>(millionths) / static_cast<double>(kWholeShare);
+}
+
 }  // namespace
 
 const char* name(Knob knob) {
-  static constexpr std::array kNames = {
-      "global_batch",      "tp",  "pp", "dp", "cp", "ep", "micro_batch", "schedule", "interleave", "recompute",
-      "sequence_parallel", "zero"};
+  static constexpr std::array kNames = {"global_batch",
+                                        "tp",
+                                        "pp",
+                                        "dp",
+                                        "cp",
+                                        "ep",
+                                        "micro_batch",
+                                        "schedule",
+                                        "interleave",
+                                        "recompute",
+                                        "sequence_parallel",
+                                        "zero",
+                                        "expert_tp",
+                                        "shard",
+                                        "offload_activations",
+                                        "offload_optimizer"};
   return kNames[static_cast<std::size_t>(knob)];
 }
 
@@ -47,9 +71,17 @@ base::Count get(const Plan& plan, Knob knob) {
     case Knob::kSequenceParallel:
       return plan.sequence_parallel ? 1 : 0;
     case Knob::kZero:
+      return plan.zero;
+    case Knob::kExpertTp:
+      return plan.expert_tp;
+    case Knob::kShard:
+      return plan.shard;
+    case Knob::kOffloadActivations:
+      return millionths(plan.offload_activations);
+    case Knob::kOffloadOptimizer:
       break;
   }
-  return plan.zero;
+  return millionths(plan.offload_optimizer);
 }
 
 void set(Plan& plan, Knob knob, base::Count value) {
@@ -89,6 +121,18 @@ void set(Plan& plan, Knob knob, base::Count value) {
       return;
     case Knob::kZero:
       plan.zero = static_cast<int>(value);
+      return;
+    case Knob::kExpertTp:
+      plan.expert_tp = value;
+      return;
+    case Knob::kShard:
+      plan.shard = value;
+      return;
+    case Knob::kOffloadActivations:
+      plan.offload_activations = share_of(value);
+      return;
+    case Knob::kOffloadOptimizer:
+      plan.offload_optimizer = share_of(value);
   }
 }
 
@@ -98,6 +142,7 @@ std::string value_name(Knob knob, base::Count value) {
   if (knob == Knob::kSchedule) return name_of(schedule_of(plan), schedules());
   if (knob == Knob::kRecompute) return name_of(plan.recompute, recomputations());
   if (knob == Knob::kSequenceParallel) return value != 0 ? "true" : "false";
+  if (knob == Knob::kOffloadActivations || knob == Knob::kOffloadOptimizer) return fmt::format("{}", share_of(value));
   return std::to_string(value);
 }
 

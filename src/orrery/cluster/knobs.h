@@ -24,6 +24,10 @@ enum class Knob {
   kRecompute,
   kSequenceParallel,
   kZero,
+  kExpertTp,
+  kShard,
+  kOffloadActivations,
+  kOffloadOptimizer,
 };
 
 inline constexpr std::array kKnobs = {Knob::kGlobalBatch,
@@ -37,12 +41,20 @@ inline constexpr std::array kKnobs = {Knob::kGlobalBatch,
                                       Knob::kInterleave,
                                       Knob::kRecompute,
                                       Knob::kSequenceParallel,
-                                      Knob::kZero};
+                                      Knob::kZero,
+                                      Knob::kExpertTp,
+                                      Knob::kShard,
+                                      Knob::kOffloadActivations,
+                                      Knob::kOffloadOptimizer};
+
+// Shares are counted in these parts.
+inline constexpr base::Count kWholeShare = 1'000'000;
 
 // As of cluster::fields(plan).
 const char* name(Knob knob);
 
-// The choice as a number: of a schedule its place in 1f1b, gpipe, zero-bubble; of a truth 0 or 1.
+// The choice as a number: of a schedule its place in 1f1b, gpipe, zero-bubble; of a truth 0 or 1, of a share
+// its millionths.
 base::Count get(const Plan& plan, Knob knob);
 void set(Plan& plan, Knob knob, base::Count value);
 

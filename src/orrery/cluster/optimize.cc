@@ -23,7 +23,6 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/cluster/bounds.h"
 #include "orrery/cluster/evaluate.h"
-#include "orrery/cluster/memory.h"
 
 namespace orrery::cluster {
 namespace {
@@ -121,17 +120,17 @@ class Walk {
     const Count replica = plan.tp * plan.cp * plan.pp;
     const Count most = q_.domain.space().most_gpus;
     if (replica > most || q_.domain.turns(p).empty()) return true;
-    const Count parts = plan.global_batch / plan.micro_batch;
     const Values& all = q_.domain.dp(group_.batch);
     dps_.clear();
     for (const Count dp : all)
-      if (dp <= most / replica && parts % dp == 0) dps_.push_back(dp);
+      if (dp <= most / replica && q_.domain.shares(plan.global_batch, dp, plan.micro_batch)) dps_.push_back(dp);
     if (dps_.empty()) return true;
     plan.dp = dps_.back();
     plan.gpus = replica * plan.dp;
-    const double m = static_cast<double>(parts / plan.dp);
+    const double m = whole_microbatches(plan);
     if (prune(m * group_.whole_s / static_cast<double>(plan.pp), 0, replica * dps_.front(), plan.gpus, plan.pp, false))
       return true;
+    q_.domain.offload_all(plan);
     if (bounded() && memory_bound(q_.model, plan) > q_.limits.memory) {
       ++counts_.capacity;
       return true;
@@ -160,7 +159,7 @@ class Walk {
     double fewest_bytes = 0;
     if (bounded()) {
       plan.schedule = Schedule::kOneFOneB;
-      const auto m = static_cast<double>(microbatches(plan));
+      const double m = whole_microbatches(plan);
       if (prune(turns_bound(pipe(plan), m), 0, plan.gpus, plan.gpus, plan.pp, false)) return true;
       fewest_bytes = memory_bound(q_.model, plan);
       if (fewest_bytes > q_.limits.memory) {
@@ -168,18 +167,18 @@ class Walk {
         return true;
       }
     }
+    const std::vector<Domain::Tail> tails = q_.domain.tails(plan.tp, plan.dp * plan.cp);
     for (const Turns& turns : q_.domain.turns(p)) {
       plan.schedule = turns.schedule;
       plan.interleave = turns.interleave;
-      if (!possible(q_.model, q_.system, plan)) continue;
       double seconds = 0;
       if (bounded()) {
-        seconds = pipeline_bound(plan, pipe(plan));
+        seconds = pipeline_bound(q_.model, plan, pipe(plan));
         if (prune(seconds, fewest_bytes, plan.gpus, plan.gpus, plan.pp, false)) continue;
       }
-      for (const Count zero : q_.domain.zero(plan.dp * plan.cp)) {
-        plan.zero = static_cast<int>(zero);
-        if (!one(plan, seconds)) return false;
+      for (const Domain::Tail& tail : tails) {
+        tail.set_on(plan);
+        if (possible(q_.model, q_.system, plan) && !one(plan, seconds)) return false;
       }
     }
     return true;
@@ -187,7 +186,7 @@ class Walk {
 
   bool one(const Plan& plan, double seconds) {
     if (clock_.spent()) return false;
-    const double bytes = memory(q_.model, plan).total();
+    const double bytes = bytes_of(q_.model, q_.system, plan);
     if (bytes > q_.limits.memory) {
       ++counts_.capacity;
       return true;
@@ -222,6 +221,8 @@ bool may_be(const Question& q, const Group& group) {
   plan.pp = plan.interleave = 1;
   plan.schedule = Schedule::kOneFOneB;
   plan.zero = 0;
+  plan.shard = 0;
+  plan.offload_activations = plan.offload_optimizer = 0;
   for (Count dp = 1; dp <= plan.ep; ++dp) {
     if (plan.ep % dp != 0) continue;
     plan.dp = dp;
@@ -243,16 +244,18 @@ std::vector<Group> groups_of(const Question& q, const cost::Budget& budget, int 
         if (tp * cp > most) continue;
         for (const Count ep : domain.ep())
           for (const Count micro : domain.micro_batches(b)) {
-            if (domain.batches()[b] % micro != 0) continue;
-            for (const Count recompute : domain.recompute())
-              for (const Count parallel : domain.sequence_parallel(tp)) {
-                Group group{first, b};
-                group.plan.global_batch = domain.batches()[b];
-                group.plan.tp = tp, group.plan.cp = cp, group.plan.ep = ep, group.plan.micro_batch = micro;
-                group.plan.recompute = static_cast<Recompute>(recompute);
-                group.plan.sequence_parallel = parallel != 0;
-                groups.push_back(group);
-              }
+            if (!domain.shares(domain.batches()[b], 1, micro)) continue;
+            for (const Count expert : domain.expert_tp(tp))
+              for (const Count recompute : domain.recompute())
+                for (const Count parallel : domain.sequence_parallel(tp)) {
+                  Group group{first, b};
+                  group.plan.expert_tp = expert;
+                  group.plan.global_batch = domain.batches()[b];
+                  group.plan.tp = tp, group.plan.cp = cp, group.plan.ep = ep, group.plan.micro_batch = micro;
+                  group.plan.recompute = static_cast<Recompute>(recompute);
+                  group.plan.sequence_parallel = parallel != 0;
+                  groups.push_back(group);
+                }
           }
       }
   constexpr std::size_t kTask = 256;
@@ -300,7 +303,7 @@ void warm_up(const Question& q, Kept& kept, Counts& counts) {
       if (replica > domain.space().most_gpus || domain.turns(p).empty()) continue;
       const auto fits = [&](Count dp) {
         plan.dp = dp;
-        return dp <= domain.space().most_gpus / replica && plan.global_batch % (dp * plan.micro_batch) == 0;
+        return dp <= domain.space().most_gpus / replica && domain.shares(plan.global_batch, dp, plan.micro_batch);
       };
       if (std::find_if(dps.rbegin(), dps.rend(), fits) == dps.rend()) continue;
       plan.gpus = replica * plan.dp;
@@ -308,9 +311,10 @@ void warm_up(const Question& q, Kept& kept, Counts& counts) {
       plan.interleave = domain.turns(p).front().interleave;
       plan.recompute = static_cast<Recompute>(domain.recompute().back());
       plan.sequence_parallel = domain.sequence_parallel(tp).back() != 0;
-      for (const Count zero : domain.zero(plan.dp * plan.cp)) {
-        plan.zero = static_cast<int>(zero);
-        if (!possible(q.model, q.system, plan) || memory(q.model, plan).total() > q.limits.memory) continue;
+      plan.expert_tp = domain.expert_tp(tp).front();
+      for (const Domain::Tail& tail : domain.tails(tp, plan.dp * plan.cp)) {
+        tail.set_on(plan);
+        if (!possible(q.model, q.system, plan) || bytes_of(q.model, q.system, plan) > q.limits.memory) continue;
         Candidate candidate{plan, evaluate(q.model, q.system, plan, q.operators)};
         ++counts.evaluated;
         const auto gpus = static_cast<double>(plan.gpus);

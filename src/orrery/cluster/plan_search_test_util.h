@@ -52,6 +52,7 @@ inline Model random_model(Draw& draw) {
 inline System random_system(Draw& draw) {
   System system = a100(100.0 * static_cast<double>(1 << draw.below(4)));
   system.accelerator.memory_bytes = 4e9 * static_cast<double>(1 << draw.below(6));
+  if (draw.once_in(2)) system.accelerator.host_bytes_per_s = 25e9;
   if (draw.once_in(3)) system.node_size = 4, system.fabric.levels[0].size = 4;
   return system;
 }
@@ -82,6 +83,10 @@ inline Asked random_space(Draw& draw, const Model& model, const System& system, 
   given(Knob::kRecompute, {0, 1, 2}, 3);
   given(Knob::kSequenceParallel, {0, 1}, 4);
   given(Knob::kZero, {0, 1, 2, 3}, 3);
+  given(Knob::kExpertTp, {0, 1, 2}, 8);
+  given(Knob::kShard, {0, 0, 2, 4}, 8);
+  if (!draw.once_in(8)) space.of(Knob::kOffloadActivations) = {draw.of(Values{0, 0, 0, kWholeShare / 2})};
+  if (!draw.once_in(8)) space.of(Knob::kOffloadOptimizer) = {draw.of(Values{0, 0, 0, kWholeShare})};
 
   const std::vector<Metric> all = {Metric::kTime,   Metric::kCost,    Metric::kEnergy,
                                    Metric::kMemory, Metric::kGoodput, Metric::kAccelerators};
@@ -125,6 +130,31 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
       one.score[at++] = asked.objective.value(metric, plan, one.iteration);
     found.push_back(one);
   };
+  // What comes last: of experts, of what is sharded, of what is offloaded.
+  const auto further = [&] {
+    const bool splits = plan.tp > 1 && model.mixes();
+    for (plan.expert_tp = 0; plan.expert_tp <= plan.tp; ++plan.expert_tp) {
+      if (!allowed(Knob::kExpertTp, plan.expert_tp)) continue;
+      if (space.open(Knob::kExpertTp) &&
+          (splits ? plan.expert_tp != 1 && plan.expert_tp != plan.tp : plan.expert_tp > 0))
+        continue;
+      for (plan.shard = 0; plan.shard <= plan.dp * plan.cp; ++plan.shard) {
+        if (!allowed(Knob::kShard, plan.shard)) continue;
+        if (space.open(Knob::kShard) && plan.shard > 0 &&
+            (plan.shard == plan.dp * plan.cp || plan.tp >= system.node_size ||
+             plan.shard != system.node_size / plan.tp || plan.shard == 1))
+          continue;
+        for (const double activations : {0.0, 0.5, 1.0})
+          for (const double optimizer : {0.0, 0.5, 1.0}) {
+            plan.offload_activations = activations;
+            plan.offload_optimizer = optimizer;
+            if (allowed(Knob::kOffloadActivations, get(plan, Knob::kOffloadActivations)) &&
+                allowed(Knob::kOffloadOptimizer, get(plan, Knob::kOffloadOptimizer)))
+              visit();
+          }
+      }
+    }
+  };
   for (const base::Count batch : batches)
     for (plan.tp = 1; plan.tp <= space.most_gpus; ++plan.tp)
       for (plan.cp = 1; allowed(Knob::kTp, plan.tp) && plan.tp * plan.cp <= space.most_gpus; ++plan.cp)
@@ -137,6 +167,7 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
             for (plan.ep = 1; plan.ep <= std::max<base::Count>(1, model.experts()); ++plan.ep)
               for (plan.micro_batch = 1; plan.micro_batch * plan.dp <= batch; ++plan.micro_batch) {
                 if (!allowed(Knob::kEp, plan.ep) || !allowed(Knob::kMicroBatch, plan.micro_batch)) continue;
+                if (space.open(Knob::kMicroBatch) && batch % (plan.dp * plan.micro_batch) != 0) continue;
                 for (base::Count turns = 0; turns < 3; ++turns)
                   for (plan.interleave = 1; plan.interleave <= std::max<base::Count>(3, model.layers);
                        ++plan.interleave) {
@@ -154,7 +185,7 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
                           if (plan.dp * plan.cp == 1 && space.open(Knob::kZero) && plan.zero > 0) continue;
                           plan.recompute = static_cast<Recompute>(r);
                           plan.sequence_parallel = parallel == 1;
-                          visit();
+                          further();
                         }
                   }
               }

@@ -57,6 +57,13 @@ Values given_or(const Values& given, Values open) {
   return given.empty() ? std::move(open) : sorted(given);
 }
 
+// Without what needs others beside it.
+void plain(Plan& plan) {
+  plan.zero = 0;
+  plan.shard = plan.expert_tp = 0;
+  plan.offload_activations = plan.offload_optimizer = 0;
+}
+
 bool divides(Count part, Count whole) {
   return part > 0 && whole % part == 0;
 }
@@ -76,10 +83,48 @@ Domain::Domain(const Model& model, const System& system, Space space)
     dp_.push_back(given_or(space_.of(Knob::kDp), divisors(batch, most)));
     micro_batch_.push_back(given_or(space_.of(Knob::kMicroBatch), divisors(batch, batch)));
   }
+  const bool reaches_host = system.accelerator.host_bytes_per_s > 0;
+  const Values shares = reaches_host ? Values{0, kWholeShare / 2, kWholeShare} : Values{0};
+  offload_activations_ = given_or(space_.of(Knob::kOffloadActivations), shares);
+  offload_optimizer_ = given_or(space_.of(Knob::kOffloadOptimizer), shares);
   sequence_parallel_ = {given_or(space_.of(Knob::kSequenceParallel), {0}),
                         given_or(space_.of(Knob::kSequenceParallel), {0, 1})};
   zero_ = {given_or(space_.of(Knob::kZero), {0}), given_or(space_.of(Knob::kZero), {0, 1, 2, 3})};
   for (const Count pp : pp_) turns_.push_back(turns_of(pp));
+}
+
+Values Domain::expert_tp(Count tp) const {
+  const bool matters = tp > 1 && model_->mixes();
+  return given_or(space_.of(Knob::kExpertTp), matters ? Values{1, tp} : Values{0});
+}
+
+void Domain::Tail::set_on(Plan& plan) const {
+  plan.zero = zero;
+  plan.shard = shard;
+  set(plan, Knob::kOffloadActivations, offload_activations);
+  set(plan, Knob::kOffloadOptimizer, offload_optimizer);
+}
+
+std::vector<Domain::Tail> Domain::tails(Count tp, Count replicas) const {
+  const Count in_node = tp < system_->node_size ? system_->node_size / tp : 1;
+  std::vector<Tail> all;
+  for (const Count zero : zero_[replicas > 1 ? 1 : 0]) {
+    const bool hybrid = zero > 0 && in_node > 1 && in_node < replicas && replicas % in_node == 0;
+    for (const Count shard : given_or(space_.of(Knob::kShard), hybrid ? Values{0, in_node} : Values{0}))
+      for (const Count activations : offload_activations_)
+        for (const Count optimizer : offload_optimizer_)
+          all.push_back({static_cast<int>(zero), shard, activations, optimizer});
+  }
+  return all;
+}
+
+bool Domain::shares(Count batch, Count dp, Count micro_batch) const {
+  return space_.open(Knob::kMicroBatch) ? divides(dp * micro_batch, batch) : dp <= batch / micro_batch;
+}
+
+void Domain::offload_all(Plan& plan) const {
+  set(plan, Knob::kOffloadActivations, offload_activations_.back());
+  set(plan, Knob::kOffloadOptimizer, offload_optimizer_.back());
 }
 
 std::vector<Turns> Domain::turns_of(Count pp) const {
@@ -100,6 +145,7 @@ std::vector<Turns> Domain::turns_of(Count pp) const {
       probe.pp = probe.gpus = probe.global_batch = pp;
       probe.interleave = interleave;
       probe.sequence_parallel = false;
+      plain(probe);
       if (chunks.size() == 1 || possible(*model_, *system_, probe)) turns.push_back({plan.schedule, interleave});
     }
   }
@@ -114,7 +160,8 @@ Plan Domain::first() const {
   plan.micro_batch = micro_batch_.front().front();
   plan.recompute = static_cast<Recompute>(recompute_.front());
   plan.sequence_parallel = sequence_parallel(plan.tp).front() != 0;
-  plan.zero = static_cast<int>(zero(plan.dp * plan.cp).front());
+  plan.expert_tp = expert_tp(plan.tp).front();
+  tails(plan.tp, plan.dp * plan.cp).front().set_on(plan);
   if (!turns_.front().empty()) {
     plan.schedule = turns_.front().front().schedule;
     plan.interleave = turns_.front().front().interleave;
@@ -129,33 +176,40 @@ void Domain::each(const std::function<bool(const Plan&)>& visit) const {
 }
 
 bool Domain::each_of(Count tp, const std::function<bool(const Plan&)>& visit) const {
-  Plan plan = space_.base;
-  plan.tp = tp;
   for (std::size_t b = 0; b < batches().size(); ++b)
     for (const Count cp : cp_)
       for (const Count ep : ep_)
-        for (std::size_t p = 0; p < pp_.size(); ++p)
-          for (const Count dp : dp_[b])
-            for (const Count micro : micro_batch_[b]) {
-              const Count replica = tp * cp * pp_[p];
-              if (replica > space_.most_gpus || dp > space_.most_gpus / replica) continue;
-              if (!divides(dp * micro, batches()[b])) continue;
-              plan.global_batch = batches()[b];
-              plan.cp = cp, plan.ep = ep, plan.pp = pp_[p], plan.dp = dp, plan.micro_batch = micro;
-              plan.gpus = replica * dp;
-              for (const Turns& turns : turns_[p])
-                for (const Count parallel : sequence_parallel(tp)) {
-                  plan.schedule = turns.schedule, plan.interleave = turns.interleave;
-                  plan.sequence_parallel = parallel != 0;
-                  if (!possible(*model_, *system_, plan)) continue;
-                  for (const Count recompute : recompute_)
-                    for (const Count zero : zero_[dp * cp > 1 ? 1 : 0]) {
-                      plan.recompute = static_cast<Recompute>(recompute);
-                      plan.zero = static_cast<int>(zero);
-                      if (!visit(plan)) return false;
-                    }
-                }
-            }
+        for (const Count expert : expert_tp(tp))
+          for (std::size_t p = 0; p < pp_.size(); ++p)
+            for (const Count dp : dp_[b])
+              for (const Count micro : micro_batch_[b]) {
+                const Count replica = tp * cp * pp_[p];
+                if (replica > space_.most_gpus || dp > space_.most_gpus / replica) continue;
+                if (!shares(batches()[b], dp, micro)) continue;
+                Plan plan = space_.base;
+                plan.tp = tp, plan.global_batch = batches()[b];
+                plan.cp = cp, plan.ep = ep, plan.pp = pp_[p], plan.dp = dp, plan.micro_batch = micro;
+                plan.expert_tp = expert;
+                plan.gpus = replica * dp;
+                if (!each_choice(p, plan, visit)) return false;
+              }
+  return true;
+}
+
+// Of plans with the same degrees and microbatches.
+bool Domain::each_choice(std::size_t pp_index, Plan plan, const std::function<bool(const Plan&)>& visit) const {
+  for (const Turns& turns : turns_[pp_index])
+    for (const Count parallel : sequence_parallel(plan.tp))
+      for (const Tail& tail : tails(plan.tp, plan.dp * plan.cp)) {
+        plan.schedule = turns.schedule, plan.interleave = turns.interleave;
+        plan.sequence_parallel = parallel != 0;
+        tail.set_on(plan);
+        if (!possible(*model_, *system_, plan)) continue;
+        for (const Count recompute : recompute_) {
+          plan.recompute = static_cast<Recompute>(recompute);
+          if (!visit(plan)) return false;
+        }
+      }
   return true;
 }
 
@@ -174,7 +228,8 @@ double Domain::count() const {
           plan.pp = pp_[p], plan.dp = dp_[b][d], plan.micro_batch = micro;
           plan.gpus = plan.pp * plan.dp;
           plan.sequence_parallel = false;
-          if (plan.gpus > space_.most_gpus || !divides(plan.dp * micro, batch)) continue;
+          plain(plan);
+          if (plan.gpus > space_.most_gpus || !shares(batch, plan.dp, micro)) continue;
           for (const Turns& turns : turns_[p]) {
             plan.schedule = turns.schedule, plan.interleave = turns.interleave;
             if (possible(*model_, *system_, plan)) ways[p][d] += 1;
@@ -182,25 +237,43 @@ double Domain::count() const {
         }
     for (const Count tp : tp_)
       for (const Count cp : cp_)
-        for (const Count parallel : sequence_parallel(tp))
-          for (const Count ep : ep_)
-            for (std::size_t d = 0; d < dp_[b].size(); ++d) {
-              const Count dp = dp_[b][d];
-              if (tp * cp > space_.most_gpus / dp) break;
-              // Whether these go together: asked with one stage and one microbatch.
-              plan.tp = tp, plan.cp = cp, plan.ep = ep, plan.dp = dp, plan.pp = 1;
-              plan.sequence_parallel = parallel != 0;
-              plan.global_batch = dp, plan.micro_batch = 1;
-              plan.schedule = Schedule::kOneFOneB, plan.interleave = 1;
-              plan.gpus = tp * cp * dp;
-              if (!possible(*model_, *system_, plan)) continue;
-              double pairs = 0;
-              for (std::size_t p = 0; p < pp_.size(); ++p)
-                if (pp_[p] <= space_.most_gpus / plan.gpus) pairs += ways[p][d];
-              total += pairs * static_cast<double>(recompute_.size() * zero_[dp * cp > 1 ? 1 : 0].size());
-            }
+        for (std::size_t d = 0; d < dp_[b].size(); ++d) {
+          const Count dp = dp_[b][d];
+          if (tp * cp > space_.most_gpus / dp) break;
+          double pairs = 0;
+          for (std::size_t p = 0; p < pp_.size(); ++p)
+            if (pp_[p] <= space_.most_gpus / (tp * cp * dp)) pairs += ways[p][d];
+          if (pairs > 0) total += pairs * spreads(tp, cp, dp) * static_cast<double>(recompute_.size());
+        }
   }
   return total;
+}
+
+// How experts, sequence parallelism and what is sharded go together with the degrees: asked with one stage and one
+// microbatch.
+double Domain::spreads(Count tp, Count cp, Count dp) const {
+  Plan plan = space_.base;
+  plan.tp = tp, plan.cp = cp, plan.dp = dp, plan.pp = 1;
+  plan.global_batch = dp, plan.micro_batch = 1;
+  plan.schedule = Schedule::kOneFOneB, plan.interleave = 1;
+  plan.gpus = tp * cp * dp;
+  plain(plan);
+  double parts = 0;
+  for (const Count parallel : sequence_parallel(tp))
+    for (const Count ep : ep_)
+      for (const Count expert : expert_tp(tp)) {
+        plan.sequence_parallel = parallel != 0;
+        plan.ep = ep, plan.expert_tp = expert;
+        if (possible(*model_, *system_, plan)) parts += 1;
+      }
+  if (parts == 0) return 0;
+  plan.sequence_parallel = false, plan.ep = 1, plan.expert_tp = 0;
+  double tails_there = 0;
+  for (const Tail& tail : tails(tp, dp * cp)) {
+    tail.set_on(plan);
+    if (possible(*model_, *system_, plan)) tails_there += 1;
+  }
+  return parts * tails_there;
 }
 
 }  // namespace orrery::cluster

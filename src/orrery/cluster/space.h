@@ -9,8 +9,12 @@
 //   dp, micro_batch   divisors of the global batch whose product divides it
 //   schedule, recompute, sequence_parallel, zero   all there are
 //   interleave  1 to the layers of the longest stage, of 1F1B with several stages
+//   expert_tp   1 and tp, of mixtures with several tensor ranks
+//   shard       all replicas, or those of a node (hybrid sharding)
+//   offload_activations, offload_optimizer   nothing, half, all, where the host's memory can be reached
 //
-// as far as the plan is possible() and takes at most the accelerators that there are; it may leave some idle. Choices
+// as far as the plan is possible() and takes at most the accelerators that there are; it may leave some idle. Where
+// dp and microbatch are given they need not divide what they share out. Choices
 // that make no difference are one, the first: an open schedule of a single stage, open sequence parallelism of one
 // tensor rank, open sharding over one replica.
 #pragma once
@@ -59,7 +63,19 @@ class Domain {
   const Values& dp(std::size_t batch) const { return dp_[batch]; }                      // rising
   const Values& micro_batches(std::size_t batch) const { return micro_batch_[batch]; }  // rising
   const Values& sequence_parallel(base::Count tp) const { return sequence_parallel_[tp > 1 ? 1 : 0]; }
-  const Values& zero(base::Count replicas) const { return zero_[replicas > 1 ? 1 : 0]; }
+  Values expert_tp(base::Count tp) const;
+  // What is sharded, over how many, and what lies in the host's memory, of so many replicas of tp ranks.
+  struct Tail {
+    int zero = 0;
+    base::Count shard = 0, offload_activations = 0, offload_optimizer = 0;
+
+    void set_on(Plan& plan) const;
+  };
+  std::vector<Tail> tails(base::Count tp, base::Count replicas) const;
+  // Whether a batch is shared out over dp in such microbatches; an open microbatch divides its part.
+  bool shares(base::Count batch, base::Count dp, base::Count micro_batch) const;
+  // The most that a plan of the space offloads.
+  void offload_all(Plan& plan) const;
   // Of all stages alike; which of them the microbatches allow is for possible() to say.
   const std::vector<Turns>& turns(std::size_t pp_index) const { return turns_[pp_index]; }
 
@@ -76,11 +92,13 @@ class Domain {
 
  private:
   std::vector<Turns> turns_of(base::Count pp) const;
+  double spreads(base::Count tp, base::Count cp, base::Count dp) const;
+  bool each_choice(std::size_t pp_index, Plan plan, const std::function<bool(const Plan&)>& visit) const;
 
   const Model* model_;
   const System* system_;
   Space space_;
-  Values tp_, pp_, cp_, ep_, recompute_;
+  Values tp_, pp_, cp_, ep_, recompute_, offload_activations_, offload_optimizer_;
   std::vector<Values> dp_, micro_batch_;
   std::array<Values, 2> sequence_parallel_, zero_;
   std::vector<std::vector<Turns>> turns_;

@@ -23,11 +23,19 @@ Record<cluster::Description> model() {
         fields_record<Description>("latent."), when([](const Description& m) { return m.sizes.latent.kv_rank > 0; })}});
 }
 
+Record<cluster::Plan> software() {
+  Record<cluster::Plan> out = {{"name", "As in the catalogue.", [](const cluster::Plan& p) {
+                                  return cluster::name_of(p.stack.name, cluster::stacks());
+                                }}};
+  return out.add(fields_record<cluster::Plan>("stack."));
+}
+
 Record<cluster::Plan> plan() {
   Record<cluster::Plan> out = fields_record<cluster::Plan>();
   return out.add({{"microbatches", "Of one replica in one iteration.", cluster::microbatches},
                   {"overlap", "Shares of communication that work may hide, by class.", std::identity(),
-                   fields_record<cluster::Plan>("overlap.")}});
+                   fields_record<cluster::Plan>("overlap.")},
+                  {"stack", "The software, by its name and its figures.", std::identity(), software()}});
 }
 
 Record<TrainedModel> described() {
@@ -137,20 +145,26 @@ Record<TrainedModel> result() {
                                          {"tflops_per_gpu", "1e12 FLOP/s.", &Utilisation::tflops_per_gpu}};
   const auto as_published = [](const TrainedModel& t) -> const Utilisation& { return t.iteration.published; };
   Record<TrainedModel> out = train_figures().of<TrainedModel>(figures);
-  out.add(
-      {{"published_count", "The same three as papers count: attention in full, also what a causal mask hides.",
-        as_published, published},
-       {"host_share", "Of `iteration_s`, that it would be shorter if the host issued operators in no time.",
-        &TrainedModel::host_share},
-       {"parameters", "Of the model.", &TrainedModel::parameters},
-       {"active_parameters", "That a token visits.", &TrainedModel::active_parameters},
-       {"cost", "Of one iteration.",
-        [](const TrainedModel& t) { return scenario::training_cost(t, t.iteration.iteration_s); }, cost()},
-       {"training", "With `--tokens`: the whole run.", std::identity(), training(),
-        when([](const TrainedModel& t) { return t.tokens > 0; })},
-       {"operators", "With `--chip` or `--by-operator`: what an iteration consists of.", std::identity(),
-        run_operators_record(), when([](const TrainedModel& t) { return !t.listed.empty(); })},
-       {"plan", "As evaluated.", &TrainedModel::plan, plan()}});
+  out.add({{"published_count", "The same three as papers count: attention in full, also what a causal mask hides.",
+            as_published, published},
+           {"expected_error_percent",
+            "Two of three measured runs like this one were predicted within it; null where none were measured.",
+            [](const TrainedModel& t) {
+              return t.expected_error ? std::optional<double>(t.expected_error->percent) : std::nullopt;
+            }},
+           {"expected_error_runs", "How many those were; 0: none.",
+            [](const TrainedModel& t) { return t.expected_error ? t.expected_error->runs : std::size_t{0}; }},
+           {"host_share", "Of `iteration_s`, that it would be shorter if the host issued operators in no time.",
+            &TrainedModel::host_share},
+           {"parameters", "Of the model.", &TrainedModel::parameters},
+           {"active_parameters", "That a token visits.", &TrainedModel::active_parameters},
+           {"cost", "Of one iteration.",
+            [](const TrainedModel& t) { return scenario::training_cost(t, t.iteration.iteration_s); }, cost()},
+           {"training", "With `--tokens`: the whole run.", std::identity(), training(),
+            when([](const TrainedModel& t) { return t.tokens > 0; })},
+           {"operators", "With `--chip` or `--by-operator`: what an iteration consists of.", std::identity(),
+            run_operators_record(), when([](const TrainedModel& t) { return !t.listed.empty(); })},
+           {"plan", "As evaluated.", &TrainedModel::plan, plan()}});
   const auto searched = [](const TrainedModel& t) { return t.search.has_value(); };
   const auto answer = [](const TrainedModel& t) -> const scenario::PlanAnswer& { return *t.search; };
   out.add(search().of<TrainedModel>(answer).only(searched));
@@ -193,9 +207,10 @@ Record<TrainFigures> train_figures() {
                                 {"gradients", "Bytes.", &Memory::gradients},
                                 {"optimizer", "Bytes.", &Memory::optimizer},
                                 {"activations", "Bytes kept for the backward pass.", &Memory::activations},
-                                {"buffers", "Bytes of gathered weights, boundary tensors, logits.", &Memory::buffers}};
+                                {"buffers", "Bytes of gathered weights, boundary tensors, logits.", &Memory::buffers},
+                                {"reserve", "Bytes that the allocator keeps beyond what is in use.", &Memory::reserve}};
   Record<F> memory = parts.of<F>(&F::memory);
-  memory.add({{"total", "Sum of the five.", &F::memory_total}});
+  memory.add({{"total", "Sum of the six.", &F::memory_total}});
   return {
       {"iteration_s", "Seconds of one iteration: `global_batch` sequences and the optimiser's step.", &F::iteration_s},
       {"breakdown", "Its terms on the slowest stage; they sum to it.", &F::breakdown, breakdown()},

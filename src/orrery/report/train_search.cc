@@ -155,6 +155,17 @@ std::string metric_name(Metric metric) {
   return "accelerators";
 }
 
+std::string further_choices(const cluster::Model& model, const cluster::Plan& plan) {
+  std::string out;
+  if (plan.shard > 0) out += fmt::format(" over {}", plan.shard);
+  if (model.mixes() && plan.expert_tp == 1 && plan.tp > 1) out += ", whole experts";
+  if (plan.offload_activations > 0)
+    out += fmt::format(", {:.0f} % of activations offloaded", 100 * plan.offload_activations);
+  if (plan.offload_optimizer > 0)
+    out += fmt::format(", {:.0f} % of the optimiser offloaded", 100 * plan.offload_optimizer);
+  return out;
+}
+
 std::string plan_line(const cluster::Model& model, const cluster::Plan& plan) {
   std::string out = fmt::format("tp {}, pp {}, dp {}", plan.tp, plan.pp, plan.dp);
   if (plan.cp > 1) out += fmt::format(", cp {}", plan.cp);
@@ -166,7 +177,7 @@ std::string plan_line(const cluster::Model& model, const cluster::Plan& plan) {
     out += fmt::format(", {} recomputation", cluster::name_of(plan.recompute, cluster::recomputations()));
   if (plan.sequence_parallel) out += ", sequence parallelism";
   if (plan.zero > 0) out += fmt::format(", ZeRO {}", plan.zero);
-  return out;
+  return out + further_choices(model, plan);
 }
 
 std::string plan_options(const cluster::Plan& plan, bool mixes) {
@@ -179,7 +190,12 @@ std::string plan_options(const cluster::Plan& plan, bool mixes) {
   if (plan.recompute != cluster::Recompute::kNone)
     out += fmt::format(" --recompute {}", cluster::name_of(plan.recompute, cluster::recomputations()));
   if (plan.sequence_parallel) out += " --sequence-parallel";
-  return out + fmt::format(" --zero {}", plan.zero);
+  out += fmt::format(" --zero {} --stack {}", plan.zero, cluster::name_of(plan.stack.name, cluster::stacks()));
+  if (mixes && plan.expert_tp > 0) out += fmt::format(" --set plan.expert_tp={}", plan.expert_tp);
+  if (plan.shard > 0) out += fmt::format(" --set plan.shard={}", plan.shard);
+  if (plan.offload_activations > 0) out += fmt::format(" --set plan.offload_activations={}", plan.offload_activations);
+  if (plan.offload_optimizer > 0) out += fmt::format(" --set plan.offload_optimizer={}", plan.offload_optimizer);
+  return out;
 }
 
 std::string search_view(const TrainedModel& trained) {

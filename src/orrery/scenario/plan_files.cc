@@ -4,6 +4,7 @@
 
 #include "orrery/base/edit_distance.h"
 #include "orrery/cluster/fields.h"
+#include "orrery/cluster/names.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/plan_rows.h"
 
@@ -22,13 +23,24 @@ std::string value_text(const base::FieldValue& value) {
   return std::visit(Text(), value);
 }
 
-void set_field(const std::string& path, const Node::Entry& entry, const base::Fields& fields,
+void set_field(const std::string& path, const Node::Entry& entry, const base::Fields& fields, cluster::Plan& plan,
                std::set<std::string>& set, base::Diagnostics& found) {
   if (entry.value.is_map()) {
-    for (const Node::Entry& inner : entry.value.entries) set_field(path + "." + inner.key, inner, fields, set, found);
+    for (const Node::Entry& inner : entry.value.entries)
+      set_field(path + "." + inner.key, inner, fields, plan, set, found);
     return;
   }
   if (path == "microbatches") return;
+  if (path == "stack.name") {
+    for (const auto& [name, stack] : cluster::stacks())
+      if (entry.value.is_scalar() && entry.value.scalar == name) {
+        plan.stack.name = stack;
+        set.insert(path);
+        return;
+      }
+    found.error("O1945", fmt::format("`{}` is no software that Orrery knows", entry.value.scalar), entry.value.where);
+    return;
+  }
   const base::Field* field = base::find_field(fields, path);
   if (field == nullptr) {
     std::vector<std::string> known;
@@ -65,6 +77,8 @@ std::string plan_text(const cluster::Plan& plan) {
     const std::size_t dot = field.path.find('.');
     const std::string own = dot == std::string::npos ? "" : field.path.substr(0, dot);
     if (!own.empty() && own != group) out += fmt::format("  {}:\n", own);
+    if (own == "stack" && own != group)
+      out += fmt::format("    name: {}\n", cluster::name_of(plan.stack.name, cluster::stacks()));
     group = own;
     out += fmt::format("{}{}: {}\n", own.empty() ? "  " : "    ", own.empty() ? field.path : field.path.substr(dot + 1),
                        value_text(field.get()));
@@ -90,7 +104,7 @@ std::set<std::string> read_plan(const std::string& path, cluster::Plan& plan, ba
                "a plan is a map `plan:` of fields; `orrery train ... -o DIR` writes one as DIR/plan.yaml");
   std::set<std::string> set;
   const base::Fields fields = cluster::fields(plan);
-  for (const Node::Entry& entry : map->entries) set_field(entry.key, entry, fields, set, found);
+  for (const Node::Entry& entry : map->entries) set_field(entry.key, entry, fields, plan, set, found);
   found.throw_if_errors();
   read = base::file_input(*file);
   return set;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/check.h"
 #include "orrery/base/content_hash.h"
@@ -14,9 +15,11 @@
 #include "orrery/formats/json/places.h"
 #include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/orrery/plan_fields.h"
+#include "orrery/formats/orrery/stacks.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
+#include "orrery/scenario/expected_error.h"
 #include "orrery/scenario/host_share.h"
 #include "orrery/scenario/plan_files.h"
 #include "orrery/scenario/plan_rows.h"
@@ -207,6 +210,63 @@ cluster::Plan requested_plan(const TrainRequest& request, cluster::Plan plan) {
   return plan;
 }
 
+// The software: by name, or else the system's. Megatron-LM has no sharded weights; a plan with ZeRO 3 runs on FSDP.
+void settle_stack(const TrainRequest& request, base::Overrides& plan, const std::string& catalogue,
+                  TrainedModel& trained) {
+  if (!request.stack.empty()) plan.insert(plan.begin(), {"stack", request.stack});
+  const std::optional<cluster::Stack> named = formats::orrery::named_stack(plan, catalogue);
+  cluster::Stack stack = named.value_or(trained.system.stack);
+  trained.stack_given = named.has_value();
+  const bool zero_3 = request.zero == 3 || std::any_of(plan.begin(), plan.end(), [](const base::Override& set) {
+                        return set.path == "zero" && set.value == "3";
+                      });
+  if (!named && zero_3 && stack.name != cluster::StackName::kXla)
+    stack = formats::orrery::load_stack(catalogue, "pytorch-fsdp").stack;
+  formats::orrery::take_stack(stack, trained.plan);
+  if (!request.overlap) return;
+  trained.plan.overlap = {};
+  for (const std::string& name : *request.overlap) plan.push_back({"overlap." + name, "1"});
+}
+
+// Communication that there is none of cannot go beside work.
+void check_overlap(const TrainRequest& request, const std::set<std::string>& set, TrainedModel& trained) {
+  const cluster::Plan& plan = trained.plan;
+  struct Class {
+    const char* name;
+    base::Count degree;
+    double share;
+    bool open;  // the degree is still to be chosen
+  };
+  const auto open = [&](const std::optional<base::Count>& given, const char* name) {
+    return !given && set.count(name) == 0;
+  };
+  const bool dp_open = open(request.dp, "dp"), cp_open = open(request.cp, "cp");
+  std::vector<std::string> idle;
+  std::size_t asked = 0;
+  for (const Class& one : {Class{"tp", plan.tp, plan.overlap.tp, open(request.tp, "tp")},
+                           Class{"pp", plan.pp, plan.overlap.pp, open(request.pp, "pp")},
+                           Class{"dp", plan.dp * plan.cp, plan.overlap.dp, dp_open || cp_open},
+                           Class{"ep", plan.ep, plan.overlap.ep, open(request.ep, "ep")},
+                           Class{"cp", plan.cp, plan.overlap.cp, cp_open}}) {
+    if (set.count(std::string("overlap.") + one.name) == 0 || one.share == 0) continue;
+    ++asked;
+    if (one.degree == 1 && !one.open) idle.emplace_back(one.name);
+  }
+  if (idle.empty()) return;
+  const std::string what =
+      fmt::format("communication of {} is to overlap with work, and there is none", fmt::join(idle, ", "));
+  const std::string degrees =
+      fmt::format("tp {}, pp {}, dp {}, ep {}, cp {}", plan.tp, plan.pp, plan.dp, plan.ep, plan.cp);
+  const char* way = "leave out classes whose degree is 1, or give `--overlap none`";
+  if (idle.size() < asked) {
+    trained.warnings.warning("O1912", what).note(degrees).hint(way);
+    return;
+  }
+  base::Diagnostics found;
+  found.error("O1912", what).note(degrees).hint(way);
+  found.throw_if_errors();
+}
+
 // An interleaved schedule of one chunk would be another one than was asked for.
 void check_interleaving(const TrainRequest& request, const cluster::Plan& plan) {
   if (request.schedule != cluster::PipelineChoice::kInterleaved || plan.interleave > 1) return;
@@ -265,7 +325,7 @@ void settle_here(const TrainRequest& request, SplitOverrides& overrides, base::D
   for (const base::Override& set : overrides.system) {
     const bool rate = set.path.starts_with("accelerator.peak") || set.path.starts_with("accelerator.memory_") ||
                       set.path == "accelerator.matrix_efficiency" || set.path == "accelerator.fill_depth" ||
-                      set.path == "accelerator.units" || set.path == "calibration.fused_attention_share";
+                      set.path == "accelerator.units" || set.path.starts_with("accelerator.attention");
     if (!rate || !request.chip.empty() || request.efficiency) continue;
     warnings
         .warning("O1529",
@@ -423,6 +483,19 @@ void read_model_and_system(const std::string& catalogue, SplitOverrides& overrid
   trained.tokens = request.tokens;
 }
 
+// The fields of a file, its software among them unless an option names that.
+void take_plan_file(const TrainRequest& request, Setting& setting) {
+  cluster::Plan& plan = setting.trained.plan;
+  const cluster::Plan by_options = plan;
+  base::Input read;
+  setting.set = read_plan(request.plan_file, plan, read);
+  setting.trained.inputs.push_back(read);
+  if (!request.global_batch) lack_batch(setting.set);
+  if (setting.trained.stack_given) plan.stack = by_options.stack;
+  if (setting.trained.stack_given || request.overlap) plan.overlap = by_options.overlap;
+  setting.trained.stack_given = setting.trained.stack_given || setting.set.count("stack.name") > 0;
+}
+
 void read_setting(const TrainRequest& asked, Setting& setting) {
   require(asked);
   SplitOverrides overrides = split(asked);
@@ -430,20 +503,16 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
   const TrainRequest& request = setting.request;
   TrainedModel& trained = setting.trained;
   read_model_and_system(catalogue_directory(), overrides, setting);
-  cluster::Plan plan;
-  if (!request.plan_file.empty()) {
-    base::Input read;
-    setting.set = read_plan(request.plan_file, plan, read);
-    trained.inputs.push_back(read);
-    if (!request.global_batch) lack_batch(setting.set);
-  }
+  settle_stack(request, overrides.plan, catalogue_directory(), trained);
+  if (!request.plan_file.empty()) take_plan_file(request, setting);
   std::sort(trained.inputs.begin(), trained.inputs.end());
   trained.inputs.erase(std::unique(trained.inputs.begin(), trained.inputs.end()), trained.inputs.end());
-  trained.plan = requested_plan(request, plan);
+  trained.plan = requested_plan(request, trained.plan);
   base::Diagnostics found;
   for (const base::Override& field : overrides.plan)
     if (formats::orrery::set_plan_field(trained.plan, field, found)) setting.set.insert(field.path);
   found.throw_if_errors();
+  check_overlap(request, setting.set, trained);
   check_interleaving(request, trained.plan);
   check_chip(request, overrides.system, setting.machine, trained);
   setting.limits = request.limits;
@@ -498,6 +567,8 @@ TrainedModel train(const TrainRequest& asked) {
   if (!uses.empty()) list_operators(operators, uses, limits, trained);
   // Pruned attention counts as the dense one that it replaces.
   if (!setting.array) check_utilisation(trained, setting.measurements);
+  trained.expected_error =
+      expected_error(read_error_kinds(catalogue_directory()), kind_of(trained.model, trained.system, trained.plan));
   trained.host_share = host_share(trained, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);

@@ -19,6 +19,7 @@
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
 #include "orrery/cost/budget.h"
+#include "orrery/scenario/expected_error.h"
 #include "orrery/scenario/plan_question.h"
 #include "orrery/scenario/run_operators.h"
 #include "orrery/scenario/run_question.h"
@@ -31,6 +32,8 @@ struct TrainRequest : RunQuestion {
   std::optional<cluster::PipelineChoice> schedule;
   std::optional<cluster::Recompute> recompute;
   std::optional<cluster::Attention> attention;
+  std::string stack;                                // of the catalogue; empty: the system's, or what the plan needs
+  std::optional<std::vector<std::string>> overlap;  // classes of communication; absent: what the stack overlaps
   bool sequence_parallel = false;
   int zero = -1;                                            // -1: not said
   std::string plan_file;                                    // fields of the plan; empty: none
@@ -63,7 +66,9 @@ struct TrainedModel {
   base::Count searched = 0;         // products whose mapping was searched
   std::vector<std::pair<machine::MatrixProduct, double>> unproven;  // of them, those without a proof, with their gaps
   std::vector<std::string> defaulted;                               // degrees that were chosen: "tp", "pp", ...
-  std::vector<std::string> assumed;  // not given and not chosen either: "micro_batch", "attention"
+  bool stack_given = false;                                         // false: the system's, or what the plan needs
+  std::vector<std::string> assumed;             // not given and not chosen either: "micro_batch", "attention"
+  std::optional<ExpectedError> expected_error;  // nothing: no runs like this one were measured
   double host_share = 0;             // of the iteration, that it would save if the host issued operators in no time
   base::Count choices = 0;           // of them that were possible
   bool all_choices = true;           // false: a limit or an interrupt ended the choice

@@ -49,9 +49,22 @@ bool said(const TrainRequest& request, const std::set<std::string>& set, Knob kn
     case Knob::kSequenceParallel:
       return request.sequence_parallel;
     case Knob::kZero:
+      return request.zero >= 0;
+    case Knob::kExpertTp:
+    case Knob::kShard:
+    case Knob::kOffloadActivations:
+    case Knob::kOffloadOptimizer:
       break;
   }
-  return request.zero >= 0;
+  return false;
+}
+
+// Whether the model and the system leave anything to choose.
+bool matters(Knob knob, const TrainedModel& trained) {
+  if (knob == Knob::kEp || knob == Knob::kExpertTp) return trained.model.mixes();
+  if (knob == Knob::kOffloadActivations || knob == Knob::kOffloadOptimizer)
+    return trained.system.accelerator.host_bytes_per_s > 0;
+  return true;
 }
 
 bool gpus_said(const TrainRequest& request, const std::set<std::string>& set) {
@@ -237,13 +250,13 @@ void check_plan_question(const TrainRequest& request, const cluster::Model& mode
   if (!asked.why.empty()) force(asked.why, model, scratch);
 }
 
-std::vector<std::string> open_knobs(const TrainRequest& request, const cluster::Model& model,
-                                    const std::set<std::string>& set) {
+std::vector<std::string> open_knobs(const TrainRequest& request, const std::set<std::string>& set,
+                                    const TrainedModel& trained) {
   std::vector<std::string> names;
   if (!gpus_said(request, set) || request.plans.most_gpus) names.emplace_back("gpus");
   if (request.plans.batches.size() > 1) names.emplace_back("global_batch");
   for (const Knob knob : cluster::kKnobs) {
-    if (said(request, set, knob) || (knob == Knob::kEp && !model.mixes())) continue;
+    if (said(request, set, knob) || !matters(knob, trained)) continue;
     const bool named =
         knob == Knob::kInterleave && request.schedule && request.schedule != cluster::PipelineChoice::kInterleaved;
     if (!named) names.emplace_back(cluster::name(knob));
@@ -254,7 +267,7 @@ std::vector<std::string> open_knobs(const TrainRequest& request, const cluster::
 void search_plans(const TrainRequest& request, const std::set<std::string>& set,
                   const machine::OperatorModel& operators, const cost::Limits& limits, TrainedModel& trained) {
   const cost::Budget budget(limits);
-  trained.defaulted = open_knobs(request, trained.model, set);
+  trained.defaulted = open_knobs(request, set, trained);
   PlanAnswer& answer = trained.search.emplace();
   answer.objective = objective_of(request, set, trained);
   Search search{request,          operators, budget, limits.threads, trained, space_of(request, set, trained),
