@@ -9,6 +9,7 @@ namespace {
 
 // What does not change a stage's work at its least: one replica, nothing gathered.
 Plan alone(Plan plan) {
+  plan.expert_tp = expert_tp(plan);  // which can depend on how many replicas there are
   plan.dp = 1;
   plan.zero = 0;
   plan.interleave = 1;
@@ -31,7 +32,13 @@ double whole_seconds(const Model& model, const System& system, const Plan& plan,
   Plan one = plan;
   one.pp = 1;
   one.schedule = Schedule::kOneFOneB;
-  return stages_of(model, system, one, operators)[0].stage.tau();
+  const auto seconds = [&] { return stages_of(model, system, one, operators)[0].stage.tau(); };
+  if (plan.expert_tp > 0 || plan.tp == 1 || !model.mixes()) return seconds();
+  // As the software does it: the one or the other.
+  one.expert_tp = 1;
+  const double whole_experts = seconds();
+  one.expert_tp = plan.tp;
+  return std::min(whole_experts, seconds());
 }
 
 double pipeline_bound(const Model& model, const Plan& plan, const Pipeline& pipe) {

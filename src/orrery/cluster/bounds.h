@@ -22,7 +22,8 @@ namespace orrery::cluster {
 double whole_seconds(const Model& model, const System& system, const Plan& plan,
                      const machine::OperatorModel& operators);
 
-// The stages of `plan`; pp and whether weight gradients are deferred count as well.
+// The stages of `plan`; pp, over how many tensor ranks an expert is cut, and whether weight gradients are deferred
+// count as well.
 Pipeline stages_of(const Model& model, const System& system, const Plan& plan, const machine::OperatorModel& operators);
 
 // The least seconds of an iteration of any plan that has `pipe`, for its own microbatches and turns.

@@ -147,7 +147,8 @@ class Walk {
 
   const Pipeline& pipe(const Plan& plan) {
     const std::size_t split = plan.schedule == Schedule::kZeroBubble ? 1 : 0;
-    if (!piped_[split]) {
+    if (!piped_[split] || expert_tp(plan) != cut_[split]) {
+      cut_[split] = expert_tp(plan);
       pipes_[split] = stages_of(q_.model, q_.system, plan, q_.operators);
       piped_[split] = true;
     }
@@ -213,6 +214,7 @@ class Walk {
   Values dps_;
   std::array<Pipeline, 2> pipes_;
   std::array<bool, 2> piped_ = {false, false};
+  std::array<Count, 2> cut_ = {0, 0};  // tensor ranks of an expert that they are of
 };
 
 // Whether any plan of the group can be possible: asked with one stage, and the fewest replicas that hold the experts.

@@ -83,7 +83,7 @@ inline Asked random_space(Draw& draw, const Model& model, const System& system, 
   given(Knob::kRecompute, {0, 1, 2}, 3);
   given(Knob::kSequenceParallel, {0, 1}, 4);
   given(Knob::kZero, {0, 1, 2, 3}, 3);
-  given(Knob::kExpertTp, {0, 1, 2}, 8);
+  given(Knob::kExpertTp, {0, 0, 1, 2}, 3);
   given(Knob::kShard, {0, 0, 2, 4}, 8);
   if (!draw.once_in(8)) space.of(Knob::kOffloadActivations) = {draw.of(Values{0, 0, 0, kWholeShare / 2})};
   if (!draw.once_in(8)) space.of(Knob::kOffloadOptimizer) = {draw.of(Values{0, 0, 0, kWholeShare})};
