@@ -180,7 +180,7 @@ std::string plan_line(const cluster::Model& model, const cluster::Plan& plan) {
   return out + further_choices(model, plan);
 }
 
-std::string plan_options(const cluster::Plan& plan, bool mixes) {
+std::string plan_options(const cluster::Plan& plan, bool mixes, bool stack_given) {
   std::string out = fmt::format("--gpus {} --global-batch {} --micro-batch {} --tp {} --pp {} --dp {} --cp {}",
                                 plan.gpus, plan.global_batch, plan.micro_batch, plan.tp, plan.pp, plan.dp, plan.cp);
   if (mixes) out += fmt::format(" --ep {}", plan.ep);
@@ -190,7 +190,9 @@ std::string plan_options(const cluster::Plan& plan, bool mixes) {
   if (plan.recompute != cluster::Recompute::kNone)
     out += fmt::format(" --recompute {}", cluster::name_of(plan.recompute, cluster::recomputations()));
   if (plan.sequence_parallel) out += " --sequence-parallel";
-  out += fmt::format(" --zero {} --stack {}", plan.zero, cluster::name_of(plan.stack.name, cluster::stacks()));
+  out += fmt::format(" --zero {}", plan.zero);
+  if (stack_given || plan.zero == 3)  // which by itself takes other software
+    out += fmt::format(" --stack {}", cluster::name_of(plan.stack.name, cluster::stacks()));
   if (mixes && plan.expert_tp > 0) out += fmt::format(" --set plan.expert_tp={}", plan.expert_tp);
   if (plan.shard > 0) out += fmt::format(" --set plan.shard={}", plan.shard);
   if (plan.offload_activations > 0) out += fmt::format(" --set plan.offload_activations={}", plan.offload_activations);
@@ -205,7 +207,7 @@ std::string search_view(const TrainedModel& trained) {
   if (answer.top.empty()) return out + "\n";
   if (answer.idle > 0)
     out += fmt::format("{} of {} accelerators stay idle\n", answer.idle, trained.plan.gpus + answer.idle);
-  out += "this plan: " + plan_options(trained.plan, trained.model.mixes()) + "\n";
+  out += "this plan: " + plan_options(trained.plan, trained.model.mixes(), trained.stack_given) + "\n";
   if (answer.top.size() > 1) out += "\n" + plans_table(trained, answer.top);
   if (answer.forced) out += "\n" + why_view(trained);
   if (!answer.cells.empty()) out += "\n" + plan_map(trained);

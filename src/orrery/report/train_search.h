@@ -16,7 +16,7 @@ std::string plan_line(const cluster::Model& model, const cluster::Plan& plan);
 std::string further_choices(const cluster::Model& model, const cluster::Plan& plan);
 
 // The answer as options: `--tp 8 --pp 4 ...`, from which `train` evaluates the very plan.
-std::string plan_options(const cluster::Plan& plan, bool mixes);
+std::string plan_options(const cluster::Plan& plan, bool mixes, bool stack_given);
 
 // What was proven and of how many plans, runners-up or front, what a forced choice costs by cause, the map. Empty where
 // nothing was searched.

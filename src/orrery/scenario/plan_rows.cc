@@ -19,6 +19,7 @@
 #include "orrery/cluster/knobs.h"
 #include "orrery/cluster/names.h"
 #include "orrery/formats/json/document.h"
+#include "orrery/formats/orrery/plan_fields.h"
 #include "orrery/scenario/row_setting.h"
 
 namespace orrery::scenario {
@@ -114,10 +115,15 @@ class Rows {
     plan_ = setting_.plan;
     set_.clear();
     found_ = {};
-    if (of_json)
-      read_json(line);
-    else
-      read_cells(line);
+    read(line, of_json);
+    if (plan_.zero == 3 && setting_.plan.zero != 3 && setting_.of_zero_3) {
+      // As `train --zero 3` does: other software, then what the row says.
+      plan_ = setting_.plan;
+      formats::orrery::take_stack(*setting_.of_zero_3, plan_);
+      set_.clear();
+      found_ = {};
+      read(line, of_json);
+    }
     if (!found_.has_errors()) settle(line);
     if (!found_.has_errors() && !cluster::possible(setting_.model, setting_.system, plan_))
       cluster::check(setting_.model, setting_.system, plan_, found_);
@@ -149,6 +155,13 @@ class Rows {
     for (const base::Field* field : besides_)
       std::visit([&](const auto& value) { fmt::format_to(std::back_inserter(cells), ",{}", value); }, field->get());
     return cells;
+  }
+
+  void read(const Line& line, bool of_json) {
+    if (of_json)
+      read_json(line);
+    else
+      read_cells(line);
   }
 
   void read_cells(const Line& line) {

@@ -1,6 +1,7 @@
 // What all rows of a file of plans share, once model and system are read.
 #pragma once
 
+#include <optional>
 #include <set>
 
 #include "orrery/machine/operator_model.h"
@@ -15,6 +16,7 @@ struct RowSetting {
   cluster::Plan plan;         // what a row does not say,
   std::set<std::string> set;  // fields of it that were given
   cost::Limits limits;
+  std::optional<cluster::Stack> of_zero_3;  // the software of rows that shard weights; nothing: that of `plan`
 };
 
 EvaluatedRows evaluate_rows(const RowSetting& setting, const PlanRowsInput& input,

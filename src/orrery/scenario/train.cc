@@ -591,9 +591,11 @@ EvaluatedRows evaluate_plan_rows(const TrainRequest& asked, const PlanRowsInput&
   const TrainOperators operators(setting.request, setting.trained, setting.machine.chip.get(),
                                  setting.here ? &*setting.here : nullptr, setting.limits, setting.products,
                                  setting.array);
-  EvaluatedRows rows = evaluate_rows({setting.trained.model, setting.trained.system, operators.model(),
-                                      setting.trained.plan, setting.set, setting.limits},
-                                     input, write);
+  RowSetting shared{setting.trained.model, setting.trained.system, operators.model(), setting.trained.plan,
+                    setting.set,           setting.limits,         std::nullopt};
+  if (!setting.trained.stack_given && shared.plan.stack.name != cluster::StackName::kXla)
+    shared.of_zero_3 = formats::orrery::load_stack(catalogue_directory(), "pytorch-fsdp").stack;
+  EvaluatedRows rows = evaluate_rows(shared, input, write);
   rows.problems.insert(rows.problems.begin(), setting.trained.warnings.all().begin(),
                        setting.trained.warnings.all().end());
   return rows;

@@ -110,6 +110,7 @@ TEST(Train, AStateSpaceModelSplitsByItsHeads) {
 TEST(Train, WhatLacksMemoryIsAnAnswerThatNamesTheLargestTerm) {
   TrainRequest request = gpt3(8);
   request.global_batch = 8;
+  request.tp = 8, request.pp = request.dp = 1;
   const TrainedModel trained = train(request);
   EXPECT_FALSE(trained.iteration.fits);
   EXPECT_NEAR(trained.iteration.excess_bytes,
