@@ -60,8 +60,7 @@ double Objective::value(Metric metric, const Plan& plan, const Iteration& iterat
 std::vector<Metric> Objective::all() const {
   std::vector<Metric> order = metrics;
   if (front) return order;
-  for (const Metric tie : {Metric::kTime, Metric::kMemory})
-    if (std::find(order.begin(), order.end(), tie) == order.end()) order.push_back(tie);
+  if (std::find(order.begin(), order.end(), Metric::kTime) == order.end()) order.push_back(Metric::kTime);
   return order;
 }
 

@@ -63,7 +63,7 @@ struct Objective {
   double value(Metric metric, double seconds, double memory, double batch, double used, double paid) const;
   double value(Metric metric, const Plan& plan, const Iteration& iteration) const;
 
-  // All that decides before the order of plans does: the metrics, then time, memory.
+  // All that decides before the order of plans does: the metrics, then time.
   std::vector<Metric> all() const;
 };
 
