@@ -116,6 +116,8 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
               "materialised or flash; default: what was usual when the model was published");
   line.text("--operators", request.measurements, "FILE.csv",
             "Timings of matrix products, used in preference to the roofline");
+  line.text("--attention-array", request.attention_array, "FILE.json",
+            "A simulated array beside each accelerator does attention forwards: an answer of `sparse simulate`");
   line.meant("--efficiency", "E[,B]",
              "Instead of the roofline: products reach E (or, at microbatch b, E b / (b + B)) of the peak",
              [&request](const std::string& text) { choose_efficiency(text, request); });

@@ -30,6 +30,8 @@ constexpr Kind kAnswers[] = {
     {"sparse_latency", sparse_latency_schema},
     {"sparse_pack", sparse_pack_schema},
     {"sparse_sweep", sparse_sweep_schema},
+    {"sparse_simulate", sparse_simulate_schema},
+    {"sparse_design", sparse_design_schema},
     {"sparse_run", sparse_run_schema},
     {"sparse_bench", sparse_bench_schema},
     {"sparse_study", sparse_study_schema},

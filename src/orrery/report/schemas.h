@@ -28,6 +28,8 @@ Json sparse_mask_schema();
 Json sparse_latency_schema();
 Json sparse_pack_schema();
 Json sparse_sweep_schema();
+Json sparse_simulate_schema();
+Json sparse_design_schema();
 Json sparse_run_schema();
 Json sparse_bench_schema();
 Json sparse_study_schema();

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/text_file.h"
 #include "orrery/formats/sanger/load_balance_csv.h"
 #include "orrery/scenario/sparse_mask.h"
 #include "orrery/scenario/text_run.h"
@@ -33,13 +32,6 @@ struct Sums {
   double dense = 0, predict = 0, attend = 0;
   Count emptied = 0;
 };
-
-// A language model's head, else none: what the others say needs labels.
-HeadKind head_of(const std::string& folder) {
-  const auto config = base::read_file(folder + "/config.json");
-  const HeadKind kind = formats::huggingface::read_runnable(config).description.head.kind;
-  return kind == HeadKind::kMaskedWords || kind == HeadKind::kNextWord ? kind : HeadKind::kNone;
-}
 
 // With tokens that are not there up to whole vectors, which Sanger's log demands, and its tasks pad to. No figure
 // depends on how many there are.
@@ -71,7 +63,7 @@ class Runner {
   explicit Runner(const SparseRunRequest& request)
       : request_(request),
         running_(request.texts),
-        kind_(head_of(request.texts.checkpoint)),
+        kind_(language_head_of(request.texts.checkpoint)),
         made_(open_checkpoint(request.texts.checkpoint, {kind_, {}}, request.texts.type, request.texts.seed)) {
     model::Description& d = made_.runnable.description;
     if (kind_ == HeadKind::kNone) d.decoder.layers = 0, d.later.reset();  // as tune_embed

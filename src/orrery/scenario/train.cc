@@ -10,6 +10,7 @@
 #include "orrery/base/check.h"
 #include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
+#include "orrery/base/text_file.h"
 #include "orrery/cluster/evaluate.h"
 #include "orrery/formats/json/places.h"
 #include "orrery/formats/orrery/measured_products.h"
@@ -357,6 +358,25 @@ void search_products(const ChipOperators& nests, const cluster::OperatorUses& us
   nests.prepare(products, request.searching);
 }
 
+// The array that does the attention of forward passes, where there is one.
+std::optional<AttentionArray> attention_array(const TrainRequest& request, TrainedModel& trained) {
+  if (request.attention_array.empty()) return std::nullopt;
+  const auto file = base::read_file(request.attention_array);
+  trained.inputs.push_back(base::file_input(*file));
+  std::sort(trained.inputs.begin(), trained.inputs.end());
+  AttentionArray array = read_attention_array(file);
+  auto& warning = trained.warnings.warning(
+      "O1906", fmt::format("the array of `{}` does attention forwards, the accelerators do it backwards, densely",
+                           request.attention_array));
+  if (array.queries != trained.model.seq || array.keys != trained.model.seq)
+    warning.note(
+        fmt::format("{} queries and {} keys were simulated, the model has {}: a pair is taken to cost the same",
+                    array.queries, array.keys, trained.model.seq));
+  warning.note(fmt::format("a density of {:.4f} was simulated; memory, also of activations, is that of dense attention",
+                           array.density));
+  return array;
+}
+
 // What is known of the operators one by one, where it is asked for.
 void list_operators(const TrainOperators& operators, const cluster::OperatorUses& uses, const cost::Limits& limits,
                     TrainedModel& trained) {
@@ -449,9 +469,11 @@ TrainedModel train(const TrainRequest& asked) {
   if (found.has_errors() && chosen_in_vain(given, found)) refuse_choice_of(trained.defaulted, found);
   found.throw_if_errors();
 
+  const std::optional<AttentionArray> array = attention_array(request, trained);
   const TrainOperators operators(
       request, trained, machine.chip.get(), here ? &*here : nullptr, limits,
-      measurements ? formats::orrery::read_measured_products(measurements) : std::vector<machine::MeasuredProduct>());
+      measurements ? formats::orrery::read_measured_products(measurements) : std::vector<machine::MeasuredProduct>(),
+      array);
   trained.operators = operators.name();
   cluster::OperatorUses uses;
   if (machine.chip || request.by_operator)
@@ -459,7 +481,7 @@ TrainedModel train(const TrainRequest& asked) {
   if (operators.nests() != nullptr) search_products(*operators.nests(), uses, request);
   trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, operators.model());
   if (!uses.empty()) list_operators(operators, uses, limits, trained);
-  check_utilisation(trained, measurements);
+  if (!array) check_utilisation(trained, measurements);  // pruned attention counts as the dense one that it replaces
   trained.expected_error =
       expected_error(read_error_kinds(catalogue), kind_of(trained.model, trained.system, trained.plan));
   trained.host_share = host_share(trained, operators.model());

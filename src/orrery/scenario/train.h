@@ -36,6 +36,7 @@ struct TrainRequest : RunQuestion {
   bool sequence_parallel = false;
   int zero = 0;
   std::string measurements;                                 // table of matrix products; empty: the roofline alone
+  std::string attention_array;                              // an answer of `sparse simulate`; empty: none
   std::optional<double> efficiency;                         // AMPeD's: every product reaches this share of the peak,
   double half_efficiency = 0;                               // half of it at a microbatch of so many sequences
   double tokens = 0;                                        // to train on; 0: not asked

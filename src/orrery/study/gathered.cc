@@ -15,9 +15,8 @@ Index valid(const Index* lengths, Index batch, Index all) {
   return lengths == nullptr ? all : lengths[batch];
 }
 
-void copy(kernels::Context& context, const Attention& x, const Vectors& from, Index positions, const Index* lengths,
-          const Index* starts, Index group, float factor, std::vector<float>& to) {
-  const Index size = x.size;
+void copy(kernels::Context& context, const Attention& x, const Vectors& from, Index size, Index positions,
+          const Index* lengths, const Index* starts, Index group, float factor, std::vector<float>& to) {
   to.assign(static_cast<std::size_t>(x.batch * x.heads * positions * size), 0.0F);
   context.pool().run(x.batch * x.heads, [&](Index matrix, int) {
     const Index batch = matrix / x.heads, head = matrix % x.heads / group;
@@ -44,9 +43,9 @@ void mark(const Attention& x, Index positions, const Index* lengths, std::vector
 
 void gather(kernels::Context& context, const Attention& x, bool scaled, Gathered& into) {
   ORRERY_CHECK(x.type == kernels::Type::kF32 || x.type == kernels::Type::kBf16, "attention is of fp32 or bf16");
-  copy(context, x, x.query, x.queries, x.query_lengths, x.query_starts, 1, scaled ? static_cast<float>(x.scale) : 1.0F,
-       into.query);
-  copy(context, x, x.key, x.keys, x.key_lengths, x.key_starts, x.heads / x.key_heads, 1, into.key);
+  copy(context, x, x.query, x.size, x.queries, x.query_lengths, x.query_starts, 1,
+       scaled ? static_cast<float>(x.scale) : 1.0F, into.query);
+  copy(context, x, x.key, x.size, x.keys, x.key_lengths, x.key_starts, x.heads / x.key_heads, 1, into.key);
   sparse::AttentionInput& input = into.input;
   input.shape = {x.batch, x.heads, x.queries, x.keys};
   input.depth = x.size;
@@ -61,6 +60,10 @@ void gather(kernels::Context& context, const Attention& x, bool scaled, Gathered
   for (Index b = 0; b < x.batch; ++b)
     for (Index k = 0; k < x.keys; ++k)
       if (std::isinf(x.bias[b * x.bias_batch + k])) input.valid_columns[static_cast<std::size_t>(b * x.keys + k)] = 0;
+}
+
+void gather_values(kernels::Context& context, const Attention& x, std::vector<float>& into) {
+  copy(context, x, x.value, x.value_size, x.keys, x.key_lengths, x.key_starts, x.heads / x.key_heads, 1, into);
 }
 
 }  // namespace orrery::study

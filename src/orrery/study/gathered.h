@@ -18,4 +18,7 @@ struct Gathered {
 // all queries and heads (-inf). Memory of `into` is used again.
 void gather(kernels::Context& context, const kernels::Attention& attention, bool scaled, Gathered& into);
 
+// Values in the same way, [batch][heads][keys][value_size].
+void gather_values(kernels::Context& context, const kernels::Attention& attention, std::vector<float>& into);
+
 }  // namespace orrery::study
