@@ -225,22 +225,24 @@ void check_overlap(const TrainRequest& request, const std::set<std::string>& set
     const char* name;
     base::Count degree;
     double share;
-    bool open;  // the degree is still to be chosen
+    bool open;  // the degree was not given
   };
   const auto open = [&](const std::optional<base::Count>& given, const char* name) {
     return !given && set.count(name) == 0;
   };
-  const bool dp_open = open(request.dp, "dp"), cp_open = open(request.cp, "cp");
   std::vector<std::string> idle;
   std::size_t asked = 0;
+  bool chosen = false;  // one of these degrees, not given
   for (const Class& one : {Class{"tp", plan.tp, plan.overlap.tp, open(request.tp, "tp")},
                            Class{"pp", plan.pp, plan.overlap.pp, open(request.pp, "pp")},
-                           Class{"dp", plan.dp * plan.cp, plan.overlap.dp, dp_open || cp_open},
+                           Class{"dp", plan.dp * plan.cp, plan.overlap.dp, open(request.dp, "dp")},
                            Class{"ep", plan.ep, plan.overlap.ep, open(request.ep, "ep")},
-                           Class{"cp", plan.cp, plan.overlap.cp, cp_open}}) {
+                           Class{"cp", plan.cp, plan.overlap.cp, open(request.cp, "cp")}}) {
     if (set.count(std::string("overlap.") + one.name) == 0 || one.share == 0) continue;
     ++asked;
-    if (one.degree == 1 && !one.open) idle.emplace_back(one.name);
+    if (one.degree > 1) continue;
+    idle.emplace_back(one.name);
+    chosen = chosen || one.open;
   }
   if (idle.empty()) return;
   const std::string what =
@@ -248,7 +250,7 @@ void check_overlap(const TrainRequest& request, const std::set<std::string>& set
   const std::string degrees =
       fmt::format("tp {}, pp {}, dp {}, ep {}, cp {}", plan.tp, plan.pp, plan.dp, plan.ep, plan.cp);
   const char* way = "leave out classes whose degree is 1, or give `--overlap none`";
-  if (idle.size() < asked) {
+  if (idle.size() < asked || chosen) {
     trained.warnings.warning("O1912", what).note(degrees).hint(way);
     return;
   }
@@ -434,7 +436,6 @@ TrainedModel train(const TrainRequest& asked) {
   for (const base::Override& field : overrides.plan)
     if (formats::orrery::set_plan_field(trained.plan, field, found)) set.insert(field.path);
   found.throw_if_errors();
-  check_overlap(request, set, trained);
   check_interleaving(request, trained.plan);
   check_chip(request, overrides.system, machine, trained);
 
@@ -444,6 +445,7 @@ TrainedModel train(const TrainRequest& asked) {
   const ChosenDegrees chosen =
       choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget(limits), limits.threads);
   trained.plan = chosen.plan;
+  check_overlap(request, set, trained);
   trained.choices = chosen.tried;
   trained.all_choices = chosen.all;
   trained.defaulted = open_degrees(given, trained.model.mixes());
@@ -482,8 +484,10 @@ TrainedModel train(const TrainRequest& asked) {
   trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, operators.model());
   if (!uses.empty()) list_operators(operators, uses, limits, trained);
   if (!array) check_utilisation(trained, measurements);  // pruned attention counts as the dense one that it replaces
-  trained.expected_error =
-      expected_error(read_error_kinds(catalogue), kind_of(trained.model, trained.system, trained.plan));
+  // What was measured was predicted by the roofline.
+  if (trained.operators == "roofline")
+    trained.expected_error =
+        expected_error(read_error_kinds(catalogue), kind_of(trained.model, trained.system, trained.plan));
   trained.host_share = host_share(trained, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
