@@ -64,9 +64,9 @@ class Faults {
       fault(kChannel, fmt::format("a frequency of {:g} Hz", i_.frequency), "allowed: above 0, finite",
             "give `frequency` in Hz: 1e9 is Sanger's");
     range(kChannel, "latency", i_.latency, 0, 1'000'000'000);
-    if (i_.bandwidth > 0 && i_.frequency > 0 && i_.bytes_per_cycle() < 1e-6)
+    if (i_.bandwidth > 0 && i_.frequency > 0 && i_.bytes_per_cycle() < 1e-3)
       fault(kChannel, fmt::format("a bandwidth of {:g} bytes a cycle", i_.bytes_per_cycle()),
-            fmt::format("{:g} bytes/s / {:g} Hz; allowed: from 1e-6", i_.bandwidth, i_.frequency), "raise `bandwidth`");
+            fmt::format("{:g} bytes/s / {:g} Hz; allowed: from 1e-3", i_.bandwidth, i_.frequency), "raise `bandwidth`");
   }
 
   void format(const char* name, const FixedPoint& f, int most) {

@@ -71,7 +71,7 @@ TEST(Instance, IsToldOfMemoriesThatNeverAnswer) {
   expect("O1892", "never end", [](Instance& i, Sizes&) { i.bandwidth = 0; });
   expect("O1892", "above 0", [](Instance& i, Sizes&) { i.frequency = 0; });
   expect("O1892", "allowed: 0 to", [](Instance& i, Sizes&) { i.latency = -1; });
-  expect("O1892", "from 1e-6", [](Instance& i, Sizes&) { i.bandwidth = 1; });
+  expect("O1892", "from 1e-3", [](Instance& i, Sizes&) { i.bandwidth = 1; });
   Instance endless;
   endless.bandwidth = std::numeric_limits<double>::infinity();
   EXPECT_FALSE(faults(endless, usual()).has_errors());

@@ -1,5 +1,5 @@
 // The whole machine, a cycle at a time: every unit's registers, the controller's counters, the memories' banks. The
-// reference that timeline.h and calculate.h are held against; thousands of times slower.
+// reference that timeline.h and calculate.h are held against; some ten times slower.
 //
 // In each cycle the controller looks at what had ended before it, starts what may start, and every unit that works
 // takes a step. Banks remember whose data they hold, and whoever reads checks it.
@@ -13,6 +13,7 @@ struct SteppedRun {
   Count cycles = 0;
   std::array<Count, kUnits> busy{};
   Count blocks = 0;
+  Memories memories{};
   std::vector<std::int32_t> outputs;  // [matrix][query][depth]
   std::optional<sparse::Mask> predicted;
   Saturated saturated;  // codes, scores and outputs

@@ -55,7 +55,7 @@ class QuantiserUnit {
   std::deque<Lead> dividing_;  // travels with the quotient
   RowScale scale_;
   Count coded_row_ = -1, coded_chunk_ = 0;
-  Count next_row_ = 0, next_chunk_ = 0;
+  Count next_row_ = 0;
   std::vector<std::int8_t> codes_;
   std::vector<std::uint64_t> factors_;
   Count clipped_ = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "orrery/array/machine_steps.h"
 #include "orrery/array/random_run_test_util.h"
@@ -21,7 +22,9 @@ Simulation run_of(const RandomRun& random) {
 TEST(Simulation, IsTheMachineToTheBitAndTheCycleOnRandomSizesMasksAndPredictions) {
   RandomRun random(1);
   Count compared = 0, blocks = 0;
-  for (int trial = 0; trial < 1500; ++trial) {
+  const char* const more = std::getenv("ORRERY_MACHINES");
+  const int trials = more == nullptr ? 1500 : std::atoi(more);
+  for (int trial = 0; trial < trials; ++trial) {
     random.draw();
     const base::Diagnostics found = faults(random.instance, sizes_of(random.work));
     ASSERT_FALSE(found.has_errors()) << found.all().front().message;
@@ -31,6 +34,10 @@ TEST(Simulation, IsTheMachineToTheBitAndTheCycleOnRandomSizesMasksAndPredictions
     ASSERT_EQ(fast.blocks, slow.blocks) << trial;
     ASSERT_EQ(fast.outputs, slow.outputs) << trial;
     ASSERT_EQ(fast.busy, slow.busy) << trial;
+    for (std::size_t m = 0; m < fast.memories.size(); ++m) {
+      EXPECT_EQ(fast.memories[m].reads, slow.memories[m].reads) << name_of(static_cast<Memory>(m)) << ", " << trial;
+      EXPECT_EQ(fast.memories[m].writes, slow.memories[m].writes) << name_of(static_cast<Memory>(m)) << ", " << trial;
+    }
     EXPECT_EQ(fast.saturated.outputs, slow.saturated.outputs);
     if (random.work.prediction) {
       ASSERT_EQ(*fast.predicted, *slow.predicted) << trial;
@@ -187,6 +194,51 @@ struct Usual {
     work.prediction = Prediction{};
   }
 };
+
+TEST(Simulation, OfThePublishedShapeIsTheMachineToTheBitAndTheCycle) {
+  Usual usual(9, 150);
+  usual.work.causal = true;
+  usual.work.valid_columns.assign(150, 1);
+  std::fill(usual.work.valid_columns.begin() + 120, usual.work.valid_columns.end(), std::uint8_t{0});
+  for (const bool overlap : {true, false}) {
+    usual.instance.overlap = overlap;
+    const Simulation fast = simulate(usual.instance, usual.work);
+    const SteppedRun slow = stepped_run(usual.instance, usual.work);
+    EXPECT_EQ(fast.cycles, slow.cycles);
+    EXPECT_EQ(fast.busy, slow.busy);
+    EXPECT_EQ(fast.outputs, slow.outputs);
+    EXPECT_EQ(*fast.predicted, *slow.predicted);
+    EXPECT_EQ(fast.tiles, 6);
+  }
+}
+
+TEST(Simulation, MovesTheBytesOfItsTokensOnceWhereKeysStay) {
+  RandomRun random(10);
+  for (int trial = 0; trial < 200; ++trial) {
+    random.draw();
+    random.work.valid_rows.clear(), random.work.valid_columns.clear();
+    if (!random.work.prediction) continue;
+    random.instance.key_tokens = 1000;
+    const Simulation s = run_of(random);
+    const sparse::MaskShape& shape = random.work.shape;
+    const Numbers& n = random.instance.numbers;
+    const auto bytes = [&](Count tokens, const FixedPoint& f) {
+      return shape.matrices() * tokens * random.work.depth * ((f.bits + 7) / 8);
+    };
+    EXPECT_EQ(s.bytes.queries, bytes(shape.rows, n.query));
+    EXPECT_EQ(s.bytes.keys, bytes(shape.columns, n.key));
+    EXPECT_EQ(s.bytes.values, bytes(shape.columns, n.value));
+    EXPECT_EQ(s.bytes.outputs, bytes(shape.rows, n.output));
+    EXPECT_EQ(s.bytes.blocks, 0);
+    EXPECT_EQ(s.operations.normalisations, shape.matrices() * shape.rows * random.work.depth);
+    EXPECT_EQ(s.operations.roots, shape.matrices() * (shape.rows + shape.columns));
+    if (!random.work.causal) {
+      const Count pairs = shape.matrices() * shape.rows * shape.columns;
+      EXPECT_EQ(s.operations.code_products, pairs * random.work.depth);
+      EXPECT_EQ(s.operations.predicted_exponentials, pairs);
+    }
+  }
+}
 
 TEST(Simulation, IsWithinTwoThousandthsOfDoublePrecisionWithTheDefaultFormats) {
   for (const unsigned seed : {1U, 2U, 3U}) {

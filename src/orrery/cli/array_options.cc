@@ -161,15 +161,17 @@ Count code_bits_of(const std::string& text) {
 }
 
 double frequency_of(const std::string& text) {
-  if (const double value = frequency(text); value > 0) return value;
-  base::fail("O1897", fmt::format("`--frequency {}` is no frequency", text), {},
-             "give a number above 0 with a unit, as 1GHz or 500MHz");
+  constexpr double kLeast = 1e3, kMost = 1e12;
+  if (const double value = frequency(text); value >= kLeast && value <= kMost) return value;
+  base::fail("O1897", fmt::format("`--frequency {}` is no frequency from 1 kHz to 1 THz", text), {},
+             "give a number with a unit, as 1GHz or 500MHz");
 }
 
 double bandwidth_of(const std::string& text) {
-  if (const double value = bandwidth(text); value > 0) return value;
-  base::fail("O1897", fmt::format("`--bandwidth {}` is no bandwidth", text), {},
-             "give a number above 0 with a unit, as 128GB/s, or `unlimited`");
+  constexpr double kLeast = 1, kMost = 1e18;
+  if (const double value = bandwidth(text); (value >= kLeast && value <= kMost) || std::isinf(value)) return value;
+  base::fail("O1897", fmt::format("`--bandwidth {}` is no bandwidth from 1 B/s to 1e6 TB/s", text), {},
+             "give a number with a unit, as 128GB/s, or `unlimited`");
 }
 
 std::string array_packing_of(const std::string& text) {

@@ -23,13 +23,13 @@ std::string cycles(Count count) {
 
 std::string head(const SparseSimulate& a) {
   const array::Instance& x = a.instance;
-  std::string out = fmt::format("{} rows of {} PEs, {} column ports, {:g} GHz, ", x.array.rows, x.array.pes,
-                                x.array.ports, x.frequency / 1e9);
+  std::string out = fmt::format("array {}x{}x{} (PE rows, PEs of a row, column ports), {:g} GHz, ", x.array.rows,
+                                x.array.pes, x.array.ports, x.frequency / 1e9);
   out += std::isinf(x.bandwidth) ? std::string("unlimited bandwidth") : fmt::format("{:g} GB/s", x.bandwidth / 1e9);
   out += fmt::format("; units {}\n", x.overlap ? "work beside each other" : "work one after the other");
   if (!a.rule.empty()) out += fmt::format("kept: {}\n", a.rule);
-  out += fmt::format("{} of {} pairs kept ({} %), {} heads{}\n\n", cycles(a.kept), cycles(a.pairs), percent(a.density),
-                     a.matrices, a.cases.size() > 1 ? fmt::format(" in {} cases", a.cases.size()) : "");
+  out += fmt::format("{} of {} pairs kept ({} %), heads: {}{}\n\n", cycles(a.kept), cycles(a.pairs), percent(a.density),
+                     a.matrices, a.cases.size() > 1 ? fmt::format(", in {} cases", a.cases.size()) : "");
   return out;
 }
 

@@ -82,7 +82,10 @@ std::optional<CpuTimes> cpu_times(const sparse::Mask& mask, Count size, int thre
   for (Count m = 0; m < matrices; ++m)
     for (Count r = 0; r < mask.rows(); ++r)
       std::copy_n(mask.row(m / mask.heads(), m % mask.heads(), r), mask.words(), pattern.row(0, m, r));
-  sparse::PrunedAttention pruned(std::move(pattern));
+  sparse::Pruning pruning;
+  pruning.pattern = std::make_shared<const sparse::Mask>(std::move(pattern));
+  pruning.empty = sparse::EmptyRows::kZero;
+  sparse::PrunedAttention pruned(pruning);
   std::vector<double> dense, sparse;
   for (int turn = 0; turn <= turns; ++turn) {
     if (budget.spent()) break;

@@ -198,7 +198,7 @@ class ModelCases {
     one.scale = static_cast<double>(input.scale);
     one.causal = input.causal;
     one.valid_rows = input.valid_rows, one.valid_columns = input.valid_columns;
-    const study::Pruning& rule = pruned_.network->pruning();
+    const sparse::Pruning& rule = pruned_.network->pruning();
     study::PrunedAttention& core = pruned_.network->core(place);
     if (rule.quantises() && rule.predictor->kind == sparse::PredictorKind::kThreshold && rule.pattern == nullptr) {
       one.prediction.threshold = rule.predictor->threshold;

@@ -26,9 +26,10 @@ const Node& member(const Node& object, const char* key) {
 
 double positive(const Node& object, const char* key) {
   const Node& node = member(object, key);
-  if (!node.is_number() || !(node.number > 0))
-    base::fail(kCode, fmt::format("`{}` is {}, where a number above 0 is meant", key, describe(node)), node.where,
-               kHint);
+  constexpr double kLeast = 1e-30, kMost = 1e30;  // products of them stay finite
+  if (!node.is_number() || !(node.number >= kLeast && node.number <= kMost))
+    base::fail(kCode, fmt::format("`{}` is {}, where a number from 1e-30 to 1e30 is meant", key, describe(node)),
+               node.where, kHint);
   return node.number;
 }
 
@@ -51,12 +52,11 @@ AttentionArray read_attention_array(const std::shared_ptr<const base::SourceFile
   const Node& result = member(root, "result");
   AttentionArray out;
   out.name = file->name;
-  const double pairs = positive(result, "pairs");
-  out.seconds_per_pair = positive(result, "seconds") / pairs;
-  out.joules_per_pair = positive(result, "energy_pj") * 1e-12 / pairs;
+  const double seconds = positive(result, "seconds"), joules = positive(result, "energy_pj") * 1e-12;
   out.density = positive(result, "density");
   const Node& cases = member(result, "cases");
   if (cases.items.empty()) base::fail(kCode, "nothing was simulated", cases.where, kHint);
+  double scores = 0;
   for (const Node& one : cases.items) {
     const base::Count size = count(one, "head_size");
     if (out.head_size != 0 && out.head_size != size)
@@ -64,22 +64,28 @@ AttentionArray read_attention_array(const std::shared_ptr<const base::SourceFile
                  member(one, "head_size").where, "simulate one model, or one layer of it");
     out.head_size = size;
     out.queries = count(one, "queries"), out.keys = count(one, "keys");
+    scores += positive(one, "batch") * positive(one, "heads") * positive(one, "queries") * positive(one, "keys");
   }
+  out.seconds_per_score = seconds / scores;
+  out.joules_per_score = joules / scores;
   return out;
 }
 
-double ArrayOperators::pairs(const Operator& one) const {
+double ArrayOperators::scores(const Operator& one) {
   const MatrixProduct& p = one.product;
-  return static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) * one.share;
+  return static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n);
 }
 
 std::optional<double> ArrayOperators::attention_seconds(const Operator& one) const {
   const MatrixProduct& p = one.product;
   if (one.gradient) {
     if (const std::optional<double> whole = rest_->attention_seconds(one)) return whole;
-    // Scores again, and the gradients of values, probabilities, queries and keys.
+    // Scores again, and the gradients of values, probabilities, queries and keys; scores and the gradients of
+    // probabilities are written and read.
     const base::Count kv = one.value_width;
-    return one.share * (rest_->matrix_product_seconds({p.batch, p.m, p.n, p.k, p.precision}) +
+    const double bytes = 4 * one.share * scores(one) * machine::bytes_per_element(p.precision);
+    return rest_->memory_bound_seconds(bytes) +
+           one.share * (rest_->matrix_product_seconds({p.batch, p.m, p.n, p.k, p.precision}) +
                         rest_->matrix_product_seconds({p.batch, p.n, kv, p.m, p.precision}) +
                         rest_->matrix_product_seconds({p.batch, p.m, p.n, kv, p.precision}) +
                         rest_->matrix_product_seconds({p.batch, p.m, p.k, p.n, p.precision}) +
@@ -90,7 +96,7 @@ std::optional<double> ArrayOperators::attention_seconds(const Operator& one) con
                fmt::format("`{}` has the time of heads of {} elements, the model has queries of {} and values of {}",
                            array_.name, array_.head_size, p.k, one.value_width),
                {}, "simulate heads of this size (`--head-size`)");
-  return array_.seconds_per_pair * pairs(one);
+  return array_.seconds_per_score * scores(one);
 }
 
 machine::Cost ArrayOperators::cost(const Operator& one) const {
@@ -99,7 +105,7 @@ machine::Cost ArrayOperators::cost(const Operator& one) const {
   if (!attention) return rest_->cost(one);
   machine::Cost out = OperatorModel::cost(one);
   if (one.gradient) return out;
-  out.joules = array_.joules_per_pair * pairs(one);
+  out.joules = array_.joules_per_score * scores(one);
   out.binds = "array";
   return out;
 }

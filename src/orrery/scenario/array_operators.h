@@ -17,8 +17,8 @@ struct SourceFile;
 namespace orrery::scenario {
 
 struct AttentionArray {
-  std::string name;  // of the file
-  double seconds_per_pair = 0, joules_per_pair = 0;
+  std::string name;                                    // of the file
+  double seconds_per_score = 0, joules_per_score = 0;  // kept or not
   base::Count head_size = 0, queries = 0, keys = 0;
   double density = 0;
 };
@@ -42,13 +42,13 @@ class ArrayOperators final : public machine::OperatorModel {
     return rest_->elementwise_seconds(elements, precision);
   }
   double issue_seconds() const override { return rest_->issue_seconds(); }
-  // Forwards: the array's. Backwards: what `rest` says, or its five products. Throws InputError O1905 where heads have
-  // another size.
+  // Forwards: the array's. Backwards: what `rest` says, or its five products with scores in memory. Throws InputError
+  // O1905 where heads have another size.
   std::optional<double> attention_seconds(const machine::Operator& attention) const override;
   machine::Cost cost(const machine::Operator& one) const override;
 
  private:
-  double pairs(const machine::Operator& attention) const;
+  static double scores(const machine::Operator& attention);  // kept or not
 
   AttentionArray array_;
   const machine::OperatorModel* rest_;

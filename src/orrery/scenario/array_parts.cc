@@ -158,6 +158,8 @@ std::vector<std::string> array_price_remarks() {
       "a multiplexer of N inputs is a tree of N - 1 cells a bit, all of which switch in every cycle of scores and "
       "values: its inputs are shift registers",
       "registers are clocked only in the phases that use them; every other bit changes where a cell chooses",
+      "tables of constants are such trees, too, which is more than synthesis would leave",
+      "whether circuits and memories reach the clock is not modelled",
       "left out: wires between ports and PEs, the clock tree, the controller, DRAM's own interface on the chip"};
 }
 

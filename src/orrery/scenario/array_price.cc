@@ -35,6 +35,17 @@ void note(const std::vector<energy::Share>& shares, PricedPart& part) {
   }
 }
 
+// What one estimator does not know, it mostly knows of no part: the first stands for all.
+[[noreturn]] void refuse(const base::Diagnostics& found) {
+  std::vector<base::Diagnostic> errors;
+  for (const base::Diagnostic& one : found.all())
+    if (one.severity == base::Severity::kError) errors.push_back(one);
+  base::Diagnostic first = errors.front();
+  if (errors.size() > 1) first.note(fmt::format("and {} other parts, likewise", errors.size() - 1));
+  first.hint("take another `--technology`, `--dram` or `--frequency`");
+  throw base::InputError({first});
+}
+
 }  // namespace
 
 ArrayPrice price_parts(const std::vector<ArrayPart>& parts, const std::string& technology, double hertz, double cycles,
@@ -44,7 +55,7 @@ ArrayPrice price_parts(const std::vector<ArrayPart>& parts, const std::string& t
   base::Diagnostics found;
   // What lies beyond an estimator's range is told beside the figure, as its basis.
   const Estimates estimates = estimators.estimate(components, found);
-  if (estimates == nullptr) throw base::InputError(found.all());
+  if (estimates == nullptr) refuse(found);
   ArrayPrice out;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const energy::EstimatedComponent& known = (*estimates)[i];

@@ -247,6 +247,12 @@ void add(array::Simulation& sum, const array::Simulation& x) {
   worse(sum.mean_relative_error, x.mean_relative_error);
 }
 
+void check_price(const array::Instance& instance, const ArrayChoice& choice, Estimators& estimators) {
+  array::Simulation idle;
+  idle.memories = array::memories(instance);
+  price_of(instance, idle, choice, estimators);
+}
+
 ArrayPrice price_of(const array::Instance& instance, const array::Simulation& run, const ArrayChoice& choice,
                     Estimators& estimators) {
   return price_parts(array_parts(instance, run, choice.dram), choice.technology, instance.frequency,

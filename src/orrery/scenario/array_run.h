@@ -50,5 +50,7 @@ void add(array::Simulation& sum, const array::Simulation& other);
 
 ArrayPrice price_of(const array::Instance& instance, const array::Simulation& run, const ArrayChoice& choice,
                     Estimators& estimators);
+// Throws what price_of() would, before a long run.
+void check_price(const array::Instance& instance, const ArrayChoice& choice, Estimators& estimators);
 
 }  // namespace orrery::scenario

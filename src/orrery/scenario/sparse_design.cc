@@ -207,6 +207,11 @@ void check_points(const DesignRequest& request, const std::vector<DesignPoint>& 
           found.push_back(one);
     }
   if (!found.empty()) throw base::InputError(found);
+  Estimators estimators({});
+  for (const DesignPoint& point : points) {
+    const ArrayChoice choice = choice_of(request, point);
+    check_price(instance_for(choice, cases), choice, estimators);
+  }
 }
 
 }  // namespace
@@ -246,7 +251,7 @@ SparseDesign design_sparse(const DesignRequest& request) {
   ArrayCases read = read_array_cases(request.input, request.limits);
   out.inputs = read.inputs;
   out.warnings.append(read.warnings);
-  out.rule = read.rule;
+  if (request.choices.bits.size() < 2) out.rule = read.rule;  // which names the codes' bits
   out.technology = request.choice.technology;
   out.most_error = request.most_error;
   for (const auto& [name, objective] : design_objectives())

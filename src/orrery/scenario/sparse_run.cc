@@ -108,8 +108,9 @@ class Runner {
  private:
   void make_compared() {
     for (std::size_t i = 0; i < sums_.size(); ++i)
-      compared_.push_back(std::make_unique<study::ComparedAttention>(
-          pruned_.network->core(i), request_.repeat, [this, i](const study::Compared& seen) { add(i, seen); }));
+      compared_.push_back(
+          std::make_unique<study::ComparedAttention>(pruned_.network->core(i), request_.repeat, running_.budget,
+                                                     [this, i](const study::Compared& seen) { add(i, seen); }));
   }
 
   void add(std::size_t place, const study::Compared& seen) {
@@ -268,8 +269,12 @@ class Runner {
     if (!all.empty()) out_.mean = mean_of(all);
     out_.error = std::sqrt(ratio(difference, norm));
     SparseRunQuality& quality = out_.quality;
-    for (const double one : cosines_) quality.cosine += one / static_cast<double>(cosines_.size());
-    if (!cosines_.empty()) quality.least_cosine = *std::min_element(cosines_.begin(), cosines_.end());
+    if (!cosines_.empty()) {
+      double sum = 0;
+      for (const double one : cosines_) sum += one / static_cast<double>(cosines_.size());
+      quality.cosine = sum;
+      quality.least_cosine = *std::min_element(cosines_.begin(), cosines_.end());
+    }
     if (kind_ == HeadKind::kNone) return;
     quality.task = name_of(kind_ == HeadKind::kMaskedWords ? Task::kMaskedWords : Task::kNextWord);
     quality.dense = quality_of(dense_words_);

@@ -145,6 +145,8 @@ SparseSimulate simulate_sparse(const SimulateRequest& request) {
   out.unfinished = read.unfinished;
   out.choice.instance.code_bits = static_cast<int>(read.cases.empty() ? 4 : read.cases.front().code_bits);
   out.instance = instance_for(out.choice, read.cases);
+  Estimators estimators({});
+  check_price(out.instance, out.choice, estimators);
   LimitedSteps steps(budget);
   for (std::size_t i = 0; i < read.cases.size(); ++i) {
     const std::string name = read.cases[i].name.empty() ? "the arrays" : fmt::format("`{}`", read.cases[i].name);
@@ -159,7 +161,6 @@ SparseSimulate simulate_sparse(const SimulateRequest& request) {
   if (out.cases.empty()) return out;
   out.density = out.pairs > 0 ? real(out.kept) / real(out.pairs) : 0;
   out.seconds = real(out.sum.cycles) / out.instance.frequency;
-  Estimators estimators({});
   out.price = price_of(out.instance, out.sum, out.choice, estimators);
   hold_against(request, budget, out);
   warn_of_saturation(out.sum.saturated, out.instance.numbers, out.warnings);

@@ -32,12 +32,12 @@ bool calibrate(PrunedModel& pruned, model::Network& network, const std::vector<m
   if (!pruned.prunes() || pruned.clips != ClipsFrom::kTexts) return true;
   model::Description plain = made.runnable.description;
   plain.head.kind = model::HeadKind::kNone;  // no word is masked
-  pruned.network->set_mode(study::Mode::kCalibrate);
+  pruned.network->set_mode(sparse::Mode::kCalibrate);
   for (const std::vector<std::size_t>& chosen : batches(examples, batch)) {
     if (budget.spent()) return false;
     network.hidden(model::batch_of(examples, chosen, plain, made.rules, 0).batch);
   }
-  pruned.network->set_mode(study::Mode::kEvaluate);
+  pruned.network->set_mode(sparse::Mode::kEvaluate);
   return true;
 }
 

@@ -372,10 +372,11 @@ std::optional<AttentionArray> attention_array(const TrainRequest& request, Train
                            request.attention_array));
   if (array.queries != trained.model.seq || array.keys != trained.model.seq)
     warning.note(
-        fmt::format("{} queries and {} keys were simulated, the model has {}: a pair is taken to cost the same",
+        fmt::format("{} queries and {} keys were simulated, the model has {}: a score is taken to cost the same",
                     array.queries, array.keys, trained.model.seq));
-  warning.note(fmt::format("a density of {:.4f} was simulated; memory, also of activations, is that of dense attention",
-                           array.density));
+  warning.note(fmt::format(
+      "a density of {:.4f} was simulated, causal or not; memory, also of activations, is that of dense attention",
+      array.density));
   return array;
 }
 

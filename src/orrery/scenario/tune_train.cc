@@ -70,7 +70,7 @@ TrainedTexts tune_train(const TrainTextsRequest& asked) {
   if (pruned.prunes()) {
     check_masks(size_of(texts.examples, plan.batch), d);
     pruned.network->attach(trainer.network());
-    pruned.network->set_mode(study::Mode::kLearn);
+    pruned.network->set_mode(sparse::Mode::kLearn);
   }
   out.attention = pruned.rule;
   // With attention as it is, what a run is does not depend on that.

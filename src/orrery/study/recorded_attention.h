@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "orrery/layer/attention_core.h"
-#include "orrery/study/gathered.h"
+#include "orrery/sparse/gathered.h"
 
 namespace orrery::study {
 
 struct Recorded {
-  Gathered gathered;         // queries and keys
-  std::vector<float> value;  // [batch][heads][keys][value_size]
+  sparse::Gathered gathered;  // queries and keys
+  std::vector<float> value;   // [batch][heads][keys][value_size]
   base::Count value_size = 0;
 };
 
@@ -24,8 +24,9 @@ class RecordedAttention : public layer::AttentionCore {
 
   void forward(kernels::Context& context, const kernels::Attention& attention) override {
     Recorded recorded;
-    gather(context, attention, scaled_, recorded.gathered);
-    gather_values(context, attention, recorded.value);
+    sparse::gather(context, attention, scaled_, recorded.gathered);
+    sparse::own(recorded.gathered);
+    sparse::gather_values(context, attention, recorded.value);
     recorded.value_size = attention.value_size;
     told_(context, attention, std::move(recorded));
     kernels::attend(context, attention);

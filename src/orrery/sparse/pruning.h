@@ -6,26 +6,26 @@
 
 #include "orrery/sparse/predictor.h"
 
-namespace orrery::study {
+namespace orrery::sparse {
 
 struct Pruning {
-  std::optional<sparse::PredictorOptions> predictor;  // its clips are those that the attention keeps
+  std::optional<PredictorOptions> predictor;  // its clips are those that the attention keeps; `empty` is below
   // Probabilities of the scores themselves, not of codes, are compared with the threshold (Sanger's configuration with
   // `prune_score` and without `quant_qk`).
   bool exact = false;
   bool quantises() const {  // by clip thresholds of queries and keys
     if (!predictor || exact) return false;
-    return predictor->kind != sparse::PredictorKind::kBlocks && predictor->kind != sparse::PredictorKind::kWindow;
+    return predictor->kind != PredictorKind::kBlocks && predictor->kind != PredictorKind::kWindow;
   }
   // [1][1 or all heads][n][n]: of longer sequences than any that is computed, the upper left part counts. With a
   // predictor, what both keep is kept.
-  std::shared_ptr<const sparse::Mask> pattern;
+  std::shared_ptr<const Mask> pattern;
   // Of rows that keep nothing.
-  sparse::EmptyRows empty = sparse::EmptyRows::kArgmax;
+  EmptyRows empty = EmptyRows::kArgmax;
   // Queries were divided by the root of their size in their projection, before codes are made of them (BART).
   bool scaled_queries = false;
 
   bool prunes() const { return predictor || pattern; }
 };
 
-}  // namespace orrery::study
+}  // namespace orrery::sparse

@@ -1,21 +1,16 @@
 // Scores by plain products, a row at a time: for configurations without a quantiser, and for the few rows that a mask
 // leaves empty. Cost: 2 d operations a pair, as dense attention's scores.
-#include "orrery/study/exact_rule.h"
+#include "orrery/sparse/exact_rule.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace orrery::study {
+namespace orrery::sparse {
 namespace {
 
-using sparse::AttentionInput;
-using sparse::Count;
-using sparse::There;
-using sparse::Word;
-
 bool has(const std::vector<Word>& words, Count column) {
-  return (words[static_cast<std::size_t>(column / sparse::kWordBits)] >> (column % sparse::kWordBits) & 1) != 0;
+  return (words[static_cast<std::size_t>(column / kWordBits)] >> (column % kWordBits) & 1) != 0;
 }
 
 // Scores of the keys that are there, -inf of others; the largest.
@@ -37,8 +32,8 @@ float score(const AttentionInput& input, Count matrix, Count row, const std::vec
 
 }  // namespace
 
-void keep_probable(kernels::Context& context, const AttentionInput& input, double threshold, sparse::Mask& mask) {
-  const sparse::MaskShape& shape = input.shape;
+void keep_probable(kernels::Context& context, const AttentionInput& input, double threshold, Mask& mask) {
+  const MaskShape& shape = input.shape;
   context.pool().run(shape.matrices(), [&](kernels::Index matrix, int) {
     const Count batch = matrix / shape.heads, head = matrix % shape.heads;
     There there(mask, batch);
@@ -55,9 +50,9 @@ void keep_probable(kernels::Context& context, const AttentionInput& input, doubl
   });
 }
 
-void settle_empty(kernels::Context& context, const AttentionInput& input, sparse::EmptyRows policy, sparse::Mask& mask,
+void settle_empty(kernels::Context& context, const AttentionInput& input, EmptyRows policy, Mask& mask,
                   std::vector<Count>& emptied) {
-  const sparse::MaskShape& shape = input.shape;
+  const MaskShape& shape = input.shape;
   std::vector<std::vector<Count>> found(static_cast<std::size_t>(shape.matrices()));
   context.pool().run(shape.matrices(), [&](kernels::Index matrix, int) {
     const Count batch = matrix / shape.heads, head = matrix % shape.heads;
@@ -70,8 +65,8 @@ void settle_empty(kernels::Context& context, const AttentionInput& input, sparse
       for (std::size_t w = 0; w < all.size(); ++w) kept |= row[w] & all[w], seen |= all[w];
       if (kept != 0 || seen == 0) continue;
       found[static_cast<std::size_t>(matrix)].push_back(matrix * shape.rows + r);
-      if (policy == sparse::EmptyRows::kDense) std::copy(all.begin(), all.end(), row);
-      if (policy != sparse::EmptyRows::kArgmax) continue;
+      if (policy == EmptyRows::kDense) std::copy(all.begin(), all.end(), row);
+      if (policy != EmptyRows::kArgmax) continue;
       score(input, matrix, r, all, scores);
       mask.keep(batch, head, r, std::max_element(scores.begin(), scores.end()) - scores.begin());
     }
@@ -79,4 +74,4 @@ void settle_empty(kernels::Context& context, const AttentionInput& input, sparse
   for (const std::vector<Count>& rows : found) emptied.insert(emptied.end(), rows.begin(), rows.end());
 }
 
-}  // namespace orrery::study
+}  // namespace orrery::sparse

@@ -4,15 +4,14 @@
 #include "orrery/kernels/context.h"
 #include "orrery/sparse/predictor.h"
 
-namespace orrery::study {
+namespace orrery::sparse {
 
 // Keeps the keys whose probability exceeds the threshold. Rows without any are left empty.
-void keep_probable(kernels::Context& context, const sparse::AttentionInput& input, double threshold,
-                   sparse::Mask& mask);
+void keep_probable(kernels::Context& context, const AttentionInput& input, double threshold, Mask& mask);
 
 // Gives rows that keep nothing what the policy says, the most probable key by the scores themselves, and numbers them,
 // rising, in `emptied` ([batch][heads][rows]). Rows of padding and those that see no key are left alone.
-void settle_empty(kernels::Context& context, const sparse::AttentionInput& input, sparse::EmptyRows policy,
-                  sparse::Mask& mask, std::vector<sparse::Count>& emptied);
+void settle_empty(kernels::Context& context, const AttentionInput& input, EmptyRows policy, Mask& mask,
+                  std::vector<Count>& emptied);
 
-}  // namespace orrery::study
+}  // namespace orrery::sparse
