@@ -8,6 +8,7 @@
 
 #include "orrery/report/bar.h"
 #include "orrery/report/run_operators.h"
+#include "orrery/report/train_search.h"
 
 namespace orrery::report {
 namespace {
@@ -110,7 +111,12 @@ std::string degrees(const TrainedModel& trained) {
     out += fmt::format(", {} recomputation", cluster::name_of(plan.recompute, cluster::recomputations()));
   if (plan.sequence_parallel) out += ", sequence parallelism";
   if (plan.zero > 0) out += fmt::format(", ZeRO {}", plan.zero);
+  out += further_choices(trained.model, plan);
   out += "\n" + software(trained);
+  if (trained.search) {
+    if (!trained.defaulted.empty()) out += fmt::format("not given, searched: {}\n", fmt::join(trained.defaulted, ", "));
+    return out + assumed(trained);
+  }
   if (trained.defaulted.empty()) return out + assumed(trained);
   const char* how = trained.choices <= 1     ? "not given, set by the others"
                     : trained.iteration.fits ? "not given, the smallest that fit"
@@ -214,8 +220,9 @@ std::string shown_seconds(double seconds) {
 }
 
 std::string train_table(const TrainedModel& trained) {
-  return title(trained) + degrees(trained) + "\n" + time_chart(trained.iteration) + host_hint(trained) + "\n" +
-         memory_chart(trained.iteration) + "\n" + run_operators_table(trained) + figures(trained) + remark(trained);
+  return title(trained) + degrees(trained) + "\n" + search_view(trained) + time_chart(trained.iteration) +
+         host_hint(trained) + "\n" + memory_chart(trained.iteration) + "\n" + run_operators_table(trained) +
+         figures(trained) + remark(trained);
 }
 
 }  // namespace orrery::report

@@ -32,18 +32,30 @@ TEST(Train, ItsTermsSumToTheIteration) {
   EXPECT_TRUE(trained.iteration.fits);
 }
 
-TEST(Train, ChosenDegreesAreTheSmallestThatFit) {
+// Where operators are searched or measured one by one, on a chip or on this machine.
+TEST(Train, SmallestDegreesAreThoseOfTheFewestAcceleratorsThatFit) {
   const TrainedModel trained = train(gpt3(1024));
-  const base::Count replica = trained.plan.tp * trained.plan.pp * trained.plan.cp;
-  EXPECT_EQ(trained.defaulted, (base::Codes{"tp", "pp", "dp", "cp"}));
+  cluster::Plan plan;
+  plan.gpus = 1024, plan.global_batch = 1536, plan.recompute = cluster::Recompute::kFull;
+  GivenDegrees given;
+  given.gpus = true;
+  const ChosenDegrees chosen = choose_degrees(trained.model, trained.system, plan, given);
+  EXPECT_TRUE(chosen.fits);
+  const base::Count replica = chosen.plan.tp * chosen.plan.pp * chosen.plan.cp;
   for (base::Count tp = 1; tp <= 96; ++tp)
     for (base::Count pp = 1; tp * pp < replica; ++pp) {
-      cluster::Plan smaller = trained.plan;
+      cluster::Plan smaller = chosen.plan;
       smaller.tp = tp, smaller.pp = pp, smaller.cp = 1, smaller.dp = 1024 / (tp * pp);
       if (tp > trained.system.node_size || !cluster::possible(trained.model, trained.system, smaller)) continue;
       EXPECT_GT(cluster::memory(trained.model, smaller).total(), trained.system.accelerator.memory_bytes)
           << "tp " << tp << " pp " << pp;
     }
+  for (const int threads : {2, 5}) {
+    const ChosenDegrees same = choose_degrees(trained.model, trained.system, plan, given, {}, threads);
+    EXPECT_EQ(same.plan.tp, chosen.plan.tp);
+    EXPECT_EQ(same.plan.pp, chosen.plan.pp);
+    EXPECT_EQ(same.tried, chosen.tried);
+  }
 }
 
 TEST(Train, DegreesThatWereGivenStay) {
@@ -98,6 +110,7 @@ TEST(Train, AStateSpaceModelSplitsByItsHeads) {
 TEST(Train, WhatLacksMemoryIsAnAnswerThatNamesTheLargestTerm) {
   TrainRequest request = gpt3(8);
   request.global_batch = 8;
+  request.tp = 8, request.pp = request.dp = 1;
   const TrainedModel trained = train(request);
   EXPECT_FALSE(trained.iteration.fits);
   EXPECT_NEAR(trained.iteration.excess_bytes,
@@ -235,6 +248,8 @@ TEST(Train, TheHostsShareIsWhatARunSavesWhoseOperatorsAreIssuedInNoTime) {
 
 TEST(Train, WhatWasNotGivenAndIsNotChosenIsNamedAsAssumed) {
   TrainRequest request = gpt3(1024);
+  EXPECT_EQ(train(request).assumed, (base::Codes{"attention"})) << "the microbatch is searched";
+  request.tp = request.pp = 8, request.dp = 16;
   EXPECT_EQ(train(request).assumed, (base::Codes{"micro_batch", "attention"}));
   request.micro_batch = 1;
   request.overrides = {{"model.attention", "flash"}};
