@@ -235,22 +235,24 @@ void check_overlap(const TrainRequest& request, const std::set<std::string>& set
     const char* name;
     base::Count degree;
     double share;
-    bool open;  // the degree is still to be chosen
+    bool open;  // the degree was not given
   };
   const auto open = [&](const std::optional<base::Count>& given, const char* name) {
     return !given && set.count(name) == 0;
   };
-  const bool dp_open = open(request.dp, "dp"), cp_open = open(request.cp, "cp");
   std::vector<std::string> idle;
   std::size_t asked = 0;
+  bool chosen = false;  // one of these degrees, not given
   for (const Class& one : {Class{"tp", plan.tp, plan.overlap.tp, open(request.tp, "tp")},
                            Class{"pp", plan.pp, plan.overlap.pp, open(request.pp, "pp")},
-                           Class{"dp", plan.dp * plan.cp, plan.overlap.dp, dp_open || cp_open},
+                           Class{"dp", plan.dp * plan.cp, plan.overlap.dp, open(request.dp, "dp")},
                            Class{"ep", plan.ep, plan.overlap.ep, open(request.ep, "ep")},
-                           Class{"cp", plan.cp, plan.overlap.cp, cp_open}}) {
+                           Class{"cp", plan.cp, plan.overlap.cp, open(request.cp, "cp")}}) {
     if (set.count(std::string("overlap.") + one.name) == 0 || one.share == 0) continue;
     ++asked;
-    if (one.degree == 1 && !one.open) idle.emplace_back(one.name);
+    if (one.degree > 1) continue;
+    idle.emplace_back(one.name);
+    chosen = chosen || one.open;
   }
   if (idle.empty()) return;
   const std::string what =
@@ -258,7 +260,7 @@ void check_overlap(const TrainRequest& request, const std::set<std::string>& set
   const std::string degrees =
       fmt::format("tp {}, pp {}, dp {}, ep {}, cp {}", plan.tp, plan.pp, plan.dp, plan.ep, plan.cp);
   const char* way = "leave out classes whose degree is 1, or give `--overlap none`";
-  if (idle.size() < asked) {
+  if (idle.size() < asked || chosen) {
     trained.warnings.warning("O1912", what).note(degrees).hint(way);
     return;
   }
@@ -513,7 +515,6 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
   for (const base::Override& field : overrides.plan)
     if (formats::orrery::set_plan_field(trained.plan, field, found)) setting.set.insert(field.path);
   found.throw_if_errors();
-  check_overlap(request, setting.set, trained);
   check_interleaving(request, trained.plan);
   check_chip(request, overrides.system, setting.machine, trained);
   setting.limits = request.limits;
@@ -537,6 +538,7 @@ void choose_plan(Setting& setting) {
     take_smallest_degrees(request, setting.set, setting.limits, trained);
     if (!request.micro_batch && setting.set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");
   }
+  check_overlap(request, setting.set, trained);
   if (trained.description.sizes.heads > 0 && trained.description.said.count("attention") == 0)
     trained.assumed.emplace_back("attention");
   say_early_end(trained);
@@ -568,8 +570,10 @@ TrainedModel train(const TrainRequest& asked) {
   if (!uses.empty()) list_operators(operators, uses, limits, trained);
   // Pruned attention counts as the dense one that it replaces.
   if (!setting.array) check_utilisation(trained, setting.measurements);
-  trained.expected_error =
-      expected_error(read_error_kinds(catalogue_directory()), kind_of(trained.model, trained.system, trained.plan));
+  // What was measured was predicted by the roofline.
+  if (trained.operators == "roofline")
+    trained.expected_error =
+        expected_error(read_error_kinds(catalogue_directory()), kind_of(trained.model, trained.system, trained.plan));
   trained.host_share = host_share(trained, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
