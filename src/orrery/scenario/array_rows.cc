@@ -101,6 +101,9 @@ void warn_of_array(const ArrayAttention& attention, base::Diagnostics& warnings)
   warning.note(fmt::format(
       "the array's seconds are counted in cycles of the chip, {:g} ns each; the two work one after the other",
       1e9 * attention.cycle_seconds));
+  warning.note(
+      "energies add up as they are: the array's of the technology and widths that were simulated, the chip's of its "
+      "own");
 }
 
 }  // namespace orrery::scenario
