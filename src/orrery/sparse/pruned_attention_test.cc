@@ -129,6 +129,28 @@ TEST(SelfPruned, PredictsToTheLastBitWhatThePredictorDoes) {
   }
 }
 
+// Sums of products of four bits are as large as they get, where they are kept in 16 bits.
+TEST(SelfPruned, PredictsTheSameOfTheLargestCodesAndDepths) {
+  for (const auto& context : kernels::testing::contexts()) {
+    for (std::uint32_t seed = 0; seed < 24; ++seed) {
+      Random random(seed);
+      RandomInput in({1, 2, 21, 75}, random.pick<Count>({64, 200, 256, 257}), random);
+      const bool same_sign = random.one_in(2);
+      for (std::vector<float>* of : {&in.query, &in.key})
+        for (float& x : *of) x = same_sign || random.one_in(2) ? 1.0F : -1.0F;
+      for (std::size_t i = 0; i < in.key.size(); i += 3) in.key[i] = -in.key[i];
+      PredictorOptions options;
+      options.quantiser.normalise = Normalise::kNone;
+      options.quantiser.query_clip = options.quantiser.key_clip = 1.0F;
+      options.threshold = random.pick({0.002, 0.012, 0.02});
+      Prediction wanted, got;
+      make_predictor(options)->predict(*context, in.input, {}, wanted);
+      QuickThreshold(options).predict(*context, in.input, options.quantiser, got);
+      ASSERT_EQ(got.mask, wanted.mask) << seed;
+    }
+  }
+}
+
 TEST(SelfPruned, MovesClipThresholdsInTrainingAndNotInEvaluation) {
   kernels::Context context(1);
   Random random(3);
