@@ -205,7 +205,13 @@ int run_train(const Arguments& arguments, Console& console) {
   if (options.amped) return run_train_amped(options, console);
   const base::Stopwatch clock;
   refuse_amped_options(options);
-  if (!options.plans.empty()) return run_plan_rows(options.request, options.plans, console);
+  if (!options.plans.empty()) {
+    for (const auto& [name, value] : {std::pair{"--output", options.directory}, std::pair{"--trace", options.trace}})
+      if (!value.empty())
+        misuse("O1103", fmt::format("`--plans` writes its rows to the standard output, nothing by `{}`", name),
+               "leave it out, and send the rows to a file: `> rows.csv`");
+    return run_plan_rows(options.request, options.plans, console);
+  }
   check_folder(options.directory, options.force, {"result.json", "plan.yaml", "plans.csv"});
   check_file(options.trace);
   check_file(options.svg);

@@ -433,6 +433,9 @@ TEST(Evaluate, OffloadTradesMemoryForTheLinksTime) {
   EXPECT_LT(away.memory.activations, 0.1 * kept.memory.activations);
   EXPECT_EQ(away.memory.optimizer, 0);
   EXPECT_GT(away.iteration_s, kept.iteration_s);
+  // 6 bytes a parameter over the link, 30 in the host's memory; 12 bytes of each were on the accelerator.
+  EXPECT_NEAR(away.breakdown.optimizer - kept.breakdown.optimizer, 36 * kept.memory.optimizer / 12 / 25e9,
+              1e-6 * away.breakdown.optimizer);
   run.system.accelerator.host_bytes_per_s = 1e15;
   EXPECT_NEAR(evaluated(run).iteration_s, kept.iteration_s, 1e-4 * kept.iteration_s);
 }

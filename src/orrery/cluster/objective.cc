@@ -19,13 +19,20 @@ double best_interval(const Reliability& r, double gpus) {
   return low * mean;
 }
 
+namespace {
+
+double share_with(const Reliability& r, double mean, double interval) {
+  const double x = interval / mean;
+  const double restart = std::exp(-r.restart_s / mean);
+  const double lost = std::expm1(x + r.checkpoint_s / mean);
+  return lost > 0 ? restart * x / lost : restart;
+}
+
+}  // namespace
+
 double useful_share(const Reliability& r, double gpus) {
   if (!(r.mtbf_s > 0)) return 1;
-  const double mean = r.mtbf_s / gpus;
-  const double restart = std::exp(-r.restart_s / mean);
-  if (r.checkpoint_s <= 0) return restart;
-  const double x = best_interval(r, gpus) / mean;
-  return restart * x / std::expm1(x + r.checkpoint_s / mean);
+  return share_with(r, r.mtbf_s / gpus, best_interval(r, gpus));
 }
 
 double Objective::value(Metric metric, double seconds, double memory, double batch, double used, double paid) const {
@@ -42,7 +49,10 @@ double Objective::value(Metric metric, double seconds, double memory, double bat
     case Metric::kMemory:
       return memory;
     case Metric::kGoodput: {
-      const double share = useful_share(reliability, used);
+      if (!(reliability.mtbf_s > 0)) return unit;
+      // Between two checkpoints lies an iteration at least.
+      const double share =
+          share_with(reliability, reliability.mtbf_s / used, std::max(seconds, best_interval(reliability, used)));
       return share > 0 ? unit / share : std::numeric_limits<double>::max();
     }
     case Metric::kAccelerators:

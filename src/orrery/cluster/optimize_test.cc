@@ -267,5 +267,16 @@ TEST(Objective, TheIntervalBetweenCheckpointsIsTheBest) {
   EXPECT_EQ(useful_share({}, 1000), 1);
 }
 
+TEST(Objective, NoCheckpointComesBeforeTheIterationEnds) {
+  // Free checkpoints, failures every second: an iteration of a minute hardly ever ends.
+  Objective goodput;
+  goodput.reliability = {.mtbf_s = 1, .checkpoint_s = 0, .restart_s = 0};
+  EXPECT_NEAR(goodput.value(Metric::kGoodput, 60, 0, 1, 1, 1), std::expm1(60.0), 1e-9 * std::exp(60));
+  EXPECT_EQ(goodput.value(Metric::kGoodput, 1e4, 0, 1, 1, 1), std::numeric_limits<double>::max());
+  // Where the best interval is longer than the iteration nothing changes.
+  goodput.reliability = {50'000 * 3600.0, 60, 300};
+  EXPECT_EQ(goodput.value(Metric::kGoodput, 5, 0, 1, 16384, 16384), 5 / useful_share(goodput.reliability, 16384));
+}
+
 }  // namespace
 }  // namespace orrery::cluster

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,8 +24,10 @@ using scenario::TrainedModel;
 
 std::string shown(Metric metric, double value) {
   switch (metric) {
-    case Metric::kTime:
     case Metric::kGoodput:
+      if (value >= std::numeric_limits<double>::max()) return "never";
+      return shown_seconds(value);
+    case Metric::kTime:
       return shown_seconds(value);
     case Metric::kCost:
       return fmt::format("{:.4g}", value);

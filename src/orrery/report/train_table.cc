@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/cluster/memory.h"
 #include "orrery/report/bar.h"
 #include "orrery/report/run_operators.h"
 #include "orrery/report/train_search.h"
@@ -164,6 +165,18 @@ std::string memory_chart(const cluster::Iteration& iteration) {
   return out;
 }
 
+// What lies in the hosts' memories, whose size no system's file states.
+std::string offloaded(const cluster::Model& model, const cluster::Plan& plan, const cluster::System& system) {
+  if (plan.offload_activations == 0 && plan.offload_optimizer == 0) return "";
+  cluster::Plan kept = plan;
+  kept.offload_activations = kept.offload_optimizer = 0;
+  const cluster::Memory all = stage_memory(model, kept, 0), here = stage_memory(model, plan, 0);
+  const double away = all.activations - here.activations + all.optimizer - here.optimizer;
+  const double in_host = static_cast<double>(std::min(plan.gpus, system.node_size)) * away;
+  return fmt::format("offloaded     {} by each: {} in a host's memory, whose size is not checked\n", gb(away),
+                     gb(in_host));
+}
+
 // A processor's does not fill the unit of an accelerator.
 std::string rate(double tera) {
   return tera < 0.1 ? fmt::format("{:.3g} G", 1e3 * tera) : fmt::format("{:.1f} T", tera);
@@ -221,7 +234,8 @@ std::string shown_seconds(double seconds) {
 
 std::string train_table(const TrainedModel& trained) {
   return title(trained) + degrees(trained) + "\n" + search_view(trained) + time_chart(trained.iteration) +
-         host_hint(trained) + "\n" + memory_chart(trained.iteration) + "\n" + run_operators_table(trained) +
+         host_hint(trained) + "\n" + memory_chart(trained.iteration) +
+         offloaded(trained.model, trained.plan, trained.system) + "\n" + run_operators_table(trained) +
          figures(trained) + remark(trained);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,7 +33,8 @@ struct Choice {
   }
 };
 
-void force_one(const Choice& choice, const cluster::Model& model, cluster::Space& space, base::Diagnostics& found) {
+void force_one(const Choice& choice, const cluster::Model& model, cluster::Space& space, std::set<Knob>& forced,
+               base::Diagnostics& found) {
   const std::size_t equals = choice.text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == choice.text.size()) {
     found.error("O1942", fmt::format("`{}` is no choice of a plan", choice.text), choice.place(0, choice.text.size()))
@@ -59,6 +61,11 @@ void force_one(const Choice& choice, const cluster::Model& model, cluster::Space
     return;
   }
   const Knob knob = cluster::kKnobs[static_cast<std::size_t>(known - names.begin())];
+  if (!forced.insert(knob).second) {
+    found.error("O1942", fmt::format("`{}` is forced twice", path), choice.place(0, choice.text.size()))
+        .hint("force one value; ask again for the other");
+    return;
+  }
   space.of(knob) = {get(plan, knob)};
   if (knob == Knob::kSchedule && space.open(Knob::kInterleave)) space.of(Knob::kInterleave) = {1};
   if (knob == Knob::kSchedule &&
@@ -74,9 +81,10 @@ void force_one(const Choice& choice, const cluster::Model& model, cluster::Space
 void force(const std::string& text, const cluster::Model& model, cluster::Space& space) {
   const auto file = std::make_shared<base::SourceFile>(base::SourceFile{"<--why>", text});
   base::Diagnostics found;
+  std::set<Knob> forced;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    force_one({file, begin, text.substr(begin, end - begin)}, model, space, found);
+    force_one({file, begin, text.substr(begin, end - begin)}, model, space, forced, found);
     begin = end + 1;
   }
   found.throw_if_errors();

@@ -166,11 +166,14 @@ class Rows {
 
   void read_cells(const Line& line) {
     split(line.text, cells_);
-    if (cells_.size() > columns_.size()) {
+    if (cells_.size() != columns_.size()) {
       found_
-          .error("O1946", fmt::format("the row has {} cells, the header {}", cells_.size(), columns_.size()),
+          .error("O1946",
+                 fmt::format("the row has {} cell{}, the header {}", cells_.size(), cells_.size() == 1 ? "" : "s",
+                             columns_.size()),
                  place_in(name_, line))
-          .hint("a cell that holds a comma stands in quotes");
+          .hint(cells_.size() > columns_.size() ? "a cell that holds a comma stands in quotes"
+                                                : "a cell may be empty, but its comma must be there");
       return;
     }
     for (std::size_t i = 0; i < cells_.size(); ++i) {

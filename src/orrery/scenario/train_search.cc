@@ -59,9 +59,11 @@ bool said(const TrainRequest& request, const std::set<std::string>& set, Knob kn
   return false;
 }
 
-// Whether the model and the system leave anything to choose.
+// Whether the model, the system and the software leave anything to choose.
 bool matters(Knob knob, const TrainedModel& trained) {
   if (knob == Knob::kEp || knob == Knob::kExpertTp) return trained.model.mixes();
+  // Its layers keep their activations, or recompute them.
+  if (knob == Knob::kOffloadActivations && trained.plan.stack.name == cluster::StackName::kMegatron2021) return false;
   if (knob == Knob::kOffloadActivations || knob == Knob::kOffloadOptimizer)
     return trained.system.accelerator.host_bytes_per_s > 0;
   return true;
@@ -90,7 +92,8 @@ cluster::Space space_of(const TrainRequest& request, const std::set<std::string>
   const Count most = most_of(trained.system);
   space.most_gpus = request.plans.most_gpus.value_or(counted ? trained.plan.gpus : most);
   for (const Knob knob : cluster::kKnobs)
-    if (said(request, set, knob)) space.of(knob) = {get(trained.plan, knob)};
+    if (said(request, set, knob) || (knob == Knob::kOffloadActivations && !matters(knob, trained)))
+      space.of(knob) = {get(trained.plan, knob)};
   if (!request.plans.batches.empty()) space.of(Knob::kGlobalBatch) = request.plans.batches;
   if (request.schedule && space.open(Knob::kInterleave)) {
     // Interleaving has a name of its own.
@@ -156,6 +159,8 @@ std::string told(const cluster::Condition& condition, const cluster::Space& spac
       break;
   }
   const cluster::Values& values = space.of(condition.knob);
+  if (condition.knob == Knob::kOffloadActivations && values == cluster::Values{0})
+    return "activations that stay on the accelerator";
   std::vector<std::string> names;
   for (const Count value : values) names.push_back(value_name(condition.knob, value));
   if (names.size() > 4) names = {names.front(), "...", names.back()};

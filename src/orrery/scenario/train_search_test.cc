@@ -126,6 +126,16 @@ TEST(TrainSearch, ASearchIsMadeWhereADegreeIsOpenOrSomethingAsksForIt) {
   EXPECT_FALSE(train(request).search.has_value());
 }
 
+TEST(TrainSearch, SoftwareThatKeepsItsActivationsOffloadsNoneUnlessAsked) {
+  TrainRequest request = on("gpt3-175b", "a100-selene", 64, 64);
+  const TrainedModel best = train(request);
+  EXPECT_EQ(best.plan.stack.name, cluster::StackName::kMegatron2021);
+  for (const cluster::Candidate& each : best.search->top) EXPECT_EQ(each.plan.offload_activations, 0);
+  EXPECT_EQ(std::count(best.defaulted.begin(), best.defaulted.end(), "offload_activations"), 0);
+  request.plans.why = "offload_activations=1";
+  EXPECT_EQ(train(request).search->forced->best->plan.offload_activations, 1);
+}
+
 TEST(TrainSearch, AGivenScheduleIsKeptByItsName) {
   for (const auto& [name, schedule] : cluster::schedules()) {
     TrainRequest request = on("gpt3-175b", "a100-selene", 128, 128);
