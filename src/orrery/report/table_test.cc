@@ -41,7 +41,7 @@ TEST(ModelTable, ShowsWhatAnArrayDoesInItsPlaceAndCountsIt) {
   const std::string shown = model_table({layer, infeasible_layer()}, 1, {}, attention);
   const std::size_t first = shown.find("\nsmall"), row = shown.find("\nattention"), last = shown.find("\nimpossible");
   EXPECT_TRUE(first < row && row < last && last != std::string::npos) << shown;
-  EXPECT_NE(shown.find("  simulated   -\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("  simulated "), std::string::npos) << shown;
   EXPECT_NE(shown.find("total, 2 of 3 layers"), std::string::npos) << shown;
   EXPECT_NE(shown.find(std::to_string(layer.optimum.evaluation.cycles * layer.instances + 5000)), std::string::npos);
   EXPECT_NE(shown.find("simulated: array.json, at a density of 0.2500; its seconds in cycles of the chip, 1.2 ns each"),
