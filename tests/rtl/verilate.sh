@@ -6,5 +6,5 @@ verilator=$1 rtl=$2 out=$3 module=$4
 shift 4
 rm -rf "$out"
 mkdir -p "$out"
-"$verilator" --cc --no-timing --coverage-line -Wall -O3 --prefix Vdut --top-module "$module" -Mdir "$out" -y "$rtl" "$@" "$rtl/$module.sv"
+"$verilator" --cc --no-timing --coverage-line -Wall -Wno-WIDTHCONCAT -O3 --prefix Vdut --top-module "$module" -Mdir "$out" -y "$rtl" "$@" "$rtl/$module.sv"
 for file in "$out"/Vdut*.cpp; do printf '#include "%s"\n' "$(basename "$file")"; done >"$out/all.cc"
