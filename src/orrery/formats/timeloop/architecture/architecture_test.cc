@@ -244,7 +244,6 @@ TEST(Architecture, EveryMistakeHasItsCode) {
                            "  - !Component {name: Net, class: Legacy, attributes: {router_energy: 1}}\n")},
       {"O0325", small_chip("depth: 8, width: 16, energy_per_hop: 1")},
       {"O0325", small_chip("depth: 8, width: 16, addr_gen_energy: 1")},
-      {"O0325", small_chip("depth: 8, width: 64, cluster_size: 4")},
       {"O0325", small_chip("depth: 8, width: 16, per_dataspace_bandwidth_consumption_scale: {Inputs: 4}")},
       {"O0211", small_chip("depth: 8.5, width: 16")},
       {"O0212", small_chip("entries: 512KB, width: 16")},
