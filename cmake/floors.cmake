@@ -8,14 +8,27 @@
 #                  every file of examples/, catalog/, tests/errors/ and tests/fuzz_corpus/ once
 # The suffix alone decides a file's role; adding a file needs no change here.
 #
-# With ORRERY_FUZZERS a floor's sources share a precompiled header (cmake/precompiled.cmake). With ORRERY_SYNTAX_ONLY, too,
+# With ORRERY_PRECOMPILED the sources of all floors share a precompiled header (cmake/precompiled.cmake). With ORRERY_SYNTAX_ONLY
 # tests and benchmarks are compiled as far as their syntax and never linked: what tests/clang.sh builds.
 set(ORRERY_FLOORS "" CACHE INTERNAL "")
 find_program(ORRERY_CLANG clang++-14)
 if(ORRERY_FUZZERS)
   add_custom_target(fuzzers)
+endif()
+if(ORRERY_PRECOMPILED)
   include(cmake/precompiled.cmake)
 endif()
+
+# orrery_flags(<target> library|tests): how the targets of that kind are compiled.
+function(orrery_flags target kind)
+  if(kind STREQUAL "tests")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  elseif(NOT ORRERY_FUZZERS AND NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)
+    # For users' shared libraries, too; functions are inlined as if there were none.
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  endif()
+endfunction()
 
 # orrery_syntax_only(<target> <sources>...): checks the sources; nothing is linked or run.
 function(orrery_syntax_only target)
@@ -39,12 +52,9 @@ function(orrery_floor folder)
   if(sources)
     set(scope PUBLIC)
     add_library(orrery_${name} STATIC ${sources})
-    if(ORRERY_FUZZERS)
+    orrery_flags(orrery_${name} library)
+    if(ORRERY_PRECOMPILED)
       orrery_precompiled(orrery_${name} library)
-    elseif(NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)
-      # For users' shared libraries, too; functions are inlined as if there were none.
-      set_target_properties(orrery_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-      target_compile_options(orrery_${name} PRIVATE -fno-semantic-interposition)
     endif()
   else()
     set(scope INTERFACE)
@@ -67,10 +77,10 @@ function(orrery_floor folder)
   if(ORRERY_TESTS AND tests AND NOT ORRERY_SYNTAX_ONLY)
     add_executable(orrery_${name}_tests ${tests})
     if(NOT ORRERY_FAST_TESTS)
-      target_compile_options(orrery_${name}_tests PRIVATE $<$<CONFIG:Release>:-O1>)
-    endif()
-    if(ORRERY_FUZZERS)
-      orrery_precompiled(orrery_${name}_tests tests)
+      orrery_flags(orrery_${name}_tests tests)
+      if(ORRERY_PRECOMPILED)
+        orrery_precompiled(orrery_${name}_tests tests)
+      endif()
     endif()
     target_link_libraries(orrery_${name}_tests PRIVATE orrery_${name} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
     target_include_directories(orrery_${name}_tests SYSTEM PRIVATE ${RAPIDCHECK_INCLUDE})

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# tiny_checkpoint.sh bert|gpt2|bart DIR: a model's folder for the tests of the program: config.json, vocab.txt (five special
-# tokens and w0 to w18), model.safetensors with numbers in bf16 that are the same every time, between 1/16 and 1/4 in size.
+# tiny_checkpoint.sh bert|gpt2|bart DIR [NAME ROWS COLUMNS]: a model's folder for the tests of the program: config.json, vocab.txt
+# (five special tokens and w0 to w18), model.safetensors with numbers in bf16 that are the same every time, between 1/16 and 1/4 in
+# size; with one tensor more.
 set -euo pipefail
-family=$1 folder=$2
+family=$1 folder=$2 more=("${@:3}")
 mkdir -p "$folder"
 width=16 inner=32 words=24 positions=32
 
@@ -77,6 +78,7 @@ case $family in
     tensor final_logits_bias 1 $words
     ;;
 esac
+((${#more[@]} == 0)) || tensor "${more[@]}"
 
 header="{$header}"
 while ((${#header} % 8)); do header+=' '; done

@@ -188,7 +188,8 @@ std::vector<energy::EstimatedComponent> estimate(const std::vector<energy::Compo
 Chip priced(const Chip& chip, const std::vector<energy::EstimatedComponent>& estimates);
 
 // Time and memory of an iteration of training. Throws InputError (O1300 to O1319) for a plan that cannot be. One that
-// does not fit into memory is an answer: Iteration::fits. About a microsecond.
+// does not fit into memory is an answer: Iteration::fits. About a microsecond. The software is the plan's, by default
+// Megatron-LM of 2021; `system.value().stack` is the system's.
 cluster::Iteration train(const Model& model, const System& system, const cluster::Plan& plan);
 // With another opinion on how long an operator takes: machine::MeasuredOperators, or a class of your own.
 cluster::Iteration train(const Model& model, const System& system, const cluster::Plan& plan,

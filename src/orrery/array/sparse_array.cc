@@ -6,7 +6,8 @@
 
 namespace orrery::array {
 
-SparseArray::SparseArray(const SparseShape& shape) : shape_(shape), unit_(shape.format) {
+SparseArray::SparseArray(const SparseShape& shape, const ExpShape& exponential)
+    : shape_(shape), unit_(shape.format), below_(shape.format, exponential) {
   ORRERY_CHECK(
       shape.pes > 0 && shape.rows > 0 && shape.ports >= shape.pes && shape.ports < (1 << 15) && shape.format.bits <= 32,
       "an array with PEs, at least as many ports as PEs in a row, and at most 32 bits");
@@ -16,6 +17,7 @@ SparseArray::SparseArray(const SparseShape& shape) : shape_(shape), unit_(shape.
   keys_ = queries_;
   accumulators_.resize(pes), exponentials_.resize(pes), chains_.resize(pes * chain_);
   totals_.resize(static_cast<std::size_t>(shape.rows));
+  maxima_ = totals_;
 }
 
 // What a PE sends to the right: its accumulator, or what that was `delay` chained cycles ago.
@@ -30,13 +32,29 @@ std::int64_t SparseArray::output(int row, const Words& words) const {
   return sent(last, words.delay[last]);
 }
 
+// The row's maximum, or the exponentials of what lies below it.
+void SparseArray::take_below(std::size_t row, bool maximum, const Words& words) {
+  const auto ports = static_cast<std::size_t>(shape_.ports), pes = static_cast<std::size_t>(shape_.pes);
+  if (maximum) maxima_[row] = -(std::int64_t{1} << (shape_.format.bits - 1));
+  for (std::size_t pe = row * pes; pe < (row + 1) * pes; ++pe) {
+    const bool busy = words.a[pe] <= ports;
+    if (maximum) {
+      if (busy) maxima_[row] = std::max(maxima_[row], accumulators_[pe]);
+    } else {
+      exponentials_[pe] = busy ? below_(accumulators_[pe] - maxima_[row]) : 0;
+    }
+  }
+}
+
 void SparseArray::step(Sums sums, Exponentials exponentials, bool clear, const Words& words, const std::int64_t* left,
                        const std::int64_t* top) {
   const auto ports = static_cast<std::size_t>(shape_.ports), rows = static_cast<std::size_t>(shape_.rows),
              pes = static_cast<std::size_t>(shape_.pes);
   const std::size_t next_chain = chain_ == 0 ? 0 : (chain_head_ == 0 ? chain_ : chain_head_) - 1;
   const bool adds = sums == Sums::kOwn || sums == Sums::kChain;
+  const bool below = exponentials == Exponentials::kMost || exponentials == Exponentials::kTakeBelow;
   for (std::size_t r = 0; r < rows; ++r) {
+    if (below) take_below(r, exponentials == Exponentials::kMost, words);
     // The register that a query entered k cycles ago stands at head_ + k.
     const std::int64_t* const queries = queries_.data() + r * ports;
     const std::int64_t* const keys = keys_.data() + r * ports;

@@ -17,6 +17,11 @@
 // row's output is what its last PE sends to the right while c3 chains. While exponentials move, the last PE's is added
 // to the row's sum. Source: Sanger's PE, PE_Row and Sparse_PE_Array (Chisel), read.
 //
+// Orrery's own addition, for scores of any size; a PE with c1 <= ports has an entry, the others are idle:
+//
+//   c5: most       the row's maximum <= the largest accumulator of its PEs with entries; the least number without any
+//       take below exponential <= e(accumulator - maximum) by signed_exp_unit.h; 0 in an idle PE
+//
 // Registers that all shift together are rings here, of which the head moves, so that a cycle costs the PEs' arithmetic
 // alone: some nanoseconds a PE.
 #pragma once
@@ -25,6 +30,7 @@
 #include <vector>
 
 #include "orrery/array/exp_unit.h"
+#include "orrery/array/signed_exp_unit.h"
 
 namespace orrery::array {
 
@@ -35,10 +41,10 @@ struct SparseShape {
 
 class SparseArray {
  public:
-  enum class Sums { kClear, kIdle, kOwn, kChain };  // c3
-  enum class Exponentials { kIdle, kTake, kMove };  // c5
+  enum class Sums { kClear, kIdle, kOwn, kChain };                     // c3
+  enum class Exponentials { kIdle, kTake, kMove, kMost, kTakeBelow };  // c5
 
-  explicit SparseArray(const SparseShape& shape);
+  explicit SparseArray(const SparseShape& shape, const ExpShape& exponential = {});
 
   // c1, c2 and c4 of every PE, row by row.
   struct Words {
@@ -54,6 +60,7 @@ class SparseArray {
   std::int64_t exponential(int row, int pe) const { return exponentials_[place(row, pe)]; }
   std::int64_t output(int row, const Words& words) const;  // of the row, while c3 chains
   std::int64_t sum(int row) const { return totals_[static_cast<std::size_t>(row)]; }
+  std::int64_t maximum(int row) const { return maxima_[static_cast<std::size_t>(row)]; }
 
   const SparseShape& shape() const { return shape_; }
 
@@ -62,13 +69,15 @@ class SparseArray {
     return static_cast<std::size_t>(row) * static_cast<std::size_t>(shape_.pes) + static_cast<std::size_t>(pe);
   }
   std::int64_t sent(std::size_t pe, std::size_t delay) const;
+  void take_below(std::size_t row, bool maximum, const Words& words);
 
   SparseShape shape_;
   ExpUnit unit_;
+  SignedExpUnit below_;
   std::size_t chain_ = 0;                     // registers of a PE's chain
   std::size_t head_ = 0, chain_head_ = 0;     // of the rings
   std::vector<std::int64_t> queries_, keys_;  // rings: [row][port], [row][port] by time
-  std::vector<std::int64_t> accumulators_, exponentials_, chains_, totals_;
+  std::vector<std::int64_t> accumulators_, exponentials_, chains_, totals_, maxima_;
 };
 
 }  // namespace orrery::array

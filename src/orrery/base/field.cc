@@ -51,16 +51,29 @@ Field whole_field(std::string path, int& member, int least, int most, std::strin
   return whole(std::move(path), member, least, most, std::move(text));
 }
 
-Field share_field(std::string path, double& member, std::string text) {
-  Field field{std::move(path), "a share from 0 to 1", std::move(text), 0, 1, {}, {}};
+namespace {
+
+Field real(std::string path, std::string values, double& member, double least, double most, std::string text) {
+  Field field{std::move(path), std::move(values), std::move(text), 0, 1, {}, {}};
   field.get = [&member] { return FieldValue(member); };
-  field.set = [&member](const std::string& given) {
+  field.set = [&member, least, most](const std::string& given) {
     const std::optional<double> value = number<double>(given);
-    if (!value || !(*value >= 0 && *value <= 1)) return false;
+    if (!value || !(*value >= least && *value <= most)) return false;
     member = *value;
     return true;
   };
   return field;
+}
+
+}  // namespace
+
+Field number_field(std::string path, double& member, double least, double most, std::string text) {
+  return real(std::move(path), fmt::format("a number from {:g} to {:g}", least, most), member, least, most,
+              std::move(text));
+}
+
+Field share_field(std::string path, double& member, std::string text) {
+  return real(std::move(path), "a share from 0 to 1", member, 0, 1, std::move(text));
 }
 
 Field truth_field(std::string path, bool& member, std::string text) {

@@ -34,6 +34,7 @@ using Fields = std::vector<Field>;
 
 Field whole_field(std::string path, Count& member, Count least, Count most, std::string text);
 Field whole_field(std::string path, int& member, int least, int most, std::string text);
+Field number_field(std::string path, double& member, double least, double most, std::string text);
 Field share_field(std::string path, double& member, std::string text);
 Field truth_field(std::string path, bool& member, std::string text);
 Field named_field(std::string path, const std::vector<std::string>& names, std::function<std::size_t()> get,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -89,6 +90,19 @@ std::string complaint(const Words& words) {
     return error.diagnostics.at(0).code;
   }
   return "accepted";
+}
+
+TEST(NumberText, FrequenciesAndBandwidthsHaveUnitsOfAThousandEach) {
+  EXPECT_DOUBLE_EQ(frequency("1GHz"), 1e9);
+  EXPECT_DOUBLE_EQ(frequency("500 MHz"), 5e8);
+  EXPECT_DOUBLE_EQ(frequency("0.8"), 8e8);
+  EXPECT_DOUBLE_EQ(bandwidth("1.5TB/s"), 1.5e12);
+  EXPECT_DOUBLE_EQ(bandwidth("128"), 128e9);
+  EXPECT_TRUE(std::isinf(bandwidth("unlimited")));
+  for (const char* none : {"", "0", "-1GHz", "nan", "inf", "1e999", "1Ghz", "1GHz2", "1GB/s", "GHz", "0x10"})
+    EXPECT_EQ(frequency(none), 0) << none;
+  for (const char* none : {"", "0GB/s", "-3", "nan", "inf", "1GB", "1 GHz", "Unlimited"})
+    EXPECT_EQ(bandwidth(none), 0) << none;
 }
 
 TEST(CommandLine, FilesAndOptionsMixInAnyOrder) {

@@ -3,11 +3,29 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <string_view>
 #include <system_error>
 
 namespace orrery::cli {
+
+namespace {
+
+// A number of `units`, each a thousand times the one before; without one, of the one at `usual`.
+double scaled(const std::string& text, std::initializer_list<const char*> units, int usual) {
+  const auto [value, rest] = decimal(text);
+  const std::string unit = rest.substr(std::min(rest.size(), rest.find_first_not_of(' ')));
+  int power = unit.empty() ? usual : -1, at = 0;
+  for (const char* known : units) {
+    if (unit == known) power = at;
+    ++at;
+  }
+  const double amount = power < 0 ? 0 : value * std::pow(1e3, power);
+  return amount > 0 && std::isfinite(amount) ? amount : 0;
+}
+
+}  // namespace
 
 std::pair<double, std::string> decimal(const std::string& text) {
   double value = 0;
@@ -41,6 +59,15 @@ double amount_of_tokens(const std::string& text) {
     value = 0;
   }
   return value >= 1 && value <= 1e30 ? value : 0;
+}
+
+double frequency(const std::string& text) {
+  return scaled(text, {"Hz", "kHz", "MHz", "GHz"}, 3);
+}
+
+double bandwidth(const std::string& text) {
+  if (text == "unlimited") return std::numeric_limits<double>::infinity();
+  return scaled(text, {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"}, 3);
 }
 
 }  // namespace orrery::cli

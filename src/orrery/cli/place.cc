@@ -67,7 +67,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.group("Question");
   scenario::PlaceModelRequest& model = options.request.model;
   declare_run(line, model, "Instead of a setup");
-  declare_spread(line, model, "searched");
+  declare_sizes(line, model);
+  declare_spread(line, model, "1", "searched");
   line.count("--layer", model.layer, "The layer that is placed, of a model of several kinds", kMostLayers);
   line.choice<std::string>("--stack", model.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
                            "encoder or decoder (default), of a model that has both");

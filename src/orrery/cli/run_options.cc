@@ -27,10 +27,14 @@ void declare_degree(CommandLine& line, const char* field, std::optional<base::Co
   line.count(option, value, what, base::find_field(cluster::fields(plan), field)->most);
 }
 
-void declare_spread(CommandLine& line, scenario::RunQuestion& question, const std::string& open) {
+void declare_sizes(CommandLine& line, scenario::RunQuestion& question) {
   declare_degree(line, "gpus", question.gpus, "Accelerators; default: the product of the degrees");
   declare_degree(line, "global_batch", question.global_batch, "Sequences per iteration");
-  declare_degree(line, "micro_batch", question.micro_batch, "Sequences per microbatch; default 1");
+}
+
+void declare_spread(CommandLine& line, scenario::RunQuestion& question, const std::string& micro_batch,
+                    const std::string& open) {
+  declare_degree(line, "micro_batch", question.micro_batch, "Sequences per microbatch; default: " + micro_batch);
   declare_degree(line, "tp", question.tp, "Tensor-parallel degree; degrees not given are " + open);
   declare_degree(line, "pp", question.pp, "Pipeline stages");
   declare_degree(line, "dp", question.dp, "Data-parallel degree");

@@ -11,9 +11,13 @@ namespace orrery::cli {
 // --model, --ignore, --like, --system, --chip, --seq. `instead`: of what the model is given, for help; empty: nothing.
 void declare_run(CommandLine& line, scenario::RunQuestion& question, const std::string& instead = "");
 
-// --gpus, --global-batch, --micro-batch, --tp, --pp, --dp, --precision. `open`: what becomes of degrees that are not
-// given.
-void declare_spread(CommandLine& line, scenario::RunQuestion& question, const std::string& open);
+// --gpus, --global-batch.
+void declare_sizes(CommandLine& line, scenario::RunQuestion& question);
+
+// --micro-batch, --tp, --pp, --dp, --precision. `micro_batch` and `open`: what becomes of it and of degrees that are
+// not given.
+void declare_spread(CommandLine& line, scenario::RunQuestion& question, const std::string& micro_batch,
+                    const std::string& open);
 
 // A number of a plan, under the name and within the range of cluster::fields.
 void declare_degree(CommandLine& line, const char* field, std::optional<base::Count>& value, const std::string& what);

@@ -15,7 +15,11 @@ int run_sparse(const Arguments& arguments, Console& console) {
       {"study", "a task learned and judged with dense, predicted and static attention", run_sparse_study},
       {"bench", "a dense attention block on this machine, as Sanger's benchmark has it", run_sparse_bench},
       {"break-even", "from which length and density on pruned attention pays here", run_sparse_break_even},
-      {"sweep", "thresholds x bits x predictors x packings x arrays: which are worth their error", run_sparse_sweep}};
+      {"sweep", "thresholds x bits x predictors x packings x arrays: which are worth their error", run_sparse_sweep},
+      {"simulate", "masks, arrays or a model on an accelerator, cycle by cycle: time, energy, area, error",
+       run_sparse_simulate},
+      {"design", "accelerators of many proportions on the same masks: which are worth it", run_sparse_design},
+      {"rtl", "the accelerator as SystemVerilog, with vectors that run on it", run_sparse_rtl}};
   return run_sub_verb({"sparse", "attention that skips the scores that do not matter", kVerbs,
                        "orrery sparse measure --q Q.npy --k K.npy --threshold 0.002"},
                       arguments, console);

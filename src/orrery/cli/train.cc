@@ -5,21 +5,27 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/edit_distance.h"
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/compat.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/number_text.h"
 #include "orrery/cli/output_folder.h"
+#include "orrery/cli/plan_options.h"
+#include "orrery/cli/plan_rows.h"
 #include "orrery/cli/progress_line.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/train_amped.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
 #include "orrery/report/perfetto_trace.h"
+#include "orrery/report/plan_map.h"
 #include "orrery/report/train_json.h"
 #include "orrery/report/train_table.h"
 #include "orrery/scenario/file_kinds.h"
+#include "orrery/scenario/plan_files.h"
 #include "orrery/scenario/train.h"
+#include "orrery/scenario/train_search.h"
 
 namespace orrery::cli {
 namespace {
@@ -46,14 +52,35 @@ void choose_tokens(const std::string& text, scenario::TrainRequest& request) {
     misuse("O1102", fmt::format("`--tokens {}` is not a number of tokens", text), "write `--tokens 300e9` or `300B`");
 }
 
+void choose_overlap(const std::string& name, scenario::TrainRequest& request) {
+  const std::vector<std::string> known = {"dp", "tp", "pp", "ep", "cp", "none"};
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    misuse("O1102", fmt::format("`--overlap {}` names no class of communication", name),
+           base::did_you_mean(name, known, "classes are dp, tp, pp, ep, cp; `none` overlaps nothing"));
+  if (!request.overlap) request.overlap.emplace();
+  if (name != "none") request.overlap->push_back(name);
+}
+
 void declare_plan(CommandLine& line, scenario::TrainRequest& request) {
   line.group("Plan");
-  declare_spread(line, request, "the smallest that fit");
+  declare_sizes(line, request);
+  declare_spread(line, request, "the best, or 1 where every degree is given",
+                 "the best, as all else of the plan that is not given");
   declare_degree(line, "ep", request.ep, "Expert-parallel degree, inside dp");
   declare_degree(line, "cp", request.cp, "Context-parallel degree (ring attention)");
   declare_degree(line, "interleave", request.interleave, "Chunks of layers per stage; default 1");
   line.choice("--schedule", request.schedule, cluster::schedules(), "gpipe, 1f1b (default), interleaved, zero-bubble");
   line.choice("--recompute", request.recompute, cluster::recomputations(), "none (default), selective, full");
+  line.text(
+      "--stack", request.stack, "NAME",
+      "Software: megatron-2021, megatron-core, pytorch-fsdp, xla; default: the system's, with ZeRO 3 pytorch-fsdp");
+  std::vector<std::string> stacks;
+  for (const auto& [name, stack] : cluster::stacks()) stacks.push_back(name);
+  line.offer("--stack", stacks);
+  line.meant_each("--overlap", "CLASS[,CLASS]",
+                  "Communication beside work: tp, pp, dp, ep, cp, or none; default: what the software does", true,
+                  [&request](const std::string& name) { choose_overlap(name, request); });
+  line.offer("--overlap", {"dp", "tp", "pp", "ep", "cp", "none"});
   line.toggle("--sequence-parallel", request.sequence_parallel, "Norms and dropouts are split over tp as well");
   cluster::Plan plan;
   line.digit("--zero", request.zero, static_cast<int>(base::find_field(cluster::fields(plan), "zero")->most),
@@ -96,6 +123,8 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
               "materialised or flash; default: what was usual when the model was published");
   line.text("--operators", request.measurements, "FILE.csv",
             "Timings of matrix products, used in preference to the roofline");
+  line.text("--attention-array", request.attention_array, "FILE.json",
+            "A simulated array beside each accelerator does attention forwards: an answer of `sparse simulate`");
   line.meant("--efficiency", "E[,B]",
              "Instead of the roofline: products reach E (or, at microbatch b, E b / (b + B)) of the peak",
              [&request](const std::string& text) { choose_efficiency(text, request); });
@@ -104,19 +133,25 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.settings(options.overrides,
                 "Override any field: model.layers=30, plan.overlap.dp=1, arch.PE.meshX=64 of a chip (repeatable)");
   declare_plan(line, request);
+  line.text("--plan", request.plan_file, "FILE", "Take what is not given from this file, as `-o` writes it");
+  line.text("--plans", options.plans, "FILE|-",
+            "Evaluate every plan of a CSV or of JSON lines; CSV (with --json JSON lines) is printed");
+  declare_plan_question(line, request.plans);
+  line.text("--svg", options.svg, "FILE", "Draw the best time of every tp x pp there");
   line.group("Search");
   declare_search(line, request.limits,
-                 "Threads that choose open degrees and map a chip's products; they change the time only; default: one "
-                 "for each core",
-                 "Seconds for the choice of degrees and a chip's mappings; the best so far is taken");
+                 "Threads that search plans and map a chip's products; they change the time only; default: one for "
+                 "each core",
+                 "Seconds for the search of plans and a chip's mappings; the best so far is taken");
   request.limits.memory = cost::kDefaultMemory;
   line.memory(request.limits.memory);
-  declare(line, options, "Write result.json, or AMPeD's files, there");
+  declare(line, options, "Write result.json, plan.yaml and, of a search, plans.csv, or AMPeD's files, there");
   line.text("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");
   declare_amped(line, options);
   if (!line.read(arguments, console)) return false;
   options.amped = options.amped || !options.config_flat.empty();
   request.overrides = options.overrides;
+  request.plans.map = request.plans.map || !options.svg.empty();
   return true;
 }
 
@@ -170,8 +205,16 @@ int run_train(const Arguments& arguments, Console& console) {
   if (options.amped) return run_train_amped(options, console);
   const base::Stopwatch clock;
   refuse_amped_options(options);
-  check_folder(options.directory, options.force, {"result.json"});
+  if (!options.plans.empty()) {
+    for (const auto& [name, value] : {std::pair{"--output", options.directory}, std::pair{"--trace", options.trace}})
+      if (!value.empty())
+        misuse("O1103", fmt::format("`--plans` writes its rows to the standard output, nothing by `{}`", name),
+               "leave it out, and send the rows to a file: `> rows.csv`");
+    return run_plan_rows(options.request, options.plans, console);
+  }
+  check_folder(options.directory, options.force, {"result.json", "plan.yaml", "plans.csv"});
   check_file(options.trace);
+  check_file(options.svg);
   const auto [trained, told_to_stop] = [&] {
     std::optional<InterruptGuard> interrupt;
     scenario::TrainRequest request = options.request;
@@ -179,6 +222,11 @@ int run_train(const Arguments& arguments, Console& console) {
     ProgressLine progress(console);
     request.searching = [&](std::size_t done, std::size_t all) {
       if (progress.wanted()) progress.show(fmt::format("{} of {} products mapped", done, all));
+    };
+    request.plans.progress = [&](double best, double bound) {
+      if (progress.wanted())
+        progress.show(
+            fmt::format("best {:.6g}, bound {:.6g}, gap {:.2f} %", best, bound, 100 * cost::gap(best, bound)));
     };
     scenario::TrainedModel result = scenario::train(request);
     return std::pair(std::move(result), interrupt->flag()->load());
@@ -193,15 +241,24 @@ int run_train(const Arguments& arguments, Console& console) {
   if (!options.directory.empty()) {
     make_folder(options.directory);
     write_file((std::filesystem::path(options.directory) / "result.json").string(), report::train_json(document));
+    write_file((std::filesystem::path(options.directory) / "plan.yaml").string(), scenario::plan_text(trained.plan));
+    if (trained.search)
+      write_file((std::filesystem::path(options.directory) / "plans.csv").string(),
+                 scenario::plans_csv(*trained.search));
   }
+  if (!options.svg.empty() && trained.search && !trained.search->cells.empty())
+    write_file(options.svg, report::plan_map_svg(trained));
   console.out << (console.json ? report::train_json(document) : report::train_table(trained));
   if (!trained.all_choices || !trained.unproven.empty()) {
     console.out.flush();
     return told_to_stop ? kInterrupted : kLimit;
   }
-  if (trained.iteration.fits) return kDone;
+  std::vector<base::Diagnostic> no;
+  if (!trained.iteration.fits) no.push_back(scenario::explain_no_fit(trained));
+  if (trained.search && trained.search->top.empty()) no.push_back(scenario::explain_conflict(trained));
+  if (no.empty()) return kDone;
   console.out.flush();
-  report(console, {scenario::explain_no_fit(trained)});
+  report(console, no);
   return kNo;
 }
 

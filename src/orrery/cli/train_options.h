@@ -14,6 +14,8 @@ struct TrainOptions : OutputFolder {
   scenario::TrainRequest request;  // what to train, on what, spread how
   Settings overrides;              // --set
   std::string trace;               // Perfetto trace of one iteration; empty: none
+  std::string plans;               // a file of plans to evaluate, "-" for the standard input; empty: none
+  std::string svg;                 // picture of the best times of tp x pp; empty: none
   // AMPeD's own interface.
   bool amped = false;                       // --equations amped
   base::Reproduced<amped::Defects> compat;  // --compat amped

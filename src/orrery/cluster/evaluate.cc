@@ -11,6 +11,7 @@
 #include "orrery/cluster/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "orrery/base/check.h"
 #include "orrery/cluster/flops.h"
@@ -29,28 +30,78 @@ struct View {
   double seconds = 0;  // that depend on the kind
 };
 
-View seen_by(const Kind& kind, const Plan& plan, const Pipeline& pipe, const Outside& sent, double m) {
+// What a stage's passes have beside them of communication with replicas, and what that gains.
+class Beside {
+ public:
+  Beside(const Plan& plan, double units) : plan_(plan), possible_(1 - 1 / units) {}
+
+  // Of `seconds` of communication, all but the first or last unit's can go beside a pass of `window` seconds.
+  double gained(double seconds, double window) const {
+    return plan_.overlap.dp * std::min(seconds * possible_, std::max(0.0, window)) * (1 - plan_.stack.contention);
+  }
+
+ private:
+  const Plan& plan_;
+  double possible_;
+};
+
+// Seconds that overlap gains of the communication with replicas. ZeRO 3 gathers weights layer by layer for every pass
+// and scatters gradients beside the gathers of every backward pass; ZeRO 2 scatters in every backward pass; the others
+// beside the last one.
+double gained_dp(const Plan& plan, const GradientSync& sync, double units, double m, double forward, double backward) {
+  const Beside beside(plan, units);
+  if (plan.zero == 3) {
+    const double gather = sync.gather / 2;  // of all forward passes, or all backward passes
+    return beside.gained(gather, m * forward) + beside.gained(gather + sync.reduce, m * backward);
+  }
+  // A chunk's weights are needed, and its gradients complete, a round of p microbatches after the chunk before.
+  const double passes = plan.interleave > 1 ? std::min(m, static_cast<double>(plan.pp)) : 1;
+  return beside.gained(sync.gather, passes * forward) +
+         beside.gained(sync.reduce, (plan.zero == 2 ? m : passes) * backward);
+}
+
+View seen_by(const Kind& kind, const Model& model, const Plan& plan, const Pipeline& pipe, const Outside& sent,
+             double m, double units) {
   const Stage& stage = kind.stage;
   View view;
-  view.bubble = waiting(plan, pipe, kind);
-  double forwards = (plan.zero == 3 ? m : 1) * stage.forward;
-  double backwards = (plan.zero >= 2 ? m : 1) * stage.backward;
+  view.bubble = waiting(model, plan, pipe, kind);
+  double forward = stage.forward, backward = stage.backward;
   double work = m * stage.tau();
   if (plan.schedule == Schedule::kZeroBubble) {
     // Deferred weight gradients belong to no particular microbatch: each one is charged an equal part, a third of it in
     // the forward pass.
     const double turn = (work + view.bubble) / (m + static_cast<double>(plan.pp) - 1);
-    forwards = turn / 3;
-    backwards = turn - forwards;
+    forward = turn / 3;
+    backward = turn - forward;
     work = m * turn;
   }
-  const double gather = std::min(sent.gradients.gather, forwards + (plan.zero == 3 ? backwards : 0));
-  const double gathered = plan.overlap.dp * gather;
-  const double left = backwards - std::max(0.0, plan.zero == 3 ? gathered - forwards : 0.0);
-  view.hidden_dp = gathered + plan.overlap.dp * std::min(sent.gradients.reduce, std::max(0.0, left));
-  view.hidden_pp = plan.overlap.pp * std::min(sent.steady * sent.crossing, std::max(0.0, work - view.hidden_dp));
+  view.hidden_dp = gained_dp(plan, sent.gradients, units, m, forward, backward);
+  view.hidden_pp = plan.overlap.pp * (1 - plan.stack.contention) *
+                   std::min(sent.steady * sent.crossing, std::max(0.0, work - view.hidden_dp));
   view.seconds = m * stage.tau() + view.bubble - view.hidden_pp - view.hidden_dp;
   return view;
+}
+
+// Activations go to the host's memory beside the forward pass and come back beside the backward pass, by copies that
+// take no units. Of the optimiser's state gradients go down and weights come up at the end, and between the two the
+// host does the step: it reads the gradient and reads and writes master and moments in its own memory, whose rate its
+// accelerators share. No system's file states that rate; an accelerator's share is about that of its link (DDR5-4800 of
+// DGX H100: 614 GB/s over eight; DDR4-3200 of DGX A100: 410 GB/s; LPDDR5X of a Grace: 512 GB/s over two, before
+// efficiencies).
+void add_offload(const Model& model, const System& system, const Plan& plan, double own, double m, const Stage& stage,
+                 Breakdown& time) {
+  if (plan.offload_activations == 0 && plan.offload_optimizer == 0) return;
+  const double rate = system.accelerator.host_bytes_per_s;
+  double kept = 0;
+  for (const LayerKind& kind : model.kinds)
+    kept +=
+        static_cast<double>(kind.layers) / static_cast<double>(plan.pp) * activation_bytes_per_layer(model, plan, kind);
+  const double way = plan.offload_activations * kept / rate;
+  time.forward += m * std::max(0.0, way - stage.forward);
+  time.backward += m * std::max(0.0, way - stage.backward);
+  constexpr double kSent = 4 + 2;                  // bytes a parameter: gradient, weight
+  constexpr double kByHost = 4 + 2 * (4 + 8) + 2;  // gradient read, master and moments read and written, weight written
+  time.optimizer += plan.offload_optimizer * (kSent + kByHost) * own / rate;
 }
 
 // Attention and logits stay in 16 bits where products are in 8.
@@ -71,7 +122,7 @@ StageTimes times_of(const Stage& stage) {
 
 Iteration evaluate(const Model& model, const System& system, const Plan& plan,
                    const machine::OperatorModel& operators) {
-  const auto m = static_cast<double>(microbatches(plan));
+  const double m = whole_microbatches(plan);
   ORRERY_CHECK(m >= 1, "the plan is not possible(); it has no microbatch");
   const LayerContext context = layer_context(model, system, plan, operators);
   const Pipeline pipe = pipeline(context);
@@ -86,11 +137,12 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   const Outside sent = outside(context, params);
 
   // The stage that ends last determines the time.
+  const double units = std::max(1.0, static_cast<double>(model.layers) / static_cast<double>(plan.pp)) + 1;
   const Kind* slowest = nullptr;
   View view;
   for (const Kind& kind : pipe) {
     if (kind.count == 0) continue;
-    const View candidate = seen_by(kind, plan, pipe, sent, m);
+    const View candidate = seen_by(kind, model, plan, pipe, sent, m, units);
     if (slowest != nullptr && candidate.seconds <= view.seconds) continue;
     slowest = &kind;
     view = candidate;
@@ -121,16 +173,21 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   if (crossings > 0) result.boundary_s = (crossings * sent.crossing - hidden.pp) / crossings;
   time.pp_exposed = crossings * result.boundary_s + sent.embedding;
   time.dp_exposed = std::max(0.0, sent.gradients.gather + sent.gradients.reduce - hidden.dp);
+  // The replicas wait for the slowest of them where they exchange gradients.
+  const double nodes = std::max(1.0, static_cast<double>(plan.gpus) / static_cast<double>(system.node_size));
+  time.dp_exposed += plan.stack.stragglers * std::log2(nodes) * m * slow.tau();
 
-  const base::Count replicas = plan.dp * plan.cp;
-  const double shard = plan.zero >= 1 ? static_cast<double>(replicas) : 1;
-  const double own = params.dense / shard + params.experts / (plan.zero >= 1 ? shard / plan.ep : 1);
+  const double own = (params.dense / static_cast<double>(plan.zero >= 1 ? shards(plan) : 1) +
+                      params.experts / static_cast<double>(plan.zero >= 1 ? expert_shards(plan) : 1)) *
+                     trained_share(model, plan);
   time.optimizer = operators.memory_bound_seconds(system.calibration.optimizer_bytes_per_param * own) +
                    system.calibration.iteration_seconds;
+  add_offload(model, system, plan, own, m, slow, time);
 
   result.iteration_s = time.sum();
   result.memory = memory(model, plan);
   result.capacity_bytes = system.accelerator.memory_bytes;
+  result.memory.reserve = std::clamp(result.capacity_bytes - result.memory.in_use(), 0.0, result.memory.reserve);
   result.excess_bytes = std::max(0.0, result.memory.total() - result.capacity_bytes);
   result.fits = result.excess_bytes == 0;
 

@@ -158,6 +158,7 @@ RC_GTEST_PROP(Evaluate, AnEvenPipelineEndsWhenItsSimulationDoes, (Training run))
   run.model.experts.dense_layers = 0;
   run.model.layers = (run.model.layers / run.plan.pp) * run.plan.pp;
   RC_PRE(run.model.layers >= run.plan.pp * run.plan.interleave);
+  RC_PRE(run.model.layers / run.plan.pp % run.plan.interleave == 0);  // the simulation's chunks are equal
   RC_PRE(run.model.experts.every == 1 || run.model.experts.count == 0);
   const Iteration it = evaluated(run);
   // Transfers count as waits; behind weight gradients that are longer than the other passes some of them vanish.
@@ -337,21 +338,131 @@ TEST(Evaluate, GradientsCopiedToTheSumsPrecisionMoveEightBytesMore) {
   EXPECT_EQ(evaluated(run).iteration_s, sixteen_bits) << "sums of 16 bits need no copy";
 }
 
-TEST(Evaluate, FusedAttentionsShareOfTheProductsRateStretchesTheCoreAlone) {
+TEST(Evaluate, TheRateOfAnAttentionKernelStretchesTheCoreAlone) {
   Training run{gpt(96, 12288, 96, 0), a100(1600), {}};
   run.model.attention = Attention::kFlash;
   run.plan = {.gpus = 8, .global_batch = 16, .tp = 8};
   run.system.accelerator.host_seconds_per_op = 0;
   run.system.calibration.jitter_seconds = 0;
-  const auto at = [&](double share) {
-    run.system.calibration.fused_attention_share = share;
+  const auto at = [&](double rate) {
+    run.system.accelerator.attention_efficiency[static_cast<std::size_t>(run.plan.stack.kernel)] = rate;
     return evaluated(run).iteration_s;
   };
-  const double whole = at(1);
-  EXPECT_NEAR(at(0.25) - whole, 3 * (at(0.5) - whole), 1e-9 * whole);
-  EXPECT_GT(at(0.5), whole);
+  const double whole = at(0.8);
+  EXPECT_NEAR(at(0.2) - whole, 3 * (at(0.4) - whole), 1e-9 * whole);
+  EXPECT_GT(at(0.4), whole);
   run.model.attention = Attention::kMaterialised;
-  EXPECT_EQ(at(0.5), at(1)) << "materialised scores are products like others";
+  EXPECT_EQ(at(0.4), at(0.8)) << "materialised scores are products like others";
+}
+
+// Software of today on nodes of eight.
+Training sharded(base::Count replicas) {
+  Training run{gpt(32, 4096, 32), a100(1600), {}};
+  run.plan.gpus = run.plan.dp = replicas;
+  run.plan.global_batch = 4 * replicas;
+  run.plan.micro_batch = 2;
+  run.plan.zero = 3;
+  run.plan.overlap.dp = 1;
+  run.plan.stack.contention = 0.5;
+  run.plan.stack.stragglers = 0.002;
+  return run;
+}
+
+TEST(Evaluate, MoreReplicasNeverMakeEachFaster) {
+  for (int zero = 0; zero <= 3; ++zero) {
+    double before = 0;
+    for (base::Count replicas = 8; replicas <= 1024; replicas *= 2) {
+      Training run = sharded(replicas);
+      run.plan.zero = zero;
+      const double now = evaluated(run).iteration_s;
+      EXPECT_GE(now, before) << replicas << " replicas, ZeRO " << zero;
+      before = now;
+    }
+  }
+}
+
+TEST(Evaluate, TheFirstGatherAndTheLastScatterAreExposedHoweverFastTheComputation) {
+  Training run = sharded(64);
+  run.plan.stack.contention = run.plan.stack.stragglers = 0;
+  const Iteration it = evaluated(run);
+  const double all = it.hidden.dp + it.breakdown.dp_exposed;
+  EXPECT_NEAR(it.breakdown.dp_exposed, all / 33, 1e-9 * all) << "of 32 layers and what is around them";
+}
+
+TEST(Evaluate, CommunicationBesideWorkCostsWhatItTakesFromIt) {
+  Training run = sharded(64);
+  const double half = evaluated(run).iteration_s;
+  run.plan.stack.contention = 0;
+  const Iteration free = evaluated(run);
+  run.plan.stack.contention = 1;
+  const double nothing = evaluated(run).iteration_s;
+  EXPECT_NEAR(half, (free.iteration_s + nothing) / 2, 1e-9);
+  run.plan.overlap.dp = 0;
+  EXPECT_NEAR(evaluated(run).iteration_s, nothing, 1e-9 * nothing) << "as if nothing went beside";
+}
+
+TEST(Evaluate, HybridShardingGathersInsideANodeAndHoldsANodesShare) {
+  Training run = sharded(64);
+  run.system = a100(100);
+  const Iteration all = evaluated(run);
+  run.plan.shard = 8;
+  const Iteration hybrid = evaluated(run);
+  EXPECT_LT(hybrid.breakdown.dp_exposed, all.breakdown.dp_exposed);
+  EXPECT_NEAR(hybrid.memory.optimizer, 8 * all.memory.optimizer, 1e-6 * hybrid.memory.optimizer);
+  run.plan.shard = 64;
+  EXPECT_DOUBLE_EQ(evaluated(run).iteration_s, all.iteration_s) << "all replicas are what is meant without it";
+}
+
+TEST(Evaluate, AdaptersTrainAShareOfTheWeightsAndNeedLessOfEverything) {
+  Training run = sharded(8);
+  const Iteration whole = evaluated(run);
+  run.plan.lora_rank = 16;
+  const Iteration adapted = evaluated(run);
+  EXPECT_LT(adapted.memory.optimizer, 0.02 * whole.memory.optimizer);
+  EXPECT_LT(adapted.breakdown.backward, 0.7 * whole.breakdown.backward) << "no gradients of weights";
+  EXPECT_LT(adapted.iteration_s, whole.iteration_s);
+}
+
+TEST(Evaluate, OffloadTradesMemoryForTheLinksTime) {
+  Training run = sharded(8);
+  run.system.accelerator.host_bytes_per_s = 25e9;
+  const Iteration kept = evaluated(run);
+  run.plan.offload_activations = 1;
+  run.plan.offload_optimizer = 1;
+  const Iteration away = evaluated(run);
+  EXPECT_LT(away.memory.activations, 0.1 * kept.memory.activations);
+  EXPECT_EQ(away.memory.optimizer, 0);
+  EXPECT_GT(away.iteration_s, kept.iteration_s);
+  // 6 bytes a parameter over the link, 30 in the host's memory; 12 bytes of each were on the accelerator.
+  EXPECT_NEAR(away.breakdown.optimizer - kept.breakdown.optimizer, 36 * kept.memory.optimizer / 12 / 25e9,
+              1e-6 * away.breakdown.optimizer);
+  run.system.accelerator.host_bytes_per_s = 1e15;
+  EXPECT_NEAR(evaluated(run).iteration_s, kept.iteration_s, 1e-4 * kept.iteration_s);
+}
+
+TEST(Evaluate, ExpertsBehindGroupedProductsAndImbalanceTakeLongerAndNothingElseDoes) {
+  Training run{gpt(32, 4096, 32), a100(1600), {}};
+  run.plan = {.gpus = 8, .global_batch = 8, .dp = 8};
+  const double dense = evaluated(run).iteration_s;
+  run.plan.stack.grouped_rate = 0.8;
+  run.plan.stack.imbalance = 1.15;
+  EXPECT_EQ(evaluated(run).iteration_s, dense);
+  run.model.experts = {.count = 64, .top_k = 8, .ffn = 1024};
+  const double grouped = evaluated(run).iteration_s;
+  run.plan.stack = {};
+  EXPECT_GT(grouped, evaluated(run).iteration_s);
+}
+
+TEST(Evaluate, TheAllocatorsReserveGivesWayWhereMemoryIsShort) {
+  Training run = sharded(8);
+  run.plan.stack.reserve = 0.5;
+  run.system.accelerator.memory_bytes = 1e12;
+  const Iteration roomy = evaluated(run);
+  EXPECT_NEAR(roomy.memory.reserve, 0.5 * roomy.memory.in_use(), 1);
+  run.system.accelerator.memory_bytes = 1.1 * roomy.memory.in_use();
+  const Iteration tight = evaluated(run);
+  EXPECT_TRUE(tight.fits);
+  EXPECT_NEAR(tight.memory.total(), run.system.accelerator.memory_bytes, 1);
 }
 
 TEST(Evaluate, FewerKeyValueHeadsMakeContextParallelismCheaper) {

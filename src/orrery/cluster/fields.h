@@ -16,6 +16,9 @@ namespace orrery::cluster {
 // The schedule `interleaved` leaves the chunks of a stage, a field of their own, as they are.
 base::Fields fields(Plan& plan);
 
+// Those of its software: they begin with `stack.`.
+base::Fields fields(Stack& stack);
+
 // A model as `--set model.` speaks of it: the sizes of its description, and what a run adds to them.
 struct Description {
   workload::PlainTransformer sizes;

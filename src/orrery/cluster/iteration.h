@@ -38,9 +38,11 @@ struct Memory {
   double gradients = 0;
   double optimizer = 0;
   double activations = 0;
-  double buffers = 0;  // gathered weights, boundary tensors, all-to-all
+  double buffers = 0;  // gathered weights, boundary tensors, all-to-all, logits, libraries
+  double reserve = 0;  // what the allocator keeps beyond what is in use; it gives way where memory is short
 
-  double total() const { return weights + gradients + optimizer + activations + buffers; }
+  double in_use() const { return weights + gradients + optimizer + activations + buffers; }
+  double total() const { return in_use() + reserve; }
   MemoryTerm largest() const;
 };
 

@@ -36,6 +36,7 @@
 #include "orrery/cluster/layer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "orrery/collective/collective.h"
@@ -49,7 +50,7 @@ constexpr double kWeightOps = 4;  // by weight gradients of each part of a layer
 constexpr double kEmbeddingOps = 12;
 constexpr double kLogitsOps = 15;
 
-constexpr double kFlashBackwardEfficiency = 0.86;  // of the forward pass's
+constexpr double kFlashBackwardEfficiency = 0.86;  // of the forward pass's, where it is priced as products
 
 void note(const LayerContext& c, std::string_view name, OperatorPass pass, const machine::Operator& one,
           double times = 1, const std::optional<machine::MatrixProduct>& computes = {}) {
@@ -69,9 +70,41 @@ constexpr const char* kAround = "norms, activations, layouts";
 struct Products {
   const LayerContext& context;
   machine::Precision precision;
+  double slower = 1;  // times, in units of what a product takes by itself
   double forward = 0, input = 0, weight = 0;
   double forward_bytes = 0, backward_bytes = 0;  // of making 8-bit operands
   double parameters = 0;
+
+  void add(const Products& others) {
+    forward += others.forward;
+    input += others.input;
+    weight += others.weight;
+    forward_bytes += others.forward_bytes;
+    backward_bytes += others.backward_bytes;
+    parameters += others.parameters;
+  }
+
+  // A matrix that is not trained has no gradient.
+  void frozen(std::string_view name, const machine::MatrixProduct& y, const machine::MatrixProduct& dx) {
+    forward += slower * context.operators.matrix_product_seconds(y);
+    input += slower * context.operators.matrix_product_seconds(dx);
+    if (context.uses == nullptr) return;
+    note(context, name, OperatorPass::kForward, machine::Operator::of(y), slower);
+    note(context, name, OperatorPass::kInputGradient, machine::Operator::of(dx), slower);
+  }
+
+  // An adapter of rank r beside a k x n matrix: a product down and one up.
+  void adapted(base::Count m, base::Count n, base::Count k, base::Count r) {
+    parameters += static_cast<double>(r) * static_cast<double>(n + k);
+    for (const machine::MatrixProduct& y :
+         {machine::MatrixProduct{1, m, r, k, precision}, machine::MatrixProduct{1, m, n, r, precision}}) {
+      const machine::MatrixProduct dx{1, m, y.k, y.n, precision}, dw{1, y.k, y.n, m, precision};
+      frozen("adapter", y, dx);
+      weight += context.operators.weight_gradient_seconds(dw);
+      if (context.uses != nullptr)
+        note(context, "adapter", OperatorPass::kWeightGradient, machine::Operator::of(dw, true));
+    }
+  }
 
   // y = x w with x of m x k and w of k x n.
   void linear(std::string_view name, base::Count batch, base::Count m, base::Count n, base::Count k) {
@@ -80,24 +113,32 @@ struct Products {
       forward_bytes += 3 * rows * k;
       backward_bytes += rows * (2 * k + 4 * n);
     }
+    if (const base::Count r = context.plan.lora_rank; r > 0 && batch == 1) {
+      adapted(m, n, k, r);
+      return frozen(name, {batch, m, n, k, precision}, {batch, m, k, n, precision});
+    }
+    if (context.plan.lora_rank > 0) return frozen(name, {batch, m, n, k, precision}, {batch, m, k, n, precision});
     parameters += static_cast<double>(batch) * n * k;
     const machine::MatrixProduct y{batch, m, n, k, precision}, dx{batch, m, k, n, precision},
         dw{batch, k, n, m, precision};
-    forward += context.operators.matrix_product_seconds(y);
-    input += context.operators.matrix_product_seconds(dx);
-    weight += context.operators.weight_gradient_seconds(dw);
-    if (context.uses == nullptr) return;
-    note(context, name, OperatorPass::kForward, machine::Operator::of(y));
-    note(context, name, OperatorPass::kInputGradient, machine::Operator::of(dx));
-    note(context, name, OperatorPass::kWeightGradient, machine::Operator::of(dw, true));
+    frozen(name, y, dx);
+    weight += slower * context.operators.weight_gradient_seconds(dw);
+    if (context.uses != nullptr)
+      note(context, name, OperatorPass::kWeightGradient, machine::Operator::of(dw, true), slower);
   }
 };
 
-// Overlaps `seconds` with what is left of `window`.
-double hide(double share, double seconds, double& window) {
-  const double hidden = share * std::min(seconds, window);
-  window -= hidden;
-  return hidden;
+// What overlapping the `possible` part of `seconds` with what is left of `window` gains: communication takes units and
+// bandwidth from the computation beside it, `contention` seconds for each of its own.
+double gained(const Plan& plan, double share, double seconds, double possible, double& window) {
+  const double beside = share * std::min(seconds * possible, window);
+  window -= beside;
+  return beside * (1 - plan.stack.contention);
+}
+
+// Of a group's communication in as many steps as it has ranks, the first has nothing to go beside.
+double behind_first(base::Count ranks) {
+  return 1 - 1 / static_cast<double>(ranks);
 }
 
 // Overlaps the communication of one pass with its operators; deferred weight gradients are not among them.
@@ -105,10 +146,11 @@ void communicate(const Plan& plan, double core, double tp, double ep, double cp,
   const Overlap& overlap = plan.overlap;
   double window = pass.compute - (plan.schedule == Schedule::kZeroBubble ? pass.weight : 0);
   double core_window = std::min(core, window);
-  pass.cp_hidden = hide(overlap.cp, cp, core_window);
-  window -= pass.cp_hidden;
-  pass.tp_hidden = hide(overlap.tp, tp, window);
-  pass.ep_hidden = hide(overlap.ep, ep, window);
+  const double before = core_window;
+  pass.cp_hidden = gained(plan, overlap.cp, cp, behind_first(plan.cp), core_window);
+  window -= before - core_window;
+  pass.tp_hidden = gained(plan, overlap.tp, tp, behind_first(plan.tp), window);
+  pass.ep_hidden = gained(plan, overlap.ep, ep, 1, window);
   pass.tp = tp - pass.tp_hidden;
   pass.ep = ep - pass.ep_hidden;
   pass.cp = cp - pass.cp_hidden;
@@ -150,6 +192,7 @@ void add_core(const LayerContext& c, const LayerKind& kind, const Core& core, Co
   whole.kind = machine::OperatorKind::kAttention;
   whole.product = {batch, own, core.seen, core.width, precision};
   whole.value_width = core.value_width, whole.share = core.share, whole.dropout = c.model.dropout;
+  if (c.model.attention == Attention::kFlash) whole.kernel = c.plan.stack.kernel;
   machine::Operator back = whole;
   back.gradient = true;
   const std::optional<double> forward_s = c.operators.attention_seconds(whole);
@@ -165,11 +208,11 @@ void add_core(const LayerContext& c, const LayerKind& kind, const Core& core, Co
   const double values = product(core.value_width, core.seen);
   if (c.model.attention == Attention::kFlash) {
     const double queries = core.width == core.value_width ? values : product(core.width, core.seen);
-    const double forward = core.share * (values + queries) / c.system.calibration.fused_attention_share;
+    const double forward = core.share * (values + queries);
     sum.forward += forward;
     const double backward = core_backward_products(c.model) / kFlashBackwardEfficiency;
     sum.backward += backward * forward;
-    const double times = core.share / c.system.calibration.fused_attention_share;
+    const double times = core.share;
     const auto noted_scores = [&](OperatorPass pass, double count) {
       const machine::MatrixProduct computes{batch, own, core.seen, core.width, precision};
       note(c, scored, pass, machine::Operator::of({batch, own, core.width, core.seen, precision}), count, computes);
@@ -183,7 +226,8 @@ void add_core(const LayerContext& c, const LayerKind& kind, const Core& core, Co
   const double scores = product(core.seen, core.width);
   const double q = static_cast<double>(batch) * own * core.seen * (c.element / 2);
   const auto softmax = [&](OperatorPass pass, double bytes) {
-    return moved(c, "softmax, mask, dropout", pass, machine::OperatorKind::kNormalisation, bytes);
+    return moved(c, "softmax, mask, dropout", pass, machine::OperatorKind::kNormalisation,
+                 c.plan.stack.traffic * bytes);
   };
   sum.forward += scores + values + softmax(OperatorPass::kForward, 9 * q);
   sum.backward += 2 * (scores + values) + softmax(OperatorPass::kBackward, 11 * q);
@@ -211,10 +255,14 @@ void layer_products(const LayerContext& c, const LayerKind& kind, Products& sum)
   }
   const Mixture& mixture = kind.mixture;
   if (mixture.count == 0) return;
+  // Tokens that all ranks of a group send, over the experts of a rank.
   const base::Count local = mixture.count / c.plan.ep;
-  const base::Count rows = base::ceil_divide(T * mixture.top_k, local);
-  sum.linear("expert-FF1", local, rows, mixture.up / c.plan.tp, kind.width);
-  sum.linear("expert-FF2", local, rows, kind.width, mixture.inner / c.plan.tp);
+  const base::Count cut = expert_tp(c.plan);
+  const base::Count rows = base::ceil_divide(base::ceil_divide(T * cut, c.plan.tp) * mixture.top_k, local);
+  Products experts{c, sum.precision, c.plan.stack.imbalance / c.plan.stack.grouped_rate};
+  experts.linear("expert-FF1", local, rows, mixture.up / cut, kind.width);
+  experts.linear("expert-FF2", local, rows, kind.width, mixture.inner / cut);
+  sum.add(experts);
 }
 
 void end_products(const LayerContext& c, const std::vector<Matrix>& matrices, Products& sum) {
@@ -232,6 +280,18 @@ void note_again(const LayerContext& c, std::size_t begin) {
     if (use.pass == OperatorPass::kForward && (core || c.plan.recompute == Recompute::kFull))
       note(c, use.name, OperatorPass::kRecomputation, use.one, use.times, use.computes);
   }
+}
+
+// How often a token travels to its experts. Where software sends it once to each node, as often as there are nodes that
+// hold any of k experts drawn at random.
+double copies_of_token(const LayerContext& c, const Mixture& mixture) {
+  const auto k = static_cast<double>(mixture.top_k);
+  const double most = mixture.nodes > 0 ? std::min(k, static_cast<double>(mixture.nodes)) : k;
+  if (!c.plan.stack.node_copies) return most;
+  const double nodes =
+      std::max(1.0, static_cast<double>(c.plan.ep * expert_tp(c.plan)) / static_cast<double>(c.system.node_size));
+  if (nodes <= 1) return k;
+  return std::min(most, nodes * (1 - std::pow(1 - 1 / nodes, k)));
 }
 
 collective::Group group(const LayerContext& c, base::Count ranks, base::Count stride) {
@@ -301,19 +361,21 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   }
   if (experts) {
     // Permuting tokens to their experts and back: read and write, both ways.
-    forward_bytes += 8 * T * h * mixture.top_k * c.norm_share;
-    backward_bytes += 8 * T * h * mixture.top_k * c.norm_share;
+    // Software that exchanges them sorts what it gets by expert, and back.
+    const double sorts = plan.ep > 1 && mixture.count > plan.ep ? 16 : 8;
+    forward_bytes += sorts * T * h * mixture.top_k * c.norm_share;
+    backward_bytes += sorts * T * h * mixture.top_k * c.norm_share;
   }
   CoreSeconds core;
   for (const Core& each : kind.cores) add_core(c, kind, each, core);
 
   double ep = 0;
   if (experts && plan.ep > 1) {
-    const collective::Group ranks = group(c, plan.ep, plan.tp);
-    const base::Count copies = mixture.nodes > 0 ? std::min(mixture.top_k, mixture.nodes) : mixture.top_k;
-    const double rows = T * c.norm_share * h * copies;
-    // Out in the products' precision, back in the activations'.
-    const double out = std::min(c.element, machine::bytes_per_element(plan.precision));
+    const collective::Group ranks = group(c, plan.ep, expert_tp(plan));
+    const double rows = T * (expert_tp(plan) < plan.tp ? 1.0 / t : c.norm_share) * h * copies_of_token(c, mixture);
+    // Back in the activations' precision.
+    const double out =
+        plan.stack.quantised_dispatch ? std::min(c.element, machine::bytes_per_element(plan.precision)) : c.element;
     ep = collective::seconds(collective::Operation::kAllToAll, c.system.fabric, ranks, out * rows) +
          collective::seconds(collective::Operation::kAllToAll, c.system.fabric, ranks, c.element * rows);
   }
@@ -342,27 +404,29 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
                                  c.element * T * elements);
     };
     const bool usual = kind.width == c.model.hidden && kind.seq == c.model.seq;
-    tp = parts * (usual ? c.all_reduce_s : sum(h));
+    // Whole experts get their tokens from the all-to-all alone.
+    const double summed = experts && expert_tp(plan) < plan.tp && kind.inner == 0 ? parts - 1 : parts;
+    tp = summed * (usual ? c.all_reduce_s : sum(h));
     if (scan.reduced > 0) tp += sum(scan.reduced);
   }
   const double jitter = parts * c.system.calibration.jitter_seconds * (t - 1);
   const bool flash = c.model.attention == Attention::kFlash;
   const double core_ops = static_cast<double>(kind.cores.size()) * (flash ? kFlashOps : kCoreOps);
   const double ops = kind.host_operators + core_ops;
-  const double issue = c.operators.issue_seconds();
+  const double issue = c.plan.stack.host * c.operators.issue_seconds();
 
   PassPair passes;
   Pass& forward = passes.forward;
   forward.compute = products.forward + core.forward +
                     moved(c, kAround, OperatorPass::kForward, machine::OperatorKind::kNormalisation,
-                          forward_bytes * (c.element / 2) + products.forward_bytes);
+                          c.plan.stack.traffic * (forward_bytes * (c.element / 2) + products.forward_bytes));
   forward.host = ops * issue + jitter;
 
   Pass& backward = passes.backward;
   backward.weight = products.weight + accumulation(c, products);
   backward.compute = products.input + backward.weight + core.backward +
                      moved(c, kAround, OperatorPass::kBackward, machine::OperatorKind::kNormalisation,
-                           backward_bytes * (c.element / 2) + products.backward_bytes);
+                           c.plan.stack.traffic * (backward_bytes * (c.element / 2) + products.backward_bytes));
   backward.host = 2 * ops * issue + jitter;
   backward.weight_host = parts * kWeightOps * issue;
   double again_tp = 0, again_ep = 0, again_cp = 0, core_seconds = core.backward;
@@ -375,10 +439,15 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
     again_ep = ep;
     again_cp = cp_forward;
   } else if (plan.recompute == Recompute::kSelective) {
-    backward.again = core.forward;
-    backward.host += core_ops / ops * forward.host;
-    core_seconds += core.forward;
-    again_cp = cp_forward;
+    if (plan.stack.keeps_core) {
+      backward.again = forward.compute - core.forward - products.forward / 2;
+      backward.host += forward.host / 2;
+    } else {
+      backward.again = core.forward;
+      backward.host += core_ops / ops * forward.host;
+      core_seconds += core.forward;
+      again_cp = cp_forward;
+    }
   }
   backward.compute += backward.again;
   communicate(plan, core.forward, tp, ep, cp_forward, forward);
@@ -394,15 +463,15 @@ PassPair embedding_passes(const LayerContext& c) {
   end_products(c, c.model.first, products);
   const double weight = products.weight + (c.model.first.empty() ? 0 : accumulation(c, products));
   const double state = static_cast<double>(c.plan.micro_batch) * c.model.embedded / c.plan.cp * (c.element / 2);
-  const double host = kEmbeddingOps * c.operators.issue_seconds();
+  const double host = kEmbeddingOps * c.plan.stack.host * c.operators.issue_seconds();
   passes.forward = {
       .compute = products.forward + moved(c, "embedding", OperatorPass::kForward, machine::OperatorKind::kElementwise,
-                                          13 * state + products.forward_bytes),
+                                          c.plan.stack.traffic * (13 * state + products.forward_bytes)),
       .tp = c.embedded_s,
       .host = host};
   passes.backward = {.compute = products.input + weight +
                                 moved(c, "embedding", OperatorPass::kBackward, machine::OperatorKind::kElementwise,
-                                      17 * state + products.backward_bytes),
+                                      c.plan.stack.traffic * (17 * state + products.backward_bytes)),
                      .weight = weight,
                      .host = host};
   return passes;
@@ -416,19 +485,20 @@ PassPair logits_passes(const LayerContext& c) {
   const base::Count tokens = logits.at_one_token ? c.plan.micro_batch : c.tokens;
   const base::Count padded = base::ceil_divide(logits.outputs, 128 * t) * 128;  // of the vocabulary on this rank
   const double state = c.tokens * static_cast<double>(c.model.hidden) * (c.element / 2);
-  const double loss =
-      c.system.calibration.loss_bytes_per_logit / 2 * static_cast<double>(tokens) * static_cast<double>(padded);
+  const double each = c.plan.stack.loss_bytes > 0 ? c.plan.stack.loss_bytes : c.system.calibration.loss_bytes_per_logit;
+  const double loss = each / 2 * static_cast<double>(tokens) * static_cast<double>(padded);
   Products products{c, c.plan.precision == machine::Precision::kFp8 ? machine::Precision::kBf16 : c.plan.precision};
   end_products(c, c.model.last, products);
   if (padded > 0) products.linear("logits", 1, tokens, padded, logits.width);
   const double weight = products.weight + accumulation(c, products);
-  const double host = kLogitsOps * c.operators.issue_seconds();
+  const double host = kLogitsOps * c.plan.stack.host * c.operators.issue_seconds();
   passes.forward = {.compute = products.forward + moved(c, "last norm, loss", OperatorPass::kForward,
-                                                        machine::OperatorKind::kNormalisation, 4 * state + loss),
+                                                        machine::OperatorKind::kNormalisation,
+                                                        c.plan.stack.traffic * 4 * state + loss),
                     .host = host};
   passes.backward = {.compute = products.input + weight +
                                 moved(c, "last norm, loss", OperatorPass::kBackward,
-                                      machine::OperatorKind::kNormalisation, 10 * state + loss),
+                                      machine::OperatorKind::kNormalisation, c.plan.stack.traffic * 10 * state + loss),
                      .weight = weight,
                      .tp = c.all_reduce_s,
                      .host = host};
@@ -447,7 +517,7 @@ PassPair ahead_passes(const LayerContext& c) {
   const double weight = products.weight + accumulation(c, products);
   // Two norms and the lookup of the next token.
   const double bytes = 24 * static_cast<double>(c.tokens) * h * c.norm_share * (c.element / 2);
-  const double host = kWeightOps * c.operators.issue_seconds();
+  const double host = kWeightOps * c.plan.stack.host * c.operators.issue_seconds();
   PassPair projection;
   projection.forward = {
       .compute = products.forward + moved(c, kAround, OperatorPass::kForward, machine::OperatorKind::kNormalisation,

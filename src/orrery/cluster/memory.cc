@@ -41,7 +41,25 @@ struct StateBytes {
 
 StateBytes state_bytes(const Plan& plan) {
   if (machine::bytes_per_element(plan.precision) == 4) return {4, 4, 8};
-  return {2, plan.main_gradients_fp32 ? 4.0 : 2.0, 12};
+  const double optimizer = plan.optimizer_bytes > 0     ? plan.optimizer_bytes
+                           : plan.stack.state_bytes > 0 ? plan.stack.state_bytes
+                                                        : 12;
+  // Sharded masters are the weights: what is in 16 bits is gathered, and counted among the buffers.
+  const double weight = plan.zero == 3 && plan.stack.state_bytes > 0 ? 0 : 2;
+  return {weight, plan.main_gradients_fp32 ? 4.0 : 2.0, optimizer};
+}
+
+// Where nothing is summed in 32 bits, logits stay in 16 as well.
+double logit_bytes(const Plan& plan) {
+  const bool pure = !plan.main_gradients_fp32 && plan.stack.state_bytes > 0;
+  return plan.stack.logit_bytes * (pure ? 2.0 / 3 : 1);
+}
+
+// Of what a product reads and keeps for its weights' gradient: in 8 bits where it computes in 8 bits by kernels of
+// today.
+double operand_bytes(const Plan& plan) {
+  const bool narrow = plan.precision == machine::Precision::kFp8 && plan.stack.name == StackName::kMegatronCore;
+  return narrow ? 1 : machine::bytes_per_element(plan.precision) == 4 ? 4 : 2;
 }
 
 double element_bytes(const Plan& plan) {
@@ -70,18 +88,39 @@ double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, do
   const double tokens = local_tokens(plan, kind.seq);
   const double t = plan.tp;
   const double u = plan.sequence_parallel ? t : 1;
-  double bytes = tokens * kind.width * (kind.parts * (2 * e + (model.dropout ? 1 : 0))) / u;
+  const double operand = operand_bytes(plan);
+  double bytes = tokens * kind.width * (kind.parts * (e + operand + (model.dropout ? 1 : 0))) / u;
   for (const Core& each : kind.cores) {
     bytes += tokens * e * each.own / t;
     bytes += (each.of_source ? local_tokens(plan, kind.source) : tokens) * e * each.keys / t;
   }
   if (kind.latents > 0) bytes += tokens * e * kind.latents / u;
-  bytes += tokens * e * (kind.kept_inner + kind.scan.projected + kind.scan.result + kind.scan.channels) / t;
+  if (operand < e && !kind.cores.empty()) bytes += tokens * operand * kind.cores[0].own / 2 / t;  // the core's result
+  const double product = kind.kept_inner * (1 - operand / e) * kind.second_operand;
+  bytes += tokens * e * (kind.kept_inner - product + kind.scan.projected + kind.scan.result + kind.scan.channels) / t;
   if (const Mixture& mixture = kind.mixture; mixture.count > 0) {
     bytes += tokens * e * mixture.top_k * 2 * kind.width / u;  // what the experts read and what is weighted
     bytes += tokens * 4 * mixture.count / u;                   // router
   }
   return bytes + core;
+}
+
+// What stays where every other product's result, attention's and the layer's input do.
+double kept_by_operator(const Plan& plan, const LayerKind& kind) {
+  const double e = element_bytes(plan);
+  const double tokens = local_tokens(plan, kind.seq);
+  const double t = plan.tp;
+  const double u = plan.sequence_parallel ? t : 1;
+  double results = 0, cores = 0;
+  for (const Matrix& m : kind.matrices) {
+    const double columns =
+        static_cast<double>(m.out) + static_cast<double>(m.kv_heads) * static_cast<double>(m.kv_width);
+    results += m.split == Split::kColumns ? columns / t : columns / u;
+  }
+  for (const Core& core : kind.cores) cores += core.own / 2 / t;
+  if (kind.mixture.count > 0)
+    results += static_cast<double>(kind.mixture.top_k) * (static_cast<double>(kind.mixture.up) / t + kind.width / u);
+  return tokens * e * (kind.width / u + results / 2 + cores);
 }
 
 // Bytes of one layer and one microbatch.
@@ -95,6 +134,10 @@ LayerBytes layer_bytes(const Model& model, const Plan& plan, const LayerKind& ki
   const double core = core_bytes(model, plan, kind);
   const double all = all_bytes(model, plan, kind, core);
   if (plan.recompute == Recompute::kNone) return {all, 0, core};
+  if (plan.recompute == Recompute::kSelective && plan.stack.keeps_core) {
+    const double kept = kept_by_operator(plan, kind) + core;
+    return {std::min(kept, all), std::max(0.0, all - kept), 0};
+  }
   if (plan.recompute == Recompute::kSelective) return {all - core, 0, core};
   const double u = plan.sequence_parallel ? plan.tp : 1;
   const double input = element_bytes(plan) * local_tokens(plan, kind.seq) * kind.width / u;
@@ -117,7 +160,7 @@ double held_microbatches(const Plan& plan, base::Count stage) {
 // `layers` of a kind on a rank.
 void add(const Plan& plan, const LayerKind& kind, double layers, StageParameters& params) {
   params.dense += layers * (kind.split_params / plan.tp + kind.whole_params);
-  params.experts += layers * kind.expert_params / plan.ep / plan.tp;
+  params.experts += layers * kind.expert_params / plan.ep / expert_tp(plan);
 }
 
 // Layers that predict further tokens; who trains them lays his pipeline out so that they weigh on no stage alone.
@@ -139,6 +182,13 @@ void add_ends(const Model& model, const Plan& plan, base::Count stage, StagePara
   if (plan.pp > 1 || !model.logits.tied)
     params.dense += static_cast<double>(model.logits.outputs) * static_cast<double>(model.logits.width) / t;
   params.dense += model.last_params;
+}
+
+// Parameters of tables and logits on a stage.
+double end_parameters(const Model& model, const Plan& plan, base::Count stage) {
+  StageParameters ends;
+  add_ends(model, plan, stage, ends);
+  return ends.dense;
 }
 
 // Layers that share their weights are one layer's.
@@ -178,19 +228,24 @@ Memory finished(const Model& model, const Plan& plan, const StageSum& sum) {
   StageParameters params = sum.params;
   add_ends(model, plan, stage, params);
   const StateBytes state = state_bytes(plan);
-  const double ranks = static_cast<double>(plan.dp) * plan.cp;
-  const double expert_ranks = ranks / plan.ep;
+  const auto ranks = static_cast<double>(shards(plan));
+  const auto expert_ranks = static_cast<double>(expert_shards(plan));
   const auto bytes = [&](double of_each, int sharded_from) {
     return plan.zero >= sharded_from ? of_each * (params.dense / ranks + params.experts / expert_ranks)
                                      : of_each * (params.dense + params.experts);
   };
   Memory memory;
   memory.weights = bytes(state.weight, 3);
-  memory.gradients = bytes(state.gradient, 2);
-  memory.optimizer = bytes(state.optimizer, 1);
+  const double trained = trained_share(model, plan);
+  memory.gradients = trained * bytes(state.gradient, 2);
+  memory.optimizer = trained * (1 - plan.offload_optimizer) * bytes(state.optimizer, 1);
+  // Frozen weights have no masters to be gathered from.
+  if (trained < 1 && state.weight == 0) memory.weights = bytes(2, 3);
 
   const double held = held_microbatches(plan, stage);
-  memory.activations = held * sum.kept;
+  // Of what lies in the host's memory two layers' worth is on its way.
+  const double away = plan.offload_activations * std::max(0.0, 1 - 2 / std::max(1.0, held * sum.layers));
+  memory.activations = held * sum.kept * (1 - away);
 
   const double e = element_bytes(plan);
   const double u = plan.sequence_parallel ? plan.tp : 1;
@@ -202,22 +257,34 @@ Memory finished(const Model& model, const Plan& plan, const StageSum& sum) {
     const double boundary = local_tokens(plan, model.seq) * model.hidden / u;
     const double tokens =
         model.logits.at_one_token ? static_cast<double>(plan.micro_batch) : local_tokens(plan, model.seq);
+    const double each = e - 2 + logit_bytes(plan);
     memory.buffers +=
-        (1 + static_cast<double>(model.ahead)) * (2 * e * boundary + (e + 4) * tokens * model.logits.outputs / plan.tp);
+        (1 + static_cast<double>(model.ahead)) * (2 * e * boundary + each * tokens * model.logits.outputs / plan.tp);
   }
   // Activations that recomputation restores, one layer at a time: those of the larger kind of layer, or the mean where
   // a stage has less than one.
-  if (plan.recompute == Recompute::kFull) {
+  if (plan.recompute != Recompute::kNone) {
     const double mixtures = std::min(1.0, sum.mixtures);
     memory.buffers += (1 - mixtures) * sum.dense_back + mixtures * sum.mixtures_back;
   }
   if (plan.recompute == Recompute::kSelective) memory.buffers += sum.core;
   if (sum.mixtures > 0) memory.buffers += 2 * e * local_tokens(plan, model.seq) * sum.permuted / u;
   if (plan.zero == 3) {
-    // Two layers' weights gathered, the one in use and the next.
+    // Two layers' weights gathered, the one in use and the next; one layer's gradients before they are scattered.
     const double gathered = 2 / std::max(sum.layers, 2.0);
-    memory.buffers += gathered * (state.weight * (params.dense + params.experts) - memory.weights);
+    memory.buffers += gathered * (e * (params.dense + params.experts) - memory.weights);
+    if (plan.stack.state_bytes > 0) {
+      // One layer's gradients before they are scattered, and what stands around the layers, which stays gathered.
+      const double gradient = plan.reduce_fp32 ? 4 : e;
+      const double around = end_parameters(model, plan, stage);
+      memory.buffers += gathered / 2 * gradient * (params.dense + params.experts - around) + (e + gradient) * around;
+    }
   }
+  // What sequence parallelism gathers before products, and its gradient.
+  if (plan.sequence_parallel && plan.tp > 1 && plan.stack.reserve > 0)
+    memory.buffers += 2 * e * local_tokens(plan, model.seq) * static_cast<double>(model.hidden);
+  memory.buffers += plan.stack.context_bytes;
+  memory.reserve = plan.stack.reserve * memory.in_use();
   return memory;
 }
 
@@ -225,6 +292,22 @@ Memory finished(const Model& model, const Plan& plan, const StageSum& sum) {
 
 double activation_bytes_per_layer(const Model& model, const Plan& plan, const LayerKind& kind) {
   return layer_bytes(model, plan, kind).kept;
+}
+
+double trained_share(const Model& model, const Plan& plan) {
+  if (plan.lora_rank == 0) return 1;
+  double whole = 0, adapters = 0;
+  const auto add_matrix = [&](double in, double out, double times) {
+    whole += times * in * out;
+    adapters += times * static_cast<double>(plan.lora_rank) * (in + out);
+  };
+  for (const LayerKind& kind : model.kinds) {
+    const auto layers = static_cast<double>(kind.layers);
+    for (const Matrix& m : kind.matrices)
+      add_matrix(static_cast<double>(m.in), static_cast<double>(m.out + m.kv_heads * m.kv_width), layers);
+    whole += layers * kind.expert_params;
+  }
+  return std::min(1.0, adapters / std::max(whole + model.table, 1.0));
 }
 
 StageParameters stage_parameters(const Model& model, const Plan& plan, base::Count stage) {

@@ -19,6 +19,9 @@ struct StageParameters {
 };
 StageParameters stage_parameters(const Model& model, const Plan& plan, base::Count stage);
 
+// Share of the parameters that is trained: 1, or that of adapters beside all matrices but the routed experts'.
+double trained_share(const Model& model, const Plan& plan);
+
 // Bytes on an accelerator of `stage`, 0 to pp - 1.
 Memory stage_memory(const Model& model, const Plan& plan, base::Count stage);
 

@@ -35,7 +35,7 @@ constexpr double kAttentionOps = 10;  // operators issued by the forward pass, t
 constexpr double kFeedForwardOps = 7;
 constexpr double kScanOps = 14;    // the convolution and the scan among them
 constexpr double kLatentOps = 4;   // more, for the latent's projections and norms
-constexpr double kExpertOps = 12;  // more, for routing and permuting
+constexpr double kExpertOps = 28;  // more, for routing, permuting, exchanging and weighting
 
 double real(Count count) {
   return static_cast<double>(count);
@@ -105,6 +105,7 @@ void add_activation(const workload::FeedForward& f, double times, LayerKind& kin
   kind.activated[0] += (f.gated ? 6 : 4) * inner;
   kind.activated[1] += (f.gated ? 10 : 6) * inner;
   kind.kept_inner += (f.gated ? 3 : 2) * inner;
+  kind.second_operand = f.gated ? 1.0 / 3 : 0.5;
 }
 
 double weights(const Projection& p) {

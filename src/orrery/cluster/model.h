@@ -79,7 +79,8 @@ struct LayerKind {
   int parts = 2;                 // each with a norm, a residual, a dropout, an all-reduce: mixer, feed-forward network
   bool fused_norms = false;      // neither biases nor dropout
   double activated[2] = {0, 0};  // bytes of a token around the activation function: forward, backward
-  double kept_inner = 0;         // elements of a token that it keeps
+  double kept_inner = 0;         // elements of a token that it keeps,
+  double second_operand = 0;     // share of them that the second product reads
   double latents = 0;            // elements of a token between latents' projections
   double host_operators = 0;     // issued by a forward pass, cores apart
   double split_params = 0;       // of a layer: divided by tensor parallelism,

@@ -42,4 +42,22 @@ const std::vector<std::pair<std::string, Attention>>& attentions() {
   return names;
 }
 
+const std::vector<std::pair<std::string, StackName>>& stacks() {
+  static const std::vector<std::pair<std::string, StackName>> names = {{"megatron-2021", StackName::kMegatron2021},
+                                                                       {"megatron-core", StackName::kMegatronCore},
+                                                                       {"pytorch-fsdp", StackName::kPytorchFsdp},
+                                                                       {"xla", StackName::kXla}};
+  return names;
+}
+
+const std::vector<std::pair<std::string, machine::AttentionKernel>>& attention_kernels() {
+  using machine::AttentionKernel;
+  static const std::vector<std::pair<std::string, AttentionKernel>> names = {{"flash1", AttentionKernel::kFlash1},
+                                                                             {"flash2", AttentionKernel::kFlash2},
+                                                                             {"flash3", AttentionKernel::kFlash3},
+                                                                             {"cudnn", AttentionKernel::kCudnn},
+                                                                             {"splash", AttentionKernel::kSplash}};
+  return names;
+}
+
 }  // namespace orrery::cluster

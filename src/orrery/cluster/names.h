@@ -27,6 +27,8 @@ const std::vector<std::pair<std::string, PipelineChoice>>& schedules();
 const std::vector<std::pair<std::string, Recompute>>& recomputations();
 const std::vector<std::pair<std::string, machine::Precision>>& precisions();
 const std::vector<std::pair<std::string, Attention>>& attentions();
+const std::vector<std::pair<std::string, StackName>>& stacks();
+const std::vector<std::pair<std::string, machine::AttentionKernel>>& attention_kernels();
 
 // The name of `value` among them; "" if it has none.
 template <typename Value>

@@ -56,7 +56,7 @@ OperatorUses operators_of(const Model& model, const System& system, const Plan& 
   LayerContext context = layer_context(model, system, plan, silent);
   OperatorUses part, all;
   context.uses = &part;
-  const auto m = static_cast<double>(microbatches(plan));
+  const double m = whole_microbatches(plan);
   const auto take = [&](double times) {
     for (OperatorUse& use : part) {
       use.times *= times;
@@ -81,12 +81,12 @@ OperatorUses operators_of(const Model& model, const System& system, const Plan& 
   logits_passes(context);
   take(m);
 
-  const double ranks = static_cast<double>(plan.dp) * static_cast<double>(plan.cp);
-  const double shard = plan.zero >= 1 ? ranks : 1;
   double own = 0;
   for (base::Count stage = 0; stage < plan.pp; ++stage) {
     const StageParameters params = stage_parameters(model, plan, stage);
-    own += params.dense / shard + params.experts / (plan.zero >= 1 ? shard / static_cast<double>(plan.ep) : 1);
+    own += (params.dense / static_cast<double>(plan.zero >= 1 ? shards(plan) : 1) +
+            params.experts / static_cast<double>(plan.zero >= 1 ? expert_shards(plan) : 1)) *
+           trained_share(model, plan);
   }
   part.push_back({"optimiser", OperatorPass::kStep,
                   machine::Operator::moving(machine::OperatorKind::kElementwise,

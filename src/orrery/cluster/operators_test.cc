@@ -29,10 +29,12 @@ double computed(const Model& model, const System& system, const Plan& plan, cons
 RC_GTEST_PROP(OperatorsOfARun, TheirSecondsAddUpToWhatAllStagesCompute, ()) {
   Training run = random_run();
   run.plan.fused_accumulation = *rc::gen::arbitrary<bool>();
-  run.system.calibration.fused_attention_share = 0.75;
+  run.plan.stack.grouped_rate = 0.75;
+  run.plan.stack.traffic = 1.5;
+  run.plan.lora_rank = *rc::gen::element<base::Count>(0, 0, 16);
   const machine::Roofline operators(run.system.accelerator);
   const Model model = run.model;
-  const OperatorUses uses = operators_of(model, run.system, run.plan);
+  const OperatorUses uses = operators_of(model, run.system, run.plan, &operators);
   const double all = computed(model, run.system, run.plan, operators);
   RC_ASSERT(std::abs(sum_of(uses, operators, false) - all) <= 1e-9 * all);
   for (const OperatorUse& use : uses) RC_ASSERT(use.times > 0);

@@ -50,9 +50,21 @@ GradientSync sync(const LayerContext& c, double params, base::Count ranks, base:
     return collective::seconds(operation, c.system.fabric, group, bytes);
   };
   const double gradient = plan.reduce_fp32 ? 4 : c.element;
-  if (plan.zero == 0) return {0, seconds(Operation::kAllReduce, gradient * params)};
-  const double gather = seconds(Operation::kAllGather, c.element * params);
-  const double scatter = seconds(Operation::kReduceScatter, gradient * params);
+  if (plan.zero == 0) return {0, seconds(Operation::kAllReduce, gradient * params * trained_share(c.model, plan))};
+  const double trained = trained_share(c.model, plan);
+  double gather = seconds(Operation::kAllGather, c.element * params);
+  double scatter = seconds(Operation::kReduceScatter, gradient * params * trained);
+  if (const base::Count parts = plan.shard; parts > 0 && parts < ranks) {
+    // Hybrid sharding: within groups of `parts`, and the sums of equal parts across them.
+    const collective::Group near =
+        collective::place(c.system.fabric, static_cast<int>(parts), static_cast<int>(stride));
+    const collective::Group across =
+        collective::place(c.system.fabric, static_cast<int>(ranks / parts), static_cast<int>(stride * parts));
+    gather = collective::seconds(Operation::kAllGather, c.system.fabric, near, c.element * params);
+    scatter = collective::seconds(Operation::kReduceScatter, c.system.fabric, near, gradient * params * trained) +
+              collective::seconds(Operation::kAllReduce, c.system.fabric, across,
+                                  gradient * params * trained / static_cast<double>(parts));
+  }
   // Sharded gradients are scattered in every microbatch; sharded weights are gathered for every pass.
   return {plan.zero == 3 ? 2 * m * gather : gather, plan.zero >= 2 ? m * scatter : scatter};
 }
@@ -61,7 +73,7 @@ GradientSync sync(const LayerContext& c, double params, base::Count ranks, base:
 
 Outside outside(const LayerContext& c, const StageParameters& fullest) {
   const Plan& plan = c.plan;
-  const auto m = static_cast<double>(microbatches(plan));
+  const double m = whole_microbatches(plan);
   Outside result;
   if (plan.pp > 1) {
     result.crossing = boundary(c);
@@ -72,7 +84,7 @@ Outside outside(const LayerContext& c, const StageParameters& fullest) {
   }
   const base::Count replicas = plan.dp * plan.cp;
   const GradientSync dense = sync(c, fullest.dense, replicas, plan.tp, m);
-  const GradientSync experts = sync(c, fullest.experts, replicas / plan.ep, plan.tp * plan.ep, m);
+  const GradientSync experts = sync(c, fullest.experts, expert_replicas(plan), expert_tp(plan) * plan.ep, m);
   result.gradients = {dense.gather + experts.gather, dense.reduce + experts.reduce};
   return result;
 }

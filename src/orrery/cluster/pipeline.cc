@@ -122,16 +122,27 @@ Pipeline pipeline(const LayerContext& context) {
   return result;
 }
 
-double waiting(const Plan& plan, const Pipeline& pipe, const Kind& kind) {
+namespace {
+
+// Of a stage's layers, the part in its longest chunk: the pipeline fills and drains chunk by chunk.
+double longest_chunk(const Model& model, const Plan& plan) {
+  const base::Count layers = base::ceil_divide(model.layers, plan.pp);
+  if (layers % plan.interleave == 0) return 1 / static_cast<double>(plan.interleave);
+  return static_cast<double>(base::ceil_divide(layers, plan.interleave)) / static_cast<double>(layers);
+}
+
+}  // namespace
+
+double waiting(const Model& model, const Plan& plan, const Pipeline& pipe, const Kind& kind) {
   if (plan.pp == 1) return 0;
-  const auto m = static_cast<double>(microbatches(plan));
+  const double m = whole_microbatches(plan);
   const double own = kind.stage.tau();
   if (plan.schedule == Schedule::kZeroBubble) {
     return std::max(0.0, zero_bubble_seconds(pipe, kind, m, static_cast<double>(plan.pp)) - m * own);
   }
   double all = 0;
   for (const Kind& each : pipe) all += each.count * each.stage.tau();
-  return std::max(0.0, all - own) / static_cast<double>(plan.interleave);
+  return std::max(0.0, all - own) * longest_chunk(model, plan);
 }
 
 }  // namespace orrery::cluster

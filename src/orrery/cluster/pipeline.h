@@ -31,6 +31,6 @@ using Pipeline = std::array<Kind, 4>;
 Pipeline pipeline(const LayerContext& context);
 
 // How long a stage of `kind` waits in total for the others, until the last one has ended.
-double waiting(const Plan& plan, const Pipeline& pipe, const Kind& kind);
+double waiting(const Model& model, const Plan& plan, const Pipeline& pipe, const Kind& kind);
 
 }  // namespace orrery::cluster

@@ -121,7 +121,8 @@ const Core* core_not_split(const Question& q) {
 
 const LayerKind* width_not_split(const Question& q) {
   return kind_that(q, [&](const LayerKind& kind) {
-    return kind.inner % q.plan.tp != 0 || kind.mixture.inner % q.plan.tp != 0 || kind.scan.heads % q.plan.tp != 0;
+    return kind.inner % q.plan.tp != 0 || kind.mixture.inner % expert_tp(q.plan) != 0 ||
+           kind.scan.heads % q.plan.tp != 0;
   });
 }
 
@@ -134,6 +135,10 @@ Count tokens_not_split(const Question& q) {
 
 const LayerKind* experts_not_spread(const Question& q) {
   return kind_that(q, [&](const LayerKind& k) { return k.mixture.count > 0 && k.mixture.count % q.plan.ep != 0; });
+}
+
+bool experts_not_shared(const Question& q) {
+  return q.plan.tp * q.plan.dp * q.plan.cp % (q.plan.ep * expert_tp(q.plan)) != 0;
 }
 
 // Tiles of a product are counted in 64 bits, and a tile has at least 2^12 results.
@@ -260,14 +265,20 @@ constexpr std::array kPlan = {
                .note(fmt::format("sizes of its networks, innermost first: {}", sizes))
                .hint("give it a network around these; one without `size` joins as many as there are");
          }},
-    Rule{"O1307", [](const Question& q) { return q.plan.global_batch % (q.plan.dp * q.plan.micro_batch) != 0; },
+    Rule{"O1307",
+         [](const Question& q) {
+           const Plan& p = q.plan;
+           return p.global_batch % p.dp != 0 || p.micro_batch > p.global_batch / p.dp;
+         },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Plan& p = q.plan;
            const Count each = p.dp * p.micro_batch;
            found
-               .error(code, fmt::format("a batch of {} sequences is not a whole number of microbatches on every "
-                                        "replica",
-                                        p.global_batch))
+               .error(code,
+                      p.global_batch % p.dp != 0
+                          ? fmt::format("a batch of {} sequences is not the same on every replica", p.global_batch)
+                          : fmt::format("a microbatch of {} sequences is larger than the {} that a replica has",
+                                        p.micro_batch, p.global_batch / p.dp))
                .note(fmt::format("{} / (dp {} x microbatch {}) = {:.3f}", p.global_batch, p.dp, p.micro_batch,
                                  static_cast<double>(p.global_batch) / each))
                .hint(fmt::format("the next possible batch is {}", base::ceil_divide(p.global_batch, each) * each));
@@ -300,7 +311,7 @@ constexpr std::array kPlan = {
     Rule{"O1310",
          [](const Question& q) {
            // The longest stages have equal chunks; Llama 3's first and last have one layer less.
-           return q.plan.pp > q.model.layers || longest_stage(q) % q.plan.interleave != 0 ||
+           return q.plan.pp > q.model.layers || longest_stage(q) < q.plan.interleave ||
                   (q.model.shares_weights && q.plan.pp > 1);
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
@@ -313,20 +324,13 @@ constexpr std::array kPlan = {
            }
            const Count longest = longest_stage(q);
            const Count chunks = q.plan.pp * q.plan.interleave;
-           if (chunks > q.model.layers) {
+           {
              found
                  .error(code, fmt::format("{} layers do not fill pp {} x interleave {} = {} chunks", q.model.layers,
                                           q.plan.pp, q.plan.interleave, chunks))
                  .note(fmt::format("the longest stage has {} layers", longest));
              return;
            }
-           found
-               .error(code,
-                      fmt::format("the {} layers of a stage do not make {} equal chunks", longest, q.plan.interleave))
-               .note(fmt::format("{} layers over pp {}: {} in the longest stage, {} mod interleave {} = {}",
-                                 q.model.layers, q.plan.pp, longest, longest, q.plan.interleave,
-                                 longest % q.plan.interleave))
-               .hint(fmt::format("interleave {} divides them", divisor_below(longest, q.plan.interleave)));
          }},
     Rule{"O1311",
          [](const Question& q) {
@@ -360,17 +364,54 @@ constexpr std::array kPlan = {
          }},
     Rule{"O1314",
          [](const Question& q) {
-           const Count ranks = q.plan.dp * q.plan.cp;
-           return q.plan.ep > 1 && (!q.model.mixes() || experts_not_spread(q) != nullptr || ranks % q.plan.ep != 0);
+           return q.plan.ep > 1 && (!q.model.mixes() || experts_not_spread(q) != nullptr || experts_not_shared(q));
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
-           const Count ranks = q.plan.dp * q.plan.cp;
+           const Plan& p = q.plan;
+           const Count ranks = p.tp * p.dp * p.cp;
            const LayerKind* kind = experts_not_spread(q);
            found
                .error(code, fmt::format("{} experts cannot be spread over ep {} of {} ranks",
                                         kind != nullptr ? kind->mixture.count : q.model.experts(), q.plan.ep, ranks))
-               .note(fmt::format("ep divides the experts and dp {} x cp {} = {}", q.plan.dp, q.plan.cp, ranks))
+               .note(fmt::format("ep divides the experts and tp {} x dp {} x cp {} = {}, over the {} tensor ranks that "
+                                 "share an expert",
+                                 p.tp, p.dp, p.cp, ranks, expert_tp(p)))
                .hint(!q.model.mixes() ? "the model is dense: leave ep out" : "");
+         }},
+    Rule{"O1913",
+         [](const Question& q) {
+           const Plan& p = q.plan;
+           return p.shard > 0 && (p.zero == 0 || p.dp * p.cp % p.shard != 0);
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Plan& p = q.plan;
+           found
+               .error(code, p.zero == 0
+                                ? fmt::format("shards over {} ranks, but nothing is sharded", p.shard)
+                                : fmt::format("{} replicas are not groups of {} that shard", p.dp * p.cp, p.shard))
+               .note(fmt::format("dp {} x cp {} = {}, ZeRO {}", p.dp, p.cp, p.dp * p.cp, p.zero))
+               .hint(p.zero == 0 ? "give `--zero 1`, 2 or 3 as well"
+                                 : fmt::format("{} divides them", divisor_below(p.dp * p.cp, p.shard)));
+         }},
+    Rule{"O1914",
+         [](const Question& q) {
+           const Plan& p = q.plan;
+           return (p.offload_activations > 0 || p.offload_optimizer > 0) &&
+                  !(q.system.accelerator.host_bytes_per_s > 0);
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found
+               .error(code,
+                      fmt::format("the plan offloads to a second tier of memory, and `{}` has none", q.system.name))
+               .note("`accelerator.host_bandwidth` is not stated: the link to the host's memory")
+               .hint("state it, as `--set system.accelerator.host_bandwidth=64GB/s`, or keep all on the accelerator");
+         }},
+    Rule{"O1915", [](const Question& q) { return q.plan.expert_tp > 1 && q.plan.expert_tp != q.plan.tp; },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found
+               .error(code, fmt::format("experts are cut over {} tensor ranks, of which there are {}", q.plan.expert_tp,
+                                        q.plan.tp))
+               .hint("expert_tp is 1, or tp");
          }},
     Rule{"O1315", [](const Question& q) { return q.plan.zero < 0 || q.plan.zero > 3; },
          [](const Question& q, base::Diagnostics& found, const char* code) {

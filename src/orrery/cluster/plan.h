@@ -4,6 +4,7 @@
 #include "orrery/base/count.h"
 #include "orrery/base/diagnostic.h"
 #include "orrery/cluster/model.h"
+#include "orrery/cluster/stack.h"
 #include "orrery/cluster/system.h"
 #include "orrery/machine/operator_model.h"
 
@@ -17,14 +18,6 @@ enum class Schedule {
 
 enum class Recompute { kNone, kSelective, kFull };  // selective: the attention core only (Korthikanti 2022)
 
-// Share of the work that a class of communication can overlap with: 0 exposes all of it, 1 is perfect overlap. tp:
-// with the layer's own operators; pp: with the steady state's stages; dp: with the last microbatch's backward pass
-// (and the first one's forward pass where weights are gathered); ep: with the layer's operators; cp: with the
-// attention core.
-struct Overlap {
-  double tp = 0, pp = 0, dp = 0, ep = 0, cp = 0;
-};
-
 // Degrees multiply: gpus = tp * cp * dp * pp. Experts are spread over ep of the cp * dp ranks that share a stage.
 // Placement on the network, innermost first: tp, cp, ep inside dp, dp, pp. Ranks with neighbouring numbers share a
 // node.
@@ -34,6 +27,7 @@ struct Plan {
   base::Count micro_batch = 1;   // sequences per microbatch
   base::Count tp = 1, pp = 1, dp = 1, ep = 1, cp = 1;
   base::Count interleave = 1;  // model chunks per stage
+  base::Count expert_tp = 0;   // tensor-parallel degree of experts, 1 or tp; 0: as the stack does it
   Schedule schedule = Schedule::kOneFOneB;
   Recompute recompute = Recompute::kNone;
   bool sequence_parallel = false;
@@ -47,13 +41,44 @@ struct Plan {
   bool fused_accumulation = true;  // weight gradients are added up by the products that make them, not in a pass of
                                    // its own after them
   bool converted_gradients =
-      false;  // that pass first copies the gradients to the sum's precision (DeepSpeed with bf16)
+      false;                       // that pass first copies the gradients to the sum's precision (DeepSpeed with bf16)
+  base::Count shard = 0;           // ranks that ZeRO shards over, replicated beyond (HSDP); 0: all replicas
+  base::Count lora_rank = 0;       // of adapters beside frozen matrices; 0: all weights are trained
+  double optimizer_bytes = 0;      // of memory for a parameter's masters and moments; 0: as the stack has it
+  double offload_activations = 0;  // share that lies in the host's memory between the passes
+  double offload_optimizer = 0;    // share of masters and moments there
   Overlap overlap;
+  Stack stack;  // the software
 };
 
-// Microbatches that every pipeline runs in an iteration.
+// Tensor ranks that share an expert. Where a stack leaves experts whole, they are spread over tp as well as over cp x
+// dp.
+inline base::Count expert_tp(const Plan& plan) {
+  if (plan.expert_tp > 0) return plan.expert_tp;
+  const bool whole = plan.stack.whole_experts || plan.dp * plan.cp % plan.ep != 0;
+  return whole && plan.ep > 1 && plan.tp * plan.dp * plan.cp % plan.ep == 0 ? 1 : plan.tp;
+}
+
+// Ranks that hold the same experts.
+inline base::Count expert_replicas(const Plan& plan) {
+  return plan.tp * plan.dp * plan.cp / (plan.ep * expert_tp(plan));
+}
+
+// Ranks that hold a part each of what ZeRO shards; of experts' parameters.
+inline base::Count shards(const Plan& plan) {
+  return plan.shard > 0 ? plan.shard : plan.dp * plan.cp;
+}
+inline base::Count expert_shards(const Plan& plan) {
+  const base::Count all = expert_replicas(plan);
+  return plan.shard > 0 && plan.shard < all ? plan.shard : all;
+}
+
+// Microbatches that every pipeline runs in an iteration, and how many whole ones they come to: the last can be smaller.
 inline base::Count microbatches(const Plan& plan) {
-  return plan.global_batch / (plan.dp * plan.micro_batch);
+  return base::ceil_divide(plan.global_batch, plan.dp * plan.micro_batch);
+}
+inline double whole_microbatches(const Plan& plan) {
+  return static_cast<double>(plan.global_batch) / static_cast<double>(plan.dp * plan.micro_batch);
 }
 
 // Reports every reason why `plan` cannot run `model` on `system`, with the arithmetic: O1300 to O1319.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "orrery/base/count.h"
+#include "orrery/cluster/stack.h"
 #include "orrery/collective/collective.h"
 #include "orrery/machine/operator_model.h"
 
@@ -13,7 +14,6 @@ namespace orrery::cluster {
 // Software overheads, which no data sheet gives. The defaults, without calibration, are those of an ideal machine.
 struct Calibration {
   double jitter_seconds = 0;              // wait of each all-reduce inside a layer, for each rank beyond the first
-  double fused_attention_share = 1;       // share of the rate of other products that fused attention's products reach
   double loss_bytes_per_logit = 44;       // cross-entropy's traffic, forward and backward, at 16-bit logits
   double iteration_seconds = 0;           // fixed, each iteration
   double optimizer_bytes_per_param = 30;  // the step's traffic at mixed precision
@@ -35,6 +35,7 @@ struct System {
   base::Count max_gpus = 0;   // 0: no limit
   collective::Fabric fabric;  // innermost first; level 0 joins the accelerators of a node
   Calibration calibration;
+  Stack stack;                      // what its runs are on where nobody says another
   std::vector<Constant> constants;  // for display: `evaluate` reads the fields above
   double price_per_gpu_hour = 0;    // 0: unknown
   double watts_per_gpu = 0;

@@ -108,38 +108,7 @@ TEST(Attention, HasTheGradientsThatFiniteDifferencesGive) {
   for (std::uint32_t seed = 0; seed < 30; ++seed) {
     Random random(seed);
     Case c = random_case(random, 7, Type::kF32);
-    request(c);
-    const Exact e = exact(c, true);
-    const auto loss = [&] {
-      const Exact now = exact(c, false);
-      double sum = 0;
-      Index n = 0;
-      for (Index b = 0; b < c.x.batch; ++b) {
-        for (Index h = 0; h < c.x.heads; ++h) {
-          for (Index j = 0; j < c.x.queries; ++j) {
-            for (Index i = 0; i < c.x.value_size; ++i) sum += now.out[n++] * c.dout(b, h, j, i);
-          }
-        }
-      }
-      return sum;
-    };
-    const auto check = [&](Heads& input, const Heads& gradient, const std::vector<double>& wanted) {
-      for (int trial = 0; trial < 10; ++trial) {
-        const Index b = random(0, c.x.batch - 1), h = random(0, input.heads - 1), p = random(0, input.positions - 1),
-                    i = random(0, input.size - 1);
-        const Index place = input.place(b, h, p, i);
-        const auto old = static_cast<float>(input.tensor[place]);
-        input.tensor.set(place, old + 0x1p-10F);
-        const double up = input.tensor[place], high = loss();
-        input.tensor.set(place, old - 0x1p-10F);
-        const double down = input.tensor[place], low = loss();
-        input.tensor.set(place, old);
-        ASSERT_NEAR((high - low) / (up - down), wanted[gradient.place(b, h, p, i)], 2e-5) << "seed " << seed;
-      }
-    };
-    check(c.q, c.dq, e.dq);
-    check(c.k, c.dk, e.dk);
-    check(c.v, c.dv, e.dv);
+    check_gradients(c, random, seed);
     if (HasFatalFailure()) return;
   }
 }

@@ -61,6 +61,8 @@ std::string_view name_of(Arithmetic arithmetic) {
       return "bf16 by tiles";
     case Arithmetic::kF32Tiles:
       return "fp32 by six products of bf16 by tiles";
+    case Arithmetic::kInt4:
+      return "int8 of four bits";
   }
   return "";
 }

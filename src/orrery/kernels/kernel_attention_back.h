@@ -8,8 +8,11 @@
 // Scores are computed turned, keys as rows: then (M P)^T and dS^T are left operands as they are, and only dS is turned
 // for dQ. A row that sees no key has log_sum = -inf and no gradient. (T. Dao et al. 2022.) Cost: 10 J K d operations, J
 // K exponentials.
+//
+// Over kept blocks of pairs the tiles are these blocks, and those that are not kept are left out.
 #pragma once
 
+#include "orrery/kernels/kept_pairs.h"
 #include "orrery/kernels/kernel_attention.h"
 
 namespace orrery::kernels {
@@ -20,6 +23,7 @@ static_assert(kBackKeys == kDropGroup, "a tile of keys is one group of dropout's
 
 // Where the parts of the scratch lie.
 struct BackScratch {
+  Index tile;                                                      // of queries
   Index size_width, value_width, queries;                          // whole panels; queries in whole tiles
   Index turned_query, turned_gradient, flat_query, flat_gradient;  // units of a tile of queries
   std::uint32_t *turned_queries, *turned_gradients, *flat_queries, *flat_gradients;
@@ -33,13 +37,14 @@ inline BackScratch back_scratch(const AttentionPart& x) {
   BackScratch s = {};
   s.size_width = whole_panels(x.size);
   s.value_width = whole_panels(x.value_size);
-  s.queries = (x.end_query - x.first_query + kBackQueries - 1) / kBackQueries * kBackQueries;
-  const Index tiles = s.queries / kBackQueries;
-  const Index columns = whole_panels(kBackQueries);
+  s.tile = x.kept == nullptr ? kBackQueries : x.kept->block;
+  s.queries = (x.end_query - x.first_query + s.tile - 1) / s.tile * s.tile;
+  const Index tiles = s.queries / s.tile;
+  const Index columns = whole_panels(s.tile);
   s.turned_query = columns * x.size;
   s.turned_gradient = columns * x.value_size;
-  s.flat_query = kBackQueries * s.size_width;
-  s.flat_gradient = kBackQueries * s.value_width;
+  s.flat_query = s.tile * s.size_width;
+  s.flat_gradient = s.tile * s.value_width;
   std::uint32_t* at = x.scratch;
   const auto take_units = [&](Index units) {
     std::uint32_t* begin = at;
@@ -56,7 +61,7 @@ inline BackScratch back_scratch(const AttentionPart& x) {
   s.key_rows = take_units(kBackKeys * kRowUnits);
   s.value_rows = take_units(kBackKeys * kRowUnits);
   s.flat_keys = take_units(kBackKeys * s.size_width);
-  s.left = take_units(kBackQueries * kNarrowUnits);
+  s.left = take_units(most(s.tile, kBackKeys) * kNarrowUnits);
   s.scores = take_floats(kBackKeys * kNarrowUnits);
   s.slopes = take_floats(kBackKeys * kNarrowUnits);
   s.query_sums = take_floats(s.queries * s.size_width);
@@ -86,13 +91,13 @@ inline void row_products(const AttentionPart& x, Index head, Index end_query, co
 
 // Scores of one key with queries [query, query + count) to M P (in place) and dP to dS (in place).
 inline void turn_row(const AttentionPart& x, const BackScratch& s, Index head, Index key, Index query, Index count,
-                     float* scores, float* slopes, Index first_key) {
+                     float* scores, float* slopes) {
   const Range seeing = queries_seeing(x, key);
   const Index begin = least(most(seeing.begin - query, 0), count), end = most(begin, least(seeing.end - query, count));
   const float* bias =
       x.bias == nullptr ? nullptr : x.bias + x.batch * x.bias_batch + head * x.bias_head + query * x.bias_query + key;
-  const std::uint16_t* kept = s.kept + (key - first_key) / 16 * kBackQueries;
-  const int bit = static_cast<int>((key - first_key) % 16);
+  const std::uint16_t* kept = s.kept + key % kDropGroup / 16 * kBackQueries;
+  const int bit = static_cast<int>(key % 16);
   const U kept_scale = as_bits(all(x.drop.scale));
   const float* log_sums = s.log_sums + query - x.first_query;
   const float* products = s.products + query - x.first_query;
@@ -129,7 +134,7 @@ inline void turn_row(const AttentionPart& x, const BackScratch& s, Index head, I
 // One tile of keys against one of queries.
 inline void back_tile(const AttentionPart& x, const ProductKernels& kernels, const BackScratch& s, Index head,
                       Index key, Index keys, Index query, Index queries) {
-  const Index tile = (query - x.first_query) / kBackQueries;
+  const Index tile = (query - x.first_query) / s.tile;
   kernels.block({s.key_rows, s.turned_queries + tile * s.turned_query, keys, queries, units_of(kernels, x.size),
                  s.scores, kNarrowUnits, false});
   kernels.block({s.value_rows, s.turned_gradients + tile * s.turned_gradient, keys, queries,
@@ -143,7 +148,7 @@ inline void back_tile(const AttentionPart& x, const ProductKernels& kernels, con
     }
   }
   for (Index i = 0; i < keys; ++i) {
-    turn_row(x, s, head, key + i, query, queries, s.scores + i * kNarrowUnits, s.slopes + i * kNarrowUnits, key);
+    turn_row(x, s, head, key + i, query, queries, s.scores + i * kNarrowUnits, s.slopes + i * kNarrowUnits);
   }
   const bool as_is = x.arithmetic == Arithmetic::kF32;
   const auto left_of = [&](float* rows) {
@@ -177,6 +182,15 @@ inline void hand_over_keys(const AttentionPart& x, Index key_head, const float* 
   }
 }
 
+// Whether the tile that begins with this query and this key is computed.
+inline bool tile_is_kept(const AttentionPart& x, Index head, Index query, Index key) {
+  if (x.kept == nullptr) return true;
+  const KeptPairs& kept = *x.kept;
+  const Index column = key / kept.block;
+  const std::uint64_t* row = kept.bits + x.batch * kept.batch + head * kept.head + query / kept.block * kept.row;
+  return (row[column / 64] >> column % 64 & 1) != 0;
+}
+
 inline void attention_back(const AttentionPart& x) {
   ProductKernels table[kArithmetics];
   fill_products(table);
@@ -189,8 +203,8 @@ inline void attention_back(const AttentionPart& x) {
   for (Index head = x.head; head < x.end_head; ++head) {
     row_products(x, head, end_query, s);
     clear(s.query_sums, s.queries * s.size_width);
-    for (Index query = x.first_query; query < end_query; query += kBackQueries) {
-      const Index tile = (query - x.first_query) / kBackQueries, count = least(kBackQueries, end_query - query);
+    for (Index query = x.first_query; query < end_query; query += s.tile) {
+      const Index tile = (query - x.first_query) / s.tile, count = least(s.tile, end_query - query);
       kernels.pack_b(vectors_as_rows(x, x.query, head, query, count, x.size), s.turned_queries + tile * s.turned_query);
       kernels.pack_b(vectors_as_rows(x, x.out_gradient, head, query, count, x.value_size),
                      s.turned_gradients + tile * s.turned_gradient);
@@ -198,18 +212,19 @@ inline void attention_back(const AttentionPart& x) {
       kernels.pack_b(vectors_as_depth(x, x.out_gradient, head, query, count, x.value_size),
                      s.flat_gradients + tile * s.flat_gradient);
     }
-    for (Index key = 0; key < x.valid_keys; key += kBackKeys) {
-      const Index keys = least(kBackKeys, x.valid_keys - key);
+    const Index of_keys = x.kept == nullptr ? kBackKeys : x.kept->block;
+    for (Index key = 0; key < x.valid_keys; key += of_keys) {
+      const Index keys = least(of_keys, x.valid_keys - key);
       const Range seeing = {most(queries_seeing(x, key).begin, x.first_query),
                             least(queries_seeing(x, key + keys - 1).end, end_query)};
       if (seeing.begin >= seeing.end) continue;
       kernels.pack_a(vectors_as_rows(x, x.key, key_head, key, keys, x.size), s.key_rows, kRowUnits);
       kernels.pack_a(vectors_as_rows(x, x.value, key_head, key, keys, x.value_size), s.value_rows, kRowUnits);
       kernels.pack_b(vectors_as_depth(x, x.key, key_head, key, keys, x.size), s.flat_keys);
-      const Index skipped = (seeing.begin - x.first_query) / kBackQueries * kBackQueries;
-      for (Index query = x.first_query + skipped; query < seeing.end; query += kBackQueries) {
-        back_tile(x, kernels, s, head, key, keys, query, least(kBackQueries, end_query - query));
-      }
+      const Index skipped = (seeing.begin - x.first_query) / s.tile * s.tile;
+      for (Index query = x.first_query + skipped; query < seeing.end; query += s.tile)
+        if (tile_is_kept(x, head, query, key))
+          back_tile(x, kernels, s, head, key, keys, query, least(s.tile, end_query - query));
     }
     for (Index j = x.first_query; j < x.end_query; ++j) {
       const float* sums = j < end_query ? s.query_sums + (j - x.first_query) * s.size_width : nullptr;

@@ -128,6 +128,19 @@ struct Quads {
   }
 };
 
+// The same of elements from -8 to 7, plus 8.
+template <class To>
+struct Nibbles {
+  using Element = std::int8_t;
+  using Units = To;
+  using Plain = Quads<To>;
+  static std::uint32_t unit(const std::int8_t* p, Index stride, Index valid) {
+    return (Plain::unit(p, stride, valid) ^ 0x08080808U) & 0x0f0f0f0fU;
+  }
+  static U along(const std::int8_t* p) { return (Plain::along(p) ^ 0x08080808U) & 0x0f0f0f0fU; }
+  static U across(const std::int8_t* p, Index stride) { return (Plain::across(p, stride) ^ 0x08080808U) & 0x0f0f0f0fU; }
+};
+
 // Where a source's unit u lies among packed ones: a step has kStep units of each of kPlanes planes.
 template <class Source>
 constexpr int plane_of() {
@@ -273,7 +286,10 @@ void pack_b_from(const Panels& x, std::uint32_t* out) {
     for (Index column = 0; column < x.rows; column += kColumns) {
       for (int half = 0; half < 2; ++half) {
         std::uint32_t* to = place(column) + half * kLanes;
-        store(to - kColumns, negative_sums(to, units, kColumns));
+        if constexpr (requires { Units::header(to, units, kColumns); })
+          store(to - kColumns, Units::header(to, units, kColumns));
+        else
+          store(to - kColumns, negative_sums(to, units, kColumns));
       }
     }
   }

@@ -66,6 +66,40 @@ struct Int8Units : Uint8Units {
 };
 #endif
 
+#if defined(__AVX2__) && !defined(__AVX512VNNI__)
+#define ORRERY_NIBBLES
+// Numbers from -8 to 7 by vpmaddubsw, which adds two products of a byte without sign and one with to 16 bits: twice as
+// many as the way through int16. The left operand is packed as a + 8; sums stay in 16 bits, two a unit, and begin with
+// -8 times those of the columns: up to (32 + 60) depth, so that a depth of 256 is far from their end.
+struct NibbleUnits : LaneUnits {
+  using Sum = I;
+  static constexpr int kElements = 4, kHeader = 1;
+#if defined(__AVX512F__)
+  static I step(I sum, U a, U b) {
+    return (I)_mm512_add_epi16((__m512i)sum, _mm512_maddubs_epi16((__m512i)a, (__m512i)b));
+  }
+  static U negative(I sums) {
+    return (U)_mm512_sub_epi16(_mm512_setzero_si512(), (__m512i)sums);
+  }
+#else
+  static I step(I sum, U a, U b) {
+    return (I)_mm256_add_epi16((__m256i)sum, _mm256_maddubs_epi16((__m256i)a, (__m256i)b));
+  }
+  static U negative(I sums) {
+    return (U)_mm256_sub_epi16(_mm256_setzero_si256(), (__m256i)sums);
+  }
+#endif
+  static U header(const std::uint32_t* units, Index count, Index stride) {
+    I sums = {};
+    for (Index u = 0; u < count; ++u) sums = step(sums, all_bits(0x08080808U), load(units + u * stride));
+    return negative(sums);
+  }
+  static I finish(I sums) {
+    return dot_int16(I{}, (U)sums, all_bits(0x00010001U));
+  }
+};
+#endif
+
 constexpr Index kAhead = 12;       // steps: what the second-level cache takes to answer, and more
 constexpr Index kStepsOfLine = 4;  // in which one cache line is fetched for later
 constexpr Index kLine = 16;        // units
@@ -123,6 +157,7 @@ void tile(const std::uint32_t* a, const std::uint32_t* b, Index units, std::uint
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) {
       std::uint32_t* place = c + r * c_stride + v * kLanes;
+      if constexpr (requires { Units::finish(sums[r][v]); }) sums[r][v] = Units::finish(sums[r][v]);
       if (add) sums[r][v] += (typename Units::Sum)load(place);
       store(place, (U)sums[r][v]);
     }
@@ -214,6 +249,9 @@ constexpr void fill_products(ProductKernels* table) {
   using Signed = PairsFromBytes<Int16Units, std::int8_t>;
   of(Arithmetic::kInt8) = byte_kernels<Signed, Signed>();
   of(Arithmetic::kUint8) = byte_kernels<PairsFromBytes<Int16Units, std::uint8_t>, Signed>();
+#endif
+#if defined(ORRERY_NIBBLES)
+  of(Arithmetic::kInt4) = byte_kernels<Nibbles<NibbleUnits>, Quads<NibbleUnits>>();
 #endif
 }
 

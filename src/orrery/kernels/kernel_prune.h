@@ -98,9 +98,19 @@ inline void keep_row(KeepRow& x) {
   }
 }
 
-// 2^x by a polynomial of degree 4, 3.5e-6 off; x from -126 to 127. Rounding by an addition leaves x's whole part in the
-// lowest bits, from where it goes into the exponent.
+// 2^x by a polynomial of degree 4, 3.5e-6 off; 0, or nearly, below -126, up to 127.
 inline F rough_power(F x) {
+#if defined(__AVX512F__)
+  const F r = above_whole(x);
+  F p = all(0.0134266848F);
+  p = fma(p, r, all(0.0522424728F));
+  p = fma(p, r, all(0.241280198F));
+  p = fma(p, r, all(0.693044841F));
+  p = fma(p, r, all(1.0F));
+  return scaled(p, x);
+#else
+  // Rounding by an addition leaves x's whole part in the lowest bits, from where it goes into the exponent.
+  x = larger(x, all(-126.0F));
   const F shifted = x + 12582912.0F;
   const F r = x - (shifted - 12582912.0F);
   F p = all(0.00966636852F);
@@ -109,6 +119,7 @@ inline F rough_power(F x) {
   p = fma(p, r, all(0.693121045F));
   p = fma(p, r, all(1.0F));
   return as_float(as_bits(p) + (as_bits(shifted) << 23));
+#endif
 }
 
 // keep_row() in two passes instead of three and with half the instructions: scores are lowered not by their maximum but
@@ -119,13 +130,13 @@ inline bool keep_row_quickly(const QuickKeep& x) {
   constexpr float kQuickRange = 60, kLog2E = 1.44269504088896341F;
   const Index end = (x.columns + kPruneWord - 1) / kPruneWord * kPruneWord;
   const float lowered = x.bound > kQuickRange ? (x.bound - kQuickRange) * kLog2E : 0;
-  const F factor = all(x.factor * kLog2E), least = all(-126.0F), offset = all(-lowered);
+  const F factor = all(x.factor * kLog2E), offset = all(-lowered);
   F sums = {};
   Index i = 0;
   const auto take = [&](Index at) __attribute__((always_inline)) {
     F score = fma(to_float((I)load(x.sums + at)) * load(x.column_factors + at), factor, offset);
     if (x.hidden != nullptr) score += load(x.hidden + at);
-    return rough_power(larger(score, least));
+    return rough_power(score);
   };
   for (; i + kLanes <= x.columns; i += kLanes) {
     const F e = take(i);

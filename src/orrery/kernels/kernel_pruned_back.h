@@ -14,6 +14,133 @@
 namespace orrery::kernels {
 namespace {
 
+// The keys that query j of a head computes, rising. Room for 64 more than there are keys.
+inline Index kept_keys(const AttentionPart& x, Index head, Index j, std::uint32_t* out) {
+  const Range sees = keys_seen(x, j);
+  const KeptPairs& kept = *x.kept;
+  Index count = 0;
+  if (kept.bits == nullptr) {
+    const Index row = (x.batch * x.heads + head) * x.queries + j;
+    for (Index i = kept.starts[row]; i < kept.starts[row + 1]; ++i) {
+      const Index key = kept.columns[i];
+      out[count] = static_cast<std::uint32_t>(key);
+      count += key >= sees.begin && key < sees.end ? 1 : 0;
+    }
+    return count;
+  }
+  const std::uint64_t* words = kept.bits + x.batch * kept.batch + head * kept.head + j * kept.row;
+  for (Index w = sees.begin / 64; w * 64 < sees.end; ++w) {
+    const std::uint64_t bits = words[w] & bits_within(sees, w);
+    count += store_places(bits, static_cast<std::uint32_t>(w * 64), out + count);
+  }
+  return count;
+}
+
+constexpr float kNothingAdded[kGroup] = {};
+
+// out[i] = query row . rows[at[i]] of V vectors, for `count` of them, rounded up to kGroup.
+template <int V>
+void dot_rows(const float* query, const HeadRows& rows, const std::uint32_t* at, Index count, float* out) {
+  F q[V];
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) q[v] = load(query + v * kLanes);
+  for (Index i = 0; i < count; i += kGroup) {
+    F sums[kGroup];
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroup; ++g) {
+      const float* row = rows.data + at[i + g] * rows.stride;
+      sums[g] = q[0] * load(row);
+#pragma GCC unroll 8
+      for (int v = 1; v < V; ++v) sums[g] = fma(q[v], load(row + v * kLanes), sums[g]);
+    }
+    store_sums(out + i, sums[0], sums[1], sums[2], sums[3], kNothingAdded);
+  }
+}
+
+inline void dot_long_rows(const float* query, const HeadRows& rows, const std::uint32_t* at, Index count, float* out) {
+  for (Index i = 0; i < count; i += kGroup) {
+    F sums[kGroup] = {};
+    for (Index c = 0; c < rows.stride; c += kLanes) {
+      const F q = load(query + c);
+#pragma GCC unroll 4
+      for (int g = 0; g < kGroup; ++g) sums[g] = fma(q, load(rows.data + at[i + g] * rows.stride + c), sums[g]);
+    }
+    store_sums(out + i, sums[0], sums[1], sums[2], sums[3], kNothingAdded);
+  }
+}
+
+// sums[0, V vectors) += sum over i of weights[i] * rows[at[i]]. Two chains of additions where registers allow: one
+// alone would wait for itself.
+template <int V>
+void add_rows(const float* weights, const std::uint32_t* at, Index count, const float* data, Index stride,
+              float* sums) {
+  constexpr int kChains = V <= 4 ? 2 : 1;
+  F sum[kChains][V];
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) {
+    sum[0][v] = load(sums + v * kLanes);
+    if constexpr (kChains == 2) sum[1][v] = F{};
+  }
+  Index i = 0;
+  for (; i + kChains <= count; i += kChains) {
+#pragma GCC unroll 2
+    for (int chain = 0; chain < kChains; ++chain) {
+      const float* row = data + at[i + chain] * stride;
+      const F weight = all(weights[i + chain]);
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) sum[chain][v] = fma(weight, load(row + v * kLanes), sum[chain][v]);
+    }
+  }
+  if (i < count) {
+    const float* row = data + at[i] * stride;
+    const F weight = all(weights[i]);
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) sum[0][v] = fma(weight, load(row + v * kLanes), sum[0][v]);
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) {
+    if constexpr (kChains == 2) sum[0][v] += sum[1][v];
+    store(sums + v * kLanes, sum[0][v]);
+  }
+}
+
+inline void dots(const float* query, const HeadRows& rows, const std::uint32_t* at, Index count, float* out) {
+  const Index vectors = rows.stride / kLanes;
+  if (vectors > kMostInRow) return dot_long_rows(query, rows, at, count, out);
+  with_vectors(vectors, [&]<int V>() { dot_rows<V>(query, rows, at, count, out); });
+}
+
+inline void weighted_sum(const float* weights, const std::uint32_t* at, Index count, const HeadRows& rows,
+                         float* sums) {
+  for (Index c = 0; c < rows.stride; c += kMostInRow * kLanes) {
+    const Index vectors = least(rows.stride - c, kMostInRow * kLanes) / kLanes;
+    with_vectors(vectors, [&]<int V>() { add_rows<V>(weights, at, count, rows.data + c, rows.stride, sums + c); });
+  }
+}
+
+// The list up to whole groups: what is computed for the last ones is not looked at.
+inline void fill_group(std::uint32_t* list, Index count) {
+  for (Index i = count; i % kGroup != 0; ++i) list[i] = list[0];
+}
+
+inline void gathered_bias(const AttentionPart& x, Index head, Index j, const std::uint32_t* list, Index count,
+                          float* out) {
+  const float* bias = x.bias + x.batch * x.bias_batch + head * x.bias_head + j * x.bias_query;
+  for (Index i = 0; i < count; ++i) out[i] = bias[list[i]];
+}
+
+// factors[i] of the listed keys: dropout's scale, or 0. `bits` has room for all keys.
+inline void listed_drops(const AttentionPart& x, Index head, Index j, const std::uint32_t* list, Index count,
+                         std::uint16_t* bits, float* factors) {
+  if (count == 0) return;
+  const Index first = list[0] / kDropGroup, end = list[count - 1] / kDropGroup + 1;
+  kept_groups(x.drop, static_cast<std::uint64_t>((x.batch * x.heads + head) * x.queries + j), first, end, bits);
+  for (Index i = 0; i < count; ++i) {
+    const std::uint32_t key = list[i] - static_cast<std::uint32_t>(first * kDropGroup);
+    factors[i] = (bits[key / 16] >> key % 16 & 1) != 0 ? x.drop.scale : 0.0F;
+  }
+}
+
 // sums[at[i]] += weights[i] * row, of V vectors.
 template <int V>
 void spread_row(const float* weights, const std::uint32_t* at, Index count, const float* row, float* sums,

@@ -39,6 +39,12 @@ inline double spin(Arithmetic arithmetic, Index steps) {
 #else
       return 0;
 #endif
+    case Arithmetic::kInt4:
+#if defined(ORRERY_NIBBLES)
+      return spin_units<NibbleUnits>(steps);
+#else
+      return 0;
+#endif
 #if defined(ORRERY_TILES)
     case Arithmetic::kBf16Tiles:
       return spin_tiles<TileBf16Units>(steps);

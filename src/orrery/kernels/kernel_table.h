@@ -15,12 +15,17 @@
 namespace orrery::kernels {
 namespace {
 
+// Whether attention goes pair by pair.
+inline bool keeps_pairs(const AttentionPart& x) {
+  return x.kept != nullptr && x.kept->block == 1;
+}
+
 inline Index attention_scratch(const AttentionPart& x, bool back) {
-  if (x.kept == nullptr) return back ? back_scratch(x).total : forward_scratch(x.keys, x.size, x.value_size);
   PrunedBackScratch of_back;
   PrunedScratch of_elements;
   BlockScratch of_blocks;
-  if (back) return cut_pruned_back(x, nullptr, of_back);
+  if (back) return keeps_pairs(x) ? cut_pruned_back(x, nullptr, of_back) : back_scratch(x).total;
+  if (x.kept == nullptr) return forward_scratch(x.keys, x.size, x.value_size);
   return x.kept->block == 1 ? cut_pruned(x, nullptr, of_elements) : cut_blocks(x, nullptr, of_blocks);
 }
 
@@ -42,9 +47,7 @@ consteval Table table_for(Level level) {
     if (x.kept == nullptr) return attention(x);
     x.kept->block == 1 ? pruned_attention(x) : pruned_blocks(x);
   };
-  table.attention_back = [](const AttentionPart& x) {
-    x.kept == nullptr ? attention_back(x) : pruned_attention_back(x);
-  };
+  table.attention_back = [](const AttentionPart& x) { keeps_pairs(x) ? pruned_attention_back(x) : attention_back(x); };
   table.attention_scratch = attention_scratch;
   table.strided = strided;
   table.exponential = exponentials;

@@ -63,6 +63,10 @@ inline F to_float(I x) {
 inline F scaled(F x, F n) {
   return _mm512_scalef_ps(x, n);
 }
+// x without its whole part: at least 0, below 1.
+inline F above_whole(F x) {
+  return _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
 inline F as_float(I x) {
   return _mm512_castsi512_ps((__m512i)x);
 }

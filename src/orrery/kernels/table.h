@@ -29,8 +29,10 @@ enum class Arithmetic : std::uint8_t {
   kUint8,      // uint8 times int8 into int32
   kBf16Tiles,  // bf16 by AMX
   kF32Tiles,   // fp32 as three bf16 each, six products of them, by AMX (kernel_tile_product.h)
+  kInt4,       // int8 from -8 to 7, of depths up to 256: where kInt8 is slow, without vpdpbusd
 };
-inline constexpr int kArithmetics = 7;
+inline constexpr int kArithmetics = 8;
+inline constexpr int kInt4Depth = 256;
 
 // Part of a matrix: element (i, d) of `rows` x `depth` lies at data[i * row_stride + d * depth_stride].
 struct Panels {

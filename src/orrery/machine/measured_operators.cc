@@ -76,6 +76,10 @@ double MeasuredOperators::matrix_product_seconds(const MatrixProduct& product) c
   return predicted * std::exp(fade * sum / weights);
 }
 
+std::optional<double> MeasuredOperators::attention_seconds(const Operator& attention) const {
+  return rest_->attention_seconds(attention);
+}
+
 double MeasuredOperators::memory_bound_seconds(double bytes) const {
   return rest_->memory_bound_seconds(bytes);
 }

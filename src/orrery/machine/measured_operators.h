@@ -15,11 +15,13 @@ struct MeasuredProduct {
 
 class MeasuredOperators final : public OperatorModel {
  public:
-  // `rest` models memory-bound operators, issue time and the curve between measurements; it must outlive this object.
-  // If a product was measured more than once, the least time counts. Products and times are positive.
+  // `rest` models memory-bound operators, attention as one operator, issue time and the curve between measurements; it
+  // must outlive this object. If a product was measured more than once, the least time counts. Products and times are
+  // positive.
   MeasuredOperators(std::vector<MeasuredProduct> table, const OperatorModel& rest);
 
   double matrix_product_seconds(const MatrixProduct& product) const override;
+  std::optional<double> attention_seconds(const Operator& attention) const override;
   double memory_bound_seconds(double bytes) const override;
   double elementwise_seconds(double elements, Precision precision) const override;
   double issue_seconds() const override;

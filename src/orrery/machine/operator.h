@@ -35,6 +35,11 @@ struct MatrixProduct {
   bool operator==(const MatrixProduct&) const = default;
 };
 
+// Kernels that compute attention without writing its scores: FlashAttention 1 to 3, cuDNN's, the TPUs' splash
+// attention.
+enum class AttentionKernel { kNone, kFlash1, kFlash2, kFlash3, kCudnn, kSplash };
+inline constexpr int kAttentionKernels = 6;
+
 enum class OperatorKind {
   kProduct,          // of matrices
   kAttention,        // scores, softmax and weighted values in one operator that keeps the scores on chip
@@ -51,8 +56,9 @@ struct Operator {
   base::Count value_width = 0;  // of attention
   double share = 1;             // of its scores, those that are computed: masks, windows and pruning hide the others
   bool dropout = false;         // of attention: of its probabilities
-  bool gradient = false;        // of attention: its backward pass; of a product: of weights, summed over tokens
-  double bytes = 0;             // of other kinds: to and from memory, reads and writes together
+  AttentionKernel kernel = AttentionKernel::kNone;  // of attention: what computes it; none: nobody says
+  bool gradient = false;  // of attention: its backward pass; of a product: of weights, summed over tokens
+  double bytes = 0;       // of other kinds: to and from memory, reads and writes together
 
   static Operator of(const MatrixProduct& product, bool gradient = false);
   static Operator moving(OperatorKind kind, double bytes);

@@ -27,6 +27,9 @@ struct Accelerator {
   double matrix_efficiency = 1;    // share of the matrix peak that an endless product reaches
   double fill_depth = 0;           // pipeline fill and drain of one tile, in steps of K
   double host_seconds_per_op = 0;  // host time to issue one operator
+  double host_bytes_per_s = 0;     // to the host's memory, a direction; 0: no such link
+  // Share of the 16-bit peak that an attention kernel reaches on long sequences at heads of 128, forwards; 0: unknown.
+  std::array<double, kAttentionKernels> attention_efficiency{};
 
   double peak(Precision precision) const { return peak_flops_per_s[static_cast<int>(precision)]; }
 };

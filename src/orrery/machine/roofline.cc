@@ -8,6 +8,16 @@
 // to pick the fastest shape. Where tiles leave units idle and K is deep, K is split among units, and the partial
 // results are added through memory in fp32. No product is faster than its traffic through memory allows.
 //
+// Attention by a fused kernel takes the FLOPs that its masks leave over the kernel's rate, a rate r of its own for each
+// kernel and chip (catalog/systems); it neither writes nor reads scores, only queries, keys, values and results:
+//
+//   t = max(share FLOP (1 + 128/n) / (r n / (n + 256) w / (w + 16) 9/8), bytes / bandwidth)     n keys, width w
+//
+// The first factor counts the blocks of 128 that a mask cuts, which are computed in full; short sequences leave units
+// idle, narrow heads give the exponentials more weight (figures 4 to 6 of arXiv 2307.08691 and 5 to 7 of arXiv
+// 2407.08608: half the rate of long sequences at some 256 keys, 0.9 of it at heads of 64). The backward pass does five
+// products for two, at 0.86 of the rate (arXiv 2307.08691: 63 % after 73 %).
+//
 // Form and tile shapes: cuBLAS's on A100, see "Wave quantization" and "Tile quantization" in NVIDIA's matrix
 // multiplication guide; fill and e are fitted. Cost: four tile shapes, some 20 ns.
 #include "orrery/machine/roofline.h"
@@ -27,6 +37,13 @@ constexpr std::array<Tile, 4> kTiles = {{{8, 7, 1.0}, {7, 7, 0.95}, {7, 6, 0.80}
 constexpr base::Count kSplitDepth = 2048;  // least K that is split
 constexpr base::Count kSplitPart = 1024;   // least K of a part
 
+constexpr double kMaskBlock = 128;            // scores of a block that is computed whole
+constexpr double kHalfRateKeys = 256;         // a sequence of so many reaches half the rate of a long one
+constexpr double kExponential = 16;           // elements of a head whose products take as long as the exponentials
+constexpr double kBackwardProducts = 2.5;     // over those of the forward pass
+constexpr double kBackwardEfficiency = 0.86;  // of the forward pass's
+constexpr double kUnknownKernel = 0.6;        // of the products' efficiency, where no figure of the kernel is known
+
 constexpr base::Count tiles_along(base::Count extent, int log2_tile) {
   return (extent + (base::Count{1} << log2_tile) - 1) >> log2_tile;
 }
@@ -39,6 +56,13 @@ Roofline::Roofline(const Accelerator& accelerator)
       fill_depth_(accelerator.fill_depth),
       units_(accelerator.units),
       inverse_units_(1.0 / accelerator.units) {
+  const double wide =
+      accelerator.peak(Precision::kBf16) > 0 ? accelerator.peak(Precision::kBf16) : accelerator.peak(Precision::kFp32);
+  for (int k = 0; k < kAttentionKernels; ++k) {
+    const double own = accelerator.attention_efficiency[static_cast<std::size_t>(k)];
+    attention_rate_[static_cast<std::size_t>(k)] =
+        wide * (own > 0 ? own : kUnknownKernel * accelerator.matrix_efficiency);
+  }
   for (int p = 0; p < kPrecisions; ++p) {
     const double peak = accelerator.peak_flops_per_s[p] * accelerator.matrix_efficiency;
     seconds_per_tile_step_[p] = peak > 0 ? 2.0 * accelerator.units / peak : std::numeric_limits<double>::infinity();
@@ -75,6 +99,24 @@ double Roofline::traffic_seconds(const MatrixProduct& product) const {
   const double elements = static_cast<double>(batch) *
                           (static_cast<double>(m) * k + static_cast<double>(k) * n + static_cast<double>(m) * n);
   return elements * bytes_per_element(precision) * seconds_per_byte_;
+}
+
+std::optional<double> Roofline::attention_seconds(const Operator& attention) const {
+  if (attention.kernel == AttentionKernel::kNone) return std::nullopt;
+  const auto [batch, m, n, k, precision] = attention.product;
+  if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) return 0;
+  const double keys = static_cast<double>(n);
+  const double width = (static_cast<double>(k) + static_cast<double>(attention.value_width)) / 2;
+  const double cut = attention.share < 1 ? std::min(1 + kMaskBlock / keys, 1 / attention.share) : 1;
+  const double flop = 4.0 * static_cast<double>(batch) * static_cast<double>(m) * keys * width * attention.share * cut;
+  const double narrow = width / (width + kExponential) * (128 + kExponential) / 128;
+  double rate = attention_rate_[static_cast<std::size_t>(attention.kernel)] * narrow * keys / (keys + kHalfRateKeys);
+  if (bytes_per_element(precision) == 4) rate /= 2;
+  const double elements = 2 * static_cast<double>(batch) * (static_cast<double>(m) + keys) * width;
+  const double moved = elements * std::max(2.0, bytes_per_element(precision)) * seconds_per_byte_;
+  const double forward = flop / rate;
+  if (!attention.gradient) return std::max(forward, moved);
+  return std::max(forward * kBackwardProducts / kBackwardEfficiency, 2 * moved);
 }
 
 Cost Roofline::cost(const Operator& one) const {

@@ -10,6 +10,8 @@ class Roofline final : public OperatorModel {
   explicit Roofline(const Accelerator& accelerator);
 
   double matrix_product_seconds(const MatrixProduct& product) const override;
+  // By the rate of the kernel that `attention` names; nothing where it names none.
+  std::optional<double> attention_seconds(const Operator& attention) const override;
   double memory_bound_seconds(double bytes) const override;
   double issue_seconds() const override;
   Cost cost(const Operator& one) const override;  // products as well are bound by compute or memory
@@ -17,6 +19,7 @@ class Roofline final : public OperatorModel {
  private:
   double traffic_seconds(const MatrixProduct& product) const;
 
+  std::array<double, kAttentionKernels> attention_rate_{};   // FLOP/s, of long sequences at heads of 128, forwards
   std::array<double, kPrecisions> seconds_per_tile_step_{};  // of a 1 x 1 tile, one step of K, all units busy
   double seconds_per_byte_ = 0;
   double issue_seconds_ = 0;

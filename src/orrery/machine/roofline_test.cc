@@ -120,6 +120,58 @@ TEST(MeasuredOperators, NeighboursShareACorrectionAndStrangersDoNot) {
   EXPECT_EQ(model.matrix_product_seconds(other), rest.matrix_product_seconds(other));
 }
 
+// 32 heads of 128, causal, of `keys` tokens.
+Operator attention(base::Count keys) {
+  Operator one;
+  one.kind = OperatorKind::kAttention;
+  one.product = {32, keys, keys, 128, Precision::kBf16};
+  one.value_width = 128, one.share = 0.5, one.kernel = AttentionKernel::kFlash2;
+  return one;
+}
+
+Roofline with_kernel(double share) {
+  Accelerator chip = a100();
+  chip.attention_efficiency[static_cast<std::size_t>(AttentionKernel::kFlash2)] = share;
+  return Roofline(chip);
+}
+
+TEST(FusedAttention, ReachesItsKernelsRateOnLongSequences) {
+  const Operator one = attention(1 << 20);
+  const double flop = 4 * 32.0 * 128 * std::pow(2.0, 40) / 2;
+  const double rate = 0.5 * 312e12;
+  EXPECT_NEAR(*with_kernel(0.5).attention_seconds(one), flop / rate, 1e-3 * flop / rate);
+  EXPECT_DOUBLE_EQ(*with_kernel(0.25).attention_seconds(one), 2 * *with_kernel(0.5).attention_seconds(one));
+}
+
+TEST(FusedAttention, NeverPaysForScoresThatItDoesNotWrite) {
+  const Roofline roofline = with_kernel(1);
+  const double scores = roofline.memory_bound_seconds(2.0 * 32 * std::pow(2.0, 32));
+  EXPECT_LT(*roofline.attention_seconds(attention(1 << 16)), scores) << "64 Ki tokens: their scores are 256 GB";
+}
+
+TEST(FusedAttention, IsFasterForEachKeyOnLongerSequencesAndSlowerBackwards) {
+  const Roofline roofline = with_kernel(0.5);
+  double before = 0;
+  for (base::Count keys = 512; keys <= 1 << 17; keys *= 2) {
+    const double each =
+        static_cast<double>(keys) * static_cast<double>(keys) / *roofline.attention_seconds(attention(keys));
+    EXPECT_GT(each, before);
+    before = each;
+    Operator back = attention(keys);
+    back.gradient = true;
+    EXPECT_NEAR(*roofline.attention_seconds(back) / *roofline.attention_seconds(attention(keys)), 2.5 / 0.86, 1e-9);
+  }
+}
+
+TEST(FusedAttention, IsNotKnownAsOneOperatorWithoutAKernel) {
+  Operator one = attention(1024);
+  one.kernel = AttentionKernel::kNone;
+  EXPECT_FALSE(with_kernel(0.5).attention_seconds(one));
+  const Roofline roofline = with_kernel(0.5);
+  EXPECT_EQ(MeasuredOperators({}, roofline).attention_seconds(attention(1024)),
+            roofline.attention_seconds(attention(1024)));
+}
+
 RC_GTEST_PROP(MeasuredOperators, CorrectionsStayBetweenTheMeasuredOnesAndNone, ()) {
   const Roofline rest(a100());
   std::vector<MeasuredProduct> table;

@@ -12,6 +12,9 @@ namespace orrery::model {
 struct TrainingPlan {
   std::size_t batch = 32;
   std::size_t accumulate = 1;  // batches a step
+  // A step behind an epoch's batches 0, accumulate, 2 accumulate, ..., of the sum of the gradients since the one
+  // before, not of their mean (Sanger's script for CLOTH); what an epoch leaves over goes into the next one's first.
+  bool first_at_once = false;
   std::int64_t steps = 0;
   std::int64_t warmup = 0;
   double clip = 1;  // the most that the norm of the gradients may be; 0: any
@@ -21,6 +24,12 @@ struct TrainingPlan {
 
 // How many steps so many epochs take.
 std::int64_t steps_of(const TrainingPlan& plan, std::size_t examples, double epochs);
+
+// The batches [begin, end) that a step takes, numbered from the first one of training on.
+struct StepBatches {
+  std::int64_t begin = 0, end = 0;
+};
+StepBatches batches_of(const TrainingPlan& plan, std::size_t examples, std::int64_t step);
 
 struct StepReport {
   std::int64_t step = 0;  // from 1

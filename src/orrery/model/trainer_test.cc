@@ -70,6 +70,26 @@ TEST(Trainer, TwoClassesOfTwoThousandSentencesAreLearned) {
   EXPECT_GE(accuracy_of(network, held, d), 0.95) << "the best rule, counting words, reaches about 0.99";
 }
 
+// 7 batches an epoch, 3 a step: steps end behind batches 0, 3 and 6 of each, and the second epoch's first has what the
+// first one left over.
+TEST(Trainer, StepsBehindTheFirstBatchOfAnEpochAndThenEverySoMany) {
+  TrainingPlan plan;
+  plan.batch = 2, plan.accumulate = 3, plan.first_at_once = true;
+  EXPECT_EQ(steps_of(plan, 13, 2), 6);
+  EXPECT_EQ(steps_of(plan, 13, 1.5), 5);
+  const std::int64_t ends[] = {1, 4, 7, 8, 11, 14};
+  for (std::int64_t step = 0; step < 6; ++step) {
+    EXPECT_EQ(batches_of(plan, 13, step).begin, step == 0 ? 0 : ends[step - 1]);
+    EXPECT_EQ(batches_of(plan, 13, step).end, ends[step]);
+  }
+  plan.accumulate = 4;  // an epoch of 7 has 0 and 4; 5 and 6 are left over
+  EXPECT_EQ(batches_of(plan, 13, 2).begin, 5);
+  EXPECT_EQ(batches_of(plan, 13, 2).end, 8);
+  plan.first_at_once = false;
+  EXPECT_EQ(batches_of(plan, 13, 2).begin, 8);
+  EXPECT_EQ(steps_of(plan, 13, 2), 4);
+}
+
 TEST(Trainer, ResumedTrainingGivesTheSameBits) {
   for (const HeadKind kind : {HeadKind::kClassification, HeadKind::kMaskedWords}) {
     const TestModel made = small(kind);

@@ -81,13 +81,14 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"tune select", {"tune_select"}},
       {"sparse measure, sparse mask", {"sparse_measure", "sparse_mask"}},
       {"sparse pack, sparse latency, sparse sweep", {"sparse_pack", "sparse_latency", "sparse_sweep"}},
+      {"sparse simulate, sparse design", {"sparse_simulate", "sparse_design"}},
       {"sparse run, sparse study, sparse bench", {"sparse_run", "sparse_study", "sparse_bench"}},
       {"sparse break-even", {"sparse_break_even"}},
       {"place", {"place"}},
       {"graph", {"graph"}},
       {"operators", {"operators"}},
       {"validate", {"validate", "validate_collectives"}},
-      {"Other verbs", {"check", "catalog", "doctor", "explain", "schema"}},
+      {"Other verbs", {"check", "catalog", "doctor", "sparse_rtl", "explain", "schema"}},
       {"When there is no answer", {"error"}}};
   // AMPeD's parameters, constants and defects have a document of their own.
   Words elsewhere;

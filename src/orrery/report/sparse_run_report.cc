@@ -55,7 +55,8 @@ Record<SparseRun> result() {
       {"perplexity", "Its exponential.", [](const LanguageQuality& q) { return finite(q.perplexity); }},
       {"accuracy", "Of masked words; null in causal.", &LanguageQuality::accuracy}};
   const Record<SparseRunQuality> quality = {
-      {"cosine", "Of texts' vectors, mean of the last layer's tokens, dense and pruned: mean over texts.",
+      {"cosine",
+       "Of texts' vectors, mean of the last layer's tokens, dense and pruned: mean over texts; null: no text.",
        &SparseRunQuality::cosine},
       {"least_cosine", "The least of them.", &SparseRunQuality::least_cosine},
       {"task", "mlm or causal; null: the model has no such head.",
@@ -129,6 +130,8 @@ std::string sparse_run_table(const SparseRun& answer) {
   if (answer.clips == scenario::ClipsFrom::kCheckpoint) out += "clip thresholds: of the checkpoint\n";
   if (answer.clips == scenario::ClipsFrom::kTexts)
     out += "clip thresholds: calibrated, the largest magnitudes of these texts\n";
+  if (answer.ended_early) out += "ended early: these are the figures of what was done by then\n";
+  if (answer.texts == 0) return out;
   Table table;
   table.header = {"attention", "density %", "25%-skip", "error", "dense ms", "sparse ms", "dense / sparse"};
   base::Count emptied = 0;
@@ -141,8 +144,9 @@ std::string sparse_run_table(const SparseRun& answer) {
     table.rows.push_back(row("all", answer.mean, answer.error, answer.dense_ms, answer.sparse_ms));
   }
   out += "\n" + text(table) + "\n";
-  out += fmt::format("cosine        {:.6f} of texts' vectors, {:.6f} the least\n", answer.quality.cosine,
-                     answer.quality.least_cosine);
+  if (answer.quality.cosine)
+    out += fmt::format("cosine        {:.6f} of texts' vectors, {:.6f} the least\n", *answer.quality.cosine,
+                       *answer.quality.least_cosine);
   out += words("dense", answer.quality.dense) + words("pruned", answer.quality.pruned);
   if (emptied > 0) out += fmt::format("empty rows    {} lost every key\n", emptied);
   if (!answer.layers.empty() && !answer.layers[0].packing.empty()) {

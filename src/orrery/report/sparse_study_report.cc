@@ -19,6 +19,10 @@ std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
+std::optional<double> last_loss(const StudyVariant& v) {
+  return v.losses.empty() ? std::nullopt : finite(v.losses.back());
+}
+
 Record<SparseStudyDocument> answer_record() {
   using D = SparseStudyDocument;
   using S = SparseStudy;
@@ -31,7 +35,8 @@ Record<SparseStudyDocument> answer_record() {
                              {"rule", "What is kept, in words.", &V::rule},
                              {"folder", "The model that was trained.", &V::folder},
                              {"steps", "That it learned.", &V::steps},
-                             {"loss", "Of the last one.", [](const V& v) { return finite(v.loss); }},
+                             {"loss", "Of the last one; null where none was left.", last_loss},
+                             {"losses", "Of each step of this run, not of those before `--resume`.", &V::losses},
                              {"metrics", "On the held-out sets; empty where time ended before.", &V::metrics, metric},
                              {"density", "Of the masks of evaluation; null: dense.", &V::density},
                              {"load_balance", "25%-skip, the mean of all masks; null: dense.", &V::load_balance},
@@ -73,8 +78,9 @@ std::string sparse_study_table(const SparseStudy& answer) {
   table.header.insert(table.header.end(), names.begin(), names.end());
   for (const char* const name : {"density %", "25%-skip", "train s", "eval s"}) table.header.emplace_back(name);
   for (const StudyVariant& variant : answer.variants) {
+    const std::optional<double> loss = last_loss(variant);
     std::vector<std::string> cells = {variant.name, fmt::format("{}", variant.steps),
-                                      fmt::format("{:.4f}", variant.loss)};
+                                      loss ? fmt::format("{:.4f}", *loss) : "-"};
     for (std::size_t i = 0; i < names.size(); ++i)
       cells.push_back(i < variant.metrics.size() && std::isfinite(variant.metrics[i].value)
                           ? fmt::format("{:.4f}", variant.metrics[i].value)

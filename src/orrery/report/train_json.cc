@@ -5,6 +5,7 @@
 #include "orrery/report/fields_record.h"
 #include "orrery/report/schemas.h"
 #include "orrery/report/train_figures.h"
+#include "orrery/report/train_search.h"
 
 namespace orrery::report {
 namespace {
@@ -22,11 +23,19 @@ Record<cluster::Description> model() {
         fields_record<Description>("latent."), when([](const Description& m) { return m.sizes.latent.kv_rank > 0; })}});
 }
 
+Record<cluster::Plan> software() {
+  Record<cluster::Plan> out = {{"name", "As in the catalogue.", [](const cluster::Plan& p) {
+                                  return cluster::name_of(p.stack.name, cluster::stacks());
+                                }}};
+  return out.add(fields_record<cluster::Plan>("stack."));
+}
+
 Record<cluster::Plan> plan() {
   Record<cluster::Plan> out = fields_record<cluster::Plan>();
   return out.add({{"microbatches", "Of one replica in one iteration.", cluster::microbatches},
                   {"overlap", "Shares of communication that work may hide, by class.", std::identity(),
-                   fields_record<cluster::Plan>("overlap.")}});
+                   fields_record<cluster::Plan>("overlap.")},
+                  {"stack", "The software, by its name and its figures.", std::identity(), software()}});
 }
 
 Record<TrainedModel> described() {
@@ -50,6 +59,20 @@ Record<TrainedModel> config() {
        {"assumed", "What was not given and has its default: `micro_batch`, `attention`.", &TrainedModel::assumed}});
 }
 
+Record<cluster::Breakdown> breakdown() {
+  using cluster::Breakdown;
+  return {{"forward", "s of operators of the forward passes.", &Breakdown::forward},
+          {"backward", "s of gradients with respect to inputs and weights.", &Breakdown::backward},
+          {"recompute", "s of forward work done again.", &Breakdown::recompute},
+          {"optimizer", "s of the optimiser's step, and what an iteration costs once.", &Breakdown::optimizer},
+          {"tp_exposed", "s of communication that no work hides.", &Breakdown::tp_exposed},
+          {"pp_exposed", "As tp_exposed, between stages.", &Breakdown::pp_exposed},
+          {"dp_exposed", "As tp_exposed, gradients and sharded weights.", &Breakdown::dp_exposed},
+          {"ep_exposed", "As tp_exposed, tokens to experts and back.", &Breakdown::ep_exposed},
+          {"cp_exposed", "As tp_exposed, keys and values.", &Breakdown::cp_exposed},
+          {"bubble", "s of waiting for other stages.", &Breakdown::bubble}};
+}
+
 TrainFigures figures(const TrainedModel& trained) {
   const cluster::Iteration& i = trained.iteration;
   return {i.iteration_s,    i.breakdown, i.hidden,       i.memory, i.memory.total(),
@@ -70,6 +93,51 @@ Record<TrainedModel> training() {
       cost().of<TrainedModel>([](const TrainedModel& t) { return scenario::training_cost(t, t.training_s); }));
 }
 
+// A plan of a search, with the objective's values.
+Record<cluster::Candidate> candidate() {
+  using cluster::Candidate;
+  return {
+      {"plan", "Its fields.", &Candidate::plan, plan()},
+      {"iteration_s", "Seconds of one iteration.", [](const Candidate& c) { return c.iteration.iteration_s; }},
+      {"memory_bytes", "Of the fullest accelerator.", [](const Candidate& c) { return c.iteration.memory.total(); }},
+      {"mfu", "As of the answer.", [](const Candidate& c) { return c.iteration.done.mfu; }},
+      {"tokens_per_s", "Of all accelerators together.", [](const Candidate& c) { return c.iteration.tokens_per_s; }},
+      {"breakdown", "As of the answer.", [](const Candidate& c) { return c.iteration.breakdown; }, breakdown()}};
+}
+
+Record<scenario::PlanAnswer> search() {
+  using scenario::PlanAnswer;
+  const auto values = [](const PlanAnswer& a) {
+    std::vector<std::vector<double>> all;
+    for (const cluster::Candidate& each : a.top)
+      all.emplace_back(each.score.begin(),
+                       each.score.begin() + static_cast<std::ptrdiff_t>(a.objective.metrics.size()));
+    return all;
+  };
+  const auto names = [](const PlanAnswer& a) {
+    std::vector<std::string> all;
+    for (const cluster::Metric metric : a.objective.metrics) all.push_back(metric_name(metric));
+    return all;
+  };
+  const auto forced = [](const PlanAnswer& a) -> const scenario::ForcedPlan& { return *a.forced; };
+  const Record<scenario::ForcedPlan> why = {
+      {"choice", "As it was asked.", &scenario::ForcedPlan::choice},
+      {"best", "The best plan with it; null where there is none.", &scenario::ForcedPlan::best, candidate()}};
+  return {
+      {"objective", "What was least, in turn, or of a front side by side.", names},
+      {"front", "Whether `top` is all plans that no other one beats.",
+       [](const PlanAnswer& a) { return a.objective.front; }},
+      {"top", "The best plans, the answer first; empty where nothing is within the limits.", &PlanAnswer::top,
+       candidate()},
+      {"values", "Of each plan of `top`, the objective's: s, USD, J, bytes, s of useful work, accelerators.", values},
+      {"idle", "Accelerators that are there and that the plan leaves out.", &PlanAnswer::idle},
+      {"certified", "Whether every plan was evaluated, as asked by `--certify`.", &PlanAnswer::certified},
+      {"map", "With `--map`: the best plan of every tp x pp.", &PlanAnswer::cells, candidate(),
+       when([](const PlanAnswer& a) { return !a.cells.empty(); })},
+      {"why", "With `--why`.", forced, why, when([](const PlanAnswer& a) { return a.forced.has_value(); })},
+      {"conflict", "Where nothing is within the limits: the fewest that exclude every plan.", &PlanAnswer::conflict}};
+}
+
 Record<TrainedModel> result() {
   using cluster::Utilisation;
   const Record<Utilisation> published = {{"mfu", "Can exceed 1.", &Utilisation::mfu},
@@ -77,20 +145,39 @@ Record<TrainedModel> result() {
                                          {"tflops_per_gpu", "1e12 FLOP/s.", &Utilisation::tflops_per_gpu}};
   const auto as_published = [](const TrainedModel& t) -> const Utilisation& { return t.iteration.published; };
   Record<TrainedModel> out = train_figures().of<TrainedModel>(figures);
-  return out.add(
-      {{"published_count", "The same three as papers count: attention in full, also what a causal mask hides.",
-        as_published, published},
-       {"host_share", "Of `iteration_s`, that it would be shorter if the host issued operators in no time.",
-        &TrainedModel::host_share},
-       {"parameters", "Of the model.", &TrainedModel::parameters},
-       {"active_parameters", "That a token visits.", &TrainedModel::active_parameters},
-       {"cost", "Of one iteration.",
-        [](const TrainedModel& t) { return scenario::training_cost(t, t.iteration.iteration_s); }, cost()},
-       {"training", "With `--tokens`: the whole run.", std::identity(), training(),
-        when([](const TrainedModel& t) { return t.tokens > 0; })},
-       {"operators", "With `--chip` or `--by-operator`: what an iteration consists of.", std::identity(),
-        run_operators_record(), when([](const TrainedModel& t) { return !t.listed.empty(); })},
-       {"config", "Model, system and plan as evaluated.", std::identity(), config()}});
+  out.add({{"published_count", "The same three as papers count: attention in full, also what a causal mask hides.",
+            as_published, published},
+           {"expected_error_percent",
+            "Two of three measured runs like this one were predicted within it; null where none were measured.",
+            [](const TrainedModel& t) {
+              return t.expected_error ? std::optional<double>(t.expected_error->percent) : std::nullopt;
+            }},
+           {"expected_error_runs", "How many those were; 0: none.",
+            [](const TrainedModel& t) { return t.expected_error ? t.expected_error->runs : std::size_t{0}; }},
+           {"host_share", "Of `iteration_s`, that it would be shorter if the host issued operators in no time.",
+            &TrainedModel::host_share},
+           {"parameters", "Of the model.", &TrainedModel::parameters},
+           {"active_parameters", "That a token visits.", &TrainedModel::active_parameters},
+           {"cost", "Of one iteration.",
+            [](const TrainedModel& t) { return scenario::training_cost(t, t.iteration.iteration_s); }, cost()},
+           {"training", "With `--tokens`: the whole run.", std::identity(), training(),
+            when([](const TrainedModel& t) { return t.tokens > 0; })},
+           {"operators", "With `--chip` or `--by-operator`: what an iteration consists of.", std::identity(),
+            run_operators_record(), when([](const TrainedModel& t) { return !t.listed.empty(); })},
+           {"plan", "As evaluated.", &TrainedModel::plan, plan()}});
+  const auto searched = [](const TrainedModel& t) { return t.search.has_value(); };
+  const auto answer = [](const TrainedModel& t) -> const scenario::PlanAnswer& { return *t.search; };
+  out.add(search().of<TrainedModel>(answer).only(searched));
+  return out.add({{"config", "Model, system and plan as evaluated.", std::identity(), config()}});
+}
+
+Record<TrainedModel> certificate() {
+  using scenario::PlanAnswer;
+  const auto proven = [](const TrainedModel& t) -> const cost::Certificate& { return t.search->certificate; };
+  Record<TrainedModel> out = proof().of<TrainedModel>(proven);
+  return out.add({{"pruned", "Sets of plans that an argument ruled out, by argument.",
+                   [](const TrainedModel& t) { return pruned(t.search->certificate); }},
+                  {"seconds", "Of the search.", [](const TrainedModel& t) { return t.search->certificate.seconds; }}});
 }
 
 Record<TrainDocument> answer() {
@@ -98,27 +185,18 @@ Record<TrainDocument> answer() {
     return Envelope{d.version, {}, &d.trained->inputs, &d.trained->warnings, d.seconds};
   };
   const auto trained = [](const TrainDocument& d) -> const TrainedModel& { return *d.trained; };
-  return document<TrainDocument>("train", kInputs | kWarnings | kTiming, envelope,
-                                 {{"result", "The figures.", trained, result()}});
+  return document<TrainDocument>(
+      "train", kInputs | kWarnings | kTiming, envelope,
+      {{"result", "The figures.", trained, result()},
+       {"certificate", "Of a search: what is proven of the first objective.", trained, certificate(),
+        when([](const TrainDocument& d) { return d.trained->search.has_value(); })}});
 }
 
 }  // namespace
 
 Record<TrainFigures> train_figures() {
-  using cluster::Breakdown;
   using cluster::Memory;
   using F = TrainFigures;
-  const Record<Breakdown> breakdown = {
-      {"forward", "s of operators of the forward passes.", &Breakdown::forward},
-      {"backward", "s of gradients with respect to inputs and weights.", &Breakdown::backward},
-      {"recompute", "s of forward work done again.", &Breakdown::recompute},
-      {"optimizer", "s of the optimiser's step, and what an iteration costs once.", &Breakdown::optimizer},
-      {"tp_exposed", "s of communication that no work hides.", &Breakdown::tp_exposed},
-      {"pp_exposed", "As tp_exposed, between stages.", &Breakdown::pp_exposed},
-      {"dp_exposed", "As tp_exposed, gradients and sharded weights.", &Breakdown::dp_exposed},
-      {"ep_exposed", "As tp_exposed, tokens to experts and back.", &Breakdown::ep_exposed},
-      {"cp_exposed", "As tp_exposed, keys and values.", &Breakdown::cp_exposed},
-      {"bubble", "s of waiting for other stages.", &Breakdown::bubble}};
   using cluster::HiddenCommunication;
   const Record<HiddenCommunication> hidden = {{"tp", "s", &HiddenCommunication::tp},
                                               {"pp", "s", &HiddenCommunication::pp},
@@ -129,12 +207,13 @@ Record<TrainFigures> train_figures() {
                                 {"gradients", "Bytes.", &Memory::gradients},
                                 {"optimizer", "Bytes.", &Memory::optimizer},
                                 {"activations", "Bytes kept for the backward pass.", &Memory::activations},
-                                {"buffers", "Bytes of gathered weights, boundary tensors, logits.", &Memory::buffers}};
+                                {"buffers", "Bytes of gathered weights, boundary tensors, logits.", &Memory::buffers},
+                                {"reserve", "Bytes that the allocator keeps beyond what is in use.", &Memory::reserve}};
   Record<F> memory = parts.of<F>(&F::memory);
-  memory.add({{"total", "Sum of the five.", &F::memory_total}});
+  memory.add({{"total", "Sum of the six.", &F::memory_total}});
   return {
       {"iteration_s", "Seconds of one iteration: `global_batch` sequences and the optimiser's step.", &F::iteration_s},
-      {"breakdown", "Its terms on the slowest stage; they sum to it.", &F::breakdown, breakdown},
+      {"breakdown", "Its terms on the slowest stage; they sum to it.", &F::breakdown, breakdown()},
       {"hidden", "Communication that ran beside work, by class.", &F::hidden, hidden},
       {"memory_bytes", "Of the fullest accelerator.", std::identity(), memory},
       {"capacity_bytes", "Memory of an accelerator; null where AMPeD's file does not tell.", &F::capacity_bytes},

@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "orrery/cluster/memory.h"
 #include "orrery/report/bar.h"
 #include "orrery/report/run_operators.h"
+#include "orrery/report/train_search.h"
 
 namespace orrery::report {
 namespace {
@@ -81,6 +83,22 @@ std::string host_hint(const TrainedModel& trained) {
   return out + "\n";
 }
 
+// "software: pytorch-fsdp (the system's): flash2, dp overlaps".
+std::string software(const TrainedModel& trained) {
+  const cluster::Stack& stack = trained.plan.stack;
+  const cluster::Overlap& overlap = trained.plan.overlap;
+  std::string out = fmt::format("software: {}{}", cluster::name_of(stack.name, cluster::stacks()),
+                                trained.stack_given ? "" : " (not given, the default)");
+  if (trained.model.attention == cluster::Attention::kFlash)
+    out += fmt::format(", attention by {}", cluster::name_of(stack.kernel, cluster::attention_kernels()));
+  std::string beside;
+  for (const auto& [name, share] :
+       {std::pair{"dp", overlap.dp}, std::pair{"tp", overlap.tp}, std::pair{"pp", overlap.pp},
+        std::pair{"ep", overlap.ep}, std::pair{"cp", overlap.cp}})
+    if (share > 0) beside += fmt::format("{}{}", beside.empty() ? "" : ", ", name);
+  return out + fmt::format("; communication beside work: {}\n", beside.empty() ? "none" : beside);
+}
+
 std::string degrees(const TrainedModel& trained) {
   const cluster::Plan& plan = trained.plan;
   std::string out = fmt::format("tp {}, pp {}, dp {}", plan.tp, plan.pp, plan.dp);
@@ -94,7 +112,12 @@ std::string degrees(const TrainedModel& trained) {
     out += fmt::format(", {} recomputation", cluster::name_of(plan.recompute, cluster::recomputations()));
   if (plan.sequence_parallel) out += ", sequence parallelism";
   if (plan.zero > 0) out += fmt::format(", ZeRO {}", plan.zero);
-  out += "\n";
+  out += further_choices(trained.model, plan);
+  out += "\n" + software(trained);
+  if (trained.search) {
+    if (!trained.defaulted.empty()) out += fmt::format("not given, searched: {}\n", fmt::join(trained.defaulted, ", "));
+    return out + assumed(trained);
+  }
   if (trained.defaulted.empty()) return out + assumed(trained);
   const char* how = trained.choices <= 1     ? "not given, set by the others"
                     : trained.iteration.fits ? "not given, the smallest that fit"
@@ -133,12 +156,25 @@ std::string memory_chart(const cluster::Iteration& iteration) {
                     {"gradients", m.gradients, gb(m.gradients)},
                     {"optimizer", m.optimizer, gb(m.optimizer)},
                     {"activations", m.activations, gb(m.activations)},
-                    {"buffers", m.buffers, gb(m.buffers)}},
+                    {"buffers", m.buffers, gb(m.buffers)},
+                    {"reserve", m.reserve, gb(m.reserve)}},
                    m.total(),
                    iteration.fits ? fmt::format("{} of {}", gb(m.total()), gb(iteration.capacity_bytes))
                                   : fmt::format("{} of {}: {} too much", gb(m.total()), gb(iteration.capacity_bytes),
                                                 gb(iteration.excess_bytes)));
   return out;
+}
+
+// What lies in the hosts' memories, whose size no system's file states.
+std::string offloaded(const cluster::Model& model, const cluster::Plan& plan, const cluster::System& system) {
+  if (plan.offload_activations == 0 && plan.offload_optimizer == 0) return "";
+  cluster::Plan kept = plan;
+  kept.offload_activations = kept.offload_optimizer = 0;
+  const cluster::Memory all = stage_memory(model, kept, 0), here = stage_memory(model, plan, 0);
+  const double away = all.activations - here.activations + all.optimizer - here.optimizer;
+  const double in_host = static_cast<double>(std::min(plan.gpus, system.node_size)) * away;
+  return fmt::format("offloaded     {} by each: {} in a host's memory, whose size is not checked\n", gb(away),
+                     gb(in_host));
 }
 
 // A processor's does not fill the unit of an accelerator.
@@ -150,7 +186,13 @@ std::string figures(const TrainedModel& trained) {
   const cluster::Iteration& iteration = trained.iteration;
   const cluster::Utilisation& done = iteration.done;
   const cluster::Utilisation& published = iteration.published;
-  std::string out = fmt::format("MFU           {:.1f} %\n", 100 * done.mfu);
+  std::string out = "time          " + shown_seconds(iteration.iteration_s);
+  if (trained.expected_error)
+    out += fmt::format(", +-{:.0f} % (as on {} runs like this one: {})\n", trained.expected_error->percent,
+                       trained.expected_error->runs, trained.expected_error->of);
+  else
+    out += "; how far off is not known: no runs like this one were measured\n";
+  out += fmt::format("MFU           {:.1f} %\n", 100 * done.mfu);
   out += fmt::format("HFU           {:.1f} %\n", 100 * done.hfu);
   out += fmt::format("model FLOP/s  {} an accelerator\n", rate(done.tflops_per_gpu));
   // Where the two counts part, papers' figures are to be compared with theirs.
@@ -191,8 +233,10 @@ std::string shown_seconds(double seconds) {
 }
 
 std::string train_table(const TrainedModel& trained) {
-  return title(trained) + degrees(trained) + "\n" + time_chart(trained.iteration) + host_hint(trained) + "\n" +
-         memory_chart(trained.iteration) + "\n" + run_operators_table(trained) + figures(trained) + remark(trained);
+  return title(trained) + degrees(trained) + "\n" + search_view(trained) + time_chart(trained.iteration) +
+         host_hint(trained) + "\n" + memory_chart(trained.iteration) +
+         offloaded(trained.model, trained.plan, trained.system) + "\n" + run_operators_table(trained) +
+         figures(trained) + remark(trained);
 }
 
 }  // namespace orrery::report

@@ -43,19 +43,30 @@ Record<ValidatedPoint> point() {
           {"measured", "In the unit of `measure`.", [](const P& p) { return p.run.value; }},
           {"predicted", "In the unit of `measure`.", &P::predicted},
           {"error_percent", "Predicted over measured, less 1.", [](const P& p) { return 100 * p.error; }},
+          {"memory_error_percent", "Of the memory, predicted over measured, less 1; null where it was not measured.",
+           [](const P& p) { return p.memory_error ? std::optional<double>(100 * *p.memory_error) : std::nullopt; }},
           {"fits", "Whether the prediction fits into memory.", [](const P& p) { return p.iteration.fits; }},
           {"note", "What is to be known about the row.", [](const P& p) { return p.run.note; }}};
 }
 
 Record<Validation> answer() {
   using Set = ValidatedSet;
-  const Record<Set> set = {{"name", "Of the table.", &Set::name},
-                           {"title", "In one line.", &Set::title},
-                           {"source", "Where the measurements come from.", &Set::source},
-                           {"licence", "Of the measurements.", &Set::licence},
-                           {"held_out", "Errors on runs that no constant has seen.", &Set::held_out, error_summary()},
-                           {"fitted", "Errors on runs that constants were fitted on.", &Set::fitted, error_summary()},
-                           {"points", "Worst first.", &Set::points, point()}};
+  const Record<Set> set = {
+      {"name", "Of the table.", &Set::name},
+      {"title", "In one line.", &Set::title},
+      {"source", "Where the measurements come from.", &Set::source},
+      {"licence", "Of the measurements.", &Set::licence},
+      {"held_out", "Errors on runs that no constant has seen.", &Set::held_out, error_summary()},
+      {"fitted", "Errors on runs that constants were fitted on.", &Set::fitted, error_summary()},
+      {"constant", "Errors on the same runs of one utilisation for all, the median of the set's own.", &Set::constant,
+       error_summary()},
+      {"calculon",
+       "Mean magnitude of Calculon's errors in percent and the rows that it can do, measured once "
+       "by bench/calculon_rows.py; empty: not measured.",
+       &Set::calculon},
+      {"memory", "Errors of the memory, where it was measured, on all rows.", &Set::memory, error_summary()},
+      {"refused", "Rows that are said not to fit into memory, though they ran.", &Set::refused},
+      {"points", "Worst first.", &Set::points, point()}};
   const auto sets = [](const Validation& v) -> const std::vector<Set>& { return v.sets; };
   const Record<Validation> result = {{"sets", "By name.", sets, set}};
   return document<Validation>("validate", kTiming,

@@ -29,7 +29,8 @@ std::string plan_in_short(const cluster::Plan& plan) {
 
 std::string validation_summary(const std::vector<ValidatedSet>& sets) {
   Table table;
-  table.header = {"set", "held out", "mean |e| %", "median", "bias", "worst", "fitted", "mean |e| %"};
+  table.header = {"set",    "held out",   "mean |e| %", "median",   "bias",   "worst",
+                  "fitted", "mean |e| %", "constant %", "Calculon", "memory", "refused"};
   for (const ValidatedSet& set : sets) {
     const ErrorSummary& held = set.held_out;
     std::vector<std::string> row = {set.name, std::to_string(held.points)};
@@ -40,6 +41,10 @@ std::string validation_summary(const std::vector<ValidatedSet>& sets) {
       row.insert(row.end(), 4, "-");
     row.push_back(std::to_string(set.fitted.points));
     row.push_back(set.fitted.points > 0 ? plain_percent(set.fitted.mean_absolute) : "-");
+    row.push_back(held.points > 0 ? plain_percent(set.constant.mean_absolute) : "-");
+    row.push_back(set.calculon.empty() ? "-" : set.calculon);
+    row.push_back(set.memory.points > 0 ? plain_percent(set.memory.mean_absolute) : "-");
+    row.push_back(std::to_string(set.refused));
     table.rows.push_back(std::move(row));
   }
   return text(table);

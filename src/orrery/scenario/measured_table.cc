@@ -56,6 +56,7 @@ MeasuredTable read_measured_table(const std::string& path, const std::vector<std
       found.error("O1358", fmt::format("the table does not say its {}", key), {document.file, 0, 0, 1})
           .hint(fmt::format("begin it with a line `# {}: ...`", key));
   }
+  table.calculon = remark(document.file->text, "calculon");
   if (document.rows.empty()) {
     found.error("O1358", "the table has no header", {document.file, 0, 0, 1});
     return table;

@@ -12,6 +12,7 @@ namespace orrery::scenario {
 struct MeasuredTable {
   std::string name;                    // of the file, without its suffix
   std::string title, source, licence;  // `# title: ...` and so on
+  std::string calculon;                // `# calculon: 14.7 (55)`, where it was measured
   formats::csv::Document document;
   std::vector<std::string> columns;
 };

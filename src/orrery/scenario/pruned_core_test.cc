@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "orrery/layer/layer_test_util.h"
-#include "orrery/sparse/pruned_attention.h"
 #include "orrery/sparse/static_mask.h"
+#include "orrery/study/pruned_attention.h"
 
 namespace orrery::scenario {
 namespace {
@@ -19,19 +19,12 @@ using kernels::testing::Tensor;
 using layer::Encoder;
 using layer::Shape;
 
-struct PrunedCore : layer::AttentionCore {
-  explicit PrunedCore(const sparse::PredictorOptions& options) : attention(options) {}
-  explicit PrunedCore(sparse::Mask pattern) : attention(std::move(pattern)) {}
-
-  void forward(kernels::Context& context, const kernels::Attention& request) override {
-    attention.forward(context, request);
-  }
-  void backward(kernels::Context& context, const kernels::Attention& request) override {
-    attention.backward(context, request);
-  }
-
-  sparse::PrunedAttention attention;
-};
+sparse::Pruning by_pattern(sparse::Mask pattern) {
+  sparse::Pruning pruning;
+  pruning.pattern = std::make_shared<sparse::Mask>(std::move(pattern));
+  pruning.empty = sparse::EmptyRows::kZero;
+  return pruning;
+}
 
 layer::testing::Setting setting_of(const Shape& shape) {
   Random random(3);
@@ -69,7 +62,7 @@ TEST(PrunedCore, ByAPatternIsALayerWithThatWindow) {
       sparse::Pattern pattern;
       pattern.kind = sparse::PatternKind::kSliding;
       pattern.window = 5;
-      PrunedCore core(sparse::static_mask(pattern, 64, 1, 0));
+      study::PrunedAttention core(by_pattern(sparse::static_mask(pattern, 64, 1, 0)));
       const Passes pruned = passes(context, all, &core, padded ? lengths : nullptr);
       const Passes wanted = passes(context, windowed, nullptr, padded ? lengths : nullptr);
       const double bound = type == Type::kF64 ? 1e-12 : type == Type::kF32 ? 1e-4 : 0.2;
@@ -77,7 +70,7 @@ TEST(PrunedCore, ByAPatternIsALayerWithThatWindow) {
         ASSERT_NEAR(pruned.y[i], wanted.y[i], bound) << i;
         ASSERT_NEAR(pruned.dx[i], wanted.dx[i], bound) << i;
       }
-      EXPECT_LT(core.attention.prediction().mask.kept(), 2 * 2 * 40 * 6);
+      EXPECT_LT(core.prediction().mask.kept(), 2 * 2 * 40 * 6);
     }
   }
 }
@@ -89,7 +82,7 @@ TEST(PrunedCore, HasTheGradientsOfAMaskThatStays) {
   layer::testing::Setting s = setting_of(shape);
   sparse::PredictorOptions options;
   options.threshold = 0.03;
-  PrunedCore core(options);
+  study::PrunedAttention core(options);
   Random random(4);
   Tensor x = random_rows(s, random, s.x);
   Encoder layer(context, s.shape, s.weights, true);
@@ -99,7 +92,7 @@ TEST(PrunedCore, HasTheGradientsOfAMaskThatStays) {
   layer::Weights gradients(s.shape);
   layer.forward(x.data(), y.data(), {}, 1);
   layer.backward(given.data(), {dx.data(), nullptr, false}, gradients);
-  const sparse::Mask mask = core.attention.prediction().mask;
+  const sparse::Mask mask = core.prediction().mask;
   ASSERT_GT(mask.kept(), 2 * 30);
   ASSERT_LT(mask.kept(), 2 * 30 * 25);
   int compared = 0;
@@ -111,7 +104,7 @@ TEST(PrunedCore, HasTheGradientsOfAMaskThatStays) {
       x.set(i, static_cast<float>(old) + (side == 0 ? -0x1p-12F : 0x1p-12F));
       at[side] = x[i];
       layer.forward(x.data(), y.data(), {}, 1);
-      same = same && core.attention.prediction().mask == mask;
+      same = same && core.prediction().mask == mask;
       loss[side] = 0;
       for (Index j = 0; j < 30 * 16; ++j) loss[side] += y[j] * given[j];
     }

@@ -13,6 +13,7 @@
 #include "orrery/formats/json/document.h"
 #include "orrery/formats/sanger/model_config.h"
 #include "orrery/scenario/sparse_mask.h"
+#include "orrery/scenario/stored_pattern.h"
 
 namespace orrery::scenario {
 namespace {
@@ -23,7 +24,7 @@ using formats::huggingface::Family;
 using formats::huggingface::prefix_of;
 using formats::json::Node;
 using formats::sanger::ModelConfig;
-using study::Clips;
+using sparse::Clips;
 using study::Place;
 using study::PlaceKind;
 using File = std::shared_ptr<const base::SourceFile>;
@@ -163,7 +164,7 @@ sparse::PredictorOptions options_of(const ModelConfig& config) {
   return options;
 }
 
-std::string words_of(const study::Pruning& pruning, const std::string& pattern) {
+std::string words_of(const sparse::Pruning& pruning, const std::string& pattern) {
   std::string out;
   if (pruning.predictor) {
     const sparse::PredictorOptions& p = *pruning.predictor;
@@ -189,7 +190,7 @@ std::string words_of(const study::Pruning& pruning, const std::string& pattern) 
   return out;
 }
 
-std::string identity_of(const study::Pruning& pruning) {
+std::string identity_of(const sparse::Pruning& pruning) {
   std::string out = fmt::format("empty {}", static_cast<int>(pruning.empty));
   if (pruning.predictor) {
     const sparse::PredictorOptions& p = *pruning.predictor;
@@ -206,7 +207,7 @@ std::string identity_of(const study::Pruning& pruning) {
 }
 
 // So that the folder that is stored prunes as it was trained: always in the same order.
-void note_keys(const study::Pruning& pruning, const File& own, const File& pattern, CheckpointModel& model) {
+void note_keys(const sparse::Pruning& pruning, const File& own, const File& pattern, CheckpointModel& model) {
   const Node keys = formats::json::parse(own, "O1870");
   const auto add = [&](const char* key, const std::string& value) {
     if (!value.empty() || keys.find(key) != nullptr) model.added_keys.emplace_back(key, value.empty() ? "null" : value);
@@ -269,7 +270,7 @@ PrunedModel open_pruning(const PruningRequest& request, CheckpointModel& model, 
   } else if (request.config.empty()) {
     config = formats::sanger::read_model_config(own, model.warnings);
   }
-  study::Pruning pruning;
+  sparse::Pruning pruning;
   pruning.scaled_queries = model.runnable.family == Family::kBart;
   pruning.empty = request.empty.value_or(pruning.empty);
   if (request.predictor) {
@@ -281,7 +282,20 @@ PrunedModel open_pruning(const PruningRequest& request, CheckpointModel& model, 
   std::string kind = request.pattern;
   if (kind.empty() && !config.pattern.empty()) kind = found_from(config.pattern, config.pattern_where);
   File pattern;
-  if (!kind.empty()) {
+  // A random mask's bits are the checkpoint's, if it has them: made anew they would be others.
+  std::vector<Tensor>& tensors = model.checkpoint.tensors;
+  if (has_stored_pattern(tensors)) {
+    const auto tokens = static_cast<base::Count>(model.most_tokens());
+    if (!kind.empty() && request.pattern.empty()) {
+      pruning.pattern = std::make_shared<const sparse::Mask>(stored_pattern(tensors, d.encoder.layer.heads, tokens));
+      pattern = pattern_file(kind);
+    } else {
+      model.warnings.warning("O1883", fmt::format("the static mask that `{}` holds is not used", model.folder))
+          .note(kind.empty() ? "`static_sparsity` does not ask for it" : fmt::format("`{}` takes its place", kind));
+      if (unclipped == Unclipped::kLearn) drop_stored_patterns(tensors);
+    }
+  }
+  if (!kind.empty() && !pruning.pattern) {
     SparseMaskRequest asked;
     asked.kind = kind, asked.heads = d.encoder.layer.heads,
     asked.tokens = static_cast<base::Count>(model.most_tokens());

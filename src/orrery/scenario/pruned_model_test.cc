@@ -105,6 +105,64 @@ TEST(PrunedTraining, IsResumedToTheSameBytesAndItsThresholdsAreInTheCheckpoint) 
   EXPECT_NE(dense.loss, pruned.loss);
 }
 
+// A tensor more in the model's file.
+void add_tensor(const TinyModel& tiny, const std::string& name, const std::vector<std::int64_t>& shape,
+                const std::vector<float>& values) {
+  base::Diagnostics warnings;
+  auto stored = formats::checkpoint::read_checkpoint(tiny.folder, warnings);
+  const auto bytes =
+      std::make_shared<std::string>(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  stored.tensors.push_back({name, formats::checkpoint::Element::kF32, shape, *bytes, bytes});
+  formats::checkpoint::write_safetensors(tiny.folder + "/other.safetensors", stored.tensors, {});
+  std::filesystem::rename(tiny.folder + "/other.safetensors", tiny.folder + "/model.safetensors");
+}
+
+TEST(PrunedModel, AStaticMasksBitsAreThoseThatTheCheckpointHolds) {
+  for (const bool added : {false, true}) {
+    const TinyModel tiny(added ? "stored_added" : "stored_bits");
+    TinyModel::write(tiny.folder + "/mask.json", R"({"class": "BigBirdSparsityConfig", "block": 4})");
+    std::string config = base::read_file(tiny.folder + "/config.json")->text;
+    TinyModel::write(tiny.folder + "/config.json", "{\"static_sparsity\": \"mask.json\", " + config.substr(1));
+    std::vector<float> values(64 * 64);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = i % 7 == 0 ? (added ? 0.0F : 1.0F) : (added ? -10000.0F : 0.0F);
+    for (const char* const layer : {"0", "1"})
+      add_tensor(tiny, fmt::format("bert.encoder.layer.{}.attention.self.static_sparsity_mask", layer), {1, 64, 64},
+                 values);
+    CheckpointModel model = open_checkpoint(tiny.folder, {model::HeadKind::kNone, {}}, kernels::Type::kF32, 0);
+    PrunedModel pruned = open_pruning({}, model, Unclipped::kRefuse);
+    EXPECT_FALSE(warned(model.warnings, "O1883"));
+    const sparse::Mask& mask = *pruned.network->pruning().pattern;
+    for (base::Count i = 0; i < 64 * 64; ++i) ASSERT_EQ(mask.kept(0, 0, i / 64, i % 64), i % 7 == 0);
+    // Another one is asked for.
+    PruningRequest other;
+    other.pattern = tiny.folder + "/mask.json";
+    open_pruning(other, model, Unclipped::kLearn);
+    EXPECT_TRUE(warned(model.warnings, "O1883"));
+    EXPECT_EQ(model.checkpoint.find("bert.encoder.layer.0.attention.self.static_sparsity_mask"), nullptr)
+        << "it is not stored beside what was trained with another";
+  }
+}
+
+TEST(PrunedModel, StoredMasksThatAreNoneAreRefused) {
+  const auto told = [](const std::string& name, std::int64_t rows, float first, float second) {
+    const TinyModel tiny("stored_" + name);
+    TinyModel::write(tiny.folder + "/mask.json", R"({"class": "BigBirdSparsityConfig", "block": 4})");
+    std::string config = base::read_file(tiny.folder + "/config.json")->text;
+    TinyModel::write(tiny.folder + "/config.json", "{\"static_sparsity\": \"mask.json\", " + config.substr(1));
+    std::vector<float> values(static_cast<std::size_t>(rows * 64), first);
+    add_tensor(tiny, "bert.encoder.layer.0.attention.self.static_sparsity_mask", {rows, 64}, values);
+    if (second != first) values[5] = second;
+    add_tensor(tiny, "bert.encoder.layer.1.attention.self.static_sparsity_mask", {rows, 64}, values);
+    CheckpointModel model = open_checkpoint(tiny.folder, {model::HeadKind::kNone, {}}, kernels::Type::kF32, 0);
+    return refusal_of([&] { open_pruning({}, model, Unclipped::kRefuse); });
+  };
+  EXPECT_NE(told("zeros", 64, 0, 0).find("nothing but zeros"), std::string::npos);
+  EXPECT_NE(told("nan", 64, NAN, NAN).find("neither 0 and 1"), std::string::npos);
+  EXPECT_NE(told("small", 32, 1, 1).find("no mask of 1 or 4 heads and 64 x 64 tokens"), std::string::npos);
+  EXPECT_NE(told("apart", 64, 1, 0).find("are different masks"), std::string::npos);
+}
+
 TEST(PrunedTraining, AToyTaskIsLearnedWithAPredictedAndWithAStaticMask) {
   const TinyModel tiny("pruned_toy");
   const std::string data = tiny.sentences("train.csv", 500, 1), held = tiny.sentences("held.csv", 200, 2);
@@ -200,9 +258,9 @@ TEST(SparseRun, LayersErrorsAndQualityFollowTheThreshold) {
     EXPECT_EQ(run.log.size(), 4U);
     EXPECT_EQ(run.clips, ClipsFrom::kTexts);
     EXPECT_LE(run.mean.density, density);
-    EXPECT_LE(run.quality.cosine, cosine + 1e-9);
+    EXPECT_LE(*run.quality.cosine, cosine + 1e-9);
     EXPECT_GE(run.error, error);
-    density = run.mean.density, cosine = run.quality.cosine, error = run.error;
+    density = run.mean.density, cosine = *run.quality.cosine, error = run.error;
     for (const SparseRunLayer& layer : run.layers) {
       double heads = 0, squares = 0;
       for (const SparseRunHead& head : layer.heads) heads += head.density / 4, squares = std::max(squares, head.error);
@@ -225,7 +283,7 @@ TEST(SparseRun, LayersErrorsAndQualityFollowTheThreshold) {
     EXPECT_EQ(same.mean.load_balance, run.mean.load_balance);
     if (threshold < 0.001) {
       EXPECT_EQ(run.mean.density, 1);
-      EXPECT_NEAR(run.quality.cosine, 1, 1e-6);
+      EXPECT_NEAR(*run.quality.cosine, 1, 1e-6);
       EXPECT_NEAR(run.quality.dense->loss, run.quality.pruned->loss, 1e-4) << "everything is kept";
     }
   }

@@ -1,10 +1,15 @@
-// How long PyTorch's dense attention takes on this machine, measured in a process of its own.
+// PyTorch's dense attention on this machine, measured in a process of its own that waits between turns.
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "orrery/base/count.h"
+#include "orrery/cost/budget.h"
+#include "orrery/formats/cacti/child_process.h"
 #include "orrery/kernels/types.h"
 
 namespace orrery::scenario {
@@ -12,18 +17,34 @@ namespace orrery::scenario {
 struct PyTorchQuestion {
   std::string python;  // the program
   base::Count batch = 1, heads = 1, size = 64;
-  std::vector<base::Count> lengths;
   kernels::Type type = kernels::Type::kF32;
   int threads = 1;
-  double seconds = 300;  // then it is given up
+  double seconds = 300;  // of silence, after which it is given up
 };
 
-struct PyTorchTimes {
-  std::string version;
-  std::vector<double> ms;  // of scaled_dot_product_attention, for each length: a median
-};
+class PyTorchAttention {
+ public:
+  // Starts the process. The budget must outlive this. Throws InputError O1861.
+  PyTorchAttention(const PyTorchQuestion& question, const cost::Budget& budget);
+  ~PyTorchAttention();
+  PyTorchAttention(const PyTorchAttention&) = delete;
+  PyTorchAttention& operator=(const PyTorchAttention&) = delete;
 
-// Throws InputError O1861.
-PyTorchTimes time_pytorch(const PyTorchQuestion& question);
+  const std::string& version() const { return version_; }  // empty where the budget ended it
+  // Milliseconds of scaled_dot_product_attention, a mean over as many runs as take two; nothing where the budget ended
+  // it. Throws InputError O1861.
+  std::optional<double> turn(base::Count tokens);
+
+ private:
+  std::optional<std::string> line();  // that it prints next
+  [[noreturn]] void fail(const std::string& what);
+
+  PyTorchQuestion question_;
+  const cost::Budget& budget_;
+  formats::cacti::ScratchDirectory scratch_;  // holds what it says to its errors
+  pid_t child_ = -1;
+  int socket_ = -1;
+  std::string read_, version_;
+};
 
 }  // namespace orrery::scenario

@@ -1,5 +1,6 @@
 // Where pruning pays, measured: for each length, structure and density dense and pruned attention of the same random
-// numbers take turns, so that what else the machine does meets both, and their ratio is the median over turns.
+// numbers take turns, PyTorch in a process of its own with them, so that what else the machine does meets all; ratios
+// are medians over turns.
 //
 // Queries and keys are normal, scores therefore too, with a deviation of 1. The density of a structure is set by its
 // own means: element, by the threshold that leaves it (bisection on the first head); blocks, by the share of blocks;
@@ -80,7 +81,7 @@ PredictorOptions by_threshold(kernels::Context& context, const Attention& whole,
     const double middle = (low + high) / 2;
     options.threshold = std::exp(middle);
     sparse::PrunedAttention pruned(options);
-    pruned.forward(context, one);
+    pruned.predict(context, one);
     (density_of(pruned.prediction().mask) > density ? low : high) = middle;
   }
   return options;
@@ -110,12 +111,13 @@ class Sparse {
   }
 
   void run() {
-    if (pruned_)
-      pruned_->forward(context_, attention_);
-    else
-      kernels::attend(context_, attention_);
+    if (!pruned_) return kernels::attend(context_, attention_);
+    const base::Stopwatch clock;
+    pruned_->predict(context_, attention_);
+    predict_ms_ = clock.seconds() * 1e3;
+    pruned_->attend(context_, attention_);
   }
-  double predict_ms() const { return pruned_ ? pruned_->predict_seconds() * 1e3 : 0; }
+  double predict_ms() const { return predict_ms_; }  // of the last run
 
   // After a run.
   double density() const {
@@ -131,6 +133,7 @@ class Sparse {
   kernels::Context& context_;
   Attention attention_;
   std::optional<sparse::PrunedAttention> pruned_;
+  double predict_ms_ = 0;
 };
 
 // Milliseconds of a run, a mean over as many as take two.
@@ -148,10 +151,10 @@ double timed(const Run& run) {
 // Nothing where the budget ended it.
 std::optional<BreakEvenPoint> measured(kernels::Context& context, const BreakEvenRequest& request,
                                        const Attention& dense, SparseStructure structure, double density,
-                                       const cost::Budget& budget) {
+                                       PyTorchAttention* pytorch, const cost::Budget& budget) {
   Sparse sparse(context, structure, dense, density);
   BreakEvenPoint point{name_of(structure), dense.keys, density};
-  std::vector<double> dense_ms, sparse_ms, predict_ms, ratios;
+  std::vector<double> dense_ms, sparse_ms, predict_ms, ratios, pytorch_ms, pytorch_ratios;
   sparse.run();
   kernels::attend(context, dense);
   for (Count turn = 0; turn < request.turns; ++turn) {
@@ -160,12 +163,21 @@ std::optional<BreakEvenPoint> measured(kernels::Context& context, const BreakEve
     sparse_ms.push_back(timed([&] { sparse.run(); }));
     predict_ms.push_back(sparse.predict_ms());
     ratios.push_back(dense_ms.back() / sparse_ms.back());
+    if (pytorch == nullptr) continue;
+    const std::optional<double> theirs = pytorch->turn(dense.keys);
+    if (!theirs) return std::nullopt;
+    pytorch_ms.push_back(*theirs);
+    pytorch_ratios.push_back(*theirs / sparse_ms.back());
   }
   point.density = sparse.density();
   point.dense_ms = median(dense_ms);
   point.sparse_ms = median(sparse_ms);
   point.predict_ms = median(predict_ms);
   point.speedup = median(ratios);
+  if (pytorch != nullptr) {
+    point.pytorch_ms = median(pytorch_ms);
+    point.pytorch_speedup = median(pytorch_ratios);
+  }
   return point;
 }
 
@@ -227,23 +239,21 @@ BreakEven break_even(const BreakEvenRequest& request) {
   out.batch = request.batch, out.heads = request.heads, out.size = request.size, out.turns = request.turns;
   out.threads = context.threads();
   out.all = request.lengths.size() * request.densities.size() * request.structures.size();
-  PyTorchTimes pytorch;
+  std::optional<PyTorchAttention> pytorch;
   if (!request.pytorch.empty()) {
-    pytorch = time_pytorch({request.pytorch, request.batch, request.heads, request.size, request.lengths, request.type,
-                            context.threads(), std::min(budget.seconds_left(), 600.0)});
-    out.pytorch_version = pytorch.version;
+    pytorch.emplace(
+        PyTorchQuestion{request.pytorch, request.batch, request.heads, request.size, request.type, context.threads()},
+        budget);
+    out.pytorch_version = pytorch->version();
   }
   for (std::size_t i = 0; i < request.lengths.size() && !budget.spent(); ++i) {
     const Tensors tensors(request, request.lengths[i]);
     for (const SparseStructure structure : request.structures)
       for (const double density : request.densities) {
         if (budget.spent()) break;
-        std::optional<BreakEvenPoint> point = measured(context, request, tensors.attention, structure, density, budget);
+        std::optional<BreakEvenPoint> point =
+            measured(context, request, tensors.attention, structure, density, pytorch ? &*pytorch : nullptr, budget);
         if (!point) break;
-        if (!pytorch.ms.empty()) {
-          point->pytorch_ms = pytorch.ms[i];
-          point->pytorch_speedup = pytorch.ms[i] / point->sparse_ms;
-        }
         out.points.push_back(std::move(*point));
         if (request.progress) request.progress(out.points.size(), out.all);
       }

@@ -70,12 +70,12 @@ TEST(SparseModuleGolden, OutputsThresholdsAndStraightThroughGradientsAreTheRefer
   a.out = whole(out), a.out_gradient = whole(out_gradient), a.log_sum = log_sum.data();
 
   kernels::Context context(2);
-  study::Pruning pruning;
+  sparse::Pruning pruning;
   pruning.predictor.emplace();
   pruning.predictor->threshold = 0.002;
   pruning.empty = sparse::EmptyRows::kDense;
   study::PrunedAttention core(pruning);
-  core.mode = study::Mode::kLearn;
+  core.mode = sparse::Mode::kLearn;
   core.forward(context, a);
   const auto& thresholds = meta.find("thresh")->value.items;
   EXPECT_NEAR(core.clips.query.value / thresholds.at(0).number, 1, 1e-6);
@@ -105,7 +105,7 @@ TEST(SparseModuleGolden, OutputsThresholdsAndStraightThroughGradientsAreTheRefer
   }
   expect_near(x_gradient, read("grad_x.npy"), 1e-4, 0, "grad_x");
 
-  core.mode = study::Mode::kEvaluate;
+  core.mode = sparse::Mode::kEvaluate;
   core.forward(context, a);
   expect_near(out, read("eval_out.npy"), 0, 1e-5, "evaluation");
 }

@@ -9,8 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/text_file.h"
+#include "orrery/formats/numpy/array.h"
 #include "orrery/formats/sanger/load_balance_csv.h"
+#include "orrery/scenario/sparse_folder.h"
 #include "orrery/scenario/sparse_mask.h"
 #include "orrery/scenario/text_run.h"
 #include "orrery/study/compared_attention.h"
@@ -33,13 +34,6 @@ struct Sums {
   double dense = 0, predict = 0, attend = 0;
   Count emptied = 0;
 };
-
-// A language model's head, else none: what the others say needs labels.
-HeadKind head_of(const std::string& folder) {
-  const auto config = base::read_file(folder + "/config.json");
-  const HeadKind kind = formats::huggingface::read_runnable(config).description.head.kind;
-  return kind == HeadKind::kMaskedWords || kind == HeadKind::kNextWord ? kind : HeadKind::kNone;
-}
 
 // With tokens that are not there up to whole vectors, which Sanger's log demands, and its tasks pad to. No figure
 // depends on how many there are.
@@ -71,7 +65,7 @@ class Runner {
   explicit Runner(const SparseRunRequest& request)
       : request_(request),
         running_(request.texts),
-        kind_(head_of(request.texts.checkpoint)),
+        kind_(language_head_of(request.texts.checkpoint)),
         made_(open_checkpoint(request.texts.checkpoint, {kind_, {}}, request.texts.type, request.texts.seed)) {
     model::Description& d = made_.runnable.description;
     if (kind_ == HeadKind::kNone) d.decoder.layers = 0, d.later.reset();  // as tune_embed
@@ -116,8 +110,9 @@ class Runner {
  private:
   void make_compared() {
     for (std::size_t i = 0; i < sums_.size(); ++i)
-      compared_.push_back(std::make_unique<study::ComparedAttention>(
-          pruned_.network->core(i), request_.repeat, [this, i](const study::Compared& seen) { add(i, seen); }));
+      compared_.push_back(
+          std::make_unique<study::ComparedAttention>(pruned_.network->core(i), request_.repeat, running_.budget,
+                                                     [this, i](const study::Compared& seen) { add(i, seen); }));
   }
 
   void add(std::size_t place, const study::Compared& seen) {
@@ -148,8 +143,18 @@ class Runner {
       sums.slots[name] += ratio(static_cast<double>(scheme.kept), scheme.utilization);
     }
     if (request_.keep_mask)
-      request_.keep_mask(fmt::format("{}.batch{:03}.npy", pruned_.network->places()[place].name(), out_.batches),
-                         mask_file(inside, false));
+      keep(inside, fmt::format("{}.batch{:03}.npy", pruned_.network->places()[place].name(), out_.batches));
+  }
+
+  // With the tokens that are there, so that figures of the file are those of the run.
+  void keep(const sparse::Mask& mask, const std::string& name) {
+    request_.keep_mask(name, mask_file(mask, false));
+    const auto tokens = [&](const char* folder, Count count, const std::vector<std::uint8_t>& valid) {
+      if (!valid.empty())
+        request_.keep_mask(fmt::format("{}/{}", folder, name), formats::numpy::file_of({mask.batch(), count}, valid));
+    };
+    tokens(kValidFolder, mask.columns(), mask.valid_columns);
+    tokens(kValidQueriesFolder, mask.rows(), mask.valid_rows);
   }
 
   std::vector<std::vector<double>> vectors(model::Network& network, const model::Batch& batch) {
@@ -276,8 +281,12 @@ class Runner {
     if (!all.empty()) out_.mean = mean_of(all);
     out_.error = std::sqrt(ratio(difference, norm));
     SparseRunQuality& quality = out_.quality;
-    for (const double one : cosines_) quality.cosine += one / static_cast<double>(cosines_.size());
-    if (!cosines_.empty()) quality.least_cosine = *std::min_element(cosines_.begin(), cosines_.end());
+    if (!cosines_.empty()) {
+      double sum = 0;
+      for (const double one : cosines_) sum += one / static_cast<double>(cosines_.size());
+      quality.cosine = sum;
+      quality.least_cosine = *std::min_element(cosines_.begin(), cosines_.end());
+    }
     if (kind_ == HeadKind::kNone) return;
     quality.task = name_of(kind_ == HeadKind::kMaskedWords ? Task::kMaskedWords : Task::kNextWord);
     quality.dense = quality_of(dense_words_);

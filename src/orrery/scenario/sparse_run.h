@@ -44,8 +44,8 @@ struct LanguageQuality {
 };
 
 struct SparseRunQuality {
-  double cosine = 0, least_cosine = 0;  // of texts' vectors, dense and pruned: mean, least
-  std::string task;                     // mlm, causal; empty: the model has no such head
+  std::optional<double> cosine, least_cosine;  // of texts' vectors, dense and pruned: mean, least; nothing: no text
+  std::string task;                            // mlm, causal; empty: the model has no such head
   std::optional<LanguageQuality> dense, pruned;
 };
 

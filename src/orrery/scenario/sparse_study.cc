@@ -49,6 +49,16 @@ void add_metrics(const StudyTask& task, const HeldRows& held, const Evaluated& a
   if (task.metrics.size() > 1) to.push_back({"combined" + held.suffix, sum / static_cast<double>(task.metrics.size())});
 }
 
+// What is wrong with a rule is said before anything is learned.
+void check_rules(const SparseStudyRequest& request, const StudyTask& task) {
+  for (const std::string& name : request.variants) {
+    if (name == "dense") continue;
+    CheckpointModel model =
+        open_checkpoint(request.texts.checkpoint, {model::HeadKind::kNone, {}}, request.texts.type, request.texts.seed);
+    open_pruning(pruning_of(request, task, name), model, Unclipped::kLearn);
+  }
+}
+
 void once(const base::Diagnostics& more, base::Diagnostics& to) {
   for (const base::Diagnostic& one : more.all()) {
     const auto same = [&](const base::Diagnostic& known) {
@@ -68,6 +78,7 @@ SparseStudy sparse_study(const SparseStudyRequest& request) {
   const StudyData data = read_study_data(task, request.data, out.warnings);
   out.texts = static_cast<base::Count>(data.train->rows.size());
   for (const HeldRows& held : data.held) out.held += static_cast<base::Count>(held.rows->rows.size());
+  check_rules(request, task);
   const base::Stopwatch whole;
   // What is left of the time, of which each run is given all.
   const auto left = [&] {
@@ -87,6 +98,8 @@ SparseStudy sparse_study(const SparseStudyRequest& request) {
     training.texts.limits = left();
     training.output = variant.folder;
     training.plan.accumulate = static_cast<std::size_t>(request.accumulate.value_or(task.accumulate));
+    training.plan.first_at_once = task.first_at_once;
+    training.plan.clip = task.clip;
     training.plan.optimiser.rate = request.rate.value_or(task.rate);
     training.plan.optimiser.decay = 0;
     training.epochs = request.epochs.value_or(task.epochs);
@@ -100,7 +113,7 @@ SparseStudy sparse_study(const SparseStudyRequest& request) {
     variant.rule = trained.attention;
     variant.steps = trained.steps;
     variant.train_seconds = trained.seconds;
-    if (!trained.history.empty()) variant.loss = trained.history.back().loss;
+    for (const model::StepReport& step : trained.history) variant.losses.push_back(step.loss);
     out.ended_early = trained.ended_early;
     if (out.ended_early) break;
     std::vector<sparse::Measured> masks;

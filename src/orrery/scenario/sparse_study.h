@@ -27,7 +27,7 @@ struct SparseStudyRequest {
 struct StudyVariant {
   std::string name, rule, folder;
   std::int64_t steps = 0;
-  double loss = 0;                              // of the last step
+  std::vector<double> losses;                   // of each step of this run
   std::vector<Metric> metrics;                  // as the task is judged, of each held-out set
   std::optional<double> density, load_balance;  // of the masks of evaluation; nothing: dense
   double train_seconds = 0, eval_seconds = 0;

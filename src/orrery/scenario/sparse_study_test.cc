@@ -203,6 +203,20 @@ TEST(SparseStudy, PlacesInSquadsArticlesAreThoseOfTheFile) {
   }
 }
 
+TEST(SparseStudy, SquadAsTheDatasetsLibraryExportsIt) {
+  const TinyModel tiny("study_squad_export");
+  const std::string flat =
+      R"({"id": "1", "title": "t", "context": "word2 word3", "question": "word1", "answers": {"text": ["word3"], "answer_start": [6]}})";
+  EXPECT_EQ(read_squad(tiny.file("lines.json", flat + "\n" + flat + "\n")).rows.size(), 2U)
+      << "to_json() calls it .json";
+  EXPECT_EQ(read_squad(tiny.file("list.json", "[" + flat + ", " + flat + "]")).rows.size(), 2U);
+  const std::string csv =
+      "id,title,context,question,answers\n"
+      "1,t,word2 word3,word1,\"{'text': array(['word3'], dtype=object), 'answer_start': array([6])}\"\n";
+  EXPECT_EQ(refusal_of([&] { read_squad(tiny.file("table.csv", csv)); }),
+            "O1650 the answers are a Python object, written as text");
+}
+
 TEST(SparseStudy, ClozesAreReadAndLearnedAndTheirFaultsNamed) {
   const TinyModel tiny("study_cloth", "BertForMaskedLM");
   const Data data(tiny, "cloth");
@@ -287,6 +301,17 @@ TEST(SparseStudy, LabelsOutOfRangeAreNamed) {
     EXPECT_EQ(refusal_of([&] { sparse_study(study(tiny, "sst2", data.folder)); }),
               fmt::format("O1652 `{}` is no label of this task", bad));
   }
+}
+
+TEST(SparseStudy, AMaskThatDoesNotFitIsRefusedBeforeAnythingIsLearned) {
+  const TinyModel tiny("study_mask");
+  const Data data(tiny, "sst2");
+  data.table(kTables[6], "train.tsv", 10, 1);
+  data.table(kTables[6], "dev.tsv", 10, 2);
+  SparseStudyRequest request = study(tiny, "sst2", data.folder);
+  request.pattern = tiny.file("wide.json", R"({"class": "BSLongformerSparsityConfig", "block": 32})");
+  EXPECT_EQ(refusal_of([&] { sparse_study(request); }).substr(0, 5), "O1810");
+  EXPECT_FALSE(std::filesystem::exists(request.output));
 }
 
 TEST(SparseStudy, FilesThatAreNotThereAreNamed) {

@@ -210,6 +210,7 @@ StudyTask study_task(const std::string& name) {
     out.threshold = 0.002, out.metrics = {"exact_match", "f1"};
   } else if (name == "cloth") {
     out.task = Task::kCloze, out.tokens = 512, out.batch = 3, out.accumulate = 10, out.epochs = 20, out.rate = 5e-5;
+    out.first_at_once = true, out.clip = 0;
     out.threshold = 0.002, out.metrics = {"accuracy"};
   } else {
     const Names known = study_task_names();

@@ -14,6 +14,8 @@ struct StudyTask {
   std::string name;
   Task task = Task::kClassification;
   base::Count tokens = 128, batch = 32, accumulate = 1;
+  bool first_at_once = false;  // model::TrainingPlan has it
+  double clip = 1;             // the most that the norm of the gradients may be; 0: any
   double epochs = 3, rate = 2e-5;
   double threshold = 0.02;           // of predicted probabilities
   std::vector<std::string> metrics;  // that the task is judged by

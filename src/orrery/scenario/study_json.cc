@@ -215,7 +215,13 @@ TextRows read_squad(const std::string& path) {
       return out;
     }
   }
-  return read_text_rows(path);
+  TextRows rows = read_text_rows(path);
+  // As NumPy prints it: {'text': array([...], dtype=object), 'answer_start': array([...])}.
+  const auto* const answers = rows.rows.empty() ? nullptr : rows.rows.front().find("answers");
+  if (answers != nullptr && !answers->empty() && answers->front().text.starts_with('{'))
+    base::fail("O1650", "the answers are a Python object, written as text", answers->front().where,
+               "export the set to JSON lines (`to_json`), or take SQuAD's own .json file");
+  return rows;
 }
 
 TextRows read_cloth(const std::string& folder, const std::string& part) {

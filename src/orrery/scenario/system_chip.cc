@@ -55,9 +55,8 @@ cluster::System SystemChip::in(cluster::System system) const {
   system.accelerator.name = name_;
   system.accelerator = seen_from_outside(system.accelerator);
   system.watts_per_gpu = 0;  // of the accelerator that is gone
-  system.calibration.fused_attention_share = 1;
   std::erase_if(system.constants, [](const cluster::Constant& constant) {
-    return constant.name.starts_with("accelerator.") || constant.name == "fused_attention_share";
+    return constant.name.starts_with("accelerator.");
   });
   return system;
 }

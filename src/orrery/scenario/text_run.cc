@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text_file.h"
+
 namespace orrery::scenario {
 
 std::vector<std::vector<std::size_t>> batches(const std::vector<model::Example>& examples, std::size_t batch) {
@@ -30,13 +32,20 @@ bool calibrate(PrunedModel& pruned, model::Network& network, const std::vector<m
   if (!pruned.prunes() || pruned.clips != ClipsFrom::kTexts) return true;
   model::Description plain = made.runnable.description;
   plain.head.kind = model::HeadKind::kNone;  // no word is masked
-  pruned.network->set_mode(study::Mode::kCalibrate);
+  pruned.network->set_mode(sparse::Mode::kCalibrate);
   for (const std::vector<std::size_t>& chosen : batches(examples, batch)) {
     if (budget.spent()) return false;
     network.hidden(model::batch_of(examples, chosen, plain, made.rules, 0).batch);
   }
-  pruned.network->set_mode(study::Mode::kEvaluate);
+  pruned.network->set_mode(sparse::Mode::kEvaluate);
   return true;
+}
+
+model::HeadKind language_head_of(const std::string& folder) {
+  using model::HeadKind;
+  const auto config = base::read_file(folder + "/config.json");
+  const HeadKind kind = formats::huggingface::read_runnable(config).description.head.kind;
+  return kind == HeadKind::kMaskedWords || kind == HeadKind::kNextWord ? kind : HeadKind::kNone;
 }
 
 PlainExamples plain_examples(const TextRows& rows, const Columns& columns, const CheckpointModel& made,

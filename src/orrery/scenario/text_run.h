@@ -31,6 +31,9 @@ model::Network::Size size_of(const std::vector<model::Example>& examples, std::s
 bool calibrate(PrunedModel& pruned, model::Network& network, const std::vector<model::Example>& examples,
                std::size_t batch, const CheckpointModel& made, const cost::Budget& budget);
 
+// The head of a language model, else none: what the others say needs labels.
+model::HeadKind language_head_of(const std::string& folder);
+
 struct PlainExamples {
   std::vector<model::Example> examples;  // one of each row
   std::size_t cut = 0;                   // texts that were longer than `most`

@@ -5,21 +5,29 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/check.h"
 #include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
+#include "orrery/base/text_file.h"
 #include "orrery/cluster/evaluate.h"
 #include "orrery/formats/json/places.h"
 #include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/orrery/plan_fields.h"
+#include "orrery/formats/orrery/stacks.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
+#include "orrery/scenario/expected_error.h"
 #include "orrery/scenario/host_share.h"
+#include "orrery/scenario/plan_files.h"
+#include "orrery/scenario/plan_rows.h"
+#include "orrery/scenario/row_setting.h"
 #include "orrery/scenario/this_machine.h"
 #include "orrery/scenario/train_degrees.h"
 #include "orrery/scenario/train_operators.h"
+#include "orrery/scenario/train_search.h"
 
 namespace orrery::scenario {
 namespace {
@@ -29,12 +37,19 @@ void require(const TrainRequest& request) {
   const auto lacks = [&](bool missing, const char* what, const char* way) {
     if (missing) found.error("O1370", fmt::format("{} must be specified", what)).hint(way);
   };
-  const bool batch = std::any_of(request.overrides.begin(), request.overrides.end(),
-                                 [](const auto& set) { return set.path == "plan.global_batch"; });
+  const bool batch =
+      request.global_batch || std::any_of(request.overrides.begin(), request.overrides.end(),
+                                          [](const auto& set) { return set.path == "plan.global_batch"; });
   lacks(request.model.empty(), "the model", "give `--model NAME`; `orrery catalog` lists the models");
   lacks(request.system.empty(), "the system", "give `--system NAME`; `orrery catalog` lists the systems");
-  lacks(!request.global_batch && !batch, "the global batch", "give `--global-batch N`");
+  lacks(!batch && request.plan_file.empty(), "the global batch", "give `--global-batch N`");
   found.throw_if_errors();
+}
+
+// Of a plan's file.
+void lack_batch(const std::set<std::string>& set) {
+  if (set.count("global_batch") == 0)
+    base::fail("O1370", "the global batch must be specified", {}, "give `--global-batch N`, or write it in the file");
 }
 
 // `--set` by what the first step of the path names, without it. The options --seq and --attention are fields, too.
@@ -175,25 +190,83 @@ TrainRequest with_schedule(TrainRequest request, const base::Overrides& plan) {
   return request;
 }
 
-cluster::Plan requested_plan(const TrainRequest& request) {
-  cluster::Plan plan;
-  plan.gpus = request.gpus.value_or(1);
-  plan.global_batch = request.global_batch.value_or(1);
-  plan.micro_batch = request.micro_batch.value_or(1);
-  plan.tp = request.tp.value_or(1);
-  plan.pp = request.pp.value_or(1);
-  plan.dp = request.dp.value_or(1);
-  plan.ep = request.ep.value_or(1);
-  plan.cp = request.cp.value_or(1);
-  plan.interleave = request.interleave.value_or(1);
+// What options do not say is as in `plan`.
+cluster::Plan requested_plan(const TrainRequest& request, cluster::Plan plan) {
+  plan.gpus = request.gpus.value_or(plan.gpus);
+  plan.global_batch = request.global_batch.value_or(plan.global_batch);
+  plan.micro_batch = request.micro_batch.value_or(plan.micro_batch);
+  plan.tp = request.tp.value_or(plan.tp);
+  plan.pp = request.pp.value_or(plan.pp);
+  plan.dp = request.dp.value_or(plan.dp);
+  plan.ep = request.ep.value_or(plan.ep);
+  plan.cp = request.cp.value_or(plan.cp);
+  plan.interleave = request.interleave.value_or(plan.interleave);
   plan.recompute = request.recompute.value_or(plan.recompute);
   plan.precision = request.precision.value_or(plan.precision);
-  plan.sequence_parallel = request.sequence_parallel;
-  plan.zero = request.zero;
-  const cluster::PipelineChoice schedule = request.schedule.value_or(cluster::PipelineChoice::kOneFOneB);
-  plan.schedule = cluster::schedule_of(schedule);
-  if (schedule == cluster::PipelineChoice::kInterleaved && !request.interleave) plan.interleave = 2;
+  plan.sequence_parallel = plan.sequence_parallel || request.sequence_parallel;
+  if (request.zero >= 0) plan.zero = request.zero;
+  if (request.schedule) plan.schedule = cluster::schedule_of(*request.schedule);
+  if (request.schedule == cluster::PipelineChoice::kInterleaved && !request.interleave) plan.interleave = 2;
   return plan;
+}
+
+// The software: by name, or else the system's. Megatron-LM has no sharded weights; a plan with ZeRO 3 runs on FSDP.
+void settle_stack(const TrainRequest& request, base::Overrides& plan, const std::string& catalogue,
+                  TrainedModel& trained) {
+  if (!request.stack.empty()) plan.insert(plan.begin(), {"stack", request.stack});
+  const std::optional<cluster::Stack> named = formats::orrery::named_stack(plan, catalogue);
+  cluster::Stack stack = named.value_or(trained.system.stack);
+  trained.stack_given = named.has_value();
+  const bool zero_3 = request.zero == 3 || std::any_of(plan.begin(), plan.end(), [](const base::Override& set) {
+                        return set.path == "zero" && set.value == "3";
+                      });
+  if (!named && zero_3 && stack.name != cluster::StackName::kXla)
+    stack = formats::orrery::load_stack(catalogue, "pytorch-fsdp").stack;
+  formats::orrery::take_stack(stack, trained.plan);
+  if (!request.overlap) return;
+  trained.plan.overlap = {};
+  for (const std::string& name : *request.overlap) plan.push_back({"overlap." + name, "1"});
+}
+
+// Communication that there is none of cannot go beside work.
+void check_overlap(const TrainRequest& request, const std::set<std::string>& set, TrainedModel& trained) {
+  const cluster::Plan& plan = trained.plan;
+  struct Class {
+    const char* name;
+    base::Count degree;
+    double share;
+    bool open;  // the degree was not given
+  };
+  const auto open = [&](const std::optional<base::Count>& given, const char* name) {
+    return !given && set.count(name) == 0;
+  };
+  std::vector<std::string> idle;
+  std::size_t asked = 0;
+  bool chosen = false;  // one of these degrees, not given
+  for (const Class& one : {Class{"tp", plan.tp, plan.overlap.tp, open(request.tp, "tp")},
+                           Class{"pp", plan.pp, plan.overlap.pp, open(request.pp, "pp")},
+                           Class{"dp", plan.dp * plan.cp, plan.overlap.dp, open(request.dp, "dp")},
+                           Class{"ep", plan.ep, plan.overlap.ep, open(request.ep, "ep")},
+                           Class{"cp", plan.cp, plan.overlap.cp, open(request.cp, "cp")}}) {
+    if (set.count(std::string("overlap.") + one.name) == 0 || one.share == 0) continue;
+    ++asked;
+    if (one.degree > 1) continue;
+    idle.emplace_back(one.name);
+    chosen = chosen || one.open;
+  }
+  if (idle.empty()) return;
+  const std::string what =
+      fmt::format("communication of {} is to overlap with work, and there is none", fmt::join(idle, ", "));
+  const std::string degrees =
+      fmt::format("tp {}, pp {}, dp {}, ep {}, cp {}", plan.tp, plan.pp, plan.dp, plan.ep, plan.cp);
+  const char* way = "leave out classes whose degree is 1, or give `--overlap none`";
+  if (idle.size() < asked || chosen) {
+    trained.warnings.warning("O1912", what).note(degrees).hint(way);
+    return;
+  }
+  base::Diagnostics found;
+  found.error("O1912", what).note(degrees).hint(way);
+  found.throw_if_errors();
 }
 
 // An interleaved schedule of one chunk would be another one than was asked for.
@@ -254,7 +327,7 @@ void settle_here(const TrainRequest& request, SplitOverrides& overrides, base::D
   for (const base::Override& set : overrides.system) {
     const bool rate = set.path.starts_with("accelerator.peak") || set.path.starts_with("accelerator.memory_") ||
                       set.path == "accelerator.matrix_efficiency" || set.path == "accelerator.fill_depth" ||
-                      set.path == "accelerator.units" || set.path == "calibration.fused_attention_share";
+                      set.path == "accelerator.units" || set.path.starts_with("accelerator.attention");
     if (!rate || !request.chip.empty() || request.efficiency) continue;
     warnings
         .warning("O1529",
@@ -289,12 +362,69 @@ void check_utilisation(TrainedModel& trained, const std::shared_ptr<const base::
   found.throw_if_errors();
 }
 
+// Where operators' times are themselves searched or measured, and where only cp, or ep of a dense model, is left open.
+void take_smallest_degrees(const TrainRequest& request, const std::set<std::string>& set, const cost::Limits& limits,
+                           TrainedModel& trained) {
+  const GivenDegrees given = given_degrees(request, set);
+  const ChosenDegrees chosen =
+      choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget(limits), limits.threads);
+  trained.plan = chosen.plan;
+  trained.choices = chosen.possible ? chosen.tried : 0;
+  trained.all_choices = chosen.all;
+  trained.defaulted = open_degrees(given, trained.model.mixes());
+  if (request.schedule == cluster::PipelineChoice::kInterleaved && !request.interleave && set.count("interleave") == 0)
+    trained.defaulted.emplace_back("interleave");
+}
+
+std::string bounded_gap(double gap) {
+  return gap < 1 ? fmt::format("none is better by more than {:.2g} %", 100 * gap)
+                 : "how good the best is, is not known";
+}
+
+// A choice that time has ended: without a plan, or with the best so far.
+void say_early_end(TrainedModel& trained) {
+  if (trained.all_choices) return;
+  const std::string hint = "raise --time-limit, or give some of the degrees";
+  if (trained.choices == 0) {
+    base::Diagnostics found;
+    found
+        .error("O1008", fmt::format("the choice of {} ended before one was found that is possible",
+                                    fmt::join(trained.defaulted, ", ")))
+        .hint(hint);
+    found.throw_if_errors();
+  }
+  trained.warnings
+      .warning("O1009",
+               fmt::format("the choice of {} ended early: better ones may be left", fmt::join(trained.defaulted, ", ")))
+      .note(trained.search ? fmt::format("{} plans were evaluated; {}", trained.search->certificate.evaluated,
+                                         bounded_gap(trained.search->certificate.gap))
+                           : fmt::format("{} that are possible were looked at", trained.choices))
+      .hint(hint);
+}
+
 // The products of a run on a chip are searched before the run is priced, side by side.
 void search_products(const ChipOperators& nests, const cluster::OperatorUses& uses, const TrainRequest& request) {
   std::vector<machine::MatrixProduct> products;
   for (const cluster::OperatorUse& use : uses)
     if (use.one.kind == machine::OperatorKind::kProduct) products.push_back(use.one.product);
   nests.prepare(products, request.searching);
+}
+
+// The array that does the attention of forward passes, where there is one.
+std::optional<AttentionArray> attention_array(const TrainRequest& request, TrainedModel& trained) {
+  if (request.attention_array.empty()) return std::nullopt;
+  const auto file = base::read_file(request.attention_array);
+  trained.inputs.push_back(base::file_input(*file));
+  std::sort(trained.inputs.begin(), trained.inputs.end());
+  AttentionArray array = read_attention_array(file);
+  auto& warning = trained.warnings.warning(
+      "O1906", fmt::format("the array of `{}` does attention forwards, the accelerators do it backwards, densely",
+                           request.attention_array));
+  note_lengths(array, "the model", trained.model.seq, trained.model.seq, warning);
+  warning.note(fmt::format(
+      "a density of {:.4f} was simulated, causal or not; memory, also of activations, is that of dense attention",
+      array.density));
+  return array;
 }
 
 // What is known of the operators one by one, where it is asked for.
@@ -308,33 +438,38 @@ void list_operators(const TrainOperators& operators, const cluster::OperatorUses
   warn_of_unproven(*operators.nests(), "the run", limits.stop != nullptr && limits.stop->load(), trained.warnings);
 }
 
-}  // namespace
+// What a request comes to before anything is chosen: model, system, what was said of the plan.
+struct Setting {
+  TrainRequest request;
+  std::optional<ThisMachine> here;
+  SystemReading machine;
+  std::shared_ptr<const base::SourceFile> measurements;
+  std::vector<machine::MeasuredProduct> products;  // of them
+  std::optional<AttentionArray> array;
+  std::set<std::string> set;  // fields of the plan that a file or `--set` gives
+  cost::Limits limits;
+  TrainedModel trained;
+};
 
-TrainedModel train(const TrainRequest& asked) {
-  require(asked);
-  SplitOverrides overrides = split(asked);
-  const TrainRequest request = with_schedule(asked, overrides.plan);
-  const std::string catalogue = catalogue_directory();
+void read_model_and_system(const std::string& catalogue, SplitOverrides& overrides, Setting& setting) {
+  const TrainRequest& request = setting.request;
+  TrainedModel& trained = setting.trained;
   const ModelFile model_file =
       load_model(catalogue, request.model, {request.ignored, formats::huggingface::Outside::kRefused, request.like});
-  TrainedModel trained;
-  std::optional<ThisMachine> here;
   if (request.system == kThisMachine) {
-    here.emplace(request.limits.threads);
+    setting.here.emplace(request.limits.threads);
     settle_here(request, overrides, trained.warnings);
   }
-  const SystemReading machine =
-      here ? with_chip(formats::orrery::read_system(catalogue, here->document(), overrides.system), request.chip,
-                       overrides.chip)
-           : read_system(catalogue, request.system, overrides.system, request.chip, overrides.chip);
+  setting.machine = setting.here
+                        ? with_chip(formats::orrery::read_system(catalogue, setting.here->document(), overrides.system),
+                                    request.chip, overrides.chip)
+                        : read_system(catalogue, request.system, overrides.system, request.chip, overrides.chip);
   trained.warnings.append(model_file.diagnostics);
-  trained.warnings.append(machine.warnings);
-  const auto measurements = request.measurements.empty() ? nullptr : formats::yaml::read_file(request.measurements);
-  trained.inputs = inputs_of(request, {model_file.file, measurements});
-  for (const auto* more : {&machine.inputs, &model_file.ignored})
+  trained.warnings.append(setting.machine.warnings);
+  if (!request.measurements.empty()) setting.measurements = formats::yaml::read_file(request.measurements);
+  trained.inputs = inputs_of(request, {model_file.file, setting.measurements});
+  for (const auto* more : {&std::as_const(setting.machine).inputs, &model_file.ignored})
     trained.inputs.insert(trained.inputs.end(), more->begin(), more->end());
-  std::sort(trained.inputs.begin(), trained.inputs.end());
-  trained.inputs.erase(std::unique(trained.inputs.begin(), trained.inputs.end()), trained.inputs.end());
   const cluster::Description description = training_description(model_file.transformer, overrides.model);
   bound_sizes(description, model_file, request);
   TrainingModel model = training_model(model_file.transformer, description);
@@ -343,61 +478,99 @@ TrainedModel train(const TrainRequest& asked) {
   trained.model = std::move(model.prepared);
   trained.model.name = request.model;
   trained.description = std::move(model.description);
-  trained.system = machine.system;
-  if (here) trained.system.name = kThisMachine;
+  trained.system = setting.machine.system;
+  if (setting.here) trained.system.name = kThisMachine;
   trained.tokens = request.tokens;
+}
 
+// The fields of a file, its software among them unless an option names that.
+void take_plan_file(const TrainRequest& request, Setting& setting) {
+  cluster::Plan& plan = setting.trained.plan;
+  const cluster::Plan by_options = plan;
+  base::Input read;
+  setting.set = read_plan(request.plan_file, plan, read);
+  setting.trained.inputs.push_back(read);
+  if (!request.global_batch) lack_batch(setting.set);
+  if (setting.trained.stack_given) plan.stack = by_options.stack;
+  if (setting.trained.stack_given || request.overlap) plan.overlap = by_options.overlap;
+  setting.trained.stack_given = setting.trained.stack_given || setting.set.count("stack.name") > 0;
+}
+
+void read_setting(const TrainRequest& asked, Setting& setting) {
+  require(asked);
+  SplitOverrides overrides = split(asked);
+  setting.request = with_schedule(asked, overrides.plan);
+  const TrainRequest& request = setting.request;
+  TrainedModel& trained = setting.trained;
+  read_model_and_system(catalogue_directory(), overrides, setting);
+  settle_stack(request, overrides.plan, catalogue_directory(), trained);
+  if (!request.plan_file.empty()) take_plan_file(request, setting);
+  std::sort(trained.inputs.begin(), trained.inputs.end());
+  trained.inputs.erase(std::unique(trained.inputs.begin(), trained.inputs.end()), trained.inputs.end());
+  trained.plan = requested_plan(request, trained.plan);
   base::Diagnostics found;
-  trained.plan = requested_plan(request);
-  std::set<std::string> set;
   for (const base::Override& field : overrides.plan)
-    if (formats::orrery::set_plan_field(trained.plan, field, found)) set.insert(field.path);
+    if (formats::orrery::set_plan_field(trained.plan, field, found)) setting.set.insert(field.path);
   found.throw_if_errors();
   check_interleaving(request, trained.plan);
-  check_chip(request, overrides.system, machine, trained);
+  check_chip(request, overrides.system, setting.machine, trained);
+  setting.limits = request.limits;
+  if (request.interruptible) setting.limits.stop = request.interruptible();
+  if (setting.measurements) setting.products = formats::orrery::read_measured_products(setting.measurements);
+  setting.array = attention_array(request, trained);
+}
 
-  const GivenDegrees given = given_degrees(request, set);
-  cost::Limits limits = request.limits;
-  if (request.interruptible) limits.stop = request.interruptible();
-  const ChosenDegrees chosen =
-      choose_degrees(trained.model, trained.system, trained.plan, given, cost::Budget(limits), limits.threads);
-  trained.plan = chosen.plan;
-  trained.choices = chosen.tried;
-  trained.all_choices = chosen.all;
-  trained.defaulted = open_degrees(given, trained.model.mixes());
-  if (request.schedule == cluster::PipelineChoice::kInterleaved && !request.interleave && set.count("interleave") == 0)
-    trained.defaulted.emplace_back("interleave");
-  if (!request.micro_batch && set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");
+// What the plan leaves open.
+void choose_plan(Setting& setting) {
+  const TrainRequest& request = setting.request;
+  TrainedModel& trained = setting.trained;
+  const std::string slow_operators = setting.machine.chip ? fmt::format("the chip `{}`", setting.machine.chip->name())
+                                     : setting.here       ? "this machine"
+                                                          : "";
+  check_plan_question(request, trained.model, trained.system, slow_operators);
+  if (searches_plans(request, trained.model, setting.set, slow_operators)) {
+    const TrainOperators operators(request, trained, nullptr, nullptr, setting.limits, setting.products, setting.array);
+    search_plans(request, setting.set, operators.model(), setting.limits, trained);
+  } else {
+    take_smallest_degrees(request, setting.set, setting.limits, trained);
+    if (!request.micro_batch && setting.set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");
+  }
+  check_overlap(request, setting.set, trained);
   if (trained.description.sizes.heads > 0 && trained.description.said.count("attention") == 0)
     trained.assumed.emplace_back("attention");
-  if (!chosen.all && !chosen.possible) {
-    found
-        .error("O1008", fmt::format("the choice of {} ended before one was found that is possible",
-                                    fmt::join(trained.defaulted, ", ")))
-        .hint("raise --time-limit, or give some of the degrees");
-    found.throw_if_errors();
-  }
-  if (!chosen.all)
-    trained.warnings
-        .warning("O1009", fmt::format("the choice of {} ended early: better ones may be left",
-                                      fmt::join(trained.defaulted, ", ")))
-        .note(fmt::format("{} that are possible were looked at", chosen.tried))
-        .hint("raise --time-limit, or give some of the degrees");
+  say_early_end(trained);
+  base::Diagnostics found;
   cluster::check(trained.model, trained.system, trained.plan, found);
-  if (found.has_errors() && chosen_in_vain(given, found)) refuse_choice_of(trained.defaulted, found);
+  if (found.has_errors() && chosen_in_vain(given_degrees(request, setting.set), found))
+    refuse_choice_of(trained.defaulted, found);
   found.throw_if_errors();
+}
 
-  const TrainOperators operators(
-      request, trained, machine.chip.get(), here ? &*here : nullptr, limits,
-      measurements ? formats::orrery::read_measured_products(measurements) : std::vector<machine::MeasuredProduct>());
+}  // namespace
+
+TrainedModel train(const TrainRequest& asked) {
+  Setting setting;
+  read_setting(asked, setting);
+  choose_plan(setting);
+  const TrainRequest& request = setting.request;
+  const cost::Limits& limits = setting.limits;
+  SystemChip* chip = setting.machine.chip.get();
+  TrainedModel trained = std::move(setting.trained);
+  const TrainOperators operators(request, trained, chip, setting.here ? &*setting.here : nullptr, limits,
+                                 setting.products, setting.array);
   trained.operators = operators.name();
   cluster::OperatorUses uses;
-  if (machine.chip || request.by_operator)
+  if (chip != nullptr || request.by_operator)
     uses = cluster::operators_of(trained.model, trained.system, trained.plan, &operators.model());
   if (operators.nests() != nullptr) search_products(*operators.nests(), uses, request);
   trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, operators.model());
   if (!uses.empty()) list_operators(operators, uses, limits, trained);
-  check_utilisation(trained, measurements);
+  // Pruned attention counts as the dense one that it replaces.
+  if (!setting.array) check_utilisation(trained, setting.measurements);
+  // What was measured was predicted by the roofline.
+  if (trained.operators == "roofline")
+    trained.expected_error =
+        expected_error(read_error_kinds(catalogue_directory()), kind_of(trained.model, trained.system, trained.plan));
   trained.host_share = host_share(trained, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
@@ -405,12 +578,39 @@ TrainedModel train(const TrainRequest& asked) {
   return trained;
 }
 
+EvaluatedRows evaluate_plan_rows(const TrainRequest& asked, const PlanRowsInput& input,
+                                 const std::function<void(const std::string&)>& write) {
+  Setting setting;
+  TrainRequest request = asked;
+  if (!request.global_batch) request.global_batch = 1;  // a column may say it
+  read_setting(request, setting);
+  if (asked.global_batch) setting.set.insert("global_batch");
+  for (const auto& [given, field] :
+       {std::pair{asked.gpus.has_value(), "gpus"}, std::pair{asked.dp.has_value(), "dp"},
+        std::pair{asked.interleave.has_value() || asked.schedule.has_value(), "interleave"}})
+    if (given) setting.set.insert(field);
+  const TrainOperators operators(setting.request, setting.trained, setting.machine.chip.get(),
+                                 setting.here ? &*setting.here : nullptr, setting.limits, setting.products,
+                                 setting.array);
+  RowSetting shared{setting.trained.model, setting.trained.system, operators.model(), setting.trained.plan,
+                    setting.set,           setting.limits,         std::nullopt};
+  if (!setting.trained.stack_given && shared.plan.stack.name != cluster::StackName::kXla)
+    shared.of_zero_3 = formats::orrery::load_stack(catalogue_directory(), "pytorch-fsdp").stack;
+  EvaluatedRows rows = evaluate_rows(shared, input, write);
+  rows.problems.insert(rows.problems.begin(), setting.trained.warnings.all().begin(),
+                       setting.trained.warnings.all().end());
+  return rows;
+}
+
 TrainingCost training_cost(const TrainedModel& trained, double seconds) {
   const cluster::System& system = trained.system;
   TrainingCost cost;
-  cost.accelerator_hours = seconds / 3600 * static_cast<double>(trained.plan.gpus);
+  const base::Count idle = trained.search ? trained.search->idle : 0;
+  const double hours = seconds / 3600;
+  const auto working = static_cast<double>(trained.plan.gpus);
+  cost.accelerator_hours = hours * (working + static_cast<double>(idle));
   if (system.price_per_gpu_hour > 0) cost.dollars = cost.accelerator_hours * system.price_per_gpu_hour;
-  if (system.watts_per_gpu > 0) cost.kilowatt_hours = cost.accelerator_hours * system.watts_per_gpu / 1000;
+  if (system.watts_per_gpu > 0) cost.kilowatt_hours = hours * working * system.watts_per_gpu / 1000;
   return cost;
 }
 
@@ -433,7 +633,7 @@ base::Diagnostic explain_no_fit(const TrainedModel& trained) {
   for (const auto& [bytes, term] : terms) sum += fmt::format("{}{} {:.1f}", sum.empty() ? "" : " + ", term, gb(bytes));
   no.note(fmt::format("the largest term: {}", terms[0].second));
   no.note(fmt::format("{} = {:.1f} GB", sum, gb(memory.total())));
-  if (trained.choices > 1)
+  if (trained.choices > 1 && !trained.iteration.fits)
     no.note(fmt::format("none of {} choices of {} fits; this one lacks the least", trained.choices,
                         fmt::join(trained.defaulted, ", ")));
   const cluster::MemoryTerm largest = memory.largest();

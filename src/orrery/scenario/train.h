@@ -1,5 +1,5 @@
-// A training run, from what the user said to its time and memory: names become a model and a system of the
-// catalogue, degrees that were not given are chosen, and the accelerator's operator model joins the cluster's.
+// A training run, from what the user said to its time and memory: names become a model and a system of the catalogue,
+// what of the plan was not given is searched, and the accelerator's operator model joins the cluster's.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,8 @@
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
 #include "orrery/cost/budget.h"
+#include "orrery/scenario/expected_error.h"
+#include "orrery/scenario/plan_question.h"
 #include "orrery/scenario/run_operators.h"
 #include "orrery/scenario/run_question.h"
 
@@ -30,9 +32,14 @@ struct TrainRequest : RunQuestion {
   std::optional<cluster::PipelineChoice> schedule;
   std::optional<cluster::Recompute> recompute;
   std::optional<cluster::Attention> attention;
+  std::string stack;                                // of the catalogue; empty: the system's, or what the plan needs
+  std::optional<std::vector<std::string>> overlap;  // classes of communication; absent: what the stack overlaps
   bool sequence_parallel = false;
-  int zero = 0;
+  int zero = -1;                                            // -1: not said
+  std::string plan_file;                                    // fields of the plan; empty: none
+  PlanQuestion plans;                                       // what is wanted of plans, where some of it is open
   std::string measurements;                                 // table of matrix products; empty: the roofline alone
+  std::string attention_array;                              // an answer of `sparse simulate`; empty: none
   std::optional<double> efficiency;                         // AMPeD's: every product reaches this share of the peak,
   double half_efficiency = 0;                               // half of it at a microbatch of so many sequences
   double tokens = 0;                                        // to train on; 0: not asked
@@ -59,10 +66,13 @@ struct TrainedModel {
   base::Count searched = 0;         // products whose mapping was searched
   std::vector<std::pair<machine::MatrixProduct, double>> unproven;  // of them, those without a proof, with their gaps
   std::vector<std::string> defaulted;                               // degrees that were chosen: "tp", "pp", ...
-  std::vector<std::string> assumed;  // not given and not chosen either: "micro_batch", "attention"
+  bool stack_given = false;                                         // false: the system's, or what the plan needs
+  std::vector<std::string> assumed;             // not given and not chosen either: "micro_batch", "attention"
+  std::optional<ExpectedError> expected_error;  // nothing: no runs like this one were measured
   double host_share = 0;             // of the iteration, that it would save if the host issued operators in no time
   base::Count choices = 0;           // of them that were possible
   bool all_choices = true;           // false: a limit or an interrupt ended the choice
+  std::optional<PlanAnswer> search;  // where the plan is the best of those that were left open
   std::vector<base::Input> inputs;   // sorted
   base::Diagnostics warnings;
 };

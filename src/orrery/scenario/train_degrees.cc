@@ -120,7 +120,7 @@ ChosenDegrees choose_degrees(const cluster::Model& model, const cluster::System&
           tried.ep = ep;
           if (!cluster::possible(model, system, tried)) continue;
           each.possible = true;
-          each.bytes = cluster::memory(model, tried).total();
+          each.bytes = cluster::memory(model, tried).in_use();
           each.fits = each.bytes <= system.accelerator.memory_bytes;
           ++own.tried;
           if (better(system, each, own.best)) own.best = each;

@@ -45,7 +45,7 @@ void refuse_replaced(const TrainRequest& request, const base::Overrides& system_
 
 TrainOperators::TrainOperators(const TrainRequest& request, const TrainedModel& trained, SystemChip* chip,
                                const ThisMachine* here, const cost::Limits& limits,
-                               std::vector<machine::MeasuredProduct> measurements)
+                               std::vector<machine::MeasuredProduct> measurements, std::optional<AttentionArray> array)
     : roofline_(trained.system.accelerator), model_(&roofline_), name_("roofline") {
   if (here != nullptr) {
     here_.emplace(*here, trained.plan.precision, trained.system.accelerator.host_seconds_per_op);
@@ -64,10 +64,14 @@ TrainOperators::TrainOperators(const TrainRequest& request, const TrainedModel& 
     model_ = nests_.get();
     name_ = "chip";
   }
-  if (measurements.empty()) return;
-  measured_.emplace(std::move(measurements), *model_);
-  model_ = &*measured_;
-  name_ = "measurements";
+  if (!measurements.empty()) {
+    measured_.emplace(std::move(measurements), *model_);
+    model_ = &*measured_;
+    name_ = "measurements";
+  }
+  if (!array) return;
+  array_.emplace(std::move(*array), *model_);
+  model_ = &*array_;
 }
 
 void check_chip(const TrainRequest& request, const base::Overrides& system_overrides, const SystemReading& machine,

@@ -10,6 +10,7 @@
 #include "orrery/machine/flat_efficiency.h"
 #include "orrery/machine/measured_operators.h"
 #include "orrery/machine/roofline.h"
+#include "orrery/scenario/array_operators.h"
 #include "orrery/scenario/chip_operators.h"
 #include "orrery/scenario/machine_operators.h"
 #include "orrery/scenario/system_reading.h"
@@ -23,7 +24,8 @@ class TrainOperators {
   // `chip`: null, where the system's own accelerator runs; `here`: null, where that is another machine. Both must
   // outlive this object.
   TrainOperators(const TrainRequest& request, const TrainedModel& trained, SystemChip* chip, const ThisMachine* here,
-                 const cost::Limits& limits, std::vector<machine::MeasuredProduct> measurements);
+                 const cost::Limits& limits, std::vector<machine::MeasuredProduct> measurements,
+                 std::optional<AttentionArray> array = {});
   TrainOperators(const TrainOperators&) = delete;
   TrainOperators& operator=(const TrainOperators&) = delete;
 
@@ -37,7 +39,8 @@ class TrainOperators {
   std::unique_ptr<ChipOperators> nests_;
   std::optional<MachineOperators> here_;
   std::optional<machine::MeasuredOperators> measured_;
-  const machine::OperatorModel* model_ = nullptr;  // one of the five
+  std::optional<ArrayOperators> array_;
+  const machine::OperatorModel* model_ = nullptr;  // one of these
   std::string name_;
 };
 

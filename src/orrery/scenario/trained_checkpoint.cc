@@ -131,6 +131,7 @@ RunIdentity run_identity(const model::TrainingPlan& plan, const std::vector<mode
       task, type == kernels::Type::kBf16 ? "bf16" : "fp32", plan.batch, plan.accumulate, plan.steps, plan.warmup,
       plan.clip, plan.seed, plan.optimiser.rate, plan.optimiser.beta1, plan.optimiser.beta2, plan.optimiser.epsilon,
       plan.optimiser.decay);
+  if (plan.first_at_once) run.plan += ", the first batch at once";
   std::string text;
   for (const model::Example& example : examples) {
     text.append(reinterpret_cast<const char*>(example.words.data()), example.words.size() * sizeof(std::int32_t));

@@ -70,11 +70,13 @@ TrainedTexts tune_train(const TrainTextsRequest& asked) {
   if (pruned.prunes()) {
     check_masks(size_of(texts.examples, plan.batch), d);
     pruned.network->attach(trainer.network());
-    pruned.network->set_mode(study::Mode::kLearn);
+    pruned.network->set_mode(sparse::Mode::kLearn);
   }
   out.attention = pruned.rule;
   // With attention as it is, what a run is does not depend on that.
-  const RunIdentity run = run_identity(plan, texts.examples, out.task + pruned.identity, request.texts.type);
+  const RunIdentity run = run_identity(
+      plan, texts.examples, pruned.identity.empty() ? out.task : out.task + ", attention: " + pruned.identity,
+      request.texts.type);
   if (request.resume) {
     trainer.resume(read_state(request.output, made.parameters, d, run));
     out.resumed_at = trainer.state().steps;

@@ -14,7 +14,9 @@
 #include <optional>
 
 #include "orrery/cluster/evaluate.h"
+#include "orrery/cluster/names.h"
 #include "orrery/formats/orrery/plan_fields.h"
+#include "orrery/formats/orrery/stacks.h"
 #include "orrery/machine/roofline.h"
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
@@ -38,28 +40,53 @@ std::optional<std::size_t> index(const std::array<std::string_view, n>& names, c
   return static_cast<std::size_t>(found - names.begin());
 }
 
-// Models are read once, however many rows name them.
-class Models {
+// Models, systems and stacks are read once, however many rows name them.
+class Known {
  public:
-  explicit Models(std::string directory) : directory_(std::move(directory)) {}
-  const workload::Transformer& operator[](const std::string& name) {
-    const auto found = read_.find(name);
-    if (found != read_.end()) return found->second;
-    return read_.emplace(name, load_model(directory_, name).transformer).first->second;
+  explicit Known(std::string directory) : directory_(std::move(directory)) {}
+
+  const workload::Transformer& model(const std::string& name) {
+    const auto found = models_.find(name);
+    if (found != models_.end()) return found->second;
+    return models_.emplace(name, load_model(directory_, name).transformer).first->second;
+  }
+  // `changes`: fields with other values, by spaces: "accelerator.memory=40GiB".
+  const cluster::System& system(const std::string& name, const std::string& changes) {
+    const std::string key = name + " " + changes;
+    const auto found = systems_.find(key);
+    if (found != systems_.end()) return found->second;
+    base::Overrides overrides;
+    for (std::size_t begin = 0; begin < changes.size();) {
+      const std::size_t end = std::min(changes.find(' ', begin), changes.size());
+      const std::size_t equals = changes.find('=', begin);
+      if (equals < end)
+        overrides.push_back({changes.substr(begin, equals - begin), changes.substr(equals + 1, end - equals - 1)});
+      begin = end + 1;
+    }
+    return systems_.emplace(key, read_system(directory_, name, overrides).system).first->second;
+  }
+  const cluster::Stack& stack(const std::string& name) {
+    const auto found = stacks_.find(name);
+    if (found != stacks_.end()) return found->second;
+    return stacks_.emplace(name, formats::orrery::load_stack(directory_, name).stack).first->second;
   }
 
  private:
   std::string directory_;
-  std::map<std::string, workload::Transformer> read_;
+  std::map<std::string, workload::Transformer> models_;
+  std::map<std::string, cluster::System> systems_;
+  std::map<std::string, cluster::Stack> stacks_;
 };
 
 class Table {
  public:
-  Table(const std::string& path, Models& models, base::Diagnostics& found)
-      : models_(models), found_(found), table_(read_measured_table(path, kColumns, {"model.", "plan."}, found)) {}
+  Table(const std::string& path, Known& catalogue, base::Diagnostics& found)
+      : catalogue_(catalogue),
+        found_(found),
+        table_(read_measured_table(path, kColumns, {"model.", "plan.", "system.set", "memory_gib"}, found)) {}
 
   MeasuredSet read() {
-    set_ = {table_.name, table_.title, table_.source, table_.licence, {}};
+    set_ = {table_.name, table_.title, table_.source, table_.licence, table_.calculon, {}};
     for (std::size_t i = 1; i < table_.document.rows.size(); ++i) read_row(table_.document.rows[i]);
     return std::move(set_);
   }
@@ -72,6 +99,15 @@ class Table {
   void read_row(const csv::Row& row) {
     MeasuredRun run;
     run.where = table_.document.place(row);
+    const auto cell_of = [&](std::string_view column) {
+      for (std::size_t i = 0; i < table_.columns.size(); ++i)
+        if (table_.columns[i] == column) return row.cells[i].text;
+      return std::string();
+    };
+    const std::string stack = cell_of("plan.stack");
+    formats::orrery::take_stack(
+        stack.empty() ? catalogue_.system(cell_of("system"), cell_of("system.set")).stack : catalogue_.stack(stack),
+        run.plan);
     base::Overrides model_fields;
     base::Diagnostics fields;
     for (std::size_t i = 0; i < table_.columns.size(); ++i) {
@@ -90,7 +126,7 @@ class Table {
       if (table_.columns[i] == "plan.schedule" && row.cells[i].text == "interleaved" && run.plan.interleave < 2)
         wrong(row.cells[i], "an interleaved pipeline has at least two chunks a stage: see `plan.interleave`");
     try {
-      run.model = training_model(models_[run.model_name], model_fields).prepared;
+      run.model = training_model(catalogue_.model(run.model_name), model_fields).prepared;
     } catch (const base::InputError& error) {
       for (const base::Diagnostic& diagnostic : error.diagnostics)
         found_.error("O1358", diagnostic.message, table_.document.place(row));
@@ -102,6 +138,8 @@ class Table {
     if (column == "row") run.row = cell.text;
     if (column == "model") run.model_name = cell.text;
     if (column == "system") run.system_name = cell.text;
+    if (column == "system.set") run.system_changes = cell.text;
+    if (column == "memory_gib" && !cell.text.empty()) run.memory_bytes = number(cell) * 1024 * 1024 * 1024;
     if (column == "note") run.note = cell.text;
     if (column == "use") {
       const auto use = index(kUses, cell.text);
@@ -113,17 +151,21 @@ class Table {
       if (!measure) return wrong(cell, fmt::format("`{}` is not one of {}", cell.text, fmt::join(kMeasures, ", ")));
       run.measure = static_cast<Measure>(*measure);
     }
-    if (column == "value") {
-      const char* end = cell.text.data() + cell.text.size();
-      const auto [stop, failure] = std::from_chars(cell.text.data(), end, run.value);
-      if (failure != std::errc() || stop != end || !(run.value > 0))
-        wrong(cell, fmt::format("`{}` is not a positive number", cell.text));
-      else if (!(run.value >= 1e-30 && run.value <= 1e30))
-        wrong(cell, fmt::format("`{}` is not from 1e-30 to 1e30", cell.text));
-    }
+    if (column == "value") run.value = number(cell);
   }
 
-  Models& models_;
+  double number(const csv::Cell& cell) {
+    double value = 0;
+    const char* end = cell.text.data() + cell.text.size();
+    const auto [stop, failure] = std::from_chars(cell.text.data(), end, value);
+    if (failure != std::errc() || stop != end || !(value > 0))
+      wrong(cell, fmt::format("`{}` is not a positive number", cell.text));
+    else if (!(value >= 1e-30 && value <= 1e30))
+      wrong(cell, fmt::format("`{}` is not from 1e-30 to 1e30", cell.text));
+    return value;
+  }
+
+  Known& catalogue_;
   base::Diagnostics& found_;
   MeasuredTable table_;
   MeasuredSet set_;
@@ -153,26 +195,54 @@ double predicted(const cluster::Iteration& iteration, const cluster::Plan& plan,
   return cluster::seconds_to_train(iteration, 1e12) * static_cast<double>(plan.gpus) / 3600;
 }
 
+RunKind kind_of(const cluster::Model& model, const cluster::System& system, const cluster::Plan& plan) {
+  const std::string& name = system.accelerator.name;
+  return {cluster::name_of(plan.stack.name, cluster::stacks()), name.substr(0, name.find('-')),
+          machine::bytes_per_element(plan.precision) < 2, model.mixes()};
+}
+
 std::vector<MeasuredSet> read_measured(const std::string& directory, const std::vector<std::string>& only) {
   base::Diagnostics found;
-  Models models(directory);
+  Known known(directory);
   std::vector<MeasuredSet> sets;
   for (const std::string& path : measured_tables((fs::path(directory) / "validation").string(), only))
-    sets.push_back(Table(path, models, found).read());
+    sets.push_back(Table(path, known, found).read());
   found.throw_if_errors();
   return sets;
 }
 
+namespace {
+
+// Predictions of one utilisation for all points, the median of the measured `utilisations`, one a point.
+void compare_with_constant(const std::vector<double>& utilisations, ValidatedSet& set) {
+  std::vector<double> sorted = utilisations;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<double> held_out;
+  for (std::size_t i = 0; i < set.points.size(); ++i) {
+    ValidatedPoint& point = set.points[i];
+    const double median = sorted[sorted.size() / 2];
+    const bool time =
+        point.run.measure == Measure::kIterationSeconds || point.run.measure == Measure::kGpuHoursPerTrillionTokens;
+    point.constant = (time ? utilisations[i] / median : median / utilisations[i]) - 1;
+    if (point.run.use == Use::kHeldOut) held_out.push_back(point.constant);
+  }
+  set.constant = summarise(held_out);
+}
+
+}  // namespace
+
 std::vector<ValidatedSet> validate_training(const std::string& directory, const std::vector<std::string>& only) {
-  std::map<std::string, cluster::System> systems;
+  Known known(directory);
   base::Diagnostics found;
   std::vector<ValidatedSet> result;
   for (MeasuredSet& set : read_measured(directory, only)) {
-    ValidatedSet validated{set.name, set.title, set.source, set.licence, {}, {}, {}};
-    std::vector<double> held_out, fitted;
+    ValidatedSet validated;
+    validated.name = set.name, validated.title = set.title;
+    validated.source = set.source, validated.licence = set.licence;
+    validated.calculon = set.calculon;
+    std::vector<double> held_out, fitted, memory, utilisations;
     for (MeasuredRun& run : set.runs) {
-      if (!systems.contains(run.system_name)) systems[run.system_name] = read_system(directory, run.system_name).system;
-      const cluster::System& system = systems[run.system_name];
+      const cluster::System& system = known.system(run.system_name, run.system_changes);
       base::Diagnostics impossible;
       cluster::check(run.model, system, run.plan, impossible);
       if (impossible.has_errors()) {
@@ -184,11 +254,24 @@ std::vector<ValidatedSet> validate_training(const std::string& directory, const 
       point.iteration = cluster::evaluate(run.model, system, run.plan, machine::Roofline(system.accelerator));
       point.predicted = predicted(point.iteration, run.plan, run.measure);
       point.error = point.predicted / run.value - 1;
+      point.kind = kind_of(run.model, system, run.plan);
+      if (run.memory_bytes > 0) {
+        point.memory_error = point.iteration.memory.total() / run.memory_bytes - 1;
+        memory.push_back(*point.memory_error);
+      }
+      if (!point.iteration.fits) ++validated.refused;
+      // Seconds of the run are the model's FLOPs over the utilisation: predicted utilisation over measured time.
+      const bool longer_is_more =
+          run.measure == Measure::kIterationSeconds || run.measure == Measure::kGpuHoursPerTrillionTokens;
+      const double faster = longer_is_more ? point.predicted / run.value : run.value / point.predicted;
+      utilisations.push_back(point.iteration.published.mfu * faster);
       if (run.use == Use::kHeldOut) held_out.push_back(point.error);
       if (run.use == Use::kFitted) fitted.push_back(point.error);
       point.run = std::move(run);
       validated.points.push_back(std::move(point));
     }
+    compare_with_constant(utilisations, validated);
+    validated.memory = summarise(memory);
     std::stable_sort(validated.points.begin(), validated.points.end(),
                      [](const auto& a, const auto& b) { return std::abs(a.error) > std::abs(b.error); });
     validated.held_out = summarise(held_out);

@@ -9,6 +9,7 @@
 //   model.X   a field of the model, plan.X one of the plan, as `--set` names them; an empty cell keeps the default
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,25 +29,41 @@ struct MeasuredRun {
   Use use = Use::kHeldOut;
   std::string model_name;
   std::string system_name;
+  std::string system_changes;  // fields with other values: "accelerator.memory=40GiB", by spaces
   cluster::Model model;
   cluster::Plan plan;
   Measure measure = Measure::kIterationSeconds;
-  double value = 0;  // in the measure's unit
+  double value = 0;         // in the measure's unit
+  double memory_bytes = 0;  // that were measured on an accelerator; 0: not published
   std::string note;
   base::Location where;
 };
 
 struct MeasuredSet {
   std::string name;  // of the file
-  std::string title, source, licence;
+  std::string title, source, licence, calculon;
   std::vector<MeasuredRun> runs;
 };
 
+// Runs that are alike: software, generation of accelerators, 8 bits or more, experts.
+struct RunKind {
+  std::string stack;
+  std::string accelerator;  // the first word of its name: "H100"
+  bool eight_bits = false;
+  bool experts = false;
+
+  bool operator==(const RunKind&) const = default;
+};
+RunKind kind_of(const cluster::Model& model, const cluster::System& system, const cluster::Plan& plan);
+
 struct ValidatedPoint {
   MeasuredRun run;
+  RunKind kind;
   cluster::Iteration iteration;
-  double predicted = 0;  // in the measure's unit
-  double error = 0;      // predicted / measured - 1
+  double predicted = 0;                // in the measure's unit
+  double error = 0;                    // predicted / measured - 1
+  double constant = 0;                 // the same where every run has the median of the set's utilisations
+  std::optional<double> memory_error;  // of the memory, where it was measured
 };
 
 struct ValidatedSet {
@@ -54,6 +71,10 @@ struct ValidatedSet {
   std::vector<ValidatedPoint> points;  // worst first
   ErrorSummary held_out;
   ErrorSummary fitted;
+  ErrorSummary constant;    // held-out rows by one utilisation for all, the median of the set's own
+  ErrorSummary memory;      // of all rows whose memory was measured
+  std::size_t refused = 0;  // rows of the set that are said not to fit, though they ran
+  std::string calculon;  // "14.7 (55)": the mean magnitude of Calculon's errors in percent, on how many rows; or empty
 };
 
 std::string_view name(Measure measure);

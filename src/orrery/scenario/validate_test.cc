@@ -69,16 +69,54 @@ TEST(Validation, RunsOfOtherLaboratoriesAreWithinFifteenPercentOnAverage) {
   EXPECT_LT(mean_absolute("mtnlg2022"), 0.16);
 }
 
+TEST(Validation, RunsOfTodaysSoftwareThatNoConstantHasSeenAreWithinEightPercent) {
+  double sum = 0, bias = 0, constant = 0;
+  std::size_t rows = 0;
+  for (const char* name : {"llmfoundry_a100", "llmfoundry_h100", "nemo_dense", "torchtitan", "flashattention2"}) {
+    const ValidatedSet& one = set(name);
+    EXPECT_LT(one.held_out.mean_absolute, 0.16) << name;
+    // The file's rule: rows counted from 1, odd ones fitted.
+    EXPECT_EQ(one.fitted.points, (one.points.size() + 1) / 2) << name;
+    const auto held = static_cast<double>(one.held_out.points);
+    sum += held * one.held_out.mean_absolute;
+    bias += held * one.held_out.bias;
+    constant += held * one.constant.mean_absolute;
+    rows += one.held_out.points;
+  }
+  const auto n = static_cast<double>(rows);
+  EXPECT_EQ(rows, 100u);
+  EXPECT_LT(sum / n, 0.06);
+  EXPECT_LT(std::abs(bias / n), 0.03);
+  EXPECT_LT(sum, 0.8 * constant) << "a constant utilisation, told the median of each table, is no better";
+}
+
+TEST(Validation, MemoryIsWithinTenPercentWhereItWasMeasured) {
+  EXPECT_EQ(set("torchtitan").memory.points, 20u);
+  EXPECT_LT(set("torchtitan").memory.mean_absolute, 0.105);
+}
+
 TEST(Validation, MeasuredRunsFitButForThoseThatTheDocumentNames) {
   std::set<std::pair<std::string, std::string>> lacking;
   for (const ValidatedSet& each : validate_training(kDirectory))
     for (const ValidatedPoint& point : each.points)
       if (!point.iteration.fits) lacking.emplace(each.name, point.run.row);
-  const std::set<std::pair<std::string, std::string>> named = {{"deepseek_v3", "pre-training"},
-                                                               {"deepseek_v3", "step"},
-                                                               {"dgxc2024_bf16", "nemotron4 340B bf16 128"},
-                                                               {"dgxc2024_fp8", "nemotron4 340B fp8 128"},
-                                                               {"narayanan2021_zero3", "4"}};
+  const std::set<std::pair<std::string, std::string>> named = {
+      {"deepseek_v3", "pre-training"},
+      {"deepseek_v3", "step"},
+      {"dgxc2024_bf16", "nemotron4 340B bf16 128"},
+      {"dgxc2024_fp8", "nemotron4 340B fp8 128"},
+      {"flashattention2", "1.3B 8k materialised"},
+      {"flashattention2", "2.7B 8k flash"},
+      {"flashattention2", "2.7B 8k materialised"},
+      {"llama3_table4", "1"},
+      {"llama3_table4", "2"},
+      {"llama3_table4", "3"},
+      {"narayanan2021_zero3", "4"},
+      {"nemo_dense", "25.04 GB200 LLAMA3-70B fp8 g64 fsdp"},
+      {"nemo_dense", "25.11 GB200 LLAMA3-405B fp8 g256"},
+      {"nemo_dense", "25.11 GB200 LLAMA3-70B fp8 g64 fsdp"},
+      {"nemo_dense", "25.11 GB300 LLAMA3-405B fp8 g256"},
+      {"nemo_dense", "25.11 GB300 LLAMA3-70B fp8 g64 fsdp"}};
   EXPECT_EQ(lacking, named);
 }
 
@@ -128,7 +166,7 @@ TEST(Summary, OfNothingIsZeroAndOfErrorsTheirMoments) {
 class BrokenTable : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* kind : {"models", "systems"})
+    for (const char* kind : {"models", "systems", "stacks"})
       std::filesystem::create_directory_symlink(kDirectory + "/" + kind, folder_.path() / kind);
   }
 

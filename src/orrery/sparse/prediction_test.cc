@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "orrery/base/diagnostic.h"
@@ -97,6 +98,27 @@ TEST(Quantiser, WithoutAScaleIsAnErrorNotAUniformPrediction) {
 }
 
 // Bits differ only where the probability is the threshold to rounding.
+TEST(Quantiser, RefusesNumbersThatAreNotFiniteWhereverTheyStand) {
+  for (const float bad : {NAN, -NAN, HUGE_VALF, -HUGE_VALF})
+    for (std::uint32_t seed = 0; seed < 40; ++seed) {
+      kernels::Context context(1);
+      Random random(seed);
+      RandomInput x(random_shape(random, 40), random(1, 70), random);
+      std::vector<float>& of = random.one_in(2) ? x.query : x.key;
+      of[static_cast<std::size_t>(random(0, static_cast<Count>(of.size()) - 1))] = bad;
+      PredictorOptions options;
+      options.kind = random.pick({PredictorKind::kThreshold, PredictorKind::kTopK, PredictorKind::kRounds});
+      options.quantiser.normalise = random.pick({Normalise::kNone, Normalise::kInnerProduct});
+      if (random.one_in(2)) options.quantiser.query_clip = options.quantiser.key_clip = 0.5F;
+      try {
+        predicted(context, x.input, options);
+        FAIL() << seed;
+      } catch (const base::InputError& error) {
+        EXPECT_EQ(error.diagnostics.front().code, "O1884");
+      }
+    }
+}
+
 TEST(Threshold, KeepsWhatExactIntegersInFp64Keep) {
   for (const auto& context : kernels::testing::contexts()) {
     for (std::uint32_t seed = 0; seed < 40; ++seed) {

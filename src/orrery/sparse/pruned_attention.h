@@ -1,66 +1,76 @@
 // Attention that prunes itself: it predicts which scores matter, or is told, and computes no others.
 //
-//   mask = predicted from queries and keys, or a pattern;   out = softmax(scale q k where kept) v
+//   mask = what a rule predicts of Q and K, and what a pattern allows;   O = softmax(scale Q K^T where kept) V
 //
 // The answer is that of dense attention with -inf where nothing is kept, to rounding; a query that keeps nothing has
-// output 0 (EmptyRows says which queries may). Backwards the mask is a constant, and what predicted it has no gradient
-// (Sanger's straight-through rule). Masks of whole blocks are computed block by block.
+// output 0 (EmptyRows says which queries may). Backwards the mask is what it was forwards, and has no gradient: codes
+// that scores are predicted from are rounded by a straight-through estimator, but what is computed of them, the mask,
+// is a step that lets nothing through. So the gradients of Q, K and V are those of masked attention. Masks of whole
+// blocks are computed block by block.
 #pragma once
 
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "orrery/kernels/attention.h"
 #include "orrery/sparse/block_bits.h"
-#include "orrery/sparse/predictor.h"
+#include "orrery/sparse/gathered.h"
+#include "orrery/sparse/pruning.h"
 #include "orrery/sparse/quick_threshold.h"
 
 namespace orrery::sparse {
 
-// Why predictors cannot tell which scores of such an attention matter: a bias, a window, a diagonal that does not end
-// with the last key; empty: they can.
-std::string unpredictable(const kernels::Attention& attention);
+// What the quantiser of an attention has learned: from what magnitude on codes are clipped.
+struct Clips {
+  ClipThreshold query, key;
+};
+
+enum class Mode {
+  kEvaluate,   // thresholds stay as they are; codes of tensors without any are scaled by their own maximum
+  kLearn,      // a step of their running maximum before each use
+  kCalibrate,  // the largest magnitude seen; what is computed is dense
+};
 
 class PrunedAttention {
  public:
-  // By prediction. Clip thresholds are the options' or, where they are not given, the largest magnitudes of each
-  // request.
+  explicit PrunedAttention(Pruning pruning) : pruning_(std::move(pruning)) {}
+  // By prediction alone; thresholds are those of the options, where it has any.
   explicit PrunedAttention(const PredictorOptions& options);
-  // By a pattern [1][1 or heads][tokens][tokens], of at least as many tokens as requests have: its upper left corner.
-  explicit PrunedAttention(Mask pattern);
 
-  // In training: clip thresholds that move with each forward() (ClipThreshold::observe), to be kept with the weights;
-  // they outlive this. Null: back to those of the options.
-  void train_clips(ClipThreshold* query, ClipThreshold* key);
-
-  // What kernels::attend() does, where pairs are kept; `attention.kept` is null. Any type; predictions are of fp32.
-  // Throws InputError as Predictor::predict() does. What is unpredictable() takes a pattern.
+  // What kernels::attend() does, of any type, where pairs are kept; `attention.kept` is null, and the attention none
+  // that is unpredictable(), or there is a pattern alone. Predictions are of fp32. Throws InputError as quantise()
+  // does.
   void forward(kernels::Context& context, const kernels::Attention& attention);
   // What kernels::attend_back() does, with the mask of the last forward().
   void backward(kernels::Context& context, const kernels::Attention& attention);
 
-  // Of the last forward(): what was kept, with the tokens that are there, and the rows that EmptyRows decided.
+  // The first half of forward(): the mask of these queries and keys.
+  void predict(kernels::Context& context, const kernels::Attention& attention);
+  // The second half.
+  void attend(kernels::Context& context, const kernels::Attention& attention);
+
+  const Pruning& pruning() const { return pruning_; }
+  // Of the last call: what was kept, with the tokens that are there, and the rows that EmptyRows decided.
   const Prediction& prediction() const { return prediction_; }
-  double predict_seconds() const { return predict_seconds_; }  // that it took
+  // Whether forward() leaves out anything as things stand.
+  bool prunes() const { return pruning_.prunes() && mode != Mode::kCalibrate; }
+
+  Mode mode = Mode::kEvaluate;
+  Clips clips;
 
  private:
-  void take(kernels::Context& context, const kernels::Attention& attention, bool with_numbers);
-  void predict(kernels::Context& context, bool there);
-  kernels::Attention pruned(const kernels::Attention& attention);
+  void take_clips(kernels::Context& context, PredictorOptions& options);
+  void predict_scores(kernels::Context& context, const PredictorOptions& options);
+  void find_blocks();
+  kernels::KeptPairs kept() const;
 
-  PredictorOptions options_;
-  std::unique_ptr<Predictor> predictor_;  // null: a pattern, or the quick way of kThreshold
-  std::optional<QuickThreshold> quick_;
-  Mask pattern_;
-  ClipThreshold *query_clip_ = nullptr, *key_clip_ = nullptr;
-  AttentionInput input_;
-  std::vector<float> query_, key_;  // copies, where the request's do not lie as predictors want them
+  Pruning pruning_;
+  Gathered gathered_;
   Prediction prediction_;
-  double predict_seconds_ = 0;
-  std::optional<BlockBits> blocks_;
-  kernels::KeptPairs kept_;
+  std::optional<BlockBits> blocks_;       // of a mask that is made of whole blocks
+  std::optional<QuickThreshold> quick_;   // of the threshold rule
+  std::unique_ptr<Predictor> predictor_;  // of others
+  std::optional<Clips> predictors_;       // that it was made with
 };
 
 }  // namespace orrery::sparse

@@ -95,7 +95,10 @@ TEST(SelfPruned, ByAPatternIsMaskedDenseAttention) {
     Pattern pattern;
     pattern.kind = random.pick({PatternKind::kLongformer, PatternKind::kBigBird, PatternKind::kSliding});
     pattern.block = random.pick<Count>({16, 32, 64});
-    PrunedAttention pruned(static_mask(pattern, 256, random.one_in(2) ? 1 : c.x.heads, 7));
+    Pruning pruning;
+    pruning.pattern = std::make_shared<Mask>(static_mask(pattern, 256, random.one_in(2) ? 1 : c.x.heads, 7));
+    pruning.empty = EmptyRows::kZero;  // what the request's window hides of the pattern is not looked at
+    PrunedAttention pruned(pruning);
     check_passes(context, pruned, c, "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
   }
@@ -126,14 +129,36 @@ TEST(SelfPruned, PredictsToTheLastBitWhatThePredictorDoes) {
   }
 }
 
+// Sums of products of four bits are as large as they get, where they are kept in 16 bits.
+TEST(SelfPruned, PredictsTheSameOfTheLargestCodesAndDepths) {
+  for (const auto& context : kernels::testing::contexts()) {
+    for (std::uint32_t seed = 0; seed < 24; ++seed) {
+      Random random(seed);
+      RandomInput in({1, 2, 21, 75}, random.pick<Count>({64, 200, 256, 257}), random);
+      const bool same_sign = random.one_in(2);
+      for (std::vector<float>* of : {&in.query, &in.key})
+        for (float& x : *of) x = same_sign || random.one_in(2) ? 1.0F : -1.0F;
+      for (std::size_t i = 0; i < in.key.size(); i += 3) in.key[i] = -in.key[i];
+      PredictorOptions options;
+      options.quantiser.normalise = Normalise::kNone;
+      options.quantiser.query_clip = options.quantiser.key_clip = 1.0F;
+      options.threshold = random.pick({0.002, 0.012, 0.02});
+      Prediction wanted, got;
+      make_predictor(options)->predict(*context, in.input, {}, wanted);
+      QuickThreshold(options).predict(*context, in.input, options.quantiser, got);
+      ASSERT_EQ(got.mask, wanted.mask) << seed;
+    }
+  }
+}
+
 TEST(SelfPruned, MovesClipThresholdsInTrainingAndNotInEvaluation) {
   kernels::Context context(1);
   Random random(3);
   PredictorOptions options;
   options.quantiser.normalise = Normalise::kNone;
   PrunedAttention pruned(options);
-  ClipThreshold query, key;
-  pruned.train_clips(&query, &key);
+  pruned.mode = Mode::kLearn;
+  const ClipThreshold &query = pruned.clips.query, &key = pruned.clips.key;
   std::vector<float> q(20 * 8, 1.0F), out(q.size());
   Attention x;
   x.queries = x.keys = 20, x.size = x.value_size = 8;
@@ -147,10 +172,13 @@ TEST(SelfPruned, MovesClipThresholdsInTrainingAndNotInEvaluation) {
   pruned.forward(context, x);
   EXPECT_FLOAT_EQ(query.value, 4 - 1e-4F * 2);
   EXPECT_EQ(pruned.prediction().clips->first, query.value);
-  pruned.train_clips(nullptr, nullptr);
+  pruned.mode = Mode::kEvaluate;
   pruned.forward(context, x);
   EXPECT_EQ(query.step, 2);
-  EXPECT_EQ(pruned.prediction().clips->first, 2.0F);
+  EXPECT_EQ(pruned.prediction().clips->first, query.value);
+  pruned.clips = {};
+  pruned.forward(context, x);
+  EXPECT_EQ(pruned.prediction().clips->first, 2.0F) << "without thresholds, its own maximum";
 }
 
 TEST(SelfPruned, SaysWhatCannotBePredicted) {
@@ -165,6 +193,8 @@ TEST(SelfPruned, SaysWhatCannotBePredicted) {
   EXPECT_EQ(unpredictable(x), "queries see the last 4 keys only");
   const float bias = 0;
   x.reach_back = -1, x.bias = &bias;
+  EXPECT_EQ(unpredictable(x), "") << "it hides keys from all";
+  x.bias_query = 6;
   EXPECT_NE(unpredictable(x), "");
 }
 

@@ -31,6 +31,13 @@ struct Tensor {
   Count rows;
 };
 
+[[noreturn]] void refuse_numbers(const Tensor& x, Count row) {
+  base::fail(
+      "O1884", fmt::format("the {} hold numbers that are not finite", x.name), {},
+      fmt::format("vector {} of {} is the first; a model whose weights hold such numbers makes them of every text",
+                  row + 1, x.rows));
+}
+
 // Norms into `into`, 1 for rows of zeros and without normalisation; the largest magnitude of what is quantised.
 float measure(kernels::Context& context, const Tensor& x, Count depth, Normalise normalise, QuantisedRows& into,
               float& longest) {
@@ -45,6 +52,7 @@ float measure(kernels::Context& context, const Tensor& x, Count depth, Normalise
   longest = 0;
   for (Count r = 0; r < x.rows; ++r) {
     float& norm = into.norms[static_cast<std::size_t>(r)];
+    if (std::isnan(norm) || std::isinf(peaks[r])) refuse_numbers(x, r);
     longest = std::max(longest, norm);
     if (normalise == Normalise::kNone || norm == 0) norm = 1;
     most = std::max(most, peaks[r] / norm);

@@ -66,7 +66,7 @@ std::pair<float, float> largest_magnitudes(kernels::Context& context, const Atte
 
 // Memory of `into` is used again. Without codes (kExactBits) only the range is checked. Throws Unfinished; throws
 // InputError O1807 where a clip threshold is 0, not finite, or so small that the scale is not finite; O1808 where
-// scores would leave the range of floats.
+// scores would leave the range of floats; O1884 where numbers are not finite.
 void quantise(kernels::Context& context, const AttentionInput& input, const QuantiserOptions& options, Quantised& into,
               const cost::Budget& budget = {});
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "orrery/cost/budget.h"
 #include "orrery/kernels/buffer.h"
 #include "orrery/study/pruned_attention.h"
 
@@ -22,9 +23,11 @@ struct Compared {
 
 class ComparedAttention : public layer::AttentionCore {
  public:
-  // `core` must outlive it. `told` is called behind each forward pass.
-  ComparedAttention(PrunedAttention& core, int repeat, std::function<void(const Compared&)> told)
-      : core_(core), repeat_(repeat), told_(std::move(told)) {}
+  // `core` and the budget must outlive it; once that is spent, nothing is repeated. `told` is called behind each
+  // forward pass.
+  ComparedAttention(PrunedAttention& core, int repeat, const cost::Budget& budget,
+                    std::function<void(const Compared&)> told)
+      : core_(core), repeat_(repeat), budget_(budget), told_(std::move(told)) {}
 
   void forward(kernels::Context& context, const kernels::Attention& attention) override;
   void backward(kernels::Context& context, const kernels::Attention& attention) override;
@@ -32,6 +35,7 @@ class ComparedAttention : public layer::AttentionCore {
  private:
   PrunedAttention& core_;
   int repeat_;
+  const cost::Budget& budget_;
   std::function<void(const Compared&)> told_;
   kernels::Buffer dense_;
   std::vector<float> dense_sum_, pruned_sum_;

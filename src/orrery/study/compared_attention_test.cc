@@ -30,15 +30,16 @@ TEST(ComparedAttention, ErrorsAndKeptShareAreThoseOfTheDefinition) {
     return kernels::Vectors{of.data(), heads * tokens * size, tokens * size, size};
   };
   a.query = whole(q), a.key = whole(k), a.value = whole(v), a.out = whole(out);
-  Pruning pruning;
+  sparse::Pruning pruning;
   pruning.predictor.emplace();
   pruning.predictor->threshold = 0.03;
   PrunedAttention core(pruning);
   Compared seen;
-  ComparedAttention both(core, 2, [&](const Compared& told) { seen = told; });
+  const cost::Budget forever;
+  ComparedAttention both(core, 2, forever, [&](const Compared& told) { seen = told; });
   both.forward(context, a);
-  Gathered gathered;
-  gather(context, a, false, gathered);
+  sparse::Gathered gathered;
+  sparse::gather(context, a, false, gathered);
   const sparse::PruningError wanted =
       sparse::pruning_error(context, gathered.input, v.data(), size, core.prediction().mask);
   ASSERT_EQ(seen.heads.size(), 3U);

@@ -91,9 +91,9 @@ struct Case {
   }
 };
 
-Pruning random_pruning(unsigned seed) {
+sparse::Pruning random_pruning(unsigned seed) {
   std::mt19937 random(seed);
-  Pruning pruning;
+  sparse::Pruning pruning;
   if (random() % 4 != 0) {
     sparse::PredictorOptions options;
     options.kind = static_cast<sparse::PredictorKind>(random() % 5);
@@ -173,19 +173,19 @@ TEST(PrunedAttention, TheSameForAnyNumberOfThreads) {
 TEST(PrunedAttention, ThresholdsAreLearnedAsARunningMaximumAndFrozenInEvaluation) {
   kernels::Context context(1);
   Case one(1, false), two(2, false);
-  Pruning pruning;
+  sparse::Pruning pruning;
   pruning.predictor.emplace();
   PrunedAttention core(pruning);
-  core.mode = Mode::kLearn;
+  core.mode = sparse::Mode::kLearn;
   core.forward(context, one.attention);
-  const Clips first = core.clips;
+  const sparse::Clips first = core.clips;
   EXPECT_GT(first.query.value, 0.2F);
   EXPECT_EQ(first.query.step, 1);
   core.forward(context, two.attention);
   EXPECT_EQ(core.clips.query.step, 2);
   EXPECT_NEAR(core.clips.query.value, first.query.value, 2e-4F) << "by a ten-thousandth of the difference";
-  core.mode = Mode::kEvaluate;
-  const Clips learned = core.clips;
+  core.mode = sparse::Mode::kEvaluate;
+  const sparse::Clips learned = core.clips;
   core.forward(context, one.attention);
   EXPECT_EQ(core.clips.query.value, learned.query.value);
   EXPECT_EQ(core.clips.query.step, 2);
@@ -193,7 +193,7 @@ TEST(PrunedAttention, ThresholdsAreLearnedAsARunningMaximumAndFrozenInEvaluation
   EXPECT_EQ(core.prediction().clips->first, learned.query.value);
 
   PrunedAttention calibrated(pruning);
-  calibrated.mode = Mode::kCalibrate;
+  calibrated.mode = sparse::Mode::kCalibrate;
   calibrated.forward(context, one.attention);
   const float most = calibrated.clips.query.value;
   EXPECT_EQ(most, first.query.value);

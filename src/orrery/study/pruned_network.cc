@@ -28,7 +28,7 @@ void attach(model::Network& network, const Place& place, layer::AttentionCore* c
     layer.replace_attention(core);
 }
 
-PrunedNetwork::PrunedNetwork(const model::Description& description, const Pruning& pruning)
+PrunedNetwork::PrunedNetwork(const model::Description& description, const sparse::Pruning& pruning)
     : pruning_(pruning), places_(places_of(description)) {
   for (std::size_t i = 0; i < places_.size(); ++i) cores_.emplace_back(pruning);
 }
@@ -41,7 +41,7 @@ void PrunedNetwork::detach(model::Network& network) {
   for (const Place& place : places_) study::attach(network, place, nullptr);
 }
 
-void PrunedNetwork::set_mode(Mode mode) {
+void PrunedNetwork::set_mode(sparse::Mode mode) {
   for (PrunedAttention& core : cores_) core.mode = mode;
 }
 

@@ -26,20 +26,20 @@ void attach(model::Network& network, const Place& place, layer::AttentionCore* c
 
 class PrunedNetwork {
  public:
-  PrunedNetwork(const model::Description& description, const Pruning& pruning);
+  PrunedNetwork(const model::Description& description, const sparse::Pruning& pruning);
 
   // In every layer of the network, until it is detached; the network must be of this description.
   void attach(model::Network& network);
   void detach(model::Network& network);
-  void set_mode(Mode mode);
+  void set_mode(sparse::Mode mode);
 
   const std::vector<Place>& places() const { return places_; }
   PrunedAttention& core(std::size_t place) { return cores_[place]; }
   const PrunedAttention& core(std::size_t place) const { return cores_[place]; }
-  const Pruning& pruning() const { return pruning_; }
+  const sparse::Pruning& pruning() const { return pruning_; }
 
  private:
-  Pruning pruning_;
+  sparse::Pruning pruning_;
   std::vector<Place> places_;
   std::deque<PrunedAttention> cores_;
 };

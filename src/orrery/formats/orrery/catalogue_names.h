@@ -18,6 +18,7 @@ struct CatalogueKind {
 inline constexpr CatalogueKind kChip = {"chip", "--chip", "chips", ".yaml", "O1111"};
 inline constexpr CatalogueKind kModel = {"model", "--model", "models", ".json", "O1112"};
 inline constexpr CatalogueKind kSystem = {"system", "--system", "systems", ".yaml", "O1350"};
+inline constexpr CatalogueKind kStack = {"software stack", "--stack", "stacks", ".yaml", "O1910"};
 
 // Sorted.
 std::vector<std::string> catalogue_names(const std::string& directory, const CatalogueKind& kind);

@@ -22,6 +22,8 @@ std::vector<Figure> accelerator_figures(cluster::System& system) {
       {"matrix_efficiency", Unit::kNone, kShare, &chip.matrix_efficiency, "e: share of the peak that products reach"},
       {"fill_depth", Unit::kNone, kAny, &chip.fill_depth, "K0: steps of K to fill and drain"},
       {"host_time_per_operator", Unit::kSeconds, kAny, &chip.host_seconds_per_op, "c: to issue an operator", kLatency},
+      {"host_bandwidth", Unit::kBytesPerSecond, kPositive, &chip.host_bytes_per_s,
+       "to the host's memory, a direction: for offload", kLinkBandwidth},
       {"power", Unit::kWatts, kPositive, &system.watts_per_gpu, "of an accelerator", kPower},
       {"price", Unit::kDollarsPerHour, kPositive, &system.price_per_gpu_hour, "of an accelerator", kPrice},
   };
@@ -35,6 +37,16 @@ std::vector<Figure> peak_figures(cluster::System& system) {
   };
   return {peak("fp32", machine::Precision::kFp32, kVectorPeak), peak("tf32", machine::Precision::kTf32, kMatrixPeak),
           peak("bf16", machine::Precision::kBf16, kMatrixPeak), peak("fp8", machine::Precision::kFp8, kMatrixPeak)};
+}
+
+std::vector<Figure> attention_figures(cluster::System& system) {
+  const auto rate = [&](const char* key, machine::AttentionKernel kernel) {
+    return Figure{key, Unit::kNone, kShare, &system.accelerator.attention_efficiency[static_cast<std::size_t>(kernel)],
+                  "share of the 16-bit peak that the kernel reaches forwards"};
+  };
+  return {rate("flash1", machine::AttentionKernel::kFlash1), rate("flash2", machine::AttentionKernel::kFlash2),
+          rate("flash3", machine::AttentionKernel::kFlash3), rate("cudnn", machine::AttentionKernel::kCudnn),
+          rate("splash", machine::AttentionKernel::kSplash)};
 }
 
 std::vector<Figure> network_figures(collective::Network& network) {
@@ -60,8 +72,6 @@ std::vector<Figure> calibration_figures(cluster::System& system) {
       {"collective_time", Unit::kSeconds, kAny, &system.fabric.levels[0].message_s, "of a collective", kLatency},
       {"jitter", Unit::kSeconds, kAny, &calibration.jitter_seconds,
        "of a layer's all-reduce, for each rank beyond the first", kLatency},
-      {"fused_attention_share", Unit::kNone, kShare, &calibration.fused_attention_share,
-       "of the rate of products, that fused attention's reach; 1"},
       {"loss_bytes_per_logit", Unit::kNone, kAny, &calibration.loss_bytes_per_logit, "memory traffic of the loss"},
       {"iteration_time", Unit::kSeconds, kAny, &calibration.iteration_seconds, "fixed, of an iteration", kFixedTime},
       {"optimizer_bytes_per_parameter", Unit::kNone, kAny, &calibration.optimizer_bytes_per_param,

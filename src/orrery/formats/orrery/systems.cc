@@ -13,7 +13,9 @@
 #include <optional>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/cluster/names.h"
 #include "orrery/formats/orrery/catalogue_names.h"
+#include "orrery/formats/orrery/stacks.h"
 #include "orrery/formats/orrery/system_figures.h"
 #include "orrery/formats/orrery/system_tree.h"
 #include "orrery/formats/yaml/node.h"
@@ -220,7 +222,7 @@ class Reader {
   void read_accelerator(const Node& map) {
     const std::string path = "accelerator";
     std::vector<Figure> table = accelerator_figures(into_.system), peaks = peak_figures(into_.system);
-    keys(map, path, names({"name", "chip", "peak", "units"}, table));
+    keys(map, path, names({"name", "chip", "peak", "units", "attention"}, table));
     machine::Accelerator& chip = into_.system.accelerator;
     if (const Node* reference = map.find("chip")) {
       read_chip(map, *reference);
@@ -236,6 +238,11 @@ class Reader {
     }
     count(map, path, "units", chip.units, 1);
     read_figures(map, path, table);
+    if (const Node* attention = map.find("attention")) {
+      const std::vector<Figure> rates = attention_figures(into_.system);
+      keys(*attention, "accelerator.attention", names({}, rates));
+      read_figures(*attention, "accelerator.attention", rates);
+    }
   }
 
   // A chip of the catalogue, or a file or folder beside the file that names it.
@@ -362,8 +369,13 @@ class Reader {
   void read_calibration(const Node& map) {
     const std::string path = "calibration";
     const std::vector<Figure> table = calibration_figures(into_.system);
-    keys(map, path, names({}, table));
+    keys(map, path, names({"stack"}, table));
     read_figures(map, path, table);
+    if (const Node* stack = map.find("stack")) {
+      std::vector<std::string> known;
+      for (const auto& [name, value] : cluster::stacks()) known.push_back(name);
+      into_.system.stack = load_stack(directory_, known[choice(*stack, path + ".stack", known)]).stack;
+    }
     collective::Fabric& fabric = into_.system.fabric;
     for (collective::Network& network : fabric.levels) network.collective_s = fabric.levels[0].message_s;
   }

@@ -178,8 +178,9 @@ std::vector<std::string> spellings(const std::string& name, const std::string& p
 
 // Buffers of old classes, which hold no weights, and of quantisers of pruned attention.
 bool is_known_buffer(const std::string& name) {
-  for (const char* const end : {".position_ids", ".token_type_ids", ".attn.bias", ".attn.masked_bias",
-                                ".input_x_thresh", ".input_y_thresh", ".quant_matmul._step", ".attention.self._step"})
+  for (const char* const end :
+       {".position_ids", ".token_type_ids", ".attn.bias", ".attn.masked_bias", ".static_sparsity_mask",
+        ".input_x_thresh", ".input_y_thresh", ".quant_matmul._step", ".attention.self._step"})
     if (name.size() >= std::strlen(end) && name.compare(name.size() - std::strlen(end), std::string::npos, end) == 0)
       return true;
   return false;

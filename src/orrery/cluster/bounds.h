@@ -1,0 +1,41 @@
+// What no plan can undercut, from parts of what evaluate() computes. Every bound is of a set of plans that share some
+// choices; bounds_test.cc holds each against evaluate() on thousands of random plans.
+//
+//   whole       T >= B tau / (b d p): the stages of a pipeline together spend at least what one stage that has all
+//               layers spends on a microbatch (host and device join as a norm does, and a norm of a sum is at most the
+//               sum of norms), and the slowest spends at least its share
+//   stages      T >= max over stages of (m tau_i + what it waits for the others): what else an iteration takes only
+//   adds memory      weights, gradients and optimiser's state sharded as far as they can be, and the activations of
+//   1F1B
+//               without chunks: other choices of sharding and schedule keep no less
+#pragma once
+
+#include "orrery/cluster/pipeline.h"
+#include "orrery/cluster/plan.h"
+#include "orrery/cluster/system.h"
+#include "orrery/machine/operator_model.h"
+
+namespace orrery::cluster {
+
+// Seconds that a rank spends on one microbatch if its stage has all layers. Of `plan` tp, cp, ep, microbatch,
+// recomputation and sequence parallelism count.
+double whole_seconds(const Model& model, const System& system, const Plan& plan,
+                     const machine::OperatorModel& operators);
+
+// The stages of `plan`; pp, over how many tensor ranks an expert is cut, and whether weight gradients are deferred
+// count as well.
+Pipeline stages_of(const Model& model, const System& system, const Plan& plan, const machine::OperatorModel& operators);
+
+// The least seconds of an iteration of any plan that has `pipe`, for its own microbatches and turns.
+double pipeline_bound(const Model& model, const Plan& plan, const Pipeline& pipe);
+// The same for so many microbatches, whatever the turns.
+double turns_bound(const Pipeline& pipe, double microbatches);
+
+// The fewest bytes, whatever is sharded and in whatever turns microbatches come, at this and any smaller dp, and where
+// no more is offloaded than by `plan`.
+double memory_bound(const Model& model, const Plan& plan);
+
+// What evaluate() says of a plan's bytes: the allocator's reserve gives way where memory is short.
+double bytes_of(const Model& model, const System& system, const Plan& plan);
+
+}  // namespace orrery::cluster

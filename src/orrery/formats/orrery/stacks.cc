@@ -1,0 +1,117 @@
+// A stack's file is a plan's fields with origins: they are set on an empty plan, by the same texts as `--set`, and what
+// the plan then says of its software is the stack. Cost: linear in the file.
+#include "orrery/formats/orrery/stacks.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/cluster/fields.h"
+#include "orrery/cluster/names.h"
+#include "orrery/formats/orrery/catalogue_names.h"
+#include "orrery/formats/yaml/node.h"
+
+namespace orrery::formats::orrery {
+namespace {
+
+using yaml::Node;
+
+class Reader {
+ public:
+  Reader(StackFile& into, base::Diagnostics& found) : into_(into), found_(found) {}
+
+  void read(const Node& root) {
+    for (const Node::Entry& entry : root.entries) {
+      if (entry.key == "title") into_.entry.title = entry.value.scalar;
+      if (entry.key == "description") into_.entry.description = entry.value.scalar;
+      if (entry.key == "sources") read_sources(entry.value);
+      if (entry.key == "fields") fields_ = &entry.value;
+      const std::vector<std::string> known = {"title", "description", "sources", "fields"};
+      if (std::find(known.begin(), known.end(), entry.key) == known.end())
+        wrong(entry.key_where, fmt::format("a stack has no `{}`", entry.key), base::did_you_mean(entry.key, known));
+    }
+    if (fields_ == nullptr || !fields_->is_map() || into_.entry.title.empty())
+      return wrong(root.where, "a stack's file has a `title` and a map `fields`", "");
+    for (const Node::Entry& entry : fields_->entries) read_field(entry);
+    into_.stack = plan_.stack;
+    into_.stack.overlap = plan_.overlap;
+  }
+
+ private:
+  void wrong(const base::Location& where, std::string what, const std::string& way) {
+    found_.error("O1911", std::move(what), where).hint(way);
+  }
+
+  void read_sources(const Node& map) {
+    for (const Node::Entry& entry : map.entries) {
+      sources_.push_back(entry.key);
+      into_.entry.sources.push_back(fmt::format("{}: {}", entry.key, entry.value.scalar));
+    }
+  }
+
+  void read_field(const Node::Entry& entry) {
+    const std::string path = entry.key.starts_with("overlap.") ? entry.key : "stack." + entry.key;
+    const base::Fields known = cluster::fields(plan_);
+    const base::Field* field = base::find_field(known, path);
+    const Node* value = entry.value.find("value");
+    if (field == nullptr || value == nullptr)
+      return wrong(entry.key_where,
+                   field == nullptr ? fmt::format("a stack has no field `{}`", entry.key)
+                                    : fmt::format("`{}` has no `value`", entry.key),
+                   "docs/model/cluster.md lists a plan's fields; each is a map {value, and its origin}");
+    if (!field->set(value->scalar))
+      wrong(value->where, fmt::format("`{}` cannot be `{}`", entry.key, value->scalar), "it is " + field->values);
+    into_.entry.figures.push_back({"stack", entry.key, fmt::format("{}; {}", value->scalar, origin(entry))});
+  }
+
+  std::string origin(const Node::Entry& entry) {
+    int given = 0;
+    std::string shown;
+    for (const char* key : {"source", "fitted_on", "assumption"})
+      if (const Node* why = entry.value.find(key)) {
+        ++given;
+        shown = fmt::format("{}: {}", key, why->scalar);
+        if (key == std::string("source") && std::find(sources_.begin(), sources_.end(), why->scalar) == sources_.end())
+          wrong(why->where, fmt::format("`{}` is not among `sources`", why->scalar), "");
+      }
+    if (given != 1)
+      wrong(entry.key_where, fmt::format("`{}` needs one origin, and has {}", entry.key, given),
+            "give one of `source`, `fitted_on`, `assumption`");
+    return shown;
+  }
+
+  StackFile& into_;
+  base::Diagnostics& found_;
+  const Node* fields_ = nullptr;
+  std::vector<std::string> sources_;
+  cluster::Plan plan_;
+};
+
+}  // namespace
+
+StackFile load_stack(const std::string& directory, const std::string& name) {
+  StackFile out;
+  const auto& names = cluster::stacks();
+  const auto known = std::find_if(names.begin(), names.end(), [&](const auto& one) { return one.first == name; });
+  if (known == names.end()) {
+    std::vector<std::string> texts;
+    for (const auto& one : names) texts.push_back(one.first);
+    base::fail("O1910", fmt::format("there is no software stack `{}`", name), {},
+               base::did_you_mean(name, texts, fmt::format("stacks are: {}", fmt::join(texts, ", "))));
+  }
+  out.entry.name = name;
+  out.entry.path = entry_path(directory, kStack, name);
+  base::Diagnostics found;
+  const std::vector<Node> documents = yaml::parse(yaml::read_file(out.entry.path), base::Severity::kError, found);
+  found.throw_if_errors();
+  const Node* root = documents.size() == 1 ? documents[0].find("stack") : nullptr;
+  if (root == nullptr) base::fail("O1911", fmt::format("`{}` has no document with the key `stack`", out.entry.path));
+  Reader(out, found).read(*root);
+  found.throw_if_errors();
+  out.stack.name = known->second;
+  return out;
+}
+
+}  // namespace orrery::formats::orrery

@@ -1,0 +1,220 @@
+#include "orrery/report/train_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/grouped.h"
+#include "orrery/cluster/names.h"
+#include "orrery/report/plan_map.h"
+#include "orrery/report/train_table.h"
+
+namespace orrery::report {
+namespace {
+
+using cluster::Candidate;
+using cluster::Metric;
+using scenario::PlanAnswer;
+using scenario::TrainedModel;
+
+std::string shown(Metric metric, double value) {
+  switch (metric) {
+    case Metric::kGoodput:
+      if (value >= std::numeric_limits<double>::max()) return "never";
+      return shown_seconds(value);
+    case Metric::kTime:
+      return shown_seconds(value);
+    case Metric::kCost:
+      return fmt::format("{:.4g}", value);
+    case Metric::kEnergy:
+      return fmt::format("{:.4g} MJ", value / 1e6);
+    case Metric::kMemory:
+      return fmt::format("{:.2f} GB", value / 1e9);
+    case Metric::kAccelerators:
+      break;
+  }
+  return fmt::format("{:.0f}", value);
+}
+
+std::string metrics_of(const PlanAnswer& answer) {
+  std::vector<std::string> names;
+  for (const Metric metric : answer.objective.metrics) names.push_back(metric_name(metric));
+  return fmt::format("{}", fmt::join(names, answer.objective.front ? " and " : ", then "));
+}
+
+std::string proof(const PlanAnswer& answer) {
+  const cost::Certificate& proven = answer.certificate;
+  const std::string of = fmt::format("{} plans", base::grouped(proven.space));
+  if (answer.top.empty()) return fmt::format("none of {} is within the limits\n", of);
+  if (answer.certified) return fmt::format("best in {} of {}, each evaluated\n", metrics_of(answer), of);
+  if (proven.optimal)
+    return fmt::format("best in {} of {}, proven: {} evaluated, bounds exclude the rest\n", metrics_of(answer), of,
+                       base::grouped(static_cast<double>(proven.evaluated)));
+  return fmt::format("best in {} so far, of {}: {}\n", metrics_of(answer), of,
+                     proven.gap < 1 ? fmt::format("none is better by more than {:.2f} %", 100 * proven.gap)
+                                    : "how good the best is, is not known");
+}
+
+// A column of the table of plans: left out where it says the same of all, unless it is an objective's.
+struct PlansColumn {
+  std::string head;
+  std::vector<std::string> cells;
+};
+
+std::vector<PlansColumn> columns_of(const TrainedModel& trained, const std::vector<Candidate>& plans) {
+  const PlanAnswer& answer = *trained.search;
+  const std::vector<Metric>& metrics = answer.objective.metrics;
+  std::vector<PlansColumn> columns;
+  const auto add = [&](const std::string& head, bool always, const auto& cell) {
+    PlansColumn column{head, {}};
+    for (const Candidate& each : plans) column.cells.push_back(cell(each));
+    const bool alike =
+        std::adjacent_find(column.cells.begin(), column.cells.end(), std::not_equal_to<>()) == column.cells.end();
+    if (always || !alike) columns.push_back(column);
+  };
+  int number = 0;
+  add("", true, [&](const Candidate&) { return std::to_string(++number); });
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const bool dollars = metrics[i] == Metric::kCost && answer.objective.price_per_gpu_hour > 0;
+    const std::string head = dollars                       ? "USD"
+                             : metrics[i] == Metric::kCost ? "accelerator-hours"
+                                                           : metric_name(metrics[i]);
+    add(head, true, [&, i](const Candidate& each) { return shown(metrics[i], each.score[i]); });
+  }
+  const auto asked = [&](Metric metric) { return std::find(metrics.begin(), metrics.end(), metric) != metrics.end(); };
+  if (!asked(Metric::kTime) || answer.objective.by_sequence)
+    add("iteration", true, [](const Candidate& each) { return shown_seconds(each.iteration.iteration_s); });
+  if (!asked(Metric::kMemory))
+    add("memory", true, [](const Candidate& each) { return shown(Metric::kMemory, each.iteration.memory.total()); });
+  if (!asked(Metric::kAccelerators))
+    add("accelerators", false, [](const Candidate& each) { return std::to_string(each.plan.gpus); });
+  add("batch", false, [](const Candidate& each) { return std::to_string(each.plan.global_batch); });
+  add("plan", true, [&](const Candidate& each) { return plan_line(trained.model, each.plan); });
+  return columns;
+}
+
+std::string plans_table(const TrainedModel& trained, const std::vector<Candidate>& plans) {
+  const std::vector<PlansColumn> columns = columns_of(trained, plans);
+  std::string out;
+  for (std::size_t row = 0; row <= plans.size(); ++row) {
+    for (const PlansColumn& column : columns) {
+      std::size_t width = column.head.size();
+      for (const std::string& cell : column.cells) width = std::max(width, cell.size());
+      const std::string& text = row == 0 ? column.head : column.cells[row - 1];
+      const bool last = &column == &columns.back();
+      out += last ? text + "\n" : fmt::format("{:>{}}  ", text, width);
+    }
+  }
+  return out;
+}
+
+// By what each cause makes the forced plan longer.
+std::string why_view(const TrainedModel& trained) {
+  const scenario::ForcedPlan& forced = *trained.search->forced;
+  if (!forced.best) return fmt::format("with {} no plan is within the limits\n", forced.choice);
+  const cluster::Iteration &best = trained.iteration, &other = forced.best->iteration;
+  std::string out =
+      fmt::format("with {}: {} instead of {}, {:+.1f} %\n  {}\n", forced.choice, shown_seconds(other.iteration_s),
+                  shown_seconds(best.iteration_s), 100 * (other.iteration_s / best.iteration_s - 1),
+                  plan_line(trained.model, forced.best->plan));
+  using cluster::Breakdown;
+  static constexpr std::pair<const char*, double Breakdown::*> kCauses[] = {
+      {"forward", &Breakdown::forward},       {"backward", &Breakdown::backward},
+      {"recompute", &Breakdown::recompute},   {"optimizer", &Breakdown::optimizer},
+      {"tp exposed", &Breakdown::tp_exposed}, {"pp exposed", &Breakdown::pp_exposed},
+      {"dp exposed", &Breakdown::dp_exposed}, {"ep exposed", &Breakdown::ep_exposed},
+      {"cp exposed", &Breakdown::cp_exposed}, {"bubble", &Breakdown::bubble}};
+  for (const auto& [name, cause] : kCauses) {
+    const double more = other.breakdown.*cause - best.breakdown.*cause;
+    if (std::fabs(more) < 5e-4 * best.iteration_s) continue;
+    out += fmt::format("  {:<12}{}{}\n", name, more < 0 ? "-" : "+", shown_seconds(std::fabs(more)));
+  }
+  const double bytes = other.memory.total() - best.memory.total();
+  return out + fmt::format("  {:<12}{}{:.2f} GB\n", "memory", bytes < 0 ? "-" : "+", std::fabs(bytes) / 1e9);
+}
+
+}  // namespace
+
+std::string metric_name(Metric metric) {
+  switch (metric) {
+    case Metric::kTime:
+      return "time";
+    case Metric::kCost:
+      return "cost";
+    case Metric::kEnergy:
+      return "energy";
+    case Metric::kMemory:
+      return "memory";
+    case Metric::kGoodput:
+      return "goodput";
+    case Metric::kAccelerators:
+      break;
+  }
+  return "accelerators";
+}
+
+std::string further_choices(const cluster::Model& model, const cluster::Plan& plan) {
+  std::string out;
+  if (plan.shard > 0) out += fmt::format(" over {}", plan.shard);
+  if (model.mixes() && plan.expert_tp == 1 && plan.tp > 1) out += ", whole experts";
+  if (plan.offload_activations > 0)
+    out += fmt::format(", {:.0f} % of activations offloaded", 100 * plan.offload_activations);
+  if (plan.offload_optimizer > 0)
+    out += fmt::format(", {:.0f} % of the optimiser offloaded", 100 * plan.offload_optimizer);
+  return out;
+}
+
+std::string plan_line(const cluster::Model& model, const cluster::Plan& plan) {
+  std::string out = fmt::format("tp {}, pp {}, dp {}", plan.tp, plan.pp, plan.dp);
+  if (plan.cp > 1) out += fmt::format(", cp {}", plan.cp);
+  if (model.mixes()) out += fmt::format(", ep {}", plan.ep);
+  out += fmt::format("; microbatch {}", plan.micro_batch);
+  if (plan.pp > 1) out += fmt::format(", {}", cluster::name_of(cluster::schedule_of(plan), cluster::schedules()));
+  if (plan.interleave > 1) out += fmt::format(" {}", plan.interleave);
+  if (plan.recompute != cluster::Recompute::kNone)
+    out += fmt::format(", {} recomputation", cluster::name_of(plan.recompute, cluster::recomputations()));
+  if (plan.sequence_parallel) out += ", sequence parallelism";
+  if (plan.zero > 0) out += fmt::format(", ZeRO {}", plan.zero);
+  return out + further_choices(model, plan);
+}
+
+std::string plan_options(const cluster::Plan& plan, bool mixes, bool stack_given) {
+  std::string out = fmt::format("--gpus {} --global-batch {} --micro-batch {} --tp {} --pp {} --dp {} --cp {}",
+                                plan.gpus, plan.global_batch, plan.micro_batch, plan.tp, plan.pp, plan.dp, plan.cp);
+  if (mixes) out += fmt::format(" --ep {}", plan.ep);
+  if (plan.pp > 1)
+    out += fmt::format(" --schedule {}", cluster::name_of(cluster::schedule_of(plan), cluster::schedules()));
+  if (plan.interleave > 1) out += fmt::format(" --interleave {}", plan.interleave);
+  if (plan.recompute != cluster::Recompute::kNone)
+    out += fmt::format(" --recompute {}", cluster::name_of(plan.recompute, cluster::recomputations()));
+  if (plan.sequence_parallel) out += " --sequence-parallel";
+  out += fmt::format(" --zero {}", plan.zero);
+  if (stack_given || plan.zero == 3)  // which by itself takes other software
+    out += fmt::format(" --stack {}", cluster::name_of(plan.stack.name, cluster::stacks()));
+  if (mixes && plan.expert_tp > 0) out += fmt::format(" --set plan.expert_tp={}", plan.expert_tp);
+  if (plan.shard > 0) out += fmt::format(" --set plan.shard={}", plan.shard);
+  if (plan.offload_activations > 0) out += fmt::format(" --set plan.offload_activations={}", plan.offload_activations);
+  if (plan.offload_optimizer > 0) out += fmt::format(" --set plan.offload_optimizer={}", plan.offload_optimizer);
+  return out;
+}
+
+std::string search_view(const TrainedModel& trained) {
+  if (!trained.search) return "";
+  const PlanAnswer& answer = *trained.search;
+  std::string out = proof(answer);
+  if (answer.top.empty()) return out + "\n";
+  if (answer.idle > 0)
+    out += fmt::format("{} of {} accelerators stay idle\n", answer.idle, trained.plan.gpus + answer.idle);
+  out += "this plan: " + plan_options(trained.plan, trained.model.mixes(), trained.stack_given) + "\n";
+  if (answer.top.size() > 1) out += "\n" + plans_table(trained, answer.top);
+  if (answer.forced) out += "\n" + why_view(trained);
+  if (!answer.cells.empty()) out += "\n" + plan_map(trained);
+  return out + "\n";
+}
+
+}  // namespace orrery::report

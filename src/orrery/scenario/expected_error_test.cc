@@ -1,0 +1,65 @@
+#include "orrery/scenario/expected_error.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+
+#include "orrery/base/files_test_util.h"
+
+namespace orrery::scenario {
+namespace {
+
+const std::string kDirectory = ORRERY_SOURCE_DIR "/catalog";
+
+// Written anew with ORRERY_ACCEPT=1, where constants or tables have changed.
+TEST(ExpectedError, TheCataloguesKindsAreWhatValidationFinds) {
+  const std::string now = error_kinds_text(error_kinds(validate_training(kDirectory)));
+  const std::string path = kDirectory + "/validation/expected/kinds.csv";
+  if (std::getenv("ORRERY_ACCEPT") != nullptr) std::ofstream(path) << now;
+  EXPECT_EQ(base::contents(path), now);
+}
+
+TEST(ExpectedError, TwoThirdsOfAKindsHeldOutRowsLieWithinIt) {
+  const std::vector<ValidatedSet> sets = validate_training(kDirectory);
+  for (const KindError& one : error_kinds(sets)) {
+    double within = 0, all = 0;
+    for (const ValidatedSet& set : sets)
+      for (const ValidatedPoint& point : set.points) {
+        if (point.run.use != Use::kHeldOut || !(point.kind == one.kind)) continue;
+        ++all;
+        within += 100 * std::abs(point.error) <= one.percent * (1 + 1e-12) ? 1 : 0;
+      }
+    EXPECT_EQ(all, static_cast<double>(one.runs));
+    EXPECT_GE(within / all, 2.0 / 3 - 1e-12) << one.kind.stack << " " << one.kind.accelerator;
+    EXPECT_LE((within - 1) / all, 2.0 / 3) << "and no more than that needs";
+  }
+}
+
+const std::vector<KindError> kKinds = {{{"fsdp", "A100", false, false}, 40, 4},
+                                       {{"fsdp", "H100", true, false}, 3, 9},
+                                       {{"core", "H100", true, true}, 2, 30}};
+
+TEST(ExpectedError, IsThatOfTheSameKind) {
+  const auto same = expected_error(kKinds, {"fsdp", "A100", false, false});
+  ASSERT_TRUE(same);
+  EXPECT_EQ(same->percent, 4);
+  EXPECT_EQ(same->runs, 40u);
+}
+
+TEST(ExpectedError, OfAKindWithFewRunsIsTheWidestOfItsSoftware) {
+  const auto near = expected_error(kKinds, {"fsdp", "H100", true, false});
+  ASSERT_TRUE(near);
+  EXPECT_EQ(near->percent, 9);
+  EXPECT_EQ(near->runs, 43u);
+}
+
+TEST(ExpectedError, OfAKindThatNobodyMeasuredIsNotKnown) {
+  EXPECT_FALSE(expected_error(kKinds, {"fsdp", "A100", false, true})) << "no experts on this software";
+  EXPECT_FALSE(expected_error(kKinds, {"core", "H100", true, true})) << "two runs are too few";
+  EXPECT_FALSE(expected_error(kKinds, {"xla", "TPU", false, false}));
+}
+
+}  // namespace
+}  // namespace orrery::scenario

@@ -1,0 +1,57 @@
+// What is wanted of plans that are partly open, and what a search over them answers.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/count.h"
+#include "orrery/cluster/kept.h"
+#include "orrery/cluster/objective.h"
+#include "orrery/cost/certificate.h"
+
+namespace orrery::scenario {
+
+struct PlanQuestion {
+  std::vector<cluster::Metric> objective;  // in turn; empty: time
+  bool front = false;                      // all plans that no other one beats in these, side by side
+  std::optional<base::Count> top;          // so many of the best; default 5
+  std::optional<base::Count> most_gpus;    // of a range; RunQuestion::gpus is its least
+  std::vector<base::Count> batches;        // several global batches; empty: RunQuestion::global_batch
+  std::optional<double> most_memory;       // bytes of an accelerator; default: all it has
+  std::optional<double> most_dollars;      // of the run with `tokens`, else of an iteration (a sequence, of batches)
+  std::optional<double> most_seconds;      // likewise
+  cluster::Reliability reliability;
+  bool certify = false;  // by evaluating every plan
+  bool map = false;      // the best plan of every tp x pp
+  std::string why;       // "tp=4,zero=1": what a choice costs
+  std::function<void(double best, double bound)> progress;
+
+  // Whether anything was said that only a search can answer.
+  bool asked() const {
+    return !objective.empty() || front || top || most_gpus || !batches.empty() || most_memory || most_dollars ||
+           most_seconds || certify || map || !why.empty();
+  }
+};
+
+// The best plan with a choice that was forced.
+struct ForcedPlan {
+  std::string choice;                      // as asked
+  std::optional<cluster::Candidate> best;  // nothing: none is possible within the limits
+};
+
+struct PlanAnswer {
+  cluster::Objective objective;
+  std::vector<cluster::Candidate> top;    // the first is the plan of the answer
+  cost::Certificate certificate;          // of the objective's first metric
+  bool certified = false;                 // by plain enumeration
+  bool interrupted = false;               // a limit ended it
+  base::Count idle = 0;                   // accelerators
+  std::vector<cluster::Candidate> cells;  // of tp x pp, where a map was asked for
+  std::optional<ForcedPlan> forced;
+  std::vector<std::string> conflict;  // where nothing is within the limits: the smallest set that excludes all
+  bool conflict_proven = true;        // that there is no smaller one
+};
+
+}  // namespace orrery::scenario

@@ -1,0 +1,341 @@
+#include "orrery/scenario/train_search.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/cluster/conflict.h"
+#include "orrery/cluster/evaluate.h"
+#include "orrery/cluster/optimize.h"
+#include "orrery/cluster/space.h"
+#include "orrery/scenario/forced_plan.h"
+
+namespace orrery::scenario {
+namespace {
+
+using base::Count;
+using cluster::Knob;
+
+constexpr Count kMostGpus = 1'000'000;  // where neither request nor system limits them
+constexpr Count kUsualTop = 5;
+
+bool said(const TrainRequest& request, const std::set<std::string>& set, Knob knob) {
+  if (set.count(cluster::name(knob)) > 0) return true;
+  switch (knob) {
+    case Knob::kGlobalBatch:
+      return true;
+    case Knob::kTp:
+      return request.tp.has_value();
+    case Knob::kPp:
+      return request.pp.has_value();
+    case Knob::kDp:
+      return request.dp.has_value();
+    case Knob::kCp:
+      return request.cp.has_value();
+    case Knob::kEp:
+      return request.ep.has_value();
+    case Knob::kMicroBatch:
+      // AMPeD's efficiency is of one microbatch.
+      return request.micro_batch.has_value() || request.half_efficiency > 0;
+    case Knob::kSchedule:
+      return request.schedule.has_value();
+    case Knob::kInterleave:
+      return request.interleave.has_value();
+    case Knob::kRecompute:
+      return request.recompute.has_value();
+    case Knob::kSequenceParallel:
+      return request.sequence_parallel;
+    case Knob::kZero:
+      return request.zero >= 0;
+    case Knob::kExpertTp:
+    case Knob::kShard:
+    case Knob::kOffloadActivations:
+    case Knob::kOffloadOptimizer:
+      break;
+  }
+  return false;
+}
+
+// Whether the model, the system and the software leave anything to choose.
+bool matters(Knob knob, const TrainedModel& trained) {
+  if (knob == Knob::kEp || knob == Knob::kExpertTp) return trained.model.mixes();
+  // Its layers keep their activations, or recompute them.
+  if (knob == Knob::kOffloadActivations && trained.plan.stack.name == cluster::StackName::kMegatron2021) return false;
+  if (knob == Knob::kOffloadActivations || knob == Knob::kOffloadOptimizer)
+    return trained.system.accelerator.host_bytes_per_s > 0;
+  return true;
+}
+
+bool gpus_said(const TrainRequest& request, const std::set<std::string>& set) {
+  return request.gpus.has_value() || set.count("gpus") > 0;
+}
+
+// What the system can have at most.
+Count most_of(const cluster::System& system) {
+  double joined = 1;
+  for (int level = 0; level < system.fabric.count; ++level)
+    joined *= system.fabric.levels[static_cast<std::size_t>(level)].size > 0
+                  ? system.fabric.levels[static_cast<std::size_t>(level)].size
+                  : std::numeric_limits<double>::infinity();
+  Count most = kMostGpus;
+  if (joined < static_cast<double>(most)) most = static_cast<Count>(joined);
+  return system.max_gpus > 0 ? std::min(most, system.max_gpus) : most;
+}
+
+cluster::Space space_of(const TrainRequest& request, const std::set<std::string>& set, const TrainedModel& trained) {
+  cluster::Space space;
+  space.base = trained.plan;
+  const bool counted = gpus_said(request, set);
+  const Count most = most_of(trained.system);
+  space.most_gpus = request.plans.most_gpus.value_or(counted ? trained.plan.gpus : most);
+  for (const Knob knob : cluster::kKnobs)
+    if (said(request, set, knob) || (knob == Knob::kOffloadActivations && !matters(knob, trained)))
+      space.of(knob) = {get(trained.plan, knob)};
+  if (!request.plans.batches.empty()) space.of(Knob::kGlobalBatch) = request.plans.batches;
+  if (request.schedule && space.open(Knob::kInterleave)) {
+    // Interleaving has a name of its own.
+    space.of(Knob::kInterleave) = {1};
+    if (request.schedule == cluster::PipelineChoice::kInterleaved) {
+      space.of(Knob::kInterleave).clear();
+      for (Count chunks = 2; chunks <= std::max<Count>(2, trained.model.layers); ++chunks)
+        space.of(Knob::kInterleave).push_back(chunks);
+    }
+  }
+  return space;
+}
+
+cluster::Objective objective_of(const TrainRequest& request, const std::set<std::string>& set,
+                                const TrainedModel& trained) {
+  cluster::Objective objective;
+  const PlanQuestion& asked = request.plans;
+  if (!asked.objective.empty()) objective.metrics = asked.objective;
+  objective.front = asked.front;
+  objective.by_sequence = asked.batches.size() > 1;
+  objective.price_per_gpu_hour = trained.system.price_per_gpu_hour;
+  objective.watts_per_gpu = trained.system.watts_per_gpu;
+  objective.reliability = asked.reliability;
+  if (gpus_said(request, set))
+    objective.least_gpus = trained.plan.gpus;
+  else if (!objective.front)  // nobody wants all that there are
+    objective.metrics.insert(objective.metrics.begin(), cluster::Metric::kAccelerators);
+  return objective;
+}
+
+// Of the unit of work.
+double shared_out(std::optional<double> whole, double units) {
+  return whole ? *whole / units : std::numeric_limits<double>::infinity();
+}
+
+cluster::PlanLimits limits_of(const TrainRequest& request, const cluster::Objective& objective,
+                              const TrainedModel& trained) {
+  cluster::PlanLimits limits;
+  const double capacity = trained.system.accelerator.memory_bytes;
+  limits.memory = std::min(capacity, request.plans.most_memory.value_or(capacity));
+  double units = 1;
+  if (trained.tokens > 0) {
+    units = trained.tokens / static_cast<double>(trained.model.seq);
+    if (!objective.by_sequence) units /= static_cast<double>(trained.plan.global_batch);
+  }
+  limits.cost = shared_out(request.plans.most_dollars, units);
+  limits.seconds = shared_out(request.plans.most_seconds, units);
+  return limits;
+}
+
+std::string told(const cluster::Condition& condition, const cluster::Space& space, const cluster::PlanLimits& limits) {
+  using Kind = cluster::Condition::Kind;
+  switch (condition.kind) {
+    case Kind::kMemory:
+      return fmt::format("{:.4g} GB of memory", limits.memory / 1e9);
+    case Kind::kCost:
+      return "the most dollars";
+    case Kind::kSeconds:
+      return "the most seconds";
+    case Kind::kAccelerators:
+      return fmt::format("{} accelerators", space.most_gpus);
+    case Kind::kKnob:
+      break;
+  }
+  const cluster::Values& values = space.of(condition.knob);
+  if (condition.knob == Knob::kOffloadActivations && values == cluster::Values{0})
+    return "activations that stay on the accelerator";
+  std::vector<std::string> names;
+  for (const Count value : values) names.push_back(value_name(condition.knob, value));
+  if (names.size() > 4) names = {names.front(), "...", names.back()};
+  return fmt::format("{} {}", cluster::name(condition.knob), fmt::join(names, "|"));
+}
+
+// Where none is possible, a plan for the rules to speak of: open degrees are 1, or there are replicas for all
+// accelerators.
+void take_plain_degrees(const cluster::Space& space, bool all, cluster::Plan& plan) {
+  const Count fixed = plan.tp * plan.pp * plan.cp;
+  if (all && space.open(Knob::kDp)) plan.dp = std::max<Count>(1, space.most_gpus / fixed);
+  plan.gpus = all || fixed > space.most_gpus / plan.dp ? space.most_gpus : fixed * plan.dp;
+}
+
+// All that one question is asked with.
+struct Search {
+  const TrainRequest& request;
+  const machine::OperatorModel& operators;
+  const cost::Budget& budget;
+  int threads;
+  TrainedModel& trained;
+  cluster::Space space;
+  cluster::Objective objective;
+  cluster::PlanLimits limits;
+
+  cluster::Optimum run(const cluster::Space& in, const cluster::Objective& wanted, const cluster::PlanLimits& within,
+                       cluster::SearchOptions options) const {
+    options.threads = threads;
+    return optimize(trained.model, trained.system, in, wanted, within, operators, budget, options);
+  }
+};
+
+// The plan that lacks the least of what it should have, where none is within the limits.
+void take_nearest(const Search& search, PlanAnswer& answer) {
+  cluster::Objective lacking = search.objective;
+  lacking.front = false;
+  lacking.metrics = {cluster::Metric::kMemory};
+  cluster::PlanLimits none;
+  const bool priced = search.request.plans.most_dollars || search.request.plans.most_seconds;
+  if (priced) {
+    lacking.metrics = {search.request.plans.most_dollars ? cluster::Metric::kCost : cluster::Metric::kTime};
+    none.memory = search.limits.memory;
+  }
+  cluster::Optimum nearest = search.run(search.space, lacking, none, {});
+  if (nearest.best.empty() && priced) {
+    lacking.metrics = {cluster::Metric::kMemory};
+    nearest = search.run(search.space, lacking, {}, {});
+  }
+  if (nearest.best.empty()) return;
+  search.trained.plan = nearest.best.front().plan;
+  search.trained.choices = static_cast<Count>(std::min(nearest.certificate.space, 9e15));
+  const cluster::Conflict why =
+      conflict(search.trained.model, search.trained.system, search.space, search.objective, search.limits,
+               most_of(search.trained.system), search.operators, search.budget, search.threads);
+  for (const cluster::Condition& condition : why.conditions)
+    answer.conflict.push_back(told(condition, search.space, search.limits));
+  answer.conflict_proven = why.smallest;
+}
+
+}  // namespace
+
+bool searches_plans(const TrainRequest& request, const cluster::Model& model, const std::set<std::string>& set,
+                    const std::string& slow_operators) {
+  if (!slow_operators.empty()) return false;
+  if (request.plans.asked()) return true;
+  for (const Knob degree : {Knob::kTp, Knob::kPp, Knob::kDp})
+    if (!said(request, set, degree)) return true;
+  return model.mixes() && !said(request, set, Knob::kEp);
+}
+
+void check_plan_question(const TrainRequest& request, const cluster::Model& model, const cluster::System& system,
+                         const std::string& slow_operators) {
+  base::Diagnostics found;
+  const PlanQuestion& asked = request.plans;
+  const auto wants = [&](cluster::Metric metric) {
+    return std::find(asked.objective.begin(), asked.objective.end(), metric) != asked.objective.end();
+  };
+  if (asked.asked() && !slow_operators.empty())
+    found.error("O1940", fmt::format("plans are not searched on {}", slow_operators))
+        .note("every other plan has products of its own, which would be mapped or measured first")
+        .hint("search with a system of the catalogue, then give the plan that it finds here: `--plan DIR/plan.yaml`");
+  if (asked.most_dollars && system.price_per_gpu_hour <= 0)
+    found.error("O1943", fmt::format("a limit of dollars is given, but `{}` has no price", system.name))
+        .hint("`--set system.accelerator.price=\"2.5 USD/h\"` gives it one");
+  if (wants(cluster::Metric::kGoodput) && asked.reliability.mtbf_s <= 0)
+    found.error("O1944", "goodput is asked for, but not how often an accelerator fails")
+        .hint(
+            "`--mtbf HOURS` says it, as `--mtbf 50000` for Llama 3's H100, and `--checkpoint-time` what a "
+            "checkpoint takes");
+  found.throw_if_errors();
+  cluster::Space scratch;
+  if (!asked.why.empty()) force(asked.why, model, scratch);
+}
+
+std::vector<std::string> open_knobs(const TrainRequest& request, const std::set<std::string>& set,
+                                    const TrainedModel& trained) {
+  std::vector<std::string> names;
+  if (!gpus_said(request, set) || request.plans.most_gpus) names.emplace_back("gpus");
+  if (request.plans.batches.size() > 1) names.emplace_back("global_batch");
+  for (const Knob knob : cluster::kKnobs) {
+    if (said(request, set, knob) || !matters(knob, trained)) continue;
+    const bool named =
+        knob == Knob::kInterleave && request.schedule && request.schedule != cluster::PipelineChoice::kInterleaved;
+    if (!named) names.emplace_back(cluster::name(knob));
+  }
+  return names;
+}
+
+void search_plans(const TrainRequest& request, const std::set<std::string>& set,
+                  const machine::OperatorModel& operators, const cost::Limits& limits, TrainedModel& trained) {
+  const cost::Budget budget(limits);
+  trained.defaulted = open_knobs(request, set, trained);
+  PlanAnswer& answer = trained.search.emplace();
+  answer.objective = objective_of(request, set, trained);
+  Search search{request,          operators, budget, limits.threads, trained, space_of(request, set, trained),
+                answer.objective, {}};
+  search.limits = limits_of(request, answer.objective, trained);
+  trained.choices = 0;
+  if (search.space.most_gpus > most_of(trained.system)) {  // for the rules to say
+    take_plain_degrees(search.space, true, trained.plan);
+    return;
+  }
+
+  cluster::SearchOptions options;
+  options.top = static_cast<std::size_t>(request.plans.top.value_or(kUsualTop));
+  options.enumerate = request.plans.certify;
+  options.progress = request.plans.progress;
+  cluster::Optimum found = search.run(search.space, answer.objective, search.limits, options);
+  answer.certificate = found.certificate;
+  answer.certified = request.plans.certify && found.finished;
+  answer.interrupted = !found.finished;
+  answer.top = std::move(found.best);
+  trained.all_choices = found.finished;
+  if (answer.top.empty()) {
+    if (found.finished) take_nearest(search, answer);
+    if (trained.choices == 0) take_plain_degrees(search.space, false, trained.plan);
+    return;
+  }
+  trained.choices = static_cast<Count>(std::min(answer.certificate.space, 9e15));
+  trained.plan = answer.top.front().plan;
+  answer.idle = cluster::idle(answer.objective, trained.plan);
+  if (request.plans.map && !answer.interrupted) {
+    cluster::SearchOptions cells;
+    cells.cells = true;
+    cluster::Objective single = answer.objective;
+    single.front = false;
+    cluster::Optimum map = search.run(search.space, single, search.limits, cells);
+    answer.cells = std::move(map.best);
+    answer.interrupted = answer.interrupted || !map.finished;
+  }
+  if (!request.plans.why.empty()) {
+    cluster::Space forced = search.space;
+    force(request.plans.why, trained.model, forced);
+    cluster::Optimum best = search.run(forced, answer.objective, search.limits, {});
+    answer.interrupted = answer.interrupted || !best.finished;
+    answer.forced = ForcedPlan{request.plans.why, std::nullopt};
+    if (!best.best.empty()) answer.forced->best = best.best.front();
+  }
+  trained.all_choices = !answer.interrupted;
+}
+
+base::Diagnostic explain_conflict(const TrainedModel& trained) {
+  base::Diagnostics found;
+  const PlanAnswer& answer = *trained.search;
+  std::string who;
+  for (std::size_t i = 0; i < answer.conflict.size(); ++i)
+    who += (i == 0 ? "" : i + 1 == answer.conflict.size() ? " and " : ", ") + answer.conflict[i];
+  auto& no = found.error("O1941", who.empty() ? "no plan is within the limits"
+                                              : fmt::format("no plan is within the limits: {} exclude{} every one", who,
+                                                            answer.conflict.size() > 1 ? "" : "s"));
+  if (answer.conflict.size() > 1)
+    no.note(answer.conflict_proven ? "without any of these there are plans, and no fewer exclude all"
+                                   : "without any of these there are plans; time ended the search for fewer");
+  no.note("the plan that is shown lacks the least");
+  return found.all().front();
+}
+
+}  // namespace orrery::scenario
