@@ -12,7 +12,7 @@
 //   3. Where the table's bound is below the best answer, mappings are opened from the innermost level outwards, depth
 //      first, cheapest bound first: paid so far + table for what is still to come, and the loads of ports so far.
 //      Where ports bind, a second table prices their load beside the energy (Lagrange; docs/model/nest.md, section 10).
-// A mapping that costs more than its bound promised is tried with its outer loops in every order.
+// A mapping that costs more than its bound promised is tried with its loops in every order.
 //
 // Answers do not depend on threads: there is one. Cost: a table takes a millisecond for each thousand tiles, about.
 #include "orrery/nest/tile_search.h"
@@ -26,6 +26,7 @@
 
 #include "orrery/nest/floor.h"
 #include "orrery/nest/objective.h"
+#include "orrery/nest/start.h"
 #include "orrery/nest/tile_bound.h"
 #include "orrery/nest/tile_table.h"
 
@@ -47,6 +48,7 @@ constexpr std::size_t kMostConfigs = 400'000;
 constexpr double kMostTiles = 1e6;                       // of a configuration that is bounded by them
 constexpr double kMostBytes = 1e9, kBytesOfATile = 400;  // of tables, for each level and tile
 constexpr int kMostOrders = 3'000;                       // of one mapping whose bound promised more
+constexpr double kForListing = 1.0 / 4;                  // of the time
 constexpr std::size_t kMostFirst = 8;
 constexpr std::uint64_t kFirstNodes = 20'000;  // of a configuration, before others have their turn
 
@@ -77,6 +79,11 @@ class Searcher {
 
   Optimum run() {
     list();
+    if (!listed_all_) {
+      const auto quick = start(*problem_.model, *problem_.space, objective_, limits_.max_cycles,
+                               cost::Budget(budget_, budget_.seconds_left() / 8));
+      if (quick) best_ = quick->key, mapping_ = quick->mapping, evaluation_ = quick->evaluation;
+    }
     // By bound; of equal ones, as listed. Bounds rise from one stage to the next.
     using Place = std::pair<Key, std::size_t>;
     std::priority_queue<Place, std::vector<Place>, std::greater<>> queue;
@@ -90,7 +97,11 @@ class Searcher {
     }
     while (!queue.empty()) {
       const auto [bound, k] = queue.top();
-      if (drop(bound)) break;
+      if (bound[0] > best_[0] * (1 + kEqual)) break;
+      if (drop(bound)) {  // a tie; others of them may take fewer cycles
+        queue.pop();
+        continue;
+      }
       if (budget_.spent()) {
         open = std::min(open, bound[0]);
         break;
@@ -165,12 +176,18 @@ class Searcher {
 
   // Every configuration, with a bound.
   void list() {
+    const cost::Budget part(budget_, budget_.seconds_left() * kForListing);
+    cost::Ticker clock(part, 64);
+    const auto enough = [&] {
+      if (candidates_.size() >= kMostConfigs || clock.spent()) listed_all_ = complete_ = false;
+      return !listed_all_;
+    };
     Config config;
     config.choice.assign(problem_.levels, 0);
     config.keep.assign(problem_.levels, 0);
     std::vector<Count> left = problem_.bound;
     const std::function<void(int)> masks = [&](int level) {
-      if (!listed_all_) return;
+      if (level < 0 ? enough() : !listed_all_) return;
       if (level < 0) return add(config);
       for (const std::uint32_t mask : problem_.space->keeps(level)) {
         config.keep[level] = mask;
@@ -198,10 +215,6 @@ class Searcher {
   }
 
   void add(const Config& config) {
-    if (candidates_.size() >= kMostConfigs || clock_.spent()) {
-      listed_all_ = complete_ = false;
-      return;
-    }
     const Prices prices(problem_, config);
     if (!prices.possible()) return;
     double energy_pj = prices.fixed_pj();
@@ -528,7 +541,11 @@ class Searcher {
     const Key found = take_if_better(mapping);
     if (promised[0] == 0 || compare(found, promised, 1) <= 0) return;
     if (drop(promised)) return;
-    // Something was bounded rather than known: what the outer loops' order changes may make up for it.
+    // Something was bounded rather than known: what the order of loops changes may make up for it.
+    for (int level = 0; level < problem_.levels; ++level) {
+      others[level].insert(others[level].end(), named[level].begin(), named[level].end());
+      named[level].clear();
+    }
     int left = kMostOrders;
     if (!permute(mapping, named, others, 0, left)) unresolved_ = std::min(unresolved_, promised[0]);
   }

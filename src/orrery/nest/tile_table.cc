@@ -295,6 +295,7 @@ bool Table::may_meet(int s, const Step& step, int level, const Factors& inside, 
   const auto iterates = [&](int d) { return d >= 0 && loops[d] > 1; };
   const bool both = iterates(step.first[s]) && iterates(step.second[s]);
   const int slides = iterates(step.first[s]) ? step.first[s] : step.second[s];
+  if (!iterates(slides)) return false;
   const auto coefficient = [&](int d) { return axis.terms[axis.terms[0].dimension == d ? 0 : 1].coefficient; };
   for (const workload::Term& term : axis.terms) {
     const int d = term.dimension;
@@ -305,9 +306,16 @@ bool Table::may_meet(int s, const Step& step, int level, const Factors& inside, 
       continue;
     }
     const double by = static_cast<double>(coefficient(slides) * inside[slides] * prices_.spread(level, slides));
-    const double most = static_cast<double>(term.coefficient * (prices_.problem().bound[d] - 1));
+    // What the steps of a dimension's loops that are still to come add up to, at most.
+    const auto reach = [&](int dimension, Count reached) {
+      const Count bound = prices_.problem().bound[dimension], left = prices_.left(dimension) / reached;
+      if (left == 1) return 0.0;
+      const bool one_loop = base::prime_factors(left).size() == 1 && base::prime_factors(left)[0].second == 1;
+      return static_cast<double>(coefficient(dimension) * (one_loop ? bound / left : bound - 1));
+    };
+    const double most = reach(d, inside[d]);
     const double least = static_cast<double>(term.coefficient * inside[d] * prices_.spread(level, d));
-    const double whole = static_cast<double>(coefficient(slides) * (prices_.problem().bound[slides] - 1));
+    const double whole = by + reach(slides, inside[slides] * loops[slides]);
     if (most >= by && least <= whole + by) return true;
   }
   return false;

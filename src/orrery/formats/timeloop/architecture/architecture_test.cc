@@ -93,7 +93,7 @@ TEST(Architecture, BlocksCapacityAndBandwidthFollowTimeloopsRules) {
 
 TEST(Architecture, ClusterSizeDividesTheWidth) {
   const Read read = read_text(small_chip("depth: 1, width: 512, cluster_size: 64, datawidth: 8"));
-  ASSERT_EQ(read.codes(), "O0325");  // what a cluster saves is not priced
+  ASSERT_EQ(read.codes(), "");
   EXPECT_EQ(read.storage("Buffer").block_size, 1);
   EXPECT_EQ(read.storage("Buffer").capacity_words, 1);
 }
@@ -300,8 +300,7 @@ TEST(ArchitectureOfUsers, EveryGoldenAndItsTablesMakeAChip) {
   for (const auto& entry : fs::recursive_directory_iterator(base::kShared / "goldens" / "nest")) {
     if (entry.path().filename() != "input.yaml") continue;
     Read read = read_text(yaml::read_file(entry.path().string())->text);
-    const bool clusters = entry.path().string().find("simba") != std::string::npos;
-    ASSERT_EQ(read.codes(), clusters ? "O0325" : "") << entry.path();
+    ASSERT_EQ(read.codes(), "") << entry.path();
     for (const char* key : {"ERT", "ART"}) {
       const fs::path file = entry.path().parent_path() / (std::string(key) + ".yaml");
       if (!fs::exists(file)) continue;
@@ -311,7 +310,7 @@ TEST(ArchitectureOfUsers, EveryGoldenAndItsTablesMakeAChip) {
       if (std::string(key) == "ERT") apply_energies(*tables, read.architecture.chip, read.found);
       if (std::string(key) == "ART") apply_areas(*tables, read.architecture.chip, read.found);
     }
-    EXPECT_EQ(read.codes(), clusters ? "O0325" : "") << entry.path();
+    EXPECT_EQ(read.codes(), "") << entry.path();
     ++count;
   }
   EXPECT_GE(count, 11);
