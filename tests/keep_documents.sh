@@ -8,6 +8,7 @@ if [[ -n ${ALL_JSON:-} ]]; then
 elif [[ " $* " != *' --json '* ]]; then
   exec "$ORRERY" "$@"
 fi
+[[ " $* " != *' --plans '* ]] || exec "$ORRERY" "$@" # a line of JSON a row, and no document
 document=$DOCUMENTS/$$.json
 "$ORRERY" "$@" >"$document"
 code=$?

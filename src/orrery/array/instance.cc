@@ -57,7 +57,7 @@ class Faults {
   void channel() {
     constexpr const char* kChannel = "O1892";
     if (!(i_.bandwidth > 0))
-      fault(kChannel, fmt::format("a memory with a bandwidth of {:g} bytes/s", i_.bandwidth),
+      fault(kChannel, fmt::format("a memory with a bandwidth of {:g} B/s", i_.bandwidth),
             "each query, key, value and output passes it: the run would never end",
             "give `bandwidth` a value above 0; infinity stands for a memory that never limits");
     if (!(i_.frequency > 0) || !std::isfinite(i_.frequency))
@@ -66,7 +66,7 @@ class Faults {
     range(kChannel, "latency", i_.latency, 0, 1'000'000'000);
     if (i_.bandwidth > 0 && i_.frequency > 0 && i_.bytes_per_cycle() < 1e-3)
       fault(kChannel, fmt::format("a bandwidth of {:g} bytes a cycle", i_.bytes_per_cycle()),
-            fmt::format("{:g} bytes/s / {:g} Hz; allowed: from 1e-3", i_.bandwidth, i_.frequency), "raise `bandwidth`");
+            fmt::format("{:g} B/s / {:g} Hz; allowed: from 1e-3", i_.bandwidth, i_.frequency), "raise `bandwidth`");
   }
 
   void format(const char* name, const FixedPoint& f, int most) {

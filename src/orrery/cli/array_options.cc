@@ -10,6 +10,7 @@
 #include "orrery/base/edit_distance.h"
 #include "orrery/base/whole_number.h"
 #include "orrery/cli/number_text.h"
+#include "orrery/cli/prediction_options.h"
 #include "orrery/cli/pruning_options.h"
 
 namespace orrery::cli {
@@ -68,9 +69,7 @@ void declare_array_input(CommandLine& line, scenario::ArrayCasesRequest& request
   declare_pruning(line, request.texts.pruning);
   line.group("Prediction in the machine");
   line.meant("--threshold", "P", "A key whose predicted probability exceeds it is kept; default 0.002",
-             [&](const std::string& text) {
-               options.threshold = number("--threshold", text, 0, 1 - 1e-9, "a probability above 0 and below 1");
-             });
+             [&](const std::string& text) { options.threshold = threshold_of(text); });
   line.choice<sparse::Normalise>(
       "--normalize", options.normalise,
       {{"inner_product", sparse::Normalise::kInnerProduct}, {"none", sparse::Normalise::kNone}},
@@ -119,6 +118,7 @@ void settle(const ArrayInputOptions& options, scenario::ArrayCasesRequest& reque
   if (predicts && model && (!request.texts.pruning.config.empty() || !request.texts.pruning.pattern.empty()))
     misuse("O1103", "`--sparse-config` or `--static` and an option of the prediction exclude each other",
            "leave one of the two out");
+  if (model && !predicts) check_prunes(request.texts.pruning);
   request.size = options.size.value_or(request.size);
   request.threshold = options.threshold;
   request.normalise = options.normalise;
@@ -140,10 +140,12 @@ void declare_machine(CommandLine& line, scenario::ArrayChoice& choice, sparse::P
              kMostLanes);
   line.count("--quantiser-lanes", choice.quantiser_lanes, "Elements quantised in a cycle; default 64", kMostLanes);
   line.count("--merge-lanes", choice.merge_lanes, "Elements merged or normalised in a cycle; default 16", kMostLanes);
-  line.count("--query-rows", choice.query_rows, "Queries of a tile that memory holds; default: what is run", kMostSize);
-  line.count("--key-tokens", choice.key_tokens, "Keys and values that memory holds; default: what is run", kMostSize);
-  line.count("--score-keys", choice.score_keys, "Keys of a tile's predicted scores or mask; default: what is run",
-             kMostSize);
+  line.count("--query-rows", choice.query_rows,
+             "Queries of a tile that memory holds; default 64, or what is run if more", kMostSize);
+  line.count("--key-tokens", choice.key_tokens,
+             "Keys and values that memory holds; longer ones are fetched by block; default 1024", kMostSize);
+  line.count("--score-keys", choice.score_keys,
+             "Keys of a tile's predicted scores or mask; default 1024, or what is run if more", kMostSize);
   line.meant("--format", "BITS.POINT", "Of queries, keys, values and outputs; default 16.10",
              [&x](const std::string& text) {
                x.numbers.query = x.numbers.key = x.numbers.value = x.numbers.output = format_of("--format", text);
@@ -153,6 +155,12 @@ void declare_machine(CommandLine& line, scenario::ArrayChoice& choice, sparse::P
   line.text("--dram", choice.dram, "TYPE", "Whose energy a byte takes: HBM2 (default), LPDDR4, GDDR5, DDR3, LPDDR");
   line.offer("--dram", {"HBM2", "LPDDR4", "GDDR5", "DDR3", "LPDDR"});
   line.text("--technology", choice.technology, "NODE", "Of energies and areas; default 45nm");
+}
+
+void check_effort(const sparse::PackEffort& effort, const std::vector<std::string>& packings) {
+  if (effort.swaps == sparse::PackEffort{}.swaps) return;
+  if (std::find(packings.begin(), packings.end(), "orrery") == packings.end())
+    misuse("O1103", "`--effort` means nothing where the machine packs", "leave it out, or give `--packing orrery`");
 }
 
 Count code_bits_of(const std::string& text) {

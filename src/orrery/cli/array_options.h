@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "orrery/cli/command_line.h"
 #include "orrery/scenario/array_run.h"
@@ -23,6 +24,9 @@ void settle(const ArrayInputOptions& options, scenario::ArrayCasesRequest& reque
 
 // What is the same for every point of a design.
 void declare_machine(CommandLine& line, scenario::ArrayChoice& choice, sparse::PackEffort& effort);
+
+// Throws InputError O1103 where an effort is given and nothing is packed before.
+void check_effort(const sparse::PackEffort& effort, const std::vector<std::string>& packings);
 
 // Single values; a list is one after another. Throw InputError: O1102; O1897 (frequencies and bandwidths).
 base::Count code_bits_of(const std::string& text);

@@ -7,6 +7,7 @@
 
 #include "orrery/base/mip.h"
 #include "orrery/base/parallel.h"
+#include "orrery/base/search_path.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
 #include "orrery/report/latency_hdf5.h"
@@ -59,6 +60,11 @@ int run_doctor(const Arguments& arguments, Console& console) {
     findings.push_back({"systems", std::to_string(scenario::list_systems(directory).size())});
     const std::string cacti = scenario::find_cacti();
     findings.push_back({"cacti", !cacti.empty() ? cacti : "none in $PATH; SRAMs by the catalogue's figures"});
+    for (const char* const program : {"verilator", "yosys"}) {
+      const auto found_there = base::find_programs(program);
+      findings.push_back({program, found_there.empty() ? "none in $PATH; `sparse rtl` writes what it reads all the same"
+                                                       : found_there.front().string()});
+    }
     findings.push_back({"error pages", std::to_string(count_pages(directory))});
   } catch (const base::InputError& error) {
     for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;

@@ -78,6 +78,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              "Tokens in the cache of --phase, the new ones included; default: as --seq");
   line.count("--draft", options.request.drafted, "Tokens to verify at a time; default 4");
   line.toggle("--logits", options.request.logits, "Map a model's logits as well, at every new token");
+  line.text("--attention-array", options.request.attention_array, "FILE.json",
+            "A simulated array beside the chip does a prefill's attention: an answer of `sparse simulate`");
   line.meant_each("--gemm", "M,K,N", "A matrix product: M x K times K x N (repeatable)", false,
                   [&options](const std::string& text) { options.request.gemms.push_back(gemm(text)); });
   declare_onnx(line, options.request.defined, options.request.unfold);

@@ -27,18 +27,6 @@ std::optional<double> number(const std::string& text) {
   return value;
 }
 
-double threshold_of(const std::string& text) {
-  const std::optional<double> value = number(text);
-  if (value && *value > 0 && *value < 1) return *value;
-  base::Diagnostics found;
-  auto& problem = found.error("O1820", fmt::format("the threshold `{}` is no probability between 0 and 1", text));
-  if (value && *value <= 0) problem.note("every probability exceeds 0: nothing would be pruned");
-  if (value && *value >= 1) problem.note("no probability exceeds 1: everything would be pruned");
-  problem.hint("Sanger's models have 0.002 (SQuAD, CLOTH), 0.01 (BART) and 0.02 (GLUE)");
-  found.throw_if_errors();
-  return 0;
-}
-
 double number_within(const std::string& option, const std::string& text, double above, double most,
                      const std::string& what) {
   const std::optional<double> value = number(text);
@@ -69,6 +57,18 @@ void check_use(const PredictionOptions& options, PredictorKind kind) {
 }
 
 }  // namespace
+
+double threshold_of(const std::string& text) {
+  const std::optional<double> value = number(text);
+  if (value && *value > 0 && *value < 1) return *value;
+  base::Diagnostics found;
+  auto& problem = found.error("O1820", fmt::format("the threshold `{}` is no probability between 0 and 1", text));
+  if (value && *value <= 0) problem.note("every probability exceeds 0: nothing would be pruned");
+  if (value && *value >= 1) problem.note("no probability exceeds 1: everything would be pruned");
+  problem.hint("Sanger's models have 0.002 (SQuAD, CLOTH), 0.01 (BART) and 0.02 (GLUE)");
+  found.throw_if_errors();
+  return 0;
+}
 
 bool PredictionOptions::given() const {
   return predictor || threshold || bits || normalise || query_clip || key_clip || keep || !alphas.empty() || block ||

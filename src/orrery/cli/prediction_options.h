@@ -26,6 +26,7 @@ struct PredictionOptions {
 void declare(CommandLine& line, PredictionOptions& options, bool clips);
 void declare_empty_rows(CommandLine& line, std::optional<sparse::EmptyRows>& empty);
 
+double threshold_of(const std::string& text);        // a probability; else throws InputError O1820
 std::string packing_named(const std::string& text);  // one of sparse::packing_names(); else throws InputError O1102
 
 // Throws InputError: O1102 (values), O1103 (options that the predictor does not look at).

@@ -12,4 +12,10 @@ void declare_pruning(CommandLine& line, scenario::PruningRequest& request, bool 
     line.toggle("--calibrate", request.calibrate, "Clip thresholds from these texts, whatever the checkpoint has");
 }
 
+void check_prunes(const scenario::PruningRequest& request) {
+  if (request.config != "none" || !request.pattern.empty()) return;
+  misuse("O1103", "`--sparse-config none` leaves nothing that prunes",
+         "leave it out, or say what prunes; `--static dense` keeps every pair");
+}
+
 }  // namespace orrery::cli

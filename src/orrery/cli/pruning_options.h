@@ -8,4 +8,7 @@ namespace orrery::cli {
 
 void declare_pruning(CommandLine& line, scenario::PruningRequest& request, bool calibrates = true);
 
+// Throws InputError O1103 where the model's own rule is put aside and none takes its place.
+void check_prunes(const scenario::PruningRequest& request);
+
 }  // namespace orrery::cli

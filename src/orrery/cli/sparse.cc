@@ -18,7 +18,8 @@ int run_sparse(const Arguments& arguments, Console& console) {
       {"sweep", "thresholds x bits x predictors x packings x arrays: which are worth their error", run_sparse_sweep},
       {"simulate", "masks, arrays or a model on an accelerator, cycle by cycle: time, energy, area, error",
        run_sparse_simulate},
-      {"design", "accelerators of many proportions on the same masks: which are worth it", run_sparse_design}};
+      {"design", "accelerators of many proportions on the same masks: which are worth it", run_sparse_design},
+      {"rtl", "the accelerator as SystemVerilog, with vectors that run on it", run_sparse_rtl}};
   return run_sub_verb({"sparse", "attention that skips the scores that do not matter", kVerbs,
                        "orrery sparse measure --q Q.npy --k K.npy --threshold 0.002"},
                       arguments, console);

@@ -60,9 +60,9 @@ void declare_choices(CommandLine& line, Options& options) {
   line.offer("--packing", {"pack", "orrery"});
   line.meant_each("--block-slots", "N", "Packed blocks that wait; default 16", true,
                   [&](const std::string& text) { add(c.block_slots, slots_of(text)); });
-  line.meant_each("--bandwidth", "B", "Of DRAM; default 128GB/s; unlimited", true,
+  line.meant_each("--bandwidth", "B", "Of DRAM, in GB/s where no unit is given; default 128GB/s; unlimited", true,
                   [&](const std::string& text) { add(c.bandwidths, bandwidth_of(text)); });
-  line.meant_each("--frequency", "F", "Of the clock; default 1GHz", true,
+  line.meant_each("--frequency", "F", "Of the clock, in GHz where no unit is given; default 1GHz", true,
                   [&](const std::string& text) { add(c.frequencies, frequency_of(text)); });
   line.group("Choice");
   line.choice("--objective", options.objective, scenario::design_objectives(),
@@ -84,6 +84,7 @@ void settle(Options& options) {
   settle(options.input, request.input);
   default_to(c.arrays, sparse::PackArray{});
   default_to(c.packings, std::string("pack"));
+  check_effort(request.effort, c.packings);
   default_to(c.block_slots, Count{16});
   default_to(c.bandwidths, 128e9);
   default_to(c.frequencies, 1e9);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
@@ -82,6 +83,8 @@ void settle(Options& options) {
              "leave one of the two out");
     pruning.config = "none";
     pruning.predictor = settled(options.prediction, usual);
+  } else {
+    check_prunes(pruning);
   }
   request.texts.type = options.type.value_or(Type::kF32);
   request.repeat = static_cast<int>(options.repeat.value_or(3));
@@ -107,9 +110,12 @@ int run_sparse_run(const Arguments& arguments, Console& console) {
   settle(options);
   check_file(options.log);
   if (!options.masks.empty()) {
+    check_folder(options.masks, true, {});
     make_folder(options.masks);
     options.request.keep_mask = [&](const std::string& name, const std::string& bytes) {
-      write_file(options.masks + "/" + name, bytes);
+      const std::filesystem::path path = std::filesystem::path(options.masks) / name;
+      make_folder(path.parent_path().string());
+      write_file(path.string(), bytes);
     };
   }
   std::optional<InterruptGuard> interrupt;

@@ -37,9 +37,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   array::Instance& instance = request.choice.instance;
   line.meant("--array", "RxPxW", "PE rows, PEs of a row, column ports; default 64x16x64",
              [&](const std::string& text) { instance.array = scenario::pack_array(text); });
-  line.meant("--frequency", "F", "Of the clock; default 1GHz",
+  line.meant("--frequency", "F", "Of the clock, in GHz where no unit is given; default 1GHz",
              [&](const std::string& text) { instance.frequency = frequency_of(text); });
-  line.meant("--bandwidth", "B", "Of DRAM; default 128GB/s; unlimited",
+  line.meant("--bandwidth", "B", "Of DRAM, in GB/s where no unit is given; default 128GB/s; unlimited",
              [&](const std::string& text) { instance.bandwidth = bandwidth_of(text); });
   line.meant("--packing", "NAME", "pack: in the machine (default); orrery: blocks packed before, loaded from DRAM",
              [&](const std::string& text) { request.choice.packing = array_packing_of(text); });
@@ -63,6 +63,7 @@ int run_sparse_simulate(const Arguments& arguments, Console& console) {
   if (!read(arguments, console, options)) return kDone;
   scenario::SimulateRequest& request = options.request;
   settle(options.input, request.input);
+  check_effort(request.effort, {request.choice.packing});
   const base::Stopwatch clock;
   check_folder(options.output.directory, options.output.force, {"result.json"});
   check_file(options.trace);

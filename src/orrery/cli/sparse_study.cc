@@ -25,12 +25,13 @@ using kernels::Type;
 constexpr Count kMostSize = Count{1} << 30;
 
 void real(CommandLine& line, const char* name, std::optional<double>& value, const std::string& what, double most) {
+  const std::string first = std::string(name).substr(0, std::string(name).find(','));
   line.meant(name, "NUMBER", what, [=, &value](const std::string& text) {
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size() || !(number > 0 && number < most))
-      misuse("O1102", fmt::format("`{} {}` is no number above 0 and below {:g}", name, text, most),
-             fmt::format("such as `{} {:g}`", name, most / 100));
+      misuse("O1102", fmt::format("`{} {}` is no number above 0 and below {:g}", first, text, most),
+             fmt::format("such as `{} {:g}`", first, most / 100));
     value = number;
   });
 }

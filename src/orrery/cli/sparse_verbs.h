@@ -14,6 +14,7 @@ int run_sparse_run(const Arguments& arguments, Console& console);
 int run_sparse_study(const Arguments& arguments, Console& console);
 int run_sparse_bench(const Arguments& arguments, Console& console);
 int run_sparse_break_even(const Arguments& arguments, Console& console);
+int run_sparse_rtl(const Arguments& arguments, Console& console);
 int run_sparse_sweep(const Arguments& arguments, Console& console);
 int run_sparse_simulate(const Arguments& arguments, Console& console);
 int run_sparse_design(const Arguments& arguments, Console& console);

@@ -150,7 +150,7 @@ TEST(Library, TextsAreRefusedWithTheirPlaces) {
 TEST(Library, TrainsAsTheCommandLineDoes) {
   scenario::TrainRequest request;
   request.model = "gpt3-175b", request.system = "a100-selene";
-  request.gpus = 1024, request.global_batch = 1536, request.tp = 8, request.pp = 8;
+  request.gpus = 1024, request.global_batch = 1536, request.tp = 8, request.pp = 8, request.dp = 16;
   request.recompute = cluster::Recompute::kSelective;
   EXPECT_EQ(train(Model::named("gpt3-175b"), System::named("a100-selene"), gpt3_plan()).iteration_s,
             scenario::train(request).iteration.iteration_s);

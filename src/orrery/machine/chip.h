@@ -8,6 +8,7 @@
 // All figures are per instance. A word is the level's own `word_bits`.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,8 +34,8 @@ struct Storage {
   bool pass_through = false;  // a fan-out without a store of its own
 
   int word_bits = 16;
-  base::Count block_size = 1;  // words moved together; one action's energy buys a block
-  base::Count cluster_size = 1;
+  base::Count block_size = 1;                  // words moved together; one action's energy buys a block
+  base::Count cluster_size = 1;                // instances that share each access, and its energy
   std::optional<base::Count> capacity_words;   // as described; nothing: unlimited
   double multiple_buffering = 1;               // usable words = floor(capacity_words / multiple_buffering)
   double min_utilization = 0;                  // least share of the usable words that must be used
@@ -58,6 +59,12 @@ struct Storage {
   base::Location where;           // the node that describes it
   base::Location capacity_where;  // the attribute that gives the capacity
   base::Location read_bandwidth_where, write_bandwidth_where, shared_bandwidth_where;  // those that give bandwidths
+
+  // How many times an access is paid for when `used` instances make it at once: the clusters in use, among which the
+  // instances in use are spread evenly.
+  base::Count paying(base::Count used) const {
+    return cluster_size <= 1 ? used : std::min(used, std::max<base::Count>(1, instances / cluster_size));
+  }
 };
 
 struct Compute {

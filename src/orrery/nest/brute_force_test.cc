@@ -1,6 +1,7 @@
 // Every answer of the searches against every mapping there is: 20,000 problems that have one, each searched
 // for three objectives and the front, and as many again that have none. ORRERY_PROBLEMS=N makes it 16 N. Problems of
-// four kinds, so that the lattice, the branch and bound and the hand-over between them all take part.
+// four kinds, so that the lattice, the branch and bound and the hand-over between them all take part; and 2,000
+// problems for the search over tiles, most of them convolutions.
 #include "orrery/nest/brute_force_test_util.h"
 
 #include <gtest/gtest.h>
@@ -134,7 +135,7 @@ Instance draw(Dice& dice, Kind kind) {
   }
   if (dice.once_in(3)) vary_ports(dice, instance.chip);
   vary_chip(dice, instance);
-  if (dice.once_in(3)) instance.options = dice(0, 1) == 1 ? ModelOptions::timeloop() : ModelOptions::factorflow();
+  if (dice.once_in(3)) instance.options = testing::random_original(dice);
   return instance;
 }
 
@@ -204,6 +205,36 @@ INSTANTIATE_TEST_SUITE_P(Problems, EqualsBruteForce,
                                                               Kind::kFree),
                                             ::testing::Range(0, kParts)),
                          name_of);
+
+class TilesEqualBruteForce : public ::testing::TestWithParam<int> {};
+
+TEST_P(TilesEqualBruteForce, OnConvolutionsAndWhatTheyCanDoBeside) {
+  const int wanted = problems() * 2 / 5;
+  int answered = 0, sliding = 0, with_a_front = 0;
+  for (std::uint64_t seed = 0; answered < wanted; ++seed) {
+    Dice dice = Dice::from_seed(seed * kParts + static_cast<std::uint64_t>(GetParam()));
+    Instance instance;
+    instance.einsum = dice.once_in(5) ? testing::random_einsum(dice, 8) : testing::random_convolution(dice);
+    instance.chip = testing::random_chip(dice);
+    if (dice.once_in(3)) vary_ports(dice, instance.chip);
+    instance.space = testing::random_space(dice, instance.einsum, instance.chip);
+    // Without temporal reuse the search is another one.
+    for (ReuseRules& rules : instance.space.reuse) rules.no_temporal_reuse = 0;
+    if (dice.once_in(3)) instance.options = testing::random_original(dice);
+    if (size_of(instance) > largest_space(Kind::kAnything)) continue;
+    SearchRules limits;
+    limits.tiles = true;
+    const testing::Verdict verdict = testing::compare_with_brute_force(instance, limits);
+    answered += verdict.answered;
+    sliding += verdict.answered && shape_of(instance.einsum).sliding;
+    with_a_front += verdict.front > 1;
+    ASSERT_EQ(verdict.fault, "") << "seed " << seed << "\n" << describe(instance);
+  }
+  EXPECT_GT(sliding, answered / 3);
+  EXPECT_GT(with_a_front, answered / 8);
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, TilesEqualBruteForce, ::testing::Range(0, kParts));
 
 // Shrunk from a problem of the above: the lattice once passed over a storage that may keep nothing, although it
 // must be filled.

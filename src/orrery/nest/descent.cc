@@ -73,6 +73,8 @@ Descent<Size>::Descent(const Model& model, const Space& space)
       for (double* energy_pj : {&level.read_pj, &level.write_pj, &level.update_pj}) *energy_pj /= level.block;
       level.block = 1;
     }
+    level.least_block = level.block * static_cast<double>(std::max<Count>(1, storage.cluster_size));
+    level.storage = &storage;
     level.leak = !storage.pass_through || model.options().charge_pass_through ? storage.energy.leak_pj_per_cycle : 0;
     level.read_limit = storage.read_words_per_cycle.value_or(0);
     level.write_limit = storage.write_words_per_cycle.value_or(0);
@@ -234,7 +236,7 @@ void Descent<Size>::list_chains() {
       // Chains that start at or inside level i: those further in, and those that level i begins.
       std::vector<Chain> chains;
       const std::vector<Chain>& inside = chains_[i][s];
-      const double block = level_[i].block;
+      const double block = level_[i].least_block;
       if (may_bypass) chains = inside;
       if (may_keep) {
         if (may_stop_[i][s]) chains.push_back({level_[i].write_pj / block, 0, i});
@@ -316,7 +318,7 @@ template <typename Size>
 void Descent<Size>::settle(State& state, int s, Count crossings) const {
   const Level& parent = level_[state.parent[s]];
   const Count content = crossings * state.scatter[s];
-  const double instances = static_cast<double>(state.parent_instances[s]);
+  const double instances = parent.paying(state.parent_instances[s]);
   if (read_write_ >> s & 1) {
     const Count reads = parent.reads_first >> s & 1 ? content : content - state.parent_partition[s];
     state.energy_pj += instances * (blocks(parent, static_cast<double>(reads)) * parent.read_pj +
@@ -357,13 +359,12 @@ void Descent<Size>::keep(State& state, int i, std::uint32_t mask) const {
       const Count share = trips * tile(state, s);
       if (!(read_write_ & level.passes_on) || !((read_write_ & level.passes_on) >> s & 1)) {
         const Count fills = read_write_ >> s & 1 ? share - state.partition[s] : share;
-        state.energy_pj +=
-            static_cast<double>(state.instances) * (blocks(level, static_cast<double>(fills)) * level.write_pj);
+        state.energy_pj += level.paying(state.instances) * (blocks(level, static_cast<double>(fills)) * level.write_pj);
         if (level.port >= 0) state.write_words[level.port] += static_cast<double>(fills);
       }
       if (model_->options().count_drain_reads && (read_write_ >> s & 1)) {
         const double drained = static_cast<double>(share);
-        state.energy_pj += static_cast<double>(state.instances) * drained * level.read_pj;
+        state.energy_pj += level.paying(state.instances) * drained * level.read_pj;
         if (level.port >= 0) state.read_words[level.port] += drained;
       }
       settle(state, s, share);
@@ -503,8 +504,8 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
             : 0;
     const auto parent_cost = [&](double words) {
       const Level& above = level_[parent];
-      if (!read_write) return words * above.read_pj / above.block;
-      return (std::max(0.0, words - parent_elided) * above.read_pj + words * above.update_pj) / above.block;
+      if (!read_write) return words * above.read_pj / above.least_block;
+      return (std::max(0.0, words - parent_elided) * above.read_pj + words * above.update_pj) / above.least_block;
     };
     if (parent >= 0 && may_stop_[keeping + 1][s]) {
       least_reads = operations_ / (multicast * most_multicast(s, spreading));
@@ -517,9 +518,9 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
       double cost = first;
       if (read_write) {
         const double seen = elided * most_geometric_[spreading + 1][s] / most_geometric_[chain.last + 1][s];
-        cost += (std::max(0.0, words - seen) * last.read_pj + words * last.update_pj) / last.block;
+        cost += (std::max(0.0, words - seen) * last.read_pj + words * last.update_pj) / last.least_block;
       } else {
-        cost += words * last.read_pj / last.block;
+        cost += words * last.read_pj / last.least_block;
       }
       if (parent >= 0) cost += chain.fill * refill + chain.update * fill;
       cheapest = std::min(cheapest, cost);

@@ -152,7 +152,11 @@ class Descent {
   struct Level {
     double read_pj = 0, write_pj = 0, update_pj = 0;  // per block
     double block = 1;
+    double least_block = 1;  // words that one payment may buy: of all the instances that share it
+    const machine::Storage* storage = nullptr;
     double leak = 0;
+
+    double paying(base::Count instances) const { return static_cast<double>(storage->paying(instances)); }
     int port = -1;                                                   // slot in Front::read_words, or -1
     double read_limit = 0, write_limit = 0, shared_limit = 0;        // words per cycle; 0: none
     std::uint32_t always_moves = 0, reads_first = 0, passes_on = 0;  // ReuseRules

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "orrery/base/factor.h"
+#include "orrery/base/whole_number.h"
 #include "orrery/nest/objective.h"
 
 namespace orrery::nest::lattice {
@@ -259,6 +260,8 @@ Prices::Prices(const LatticeProblem& problem, const SpatialLayout& layout) : pro
       for (int s = 0; s < kSpaces; ++s) at.transfer_pj[s] += model.network_transfer_pj(use, s, here[problem.blind[s]]);
     }
     const machine::Storage& storage = model.chip().storages[i];
+    at.paying =
+        storage.cluster_size <= 1 ? at.instances : static_cast<double>(storage.paying(base::saturated(at.instances)));
     if (!storage.pass_through || model.options().charge_pass_through)
       leak_ += storage.energy.leak_pj_per_cycle * at.instances;
   }
@@ -287,13 +290,13 @@ double Prices::boundary_pj(int s, int a, int b, Count reuse) const {
   const double fills = in.relevant[s] * (per - (read_write ? kept_[s] : 0));
   const double crossings = out.relevant[s] * per;
   double energy_pj =
-      in.instances * blocks(inner, fills) * inner.write_pj + networks_pj(s, inner.storage, outer.storage, per);
-  if (read_write && problem_->count_drain_reads) energy_pj += in.instances * in.relevant[s] * per * inner.read_pj;
+      in.paying * blocks(inner, fills) * inner.write_pj + networks_pj(s, inner.storage, outer.storage, per);
+  if (read_write && problem_->count_drain_reads) energy_pj += in.paying * in.relevant[s] * per * inner.read_pj;
   if (read_write)
-    energy_pj += out.instances * (blocks(outer, crossings - out.relevant[s] * kept_[s]) * outer.read_pj +
-                                  blocks(outer, crossings) * outer.update_pj);
+    energy_pj += out.paying * (blocks(outer, crossings - out.relevant[s] * kept_[s]) * outer.read_pj +
+                               blocks(outer, crossings) * outer.update_pj);
   else
-    energy_pj += out.instances * blocks(outer, crossings) * outer.read_pj;
+    energy_pj += out.paying * blocks(outer, crossings) * outer.read_pj;
   return energy_pj;
 }
 
@@ -303,9 +306,9 @@ double Prices::innermost_pj(int s, int b) const {
   const double crossings = out.relevant[s] * layout_->cycles;
   const double energy_pj = networks_pj(s, -1, outer.storage, layout_->cycles);
   if (problem_->read_write >> s & 1)
-    return energy_pj + out.instances * (blocks(outer, crossings - out.relevant[s] * kept_[s]) * outer.read_pj +
-                                        blocks(outer, crossings) * outer.update_pj);
-  return energy_pj + out.instances * blocks(outer, crossings) * outer.read_pj;
+    return energy_pj + out.paying * (blocks(outer, crossings - out.relevant[s] * kept_[s]) * outer.read_pj +
+                                     blocks(outer, crossings) * outer.update_pj);
+  return energy_pj + out.paying * blocks(outer, crossings) * outer.read_pj;
 }
 
 void Prices::add_reads(const Level& level, double words, Loads& loads) const {

@@ -108,6 +108,7 @@ class Prices {
     Triple<base::Count> inside;  // spatial factors of each dimension inside the storage
     Triple<double> relevant;     // per dataspace: those of the dimensions that move it, multiplied
     double instances = 1;
+    double paying = 1;             // clusters of them that pay for an access
     Triple<double> transfer_pj{};  // per word, of the networks below the storage
     bool network = false;
   };

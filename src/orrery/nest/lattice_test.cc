@@ -54,7 +54,7 @@ Instance random_product(Dice& dice, Count largest) {
       constraint.keep = outermost ? !dice.once_in(10) : dice(0, 1) == 1;
       instance.space.constraints.push_back(constraint);
     }
-  if (dice.once_in(3)) instance.options = dice(0, 1) == 1 ? ModelOptions::timeloop() : ModelOptions::factorflow();
+  if (dice.once_in(3)) instance.options = testing::random_original(dice);
   return instance;
 }
 

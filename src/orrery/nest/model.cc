@@ -86,6 +86,14 @@ Count words_per_iteration(const workload::Dataspace& dataspace, const std::vecto
   return words;
 }
 
+double ratio(Count words, Count instances) {
+  return static_cast<double>(words) / static_cast<double>(instances);
+}
+
+Count nearest(double words) {
+  return base::saturated(std::round(words));
+}
+
 }  // namespace
 
 Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const ModelOptions& options,
@@ -136,6 +144,28 @@ Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const Mo
   }
 }
 
+// Tiles of a dataspace whose ranks move with one dimension each coincide or lie apart, so that no step outside a
+// fan-out is as short as the way to a neighbour, and a tile that stays brings nothing new. Only compute units, and
+// instances without reuse, want the same words again.
+bool Model::may_link(const Mapping& mapping) const {
+  if (shape_.sliding) return true;
+  for (std::size_t i = 0; i < mapping.levels.size(); ++i) {
+    if (i > 0 && (reuse_.empty() || reuse_[i - 1].no_temporal_reuse == 0)) continue;
+    for (const Count factor : mapping.levels[i].spatial)
+      if (factor > 1) return true;
+  }
+  return false;
+}
+
+bool Model::may_link() const {
+  if (shape_.sliding) return true;
+  for (int i = 0; i < static_cast<int>(chip_.storages.size()); ++i)
+    if ((i == 0 || (!reuse_.empty() && reuse_[i - 1].no_temporal_reuse != 0)) &&
+        (chip_.fanout_x(i) > 1 || chip_.fanout_y(i) > 1))
+      return true;
+  return false;
+}
+
 Evaluation Model::evaluate(const Mapping& mapping) const {
   Evaluation result;
   evaluate(mapping, result);
@@ -152,8 +182,9 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
   ORRERY_CHECK(static_cast<int>(mapping.levels.size()) == levels, "a mapping has one entry per storage");
 
   Traffic traffic;
-  if (shape_.sliding)
-    sliding(einsum_, mapping, reuse_, traffic);
+  const bool linked = options_.link_transfers && may_link(mapping);
+  if (shape_.sliding || linked)
+    sliding(einsum_, mapping, reuse_, traffic, linked ? &chip_ : nullptr);
   else
     closed_form(einsum_, shape_, mapping, reuse_, traffic);
 
@@ -166,6 +197,7 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
   out.storages.resize(levels);
   out.networks.resize(chip_.networks.size());
   LevelTable<Count> content;
+  LevelTable<double> wanted;  // as `content`, only set with links
   Count active = traffic.compute_cycles;
   double beyond = 0;  // as of Evaluation::beyond_cycles, without latencies
   for (int i = 0; i < levels; ++i) {
@@ -177,6 +209,7 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
     cost.energy_pj = 0;
     std::array<Count, kMaxDataspaces> reads{};
     std::array<__int128, kMaxDataspaces> writes{};
+    const double pays = static_cast<double>(storage.paying(traffic.instances[i]));
     const double block = static_cast<double>(storage.block_size);
     const auto blocks = [&](Count words) {
       if (options_.fractional_blocks) return static_cast<double>(words) / block;
@@ -189,30 +222,42 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
       if (below_bypasses && delivered > 0)
         content[i][s] = static_cast<Count>(static_cast<__int128>(content[i - 1][s]) * traffic.fanout[i] *
                                            traffic.accesses[i][s] / delivered);
+      if (linked) {
+        wanted[i][s] = static_cast<double>(traffic.accesses[i][s]);
+        if (below_bypasses && delivered > 0)
+          wanted[i][s] *= wanted[i - 1][s] * static_cast<double>(traffic.fanout[i]) / static_cast<double>(delivered);
+        content[i][s] = nearest(wanted[i][s]);
+      }
       DataspaceCost& use = cost.dataspaces[s];
       use = {};
       use.kept = mapping.levels[i].keep >> s & 1;
       use.tile_words = traffic.tile[i][s];
       use.partition_words = traffic.partition[i][s];
       if (!use.kept) continue;
-      const Count share = i == outermost[s] ? 0 : traffic.deliveries[i + 1][s] / traffic.fanout[i + 1];
+      Count share = i == outermost[s] ? 0 : traffic.deliveries[i + 1][s] / traffic.fanout[i + 1];
+      Count asked = content[i][s];
+      if (linked) {
+        // What neighbours hand on is read here, too; per instance it is the mean, so that counts need not be whole.
+        const double peers = i == outermost[s] ? 0 : ratio(traffic.links[i + 1][s], traffic.instances[i]);
+        asked = nearest(wanted[i][s] + peers);
+        if (i != outermost[s]) {
+          const double filled = ratio(traffic.deliveries[i + 1][s], traffic.fanout[i + 1]) + peers;
+          share = einsum_.dataspaces[s].read_write ? nearest(filled) : base::saturated(filled);
+        }
+      }
       if (einsum_.dataspaces[s].read_write) {
         use.updates = content[i][s];
-        use.reads = (rules.read_first_update | rules.no_coalescing) >> s & 1 ? content[i][s]
-                                                                             : content[i][s] - use.partition_words;
-        use.fills = (rules.no_coalescing >> s & 1) ? content[i][s]
-                    : i == outermost[s]            ? 0
-                                                   : share - use.partition_words;
+        use.reads = (rules.read_first_update | rules.no_coalescing) >> s & 1 ? asked : asked - use.partition_words;
+        use.fills = (rules.no_coalescing >> s & 1) ? asked : i == outermost[s] ? 0 : share - use.partition_words;
         if (options_.count_drain_reads) use.reads = base::checked_add(use.reads, share);
       } else {
-        use.reads = content[i][s];
+        use.reads = asked;
         use.fills = share;
       }
       reads[s] = use.reads;
       writes[s] = static_cast<__int128>(use.fills) + use.updates;
-      use.energy_pj = static_cast<double>(traffic.instances[i]) *
-                      (blocks(use.reads) * storage.energy.read_pj + blocks(use.fills) * storage.energy.write_pj +
-                       blocks(use.updates) * storage.energy.update_pj);
+      use.energy_pj = pays * (blocks(use.reads) * storage.energy.read_pj + blocks(use.fills) * storage.energy.write_pj +
+                              blocks(use.updates) * storage.energy.update_pj);
       cost.energy_pj += use.energy_pj;
     }
     const std::size_t n = static_cast<std::size_t>(dataspaces);

@@ -35,6 +35,9 @@ class Model {
   // As above into `out`, whose storage is used again.
   void evaluate(const Mapping& mapping, Evaluation& out) const;
 
+  // Whether instances could take words from neighbours in any mapping, were that modelled.
+  bool may_link() const;
+
   const workload::Einsum& einsum() const { return einsum_; }
   const machine::Chip& chip() const { return chip_; }
   const ModelOptions& options() const { return options_; }
@@ -53,6 +56,8 @@ class Model {
   double network_transfer_pj(const NetworkUse& use, int dataspace, base::Count destinations) const;
 
  private:
+  bool may_link(const Mapping& mapping) const;
+
   workload::Einsum einsum_;
   machine::Chip chip_;
   ModelOptions options_;

@@ -17,6 +17,7 @@ struct ModelOptions {
   bool count_drain_reads = false;  // with `fractional_blocks` only: they are counted in words
   bool fractional_blocks = false;
   bool no_network_latency = false;
+  bool link_transfers = false;  // searches leave them out, so that they prove nothing where there may be any
 
   static constexpr ModelOptions timeloop();
   // FactorFlow's model (Ronzani and Silvano, ASP-DAC 2025). Its stalls propagate outwards from level to level,
@@ -40,6 +41,8 @@ inline constexpr base::Defect<ModelOptions> kModelDefects[] = {
      "a level that keeps outputs is read once more for each value that it sends up; brings `fractional_blocks` along"},
     {"fractional_blocks", &ModelOptions::fractional_blocks, "factorflow",
      "part of a block costs that part of its energy"},
+    {"link_transfers", &ModelOptions::link_transfers, "timeloop",
+     "instances take words from neighbours on the grid that had them a step before"},
     {"no_network_latency", &ModelOptions::no_network_latency, "factorflow", "fill and drain latencies are left out"},
 };
 

@@ -162,6 +162,8 @@ inline machine::Chip random_chip(Dice& dice, const ChipChoices& choices = {}) {
     storage.mesh_y = y;
     storage.instances = x * y;
     storage.block_size = dice.pick({1, 1, 2, 4, 8});
+    if (storage.instances > 1 && dice.once_in(4))
+      storage.cluster_size = storage.instances % 2 == 0 ? 2 : storage.instances;
     if (!outermost && !dice.once_in(4)) storage.capacity_words = dice.pick({1, 2, 4, 8, 16, 24, 48, 96});
     if (storage.capacity_words && dice.once_in(6)) storage.multiple_buffering = 2;
     const auto bandwidth = [&]() -> std::optional<double> {

@@ -52,7 +52,7 @@ Priced priced(const machine::Chip& chip, const Model& model, const Evaluation& e
       energy_pj += blocks(use.reads) * storage.energy.read_pj + blocks(use.fills) * storage.energy.write_pj +
                    blocks(use.updates) * storage.energy.update_pj;
     }
-    result.energy_pj += energy_pj * cost.utilized_instances;
+    result.energy_pj += energy_pj * storage.paying(cost.utilized_instances);
     if (!storage.pass_through || model.options().charge_pass_through)
       leak_pj += static_cast<Real>(storage.energy.leak_pj_per_cycle) * cost.utilized_instances;
     const auto port = [&](const std::optional<double>& words_per_cycle, Real words) {

@@ -44,6 +44,7 @@
 #include "orrery/nest/objective.h"
 #include "orrery/nest/sliding_search.h"
 #include "orrery/nest/start.h"
+#include "orrery/nest/tile_search.h"
 
 namespace orrery::nest {
 
@@ -566,6 +567,23 @@ void settle(const Model& model, const Space& space, const std::vector<Metric>& o
 
 }  // namespace
 
+// Transfers between neighbours make some mappings cheaper than any bound here knows. The best mapping without them is
+// the answer, priced with them; of the best one with them only what every mapping costs is known.
+static Optimum optimize_without_links(const Model& model, const Mapspace& mapspace,
+                                      const std::vector<Metric>& objective, const SearchRules& limits) {
+  ModelOptions options = model.options();
+  options.link_transfers = false;
+  const Model apart(model.einsum(), model.chip(), options, model.reuse());
+  Optimum optimum = optimize(apart, mapspace, objective, limits);
+  if (!optimum.mapping) return optimum;
+  optimum.evaluation = model.evaluate(*optimum.mapping);
+  const Space space(model.einsum(), model.chip(), mapspace, model.shape());
+  const Metric first = objective.empty() ? Metric::kEdp : objective[0];
+  optimum.certificate.optimal = false;
+  optimum.certificate.close(key_of({first}, optimum.evaluation)[0], floor_of(model, space, first));
+  return optimum;
+}
+
 Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metric> objective,
                  const SearchLimits& limits) {
   return optimize(model, mapspace, std::move(objective), SearchRules{limits});
@@ -573,6 +591,8 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
 
 Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metric> objective,
                  const SearchRules& limits) {
+  if (model.options().link_transfers && model.may_link())
+    return optimize_without_links(model, mapspace, objective, limits);
   const base::Stopwatch clock;
   const cost::Budget budget(limits, limits.searches);
   if (objective.empty()) objective = {Metric::kEdp};
@@ -590,15 +610,16 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
       optimum.interrupted = spending.interrupted();
       return;
     }
-    if (model.shape().sliding) {
-      optimum = optimize_sliding(model, space, objective, limits, spending);
-    } else {
-      GapWatch watch(limits);
-      std::optional<Optimum> found;
-      if (limits.prune_by_bound && limits.lattice)
-        found = optimize_on_lattice(model, space, objective, limits, spending, &watch);
-      optimum = found ? std::move(*found) : branch_and_bound(model, space, objective, limits, spending, watch);
-    }
+    GapWatch watch(limits);
+    const bool sliding = model.shape().sliding;
+    std::optional<Optimum> found;
+    if (limits.prune_by_bound && (sliding || limits.tiles))
+      found = optimize_on_tiles(model, space, objective, limits, spending, watch);
+    if (limits.prune_by_bound && limits.lattice && !sliding && !found)
+      found = optimize_on_lattice(model, space, objective, limits, spending, &watch);
+    optimum = found     ? std::move(*found)
+              : sliding ? optimize_sliding(model, space, objective, limits, spending)
+                        : branch_and_bound(model, space, objective, limits, spending, watch);
     settle(model, space, objective, limits, spending, optimum);
     optimum.certificate.space = space.size();
   };

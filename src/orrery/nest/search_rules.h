@@ -9,6 +9,7 @@ namespace orrery::nest {
 struct SearchRules : SearchLimits {
   bool prune_by_bound = true;         // false: price every mapping that fits
   bool lattice = true;                // false: branch and bound even where the lattice applies
+  bool tiles = false;                 // true: the search over tiles wherever it applies
   bool dominance = true;              // false: open every front that its bound lets through
   bool together = true;               // false: the lattice bounds energy and cycles one by one only
   bool ceilings = true;               // false: the lattice forbids no boundary for what it loads

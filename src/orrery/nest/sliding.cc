@@ -12,9 +12,7 @@
 // that remain, and what the box last held is what iteration 1 left. As in the reference, the step that
 // follows a finished loop is therefore seen from its second iteration, not from its last.
 //
-// Everything depends on differences of positions only. The walk over the loops, outermost first, is thus a
-// function of (loop, where the box was, the slide under way), and few such states occur: each is worked
-// out once, so that 2^loops visits become about loops^2.
+// What that comes to is a sum over the loops, the innermost first (boxes.h). Cost: loops times ranks for each boundary.
 //
 // A dataspace whose ranks move with one dimension each has tiles that coincide or lie apart: every step
 // that moves it brings the whole box, and the steps are only counted.
@@ -23,14 +21,15 @@
 // coincide share one access (multicast), those that only overlap do not. So
 //     accesses_i = words(i-1) * distinct positions over S_i,   deliveries_i = words(i-1) * fan-out
 // and accesses_0 = cc * distinct positions over S_0. Left out of the reference's rules: transfers between
-// neighbouring instances in place of reads from above ("link transfers"), imperfect factors, skew.
+// neighbouring instances in place of reads from above, unless asked for (links.cc); imperfect factors, skew.
 #include "orrery/nest/sliding.h"
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/nest/boxes.h"
+#include "orrery/nest/links.h"
 
 namespace orrery::nest {
 
@@ -38,27 +37,7 @@ using base::Count;
 
 namespace {
 
-constexpr std::size_t kMaxRanks = 16;
 constexpr std::size_t kMaxPositions = std::size_t{1} << 22;
-
-using Position = std::array<Count, kMaxRanks>;  // one coordinate per rank; unused ones stay 0
-using Extents = std::array<Count, kMaxDimensions>;
-
-// Ranks that can move; the others have one coordinate only.
-std::vector<const workload::Rank*> moving_ranks(const workload::Einsum& einsum, const workload::Dataspace& dataspace) {
-  std::vector<const workload::Rank*> ranks;
-  for (const workload::Rank& rank : dataspace.ranks)
-    if (std::any_of(rank.terms.begin(), rank.terms.end(), [&](const workload::Term& term) {
-          return term.coefficient != 0 && einsum.dimensions[term.dimension].bound > 1;
-        }))
-      ranks.push_back(&rank);
-  if (ranks.size() > kMaxRanks)
-    base::fail("O1010", "the model supports 16 ranks per dataspace that move; `" + dataspace.name + "` has " +
-                            std::to_string(ranks.size()));
-  return ranks;
-}
-
-using Ranks = std::span<const workload::Rank* const>;
 
 bool tiles_can_overlap(const workload::Einsum& einsum, Ranks ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [&](const workload::Rank* rank) {
@@ -68,38 +47,9 @@ bool tiles_can_overlap(const workload::Einsum& einsum, Ranks ranks) {
   });
 }
 
-// How far the box moves when dimension d advances by `stride`.
-Position step_of(Ranks ranks, int d, Count stride) {
-  Position step{};
-  for (std::size_t r = 0; r < ranks.size(); ++r)
-    for (const workload::Term& term : ranks[r]->terms)
-      if (term.dimension == d) step[r] += term.coefficient * stride;
-  return step;
-}
-
-Position sides_of(Ranks ranks, const Extents& extents) {
-  Position sides{};
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    sides[r] = 1;
-    for (const workload::Term& term : ranks[r]->terms) sides[r] += term.coefficient * (extents[term.dimension] - 1);
-  }
-  return sides;
-}
-
-Count volume(std::size_t ranks, const Position& sides) {
-  Count words = 1;
-  for (std::size_t r = 0; r < ranks; ++r) words *= sides[r];
-  return words;
-}
-
 bool is_zero(const Position& position) {
   return position == Position{};
 }
-
-struct Loop {
-  Count iterations;
-  Position step;
-};
 
 // How often a box that never overlaps its last position is fetched: innermost loops that do not move it do not
 // count.
@@ -109,97 +59,6 @@ Count moves(std::span<const Loop> outermost_first) {
   Count count = 1;
   for (const Loop& loop : outermost_first) count *= loop.iterations;
   return count;
-}
-
-// The words that a box brings while the loops above it run.
-template <std::size_t kRanks>
-class Walk {
- public:
-  Walk(const Position& sides, std::span<const Loop> outermost_first) : words_(1) {
-    for (std::size_t r = 0; r < kRanks; ++r) words_ *= sides_[r] = std::max<Count>(sides[r], 1);
-    for (const Loop& loop : outermost_first) loops_.push_back({loop.iterations, narrow(loop.step)});
-    while (!loops_.empty() && loops_.back().second == Move{}) loops_.pop_back();
-    known_.resize(loops_.size());
-  }
-
-  Count words() { return visit(0, {}).words; }
-
- private:
-  using Move = std::array<Count, kRanks>;
-
-  static Move narrow(const Position& position) {
-    Move move;
-    std::copy_n(position.begin(), kRanks, move.begin());
-    return move;
-  }
-
-  struct State {
-    bool filled = false;   // the box has held something
-    Move held{};           // where that was, seen from where the box is to be
-    bool sliding = false;  // a slide is under way
-    Move slide{};          // its translation
-
-    bool operator==(const State&) const = default;
-  };
-  struct Outcome {
-    Count words = 0;
-    State left;
-  };
-
-  Outcome visit(std::size_t depth, const State& entry) {
-    if (depth == loops_.size()) return bring(entry);
-    for (const auto& [state, outcome] : known_[depth])
-      if (state == entry) return outcome;
-    const auto& [iterations, step] = loops_[depth];
-    Outcome outcome = visit(depth + 1, entry);
-    State next = outcome.left;
-    for (std::size_t r = 0; r < kRanks; ++r) next.held[r] -= step[r];
-    const Outcome again = visit(depth + 1, next);
-    outcome.words += (iterations - 1) * again.words;
-    outcome.left = again.left;
-    for (std::size_t r = 0; r < kRanks; ++r) outcome.left.held[r] += step[r];
-    known_[depth].emplace_back(entry, outcome);
-    return outcome;
-  }
-
-  Outcome bring(const State& entry) const {
-    State left = entry;
-    left.filled = true;
-    left.held = {};
-    if (!entry.filled) return {words_, left};
-    if (entry.held == Move{}) return {0, left};
-    Move moved{};
-    for (std::size_t r = 0; r < kRanks; ++r) moved[r] = -entry.held[r];
-    if (entry.sliding && moved != entry.slide) {
-      left.sliding = false;
-      left.slide = {};
-      return {words_, left};
-    }
-    left.sliding = true;
-    left.slide = moved;
-    return {newly_covered(moved), left};
-  }
-
-  Count newly_covered(const Move& moved) const {
-    std::size_t axis = kRanks;
-    for (std::size_t r = 0; r < kRanks; ++r) {
-      if (moved[r] == 0) continue;
-      if (axis != kRanks) return words_;
-      axis = r;
-    }
-    return words_ / sides_[axis] * std::min(std::abs(moved[axis]), sides_[axis]);
-  }
-
-  Move sides_;
-  Count words_;
-  std::vector<std::pair<Count, Move>> loops_;
-  std::vector<std::vector<std::pair<State, Outcome>>> known_;
-};
-
-Count walk(std::size_t ranks, const Position& sides, std::span<const Loop> outermost_first) {
-  if (ranks <= 2) return Walk<2>(sides, outermost_first).words();
-  if (ranks <= 4) return Walk<4>(sides, outermost_first).words();
-  return Walk<kMaxRanks>(sides, outermost_first).words();
 }
 
 // Different positions of the boxes of the instances that S_i spreads over. A dimension that alone moves
@@ -239,10 +98,66 @@ Count distinct_positions(Ranks ranks, const std::vector<Count>& spatial, const E
   return count * static_cast<Count>(positions.size());
 }
 
+// The instances below level i in Timeloop's order: loops as written, the outermost slowest, `split` of them along X.
+Grid grid_of(Ranks ranks, const LevelMapping& level, const Extents& strides, Count fanout_x) {
+  Grid grid{1, {Position{}}};
+  for (std::size_t k = level.spatial_order.size(); k-- > 0;) {
+    const int d = level.spatial_order[k];
+    const Count n = level.spatial[d];
+    if (n == 1) continue;
+    if (k < static_cast<std::size_t>(level.split)) grid.width *= n;
+    if (static_cast<std::size_t>(n) > kMaxPositions / grid.positions.size())
+      base::fail("O1010", "the model supports at most 4194304 instances over one fan-out with link transfers");
+    const Position step = step_of(ranks, d, strides[d]);
+    std::vector<Position> next;
+    next.reserve(grid.positions.size() * static_cast<std::size_t>(n));
+    for (const Position& outer : grid.positions)
+      for (Count index = 0; index < n; ++index) {
+        Position moved = outer;
+        for (std::size_t r = 0; r < ranks.size(); ++r) moved[r] += index * step[r];
+        next.push_back(moved);
+      }
+    grid.positions = std::move(next);
+  }
+  grid.width = std::max(grid.width, fanout_x);
+  return grid;
+}
+
 }  // namespace
 
-void sliding(const workload::Einsum& einsum, const Mapping& mapping, const std::vector<ReuseRules>& reuse,
-             Traffic& out) {
+std::vector<const workload::Rank*> moving_ranks(const workload::Einsum& einsum, const workload::Dataspace& dataspace) {
+  std::vector<const workload::Rank*> ranks;
+  for (const workload::Rank& rank : dataspace.ranks)
+    if (std::any_of(rank.terms.begin(), rank.terms.end(), [&](const workload::Term& term) {
+          return term.coefficient != 0 && einsum.dimensions[term.dimension].bound > 1;
+        }))
+      ranks.push_back(&rank);
+  if (ranks.size() > kMaxRanks)
+    base::fail("O1010", "the model supports 16 ranks per dataspace that move; `" + dataspace.name + "` has " +
+                            std::to_string(ranks.size()));
+  return ranks;
+}
+
+Count words_brought(std::size_t ranks, const Position& sides, std::span<const Loop> loops) {
+  while (!loops.empty() && is_zero(loops.back().step)) loops = loops.first(loops.size() - 1);
+  const Count box = volume(ranks, sides);
+  if (loops.empty()) return box;
+  const Loop& innermost = loops.back();
+  const Count slice = newly_covered(ranks, sides, box, innermost.step);
+  Position at = innermost.step;  // where the loops so far have left the box
+  Count words = (innermost.iterations - 1) * slice;
+  for (std::size_t j = loops.size() - 1; j-- > 0;) {
+    Position moved = loops[j].step;
+    for (std::size_t r = 0; r < ranks; ++r) moved[r] -= at[r];
+    const Count again = is_zero(moved) ? 0 : moved == innermost.step ? slice : box;
+    words = loops[j].iterations * words + (loops[j].iterations - 1) * again;
+    for (std::size_t r = 0; r < ranks; ++r) at[r] += loops[j].step[r];
+  }
+  return box + words;
+}
+
+void sliding(const workload::Einsum& einsum, const Mapping& mapping, const std::vector<ReuseRules>& reuse, Traffic& out,
+             const machine::Chip* linked) {
   const int levels = static_cast<int>(mapping.levels.size());
   const int dimensions = static_cast<int>(einsum.dimensions.size());
   const int dataspaces = static_cast<int>(einsum.dataspaces.size());
@@ -294,17 +209,32 @@ void sliding(const workload::Einsum& einsum, const Mapping& mapping, const std::
         iterations *= level.temporal[*d];
         loops.push_back({level.temporal[*d], step_of(ranks, *d, below_time[i][*d])});
       }
+      const bool whole_again = i > 0 && !reuse.empty() && (reuse[i - 1].no_temporal_reuse >> s & 1);
+      const bool alone = !reuse.empty() && (reuse[i].no_spatial_sharing >> s & 1);
+      const bool apart = !reuse.empty() && (reuse[i].no_links >> s & 1);
+      out.links[i][s] = 0;
+      if (linked && out.fanout[i] > 1 && !apart) {
+        Position sides;
+        sides.fill(1);
+        if (i > 0) sides = sides_of(ranks, whole[i - 1]);
+        const LinkedWords words =
+            words_with_links(ranks.size(), sides, loops, grid_of(ranks, level, below_space[i], linked->fanout_x(i)),
+                             i == 0        ? Keeping::kPoints
+                             : whole_again ? Keeping::kWhole
+                                           : Keeping::kBoxes,
+                             !alone);
+        out.accesses[i][s] = words.accesses;
+        out.deliveries[i][s] = words.deliveries;
+        out.links[i][s] = i == 0 ? 0 : words.links;
+        continue;
+      }
       Count words = out.compute_cycles;
       if (i > 0) {
         const Count tile = out.tile[i - 1][s];
-        if (!reuse.empty() && (reuse[i - 1].no_temporal_reuse >> s & 1))
-          words = iterations * tile;
-        else if (overlapping)
-          words = walk(ranks.size(), sides_of(ranks, whole[i - 1]), loops);
-        else
-          words = moves(loops) * tile;
+        words = whole_again   ? iterations * tile
+                : overlapping ? words_brought(ranks.size(), sides_of(ranks, whole[i - 1]), loops)
+                              : moves(loops) * tile;
       }
-      const bool alone = !reuse.empty() && (reuse[i].no_spatial_sharing >> s & 1);
       out.accesses[i][s] = words * (alone ? out.fanout[i] : distinct_positions(ranks, level.spatial, below_space[i]));
       out.deliveries[i][s] = words * out.fanout[i];
     }

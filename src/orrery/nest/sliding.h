@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "orrery/machine/chip.h"
 #include "orrery/nest/mapping.h"
 #include "orrery/nest/mapspace.h"
 #include "orrery/nest/traffic.h"
@@ -11,8 +12,9 @@
 
 namespace orrery::nest {
 
-// Fills `out` as closed_form does; equal to it wherever both apply.
-void sliding(const workload::Einsum& einsum, const Mapping& mapping, const std::vector<ReuseRules>& reuse,
-             Traffic& out);
+// Fills `out` as closed_form does; equal to it wherever both apply. With the chip in `linked`, neighbours on its grids
+// hand words to each other (links.h).
+void sliding(const workload::Einsum& einsum, const Mapping& mapping, const std::vector<ReuseRules>& reuse, Traffic& out,
+             const machine::Chip* linked = nullptr);
 
 }  // namespace orrery::nest

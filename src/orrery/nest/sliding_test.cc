@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/refused_test_util.h"
+#include "orrery/nest/boxes.h"
 #include "orrery/nest/random_nest_test_util.h"
 #include "orrery/nest/simulation_test_util.h"
 
@@ -133,6 +134,55 @@ TEST(Sliding, EqualsAWalkOverEveryIterationWhereTheRulesAreExact) {
     }
   }));
   EXPECT_GT(exact_and_sliding, 20) << "too few cases in which tiles overlap";
+}
+
+// The reference's rules word by word: each loop's iterations 0 and 1, the box and the slide under way remembered.
+struct ByTheRules {
+  std::size_t ranks;
+  Position sides;
+  std::vector<Loop> loops;  // outermost first
+  Position at{}, held{}, slide{};
+  bool filled = false, sliding = false;
+
+  Count words(std::size_t depth = 0) {
+    if (depth == loops.size()) return bring();
+    Count sum = words(depth + 1);
+    for (std::size_t r = 0; r < ranks; ++r) at[r] += loops[depth].step[r];
+    sum += (loops[depth].iterations - 1) * words(depth + 1);
+    for (std::size_t r = 0; r < ranks; ++r) at[r] -= loops[depth].step[r];
+    return sum;
+  }
+
+  Count bring() {
+    Position moved{};
+    for (std::size_t r = 0; r < ranks; ++r) moved[r] = at[r] - held[r];
+    held = at;
+    const Count box = volume(ranks, sides);
+    if (!filled) return filled = true, box;
+    if (moved == Position{}) return 0;
+    if (sliding && moved != slide) return sliding = false, box;
+    sliding = true, slide = moved;
+    return newly_covered(ranks, sides, box, moved);
+  }
+};
+
+TEST(Sliding, TheSumOverLoopsEqualsTheRulesWordByWord) {
+  EXPECT_TRUE(rc::check("words_brought == rules", [] {
+    Dice dice = Dice::from_seed(*rc::gen::arbitrary<std::uint64_t>());
+    for (int repeat = 0; repeat < kCasesPerDraw; ++repeat) {
+      const std::size_t ranks = static_cast<std::size_t>(dice(1, 3));
+      Position sides{};
+      for (std::size_t r = 0; r < ranks; ++r) sides[r] = dice(1, 5);
+      std::vector<Loop> loops(static_cast<std::size_t>(dice(0, 6)));
+      for (Loop& loop : loops) {
+        loop.iterations = dice(2, 4);
+        loop.step = {};
+        if (!dice.once_in(4)) loop.step[static_cast<std::size_t>(dice(0, static_cast<Count>(ranks) - 1))] = dice(1, 6);
+        if (dice.once_in(6)) loop.step[static_cast<std::size_t>(dice(0, static_cast<Count>(ranks) - 1))] = dice(1, 6);
+      }
+      RC_ASSERT(words_brought(ranks, sides, loops) == (ByTheRules{ranks, sides, loops}.words()));
+    }
+  }));
 }
 
 TEST(Sliding, NeverNeedsMoreThanTilesThatAreBroughtWhole) {

@@ -75,6 +75,10 @@ class Space {
   // Whether the dimensions that iterate may stand in any order in T_level.
   bool order_is_free(int level) const;
 
+  // Dimensions whose place in T_level is fixed: innermost and outermost, from the inside.
+  const std::vector<int>& fixed_inside(int level) const { return temporal_order_[level].inner; }
+  const std::vector<int>& fixed_outside(int level) const { return temporal_order_[level].outer; }
+
   // Mappings that the constraints allow before capacity: factorisations x orders x splits x bypasses.
   double size() const { return size_; }
 

@@ -29,6 +29,8 @@ struct Traffic {
   LevelTable<base::Count> accesses;
   // The same, counted once per receiving instance.
   LevelTable<base::Count> deliveries;
+  // Words that the instances below one instance of level i hand to each other; only `sliding` with links sets them.
+  LevelTable<base::Count> links;
   LevelTable<base::Count> tile;                   // words one instance of level i holds at a time
   LevelTable<base::Count> partition;              // words one instance of level i sees over the whole run
   std::array<base::Count, kMaxLevels> fanout;     // instances of the level below that each one feeds

@@ -44,6 +44,7 @@ constexpr Kind kAnswers[] = {
     {"operators", operators_schema},
     {"catalog", catalog_schema},
     {"doctor", doctor_schema},
+    {"sparse_rtl", sparse_rtl_schema},
     {"explain", explain_schema},
     {"schema", kinds_schema},
     {"error", error_schema},

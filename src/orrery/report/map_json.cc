@@ -374,6 +374,28 @@ const std::vector<MappedLayer>& layers(const MapDocument& document) {
   return document.mapped->layers;
 }
 
+Totals sum_of(const MapDocument& document) {
+  return scenario::totals(layers(document), document.mapped->attention.rows);
+}
+
+// What an array does in the place of layers.
+Record<scenario::ArrayAttention> attention() {
+  using scenario::ArrayAttention;
+  using scenario::ArrayRow;
+  const Record<ArrayRow> row = {{"name", "Of the attention; of one head are the figures.", &ArrayRow::name},
+                                {"instances", "Heads that run one after the other.", &ArrayRow::instances},
+                                {"queries", "Of a head.", &ArrayRow::queries},
+                                {"keys", "Of a head.", &ArrayRow::keys},
+                                {"seconds", "On the array.", &ArrayRow::seconds},
+                                {"energy_pj", "pJ.", &ArrayRow::energy_pj},
+                                {"cycles", "Of the chip, in these seconds; rounded up.", &ArrayRow::cycles},
+                                {"edp_j_cycles", "pJ * cycles / 1e12.", &ArrayRow::edp_j_cycles}};
+  return {{"file", "The answer of `sparse simulate`.", [](const ArrayAttention& a) { return a.array.name; }},
+          {"density", "That was simulated.", [](const ArrayAttention& a) { return a.array.density; }},
+          {"cycle_seconds", "Of the chip.", &ArrayAttention::cycle_seconds},
+          {"rows", "Simulated, without proof; the sums count them.", &ArrayAttention::rows, row}};
+}
+
 std::vector<std::string> unmapped(const MapDocument& document) {
   std::vector<std::string> out;
   for (const MappedLayer& layer : layers(document))
@@ -387,7 +409,7 @@ bool all_mapped(const MapDocument& document) {
 
 std::optional<Totals> in_all_blocks(const MapDocument& document) {
   if (!all_mapped(document)) return std::nullopt;
-  return scenario::times(scenario::totals(layers(document)), document.blocks);
+  return scenario::times(sum_of(document), document.blocks);
 }
 
 // `total` and `model` are what they say or null: sums over some of the layers have names of their own.
@@ -399,9 +421,9 @@ Record<MapDocument> result(bool searched) {
   Record<D> out = {
       {"layers", "In the order of the model's operators, or of the files' names.", layers, layer(searched)},
       {"total", "Of all layers; null where one has no mapping.",
-       [](const D& d) { return all_mapped(d) ? std::optional(scenario::totals(layers(d))) : std::nullopt; }, totals()},
+       [](const D& d) { return all_mapped(d) ? std::optional(sum_of(d)) : std::nullopt; }, totals()},
       {"total_of_mapped", "Where `total` is null: of the layers that have a mapping, if any.",
-       [](const D& d) { return scenario::totals(layers(d)); }, totals(), when(some_mapped)},
+       [](const D& d) { return sum_of(d); }, totals(), when(some_mapped)},
       {"unmapped", "Where `total` is null: names of the layers without a mapping.", unmapped,
        when([](const D& d) { return !all_mapped(d); })},
       {"blocks", "With `--model`: equal blocks of it.", &D::blocks, when([](const D& d) { return d.blocks > 0; })},
@@ -411,6 +433,10 @@ Record<MapDocument> result(bool searched) {
       {"selection_in_all_blocks", "With `--layer`: its totals in all blocks.", in_all_blocks, totals(),
        when(part_of_model)}};
   if (!searched) return out;
+  const auto array = [](const D& d) -> const scenario::ArrayAttention& { return d.mapped->attention; };
+  const auto has_array = [](const D& d) { return !d.mapped->attention.rows.empty(); };
+  out.add({{"attention_array", "With `--attention-array`: what it does in the place of layers.", array, attention(),
+            when(has_array)}});
   Record<D> only_front = pareto().of<D>([](const D& d) -> const auto& { return layers(d)[0]; });
   return out.add(only_front.only([](const D& d) { return layers(d).size() == 1; }));
 }

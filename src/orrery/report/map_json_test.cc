@@ -97,6 +97,28 @@ TEST(MapJson, TotalsCountInstancesAndBlocks) {
   EXPECT_DOUBLE_EQ(result["model"]["energy_pj"], 24 * 8 * cost.energy_pj);
 }
 
+TEST(MapJson, RowsOfAnArrayStandBesideTheLayersAndInAllSums) {
+  scenario::MappedModel mapped;
+  mapped.layers = {example_layer()};
+  const json before = document(mapped, 24)["result"];
+  EXPECT_FALSE(before.contains("attention_array"));
+  mapped.attention.array.name = "array.json", mapped.attention.array.density = 0.25;
+  mapped.attention.cycle_seconds = 2e-9;
+  mapped.attention.rows.resize(1);
+  scenario::ArrayRow& row = mapped.attention.rows[0];
+  row.name = "attention", row.instances = 5, row.queries = 8, row.keys = 9;
+  row.seconds = 2e-8, row.energy_pj = 100, row.cycles = 10, row.edp_j_cycles = 1e-9;
+  const json after = document(mapped, 24)["result"];
+  EXPECT_EQ(after["layers"], before["layers"]);
+  EXPECT_EQ(after["total"]["cycles"], before["total"]["cycles"].get<base::Count>() + 50);
+  EXPECT_DOUBLE_EQ(after["total"]["energy_pj"], before["total"]["energy_pj"].get<double>() + 500);
+  EXPECT_DOUBLE_EQ(after["total"]["edp_seed"], before["total"]["edp_seed"].get<double>() + 5e-9);
+  EXPECT_EQ(after["model"]["cycles"], 24 * after["total"]["cycles"].get<base::Count>());
+  EXPECT_EQ(after["attention_array"], json::parse(R"({"file": "array.json", "density": 0.25, "cycle_seconds": 2e-9,
+      "rows": [{"name": "attention", "instances": 5, "queries": 8, "keys": 9, "seconds": 2e-8, "energy_pj": 100.0,
+                "cycles": 10, "edp_j_cycles": 1e-9}]})"));
+}
+
 TEST(MapJson, TotalsOfOneLayerOfAModelAreNotCalledTheModels) {
   scenario::MappedModel mapped;
   mapped.layers = {example_layer()};

@@ -42,6 +42,7 @@ Json validate_collectives_schema();
 Json check_schema();
 Json catalog_schema();
 Json doctor_schema();
+Json sparse_rtl_schema();
 Json explain_schema();
 Json kinds_schema();
 Json error_schema();

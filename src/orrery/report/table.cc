@@ -46,6 +46,17 @@ std::vector<std::string> layer_row(const scenario::MappedLayer& layer) {
           milliseconds};
 }
 
+std::vector<std::string> array_row(const scenario::ArrayRow& row) {
+  return {row.name,
+          std::to_string(row.instances),
+          energy_uj(row.energy_pj),
+          std::to_string(row.cycles),
+          "-",
+          edp(row.edp_j_cycles),
+          "simulated",
+          "-"};
+}
+
 }  // namespace
 
 std::size_t shown_width(const std::string& cell) {
@@ -100,24 +111,30 @@ std::string text(const Table& table) {
 }
 
 std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::Count blocks,
-                        const std::string& selected) {
+                        const std::string& selected, const scenario::ArrayAttention& attention) {
   Table table;
   table.header = {"layer", "instances", "energy (uJ)", "cycles", "util. (%)", "EDP (J*cycle)", "proof", "ms"};
-  for (const scenario::MappedLayer& layer : layers) table.rows.push_back(layer_row(layer));
+  for (std::size_t i = 0; i <= layers.size(); ++i) {
+    for (const scenario::ArrayRow& row : attention.rows)
+      if (row.before == i) table.rows.push_back(array_row(row));
+    if (i < layers.size()) table.rows.push_back(layer_row(layers[i]));
+  }
 
-  const bool several = layers.size() > 1 || blocks > 1 || (layers.size() == 1 && layers[0].instances > 1);
-  const auto found = static_cast<std::size_t>(
-      std::count_if(layers.begin(), layers.end(), [](const auto& layer) { return layer.found(); }));
-  const bool all_found = found == layers.size();
+  const std::size_t all = table.rows.size();
+  const bool several = all > 1 || blocks > 1 || (layers.size() == 1 && layers[0].instances > 1);
+  const auto missing = static_cast<std::size_t>(
+      std::count_if(layers.begin(), layers.end(), [](const auto& layer) { return !layer.found(); }));
+  const std::size_t found = all - missing;
+  const bool all_found = missing == 0;
   if (several && found > 0) {
     table.rules_before.push_back(table.rows.size());
     const auto add = [&](std::string name, base::Count count, const scenario::Totals& sum) {
       if (!selected.empty()) name = selected + ", " + name;
-      if (!all_found) name += fmt::format(", {} of {} layers", found, layers.size());
+      if (!all_found) name += fmt::format(", {} of {} layers", found, all);
       table.rows.push_back({std::move(name), std::to_string(count), energy_uj(sum.energy_pj),
                             std::to_string(sum.cycles), "", edp(sum.edp_j_cycles), all_found ? "" : "incomplete", ""});
     };
-    const scenario::Totals block = scenario::totals(layers);
+    const scenario::Totals block = scenario::totals(layers, attention.rows);
     add(blocks > 1 ? "one block" : "total", 1, block);
     if (blocks > 1) add("all blocks", blocks, scenario::times(block, blocks));
   }
@@ -125,6 +142,9 @@ std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::
   if (!layers.empty() && layers[0].searched) remark += "; least " + objective_name(layers[0].objective);
   if (std::any_of(layers.begin(), layers.end(), [](const auto& layer) { return layer.estimates != nullptr; }))
     remark += "\nno ERT: energies of actions are estimated; `orrery energy` tells their origin";
+  if (!attention.rows.empty())
+    remark += fmt::format("\nsimulated: {}, at a density of {:.4f}; its seconds in cycles of the chip, {:g} ns each",
+                          attention.array.name, attention.array.density, 1e9 * attention.cycle_seconds);
   return text(table) + remark + "\n";
 }
 

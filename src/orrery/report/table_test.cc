@@ -31,6 +31,23 @@ TEST(ModelTable, TotalsOfOneLayerOfAModelBearItsName) {
   EXPECT_NE(shown.find("FF2, all blocks "), std::string::npos) << shown;
 }
 
+TEST(ModelTable, ShowsWhatAnArrayDoesInItsPlaceAndCountsIt) {
+  const scenario::MappedLayer layer = example_layer();
+  scenario::ArrayAttention attention;
+  attention.array.name = "array.json", attention.array.density = 0.25, attention.cycle_seconds = 1.2e-9;
+  attention.rows.resize(1);
+  attention.rows[0].name = "attention", attention.rows[0].instances = 5, attention.rows[0].cycles = 1000;
+  attention.rows[0].before = 1;
+  const std::string shown = model_table({layer, infeasible_layer()}, 1, {}, attention);
+  const std::size_t first = shown.find("\nsmall"), row = shown.find("\nattention"), last = shown.find("\nimpossible");
+  EXPECT_TRUE(first < row && row < last && last != std::string::npos) << shown;
+  EXPECT_NE(shown.find("  simulated "), std::string::npos) << shown;
+  EXPECT_NE(shown.find("total, 2 of 3 layers"), std::string::npos) << shown;
+  EXPECT_NE(shown.find(std::to_string(layer.optimum.evaluation.cycles * layer.instances + 5000)), std::string::npos);
+  EXPECT_NE(shown.find("simulated: array.json, at a density of 0.2500; its seconds in cycles of the chip, 1.2 ns each"),
+            std::string::npos);
+}
+
 TEST(ModelTable, HasNoTotalOfNothing) {
   const std::string shown = model_table({infeasible_layer(), infeasible_layer()}, 24);
   EXPECT_EQ(shown.find("block"), std::string::npos) << shown;

@@ -152,6 +152,14 @@ auto doctor() {
                        [](const S& said) -> const Health& { return said.result; }, HealthElement()}});
 }
 
+auto rtl() {
+  return answer("sparse_rtl",
+                Record<RtlFiles>{{"files", "What was written, with folders.", &RtlFiles::files},
+                                 {"parameters", "Of module `accelerator`.", &RtlFiles::parameters},
+                                 {"cycles", "That the vectors take, from START to DONE.", &RtlFiles::cycles},
+                                 {"blocks", "Packed blocks of the vectors.", &RtlFiles::blocks}});
+}
+
 Record<ErrorPage> page_title() {
   return {{"code", "Such as O0710.", &ErrorPage::code}, {"title", "What it means, in short.", &ErrorPage::title}};
 }
@@ -194,6 +202,10 @@ std::string doctor_json(const std::string& version, bool ok,
   return text(doctor().json({version, health}));
 }
 
+std::string sparse_rtl_json(const std::string& version, const RtlFiles& said) {
+  return text(rtl().json({version, said}));
+}
+
 std::string explain_json(const std::string& version, const Pages& pages) {
   return text(codes().json({version, pages}));
 }
@@ -204,6 +216,10 @@ std::string explain_json(const std::string& version, const ErrorPage& shown) {
 
 std::string schema_kinds_json(const std::string& version) {
   return text(kinds().json({version, schema_names()}));
+}
+
+Json sparse_rtl_schema() {
+  return rtl().schema();
 }
 
 Json check_schema() {

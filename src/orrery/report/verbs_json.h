@@ -29,6 +29,13 @@ std::string catalog_json(const std::string& version, const scenario::ModelFacts&
 std::string doctor_json(const std::string& version, bool ok,
                         const std::vector<std::pair<std::string, std::string>>& findings);
 
+struct RtlFiles {
+  std::vector<std::string> files;                               // with folders
+  std::vector<std::pair<std::string, base::Count>> parameters;  // of module accelerator
+  base::Count cycles = 0, blocks = 0;                           // of the vectors
+};
+std::string sparse_rtl_json(const std::string& version, const RtlFiles& answer);
+
 struct ErrorPage {
   std::string code, title, page;
 };

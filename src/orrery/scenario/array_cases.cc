@@ -54,12 +54,12 @@ ArrayCase case_of(SparseArrays read, const ArrayCasesRequest& request) {
   return out;
 }
 
-sparse::Mask read_inside(const ArrayCasesRequest& request, const std::string& path, const SparseArrayFiles& files,
+sparse::Mask read_inside(const ArrayCasesRequest& request, const std::string& path, const MaskFiles& files,
                          const cost::Budget& budget, ArrayCases& out) {
   base::Input input;
   sparse::Mask mask = read_mask(path, request.columns, &input, budget);
   out.inputs.push_back(input);
-  apply_valid(mask, files, out.inputs);
+  apply_valid(mask, with_valid(request.arrays, files, path), out.inputs);
   sparse::Mask inside = sparse::inside_valid(mask);
   if (const Count outside = mask.kept() - inside.kept(); outside > 0)
     out.warnings.warning("O1819", fmt::format("`{}` keeps {} pairs of query and key that are not there", path, outside))
@@ -69,15 +69,13 @@ sparse::Mask read_inside(const ArrayCasesRequest& request, const std::string& pa
 
 void read_masks(const ArrayCasesRequest& request, const cost::Budget& budget, ArrayCases& out) {
   const MaskFiles files = mask_files(request.mask);
-  SparseArrayFiles arrays = request.arrays;
-  if (arrays.valid.empty()) arrays.valid = files.valid;
   LimitedSteps steps(budget);
   double held = 0;
   for (const std::string& path : files.masks)
     if (!steps.run(fmt::format("`{}` and what follows it", path), [&] {
           ArrayCase one;
           one.name = path;
-          one.mask = read_inside(request, path, arrays, budget, out);
+          one.mask = read_inside(request, path, files, budget, out);
           one.shape = one.mask->shape();
           one.depth = request.size;
           one.scale = 1 / std::sqrt(static_cast<double>(request.size));
@@ -97,10 +95,8 @@ void give_mask(const ArrayCasesRequest& request, const cost::Budget& budget, Arr
     base::fail("O1816",
                fmt::format("`{}` has {} masks, and the queries belong to one", request.mask, files.masks.size()), {},
                "name the file of the mask");
-  SparseArrayFiles arrays = request.arrays;
-  if (arrays.valid.empty()) arrays.valid = files.valid;
   ArrayCase& one = out.cases.front();
-  sparse::Mask mask = read_inside(request, files.masks.front(), arrays, budget, out);
+  sparse::Mask mask = read_inside(request, files.masks.front(), files, budget, out);
   if (!(mask.shape() == one.shape)) {
     const sparse::MaskShape &a = mask.shape(), &b = one.shape;
     base::fail(

@@ -1,30 +1,12 @@
 // A simulated array of pruned attention beside each accelerator of a run: it does the attention of forward passes.
 //
-// What `sparse simulate` wrote says how long it took for so many pairs of query and key; pairs that are there at other
-// lengths take as long each, since prediction, blocks and merging are proportional to them at a density. Heads must
-// have the size that was simulated. Backwards the accelerator computes dense attention: the array has no such pass.
+// Backwards the accelerator computes dense attention: the array has no such pass.
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "orrery/machine/operator_model.h"
-
-namespace orrery::base {
-struct SourceFile;
-}
+#include "orrery/scenario/attention_array.h"
 
 namespace orrery::scenario {
-
-struct AttentionArray {
-  std::string name;                                    // of the file
-  double seconds_per_score = 0, joules_per_score = 0;  // kept or not
-  base::Count head_size = 0, queries = 0, keys = 0;
-  double density = 0;
-};
-
-// Of an answer of `sparse simulate` in JSON. Throws InputError O1905.
-AttentionArray read_attention_array(const std::shared_ptr<const base::SourceFile>& file);
 
 class ArrayOperators final : public machine::OperatorModel {
  public:

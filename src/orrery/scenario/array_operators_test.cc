@@ -52,6 +52,7 @@ TEST(ArrayOperators, OtherHeadsAndOtherDocumentsAreRefused) {
                                  {"1e-3", "0"},
                                  {"1e-3", "1e308"},
                                  {"1e-3", "\"fast\""},
+                                 {"0.1,", "1.1,"},
                                  {"\"heads\"", "\"head\""},
                                  {"[{", "[], \"more\": [{"},
                                  {"128", "12.5"}})

@@ -42,7 +42,7 @@ bool same_space(const nest::Mapspace& a, const nest::Mapspace& b) {
   };
   const auto rules = [](const nest::ReuseRules& x, const nest::ReuseRules& y) {
     return x.no_temporal_reuse == y.no_temporal_reuse && x.no_spatial_sharing == y.no_spatial_sharing &&
-           x.read_first_update == y.read_first_update && x.no_coalescing == y.no_coalescing;
+           x.read_first_update == y.read_first_update && x.no_coalescing == y.no_coalescing && x.no_links == y.no_links;
   };
   return std::equal(a.constraints.begin(), a.constraints.end(), b.constraints.begin(), b.constraints.end(),
                     constraint) &&

@@ -34,8 +34,10 @@ struct Layers {
   base::Count blocks = 0;
   File model;                        // null without --model
   std::vector<base::Input> ignored;  // of it: --ignore
+  std::vector<base::Input> array;    // its document
   std::vector<base::Input> onnx;     // the file, and --define
   std::optional<MappedWork> work;    // of it
+  ArrayAttention attention;          // of it, where an array does it
   base::Diagnostics warnings;        // of the catalogue's files
 };
 
@@ -143,7 +145,14 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
         .note("no product of matrices expresses them; the figures are those of the rest");
 
   std::map<std::vector<const base::SourceFile*>, const Documents*> gathered;
-  for (const workload::Operator& op : block.operators) {
+  std::vector<workload::Operator> operators = block.operators;
+  if (!request.attention_array.empty()) {
+    const File document = base::read_file(request.attention_array);
+    out.attention.array = read_attention_array(document);
+    out.attention.rows = take_attention(model.entry.name, out.attention.array, operators);
+    out.array.push_back(base::file_input(*document));
+  }
+  for (const workload::Operator& op : operators) {
     const std::vector<File> all = joined(for_role(chips, op.role), files);
     std::vector<const base::SourceFile*> key;
     for (const File& file : all) key.push_back(file.get());
@@ -170,6 +179,7 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
   out.title = fmt::format("{} on {}: {} block{}{}, {}", model.entry.name, where, layers, layers == 1 ? "" : "s",
                           request.logits ? " and logits" : "", phase);
   const bool beyond = is_beyond_positions(model.transformer, asked.tokens + asked.cached);
+  if (!out.attention.rows.empty()) out.title += ", attention on a simulated array";
   if (beyond) out.title += fmt::format(", beyond the model's {}", *model.transformer.max_positions);
   out.work = MappedWork{model.entry.name,
                         model.transformer.family,
@@ -328,6 +338,24 @@ void keep_layer(const std::string& wanted, Layers& out) {
   no_such_layer(wanted, names);
 }
 
+// Throws InputError O2010 where an array is given, but not a whole prefill of a model.
+void demand_attention(const MapRequest& request) {
+  if (request.attention_array.empty()) return;
+  base::Diagnostics found;
+  const auto refuse = [&](const std::string& what, const char* hint) {
+    found.error("O2010", fmt::format("--attention-array does the attention of a model's prefill, but {}", what))
+        .hint(hint);
+  };
+  if (request.model.empty()) refuse("no --model is given", "name a model, or leave the array out");
+  if (!request.phase.empty() && request.phase != "prefill")
+    refuse(fmt::format("the phase is `{}`", request.phase),
+           "leave `--phase` out: no mask of a query that reads a cache was simulated");
+  if (!request.layer.empty())
+    refuse(fmt::format("only the layer `{}` is asked for", request.layer),
+           "leave `--layer` out: the array changes no layer that the chip keeps");
+  found.throw_if_errors();
+}
+
 // Throws InputError O1103 for options that make no question together.
 void demand_question(const MapRequest& request) {
   if (!request.gemms.empty() && !request.model.empty())
@@ -346,6 +374,7 @@ void demand_question(const MapRequest& request) {
   if (request.model.empty() && (sized || request.logits || !request.phase.empty()))
     base::fail("O1103", "--seq, --batch, --phase and --logits are of a model, but no --model is given", {},
                "name a model; a problem's bounds are set with --set");
+  demand_attention(request);
 }
 
 // Chips whose constraints name the dimensions of a matrix product do not know those of a convolution.
@@ -387,7 +416,13 @@ MapAnswer map(const MapRequest& request) {
   ReadLayers read = read_all(layers, request, estimators);
   if (search.limits.threads <= 0) search.limits.threads = std::min(std::max(1, read.threads), base::thread_count(0));
   MapAnswer answer;
+  if (!layers.attention.rows.empty()) {
+    layers.attention.cycle_seconds = common_cycle_seconds(read.questions);
+    price(layers.attention);
+    warn_of_array(layers.attention, layers.warnings);
+  }
   answer.mapped = map_layers(read.questions, search);
+  answer.mapped.attention = std::move(layers.attention);
   for (const MappedLayer& layer : answer.mapped.layers)
     if (layer.certified && layer.certified->finished && !layer.certified->agrees)
       throw base::InternalError(fmt::format("`{}` is not certified: {}", layer.name, layer.certified->complaint));
@@ -395,7 +430,8 @@ MapAnswer map(const MapRequest& request) {
   answer.mapped.inputs = std::move(read.inputs);
   if (layers.model) {
     answer.mapped.inputs.push_back(base::file_input(*layers.model));
-    answer.mapped.inputs.insert(answer.mapped.inputs.end(), layers.ignored.begin(), layers.ignored.end());
+    for (const std::vector<base::Input>& more : {layers.ignored, layers.array})
+      answer.mapped.inputs.insert(answer.mapped.inputs.end(), more.begin(), more.end());
     std::sort(answer.mapped.inputs.begin(), answer.mapped.inputs.end());
   }
   if (!layers.onnx.empty()) {

@@ -25,6 +25,7 @@ struct MapRequest : DocumentRequest {
   std::string phase;                           // "prefill" (or empty), "decode" or "verify"
   std::optional<base::Count> cached, drafted;  // tokens in the cache; tokens to verify
   bool logits = false;                         // map them, too
+  std::string attention_array;                 // an answer of `sparse simulate`, for a prefill; empty: none
   std::vector<Gemm> gemms;                     // instead of a model or problems
   // Of an ONNX model, which is one of the files.
   base::Overrides defined;  // --define
@@ -61,8 +62,9 @@ struct MapAnswer {
 };
 
 // Throws InputError: O1103 for requests that make no question, O1106 where no layer is called as the one wanted, O0938
-// for ONNX models without products, and
-// what the readers and the search refuse. Layers that cannot be mapped are an answer.
+// for ONNX models without products, O2010 for an array beside something other than a prefill of a model with attention,
+// O1905 and O2012 for one that cannot be counted, and what the readers and the search refuse. Layers that cannot be
+// mapped are an answer.
 MapAnswer map(const MapRequest& request);
 
 }  // namespace orrery::scenario

@@ -105,24 +105,25 @@ int shares_of(std::size_t memory, std::size_t layers) {
 
 }  // namespace
 
-Totals totals(const std::vector<MappedLayer>& layers) {
+Totals totals(const std::vector<MappedLayer>& layers, const std::vector<ArrayRow>& rows) {
   Totals sum;
-  for (const MappedLayer& layer : layers) {
-    if (!layer.found()) continue;
-    const nest::Evaluation& cost = layer.optimum.evaluation;
+  const auto add = [&sum](const auto& row, const auto& cost) {
     const base::Count before = sum.cycles;
-    sum.energy_pj += static_cast<double>(layer.instances) * cost.energy_pj;
+    sum.energy_pj += static_cast<double>(row.instances) * cost.energy_pj;
     base::Count cycles = 0;
-    if (__builtin_mul_overflow(layer.instances, cost.cycles, &cycles))
-      refuse_total(fmt::format("the cycles of `{}`", layer.name),
-                   fmt::format("{} instances * {} cycles", layer.instances, cost.cycles),
+    if (__builtin_mul_overflow(row.instances, cost.cycles, &cycles))
+      refuse_total(fmt::format("the cycles of `{}`", row.name),
+                   fmt::format("{} instances * {} cycles", row.instances, cost.cycles),
                    "use a smaller batch, fewer heads or smaller bounds");
     if (__builtin_add_overflow(sum.cycles, cycles, &sum.cycles))
       refuse_total("the cycles of all layers",
-                   fmt::format("{} cycles of the layers before `{}` + {} of it", before, layer.name, cycles),
+                   fmt::format("{} cycles of the layers before `{}` + {} of it", before, row.name, cycles),
                    "map fewer layers at a time, with --layer");
-    sum.edp_seed += static_cast<double>(layer.instances) * cost.edp_j_cycles;
-  }
+    sum.edp_seed += static_cast<double>(row.instances) * cost.edp_j_cycles;
+  };
+  for (const MappedLayer& layer : layers)
+    if (layer.found()) add(layer, layer.optimum.evaluation);
+  for (const ArrayRow& row : rows) add(row, row);
   sum.edp_j_cycles = sum.energy_pj * static_cast<double>(sum.cycles) / 1e12;
   return sum;
 }

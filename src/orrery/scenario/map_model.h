@@ -13,6 +13,7 @@
 #include "orrery/nest/options.h"
 #include "orrery/nest/pareto.h"
 #include "orrery/nest/search.h"
+#include "orrery/scenario/array_rows.h"
 #include "orrery/scenario/certify.h"
 #include "orrery/scenario/layer_question.h"
 #include "orrery/workload/einsum.h"
@@ -59,12 +60,13 @@ struct MapOptions {
 
 struct MappedModel {
   std::vector<MappedLayer> layers;  // as the questions
+  ArrayAttention attention;         // what an array does besides; no rows: there is none
   std::vector<base::Input> inputs;  // files and overrides; sorted, each once
   base::Diagnostics warnings;
 };
 
-// Sums over layers, `instances` counted; layers without a mapping are left out. Units: pJ, cycles,
-// J*cycles. `edp_j_cycles` is the product of the two sums, `edp_seed` the sum of the layers' products (how
+// Sums over layers and what an array does, `instances` counted; layers without a mapping are left out. Units: pJ,
+// cycles, J*cycles. `edp_j_cycles` is the product of the two sums, `edp_seed` the sum of the layers' products (how
 // Timeloop-Experiments ranks). Throws InputError (O1004) when the cycles exceed 64 bits.
 struct Totals {
   double energy_pj = 0;
@@ -72,7 +74,7 @@ struct Totals {
   double edp_j_cycles = 0;
   double edp_seed = 0;
 };
-Totals totals(const std::vector<MappedLayer>& layers);
+Totals totals(const std::vector<MappedLayer>& layers, const std::vector<ArrayRow>& rows = {});
 
 // The same for `blocks` blocks one after the other. EDP: (blocks * energy) * (blocks * cycles). Throws as `totals`.
 Totals times(const Totals& block, base::Count blocks);

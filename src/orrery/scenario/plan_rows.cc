@@ -336,9 +336,11 @@ class Pieces {
     rest_.clear();
     bool ended = false;
     while (piece.text.size() < kPiece && !ended) {
-      const std::string_view more = file_.next();
-      piece.text += more;
-      ended = more.empty();
+      if (read_.empty()) read_ = file_.next();  // as much as the file gives at once
+      const std::size_t taken = std::min(read_.size(), kPiece);
+      piece.text += read_.substr(0, taken);
+      read_.remove_prefix(taken);
+      ended = taken == 0;
     }
     if (!ended) {
       const std::size_t end = piece.text.rfind('\n');
@@ -356,6 +358,7 @@ class Pieces {
  private:
   const std::string& name_;
   base::FilePieces file_;
+  std::string_view read_;  // of the file's last piece, what is still to be taken
   std::string rest_;
   std::uint64_t line_ = 1;
 };

@@ -56,6 +56,8 @@ Shape four_dimensions(const Array& array, std::optional<Count> heads) {
       refuse_shape(array, fmt::format("and {} are no whole number of sequences of {} heads", shape[0], *heads),
                    "the first dimension is batch x heads");
     shape = {shape[0] / *heads, *heads, shape[1], shape[2]};
+  } else if (heads && shape.size() == 4 && shape[1] != *heads) {
+    refuse_shape(array, fmt::format("whose second size is not the {} of `--heads`", *heads), "leave out `--heads`");
   }
   if (shape.size() != 4)
     refuse_shape(array, "not [batch, heads, tokens, size]", "three dimensions may be given with `--heads`");
@@ -164,7 +166,7 @@ sparse::Mask read_mask(const std::string& path, std::optional<Count> columns, ba
   const Count width = shape[3];
   if (columns && (array.element != numpy::Element::kUint8 || base::ceil_divide(*columns, 8) != width))
     refuse_shape(array, fmt::format("no packed bits of {} columns", *columns),
-                 fmt::format("{} columns are {} bytes of type uint8", *columns, base::ceil_divide(*columns, 8)));
+                 fmt::format("a row of {} columns has {} of type uint8", *columns, base::ceil_divide(*columns, 8)));
   const bool packed = columns || (array.element == numpy::Element::kUint8 && base::ceil_divide(shape[2], 8) == width &&
                                   width < shape[2]);
   const sparse::MaskShape of{shape[0], shape[1], shape[2], packed ? columns.value_or(shape[2]) : width};

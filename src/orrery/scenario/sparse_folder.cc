@@ -33,4 +33,19 @@ MaskFiles mask_files(const std::string& path) {
   return out;
 }
 
+SparseArrayFiles with_valid(SparseArrayFiles given, const MaskFiles& files, const std::string& mask) {
+  if (!given.valid.empty()) return given;
+  given.valid = files.valid;
+  if (!given.valid.empty()) return given;
+  const fs::path path(mask);
+  const auto beside = [&](const char* folder, std::string& to) {
+    std::error_code failed;
+    const fs::path file = path.parent_path() / folder / path.filename();
+    if (to.empty() && fs::is_regular_file(file, failed)) to = file.string();
+  };
+  beside(kValidFolder, given.valid);
+  beside(kValidQueriesFolder, given.valid_queries);
+  return given;
+}
+
 }  // namespace orrery::scenario

@@ -6,8 +6,10 @@
 namespace orrery::scenario {
 namespace {
 
-double mebibytes(double bytes) {
-  return bytes / (1 << 20);
+// In MiB; with as many places as tell a small need from a small room.
+std::string mebibytes(double bytes) {
+  const double size = bytes / (1 << 20);
+  return size < 100 ? fmt::format("{:.3g}", size) : fmt::format("{:.0f}", size);
 }
 
 }  // namespace
@@ -15,8 +17,7 @@ double mebibytes(double bytes) {
 void demand_room(const cost::Budget& budget, double bytes, const std::string& what) {
   if (budget.has_room(bytes)) return;
   base::fail("O1840",
-             fmt::format("{} would take {:.0f} MiB, and {:.0f} may be taken", what, mebibytes(bytes),
-                         mebibytes(budget.room())),
+             fmt::format("{} would take {} MiB, and {} may be taken", what, mebibytes(bytes), mebibytes(budget.room())),
              {}, "allow more with `--memory`, or give fewer sequences at a time");
 }
 

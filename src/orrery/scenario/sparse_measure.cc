@@ -55,13 +55,11 @@ void pack(const SparseMeasureRequest& request, const cost::Budget& budget, Limit
 void measure_files(const SparseMeasureRequest& request, const cost::Budget& budget, LimitedSteps& steps,
                    SparseMeasurement& out) {
   const MaskFiles files = mask_files(request.mask);
-  SparseArrayFiles arrays = request.arrays;
-  if (arrays.valid.empty()) arrays.valid = files.valid;
   std::vector<std::pair<std::string, sparse::MaskShape>> shapes;
   const auto read = [&](const std::string& path) {
     std::vector<base::Input> inputs(1);
     sparse::Mask mask = read_mask(path, request.columns, inputs.data(), budget);
-    apply_valid(mask, arrays, inputs);
+    apply_valid(mask, with_valid(request.arrays, files, path), inputs);
     out.inputs.insert(out.inputs.end(), inputs.begin(), inputs.end());
     return mask;
   };

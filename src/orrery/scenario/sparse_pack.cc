@@ -12,15 +12,15 @@ namespace {
 
 using base::Count;
 // What one mask comes to. Throws Unfinished where not every scheme could be packed.
-PackedMask packed(const SparsePackRequest& request, const std::string& path, const std::string& valid, double share,
+PackedMask packed(const SparsePackRequest& request, const std::string& path, const MaskFiles& all, double share,
                   const cost::Budget& budget, SparsePack& out) {
   base::Input input;
   SparseArrayFiles files;
-  files.valid = valid;
+  files.valid = request.valid;
   files.causal = request.causal;
   sparse::Mask mask = read_mask(path, request.columns, &input, budget);
   out.inputs.push_back(input);
-  apply_valid(mask, files, out.inputs);
+  apply_valid(mask, with_valid(files, all, path), out.inputs);
   const sparse::Mask inside = sparse::inside_valid(mask);
   PackedMask one;
   one.name = path;
@@ -81,12 +81,11 @@ SparsePack pack_sparse(const SparsePackRequest& request) {
   const cost::Budget budget(request.limits);
   LimitedSteps steps(budget);
   const MaskFiles files = mask_files(request.mask);
-  const std::string& valid = request.valid.empty() ? files.valid : request.valid;
   for (std::size_t i = 0; i < files.masks.size(); ++i)
     if (!steps.run(fmt::format("`{}`{}", files.masks[i], i + 1 < files.masks.size() ? " and what follows it" : ""),
                    [&] {
                      const double share = 1 / static_cast<double>(files.masks.size() - i);
-                     out.masks.push_back(packed(request, files.masks[i], valid, share, budget, out));
+                     out.masks.push_back(packed(request, files.masks[i], files, share, budget, out));
                    }))
       break;
   for (const PackedMask& one : out.masks) {

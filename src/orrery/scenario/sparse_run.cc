@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "orrery/formats/numpy/array.h"
 #include "orrery/formats/sanger/load_balance_csv.h"
+#include "orrery/scenario/sparse_folder.h"
 #include "orrery/scenario/sparse_mask.h"
 #include "orrery/scenario/text_run.h"
 #include "orrery/study/compared_attention.h"
@@ -141,8 +143,18 @@ class Runner {
       sums.slots[name] += ratio(static_cast<double>(scheme.kept), scheme.utilization);
     }
     if (request_.keep_mask)
-      request_.keep_mask(fmt::format("{}.batch{:03}.npy", pruned_.network->places()[place].name(), out_.batches),
-                         mask_file(inside, false));
+      keep(inside, fmt::format("{}.batch{:03}.npy", pruned_.network->places()[place].name(), out_.batches));
+  }
+
+  // With the tokens that are there, so that figures of the file are those of the run.
+  void keep(const sparse::Mask& mask, const std::string& name) {
+    request_.keep_mask(name, mask_file(mask, false));
+    const auto tokens = [&](const char* folder, Count count, const std::vector<std::uint8_t>& valid) {
+      if (!valid.empty())
+        request_.keep_mask(fmt::format("{}/{}", folder, name), formats::numpy::file_of({mask.batch(), count}, valid));
+    };
+    tokens(kValidFolder, mask.columns(), mask.valid_columns);
+    tokens(kValidQueriesFolder, mask.rows(), mask.valid_rows);
   }
 
   std::vector<std::vector<double>> vectors(model::Network& network, const model::Batch& batch) {

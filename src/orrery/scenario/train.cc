@@ -420,10 +420,7 @@ std::optional<AttentionArray> attention_array(const TrainRequest& request, Train
   auto& warning = trained.warnings.warning(
       "O1906", fmt::format("the array of `{}` does attention forwards, the accelerators do it backwards, densely",
                            request.attention_array));
-  if (array.queries != trained.model.seq || array.keys != trained.model.seq)
-    warning.note(
-        fmt::format("{} queries and {} keys were simulated, the model has {}: a score is taken to cost the same",
-                    array.queries, array.keys, trained.model.seq));
+  note_lengths(array, "the model", trained.model.seq, trained.model.seq, warning);
   warning.note(fmt::format(
       "a density of {:.4f} was simulated, causal or not; memory, also of activations, is that of dense attention",
       array.density));

@@ -40,7 +40,7 @@ TEST(TrainSearch, FindsWhatTryingEveryPlanFindsOnTheCatalogue) {
     request.seq = 1024;
     const TrainedModel loaded = train(request);
     const machine::Roofline operators(loaded.system.accelerator);
-    for (unsigned seed = 0; seed < 60; ++seed) {
+    for (unsigned seed = 0; seed < 20; ++seed) {
       cluster::Draw draw(seed);
       cluster::Asked asked = random_space(draw, loaded.model, loaded.system, 8, 6);
       asked.limits.memory = loaded.system.accelerator.memory_bytes;
@@ -56,7 +56,7 @@ TEST(TrainSearch, FindsWhatTryingEveryPlanFindsOnTheCatalogue) {
       ++compared;
     }
   }
-  EXPECT_GT(compared, 200);
+  EXPECT_GT(compared, 60);
 }
 
 TEST(TrainSearch, TheAnswerIsTheEvaluationOfItsPlan) {

@@ -156,8 +156,8 @@ TEST(Train, TheScheduleThatIsSetIsTheOptionGivenLast) {
 TEST(Train, AllThatIsMissingIsSaidAtOnce) {
   EXPECT_EQ(codes({}), (base::Codes{"O1370", "O1370", "O1370"}));
   TrainRequest request = gpt3(1009);
-  request.global_batch = 5;
-  EXPECT_EQ(codes(request), (base::Codes{"O1307", "O1372"}));
+  request.tp = 7;
+  EXPECT_EQ(codes(request), (base::Codes{"O1308", "O1309", "O1372"}));
   request = gpt3(64);
   request.overrides = {{"modle.layers", "3"}};
   EXPECT_EQ(codes(request), (base::Codes{"O1371"}));

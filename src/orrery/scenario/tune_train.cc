@@ -74,7 +74,9 @@ TrainedTexts tune_train(const TrainTextsRequest& asked) {
   }
   out.attention = pruned.rule;
   // With attention as it is, what a run is does not depend on that.
-  const RunIdentity run = run_identity(plan, texts.examples, out.task + pruned.identity, request.texts.type);
+  const RunIdentity run = run_identity(
+      plan, texts.examples, pruned.identity.empty() ? out.task : out.task + ", attention: " + pruned.identity,
+      request.texts.type);
   if (request.resume) {
     trainer.resume(read_state(request.output, made.parameters, d, run));
     out.resumed_at = trainer.state().steps;

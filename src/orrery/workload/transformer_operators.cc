@@ -221,10 +221,12 @@ class Builder {
     }
     const Count instances =
         product_("the attention heads", {{"heads", heads}, {"batch", phase_.batch}, {"blocks", met.blocks}});
-    add(name + "KTQ", matmul(name + "KTQ", met.keys, a.width, queries), instances);
+    add(name + "KTQ", matmul(name + "KTQ", met.keys, a.width, queries), instances, OperatorRole::kMatmul,
+        CorePart::kScores);
     add(name + "softmax", normalisation(name + "softmax", queries, met.keys + (a.sinks ? 1 : 0), 2), instances,
-        OperatorRole::kNormalisation);
-    add(name + "VScores", matmul(name + "VScores", a.value_width, met.keys, queries), instances);
+        OperatorRole::kNormalisation, CorePart::kSoftmax);
+    add(name + "VScores", matmul(name + "VScores", a.value_width, met.keys, queries), instances, OperatorRole::kMatmul,
+        CorePart::kValues);
   }
 
   void attend_to_latents(const Attention& a) {
@@ -285,13 +287,14 @@ class Builder {
     add(p.name, matmul(p.name, p.out, p.in, base::ceil_divide(visits, experts)), experts);
   }
 
-  void add(const std::string& name, Einsum einsum, Count instances, OperatorRole role = OperatorRole::kMatmul) {
+  void add(const std::string& name, Einsum einsum, Count instances, OperatorRole role = OperatorRole::kMatmul,
+           CorePart part = CorePart::kNone) {
     const auto& bounds = einsum.dimensions;
     product_(name, {{bounds[0].name.c_str(), bounds[0].bound},
                     {bounds[1].name.c_str(), bounds[1].bound},
                     {bounds[2].name.c_str(), bounds[2].bound},
                     {"instances", instances}});
-    operators_->push_back({name, std::move(einsum), instances, role});
+    operators_->push_back({name, std::move(einsum), instances, role, part});
   }
 
   const Transformer& model_;

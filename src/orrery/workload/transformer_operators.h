@@ -13,12 +13,17 @@ namespace orrery::workload {
 
 enum class OperatorRole { kMatmul, kNormalisation };
 
+// What an operator computes of the core of an attention: E is the size of a query and L x D are the scores of
+// `kScores`; D is the size of a value of `kValues`.
+enum class CorePart { kNone, kScores, kSoftmax, kValues };
+
 // One operator: `instances` equal copies of `einsum` (one per head and batch entry, say).
 struct Operator {
   std::string name;
   Einsum einsum;
   base::Count instances = 1;
   OperatorRole role = OperatorRole::kMatmul;
+  CorePart part = CorePart::kNone;
 };
 
 // What is asked of the model. Prefill (and the forward pass of training): sequences of `tokens`, nothing cached.

@@ -1,9 +1,7 @@
 #include "orrery/formats/cacti/program.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -11,6 +9,7 @@
 
 #include "orrery/base/content_hash.h"
 #include "orrery/base/diagnostic.h"
+#include "orrery/base/search_path.h"
 #include "orrery/base/text_file.h"
 #include "orrery/formats/cacti/child_process.h"
 #include "orrery/formats/cacti/configuration.h"
@@ -32,11 +31,6 @@ constexpr std::size_t kMostOutput = std::size_t{1} << 20;  // CACTI writes some 
 
 std::string contents(const fs::path& path) {
   return base::first_bytes(path.string(), kMostOutput).value_or("");
-}
-
-bool runs(const fs::path& program) {
-  std::error_code error;
-  return fs::is_regular_file(program, error) && access(program.c_str(), X_OK) == 0;
 }
 
 // The last line that CACTI said, for a message.
@@ -77,16 +71,9 @@ Outcome run_once(const ProgramOptions& options, const std::string& configuration
 }  // namespace
 
 std::optional<fs::path> find_program() {
-  const char* path = std::getenv("PATH");
-  if (!path) return std::nullopt;
-  std::istringstream folders(path);
-  std::string folder;
-  while (std::getline(folders, folder, ':')) {
-    std::error_code error;
-    if (!fs::path(folder).is_absolute()) continue;
-    const fs::path program = fs::canonical(fs::path(folder) / "cacti", error);
-    if (!error && runs(program) && fs::is_directory(program.parent_path() / kParameters, error)) return program;
-  }
+  std::error_code error;
+  for (const fs::path& program : base::find_programs("cacti"))
+    if (fs::is_directory(program.parent_path() / kParameters, error)) return program;
   return std::nullopt;
 }
 
@@ -94,7 +81,7 @@ energy::SramModel program_model(ProgramOptions options) {
   std::error_code error;
   const fs::path given = options.program;
   options.program = fs::canonical(given, error);
-  if (error || !runs(options.program))
+  if (error || !base::runs(options.program))
     base::fail("O1255", fmt::format("`{}` is not a program that can be run", given.string()), {},
                "name the executable that CACTI's makefile builds, with its folder `tech_params` next to it");
 

@@ -25,6 +25,11 @@ class Reader {
     rule();
     pattern();
     found_.throw_if_errors();
+    for (const json::Repeated& twice : json::repeated(root_))
+      if (std::find(kKeys.begin(), kKeys.end(), twice.last->key) != kKeys.end()) replaced(twice, warnings);
+    for (const char* key : kKeys)
+      if (const Member* const member = find(root_, key); member != nullptr && member->value.is_object())
+        for (const json::Repeated& twice : json::repeated(member->value)) replaced(twice, warnings);
     if (out_.bits && !out_.threshold)
       unused("quant_qk", "without `prune_score`, predicted scores decide nothing", warnings);
     if (out_.normalises && !out_.bits)
@@ -46,6 +51,12 @@ class Reader {
   }
   void unused(const char* key, const char* why, base::Diagnostics& warnings) const {
     warnings.warning("O1871", fmt::format("`{}` changes nothing", key), root_.find(key)->key_where).note(why);
+  }
+
+  static void replaced(const json::Repeated& twice, base::Diagnostics& warnings) {
+    warnings.warning("O1871", fmt::format("`{}` is given twice", twice.last->key), twice.last->key_where)
+        .label("this one counts")
+        .also(twice.first->key_where, "given here first");
   }
 
   const Node* object(const char* key) {

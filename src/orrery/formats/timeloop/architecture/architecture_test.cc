@@ -93,7 +93,7 @@ TEST(Architecture, BlocksCapacityAndBandwidthFollowTimeloopsRules) {
 
 TEST(Architecture, ClusterSizeDividesTheWidth) {
   const Read read = read_text(small_chip("depth: 1, width: 512, cluster_size: 64, datawidth: 8"));
-  ASSERT_EQ(read.codes(), "O0325");  // what a cluster saves is not priced
+  ASSERT_EQ(read.codes(), "");
   EXPECT_EQ(read.storage("Buffer").block_size, 1);
   EXPECT_EQ(read.storage("Buffer").capacity_words, 1);
 }
@@ -244,7 +244,6 @@ TEST(Architecture, EveryMistakeHasItsCode) {
                            "  - !Component {name: Net, class: Legacy, attributes: {router_energy: 1}}\n")},
       {"O0325", small_chip("depth: 8, width: 16, energy_per_hop: 1")},
       {"O0325", small_chip("depth: 8, width: 16, addr_gen_energy: 1")},
-      {"O0325", small_chip("depth: 8, width: 64, cluster_size: 4")},
       {"O0325", small_chip("depth: 8, width: 16, per_dataspace_bandwidth_consumption_scale: {Inputs: 4}")},
       {"O0211", small_chip("depth: 8.5, width: 16")},
       {"O0212", small_chip("entries: 512KB, width: 16")},
@@ -301,8 +300,7 @@ TEST(ArchitectureOfUsers, EveryGoldenAndItsTablesMakeAChip) {
   for (const auto& entry : fs::recursive_directory_iterator(base::kShared / "goldens" / "nest")) {
     if (entry.path().filename() != "input.yaml") continue;
     Read read = read_text(yaml::read_file(entry.path().string())->text);
-    const bool clusters = entry.path().string().find("simba") != std::string::npos;
-    ASSERT_EQ(read.codes(), clusters ? "O0325" : "") << entry.path();
+    ASSERT_EQ(read.codes(), "") << entry.path();
     for (const char* key : {"ERT", "ART"}) {
       const fs::path file = entry.path().parent_path() / (std::string(key) + ".yaml");
       if (!fs::exists(file)) continue;
@@ -312,7 +310,7 @@ TEST(ArchitectureOfUsers, EveryGoldenAndItsTablesMakeAChip) {
       if (std::string(key) == "ERT") apply_energies(*tables, read.architecture.chip, read.found);
       if (std::string(key) == "ART") apply_areas(*tables, read.architecture.chip, read.found);
     }
-    EXPECT_EQ(read.codes(), clusters ? "O0325" : "") << entry.path();
+    EXPECT_EQ(read.codes(), "") << entry.path();
     ++count;
   }
   EXPECT_GE(count, 11);

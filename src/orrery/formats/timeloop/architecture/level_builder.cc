@@ -305,9 +305,6 @@ void warn_of_unpriced(const Component& component, const Attributes& attributes, 
     warn(*attributes.find("addr_gen_energy"), "`addr_gen_energy`", "generating addresses is counted as free");
   if (const yaml::Node* scale = attributes.find("per_dataspace_bandwidth_consumption_scale"))
     warn(*scale, "`per_dataspace_bandwidth_consumption_scale`", "a word of every dataspace takes the same bandwidth");
-  if (const auto size = attributes.count("cluster_size", 1); size && *size > 1)
-    warn(*attributes.find("cluster_size"), fmt::format("`cluster_size: {}`", *size),
-         "every instance is charged for its accesses; Timeloop charges a cluster once, up to that many times less");
 }
 
 bool is_made_fanout(const Component& component) {

@@ -18,9 +18,8 @@ ConstraintType constraint_type(const std::string& name) {
   if (key == "dataspace" || key == "datatype" || key == "bypass" || key == "bypassing")
     return ConstraintType::kDataspace;
   if (key == "utilization" || key == "parallelism") return ConstraintType::kParallelism;
-  if (key == "no_multicast" || key == "no_reduction" || key == "no_multicast_no_reduction")
+  if (key == "no_multicast" || key == "no_reduction" || key == "no_multicast_no_reduction" || key == "no_link_transfer")
     return ConstraintType::kReuse;
-  if (key == "no_link_transfer") return ConstraintType::kNoEffect;  // the model has no transfers between neighbours
   if (key == "max_overbooked_proportion" || key == "skew") return ConstraintType::kUnmodelled;
   return ConstraintType::kUnknown;
 }

@@ -17,7 +17,6 @@ enum class ConstraintType {
   kDataspace,
   kParallelism,
   kReuse,
-  kNoEffect,    // true of the model in any case
   kUnmodelled,  // would change the figures
   kUnknown
 };

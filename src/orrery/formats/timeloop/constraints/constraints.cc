@@ -192,7 +192,6 @@ class Reader {
       case ConstraintType::kUnmodelled:
         report_unmodelled(type_name, body.where, body);
         return;
-      case ConstraintType::kNoEffect:
       case ConstraintType::kUnknown:
         return;
     }
@@ -231,7 +230,7 @@ class Reader {
     } else if (key == "rmw_first_update" || key == "rmw_on_first_writeback") {
       table_.levels[level].reuse.read_first_update |= mask(value);
     } else if (key == "no_link_transfer") {
-      mask(value);  // the model has no transfers between neighbours; the names must still be right
+      table_.levels[level].reuse.no_links |= mask(value);
     } else if (const auto kind = macro_kind(key)) {
       add_macro(*kind, level, spatial, entry);
     } else if (key == "remainders" || key == "default_max_factor" || key == "default_min_factor") {
@@ -356,7 +355,8 @@ class Reader {
             .hint("`no_multicast_no_reduction` covers both");
         continue;
       }
-      table_.levels[level].reuse.no_spatial_sharing |= std::uint32_t{1} << name.dataspace;
+      nest::ReuseRules& rules = table_.levels[level].reuse;
+      (type == "no_link_transfer" ? rules.no_links : rules.no_spatial_sharing) |= std::uint32_t{1} << name.dataspace;
     }
   }
 

@@ -143,11 +143,13 @@ class Reader {
     static const std::vector<std::string> kSpatial = {"target",           "type", "factors", "permutation", "split",
                                                       "no_link_transfer", "name"};
     static const std::vector<std::string> kTemporal = {"target", "type", "factors", "permutation", "name"};
-    static const std::vector<std::string> kReuse = {"no_reuse", "no_multicast_no_reduction", "no_temporal_reuse",
-                                                    "rmw_first_update", "rmw_on_first_writeback"};
+    static const std::vector<std::string> kReuse = {
+        "no_reuse",         "no_multicast_no_reduction", "no_temporal_reuse",
+        "rmw_first_update", "rmw_on_first_writeback",    "no_link_transfer"};
     for (const yaml::Node::Entry& entry : directive.entries) {
       const bool empty = entry.value.is_null() || (entry.value.is_sequence() && entry.value.items.empty());
-      if (std::find(kReuse.begin(), kReuse.end(), plain_key(entry.key)) == kReuse.end()) {
+      const bool reuse = std::find(kReuse.begin(), kReuse.end(), plain_key(entry.key)) != kReuse.end();
+      if (!reuse) {
         warn_unknown_key(entry, spatial ? kSpatial : kTemporal, "O0706",
                          fmt::format("a {} directive", spatial ? "spatial" : "temporal"), found_);
       } else if (!empty) {

@@ -73,7 +73,7 @@ std::string compute_text(const machine::Compute& compute, const nest::ComputeCos
 }
 
 std::string dataspace_text(const std::string& name, bool read_write, const nest::DataspaceCost& cost,
-                           const nest::StorageCost& level) {
+                           const nest::StorageCost& level, const machine::Storage& storage) {
   const auto instances = static_cast<double>(level.utilized_instances);
   const auto cycles = static_cast<double>(std::max<Count>(1, level.cycles));
   const double per_instance = cost.energy_pj / instances;
@@ -92,7 +92,7 @@ std::string dataspace_text(const std::string& name, bool read_write, const nest:
   count("Partition size", cost.partition_words);
   count("Utilized capacity", cost.tile_words);
   count("Utilized instances (max)", level.utilized_instances);
-  count("Utilized clusters (max)", level.utilized_instances);
+  count("Utilized clusters (max)", storage.paying(level.utilized_instances));
   count("Scalar reads (per-instance)", cost.reads);
   count("Scalar fills (per-instance)", cost.fills);
   count("Scalar updates (per-instance)", cost.updates);
@@ -146,7 +146,8 @@ std::string storage_text(std::size_t number, const workload::Einsum& einsum, con
   out += line(4, 21, "Bandwidth throttling", fixed(cost.throttle));
   for (std::size_t s = 0; s < cost.dataspaces.size(); ++s)
     if (cost.dataspaces[s].kept && accesses(cost.dataspaces[s]) > 0)
-      out += dataspace_text(einsum.dataspaces[s].name, einsum.dataspaces[s].read_write, cost.dataspaces[s], cost);
+      out +=
+          dataspace_text(einsum.dataspaces[s].name, einsum.dataspaces[s].read_write, cost.dataspaces[s], cost, storage);
   return out + "\n";
 }
 

@@ -1,0 +1,93 @@
+#include "orrery/array/driver.h"
+
+#include <algorithm>
+
+#include "orrery/base/check.h"
+
+namespace orrery::array {
+namespace {
+
+class Writer {
+ public:
+  Writer(std::vector<std::uint8_t>& into, Count word) : into_(into), word_(static_cast<std::size_t>(word)) {}
+
+  void tokens(const std::vector<std::int32_t>& x, Count first, Count count, Count depth) {
+    for (Count i = first * depth; i < (first + count) * depth; ++i) {
+      const auto value = static_cast<std::uint32_t>(x[static_cast<std::size_t>(i)]);
+      byte(value & 0xff), byte(value >> 8U & 0xff);
+    }
+  }
+  // `valid` empty: all of them.
+  void validity(const std::vector<std::uint8_t>& valid, Count first, Count count) {
+    bits(count, [&](Count i) { return valid.empty() || valid[static_cast<std::size_t>(first + i)] != 0; });
+    fill();
+  }
+  template <class Bit>
+  void bits(Count count, const Bit& bit) {
+    for (Count i = 0; i < count; i += 8) {
+      std::uint32_t all = 0;
+      for (Count j = i; j < std::min(i + 8, count); ++j) all |= bit(j) ? 1U << (j - i) : 0U;
+      byte(all);
+    }
+  }
+  void fill() {
+    while (into_.size() % word_ != 0) byte(0);
+  }
+
+ private:
+  void byte(std::uint32_t value) { into_.push_back(static_cast<std::uint8_t>(value)); }
+
+  std::vector<std::uint8_t>& into_;
+  std::size_t word_;
+};
+
+void lay_masks(const Instance& instance, const Work& work, const TilePlan& tile, Writer& to) {
+  const sparse::Mask inside = sparse::inside_valid(*work.mask);
+  const Count rows = base::ceil_divide(instance.array.rows, 8) * 8;
+  for (Count key = 0; key < tile.keys; ++key)
+    to.bits(rows, [&](Count r) { return r < tile.queries && inside.kept(0, 0, tile.first_query + r, key); });
+  to.fill();
+}
+
+}  // namespace
+
+DriverRun driver_run(const Instance& instance, const Work& work, const FixedInputs& inputs,
+                     const PredictionConstants& constants, const Simulation& simulation, Count word_bytes,
+                     std::uint32_t apart) {
+  ORRERY_CHECK(work.shape.matrices() == 1 && work.packing == nullptr && word_bytes > 0,
+               "one matrix whose blocks are packed in the machine");
+  const RunPlan plan = planned_tiles(instance, work);
+  ORRERY_CHECK(plan.matrices.size() == 1, "a matrix with a valid query");
+  const MatrixPlan& matrix = plan.matrices.front();
+  DriverRun run;
+  run.cycles = simulation.cycles, run.blocks = simulation.blocks;
+  for (std::uint32_t i = 0; i < kRegions; ++i) run.bases[i] = i * apart;
+  const auto to = [&](Region region) { return Writer(run.memory[static_cast<std::size_t>(region)], word_bytes); };
+  Writer keys = to(Region::kKeys), queries = to(Region::kQueries), masks = to(Region::kMasks);
+  keys.tokens(inputs.key, 0, matrix.keys, work.depth);
+  if (plan.predicts) keys.validity(work.valid_columns, 0, matrix.keys);
+  to(Region::kValues).tokens(inputs.value, 0, matrix.keys, work.depth);
+  for (const TilePlan& tile : plan.tiles) {
+    queries.tokens(inputs.query, tile.first_query, tile.queries, work.depth);
+    if (plan.predicts) queries.validity(work.valid_rows, tile.first_query, tile.queries);
+    if (!plan.predicts) lay_masks(instance, work, tile, masks);
+  }
+  to(Region::kOutputs).tokens(simulation.outputs, 0, matrix.queries, work.depth);
+
+  // As a driver leaves the registers; START comes last.
+  RegisterFile file(instance);
+  program(file, instance, work, constants);
+  const char* const kBases[kRegions] = {"QUERY_BASE_LOW", "KEY_BASE_LOW", "VALUE_BASE_LOW", "MASK_BASE_LOW",
+                                        "OUTPUT_BASE_LOW"};
+  for (const RegisterInfo& one : registers())
+    if (one.access == Access::kWrite && one.address != register_named("CONTROL").address)
+      run.words.push_back({one.address, file.read(one.address)});
+  for (std::size_t i = 0; i < kRegions; ++i)
+    for (RegisterWord& word : run.words)
+      if (word.address == register_named(kBases[i]).address) word.value = run.bases[i];
+  run.words.push_back({kLengths, file.read(kLengths)});
+  run.words.push_back({register_named("CONTROL").address, file.at("CONTROL") | kInterrupts | kStart});
+  return run;
+}
+
+}  // namespace orrery::array

@@ -1,0 +1,642 @@
+// The exact search where a dataspace's words depend on more than one dimension at a time: convolutions above all.
+//
+// A configuration fixes the spatial factors of every fan-out and what each storage keeps. Under it, what is left to
+// choose are temporal factors and orders, and least energies over all of them come from one table (tile_table.cc),
+// computed from the outermost level inwards over the lattice of tiles. The table's figures bound every mapping from
+// below, and are attained but for slides that go on across levels and instances on a diagonal, which are bounded.
+//
+//   1. Configurations are listed with a bound that charges each boundary as if its tile crossed once, and visited in
+//   the
+//      order of that bound until it reaches the best answer known.
+//   2. Each gets its table. The cheapest path through it is a mapping, evaluated by the model: a new best, usually.
+//   3. Where the table's bound is below the best answer, mappings are opened from the innermost level outwards, depth
+//      first, cheapest bound first: paid so far + table for what is still to come, and the loads of ports so far.
+//      Where ports bind, a second table prices their load beside the energy (Lagrange; docs/model/nest.md, section 10).
+// A mapping that costs more than its bound promised is tried with its loops in every order.
+//
+// Answers do not depend on threads: there is one. Cost: a table takes a millisecond for each thousand tiles, about.
+#include "orrery/nest/tile_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <queue>
+
+#include "orrery/nest/floor.h"
+#include "orrery/nest/objective.h"
+#include "orrery/nest/start.h"
+#include "orrery/nest/tile_bound.h"
+#include "orrery/nest/tile_table.h"
+
+namespace orrery::nest {
+
+namespace {
+
+using base::Count;
+using tiles::Config;
+using tiles::Factors;
+using tiles::Lattice;
+using tiles::Loads;
+using tiles::Prices;
+using tiles::Problem;
+using tiles::Step;
+using tiles::Table;
+
+constexpr std::size_t kMostConfigs = 400'000;
+constexpr double kMostTiles = 1e6;                       // of a configuration that is bounded by them
+constexpr double kMostBytes = 1e9, kBytesOfATile = 400;  // of tables, for each level and tile
+constexpr int kMostOrders = 3'000;                       // of one mapping whose bound promised more
+constexpr double kForListing = 1.0 / 4;                  // of the time
+constexpr std::size_t kMostFirst = 8;
+constexpr std::uint64_t kFirstNodes = 20'000;  // of a configuration, before others have their turn
+
+// What has been made of a configuration: listed, bounded by its tiles, searched for a while or to the end.
+enum class Stage { kListed, kSharpened, kLast, kDone };
+
+struct Candidate {
+  Config config;
+  Key bound{};
+  Stage stage = Stage::kListed;
+};
+
+// One level's choice on the way from the inside outwards.
+struct Chosen {
+  const Step* step = nullptr;
+  Factors loops;
+};
+
+class Searcher {
+ public:
+  Searcher(const Problem& problem, const std::vector<Metric>& objective, const SearchLimits& limits,
+           const cost::Budget& budget, GapWatch& watch)
+      : problem_(problem), objective_(objective), limits_(limits), budget_(budget), clock_(budget, 64), watch_(watch) {
+    best_.fill(kNever);
+    for (int level = 0; level < problem.levels; ++level)
+      steps_.push_back(level == 0 ? std::vector<Step>{} : tiles::list_steps(problem, *problem.space, level));
+  }
+
+  Optimum run() {
+    list();
+    if (!listed_all_) {
+      const auto quick = start(*problem_.model, *problem_.space, objective_, limits_.max_cycles,
+                               cost::Budget(budget_, budget_.seconds_left() / 8));
+      if (quick) best_ = quick->key, mapping_ = quick->mapping, evaluation_ = quick->evaluation;
+    }
+    // By bound; of equal ones, as listed. Bounds rise from one stage to the next.
+    using Place = std::pair<Key, std::size_t>;
+    std::priority_queue<Place, std::vector<Place>, std::greater<>> queue;
+    for (std::size_t k = 0; k < candidates_.size(); ++k) queue.emplace(candidates_[k].bound, k);
+    double open = kNever;  // least bound of what was not finished
+    for (const std::size_t k : promising()) {
+      if (budget_.spent()) break;
+      Candidate& candidate = candidates_[k];
+      if (drop(candidate.bound)) continue;
+      candidate.stage = search(candidate, kFirstNodes) ? Stage::kDone : Stage::kLast;
+    }
+    while (!queue.empty()) {
+      const auto [bound, k] = queue.top();
+      if (bound[0] > best_[0] * (1 + kEqual)) break;
+      if (drop(bound)) {  // a tie; others of them may take fewer cycles
+        queue.pop();
+        continue;
+      }
+      if (budget_.spent()) {
+        open = std::min(open, bound[0]);
+        break;
+      }
+      queue.pop();
+      Candidate& candidate = candidates_[k];
+      if (candidate.stage == Stage::kDone) continue;
+      if (bound < candidate.bound) {  // it has risen since
+        queue.emplace(candidate.bound, k);
+        continue;
+      }
+      report(bound[0]);
+      bool finished = false;
+      if (candidate.stage == Stage::kListed)
+        sharpen(candidate);
+      else
+        finished = search(candidate, candidate.stage == Stage::kSharpened ? kFirstNodes : 0);
+      if (candidate.stage == Stage::kLast && !finished)
+        open = std::min(open, candidate.bound[0]);
+      else if (!finished && !drop(candidate.bound))
+        queue.emplace(candidate.bound, k);
+      else if (!finished)
+        ++bounded_;
+      if (candidate.stage != Stage::kLast) candidate.stage = static_cast<Stage>(static_cast<int>(candidate.stage) + 1);
+    }
+    Optimum optimum;
+    optimum.mapping = std::move(mapping_);
+    optimum.evaluation = std::move(evaluation_);
+    cost::Certificate& certificate = optimum.certificate;
+    certificate.evaluated = evaluated_;
+    certificate.pruned = {{"capacity", unfit_}, {"bound", bounded_}, {"dominance", 0}};
+    const bool finished = complete_ && open == kNever && unresolved_ == kNever;
+    certificate.optimal = finished && optimum.mapping;
+    optimum.infeasible = finished && !optimum.mapping && listed_all_;
+    const double least =
+        listed_all_ ? std::min(open, unresolved_) : floor_of(*problem_.model, *problem_.space, objective_[0]);
+    certificate.lower_bound = std::min(best_[0], least);
+    return optimum;
+  }
+
+ private:
+  Key key(double energy_pj, double active) const { return key_of(objective_, energy_pj, active + problem_.latency); }
+
+  bool drop(const Key& bound) const { return compare(bound, best_, objective_.size()) >= 0; }
+
+  bool too_slow(double active) const {
+    return limits_.max_cycles > 0 && active + problem_.latency > static_cast<double>(limits_.max_cycles) * (1 + kEqual);
+  }
+
+  void report(double bound) {
+    if (watch_.watched()) watch_.report(best_[0], std::min(bound, best_[0]));
+  }
+
+  // Where a good mapping is likely: of each way to keep, those that keep most first, the configuration of least bound.
+  std::vector<std::size_t> promising() const {
+    std::map<std::vector<std::uint32_t>, std::size_t> least;
+    for (std::size_t k = 0; k < candidates_.size(); ++k) {
+      const auto [place, fresh] = least.try_emplace(candidates_[k].config.keep, k);
+      if (!fresh && candidates_[k].bound < candidates_[place->second].bound) place->second = k;
+    }
+    std::vector<std::pair<int, std::size_t>> ranked;
+    for (const auto& [keep, k] : least) {
+      int kept = 0;
+      for (const std::uint32_t mask : keep) kept += __builtin_popcount(mask);
+      ranked.emplace_back(-kept, k);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::size_t> first;
+    for (std::size_t n = 0; n < std::min(ranked.size(), kMostFirst); ++n) first.push_back(ranked[n].second);
+    return first;
+  }
+
+  // Every configuration, with a bound.
+  void list() {
+    const cost::Budget part(budget_, budget_.seconds_left() * kForListing);
+    cost::Ticker clock(part, 64);
+    const auto enough = [&] {
+      if (candidates_.size() >= kMostConfigs || clock.spent()) listed_all_ = complete_ = false;
+      return !listed_all_;
+    };
+    Config config;
+    config.choice.assign(problem_.levels, 0);
+    config.keep.assign(problem_.levels, 0);
+    std::vector<Count> left = problem_.bound;
+    const std::function<void(int)> masks = [&](int level) {
+      if (level < 0 ? enough() : !listed_all_) return;
+      if (level < 0) return add(config);
+      for (const std::uint32_t mask : problem_.space->keeps(level)) {
+        config.keep[level] = mask;
+        masks(level - 1);
+      }
+    };
+    const std::function<void(int)> layouts = [&](int level) {
+      if (!listed_all_) return;
+      if (level < 0) return masks(problem_.levels - 1);
+      const std::vector<Count> before = left;
+      const std::vector<SpatialChoice>& choices = problem_.space->spatial(level);
+      for (std::size_t k = 0; k < choices.size(); ++k) {
+        bool divides = true;
+        for (int d = 0; d < problem_.dimensions() && divides; ++d) {
+          const Count factor = choices[k].factor[problem_.dimension[d]];
+          divides = left[d] % factor == 0;
+          left[d] /= factor;
+        }
+        config.choice[level] = static_cast<int>(k);
+        if (divides) layouts(level - 1);
+        left = before;
+      }
+    };
+    layouts(problem_.levels - 1);
+  }
+
+  void add(const Config& config) {
+    const Prices prices(problem_, config);
+    if (!prices.possible()) return;
+    double energy_pj = prices.fixed_pj();
+    Loads loads = prices.fixed_loads();
+    for (int a = 0; a < problem_.levels; ++a)
+      for (int s = 0; s < problem_.spaces(); ++s)
+        if ((config.keep[a] >> s & 1) && prices.parent(s, a) >= 0)
+          energy_pj += prices.crossing(s, a, tiles::least_words(prices, s, a), &loads);
+    const double active = prices.active(loads);
+    if (too_slow(active)) return;
+    candidates_.push_back({config, key(prices.energy_pj(energy_pj, active), active)});
+  }
+
+  // A better bound, by the tiles that fit each storage.
+  void sharpen(Candidate& candidate) {
+    const Prices prices(problem_, candidate.config);
+    if (tiles_of(prices) > kMostTiles) return;
+    const Lattice lattice(prices);
+    const double active = prices.active(prices.fixed_loads());
+    const double energy_pj = tiles::least_energy_pj(prices, lattice);
+    candidate.bound = std::max(candidate.bound, key(prices.energy_pj(energy_pj, active), active));
+  }
+
+  // Below what no pair of energy and active cycles can come, given at least so much of each, and of
+  // energy + rate * cycles.
+  Key least_key(const Prices& prices, double energy_pj, double active, double together, double rate) const {
+    const Key alone = key(prices.energy_pj(energy_pj, active), active);
+    if (rate <= 0 || objective_[0] != Metric::kEdp || rate < prices.leak_pj_per_cycle()) return alone;
+    // Concave along the line, so least at one of its ends.
+    const double slow = std::max(active, (together - energy_pj) / rate);
+    const double dear = std::max(energy_pj, together - rate * active);
+    Key bound = alone;
+    bound[0] = std::max(alone[0], std::min(key(prices.energy_pj(energy_pj, slow), slow)[0],
+                                           key(prices.energy_pj(dear, active), active)[0]));
+    return bound;
+  }
+
+  // One configuration. False: not finished; its bound is what was found out. `most`: nodes; 0: any number.
+  bool search(Candidate& candidate, std::uint64_t most) {
+    const Prices prices(problem_, candidate.config);
+    if (tiles_of(prices) * problem_.levels * kBytesOfATile > std::min(kMostBytes, budget_.room())) return false;
+    const Lattice lattice(prices);
+    const Table table(prices, lattice, steps_, Loads{}, budget_);
+    if (!table.complete()) return false;
+    if (!std::isfinite(table.least())) {
+      ++unfit_;
+      return true;
+    }
+    prices_ = &prices;
+    lattice_ = &lattice;
+    table_ = &table;
+    both_ = nullptr;
+    rate_ = 0;
+    price_.fill(0);
+    const double floor = prices.active(prices.fixed_loads());
+    candidate.bound = std::max(candidate.bound, key(prices.energy_pj(table.least(), floor), floor));
+    if (drop(candidate.bound)) {
+      ++bounded_;
+      return true;
+    }
+    chosen_.assign(problem_.levels, {});
+    Loads loads;
+    dive(table, loads);
+    if (drop(candidate.bound)) return true;
+    // The port that the cheapest mapping loads most.
+    std::optional<Table> together;
+    const double active = prices.active(loads);
+    if (objective_[0] == Metric::kEdp && active > floor * (1 + kEqual) && evaluation_.needed_cycles() > 0) {
+      const int port =
+          static_cast<int>(std::max_element(loads.begin(), loads.begin() + prices.ports()) - loads.begin());
+      rate_ = evaluation_.energy_pj / evaluation_.needed_cycles();
+      price_[port] = rate_;
+      together.emplace(prices, lattice, steps_, price_, budget_);
+      if (!together->complete()) return false;
+      both_ = &*together;
+      dive(*together, loads);
+      candidate.bound = std::max(candidate.bound, least_key(prices, table.least(), floor, together->least(), rate_));
+      if (drop(candidate.bound)) {
+        ++bounded_;
+        return true;
+      }
+    }
+    nodes_ = 0;
+    most_nodes_ = most;
+    stopped_ = false;
+    descend();
+    return !stopped_;
+  }
+
+  // Follows the least path of `table` and evaluates it; `loads`: of its ports.
+  void dive(const Table& table, Loads& loads) {
+    int state = table.begin(), tile = -1;
+    double least = kNever;
+    for (const int first : table.first_tiles())
+      if (table.after(0, state, first) < least) least = table.after(0, state, first), tile = first;
+    if (tile < 0) return;
+    loads = prices_->fixed_loads();
+    begin(tile);
+    for (int level = 1; level < problem_.levels; ++level) {
+      const Table::Way* best_way = nullptr;
+      const tiles::Move* best_move = nullptr;
+      least = kNever;
+      for (const Table::Way& way : table.ways(level)) {
+        if (!table.usable(level, state, way) || !may_stay(table, level, way, tile)) continue;
+        for (const tiles::Move& move : way.moves[table.place(way, tile)]) {
+          const double cost =
+              table.charge(level, state, way, move, tile) + table.after_rest(level, state, way, tile + move.tile);
+          if (cost < least) least = cost, best_way = &way, best_move = &move;
+        }
+      }
+      if (!best_way) return;
+      const int next = table.next(level, state, *best_way);
+      const int to = finish_rest(table, level, next, *best_way, tile + best_move->tile);
+      take(level, state, *best_way, tile, to, loads);
+      tile = to, state = next;
+    }
+    close(state, loads);
+    leaf(prices_->active(loads), Key{});
+  }
+
+  // The best of the other loops of a way.
+  int finish_rest(const Table& table, int level, int next, const Table::Way& way, int from) const {
+    int best = -1;
+    double least = kNever;
+    each_rest(table, level, way, from, 0, [&](int tile) {
+      const double cost = table.after(level, next, tile);
+      if (cost < least || best < 0) least = cost, best = tile;
+    });
+    return best;
+  }
+
+  template <typename Use>
+  void each_rest(const Table& table, int level, const Table::Way& way, int tile, int d, const Use& use) const {
+    while (d < problem_.dimensions() && !(way.rest >> d & 1)) ++d;
+    if (d == problem_.dimensions()) return use(tile);
+    const int u = lattice_->coordinate(tile, d);
+    for (const int v : table.reachable(level, d, u))
+      each_rest(table, level, way, tile + (v - u) * lattice_->stride(d), d + 1, use);
+  }
+
+  bool may_stay(const Table& table, int level, const Table::Way& way, int tile) const {
+    for (int d = 0; d < problem_.dimensions(); ++d) {
+      if ((way.rest | way.step->named) >> d & 1) continue;
+      const int u = lattice_->coordinate(tile, d);
+      const std::vector<int>& to = table.reachable(level, d, u);
+      if (to.empty() || to[0] != u) return false;
+    }
+    return true;
+  }
+
+  void begin(int tile) {
+    chosen_[0].step = nullptr;
+    for (int d = 0; d < problem_.dimensions(); ++d) chosen_[0].loops[d] = lattice_->extent(tile, d);
+  }
+
+  Factors extents(int tile) const {
+    Factors inside;
+    inside.fill(1);
+    for (int d = 0; d < problem_.dimensions(); ++d) inside[d] = lattice_->extent(tile, d);
+    return inside;
+  }
+
+  // Chooses the loops of `level` and adds what they load. Returns the energy that they settle.
+  double take(int level, int state, const Table::Way& way, int tile, int to, Loads& loads) {
+    const Factors inside = extents(tile);
+    Chosen& chosen = chosen_[level];
+    chosen.step = way.step;
+    chosen.loops.fill(1);
+    for (int d = 0; d < problem_.dimensions(); ++d) chosen.loops[d] = lattice_->extent(to, d) / inside[d];
+    double energy_pj = 0;
+    const tiles::Open& open = table_->states(level - 1)[state];
+    for (int s = 0; s < problem_.spaces(); ++s) {
+      if ((way.step->open >> s & 1) || open[s] < 0) continue;
+      for (int a = open[s]; a < level; ++a)
+        if ((prices_->config().keep[a] >> s & 1) && prices_->parent(s, a) >= 0)
+          energy_pj += prices_->crossing(
+              s, a, words_crossing(*prices_, s, a, level, inside, *way.step, chosen.loops, way.continuing >> s & 1),
+              &loads);
+    }
+    return energy_pj;
+  }
+
+  // What is still open outside the outermost level crosses once.
+  double close(int state, Loads& loads) {
+    Step nothing;
+    nothing.first.fill(-1), nothing.second.fill(-1);
+    Factors once;
+    once.fill(1);
+    const Factors whole = extents(lattice_->top());
+    double energy_pj = 0;
+    const tiles::Open& open = table_->states(problem_.levels - 1)[state];
+    for (int s = 0; s < problem_.spaces(); ++s)
+      for (int a = open[s]; a >= 0 && a < problem_.levels; ++a)
+        if ((prices_->config().keep[a] >> s & 1) && prices_->parent(s, a) >= 0)
+          energy_pj += prices_->crossing(
+              s, a, words_crossing(*prices_, s, a, problem_.levels - 1, whole, nothing, once, false), &loads);
+    return energy_pj;
+  }
+
+  double priced(double energy_pj, const Loads& loads) const {
+    for (int p = 0; p < prices_->ports(); ++p) energy_pj += price_[p] * loads[p];
+    return energy_pj;
+  }
+
+  Key bound_of(double settled_pj, const Loads& loads, double to_come, double both_to_come) const {
+    const double active = prices_->active(loads);
+    const double energy_pj = settled_pj + to_come;
+    const double together = both_ ? priced(settled_pj, loads) + both_to_come : 0;
+    return least_key(*prices_, energy_pj, active, together, both_ ? rate_ : 0);
+  }
+
+  bool out_of_time() {
+    ++nodes_;
+    if (!stopped_ && ((most_nodes_ > 0 && nodes_ > most_nodes_) || clock_.spent())) stopped_ = true;
+    return stopped_;
+  }
+
+  void descend() {
+    std::vector<std::pair<Key, int>> firsts;
+    const Loads& loads = prices_->fixed_loads();
+    for (const int tile : table_->first_tiles()) {
+      const Key bound =
+          bound_of(prices_->fixed_pj(), loads, table_->after(0, 0, tile), both_ ? both_->after(0, 0, tile) : 0);
+      if (std::isfinite(bound[0]) && !drop(bound)) firsts.emplace_back(bound, tile);
+    }
+    std::sort(firsts.begin(), firsts.end());
+    for (const auto& [bound, tile] : firsts) {
+      if (drop(bound)) {
+        ++bounded_;
+        continue;
+      }
+      if (out_of_time()) return;
+      begin(tile);
+      open(1, 0, tile, prices_->fixed_pj(), loads);
+    }
+  }
+
+  struct Child {
+    Key bound;
+    int way = 0, tile = 0;
+    double settled_pj = 0;
+    Loads loads;
+  };
+
+  void open(int level, int state, int tile, double settled_pj, const Loads& loads) {
+    if (level == problem_.levels) {
+      Loads all = loads;
+      const double energy_pj = settled_pj + close(state, all);
+      const double active = prices_->active(all);
+      if (too_slow(active)) return;
+      return leaf(active, key(prices_->energy_pj(energy_pj, active), active));
+    }
+    std::vector<Child> children;
+    const std::vector<Table::Way>& ways = table_->ways(level);
+    for (std::size_t w = 0; w < ways.size(); ++w) {
+      const Table::Way& way = ways[w];
+      if (!table_->usable(level, state, way) || !may_stay(*table_, level, way, tile)) continue;
+      const int next = table_->next(level, state, way);
+      for (const tiles::Move& move : way.moves[table_->place(way, tile)]) {
+        if (out_of_time()) return;
+        const int named = tile + move.tile;
+        const double charged = table_->charge(level, state, way, move, tile);
+        const double rest = table_->after_rest(level, state, way, named);
+        if (!std::isfinite(rest)) continue;
+        const double both = both_ ? both_->charge(level, state, both_->ways(level)[w], move, tile) +
+                                        both_->after_rest(level, state, both_->ways(level)[w], named)
+                                  : 0;
+        if (drop(bound_of(settled_pj, loads, charged + rest, both))) {
+          ++bounded_;
+          continue;
+        }
+        each_rest(*table_, level, way, named, 0, [&](int to) {
+          const double after = table_->after(level, next, to);
+          if (!std::isfinite(after)) return;
+          if (drop(bound_of(settled_pj, loads, charged + after, 0))) {
+            ++bounded_;
+            return;
+          }
+          Child child{{}, static_cast<int>(w), to, 0, loads};
+          child.settled_pj = settled_pj + take(level, state, way, tile, to, child.loads);
+          child.bound = bound_of(child.settled_pj, child.loads, after, both_ ? both_->after(level, next, to) : 0);
+          if (too_slow(prices_->active(child.loads)) || drop(child.bound)) {
+            ++bounded_;
+            return;
+          }
+          children.push_back(child);
+        });
+      }
+    }
+    std::stable_sort(children.begin(), children.end(),
+                     [](const Child& a, const Child& b) { return a.bound < b.bound; });
+    for (Child& child : children) {
+      if (stopped_) return;
+      if (drop(child.bound)) {
+        ++bounded_;
+        continue;
+      }
+      Loads again{};
+      const Table::Way& way = ways[child.way];
+      take(level, state, way, tile, child.tile, again);
+      open(level + 1, table_->next(level, state, way), child.tile, child.settled_pj, child.loads);
+    }
+  }
+
+  // The mapping that chosen_ describes. `promised`: its bound, or zeros where that does not matter.
+  void leaf(double active, const Key& promised) {
+    ++evaluated_;
+    if (too_slow(active)) return;
+    Mapping mapping;
+    std::vector<std::vector<int>> named, others;  // loops from the inside
+    for (int level = 0; level < problem_.levels; ++level) {
+      const Chosen& chosen = chosen_[level];
+      std::vector<int>& order = named.emplace_back();
+      std::vector<int>& rest = others.emplace_back();
+      std::uint32_t placed = 0;
+      if (chosen.step)
+        for (const int d : chosen.step->order)
+          if (chosen.loops[d] > 1) order.push_back(problem_.dimension[d]), placed |= 1u << d;
+      for (int d = 0; d < problem_.dimensions(); ++d)
+        if (chosen.loops[d] > 1 && !(placed >> d & 1)) rest.push_back(problem_.dimension[d]);
+      mapping.levels.push_back(realise(level, chosen));
+      set_order(level, mapping.levels.back(), order, rest);
+    }
+    const Key found = take_if_better(mapping);
+    if (promised[0] == 0 || compare(found, promised, 1) <= 0) return;
+    if (drop(promised)) return;
+    // Something was bounded rather than known: what the order of loops changes may make up for it.
+    for (int level = 0; level < problem_.levels; ++level) {
+      others[level].insert(others[level].end(), named[level].begin(), named[level].end());
+      named[level].clear();
+    }
+    int left = kMostOrders;
+    if (!permute(mapping, named, others, 0, left)) unresolved_ = std::min(unresolved_, promised[0]);
+  }
+
+  bool permute(Mapping& mapping, const std::vector<std::vector<int>>& named, std::vector<std::vector<int>>& others,
+               int level, int& left) {
+    if (level == problem_.levels) {
+      if (--left < 0) return false;
+      take_if_better(mapping);
+      return true;
+    }
+    if (level == 0) return permute(mapping, named, others, 1, left);
+    std::sort(others[level].begin(), others[level].end());
+    do {
+      set_order(level, mapping.levels[level], named[level], others[level]);
+      if (!permute(mapping, named, others, level + 1, left)) return false;
+    } while (std::next_permutation(others[level].begin(), others[level].end()));
+    return true;
+  }
+
+  void set_order(int level, LevelMapping& mapping, const std::vector<int>& named, const std::vector<int>& rest) const {
+    std::vector<int> iterating = named;
+    iterating.insert(iterating.end(), rest.begin(), rest.end());
+    mapping.temporal_order = problem_.space->full_temporal_order(level, iterating);
+  }
+
+  LevelMapping realise(int level, const Chosen& chosen) const {
+    LevelMapping mapping;
+    const std::size_t all = problem_.model->einsum().dimensions.size();
+    mapping.temporal.assign(all, 1);
+    mapping.spatial.assign(all, 1);
+    const SpatialChoice& choice = problem_.space->spatial(level)[prices_->config().choice[level]];
+    std::uint32_t spread = 0;
+    for (int d = 0; d < problem_.dimensions(); ++d) {
+      const int original = problem_.dimension[d];
+      mapping.temporal[original] = chosen.loops[d];
+      mapping.spatial[original] = choice.factor[original];
+      if (choice.factor[original] > 1) spread |= 1u << original;
+    }
+    std::tie(mapping.spatial_order, mapping.split) = problem_.space->full_spatial_order(level, spread, choice.to_x);
+    mapping.keep = prices_->config().keep[level];
+    return mapping;
+  }
+
+  Key take_if_better(const Mapping& mapping) {
+    problem_.model->evaluate(mapping, next_);
+    const Key found = key_of(objective_, next_);
+    if (limits_.max_cycles > 0 && (next_.beyond_cycles > 0 || next_.cycles > limits_.max_cycles)) return found;
+    if (compare(found, best_, objective_.size()) < 0) {
+      best_ = found;
+      mapping_ = mapping;
+      std::swap(evaluation_, next_);
+    }
+    return found;
+  }
+
+  const Problem& problem_;
+  const std::vector<Metric>& objective_;
+  const SearchLimits& limits_;
+  const cost::Budget& budget_;
+  cost::Ticker clock_;
+  GapWatch& watch_;
+  std::vector<std::vector<Step>> steps_;
+  std::vector<Candidate> candidates_;
+  bool listed_all_ = true, complete_ = true;
+
+  // Of the configuration that is searched.
+  const Prices* prices_ = nullptr;
+  const Lattice* lattice_ = nullptr;
+  const Table* table_ = nullptr;
+  const Table* both_ = nullptr;  // energy and the load of a port together
+  double rate_ = 0;
+  Loads price_{};
+  std::vector<Chosen> chosen_;
+  std::uint64_t nodes_ = 0, most_nodes_ = 0;
+  bool stopped_ = false;
+
+  Key best_;
+  std::optional<Mapping> mapping_;
+  Evaluation evaluation_, next_;
+  double unresolved_ = kNever;  // least bound of mappings that were not tried in every order
+  std::uint64_t evaluated_ = 0, bounded_ = 0, unfit_ = 0;
+};
+
+}  // namespace
+
+std::optional<Optimum> optimize_on_tiles(const Model& model, const Space& space, const std::vector<Metric>& objective,
+                                         const SearchLimits& limits, const cost::Budget& budget, GapWatch& watch) {
+  const std::optional<Problem> problem = tiles::describe(model, space);
+  if (!problem) return std::nullopt;
+  return Searcher(*problem, objective, limits, budget, watch).run();
+}
+
+}  // namespace orrery::nest

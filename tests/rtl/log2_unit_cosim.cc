@@ -1,0 +1,30 @@
+#include "orrery/array/log2_unit.h"
+#include "tests/rtl/bench.h"
+
+namespace orrery::rtl {
+namespace {
+
+class LogBench : public DutUnit {
+ public:
+  LogBench() : DutUnit({{"x", RTL_BITS}}), model_(RTL_POINT) {}
+
+  Cycle draw(Random& random) override { return {random() >> (64 - 1 - random() % RTL_BITS)}; }
+  void reset() override {}
+  std::string step(const Cycle& cycle) override {
+    drive(dut().x, cycle[0], RTL_BITS);
+    dut().eval();
+    return differs("y", 0, dut().y, low(model_(cycle[0]), 24));
+  }
+
+ private:
+  array::Log2Unit model_;
+};
+
+TEST(Log2Unit, IsTheModel) {
+  LogBench bench;
+  for (std::uint64_t x = 0; x < 300000; ++x) ASSERT_EQ(bench.step({x}), "") << x;
+  expect_equal(bench);
+}
+
+}  // namespace
+}  // namespace orrery::rtl
