@@ -171,7 +171,7 @@ class Rows {
           .error("O1946",
                  fmt::format("the row has {} cell{}, the header {}", cells_.size(), cells_.size() == 1 ? "" : "s",
                              columns_.size()),
-                 place_in(name_, line))
+                 place(line))
           .hint(cells_.size() > columns_.size() ? "a cell that holds a comma stands in quotes"
                                                 : "a cell may be empty, but its comma must be there");
       return;
@@ -184,7 +184,7 @@ class Rows {
         continue;
       }
       const auto column = static_cast<int>(cells_[i].data() - line.text.data()) + 1;
-      refuse_value(*columns_[i], place_in(name_, line, column, static_cast<int>(text_.size())));
+      refuse_value(*columns_[i], place(line, column, static_cast<int>(text_.size())));
     }
   }
 
@@ -193,8 +193,22 @@ class Rows {
         .label("it is " + field.values);
   }
 
+  // A file as long as all lines before this one is made for problems that will be told, never for a line that is well.
   void read_json(const Line& line) {
-    const auto file = place_in(name_, line).file;
+    const cluster::Plan before = plan_;
+    read_object(line, place_in(name_, {1, line.text}).file);
+    if (!found_.has_errors() || problems.size() >= kMostTold) return;
+    plan_ = before;
+    set_.clear();
+    found_ = {};
+    read_object(line, place(line).file);
+  }
+
+  base::Location place(const Line& line, int column = 1, int length = 1) const {
+    return place_in(name_, {problems.size() < kMostTold ? line.number : 1, line.text}, column, length);
+  }
+
+  void read_object(const Line& line, const std::shared_ptr<const base::SourceFile>& file) {
     formats::json::Node document;
     try {
       document = formats::json::parse(file, "O1946");
@@ -203,7 +217,7 @@ class Rows {
       return;
     }
     if (!document.is_object()) {
-      found_.error("O1946", "the line is no object of a plan's fields", place_in(name_, line));
+      found_.error("O1946", "the line is no object of a plan's fields", place(line));
       return;
     }
     for (const formats::json::Member& member : document.members) read_member(member.key, member);
@@ -412,6 +426,10 @@ void append_csv_row(std::uint64_t row, const cluster::Plan& plan, const cluster:
       fmt::format_to(at, ",{}", cluster::name_of(plan.recompute, cluster::recomputations()));
     else if (knob == cluster::Knob::kSequenceParallel)
       fmt::format_to(at, ",{}", plan.sequence_parallel);
+    else if (knob == cluster::Knob::kOffloadActivations)
+      fmt::format_to(at, ",{}", plan.offload_activations);
+    else if (knob == cluster::Knob::kOffloadOptimizer)
+      fmt::format_to(at, ",{}", plan.offload_optimizer);
     else
       fmt::format_to(at, ",{}", get(plan, knob));
   }

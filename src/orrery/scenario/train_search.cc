@@ -119,7 +119,8 @@ cluster::Objective objective_of(const TrainRequest& request, const std::set<std:
   objective.reliability = asked.reliability;
   if (gpus_said(request, set))
     objective.least_gpus = trained.plan.gpus;
-  else if (!objective.front)  // nobody wants all that there are
+  else if (!objective.front &&
+           objective.metrics.front() != cluster::Metric::kAccelerators)  // nobody wants all there are
     objective.metrics.insert(objective.metrics.begin(), cluster::Metric::kAccelerators);
   return objective;
 }
@@ -250,6 +251,12 @@ void check_plan_question(const TrainRequest& request, const cluster::Model& mode
         .hint(
             "`--mtbf HOURS` says it, as `--mtbf 50000` for Llama 3's H100, and `--checkpoint-time` what a "
             "checkpoint takes");
+  const cluster::Reliability& failures = asked.reliability;
+  if (!wants(cluster::Metric::kGoodput) && (failures.mtbf_s > 0 || failures.checkpoint_s > 0 || failures.restart_s > 0))
+    found
+        .error("O1944",
+               "failures and checkpoints are told of, but goodput, to which alone they matter, is not asked for")
+        .hint("add `--objective goodput`, or leave `--mtbf`, `--checkpoint-time` and `--restart-time` out");
   found.throw_if_errors();
   cluster::Space scratch;
   if (!asked.why.empty()) force(asked.why, model, scratch);

@@ -169,6 +169,14 @@ TEST(PlanRows, AreInOrderAndTheSameForAnyNumberOfThreads) {
   }
 }
 
+TEST(PlanRows, AreReadAgainAsTheyWereWritten) {
+  const std::string once =
+      rows("tp,pp,dp,offload_activations,offload_optimizer\n8,8,1,0.5,1\n8,4,2,0.125,0\n", 1, false);
+  EXPECT_EQ(once.find("O1946"), std::string::npos) << once;
+  EXPECT_NE(once.find(",0.5,1,"), std::string::npos) << once;
+  EXPECT_EQ(rows(once, 1, false), once);
+}
+
 TEST(PlanRows, SayWhatTrainSaysOfThePlan) {
   TrainRequest request = on("gpt3-175b", "a100-selene", 64, 1536);
   request.tp = 8, request.pp = 8, request.dp = 1, request.recompute = cluster::Recompute::kFull;
