@@ -245,9 +245,9 @@ TEST(SparseRun, LayersErrorsAndQualityFollowTheThreshold) {
   double density = 2, cosine = 2, error = -1;
   for (const double threshold : {0.0001, 0.02, 0.06}) {
     request.texts.pruning.predictor.emplace().threshold = threshold;
-    std::size_t masks = 0;
-    request.keep_mask = [&](const std::string&, const std::string& bytes) {
-      ++masks;
+    std::size_t masks = 0, tokens = 0;  // which are there: of keys, and of queries
+    request.keep_mask = [&](const std::string& name, const std::string& bytes) {
+      ++(name.rfind("valid", 0) == 0 ? tokens : masks);
       EXPECT_GT(bytes.size(), 128U);
     };
     const SparseRun run = sparse_run(request);
@@ -255,6 +255,7 @@ TEST(SparseRun, LayersErrorsAndQualityFollowTheThreshold) {
     EXPECT_EQ(run.texts, 12);
     EXPECT_EQ(run.batches, 2);
     EXPECT_EQ(masks, 4U) << "of two attentions and two batches";
+    EXPECT_EQ(tokens, 8U);
     EXPECT_EQ(run.log.size(), 4U);
     EXPECT_EQ(run.clips, ClipsFrom::kTexts);
     EXPECT_LE(run.mean.density, density);
