@@ -55,10 +55,11 @@ TEST(ArrayOperators, OtherHeadsAndOtherDocumentsAreRefused) {
                                  {"0.1,", "1.1,"},
                                  {"\"heads\"", "\"head\""},
                                  {"[{", "[], \"more\": [{"},
-                                 {"128", "12.5"}})
-    EXPECT_EQ(base::codes_of([&] { read_attention_array(base::source(base::replaced(kAnswer, from, to))); }),
-              base::Codes{"O1905"})
+                                 {"128", "12.5"}}) {
+    const std::string text = base::replaced(kAnswer, from, to);
+    EXPECT_EQ(base::codes_of([&] { read_attention_array(base::source(text)); }), base::Codes{"O1905"})
         << from << " to " << to;
+  }
 }
 
 TEST(ArrayOperators, ARunsForwardPassHasTheArraysTimeAndNothingElseChanges) {
