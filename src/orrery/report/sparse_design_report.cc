@@ -8,6 +8,7 @@
 #include "orrery/base/grouped.h"
 #include "orrery/report/answer.h"
 #include "orrery/report/schemas.h"
+#include "orrery/report/sparse_pack_report.h"
 #include "orrery/report/table.h"
 #include "orrery/scenario/array_parts.h"
 
@@ -18,15 +19,11 @@ using scenario::DesignPoint;
 using scenario::SparseDesign;
 using D = SparseDesignDocument;
 
-std::string array_text(const DesignPoint& p) {
-  return fmt::format("{}x{}x{}", p.array.rows, p.array.pes, p.array.ports);
-}
-
 Record<D> answer_record() {
   using P = DesignPoint;
   const auto of = [](const D& d) -> const SparseDesign& { return *d.answer; };
   const Record<P> point = {
-      {"array", "PE rows x PEs of a row x column ports.", array_text},
+      {"array", "PE rows x PEs of a row x column ports.", [](const P& p) { return array_text(p.array); }},
       {"bits", "Of codes.", &P::bits},
       {"packing", "In the machine (pack), or before (orrery).", &P::packing},
       {"block_slots", "Packed blocks that wait.", &P::block_slots},
@@ -72,7 +69,7 @@ std::string sparse_design_table(const SparseDesign& answer) {
                   "ms",    "util. (%)", "waits (%)", "error (%)", "energy (uJ)", "area (mm2)", ""};
   table.left_columns = {13};
   for (const DesignPoint& p : answer.points)
-    table.rows.push_back({array_text(p), std::to_string(p.bits), p.packing, std::to_string(p.block_slots),
+    table.rows.push_back({array_text(p.array), std::to_string(p.bits), p.packing, std::to_string(p.block_slots),
                           fmt::format("{:g}", p.frequency / 1e9),
                           std::isinf(p.bandwidth) ? "unlimited" : fmt::format("{:g}", p.bandwidth / 1e9),
                           base::grouped(static_cast<double>(p.cycles)), fmt::format("{:.4f}", p.seconds * 1e3),
@@ -92,7 +89,7 @@ std::string sparse_design_table(const SparseDesign& answer) {
     out +=
         fmt::format("best by {}{}: {}, {} bits, {}\n", answer.objective,
                     answer.most_error ? fmt::format(" with an error of at most {:g} %", 100 * *answer.most_error) : "",
-                    array_text(*best), best->bits, best->packing);
+                    array_text(best->array), best->bits, best->packing);
   else if (!answer.points.empty())
     out += fmt::format("no point has an error of at most {:g} %\n", 100 * answer.most_error.value_or(0));
   for (const std::string& remark : scenario::array_price_remarks()) out += remark + "\n";

@@ -77,6 +77,10 @@ std::string shape(const PackArray& array) {
 
 }  // namespace
 
+std::string array_text(const PackArray& array) {
+  return fmt::format("{}x{}x{}", array.rows, array.pes, array.ports);
+}
+
 Record<PackedScheme> packed_scheme() {
   return {
       {"utilization", "Kept pairs over what `counts` says.", &PackedScheme::utilization},

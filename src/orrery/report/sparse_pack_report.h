@@ -23,6 +23,9 @@ std::string sparse_pack_table(const scenario::SparsePack& answer);
 // fit a byte.
 std::vector<scenario::OutputFile> sparse_pack_files(const scenario::SparsePack& answer);
 
+// An array as --array takes it: PE rows x PEs of a row x column ports.
+std::string array_text(const sparse::PackArray& array);
+
 // A scheme's figures, without its name.
 Record<sparse::PackedScheme> packed_scheme();
 

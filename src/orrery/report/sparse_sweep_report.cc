@@ -14,25 +14,22 @@ using scenario::SparseSweep;
 using scenario::SweepPoint;
 using D = SparseSweepDocument;
 
-std::string array_text(const SweepPoint& p) {
-  return fmt::format("{}x{}x{}", p.array.rows, p.array.pes, p.array.ports);
-}
-
 Record<D> answer_record() {
   using P = SweepPoint;
   const auto of = [](const D& d) -> const SparseSweep& { return *d.answer; };
-  Record<P> point = {{"predictor", "How the mask was predicted.", &P::predictor},
-                     {"bits", "Of codes; null where nothing is quantised.", &P::bits},
-                     {"threshold", "Of probabilities; null of other predictors.", &P::threshold},
-                     {"keep", "Share of a row's keys or blocks; null of other predictors.", &P::keep},
-                     {"array", "PE rows x PEs of a row x column ports.", array_text},
-                     {"scheme", "Of packing.", &P::packing},
-                     {"density", "Share of the pairs that is kept.", &P::density},
-                     {"error", "Of attention's output, relative, mean over heads; null without `--v`.", &P::error},
-                     {"pareto",
-                      "Fits, and none that fits is better in one of error, density and utilisation and as good "
-                      "in the others.",
-                      &P::pareto}};
+  Record<P> point = {
+      {"predictor", "How the mask was predicted.", &P::predictor},
+      {"bits", "Of codes; null where nothing is quantised.", &P::bits},
+      {"threshold", "Of probabilities; null of other predictors.", &P::threshold},
+      {"keep", "Share of a row's keys or blocks; null of other predictors.", &P::keep},
+      {"array", "PE rows x PEs of a row x column ports.", [](const P& p) { return array_text(p.array); }},
+      {"scheme", "Of packing.", &P::packing},
+      {"density", "Share of the pairs that is kept.", &P::density},
+      {"error", "Of attention's output, relative, mean over heads; null without `--v`.", &P::error},
+      {"pareto",
+       "Fits, and none that fits is better in one of error, density and utilisation and as good "
+       "in the others.",
+       &P::pareto}};
   point.add(packed_scheme().of<P>(&P::packed));
   const Record<SparseSweep> result = {
       {"points", "In the order of predictors, settings, arrays and packings.", &SparseSweep::points, point},
@@ -56,8 +53,9 @@ std::string sparse_sweep_table(const SparseSweep& answer) {
                   "packing",   "density (%)", "error (%)", "util. (%)", "Pareto"};
   const auto number = [](const auto& value) { return value ? fmt::format("{}", *value) : std::string("-"); };
   for (const SweepPoint& p : answer.points)
-    table.rows.push_back({p.predictor, number(p.bits), number(p.threshold), number(p.keep), array_text(p), p.packing,
-                          percent(p.density), p.error ? percent(*p.error) : "-", percent(p.packed.utilization),
+    table.rows.push_back({p.predictor, number(p.bits), number(p.threshold), number(p.keep), array_text(p.array),
+                          p.packing, percent(p.density), p.error ? percent(*p.error) : "-",
+                          percent(p.packed.utilization),
                           p.pareto        ? "*"
                           : p.packed.fits ? ""
                                           : "no fit"});
