@@ -1,7 +1,7 @@
 // Whole matrices through the core, against array::simulate: outputs to the bit, cycles to the cycle. A stimulus is a
 // list of jobs; the memory answers after a latency, at full speed or with gaps, when only outputs must be equal. Some
 // jobs are cut off by a reset.
-#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
 
@@ -137,22 +137,34 @@ TEST(AcceleratorCore, GivesTheModelsOutputsInTheModelsCyclesForWholeMatrices) {
     const std::string difference = cosimulate(bench, 8, 8, seed++);
     ASSERT_TRUE(difference.empty()) << difference;
   }
-  for (const auto& [a, b] : bench.follow()) std::printf("{%d, %d}, ", a, b);
-  std::printf("\n");
-  for (const auto& [a, b] : bench.together(true)) std::printf("{%d, %d}, ", a, b);
-  std::printf("\n");
   EXPECT_TRUE(bench.together(false).empty()) << "units work beside each other without overlap";
+  // All but predictor and packer, which share the score memory, work beside each other.
+  for (int a = 0; a < array::kUnits - 1; ++a)
+    for (int b = a + 1; b < array::kUnits - 1; ++b)
+      EXPECT_EQ(bench.together(true).contains({a, b}), a != 1 || b != 2) << a << " beside " << b;
+  // Every kind of request and all that may follow it, and no others: 0 queries, 1 keys, 2 values, 3 masks, 4 outputs.
+  const std::set<std::pair<int, int>> program{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 4}, {1, 0}, {1, 2}, {2, 0},
+                                              {2, 3}, {2, 4}, {3, 0}, {3, 4}, {4, 0}, {4, 3}, {4, 4}};
+  for (const auto& [from, to] : program)
+    EXPECT_TRUE(bench.follow().contains({from, to})) << "request " << from << " was never followed by " << to;
+  for (const auto& [from, to] : bench.follow())
+    EXPECT_TRUE(program.contains({from, to})) << "request " << from << " was followed by " << to;
   expect_covered(bench);
 }
 
 #if RTL_DEPTH == 64 && RTL_KEYS >= 512
-// A head of recorded queries and keys of 512 tokens, with values of our own.
-TEST(AcceleratorCore, RunsARecordedHeadToTheBitAndTheCycle) {
+// A head of recorded queries and keys of 512 tokens, with values of our own: its mask predicted, with units that overlap
+// and one at a time, and its recorded mask given.
+class RecordedHead : public testing::TestWithParam<std::pair<bool, bool>> {};
+
+TEST_P(RecordedHead, RunsToTheBitAndTheCycle) {
+  const auto& [overlap, predicts] = GetParam();
   const std::string folder = ORRERY_SOURCE_DIR "/../shared/goldens/sparse/cloth_s512_thr2e-3/";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the reference figures are not at hand";
   constexpr Count kTokens = 512;
   Job job;
   job.instance = instance_of(40);
+  job.instance.overlap = overlap;
   const auto head = [&](const char* file) {
     std::vector<float> all = formats::numpy::floats_of(formats::numpy::read_array(folder + file));
     all.resize(static_cast<std::size_t>(kTokens * kDepth));
@@ -165,7 +177,16 @@ TEST(AcceleratorCore, RunsARecordedHeadToTheBitAndTheCycle) {
   array::Work& work = job.work;
   work.shape = {1, 1, kTokens, kTokens}, work.depth = kDepth, work.scale = 0.125;
   work.query = job.query.data(), work.key = job.key.data(), work.value = job.value.data();
-  work.prediction = array::Prediction{0.002, true, 0.538363516330719, 0.5102559924125671};
+  if (predicts) {
+    work.prediction = array::Prediction{0.002, true, 0.538363516330719, 0.5102559924125671};
+  } else {
+    const formats::numpy::Array bits = formats::numpy::read_array(folder + "mask_packed_le.npy");
+    job.mask = sparse::Mask(work.shape);
+    for (Count i = 0; i < kTokens * kTokens; ++i)
+      if ((static_cast<unsigned char>(bits.bytes[static_cast<std::size_t>(i / 8)]) >> (i % 8) & 1) != 0)
+        job.mask.keep(0, 0, i / kTokens, i % kTokens);
+    work.mask = &job.mask;
+  }
   settle(job);
   CoreBench bench;
   bench.reset();
@@ -175,6 +196,8 @@ TEST(AcceleratorCore, RunsARecordedHeadToTheBitAndTheCycle) {
   std::printf("%zu cycles, %zu blocks, utilisation %.3f\n", bench.total(),
               static_cast<std::size_t>(job.expected.blocks), job.expected.utilization);
 }
+INSTANTIATE_TEST_SUITE_P(AcceleratorCore, RecordedHead,
+                         testing::Values(std::pair{true, true}, std::pair{false, true}, std::pair{true, false}));
 #endif
 
 }  // namespace
