@@ -130,7 +130,7 @@ module channel #(
   // No request is lost: as many wait as there is room for, and each of them is answered once.
   initial assume (rst);
   always_comb if (!rst) begin
-    assert (count <= 4'd8);
+    assert (count <= 4'd8);  // as long as no more than 8 are asked for
     assert (tail == head + count[2:0]);
     if (out_left != '0) assert (!free);
   end

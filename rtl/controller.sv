@@ -313,4 +313,34 @@ module controller #(
   assign prepared_bank = prepared_blocks[0];
   assign executed_bank = executed_blocks[0];
   assign merged_bank = merged_blocks[0];
+
+`ifdef FORMAL
+  initial assume (rst);
+  // Units end what they have begun, a packed tile closes at most its last block; fewer than 2^30 blocks.
+  always_comb begin
+    assume (!predicted || predicting);
+    assume (!(closed || packed_tile) || packing);
+    assume (!prepared || preparing);
+    assume (!executed || executing);
+    assume (!merged || merging);
+    assume (!taken || ask);
+    assume (packed_blocks < 32'd1 << 30 && packed_tiles < 32'd1 << 30);
+  end
+  always_comb if (!rst) begin
+    // Blocks go through the units one after the other, none twice and none left out.
+    assert (merged_blocks <= executed_blocks && executed_blocks <= prepared_blocks && prepared_blocks <= packed_blocks);
+    // No buffer holds more than it has room for: slots, banks of operands, banks of outputs.
+    assert (packed_blocks - prepared_blocks <= SLOTS && prepared_blocks - executed_blocks <= 2 && executed_blocks - merged_blocks <= 2);
+    // A unit works on what is there, and where there is room for what it makes.
+    if (packing) assert (packed_blocks - prepared_blocks < SLOTS);
+    if (preparing) assert (packed_blocks > prepared_blocks && prepared_blocks - executed_blocks < 2);
+    if (executing) assert (prepared_blocks > executed_blocks && executed_blocks - merged_blocks < 2);
+    if (merging && !normalising) assert (executed_blocks > merged_blocks);
+    // A tile's outputs are made once, when it is packed, and stored once, when they are made.
+    assert (stores_asked <= normalised_tiles && normalised_tiles <= packed_tiles);
+    if (normalising) assert (merging && packed_tiles > normalised_tiles);
+    // Without a run nothing begins.
+    if (!running) assert (!start_coding && !start_predictor && !start_array && !start_merge && !start_normalise && !ask);
+  end
+`endif
 endmodule
