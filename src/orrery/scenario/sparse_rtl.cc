@@ -29,7 +29,7 @@ void check_built(const SparseRtlRequest& r, base::Diagnostics& found) {
          "its packer makes the blocks, a column of the mask a cycle; none are loaded",
          "leave out `--packing`; `orrery sparse simulate` models them");
   const Count keys = r.keys.value_or(0);
-  refuse(r.choice.key_tokens && *r.choice.key_tokens != keys, "key memory smaller than a matrix",
+  refuse(r.choice.key_tokens && *r.choice.key_tokens != keys, "key memory of a size of its own",
          "all keys and values of a matrix stay in its memories; blocks do not fetch theirs",
          "give `--keys`, how many a matrix may have, in its place");
   refuse(r.choice.score_keys && *r.choice.score_keys != keys, "score memory of a size of its own",
