@@ -67,10 +67,8 @@ module registers #(
   logic [63:0] cycles, waiting;
   logic [5*32-1:0] high;  // halves of the bases; the port to the memory has 32 bits, so they must be 0
   logic runs, known, read_only, asks, of_lengths;
-  assign predicts = control[2];
-  assign normalise = control[3];
-  assign causal = control[4];
-  assign overlap = control[6];
+  // What is written with START counts at once: the core walks to the first tile in that cycle.
+  assign {overlap, causal, normalise, predicts} = start ? {write_data[6], write_data[4:2]} : {control[6], control[4:2]};
   assign causal_offset = 17'(signed'({1'b0, all_keys})) - 17'(signed'({1'b0, all_queries}));
   assign query_align = 5'(POINT) - query_point;
   assign irq = finished && control[1];
