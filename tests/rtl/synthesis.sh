@@ -35,6 +35,7 @@ measure() { # MODULE PARAMETERS...
     return 1
   }
   awk -v module="$module" -v parameters="$*" '
+    /Printing statistics/ { flops = others = 0 }  # those that synth prints itself do not count
     /Number of cells:/ { cells = $4 }
     /^ +\$_.*DFF/ { flops += $2 }
     /Longest topological path/ { sub(/.*length=/, ""); sub(/\).*/, ""); levels = $0 }
