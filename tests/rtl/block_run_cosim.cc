@@ -101,8 +101,8 @@ class BlockBench : public ClockedUnit {
     if (!model_->busy()) return dut().out_valid == 0 ? "" : "an output without a block";
     for (int r = 0; r < kRows; ++r) {
       if (pins(dut().out_valid, 1, r) == 0) continue;
-      const auto at = static_cast<std::size_t>(r * block_.depth) +
-                      static_cast<std::size_t>(pins(dut().out_element, kDepthBits, r));
+      const auto at =
+          static_cast<std::size_t>(r * block_.depth) + static_cast<std::size_t>(pins(dut().out_element, kDepthBits, r));
       if (at >= taken_.size()) return "an output beyond the depth";
       taken_[at] = sign_extended(pins(dut().o, kBits, r), kBits);
     }

@@ -71,7 +71,8 @@ std::size_t cosim_cycles() {
   return text == nullptr ? 100'000 : std::strtoull(text, nullptr, 10);
 }
 
-// A point in Verilator's file: C '\001KEY\002VALUE ... ' COUNT, of which f is the file, l the line, o a net's bit, page the kind.
+// A point in Verilator's file: C '\001KEY\002VALUE ... ' COUNT, of which f is the file, l the line, o a net's bit, page
+// the kind.
 Coverage coverage(Unit& unit) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("orrery_coverage." + std::to_string(getpid()))).string();

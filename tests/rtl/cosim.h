@@ -68,8 +68,9 @@ struct Reached {
   std::vector<std::string> holes;
   double share() const { return all == 0 ? 1 : static_cast<double>(reached) / static_cast<double>(all); }
 };
-// Lines: Verilator's, each block of statements and each branch of them, by FILE:LINE, once for all instances of a module.
-// Bits, of modules that are verilated with them: each bit of each net, by FILE:LINE NET[BIT], which must have changed.
+// Lines: Verilator's, each block of statements and each branch of them, by FILE:LINE, once for all instances of a
+// module. Bits, of modules that are verilated with them: each bit of each net, by FILE:LINE NET[BIT], which must have
+// changed.
 struct Coverage {
   Reached lines, bits;
 };

@@ -46,11 +46,10 @@ class RescaleBench : public DutUnit {
     drive(dut().shift, shift, 6);
     dut().eval();
     base::Count saturated = 0;
-    const std::int64_t z =
-        models_[static_cast<std::size_t>(shift - 1)]
-            .rescaled(array::signed_sum(static_cast<std::int64_t>(sum), static_cast<std::int64_t>(row),
-                                        static_cast<std::int64_t>(key), static_cast<base::Count>(depth), kCodeBits),
-                      cycle[4], cycle[5], saturated);
+    const std::int64_t z = models_[static_cast<std::size_t>(shift - 1)].rescaled(
+        array::signed_sum(static_cast<std::int64_t>(sum), static_cast<std::int64_t>(row),
+                          static_cast<std::int64_t>(key), static_cast<base::Count>(depth), kCodeBits),
+        cycle[4], cycle[5], saturated);
     const std::string what = differs("z", 0, pins(dut().z, kScoreBits), low(z, kScoreBits));
     return what.empty() ? differs("saturated", 0, dut().saturated, static_cast<std::uint64_t>(saturated)) : what;
   }
