@@ -59,7 +59,7 @@ module merger #(
   localparam int SHIFT = POINT + RECIPROCAL_BITS - 1 - OUT_POINT;
   localparam int WIDE = SUM_BITS + RECIPROCAL_BITS + 1;
   localparam logic signed [BITS-1:0] LEAST = {1'b1, {(BITS - 1) {1'b0}}};
-  localparam logic [POINT-1:0] HALF = POINT'(1) << (POINT - 1);  // it rounds, below the other number's point
+  localparam logic signed [PRODUCT_BITS-1:0] HALF = PRODUCT_BITS'(1) << (POINT - 1);
 
   typedef enum logic [1:0] {IDLE, WEIGH, MERGE, NORMALISE} state_t;
   state_t state  /*verilator public_flat_rd*/;
@@ -99,8 +99,7 @@ module merger #(
   );
   assign weighed_sum = grows_now ? old_sum : SUM_BITS'(sum);
   assign other_sum = grows_now ? SUM_BITS'(sum) : old_sum;
-  assign new_sum = SUM_BITS'((PRODUCT_BITS'(signed'({1'b0, weight_now})) * PRODUCT_BITS'(weighed_sum) +
-                              PRODUCT_BITS'(signed'({other_sum, HALF}))) >>> POINT);
+  assign new_sum = other_sum + SUM_BITS'((PRODUCT_BITS'(signed'({1'b0, weight_now})) * PRODUCT_BITS'(weighed_sum) + HALF) >>> POINT);
 
   // The row that is merged.
   logic active, fresh, grows;
@@ -116,8 +115,7 @@ module merger #(
     assign new_output = SUM_BITS'(signed'(elements[i*BITS+:BITS]));
     assign weighed = grows ? old_output : new_output;
     assign other = grows ? new_output : old_output;
-    assign new_outputs[i*SUM_BITS+:SUM_BITS] = SUM_BITS'((PRODUCT_BITS'(signed'({1'b0, weight})) * PRODUCT_BITS'(weighed) +
-                                                          PRODUCT_BITS'(signed'({other, HALF}))) >>> POINT);
+    assign new_outputs[i*SUM_BITS+:SUM_BITS] = other + SUM_BITS'((PRODUCT_BITS'(signed'({1'b0, weight})) * PRODUCT_BITS'(weighed) + HALF) >>> POINT);
   end
 
   // Outputs: sums enter the divider every `chunks` cycles; elements follow 25 cycles later.
