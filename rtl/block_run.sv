@@ -40,7 +40,7 @@ module block_run #(
   localparam int CYCLE_BITS = DEPTH_BITS + $clog2(PORTS + ROWS + PES) + 1;
 
   typedef enum logic [2:0] {IDLE, CLEAR, SCORES, MOST, BELOW, VALUES, DRAIN} state_t;
-  state_t state;
+  state_t state  /*verilator public_flat_rd*/;
   logic [CYCLE_BITS-1:0] cycle, last_cycle;
   assign busy = state != IDLE;
   assign values = state == VALUES;
