@@ -113,6 +113,9 @@ module accelerator_core #(
   localparam int WORD = DEPTH * 16;
   localparam int M_CHUNKS = DEPTH / MERGE_LANES;
   localparam int MASK_BYTES = (ROWS + 7) / 8;
+  localparam int MASK_KEYS = STREAM / MASK_BYTES;  // whose columns a word has
+  localparam int MASK_WORDS = (KEYS + MASK_KEYS - 1) / MASK_KEYS;
+  localparam int MASK_AT = MASK_WORDS < 2 ? 1 : $clog2(MASK_WORDS);
   `include "requests.svh"
 
   // What a token takes.
@@ -339,8 +342,9 @@ module accelerator_core #(
   logic [WORD-1:0] query_words[2*ROWS];
   logic [2*KEYS-1:0] key_valid;
   logic [2*ROWS-1:0] query_valid;
-  logic [ROWS-1:0] mask_columns[KEYS];
-  logic [15:0] mask_key;
+  logic [STREAM*8-1:0] mask_words[MASK_WORDS];
+  logic [STREAM*8-1:0] mask_word;
+  logic [MASK_AT-1:0] mask_beat;
   logic [KEY_AT:0] key_in;
   logic [ROW_AT:0] query_in;
   // Bank b of a memory of n words begins at b n.
@@ -351,15 +355,16 @@ module accelerator_core #(
     if (data_in && in_what == ASK_VALUES) value_words[key_in][BEAT_AT'(beat)*STREAM*8+:STREAM*8] <= in_data;
     if (data_in && in_what == ASK_QUERIES) query_words[query_in][BEAT_AT'(beat)*STREAM*8+:STREAM*8] <= in_data;
     if (validity_in)
-      for (int i = 0; i < STREAM * 8; i++) begin
-        if (in_what == ASK_KEYS && 32'(beat) * STREAM * 8 + i < KEYS) key_valid[32'(in_bank)*KEYS+32'(beat)*STREAM*8+i] <= in_data[i];
-        if (in_what == ASK_QUERIES && 32'(beat) * STREAM * 8 + i < ROWS) query_valid[32'(in_bank)*ROWS+32'(beat)*STREAM*8+i] <= in_data[i];
-      end
-    if (mask_in)
-      for (int i = 0; i < STREAM / MASK_BYTES; i++)
-        if (32'(mask_key) + i < KEYS) mask_columns[KEY_AT'(32'(mask_key)+i)] <= in_data[i*MASK_BYTES*8+:ROWS];
-    if (start || arrived[ASK_MASK]) mask_key <= '0;
-    else if (mask_in) mask_key <= mask_key + 16'(STREAM / MASK_BYTES);
+      for (int b = 0; b < 2; b++)
+        if (32'(in_bank) == b) begin
+          for (int i = 0; i < KEYS; i++)
+            if (in_what == ASK_KEYS && 32'(beat) == i / (STREAM * 8)) key_valid[b*KEYS+i] <= in_data[i%(STREAM*8)];
+          for (int i = 0; i < ROWS; i++)
+            if (in_what == ASK_QUERIES && 32'(beat) == i / (STREAM * 8)) query_valid[b*ROWS+i] <= in_data[i%(STREAM*8)];
+        end
+    if (mask_in) mask_words[mask_beat] <= in_data;
+    if (start || arrived[ASK_MASK]) mask_beat <= '0;
+    else if (mask_in) mask_beat <= mask_beat + 1'b1;
   end
 
   // ---- Quantiser: of keys, or of a tile's queries ----
@@ -536,7 +541,8 @@ module accelerator_core #(
       .valid(pack_there),
       .column(kept)
   );
-  assign column = predicts ? kept : mask_columns[KEY_AT'(pack_key)] & pack_there;
+  assign mask_word = mask_words[MASK_AT'(32'(pack_key)/MASK_KEYS)];
+  assign column = predicts ? kept : mask_word[32'(pack_key)%MASK_KEYS*MASK_BYTES*8+:ROWS] & pack_there;
   logic pack_ready, pack_write;
   logic [PORT_COUNT_BITS-1:0] write_port, columns;
   logic [KEY_BITS-1:0] write_key;
@@ -587,7 +593,7 @@ module accelerator_core #(
       block_columns[packed_slot] <= columns;
       block_counts[packed_slot] <= counts;
     end
-    if (start) kept_entries <= '0;
+    if (rst || start) kept_entries <= '0;
     else if (pack_close) kept_entries <= kept_entries + 64'(entries);
     if (start || pack_end) pack_key <= '0;
     else if (packing && pack_ready) pack_key <= pack_key + 1'b1;
@@ -771,7 +777,7 @@ module accelerator_core #(
   always_ff @(posedge clk) begin
     sent_before <= sent_tile;
     if (merged_valid) output_words[output_in][merged_chunk*MERGE_LANES*16+:MERGE_LANES*16] <= merged;
-    saturated <= start ? '0 : saturated + 32'(saturated_now);
+    saturated <= rst || start ? '0 : saturated + 32'(saturated_now);
   end
 
   logic unused;

@@ -42,7 +42,7 @@ class CoreBench : public DutUnit {
     dut().start = 0;
     MemoryPort port(memory, job.instance.latency, gaps, seed + 1);
     busy_ = {};
-    Count cycles = 0;
+    Count cycles = 0, idle = 0;
     const Count most = 20 * job.expected.cycles + 1000;
     for (bool done = false; !done;) {
       if (++cycles > most) return "it does not end: units " + std::to_string(dut().units);
@@ -52,16 +52,23 @@ class CoreBench : public DutUnit {
       }
       if (std::string what = port.step(dut()); !what.empty()) return what;
       note(job.instance.overlap);
+      idle = dut().units != 0 || dut().request != 0 || port.owes() ? 0 : idle + 1;
+      longest_idle_ = std::max(longest_idle_, idle);
+      if (idle > kMostIdle) return "nothing is under way, and nothing begins";
       done = dut().done != 0;
       dut().clk = 1;
       dut().eval();
     }
+    dut().clk = 0;
+    dut().eval();
+    if (dut().busy != 0 || dut().units != 0 || dut().request != 0) return "not idle after its last cycle";
     total_ += static_cast<std::size_t>(cycles);
     for (std::size_t i = 1; i < port.kinds().size(); ++i) follow_.insert({port.kinds()[i - 1], port.kinds()[i]});
     return compare(job, memory, cycles, gaps);
   }
 
   std::size_t total() const { return total_; }
+  Count longest_idle() const { return longest_idle_; }
   // Kinds of requests that followed each other; pairs of units that worked in one cycle, beside each other or not.
   const std::set<std::pair<int, int>>& follow() const { return follow_; }
   const std::set<std::pair<int, int>>& together(bool overlap) const { return together_[overlap ? 1 : 0]; }
@@ -125,6 +132,9 @@ class CoreBench : public DutUnit {
     return what.empty() ? memory.outputs_differ() : what;
   }
 
+  // A run goes on while it can: cycles in which no unit works, no request is up and the memory owes nothing.
+  static constexpr Count kMostIdle = 4;
+  Count longest_idle_ = 0;
   std::size_t total_ = 0;
   std::array<Count, array::kUnits - 1> busy_{};
   std::set<std::pair<int, int>> follow_, together_[2];
@@ -142,6 +152,7 @@ void run_random_matrices(CoreBench& bench) {
 TEST(AcceleratorCore, GivesTheModelsOutputsInTheModelsCyclesForWholeMatrices) {
   CoreBench bench;
   run_random_matrices(bench);
+  std::printf("%zu cycles, at most %d of them idle in a row\n", bench.total(), static_cast<int>(bench.longest_idle()));
   EXPECT_TRUE(bench.together(false).empty()) << "units work beside each other without overlap";
   // All but predictor and packer, which share the score memory, work beside each other.
   for (int a = 0; a < array::kUnits - 1; ++a)

@@ -88,8 +88,24 @@ class AcceleratorBench : public DutUnit {
   bool disturbed_ = false;
 };
 
-TEST(Accelerator, RunsMatricesThatADriverSetsUpInItsRegisters) {
-  AcceleratorBench bench;
+// One instance for all tests, which together run what there is of it.
+class Accelerator : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { shared_ = std::make_unique<AcceleratorBench>(); }
+  static void TearDownTestSuite() {
+    expect_covered(*shared_);
+    shared_.reset();
+  }
+  void SetUp() override { bench.reset(); }
+
+ private:
+  static inline std::unique_ptr<AcceleratorBench> shared_;
+
+ protected:
+  AcceleratorBench& bench = *shared_;
+};
+
+TEST_F(Accelerator, RunsMatricesThatADriverSetsUpInItsRegisters) {
   std::uint64_t seed = 100;
   while (bench.total() < cosim_cycles()) {
     const std::string difference = cosimulate(bench, 8, 8, seed++);
@@ -98,9 +114,7 @@ TEST(Accelerator, RunsMatricesThatADriverSetsUpInItsRegisters) {
   std::printf("%zu cycles\n", bench.total());
 }
 
-TEST(Accelerator, RefusesStartsThatItCannotRunAndWordsThatThereAreNot) {
-  AcceleratorBench bench;
-  bench.reset();
+TEST_F(Accelerator, RefusesStartsThatItCannotRunAndWordsThatThereAreNot) {
   EXPECT_EQ(bench.read(0), 0x4f525259U);
   EXPECT_EQ(bench.read(4), static_cast<std::uint64_t>(kRows));
   EXPECT_EQ(bench.read(0x14), static_cast<std::uint64_t>(kKeys));
@@ -145,9 +159,7 @@ TEST(Accelerator, RefusesStartsThatItCannotRunAndWordsThatThereAreNot) {
 }
 
 // Random reads and writes, START apart, against the model's registers.
-TEST(Accelerator, HasTheModelsRegistersAndNoOthers) {
-  AcceleratorBench bench;
-  bench.reset();
+TEST_F(Accelerator, HasTheModelsRegistersAndNoOthers) {
   array::RegisterFile model(instance_of(0));
   Random random(4);
   for (std::uint32_t address = 0; address < array::kLengths + 4 * kSequences; address += 4)

@@ -172,6 +172,8 @@ class MemoryPort {
     return what;
   }
 
+  // Words or an answer are on their way.
+  bool owes() const { return !reads_.empty() || write_.beats > 0 || !acknowledged_.empty(); }
   // Which kinds of requests followed each other: by the regions that they read or write.
   const std::vector<int>& kinds() const { return kinds_; }
 
