@@ -51,8 +51,9 @@ tree() { # MODULE PARAMETERS...
   local module=$1 set='' parameter log
   shift
   for parameter in "$@"; do set+=" -set ${parameter%=*} ${parameter#*=}"; done
-  log=$(run "read_verilog -defer -sv $rtl/*.sv; ${set:+chparam $set $module;} hierarchy -check -top $module; synth -run begin:fine; opt -fast -full; techmap; opt -fast; abc -fast -g gates; opt_clean;
-    select -assert-none t:\$_DLATCH_*; stat -tech cmos; flatten; opt_clean; check -assert; ltp -noff") || {
+  # Module by module: memories keep their ports, of which synth would make one cell each.
+  log=$(run "read_verilog -defer -sv $rtl/*.sv; ${set:+chparam $set $module;} hierarchy -check -top $module; proc; opt -fast; wreduce; peepopt; opt_clean;
+    alumacc; opt -fast; techmap; opt -fast; abc -fast -g gates; opt_clean; select -assert-none t:\$_DLATCH_*; stat -tech cmos; flatten; opt_clean; check -assert; ltp -noff") || {
     tail -n 5 <<<"$log"
     return 1
   }
