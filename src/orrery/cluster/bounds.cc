@@ -31,7 +31,8 @@ double whole_seconds(const Model& model, const System& system, const Plan& plan,
                      const machine::OperatorModel& operators) {
   Plan one = plan;
   one.pp = 1;
-  one.schedule = Schedule::kOneFOneB;
+  // DualPipe hides what no other turns do.
+  if (plan.schedule != Schedule::kDualPipe) one.schedule = Schedule::kOneFOneB;
   const auto seconds = [&] { return stages_of(model, system, one, operators)[0].stage.tau(); };
   if (plan.expert_tp > 0 || plan.tp == 1 || !model.mixes()) return seconds();
   // As the software does it: the one or the other.

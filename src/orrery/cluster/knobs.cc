@@ -8,7 +8,7 @@
 namespace orrery::cluster {
 namespace {
 
-constexpr std::array kSchedules = {Schedule::kOneFOneB, Schedule::kGpipe, Schedule::kZeroBubble};
+constexpr std::array kSchedules = {Schedule::kOneFOneB, Schedule::kGpipe, Schedule::kZeroBubble, Schedule::kDualPipe};
 
 base::Count place_of(Schedule schedule) {
   base::Count place = 0;

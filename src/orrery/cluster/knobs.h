@@ -53,7 +53,7 @@ inline constexpr base::Count kWholeShare = 1'000'000;
 // As of cluster::fields(plan).
 const char* name(Knob knob);
 
-// The choice as a number: of a schedule its place in 1f1b, gpipe, zero-bubble; of a truth 0 or 1, of a share
+// The choice as a number: of a schedule its place in 1f1b, gpipe, zero-bubble, dualpipe; of a truth 0 or 1, of a share
 // its millionths.
 base::Count get(const Plan& plan, Knob knob);
 void set(Plan& plan, Knob knob, base::Count value);

@@ -7,18 +7,21 @@ const std::vector<std::pair<std::string, PipelineChoice>>& schedules() {
       {"gpipe", PipelineChoice::kGpipe},
       {"1f1b", PipelineChoice::kOneFOneB},
       {"interleaved", PipelineChoice::kInterleaved},
-      {"zero-bubble", PipelineChoice::kZeroBubble}};
+      {"zero-bubble", PipelineChoice::kZeroBubble},
+      {"dualpipe", PipelineChoice::kDualPipe}};
   return names;
 }
 
 PipelineChoice schedule_of(const Plan& plan) {
   if (plan.schedule == Schedule::kGpipe) return PipelineChoice::kGpipe;
   if (plan.schedule == Schedule::kZeroBubble) return PipelineChoice::kZeroBubble;
+  if (plan.schedule == Schedule::kDualPipe) return PipelineChoice::kDualPipe;
   return plan.interleave > 1 ? PipelineChoice::kInterleaved : PipelineChoice::kOneFOneB;
 }
 
 Schedule schedule_of(PipelineChoice choice) {
   if (choice == PipelineChoice::kGpipe) return Schedule::kGpipe;
+  if (choice == PipelineChoice::kDualPipe) return Schedule::kDualPipe;
   return choice == PipelineChoice::kZeroBubble ? Schedule::kZeroBubble : Schedule::kOneFOneB;
 }
 
@@ -32,7 +35,9 @@ const std::vector<std::pair<std::string, machine::Precision>>& precisions() {
   static const std::vector<std::pair<std::string, machine::Precision>> names = {{"fp32", machine::Precision::kFp32},
                                                                                 {"tf32", machine::Precision::kTf32},
                                                                                 {"bf16", machine::Precision::kBf16},
-                                                                                {"fp8", machine::Precision::kFp8}};
+                                                                                {"fp8", machine::Precision::kFp8},
+                                                                                {"mxfp8", machine::Precision::kMxfp8},
+                                                                                {"nvfp4", machine::Precision::kNvfp4}};
   return names;
 }
 

@@ -82,8 +82,7 @@ Outside outside(const LayerContext& c, const StageParameters& fullest) {
     result.ends = 2 * (plan.pp - 1.0);
     result.embedding = tied_embedding(c);
   }
-  const base::Count replicas = plan.dp * plan.cp;
-  const GradientSync dense = sync(c, fullest.dense, replicas, plan.tp, m);
+  const GradientSync dense = sync(c, fullest.dense, replicas(plan), plan.tp, m);
   const GradientSync experts = sync(c, fullest.experts, expert_replicas(plan), expert_tp(plan) * plan.ep, m);
   result.gradients = {dense.gather + experts.gather, dense.reduce + experts.reduce};
   return result;

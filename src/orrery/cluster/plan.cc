@@ -1,7 +1,12 @@
 // The rules of a plan, as a table: each rule has a code, a predicate for searches and a message for users.
 //
 // The rules of the first block guard the arithmetic of the second: if one of them is broken, the second block is not
-// evaluated. Cost of `possible`: some twenty integer tests.
+// evaluated. Cost of `possible`: some twenty integer tests; where something is offloaded, two sums of memory.
+//
+// Interleaved stages send groups of microbatches through one chunk after the other. Megatron-LM of 2021 and MaxText: as
+// many as there are stages. Megatron-Core: any number from there on that leaves none over, or as many as there are
+// stages (`microbatch_group_size_per_vp_stage`); the smallest is taken, which holds least. PyTorch: as many equal rounds
+// as there are stages in the microbatches, one if there are fewer (`ScheduleInterleaved1F1B`).
 #include "orrery/cluster/plan.h"
 
 #include <fmt/format.h>
@@ -12,6 +17,8 @@
 #include <limits>
 #include <string>
 #include <string_view>
+
+#include "orrery/cluster/memory.h"
 
 namespace orrery::cluster {
 namespace {
@@ -158,6 +165,20 @@ double joined(const collective::Fabric& fabric) {
   for (int level = 0; level < fabric.count; ++level)
     product *= fabric.levels[level].size > 0 ? fabric.levels[level].size : std::numeric_limits<double>::infinity();
   return product;
+}
+
+// Turns of interleaved stages, as the plan's software has them.
+std::string turns_of(const Plan& p) {
+  switch (p.stack.name) {
+    case StackName::kMegatronCore:
+      return fmt::format("megatron-core needs at least as many microbatches as stages");
+    case StackName::kPytorchFsdp:
+      return fmt::format("pytorch-fsdp deals microbatches in equal rounds, as many as pp divides whole: {} here",
+                         std::max<Count>(1, microbatches(p) / p.pp));
+    default:
+      break;
+  }
+  return "its software needs a number of microbatches that pp divides";
 }
 
 bool overlap_out_of_range(const Plan& p) {
@@ -335,14 +356,18 @@ constexpr std::array kPlan = {
     Rule{"O1311",
          [](const Question& q) {
            const Plan& p = q.plan;
-           return p.interleave > 1 && (p.pp == 1 || p.schedule != Schedule::kOneFOneB || microbatches(p) % p.pp != 0);
+           return p.interleave > 1 &&
+                  (p.pp == 1 || p.schedule != Schedule::kOneFOneB || microbatch_group(p) == 0);
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Plan& p = q.plan;
            found
-               .error(code, fmt::format("interleave {} needs the 1F1B schedule, more than one stage and a number of "
-                                        "microbatches that pp divides",
-                                        p.interleave))
+               .error(code, p.pp > 1 && p.schedule == Schedule::kOneFOneB
+                                ? fmt::format("interleave {} does not go with {} microbatches over pp {}", p.interleave,
+                                              microbatches(p), p.pp)
+                                : fmt::format("interleave {} needs the 1F1B schedule and more than one stage",
+                                              p.interleave))
+               .note(turns_of(p))
                .note(fmt::format("pp {}, {} microbatches: {} / ({} x {}), {} mod {} = {}", p.pp, microbatches(p),
                                  p.global_batch, p.dp, p.micro_batch, microbatches(p), p.pp, microbatches(p) % p.pp));
          }},
@@ -353,6 +378,25 @@ constexpr std::array kPlan = {
          [](const Question& q, base::Diagnostics& found, const char* code) {
            found.error(code, fmt::format("the zero-bubble schedule needs as many microbatches as stages: {} for pp {}",
                                          microbatches(q.plan), q.plan.pp));
+         }},
+    Rule{"O1981",
+         [](const Question& q) {
+           const Plan& p = q.plan;
+           return p.schedule == Schedule::kDualPipe &&
+                  (p.pp % 2 != 0 || p.pp > q.model.layers || microbatches(p) % 2 != 0 || microbatches(p) < 2 * p.pp);
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Plan& p = q.plan;
+           const Count least = std::max(2 * p.pp, microbatches(p) + microbatches(p) % 2);
+           auto& d = found.error(code, p.pp % 2 != 0
+                                           ? fmt::format("DualPipe folds its stages in pairs, and pp is {}", p.pp)
+                                           : fmt::format("DualPipe does not go with {} microbatches over pp {}",
+                                                         microbatches(p), p.pp));
+           d.note("half of the microbatches enters at either end: an even number, and at least two for each stage");
+           if (p.pp % 2 == 0)
+             d.hint(fmt::format("the next possible batch is {}", least * p.dp * p.micro_batch));
+           else
+             d.hint("take an even pp, or another schedule");
          }},
     Rule{"O1313", [](const Question& q) { return tokens_not_split(q) != 0; },
          [](const Question& q, base::Diagnostics& found, const char* code) {
@@ -405,6 +449,23 @@ constexpr std::array kPlan = {
                       fmt::format("the plan offloads to a second tier of memory, and `{}` has none", q.system.name))
                .note("`accelerator.host_bandwidth` is not stated: the link to the host's memory")
                .hint("state it, as `--set system.accelerator.host_bandwidth=64GB/s`, or keep all on the accelerator");
+         }},
+    Rule{"O1980",
+         [](const Question& q) {
+           const double room = q.system.accelerator.host_memory_bytes;
+           return room > 0 && host_bytes(q.model, q.plan) > room;
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Plan& p = q.plan;
+           const double wanted = host_bytes(q.model, p), room = q.system.accelerator.host_memory_bytes;
+           const auto sharers = static_cast<double>(std::min(p.gpus, q.system.node_size));
+           found
+               .error(code, fmt::format("the plan offloads {:.1f} GB of an accelerator, whose part of the host's memory "
+                                        "is {:.1f} GB",
+                                        wanted / 1e9, room / 1e9))
+               .note(fmt::format("{:.0f} accelerators of a node: {:.1f} GB of {:.1f} GB", sharers, sharers * wanted / 1e9,
+                                 sharers * room / 1e9))
+               .hint(fmt::format("offload less: at most {:.2f} of this", room / wanted));
          }},
     Rule{"O1915", [](const Question& q) { return q.plan.expert_tp > 1 && q.plan.expert_tp != q.plan.tp; },
          [](const Question& q, base::Diagnostics& found, const char* code) {
@@ -485,6 +546,18 @@ void check_spread(const System& system, const Plan& plan, base::Diagnostics& fou
   };
   say_asked(kSizes);
   if (!found.has_errors()) say_asked(kPlan);
+}
+
+Count microbatch_group(const Plan& plan) {
+  const Count m = microbatches(plan), p = plan.pp;
+  if (plan.stack.name == StackName::kPytorchFsdp) {
+    const Count rounds = std::max<Count>(1, m / p);
+    return m % rounds == 0 ? m / rounds : 0;
+  }
+  if (plan.stack.name != StackName::kMegatronCore) return m % p == 0 ? p : 0;
+  for (Count group = p; group <= m; ++group)
+    if (const Count last = m % group; last == 0 || last >= p) return group;
+  return 0;
 }
 
 bool possible(const Model& model, const System& system, const Plan& plan) {

@@ -28,10 +28,15 @@ struct Accelerator {
   double fill_depth = 0;           // pipeline fill and drain of one tile, in steps of K
   double host_seconds_per_op = 0;  // host time to issue one operator
   double host_bytes_per_s = 0;     // to the host's memory, a direction; 0: no such link
+  base::Count host_sharers = 1;    // accelerators that have that link together
+  double host_memory_bytes = 0;         // an accelerator's part of its host's memory; 0: not known
+  double host_memory_bytes_per_s = 0;   // its part of that memory's bandwidth; 0: not known
   // Share of the 16-bit peak that an attention kernel reaches on long sequences at heads of 128, forwards; 0: unknown.
   std::array<double, kAttentionKernels> attention_efficiency{};
 
   double peak(Precision precision) const { return peak_flops_per_s[static_cast<int>(precision)]; }
+  // Where all accelerators of a host copy at once.
+  double host_rate() const { return host_bytes_per_s / static_cast<double>(host_sharers); }
 };
 
 // Implementations are thread-safe and pure: the same question has the same answer. All answers in seconds.

@@ -29,7 +29,7 @@ const char* colour(cluster::Work work) {
 }  // namespace
 
 base::Count trace_events(const cluster::Plan& plan) {
-  const base::Count kinds = plan.schedule == cluster::Schedule::kZeroBubble ? 3 : 2;
+  const base::Count kinds = plan.schedule == cluster::Schedule::kZeroBubble || plan.schedule == cluster::Schedule::kDualPipe ? 3 : 2;
   return plan.pp * cluster::microbatches(plan) * plan.interleave * kinds;
 }
 
@@ -48,7 +48,8 @@ std::string perfetto_trace(const scenario::TrainedModel& trained) {
     fmt::format_to(write, ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"name\":\"{} {}\",\"cname\":\"{}\",", event.stage,
                    letter(event.work), event.microbatch, colour(event.work));
     fmt::format_to(write, "\"ts\":{:.3f},\"dur\":{:.3f}", event.start_s * 1e6, (event.end_s - event.start_s) * 1e6);
-    if (plan.interleave > 1) fmt::format_to(write, ",\"args\":{{\"chunk\":{}}}", event.chunk);
+    if (plan.interleave > 1 || plan.schedule == cluster::Schedule::kDualPipe)
+      fmt::format_to(write, ",\"args\":{{\"chunk\":{}}}", event.chunk);
     out += "}";
   }
   const double end = cluster::makespan(events);

@@ -152,6 +152,8 @@ Record<TrainedModel> result() {
             [](const TrainedModel& t) {
               return t.expected_error ? std::optional<double>(t.expected_error->percent) : std::nullopt;
             }},
+           {"expected_error_of", "What those have in common with this run, or that none were measured.",
+            &TrainedModel::expected_error_of},
            {"expected_error_runs", "How many those were; 0: none.",
             [](const TrainedModel& t) { return t.expected_error ? t.expected_error->runs : std::size_t{0}; }},
            {"host_share", "Of `iteration_s`, that it would be shorter if the host issued operators in no time.",

@@ -1,6 +1,7 @@
 #include "orrery/report/train_search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -169,6 +170,36 @@ std::string further_choices(const cluster::Model& model, const cluster::Plan& pl
   return out;
 }
 
+namespace {
+
+struct PartAgain {
+  const char* name;
+  bool again, usual;
+};
+
+std::array<PartAgain, 4> parts_again(const cluster::Plan& plan) {
+  const cluster::Recomputed& r = plan.recomputed;
+  return {{{"core", r.core, true},
+           {"norms", r.norms, false},
+           {"activations", r.activations, false},
+           {"latents", r.latents, false}}};
+}
+
+}  // namespace
+
+std::string recomputation(const cluster::Plan& plan) {
+  if (plan.recompute == cluster::Recompute::kNone) return "";
+  std::string out = fmt::format(", {} recomputation", cluster::name_of(plan.recompute, cluster::recomputations()));
+  if (plan.recompute != cluster::Recompute::kSelective) return out;
+  std::string parts;
+  bool usual = true;
+  for (const PartAgain& part : parts_again(plan)) {
+    usual = usual && part.again == part.usual;
+    if (part.again) parts += fmt::format("{}{}", parts.empty() ? "" : ", ", part.name);
+  }
+  return usual ? out : fmt::format("{} ({})", out, parts.empty() ? "nothing" : parts);
+}
+
 std::string plan_line(const cluster::Model& model, const cluster::Plan& plan) {
   std::string out = fmt::format("tp {}, pp {}, dp {}", plan.tp, plan.pp, plan.dp);
   if (plan.cp > 1) out += fmt::format(", cp {}", plan.cp);
@@ -176,8 +207,7 @@ std::string plan_line(const cluster::Model& model, const cluster::Plan& plan) {
   out += fmt::format("; microbatch {}", plan.micro_batch);
   if (plan.pp > 1) out += fmt::format(", {}", cluster::name_of(cluster::schedule_of(plan), cluster::schedules()));
   if (plan.interleave > 1) out += fmt::format(" {}", plan.interleave);
-  if (plan.recompute != cluster::Recompute::kNone)
-    out += fmt::format(", {} recomputation", cluster::name_of(plan.recompute, cluster::recomputations()));
+  out += recomputation(plan);
   if (plan.sequence_parallel) out += ", sequence parallelism";
   if (plan.zero > 0) out += fmt::format(", ZeRO {}", plan.zero);
   return out + further_choices(model, plan);
@@ -192,6 +222,9 @@ std::string plan_options(const cluster::Plan& plan, bool mixes, bool stack_given
   if (plan.interleave > 1) out += fmt::format(" --interleave {}", plan.interleave);
   if (plan.recompute != cluster::Recompute::kNone)
     out += fmt::format(" --recompute {}", cluster::name_of(plan.recompute, cluster::recomputations()));
+  if (plan.recompute == cluster::Recompute::kSelective)
+    for (const auto& [part, again, usual] : parts_again(plan))
+      if (again != usual) out += fmt::format(" --set plan.recomputed.{}={}", part, again);
   if (plan.sequence_parallel) out += " --sequence-parallel";
   out += fmt::format(" --zero {}", plan.zero);
   if (stack_given || plan.zero == 3)  // which by itself takes other software

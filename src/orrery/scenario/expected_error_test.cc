@@ -37,28 +37,28 @@ TEST(ExpectedError, TwoThirdsOfAKindsHeldOutRowsLieWithinIt) {
   }
 }
 
-const std::vector<KindError> kKinds = {{{"fsdp", "A100", false, false}, 40, 4},
-                                       {{"fsdp", "H100", true, false}, 3, 9},
-                                       {{"core", "H100", true, true}, 2, 30}};
+const std::vector<KindError> kKinds = {{{"fsdp", "A100", 16, false}, 40, 4},
+                                       {{"fsdp", "H100", 8, false}, 3, 9},
+                                       {{"core", "H100", 8, true}, 2, 30}};
 
 TEST(ExpectedError, IsThatOfTheSameKind) {
-  const auto same = expected_error(kKinds, {"fsdp", "A100", false, false});
+  const auto same = expected_error(kKinds, {"fsdp", "A100", 16, false});
   ASSERT_TRUE(same);
   EXPECT_EQ(same->percent, 4);
   EXPECT_EQ(same->runs, 40u);
 }
 
 TEST(ExpectedError, OfAKindWithFewRunsIsTheWidestOfItsSoftware) {
-  const auto near = expected_error(kKinds, {"fsdp", "H100", true, false});
+  const auto near = expected_error(kKinds, {"fsdp", "H100", 8, false});
   ASSERT_TRUE(near);
   EXPECT_EQ(near->percent, 9);
   EXPECT_EQ(near->runs, 43u);
 }
 
 TEST(ExpectedError, OfAKindThatNobodyMeasuredIsNotKnown) {
-  EXPECT_FALSE(expected_error(kKinds, {"fsdp", "A100", false, true})) << "no experts on this software";
-  EXPECT_FALSE(expected_error(kKinds, {"core", "H100", true, true})) << "two runs are too few";
-  EXPECT_FALSE(expected_error(kKinds, {"xla", "TPU", false, false}));
+  EXPECT_FALSE(expected_error(kKinds, {"fsdp", "A100", 16, true})) << "no experts on this software";
+  EXPECT_FALSE(expected_error(kKinds, {"core", "H100", 8, true})) << "two runs are too few";
+  EXPECT_FALSE(expected_error(kKinds, {"xla", "TPU", 16, false}));
 }
 
 }  // namespace

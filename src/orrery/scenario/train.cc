@@ -568,9 +568,13 @@ TrainedModel train(const TrainRequest& asked) {
   // Pruned attention counts as the dense one that it replaces.
   if (!setting.array) check_utilisation(trained, setting.measurements);
   // What was measured was predicted by the roofline.
-  if (trained.operators == "roofline")
-    trained.expected_error =
-        expected_error(read_error_kinds(catalogue_directory()), kind_of(trained.model, trained.system, trained.plan));
+  const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
+  const RunKind kind = kind_of(trained.model, trained.system, trained.plan);
+  if (trained.operators == "roofline") trained.expected_error = expected_error(kinds, kind);
+  trained.expected_error_of = trained.expected_error              ? trained.expected_error->of
+                              : trained.operators != "roofline" ? "measured runs were predicted by the roofline, which "
+                                                                  "does not price the operators of this one"
+                                                                : unmeasured(kinds, kind);
   trained.host_share = host_share(trained, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);

@@ -114,4 +114,11 @@ StackFile load_stack(const std::string& directory, const std::string& name) {
   return out;
 }
 
+std::vector<Entry> list_stacks(const std::string& directory) {
+  std::vector<Entry> entries;
+  for (const std::string& name : catalogue_names(directory, kStack))
+    entries.push_back(load_stack(directory, name).entry);
+  return entries;
+}
+
 }  // namespace orrery::formats::orrery

@@ -21,4 +21,7 @@ struct StackFile {
 // stack has, or says it without its origin.
 StackFile load_stack(const std::string& directory, const std::string& name);
 
+// Every stack, sorted by name.
+std::vector<Entry> list_stacks(const std::string& directory);
+
 }  // namespace orrery::formats::orrery
