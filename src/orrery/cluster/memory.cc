@@ -11,7 +11,7 @@
 //   input of norms and of QKV and feed-forward input     8 sbh / u      (2 x 2 norm inputs, 2 x 2 products' inputs)
 //   dropout masks                                         2 sbh / u
 //   Q, K, V, core's result                                8 sbh / t      (2 bytes of each one's own width)
-//   softmax's input and result, its dropout mask          5 a s^2 b / t  (flash: 4 a s b / t, row sums)
+//   softmax's result; dropout's mask and result           5 a s^2 b / t  (no dropout: 2; flash: 4 a s b / t, row sums)
 //   feed-forward: inner width before and after            4 s b f / t    (gated: gate, up and product, 6 s b f / t)
 //   scan: what is projected, convolved, its result        2 s b (P + C + R) / t
 //
@@ -78,7 +78,7 @@ double core_bytes(const Model& model, const Plan& plan, const LayerKind& kind) {
     if (model.attention == Attention::kFlash)
       bytes += 4 * rows;
     else
-      bytes += (2 * element_bytes(plan) + (model.dropout ? 1 : 0)) * rows * core.seen;
+      bytes += (element_bytes(plan) + (model.dropout ? element_bytes(plan) + 1 : 0)) * rows * core.seen;
   }
   return bytes;
 }
