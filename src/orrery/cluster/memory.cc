@@ -301,8 +301,10 @@ Memory finished(const Model& model, const Plan& plan, const StageSum& sum) {
   if (plan.recompute == Recompute::kSelective) memory.buffers += sum.core;
   if (sum.mixtures > 0) memory.buffers += 2 * e * local_tokens(plan, model.seq) * sum.permuted / u;
   if (plan.zero == 3) {
-    // Two layers' weights gathered, the one in use and the next; one layer's gradients before they are scattered.
-    const double gathered = 2 / std::max(sum.layers, 2.0);
+    // Two layers' weights gathered, the one in use and the next; one layer's gradients before they are scattered. XLA
+    // schedules collectives matrix by matrix, of which a layer has about three large ones.
+    const double units = plan.stack.name == StackName::kXla ? 3 : 1;
+    const double gathered = 2 / (units * std::max(sum.layers, 2.0));
     memory.buffers += gathered * (e * (params.dense + params.experts) - memory.weights);
     if (plan.stack.state_bytes > 0) {
       // One layer's gradients before they are scattered, and what stands around the layers, which stays gathered.
