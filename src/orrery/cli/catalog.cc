@@ -123,7 +123,8 @@ void keep_with(const std::vector<std::string>& words, std::vector<Kind>& kinds) 
 
 int run_catalog(const Arguments& arguments, Console& console) {
   scenario::FactsRequest request;
-  CommandLine line("catalog", "The chips, models, systems and software stacks that come with Orrery", "orrery catalog show gemmini");
+  CommandLine line("catalog", "The chips, models, systems and software stacks that come with Orrery",
+                   "orrery catalog show gemmini");
   std::vector<std::string> words;
   bool chips = false, models = false, systems = false, stacks = false;
   line.words("TEXT", words, "List only entries with this in their name or title");

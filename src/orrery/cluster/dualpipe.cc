@@ -1,5 +1,6 @@
-// Accelerator i of p has stage i of microbatches that go down the pipeline and stage p - 1 - i of those that go up; half
-// of the m microbatches go either way. With r its distance from the nearer end and h = p/2, it does, in this order,
+// Accelerator i of p has stage i of microbatches that go down the pipeline and stage p - 1 - i of those that go up;
+// half of the m microbatches go either way. With r its distance from the nearer end and h = p/2, it does, in this
+// order,
 //
 //   2 (h - r - 1)    F                   one way: the pipeline fills
 //   r + 1            F, F                one, other
@@ -48,8 +49,7 @@ std::vector<Step> order_of(Count from_end, Count half, Count m) {
   repeat(from_end + 1, std::array{Step{Turn::kForward, 0}, Step{Turn::kForward, 1}});
   repeat(inside, std::array{Step{Turn::kInput, 1}, Step{Turn::kWeight, 1}, Step{Turn::kForward, 1}});
   const Count steady = m / 2 - 2 * half + from_end + 1;
-  if (inside == 0)
-    repeat(1, std::array{Step{Turn::kForward, 0}, Step{Turn::kBackward, 1}, Step{Turn::kPair, 1}});
+  if (inside == 0) repeat(1, std::array{Step{Turn::kForward, 0}, Step{Turn::kBackward, 1}, Step{Turn::kPair, 1}});
   repeat(inside == 0 ? steady - 1 : steady, std::array{Step{Turn::kPair, 0}, Step{Turn::kPair, 1}});
   repeat(inside, std::array{Step{Turn::kBackward, 1}, Step{Turn::kPair, 1}});
   for (Count i = 0; i < 2 * (from_end + 1); ++i)
@@ -108,8 +108,8 @@ class Simulation {
     Count& microbatch = done_[at(accelerator)][forward ? 0 : 1][at(way)];
     const int to = direction(accelerator, way);
     end_of(forward, to, stage(accelerator, to), microbatch) = end;
-    events_.push_back({static_cast<int>(accelerator), to, microbatch, forward ? Work::kForward : Work::kBackward, start,
-                       shown});
+    events_.push_back(
+        {static_cast<int>(accelerator), to, microbatch, forward ? Work::kForward : Work::kBackward, start, shown});
     ++microbatch;
   }
 
@@ -138,7 +138,7 @@ class Simulation {
       const double needed = ready(accelerator, forward, way);
       if (needed < 0) return false;
       const double start = std::max(free, needed);
-      const double own = forward                    ? work.forward + before * work.apart
+      const double own = forward                   ? work.forward + before * work.apart
                          : turn == Turn::kBackward ? backward + (1 - before) * work.apart
                                                    : work.backward + (1 - before) * work.apart;
       free = start + own + boundary_;
@@ -153,16 +153,15 @@ class Simulation {
   double boundary_;
   std::vector<std::vector<Step>> orders_;
   std::vector<std::size_t> next_;
-  std::vector<double> free_;                                  // when an accelerator can begin its next event
-  std::vector<std::array<std::array<Count, 2>, 3>> done_;     // microbatches by work and way
-  std::vector<double> ends_;                                  // by work, direction, stage, microbatch; -1: not yet
+  std::vector<double> free_;                               // when an accelerator can begin its next event
+  std::vector<std::array<std::array<Count, 2>, 3>> done_;  // microbatches by work and way
+  std::vector<double> ends_;                               // by work, direction, stage, microbatch; -1: not yet
   std::vector<StageEvent> events_;
 };
 
 }  // namespace
 
-std::vector<StageEvent> simulate_dualpipe(const std::vector<StageWork>& stages, Count microbatches,
-                                          double boundary_s) {
+std::vector<StageEvent> simulate_dualpipe(const std::vector<StageWork>& stages, Count microbatches, double boundary_s) {
   return Simulation(stages, microbatches, boundary_s).run();
 }
 

@@ -182,8 +182,8 @@ void communicate(const Plan& plan, double core, double tp, double ep, double cp,
   pass.cp = cp - pass.cp_hidden;
 }
 
-// DualPipe runs a forward and a backward pass of different microbatches side by side: what either exchanges with experts
-// has the operators of both to go beside.
+// DualPipe runs a forward and a backward pass of different microbatches side by side: what either exchanges with
+// experts has the operators of both to go beside.
 void exchange_beside_both(const Plan& plan, PassPair& passes) {
   Pass& forward = passes.forward;
   Pass& backward = passes.backward;

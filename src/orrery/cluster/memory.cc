@@ -17,8 +17,8 @@
 //
 // For a plain GPT their sum is sbh(10 + 24/t + 5as/(ht)). Selective recomputation drops the scores, full recomputation
 // all but the layer's input. 1F1B's first stage keeps min(m, p) microbatches of its layers, GPipe all m, interleaved
-// schedules ((v-1) g + 2p - 1)/v in microbatches of all its chunks, g at a time through a chunk (p + (p-1)/v for g = p),
-// DualPipe p + 1 (its authors' figure), of weights of two stages.
+// schedules ((v-1) g + 2p - 1)/v in microbatches of all its chunks, g at a time through a chunk (p + (p-1)/v for g =
+// p), DualPipe p + 1 (its authors' figure), of weights of two stages.
 //
 // The first two rows are of a layer of two parts; each part has half of them.
 //
@@ -102,7 +102,7 @@ double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, do
     // What the experts read, and of software that weights results (others weight what the second product reads), those.
     const double weighted = plan.stack.name == StackName::kMegatron2021 ? e : 0;
     bytes += tokens * (operand + weighted) * mixture.top_k * kind.width / u;
-    bytes += tokens * 4 * mixture.count / u;                   // router
+    bytes += tokens * 4 * mixture.count / u;  // router
   }
   return bytes + core;
 }
@@ -173,7 +173,8 @@ double held_microbatches(const Plan& plan, base::Count stage) {
   // Deferred weight gradients keep their activations: every stage holds as many as the first.
   if (plan.schedule == Schedule::kZeroBubble) return std::min(m, p);
   if (plan.schedule == Schedule::kDualPipe) return std::min(m, p + 1);  // of the two stages together
-  if (plan.interleave > 1) return std::min(m, ((v - 1) * static_cast<double>(microbatch_group(plan)) + 2 * behind - 1) / v);
+  if (plan.interleave > 1)
+    return std::min(m, ((v - 1) * static_cast<double>(microbatch_group(plan)) + 2 * behind - 1) / v);
   return std::min(m, behind);
 }
 
@@ -188,8 +189,8 @@ double ahead_of_stage(const Model& model, const Plan& plan) {
   return static_cast<double>(model.ahead * held_stages(plan)) / static_cast<double>(plan.pp);
 }
 
-// Whether the accelerator of a stage has `other`, too: where a pipeline runs in both directions, it has the stage as far
-// from the other end.
+// Whether the accelerator of a stage has `other`, too: where a pipeline runs in both directions, it has the stage as
+// far from the other end.
 bool holds(const Plan& plan, base::Count stage, base::Count other) {
   return stage == other || (held_stages(plan) == 2 && stage == plan.pp - 1 - other);
 }
@@ -281,7 +282,7 @@ Memory finished(const Model& model, const Plan& plan, const StageSum& sum) {
   const double e = element_bytes(plan);
   const double u = plan.sequence_parallel ? plan.tp : 1;
   const auto share = [&](double elements) { return static_cast<double>(plan.micro_batch) * elements / plan.cp / u; };
-  if (plan.pp > 1) memory.buffers += 4 * e * share(model.crossing);                 // one in, one out, each way
+  if (plan.pp > 1) memory.buffers += 4 * e * share(model.crossing);  // one in, one out, each way
   if (holds(plan, stage, 0) && model.dropout) memory.buffers += held * share(model.embedded);  // the embedding's mask
   if (holds(plan, stage, plan.pp - 1) && model.logits.outputs > 0) {
     // Input of the last norm and of the logits; logits in 16 bits and, for the loss, in 32.

@@ -32,12 +32,10 @@ const std::vector<std::pair<std::string, Recompute>>& recomputations() {
 }
 
 const std::vector<std::pair<std::string, machine::Precision>>& precisions() {
-  static const std::vector<std::pair<std::string, machine::Precision>> names = {{"fp32", machine::Precision::kFp32},
-                                                                                {"tf32", machine::Precision::kTf32},
-                                                                                {"bf16", machine::Precision::kBf16},
-                                                                                {"fp8", machine::Precision::kFp8},
-                                                                                {"mxfp8", machine::Precision::kMxfp8},
-                                                                                {"nvfp4", machine::Precision::kNvfp4}};
+  static const std::vector<std::pair<std::string, machine::Precision>> names = {
+      {"fp32", machine::Precision::kFp32},   {"tf32", machine::Precision::kTf32},
+      {"bf16", machine::Precision::kBf16},   {"fp8", machine::Precision::kFp8},
+      {"mxfp8", machine::Precision::kMxfp8}, {"nvfp4", machine::Precision::kNvfp4}};
   return names;
 }
 

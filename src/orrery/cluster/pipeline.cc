@@ -78,8 +78,8 @@ double zero_bubble_seconds(const Pipeline& pipe, const Kind& kind, double m, dou
   return longest;
 }
 
-// DualPipe's: stages i and p - 1 - i are one accelerator's. Of the pairs between the ends the longest are told apart from
-// the rest, whose mean counts.
+// DualPipe's: stages i and p - 1 - i are one accelerator's. Of the pairs between the ends the longest are told apart
+// from the rest, whose mean counts.
 Pipeline folded(const std::array<PassPair, 4>& sums, const Model& model, base::Count p) {
   const auto mean = [](const PassPair& a, double of_a, const PassPair& b, double of_b) {
     PassPair pair;
@@ -93,8 +93,7 @@ Pipeline folded(const std::array<PassPair, 4>& sums, const Model& model, base::C
   result[3] = {result[0].stage, 0, end, end};
   if (p == 2) return result;
   const auto between = static_cast<double>(p - 2);
-  const double longer =
-      model.layers % p == 0 ? between : static_cast<double>(longer_stages_between(model.layers, p));
+  const double longer = model.layers % p == 0 ? between : static_cast<double>(longer_stages_between(model.layers, p));
   const double both = std::max(0.0, 2 * longer - between);  // stages of pairs of two long ones
   const double mixed = 2 * std::min(longer, between - longer);
   const double most = both > 0 ? both : mixed > 0 ? mixed : between;

@@ -5,8 +5,8 @@
 //
 // Interleaved stages send groups of microbatches through one chunk after the other. Megatron-LM of 2021 and MaxText: as
 // many as there are stages. Megatron-Core: any number from there on that leaves none over, or as many as there are
-// stages (`microbatch_group_size_per_vp_stage`); the smallest is taken, which holds least. PyTorch: as many equal rounds
-// as there are stages in the microbatches, one if there are fewer (`ScheduleInterleaved1F1B`).
+// stages (`microbatch_group_size_per_vp_stage`); the smallest is taken, which holds least. PyTorch: as many equal
+// rounds as there are stages in the microbatches, one if there are fewer (`ScheduleInterleaved1F1B`).
 #include "orrery/cluster/plan.h"
 
 #include <fmt/format.h>
@@ -356,17 +356,16 @@ constexpr std::array kPlan = {
     Rule{"O1311",
          [](const Question& q) {
            const Plan& p = q.plan;
-           return p.interleave > 1 &&
-                  (p.pp == 1 || p.schedule != Schedule::kOneFOneB || microbatch_group(p) == 0);
+           return p.interleave > 1 && (p.pp == 1 || p.schedule != Schedule::kOneFOneB || microbatch_group(p) == 0);
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Plan& p = q.plan;
            found
-               .error(code, p.pp > 1 && p.schedule == Schedule::kOneFOneB
-                                ? fmt::format("interleave {} does not go with {} microbatches over pp {}", p.interleave,
-                                              microbatches(p), p.pp)
-                                : fmt::format("interleave {} needs the 1F1B schedule and more than one stage",
-                                              p.interleave))
+               .error(code,
+                      p.pp > 1 && p.schedule == Schedule::kOneFOneB
+                          ? fmt::format("interleave {} does not go with {} microbatches over pp {}", p.interleave,
+                                        microbatches(p), p.pp)
+                          : fmt::format("interleave {} needs the 1F1B schedule and more than one stage", p.interleave))
                .note(turns_of(p))
                .note(fmt::format("pp {}, {} microbatches: {} / ({} x {}), {} mod {} = {}", p.pp, microbatches(p),
                                  p.global_batch, p.dp, p.micro_batch, microbatches(p), p.pp, microbatches(p) % p.pp));
@@ -388,10 +387,10 @@ constexpr std::array kPlan = {
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Plan& p = q.plan;
            const Count least = std::max(2 * p.pp, microbatches(p) + microbatches(p) % 2);
-           auto& d = found.error(code, p.pp % 2 != 0
-                                           ? fmt::format("DualPipe folds its stages in pairs, and pp is {}", p.pp)
-                                           : fmt::format("DualPipe does not go with {} microbatches over pp {}",
-                                                         microbatches(p), p.pp));
+           auto& d = found.error(
+               code, p.pp % 2 != 0
+                         ? fmt::format("DualPipe folds its stages in pairs, and pp is {}", p.pp)
+                         : fmt::format("DualPipe does not go with {} microbatches over pp {}", microbatches(p), p.pp));
            d.note("half of the microbatches enters at either end: an even number, and at least two for each stage");
            if (p.pp % 2 == 0)
              d.hint(fmt::format("the next possible batch is {}", least * p.dp * p.micro_batch));
@@ -460,11 +459,12 @@ constexpr std::array kPlan = {
            const double wanted = host_bytes(q.model, p), room = q.system.accelerator.host_memory_bytes;
            const auto sharers = static_cast<double>(std::min(p.gpus, q.system.node_size));
            found
-               .error(code, fmt::format("the plan offloads {:.1f} GB of an accelerator, whose part of the host's memory "
-                                        "is {:.1f} GB",
-                                        wanted / 1e9, room / 1e9))
-               .note(fmt::format("{:.0f} accelerators of a node: {:.1f} GB of {:.1f} GB", sharers, sharers * wanted / 1e9,
-                                 sharers * room / 1e9))
+               .error(code,
+                      fmt::format("the plan offloads {:.1f} GB of an accelerator, whose part of the host's memory "
+                                  "is {:.1f} GB",
+                                  wanted / 1e9, room / 1e9))
+               .note(fmt::format("{:.0f} accelerators of a node: {:.1f} GB of {:.1f} GB", sharers,
+                                 sharers * wanted / 1e9, sharers * room / 1e9))
                .hint(fmt::format("offload less: at most {:.2f} of this", room / wanted));
          }},
     Rule{"O1915", [](const Question& q) { return q.plan.expert_tp > 1 && q.plan.expert_tp != q.plan.tp; },

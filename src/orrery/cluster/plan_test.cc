@@ -67,6 +67,8 @@ const std::vector<Mistake>& mistakes() {
       {"O1314", [](Training& r) { r.plan.ep = 2; }},
       {"O1315", [](Training& r) { r.plan.zero = 4; }},
       {"O1316", [](Training& r) { r.plan.precision = machine::Precision::kFp8; }},
+      {"O1316", [](Training& r) { r.plan.precision = machine::Precision::kMxfp8; }},
+      {"O1316", [](Training& r) { r.plan.precision = machine::Precision::kNvfp4; }},
       {"O1317", [](Training& r) { r.plan.overlap.dp = 1.5; }},
       {"O1319",
        [](Training& r) {

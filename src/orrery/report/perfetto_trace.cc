@@ -29,7 +29,8 @@ const char* colour(cluster::Work work) {
 }  // namespace
 
 base::Count trace_events(const cluster::Plan& plan) {
-  const base::Count kinds = plan.schedule == cluster::Schedule::kZeroBubble || plan.schedule == cluster::Schedule::kDualPipe ? 3 : 2;
+  const base::Count kinds =
+      plan.schedule == cluster::Schedule::kZeroBubble || plan.schedule == cluster::Schedule::kDualPipe ? 3 : 2;
   return plan.pp * cluster::microbatches(plan) * plan.interleave * kinds;
 }
 

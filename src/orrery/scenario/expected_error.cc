@@ -25,14 +25,14 @@ double two_thirds(std::vector<double> errors) {
 }
 
 std::string line(const RunKind& kind) {
-  return fmt::format("{},{},{},{}", kind.stack, kind.accelerator, kind.bits,
-                     kind.experts ? "yes" : "no");
+  return fmt::format("{},{},{},{}", kind.stack, kind.accelerator, kind.bits, kind.experts ? "yes" : "no");
 }
 
 std::string in_words(const RunKind& kind, bool whole) {
   std::string out = kind.stack;
   if (whole)
-    out += fmt::format(" on {} in {} bits", kind.accelerator, kind.bits < 16 ? std::to_string(kind.bits) : "16 or more");
+    out +=
+        fmt::format(" on {} in {} bits", kind.accelerator, kind.bits < 16 ? std::to_string(kind.bits) : "16 or more");
   return out + (kind.experts ? ", with experts" : "");
 }
 

@@ -66,12 +66,12 @@ TEST(ExpectedError, OfAKindThatNobodyMeasuredSaysSoInWords) {
   const std::vector<KindError> kinds = {{{"core", "H100", 8, true}, 1, 7.5}};
   EXPECT_EQ(unmeasured(kinds, {"core", "H100", 8, true}),
             "of runs like this one one was measured, too few to say: core on H100 in 8 bits, with experts, 7.5 % off");
-  EXPECT_EQ(unmeasured(kinds, {"core", "B200", 4, false}), "no runs like this one were measured: core on B200 in 4 bits");
+  EXPECT_EQ(unmeasured(kinds, {"core", "B200", 4, false}),
+            "no runs like this one were measured: core on B200 in 4 bits");
 }
 
-const std::vector<KindError> kKinds = {{{"fsdp", "A100", 16, false}, 40, 4},
-                                       {{"fsdp", "H100", 8, false}, 3, 9},
-                                       {{"core", "H100", 8, true}, 2, 30}};
+const std::vector<KindError> kKinds = {
+    {{"fsdp", "A100", 16, false}, 40, 4}, {{"fsdp", "H100", 8, false}, 3, 9}, {{"core", "H100", 8, true}, 2, 30}};
 
 TEST(ExpectedError, IsThatOfTheSameKind) {
   const auto same = expected_error(kKinds, {"fsdp", "A100", 16, false});

@@ -165,8 +165,9 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   const machine::Precision precision = request.precision.value_or(machine::Precision::kBf16);
   const double word = machine::bytes_per_element(precision);
   if (word != std::floor(word))
-    base::fail("O1982", fmt::format("`place` counts in words of whole bytes, and {} has {} bytes an element",
-                                    machine::name(precision), word),
+    base::fail("O1982",
+               fmt::format("`place` counts in words of whole bytes, and {} has {} bytes an element",
+                           machine::name(precision), word),
                {}, "take fp8: the scales of blocks are left out then");
   graph.sizes["word"] = static_cast<Count>(word);
   if (request.seq) graph.sizes["seq"] = *request.seq;

@@ -571,7 +571,7 @@ TrainedModel train(const TrainRequest& asked) {
   const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
   const RunKind kind = kind_of(trained.model, trained.system, trained.plan);
   if (trained.operators == "roofline") trained.expected_error = expected_error(kinds, kind);
-  trained.expected_error_of = trained.expected_error              ? trained.expected_error->of
+  trained.expected_error_of = trained.expected_error            ? trained.expected_error->of
                               : trained.operators != "roofline" ? "measured runs were predicted by the roofline, which "
                                                                   "does not price the operators of this one"
                                                                 : unmeasured(kinds, kind);

@@ -206,8 +206,8 @@ int bits_of(machine::Precision precision) {
 
 RunKind kind_of(const cluster::Model& model, const cluster::System& system, const cluster::Plan& plan) {
   const std::string& name = system.accelerator.name;
-  return {cluster::name_of(plan.stack.name, cluster::stacks()), name.substr(0, name.find('-')),
-          bits_of(plan.precision), model.mixes()};
+  return {cluster::name_of(plan.stack.name, cluster::stacks()), name.substr(0, name.find('-')), bits_of(plan.precision),
+          model.mixes()};
 }
 
 std::vector<MeasuredSet> read_measured(const std::string& directory, const std::vector<std::string>& only) {

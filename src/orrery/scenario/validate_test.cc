@@ -128,16 +128,15 @@ TEST(Validation, MeasuredRunsFitButForThoseThatTheDocumentNames) {
   for (const ValidatedSet& each : validate_training(kDirectory))
     for (const ValidatedPoint& point : each.points)
       if (!point.iteration.fits) lacking.emplace(each.name, point.run.row);
-  const std::set<std::pair<std::string, std::string>> named = {
-      {"dgxc2024_bf16", "nemotron4 340B bf16 128"},
-      {"flashattention2", "2.7B 8k flash"},
-      {"llama3_table4", "1"},
-      {"llama3_table4", "2"},
-      {"llama3_table4", "3"},
-      {"maxtext", "v5p 64B 64"},
-      {"narayanan2021_zero3", "4"},
-      {"nemo_dense", "25.11 GB200 LLAMA3-405B fp8 g256"},
-      {"nemo_dense", "25.11 GB200 LLAMA3-70B fp8 g64 fsdp"}};
+  const std::set<std::pair<std::string, std::string>> named = {{"dgxc2024_bf16", "nemotron4 340B bf16 128"},
+                                                               {"flashattention2", "2.7B 8k flash"},
+                                                               {"llama3_table4", "1"},
+                                                               {"llama3_table4", "2"},
+                                                               {"llama3_table4", "3"},
+                                                               {"maxtext", "v5p 64B 64"},
+                                                               {"narayanan2021_zero3", "4"},
+                                                               {"nemo_dense", "25.11 GB200 LLAMA3-405B fp8 g256"},
+                                                               {"nemo_dense", "25.11 GB200 LLAMA3-70B fp8 g64 fsdp"}};
   EXPECT_EQ(lacking, named);
 }
 
