@@ -69,7 +69,8 @@ void declare_plan(CommandLine& line, scenario::TrainRequest& request) {
   declare_degree(line, "ep", request.ep, "Expert-parallel degree, inside dp");
   declare_degree(line, "cp", request.cp, "Context-parallel degree (ring attention)");
   declare_degree(line, "interleave", request.interleave, "Chunks of layers per stage; default 1");
-  line.choice("--schedule", request.schedule, cluster::schedules(), "gpipe, 1f1b (default), interleaved, zero-bubble");
+  line.choice("--schedule", request.schedule, cluster::schedules(),
+              "gpipe, 1f1b (default), interleaved, zero-bubble, dualpipe");
   line.choice("--recompute", request.recompute, cluster::recomputations(), "none (default), selective, full");
   line.text(
       "--stack", request.stack, "NAME",

@@ -61,11 +61,15 @@ double memory_bound(const Model& model, const Plan& plan) {
   Plan least = plan;
   least.zero = 3;
   least.shard = 0;
-  // DualPipe's pairs of stages can be emptier than the fullest stage of others.
-  if (plan.schedule != Schedule::kDualPipe) least.schedule = Schedule::kOneFOneB;
+  least.schedule = Schedule::kOneFOneB;
   least.interleave = 1;
   const Memory bytes = memory(model, least);
-  return bytes.in_use() - bytes.buffers;
+  const double kept = bytes.in_use() - bytes.buffers;
+  if (plan.schedule != Schedule::kDualPipe) return kept;
+  // Its pairs of stages can be emptier than the fullest stage of others.
+  least.schedule = plan.schedule;
+  const Memory folded = memory(model, least);
+  return std::min(kept, folded.in_use() - folded.buffers);
 }
 
 double bytes_of(const Model& model, const System& system, const Plan& plan) {

@@ -360,6 +360,11 @@ double host_bytes(const Model& model, const Plan& plan) {
   return all.activations - here.activations + all.optimizer - here.optimizer;
 }
 
+bool hosts_hold(const Model& model, const System& system, const Plan& plan) {
+  const double room = system.accelerator.host_memory_bytes;
+  return room <= 0 || host_bytes(model, plan) <= room;
+}
+
 Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
   StageSum sum;
   sum.stage = stage;

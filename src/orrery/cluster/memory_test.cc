@@ -260,6 +260,24 @@ TEST(Memory, FewerBitsOfProductsKeepFewerBytesOfTheirOperands) {
   }
 }
 
+TEST(Memory, AHostHoldsWhatIsOffloadedUpToItsSize) {
+  const Gpt model = gpt(32, 4096, 64, 0);
+  System system = a100(1600);
+  Plan plan;
+  plan.global_batch = 1;
+  plan.offload_optimizer = 1;
+  const double bytes = host_bytes(model, plan);
+  Plan kept = plan;
+  kept.offload_optimizer = 0;
+  EXPECT_DOUBLE_EQ(bytes, memory(model, kept).optimizer);
+  EXPECT_TRUE(hosts_hold(model, system, plan)) << "nobody says what there is";
+  system.accelerator.host_memory_bytes = bytes;
+  EXPECT_TRUE(hosts_hold(model, system, plan));
+  system.accelerator.host_memory_bytes = 0.99 * bytes;
+  EXPECT_FALSE(hosts_hold(model, system, plan));
+  EXPECT_TRUE(hosts_hold(model, system, kept));
+}
+
 TEST(Memory, WhatIsRecomputedIsNotKept) {
   const Gpt model = gpt(32, 4096, 64, 0);
   Plan plan;

@@ -23,6 +23,7 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/cluster/bounds.h"
 #include "orrery/cluster/evaluate.h"
+#include "orrery/cluster/memory.h"
 
 namespace orrery::cluster {
 namespace {
@@ -131,11 +132,12 @@ class Walk {
     if (prune(m * group_.whole_s / static_cast<double>(plan.pp), 0, replica * dps_.front(), plan.gpus, plan.pp, false))
       return true;
     q_.domain.offload_all(plan);
+    plan.schedule = least_turns(p);
     if (bounded() && memory_bound(q_.model, plan) > q_.limits.memory) {
       ++counts_.capacity;
       return true;
     }
-    piped_[0] = piped_[1] = false;
+    piped_ = {false, false, false};
     // The most replicas first: most often the fastest.
     for (auto dp = dps_.rbegin(); dp != dps_.rend(); ++dp) {
       plan.dp = *dp;
@@ -145,8 +147,15 @@ class Walk {
     return true;
   }
 
+  // DualPipe hides what no other turns do; all others share the bounds of 1F1B.
+  Schedule least_turns(std::size_t p) const {
+    for (const Turns& turns : q_.domain.turns(p))
+      if (turns.schedule == Schedule::kDualPipe) return turns.schedule;
+    return Schedule::kOneFOneB;
+  }
+
   const Pipeline& pipe(const Plan& plan) {
-    const std::size_t split = plan.schedule == Schedule::kZeroBubble ? 1 : 0;
+    const std::size_t split = plan.schedule == Schedule::kZeroBubble ? 1 : plan.schedule == Schedule::kDualPipe ? 2 : 0;
     if (!piped_[split] || expert_tp(plan) != cut_[split]) {
       cut_[split] = expert_tp(plan);
       pipes_[split] = stages_of(q_.model, q_.system, plan, q_.operators);
@@ -159,7 +168,7 @@ class Walk {
     if (clock_.spent()) return false;
     double fewest_bytes = 0;
     if (bounded()) {
-      plan.schedule = Schedule::kOneFOneB;
+      plan.schedule = least_turns(p);
       const double m = whole_microbatches(plan);
       if (prune(turns_bound(pipe(plan), m), 0, plan.gpus, plan.gpus, plan.pp, false)) return true;
       fewest_bytes = memory_bound(q_.model, plan);
@@ -188,7 +197,7 @@ class Walk {
   bool one(const Plan& plan, double seconds) {
     if (clock_.spent()) return false;
     const double bytes = bytes_of(q_.model, q_.system, plan);
-    if (bytes > q_.limits.memory) {
+    if (bytes > q_.limits.memory || !hosts_hold(q_.model, q_.system, plan)) {
       ++counts_.capacity;
       return true;
     }
@@ -212,9 +221,9 @@ class Walk {
   Counts& counts_;
   cost::Ticker& clock_;
   Values dps_;
-  std::array<Pipeline, 2> pipes_;
-  std::array<bool, 2> piped_ = {false, false};
-  std::array<Count, 2> cut_ = {0, 0};  // tensor ranks of an expert that they are of
+  std::array<Pipeline, 3> pipes_;
+  std::array<bool, 3> piped_ = {false, false, false};
+  std::array<Count, 3> cut_ = {0, 0, 0};  // tensor ranks of an expert that they are of
 };
 
 // Whether any plan of the group can be possible: asked with one stage, and the fewest replicas that hold the experts.
@@ -273,6 +282,9 @@ std::vector<Group> groups_of(const Question& q, const cost::Budget& budget, int 
       Group& group = groups[i];
       if (!may_be(q, group)) continue;
       kept[i] = 1;
+      for (std::size_t p = 0; p < q.domain.pp().size(); ++p)
+        for (const Turns& turns : q.domain.turns(p))
+          if (turns.schedule == Schedule::kDualPipe) group.plan.schedule = turns.schedule;
       group.whole_s = whole_seconds(q.model, q.system, group.plan, q.operators);
       const Plan& plan = group.plan;
       const Count share = plan.tp * plan.cp;

@@ -1,7 +1,7 @@
 // The rules of a plan, as a table: each rule has a code, a predicate for searches and a message for users.
 //
 // The rules of the first block guard the arithmetic of the second: if one of them is broken, the second block is not
-// evaluated. Cost of `possible`: some twenty integer tests; where something is offloaded, two sums of memory.
+// evaluated. Cost of `possible`: some twenty integer tests.
 //
 // Interleaved stages send groups of microbatches through one chunk after the other. Megatron-LM of 2021 and MaxText: as
 // many as there are stages. Megatron-Core: any number from there on that leaves none over, or as many as there are
@@ -17,8 +17,6 @@
 #include <limits>
 #include <string>
 #include <string_view>
-
-#include "orrery/cluster/memory.h"
 
 namespace orrery::cluster {
 namespace {
@@ -448,24 +446,6 @@ constexpr std::array kPlan = {
                       fmt::format("the plan offloads to a second tier of memory, and `{}` has none", q.system.name))
                .note("`accelerator.host_bandwidth` is not stated: the link to the host's memory")
                .hint("state it, as `--set system.accelerator.host_bandwidth=64GB/s`, or keep all on the accelerator");
-         }},
-    Rule{"O1980",
-         [](const Question& q) {
-           const double room = q.system.accelerator.host_memory_bytes;
-           return room > 0 && host_bytes(q.model, q.plan) > room;
-         },
-         [](const Question& q, base::Diagnostics& found, const char* code) {
-           const Plan& p = q.plan;
-           const double wanted = host_bytes(q.model, p), room = q.system.accelerator.host_memory_bytes;
-           const auto sharers = static_cast<double>(std::min(p.gpus, q.system.node_size));
-           found
-               .error(code,
-                      fmt::format("the plan offloads {:.1f} GB of an accelerator, whose part of the host's memory "
-                                  "is {:.1f} GB",
-                                  wanted / 1e9, room / 1e9))
-               .note(fmt::format("{:.0f} accelerators of a node: {:.1f} GB of {:.1f} GB", sharers,
-                                 sharers * wanted / 1e9, sharers * room / 1e9))
-               .hint(fmt::format("offload less: at most {:.2f} of this", room / wanted));
          }},
     Rule{"O1915", [](const Question& q) { return q.plan.expert_tp > 1 && q.plan.expert_tp != q.plan.tp; },
          [](const Question& q, base::Diagnostics& found, const char* code) {

@@ -57,11 +57,6 @@ const std::vector<Mistake>& mistakes() {
       {"O1311", [](Training& r) { r.plan.interleave = 2, r.plan.global_batch = 2 * 9; }},
       {"O1981", [](Training& r) { r.plan.schedule = Schedule::kDualPipe, r.plan.global_batch = 2 * 14; }},
       {"O1981", [](Training& r) { r.plan.schedule = Schedule::kDualPipe, r.plan.global_batch = 2 * 17; }},
-      {"O1980",
-       [](Training& r) {
-         r.system.accelerator.host_bytes_per_s = 25e9, r.system.accelerator.host_memory_bytes = 1e9;
-         r.plan.offload_optimizer = 1;
-       }},
       {"O1312", [](Training& r) { r.plan.schedule = Schedule::kZeroBubble, r.plan.global_batch = 2 * 7; }},
       {"O1313", [](Training& r) { r.plan.sequence_parallel = true, r.model.seq = 2044; }},
       {"O1314", [](Training& r) { r.plan.ep = 2; }},

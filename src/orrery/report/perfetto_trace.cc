@@ -29,9 +29,11 @@ const char* colour(cluster::Work work) {
 }  // namespace
 
 base::Count trace_events(const cluster::Plan& plan) {
-  const base::Count kinds =
-      plan.schedule == cluster::Schedule::kZeroBubble || plan.schedule == cluster::Schedule::kDualPipe ? 3 : 2;
-  return plan.pp * cluster::microbatches(plan) * plan.interleave * kinds;
+  const base::Count all = plan.pp * cluster::microbatches(plan) * plan.interleave;
+  // Few weight gradients are put off: by an accelerator r from the nearer end of the pipeline p - r - 1.
+  if (plan.schedule == cluster::Schedule::kDualPipe)
+    return 2 * all + plan.pp * (plan.pp - 1) - plan.pp / 2 * (plan.pp / 2 - 1);
+  return all * (plan.schedule == cluster::Schedule::kZeroBubble ? 3 : 2);
 }
 
 std::string perfetto_trace(const scenario::TrainedModel& trained) {

@@ -12,6 +12,7 @@
 #include "orrery/base/edit_distance.h"
 #include "orrery/base/text_file.h"
 #include "orrery/cluster/evaluate.h"
+#include "orrery/cluster/memory.h"
 #include "orrery/formats/json/places.h"
 #include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/orrery/plan_fields.h"
@@ -520,6 +521,20 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
   setting.array = attention_array(request, trained);
 }
 
+void check_hosts(const TrainedModel& trained, base::Diagnostics& found) {
+  if (found.has_errors() || cluster::hosts_hold(trained.model, trained.system, trained.plan)) return;
+  const double wanted = cluster::host_bytes(trained.model, trained.plan);
+  const double room = trained.system.accelerator.host_memory_bytes;
+  const auto sharers = static_cast<double>(std::min(trained.plan.gpus, trained.system.node_size));
+  found
+      .error("O1980", fmt::format("the plan offloads {:.1f} GB of an accelerator, whose part of the host's memory is "
+                                  "{:.1f} GB",
+                                  wanted / 1e9, room / 1e9))
+      .note(fmt::format("{:.0f} accelerators of a node: {:.1f} GB of {:.1f} GB", sharers, sharers * wanted / 1e9,
+                        sharers * room / 1e9))
+      .hint(fmt::format("offload less: at most {:.2f} of this", room / wanted));
+}
+
 // What the plan leaves open.
 void choose_plan(Setting& setting) {
   const TrainRequest& request = setting.request;
@@ -541,6 +556,7 @@ void choose_plan(Setting& setting) {
   say_early_end(trained);
   base::Diagnostics found;
   cluster::check(trained.model, trained.system, trained.plan, found);
+  check_hosts(trained, found);
   if (found.has_errors() && chosen_in_vain(given_degrees(request, setting.set), found))
     refuse_choice_of(trained.defaulted, found);
   found.throw_if_errors();
