@@ -130,7 +130,8 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
 
   StageParameters params = stage_parameters(model, plan, 0);
   if (plan.pp > 1) {
-    for (const base::Count stage : {base::Count{1}, plan.pp - 1}) {  // those between have no more than the second
+    // Those between have no more than the second, of DualPipe's pairs than the second or the innermost.
+    for (const base::Count stage : {base::Count{1}, held_stages(plan) == 2 ? plan.pp / 2 - 1 : plan.pp - 1}) {
       const StageParameters other = stage_parameters(model, plan, stage);
       if (other.dense + other.experts > params.dense + params.experts) params = other;
     }
@@ -196,10 +197,12 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   const double batch = static_cast<double>(plan.global_batch);
   const double rate = batch / (result.iteration_s * gpus);  // sequences/s of one accelerator
   const double peak = peak_of_run(system.accelerator, plan.precision);
-  const DoneFlops done = done_flops_per_sequence(model, plan.recompute);
+  const bool core_kept = plan.recompute == Recompute::kSelective && !plan.recomputed.core;
+  const Recompute again = core_kept ? Recompute::kNone : plan.recompute;
+  const DoneFlops done = done_flops_per_sequence(model, again);
   result.done = utilisation(done.model * rate, done.hardware * rate, peak);
-  result.published = utilisation(model_flops_per_sequence(model) * rate,
-                                 hardware_flops_per_sequence(model, plan.recompute) * rate, peak);
+  result.published =
+      utilisation(model_flops_per_sequence(model) * rate, hardware_flops_per_sequence(model, again) * rate, peak);
   result.tokens_per_s = batch * model.seq / result.iteration_s;
 
   result.first = times_of(pipe[0].stage);

@@ -384,7 +384,8 @@ Memory memory(const Model& model, const Plan& plan) {
     const base::Count shorter = 1 + longer_stages_between(model.layers, plan.pp);
     if (shorter > 1 && shorter < last) sums[count++].stage = shorter;
   }
-  if (last > 0) sums[count++].stage = last;
+  const bool folded = held_stages(plan) == 2;
+  if (last > 0) sums[count++].stage = folded ? plan.pp / 2 - 1 : last;
   for (std::size_t k = 0; k < model.kinds.size(); ++k) {
     const LayerKind& kind = model.kinds[k];
     const LayerBytes bytes = layer_bytes(model, plan, kind);

@@ -41,17 +41,16 @@ inline Training random_run() {
   plan.cp = power(2);
   plan.dp = power(4);
   plan.micro_batch = power(2);
-  plan.schedule = *rc::gen::element(Schedule::kGpipe, Schedule::kOneFOneB, Schedule::kZeroBubble, Schedule::kDualPipe);
-  if (plan.schedule == Schedule::kDualPipe) plan.pp += plan.pp % 2;
+  plan.schedule = *rc::gen::element(Schedule::kGpipe, Schedule::kOneFOneB, Schedule::kZeroBubble);
   if (plan.schedule == Schedule::kOneFOneB && plan.pp > 1) plan.interleave = *rc::gen::inRange<base::Count>(1, 4);
   base::Count m = *rc::gen::inRange<base::Count>(1, 9);
   if (plan.interleave > 1 || plan.schedule == Schedule::kZeroBubble) m *= plan.pp;
-  if (plan.schedule == Schedule::kDualPipe) m = 2 * (plan.pp + m);
   plan.global_batch = plan.dp * plan.micro_batch * m;
   plan.gpus = plan.tp * plan.pp * plan.cp * plan.dp;
   plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
-  plan.recomputed = {*rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>(),
-                     *rc::gen::arbitrary<bool>()};
+  plan.recomputed.norms = *rc::gen::arbitrary<bool>();
+  plan.recomputed.activations = *rc::gen::arbitrary<bool>();
+  plan.recomputed.latents = *rc::gen::arbitrary<bool>();
   plan.sequence_parallel = *rc::gen::arbitrary<bool>();
   plan.zero = *rc::gen::inRange(0, 4);
   plan.precision = *rc::gen::element(machine::Precision::kFp32, machine::Precision::kTf32, machine::Precision::kBf16);
