@@ -132,8 +132,13 @@ double recomputed_bytes(const Plan& plan, const LayerKind& kind) {
   const double u = plan.sequence_parallel ? plan.tp : 1;
   double bytes = 0;
   if (plan.recomputed.norms) bytes += kind.parts * kind.width * operand_bytes(plan) / u;
-  if (plan.recomputed.activations)
-    bytes += kind.kept_inner * kind.second_operand * operand_bytes(plan) / static_cast<double>(plan.tp);
+  // What they are made of waits as products' operands do (Megatron-Core's activation_func_fp8_input_store; arXiv
+  // 2412.19437, section 3.3.3).
+  if (plan.recomputed.activations) {
+    const double result = kind.second_operand * operand_bytes(plan);
+    const double input = (1 - kind.second_operand) * (e - operand_bytes(plan));
+    bytes += kind.kept_inner * (result + input) / static_cast<double>(plan.tp);
+  }
   if (plan.recomputed.latents && kind.latent)
     for (const Core& core : kind.cores) bytes += e * (core.own / 2 + core.keys) / static_cast<double>(plan.tp);
   return tokens * bytes;
