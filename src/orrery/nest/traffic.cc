@@ -18,7 +18,7 @@ Shape shape_of(const workload::Einsum& einsum) {
   Shape shape;
   for (const workload::Dataspace& dataspace : einsum.dataspaces) {
     std::uint32_t relevant = 0;
-    bool product_form = true;
+    bool product_form = true, separable = true;
     std::uint32_t seen = 0;
     for (const workload::Rank& rank : dataspace.ranks) {
       int moving = 0;
@@ -29,13 +29,15 @@ Shape shape_of(const workload::Einsum& einsum) {
         if (einsum.dimensions[term.dimension].bound == 1) continue;
         ++moving;
         if (term.coefficient != 1 || (seen & bit)) product_form = false;
+        if (seen & bit) separable = false;
         seen |= bit;
       }
       if (moving > 1) shape.sliding = true;
-      if (moving > 1) product_form = false;
+      if (moving > 1) product_form = separable = false;
     }
     shape.relevant.push_back(relevant);
     shape.product_form.push_back(product_form);
+    shape.separable.push_back(separable);
   }
   return shape;
 }

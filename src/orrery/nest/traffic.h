@@ -44,6 +44,7 @@ struct Traffic {
 struct Shape {
   std::vector<std::uint32_t> relevant;
   std::vector<bool> product_form;
+  std::vector<bool> separable;  // each dimension moves it along one rank at most, and no rank moves with two
   bool sliding = false;  // some rank adds two dimensions that both iterate
 };
 
