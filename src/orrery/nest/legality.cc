@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/factor.h"
+#include "orrery/nest/traffic.h"
 
 namespace orrery::nest {
 
@@ -265,6 +266,26 @@ void check_products(const workload::Einsum& einsum, const Mapping& mapping, cons
   }
 }
 
+// Windows slide over whole tiles only.
+bool may_leave_rests(const workload::Einsum& einsum) {
+  const Shape shape = shape_of(einsum);
+  return std::all_of(shape.separable.begin(), shape.separable.end(), [](bool separable) { return separable; });
+}
+
+void check_rests(const workload::Einsum& einsum, const Mapping& mapping, const base::Location& where,
+                 base::Diagnostics& found) {
+  if (perfect(mapping)) return;
+  const Shape shape = shape_of(einsum);
+  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
+    if (!shape.separable[s])
+      found
+          .error("O1950",
+                 fmt::format("factors that leave a rest are not modelled where windows slide: `{}` adds dimensions",
+                             einsum.dataspaces[s].name),
+                 where)
+          .hint("write factors that divide, or pad the dimension");
+}
+
 void check_kept(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
                 const base::Location& where, base::Diagnostics& found) {
   std::uint32_t kept = 0;
@@ -430,6 +451,7 @@ void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, cons
   check_products(einsum, mapping, where, found);
   // Tiles are meaningless if the factors do not multiply to the bounds.
   const bool tiles_known = found.all().size() == before;
+  check_rests(einsum, mapping, where, found);
   check_kept(einsum, chip, mapping, where, found);
   Counts extents(einsum.dimensions.size(), 1);
   for (int i = 0; i < static_cast<int>(mapping.levels.size()); ++i) {
@@ -443,6 +465,7 @@ void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, cons
 bool is_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping) {
   if (!well_formed(einsum, chip, mapping)) return false;
   const bool all_perfect = perfect(mapping);
+  if (!all_perfect && !may_leave_rests(einsum)) return false;
   for (std::size_t d = 0; d < einsum.dimensions.size(); ++d)
     if (!factors_reach_bound(mapping, all_perfect, static_cast<int>(d), einsum.dimensions[d].bound)) return false;
   std::uint32_t kept = 0;

@@ -364,7 +364,7 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
   Traffic traffic;
   const bool linked = options_.link_transfers && may_link(mapping);
   if (shape_.sliding || linked)
-    sliding(einsum_, mapping, reuse_, traffic, linked ? &chip_ : nullptr);
+    sliding(einsum_, shape_, mapping, reuse_, traffic, linked ? &chip_ : nullptr);
   else
     closed_form(einsum_, shape_, mapping, reuse_, traffic);
 
