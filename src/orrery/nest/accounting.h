@@ -39,9 +39,19 @@ struct PricedLevel {
   ReuseRules rules;
   bool drains = false;  // outputs are read once more when they are sent up
 
+  bool passes_on(int s) const { return rules.no_coalescing >> s & 1; }
+  bool reads_first(int s) const { return (rules.no_coalescing | rules.read_first_update) >> s & 1; }
   bool limited() const { return read_limit > 0 || write_limit > 0 || shared_limit > 0; }
   double paying(double instances) const {
     return clusters == 0 ? instances : std::min(instances, static_cast<double>(clusters));
+  }
+  // What the slowest port needs for words of all dataspaces, in cycles.
+  double port_cycles(double reads, double writes) const {
+    double cycles = 0;
+    if (read_limit > 0) cycles = std::max(cycles, reads / read_limit);
+    if (write_limit > 0) cycles = std::max(cycles, writes / write_limit);
+    if (shared_limit > 0) cycles = std::max(cycles, (reads + writes) / shared_limit);
+    return cycles;
   }
   double blocks(double words) const { return block == 1 ? words : std::ceil(words / block); }
   // Words that one payment may buy, at most.
@@ -70,17 +80,14 @@ struct Words {
 template <typename Number>
 Words<Number> served(const PricedLevel& outer, bool read_write, int s, Number content, Number seen) {
   if (!read_write) return {content, {}, {}};
-  const bool passed_on = outer.rules.no_coalescing >> s & 1;
-  const bool reads_first = passed_on || (outer.rules.read_first_update >> s & 1);
-  return {reads_first ? content : content - seen, passed_on ? content : Number{}, content};
+  return {outer.reads_first(s) ? content : content - seen, outer.passes_on(s) ? content : Number{}, content};
 }
 
 // What `share` words are to the level that they enter.
 template <typename Number>
 Words<Number> received(const PricedLevel& inner, bool read_write, int s, Number share, Number seen) {
   if (!read_write) return {{}, share, {}};
-  const bool passed_on = inner.rules.no_coalescing >> s & 1;
-  return {inner.drains ? share : Number{}, passed_on ? Number{} : share - seen, {}};
+  return {inner.drains ? share : Number{}, inner.passes_on(s) ? Number{} : share - seen, {}};
 }
 
 // Energy of all instances; `paying` of them pay.

@@ -50,13 +50,7 @@ Throttle throttle(const PricedLevel& level, base::Count compute_cycles, std::spa
   Writes read_words{}, write_words{};
   for (const Reads words : reads) read_words += words;
   for (const Writes words : writes) write_words += words;
-  double port = 0;
-  const auto wait_for = [&](double limit, Writes words) {
-    if (limit > 0) port = std::max(port, static_cast<double>(words) / limit);
-  };
-  wait_for(level.read_limit, read_words);
-  wait_for(level.write_limit, write_words);
-  wait_for(level.shared_limit, read_words + write_words);
+  const double port = level.port_cycles(static_cast<double>(read_words), static_cast<double>(write_words));
   if (port <= cc) return result;
   take(std::ceil(port));
   result.factor = cc / port;
