@@ -36,6 +36,95 @@ struct Port {
   double reads = 0, writes = 0;
 };
 
+// Rows on instances of one buffer each, below a memory; a dataspace of rows, one shared by all.
+struct Rows {
+  workload::Einsum einsum;
+  machine::Chip chip;
+  Mapping mapping;
+
+  Rows(Count rows, Count in_space, Count in_time) {
+    einsum.name = "rows";
+    einsum.dimensions = {{"P", rows}};
+    einsum.dataspaces = {{"Row", {{{{0, 1}}}}, false}, {"Same", {}, false}};
+    chip.storages.resize(2);
+    LevelMapping level;
+    level.temporal = level.spatial = {1};
+    level.temporal_order = level.spatial_order = {0};
+    level.keep = 0b11;
+    mapping.levels = {level, level};
+    mapping.levels[1].spatial = {in_space};
+    mapping.levels[1].temporal = {in_time};
+  }
+};
+
+TEST(Imperfect, TenRowsOnFourInstances) {
+  Rows rows(10, 4, 3);
+  ASSERT_TRUE(complete(rows.mapping, {10}));
+  EXPECT_EQ(rows.mapping.levels[1].factor(true, 0), (Factor{4, 2}));
+  rows.chip.storages[0].write_words_per_cycle = 0.5;
+  rows.chip.storages[0].energy.write_pj = 1;
+  rows.chip.storages[1].energy.read_pj = 1;
+  const Evaluation evaluation = evaluate(rows.einsum, rows.chip, rows.mapping);
+  EXPECT_EQ(evaluation.compute.cycles, 3);
+  EXPECT_EQ(evaluation.compute.operations, 10);
+  EXPECT_EQ(evaluation.storages[0].utilized_instances, 4);
+  EXPECT_EQ(evaluation.storages[1].dataspaces[0].reads, 10);
+  // The shared word comes once to all four, and is read once.
+  EXPECT_EQ(evaluation.storages[1].dataspaces[1].reads, 1);
+  EXPECT_DOUBLE_EQ(evaluation.storages[0].dataspaces[0].energy_pj, 10);
+  EXPECT_DOUBLE_EQ(evaluation.storages[0].dataspaces[1].energy_pj, 4);
+  // The first instance is filled with three rows and the shared word, half a word a cycle.
+  EXPECT_EQ(evaluation.cycles, 8);
+}
+
+TEST(Imperfect, WholeRoundsCountTheLongest) {
+  Rows rows(10, 1, 3);
+  rows.mapping.levels[0].temporal = {4};
+  ASSERT_TRUE(complete(rows.mapping, {10}));
+  EXPECT_EQ(evaluate(rows.einsum, rows.chip, rows.mapping).cycles, 10);
+  EXPECT_EQ(evaluate(rows.einsum, rows.chip, rows.mapping, ModelOptions::timeloop()).cycles, 12);
+}
+
+TEST(Imperfect, LastRoundsAreTheDigitsOfTheBound) {
+  Rows rows(197, 16, 13);
+  EXPECT_TRUE(complete(rows.mapping, {197}));
+  EXPECT_EQ(rows.mapping.levels[1].factor(true, 0), (Factor{16, 5}));
+  EXPECT_TRUE(rows.mapping.levels[1].factor(false, 0).perfect());
+  EXPECT_EQ(span_of(factors_of(rows.mapping, 0)), 197);
+  EXPECT_TRUE(complete(rows.mapping, {208}));
+  EXPECT_TRUE(perfect(rows.mapping));
+  EXPECT_FALSE(complete(rows.mapping, {209})) << "beyond 16 * 13";
+  EXPECT_FALSE(complete(rows.mapping, {192})) << "the thirteenth iteration is never run";
+}
+
+// Evaluated by either account, a mapping without rests costs the same.
+TEST(Imperfect, WithoutRestsItIsTheClosedForm) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    Dice dice = Dice::from_seed(seed);
+    const workload::Einsum einsum = testing::random_einsum(dice);
+    const machine::Chip chip = testing::random_chip(dice);
+    const int storages = static_cast<int>(chip.storages.size());
+    Mapping mapping = testing::random_mapping(dice, einsum, storages, dice.once_in(2));
+    const std::vector<ReuseRules> rules = any_rules(dice, storages);
+    const Evaluation whole = evaluate(einsum, chip, mapping, {}, rules);
+    // Last rounds that say what the factors say: not perfect to the letter.
+    for (LevelMapping& level : mapping.levels) level.temporal_last = level.temporal, level.spatial_last = level.spatial;
+    ASSERT_FALSE(perfect(mapping));
+    const Evaluation counted = evaluate(einsum, chip, mapping, {}, rules);
+    ASSERT_EQ(whole.cycles, counted.cycles) << "seed " << seed;
+    ASSERT_NEAR(whole.energy_pj, counted.energy_pj, 1e-9 * (1 + whole.energy_pj)) << "seed " << seed;
+    for (int i = 0; i < storages; ++i)
+      for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
+        const DataspaceCost& a = whole.storages[i].dataspaces[s];
+        const DataspaceCost& b = counted.storages[i].dataspaces[s];
+        ASSERT_EQ(a.reads, b.reads) << "seed " << seed;
+        ASSERT_EQ(a.fills, b.fills) << "seed " << seed;
+        ASSERT_EQ(a.updates, b.updates) << "seed " << seed;
+        ASSERT_EQ(a.tile_words, b.tile_words) << "seed " << seed;
+      }
+  }
+}
+
 TEST(Imperfect, EqualsAWalkOverEveryStepOfEveryInstance) {
   int imperfect_ones = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
