@@ -18,12 +18,12 @@ std::vector<PricedLevel> priced_levels(const machine::Chip& chip, const ModelOpt
       for (double* pj : {&level.read_pj, &level.write_pj, &level.update_pj}) *pj /= level.block;
       level.block = 1;
     }
-    if (!storage.pass_through || options.charge_pass_through) level.leak_pj_per_cycle = storage.energy.leak_pj_per_cycle;
+    if (!storage.pass_through || options.charge_pass_through)
+      level.leak_pj_per_cycle = storage.energy.leak_pj_per_cycle;
     level.read_limit = storage.read_words_per_cycle.value_or(0);
     level.write_limit = storage.write_words_per_cycle.value_or(0);
     level.shared_limit = storage.shared_words_per_cycle.value_or(0);
-    if (storage.cluster_size > 1)
-      level.clusters = std::max<base::Count>(1, storage.instances / storage.cluster_size);
+    if (storage.cluster_size > 1) level.clusters = std::max<base::Count>(1, storage.instances / storage.cluster_size);
     if (!reuse.empty()) level.rules = reuse[i];
     level.drains = options.count_drain_reads;
     levels.push_back(level);

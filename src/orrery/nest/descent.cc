@@ -465,7 +465,8 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
     const auto parent_cost = [&](double words) {
       const Level& above = level_[parent];
       if (!read_write) return words * above.priced.read_pj / above.least_block;
-      return (std::max(0.0, words - parent_elided) * above.priced.read_pj + words * above.priced.update_pj) / above.least_block;
+      return (std::max(0.0, words - parent_elided) * above.priced.read_pj + words * above.priced.update_pj) /
+             above.least_block;
     };
     if (parent >= 0 && may_stop_[keeping + 1][s]) {
       least_reads = operations_ / (multicast * most_multicast(s, spreading));

@@ -10,10 +10,10 @@
 //
 // Instances work in step. The tile of an instance is the box of what its step needs; a step at which a dimension that
 // moves the tile has nothing for this instance needs the empty box; one at which another dimension has nothing leaves
-// the instance as it is. A box is brought when it differs from the one before. Let the digits outside a tile be known for the
-// dimensions that move it: then it is brought once for each combination of the other dimensions' digits, those of the
-// innermost run of loops left out. For the words, sum the boxes: a dimension that moves the tile has as many as its
-// bound, whatever the loops.
+// the instance as it is. A box is brought when it differs from the one before. Let the digits outside a tile be known
+// for the dimensions that move it: then it is brought once for each combination of the other dimensions' digits, those
+// of the innermost run of loops left out. For the words, sum the boxes: a dimension that moves the tile has as many as
+// its bound, whatever the loops.
 //
 // The run may be longer at the edge: a loop of one iteration in the last round moves nothing there. That needs every
 // loop of the dimension outside it at its last iteration on all instances at once, i.e. no fan-out outside it with more
@@ -21,9 +21,9 @@
 // summed by where the joint run ends.
 //
 // A fan-out drops its digit from the dimensions that do not move the dataspace, as one access serves all of them. For
-// the busiest instance all digits of fan-outs outside it are dropped. A stretched dimension (coefficient c) spans 1 + c (e - 1)
-// words for e iterations: c times its points less c - 1 for each tile.
-// Cost: boundaries times dimensions times loops.
+// the busiest instance all digits of fan-outs outside it are dropped. A stretched dimension (coefficient c) spans 1 + c
+// (e - 1) words for e iterations: c times its points less c - 1 for each tile. Cost: boundaries times dimensions times
+// loops.
 #include "orrery/nest/imperfect.h"
 
 #include <algorithm>
@@ -68,8 +68,8 @@ struct Combinations {
 
 // What of a dimension's loops a count is to see.
 struct View {
-  int tile = -1;          // loops up to this level make up the tile
-  int shared_up_to = -1;  // fan-outs of the levels above `tile` up to this one share a word
+  int tile = -1;            // loops up to this level make up the tile
+  int shared_up_to = -1;    // fan-outs of the levels above `tile` up to this one share a word
   std::uint32_t alone = 0;  // but for these levels
   int one_of = kMaxLevels;  // fan-outs outside this level stand at their first instance
 };
@@ -83,7 +83,8 @@ class Counter {
       const LevelMapping& level = mapping.levels[i];
       for (int d = 0; d < dimensions_; ++d)
         if (level.spatial[d] > 1)
-          add(d, {i, true, -1, level.spatial[d], level.spatial_last.empty() ? level.spatial[d] : level.spatial_last[d]});
+          add(d,
+              {i, true, -1, level.spatial[d], level.spatial_last.empty() ? level.spatial[d] : level.spatial_last[d]});
       for (int at = 0; at < dimensions_; ++at) {
         const int d = level.temporal_order[at];
         if (level.temporal[d] > 1)
@@ -133,8 +134,8 @@ class Counter {
     return static_cast<double>(found.edge);
   }
 
-  // Words along a dimension that moves the dataspace, summed over all its tiles; those in the last round of the innermost loop
-  // apart, if that loop has one iteration there and the run so ends further out.
+  // Words along a dimension that moves the dataspace, summed over all its tiles; those in the last round of the
+  // innermost loop apart, if that loop has one iteration there and the run so ends further out.
   struct Moved {
     double words = 0, at_edge = 0;
     int position = kNever, position_at_edge = kNever;

@@ -102,7 +102,8 @@ class ImperfectSimulation {
   std::size_t dimensions() const { return einsum_.dimensions.size(); }
   static Digits fan_outs(const Digits& digits, int level) {
     Digits result;
-    for (std::size_t k = 2 * static_cast<std::size_t>(level + 1); k < digits.size(); k += 2) result.push_back(digits[k]);
+    for (std::size_t k = 2 * static_cast<std::size_t>(level + 1); k < digits.size(); k += 2)
+      result.push_back(digits[k]);
     return result;
   }
   static Digits temporal(const Digits& digits, int level) {
@@ -196,7 +197,9 @@ inline Mapping random_imperfect_mapping(Dice& dice, const workload::Einsum& eins
         fanout[i] *= factor;
         rest = (rest + factor - 1) / factor;
       }
-      const base::Count factor = i + 1 == storages ? rest : dice.once_in(2) ? dice(1, std::min<base::Count>(rest, 4)) : 1;
+      const base::Count factor = i + 1 == storages ? rest
+                                 : dice.once_in(2) ? dice(1, std::min<base::Count>(rest, 4))
+                                                   : 1;
       mapping.levels[i].temporal[d] = factor;
       rest = (rest + factor - 1) / factor;
     }

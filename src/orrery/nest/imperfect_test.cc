@@ -14,7 +14,6 @@ using base::Count;
 using testing::Dice;
 using testing::ImperfectSimulation;
 
-
 workload::Einsum any_bounds(Dice& dice) {
   workload::Einsum einsum = testing::random_einsum(dice);
   for (workload::Dimension& dimension : einsum.dimensions) dimension.bound = dice(1, 7);
@@ -26,8 +25,8 @@ std::vector<ReuseRules> any_rules(Dice& dice, int storages) {
   if (!dice.once_in(3)) return {};
   std::vector<ReuseRules> rules(storages);
   for (ReuseRules& rule : rules)
-    for (std::uint32_t* mask : {&rule.no_temporal_reuse, &rule.no_spatial_sharing, &rule.read_first_update,
-                                &rule.no_coalescing})
+    for (std::uint32_t* mask :
+         {&rule.no_temporal_reuse, &rule.no_spatial_sharing, &rule.read_first_update, &rule.no_coalescing})
       if (dice.once_in(3)) *mask = static_cast<std::uint32_t>(dice(0, 7));
   return rules;
 }
@@ -192,7 +191,9 @@ TEST(Imperfect, EqualsAWalkOverEveryStepOfEveryInstance) {
           ports[instance].writes += filled + updated;
         }
         const DataspaceCost& use = evaluation.storages[i].dataspaces[s];
-        const auto where = [&] { return ::testing::Message() << "seed " << seed << " level " << i << " dataspace " << s; };
+        const auto where = [&] {
+          return ::testing::Message() << "seed " << seed << " level " << i << " dataspace " << s;
+        };
         ASSERT_EQ(use.reads, std::llround(reads / count)) << where();
         ASSERT_EQ(use.fills, std::llround(fills / count)) << where();
         ASSERT_EQ(use.updates, std::llround(updates / count)) << where();

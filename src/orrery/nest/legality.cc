@@ -57,8 +57,9 @@ bool well_formed(const LevelMapping& level, const workload::Einsum& einsum) {
   const std::size_t n = einsum.dimensions.size();
   return level.temporal.size() == n && level.spatial.size() == n && all_positive(level.temporal) &&
          all_positive(level.spatial) && is_last_round(level.temporal_last, level.temporal) &&
-         is_last_round(level.spatial_last, level.spatial) && is_order(level.temporal_order, n) && is_order(level.spatial_order, n) &&
-         level.split >= 0 && level.split <= static_cast<int>(n) && (level.keep & ~all_dataspaces(einsum)) == 0;
+         is_last_round(level.spatial_last, level.spatial) && is_order(level.temporal_order, n) &&
+         is_order(level.spatial_order, n) && level.split >= 0 && level.split <= static_cast<int>(n) &&
+         (level.keep & ~all_dataspaces(einsum)) == 0;
 }
 
 // False when the product exceeds 64 bits: no bound is that large.
@@ -177,10 +178,10 @@ void check_shape(const workload::Einsum& einsum, const machine::Chip& chip, cons
                       where);
       const Counts& last = spatial ? level.spatial_last : level.temporal_last;
       if (factors.size() == n && all_positive(factors) && !is_last_round(last, factors))
-        found.error("O0710",
-                    fmt::format("the last rounds of the {} loops at `{}` do not lie between 1 and their factors", block,
-                                name),
-                    where);
+        found.error(
+            "O0710",
+            fmt::format("the last rounds of the {} loops at `{}` do not lie between 1 and their factors", block, name),
+            where);
       if (!is_order(spatial ? level.spatial_order : level.temporal_order, n))
         found.error("O0710", fmt::format("the {} order at `{}` does not list every dimension once", block, name),
                     where);
@@ -214,9 +215,10 @@ void check_rounds(const workload::Dimension& dimension, const std::vector<Factor
   const auto& [name, bound] = dimension;
   if (span_of(innermost_first) != bound) {
     found
-        .error("O0710",
-               fmt::format("{}: {}, but the problem has {} = {}", name, rounds_arithmetic(innermost_first), name, bound),
-               where)
+        .error(
+            "O0710",
+            fmt::format("{}: {}, but the problem has {} = {}", name, rounds_arithmetic(innermost_first), name, bound),
+            where)
         .note(
             "where factors leave a rest, the iterations of the last rounds less one, each times the factors inside it, "
             "add up to the bound less one");

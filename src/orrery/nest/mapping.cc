@@ -7,9 +7,8 @@ namespace orrery::nest {
 using base::Count;
 
 bool perfect(const Mapping& mapping) {
-  return std::all_of(mapping.levels.begin(), mapping.levels.end(), [](const LevelMapping& level) {
-    return level.perfect();
-  });
+  return std::all_of(mapping.levels.begin(), mapping.levels.end(),
+                     [](const LevelMapping& level) { return level.perfect(); });
 }
 
 bool complete(Mapping& mapping, const std::vector<Count>& bounds) {

@@ -184,8 +184,8 @@ double Model::network_transfer_pj(const NetworkUse& use, int dataspace, Count de
 // What a mapping's words come to, as `settle` wants it.
 template <typename Number>
 struct Model::Account {
-  const Flows<Number>* mean;     // of the instances in use
-  const Flows<Number>* busiest;  // decides how long the ports take
+  const Flows<Number>* mean;                  // of the instances in use
+  const Flows<Number>* busiest;               // decides how long the ports take
   const LevelTable<Number>* asked = nullptr;  // words that leave level i, where neighbours hand on some of them
   const LevelTable<Count>* tile;
   const LevelTable<double>* destinations;  // of a word on its way from level i to the instances just below
@@ -262,8 +262,8 @@ void Model::settle(const Mapping& mapping, const Account<Number>& account, Evalu
       if (mapping.levels[i].keep >> s & 1) outermost[s] = i;
   const auto words_of = [&](const Flows<Number>& flows, int i, int s) {
     const bool read_write = einsum_.dataspaces[s].read_write;
-    Words<Number> words = served(levels_[i], read_write, s, account.asked ? (*account.asked)[i][s] : flows.content[i][s],
-                                 flows.seen[i][s]);
+    Words<Number> words = served(levels_[i], read_write, s,
+                                 account.asked ? (*account.asked)[i][s] : flows.content[i][s], flows.seen[i][s]);
     if (account.asked && read_write) words.updates = flows.content[i][s];
     if (i != outermost[s]) words += received(levels_[i], read_write, s, flows.share[i][s], flows.seen[i][s]);
     return words;
@@ -300,8 +300,9 @@ void Model::settle(const Mapping& mapping, const Account<Number>& account, Evalu
       writes[s] = in_all(most.fills, most.updates);
     }
     const std::size_t n = static_cast<std::size_t>(dataspaces);
-    const Throttle slowed = throttle(level, account.compute_cycles, std::span<const Number>(reads.data(), n),
-                                     std::span<const decltype(in_all(Number{}, Number{}))>(writes.data(), n), options_.throttle_in_doubles);
+    const Throttle slowed =
+        throttle(level, account.compute_cycles, std::span<const Number>(reads.data(), n),
+                 std::span<const decltype(in_all(Number{}, Number{}))>(writes.data(), n), options_.throttle_in_doubles);
     cost.cycles = slowed.cycles;
     cost.throttle = slowed.factor;
     active = std::max(active, slowed.cycles);
@@ -325,13 +326,13 @@ void Model::settle(const Mapping& mapping, const Account<Number>& account, Evalu
   compute.operations = operations_;
   compute.utilized_instances = account.compute_instances;
   compute.cycles = account.compute_cycles;
-  compute.leakage_pj =
-      compute_leak_pj_per_cycle() * active_cycles * static_cast<double>(account.compute_instances);
+  compute.leakage_pj = compute_leak_pj_per_cycle() * active_cycles * static_cast<double>(account.compute_instances);
   compute.energy_pj = compute_pj() + compute.leakage_pj;
 
   if (!chip_.networks.empty()) settle_networks(account, outermost, out);
   out.energy_pj += compute.energy_pj;
-  out.utilization = static_cast<double>(operations_) / (static_cast<double>(chip_.compute.instances) * out.needed_cycles());
+  out.utilization =
+      static_cast<double>(operations_) / (static_cast<double>(chip_.compute.instances) * out.needed_cycles());
   out.edp_j_cycles = out.energy_pj * out.needed_cycles() / 1e12;
 }
 
@@ -369,8 +370,8 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
     closed_form(einsum_, shape_, mapping, reuse_, traffic);
 
   Flows<Count> flows;
-  LevelTable<Count> asked;           // only set with links
-  LevelTable<double> wanted;         // as `content`, only set with links
+  LevelTable<Count> asked;          // only set with links
+  LevelTable<double> wanted;        // as `content`, only set with links
   LevelTable<double> destinations;  // only set with networks
   for (int s = 0; s < dataspaces; ++s) {
     int inner = -1;  // the keeper inside
@@ -391,8 +392,7 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
       flows.content[i][s] = content;
       flows.seen[i][s] = traffic.partition[i][s];
       flows.share[i][s] = 0;
-      if (!network_uses_.empty())
-        destinations[i][s] = accesses > 0 ? static_cast<double>(delivered / accesses) : 1;
+      if (!network_uses_.empty()) destinations[i][s] = accesses > 0 ? static_cast<double>(delivered / accesses) : 1;
       if (!(mapping.levels[i].keep >> s & 1)) continue;
       if (inner >= 0) {
         flows.share[inner][s] = traffic.deliveries[inner + 1][s] / traffic.fanout[inner + 1];

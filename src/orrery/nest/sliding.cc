@@ -86,8 +86,8 @@ Count distinct_positions(Ranks ranks, const std::vector<Count>& spatial, const E
     count *= factors[0] * factors[1];
     if (moving < 2) continue;
     const Count common = std::gcd(steps[0], steps[1]);
-    const Count twice = std::max<Count>(0, factors[0] - steps[1] / common) *
-                        std::max<Count>(0, factors[1] - steps[0] / common);
+    const Count twice =
+        std::max<Count>(0, factors[0] - steps[1] / common) * std::max<Count>(0, factors[1] - steps[0] / common);
     count = count / (factors[0] * factors[1]) * (factors[0] * factors[1] - twice);
   }
   return count;
@@ -206,7 +206,8 @@ void sliding(const workload::Einsum& einsum, const Shape& shape, const Mapping& 
         words = whole_again ? iterations * out.tile[i - 1][s]
                             : words_brought(ranks.size(), sides_of(ranks, whole[i - 1]), outside);
       out.accesses[i][s] =
-          words * (alone || out.fanout[i] == 1 ? out.fanout[i] : distinct_positions(ranks, level.spatial, below_space[i]));
+          words *
+          (alone || out.fanout[i] == 1 ? out.fanout[i] : distinct_positions(ranks, level.spatial, below_space[i]));
       out.deliveries[i][s] = words * out.fanout[i];
     }
   }

@@ -142,7 +142,8 @@ TEST(Sliding, TheSumOverLoopsEqualsTheRulesWordByWord) {
   }));
 }
 
-// A convolution of one to three axes, strided and dilated: plain, grouped, depthwise or transposed (its outputs overlap).
+// A convolution of one to three axes, strided and dilated: plain, grouped, depthwise or transposed (its outputs
+// overlap).
 workload::Einsum any_window(Dice& dice) {
   workload::Einsum einsum;
   einsum.name = "window";

@@ -181,9 +181,9 @@ double Prices::settle(int s, int inner, int outer, double words, Loads* loads) c
   }
   // A bound may have fewer words than are seen.
   const double seen = std::min(partition_[outer][s], content);
-  return network_pj + pay(outer,
-                          served(problem_->model->levels()[outer], problem_->dataspaces[s].read_write, s, content, seen),
-                          loads);
+  return network_pj +
+         pay(outer, served(problem_->model->levels()[outer], problem_->dataspaces[s].read_write, s, content, seen),
+             loads);
 }
 
 double Prices::crossing(int s, int a, double words, Loads* loads) const {

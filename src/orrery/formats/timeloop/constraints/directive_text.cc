@@ -186,12 +186,11 @@ class FactorReader {
   // `E16`: the longest dimension that begins the text and leaves only digits.
   void read_joined(const yaml::Node& node, const Piece& piece, const std::string& text, const base::Location& where) {
     if (is_digits(text)) {
-      found_
-          .error("O0507",
-                 fmt::format("`{}` stands alone: no dimension is given for it", text), where)
-          .hint(rests_ ? "write `D=16,5`, without a blank, for a factor of 16 that has 5 iterations in its last round"
-                       : "constraints say what a factor is, mappings what its last round has: write one factor for each "
-                         "dimension");
+      found_.error("O0507", fmt::format("`{}` stands alone: no dimension is given for it", text), where)
+          .hint(rests_
+                    ? "write `D=16,5`, without a blank, for a factor of 16 that has 5 iterations in its last round"
+                    : "constraints say what a factor is, mappings what its last round has: write one factor for each "
+                      "dimension");
       return;
     }
     int best = -1;

@@ -466,10 +466,10 @@ std::string write_mapping_yaml(const workload::Einsum& einsum, const machine::Ch
   }
   const auto loops = [&](std::size_t l, bool spatial) {
     const LevelMapping& level = written.levels[l];
-    text += fmt::format("  - target: {}\n    type: {}\n    factors: {}\n    permutation: {}\n",
-                        quoted(chip.storages[l].name), spatial ? "spatial" : "temporal",
-                        factors_of(einsum, level, spatial),
-                        permutation_of(einsum, spatial ? level.spatial_order : level.temporal_order));
+    text +=
+        fmt::format("  - target: {}\n    type: {}\n    factors: {}\n    permutation: {}\n",
+                    quoted(chip.storages[l].name), spatial ? "spatial" : "temporal", factors_of(einsum, level, spatial),
+                    permutation_of(einsum, spatial ? level.spatial_order : level.temporal_order));
   };
   for (std::size_t l = 0; l < written.levels.size(); ++l) {
     const LevelMapping& level = written.levels[l];

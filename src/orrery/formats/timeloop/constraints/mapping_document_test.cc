@@ -137,9 +137,10 @@ TEST(MappingDocument, RepetitionsShowBothPlaces) {
 // D = 16 as 3 x (6, last 4): 2 * 6 + 3 + 1.
 TEST(MappingDocument, AFactorMayLeaveARest) {
   for (const char* text : {"'E=64, L128 D=6,4'", "'D6,4 E64 L128'", "['D=6,4', E64, L128]"}) {
-    const Result result = read(fmt::format("- {{target: DRAM, type: temporal, factors: D3}}\n"
-                                           "- {{target: Buffer, type: temporal, factors: {}}}\n",
-                                           text));
+    const Result result =
+        read(fmt::format("- {{target: DRAM, type: temporal, factors: D3}}\n"
+                         "- {{target: Buffer, type: temporal, factors: {}}}\n",
+                         text));
     EXPECT_EQ(places(result.found), Places{}) << text;
     const LevelMapping& buffer = result.mapping.levels[2];
     for (int d = 0; d < 3; ++d) {

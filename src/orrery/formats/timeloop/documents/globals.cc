@@ -65,11 +65,10 @@ void warn_of_environment(const yaml::Node& globals, base::Diagnostics& found) {
       continue;
     }
     if (known->effect.empty() || !entry.value.is_scalar() || (entry.value.scalar == "0") != known->when_off) continue;
-    base::Diagnostic& warning =
-        found.warning("O1951",
-                      fmt::format("`{}: {}` does nothing here: in Timeloop, {}", entry.key, entry.value.scalar,
-                                  known->effect),
-                      entry.key_where);
+    base::Diagnostic& warning = found.warning(
+        "O1951",
+        fmt::format("`{}: {}` does nothing here: in Timeloop, {}", entry.key, entry.value.scalar, known->effect),
+        entry.key_where);
     if (!known->way_out.empty()) warning.hint(std::string(known->way_out));
   }
 }
