@@ -246,7 +246,7 @@ double words_brought(const Counter& counter, std::span<const Mover> movers, std:
 }  // namespace
 
 void imperfect(const workload::Einsum& einsum, const Shape& shape, const Mapping& mapping,
-               const std::vector<ReuseRules>& reuse, ImperfectTraffic& out) {
+               const std::vector<ReuseRules>& reuse, bool destinations, ImperfectTraffic& out) {
   const int levels = static_cast<int>(mapping.levels.size());
   const int dimensions = static_cast<int>(einsum.dimensions.size());
   const int dataspaces = static_cast<int>(einsum.dataspaces.size());
@@ -310,7 +310,7 @@ void imperfect(const workload::Einsum& einsum, const Shape& shape, const Mapping
       const double content = words(i, kMaxLevels);
       out.mean.content[i][s] = content / instances;
       out.busiest.content[i][s] = words(i, i);
-      out.destinations[i][s] = words(i - 1, kMaxLevels) / content;
+      if (destinations) out.destinations[i][s] = words(i - 1, kMaxLevels) / content;
       if (!(mapping.levels[i].keep >> s & 1)) continue;
       if (inner >= 0) {
         out.mean.share[inner][s] = words(inner, kMaxLevels) / static_cast<double>(out.instances[inner]);

@@ -16,13 +16,13 @@ namespace orrery::nest {
 struct ImperfectTraffic {
   Flows<double> mean, busiest;
   LevelTable<base::Count> tile;
-  LevelTable<double> destinations;  // of a word on its way from level i to the instances just below, in the mean
+  LevelTable<double> destinations;  // of a word from level i to the instances just below, in the mean; where wanted
   std::array<base::Count, kMaxLevels> instances{};
   base::Count compute_cycles = 1;  // steps at which any compute unit works
   base::Count compute_instances = 1;
 };
 
 void imperfect(const workload::Einsum& einsum, const Shape& shape, const Mapping& mapping,
-               const std::vector<ReuseRules>& reuse, ImperfectTraffic& out);
+               const std::vector<ReuseRules>& reuse, bool destinations, ImperfectTraffic& out);
 
 }  // namespace orrery::nest
