@@ -231,7 +231,7 @@ class FactorReader {
           .note("`=0` stands for the whole dimension");
       return;
     }
-    factors_.push_back({d, comparison, *count, std::nullopt, std::move(text), where});
+    factors_.push_back({d, comparison, *count, std::move(text), where});
   }
 
   const workload::Einsum& einsum_;

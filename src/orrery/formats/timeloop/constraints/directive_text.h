@@ -18,10 +18,10 @@ namespace orrery::formats::timeloop {
 struct Factor {
   int dimension = 0;
   nest::Comparison comparison = nest::Comparison::kEqual;
-  base::Count value = 1;            // >= 0; 0 with kEqual: the whole dimension, or what is left of it
-  std::optional<base::Count> last;  // iterations of the last round, where the text says so
-  std::string text;                 // "D=16"
+  base::Count value = 1;  // >= 0; 0 with kEqual: the whole dimension, or what is left of it
+  std::string text;       // "D=16"
   base::Location where;
+  std::optional<base::Count> last = std::nullopt;  // iterations of the last round, where the text says so
 };
 
 // `E=1,L=1,D=16`, `E1 D16`, `[E=1, 'D>=32']` or `{E: 1}`; values may be expressions. What cannot be read is
