@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "orrery/base/refused_test_util.h"
 #include "orrery/nest/imperfect_simulation_test_util.h"
 #include "orrery/nest/model.h"
 
@@ -94,6 +98,52 @@ TEST(Imperfect, LastRoundsAreTheDigitsOfTheBound) {
   EXPECT_TRUE(perfect(rows.mapping));
   EXPECT_FALSE(complete(rows.mapping, {209})) << "beyond 16 * 13";
   EXPECT_FALSE(complete(rows.mapping, {192})) << "the thirteenth iteration is never run";
+}
+
+std::vector<std::string> codes(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping) {
+  base::Diagnostics found;
+  check_legal(einsum, chip, mapping, {}, found);
+  std::vector<std::string> listed;
+  for (const base::Diagnostic& diagnostic : found.all()) listed.push_back(diagnostic.code);
+  return listed;
+}
+
+TEST(Imperfect, IterationsThatNeverRunAreRefused) {
+  Rows rows(192, 1, 13);
+  rows.mapping.levels[0].temporal = {16};
+  EXPECT_FALSE(complete(rows.mapping, {192}));
+  EXPECT_EQ(codes(rows.einsum, rows.chip, rows.mapping), std::vector<std::string>{"O1948"});
+  EXPECT_FALSE(is_legal(rows.einsum, rows.chip, rows.mapping));
+  rows.mapping.levels[1].temporal = rows.mapping.levels[1].temporal_last = {12};
+  EXPECT_EQ(codes(rows.einsum, rows.chip, rows.mapping), std::vector<std::string>{});
+  EXPECT_TRUE(is_legal(rows.einsum, rows.chip, rows.mapping));
+}
+
+TEST(Imperfect, RoundsThatDoNotComeToTheBoundAreRefused) {
+  Rows rows(197, 1, 13);
+  rows.mapping.levels[0].temporal = {16};
+  ASSERT_TRUE(complete(rows.mapping, {196}));
+  EXPECT_EQ(codes(rows.einsum, rows.chip, rows.mapping), std::vector<std::string>{"O0710"});
+  ASSERT_TRUE(complete(rows.mapping, {197}));
+  EXPECT_EQ(codes(rows.einsum, rows.chip, rows.mapping), std::vector<std::string>{});
+  rows.mapping.levels[0].temporal_last = {17};
+  EXPECT_EQ(codes(rows.einsum, rows.chip, rows.mapping), std::vector<std::string>{"O0710"}) << "more than the factor";
+}
+
+TEST(Imperfect, WindowsLeaveNoRests) {
+  Rows rows(10, 1, 3);
+  rows.mapping.levels[0].temporal = {4};
+  rows.einsum.dimensions.push_back({"R", 2});
+  rows.einsum.dataspaces[0].ranks = {{{{0, 1}, {1, 1}}}};
+  for (LevelMapping& level : rows.mapping.levels) {
+    level.temporal.push_back(1), level.spatial.push_back(1);
+    level.temporal_order = level.spatial_order = {0, 1};
+  }
+  rows.mapping.levels[0].temporal[1] = 2;
+  ASSERT_TRUE(complete(rows.mapping, {10, 2}));
+  EXPECT_EQ(codes(rows.einsum, rows.chip, rows.mapping), std::vector<std::string>{"O1950"});
+  EXPECT_FALSE(is_legal(rows.einsum, rows.chip, rows.mapping));
+  EXPECT_EQ(base::refused([&] { evaluate(rows.einsum, rows.chip, rows.mapping); }).at(0).code, "O1950");
 }
 
 // Evaluated by either account, a mapping without rests costs the same.
