@@ -89,17 +89,17 @@ TEST(Placement, OrdersThatPlaceDegreesAlikeAreListedOnce) {
         std::set<std::string> places, listed;
         for (const auto& [name, order] : orders()) {
           std::string own;
-          for (const Rank& rank : [&, o = order] {
-                 Plan plan;
-                 plan.order = o;
-                 plan.tp = 2, plan.cp = cp, plan.dp = dp, plan.pp = pp;
-                 plan.gpus = 2 * cp * dp * pp;
-                 return ranks_of(plan);
-               }())
+          Plan plan;
+          plan.order = order;
+          plan.tp = 2, plan.cp = cp, plan.dp = dp, plan.pp = pp;
+          plan.gpus = 2 * cp * dp * pp;
+          for (const Rank& rank : ranks_of(plan))
             own += std::to_string(rank.cp) + std::to_string(rank.dp) + std::to_string(rank.pp) + " ";
           places.insert(own);
-          for (const Order each : different_orders(cp, dp, pp))
-            if (each == order) EXPECT_TRUE(listed.insert(own).second) << name;
+          for (const Order each : different_orders(cp, dp, pp)) {
+            if (each != order) continue;
+            EXPECT_TRUE(listed.insert(own).second) << name;
+          }
         }
         EXPECT_EQ(listed, places) << cp << dp << pp;
       }

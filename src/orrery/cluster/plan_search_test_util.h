@@ -90,7 +90,7 @@ inline Asked random_space(Draw& draw, const Model& model, const System& system, 
   if (!draw.once_in(8)) space.of(Knob::kOffloadActivations) = {draw.of(Values{0, 0, 0, kWholeShare / 2})};
   if (!draw.once_in(8)) space.of(Knob::kOffloadOptimizer) = {draw.of(Values{0, 0, 0, kWholeShare})};
 
-  if (!draw.once_in(4)) space.of(Knob::kOrder) = {draw.of(Values{0, 0, 1, 2, 3, 4, 5})};
+  if (!draw.once_in(8)) space.of(Knob::kOrder) = {draw.of(Values{0, 0, 1, 2, 3, 4, 5})};
   // Software that lacks a few abilities, or none.
   if (draw.once_in(2))
     for (base::Count i = draw.below(4); i >= 0; --i)
