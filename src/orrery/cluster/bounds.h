@@ -40,9 +40,9 @@ struct Reaches {
 Reaches reaches(const System& system, Plan plan, base::Count expert_tp, const std::vector<Order>& orders,
                 const std::vector<base::Count>& pps, const std::vector<base::Count>& dps, base::Count most_gpus);
 
-// The least seconds that a rank spends on one microbatch if its stage has all layers, wherever the others are. Of `plan`
-// tp, cp, ep, microbatch, recomputation and sequence parallelism count. `cut`, `whole`: reaches where an expert is cut
-// over tp, and where it is not; of a plan that says which, or has nothing to cut, `cut` alone counts.
+// The least seconds that a rank spends on one microbatch if its stage has all layers, wherever the others are. Of
+// `plan` tp, cp, ep, microbatch, recomputation and sequence parallelism count. `cut`, `whole`: reaches where an expert
+// is cut over tp, and where it is not; of a plan that says which, or has nothing to cut, `cut` alone counts.
 double whole_seconds(const Model& model, const System& system, const Plan& plan,
                      const machine::OperatorModel& operators, const Reaches& cut, const Reaches& whole);
 // With the reach of this very plan.

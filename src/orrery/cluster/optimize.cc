@@ -157,12 +157,12 @@ class Walk {
 
   // Plans that differ in nothing that stages know of share their times.
   const Pipeline& pipe(const Plan& plan) {
-    const bool split = plan.schedule == Schedule::kZeroBubble;
+    const Schedule turns = plan.schedule == Schedule::kGpipe ? Schedule::kOneFOneB : plan.schedule;
     const Count cut = expert_tp(plan);
     const Reach reach = reach_of(q_.system, plan);
     for (const Piped& known : pipes_)
-      if (known.split == split && known.cut == cut && known.reach == reach) return known.stages;
-    return pipes_.emplace_back(Piped{split, cut, reach, stages_of(q_.model, q_.system, plan, q_.operators)}).stages;
+      if (known.turns == turns && known.cut == cut && known.reach == reach) return known.stages;
+    return pipes_.emplace_back(Piped{turns, cut, reach, stages_of(q_.model, q_.system, plan, q_.operators)}).stages;
   }
 
   bool replicas(std::size_t p, Plan plan) {
@@ -172,7 +172,8 @@ class Walk {
     for (const Order order : q_.domain.orders(plan.cp, plan.dp, plan.pp)) {
       plan.order = order;
       plan.schedule = Schedule::kOneFOneB;
-      if (bounded() && prune(turns_bound(pipe(plan), whole_microbatches(plan)), 0, plan.gpus, plan.gpus, plan.pp, false))
+      if (bounded() &&
+          prune(turns_bound(pipe(plan), whole_microbatches(plan)), 0, plan.gpus, plan.gpus, plan.pp, false))
         continue;
       if (!fewest_bytes) {
         fewest_bytes = bounded() ? memory_bound(q_.model, plan) : 0;
@@ -227,7 +228,7 @@ class Walk {
   cost::Ticker& clock_;
   Values dps_;
   struct Piped {
-    bool split = false;
+    Schedule turns = Schedule::kOneFOneB;
     Count cut = 0;  // tensor ranks of an expert
     Reach reach;
     Pipeline stages;

@@ -220,8 +220,12 @@ TEST(Optimize, MoreBandwidthMemorySpeedChoicesOrAcceleratorsNeverHurt) {
     wider = asked;  // software that can do more
     wider.space.base.stack.lacks &= static_cast<Abilities>(draw.below(1 << 26));
     EXPECT_LE(best(model, system, wider), before) << "seed " << seed;
-    for (const auto& [knob, more] : {std::pair<Knob, base::Count>{Knob::kTp, 4}, {Knob::kPp, 2}, {Knob::kSchedule, 2},
-                                     {Knob::kRecompute, 2}, {Knob::kZero, 3}, {Knob::kOrder, 1},
+    for (const auto& [knob, more] : {std::pair<Knob, base::Count>{Knob::kTp, 4},
+                                     {Knob::kPp, 2},
+                                     {Knob::kSchedule, 2},
+                                     {Knob::kRecompute, 2},
+                                     {Knob::kZero, 3},
+                                     {Knob::kOrder, 1},
                                      {Knob::kOffloadOptimizer, kWholeShare}}) {
       if (asked.space.open(knob)) continue;
       wider = asked;
@@ -231,9 +235,9 @@ TEST(Optimize, MoreBandwidthMemorySpeedChoicesOrAcceleratorsNeverHurt) {
     wider = asked;
     const Knob freed = kKnobs[static_cast<std::size_t>(1 + draw.below(static_cast<base::Count>(kKnobs.size()) - 1))];
     wider.space.of(freed).clear();
-    if (!(freed == Knob::kSchedule || freed == Knob::kOrder || freed == Knob::kSequenceParallel || freed == Knob::kZero ||
-          freed == Knob::kExpertTp || freed == Knob::kShard || freed == Knob::kOffloadActivations ||
-          freed == Knob::kOffloadOptimizer || freed == Knob::kMicroBatch)) {
+    if (!(freed == Knob::kSchedule || freed == Knob::kOrder || freed == Knob::kSequenceParallel ||
+          freed == Knob::kZero || freed == Knob::kExpertTp || freed == Knob::kShard ||
+          freed == Knob::kOffloadActivations || freed == Knob::kOffloadOptimizer || freed == Knob::kMicroBatch)) {
       EXPECT_LE(best(model, system, wider), before) << "seed " << seed << " " << name(freed);
     }
   }

@@ -62,20 +62,20 @@ TEST(Placement, GroupsStandWhereTheirRanksAreNumbered) {
             const base::Count node = system.fabric.levels[0].size;
             const collective::Group contexts = context_ranks(system, plan);
             EXPECT_EQ(contexts.ranks, cp);
-            EXPECT_EQ(contexts.joined[0], most_in_a_node(plan, node, [](const Rank& a, const Rank& b) {
-                        return a.tp == b.tp && a.dp == b.dp && a.pp == b.pp;
-                      }))
+            EXPECT_EQ(contexts.joined[0], most_in_a_node(plan, node,
+                                                         [](const Rank& a, const Rank& b) {
+                                                           return a.tp == b.tp && a.dp == b.dp && a.pp == b.pp;
+                                                         }))
                 << name << " tp " << tp << " cp " << cp << " dp " << dp << " pp " << pp;
             const collective::Group replicas = of_stage(system, plan, cp * dp, tp);
             EXPECT_EQ(replicas.ranks, cp * dp);
-            EXPECT_EQ(replicas.joined[0], most_in_a_node(plan, node, [](const Rank& a, const Rank& b) {
-                        return a.tp == b.tp && a.pp == b.pp;
-                      }))
+            EXPECT_EQ(
+                replicas.joined[0],
+                most_in_a_node(plan, node, [](const Rank& a, const Rank& b) { return a.tp == b.tp && a.pp == b.pp; }))
                 << name << " tp " << tp << " cp " << cp << " dp " << dp << " pp " << pp;
             const std::vector<Rank> all = ranks_of(plan);
-            const auto next = std::find_if(all.begin(), all.end(), [](const Rank& r) {
-              return r.pp == 1 && r.tp == 0 && r.cp == 0 && r.dp == 0;
-            });
+            const auto next = std::find_if(
+                all.begin(), all.end(), [](const Rank& r) { return r.pp == 1 && r.tp == 0 && r.cp == 0 && r.dp == 0; });
             if (pp > 1) {
               EXPECT_EQ(stage_stride(plan), next - all.begin()) << name;
             }

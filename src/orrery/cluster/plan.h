@@ -22,8 +22,8 @@ enum class Order { kCpDpPp, kCpPpDp, kDpCpPp, kDpPpCp, kPpCpDp, kPpDpCp };
 enum class Recompute { kNone, kSelective, kFull };  // selective: the attention core only (Korthikanti 2022)
 
 // Degrees multiply: gpus = tp * cp * dp * pp. Experts are spread over ep of the cp * dp ranks that share a stage.
-// Placement on the network, innermost first: tp, then cp, dp and pp in their order; ep goes over the ranks of a stage as
-// they are numbered. Ranks with neighbouring numbers share a node (placement.h).
+// Placement on the network, innermost first: tp, then cp, dp and pp in their order; ep goes over the ranks of a stage
+// as they are numbered. Ranks with neighbouring numbers share a node (placement.h).
 struct Plan {
   base::Count gpus = 1;
   base::Count global_batch = 1;  // sequences per iteration

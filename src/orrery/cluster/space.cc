@@ -100,9 +100,9 @@ Domain::Domain(const Model& model, const System& system, Space space)
       lacking_(space_.base.stack.lacks & ~space_.waived),
       turn_abilities_(these({"1f1b", "interleaved", "interleaved_pair", "gpipe", "zero_bubble", "uneven_stages",
                              "uneven_chunks", "uneven_microbatches"})),
-      tail_abilities_(these({"zero_1", "zero_2", "zero_3", "piped_gradients", "hybrid_sharding",
-                             "offloaded_activations", "offloaded_optimizer", "part_of_optimizer",
-                             "unsharded_offload"})),
+      tail_abilities_(
+          these({"zero_1", "zero_2", "zero_3", "piped_gradients", "hybrid_sharding", "offloaded_activations",
+                 "offloaded_optimizer", "part_of_optimizer", "unsharded_offload"})),
       hybrid_sharding_(ability("hybrid_sharding")) {
   // Values that the software excludes by themselves are left out here, what else it cannot do plan by plan.
   const auto lacks = [&](const char* name) { return (lacking_ & ability(name)) != 0; };
@@ -123,18 +123,19 @@ Domain::Domain(const Model& model, const System& system, Space space)
   const Values shares = reaches_host ? Values{0, kWholeShare / 2, kWholeShare} : Values{0};
   offload_activations_ =
       given_or(space_.of(Knob::kOffloadActivations), lacks("offloaded_activations") ? Values{0} : shares);
-  offload_optimizer_ = given_or(
-      space_.of(Knob::kOffloadOptimizer),
-      lacks("offloaded_optimizer") ? Values{0} : without(shares, kWholeShare / 2, lacks("part_of_optimizer")));
+  offload_optimizer_ =
+      given_or(space_.of(Knob::kOffloadOptimizer),
+               lacks("offloaded_optimizer") ? Values{0} : without(shares, kWholeShare / 2, lacks("part_of_optimizer")));
   sequence_parallel_ = {
       given_or(space_.of(Knob::kSequenceParallel), {0}),
       given_or(space_.of(Knob::kSequenceParallel), without({0, 1}, 1, lacks("sequence_parallelism")))};
-  zero_ = {given_or(space_.of(Knob::kZero), {0}),
-           given_or(space_.of(Knob::kZero),
-                    without(without(without({0, 1, 2, 3}, 1, lacks("zero_1")), 2, lacks("zero_2")), 3, lacks("zero_3")))};
-  orders_ = given_or(space_.of(Knob::kOrder),
-                     lacks("any_order") ? without({0, 1}, 1, lacks("stages_inside_replicas"))
-                                        : without({0, 1, 2, 3, 4, 5}, 1, lacks("stages_inside_replicas")));
+  zero_ = {
+      given_or(space_.of(Knob::kZero), {0}),
+      given_or(space_.of(Knob::kZero),
+               without(without(without({0, 1, 2, 3}, 1, lacks("zero_1")), 2, lacks("zero_2")), 3, lacks("zero_3")))};
+  orders_ = given_or(space_.of(Knob::kOrder), lacks("any_order")
+                                                  ? without({0, 1}, 1, lacks("stages_inside_replicas"))
+                                                  : without({0, 1, 2, 3, 4, 5}, 1, lacks("stages_inside_replicas")));
   for (const Count pp : pp_) turns_.push_back(turns_of(pp));
 }
 

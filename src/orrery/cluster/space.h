@@ -15,9 +15,9 @@
 //   order       all that place the degrees differently
 //
 // as far as the plan is possible(), its software can run it (abilities.h) and it takes at most the accelerators that
-// there are; it may leave some idle. Where dp and microbatch are given they need not divide what they share out. Choices
-// that make no difference are one, the first: an open schedule of a single stage, open sequence parallelism of one
-// tensor rank, open sharding over one replica.
+// there are; it may leave some idle. Where dp and microbatch are given they need not divide what they share out.
+// Choices that make no difference are one, the first: an open schedule of a single stage, open sequence parallelism of
+// one tensor rank, open sharding over one replica.
 #pragma once
 
 #include <array>

@@ -217,10 +217,11 @@ std::string headroom(const cluster::Iteration& iteration) {
   const double left = iteration.capacity_bytes - iteration.memory.in_use();
   const double share = left / iteration.capacity_bytes;
   if (left < 0) return "";
-  return fmt::format("memory: {:.2f} GB in use, {:.2f} GB ({:.1f} %) left for the allocator and for what is predicted "
-                     "amiss{}\n",
-                     iteration.memory.in_use() / 1e9, left / 1e9, 100 * share,
-                     share < kNear ? "; `--memory-margin 10%` keeps more free" : "");
+  return fmt::format(
+      "memory: {:.2f} GB in use, {:.2f} GB ({:.1f} %) left for the allocator and for what is predicted "
+      "amiss{}\n",
+      iteration.memory.in_use() / 1e9, left / 1e9, 100 * share,
+      share < kNear ? "; `--memory-margin 10%` keeps more free" : "");
 }
 
 }  // namespace

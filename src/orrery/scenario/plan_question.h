@@ -27,8 +27,8 @@ struct PlanQuestion {
   std::vector<base::Count> batches;        // several global batches; empty: RunQuestion::global_batch
   std::optional<double> most_memory;       // bytes of an accelerator; default: all it has
   MemoryMargin margin;
-  std::optional<double> most_dollars;      // of the run with `tokens`, else of an iteration (a sequence, of batches)
-  std::optional<double> most_seconds;      // likewise
+  std::optional<double> most_dollars;  // of the run with `tokens`, else of an iteration (a sequence, of batches)
+  std::optional<double> most_seconds;  // likewise
   cluster::Reliability reliability;
   bool certify = false;  // by evaluating every plan
   bool map = false;      // the best plan of every tp x pp
@@ -37,8 +37,8 @@ struct PlanQuestion {
 
   // Whether anything was said that only a search can answer.
   bool asked() const {
-    return !objective.empty() || front || top || most_gpus || !batches.empty() || most_memory || margin.asked() || most_dollars ||
-           most_seconds || certify || map || !why.empty();
+    return !objective.empty() || front || top || most_gpus || !batches.empty() || most_memory || margin.asked() ||
+           most_dollars || most_seconds || certify || map || !why.empty();
   }
 };
 

@@ -9,8 +9,8 @@
 
 namespace orrery::scenario {
 
-// The software of plans with ZeRO 3 where `stack` is the system's and nobody named one: PyTorch's FSDP, unless `stack` is
-// that or XLA, which shards weights itself.
+// The software of plans with ZeRO 3 where `stack` is the system's and nobody named one: PyTorch's FSDP, unless `stack`
+// is that or XLA, which shards weights itself.
 cluster::Stack of_zero_3(const std::string& catalogue, const cluster::Stack& stack);
 
 // O1990: a warning where the plan needs what its software cannot do, with the stacks of the catalogue that can.

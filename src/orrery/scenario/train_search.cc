@@ -282,9 +282,9 @@ std::string why_none(const Search& search, const cluster::Space& space) {
   if (!least.best.empty()) {
     const double needed = least.best.front().iteration.memory.in_use();
     const double there = std::min(search.limits.memory, search.limits.in_use);
-    return needed > there ? fmt::format("it needs {:.4g} GB of an accelerator's {:.4g} at least", needed / 1e9,
-                                        there / 1e9)
-                          : "the limits of time or cost exclude all";
+    return needed > there
+               ? fmt::format("it needs {:.4g} GB of an accelerator's {:.4g} at least", needed / 1e9, there / 1e9)
+               : "the limits of time or cost exclude all";
   }
   cluster::Plan plan = cluster::Domain(search.trained.model, search.trained.system, space).first();
   plan.gpus = plan.tp * plan.pp * plan.cp * plan.dp;

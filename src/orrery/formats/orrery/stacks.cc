@@ -1,5 +1,5 @@
-// A stack's file is a plan's fields and the software's abilities with origins: they are set on an empty plan, by the same
-// texts as `--set`, and what the plan then says of its software is the stack. Cost: linear in the file.
+// A stack's file is a plan's fields and the software's abilities with origins: they are set on an empty plan, by the
+// same texts as `--set`, and what the plan then says of its software is the stack. Cost: linear in the file.
 #include "orrery/formats/orrery/stacks.h"
 
 #include <fmt/format.h>
