@@ -30,7 +30,7 @@ void warn_of_software(const TrainedModel& trained, base::Diagnostics& warnings) 
                               formats::orrery::load_stack(catalogue_directory(), name).stack.lacks))
       others.push_back("`--stack " + name + "`");
   const std::string own = cluster::name_of(plan.stack.name, cluster::stacks());
-  warnings.warning("O1990", fmt::format("{} does not run this plan: it has no {}", own, fmt::join(texts, ", no ")))
+  warnings.warning("O1990", fmt::format("{} does not run this plan: it lacks {}", own, fmt::join(texts, ", ")))
       .note(fmt::format(
           "the figures are what it would take; `orrery catalog show {}` says what it runs, and its sources", own))
       .hint(others.empty() ? "" : fmt::format("{} can", fmt::join(others, " or ")));
