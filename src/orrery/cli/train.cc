@@ -207,7 +207,8 @@ int run_train(const Arguments& arguments, Console& console) {
   const base::Stopwatch clock;
   refuse_amped_options(options);
   if (!options.plans.empty()) {
-    for (const auto& [name, value] : {std::pair{"--output", options.directory}, std::pair{"--trace", options.trace}})
+    for (const auto& [name, value] : {std::pair{"--output", options.directory}, std::pair{"--trace", options.trace},
+                                      std::pair{"--svg", options.svg}})
       if (!value.empty())
         misuse("O1103", fmt::format("`--plans` writes its rows to the standard output, nothing by `{}`", name),
                "leave it out, and send the rows to a file: `> rows.csv`");

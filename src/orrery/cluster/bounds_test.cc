@@ -66,7 +66,8 @@ TEST(Bounds, HoldOnEveryPlanOfRandomSpaces) {
       EXPECT_LE(m * whole_seconds(model, system, plan, operators) / static_cast<double>(plan.pp), seconds);
       EXPECT_LE(turns_bound(pipe, m), seconds);
       EXPECT_LE(pipeline_bound(model, plan, pipe), seconds);
-      EXPECT_EQ(bytes_of(model, system, plan), iteration.memory.total());
+      EXPECT_EQ(bytes_of(model, system, plan).total, iteration.memory.total());
+      EXPECT_EQ(bytes_of(model, system, plan).in_use, iteration.memory.in_use());
       EXPECT_LE(memory_bound(model, plan), iteration.memory.total() * (1 + kRounding));
       ++plans;
       return !::testing::Test::HasFailure();

@@ -81,6 +81,7 @@ base::Fields fields(Plan& plan) {
       degree("interleave", plan.interleave, "chunks of layers per stage"),
       whole_field("expert_tp", plan.expert_tp, 0, kMostDegree,
                   "tensor ranks that share an expert: 1 or tp; 0: as the stack does it"),
+      choice_field("order", plan.order, orders(), "of the degrees on the network, from neighbours outwards"),
       schedule(plan),
       choice_field("recompute", plan.recompute, recomputations(),
                    "what is computed again; selective: what `recomputed` says"),

@@ -28,6 +28,7 @@ enum class Knob {
   kShard,
   kOffloadActivations,
   kOffloadOptimizer,
+  kOrder,
 };
 
 inline constexpr std::array kKnobs = {Knob::kGlobalBatch,
@@ -45,7 +46,8 @@ inline constexpr std::array kKnobs = {Knob::kGlobalBatch,
                                       Knob::kExpertTp,
                                       Knob::kShard,
                                       Knob::kOffloadActivations,
-                                      Knob::kOffloadOptimizer};
+                                      Knob::kOffloadOptimizer,
+                                      Knob::kOrder};
 
 // Shares are counted in these parts.
 inline constexpr base::Count kWholeShare = 1'000'000;

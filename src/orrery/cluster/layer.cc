@@ -369,8 +369,7 @@ double copies_of_token(const LayerContext& c, const Mixture& mixture) {
   const auto k = static_cast<double>(mixture.top_k);
   const double most = mixture.nodes > 0 ? std::min(k, static_cast<double>(mixture.nodes)) : k;
   if (!c.plan.stack.node_copies) return most;
-  const double nodes =
-      std::max(1.0, static_cast<double>(c.plan.ep * expert_tp(c.plan)) / static_cast<double>(c.system.node_size));
+  const double nodes = c.expert_nodes;
   if (nodes <= 1) return k;
   return std::min(most, nodes * (1 - std::pow(1 - 1 / nodes, k)));
 }
@@ -401,6 +400,11 @@ LayerContext layer_context(const Model& model, const System& system, const Plan&
   c.tokens = plan.micro_batch * (model.seq / plan.cp);
   c.element = machine::bytes_per_element(plan.precision) == 4 ? 4 : 2;
   c.norm_share = plan.sequence_parallel ? 1.0 / plan.tp : 1;
+  if (plan.cp > 1) c.contexts = context_ranks(system, plan);
+  if (plan.ep > 1) {
+    c.experts = expert_ranks(system, plan);
+    c.expert_nodes = nodes_of(system, plan, plan.ep * expert_tp(plan));
+  }
   if (plan.tp > 1) {
     c.all_reduce_s = collective::seconds(collective::Operation::kAllReduce, system.fabric, group(c, plan.tp, 1),
                                          c.element * c.tokens * model.hidden);
@@ -452,18 +456,17 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
 
   double ep = 0;
   if (experts && plan.ep > 1) {
-    const collective::Group ranks = group(c, plan.ep, expert_tp(plan));
     const double rows = T * (expert_tp(plan) < plan.tp ? 1.0 / t : c.norm_share) * h * copies_of_token(c, mixture);
     // Back in the activations' precision.
     const double out =
         plan.stack.quantised_dispatch ? std::min(c.element, machine::bytes_per_element(plan.precision)) : c.element;
-    ep = collective::seconds(collective::Operation::kAllToAll, c.system.fabric, ranks, out * rows) +
-         collective::seconds(collective::Operation::kAllToAll, c.system.fabric, ranks, c.element * rows);
+    ep = collective::seconds(collective::Operation::kAllToAll, c.system.fabric, c.experts, out * rows) +
+         collective::seconds(collective::Operation::kAllToAll, c.system.fabric, c.experts, c.element * rows);
   }
   double cp_forward = 0;
   double cp_backward = 0;
   if (plan.cp > 1) {
-    const collective::Group ranks = group(c, plan.cp, plan.tp);
+    const collective::Group& ranks = c.contexts;
     const auto circulate = [&](double bytes) {
       const double gather = collective::seconds(collective::Operation::kAllGather, c.system.fabric, ranks, bytes);
       cp_forward += gather;

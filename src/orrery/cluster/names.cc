@@ -25,6 +25,13 @@ Schedule schedule_of(PipelineChoice choice) {
   return choice == PipelineChoice::kZeroBubble ? Schedule::kZeroBubble : Schedule::kOneFOneB;
 }
 
+const std::vector<std::pair<std::string, Order>>& orders() {
+  static const std::vector<std::pair<std::string, Order>> names = {
+      {"tp-cp-dp-pp", Order::kCpDpPp}, {"tp-cp-pp-dp", Order::kCpPpDp}, {"tp-dp-cp-pp", Order::kDpCpPp},
+      {"tp-dp-pp-cp", Order::kDpPpCp}, {"tp-pp-cp-dp", Order::kPpCpDp}, {"tp-pp-dp-cp", Order::kPpDpCp}};
+  return names;
+}
+
 const std::vector<std::pair<std::string, Recompute>>& recomputations() {
   static const std::vector<std::pair<std::string, Recompute>> names = {
       {"none", Recompute::kNone}, {"selective", Recompute::kSelective}, {"full", Recompute::kFull}};

@@ -24,6 +24,7 @@ inline constexpr base::Count kMostInModel = 1'000'000'000;  // of any size
 
 // The names that options and JSON use.
 const std::vector<std::pair<std::string, PipelineChoice>>& schedules();
+const std::vector<std::pair<std::string, Order>>& orders();
 const std::vector<std::pair<std::string, Recompute>>& recomputations();
 const std::vector<std::pair<std::string, machine::Precision>>& precisions();
 const std::vector<std::pair<std::string, Attention>>& attentions();

@@ -17,6 +17,9 @@ enum class Schedule {
   kDualPipe,    // microbatches from both ends, forward beside backward passes (arXiv 2412.19437)
 };
 
+// Degrees on the network, innermost first; tensor parallelism is the innermost always.
+enum class Order { kCpDpPp, kCpPpDp, kDpCpPp, kDpPpCp, kPpCpDp, kPpDpCp };
+
 enum class Recompute { kNone, kSelective, kFull };  // selective: what Recomputed says
 
 // What selective recomputation does again, unless the software keeps whole products (Stack::keeps_core): the attention
@@ -29,8 +32,8 @@ struct Recomputed {
 };
 
 // Degrees multiply: gpus = tp * cp * dp * pp. Experts are spread over ep of the cp * dp ranks that share a stage.
-// Placement on the network, innermost first: tp, cp, ep inside dp, dp, pp. Ranks with neighbouring numbers share a
-// node.
+// Placement on the network, innermost first: tp, then cp, dp and pp in their order; ep goes over the ranks of a stage
+// as they are numbered. Ranks with neighbouring numbers share a node (placement.h).
 struct Plan {
   base::Count gpus = 1;
   base::Count global_batch = 1;  // sequences per iteration
@@ -38,6 +41,7 @@ struct Plan {
   base::Count tp = 1, pp = 1, dp = 1, ep = 1, cp = 1;
   base::Count interleave = 1;  // model chunks per stage
   base::Count expert_tp = 0;   // tensor-parallel degree of experts, 1 or tp; 0: as the stack does it
+  Order order = Order::kCpDpPp;
   Schedule schedule = Schedule::kOneFOneB;
   Recompute recompute = Recompute::kNone;
   Recomputed recomputed;

@@ -122,7 +122,8 @@ Record<scenario::PlanAnswer> search() {
   const auto forced = [](const PlanAnswer& a) -> const scenario::ForcedPlan& { return *a.forced; };
   const Record<scenario::ForcedPlan> why = {
       {"choice", "As it was asked.", &scenario::ForcedPlan::choice},
-      {"best", "The best plan with it; null where there is none.", &scenario::ForcedPlan::best, candidate()}};
+      {"best", "The best plan with it; null where there is none.", &scenario::ForcedPlan::best, candidate()},
+      {"reason", "Where there is none: why; else empty.", &scenario::ForcedPlan::reason}};
   return {
       {"objective", "What was least, in turn, or of a front side by side.", names},
       {"front", "Whether `top` is all plans that no other one beats.",
