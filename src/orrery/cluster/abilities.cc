@@ -17,10 +17,6 @@ bool piped(P p) {
   return p.pp > 1;
 }
 
-base::Count replicas(P p) {
-  return p.dp * p.cp;
-}
-
 bool has_experts_cut_or_whole(M m, P p) {
   return p.tp > 1 && m.mixes();
 }
