@@ -104,8 +104,10 @@ module accelerator_core #(
   localparam int ROW_AT = ROWS < 2 ? 1 : $clog2(ROWS);
   localparam int PORT_BITS = $clog2(PORTS + 2);
   localparam int PORT_COUNT_BITS = $clog2(PORTS + 1);
-  localparam int PORT_AT = PORTS < 2 ? 1 : $clog2(PORTS);
   localparam int COUNT_BITS = $clog2(PES + 1);
+  localparam int QUERY_AT = $clog2(2 * ROWS);
+  localparam int OPERAND_AT = $clog2(2 * PORTS);
+  localparam int BLOCK_AT = SLOTS * PORTS < 2 ? 1 : $clog2(SLOTS * PORTS);
   localparam int SLOT_BITS = SLOTS < 2 ? 1 : $clog2(SLOTS);
   localparam int DEPTH_BITS = $clog2(DEPTH + 1);
   localparam int CODE_SUM = 2 * CODE_BITS + $clog2(DEPTH);
@@ -346,10 +348,10 @@ module accelerator_core #(
   logic [STREAM*8-1:0] mask_word;
   logic [MASK_AT-1:0] mask_beat;
   logic [KEY_AT:0] key_in;
-  logic [ROW_AT:0] query_in;
+  logic [QUERY_AT-1:0] query_in;
   // Bank b of a memory of n words begins at b n.
   assign key_in = (KEY_AT + 1)'(32'(in_bank) * KEYS + 32'(token));
-  assign query_in = (ROW_AT + 1)'(32'(in_bank) * ROWS + 32'(token));
+  assign query_in = QUERY_AT'(32'(in_bank) * ROWS + 32'(token));
   always_ff @(posedge clk) begin
     if (data_in && in_what == ASK_KEYS) key_words[key_in][BEAT_AT'(beat)*STREAM*8+:STREAM*8] <= in_data;
     if (data_in && in_what == ASK_VALUES) value_words[key_in][BEAT_AT'(beat)*STREAM*8+:STREAM*8] <= in_data;
@@ -375,11 +377,11 @@ module accelerator_core #(
   logic [QUANTISER_LANES*CODE_BITS-1:0] codes;
   logic [$clog2(QUANTISER_LANES+1)-1:0] clipped;
   logic [KEY_AT:0] squares_key, code_key;
-  logic [ROW_AT:0] squares_query, code_query;
+  logic [QUERY_AT-1:0] squares_query, code_query;
   assign squares_key = (KEY_AT + 1)'(32'(coded_matrix[0]) * KEYS + 32'(squares_row));
   assign code_key = (KEY_AT + 1)'(32'(coded_matrix[0]) * KEYS + 32'(code_row));
-  assign squares_query = (ROW_AT + 1)'(32'(coded_tile[0]) * ROWS + 32'(squares_row));
-  assign code_query = (ROW_AT + 1)'(32'(coded_tile[0]) * ROWS + 32'(code_row));
+  assign squares_query = QUERY_AT'(32'(coded_tile[0]) * ROWS + 32'(squares_row));
+  assign code_query = QUERY_AT'(32'(coded_tile[0]) * ROWS + 32'(code_row));
   assign squares_word = codes_keys ? key_words[squares_key] : query_words[squares_query];
   assign code_word = codes_keys ? key_words[code_key] : query_words[code_query];
   quantiser #(
@@ -444,8 +446,8 @@ module accelerator_core #(
   logic predicted_matrix;
   assign predicted_matrix = matrix_of[predicted_tile*2];
   for (genvar r = 0; r < ROWS; r++) begin : row_code
-    logic [ROW_AT:0] place;
-    assign place = (ROW_AT + 1)'(32'(predicted_tile[0]) * ROWS + r);
+    logic [QUERY_AT-1:0] place;
+    assign place = QUERY_AT'(32'(predicted_tile[0]) * ROWS + r);
     assign row_codes[r*CODE_BITS+:CODE_BITS] = query_codes[place][code_element*CODE_BITS+:CODE_BITS];
     assign row_factors[r*16+:16] = query_factors[place];
   end
@@ -581,9 +583,9 @@ module accelerator_core #(
   logic [KEY_BITS-1:0] block_keys[SLOTS*PORTS];
   logic [PORT_COUNT_BITS-1:0] block_columns[SLOTS];
   logic [ROWS*COUNT_BITS-1:0] block_counts[SLOTS];
-  logic [SLOT_BITS+PORT_AT-1:0] block_in, block_out;
-  assign block_in = (SLOT_BITS + PORT_AT)'(32'(packed_slot) * PORTS + 32'(write_port));
-  assign block_out = (SLOT_BITS + PORT_AT)'(32'(prepared_slot) * PORTS + 32'(port));
+  logic [BLOCK_AT-1:0] block_in, block_out;
+  assign block_in = BLOCK_AT'(32'(packed_slot) * PORTS + 32'(write_port));
+  assign block_out = BLOCK_AT'(32'(prepared_slot) * PORTS + 32'(port));
   always_ff @(posedge clk) begin
     if (pack_write) begin
       block_bits[block_in] <= write_bits;
@@ -607,10 +609,10 @@ module accelerator_core #(
   logic [2*ROWS*PES*PORT_BITS-1:0] word_ports, word_delays;
   logic [2*ROWS*PES-1:0] word_busy;
   logic [KEY_AT:0] port_key;
-  logic [PORT_AT:0] port_to;
+  logic [OPERAND_AT-1:0] port_to;
   assign port_used = port < block_columns[prepared_slot];
   assign port_key = (KEY_AT + 1)'(32'(matrix_of[prepared_tile*2]) * KEYS + 32'(block_keys[block_out]));
-  assign port_to = (PORT_AT + 1)'(32'(prepared_bank) * PORTS + 32'(port));
+  assign port_to = OPERAND_AT'(32'(prepared_bank) * PORTS + 32'(port));
   assign prepared = preparing && 32'(port) == PORTS - 1;
   always_ff @(posedge clk) begin
     port <= preparing && !prepared && !rst ? port + 1'b1 : '0;
@@ -649,8 +651,8 @@ module accelerator_core #(
     logic signed [15:0] x;
     logic signed [33:0] product;
     logic signed [18:0] scaled;
-    logic [ROW_AT:0] place;
-    assign place = (ROW_AT + 1)'(32'(executed_tile[0]) * ROWS + r);
+    logic [QUERY_AT-1:0] place;
+    assign place = QUERY_AT'(32'(executed_tile[0]) * ROWS + r);
     assign x = query_words[place][element*16+:16];
     assign product = 34'(x) * 34'(signed'({1'b0, query_multiplier}));
     assign scaled = 19'((product + 34'sd16384) >>> 15);
@@ -659,8 +661,8 @@ module accelerator_core #(
   end
   for (genvar m = 0; m < PORTS; m++) begin : feeding
     logic signed [15:0] x;
-    logic [PORT_AT:0] place;
-    assign place = (PORT_AT + 1)'(32'(executed_bank) * PORTS + m);
+    logic [OPERAND_AT-1:0] place;
+    assign place = OPERAND_AT'(32'(executed_bank) * PORTS + m);
     assign x = by_values ? port_values[place][element*16+:16] : port_keys[place][element*16+:16];
     assign top[m*BITS+:BITS] = BITS'(x) << (POINT - IN_POINT);
   end
@@ -699,8 +701,8 @@ module accelerator_core #(
   logic [ROWS*BITS-1:0] block_sums[2], block_maxima[2], merge_sums, merge_maxima;
   logic just_executed;
   for (genvar r = 0; r < ROWS; r++) begin : taking
-    logic [ROW_AT:0] place;
-    assign place = (ROW_AT + 1)'(32'(executed_bank) * ROWS + r);
+    logic [QUERY_AT-1:0] place;
+    assign place = QUERY_AT'(32'(executed_bank) * ROWS + r);
     always_ff @(posedge clk) if (o_valid[r]) block_outputs[place][o_element[r*DEPTH_BITS+:DEPTH_BITS]*BITS+:BITS] <= o[r*BITS+:BITS];
   end
   always_ff @(posedge clk) begin
@@ -720,8 +722,8 @@ module accelerator_core #(
   logic [MERGE_LANES*16-1:0] merged;
   logic [DEPTH*BITS-1:0] merge_word;
   logic [$clog2(MERGE_LANES+1)-1:0] saturated_now;
-  logic [ROW_AT:0] merge_place;
-  assign merge_place = (ROW_AT + 1)'(32'(merged_bank) * ROWS + 32'(merge_row));
+  logic [QUERY_AT-1:0] merge_place;
+  assign merge_place = QUERY_AT'(32'(merged_bank) * ROWS + 32'(merge_row));
   assign merge_word = block_outputs[merge_place];
   assign merged_rows = rows_of[merged_tile*ROW_BITS+:ROW_BITS];
   merger #(
@@ -766,9 +768,9 @@ module accelerator_core #(
   );
   logic [WORD-1:0] output_words[2*ROWS];
   logic [WORD-1:0] output_word;
-  logic [ROW_AT:0] output_in, output_out;
-  assign output_in = (ROW_AT + 1)'(32'(normalised_tile[0]) * ROWS + 32'(merged_query));
-  assign output_out = (ROW_AT + 1)'(32'(sent_tile) * ROWS + 32'(out_token));
+  logic [QUERY_AT-1:0] output_in, output_out;
+  assign output_in = QUERY_AT'(32'(normalised_tile[0]) * ROWS + 32'(merged_query));
+  assign output_out = QUERY_AT'(32'(sent_tile) * ROWS + 32'(out_token));
   assign output_word = output_words[output_out];
   assign out_data = output_word[BEAT_AT'(out_beat)*STREAM*8+:STREAM*8];
   // The tile whose outputs are sent: the one that is asked for, or was.

@@ -175,8 +175,8 @@ TEST(WholeHeads, RandomMatricesAreTheModels) {
   run_random_matrices(bench);
 }
 
-// A head of recorded queries and keys of 512 tokens, with values of our own: its mask predicted, with units that overlap
-// and one at a time, and its recorded mask given.
+// A head of recorded queries and keys of 512 tokens, with values of our own: its mask predicted, with units that
+// overlap and one at a time, and its recorded mask given.
 class RecordedHead : public testing::TestWithParam<std::pair<bool, bool>> {};
 
 TEST_P(RecordedHead, RunsToTheBitAndTheCycle) {

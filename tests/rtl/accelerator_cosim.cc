@@ -165,9 +165,9 @@ TEST_F(Accelerator, HasTheModelsRegistersAndNoOthers) {
   for (std::uint32_t address = 0; address < array::kLengths + 4 * kSequences; address += 4)
     EXPECT_EQ(bench.read(address), model.read(address)) << address;
   for (std::size_t i = 0; i < cosim_cycles() / 10; ++i) {
-    const std::uint32_t address =
-        random() % 4 == 0 ? array::kLengths + 4 * static_cast<std::uint32_t>(random() % kSequences)
-                          : static_cast<std::uint32_t>(random() % 0x110) * 4 % 0x400;
+    const std::uint32_t address = random() % 4 == 0
+                                      ? array::kLengths + 4 * static_cast<std::uint32_t>(random() % kSequences)
+                                      : static_cast<std::uint32_t>(random() % 0x110) * 4 % 0x400;
     auto value = static_cast<std::uint32_t>(random());
     if (address == 0x20) value &= ~array::kStart;
     bench.write(address, value);

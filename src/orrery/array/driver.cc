@@ -46,8 +46,7 @@ void lay_masks(const Instance& instance, const sparse::Mask& inside, const Matri
   const Count rows = base::ceil_divide(instance.array.rows, 8) * 8, heads = inside.shape().heads;
   for (Count key = 0; key < tile.keys; ++key)
     to.bits(rows, [&](Count r) {
-      return r < tile.queries &&
-             inside.kept(matrix.matrix / heads, matrix.matrix % heads, tile.first_query + r, key);
+      return r < tile.queries && inside.kept(matrix.matrix / heads, matrix.matrix % heads, tile.first_query + r, key);
     });
   to.fill();
 }

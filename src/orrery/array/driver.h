@@ -31,7 +31,8 @@ struct DriverRun {
   Count cycles = 0, blocks = 0;
 };
 
-// `word_bytes`: of the memory, which tokens fill; blocks are packed in the machine. Regions begin `apart` bytes after each other.
+// `word_bytes`: of the memory, which tokens fill; blocks are packed in the machine. Regions begin `apart` bytes after
+// each other.
 DriverRun driver_run(const Instance& instance, const Work& work, const FixedInputs& inputs,
                      const PredictionConstants& constants, const Simulation& simulation, Count word_bytes,
                      std::uint32_t apart = 1U << 24);

@@ -31,7 +31,7 @@ int run_sparse_rtl(const Arguments& arguments, Console& console) {
   line.count("--depth", request.depth, "Largest head size; default: that of the vectors, else 64", 1024);
   line.count("--keys", request.keys, "Keys of a matrix that fit; default 512", 1 << 16);
   line.count("--sequences", request.sequences, "Of a START; default 16", 256);
-  line.count("--word", word, "Bytes of the memory's word, one a cycle; default 16", 128);
+  line.count("--word", word, "Bytes of the memory's word, one a cycle; default 16", 64);
   line.meant("--packing", "NAME", "pack: in the machine, the only one here",
              [&](const std::string& text) { request.choice.packing = array_packing_of(text); });
   line.count("--block-slots", request.choice.block_slots, "Packed blocks that wait; default 16", 1 << 10);

@@ -65,8 +65,7 @@ void draw(std::uint64_t seed, RtlVectors& v) {
 
 }  // namespace
 
-RtlVectors::RtlVectors(const SparseRtlRequest& request, std::vector<base::Input>& inputs,
-                       base::Diagnostics& warnings) {
+RtlVectors::RtlVectors(const SparseRtlRequest& request, std::vector<base::Input>& inputs, base::Diagnostics& warnings) {
   RtlVectors& v = *this;
   if (request.given) {
     ArrayCases cases = read_array_cases(request.input, {});
@@ -74,8 +73,8 @@ RtlVectors::RtlVectors(const SparseRtlRequest& request, std::vector<base::Input>
     if (cases.cases.empty()) base::fail("O1971", "there is nothing to run", {}, "give texts with a token at least");
     take(cases.cases.front(), request, v);
   } else {
-    const Count tokens = request.tokens.value_or(
-        std::min(request.keys.value_or(512), 2 * request.choice.instance.array.rows));
+    const Count tokens =
+        request.tokens.value_or(std::min(request.keys.value_or(512), 2 * request.choice.instance.array.rows));
     v.work.shape = {1, request.matrices, tokens, tokens};
     v.depth = request.depth.value_or(64), v.code_bits = request.bits.value_or(4);
     v.work.scale = 1 / std::sqrt(static_cast<double>(v.depth));

@@ -1,5 +1,5 @@
-// What the test vectors of `orrery sparse rtl` run: the first matrices of a mask, of arrays or of a model's attention, or
-// random ones.
+// What the test vectors of `orrery sparse rtl` run: the first matrices of a mask, of arrays or of a model's attention,
+// or random ones.
 #pragma once
 
 #include <vector>

@@ -134,10 +134,11 @@ std::string register_page(Count sequences) {
   for (const array::RegisterInfo& r : array::registers())
     text += fmt::format("| {:03x} | {} | {} | {} | {:x} | {} |\n", r.address, r.name, r.bits,
                         kAccess[static_cast<std::size_t>(r.access)], r.reset, r.meaning);
-  return text + fmt::format(
-                    "| {:03x} + 4 i | LENGTH i | 32 | RW | 0 | of sequence i < {}: queries up to the last valid one in the "
-                    "low half, keys in the high one |\n",
-                    array::kLengths, sequences);
+  return text +
+         fmt::format(
+             "| {:03x} + 4 i | LENGTH i | 32 | RW | 0 | of sequence i < {}: queries up to the last valid one in the "
+             "low half, keys in the high one |\n",
+             array::kLengths, sequences);
 }
 
 std::string register_header() {
@@ -181,8 +182,8 @@ SparseRtl write_rtl(const SparseRtlRequest& request) {
   array::SimulateOptions options;
   options.compare = false;
   const array::Simulation simulation = array::simulate(instance, work, options);
-  const array::DriverRun run = array::driver_run(instance, work, array::fixed_inputs(instance, work, 1), constants,
-                                                 simulation, request.word);
+  const array::DriverRun run =
+      array::driver_run(instance, work, array::fixed_inputs(instance, work, 1), constants, simulation, request.word);
   out.cycles = run.cycles, out.blocks = run.blocks;
 
   out.files = rtl_sources();
