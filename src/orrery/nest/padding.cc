@@ -21,7 +21,7 @@ using base::Count;
 
 namespace {
 
-constexpr Count kAwkward = 11;  // a prime from here on
+constexpr Count kAwkward = 11, kFew = 16;  // a prime from here on, and less than this beside it
 constexpr std::size_t kMostCombinations = 100'000;
 
 // Operations, each computed once, as many at a time as there are units.
@@ -94,7 +94,9 @@ std::vector<int> awkward_dimensions(const workload::Einsum& einsum) {
   std::vector<int> found;
   for (std::size_t d = 0; d < einsum.dimensions.size(); ++d) {
     const Count bound = einsum.dimensions[d].bound;
-    if (bound > 1 && base::prime_factors(bound).back().first >= kAwkward) found.push_back(static_cast<int>(d));
+    if (bound == 1) continue;
+    const Count largest = base::prime_factors(bound).back().first;
+    if (largest >= kAwkward && bound / largest < kFew) found.push_back(static_cast<int>(d));
   }
   return found;
 }

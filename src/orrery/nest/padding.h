@@ -44,7 +44,7 @@ PaddedOptimum optimize_padded(const Model& model, const Mapspace& space, const s
                               const SearchLimits& limits, const std::vector<int>& only = {},
                               const Optimum* known = nullptr);
 
-// Dimensions whose size has a prime factor too large for most arrays and tiles, where rounding may pay most.
+// Dimensions whose size is a large prime, or little more than one, where rounding may pay most.
 std::vector<int> awkward_dimensions(const workload::Einsum& einsum);
 
 }  // namespace orrery::nest

@@ -99,6 +99,8 @@ TEST(PaddedSizes, ALargePrimeFactorMakesADimensionAwkward) {
   workload::Einsum einsum = workload::matmul("product", 197, 64, 3072);
   EXPECT_EQ(awkward_dimensions(einsum), (std::vector<int>{einsum.dimension_index("D")}));
   EXPECT_TRUE(awkward_dimensions(workload::matmul("product", 196, 64, 3072)).empty());
+  // 4224 = 11 * 384 has divisors enough.
+  EXPECT_TRUE(awkward_dimensions(workload::matmul("product", 196, 64, 4224)).empty());
 }
 
 }  // namespace
