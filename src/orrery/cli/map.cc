@@ -82,7 +82,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
             "A simulated array beside the chip does a prefill's attention: an answer of `sparse simulate`");
   line.meant_each("--gemm", "M,K,N", "A matrix product: M x K times K x N (repeatable)", false,
                   [&options](const std::string& text) { options.request.gemms.push_back(gemm(text)); });
-  declare_onnx(line, options.request.defined, options.request.unfold);
+  declare_templates(line, options.request, ", or the size of a dimension that an ONNX model leaves open");
+  declare_unfold(line, options.request.unfold);
   line.meant_each("--objective", "NAME[,NAME]", "edp (default), energy, delay, or several to compare in turn", true,
                   [&options](const std::string& name) { options.request.search.objective.push_back(metric(name)); });
   line.offer("--objective", {"edp", "energy", "delay"});

@@ -17,12 +17,7 @@ namespace {
 
 void check_version(const yaml::Node& architecture, base::Diagnostics& found) {
   const yaml::Node* version = architecture.find("version");
-  if (version == nullptr) {
-    found.error("O0301", "the architecture has no `version`", architecture.where)
-        .note("Timeloop refuses an architecture without one")
-        .hint("add `version: 0.4`");
-    return;
-  }
+  if (version == nullptr) return;  // its form tells
   if (version->is_scalar()) {
     for (std::string_view known : {"0.2", "0.3", "0.4"}) {
       if (version->scalar == known) return;
@@ -190,7 +185,7 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
   define_own_variables(architecture, around, found);
   result.v3 = subtree != nullptr;
   const yaml::Node* version = architecture.find("version");
-  result.before_v4 = version != nullptr && (version->scalar == "0.2" || version->scalar == "0.3");
+  result.before_v4 = version == nullptr ? result.v3 : version->scalar == "0.2" || version->scalar == "0.3";
   if (result.v3) {
     flatten_subtree(*subtree, around, flat, found);
   } else {

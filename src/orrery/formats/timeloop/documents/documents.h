@@ -24,6 +24,7 @@
 #include "orrery/base/override.h"
 #include "orrery/energy/component.h"
 #include "orrery/energy/options.h"
+#include "orrery/formats/timeloop/documents/jinja.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/machine/chip.h"
 #include "orrery/nest/mapping.h"
@@ -42,6 +43,7 @@ struct ReadOptions {
   bool mapped = true;                // false: only the components' energies count, which need not make a chip
   bool tables_wanted = true;         // false: ERT and ART are left aside, so that all is estimated
   bool mapping_wanted = true;        // false: a `mapping` is left aside, as by a search for a better one
+  TemplateOptions templates;         // what templates may name and read; the folders of the files come by themselves
   energy::EstimateOptions estimate;  // how `components` are taken apart
 };
 

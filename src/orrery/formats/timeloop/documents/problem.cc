@@ -86,17 +86,15 @@ class Reader {
   void check_version() {
     static const std::vector<std::string> kVersions = {"0.2", "0.3", "0.4"};
     const yaml::Node* version = problem_.find("version");
-    if (!version) {
-      found_.error("O0409", "`problem` has no `version`", problem_.where).hint("add `version: 0.4`");
-    } else if (std::find(kVersions.begin(), kVersions.end(), version->scalar) == kVersions.end()) {
+    if (version && std::find(kVersions.begin(), kVersions.end(), version->scalar) == kVersions.end())
       found_.error("O0409", fmt::format("version `{}` of `problem` is not known", version->scalar), version->where)
           .note(fmt::format("known versions: {}", quoted_list(kVersions)));
-    }
     static const std::vector<std::string> kKeys = {"version", "shape", "instance", "name"};
     if (problem_.find("instance")) warn_unknown_keys(problem_, kKeys, "O0410", "`problem`", found_);
   }
 
-  // Timeloop's installation ships the convolution under this name; documents refer to it without repeating it.
+  // Timeloop's installation ships the convolution under this name; documents refer to it without repeating it. Its
+  // output channels are `K` there and `M` in later documents: the instance tells which.
   bool use_named_shape(const yaml::Node& name) {
     if (plain_key(name.scalar) != "cnn_layer") {
       found_
@@ -107,7 +105,9 @@ class Reader {
       return false;
     }
     einsum_.name = "cnn-layer";
-    for (const char* dimension : {"C", "M", "R", "S", "N", "P", "Q"}) add_dimension(dimension, name.where);
+    const yaml::Node& bounds = instance_ != nullptr ? *instance_ : problem_;
+    const char* channels = bounds.is_map() && bounds.find("K") != nullptr && bounds.find("M") == nullptr ? "K" : "M";
+    for (const char* dimension : {"C", channels, "R", "S", "N", "P", "Q"}) add_dimension(dimension, name.where);
     for (const char* coefficient : {"Wstride", "Hstride", "Wdilation", "Hdilation"})
       coefficients_.push_back({coefficient, 1, name.where});
     enum { kC, kM, kR, kS, kN, kP, kQ };
