@@ -28,7 +28,7 @@ void declare_ignored(CommandLine& line, std::vector<std::string>& ignored);    /
 void declare_like(CommandLine& line, std::string& like);                       // --like
 void declare_onnx(CommandLine& line, base::Overrides& defined, bool& unfold);  // --define, --im2col
 void declare_unfold(CommandLine& line, bool& unfold);                          // --im2col alone
-// --define, --include. `also`: what else a name may be, for the help.
+// --define, --include, --ignore-density. `also`: what else a name may be, for the help.
 void declare_templates(CommandLine& line, DocumentRequest& documents, const std::string& also = "");
 
 }  // namespace orrery::cli

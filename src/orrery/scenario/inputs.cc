@@ -195,6 +195,7 @@ formats::timeloop::ReadOptions reading(const DocumentRequest& request) {
   options.overrides = request.overrides;
   options.estimate = request.estimators.options();
   options.templates = formats::timeloop::beside(request.templates, {});
+  options.ignore_densities = request.ignore_densities;
   return options;
 }
 

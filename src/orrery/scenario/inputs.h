@@ -26,6 +26,7 @@ struct DocumentRequest {
   base::Reproduced<nest::ModelOptions> compat;  // --compat
   EstimatorSetup estimators;                    // for chips without an ERT; its --compat
   formats::timeloop::TemplateOptions templates;  // --define, --include
+  bool ignore_densities = false;                 // --ignore-density
 };
 
 // Reads every file, and of a folder every `.yaml` and `.yml` in it; the same path given twice is read once. Throws

@@ -393,6 +393,11 @@ ReadLayers read_all(const Layers& layers, const MapRequest& request, Estimators&
 
 MapAnswer map(const MapRequest& request) {
   demand_question(request);
+  if (!request.fuse.level.empty() && !request.model.empty() && request.layer.empty())
+    base::fail("O1103", "--fuse-at is of one layer of a model, but none is named", {},
+               "name the product or the normalisation: `--layer Out`");
+  if (request.fuse.level.empty() && (request.fuse.reduction_free || request.fuse.whole || request.fuse.product_writes))
+    base::fail("O1103", "nothing says at which storage to fuse", {}, "name it: `--fuse-at LEVEL`");
   Layers layers;
   const Named named = sorted_out(request);
   const std::vector<File> files = read_files(named.documents);
@@ -414,6 +419,7 @@ MapAnswer map(const MapRequest& request) {
   if (request.interruptible) search.limits.stop = request.interruptible();
   Estimators estimators(request.estimators);
   ReadLayers read = read_all(layers, request, estimators);
+  for (LayerQuestion& question : read.questions) fuse_side(request.fuse, question);
   if (search.limits.threads <= 0) search.limits.threads = std::min(std::max(1, read.threads), base::thread_count(0));
   MapAnswer answer;
   if (!layers.attention.rows.empty()) {

@@ -125,6 +125,7 @@ std::optional<Component> read_component(const yaml::Node& node, std::string name
   component.node = &node;
   component.around = frame.outer;
   const yaml::Node* class_node = node.find("class");
+  if (class_node == nullptr) class_node = node.find("subclass");  // what it is estimated as tells what it is
   if (class_node == nullptr || !class_node->is_scalar() || class_node->scalar.empty()) {
     found
         .error("O0306", fmt::format("component `{}` has no class", component.name),

@@ -40,8 +40,8 @@ bool same_letters(std::string_view a, std::string_view b) {
 
 class Reader {
  public:
-  Reader(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found)
-      : problem_(problem), variables_(variables), found_(found) {}
+  Reader(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found, bool ignore_densities)
+      : problem_(problem), variables_(variables), found_(found), ignore_densities_(ignore_densities) {}
 
   Einsum read() {
     if (!problem_.is_map()) {
@@ -429,13 +429,17 @@ class Reader {
       const yaml::Node* value = entry.value.is_map() ? entry.value.find("density") : &entry.value;
       if (!value || value->is_null()) continue;
       const std::optional<double> density = as_number(*value, scope, fmt::format("density of {}", entry.key), found_);
-      if (density && *density != 1)
-        found_
-            .error(
-                "O0407",
-                fmt::format("`{}` has density {}; only dense problems (density 1) are modelled", entry.key, *density),
-                value->where)
-            .hint("remove `densities` to model the dense problem");
+      if (!density || *density == 1) continue;
+      if (ignore_densities_) {
+        found_.warning("O0407", fmt::format("`{}` has density {}; it is taken as dense", entry.key, *density), value->where)
+            .severity = base::Severity::kNote;
+        continue;
+      }
+      found_
+          .error("O0407",
+                 fmt::format("`{}` has density {}; only dense problems (density 1) are modelled", entry.key, *density),
+                 value->where)
+          .hint("`--ignore-density` models the dense problem");
     }
   }
 
@@ -482,6 +486,7 @@ class Reader {
   const yaml::Node& problem_;
   const Scope& variables_;
   base::Diagnostics& found_;
+  bool ignore_densities_;
   const yaml::Node* instance_ = nullptr;
   Einsum einsum_;
   std::vector<Coefficient> coefficients_;
@@ -492,8 +497,9 @@ class Reader {
 
 }  // namespace
 
-workload::Einsum read_problem(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found) {
-  return Reader(problem, variables, found).read();
+workload::Einsum read_problem(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found,
+                              bool ignore_densities) {
+  return Reader(problem, variables, found, ignore_densities).read();
 }
 
 }  // namespace orrery::formats::timeloop
