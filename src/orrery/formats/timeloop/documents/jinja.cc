@@ -11,7 +11,6 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "orrery/formats/timeloop/documents/template_paths.h"
@@ -29,6 +28,7 @@ using jinja::PlacedText;
 using jinja::TemplateValue;
 
 constexpr std::size_t kMostNested = 16;
+constexpr std::size_t kMostTemplate = std::size_t{256} << 10;
 constexpr std::string_view kPlaceholder = "orrery__included__value__";
 
 // `--define NAME=VALUE`: numbers and truth values as Python writes them, everything else is text.
@@ -55,7 +55,7 @@ std::size_t size_of(const yaml::Node& node) {
 class Expander {
  public:
   Expander(const TemplateOptions& options, const File& top, std::vector<File>& included, base::Diagnostics& found)
-      : paths_(options.folders, top->name), included_(included), found_(found) {
+      : paths_(options.folders, top->name), included_(included), found_(found), open_{top->name} {
     for (const base::Override& one : options.defined) variables_.insert_or_assign(one.path, defined_value(one.value));
   }
 
@@ -100,10 +100,8 @@ class Expander {
       return {"include", "include_all", "include_text", "add_to_path", "find_path", "path_exists", "cwd"};
     }
 
-    std::optional<TemplateValue> call(std::string_view name, const jinja::TemplateArguments& arguments,
-                                      const base::Location& where) override {
-      const std::vector<std::string> known = functions();
-      if (std::find(known.begin(), known.end(), name) == known.end()) return std::nullopt;
+    TemplateValue call(std::string_view name, const jinja::TemplateArguments& arguments,
+                       const base::Location& where) override {
       owner_.budget_.step(where, kCostOfAFile);
       const auto text = [&](std::size_t i) -> std::string {
         const std::string* held = i < arguments.values.size() ? arguments.values[i].as_text() : nullptr;
@@ -148,6 +146,9 @@ class Expander {
   };
 
   PlacedText rendered(const File& file, const TemplatePaths::Folders& folders) {
+    if (file->text.size() > kMostTemplate)
+      base::fail("O0103", fmt::format("`{}` is a template of more than {} KiB", file->name, kMostTemplate >> 10),
+                 {file, 0, 0, 1}, "move what needs no rendering to a file of its own");
     Functions functions(*this, file, folders);
     budget_.allow(file->text.size());
     // What the tree points into must outlive it, and so must the tree while macros are called.
@@ -158,17 +159,19 @@ class Expander {
   // Errors of what `inside` does to an included file say who included it.
   template <typename F>
   auto included_from(const base::Location& where, const std::string& name, F&& inside) {
-    const std::string path = paths_.absolute(name);
-    const auto again = std::find(open_.begin(), open_.end(), path);
+    const auto again = std::find_if(open_.begin(), open_.end(), [&](const std::string& one) {
+      return paths_.absolute(one) == paths_.absolute(name);
+    });
     if (again != open_.end() || open_.size() >= kMostNested) {
       base::Diagnostics own;
       auto& error = own.error("O0113", again != open_.end() ? fmt::format("`{}` includes itself", name)
                                                             : fmt::format("includes go more than {} files deep", kMostNested),
                               where);
-      for (auto one = again; one != open_.end(); ++one) error.note("by way of `" + *one + "`");
+      for (auto one = again; one != open_.end() && one + 1 != open_.end(); ++one)
+        error.note("by way of `" + *(one + 1) + "`");
       throw base::InputError(own.all());
     }
-    open_.push_back(path);
+    open_.push_back(name);
     try {
       auto result = inside();
       open_.pop_back();

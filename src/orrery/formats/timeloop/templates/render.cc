@@ -325,6 +325,7 @@ class Renderer {
     }
     if (function.kind != Expression::Kind::kName) refuse(function.where, "this is no function");
     const TemplateValue* known = find(function.name);
+    if (known == nullptr) demand_function(function);
     const TemplateArguments arguments = arguments_of(expression);
     if (known != nullptr) {
       if (known->kind != Kind::kMacro)
@@ -338,9 +339,13 @@ class Renderer {
       made.names_space = function.name == "namespace";
       return made;
     }
-    if (auto value = around_.call(function.name, arguments, expression.where)) return std::move(*value);
+    return around_.call(function.name, arguments, expression.where);
+  }
+
+  void demand_function(const Expression& function) const {
     std::vector<std::string> names = around_.functions();
     for (const char* own : {"range", "dict", "namespace"}) names.emplace_back(own);
+    if (std::find(names.begin(), names.end(), function.name) != names.end()) return;
     refuse(function.where, fmt::format("there is no function `{}`", function.name),
            base::did_you_mean(function.name, names, fmt::format("there are {}", fmt::join(names, ", "))));
   }

@@ -14,7 +14,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +29,9 @@ namespace orrery::formats::timeloop::jinja {
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
-  // The value of a call; nothing where there is no such function. Throws InputError.
-  virtual std::optional<TemplateValue> call(std::string_view function, const TemplateArguments& arguments,
-                                            const base::Location& where) = 0;
-  // For messages.
+  // The value of a call of one of `functions`. Throws InputError.
+  virtual TemplateValue call(std::string_view function, const TemplateArguments& arguments,
+                             const base::Location& where) = 0;
   virtual std::vector<std::string> functions() const = 0;
 };
 

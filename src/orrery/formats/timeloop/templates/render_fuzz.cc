@@ -11,10 +11,8 @@ using namespace orrery::formats::timeloop;
 
 class NoFiles : public jinja::Surroundings {
  public:
-  std::optional<jinja::TemplateValue> call(std::string_view, const jinja::TemplateArguments&,
-                                           const orrery::base::Location&) override {
-    return std::nullopt;
-  }
+  jinja::TemplateValue call(std::string_view, const jinja::TemplateArguments&,
+                                           const orrery::base::Location&) override { return {}; }
   std::vector<std::string> functions() const override { return {}; }
 };
 

@@ -13,7 +13,7 @@ namespace {
 using Kind = TemplateValue::Kind;
 using T = TemplateValue;
 
-constexpr std::size_t kMostItems = 20'000;
+constexpr std::size_t kMostItems = 8000;
 
 T bounded_text(std::string text) {
   if (text.size() > kMostText) throw OperationError{fmt::format("the text grows beyond {} KiB", kMostText >> 10), ""};
@@ -200,7 +200,7 @@ TemplateValue apply_operator(std::string_view op, const TemplateValue& a, const 
   if (op == "in") return T::truth(contains(b, a));
   if (op == "+" && a.is_text() && b.is_text()) return bounded_text(*a.as_text() + *b.as_text());
   if (op == "+" && a.kind == Kind::kList && b.kind == Kind::kList) {
-    if (a.list->size() + b.list->size() > kMostItems) throw OperationError{"the list grows beyond 20000 items", ""};
+    if (a.list->size() + b.list->size() > kMostItems) throw OperationError{"the list grows beyond 8000 items", ""};
     List both = *a.list;
     both.insert(both.end(), b.list->begin(), b.list->end());
     return T::items(std::move(both));
@@ -365,7 +365,7 @@ List items_of(const TemplateValue& value) {
     return out;
   }
   if (const std::string* held = value.as_text()) {
-    if (held->size() > kMostItems) throw OperationError{"the text has more than 20000 characters", ""};
+    if (held->size() > kMostItems) throw OperationError{"the text has more than 8000 characters", ""};
     for (const char c : *held) out.push_back(T::text(std::string(1, c)));
     return out;
   }

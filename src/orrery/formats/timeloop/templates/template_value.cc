@@ -13,7 +13,7 @@ using Kind = TemplateValue::Kind;
 
 constexpr int kMostDepth = 16;
 constexpr std::size_t kMostWeight = std::size_t{2} << 20;
-constexpr std::size_t kWeightOfOne = 64;
+constexpr std::size_t kWeightOfOne = 256;
 
 void weigh(TemplateValue& whole, const TemplateValue& part) {
   whole.weight += kWeightOfOne + weight_of(part);
