@@ -89,7 +89,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.toggle("--logits", options.request.logits, "Map a model's logits as well, at every new token");
   line.text("--fuse-at", options.request.fuse.level, "LEVEL",
             "Hand a product's result to a normalisation, or take it over, at this storage; each side for itself");
-  line.toggle("--no-e-fusion", options.request.fuse.reduction_free, "-nef: with --fuse-at, leave the reduction's loops free");
+  line.toggle("--no-e-fusion", options.request.fuse.reduction_free,
+              "-nef: with --fuse-at, leave the reduction's loops free");
   line.toggle("--l-fusion", options.request.fuse.whole, "-lf: with --fuse-at, hand over the whole matrix, not columns");
   line.toggle("--pay-writeback-in-matmul", options.request.fuse.product_writes,
               "-pwim: with --fuse-at, the product writes its result back, not the normalisation");

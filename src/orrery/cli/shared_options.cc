@@ -70,7 +70,8 @@ void declare_templates(CommandLine& line, DocumentRequest& documents, const std:
                   });
   line.texts("--include", documents.templates.folders, "DIR",
              "Folder that templates may read, besides those of the files given (repeatable)");
-  line.toggle("--ignore-density", documents.ignore_densities, "Take sparse data as dense, and leave formats for it aside");
+  line.toggle("--ignore-density", documents.ignore_densities,
+              "Take sparse data as dense, and leave formats for it aside");
 }
 
 void declare_unfold(CommandLine& line, bool& unfold) {

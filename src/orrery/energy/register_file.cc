@@ -35,7 +35,8 @@ Answer RegisterFile::estimate(const Query& query) const {
     for (const char* name : {"technology", "global_cycle_seconds", "voltage"})
       if (const Value* value = find(query.attributes, name)) attributes.emplace(name, *value);
     attributes.emplace("width", static_cast<base::Count>(bits));
-    return library.estimate({class_name, attributes, query.wants_area() ? std::string_view() : action, query.arguments});
+    return library.estimate(
+        {class_name, attributes, query.wants_area() ? std::string_view() : action, query.arguments});
   };
   const double address = std::max(1.0, std::ceil(std::log2(*depth)));
   const Answer word = part(*registers_, "register", *width, query.action);

@@ -24,8 +24,10 @@ Roles roles_of(const workload::Einsum& einsum, const std::string& name) {
   Roles roles;
   std::vector<int> inputs;
   for (int s = 0; s < static_cast<int>(einsum.dataspaces.size()); ++s) {
-    if (einsum.dataspaces[s].read_write && roles.output < 0) roles.output = s;
-    else inputs.push_back(s);
+    if (einsum.dataspaces[s].read_write && roles.output < 0)
+      roles.output = s;
+    else
+      inputs.push_back(s);
   }
   const auto uses = [&](int s, int d) { return einsum.relevant(s, d); };
   const int dimensions = static_cast<int>(einsum.dimensions.size());
@@ -44,10 +46,14 @@ Roles roles_of(const workload::Einsum& einsum, const std::string& name) {
     for (int d = 0; d < dimensions; ++d) {
       if (!iterates(d)) continue;
       const bool out = uses(roles.output, d), held = uses(roles.held, d), moving = uses(roles.moving, d);
-      if (out && held && !moving) roles.rows.push_back(d);
-      else if (!out && held && moving) roles.reduced.push_back(d);
-      else if (out && !held && moving) roles.columns.push_back(d);
-      else roles.product = false;
+      if (out && held && !moving)
+        roles.rows.push_back(d);
+      else if (!out && held && moving)
+        roles.reduced.push_back(d);
+      else if (out && !held && moving)
+        roles.columns.push_back(d);
+      else
+        roles.product = false;
     }
     if (roles.product) return roles;
   }

@@ -1,8 +1,9 @@
-// Constraints under which a product hands its result to a normalisation, or a normalisation takes it over, at one storage
-// of a chip: the seed's hand-made fusion (`run.py LAYER LEVEL`). Each side is mapped for itself; energies of both are
-// added by hand.
+// Constraints under which a product hands its result to a normalisation, or a normalisation takes it over, at one
+// storage of a chip: the seed's hand-made fusion (`run.py LAYER LEVEL`). Each side is mapped for itself; energies of
+// both are added by hand.
 //
-//   product         storages outside LEVEL take no loops over its rows D and, unless `e` is free, its reduction E, so that
+//   product         storages outside LEVEL take no loops over its rows D and, unless `e` is free, its reduction E, so
+//   that
 //                   what leaves LEVEL is whole columns; with `whole`, none over its columns L either. The result passes
 //                   them by. E, D, L are ordered so, innermost first, at the outermost storage and at LEVEL.
 //   normalisation   its input passes by the storages outside LEVEL

@@ -27,8 +27,7 @@ MappedLayer mapped(LayerQuestion question, const FuseSides& fuse) {
 
 // Everything lies in DRAM.
 LayerQuestion small(base::Count m, base::Count k, base::Count n) {
-  LayerQuestion question =
-      testing::product("P", std::make_shared<const machine::Chip>(testing::small_chip()), m, k, n);
+  LayerQuestion question = testing::product("P", std::make_shared<const machine::Chip>(testing::small_chip()), m, k, n);
   for (int s = 0; s < 3; ++s) {
     nest::Constraint keep;
     keep.kind = nest::Constraint::Kind::kKeep;

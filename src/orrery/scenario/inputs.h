@@ -20,11 +20,11 @@ using File = std::shared_ptr<const base::SourceFile>;
 
 // What runs on Timeloop's documents are asked by.
 struct DocumentRequest {
-  std::vector<std::string> files;               // and folders of them
-  std::vector<std::string> chips;               // catalogue names or paths
-  base::Overrides overrides;                    // --set path=value
-  base::Reproduced<nest::ModelOptions> compat;  // --compat
-  EstimatorSetup estimators;                    // for chips without an ERT; its --compat
+  std::vector<std::string> files;                // and folders of them
+  std::vector<std::string> chips;                // catalogue names or paths
+  base::Overrides overrides;                     // --set path=value
+  base::Reproduced<nest::ModelOptions> compat;   // --compat
+  EstimatorSetup estimators;                     // for chips without an ERT; its --compat
   formats::timeloop::TemplateOptions templates;  // --define, --include
   bool ignore_densities = false;                 // --ignore-density
 };

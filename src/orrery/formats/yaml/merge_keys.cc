@@ -22,8 +22,10 @@ void merge_entries(Node& into, Node source, bool deep) {
   for (std::size_t i = 0; i < into.entries.size(); ++i) own.emplace(into.entries[i].key, i);
   for (Node::Entry& entry : source.entries) {
     const auto present = own.find(entry.key);
-    if (present == own.end()) into.entries.push_back(std::move(entry));
-    else if (deep) merge_values(into.entries[present->second].value, entry.value);
+    if (present == own.end())
+      into.entries.push_back(std::move(entry));
+    else if (deep)
+      merge_values(into.entries[present->second].value, entry.value);
   }
 }
 

@@ -329,8 +329,7 @@ class Builder : public YAML::EventHandler {
     }
     bool usable = value.is_sequence();
     for (const Node& item : value.items) usable = usable && item.is_map();
-    if (!usable)
-      throw SyntaxError{fmt::format("`{}` merges a map, or a list of maps", key.scalar), key.where, ""};
+    if (!usable) throw SyntaxError{fmt::format("`{}` merges a map, or a list of maps", key.scalar), key.where, ""};
     for (Node& item : value.items) map.merges.push_back({std::move(item), deep});
   }
 

@@ -157,7 +157,8 @@ class TakenApart {
     for (const char* key : {"width", "depth"}) {
       const energy::Value* value = energy::find(instance.attributes, key);
       if (value == nullptr || energy::number(*value) != 0.0) continue;
-      auto& note = found_.warning("O2031", fmt::format("`{}` has `{}` 0, so it is not there", instance.path, key), where);
+      auto& note =
+          found_.warning("O2031", fmt::format("`{}` has `{}` 0, so it is not there", instance.path, key), where);
       note.severity = base::Severity::kNote;
       instance.absent = true;
       return true;
@@ -259,7 +260,8 @@ class TakenApart {
     bool whole = true;
     for (const yaml::Node::Entry& entry : map.entries) {
       const std::string key = plain_key(entry.key);
-      if (!evaluate_entry(entry, scope, into)) whole = false;
+      if (!evaluate_entry(entry, scope, into))
+        whole = false;
       else if (const energy::Value* value = energy::find(into, key); value != nullptr && !around.knows(key))
         scope.define(key, *value);
     }

@@ -82,7 +82,8 @@ LayerReading ChipReading::layer(const workload::Einsum* einsum) {
     result.problem.emplace().einsum = *einsum;
   } else if (const yaml::Node* problem = documents_.find("problem")) {
     workload::Einsum own;
-    if (clean(found, [&](base::Diagnostics& said) { own = read_problem(*problem, scope, said, options_.ignore_densities); }))
+    if (clean(found,
+              [&](base::Diagnostics& said) { own = read_problem(*problem, scope, said, options_.ignore_densities); }))
       result.problem.emplace().einsum = std::move(own);
   }
   read_chip();

@@ -79,7 +79,8 @@ class Expander {
       base::Diagnostic& copy = error ? errors.error("", "") : found_.warning("", "");
       copy = diagnostic;
       if (const base::Location& where = diagnostic.primary.where; where.line > 0 && copy.code == "O0101")
-        copy.note(fmt::format("line {} of what the template renders to: `{}`", where.line, line_of(*shown, where.line)));
+        copy.note(
+            fmt::format("line {} of what the template renders to: `{}`", where.line, line_of(*shown, where.line)));
       origin(copy.primary.where);
       for (base::Label& label : copy.secondary) origin(label.where);
     }
@@ -164,8 +165,9 @@ class Expander {
     });
     if (again != open_.end() || open_.size() >= kMostNested) {
       base::Diagnostics own;
-      auto& error = own.error("O0113", again != open_.end() ? fmt::format("`{}` includes itself", name)
-                                                            : fmt::format("includes go more than {} files deep", kMostNested),
+      auto& error = own.error("O0113",
+                              again != open_.end() ? fmt::format("`{}` includes itself", name)
+                                                   : fmt::format("includes go more than {} files deep", kMostNested),
                               where);
       for (auto one = again; one != open_.end() && one + 1 != open_.end(); ++one)
         error.note("by way of `" + *(one + 1) + "`");
@@ -193,8 +195,8 @@ class Expander {
     }
     included_bytes_ += file->text.size();
     if (included_bytes_ > base::kMostFileBytes)
-      base::fail("O0103", fmt::format("includes bring in more than {} MiB; no more is read", base::kMostFileBytes >> 20),
-                 where);
+      base::fail("O0103",
+                 fmt::format("includes bring in more than {} MiB; no more is read", base::kMostFileBytes >> 20), where);
     included_.push_back(file);
     return file;
   }
@@ -247,8 +249,10 @@ class Expander {
       }
       budget_.step(where, 64 * size_of(*held));
       if (!all) return *held;
-      if (held->is_sequence()) list.items.insert(list.items.end(), held->items.begin(), held->items.end());
-      else list.items.push_back(*held);
+      if (held->is_sequence())
+        list.items.insert(list.items.end(), held->items.begin(), held->items.end());
+      else
+        list.items.push_back(*held);
     }
     return list;
   }

@@ -40,8 +40,9 @@ const yaml::Node* at(const Expanded& expanded, const std::string& key) {
 TEST(Jinja, IncludedTextBringsItsAnchors) {
   const base::Folder folder;
   folder.add("base.yaml", "base_ignore: &base\n  a: {x: 1, y: 2}\n  list: [1]\n  kept: [3]\n");
-  folder.add("layers/1.yaml",
-             "{{include_text('../base.yaml')}}\nproblem:\n  <<<: *base\n  a: {y: 5}\n  list: [0]\n  kept: !nomerge [9]\n");
+  folder.add(
+      "layers/1.yaml",
+      "{{include_text('../base.yaml')}}\nproblem:\n  <<<: *base\n  a: {y: 5}\n  list: [0]\n  kept: !nomerge [9]\n");
   const Expanded read = expand(folder, "layers/1.yaml", {{}, {folder.string()}});
   ASSERT_EQ(read.codes(), "");
   const yaml::Node* problem = at(read, "problem");
@@ -107,10 +108,9 @@ TEST(Jinja, NothingOutsideTheGivenFoldersIsRead) {
   for (const std::string& call :
        {std::string("include('../secret.yaml')"), std::string("include_text('../secret.yaml')"),
         std::string("include_all('../*.yaml')"), std::string("path_exists('../secret.yaml')"),
-        std::string("find_path('../nothing.yaml')"), std::string("add_to_path('..')"),
-        "include('" + secret + "')", std::string("include('deep/../../secret.yaml')"),
-        std::string("include('link.yaml')"), std::string("include('/etc/hostname')"),
-        std::string("include(cwd() ~ '/../secret.yaml')")}) {
+        std::string("find_path('../nothing.yaml')"), std::string("add_to_path('..')"), "include('" + secret + "')",
+        std::string("include('deep/../../secret.yaml')"), std::string("include('link.yaml')"),
+        std::string("include('/etc/hostname')"), std::string("include(cwd() ~ '/../secret.yaml')")}) {
     folder.write("in/t.yaml", "k: {{" + call + "}}\n");
     EXPECT_EQ(expand(folder, "in/t.yaml").codes(), "O2025") << call;
     if (call.find("/etc") == std::string::npos)

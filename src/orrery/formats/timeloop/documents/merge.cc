@@ -168,7 +168,7 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
   const bool describes_chip = document.find("architecture") != nullptr;
   for (Entry& entry : document.entries) {
     std::string key = plain_key(entry.key);
-    if (key.find("ignore") != std::string::npos) continue;  // the user's own: Timeloop's rule
+    if (key.find("ignore") != std::string::npos) continue;                    // the user's own: Timeloop's rule
     if (key == "extra_mapping_constraints") entry.key = key = "constraints";  // timeloopfe adds them up, too
     if (std::find(known_keys().begin(), known_keys().end(), key) == known_keys().end()) {
       auto& diagnostic =

@@ -431,7 +431,9 @@ class Reader {
       const std::optional<double> density = as_number(*value, scope, fmt::format("density of {}", entry.key), found_);
       if (!density || *density == 1) continue;
       if (ignore_densities_) {
-        found_.warning("O0407", fmt::format("`{}` has density {}; it is taken as dense", entry.key, *density), value->where)
+        found_
+            .warning("O0407", fmt::format("`{}` has density {}; it is taken as dense", entry.key, *density),
+                     value->where)
             .severity = base::Severity::kNote;
         continue;
       }

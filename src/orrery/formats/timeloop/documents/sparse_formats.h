@@ -1,5 +1,5 @@
-// Formats of sparse data (`representation_format` of `sparse_optimizations`): their metadata would take words and energy,
-// which the engine does not count, so they are an error (O2028). Gating and skipping do nothing on dense data.
+// Formats of sparse data (`representation_format` of `sparse_optimizations`): their metadata would take words and
+// energy, which the engine does not count, so they are an error (O2028). Gating and skipping do nothing on dense data.
 #pragma once
 
 #include <vector>

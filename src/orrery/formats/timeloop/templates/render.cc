@@ -79,8 +79,7 @@ class Renderer {
       out.append(*value.included);
       return;
     }
-    if (value.kind == Kind::kMacro)
-      refuse(statement.where, "a macro is called with parentheses", "write `name()`");
+    if (value.kind == Kind::kMacro) refuse(statement.where, "a macro is called with parentheses", "write `name()`");
     const std::string text = checked(statement.where, [&] { return text_of(value); });
     budget_.print(statement.where, text.size());
     out.append_made(statement.where, text);
@@ -136,8 +135,7 @@ class Renderer {
     budget_.step(statement.where, weight_of(value));
     const List parts = checked(statement.where, [&] { return items_of(value); });
     if (parts.size() != statement.names.size())
-      refuse(statement.where,
-             fmt::format("{} names for {} values", statement.names.size(), parts.size()));
+      refuse(statement.where, fmt::format("{} names for {} values", statement.names.size(), parts.size()));
     for (std::size_t i = 0; i < parts.size(); ++i) assign(statement, statement.names[i], parts[i]);
   }
 
@@ -193,9 +191,9 @@ class Renderer {
       for (const auto& entry : scope) names.push_back(entry.first);
     const std::string near = base::did_you_mean(value.missing, names, "");
     refuse(where, fmt::format("`{}` has no value here", value.missing),
-           !near.empty() ? near
-                         : fmt::format("give it one: `--define {0}=...`, or a default: `{0}|default(...)`",
-                                       value.missing));
+           !near.empty()
+               ? near
+               : fmt::format("give it one: `--define {0}=...`, or a default: `{0}|default(...)`", value.missing));
   }
 
   TemplateValue evaluate(const Expression& expression) {
@@ -239,8 +237,8 @@ class Renderer {
       case Form::kAttribute:
       case Form::kItem: {
         const TemplateValue value = given(expression.parts[0]);
-        const TemplateValue key = expression.kind == Form::kAttribute ? TemplateValue::text(expression.name)
-                                                                      : given(expression.parts[1]);
+        const TemplateValue key =
+            expression.kind == Form::kAttribute ? TemplateValue::text(expression.name) : given(expression.parts[1]);
         if (expression.kind == Form::kAttribute && value.kind != Kind::kMap)
           refuse(expression.where, fmt::format("{} has no `{}`", kind_of(value), expression.name));
         return checked(expression.where, [&] { return item_of(value, key); });
@@ -257,8 +255,7 @@ class Renderer {
         const TemplateValue value = evaluate(expression.parts[0]);
         const TemplateArguments arguments = arguments_of(expression);
         pay(expression, value, arguments);
-        const bool answer =
-            checked(expression.where, [&] { return apply_test(expression.name, value, arguments); });
+        const bool answer = checked(expression.where, [&] { return apply_test(expression.name, value, arguments); });
         return TemplateValue::truth(answer != expression.negated);
       }
       case Form::kCall:
@@ -297,8 +294,8 @@ class Renderer {
   TemplateValue fallback(const TemplateValue& value, const TemplateArguments& arguments, const Expression& where) {
     const TemplateValue* other = arguments.find(0, "default_value");
     const TemplateValue* also_false = arguments.find(1, "boolean");
-    const bool wanted = value.kind == Kind::kUndefined ||
-                        (also_false != nullptr && is_true(*also_false) && !is_true(value));
+    const bool wanted =
+        value.kind == Kind::kUndefined || (also_false != nullptr && is_true(*also_false) && !is_true(value));
     if (!wanted) return value;
     if (other == nullptr) return TemplateValue::text("");
     demand(*other, where.where);
@@ -309,8 +306,10 @@ class Renderer {
     TemplateArguments arguments;
     const std::size_t unnamed = expression.parts.size() - expression.keywords.size();
     for (std::size_t i = 1; i < expression.parts.size(); ++i) {
-      if (i < unnamed) arguments.values.push_back(given(expression.parts[i]));
-      else arguments.named.emplace_back(expression.keywords[i - unnamed], given(expression.parts[i]));
+      if (i < unnamed)
+        arguments.values.push_back(given(expression.parts[i]));
+      else
+        arguments.named.emplace_back(expression.keywords[i - unnamed], given(expression.parts[i]));
     }
     return arguments;
   }
@@ -365,9 +364,12 @@ class Renderer {
     for (std::size_t i = 0; i < parameters; ++i) {
       const std::string& name = macro.names[i + 1];
       const std::size_t with_default = parameters - macro.expressions.size();
-      if (const TemplateValue* value = arguments.find(i, name)) own.insert_or_assign(name, *value);
-      else if (i >= with_default) own.insert_or_assign(name, evaluate(macro.expressions[i - with_default]));
-      else own.insert_or_assign(name, TemplateValue::undefined(name));
+      if (const TemplateValue* value = arguments.find(i, name))
+        own.insert_or_assign(name, *value);
+      else if (i >= with_default)
+        own.insert_or_assign(name, evaluate(macro.expressions[i - with_default]));
+      else
+        own.insert_or_assign(name, TemplateValue::undefined(name));
     }
     scopes_.push_back(std::move(own));
     PlacedText text;

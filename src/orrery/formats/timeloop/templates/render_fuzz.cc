@@ -11,8 +11,9 @@ using namespace orrery::formats::timeloop;
 
 class NoFiles : public jinja::Surroundings {
  public:
-  jinja::TemplateValue call(std::string_view, const jinja::TemplateArguments&,
-                                           const orrery::base::Location&) override { return {}; }
+  jinja::TemplateValue call(std::string_view, const jinja::TemplateArguments&, const orrery::base::Location&) override {
+    return {};
+  }
   std::vector<std::string> functions() const override { return {}; }
 };
 

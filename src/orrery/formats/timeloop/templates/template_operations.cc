@@ -22,8 +22,9 @@ T bounded_text(std::string text) {
 
 const T& defined(const T& value) {
   if (value.kind == Kind::kUndefined)
-    throw OperationError{fmt::format("`{}` has no value", value.missing),
-                         fmt::format("give it one: `--define {0}=...`, or a default: `{0}|default(...)`", value.missing)};
+    throw OperationError{
+        fmt::format("`{}` has no value", value.missing),
+        fmt::format("give it one: `--define {0}=...`, or a default: `{0}|default(...)`", value.missing)};
   return value;
 }
 
@@ -217,10 +218,10 @@ TemplateValue apply_sign(std::string_view op, const TemplateValue& a) {
 }
 
 TemplateValue apply_filter(std::string_view name, const TemplateValue& value, const TemplateArguments& arguments) {
-  static const std::vector<std::string> kKnown = {
-      "abs",  "capitalize", "default", "first", "float",   "indent", "int",    "join",  "last",   "length", "list",
-      "lower", "max",       "min",     "replace", "reverse", "round",  "sort",   "string", "sum",   "title",  "trim",
-      "unique", "upper"};
+  static const std::vector<std::string> kKnown = {"abs",    "capitalize", "default", "first",   "float",  "indent",
+                                                  "int",    "join",       "last",    "length",  "list",   "lower",
+                                                  "max",    "min",        "replace", "reverse", "round",  "sort",
+                                                  "string", "sum",        "title",   "trim",    "unique", "upper"};
   defined(value);
   if (name == "upper" || name == "lower" || name == "title" || name == "capitalize")
     return T::text(with_case(text_of(value), name));
@@ -272,9 +273,9 @@ TemplateValue apply_filter(std::string_view name, const TemplateValue& value, co
 }
 
 bool apply_test(std::string_view name, const TemplateValue& value, const TemplateArguments& arguments) {
-  static const std::vector<std::string> kKnown = {"defined", "undefined", "none",  "string", "number", "integer",
-                                                  "boolean", "mapping",   "sequence", "iterable", "even", "odd",
-                                                  "divisibleby", "in",    "eq"};
+  static const std::vector<std::string> kKnown = {"defined", "undefined", "none",        "string",   "number",
+                                                  "integer", "boolean",   "mapping",     "sequence", "iterable",
+                                                  "even",    "odd",       "divisibleby", "in",       "eq"};
   if (name == "defined") return value.kind != Kind::kUndefined;
   if (name == "undefined") return value.kind == Kind::kUndefined;
   defined(value);
@@ -298,9 +299,9 @@ bool apply_test(std::string_view name, const TemplateValue& value, const Templat
 }
 
 TemplateValue call_method(std::string_view name, const TemplateValue& value, const TemplateArguments& arguments) {
-  static const std::vector<std::string> kKnown = {"items", "keys",  "values",     "get",      "upper",
-                                                  "lower", "strip", "startswith", "endswith", "split",
-                                                  "join",  "replace", "title",    "capitalize"};
+  static const std::vector<std::string> kKnown = {"items", "keys",    "values",     "get",       "upper",
+                                                  "lower", "strip",   "startswith", "endswith",  "split",
+                                                  "join",  "replace", "title",      "capitalize"};
   defined(value);
   if (value.kind == Kind::kMap && !value.names_space) {
     if (name == "get") {

@@ -121,8 +121,7 @@ class Parser {
   }
 
   void end(const base::Location& opened, std::string_view what, std::string_view word) {
-    if (at_end())
-      refuse(opened, fmt::format("`{}` is never closed by `{{% {} %}}`", what, word), "");
+    if (at_end()) refuse(opened, fmt::format("`{}` is never closed by `{{% {} %}}`", what, word), "");
     ++at_;
     ++at_;
     close();
@@ -200,7 +199,8 @@ class Parser {
     while (!take_sign(")")) {
       if (made.names.size() > 1) expect(",");
       made.names.push_back(name());
-      if (take_sign("=")) made.expressions.push_back(expression());
+      if (take_sign("="))
+        made.expressions.push_back(expression());
       else if (!made.expressions.empty())
         refuse(look().where, "a parameter without a default follows one that has one", "");
     }
@@ -411,8 +411,10 @@ class Parser {
       if (token.is(".")) {
         ++at_;
         Expression made = node(Kind::kAttribute, look().where);
-        if (look().kind == Token::Kind::kNumber) made.name = take().raw;
-        else made.name = name();
+        if (look().kind == Token::Kind::kNumber)
+          made.name = take().raw;
+        else
+          made.name = name();
         made.parts.push_back(std::move(value));
         value = std::move(made);
       } else if (token.is("[")) {

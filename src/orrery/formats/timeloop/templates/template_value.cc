@@ -19,9 +19,8 @@ void weigh(TemplateValue& whole, const TemplateValue& part) {
   whole.weight += kWeightOfOne + weight_of(part);
   whole.depth = std::max(whole.depth, part.depth + 1);
   if (whole.depth > kMostDepth || whole.weight > kMostWeight)
-    throw OperationError{fmt::format("lists hold more than {} MiB, or nest more than {} deep", kMostWeight >> 20,
-                                     kMostDepth),
-                         ""};
+    throw OperationError{
+        fmt::format("lists hold more than {} MiB, or nest more than {} deep", kMostWeight >> 20, kMostDepth), ""};
 }
 
 std::string quoted(const TemplateValue& value) {
@@ -30,8 +29,7 @@ std::string quoted(const TemplateValue& value) {
 }
 
 void bound(const std::string& text) {
-  if (text.size() > kMostText)
-    throw OperationError{fmt::format("the text grows beyond {} KiB", kMostText >> 10), ""};
+  if (text.size() > kMostText) throw OperationError{fmt::format("the text grows beyond {} KiB", kMostText >> 10), ""};
 }
 
 }  // namespace
