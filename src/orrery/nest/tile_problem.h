@@ -103,8 +103,7 @@ class Prices {
 
  private:
   double settle(int s, int inner, int outer, double words, Loads* loads) const;
-  double blocks(int level, double words) const;
-  void load(int level, double reads, double writes, Loads* loads) const;
+  double pay(int level, const Words<double>& words, Loads* loads) const;
 
   struct Port {
     int level = 0;

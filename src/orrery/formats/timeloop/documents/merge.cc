@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "orrery/base/file_kind.h"
+#include "orrery/formats/timeloop/documents/globals.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
 namespace orrery::formats::timeloop {
@@ -176,6 +177,7 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
       suggest(diagnostic, entry.key, known_keys(), "known keys");
       continue;
     }
+    if (key == "globals") warn_of_environment(entry.value, found);
     if (key == "mapping" && is_empty(entry.value)) continue;
     const auto present =
         std::find_if(top.begin(), top.end(), [&](const Entry& other) { return plain_key(other.key) == key; });
