@@ -152,8 +152,10 @@ class TakenApart {
     return whole ? std::move(instance) : nullptr;
   }
 
-  // Descriptions leave a part of a class out by giving it no bits or no words: `metadata_storage_width: 0`.
+  // Descriptions leave a part of a class out by giving it no bits or no words: `metadata_storage_width: 0`. Accelergy
+  // charges those of its stand-ins.
   bool says_absent(Instance& instance, const base::Location& where) {
+    if (options_.defects.charge_fan_outs) return false;
     for (const char* key : {"width", "depth"}) {
       const energy::Value* value = energy::find(instance.attributes, key);
       if (value == nullptr || energy::number(*value) != 0.0) continue;
