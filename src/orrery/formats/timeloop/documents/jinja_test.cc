@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <filesystem>
 
 #include "orrery/base/files_test_util.h"
 #include "orrery/base/refused_test_util.h"
-#include "orrery/base/stopwatch.h"
 #include "orrery/formats/timeloop/documents/documents.h"
 
 namespace orrery::formats::timeloop {
@@ -140,9 +140,9 @@ TEST(Jinja, IncludesThatMultiplyEndSoon) {
     folder.write(std::to_string(i) + ".yaml", next + next + next);
   }
   folder.write(std::to_string(last) + ".yaml", "a: 1\n");
-  const base::Stopwatch clock;
+  const std::clock_t begin = std::clock();
   EXPECT_EQ(expand(folder, "0.yaml").codes(), "O2026");
-  EXPECT_LT(clock.seconds(), 1.0);
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 1.0);
 }
 
 TEST(Jinja, YamlThatDoesNotParseIsShownWhereItWasWritten) {

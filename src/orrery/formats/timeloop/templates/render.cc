@@ -14,6 +14,8 @@ namespace {
 using Expression = TemplateExpression;
 using Kind = TemplateValue::Kind;
 
+constexpr std::size_t kRound = 512;  // what the variables of a loop's round weigh, `loop` among them
+
 [[noreturn]] void refuse(const base::Location& where, std::string message, std::string hint = {}) {
   base::fail("O0113", std::move(message), where, std::move(hint));
 }
@@ -123,7 +125,7 @@ class Renderer {
   }
 
   void bind(const Statement& statement, const TemplateValue& item) {
-    budget_.step(statement.where);
+    budget_.step(statement.where, kRound);
     if (statement.names.size() == 1) {
       scopes_.back().insert_or_assign(statement.names[0], item);
       return;
