@@ -22,8 +22,8 @@ void expect_covered(Unit& unit, const char* constant) {
   EXPECT_GT(covered.lines.all + covered.bits.all, 0U);
   if (constant != nullptr) {
     const std::regex expression(constant);
-    covered.bits.all -= std::erase_if(covered.bits.holes,
-                                      [&](const std::string& hole) { return std::regex_search(hole, expression); });
+    covered.bits.all -=
+        std::erase_if(covered.bits.holes, [&](const std::string& hole) { return std::regex_search(hole, expression); });
   }
   if (covered.lines.all > 0) expect_reached("lines run", covered.lines);
   if (covered.bits.all > 0) expect_reached("bits changed", covered.bits);

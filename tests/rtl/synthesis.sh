@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# synthesis.sh YOSYS RTL [--whole | --tree MODULE PARAMETER=VALUE... | MODULE PARAMETER=VALUE... | --all]: what synthesis makes of modules.
+# synthesis.sh YOSYS RTL [--whole | MODULE PARAMETER=VALUE... | --all]: what synthesis makes of modules.
 #
 # Without a module it only checks: every module below the core elaborates, has no latch and no combinational loop; with --whole
 # the accelerator as a whole, too. With one, or with the
 # list below, it prints a line a module: cells and flip-flops of all below it, the longest path in two-input gates, transistors in static
 # CMOS (Yosys's count), and an area at 45 nm from them: a NAND2 has 4 transistors and 0.798 um^2 in the NanGate 45 nm open
-# cell library, so 0.2 um^2 each. With --tree a line for each kind of module in it, of what is in the module itself, its number, bits of
-# memories, which stay memories; and the sum of all, with the longest path between registers and memories.
+# cell library, so 0.2 um^2 each.
 set -euo pipefail
 yosys=$1 rtl=$2
 shift 2
@@ -47,50 +46,6 @@ measure() { # MODULE PARAMETERS...
   ' <<<"$log"
 }
 
-tree() { # MODULE PARAMETERS...
-  local module=$1 set='' parameter log
-  shift
-  for parameter in "$@"; do set+=" -set ${parameter%=*} ${parameter#*=}"; done
-  # Module by module: memories keep their ports, of which synth would make one cell each.
-  log=$(run "read_verilog -defer -sv $rtl/*.sv; ${set:+chparam $set $module;} hierarchy -check -top $module; proc; opt -fast; wreduce; peepopt; opt_clean;
-    alumacc; opt -fast; techmap; opt -fast; abc -fast -g gates; opt_clean; select -assert-none t:\$_DLATCH_*; stat -tech cmos; flatten; opt_clean; check -assert; ltp -noff") || {
-    tail -n 5 <<<"$log"
-    return 1
-  }
-  awk -v module="$module" -v parameters="$*" '
-    function plain(name) { sub(/^.*\\/, "", name); return name }
-    /^=== / && !/design hierarchy/ { at = $2; order[++kinds] = at }
-    /=== design hierarchy ===/ { below = 1; next }
-    # A line of the hierarchy: a module and how many there are of it in the one above, which is indented by two less.
-    below && NF == 2 && $2 ~ /^[0-9]+$/ { depth = (match($0, /[^ ]/) - 3) / 2; above[depth] = $2 * (depth > 0 ? above[depth - 1] : 1); number[$1] += above[depth] }
-    below && /Number of cells:/ { below = 2 }
-    below { next }
-    /Number of memory bits:/ { bits[at] = $5 }
-    /^ +\$_/ { cells[at] += $2 }
-    /^ +\$_.*DFF/ { flops[at] += $2 }
-    /^ +\$_(SDFF|SDFFE|DFFE|SDFFCE)_/ { transistors[at] += $2 * (16 + (/DFFE/ ? 4 : 0) + (/SDFF/ ? 4 : 0)) }
-    /Estimated number of transistors/ { sub(/\+/, "", $5); transistors[at] += $5 }
-    END {
-      for (k = 1; k <= kinds; ++k) {
-        name = order[k]; n = number[name]
-        row = plain(name); count[row] += n
-        c[row] += n * cells[name]; f[row] += n * flops[name]; b[row] += n * bits[name]; t[row] += n * transistors[name]
-        if (!(row in seen)) { seen[row] = 1; rows[++all] = row }
-        C += n * cells[name]; F += n * flops[name]; B += n * bits[name]; T += n * transistors[name]
-      }
-      form = "%-18s %6d %8d %8d %8d %12.0f\n"
-      for (k = 1; k <= all; ++k) { r = rows[k]; printf form, r, count[r], c[r], f[r], b[r], t[r] * 0.798 / 4 }
-      printf form, "all", 1, C, F, B, T * 0.798 / 4
-    }' < <(sed '/Longest topological path/,$d' <<<"$log")
-  sed -n 's/.*Longest topological path.*length=\([0-9]*\).*/longest path: \1 levels/p' <<<"$log"
-}
-
-if [[ ${1:-} == --tree ]]; then
-  shift
-  printf '%-18s %6s %8s %8s %8s %12s   %s\n' module number cells flops memory um2 "$*"
-  tree "$@"
-  exit
-fi
 if (($# == 0)) || [[ $1 == --whole ]]; then
   failed=0
   for file in "$rtl"/*.sv; do
