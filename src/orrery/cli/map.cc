@@ -53,6 +53,39 @@ nest::Metric metric(const std::string& name) {
              fmt::format("objectives are {}; several are compared in the order given", fmt::join(names, ", "))));
 }
 
+scenario::Pad pad(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const base::Count size = equals == std::string::npos ? 0 : bound(text.substr(equals + 1));
+  if (equals == 0 || size == 0)
+    misuse("O1959", fmt::format("`--pad {}` gives no size", text),
+           "write `--pad L=208`: a dimension and a whole number");
+  return {text.substr(0, equals), size};
+}
+
+nest::Factors factors(const std::string& name) {
+  static const std::vector<std::string> names = {"perfect", "padded"};
+  if (name == names[0]) return nest::Factors::kPerfect;
+  if (name == names[1]) return nest::Factors::kPadded;
+  misuse("O1102", fmt::format("`{}` is no kind of factors", name),
+         base::did_you_mean(name, names, "perfect factors divide each size, padded ones a size that is rounded up"));
+}
+
+// What asks about perfect factors of the sizes as they are.
+void require_alone(const scenario::MapOptions& search) {
+  const bool padded = search.factors == nest::Factors::kPadded;
+  if (!padded && search.pads.empty()) return;
+  const char* beside = search.front                     ? "--pareto"
+                       : search.certify                 ? "--certify"
+                       : !search.why.empty()            ? "--why"
+                       : padded && !search.pads.empty() ? "--pad"
+                                                        : nullptr;
+  if (!beside) return;
+  misuse("O1960", fmt::format("{} and {} exclude each other", padded ? "`--factors padded`" : "`--pad`", beside),
+         padded && !search.pads.empty()
+             ? "leave `--pad` out for the best sizes, or `--factors` for these"
+             : fmt::format("find the sizes first, then ask for {} of a problem that has them", beside));
+}
+
 bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("map", "The best mapping of each layer on a chip, with proof",
                    "orrery map arch.yaml ERT.yaml layers/KTQ.yaml");
@@ -96,6 +129,13 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.offer("--pareto", {"energy,delay"});
   line.text("--why", options.request.search.why, "CHOICE",
             "Force a choice, such as Scratchpad.E=4, and say what it costs");
+  line.meant("--factors", "NAME",
+             "perfect (default): tiles divide each size; padded: sizes are rounded up where it pays",
+             [&options](const std::string& text) { options.request.search.factors = factors(text); });
+  line.offer("--factors", {"perfect", "padded"});
+  line.meant_each("--pad", "DIM=SIZE",
+                  "Round a dimension up to SIZE where it is less, and say what it costs (repeatable)", false,
+                  [&options](const std::string& text) { options.request.search.pads.push_back(pad(text)); });
   line.toggle("--certify", options.request.search.certify, "Check the proof by a slower, independent search");
   line.group("Search");
   cost::Limits& limits = options.request.search.limits;
@@ -128,6 +168,7 @@ std::string progress_text(const std::string& name, const std::vector<nest::Metri
 int run_map(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
+  require_alone(options.request.search);
   const base::Stopwatch clock;
   check_results_folder(options);
   scenario::MapRequest& request = options.request;

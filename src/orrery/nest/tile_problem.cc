@@ -195,6 +195,11 @@ double Prices::crossing(int s, int a, double words, Loads* loads) const {
 double Prices::active(const Loads& loads) const {
   double cycles = cycles_;
   for (std::size_t p = 0; p < limits_.size(); ++p) cycles = std::max(cycles, loads[p]);
+  return whole(cycles);
+}
+
+// As ports need it, in doubles or not.
+double Prices::whole(double cycles) const {
   return problem_->whole_cycles ? std::ceil(cycles * (1 - kEqual)) : cycles;
 }
 

@@ -100,6 +100,7 @@ class Prices {
   // Energy, cycles and leakage as the objective sees them.
   double energy_pj(double dynamic_pj, double active) const { return dynamic_pj + leak_ * active; }
   double active(const Loads& loads) const;
+  double whole(double cycles) const;
 
  private:
   double settle(int s, int inner, int outer, double words, Loads* loads) const;
