@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -227,6 +228,10 @@ class Walk {
       left.all[static_cast<std::size_t>(left.count++)] = order;
     }
     if (left.count == 0) return true;
+    if (bounded() && tails.size() > 1 && too_many(turns_memory_bound(q_.model, plan))) {
+      ++counts_.capacity;
+      return true;
+    }
     for (const Domain::Tail& tail : tails) {
       tail.set_on(plan);
       std::optional<Bytes> bytes;  // of every order
@@ -240,8 +245,12 @@ class Walk {
 
   bool one(const Plan& plan, double seconds, std::optional<Bytes>& bytes) {
     if (clock_.spent()) return false;
-    if (!bytes) bytes = bytes_of(q_.model, q_.system, plan);
-    if (!within(q_.limits, *bytes) || !hosts_hold(q_.model, q_.system, plan)) {
+    if (!bytes) {
+      bytes = bytes_of(q_.model, q_.system, plan);
+      constexpr double kTooMany = std::numeric_limits<double>::infinity();
+      if (within(q_.limits, *bytes) && !hosts_hold(q_.model, q_.system, plan)) bytes = Bytes{kTooMany, kTooMany};
+    }
+    if (bytes->total == std::numeric_limits<double>::infinity() || !within(q_.limits, *bytes)) {
       ++counts_.capacity;
       return true;
     }
