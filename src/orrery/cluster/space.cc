@@ -187,7 +187,9 @@ void Domain::offload_all(Plan& plan) const {
 }
 
 std::vector<Turns> Domain::turns_of(Count pp) const {
-  const Values schedules = given_or(space_.of(Knob::kSchedule), pp > 1 ? Values{0, 1, 2} : Values{0});
+  // DualPipe folds its stages in pairs.
+  const Values all = pp > 1 ? without({0, 1, 2, 3}, 3, pp % 2 != 0) : Values{0};
+  const Values schedules = given_or(space_.of(Knob::kSchedule), all);
   std::vector<Turns> turns;
   for (const Count each : schedules) {
     Plan plan = space_.base;
