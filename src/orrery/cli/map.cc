@@ -53,6 +53,15 @@ nest::Metric metric(const std::string& name) {
              fmt::format("objectives are {}; several are compared in the order given", fmt::join(names, ", "))));
 }
 
+// The short forms of the seed's scripts, of several letters each.
+Arguments with_long_names(Arguments arguments) {
+  for (std::string& one : arguments)
+    for (const auto& [brief, whole] : {std::pair{"-nef", "--no-e-fusion"}, std::pair{"-lf", "--l-fusion"},
+                                       std::pair{"-pwim", "--pay-writeback-in-matmul"}})
+      if (one == brief) one = whole;
+  return arguments;
+}
+
 scenario::Pad pad(const std::string& text) {
   const std::size_t equals = text.find('=');
   const base::Count size = equals == std::string::npos ? 0 : bound(text.substr(equals + 1));
@@ -111,11 +120,19 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              "Tokens in the cache of --phase, the new ones included; default: as --seq");
   line.count("--draft", options.request.drafted, "Tokens to verify at a time; default 4");
   line.toggle("--logits", options.request.logits, "Map a model's logits as well, at every new token");
+  line.text("--fuse-at", options.request.fuse.level, "LEVEL",
+            "Hand a product's result to a normalisation, or take it over, at this storage; each side for itself");
+  line.toggle("--no-e-fusion", options.request.fuse.reduction_free,
+              "-nef: with --fuse-at, leave the reduction's loops free");
+  line.toggle("--l-fusion", options.request.fuse.whole, "-lf: with --fuse-at, hand over the whole matrix, not columns");
+  line.toggle("--pay-writeback-in-matmul", options.request.fuse.product_writes,
+              "-pwim: with --fuse-at, the product writes its result back, not the normalisation");
   line.text("--attention-array", options.request.attention_array, "FILE.json",
             "A simulated array beside the chip does a prefill's attention: an answer of `sparse simulate`");
   line.meant_each("--gemm", "M,K,N", "A matrix product: M x K times K x N (repeatable)", false,
                   [&options](const std::string& text) { options.request.gemms.push_back(gemm(text)); });
-  declare_onnx(line, options.request.defined, options.request.unfold);
+  declare_templates(line, options.request, ", or the size of a dimension that an ONNX model leaves open");
+  declare_unfold(line, options.request.unfold);
   line.meant_each("--objective", "NAME[,NAME]", "edp (default), energy, delay, or several to compare in turn", true,
                   [&options](const std::string& name) { options.request.search.objective.push_back(metric(name)); });
   line.offer("--objective", {"edp", "energy", "delay"});
@@ -144,7 +161,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.memory(limits.memory);
   declare_estimation(line, options.request);
   declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");
-  return line.read(arguments, console);
+  return line.read(with_long_names(arguments), console);
 }
 
 // The unit in which `objective` is reported, as of Certificate::lower_bound.

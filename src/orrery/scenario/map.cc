@@ -128,7 +128,7 @@ std::vector<MappedWork::Left> left_out(const workload::Transformer& model, const
 }
 
 void layers_of_model(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
-  const SplitFiles split = split_by_problem(files);
+  const SplitFiles split = split_by_problem(files, request.templates);
   if (!split.layers.empty())
     base::fail("O1103", fmt::format("both --model and a `problem` in `{}`", split.layers[0]->name), {},
                "name a model, or give problems, not both");
@@ -193,7 +193,7 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
 }
 
 void layers_of_files(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
-  const SplitFiles split = split_by_problem(files);
+  const SplitFiles split = split_by_problem(files, request.templates);
   const std::vector<File> shared = joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared);
   std::vector<File> layers = split.layers;
   if (layers.empty()) layers.push_back(nullptr);  // the reader says that a problem is missing
@@ -216,7 +216,7 @@ void layers_of_files(const MapRequest& request, const Chips& chips, const std::v
 }
 
 void layers_of_gemms(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
-  const SplitFiles split = split_by_problem(files);
+  const SplitFiles split = split_by_problem(files, request.templates);
   if (!split.layers.empty())
     base::fail("O1103", fmt::format("both --gemm and a `problem` in `{}`", split.layers[0]->name), {},
                "give matrix products with --gemm, or problems, not both");
@@ -240,10 +240,9 @@ struct Named {
 Named sorted_out(const MapRequest& request) {
   Named out;
   for (const std::string& file : request.files) (is_onnx(file) ? out.onnx : out.documents).push_back(file);
-  if (out.onnx.empty() && (!request.defined.empty() || request.unfold))
-    base::fail("O1103",
-               fmt::format("{} is of an ONNX model, but none is given", request.unfold ? "--im2col" : "--define"), {},
-               "give the model's file, whose name ends in `.onnx`; a problem's bounds are set with --set");
+  if (out.onnx.empty() && request.unfold)
+    base::fail("O1103", "--im2col is of an ONNX model, but none is given", {},
+               "give the model's file, whose name ends in `.onnx`");
   if (out.onnx.size() > 1)
     base::fail("O1103", fmt::format("two ONNX models, `{}` and `{}`", out.onnx[0], out.onnx[1]), {},
                "map one at a time");
@@ -258,11 +257,11 @@ Named sorted_out(const MapRequest& request) {
 
 void layers_of_onnx(const MapRequest& request, const std::string& path, const Chips& chips,
                     const std::vector<File>& files, Layers& out) {
-  const SplitFiles split = split_by_problem(files);
+  const SplitFiles split = split_by_problem(files, request.templates);
   if (!split.layers.empty())
     base::fail("O1103", fmt::format("both `{}` and a `problem` in `{}`", path, split.layers[0]->name), {},
                "give an ONNX model, or problems, not both");
-  OnnxModel model = load_onnx({path, {request.defined, request.unfold}});
+  OnnxModel model = load_onnx({path, {request.templates.defined, request.unfold}});
   const formats::onnx::Operators& operators = model.operators;
   if (operators.layers.empty()) {
     base::Diagnostics found;
@@ -394,9 +393,15 @@ ReadLayers read_all(const Layers& layers, const MapRequest& request, Estimators&
 
 MapAnswer map(const MapRequest& request) {
   demand_question(request);
+  if (!request.fuse.level.empty() && !request.model.empty() && request.layer.empty())
+    base::fail("O1103", "--fuse-at is of one layer of a model, but none is named", {},
+               "name the product or the normalisation: `--layer Out`");
+  if (request.fuse.level.empty() && (request.fuse.reduction_free || request.fuse.whole || request.fuse.product_writes))
+    base::fail("O1103", "nothing says at which storage to fuse", {}, "name it: `--fuse-at LEVEL`");
   Layers layers;
   const Named named = sorted_out(request);
   const std::vector<File> files = read_files(named.documents);
+  if (named.onnx.empty()) demand_templates(request, files);
   const Chips chips = load_chips(request.chips, !request.model.empty());
   if (!named.onnx.empty()) {
     layers_of_onnx(request, named.onnx[0], chips, files, layers);
@@ -414,6 +419,7 @@ MapAnswer map(const MapRequest& request) {
   if (request.interruptible) search.limits.stop = request.interruptible();
   Estimators estimators(request.estimators);
   ReadLayers read = read_all(layers, request, estimators);
+  for (LayerQuestion& question : read.questions) fuse_side(request.fuse, question);
   if (search.limits.threads <= 0) search.limits.threads = std::min(std::max(1, read.threads), base::thread_count(0));
   MapAnswer answer;
   if (!layers.attention.rows.empty()) {
