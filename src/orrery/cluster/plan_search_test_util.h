@@ -175,7 +175,7 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
         if (!allowed(Knob::kShard, plan.shard)) continue;
         if (space.open(Knob::kShard) && plan.shard > 0 &&
             (plan.shard == plan.dp * plan.cp || plan.tp >= system.node_size ||
-             plan.shard != system.node_size / plan.tp || plan.shard == 1))
+             plan.shard != system.node_size / plan.tp || plan.shard == 1 || plan.dp * plan.cp % plan.shard != 0))
           continue;
         for (const double activations : {0.0, 0.5, 1.0})
           for (const double optimizer : {0.0, 0.5, 1.0}) {
