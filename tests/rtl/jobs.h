@@ -42,7 +42,8 @@ struct Job {
 
 // What follows from the work: numbers in the memory, the driver's constants, the model's answer.
 inline void settle(Job& job) {
-  EXPECT_FALSE(array::faults(job.instance, array::sizes_of(job.work)).has_errors());
+  const base::Diagnostics faults = array::faults(job.instance, array::sizes_of(job.work));
+  for (const base::Diagnostic& fault : faults.all()) ADD_FAILURE() << fault.message;
   if (const auto& p = job.work.prediction) {
     base::Diagnostics found;
     job.constants = array::prediction_constants(job.instance, array::sizes_of(job.work), p->normalise, *p->query_clip,

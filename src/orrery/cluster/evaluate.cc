@@ -199,7 +199,7 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   const double peak = peak_of_run(system.accelerator, plan.precision);
   const bool core_kept = plan.recompute == Recompute::kSelective && !plan.recomputed.core;
   const Recompute again = core_kept ? Recompute::kNone : plan.recompute;
-  const DoneFlops done = done_flops_per_sequence(model, again);
+  const DoneFlops done = done_flops_per_sequence(model, plan.recompute, plan.recomputed);
   result.done = utilisation(done.model * rate, done.hardware * rate, peak);
   result.published =
       utilisation(model_flops_per_sequence(model) * rate, hardware_flops_per_sequence(model, again) * rate, peak);

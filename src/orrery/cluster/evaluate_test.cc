@@ -96,7 +96,8 @@ RC_GTEST_PROP(Evaluate, MoreOverlapNeverHurtsAndHidesWhatItNoLongerExposes, (con
     RC_ASSERT(equal(a.ep_exposed + with.hidden.ep, b.ep_exposed));
     RC_ASSERT(equal(a.cp_exposed + with.hidden.cp, b.cp_exposed));
   }
-  RC_ASSERT(equal(a.pp_exposed + with.hidden.pp, b.pp_exposed));
+  // DualPipe hides what goes between stages whatever the software overlaps.
+  RC_ASSERT(equal(a.pp_exposed + with.hidden.pp, b.pp_exposed + without.hidden.pp));
   RC_ASSERT(equal(a.dp_exposed + with.hidden.dp, b.dp_exposed));
 }
 
@@ -153,7 +154,9 @@ RC_GTEST_PROP(Evaluate, MoreCapacityNeverMakesARunNotFit, (Training run)) {
   RC_ASSERT(after.excess_bytes <= before.excess_bytes);
 }
 
+// DualPipe's closed form is that of equal passes; the schedule's own tests hold it.
 RC_GTEST_PROP(Evaluate, AnEvenPipelineEndsWhenItsSimulationDoes, (Training run)) {
+  RC_PRE(run.plan.schedule != Schedule::kDualPipe);
   run.model.vocab = 0;  // embedding and logits make the end stages longer
   run.model.experts.dense_layers = 0;
   run.model.layers = (run.model.layers / run.plan.pp) * run.plan.pp;

@@ -15,12 +15,17 @@ struct Forward {
   double products = 0;  // projections, feed-forward networks, routers
   double core = 0;      // scores and their product with the values, in full: no causal discount
   double done = 0;      // what of the core is executed
+  double latents = 0;   // of the products those with the latents of attention
   double ends = 0;      // logits, and what stands around the layers; not recomputed
 };
 
 void add(const LayerKind& kind, double layers, Forward& sum) {
   sum.products += layers * kind.product_flop;
   sum.core += layers * kind.core_flop;
+  for (const Matrix& m : kind.matrices)
+    if (from_latent(m))
+      sum.latents +=
+          layers * 2 * static_cast<double>(kind.seq) * static_cast<double>(m.in) * static_cast<double>(m.out);
   if (kind.cores.size() == 1) {
     sum.done += layers * kind.cores[0].share * kind.core_flop;
     return;
@@ -62,13 +67,14 @@ double hardware_flops_per_sequence(const Model& model, Recompute recompute) {
   return 3 * (all.products + all.core + all.ends) + again;
 }
 
-DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute) {
+DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute, const Recomputed& parts) {
   const Forward all = forward(model);
   DoneFlops done;
   done.model = 3 * (all.products + all.done + all.ends);
   done.hardware = 3 * (all.products + all.ends) + (1 + core_backward_products(model)) * all.done;
   if (recompute == Recompute::kFull) done.hardware += all.products + all.done;
-  if (recompute == Recompute::kSelective) done.hardware += all.done;
+  if (recompute == Recompute::kSelective)
+    done.hardware += (parts.core ? all.done : 0) + (parts.latents ? all.latents : 0);
   return done;
 }
 

@@ -12,7 +12,7 @@ struct DoneFlops {
   double model = 0;     // every product once forward and twice backward
   double hardware = 0;  // recomputed products as well: by recomputation and by flash attention's backward pass
 };
-DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute);
+DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute, const Recomputed& parts = {});
 
 // As papers count: attention in full. FLOPs of one sequence, forward and backward, recomputation not counted. For a
 // plain GPT exactly Korthikanti 2022 (arXiv 2205.05198) eq. 7 with B = 1.

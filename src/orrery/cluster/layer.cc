@@ -195,8 +195,8 @@ void exchange_beside_both(const Plan& plan, PassPair& passes) {
   const double hidden = gained(plan, 1, all, 1, window);
   forward.ep_hidden = hidden * before / all;
   backward.ep_hidden = hidden * behind / all;
-  forward.ep = before - forward.ep_hidden;
-  backward.ep = behind - backward.ep_hidden;
+  forward.ep = std::max(0.0, before - forward.ep_hidden);  // all hidden: less than nothing by rounding
+  backward.ep = std::max(0.0, behind - backward.ep_hidden);
 }
 
 // Seconds to add weight gradients up in a pass of its own.
@@ -311,11 +311,6 @@ void end_products(const LayerContext& c, const std::vector<Matrix>& matrices, Pr
     multiply(c, m, std::max<base::Count>(1, c.plan.micro_batch * m.at_tokens / c.plan.cp), sum);
 }
 
-// A product with the latents of attention: queries, keys, values of their heads.
-bool from_latent(const Matrix& m) {
-  return m.name == "Q-up" || m.name == "KV-up";
-}
-
 // What the backward pass of a layer, whose operators begin at `begin`, does again.
 void note_again(const LayerContext& c, std::size_t begin) {
   if (c.plan.recompute == Recompute::kNone) return;
@@ -323,8 +318,7 @@ void note_again(const LayerContext& c, std::size_t begin) {
   for (const OperatorUse& use : layer) {
     const bool core = use.name.ends_with("scores") || use.name.ends_with("values") || use.name.ends_with("attention") ||
                       use.name.starts_with("softmax");
-    const bool again = c.plan.recompute == Recompute::kFull || (core && c.plan.recomputed.core) ||
-                       (c.plan.recomputed.latents && from_latent({.name = use.name}));
+    const bool again = c.plan.recompute == Recompute::kFull || (core && c.plan.recomputed.core);
     if (use.pass == OperatorPass::kForward && again)
       note(c, use.name, OperatorPass::kRecomputation, use.one, use.times, use.computes);
   }
@@ -353,11 +347,15 @@ Again recomputed(const LayerContext& c, const LayerKind& kind, double core, doub
     again.seconds += moved(c, kAround, OperatorPass::kRecomputation, machine::OperatorKind::kNormalisation,
                            c.plan.stack.traffic * tokens * bytes * (c.element / 2));
   if (!what.latents || !kind.latent) return again;
-  LayerContext unheard = c;
-  unheard.uses = nullptr;
-  Products products{unheard, c.plan.precision};
+  OperatorUses made;  // adapters among them
+  LayerContext apart = c;
+  if (c.uses != nullptr) apart.uses = &made;
+  Products products{apart, c.plan.precision};
   for (const Matrix& m : kind.matrices)
-    if (from_latent(m)) multiply(unheard, m, tokens_of(c, kind.seq), products);
+    if (from_latent(m)) multiply(apart, m, tokens_of(c, kind.seq), products);
+  for (const OperatorUse& use : made)
+    if (use.pass == OperatorPass::kForward)
+      note(c, use.name, OperatorPass::kRecomputation, use.one, use.times, use.computes);
   again.seconds += products.forward;
   again.ops += 2;
   return again;

@@ -34,6 +34,11 @@ struct Matrix {
   base::Count at_tokens = 0;  // of a sequence; 0: all of the layer's
 };
 
+// A product with the latents of attention: queries, keys, values of their heads.
+inline bool from_latent(const Matrix& m) {
+  return m.name == "Q-up" || m.name == "KV-up";
+}
+
 // Scores and weighted values.
 struct Core {
   base::Count heads = 0, kv_heads = 0;

@@ -409,7 +409,9 @@ void warm_up(const Question& q, Kept& kept, Counts& counts) {
       plan.expert_tp = domain.expert_tp(tp).front();
       for (const Domain::Tail& tail : domain.tails(tp, plan.dp * plan.cp)) {
         tail.set_on(plan);
-        if (!domain.allowed(plan) || !within(q.limits, bytes_of(q.model, q.system, plan))) continue;
+        if (!domain.allowed(plan) || !within(q.limits, bytes_of(q.model, q.system, plan)) ||
+            !hosts_hold(q.model, q.system, plan))
+          continue;
         Candidate candidate{plan, evaluate(q.model, q.system, plan, q.operators)};
         ++counts.evaluated;
         const auto gpus = static_cast<double>(plan.gpus);

@@ -65,6 +65,7 @@ inline Training random_run() {
   if (plan.interleave > 1) {  // the longest stages have equal chunks
     layers =
         plan.pp * plan.interleave * *rc::gen::inRange<base::Count>(1, 5) - *rc::gen::inRange<base::Count>(0, plan.pp);
+    layers = std::max(layers, plan.pp * plan.interleave - 2);
   }
   model = gpt(heads, heads * 64 * power(1), layers, *rc::gen::element<base::Count>(0, 32000, 50257), 1024 * power(3));
   model.gated = *rc::gen::arbitrary<bool>();
