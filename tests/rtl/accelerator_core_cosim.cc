@@ -140,18 +140,14 @@ class CoreBench : public DutUnit {
   std::set<std::pair<int, int>> follow_, together_[2];
 };
 
-void run_random_matrices(CoreBench& bench) {
+#if RTL_DEPTH < 64
+TEST(AcceleratorCore, GivesTheModelsOutputsInTheModelsCyclesForWholeMatrices) {
+  CoreBench bench;
   std::uint64_t seed = 1;
   while (bench.total() < cosim_cycles()) {
     const std::string difference = cosimulate(bench, 8, 8, seed++);
     ASSERT_TRUE(difference.empty()) << difference;
   }
-}
-
-#if RTL_DEPTH < 64
-TEST(AcceleratorCore, GivesTheModelsOutputsInTheModelsCyclesForWholeMatrices) {
-  CoreBench bench;
-  run_random_matrices(bench);
   std::printf("%zu cycles, at most %d of them idle in a row\n", bench.total(), static_cast<int>(bench.longest_idle()));
   EXPECT_TRUE(bench.together(false).empty()) << "units work beside each other without overlap";
   // All but predictor and packer, which share the score memory, work beside each other.
@@ -169,11 +165,6 @@ TEST(AcceleratorCore, GivesTheModelsOutputsInTheModelsCyclesForWholeMatrices) {
 }
 
 #else
-
-TEST(WholeHeads, RandomMatricesAreTheModels) {
-  CoreBench bench;
-  run_random_matrices(bench);
-}
 
 // A head of recorded queries and keys of 512 tokens, with values of our own: its mask predicted, with units that
 // overlap and one at a time, and its recorded mask given.
