@@ -64,10 +64,6 @@ Database::Database(std::string path, Mode mode) : path_(std::move(path)) {
   try {
     if (code != SQLITE_OK) fail(code);
     sqlite3_busy_timeout(handle_, 2000);
-    if (writes) {
-      run("PRAGMA journal_mode=WAL");
-      run("PRAGMA synchronous=NORMAL");
-    }
   } catch (...) {
     close();
     throw;
@@ -81,6 +77,11 @@ Database::~Database() {
 void Database::close() {
   sqlite3_close_v2(handle_);
   if (lock_ >= 0) ::close(lock_);
+}
+
+void Database::write_ahead() {
+  run("PRAGMA journal_mode=WAL");
+  run("PRAGMA synchronous=NORMAL");
 }
 
 void Database::run(const char* sql) {

@@ -52,6 +52,7 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  void write_ahead();  // from here on; the file stays so
   void run(const char* sql);
   std::int64_t last_id() const;
   const std::string& path() const { return path_; }

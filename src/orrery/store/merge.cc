@@ -188,6 +188,7 @@ Merged merge(const std::string& target, const std::vector<std::string>& sources,
   }
   { const Store made(target, Store::Mode::kWrite, version); }
   Database into(target, Database::Mode::kWrite);
+  into.write_ahead();
   for (const std::string& source : sources) {
     Database from(source, Database::Mode::kRead);
     Transaction whole(into);

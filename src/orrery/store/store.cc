@@ -109,6 +109,7 @@ Store::Store(const std::string& path, Mode mode, const Version& version)
     throw base::InputError(found.all());
   }
   if (mode == Mode::kWrite) {
+    database.write_ahead();
     Transaction whole(database);
     if (design == 0) {
       database.run(kTables);

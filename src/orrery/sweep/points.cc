@@ -4,13 +4,6 @@
 
 namespace orrery::sweep {
 
-void Points::reserve(std::size_t points) {
-  numbers_.reserve(points);
-  status_.reserve(points);
-  lower_bound_.reserve(points);
-  figures_.reserve(points);
-}
-
 void Points::add(Point point) {
   numbers_.push_back(point);
   status_.push_back(kOpen);

@@ -15,9 +15,11 @@ inline constexpr std::size_t kMostInMemory = 20'000'000;
 
 class Points {
  public:
-  // Numbers of the points, rising.
-  void reserve(std::size_t points);
-  void add(Point point);
+  Points() = default;
+  Points(Points&&) = default;  // not copied: texts are pointed at
+  Points& operator=(Points&&) = default;
+
+  void add(Point point);  // with rising numbers
 
   std::size_t size() const { return numbers_.size(); }
   Point number(std::size_t at) const { return numbers_[at]; }

@@ -42,7 +42,7 @@ class Memo {
     return found == known_.end() ? 0 : found->second.id;
   }
   void add(const store::Result& result, std::int64_t id) {
-    Slim slim{id, result.outcome.status, static_cast<float>(result.outcome.gap), {}};
+    Slim slim{id, result.outcome.status, result.outcome.gap, {}};
     for (std::size_t i = 0; i < slim.figures.size(); ++i) slim.figures[i] = result.outcome.figures[kKept[i]];
     known_[short_key(result.key)] = slim;
     if (!result.outcome.reason.empty()) reasons_[id] = result.outcome.reason;
@@ -54,7 +54,7 @@ class Memo {
   struct Slim {
     std::int64_t id;
     Status status;
-    float gap;
+    double gap;
     std::array<double, 5> figures;
   };
   using Key = std::array<std::uint64_t, 2>;
@@ -383,24 +383,6 @@ SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, cons
   answer.ranking = rank(study, answer.points);
   for (const std::size_t at : answer.ranking.best)
     answer.commands.push_back(at == Ranking::kNone ? "" : engine.command(study.at(answer.points.number(at))));
-  return answer;
-}
-
-SweepAnswer recall(const Study& study, const store::StudyRow& row, store::Store& store) {
-  SweepAnswer answer;
-  answer.study = study;
-  answer.row = row;
-  answer.inputs = store.inputs(row.id);
-  answer.points = listed(study, {});
-  store.each_point(row.id, false, [&](const store::PointRow& point) {
-    const std::size_t at = answer.points.place_of(point.point);
-    if (at < answer.points.size()) answer.points.set(at, point.outcome);
-  });
-  for (std::size_t at = 0; at < answer.points.size(); ++at) {
-    answer.finished = answer.finished && answer.points.known(at);
-    if (answer.points.known(at)) ++answer.stored_before;
-  }
-  answer.ranking = rank(study, answer.points);
   return answer;
 }
 

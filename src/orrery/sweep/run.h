@@ -59,9 +59,6 @@ SweepAnswer run(const Study& study, const ReadRequest& read, store::Store& store
 // The same with an engine at hand.
 SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, const RunOptions& options);
 
-// The study as it is stored, without evaluating anything.
-SweepAnswer recall(const Study& study, const store::StudyRow& row, store::Store& store);
-
 // The row of a study: its key is the hash of what fixes its points and the contents of its files.
 store::StudyRow row_of(const Study& study, const std::vector<base::Input>& inputs, const std::string& document);
 
