@@ -149,10 +149,10 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
     study = sweep::read_study(file);
   } else if (!parts.verbs.empty() && !parts.verbs.front().starts_with("-")) {
     const std::vector<std::string>& known = sweep::swept_verbs();
-    const std::string first = parts.verbs.front();
-    const bool path = first.find_first_of("./") != std::string::npos;
-    if (std::find(known.begin(), known.end(), first) != known.end() || !path) {
-      study.verb = first;
+    const std::string name = parts.verbs.front();
+    const bool path = name.find_first_of("./") != std::string::npos;
+    if (std::find(known.begin(), known.end(), name) != known.end() || !path) {
+      study.verb = name;
       parts.verbs.erase(parts.verbs.begin());
     }
   }

@@ -122,7 +122,6 @@ void probe(const Study& study, Engine& engine, const Points& points) {
   }
 }
 
-
 class Run {
  public:
   Run(const Study& study, Engine& engine, store::Store& store, const RunOptions& options, SweepAnswer& answer)
