@@ -104,7 +104,7 @@ bool contains(const Entry& entry, const std::string& word) {
 
 // Keeps the entries that have every word in their name or title; throws InputError O1120 where none has.
 void keep_with(const std::vector<std::string>& words, std::vector<Kind>& kinds) {
-  std::vector<std::string> names = {"list", "chips", "models", "systems", "show"};
+  std::vector<std::string> names = {"list", "chips", "models", "systems", "stacks", "show"};
   bool some = false;
   for (Kind& kind : kinds) {
     for (const Entry& entry : kind.entries) names.push_back(entry.name);
@@ -123,26 +123,29 @@ void keep_with(const std::vector<std::string>& words, std::vector<Kind>& kinds) 
 
 int run_catalog(const Arguments& arguments, Console& console) {
   scenario::FactsRequest request;
-  CommandLine line("catalog", "The chips, models and systems that come with Orrery", "orrery catalog show gemmini");
+  CommandLine line("catalog", "The chips, models, systems and software stacks that come with Orrery",
+                   "orrery catalog show gemmini");
   std::vector<std::string> words;
-  bool chips = false, models = false, systems = false;
+  bool chips = false, models = false, systems = false, stacks = false;
   line.words("TEXT", words, "List only entries with this in their name or title");
   line.subverb("list", "Names and titles (default)");
   line.subverb("chips", "Those of chips", chips);
   line.subverb("models", "Those of models", models);
   line.subverb("systems", "Those of systems", systems);
+  line.subverb("stacks", "Those of software stacks of training runs", stacks);
   line.subverb("show", "One entry with its sources; of a model, its parameters, caches, operations and operators",
-               "NAME", request.model, "Chip, model or system, or a model's config.json");
+               "NAME", request.model, "Chip, model, system or stack, or a model's config.json");
   line.count("--seq", request.sequence, "Tokens in a sequence; default: the model's longest, at most 4096");
   declare_ignored(line, request.use.ignored);
   declare_like(line, request.use.like);
   if (!line.read(arguments, console)) return kDone;
   const std::string directory = scenario::catalogue_directory();
   std::vector<Kind> kinds;
-  const bool all = !chips && !models && !systems;
+  const bool all = !chips && !models && !systems && !stacks;
   if (all || chips) kinds.push_back({"chip", "chips", scenario::list_chips(directory)});
   if (all || models) kinds.push_back({"model", "models", scenario::list_models(directory)});
   if (all || systems) kinds.push_back({"system", "systems", scenario::list_systems(directory)});
+  if (all || stacks) kinds.push_back({"stack", "stacks", scenario::list_stacks(directory)});
   if (!request.model.empty()) {
     if (!words.empty())
       misuse("O1101", fmt::format("`orrery catalog show` does not know what to do with `{}`", words.front()),

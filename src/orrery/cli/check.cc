@@ -13,6 +13,7 @@ bool read(const Arguments& arguments, Console& console, scenario::CheckRequest& 
                    "orrery check arch.yaml constraints.yaml KTQ.yaml");
   line.words("FILES", request.files, "Timeloop documents, setups of DFModel, systems, config.json", true);
   declare_ignored(line, request.ignored);
+  declare_templates(line, request);
   declare_estimation(line, request);
   return line.read(arguments, console);
 }

@@ -58,6 +58,7 @@ int run_doctor(const Arguments& arguments, Console& console) {
     findings.push_back({"chips", std::to_string(scenario::list_chips(directory).size())});
     findings.push_back({"models", std::to_string(scenario::list_models(directory).size())});
     findings.push_back({"systems", std::to_string(scenario::list_systems(directory).size())});
+    findings.push_back({"stacks", std::to_string(scenario::list_stacks(directory).size())});
     const std::string cacti = scenario::find_cacti();
     findings.push_back({"cacti", !cacti.empty() ? cacti : "none in $PATH; SRAMs by the catalogue's figures"});
     for (const char* const program : {"verilator", "yosys"}) {

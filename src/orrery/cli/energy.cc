@@ -26,6 +26,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.words("FILES", options.request.files, "Timeloop documents and folders of them; problems are ignored");
   line.group("Question");
   declare_chips(line, options.request);
+  declare_templates(line, options.request);
   declare_estimation(line, options.request);
   declare(line, options, "Write ERT.yaml, ART.yaml, their summaries and result.json there");
   return line.read(arguments, console);

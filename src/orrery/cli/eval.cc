@@ -19,6 +19,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.group("Question");
   declare_chips(line, options.request);
   line.toggle("--strict", options.request.strict, "The constraints must hold, too");
+  declare_templates(line, options.request);
   declare_estimation(line, options.request);
   declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");
   return line.read(arguments, console);

@@ -54,6 +54,48 @@ nest::Metric metric(const std::string& name) {
              fmt::format("objectives are {}; several are compared in the order given", fmt::join(names, ", "))));
 }
 
+scenario::Pad pad(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const base::Count size = equals == std::string::npos ? 0 : bound(text.substr(equals + 1));
+  if (equals == 0 || size == 0)
+    misuse("O1959", fmt::format("`--pad {}` gives no size", text),
+           "write `--pad L=208`: a dimension and a whole number");
+  return {text.substr(0, equals), size};
+}
+
+nest::Factors factors(const std::string& name) {
+  static const std::vector<std::string> names = {"perfect", "padded"};
+  if (name == names[0]) return nest::Factors::kPerfect;
+  if (name == names[1]) return nest::Factors::kPadded;
+  misuse("O1102", fmt::format("`{}` is no kind of factors", name),
+         base::did_you_mean(name, names, "perfect factors divide each size, padded ones a size that is rounded up"));
+}
+
+// What asks about perfect factors of the sizes as they are.
+void require_alone(const scenario::MapOptions& search) {
+  const bool padded = search.factors == nest::Factors::kPadded;
+  if (!padded && search.pads.empty()) return;
+  const char* beside = search.front                     ? "--pareto"
+                       : search.certify                 ? "--certify"
+                       : !search.why.empty()            ? "--why"
+                       : padded && !search.pads.empty() ? "--pad"
+                                                        : nullptr;
+  if (!beside) return;
+  misuse("O1960", fmt::format("{} and {} exclude each other", padded ? "`--factors padded`" : "`--pad`", beside),
+         padded && !search.pads.empty()
+             ? "leave `--pad` out for the best sizes, or `--factors` for these"
+             : fmt::format("find the sizes first, then ask for {} of a problem that has them", beside));
+}
+
+// The short forms of the seed's scripts, of several letters each.
+Arguments with_long_names(Arguments arguments) {
+  for (std::string& one : arguments)
+    for (const auto& [brief, whole] : {std::pair{"-nef", "--no-e-fusion"}, std::pair{"-lf", "--l-fusion"},
+                                       std::pair{"-pwim", "--pay-writeback-in-matmul"}})
+      if (one == brief) one = whole;
+  return arguments;
+}
+
 bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("map", "The best mapping of each layer on a chip, with proof",
                    "orrery map arch.yaml ERT.yaml layers/KTQ.yaml");
@@ -79,11 +121,19 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              "Tokens in the cache of --phase, the new ones included; default: as --seq");
   line.count("--draft", options.request.drafted, "Tokens to verify at a time; default 4");
   line.toggle("--logits", options.request.logits, "Map a model's logits as well, at every new token");
+  line.text("--fuse-at", options.request.fuse.level, "LEVEL",
+            "Hand a product's result to a normalisation, or take it over, at this storage; each side for itself");
+  line.toggle("--no-e-fusion", options.request.fuse.reduction_free,
+              "-nef: with --fuse-at, leave the reduction's loops free");
+  line.toggle("--l-fusion", options.request.fuse.whole, "-lf: with --fuse-at, hand over the whole matrix, not columns");
+  line.toggle("--pay-writeback-in-matmul", options.request.fuse.product_writes,
+              "-pwim: with --fuse-at, the product writes its result back, not the normalisation");
   line.text("--attention-array", options.request.attention_array, "FILE.json",
             "A simulated array beside the chip does a prefill's attention: an answer of `sparse simulate`");
   line.meant_each("--gemm", "M,K,N", "A matrix product: M x K times K x N (repeatable)", false,
                   [&options](const std::string& text) { options.request.gemms.push_back(gemm(text)); });
-  declare_onnx(line, options.request.defined, options.request.unfold);
+  declare_templates(line, options.request, ", or the size of a dimension that an ONNX model leaves open");
+  declare_unfold(line, options.request.unfold);
   line.meant_each("--objective", "NAME[,NAME]", "edp (default), energy, delay, or several to compare in turn", true,
                   [&options](const std::string& name) { options.request.search.objective.push_back(metric(name)); });
   line.offer("--objective", {"edp", "energy", "delay"});
@@ -97,6 +147,13 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.offer("--pareto", {"energy,delay"});
   line.text("--why", options.request.search.why, "CHOICE",
             "Force a choice, such as Scratchpad.E=4, and say what it costs");
+  line.meant("--factors", "NAME",
+             "perfect (default): tiles divide each size; padded: sizes are rounded up where it pays",
+             [&options](const std::string& text) { options.request.search.factors = factors(text); });
+  line.offer("--factors", {"perfect", "padded"});
+  line.meant_each("--pad", "DIM=SIZE",
+                  "Round a dimension up to SIZE where it is less, and say what it costs (repeatable)", false,
+                  [&options](const std::string& text) { options.request.search.pads.push_back(pad(text)); });
   line.toggle("--certify", options.request.search.certify, "Check the proof by a slower, independent search");
   line.group("Search");
   cost::Limits& limits = options.request.search.limits;
@@ -105,7 +162,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.memory(limits.memory);
   declare_estimation(line, options.request);
   declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");
-  return line.read(arguments, console);
+  return line.read(with_long_names(arguments), console);
 }
 
 // The unit in which `objective` is reported, as of Certificate::lower_bound.
@@ -137,6 +194,7 @@ scenario::MapRequest map_request(const Arguments& arguments) {
 int run_map(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
+  require_alone(options.request.search);
   const base::Stopwatch clock;
   check_results_folder(options);
   scenario::MapRequest& request = options.request;

@@ -118,6 +118,19 @@ double positive(const std::string& option, const std::string& text, const std::s
   return value;
 }
 
+// "5%" or "4GiB".
+void choose_margin(const std::string& text, scenario::PlanQuestion& question) {
+  const auto [percent, rest] = decimal(text);
+  question.margin = {};
+  if (rest == "%" && percent > 0 && percent < 100)
+    question.margin.share = percent / 100;
+  else if (rest != "%")
+    question.margin.bytes = static_cast<double>(amount_of_memory(text));
+  if (!question.margin.asked())
+    misuse("O1102", fmt::format("`--memory-margin {}` is neither a share nor an amount of memory", text),
+           "write `--memory-margin 5%`, or `--memory-margin 4GiB`");
+}
+
 }  // namespace
 
 void declare_sizes(CommandLine& line, scenario::TrainRequest& request) {
@@ -155,6 +168,9 @@ void declare_plan_question(CommandLine& line, scenario::PlanQuestion& question) 
                         "write `--max-memory 64GiB`, or GB for powers of ten");
                question.most_memory = static_cast<double>(bytes);
              });
+  line.meant("--memory-margin", "SIZE|P%",
+             "Of an accelerator's memory, to be left free of what is in use, such as 5% or 4GiB; default: none",
+             [&question](const std::string& text) { choose_margin(text, question); });
   line.meant("--max-cost", "USD", "Dollars of an iteration; with --tokens of the run, of several batches of a sequence",
              [&question](const std::string& text) {
                question.most_dollars = positive("--max-cost", text, "a number of dollars");

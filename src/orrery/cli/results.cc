@@ -12,6 +12,7 @@
 #include "orrery/report/infeasible.h"
 #include "orrery/report/loop_nest.h"
 #include "orrery/report/map_json.h"
+#include "orrery/report/padding.h"
 #include "orrery/report/table.h"
 #include "orrery/report/why.h"
 #include "orrery/scenario/timeloop_files.h"
@@ -125,6 +126,8 @@ int present(const Results& results, const DocumentRequest& documents, const Outp
       if (layer.front) console.out << "\n" << report::front_table(layer);
       if (layer.forced && layer.forced->optimum.mapping) console.out << "\n" << report::why_view(layer);
     }
+    const std::string padded = report::padding_lines(layers);
+    if (!padded.empty()) console.out << "\n" << padded;
     const std::string certified = certified_lines(layers);
     if (!certified.empty()) console.out << "\n" << certified;
   }

@@ -38,7 +38,8 @@ void declare_spread(CommandLine& line, scenario::RunQuestion& question, const st
   declare_degree(line, "tp", question.tp, "Tensor-parallel degree; degrees not given are " + open);
   declare_degree(line, "pp", question.pp, "Pipeline stages");
   declare_degree(line, "dp", question.dp, "Data-parallel degree");
-  line.choice("--precision", question.precision, cluster::precisions(), "fp32, tf32, bf16 (default), fp8");
+  line.choice("--precision", question.precision, cluster::precisions(),
+              "fp32, tf32, bf16 (default), fp8, mxfp8, nvfp4");
 }
 
 }  // namespace orrery::cli

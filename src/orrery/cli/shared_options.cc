@@ -13,6 +13,12 @@ void choose_compat(const std::string& name, DocumentRequest& documents) {
   defects.fractional_blocks = defects.fractional_blocks || defects.count_drain_reads;
 }
 
+base::Override definition(const std::string& text, std::size_t equals) {
+  if (equals == std::string::npos || equals == 0)
+    misuse("O1102", fmt::format("`--define {}` lacks a `=`", text), "write `--define batch=8`");
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 }  // namespace
 
 void declare(CommandLine& line, OutputFolder& output, const std::string& what_is_written) {
@@ -53,12 +59,22 @@ void declare_ignored(CommandLine& line, std::vector<std::string>& ignored) {
 void declare_onnx(CommandLine& line, base::Overrides& defined, bool& unfold) {
   line.meant_each("--define", "NAME=SIZE",
                   "Size of a dimension that an ONNX model leaves open, such as batch=8 (repeatable)", false,
-                  [&defined](const std::string& text) {
-                    const std::size_t equals = text.rfind('=');
-                    if (equals == std::string::npos || equals == 0)
-                      misuse("O1102", fmt::format("`--define {}` lacks a `=`", text), "write `--define batch=8`");
-                    defined.push_back({text.substr(0, equals), text.substr(equals + 1)});
+                  [&defined](const std::string& text) { defined.push_back(definition(text, text.rfind('='))); });
+  declare_unfold(line, unfold);
+}
+
+void declare_templates(CommandLine& line, DocumentRequest& documents, const std::string& also) {
+  line.meant_each("--define", "NAME=VALUE", fmt::format("A name that templates know{} (repeatable)", also), false,
+                  [&documents](const std::string& text) {
+                    documents.templates.defined.push_back(definition(text, text.find('=')));
                   });
+  line.texts("--include", documents.templates.folders, "DIR",
+             "Folder that templates may read, besides those of the files given (repeatable)");
+  line.toggle("--ignore-density", documents.ignore_densities,
+              "Take sparse data as dense, and leave formats for it aside");
+}
+
+void declare_unfold(CommandLine& line, bool& unfold) {
   line.toggle("--im2col", unfold, "Take an ONNX model's convolutions as products of matrices, windows side by side");
 }
 

@@ -90,8 +90,7 @@ void write_best(const SweepArguments& asked, const sweep::SweepAnswer& answer) {
       arguments.push_back(more);
     QuietConsole console;
     run(arguments, console);
-    write_file((folder / "command.txt").string(),
-               answer.commands[o] + "\n");
+    write_file((folder / "command.txt").string(), answer.commands[o] + "\n");
   }
 }
 

@@ -19,21 +19,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kToggles[] = {"--all",   "--status",    "--json",       "--quiet", "-q",     "--no-color",
-                                    "--force", "--help",      "-h",           "--mix",   "--live", "--ignore-heads",
+constexpr const char* kToggles[] = {"--all",   "--status",    "--json",    "--quiet", "-q",     "--no-color",
+                                    "--force", "--help",      "-h",        "--mix",   "--live", "--ignore-heads",
                                     "--table", "--imperfect", "--summary", "--slurm"};
-constexpr const char* kValued[] = {"--vary",   "--where", "--budget", "--objectives", "--store", "--shard",
-                                   "--export", "--svg",   "--title",  "--threads",    "-j",      "--stop-after",
-                                   "-o",       "--output", "--parts", "--configs",   "--init-idx", "--vict-cond"};
+constexpr const char* kValued[] = {"--vary",   "--where",  "--budget", "--objectives", "--store",    "--shard",
+                                   "--export", "--svg",    "--title",  "--threads",    "-j",         "--stop-after",
+                                   "-o",       "--output", "--parts",  "--configs",    "--init-idx", "--vict-cond"};
 // As the scripts of Timeloop-Experiments have them.
-constexpr std::pair<const char*, const char*> kShort[] = {
-    {"-c", "--configs"},      {"-i", "--init-idx"},         {"--init_idx", "--init-idx"},
-    {"-ih", "--ignore-heads"}, {"--ignore_heads", "--ignore-heads"},
-    {"-vc", "--vict-cond"},   {"-vs", "--vict-cond"},       {"--vict_cond", "--vict-cond"},
-    {"-mx", "--mix"},         {"--mixup", "--mix"},         {"-if", "--imperfect"},
-    {"--imperfect_fact", "--imperfect"}, {"-so", "--summary"}, {"--summary_only", "--summary"},
-    {"-t", "--table"},        {"-l", "--live"},             {"-nef", "--no-e-fusion"},
-    {"-lf", "--l-fusion"},    {"-pwim", "--pay-writeback-in-matmul"}};
+constexpr std::pair<const char*, const char*> kShort[] = {{"-c", "--configs"},
+                                                          {"-i", "--init-idx"},
+                                                          {"--init_idx", "--init-idx"},
+                                                          {"-ih", "--ignore-heads"},
+                                                          {"--ignore_heads", "--ignore-heads"},
+                                                          {"-vc", "--vict-cond"},
+                                                          {"-vs", "--vict-cond"},
+                                                          {"--vict_cond", "--vict-cond"},
+                                                          {"-mx", "--mix"},
+                                                          {"--mixup", "--mix"},
+                                                          {"-if", "--imperfect"},
+                                                          {"--imperfect_fact", "--imperfect"},
+                                                          {"-so", "--summary"},
+                                                          {"--summary_only", "--summary"},
+                                                          {"-t", "--table"},
+                                                          {"-l", "--live"},
+                                                          {"-nef", "--no-e-fusion"},
+                                                          {"-lf", "--l-fusion"},
+                                                          {"-pwim", "--pay-writeback-in-matmul"}};
 
 template <std::size_t N>
 bool among(const char* const (&names)[N], const std::string& name) {
@@ -85,7 +96,8 @@ std::shared_ptr<const base::SourceFile> take_study(Arguments& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     std::error_code ignored;
-    if (!(argument.ends_with(".yaml") || argument.ends_with(".yml")) || !fs::is_regular_file(argument, ignored)) continue;
+    if (!(argument.ends_with(".yaml") || argument.ends_with(".yml")) || !fs::is_regular_file(argument, ignored))
+      continue;
     auto file = base::read_file(argument);
     if (!sweep::is_study(*file)) continue;
     arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i));
@@ -106,20 +118,21 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   CommandLine line("sweep", "A study: many points of map, energy, train or place, stored as they come",
                    "orrery sweep map --chip gemmini --model bert-large --vary arch.Scratchpad.depth=8Ki..64Ki:x2");
   std::vector<std::string> words;
-  line.words("ARGUMENTS", words,
-             "A verb (default map) with its own options, or a study document; see docs/studies.md");
+  line.words("ARGUMENTS", words, "A verb (default map) with its own options, or a study document; see docs/studies.md");
   line.group("Study");
   line.texts("--vary", vary, "PATH=VALUES[;PATH=VALUES]",
              "A field and its values: 8,16,32 or 1..8 or 16Ki..1Mi:x2 (repeatable: multiplied; with `;` side by side)");
-  line.texts("--where", where, "EXPR", "Only points for which this holds, such as `meshX * meshY <= 1024` (repeatable)");
+  line.texts("--where", where, "EXPR",
+             "Only points for which this holds, such as `meshX * meshY <= 1024` (repeatable)");
   line.texts("--budget", budgets, "FIGURE=MOST", "At most so much area (um^2), power (W), dollars, ... (repeatable)");
   line.meant_each("--objectives", "NAME[,NAME]",
-                  "edp, energy, cycles, utilization, area, seconds, dollars, power; several: the points none beats", true,
-                  [&](const std::string& name) { objectives.push_back(name); });
+                  "edp, energy, cycles, utilization, area, seconds, dollars, power; several: the points none beats",
+                  true, [&](const std::string& name) { objectives.push_back(name); });
   line.offer("--objectives", {"edp", "energy", "cycles", "utilization", "area", "seconds", "dollars", "power"});
   line.text("--title", title, "TEXT", "What the study is called in its store");
   line.group("Timeloop-Experiments");
-  line.text("--configs,-c", out.configs, "FILE.json", "Points from its hw_configs.json; `outputs/` as its scripts write it");
+  line.text("--configs,-c", out.configs, "FILE.json",
+            "Points from its hw_configs.json; `outputs/` as its scripts write it");
   line.count("--init-idx", first, "Begin with this configuration, counted from 0", CommandLine::kMost, 0);
   line.toggle("--mix", mixed, "All values of each key multiplied");
   line.toggle("--ignore-heads", out.ignore_heads, "Count each layer once, whatever its instances");
@@ -190,7 +203,8 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   std::vector<std::string> paths;
   for (const sweep::Axis* axis : study.axes()) paths.push_back(axis->path);
   for (const std::string& text : where)
-    study.where.emplace_back(text, base::Location{text_of("--where", text), 1, 1, static_cast<int>(text.size())}, paths);
+    study.where.emplace_back(text, base::Location{text_of("--where", text), 1, 1, static_cast<int>(text.size())},
+                             paths);
   for (const std::string& text : budgets) {
     const auto shown = text_of("--budget", text);
     const std::size_t equals = std::min(text.find('='), text.size());

@@ -13,10 +13,10 @@ namespace orrery::cli {
 
 struct SweepArguments : OutputFolder {
   sweep::Study study;
-  std::string store;       // its file
-  bool all = false;        // evaluate every point
-  bool status = false;     // what the store holds
-  std::string export_to;   // .csv or .jsonl
+  std::string store;      // its file
+  bool all = false;       // evaluate every point
+  bool status = false;    // what the store holds
+  std::string export_to;  // .csv or .jsonl
   std::string svg;
   std::string configs;        // Timeloop-Experiments' configurations; empty: none
   bool ignore_heads = false;  // its options, with them
@@ -31,8 +31,8 @@ struct SweepArguments : OutputFolder {
   double seconds = 0;
 };
 
-// False: help was asked for and is printed. Throws InputError: O1101 and O1102 for what the line does not know, O2057 for
-// shards that are none, and what the parts of a study say.
+// False: help was asked for and is printed. Throws InputError: O1101 and O1102 for what the line does not know, O2057
+// for shards that are none, and what the parts of a study say.
 bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& out);
 
 }  // namespace orrery::cli

@@ -70,7 +70,8 @@ void declare_plan(CommandLine& line, scenario::TrainRequest& request) {
   declare_degree(line, "ep", request.ep, "Expert-parallel degree, inside dp");
   declare_degree(line, "cp", request.cp, "Context-parallel degree (ring attention)");
   declare_degree(line, "interleave", request.interleave, "Chunks of layers per stage; default 1");
-  line.choice("--schedule", request.schedule, cluster::schedules(), "gpipe, 1f1b (default), interleaved, zero-bubble");
+  line.choice("--schedule", request.schedule, cluster::schedules(),
+              "gpipe, 1f1b (default), interleaved, zero-bubble, dualpipe");
   line.choice("--recompute", request.recompute, cluster::recomputations(), "none (default), selective, full");
   line.text(
       "--stack", request.stack, "NAME",
@@ -218,7 +219,8 @@ int run_train(const Arguments& arguments, Console& console) {
   const base::Stopwatch clock;
   refuse_amped_options(options);
   if (!options.plans.empty()) {
-    for (const auto& [name, value] : {std::pair{"--output", options.directory}, std::pair{"--trace", options.trace}})
+    for (const auto& [name, value] : {std::pair{"--output", options.directory}, std::pair{"--trace", options.trace},
+                                      std::pair{"--svg", options.svg}})
       if (!value.empty())
         misuse("O1103", fmt::format("`--plans` writes its rows to the standard output, nothing by `{}`", name),
                "leave it out, and send the rows to a file: `> rows.csv`");

@@ -22,7 +22,7 @@ const std::vector<Verb>& verbs() {
       {"sparse", "This machine",
        "`sparse measure`: which scores of attention matter, and what skipping the rest is worth", run_sparse},
       {"check", "Files and figures", "reads files and says what is wrong with them", run_check},
-      {"catalog", "Files and figures", "the chips, models and systems that come with Orrery", run_catalog},
+      {"catalog", "Files and figures", "the chips, models, systems and stacks that come with Orrery", run_catalog},
       {"schema", "Files and figures", "JSON Schema of a kind of document, for editors", run_schema},
       {"explain", "Files and figures", "what a diagnostic code means", run_explain},
       {"doctor", "Files and figures", "what this installation has", run_doctor},
@@ -53,7 +53,7 @@ std::string first_steps() {
          "  orrery train --model gpt3-175b --system a100-selene --gpus 1024 --global-batch 1536 --tp 8 --pp 8\n"
          "      time and memory of an iteration of GPT-3 on 1,024 accelerators\n"
          "  orrery catalog\n"
-         "      the chips, models and systems that come with Orrery\n\n"
+         "      the chips, models, systems and stacks that come with Orrery\n\n"
          "`orrery --help` lists all verbs; `orrery VERB --help` shows the options of one.\n";
 }
 

@@ -1,6 +1,7 @@
 #include "orrery/cluster/bounds.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "orrery/cluster/memory.h"
 
@@ -19,26 +20,88 @@ Plan alone(Plan plan) {
   return plan;
 }
 
+Pipeline stages_with(const Model& model, const System& system, const Plan& plan,
+                     const machine::OperatorModel& operators, const Reach& reach) {
+  const Plan least = alone(plan);
+  LayerContext context = layer_context(model, system, least, operators);
+  context.contexts = reach.contexts;
+  context.experts = reach.experts;
+  context.expert_nodes = reach.expert_nodes;
+  return pipeline(context);
+}
+
 }  // namespace
+
+Reach reach_of(const System& system, const Plan& plan) {
+  Reach reach;
+  if (plan.cp > 1) reach.contexts = context_ranks(system, plan);
+  if (plan.ep > 1) {
+    reach.experts = expert_ranks(system, plan);
+    reach.expert_nodes = nodes_of(system, plan, plan.ep * expert_tp(plan));
+  }
+  return reach;
+}
+
+Reaches reaches(const System& system, Plan plan, base::Count expert_tp, const std::vector<Order>& orders,
+                const std::vector<base::Count>& pps, const std::vector<base::Count>& dps, base::Count most_gpus) {
+  Reaches found;
+  plan.expert_tp = expert_tp;
+  const std::vector<base::Count> none = {1};
+  for (const Order order : orders) {
+    plan.order = order;
+    const bool stages_outermost = order == Order::kCpDpPp || order == Order::kDpCpPp;
+    const bool replicas_first = order == Order::kDpCpPp || order == Order::kDpPpCp || order == Order::kPpDpCp;
+    const bool alike = plan.cp == 1 && plan.ep == 1;
+    for (const base::Count pp : stages_outermost || alike ? none : pps)
+      for (const base::Count dp : replicas_first && !alike ? dps : none) {
+        if (plan.tp * plan.cp * pp > most_gpus / dp) continue;
+        plan.pp = pp;
+        plan.dp = dp;
+        const Reach reach = reach_of(system, plan);
+        if (std::find(found.all.begin(), found.all.end(), reach) == found.all.end()) found.all.push_back(reach);
+      }
+  }
+  return found;
+}
 
 Pipeline stages_of(const Model& model, const System& system, const Plan& plan,
                    const machine::OperatorModel& operators) {
-  const Plan least = alone(plan);
-  return pipeline(layer_context(model, system, least, operators));
+  return stages_with(model, system, plan, operators, reach_of(system, plan));
+}
+
+double whole_seconds(const Model& model, const System& system, const Plan& plan,
+                     const machine::OperatorModel& operators, const Reaches& cut, const Reaches& whole) {
+  Plan one = plan;
+  one.pp = 1;
+  // DualPipe hides what no other turns do.
+  if (plan.schedule != Schedule::kDualPipe) one.schedule = Schedule::kOneFOneB;
+  double least = std::numeric_limits<double>::infinity();
+  const auto take = [&](const Reaches& which) {
+    for (const Reach& reach : which.all)
+      least = std::min(least, stages_with(model, system, one, operators, reach)[0].stage.tau());
+  };
+  if (plan.expert_tp > 0 || plan.tp == 1 || !model.mixes()) {
+    take(cut);
+    return least;
+  }
+  // As the software does it: the one or the other.
+  one.expert_tp = 1;
+  take(whole);
+  one.expert_tp = plan.tp;
+  take(cut);
+  return least;
 }
 
 double whole_seconds(const Model& model, const System& system, const Plan& plan,
                      const machine::OperatorModel& operators) {
-  Plan one = plan;
-  one.pp = 1;
-  one.schedule = Schedule::kOneFOneB;
-  const auto seconds = [&] { return stages_of(model, system, one, operators)[0].stage.tau(); };
-  if (plan.expert_tp > 0 || plan.tp == 1 || !model.mixes()) return seconds();
-  // As the software does it: the one or the other.
-  one.expert_tp = 1;
-  const double whole_experts = seconds();
-  one.expert_tp = plan.tp;
-  return std::min(whole_experts, seconds());
+  const auto of = [&](base::Count expert_tp) {
+    Plan copy = plan;
+    copy.expert_tp = expert_tp;
+    return Reaches{{reach_of(system, copy)}};
+  };
+  if (plan.expert_tp > 0 || plan.tp == 1 || !model.mixes())
+    return whole_seconds(model, system, plan, operators, of(plan.expert_tp), {});
+  return whole_seconds(model, system, plan, operators, of(plan.tp), of(1));
 }
 
 double pipeline_bound(const Model& model, const Plan& plan, const Pipeline& pipe) {
@@ -63,13 +126,18 @@ double memory_bound(const Model& model, const Plan& plan) {
   least.schedule = Schedule::kOneFOneB;
   least.interleave = 1;
   const Memory bytes = memory(model, least);
-  return bytes.in_use() - bytes.buffers;
+  const double kept = bytes.in_use() - bytes.buffers;
+  if (plan.schedule != Schedule::kDualPipe) return kept;
+  // Its pairs of stages can be emptier than the fullest stage of others.
+  least.schedule = plan.schedule;
+  const Memory folded = memory(model, least);
+  return std::min(kept, folded.in_use() - folded.buffers);
 }
 
-double bytes_of(const Model& model, const System& system, const Plan& plan) {
+Bytes bytes_of(const Model& model, const System& system, const Plan& plan) {
   const Memory bytes = memory(model, plan);
   const double room = system.accelerator.memory_bytes - bytes.in_use();
-  return bytes.in_use() + std::clamp(room, 0.0, bytes.reserve);
+  return {bytes.in_use(), bytes.in_use() + std::clamp(room, 0.0, bytes.reserve)};
 }
 
 }  // namespace orrery::cluster

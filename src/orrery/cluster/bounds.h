@@ -10,6 +10,8 @@
 //               without chunks: other choices of sharding and schedule keep no less
 #pragma once
 
+#include <vector>
+
 #include "orrery/cluster/pipeline.h"
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
@@ -17,13 +19,38 @@
 
 namespace orrery::cluster {
 
-// Seconds that a rank spends on one microbatch if its stage has all layers. Of `plan` tp, cp, ep, microbatch,
-// recomputation and sequence parallelism count.
+// Where the ranks are with which a rank shares sequences and experts: all that a layer's time knows of dp, pp and the
+// order of degrees on the network.
+struct Reach {
+  collective::Group contexts, experts;
+  double expert_nodes = 1;
+
+  bool operator==(const Reach& other) const {
+    return contexts.joined == other.contexts.joined && contexts.ranks == other.contexts.ranks &&
+           experts.joined == other.experts.joined && experts.ranks == other.experts.ranks &&
+           expert_nodes == other.expert_nodes;
+  }
+};
+Reach reach_of(const System& system, const Plan& plan);
+
+// Every reach that plans like `plan`, with `expert_tp` tensor ranks to an expert, can have.
+struct Reaches {
+  std::vector<Reach> all;
+};
+Reaches reaches(const System& system, Plan plan, base::Count expert_tp, const std::vector<Order>& orders,
+                const std::vector<base::Count>& pps, const std::vector<base::Count>& dps, base::Count most_gpus);
+
+// The least seconds that a rank spends on one microbatch if its stage has all layers, wherever the others are. Of
+// `plan` tp, cp, ep, microbatch, recomputation and sequence parallelism count. `cut`, `whole`: reaches where an expert
+// is cut over tp, and where it is not; of a plan that says which, or has nothing to cut, `cut` alone counts.
+double whole_seconds(const Model& model, const System& system, const Plan& plan,
+                     const machine::OperatorModel& operators, const Reaches& cut, const Reaches& whole);
+// With the reach of this very plan.
 double whole_seconds(const Model& model, const System& system, const Plan& plan,
                      const machine::OperatorModel& operators);
 
-// The stages of `plan`; pp, over how many tensor ranks an expert is cut, and whether weight gradients are deferred
-// count as well.
+// The stages of `plan`; pp, over how many tensor ranks an expert is cut, whether weight gradients are deferred, and its
+// reach count as well.
 Pipeline stages_of(const Model& model, const System& system, const Plan& plan, const machine::OperatorModel& operators);
 
 // The least seconds of an iteration of any plan that has `pipe`, for its own microbatches and turns.
@@ -36,6 +63,9 @@ double turns_bound(const Pipeline& pipe, double microbatches);
 double memory_bound(const Model& model, const Plan& plan);
 
 // What evaluate() says of a plan's bytes: the allocator's reserve gives way where memory is short.
-double bytes_of(const Model& model, const System& system, const Plan& plan);
+struct Bytes {
+  double in_use = 0, total = 0;
+};
+Bytes bytes_of(const Model& model, const System& system, const Plan& plan);
 
 }  // namespace orrery::cluster

@@ -18,8 +18,10 @@ std::vector<Condition> conditions(const Space& space, const PlanLimits& limits, 
   using Kind = Condition::Kind;
   std::vector<Condition> all;
   if (limits.memory < kNone) all.push_back({Kind::kMemory});
+  if (limits.in_use < kNone) all.push_back({Kind::kMargin});
   if (limits.cost < kNone) all.push_back({Kind::kCost});
   if (limits.seconds < kNone) all.push_back({Kind::kSeconds});
+  if ((space.base.stack.lacks & ~space.waived) != 0) all.push_back({Kind::kSoftware});
   if (space.most_gpus < most_gpus) all.push_back({Kind::kAccelerators});
   for (const Knob knob : kKnobs)
     if (knob != Knob::kGlobalBatch && !space.open(knob)) all.push_back({Kind::kKnob, knob});
@@ -97,6 +99,12 @@ Conflict conflict(const Model& model, const System& system, const Space& space, 
           break;
         case Condition::Kind::kMemory:
           within.memory = std::numeric_limits<double>::infinity();
+          break;
+        case Condition::Kind::kMargin:
+          within.in_use = std::numeric_limits<double>::infinity();
+          break;
+        case Condition::Kind::kSoftware:
+          freed.waived = freed.base.stack.lacks;
           break;
         case Condition::Kind::kCost:
           within.cost = std::numeric_limits<double>::infinity();

@@ -8,9 +8,10 @@
 
 namespace orrery::cluster {
 
-// What can be taken back: the values given to a knob, or the accelerators, or one of the limits.
+// What can be taken back: the values given to a knob, or the accelerators, or one of the limits, or that the software
+// has to be able to run it.
 struct Condition {
-  enum class Kind { kKnob, kAccelerators, kMemory, kCost, kSeconds };
+  enum class Kind { kKnob, kAccelerators, kMemory, kMargin, kCost, kSeconds, kSoftware };
   Kind kind = Kind::kKnob;
   Knob knob = Knob::kTp;
 

@@ -54,8 +54,8 @@ double gained_dp(const Plan& plan, const GradientSync& sync, double units, doubl
     const double gather = sync.gather / 2;  // of all forward passes, or all backward passes
     return beside.gained(gather, m * forward) + beside.gained(gather + sync.reduce, m * backward);
   }
-  // A chunk's weights are needed, and its gradients complete, a round of p microbatches after the chunk before.
-  const double passes = plan.interleave > 1 ? std::min(m, static_cast<double>(plan.pp)) : 1;
+  // A chunk's weights are needed, and its gradients complete, a round of microbatches after the chunk before.
+  const double passes = plan.interleave > 1 ? std::min(m, static_cast<double>(microbatch_group(plan))) : 1;
   return beside.gained(sync.gather, passes * forward) +
          beside.gained(sync.reduce, (plan.zero == 2 ? m : passes) * backward);
 }
@@ -76,7 +76,8 @@ View seen_by(const Kind& kind, const Model& model, const Plan& plan, const Pipel
     work = m * turn;
   }
   view.hidden_dp = gained_dp(plan, sent.gradients, units, m, forward, backward);
-  view.hidden_pp = plan.overlap.pp * (1 - plan.stack.contention) *
+  const double boundaries = plan.schedule == Schedule::kDualPipe ? 1 : plan.overlap.pp;
+  view.hidden_pp = boundaries * (1 - plan.stack.contention) *
                    std::min(sent.steady * sent.crossing, std::max(0.0, work - view.hidden_dp));
   view.seconds = m * stage.tau() + view.bubble - view.hidden_pp - view.hidden_dp;
   return view;
@@ -85,13 +86,13 @@ View seen_by(const Kind& kind, const Model& model, const Plan& plan, const Pipel
 // Activations go to the host's memory beside the forward pass and come back beside the backward pass, by copies that
 // take no units. Of the optimiser's state gradients go down and weights come up at the end, and between the two the
 // host does the step: it reads the gradient and reads and writes master and moments in its own memory, whose rate its
-// accelerators share. No system's file states that rate; an accelerator's share is about that of its link (DDR5-4800 of
-// DGX H100: 614 GB/s over eight; DDR4-3200 of DGX A100: 410 GB/s; LPDDR5X of a Grace: 512 GB/s over two, before
-// efficiencies).
+// accelerators share. Where a system does not state that rate, it is taken to be that of the link.
 void add_offload(const Model& model, const System& system, const Plan& plan, double own, double m, const Stage& stage,
                  Breakdown& time) {
   if (plan.offload_activations == 0 && plan.offload_optimizer == 0) return;
-  const double rate = system.accelerator.host_bytes_per_s;
+  const machine::Accelerator& chip = system.accelerator;
+  const double rate = chip.host_rate();
+  const double memory_rate = chip.host_memory_bytes_per_s > 0 ? chip.host_memory_bytes_per_s : rate;
   double kept = 0;
   for (const LayerKind& kind : model.kinds)
     kept +=
@@ -101,13 +102,13 @@ void add_offload(const Model& model, const System& system, const Plan& plan, dou
   time.backward += m * std::max(0.0, way - stage.backward);
   constexpr double kSent = 4 + 2;                  // bytes a parameter: gradient, weight
   constexpr double kByHost = 4 + 2 * (4 + 8) + 2;  // gradient read, master and moments read and written, weight written
-  time.optimizer += plan.offload_optimizer * (kSent + kByHost) * own / rate;
+  time.optimizer += plan.offload_optimizer * (kSent / rate + kByHost / memory_rate) * own;
 }
 
-// Attention and logits stay in 16 bits where products are in 8.
+// Attention and logits stay in 16 bits where products are quantised.
 double peak_of_run(const machine::Accelerator& chip, machine::Precision precision) {
   const double peak = chip.peak(precision);
-  return precision == machine::Precision::kFp8 ? std::max(peak, chip.peak(machine::Precision::kBf16)) : peak;
+  return machine::quantised(precision) ? std::max(peak, chip.peak(machine::Precision::kBf16)) : peak;
 }
 
 Utilisation utilisation(double model_flops_per_s, double hardware_flops_per_s, double peak) {
@@ -115,7 +116,7 @@ Utilisation utilisation(double model_flops_per_s, double hardware_flops_per_s, d
 }
 
 StageTimes times_of(const Stage& stage) {
-  return {stage.forward, stage.backward, stage.weight};
+  return {stage.forward, stage.backward, stage.weight, stage.apart};
 }
 
 }  // namespace
@@ -129,7 +130,8 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
 
   StageParameters params = stage_parameters(model, plan, 0);
   if (plan.pp > 1) {
-    for (const base::Count stage : {base::Count{1}, plan.pp - 1}) {  // those between have no more than the second
+    // Those between have no more than the second, of DualPipe's pairs than the second or the innermost.
+    for (const base::Count stage : {base::Count{1}, held_stages(plan) == 2 ? plan.pp / 2 - 1 : plan.pp - 1}) {
       const StageParameters other = stage_parameters(model, plan, stage);
       if (other.dense + other.experts > params.dense + params.experts) params = other;
     }
@@ -195,10 +197,12 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   const double batch = static_cast<double>(plan.global_batch);
   const double rate = batch / (result.iteration_s * gpus);  // sequences/s of one accelerator
   const double peak = peak_of_run(system.accelerator, plan.precision);
-  const DoneFlops done = done_flops_per_sequence(model, plan.recompute);
+  const bool core_kept = plan.recompute == Recompute::kSelective && !plan.recomputed.core;
+  const Recompute again = core_kept ? Recompute::kNone : plan.recompute;
+  const DoneFlops done = done_flops_per_sequence(model, again);
   result.done = utilisation(done.model * rate, done.hardware * rate, peak);
-  result.published = utilisation(model_flops_per_sequence(model) * rate,
-                                 hardware_flops_per_sequence(model, plan.recompute) * rate, peak);
+  result.published =
+      utilisation(model_flops_per_sequence(model) * rate, hardware_flops_per_sequence(model, again) * rate, peak);
   result.tokens_per_s = batch * model.seq / result.iteration_s;
 
   result.first = times_of(pipe[0].stage);

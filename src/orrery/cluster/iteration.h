@@ -50,7 +50,8 @@ struct Memory {
 struct StageTimes {
   double forward = 0;
   double backward = 0;         // recomputation, input and weight gradients together
-  double weight_gradient = 0;  // the part of `backward` that is deferred; zero-bubble only
+  double weight_gradient = 0;  // the part of `backward` that is deferred; zero-bubble and DualPipe only
+  double apart = 0;            // DualPipe: more, where the two passes do not go side by side
 };
 
 struct Utilisation {

@@ -12,10 +12,6 @@ bool above(double bound, double value) {
   return bound > value + kRounding * value;
 }
 
-bool same_plan(const Plan& a, const Plan& b) {
-  return !comes_before(a, b) && !comes_before(b, a);
-}
-
 }  // namespace
 
 Kept::Kept(const Objective& objective, Mode mode, std::size_t most)
@@ -73,7 +69,15 @@ void Kept::offer_best(const Candidate& candidate) {
   if (full_ && !before(candidate, list_.back())) return;
   const auto at = std::lower_bound(list_.begin(), list_.end(), candidate,
                                    [&](const Candidate& a, const Candidate& b) { return before(a, b); });
-  if (at != list_.end() && same_plan(at->plan, candidate.plan)) return;
+  const auto equal = [&](const Candidate& kept) {
+    return std::equal(kept.score.begin(), kept.score.begin() + static_cast<std::ptrdiff_t>(metrics_),
+                      candidate.score.begin());
+  };
+  if (at != list_.begin() && equal(*std::prev(at))) return;
+  if (at != list_.end() && equal(*at)) {
+    *at = candidate;
+    return;
+  }
   list_.insert(at, candidate);
   if (list_.size() > most_) list_.pop_back();
   full_ = list_.size() == most_;

@@ -1,4 +1,5 @@
-// The plans that a search keeps: the best N, or all that no other one beats, or the best of every (tp, pp).
+// The plans that a search keeps: the best N, or all that no other one beats, or the best of every (tp, pp). Of plans
+// with the same score the first stands for all: what differs makes no difference.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 namespace orrery::cluster {
 namespace {
 
-constexpr std::array kSchedules = {Schedule::kOneFOneB, Schedule::kGpipe, Schedule::kZeroBubble};
+constexpr std::array kSchedules = {Schedule::kOneFOneB, Schedule::kGpipe, Schedule::kZeroBubble, Schedule::kDualPipe};
 
 base::Count place_of(Schedule schedule) {
   base::Count place = 0;
@@ -42,7 +42,8 @@ const char* name(Knob knob) {
                                         "expert_tp",
                                         "shard",
                                         "offload_activations",
-                                        "offload_optimizer"};
+                                        "offload_optimizer",
+                                        "order"};
   return kNames[static_cast<std::size_t>(knob)];
 }
 
@@ -79,9 +80,11 @@ base::Count get(const Plan& plan, Knob knob) {
     case Knob::kOffloadActivations:
       return millionths(plan.offload_activations);
     case Knob::kOffloadOptimizer:
+      return millionths(plan.offload_optimizer);
+    case Knob::kOrder:
       break;
   }
-  return millionths(plan.offload_optimizer);
+  return static_cast<base::Count>(plan.order);
 }
 
 void set(Plan& plan, Knob knob, base::Count value) {
@@ -133,6 +136,9 @@ void set(Plan& plan, Knob knob, base::Count value) {
       return;
     case Knob::kOffloadOptimizer:
       plan.offload_optimizer = share_of(value);
+      return;
+    case Knob::kOrder:
+      plan.order = static_cast<Order>(value);
   }
 }
 
@@ -140,6 +146,7 @@ std::string value_name(Knob knob, base::Count value) {
   Plan plan;
   set(plan, knob, value);
   if (knob == Knob::kSchedule) return name_of(schedule_of(plan), schedules());
+  if (knob == Knob::kOrder) return name_of(plan.order, orders());
   if (knob == Knob::kRecompute) return name_of(plan.recompute, recomputations());
   if (knob == Knob::kSequenceParallel) return value != 0 ? "true" : "false";
   if (knob == Knob::kOffloadActivations || knob == Knob::kOffloadOptimizer) return fmt::format("{}", share_of(value));

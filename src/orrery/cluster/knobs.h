@@ -28,6 +28,7 @@ enum class Knob {
   kShard,
   kOffloadActivations,
   kOffloadOptimizer,
+  kOrder,
 };
 
 inline constexpr std::array kKnobs = {Knob::kGlobalBatch,
@@ -45,7 +46,8 @@ inline constexpr std::array kKnobs = {Knob::kGlobalBatch,
                                       Knob::kExpertTp,
                                       Knob::kShard,
                                       Knob::kOffloadActivations,
-                                      Knob::kOffloadOptimizer};
+                                      Knob::kOffloadOptimizer,
+                                      Knob::kOrder};
 
 // Shares are counted in these parts.
 inline constexpr base::Count kWholeShare = 1'000'000;
@@ -53,7 +55,7 @@ inline constexpr base::Count kWholeShare = 1'000'000;
 // As of cluster::fields(plan).
 const char* name(Knob knob);
 
-// The choice as a number: of a schedule its place in 1f1b, gpipe, zero-bubble; of a truth 0 or 1, of a share
+// The choice as a number: of a schedule its place in 1f1b, gpipe, zero-bubble, dualpipe; of a truth 0 or 1, of a share
 // its millionths.
 base::Count get(const Plan& plan, Knob knob);
 void set(Plan& plan, Knob knob, base::Count value);

@@ -66,6 +66,31 @@ double moved(const LayerContext& c, std::string_view name, OperatorPass pass, ma
 
 constexpr const char* kAround = "norms, activations, layouts";
 
+// Memory traffic of making a product's operands of 16-bit numbers, for each element: of the input in the forward and
+// in the backward pass, of the result's gradient. A weight gradient reads the input and the gradient along the tokens,
+// the other products along the channels.
+//
+//   fp8    one scale a tensor, known from before: read 2, write 1; a transposed copy, read and written, in the backward
+//          pass; of the gradient both copies at once
+//   mxfp8  blocks of 32 lie along what is summed, so either copy is quantised of its own: read 2, write both at once
+//   nvfp4  the same, and a reading more: scales of blocks are themselves scaled by the tensor's largest element
+//          (arXiv 2509.25149; Transformer Engine's recipes)
+struct QuantisedBytes {
+  double forward, backward, gradient;
+};
+
+QuantisedBytes quantised_bytes(machine::Precision precision) {
+  if (precision == machine::Precision::kFp8) return {3, 2, 4};
+  const double reads = precision == machine::Precision::kNvfp4 ? 4 : 2;
+  const double both = reads + 2 * machine::bytes_per_element(precision);
+  return {both, 0, both};
+}
+
+// What is not quantised: attention, logits.
+machine::Precision wide(machine::Precision precision) {
+  return machine::quantised(precision) ? machine::Precision::kBf16 : precision;
+}
+
 // Sums products' times: forward, with respect to the input, with respect to the weights.
 struct Products {
   const LayerContext& context;
@@ -108,10 +133,11 @@ struct Products {
 
   // y = x w with x of m x k and w of k x n.
   void linear(std::string_view name, base::Count batch, base::Count m, base::Count n, base::Count k) {
-    if (precision == machine::Precision::kFp8) {
+    if (machine::quantised(precision)) {
+      const QuantisedBytes bytes = quantised_bytes(precision);
       const double rows = static_cast<double>(batch * m);
-      forward_bytes += 3 * rows * k;
-      backward_bytes += rows * (2 * k + 4 * n);
+      forward_bytes += rows * bytes.forward * k;
+      backward_bytes += rows * (bytes.backward * k + bytes.gradient * n);
     }
     if (const base::Count r = context.plan.lora_rank; r > 0 && batch == 1) {
       adapted(m, n, k, r);
@@ -156,6 +182,23 @@ void communicate(const Plan& plan, double core, double tp, double ep, double cp,
   pass.cp = cp - pass.cp_hidden;
 }
 
+// DualPipe runs a forward and a backward pass of different microbatches side by side: what either exchanges with
+// experts has the operators of both to go beside.
+void exchange_beside_both(const Plan& plan, PassPair& passes) {
+  Pass& forward = passes.forward;
+  Pass& backward = passes.backward;
+  const double before = forward.ep + forward.ep_hidden, behind = backward.ep + backward.ep_hidden;
+  const double all = before + behind;
+  if (all <= 0) return;
+  double window = std::max(0.0, forward.compute - forward.tp_hidden - forward.cp_hidden) +
+                  std::max(0.0, backward.compute - backward.tp_hidden - backward.cp_hidden);
+  const double hidden = gained(plan, 1, all, 1, window);
+  forward.ep_hidden = hidden * before / all;
+  backward.ep_hidden = hidden * behind / all;
+  forward.ep = before - forward.ep_hidden;
+  backward.ep = behind - backward.ep_hidden;
+}
+
 // Seconds to add weight gradients up in a pass of its own.
 double accumulation(const LayerContext& c, const Products& products) {
   if (c.plan.fused_accumulation) return 0;
@@ -177,9 +220,7 @@ base::Count tokens_of(const LayerContext& c, base::Count seq) {
 void add_core(const LayerContext& c, const LayerKind& kind, const Core& core, CoreSeconds& sum) {
   const base::Count own = kind.seq / c.plan.cp;  // queries of a sequence on this rank
   const base::Count batch = c.plan.micro_batch * (core.heads / c.plan.tp);
-  // Attention stays in 16 bits where products are in 8.
-  const machine::Precision precision =
-      c.plan.precision == machine::Precision::kFp8 ? machine::Precision::kBf16 : c.plan.precision;
+  const machine::Precision precision = wide(c.plan.precision);
   const auto product = [&](base::Count n, base::Count k) {
     return c.operators.matrix_product_seconds({batch, own, n, k, precision});
   };
@@ -270,6 +311,11 @@ void end_products(const LayerContext& c, const std::vector<Matrix>& matrices, Pr
     multiply(c, m, std::max<base::Count>(1, c.plan.micro_batch * m.at_tokens / c.plan.cp), sum);
 }
 
+// A product with the latents of attention: queries, keys, values of their heads.
+bool from_latent(const Matrix& m) {
+  return m.name == "Q-up" || m.name == "KV-up";
+}
+
 // What the backward pass of a layer, whose operators begin at `begin`, does again.
 void note_again(const LayerContext& c, std::size_t begin) {
   if (c.plan.recompute == Recompute::kNone) return;
@@ -277,9 +323,44 @@ void note_again(const LayerContext& c, std::size_t begin) {
   for (const OperatorUse& use : layer) {
     const bool core = use.name.ends_with("scores") || use.name.ends_with("values") || use.name.ends_with("attention") ||
                       use.name.starts_with("softmax");
-    if (use.pass == OperatorPass::kForward && (core || c.plan.recompute == Recompute::kFull))
+    const bool again = c.plan.recompute == Recompute::kFull || (core && c.plan.recomputed.core) ||
+                       (c.plan.recomputed.latents && from_latent({.name = use.name}));
+    if (use.pass == OperatorPass::kForward && again)
       note(c, use.name, OperatorPass::kRecomputation, use.one, use.times, use.computes);
   }
+}
+
+// What selective recomputation does again of a layer.
+struct Again {
+  double seconds = 0, ops = 0;
+};
+
+Again recomputed(const LayerContext& c, const LayerKind& kind, double core, double core_ops) {
+  const Recomputed& what = c.plan.recomputed;
+  Again again;
+  if (what.core) again = {core, core_ops};
+  const double tokens = static_cast<double>(tokens_of(c, kind.seq));
+  double bytes = 0;
+  if (what.norms) {
+    bytes += kind.parts * 4.0 * kind.width * c.norm_share;
+    again.ops += kind.parts;
+  }
+  if (what.activations && kind.kept_inner > 0) {
+    bytes += kind.activated[0] / static_cast<double>(c.plan.tp);
+    again.ops += 1;
+  }
+  if (bytes > 0)
+    again.seconds += moved(c, kAround, OperatorPass::kRecomputation, machine::OperatorKind::kNormalisation,
+                           c.plan.stack.traffic * tokens * bytes * (c.element / 2));
+  if (!what.latents || !kind.latent) return again;
+  LayerContext unheard = c;
+  unheard.uses = nullptr;
+  Products products{unheard, c.plan.precision};
+  for (const Matrix& m : kind.matrices)
+    if (from_latent(m)) multiply(unheard, m, tokens_of(c, kind.seq), products);
+  again.seconds += products.forward;
+  again.ops += 2;
+  return again;
 }
 
 // How often a token travels to its experts. Where software sends it once to each node, as often as there are nodes that
@@ -288,8 +369,7 @@ double copies_of_token(const LayerContext& c, const Mixture& mixture) {
   const auto k = static_cast<double>(mixture.top_k);
   const double most = mixture.nodes > 0 ? std::min(k, static_cast<double>(mixture.nodes)) : k;
   if (!c.plan.stack.node_copies) return most;
-  const double nodes =
-      std::max(1.0, static_cast<double>(c.plan.ep * expert_tp(c.plan)) / static_cast<double>(c.system.node_size));
+  const double nodes = c.expert_nodes;
   if (nodes <= 1) return k;
   return std::min(most, nodes * (1 - std::pow(1 - 1 / nodes, k)));
 }
@@ -320,6 +400,11 @@ LayerContext layer_context(const Model& model, const System& system, const Plan&
   c.tokens = plan.micro_batch * (model.seq / plan.cp);
   c.element = machine::bytes_per_element(plan.precision) == 4 ? 4 : 2;
   c.norm_share = plan.sequence_parallel ? 1.0 / plan.tp : 1;
+  if (plan.cp > 1) c.contexts = context_ranks(system, plan);
+  if (plan.ep > 1) {
+    c.experts = expert_ranks(system, plan);
+    c.expert_nodes = nodes_of(system, plan, plan.ep * expert_tp(plan));
+  }
   if (plan.tp > 1) {
     c.all_reduce_s = collective::seconds(collective::Operation::kAllReduce, system.fabric, group(c, plan.tp, 1),
                                          c.element * c.tokens * model.hidden);
@@ -371,18 +456,17 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
 
   double ep = 0;
   if (experts && plan.ep > 1) {
-    const collective::Group ranks = group(c, plan.ep, expert_tp(plan));
     const double rows = T * (expert_tp(plan) < plan.tp ? 1.0 / t : c.norm_share) * h * copies_of_token(c, mixture);
     // Back in the activations' precision.
     const double out =
         plan.stack.quantised_dispatch ? std::min(c.element, machine::bytes_per_element(plan.precision)) : c.element;
-    ep = collective::seconds(collective::Operation::kAllToAll, c.system.fabric, ranks, out * rows) +
-         collective::seconds(collective::Operation::kAllToAll, c.system.fabric, ranks, c.element * rows);
+    ep = collective::seconds(collective::Operation::kAllToAll, c.system.fabric, c.experts, out * rows) +
+         collective::seconds(collective::Operation::kAllToAll, c.system.fabric, c.experts, c.element * rows);
   }
   double cp_forward = 0;
   double cp_backward = 0;
   if (plan.cp > 1) {
-    const collective::Group ranks = group(c, plan.cp, plan.tp);
+    const collective::Group& ranks = c.contexts;
     const auto circulate = [&](double bytes) {
       const double gather = collective::seconds(collective::Operation::kAllGather, c.system.fabric, ranks, bytes);
       cp_forward += gather;
@@ -443,15 +527,19 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
       backward.again = forward.compute - core.forward - products.forward / 2;
       backward.host += forward.host / 2;
     } else {
-      backward.again = core.forward;
-      backward.host += core_ops / ops * forward.host;
-      core_seconds += core.forward;
-      again_cp = cp_forward;
+      const Again again = recomputed(c, kind, core.forward, core_ops);
+      backward.again = again.seconds;
+      backward.host += again.ops * issue + (plan.recomputed.core ? core_ops / ops * jitter : 0);
+      if (plan.recomputed.core) {
+        core_seconds += core.forward;
+        again_cp = cp_forward;
+      }
     }
   }
   backward.compute += backward.again;
   communicate(plan, core.forward, tp, ep, cp_forward, forward);
   communicate(plan, core_seconds, tp + again_tp, ep + again_ep, cp_backward + again_cp, backward);
+  if (plan.schedule == Schedule::kDualPipe) exchange_beside_both(plan, passes);
   return passes;
 }
 
@@ -487,7 +575,7 @@ PassPair logits_passes(const LayerContext& c) {
   const double state = c.tokens * static_cast<double>(c.model.hidden) * (c.element / 2);
   const double each = c.plan.stack.loss_bytes > 0 ? c.plan.stack.loss_bytes : c.system.calibration.loss_bytes_per_logit;
   const double loss = each / 2 * static_cast<double>(tokens) * static_cast<double>(padded);
-  Products products{c, c.plan.precision == machine::Precision::kFp8 ? machine::Precision::kBf16 : c.plan.precision};
+  Products products{c, wide(c.plan.precision)};
   end_products(c, c.model.last, products);
   if (padded > 0) products.linear("logits", 1, tokens, padded, logits.width);
   const double weight = products.weight + accumulation(c, products);

@@ -4,6 +4,7 @@
 
 #include "orrery/cluster/model.h"
 #include "orrery/cluster/operators.h"
+#include "orrery/cluster/placement.h"
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
 #include "orrery/machine/operator_model.h"
@@ -41,6 +42,9 @@ struct LayerContext {
   double norm_share = 1;         // of the hidden state that this rank normalises: 1 / tp with sequence parallelism
   double all_reduce_s = 0;       // of one hidden state over the tensor-parallel group
   double embedded_s = 0;         // of what the tables yield
+  collective::Group contexts;    // the ranks that share a sequence
+  collective::Group experts;     // the ranks that tokens are sent to,
+  double expert_nodes = 1;       // and the nodes that these are on
   OperatorUses* uses = nullptr;  // where every operator that is priced is noted; null: nobody asks
 };
 LayerContext layer_context(const Model& model, const System& system, const Plan& plan,

@@ -11,13 +11,14 @@
 //   input of norms and of QKV and feed-forward input     8 sbh / u      (2 x 2 norm inputs, 2 x 2 products' inputs)
 //   dropout masks                                         2 sbh / u
 //   Q, K, V, core's result                                8 sbh / t      (2 bytes of each one's own width)
-//   softmax's input and result, its dropout mask          5 a s^2 b / t  (flash: 4 a s b / t, row sums)
+//   softmax's result; dropout's mask and result           5 a s^2 b / t  (no dropout: 2; flash: 4 a s b / t, row sums)
 //   feed-forward: inner width before and after            4 s b f / t    (gated: gate, up and product, 6 s b f / t)
 //   scan: what is projected, convolved, its result        2 s b (P + C + R) / t
 //
 // For a plain GPT their sum is sbh(10 + 24/t + 5as/(ht)). Selective recomputation drops the scores, full recomputation
 // all but the layer's input. 1F1B's first stage keeps min(m, p) microbatches of its layers, GPipe all m, interleaved
-// schedules p + (p-1)/v, in microbatches of all its chunks.
+// schedules ((v-1) g + 2p - 1)/v in microbatches of all its chunks, g at a time through a chunk (p + (p-1)/v for g =
+// p), DualPipe p + 1 (its authors' figure), of weights of two stages.
 //
 // The first two rows are of a layer of two parts; each part has half of them.
 //
@@ -55,15 +56,14 @@ double logit_bytes(const Plan& plan) {
   return plan.stack.logit_bytes * (pure ? 2.0 / 3 : 1);
 }
 
-// Of what a product reads and keeps for its weights' gradient: in 8 bits where it computes in 8 bits by kernels of
-// today.
-double operand_bytes(const Plan& plan) {
-  const bool narrow = plan.precision == machine::Precision::kFp8 && plan.stack.name == StackName::kMegatronCore;
-  return narrow ? 1 : machine::bytes_per_element(plan.precision) == 4 ? 4 : 2;
-}
-
 double element_bytes(const Plan& plan) {
   return machine::bytes_per_element(plan.precision) == 4 ? 4 : 2;
+}
+
+// Of what a product reads and keeps for its weights' gradient: quantised where kernels of today quantise it.
+double operand_bytes(const Plan& plan) {
+  const bool narrow = machine::quantised(plan.precision) && plan.stack.name == StackName::kMegatronCore;
+  return narrow ? machine::bytes_per_element(plan.precision) : element_bytes(plan);
 }
 
 // Tokens of one microbatch on one context-parallel rank.
@@ -78,7 +78,7 @@ double core_bytes(const Model& model, const Plan& plan, const LayerKind& kind) {
     if (model.attention == Attention::kFlash)
       bytes += 4 * rows;
     else
-      bytes += (2 * element_bytes(plan) + (model.dropout ? 1 : 0)) * rows * core.seen;
+      bytes += (element_bytes(plan) + (model.dropout ? element_bytes(plan) + 1 : 0)) * rows * core.seen;
   }
   return bytes;
 }
@@ -99,8 +99,10 @@ double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, do
   const double product = kind.kept_inner * (1 - operand / e) * kind.second_operand;
   bytes += tokens * e * (kind.kept_inner - product + kind.scan.projected + kind.scan.result + kind.scan.channels) / t;
   if (const Mixture& mixture = kind.mixture; mixture.count > 0) {
-    bytes += tokens * e * mixture.top_k * 2 * kind.width / u;  // what the experts read and what is weighted
-    bytes += tokens * 4 * mixture.count / u;                   // router
+    // What the experts read, and of software that weights results (others weight what the second product reads), those.
+    const double weighted = plan.stack.name == StackName::kMegatron2021 ? e : 0;
+    bytes += tokens * (operand + weighted) * mixture.top_k * kind.width / u;
+    bytes += tokens * 4 * mixture.count / u;  // router
   }
   return bytes + core;
 }
@@ -123,6 +125,25 @@ double kept_by_operator(const Plan& plan, const LayerKind& kind) {
   return tokens * e * (kind.width / u + results / 2 + cores);
 }
 
+// What selective recomputation does not keep besides the attention core.
+double recomputed_bytes(const Plan& plan, const LayerKind& kind) {
+  const double e = element_bytes(plan);
+  const double tokens = local_tokens(plan, kind.seq);
+  const double u = plan.sequence_parallel ? plan.tp : 1;
+  double bytes = 0;
+  if (plan.recomputed.norms) bytes += kind.parts * kind.width * operand_bytes(plan) / u;
+  // What they are made of waits as products' operands do (Megatron-Core's activation_func_fp8_input_store; arXiv
+  // 2412.19437, section 3.3.3).
+  if (plan.recomputed.activations) {
+    const double result = kind.second_operand * operand_bytes(plan);
+    const double input = (1 - kind.second_operand) * (e - operand_bytes(plan));
+    bytes += kind.kept_inner * (result + input) / static_cast<double>(plan.tp);
+  }
+  if (plan.recomputed.latents && kind.latent)
+    for (const Core& core : kind.cores) bytes += e * (core.own / 2 + core.keys) / static_cast<double>(plan.tp);
+  return tokens * bytes;
+}
+
 // Bytes of one layer and one microbatch.
 struct LayerBytes {
   double kept = 0;          // until the backward pass
@@ -138,7 +159,10 @@ LayerBytes layer_bytes(const Model& model, const Plan& plan, const LayerKind& ki
     const double kept = kept_by_operator(plan, kind) + core;
     return {std::min(kept, all), std::max(0.0, all - kept), 0};
   }
-  if (plan.recompute == Recompute::kSelective) return {all - core, 0, core};
+  if (plan.recompute == Recompute::kSelective) {
+    const double again = recomputed_bytes(plan, kind);
+    return {std::max(0.0, all - again - (plan.recomputed.core ? core : 0)), again, plan.recomputed.core ? core : 0};
+  }
   const double u = plan.sequence_parallel ? plan.tp : 1;
   const double input = element_bytes(plan) * local_tokens(plan, kind.seq) * kind.width / u;
   return {input, all - input, core};
@@ -153,7 +177,9 @@ double held_microbatches(const Plan& plan, base::Count stage) {
   if (plan.schedule == Schedule::kGpipe) return m;
   // Deferred weight gradients keep their activations: every stage holds as many as the first.
   if (plan.schedule == Schedule::kZeroBubble) return std::min(m, p);
-  if (plan.interleave > 1) return std::min(m, ((v - 1) * p + 2 * behind - 1) / v);
+  if (plan.schedule == Schedule::kDualPipe) return std::min(m, p + 1);  // of the two stages together
+  if (plan.interleave > 1)
+    return std::min(m, ((v - 1) * static_cast<double>(microbatch_group(plan)) + 2 * behind - 1) / v);
   return std::min(m, behind);
 }
 
@@ -165,7 +191,18 @@ void add(const Plan& plan, const LayerKind& kind, double layers, StageParameters
 
 // Layers that predict further tokens; who trains them lays his pipeline out so that they weigh on no stage alone.
 double ahead_of_stage(const Model& model, const Plan& plan) {
-  return static_cast<double>(model.ahead) / static_cast<double>(plan.pp);
+  return static_cast<double>(model.ahead * held_stages(plan)) / static_cast<double>(plan.pp);
+}
+
+// Whether the accelerator of a stage has `other`, too: where a pipeline runs in both directions, it has the stage as
+// far from the other end.
+bool holds(const Plan& plan, base::Count stage, base::Count other) {
+  return stage == other || (held_stages(plan) == 2 && stage == plan.pp - 1 - other);
+}
+
+double layers_held(const Model& model, std::size_t kind, const Plan& plan, base::Count stage) {
+  const double own = layers_of_kind(model, kind, plan.pp, stage);
+  return held_stages(plan) == 1 ? own : own + layers_of_kind(model, kind, plan.pp, plan.pp - 1 - stage);
 }
 
 // What stands on the stages besides layers.
@@ -176,8 +213,8 @@ void add_ends(const Model& model, const Plan& plan, base::Count stage, StagePara
     params.dense += own * model.ahead_params / t;
     add(plan, model.kinds[model.last_kind], own, params);
   }
-  if (stage == 0) params.dense += (model.table + model.first_params) / t + model.positions;
-  if (stage != plan.pp - 1) return;
+  if (holds(plan, stage, 0)) params.dense += (model.table + model.first_params) / t + model.positions;
+  if (!holds(plan, stage, plan.pp - 1)) return;
   // The tied matrix stands on the first and on the last stage.
   if (plan.pp > 1 || !model.logits.tied)
     params.dense += static_cast<double>(model.logits.outputs) * static_cast<double>(model.logits.width) / t;
@@ -242,7 +279,7 @@ Memory finished(const Model& model, const Plan& plan, const StageSum& sum) {
   // Frozen weights have no masters to be gathered from.
   if (trained < 1 && state.weight == 0) memory.weights = bytes(2, 3);
 
-  const double held = held_microbatches(plan, stage);
+  const double held = held_microbatches(plan, stage) / static_cast<double>(held_stages(plan));
   // Of what lies in the host's memory two layers' worth is on its way.
   const double away = plan.offload_activations * std::max(0.0, 1 - 2 / std::max(1.0, held * sum.layers));
   memory.activations = held * sum.kept * (1 - away);
@@ -250,9 +287,9 @@ Memory finished(const Model& model, const Plan& plan, const StageSum& sum) {
   const double e = element_bytes(plan);
   const double u = plan.sequence_parallel ? plan.tp : 1;
   const auto share = [&](double elements) { return static_cast<double>(plan.micro_batch) * elements / plan.cp / u; };
-  if (plan.pp > 1) memory.buffers += 4 * e * share(model.crossing);                 // one in, one out, each way
-  if (stage == 0 && model.dropout) memory.buffers += held * share(model.embedded);  // the embedding's mask
-  if (stage == plan.pp - 1 && model.logits.outputs > 0) {
+  if (plan.pp > 1) memory.buffers += 4 * e * share(model.crossing);  // one in, one out, each way
+  if (holds(plan, stage, 0) && model.dropout) memory.buffers += held * share(model.embedded);  // the embedding's mask
+  if (holds(plan, stage, plan.pp - 1) && model.logits.outputs > 0) {
     // Input of the last norm and of the logits; logits in 16 bits and, for the loss, in 32.
     const double boundary = local_tokens(plan, model.seq) * model.hidden / u;
     const double tokens =
@@ -270,8 +307,10 @@ Memory finished(const Model& model, const Plan& plan, const StageSum& sum) {
   if (plan.recompute == Recompute::kSelective) memory.buffers += sum.core;
   if (sum.mixtures > 0) memory.buffers += 2 * e * local_tokens(plan, model.seq) * sum.permuted / u;
   if (plan.zero == 3) {
-    // Two layers' weights gathered, the one in use and the next; one layer's gradients before they are scattered.
-    const double gathered = 2 / std::max(sum.layers, 2.0);
+    // Two layers' weights gathered, the one in use and the next; one layer's gradients before they are scattered. XLA
+    // schedules collectives matrix by matrix, of which a layer has about three large ones.
+    const double units = plan.stack.name == StackName::kXla ? 3 : 1;
+    const double gathered = 2 / (units * std::max(sum.layers, 2.0));
     memory.buffers += gathered * (e * (params.dense + params.experts) - memory.weights);
     if (plan.stack.state_bytes > 0) {
       // One layer's gradients before they are scattered, and what stands around the layers, which stays gathered.
@@ -313,9 +352,22 @@ double trained_share(const Model& model, const Plan& plan) {
 StageParameters stage_parameters(const Model& model, const Plan& plan, base::Count stage) {
   StageParameters params;
   for (std::size_t k = 0; k < model.kinds.size(); ++k)
-    add(plan, model.kinds[k], layers_of_kind(model, k, plan.pp, stage) * own_weights(model.kinds[k]), params);
+    add(plan, model.kinds[k], layers_held(model, k, plan, stage) * own_weights(model.kinds[k]), params);
   add_ends(model, plan, stage, params);
   return params;
+}
+
+double host_bytes(const Model& model, const Plan& plan) {
+  if (plan.offload_activations == 0 && plan.offload_optimizer == 0) return 0;
+  Plan kept = plan;
+  kept.offload_activations = kept.offload_optimizer = 0;
+  const Memory all = stage_memory(model, kept, 0), here = stage_memory(model, plan, 0);
+  return all.activations - here.activations + all.optimizer - here.optimizer;
+}
+
+bool hosts_hold(const Model& model, const System& system, const Plan& plan) {
+  const double room = system.accelerator.host_memory_bytes;
+  return room <= 0 || host_bytes(model, plan) <= room;
 }
 
 Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
@@ -323,7 +375,7 @@ Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
   sum.stage = stage;
   for (std::size_t k = 0; k < model.kinds.size(); ++k) {
     const LayerKind& kind = model.kinds[k];
-    add(model, plan, kind, layer_bytes(model, plan, kind), layers_of_kind(model, k, plan.pp, stage), sum);
+    add(model, plan, kind, layer_bytes(model, plan, kind), layers_held(model, k, plan, stage), sum);
   }
   return finished(model, plan, sum);
 }
@@ -337,12 +389,13 @@ Memory memory(const Model& model, const Plan& plan) {
     const base::Count shorter = 1 + longer_stages_between(model.layers, plan.pp);
     if (shorter > 1 && shorter < last) sums[count++].stage = shorter;
   }
-  if (last > 0) sums[count++].stage = last;
+  const bool folded = held_stages(plan) == 2;
+  if (last > 0) sums[count++].stage = folded ? plan.pp / 2 - 1 : last;
   for (std::size_t k = 0; k < model.kinds.size(); ++k) {
     const LayerKind& kind = model.kinds[k];
     const LayerBytes bytes = layer_bytes(model, plan, kind);
     for (std::size_t i = 0; i < count; ++i)
-      add(model, plan, kind, bytes, layers_of_kind(model, k, plan.pp, sums[i].stage), sums[i]);
+      add(model, plan, kind, bytes, layers_held(model, k, plan, sums[i].stage), sums[i]);
   }
   Memory fullest = finished(model, plan, sums[0]);
   for (std::size_t i = 1; i < count; ++i) {

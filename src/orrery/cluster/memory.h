@@ -22,6 +22,12 @@ StageParameters stage_parameters(const Model& model, const Plan& plan, base::Cou
 // Share of the parameters that is trained: 1, or that of adapters beside all matrices but the routed experts'.
 double trained_share(const Model& model, const Plan& plan);
 
+// Bytes that lie in the host's memory for each accelerator, on the first stage; 0 where nothing is offloaded.
+double host_bytes(const Model& model, const Plan& plan);
+
+// Whether they find room there; so, where the system does not say how much there is.
+bool hosts_hold(const Model& model, const System& system, const Plan& plan);
+
 // Bytes on an accelerator of `stage`, 0 to pp - 1.
 Memory stage_memory(const Model& model, const Plan& plan, base::Count stage);
 

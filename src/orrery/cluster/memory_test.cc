@@ -214,6 +214,84 @@ TEST(Memory, AShorterStageBetweenCanBeTheFullest) {
   EXPECT_DOUBLE_EQ(memory(model, plan).total(), stage_memory(model, plan, 3).total());
 }
 
+TEST(Memory, DualPipeHoldsTwoStagesAndAMicrobatchMoreThanItHasStages) {
+  const Gpt model = gpt(32, 4096, 64, 0);
+  Plan plan;
+  plan.pp = plan.gpus = 16;
+  plan.global_batch = 64;
+  const Memory one = stage_memory(model, plan, 1);
+  plan.schedule = Schedule::kDualPipe;
+  const Memory two = stage_memory(model, plan, 1);
+  EXPECT_DOUBLE_EQ(two.weights, 2 * one.weights);
+  EXPECT_DOUBLE_EQ(two.gradients, 2 * one.gradients);
+  EXPECT_DOUBLE_EQ(two.optimizer, 2 * one.optimizer);
+  EXPECT_DOUBLE_EQ(two.activations / 17, one.activations / 15);
+  plan.zero = 1;
+  EXPECT_DOUBLE_EQ(stage_memory(model, plan, 1).optimizer, one.optimizer) << "two accelerators share it";
+}
+
+TEST(Memory, WithoutDropoutMaterialisedScoresAreKeptOnce) {
+  Gpt model = gpt(32, 4096, 64, 0);
+  Plan plan;
+  plan.global_batch = 1;
+  const auto scores = [&] {
+    model.attention = Attention::kMaterialised;
+    const double all = first_layer_bytes(model, plan);
+    model.attention = Attention::kFlash;
+    return all - first_layer_bytes(model, plan) + 4.0 * 32 * model.seq;  // flash keeps sums of rows
+  };
+  EXPECT_DOUBLE_EQ(scores(), 5.0 * 32 * model.seq * model.seq);
+  model.dropout = false;
+  EXPECT_DOUBLE_EQ(scores(), 2.0 * 32 * model.seq * model.seq);
+}
+
+TEST(Memory, FewerBitsOfProductsKeepFewerBytesOfTheirOperands) {
+  const Gpt model = gpt(32, 4096, 64, 0);
+  Plan plan;
+  plan.global_batch = 1;
+  plan.stack.name = StackName::kMegatronCore;
+  double before = first_layer_bytes(model, plan);
+  for (const machine::Precision fewer :
+       {machine::Precision::kMxfp8, machine::Precision::kFp8, machine::Precision::kNvfp4}) {
+    plan.precision = fewer;
+    const double bytes = first_layer_bytes(model, plan);
+    EXPECT_LT(bytes, before) << machine::name(fewer);
+    before = bytes;
+  }
+}
+
+TEST(Memory, AHostHoldsWhatIsOffloadedUpToItsSize) {
+  const Gpt model = gpt(32, 4096, 64, 0);
+  System system = a100(1600);
+  Plan plan;
+  plan.global_batch = 1;
+  plan.offload_optimizer = 1;
+  const double bytes = host_bytes(model, plan);
+  Plan kept = plan;
+  kept.offload_optimizer = 0;
+  EXPECT_DOUBLE_EQ(bytes, memory(model, kept).optimizer);
+  EXPECT_TRUE(hosts_hold(model, system, plan)) << "nobody says what there is";
+  system.accelerator.host_memory_bytes = bytes;
+  EXPECT_TRUE(hosts_hold(model, system, plan));
+  system.accelerator.host_memory_bytes = 0.99 * bytes;
+  EXPECT_FALSE(hosts_hold(model, system, plan));
+  EXPECT_TRUE(hosts_hold(model, system, kept));
+}
+
+TEST(Memory, WhatIsRecomputedIsNotKept) {
+  const Gpt model = gpt(32, 4096, 64, 0);
+  Plan plan;
+  plan.global_batch = 1;
+  plan.recompute = Recompute::kSelective;
+  double before = first_layer_bytes(model, plan);
+  for (bool Recomputed::*part : {&Recomputed::norms, &Recomputed::activations}) {
+    plan.recomputed.*part = true;
+    const double bytes = first_layer_bytes(model, plan);
+    EXPECT_LT(bytes, before);
+    before = bytes;
+  }
+}
+
 TEST(Memory, TheLargestTermIsNamed) {
   Memory m;
   m.activations = 3;

@@ -12,7 +12,7 @@
 namespace orrery::cluster {
 
 // A schedule as users name it: interleaving is 1F1B with several chunks per stage.
-enum class PipelineChoice { kGpipe, kOneFOneB, kInterleaved, kZeroBubble };
+enum class PipelineChoice { kGpipe, kOneFOneB, kInterleaved, kZeroBubble, kDualPipe };
 
 PipelineChoice schedule_of(const Plan& plan);
 Schedule schedule_of(PipelineChoice choice);
@@ -24,6 +24,7 @@ inline constexpr base::Count kMostInModel = 1'000'000'000;  // of any size
 
 // The names that options and JSON use.
 const std::vector<std::pair<std::string, PipelineChoice>>& schedules();
+const std::vector<std::pair<std::string, Order>>& orders();
 const std::vector<std::pair<std::string, Recompute>>& recomputations();
 const std::vector<std::pair<std::string, machine::Precision>>& precisions();
 const std::vector<std::pair<std::string, Attention>>& attentions();

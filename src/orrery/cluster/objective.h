@@ -41,7 +41,8 @@ double best_interval(const Reliability& reliability, double gpus);
 
 // The most of each that a plan may take.
 struct PlanLimits {
-  double memory = std::numeric_limits<double>::infinity();   // bytes of an accelerator
+  double memory = std::numeric_limits<double>::infinity();   // bytes of an accelerator, the allocator's among them
+  double in_use = std::numeric_limits<double>::infinity();   // bytes of it in use
   double seconds = std::numeric_limits<double>::infinity();  // of the unit of work
   double cost = std::numeric_limits<double>::infinity();     // of the unit of work, in the unit of Metric::kCost
 };

@@ -6,7 +6,7 @@
 //
 //   stages pp            the share of the group's bound that pp and the largest dp leave; the stages' times, once
 //   replicas dp          m times the slowest stage; the fewest bytes that this dp needs
-//   turns                the pipeline's time with its waits
+//   order on the network, turns   the pipeline's time with its waits
 //   what is sharded      exact bytes; then evaluate(), which alone gives a plan its value
 //
 // Ties survive every bound, and the order among them is that of the plans, so the answer does not depend on the order
@@ -18,11 +18,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 
 #include "orrery/base/parallel.h"
 #include "orrery/base/stopwatch.h"
 #include "orrery/cluster/bounds.h"
 #include "orrery/cluster/evaluate.h"
+#include "orrery/cluster/memory.h"
 
 namespace orrery::cluster {
 namespace {
@@ -32,6 +35,7 @@ using base::Count;
 struct Group {
   Plan plan;
   std::size_t batch = 0;  // index
+  std::size_t reach = 0;  // of GroupReach
   double whole_s = 0;
   double order = 0;  // bound of the first metric
 };
@@ -85,6 +89,10 @@ Score score_of(const Question& q, const Plan& plan, const Iteration& iteration) 
   return score;
 }
 
+bool within(const PlanLimits& limits, const Bytes& bytes) {
+  return bytes.total <= limits.memory && bytes.in_use <= limits.in_use;
+}
+
 // The plans of one group.
 class Walk {
  public:
@@ -102,6 +110,9 @@ class Walk {
  private:
   double batch() const { return static_cast<double>(group_.plan.global_batch); }
   bool bounded() const { return !q_.options.enumerate; }
+
+  // Of a bound of the bytes in use.
+  bool too_many(double bytes) const { return bytes > std::min(q_.limits.memory, q_.limits.in_use); }
 
   bool prune(double seconds, double memory, Count least_used, Count most_used, Count pp, bool exact) {
     if (!bounded()) return false;
@@ -131,11 +142,12 @@ class Walk {
     if (prune(m * group_.whole_s / static_cast<double>(plan.pp), 0, replica * dps_.front(), plan.gpus, plan.pp, false))
       return true;
     q_.domain.offload_all(plan);
-    if (bounded() && memory_bound(q_.model, plan) > q_.limits.memory) {
+    plan.schedule = least_turns(p);
+    if (bounded() && too_many(memory_bound(q_.model, plan))) {
       ++counts_.capacity;
       return true;
     }
-    piped_[0] = piped_[1] = false;
+    pipes_.clear();
     // The most replicas first: most often the fastest.
     for (auto dp = dps_.rbegin(); dp != dps_.rend(); ++dp) {
       plan.dp = *dp;
@@ -145,41 +157,53 @@ class Walk {
     return true;
   }
 
+  // DualPipe hides what no other turns do; all others share the bounds of 1F1B.
+  Schedule least_turns(std::size_t p) const {
+    for (const Turns& turns : q_.domain.turns(p))
+      if (turns.schedule == Schedule::kDualPipe) return turns.schedule;
+    return Schedule::kOneFOneB;
+  }
+
+  // Plans that differ in nothing that stages know of share their times.
   const Pipeline& pipe(const Plan& plan) {
-    const std::size_t split = plan.schedule == Schedule::kZeroBubble ? 1 : 0;
-    if (!piped_[split] || expert_tp(plan) != cut_[split]) {
-      cut_[split] = expert_tp(plan);
-      pipes_[split] = stages_of(q_.model, q_.system, plan, q_.operators);
-      piped_[split] = true;
-    }
-    return pipes_[split];
+    const Schedule turns = plan.schedule == Schedule::kGpipe ? Schedule::kOneFOneB : plan.schedule;
+    const Count cut = expert_tp(plan);
+    const Reach reach = reach_of(q_.system, plan);
+    for (const Piped& known : pipes_)
+      if (known.turns == turns && known.cut == cut && known.reach == reach) return known.stages;
+    return pipes_.emplace_back(Piped{turns, cut, reach, stages_of(q_.model, q_.system, plan, q_.operators)}).stages;
   }
 
   bool replicas(std::size_t p, Plan plan) {
     if (clock_.spent()) return false;
-    double fewest_bytes = 0;
-    if (bounded()) {
-      plan.schedule = Schedule::kOneFOneB;
-      const double m = whole_microbatches(plan);
-      if (prune(turns_bound(pipe(plan), m), 0, plan.gpus, plan.gpus, plan.pp, false)) return true;
-      fewest_bytes = memory_bound(q_.model, plan);
-      if (fewest_bytes > q_.limits.memory) {
-        ++counts_.capacity;
-        return true;
+    std::optional<double> fewest_bytes;  // which no order changes
+    std::vector<Domain::Tail> tails;
+    for (const Order order : q_.domain.orders(plan.cp, plan.dp, plan.pp)) {
+      plan.order = order;
+      plan.schedule = least_turns(p);
+      if (bounded() &&
+          prune(turns_bound(pipe(plan), whole_microbatches(plan)), 0, plan.gpus, plan.gpus, plan.pp, false))
+        continue;
+      if (!fewest_bytes) {
+        fewest_bytes = bounded() ? memory_bound(q_.model, plan) : 0;
+        if (too_many(*fewest_bytes)) {
+          ++counts_.capacity;
+          return true;
+        }
+        tails = q_.domain.tails(plan.tp, plan.dp * plan.cp);
       }
-    }
-    const std::vector<Domain::Tail> tails = q_.domain.tails(plan.tp, plan.dp * plan.cp);
-    for (const Turns& turns : q_.domain.turns(p)) {
-      plan.schedule = turns.schedule;
-      plan.interleave = turns.interleave;
-      double seconds = 0;
-      if (bounded()) {
-        seconds = pipeline_bound(q_.model, plan, pipe(plan));
-        if (prune(seconds, fewest_bytes, plan.gpus, plan.gpus, plan.pp, false)) continue;
-      }
-      for (const Domain::Tail& tail : tails) {
-        tail.set_on(plan);
-        if (possible(q_.model, q_.system, plan) && !one(plan, seconds)) return false;
+      for (const Turns& turns : q_.domain.turns(p)) {
+        plan.schedule = turns.schedule;
+        plan.interleave = turns.interleave;
+        double seconds = 0;
+        if (bounded()) {
+          seconds = pipeline_bound(q_.model, plan, pipe(plan));
+          if (prune(seconds, *fewest_bytes, plan.gpus, plan.gpus, plan.pp, false)) continue;
+        }
+        for (const Domain::Tail& tail : tails) {
+          tail.set_on(plan);
+          if (q_.domain.allowed(plan) && !one(plan, seconds)) return false;
+        }
       }
     }
     return true;
@@ -187,12 +211,12 @@ class Walk {
 
   bool one(const Plan& plan, double seconds) {
     if (clock_.spent()) return false;
-    const double bytes = bytes_of(q_.model, q_.system, plan);
-    if (bytes > q_.limits.memory) {
+    const Bytes bytes = bytes_of(q_.model, q_.system, plan);
+    if (!within(q_.limits, bytes) || !hosts_hold(q_.model, q_.system, plan)) {
       ++counts_.capacity;
       return true;
     }
-    if (prune(seconds, bytes, plan.gpus, plan.gpus, plan.pp, true)) return true;
+    if (prune(seconds, bytes.total, plan.gpus, plan.gpus, plan.pp, true)) return true;
     Candidate candidate{plan, evaluate(q_.model, q_.system, plan, q_.operators)};
     ++counts_.evaluated;
     const auto gpus = static_cast<double>(plan.gpus);
@@ -212,9 +236,13 @@ class Walk {
   Counts& counts_;
   cost::Ticker& clock_;
   Values dps_;
-  std::array<Pipeline, 2> pipes_;
-  std::array<bool, 2> piped_ = {false, false};
-  std::array<Count, 2> cut_ = {0, 0};  // tensor ranks of an expert that they are of
+  struct Piped {
+    Schedule turns = Schedule::kOneFOneB;
+    Count cut = 0;  // tensor ranks of an expert
+    Reach reach;
+    Pipeline stages;
+  };
+  std::vector<Piped> pipes_;  // of the stages that are looked at
 };
 
 // Whether any plan of the group can be possible: asked with one stage, and the fewest replicas that hold the experts.
@@ -225,14 +253,29 @@ bool may_be(const Question& q, const Group& group) {
   plan.zero = 0;
   plan.shard = 0;
   plan.offload_activations = plan.offload_optimizer = 0;
+  plan.order = Order::kCpDpPp;
   for (Count dp = 1; dp <= plan.ep; ++dp) {
     if (plan.ep % dp != 0) continue;
     plan.dp = dp;
     plan.gpus = plan.tp * plan.cp * dp;
     plan.global_batch = dp * plan.micro_batch;
-    if (possible(q.model, q.system, plan)) return true;
+    if (q.domain.allowed(plan)) return true;
   }
   return false;
+}
+
+// Where the ranks of a layer can be, of groups that share their degrees.
+struct GroupReach {
+  Reaches cut, whole;
+};
+
+GroupReach reach_of_group(const Question& q, const Plan& plan, const std::vector<Order>& orders, const Values& dps) {
+  const Domain& domain = q.domain;
+  const auto of = [&](Count expert_tp) {
+    return reaches(q.system, plan, expert_tp, orders, domain.pp(), dps, domain.space().most_gpus);
+  };
+  if (plan.expert_tp > 0 || plan.tp == 1 || !q.model.mixes()) return {of(plan.expert_tp), {}};
+  return {of(plan.tp), of(1)};
 }
 
 std::vector<Group> groups_of(const Question& q, const cost::Budget& budget, int threads, bool& finished) {
@@ -240,6 +283,10 @@ std::vector<Group> groups_of(const Question& q, const cost::Budget& budget, int 
   const Domain& domain = q.domain;
   const Count most = domain.space().most_gpus;
   const Plan first = domain.first();
+  std::vector<Order> orders;
+  for (const Count order : domain.orders()) orders.push_back(static_cast<Order>(order));
+  std::vector<GroupReach> reach;
+  std::map<std::array<Count, 5>, std::size_t> known;  // in `reach`, by batch and degrees
   for (std::size_t b = 0; b < domain.batches().size(); ++b)
     for (const Count tp : domain.tp())
       for (const Count cp : domain.cp()) {
@@ -256,6 +303,9 @@ std::vector<Group> groups_of(const Question& q, const cost::Budget& budget, int 
                   group.plan.tp = tp, group.plan.cp = cp, group.plan.ep = ep, group.plan.micro_batch = micro;
                   group.plan.recompute = static_cast<Recompute>(recompute);
                   group.plan.sequence_parallel = parallel != 0;
+                  const auto [at, made] = known.try_emplace({static_cast<Count>(b), tp, cp, ep, expert}, reach.size());
+                  if (made) reach.push_back(reach_of_group(q, group.plan, orders, domain.dp(b)));
+                  group.reach = at->second;
                   groups.push_back(group);
                 }
           }
@@ -273,7 +323,11 @@ std::vector<Group> groups_of(const Question& q, const cost::Budget& budget, int 
       Group& group = groups[i];
       if (!may_be(q, group)) continue;
       kept[i] = 1;
-      group.whole_s = whole_seconds(q.model, q.system, group.plan, q.operators);
+      for (std::size_t p = 0; p < q.domain.pp().size(); ++p)
+        for (const Turns& turns : q.domain.turns(p))
+          if (turns.schedule == Schedule::kDualPipe) group.plan.schedule = turns.schedule;
+      const GroupReach& where = reach[group.reach];
+      group.whole_s = whole_seconds(q.model, q.system, group.plan, q.operators, where.cut, where.whole);
       const Plan& plan = group.plan;
       const Count share = plan.tp * plan.cp;
       const Count busy = most / share;  // stages and replicas
@@ -316,7 +370,7 @@ void warm_up(const Question& q, Kept& kept, Counts& counts) {
       plan.expert_tp = domain.expert_tp(tp).front();
       for (const Domain::Tail& tail : domain.tails(tp, plan.dp * plan.cp)) {
         tail.set_on(plan);
-        if (!possible(q.model, q.system, plan) || bytes_of(q.model, q.system, plan) > q.limits.memory) continue;
+        if (!domain.allowed(plan) || !within(q.limits, bytes_of(q.model, q.system, plan))) continue;
         Candidate candidate{plan, evaluate(q.model, q.system, plan, q.operators)};
         ++counts.evaluated;
         const auto gpus = static_cast<double>(plan.gpus);

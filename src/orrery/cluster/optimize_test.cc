@@ -24,8 +24,8 @@ TEST(Optimize, FindsWhatTryingEveryPlanFindsInRandomSpaces) {
     const Asked asked = random_space(draw, model, system, 12, 12);
     const machine::Roofline operators(system.accelerator);
     std::vector<Candidate> all = tried_one_by_one(model, system, asked, operators);
-    const std::size_t metrics = asked.objective.all().size();
-    std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) { return better(a, b, metrics); });
+    plans += static_cast<double>(all.size());
+    all = ranked(std::move(all), asked.objective.all().size());
     SearchOptions options;
     options.top = 1 + static_cast<std::size_t>(seed % 4);
     const Optimum found = searched(model, system, asked, options);
@@ -38,7 +38,6 @@ TEST(Optimize, FindsWhatTryingEveryPlanFindsInRandomSpaces) {
                 evaluate(model, system, found.best[i].plan, operators).iteration_s);
     }
     ++(all.empty() ? without : with_plans);
-    plans += static_cast<double>(all.size());
   }
   EXPECT_GT(with_plans, 1000);
   EXPECT_GT(without, 50);
@@ -190,7 +189,7 @@ TEST(Optimize, MoreBandwidthMemorySpeedChoicesOrAcceleratorsNeverHurt) {
     const Model model = random_model(draw);
     const System system = random_system(draw);
     Asked asked = random_space(draw, model, system, 24, 16);
-    asked.objective.metrics = {draw.of(std::vector<Metric>{Metric::kTime, Metric::kGoodput, Metric::kMemory})};
+    asked.objective.metrics = {static_cast<Metric>(seed % 6)};
     asked.limits.memory = system.accelerator.memory_bytes;
     const double before = best(model, system, asked) * (1 + 1e-12);
     for (const int level : {0, 1}) {
@@ -210,15 +209,66 @@ TEST(Optimize, MoreBandwidthMemorySpeedChoicesOrAcceleratorsNeverHurt) {
     wider = asked;
     wider.space.most_gpus += 1 + draw.below(8);
     EXPECT_LE(best(model, system, wider), before) << "seed " << seed;
+    if (system.accelerator.host_bytes_per_s > 0) {
+      faster = system;
+      faster.accelerator.host_bytes_per_s *= 1.5;
+      EXPECT_LE(best(model, faster, asked), before) << "seed " << seed;
+    }
+    wider = asked;
+    wider.limits.in_use *= 1.1;
+    EXPECT_LE(best(model, system, wider), before) << "seed " << seed;
+    wider = asked;  // software that can do more
+    wider.space.base.stack.lacks &= static_cast<Abilities>(draw.below(1 << 26));
+    EXPECT_LE(best(model, system, wider), before) << "seed " << seed;
+    for (const auto& [knob, more] : {std::pair<Knob, base::Count>{Knob::kTp, 4},
+                                     {Knob::kPp, 2},
+                                     {Knob::kSchedule, 2},
+                                     {Knob::kRecompute, 2},
+                                     {Knob::kZero, 3},
+                                     {Knob::kOrder, 1},
+                                     {Knob::kOffloadOptimizer, kWholeShare}}) {
+      if (asked.space.open(knob)) continue;
+      wider = asked;
+      wider.space.of(knob).push_back(more);
+      EXPECT_LE(best(model, system, wider), before) << "seed " << seed << " " << name(knob) << " " << more;
+    }
     wider = asked;
     const Knob freed = kKnobs[static_cast<std::size_t>(1 + draw.below(static_cast<base::Count>(kKnobs.size()) - 1))];
     wider.space.of(freed).clear();
-    if (!(freed == Knob::kSchedule || freed == Knob::kSequenceParallel || freed == Knob::kZero ||
-          freed == Knob::kExpertTp || freed == Knob::kShard || freed == Knob::kOffloadActivations ||
-          freed == Knob::kOffloadOptimizer || freed == Knob::kMicroBatch)) {
+    if (!(freed == Knob::kSchedule || freed == Knob::kOrder || freed == Knob::kSequenceParallel ||
+          freed == Knob::kZero || freed == Knob::kExpertTp || freed == Knob::kShard ||
+          freed == Knob::kOffloadActivations || freed == Knob::kOffloadOptimizer || freed == Knob::kMicroBatch)) {
       EXPECT_LE(best(model, system, wider), before) << "seed " << seed << " " << name(freed);
     }
   }
+}
+
+TEST(Optimize, SoftwareIsNeverAskedForWhatItCannotDo) {
+  // Given choices are kept, whatever the software can; of what is open only what it runs is proposed.
+  for (const Ability& each : abilities()) {
+    for (unsigned seed = 0; seed < 40; ++seed) {
+      Draw draw(50'000 + seed);
+      const Model model = random_model(draw);
+      const System system = random_system(draw);
+      Asked asked = random_space(draw, model, system, 16, 12);
+      asked.space.base.stack.lacks = ability(each.name);
+      asked.space.waived = given_abilities(asked.space);
+      const bool waived = asked.space.waived & asked.space.base.stack.lacks;
+      SearchOptions options;
+      options.top = 50;
+      for (const Candidate& found : searched(model, system, asked, options).best)
+        EXPECT_TRUE(waived || !each.needed(model, found.plan)) << each.name << " seed " << seed;
+    }
+  }
+}
+
+TEST(Optimize, PlansThatDifferInNothingThatMattersAreListedOnce) {
+  const Model model = gpt(96, 12288, 96);
+  SearchOptions options;
+  options.top = 200;
+  const Optimum found = searched(model, a100(1600), gpt3_on(64), options);
+  ASSERT_EQ(found.best.size(), 200U);
+  for (std::size_t i = 1; i < found.best.size(); ++i) EXPECT_LT(found.best[i - 1].score[0], found.best[i].score[0]);
 }
 
 TEST(Conflict, IsTheSmallestSetThatExcludesEveryPlan) {

@@ -22,7 +22,7 @@ double boundary(const LayerContext& c) {
   const Plan& plan = c.plan;
   const collective::Fabric& fabric = c.system.fabric;
   const double state = c.element * static_cast<double>(plan.micro_batch) * c.model.crossing / plan.cp;
-  const int level = collective::level_between(fabric, static_cast<int>(plan.tp * plan.cp * plan.dp));
+  const int level = collective::level_between(fabric, static_cast<int>(stage_stride(plan)));
   if (!plan.scatter_gather) return collective::message_seconds(fabric, level, state);
   double seconds = collective::message_seconds(fabric, level, state / plan.tp);
   if (plan.tp > 1) {
@@ -36,16 +36,16 @@ double boundary(const LayerContext& c) {
 double tied_embedding(const LayerContext& c) {
   if (!c.model.logits.tied || c.model.table == 0) return 0;
   const Plan& plan = c.plan;
-  const auto apart = static_cast<int>(plan.tp * plan.cp * plan.dp * (plan.pp - 1));
+  const auto apart = static_cast<int>(stage_stride(plan) * (plan.pp - 1));
   return collective::seconds(Operation::kAllReduce, c.system.fabric, collective::place(c.system.fabric, 2, apart),
                              c.element * c.model.table / plan.tp);
 }
 
-// Over `ranks` replicas that are `stride` apart, of `params` parameters on each.
+// Over `ranks` replicas that are `stride` apart in their stage, of `params` parameters on each.
 GradientSync sync(const LayerContext& c, double params, base::Count ranks, base::Count stride, double m) {
   if (ranks <= 1 || params <= 0) return {};
   const Plan& plan = c.plan;
-  const collective::Group group = collective::place(c.system.fabric, static_cast<int>(ranks), static_cast<int>(stride));
+  const collective::Group group = of_stage(c.system, plan, ranks, stride);
   const auto seconds = [&](Operation operation, double bytes) {
     return collective::seconds(operation, c.system.fabric, group, bytes);
   };
@@ -56,10 +56,8 @@ GradientSync sync(const LayerContext& c, double params, base::Count ranks, base:
   double scatter = seconds(Operation::kReduceScatter, gradient * params * trained);
   if (const base::Count parts = plan.shard; parts > 0 && parts < ranks) {
     // Hybrid sharding: within groups of `parts`, and the sums of equal parts across them.
-    const collective::Group near =
-        collective::place(c.system.fabric, static_cast<int>(parts), static_cast<int>(stride));
-    const collective::Group across =
-        collective::place(c.system.fabric, static_cast<int>(ranks / parts), static_cast<int>(stride * parts));
+    const collective::Group near = of_stage(c.system, plan, parts, stride);
+    const collective::Group across = of_stage(c.system, plan, ranks / parts, stride * parts);
     gather = collective::seconds(Operation::kAllGather, c.system.fabric, near, c.element * params);
     scatter = collective::seconds(Operation::kReduceScatter, c.system.fabric, near, gradient * params * trained) +
               collective::seconds(Operation::kAllReduce, c.system.fabric, across,
@@ -82,8 +80,7 @@ Outside outside(const LayerContext& c, const StageParameters& fullest) {
     result.ends = 2 * (plan.pp - 1.0);
     result.embedding = tied_embedding(c);
   }
-  const base::Count replicas = plan.dp * plan.cp;
-  const GradientSync dense = sync(c, fullest.dense, replicas, plan.tp, m);
+  const GradientSync dense = sync(c, fullest.dense, replicas(plan), plan.tp, m);
   const GradientSync experts = sync(c, fullest.experts, expert_replicas(plan), expert_tp(plan) * plan.ep, m);
   result.gradients = {dense.gather + experts.gather, dense.reduce + experts.reduce};
   return result;

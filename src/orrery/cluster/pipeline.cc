@@ -8,6 +8,14 @@
 //   GPipe, 1F1B        m tau_i + (sum of the others' tau) / v      (Narayanan 2021, sec. 2.2)
 //   zero-bubble (H1)   the longest way through the events that meets stage i; where all stages are equal
 //                      m (F + B + W) + (p - 1) (F + B - min(F, B, W)), of which arXiv 2401.10241 has W <= F, B
+//   DualPipe           m F&B + (p/2 - 1) (F&B + B - 3 W) + (p + 1) (F + B - F&B)
+//
+// In DualPipe (arXiv 2412.19437, whose table of bubbles has the second term, B with W in it) microbatches enter at both
+// ends, so an accelerator has stage i and stage p - 1 - i, and its time is their mean's; F&B is a forward beside a
+// backward pass of other microbatches. p + 1 pairs come apart while the pipeline fills and drains (dualpipe.h).
+//
+// An interleaved pipeline sends g microbatches through a chunk before the next chunk: with g < p its stages wait
+// (v - 1) (p - g) / v of a turn more.
 //
 // Equal stages end exactly then (schedule_test.cc simulates them); of unequal ones it is a good estimate. The time
 // never grows when a part gets faster. Cost: the passes of each kind of layer, at most four kinds of stages.
@@ -32,11 +40,12 @@ double joined(double device, double host) {
 
 // `split`: the schedule defers weight gradients. The rest of the backward pass then takes the time of its other work
 // alone.
-Stage finished(const PassPair& passes, bool split) {
+Stage finished(const PassPair& passes, bool split, bool dual = false) {
   Stage stage{passes};
   const Pass& backward = passes.backward;
   stage.forward = joined(passes.forward.device(), passes.forward.host);
   stage.backward = joined(backward.device(), backward.host);
+  stage.apart = split && dual ? passes.forward.ep_hidden + backward.ep_hidden : 0;
   if (split) {
     stage.weight = stage.backward - joined(backward.device() - backward.weight, backward.host - backward.weight_host);
   }
@@ -67,6 +76,34 @@ double zero_bubble_seconds(const Pipeline& pipe, const Kind& kind, double m, dou
     longest = std::max({longest, hands_back, ends_here});
   }
   return longest;
+}
+
+// DualPipe's: stages i and p - 1 - i are one accelerator's. Of the pairs between the ends the longest are told apart
+// from the rest, whose mean counts.
+Pipeline folded(const std::array<PassPair, 4>& sums, const Model& model, base::Count p) {
+  const auto mean = [](const PassPair& a, double of_a, const PassPair& b, double of_b) {
+    PassPair pair;
+    pair.forward.add(a.forward, of_a), pair.forward.add(b.forward, of_b);
+    pair.backward.add(a.backward, of_a), pair.backward.add(b.backward, of_b);
+    return finished(pair, true, true);
+  };
+  Pipeline result;
+  const auto end = static_cast<double>(p - 1);
+  result[0] = {mean(sums[0], 0.5, sums[3], 0.5), 2, 0, end};
+  result[3] = {result[0].stage, 0, end, end};
+  if (p == 2) return result;
+  const auto between = static_cast<double>(p - 2);
+  const double longer = model.layers % p == 0 ? between : static_cast<double>(longer_stages_between(model.layers, p));
+  const double both = std::max(0.0, 2 * longer - between);  // stages of pairs of two long ones
+  const double mixed = 2 * std::min(longer, between - longer);
+  const double most = both > 0 ? both : mixed > 0 ? mixed : between;
+  const double share = both > 0 ? 1 : mixed > 0 ? 0.5 : 0;
+  result[1] = {mean(sums[1], share, sums[2], 1 - share), most, 1, most};
+  const double rest = between - most;
+  if (rest <= 0) return result;
+  const double left = (longer - share * most) / rest;
+  result[2] = {mean(sums[1], left, sums[2], 1 - left), rest, most + 1, between};
+  return result;
 }
 
 }  // namespace
@@ -103,11 +140,17 @@ Pipeline pipeline(const LayerContext& context) {
   const PassPair embedding = embedding_passes(context);
   const PassPair logits = logits_passes(context);
 
-  const bool split = context.plan.schedule == Schedule::kZeroBubble;
+  const bool dual = context.plan.schedule == Schedule::kDualPipe;
+  const bool split = context.plan.schedule == Schedule::kZeroBubble || dual;
   Pipeline result;
   if (p == 1) {
     result[0] = {finished(with(with(sums[0], embedding), logits), split), 1};
     return result;
+  }
+  if (dual) {
+    sums[0] = with(sums[0], embedding);
+    sums[3] = with(sums[3], logits);
+    return folded(sums, model, p);
   }
   const auto end = static_cast<double>(p - 1);
   result[0] = {finished(with(sums[0], embedding), split), 1};
@@ -140,9 +183,17 @@ double waiting(const Model& model, const Plan& plan, const Pipeline& pipe, const
   if (plan.schedule == Schedule::kZeroBubble) {
     return std::max(0.0, zero_bubble_seconds(pipe, kind, m, static_cast<double>(plan.pp)) - m * own);
   }
+  const auto p = static_cast<double>(plan.pp);
+  if (plan.schedule == Schedule::kDualPipe) {
+    const Stage& stage = kind.stage;
+    const double backward = stage.backward + stage.passes.backward.ep_hidden;
+    return std::max(0.0, (p / 2 - 1) * (own + backward - 3 * stage.weight)) + (p + 1) * stage.apart;
+  }
+  const auto group = plan.interleave > 1 ? static_cast<double>(microbatch_group(plan)) : p;
+  const double refill = std::max(0.0, p - group) * (1 - 1 / static_cast<double>(plan.interleave)) * own;
   double all = 0;
   for (const Kind& each : pipe) all += each.count * each.stage.tau();
-  return std::max(0.0, all - own) * longest_chunk(model, plan);
+  return std::max(0.0, all - own) * longest_chunk(model, plan) + refill;
 }
 
 }  // namespace orrery::cluster

@@ -13,6 +13,7 @@ struct Stage {
   PassPair passes;
   double forward = 0, backward = 0;  // tau
   double weight = 0;                 // the part of `backward` that zero-bubble schedules defer
+  double apart = 0;                  // DualPipe: more, where forward and backward pass do not go side by side
 
   double tau() const { return forward + backward; }
   double input() const { return backward - weight; }

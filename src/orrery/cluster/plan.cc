@@ -2,6 +2,11 @@
 //
 // The rules of the first block guard the arithmetic of the second: if one of them is broken, the second block is not
 // evaluated. Cost of `possible`: some twenty integer tests.
+//
+// Interleaved stages send groups of microbatches through one chunk after the other. Megatron-LM of 2021 and MaxText: as
+// many as there are stages. Megatron-Core: any number from there on that leaves none over, or as many as there are
+// stages (`microbatch_group_size_per_vp_stage`); the smallest is taken, which holds least. PyTorch: as many equal
+// rounds as there are stages in the microbatches, one if there are fewer (`ScheduleInterleaved1F1B`).
 #include "orrery/cluster/plan.h"
 
 #include <fmt/format.h>
@@ -158,6 +163,20 @@ double joined(const collective::Fabric& fabric) {
   for (int level = 0; level < fabric.count; ++level)
     product *= fabric.levels[level].size > 0 ? fabric.levels[level].size : std::numeric_limits<double>::infinity();
   return product;
+}
+
+// Turns of interleaved stages, as the plan's software has them.
+std::string turns_of(const Plan& p) {
+  switch (p.stack.name) {
+    case StackName::kMegatronCore:
+      return fmt::format("megatron-core needs at least as many microbatches as stages");
+    case StackName::kPytorchFsdp:
+      return fmt::format("pytorch-fsdp deals microbatches in equal rounds, as many as pp divides whole: {} here",
+                         std::max<Count>(1, microbatches(p) / p.pp));
+    default:
+      break;
+  }
+  return "its software needs a number of microbatches that pp divides";
 }
 
 bool overlap_out_of_range(const Plan& p) {
@@ -335,14 +354,17 @@ constexpr std::array kPlan = {
     Rule{"O1311",
          [](const Question& q) {
            const Plan& p = q.plan;
-           return p.interleave > 1 && (p.pp == 1 || p.schedule != Schedule::kOneFOneB || microbatches(p) % p.pp != 0);
+           return p.interleave > 1 && (p.pp == 1 || p.schedule != Schedule::kOneFOneB || microbatch_group(p) == 0);
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Plan& p = q.plan;
            found
-               .error(code, fmt::format("interleave {} needs the 1F1B schedule, more than one stage and a number of "
-                                        "microbatches that pp divides",
-                                        p.interleave))
+               .error(code,
+                      p.pp > 1 && p.schedule == Schedule::kOneFOneB
+                          ? fmt::format("interleave {} does not go with {} microbatches over pp {}", p.interleave,
+                                        microbatches(p), p.pp)
+                          : fmt::format("interleave {} needs the 1F1B schedule and more than one stage", p.interleave))
+               .note(turns_of(p))
                .note(fmt::format("pp {}, {} microbatches: {} / ({} x {}), {} mod {} = {}", p.pp, microbatches(p),
                                  p.global_batch, p.dp, p.micro_batch, microbatches(p), p.pp, microbatches(p) % p.pp));
          }},
@@ -353,6 +375,25 @@ constexpr std::array kPlan = {
          [](const Question& q, base::Diagnostics& found, const char* code) {
            found.error(code, fmt::format("the zero-bubble schedule needs as many microbatches as stages: {} for pp {}",
                                          microbatches(q.plan), q.plan.pp));
+         }},
+    Rule{"O1981",
+         [](const Question& q) {
+           const Plan& p = q.plan;
+           return p.schedule == Schedule::kDualPipe &&
+                  (p.pp % 2 != 0 || p.pp > q.model.layers || microbatches(p) % 2 != 0 || microbatches(p) < 2 * p.pp);
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Plan& p = q.plan;
+           const Count least = std::max(2 * p.pp, microbatches(p) + microbatches(p) % 2);
+           auto& d = found.error(
+               code, p.pp % 2 != 0
+                         ? fmt::format("DualPipe folds its stages in pairs, and pp is {}", p.pp)
+                         : fmt::format("DualPipe does not go with {} microbatches over pp {}", microbatches(p), p.pp));
+           d.note("half of the microbatches enters at either end: an even number, and at least two for each stage");
+           if (p.pp % 2 == 0)
+             d.hint(fmt::format("the next possible batch is {}", least * p.dp * p.micro_batch));
+           else
+             d.hint("take an even pp, or another schedule");
          }},
     Rule{"O1313", [](const Question& q) { return tokens_not_split(q) != 0; },
          [](const Question& q, base::Diagnostics& found, const char* code) {
@@ -485,6 +526,18 @@ void check_spread(const System& system, const Plan& plan, base::Diagnostics& fou
   };
   say_asked(kSizes);
   if (!found.has_errors()) say_asked(kPlan);
+}
+
+Count microbatch_group(const Plan& plan) {
+  const Count m = microbatches(plan), p = plan.pp;
+  if (plan.stack.name == StackName::kPytorchFsdp) {
+    const Count rounds = std::max<Count>(1, m / p);
+    return m % rounds == 0 ? m / rounds : 0;
+  }
+  if (plan.stack.name != StackName::kMegatronCore) return m % p == 0 ? p : 0;
+  for (Count group = p; group <= m; ++group)
+    if (const Count last = m % group; last == 0 || last >= p) return group;
+  return 0;
 }
 
 bool possible(const Model& model, const System& system, const Plan& plan) {

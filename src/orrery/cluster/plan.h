@@ -14,13 +14,26 @@ enum class Schedule {
   kGpipe,       // all forwards, then all backwards
   kOneFOneB,    // 1F1B; with Plan::interleave > 1 Megatron's interleaved form
   kZeroBubble,  // ZB-H1: weight gradients fill the drain (arXiv 2401.10241)
+  kDualPipe,    // microbatches from both ends, forward beside backward passes (arXiv 2412.19437)
 };
 
-enum class Recompute { kNone, kSelective, kFull };  // selective: the attention core only (Korthikanti 2022)
+// Degrees on the network, innermost first; tensor parallelism is the innermost always.
+enum class Order { kCpDpPp, kCpPpDp, kDpCpPp, kDpPpCp, kPpCpDp, kPpDpCp };
+
+enum class Recompute { kNone, kSelective, kFull };  // selective: what Recomputed says
+
+// What selective recomputation does again, unless the software keeps whole products (Stack::keeps_core): the attention
+// core (Korthikanti 2022), and what is cheap beside what it holds (Megatron-Core's modules, DeepSeek-V3).
+struct Recomputed {
+  bool core = true;
+  bool norms = false;        // results of norms
+  bool activations = false;  // what is between the two products of a feed-forward network
+  bool latents = false;      // what is projected up from the latents of attention
+};
 
 // Degrees multiply: gpus = tp * cp * dp * pp. Experts are spread over ep of the cp * dp ranks that share a stage.
-// Placement on the network, innermost first: tp, cp, ep inside dp, dp, pp. Ranks with neighbouring numbers share a
-// node.
+// Placement on the network, innermost first: tp, then cp, dp and pp in their order; ep goes over the ranks of a stage
+// as they are numbered. Ranks with neighbouring numbers share a node (placement.h).
 struct Plan {
   base::Count gpus = 1;
   base::Count global_batch = 1;  // sequences per iteration
@@ -28,8 +41,10 @@ struct Plan {
   base::Count tp = 1, pp = 1, dp = 1, ep = 1, cp = 1;
   base::Count interleave = 1;  // model chunks per stage
   base::Count expert_tp = 0;   // tensor-parallel degree of experts, 1 or tp; 0: as the stack does it
+  Order order = Order::kCpDpPp;
   Schedule schedule = Schedule::kOneFOneB;
   Recompute recompute = Recompute::kNone;
+  Recomputed recomputed;
   bool sequence_parallel = false;
   int zero = 0;  // 0 to 3: what is sharded over dp: nothing, optimiser state, + gradients, + weights
   machine::Precision precision = machine::Precision::kBf16;
@@ -59,14 +74,23 @@ inline base::Count expert_tp(const Plan& plan) {
   return whole && plan.ep > 1 && plan.tp * plan.dp * plan.cp % plan.ep == 0 ? 1 : plan.tp;
 }
 
-// Ranks that hold the same experts.
+// Stages of which an accelerator has the weights: two where a pipeline runs in both directions. So many accelerators of
+// a pipeline have those of a stage.
+inline base::Count held_stages(const Plan& plan) {
+  return plan.schedule == Schedule::kDualPipe && plan.pp > 1 ? 2 : 1;
+}
+
+// Ranks that hold the same weights; the same experts.
+inline base::Count replicas(const Plan& plan) {
+  return plan.dp * plan.cp * held_stages(plan);
+}
 inline base::Count expert_replicas(const Plan& plan) {
-  return plan.tp * plan.dp * plan.cp / (plan.ep * expert_tp(plan));
+  return plan.tp * plan.dp * plan.cp * held_stages(plan) / (plan.ep * expert_tp(plan));
 }
 
 // Ranks that hold a part each of what ZeRO shards; of experts' parameters.
 inline base::Count shards(const Plan& plan) {
-  return plan.shard > 0 ? plan.shard : plan.dp * plan.cp;
+  return plan.shard > 0 ? plan.shard : replicas(plan);
 }
 inline base::Count expert_shards(const Plan& plan) {
   const base::Count all = expert_replicas(plan);
@@ -80,6 +104,10 @@ inline base::Count microbatches(const Plan& plan) {
 inline double whole_microbatches(const Plan& plan) {
   return static_cast<double>(plan.global_batch) / static_cast<double>(plan.dp * plan.micro_batch);
 }
+
+// Microbatches that go through a chunk of an interleaved stage before those of the next chunk do; 0: the software has
+// no such turns for as many as there are.
+base::Count microbatch_group(const Plan& plan);
 
 // Reports every reason why `plan` cannot run `model` on `system`, with the arithmetic: O1300 to O1319.
 void check(const Model& model, const System& system, const Plan& plan, base::Diagnostics& found);

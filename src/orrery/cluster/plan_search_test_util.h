@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <optional>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "orrery/cluster/a100_test_util.h"
 #include "orrery/cluster/evaluate.h"
 #include "orrery/cluster/memory.h"
+#include "orrery/cluster/names.h"
 #include "orrery/cluster/optimize.h"
 #include "orrery/machine/roofline.h"
 
@@ -88,6 +90,13 @@ inline Asked random_space(Draw& draw, const Model& model, const System& system, 
   if (!draw.once_in(8)) space.of(Knob::kOffloadActivations) = {draw.of(Values{0, 0, 0, kWholeShare / 2})};
   if (!draw.once_in(8)) space.of(Knob::kOffloadOptimizer) = {draw.of(Values{0, 0, 0, kWholeShare})};
 
+  if (!draw.once_in(8)) space.of(Knob::kOrder) = {draw.of(Values{0, 0, 1, 2, 3, 4, 5})};
+  // Software that lacks a few abilities, or none.
+  if (draw.once_in(2))
+    for (base::Count i = draw.below(4); i >= 0; --i)
+      space.base.stack.lacks |= Abilities{1} << draw.below(static_cast<base::Count>(abilities().size()));
+  space.waived = given_abilities(space);
+
   const std::vector<Metric> all = {Metric::kTime,   Metric::kCost,    Metric::kEnergy,
                                    Metric::kMemory, Metric::kGoodput, Metric::kAccelerators};
   Objective& objective = asked.objective;
@@ -101,6 +110,7 @@ inline Asked random_space(Draw& draw, const Model& model, const System& system, 
   objective.reliability = {3600.0 * static_cast<double>(1 + draw.below(1000)), static_cast<double>(draw.below(100)),
                            static_cast<double>(draw.below(300))};
   asked.limits.memory = system.accelerator.memory_bytes / static_cast<double>(1 + draw.below(3));
+  if (draw.once_in(4)) asked.limits.in_use = 0.8 * system.accelerator.memory_bytes;
   static_cast<void>(model);
   return asked;
 }
@@ -119,16 +129,39 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
   std::sort(batches.begin(), batches.end());
   batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
   Plan plan = space.base;
-  const auto visit = [&] {
+  const auto visit_one = [&] {
     if (!possible(model, system, plan)) return;
+    if (needed(model, plan, space.base.stack.lacks & ~space.waived) != 0) return;
     Candidate one{plan, evaluate(model, system, plan, operators)};
     if (one.iteration.memory.total() > asked.limits.memory) return;
+    if (one.iteration.memory.in_use() > asked.limits.in_use) return;
     if (asked.objective.value(Metric::kTime, plan, one.iteration) > asked.limits.seconds) return;
     if (asked.objective.value(Metric::kCost, plan, one.iteration) > asked.limits.cost) return;
     std::size_t at = 0;
     for (const Metric metric : asked.objective.all())
       one.score[at++] = asked.objective.value(metric, plan, one.iteration);
     found.push_back(one);
+  };
+  // Degrees of more than one accelerator in their order; of equal ones an open knob has the first.
+  const auto sequence = [&](Order order) {
+    std::string all = name_of(order, orders());
+    const auto drop = [&](const char* degree, base::Count size) {
+      if (size == 1) all.erase(all.find(degree), 2);
+    };
+    drop("cp", plan.cp), drop("dp", plan.dp), drop("pp", plan.pp);
+    all.erase(std::remove(all.begin(), all.end(), '-'), all.end());
+    return all;
+  };
+  const auto visit = [&] {
+    std::vector<std::string> seen;
+    for (base::Count order = 0; order < 6; ++order) {
+      if (!allowed(Knob::kOrder, order)) continue;
+      plan.order = static_cast<Order>(order);
+      const std::string own = sequence(plan.order);
+      if (space.open(Knob::kOrder) && std::find(seen.begin(), seen.end(), own) != seen.end()) continue;
+      seen.push_back(own);
+      visit_one();
+    }
   };
   // What comes last: of experts, of what is sharded, of what is offloaded.
   const auto further = [&] {
@@ -198,6 +231,18 @@ inline bool better(const Candidate& a, const Candidate& b, std::size_t metrics) 
   for (std::size_t i = 0; i < metrics; ++i)
     if (a.score[i] != b.score[i]) return a.score[i] < b.score[i];
   return comes_before(a.plan, b.plan);
+}
+
+// In that order, of equal scores the first alone.
+inline std::vector<Candidate> ranked(std::vector<Candidate> all, std::size_t metrics) {
+  std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) { return better(a, b, metrics); });
+  const auto equal = [&](const Candidate& a, const Candidate& b) {
+    for (std::size_t i = 0; i < metrics; ++i)
+      if (a.score[i] != b.score[i]) return false;
+    return true;
+  };
+  all.erase(std::unique(all.begin(), all.end(), equal), all.end());
+  return all;
 }
 
 inline bool same_plan(const Plan& a, const Plan& b) {

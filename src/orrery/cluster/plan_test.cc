@@ -55,11 +55,15 @@ const std::vector<Mistake>& mistakes() {
       {"O1302", [](Training& r) { r.model.latent.kv_rank = 512; }},
       {"O1310", [](Training& r) { r.plan.interleave = 13; }},
       {"O1311", [](Training& r) { r.plan.interleave = 2, r.plan.global_batch = 2 * 9; }},
+      {"O1981", [](Training& r) { r.plan.schedule = Schedule::kDualPipe, r.plan.global_batch = 2 * 14; }},
+      {"O1981", [](Training& r) { r.plan.schedule = Schedule::kDualPipe, r.plan.global_batch = 2 * 17; }},
       {"O1312", [](Training& r) { r.plan.schedule = Schedule::kZeroBubble, r.plan.global_batch = 2 * 7; }},
       {"O1313", [](Training& r) { r.plan.sequence_parallel = true, r.model.seq = 2044; }},
       {"O1314", [](Training& r) { r.plan.ep = 2; }},
       {"O1315", [](Training& r) { r.plan.zero = 4; }},
       {"O1316", [](Training& r) { r.plan.precision = machine::Precision::kFp8; }},
+      {"O1316", [](Training& r) { r.plan.precision = machine::Precision::kMxfp8; }},
+      {"O1316", [](Training& r) { r.plan.precision = machine::Precision::kNvfp4; }},
       {"O1317", [](Training& r) { r.plan.overlap.dp = 1.5; }},
       {"O1319",
        [](Training& r) {
@@ -85,6 +89,39 @@ TEST(Plan, Llama3sEightChunksOnSixteenStagesArePossible) {
   EXPECT_EQ(codes(run), std::set<std::string>{});
   run.plan.interleave = 9;
   EXPECT_EQ(codes(run), std::set<std::string>{"O1310"});
+}
+
+// Nine microbatches over eight stages.
+TEST(Plan, InterleavedTurnsAreThoseOfTheSoftware) {
+  Training run = good();
+  run.plan.interleave = 2, run.plan.global_batch = 2 * 9;
+  EXPECT_EQ(codes(run), std::set<std::string>{"O1311"});
+  EXPECT_EQ(microbatch_group(run.plan), 0);
+  run.plan.stack.name = StackName::kMegatronCore;
+  EXPECT_EQ(codes(run), std::set<std::string>{});
+  EXPECT_EQ(microbatch_group(run.plan), 9) << "none over";
+  run.plan.global_batch = 2 * 18;
+  EXPECT_EQ(microbatch_group(run.plan), 9) << "twice";
+  run.plan.global_batch = 2 * 27;
+  EXPECT_EQ(microbatch_group(run.plan), 9);
+  run.plan.global_batch = 2 * 25;
+  EXPECT_EQ(microbatch_group(run.plan), 13) << "and twelve more, at least as many as there are stages";
+  run.plan.global_batch = 2 * 7;
+  EXPECT_EQ(codes(run), std::set<std::string>{"O1311"}) << "fewer than stages";
+  run.plan.stack.name = StackName::kPytorchFsdp;
+  EXPECT_EQ(microbatch_group(run.plan), 7) << "one round";
+  run.plan.global_batch = 2 * 18;
+  EXPECT_EQ(microbatch_group(run.plan), 9) << "two rounds";
+  run.plan.global_batch = 2 * 17;
+  EXPECT_EQ(codes(run), std::set<std::string>{"O1311"}) << "two rounds of 8 leave one over";
+}
+
+TEST(Plan, DualPipeHoldsEveryStageTwice) {
+  Training run = good();
+  run.plan.schedule = Schedule::kDualPipe;
+  EXPECT_EQ(codes(run), std::set<std::string>{});
+  EXPECT_EQ(held_stages(run.plan), 2);
+  EXPECT_EQ(replicas(run.plan), 2 * run.plan.dp * run.plan.cp);
 }
 
 TEST(Plan, ChunksOfUnequalSizeArePossible) {

@@ -22,7 +22,7 @@ inline void showValue(const Training& run, std::ostream& out) {
       << " seq " << run.model.seq << "; batch " << p.global_batch << " micro " << p.micro_batch << " tp " << p.tp
       << " pp " << p.pp << " dp " << p.dp << " cp " << p.cp << " ep " << p.ep << " v " << p.interleave << " schedule "
       << static_cast<int>(p.schedule) << " recompute " << static_cast<int>(p.recompute) << " sp " << p.sequence_parallel
-      << " zero " << p.zero;
+      << " zero " << p.zero << " order " << static_cast<int>(p.order);
 }
 
 inline double share() {
@@ -41,6 +41,7 @@ inline Training random_run() {
   plan.cp = power(2);
   plan.dp = power(4);
   plan.micro_batch = power(2);
+  plan.order = static_cast<Order>(*rc::gen::inRange(0, 6));
   plan.schedule = *rc::gen::element(Schedule::kGpipe, Schedule::kOneFOneB, Schedule::kZeroBubble);
   if (plan.schedule == Schedule::kOneFOneB && plan.pp > 1) plan.interleave = *rc::gen::inRange<base::Count>(1, 4);
   base::Count m = *rc::gen::inRange<base::Count>(1, 9);
@@ -48,6 +49,9 @@ inline Training random_run() {
   plan.global_batch = plan.dp * plan.micro_batch * m;
   plan.gpus = plan.tp * plan.pp * plan.cp * plan.dp;
   plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
+  plan.recomputed.norms = *rc::gen::arbitrary<bool>();
+  plan.recomputed.activations = *rc::gen::arbitrary<bool>();
+  plan.recomputed.latents = *rc::gen::arbitrary<bool>();
   plan.sequence_parallel = *rc::gen::arbitrary<bool>();
   plan.zero = *rc::gen::inRange(0, 4);
   plan.precision = *rc::gen::element(machine::Precision::kFp32, machine::Precision::kTf32, machine::Precision::kBf16);

@@ -4,9 +4,10 @@
 //   GPipe        F x m, B x m                                                    (arXiv 1811.06965)
 //   1F1B         F x (p - 1 - i), then F B in turn, then the B that remain       (PipeDream-Flush)
 //   interleaved  F x 2 (p - 1 - i) + (v - 1) p first; events walk through chunks
-//                in groups of p microbatches                                     (Narayanan 2021, sec. 2.2)
+//                in groups of p microbatches, or of as many as the software has  (Narayanan 2021, sec. 2.2)
 //   zero-bubble  as 1F1B, and W of the i-th microbatch before follows each B; the
 //                W that remain come last                                         (ZB-H1, arXiv 2401.10241)
+//   DualPipe     dualpipe.h
 //
 // Cost: linear in the events for every sweep over the stages, and each sweep completes at least one event; in practice
 // a few sweeps per microbatch.
@@ -16,6 +17,7 @@
 #include <tuple>
 
 #include "orrery/base/check.h"
+#include "orrery/cluster/dualpipe.h"
 
 namespace orrery::cluster {
 namespace {
@@ -28,21 +30,23 @@ struct Step {
   Count microbatch = 0;
 };
 
-// The k-th forward (or backward) of an interleaved stage.
-Step interleaved_step(Work work, Count k, Count stages, Count chunks) {
-  const Count round = stages * chunks;
-  const auto chunk = static_cast<int>(k % round / stages);
-  return {work, work == Work::kForward ? chunk : static_cast<int>(chunks) - 1 - chunk, k / round * stages + k % stages};
+// The k-th forward (or backward) of an interleaved stage: m microbatches in groups, the last of which may be smaller.
+Step interleaved_step(Work work, Count k, Count m, Count group, Count chunks) {
+  const Count begin = k / (group * chunks) * group;
+  const Count size = std::min(group, m - begin);
+  const Count within = k - begin * chunks;
+  const auto chunk = static_cast<int>(within / size);
+  return {work, work == Work::kForward ? chunk : static_cast<int>(chunks) - 1 - chunk, begin + within % size};
 }
 
-std::vector<Step> order_of(Count stage, Count stages, Count m, Count chunks, Schedule schedule) {
+std::vector<Step> order_of(Count stage, Count stages, Count m, Count chunks, Count group, Schedule schedule) {
   std::vector<Step> order;
   const Count all = m * chunks;
   const auto step = [&](Work work, Count k) {
-    return chunks > 1 ? interleaved_step(work, k, stages, chunks) : Step{work, 0, k};
+    return chunks > 1 ? interleaved_step(work, k, m, group, chunks) : Step{work, 0, k};
   };
   Count warm_up = std::min(all, stages - 1 - stage);
-  if (chunks > 1) warm_up = std::min(all, 2 * (stages - 1 - stage) + (chunks - 1) * stages);
+  if (chunks > 1) warm_up = std::min(all, 2 * (stages - 1 - stage) + (chunks - 1) * group);
   if (schedule == Schedule::kGpipe) warm_up = all;
   for (Count k = 0; k < warm_up; ++k) order.push_back(step(Work::kForward, k));
   for (Count k = 0; k < all; ++k) {
@@ -58,13 +62,14 @@ std::vector<Step> order_of(Count stage, Count stages, Count m, Count chunks, Sch
 
 class Simulation {
  public:
-  Simulation(const std::vector<StageWork>& stages, Count m, Count chunks, Schedule schedule, double boundary)
+  Simulation(const std::vector<StageWork>& stages, Count m, Count chunks, Count group, Schedule schedule,
+             double boundary)
       : stages_(stages), m_(m), chunks_(chunks), boundary_(boundary) {
     const auto p = static_cast<Count>(stages.size());
     ends_.assign(static_cast<std::size_t>(3 * p * chunks * m), -1);
     free_.assign(stages.size(), 0);
     next_.assign(stages.size(), 0);
-    for (Count i = 0; i < p; ++i) orders_.push_back(order_of(i, p, m, chunks, schedule));
+    for (Count i = 0; i < p; ++i) orders_.push_back(order_of(i, p, m, chunks, group, schedule));
   }
 
   std::vector<StageEvent> run() {
@@ -138,20 +143,23 @@ class Simulation {
 }  // namespace
 
 std::vector<StageEvent> simulate(const std::vector<StageWork>& stages, Count microbatches, Count interleave,
-                                 Schedule schedule, double boundary_s) {
+                                 Schedule schedule, double boundary_s, Count group) {
   if (stages.empty() || microbatches < 1) return {};
-  return Simulation(stages, microbatches, interleave, schedule, boundary_s).run();
+  if (schedule == Schedule::kDualPipe) return simulate_dualpipe(stages, microbatches, boundary_s);
+  if (group == 0) group = static_cast<Count>(stages.size());
+  return Simulation(stages, microbatches, interleave, group, schedule, boundary_s).run();
 }
 
 std::vector<StageEvent> simulate(const Iteration& iteration, const Plan& plan) {
-  const bool split = plan.schedule == Schedule::kZeroBubble;
+  const bool split = plan.schedule == Schedule::kZeroBubble || plan.schedule == Schedule::kDualPipe;
   std::vector<StageWork> stages;
   for (Count i = 0; i < plan.pp; ++i) {
     const StageTimes& times = i == 0 ? iteration.first : i == plan.pp - 1 ? iteration.last : iteration.middle;
     const double weight = split ? times.weight_gradient : 0;
-    stages.push_back({times.forward, times.backward - weight, weight});
+    stages.push_back({times.forward, times.backward - weight, weight, times.apart});
   }
-  return simulate(stages, microbatches(plan), plan.interleave, plan.schedule, iteration.boundary_s);
+  const Count group = plan.interleave > 1 ? microbatch_group(plan) : 0;
+  return simulate(stages, microbatches(plan), plan.interleave, plan.schedule, iteration.boundary_s, group);
 }
 
 double makespan(const std::vector<StageEvent>& events) {

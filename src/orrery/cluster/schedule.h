@@ -25,15 +25,17 @@ struct StageEvent {
 struct StageWork {
   double forward = 0;
   double backward = 0;         // zero-bubble: with respect to inputs only
-  double weight_gradient = 0;  // zero-bubble only
+  double weight_gradient = 0;  // zero-bubble and DualPipe only
+  double apart = 0;            // DualPipe: more, where forward and backward pass do not go side by side
 };
 
 // Every event of one iteration's pipeline, ordered by start, then stage. A stage spends `boundary_s` on the transfer of
 // every forward and backward event, inside the event and before its work. At most stages x microbatches x interleave x
-// 3 events. The plan must be possible(): interleaving needs 1F1B and a number of microbatches that the stages divide,
-// zero-bubble as many microbatches as stages.
+// 3 events. The plan must be possible(): interleaving needs 1F1B, zero-bubble as many microbatches as stages, DualPipe
+// (dualpipe.h) an even number of either and two microbatches for each stage. `group` microbatches go through a chunk of
+// an interleaved stage in a row; 0: as many as there are stages.
 std::vector<StageEvent> simulate(const std::vector<StageWork>& stages, base::Count microbatches, base::Count interleave,
-                                 Schedule schedule, double boundary_s = 0);
+                                 Schedule schedule, double boundary_s = 0, base::Count group = 0);
 
 // The pipeline of an evaluated iteration. Where layers are dealt evenly it ends at iteration_s - drain_s, GPipe and
 // uneven stages excepted: there the closed form is of the slowest stage, within a few per cent.

@@ -49,6 +49,57 @@ RC_GTEST_PROP(Schedule, ZeroBubbleFillsTheWaitWithWeightGradients, ()) {
   RC_ASSERT(time == m * (w.forward + w.backward + w.weight_gradient) + (p - 1) * wait);
 }
 
+// As Megatron-Core and PyTorch send microbatches that the stages do not divide.
+RC_GTEST_PROP(Schedule, LargerTurnsWaitAsLongAsTurnsOfOneMicrobatchAStage, ()) {
+  const int p = *rc::gen::inRange(2, 7);
+  const int v = *rc::gen::inRange(2, 5);
+  const int group = p + *rc::gen::inRange(0, 5);
+  const int last = *rc::gen::inRange(0, 2) * (p + *rc::gen::inRange(0, group - p + 1));
+  const int m = group * *rc::gen::inRange(1, 4) + last;
+  const StageWork w = any_work();
+  const double chunk = (w.forward + w.backward) / v;
+  const double time = makespan(simulate(equal(p, w), m, v, Schedule::kOneFOneB, 0, group));
+  RC_ASSERT(std::abs(time - (m * v + p - 1) * chunk) < 1e-9 * time);
+}
+
+RC_GTEST_PROP(Schedule, FewerMicrobatchesThanStagesWaitAtEveryChunk, ()) {
+  const int p = *rc::gen::inRange(2, 7);
+  const int v = *rc::gen::inRange(2, 5);
+  const int m = *rc::gen::inRange(1, p);
+  const StageWork w = any_work();
+  const double chunk = (w.forward + w.backward) / v;
+  const double time = makespan(simulate(equal(p, w), m, v, Schedule::kOneFOneB, 0, m));
+  RC_ASSERT(std::abs(time - (m * v + p - 1 + (v - 1) * (p - m)) * chunk) < 1e-9 * time);
+}
+
+// The bubble as its authors state it, and p + 1 pairs that come apart.
+RC_GTEST_PROP(Schedule, DualPipeTakesThePublishedBubble, ()) {
+  const int p = 2 * *rc::gen::inRange(1, 9);
+  const int m = 2 * p + 2 * *rc::gen::inRange(0, 20);
+  const double f = *rc::gen::inRange(1, 50) / 8.0, apart = *rc::gen::inRange(0, 20) / 32.0 * f;
+  const double time = makespan(simulate(equal(p, {f, f, f, apart}), m, 1, Schedule::kDualPipe));
+  const double pair = 3 * f;
+  // Forward, input and weight work are equal where passes come apart: what is exposed is a third of each.
+  const double bubble = (p / 2 - 1) * (pair + 2 * f + 2.0 / 3 * apart - 3 * f);
+  RC_ASSERT(std::abs(time - (m * pair + bubble + (p + 1) * apart)) <= apart * p);
+  if (apart == 0) RC_ASSERT(std::abs(time - (m * pair + bubble)) < 1e-9 * time);
+}
+
+RC_GTEST_PROP(Schedule, DualPipeDoesEveryMicrobatchOnceInEitherDirection, ()) {
+  const int p = 2 * *rc::gen::inRange(1, 6);
+  const int m = 2 * p + 2 * *rc::gen::inRange(0, 9);
+  std::map<std::tuple<int, int, Work>, int> done;
+  std::vector<double> free(static_cast<std::size_t>(p), 0);
+  for (const StageEvent& event : simulate(equal(p, any_work()), m, 1, Schedule::kDualPipe)) {
+    ++done[{event.stage, event.chunk, event.work}];
+    RC_ASSERT(event.start_s >= free[static_cast<std::size_t>(event.stage)] - 1e-12);
+    free[static_cast<std::size_t>(event.stage)] = event.end_s;
+  }
+  for (int stage = 0; stage < p; ++stage)
+    for (int way = 0; way < 2; ++way)
+      for (const Work work : {Work::kForward, Work::kBackward}) RC_ASSERT((done[{stage, way, work}]) == m / 2);
+}
+
 RC_GTEST_PROP(Schedule, TransfersProlongEveryEvent, ()) {
   const int p = *rc::gen::inRange(2, 7);
   const int v = *rc::gen::inRange(1, 4);

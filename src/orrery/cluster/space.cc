@@ -1,6 +1,7 @@
 // The count: whether degrees go together does not depend on what is recomputed and sharded, and which turns are allowed
-// depends on stages and microbatches alone. So the sum over tp, cp, ep and pp is of products, and the turns of all
-// microbatches of a (pp, dp) are counted once. Cost: some 1e6 combinations of degrees for the largest models.
+// depends on stages and microbatches alone; all else asks of the stages only whether there are several. So the sum over
+// tp, cp, ep and pp is of products, and the turns of all microbatches of a (pp, dp) are counted once. Cost: some 1e6
+// combinations of degrees for the largest models.
 #include "orrery/cluster/space.h"
 
 #include <algorithm>
@@ -68,16 +69,51 @@ bool divides(Count part, Count whole) {
   return part > 0 && whole % part == 0;
 }
 
+Abilities these(std::initializer_list<const char*> names) {
+  Abilities all = 0;
+  for (const char* name : names) all |= ability(name);
+  return all;
+}
+
+Values without(Values values, Count value, bool left_out) {
+  if (left_out) values.erase(std::remove(values.begin(), values.end(), value), values.end());
+  return values;
+}
+
 }  // namespace
 
+Abilities given_abilities(const Space& space) {
+  Abilities given = 0;
+  const std::vector<Ability>& table = abilities();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const std::vector<Knob>& knobs = table[i].knobs;
+    if (std::none_of(knobs.begin(), knobs.end(), [&](Knob knob) { return space.open(knob); }))
+      given |= Abilities{1} << i;
+  }
+  return given;
+}
+
 Domain::Domain(const Model& model, const System& system, Space space)
-    : model_(&model), system_(&system), space_(std::move(space)) {
+    : model_(&model),
+      system_(&system),
+      space_(std::move(space)),
+      lacking_(space_.base.stack.lacks & ~space_.waived),
+      turn_abilities_(these({"1f1b", "interleaved", "interleaved_pair", "gpipe", "zero_bubble", "dual_pipe",
+                             "uneven_stages", "uneven_chunks", "uneven_microbatches"})),
+      tail_abilities_(
+          these({"zero_1", "zero_2", "zero_3", "piped_gradients", "hybrid_sharding", "offloaded_activations",
+                 "offloaded_optimizer", "part_of_optimizer", "unsharded_offload"})),
+      hybrid_sharding_(ability("hybrid_sharding")) {
+  // Values that the software excludes by themselves are left out here, what else it cannot do plan by plan.
+  const auto lacks = [&](const char* name) { return (lacking_ & ability(name)) != 0; };
   const Count most = space_.most_gpus;
   space_.of(Knob::kGlobalBatch) = sorted(space_.of(Knob::kGlobalBatch));
   tp_ = given_or(space_.of(Knob::kTp), divisors(divided_by_tp(model), std::min(most, kMostSplit)));
   pp_ = given_or(space_.of(Knob::kPp), range(1, std::min({std::max<Count>(1, model.layers), most, kMostStages})));
-  cp_ = given_or(space_.of(Knob::kCp), powers_of_two(std::max<Count>(1, model.seq), std::min(most, kMostSplit)));
-  ep_ = given_or(space_.of(Knob::kEp), divisors(std::max<Count>(1, model.experts()), std::min(most, kMostSplit)));
+  cp_ = given_or(space_.of(Knob::kCp), powers_of_two(std::max<Count>(1, model.seq),
+                                                     lacks("context_parallelism") ? 1 : std::min(most, kMostSplit)));
+  ep_ = given_or(space_.of(Knob::kEp), divisors(std::max<Count>(1, model.experts()),
+                                                lacks("expert_parallelism") ? 1 : std::min(most, kMostSplit)));
   recompute_ = given_or(space_.of(Knob::kRecompute), {0, 1, 2});
   for (const Count batch : batches()) {
     dp_.push_back(given_or(space_.of(Knob::kDp), divisors(batch, most)));
@@ -85,17 +121,39 @@ Domain::Domain(const Model& model, const System& system, Space space)
   }
   const bool reaches_host = system.accelerator.host_bytes_per_s > 0;
   const Values shares = reaches_host ? Values{0, kWholeShare / 2, kWholeShare} : Values{0};
-  offload_activations_ = given_or(space_.of(Knob::kOffloadActivations), shares);
-  offload_optimizer_ = given_or(space_.of(Knob::kOffloadOptimizer), shares);
-  sequence_parallel_ = {given_or(space_.of(Knob::kSequenceParallel), {0}),
-                        given_or(space_.of(Knob::kSequenceParallel), {0, 1})};
-  zero_ = {given_or(space_.of(Knob::kZero), {0}), given_or(space_.of(Knob::kZero), {0, 1, 2, 3})};
+  offload_activations_ =
+      given_or(space_.of(Knob::kOffloadActivations), lacks("offloaded_activations") ? Values{0} : shares);
+  offload_optimizer_ =
+      given_or(space_.of(Knob::kOffloadOptimizer),
+               lacks("offloaded_optimizer") ? Values{0} : without(shares, kWholeShare / 2, lacks("part_of_optimizer")));
+  sequence_parallel_ = {
+      given_or(space_.of(Knob::kSequenceParallel), {0}),
+      given_or(space_.of(Knob::kSequenceParallel), without({0, 1}, 1, lacks("sequence_parallelism")))};
+  zero_ = {
+      given_or(space_.of(Knob::kZero), {0}),
+      given_or(space_.of(Knob::kZero),
+               without(without(without({0, 1, 2, 3}, 1, lacks("zero_1")), 2, lacks("zero_2")), 3, lacks("zero_3")))};
+  orders_ = given_or(space_.of(Knob::kOrder), lacks("any_order")
+                                                  ? without({0, 1}, 1, lacks("stages_inside_replicas"))
+                                                  : without({0, 1, 2, 3, 4, 5}, 1, lacks("stages_inside_replicas")));
   for (const Count pp : pp_) turns_.push_back(turns_of(pp));
 }
 
 Values Domain::expert_tp(Count tp) const {
   const bool matters = tp > 1 && model_->mixes();
   return given_or(space_.of(Knob::kExpertTp), matters ? Values{1, tp} : Values{0});
+}
+
+Orders Domain::orders(Count cp, Count dp, Count pp) const {
+  Orders all;
+  if (!space_.open(Knob::kOrder)) {
+    for (const Count each : orders_) all.all[static_cast<std::size_t>(all.count++)] = static_cast<Order>(each);
+    return all;
+  }
+  for (const Order each : different_orders(cp, dp, pp))
+    if (std::find(orders_.begin(), orders_.end(), static_cast<Count>(each)) != orders_.end())
+      all.all[static_cast<std::size_t>(all.count++)] = each;
+  return all;
 }
 
 void Domain::Tail::set_on(Plan& plan) const {
@@ -110,7 +168,8 @@ std::vector<Domain::Tail> Domain::tails(Count tp, Count replicas) const {
   std::vector<Tail> all;
   for (const Count zero : zero_[replicas > 1 ? 1 : 0]) {
     const bool hybrid = zero > 0 && in_node > 1 && in_node < replicas && replicas % in_node == 0;
-    for (const Count shard : given_or(space_.of(Knob::kShard), hybrid ? Values{0, in_node} : Values{0}))
+    const bool choice = hybrid && (lacking_ & hybrid_sharding_) == 0;
+    for (const Count shard : given_or(space_.of(Knob::kShard), choice ? Values{0, in_node} : Values{0}))
       for (const Count activations : offload_activations_)
         for (const Count optimizer : offload_optimizer_)
           all.push_back({static_cast<int>(zero), shard, activations, optimizer});
@@ -146,7 +205,9 @@ std::vector<Turns> Domain::turns_of(Count pp) const {
       probe.interleave = interleave;
       probe.sequence_parallel = false;
       plain(probe);
-      if (chunks.size() == 1 || possible(*model_, *system_, probe)) turns.push_back({plan.schedule, interleave});
+      if ((chunks.size() == 1 || possible(*model_, *system_, probe)) &&
+          runs_without(*model_, probe, lacking_ & turn_abilities_))
+        turns.push_back({plan.schedule, interleave});
     }
   }
   return turns;
@@ -162,6 +223,7 @@ Plan Domain::first() const {
   plan.sequence_parallel = sequence_parallel(plan.tp).front() != 0;
   plan.expert_tp = expert_tp(plan.tp).front();
   tails(plan.tp, plan.dp * plan.cp).front().set_on(plan);
+  plan.order = static_cast<Order>(orders_.front());
   if (!turns_.front().empty()) {
     plan.schedule = turns_.front().front().schedule;
     plan.interleave = turns_.front().front().interleave;
@@ -204,10 +266,13 @@ bool Domain::each_choice(std::size_t pp_index, Plan plan, const std::function<bo
         plan.schedule = turns.schedule, plan.interleave = turns.interleave;
         plan.sequence_parallel = parallel != 0;
         tail.set_on(plan);
-        if (!possible(*model_, *system_, plan)) continue;
-        for (const Count recompute : recompute_) {
-          plan.recompute = static_cast<Recompute>(recompute);
-          if (!visit(plan)) return false;
+        if (!allowed(plan)) continue;
+        for (const Order order : orders(plan.cp, plan.dp, plan.pp)) {
+          plan.order = order;
+          for (const Count recompute : recompute_) {
+            plan.recompute = static_cast<Recompute>(recompute);
+            if (!visit(plan)) return false;
+          }
         }
       }
   return true;
@@ -232,7 +297,8 @@ double Domain::count() const {
           if (plan.gpus > space_.most_gpus || !shares(batch, plan.dp, micro)) continue;
           for (const Turns& turns : turns_[p]) {
             plan.schedule = turns.schedule, plan.interleave = turns.interleave;
-            if (possible(*model_, *system_, plan)) ways[p][d] += 1;
+            if (possible(*model_, *system_, plan) && runs_without(*model_, plan, lacking_ & turn_abilities_))
+              ways[p][d] += 1;
           }
         }
     for (const Count tp : tp_)
@@ -240,40 +306,49 @@ double Domain::count() const {
         for (std::size_t d = 0; d < dp_[b].size(); ++d) {
           const Count dp = dp_[b][d];
           if (tp * cp > space_.most_gpus / dp) break;
-          double pairs = 0;
+          std::array<double, 2> pairs = {0, 0};  // of one stage, of several
           for (std::size_t p = 0; p < pp_.size(); ++p)
-            if (pp_[p] <= space_.most_gpus / (tp * cp * dp)) pairs += ways[p][d];
-          if (pairs > 0) total += pairs * spreads(tp, cp, dp) * static_cast<double>(recompute_.size());
+            if (pp_[p] <= space_.most_gpus / (tp * cp * dp)) pairs[pp_[p] > 1 ? 1 : 0] += ways[p][d];
+          for (const bool piped : {false, true})
+            if (const double own = pairs[piped ? 1 : 0]; own > 0)
+              total += own * spreads(tp, cp, dp, piped) * static_cast<double>(recompute_.size());
         }
   }
   return total;
 }
 
-// How experts, sequence parallelism and what is sharded go together with the degrees: asked with one stage and one
-// microbatch.
-double Domain::spreads(Count tp, Count cp, Count dp) const {
+// How experts, sequence parallelism, what is sharded and the order on the network go together with the degrees: asked
+// with one stage and one microbatch, and of the software with several.
+double Domain::spreads(Count tp, Count cp, Count dp, bool piped) const {
   Plan plan = space_.base;
   plan.tp = tp, plan.cp = cp, plan.dp = dp, plan.pp = 1;
   plan.global_batch = dp, plan.micro_batch = 1;
   plan.schedule = Schedule::kOneFOneB, plan.interleave = 1;
+  plan.order = Order::kCpDpPp;
   plan.gpus = tp * cp * dp;
   plain(plan);
+  const auto goes = [&](Abilities among) {
+    if (!possible(*model_, *system_, plan)) return false;
+    Plan staged = plan;
+    staged.pp = piped ? 2 : 1;
+    return runs_without(*model_, staged, lacking_ & among);
+  };
   double parts = 0;
   for (const Count parallel : sequence_parallel(tp))
     for (const Count ep : ep_)
       for (const Count expert : expert_tp(tp)) {
         plan.sequence_parallel = parallel != 0;
         plan.ep = ep, plan.expert_tp = expert;
-        if (possible(*model_, *system_, plan)) parts += 1;
+        if (goes(~(turn_abilities_ | tail_abilities_))) parts += 1;
       }
   if (parts == 0) return 0;
   plan.sequence_parallel = false, plan.ep = 1, plan.expert_tp = 0;
   double tails_there = 0;
   for (const Tail& tail : tails(tp, dp * cp)) {
     tail.set_on(plan);
-    if (possible(*model_, *system_, plan)) tails_there += 1;
+    if (goes(tail_abilities_)) tails_there += 1;
   }
-  return parts * tails_there;
+  return parts * tails_there * orders(cp, dp, piped ? 2 : 1).count;
 }
 
 }  // namespace orrery::cluster

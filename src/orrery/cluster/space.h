@@ -12,19 +12,22 @@
 //   expert_tp   1 and tp, of mixtures with several tensor ranks
 //   shard       all replicas, or those of a node (hybrid sharding)
 //   offload_activations, offload_optimizer   nothing, half, all, where the host's memory can be reached
+//   order       all that place the degrees differently
 //
-// as far as the plan is possible() and takes at most the accelerators that there are; it may leave some idle. Where
-// dp and microbatch are given they need not divide what they share out. Choices
-// that make no difference are one, the first: an open schedule of a single stage, open sequence parallelism of one
-// tensor rank, open sharding over one replica.
+// as far as the plan is possible(), its software can run it (abilities.h) and it takes at most the accelerators that
+// there are; it may leave some idle. Where dp and microbatch are given they need not divide what they share out.
+// Choices that make no difference are one, the first: an open schedule of a single stage, open sequence parallelism of
+// one tensor rank, open sharding over one replica.
 #pragma once
 
 #include <array>
 #include <functional>
 #include <vector>
 
+#include "orrery/cluster/abilities.h"
 #include "orrery/cluster/knobs.h"
 #include "orrery/cluster/model.h"
+#include "orrery/cluster/placement.h"
 #include "orrery/cluster/plan.h"
 #include "orrery/cluster/system.h"
 
@@ -36,11 +39,15 @@ struct Space {
   Plan base;  // what no knob says
   base::Count most_gpus = 1;
   std::array<Values, kKnobs.size()> given;  // empty: open; a global batch is always given
+  Abilities waived = 0;                     // of those that base.stack lacks: not insisted on
 
   Values& of(Knob knob) { return given[static_cast<std::size_t>(knob)]; }
   const Values& of(Knob knob) const { return given[static_cast<std::size_t>(knob)]; }
   bool open(Knob knob) const { return of(knob).empty(); }
 };
+
+// Abilities whose choice was given: what is given is kept, whatever the software can.
+Abilities given_abilities(const Space& space);
 
 // Order of microbatches and chunks of a stage.
 struct Turns {
@@ -64,6 +71,8 @@ class Domain {
   const Values& micro_batches(std::size_t batch) const { return micro_batch_[batch]; }  // rising
   const Values& sequence_parallel(base::Count tp) const { return sequence_parallel_[tp > 1 ? 1 : 0]; }
   Values expert_tp(base::Count tp) const;
+  const Values& orders() const { return orders_; }
+  Orders orders(base::Count cp, base::Count dp, base::Count pp) const;
   // What is sharded, over how many, and what lies in the host's memory, of so many replicas of tp ranks.
   struct Tail {
     int zero = 0;
@@ -79,10 +88,15 @@ class Domain {
   // Of all stages alike; which of them the microbatches allow is for possible() to say.
   const std::vector<Turns>& turns(std::size_t pp_index) const { return turns_[pp_index]; }
 
+  // Whether the plan obeys all rules, and its software can run it.
+  bool allowed(const Plan& plan) const {
+    return possible(*model_, *system_, plan) && runs_without(*model_, plan, lacking_);
+  }
+
   // A plan of the space with every knob at its first value.
   Plan first() const;
 
-  // Every plan that is possible, in no particular order that matters. `visit` returns false to end it.
+  // Every plan that is allowed, in no particular order that matters. `visit` returns false to end it.
   void each(const std::function<bool(const Plan&)>& visit) const;
   // Of one tensor degree, for threads.
   bool each_of(base::Count tp, const std::function<bool(const Plan&)>& visit) const;
@@ -92,13 +106,16 @@ class Domain {
 
  private:
   std::vector<Turns> turns_of(base::Count pp) const;
-  double spreads(base::Count tp, base::Count cp, base::Count dp) const;
+  double spreads(base::Count tp, base::Count cp, base::Count dp, bool piped) const;
   bool each_choice(std::size_t pp_index, Plan plan, const std::function<bool(const Plan&)>& visit) const;
 
   const Model* model_;
   const System* system_;
   Space space_;
-  Values tp_, pp_, cp_, ep_, recompute_, offload_activations_, offload_optimizer_;
+  Abilities lacking_;
+  Abilities turn_abilities_, tail_abilities_;  // that stages, chunks and microbatches decide; that Tail does
+  Abilities hybrid_sharding_;
+  Values tp_, pp_, cp_, ep_, recompute_, offload_activations_, offload_optimizer_, orders_;
   std::vector<Values> dp_, micro_batch_;
   std::array<Values, 2> sequence_parallel_, zero_;
   std::vector<std::vector<Turns>> turns_;

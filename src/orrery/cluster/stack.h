@@ -2,6 +2,8 @@
 // data; the stacks that have a name stand in catalog/stacks, each figure with its source.
 #pragma once
 
+#include <cstdint>
+
 #include "orrery/machine/operator.h"
 
 namespace orrery::cluster {
@@ -43,6 +45,8 @@ struct Stack {
   double state_bytes = 0;    // weights' masters and moments for each parameter; 0: as the precision has it
   double reserve = 0;        // share that the allocator keeps beyond what is in use
   double context_bytes = 0;  // of libraries and communicators
+  // What it cannot do of what a plan may ask of it: a set of abilities (abilities.h).
+  std::uint32_t lacks = 0;
 };
 
 }  // namespace orrery::cluster

@@ -27,6 +27,8 @@
 // docs/model/collective.md. Cost: a dozen flops per level.
 #include "orrery/collective/collective.h"
 
+#include "orrery/collective/spread.h"
+
 #include <algorithm>
 
 namespace orrery::collective {
@@ -263,16 +265,21 @@ double least_volume(Operation operation, int ranks, int units, int inside, bool 
 }  // namespace
 
 Group place(const Fabric& fabric, int ranks, int stride) {
+  return place(fabric, ranks, stride, 1, 1);
+}
+
+Group place(const Fabric& fabric, int ranks, int stride, int copies, int apart) {
   Group group;
-  group.ranks = ranks;
+  group.ranks = ranks * copies;
   long long capacity = 1;
   int members = 1;  // of the group in one unit of the levels so far
   for (int l = 0; l < fabric.count; ++l) {
     const int size = fabric.levels[l].size;
-    int now = ranks;
+    int now = group.ranks;
     if (size > 0 && l + 1 < fabric.count) {
       capacity = std::min(capacity * size, kEnough);
-      now = static_cast<int>(std::clamp<long long>(capacity / stride, 1, ranks));
+      now = static_cast<int>(std::clamp<long long>(capacity / stride, 1, ranks) *
+                             std::clamp<long long>(capacity / apart, 1, copies));
     }
     group.joined[l] = static_cast<int>((static_cast<long long>(now) + members - 1) / members);
     members = now;

@@ -41,9 +41,9 @@ struct Kin {
   std::string_view part;
   std::array<std::string_view, 2> classes;
 };
-constexpr auto kKin = std::to_array<Kin>({{"regfile", {"SRAM", "register"}},
-                                          {"reg_file", {"SRAM", "register"}},
-                                          {"register_file", {"SRAM", "register"}},
+constexpr auto kKin = std::to_array<Kin>({{"regfile", {"regfile", "SRAM"}},
+                                          {"reg_file", {"regfile", "SRAM"}},
+                                          {"register_file", {"regfile", "SRAM"}},
                                           {"reg", {"register", ""}},
                                           {"dram", {"DRAM", ""}},
                                           {"hbm", {"DRAM", ""}},

@@ -12,16 +12,24 @@
 
 namespace orrery::machine {
 
-enum class Precision { kFp32, kTf32, kBf16, kFp8 };  // kBf16 stands for every 16-bit float
-inline constexpr int kPrecisions = 4;
+// kBf16 stands for every 16-bit float. Formats with a scale for each block: mxfp8 (OCP Microscaling, 2023: 32 elements,
+// a scale of 8 bits), nvfp4 (arXiv 2509.25149: 16 elements, a scale of 8 bits, one of 32 for the tensor).
+enum class Precision { kFp32, kTf32, kBf16, kFp8, kMxfp8, kNvfp4 };
+inline constexpr int kPrecisions = 6;
 
-// Bytes of a stored element: tf32 is stored in four.
+// Bytes of a stored element, its part of a block's scale among them: tf32 is stored in four.
 inline constexpr double bytes_per_element(Precision precision) {
-  return precision == Precision::kFp8 ? 1.0 : precision == Precision::kBf16 ? 2.0 : 4.0;
+  constexpr std::array<double, kPrecisions> kBytes = {4, 4, 2, 1, 1 + 1.0 / 32, 0.5 + 1.0 / 16};
+  return kBytes[static_cast<int>(precision)];
+}
+
+// Products alone compute in it: operands are made of 16-bit numbers first, results are in 16 bits.
+inline constexpr bool quantised(Precision precision) {
+  return bytes_per_element(precision) < 2;
 }
 
 inline constexpr std::string_view name(Precision precision) {
-  constexpr std::array<std::string_view, kPrecisions> kNames = {"fp32", "tf32", "bf16", "fp8"};
+  constexpr std::array<std::string_view, kPrecisions> kNames = {"fp32", "tf32", "bf16", "fp8", "mxfp8", "nvfp4"};
   return kNames[static_cast<int>(precision)];
 }
 

@@ -19,19 +19,24 @@ struct Accelerator {
   std::string name;
   // Dense matrix peak by precision, FLOP/s (a multiply-accumulate is two). 0: the precision is not supported.
   std::array<double, kPrecisions> peak_flops_per_s{};
-  base::Count units = 1;           // that a product's tiles are dealt to: streaming multiprocessors, matrix cores
-  double memory_bytes = 0;         // capacity
-  double on_chip_bytes = 0;        // of the memory on the chip that all units share; 0: not known
-  double memory_bytes_per_s = 0;   // peak, reads and writes together
-  double memory_efficiency = 1;    // share of that peak that streaming operators reach
-  double matrix_efficiency = 1;    // share of the matrix peak that an endless product reaches
-  double fill_depth = 0;           // pipeline fill and drain of one tile, in steps of K
-  double host_seconds_per_op = 0;  // host time to issue one operator
-  double host_bytes_per_s = 0;     // to the host's memory, a direction; 0: no such link
+  base::Count units = 1;               // that a product's tiles are dealt to: streaming multiprocessors, matrix cores
+  double memory_bytes = 0;             // capacity
+  double on_chip_bytes = 0;            // of the memory on the chip that all units share; 0: not known
+  double memory_bytes_per_s = 0;       // peak, reads and writes together
+  double memory_efficiency = 1;        // share of that peak that streaming operators reach
+  double matrix_efficiency = 1;        // share of the matrix peak that an endless product reaches
+  double fill_depth = 0;               // pipeline fill and drain of one tile, in steps of K
+  double host_seconds_per_op = 0;      // host time to issue one operator
+  double host_bytes_per_s = 0;         // to the host's memory, a direction; 0: no such link
+  base::Count host_sharers = 1;        // accelerators that have that link together
+  double host_memory_bytes = 0;        // an accelerator's part of its host's memory; 0: not known
+  double host_memory_bytes_per_s = 0;  // its part of that memory's bandwidth; 0: not known
   // Share of the 16-bit peak that an attention kernel reaches on long sequences at heads of 128, forwards; 0: unknown.
   std::array<double, kAttentionKernels> attention_efficiency{};
 
   double peak(Precision precision) const { return peak_flops_per_s[static_cast<int>(precision)]; }
+  // Where all accelerators of a host copy at once.
+  double host_rate() const { return host_bytes_per_s / static_cast<double>(host_sharers); }
 };
 
 // Implementations are thread-safe and pure: the same question has the same answer. All answers in seconds.

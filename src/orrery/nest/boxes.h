@@ -28,16 +28,13 @@ inline constexpr std::size_t kMaxRanks = 16;
 
 using Position = std::array<base::Count, kMaxRanks>;  // one coordinate per rank; unused ones stay 0
 using Extents = std::array<base::Count, kMaxDimensions>;
-using Ranks = std::span<const workload::Rank* const>;
-
-// Ranks that can move; the others have one coordinate only. Throws InputError (O1010) where there are too many.
-std::vector<const workload::Rank*> moving_ranks(const workload::Einsum& einsum, const workload::Dataspace& dataspace);
+using Ranks = std::span<const workload::Rank>;  // those that can move (Shape::moving); the others have one coordinate
 
 // How far the box moves when dimension d advances by `stride`.
 inline Position step_of(Ranks ranks, int d, base::Count stride) {
   Position step{};
   for (std::size_t r = 0; r < ranks.size(); ++r)
-    for (const workload::Term& term : ranks[r]->terms)
+    for (const workload::Term& term : ranks[r].terms)
       if (term.dimension == d) step[r] += term.coefficient * stride;
   return step;
 }
@@ -46,7 +43,7 @@ inline Position sides_of(Ranks ranks, const Extents& extents) {
   Position sides{};
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     sides[r] = 1;
-    for (const workload::Term& term : ranks[r]->terms) sides[r] += term.coefficient * (extents[term.dimension] - 1);
+    for (const workload::Term& term : ranks[r].terms) sides[r] += term.coefficient * (extents[term.dimension] - 1);
   }
   return sides;
 }

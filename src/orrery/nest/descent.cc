@@ -48,8 +48,8 @@ Descent<Size>::Descent(const Model& model, const Space& space)
       dataspaces_(static_cast<int>(model.einsum().dataspaces.size())),
       operations_(static_cast<double>(model.einsum().operations())),
       latency_(static_cast<double>(model.latency_cycles())),
-      compute_pj_(operations_ * model.chip().compute.compute_pj),
-      compute_leak_(model.options().omit_compute_leakage ? 0 : model.chip().compute.leak_pj_per_cycle),
+      compute_pj_(model.compute_pj()),
+      compute_leak_(model.compute_leak_pj_per_cycle()),
       whole_cycles_(!model.options().throttle_in_doubles),
       original_(space.dimensions()) {
   ORRERY_CHECK(has_room<Size>(model, space), "the front is too small for this problem");
@@ -63,31 +63,12 @@ Descent<Size>::Descent(const Model& model, const Space& space)
   int port = 0;
   leak_inside_.push_back(0);  // shifted by one: entry i covers levels < i
   for (int i = 0; i < levels_; ++i) {
-    const machine::Storage& storage = chip.storages[i];
     Level level;
-    level.read_pj = storage.energy.read_pj;
-    level.write_pj = storage.energy.write_pj;
-    level.update_pj = storage.energy.update_pj;
-    level.block = static_cast<double>(storage.block_size);
-    if (model.options().fractional_blocks) {
-      for (double* energy_pj : {&level.read_pj, &level.write_pj, &level.update_pj}) *energy_pj /= level.block;
-      level.block = 1;
-    }
-    level.least_block = level.block * static_cast<double>(std::max<Count>(1, storage.cluster_size));
-    level.storage = &storage;
-    level.leak = !storage.pass_through || model.options().charge_pass_through ? storage.energy.leak_pj_per_cycle : 0;
-    level.read_limit = storage.read_words_per_cycle.value_or(0);
-    level.write_limit = storage.write_words_per_cycle.value_or(0);
-    level.shared_limit = storage.shared_words_per_cycle.value_or(0);
-    if (storage.read_words_per_cycle || storage.write_words_per_cycle || storage.shared_words_per_cycle)
-      level.port = port++;
-    if (!model.reuse().empty()) {
-      level.always_moves = model.reuse()[i].no_temporal_reuse;
-      level.reads_first = model.reuse()[i].read_first_update | model.reuse()[i].no_coalescing;
-      level.passes_on = model.reuse()[i].no_coalescing;
-    }
+    level.priced = model.levels()[i];
+    level.least_block = level.priced.widest_block(chip.storages[i]);
+    if (level.priced.limited()) level.port = port++;
     level_.push_back(level);
-    leak_inside_.push_back(leak_inside_.back() + level.leak);
+    leak_inside_.push_back(leak_inside_.back() + level.priced.leak_pj_per_cycle);
     std::uint32_t must = ~0u;
     for (const std::uint32_t mask : space.keeps(i)) must &= mask;
     must_keep_.push_back(space.keeps(i).empty() ? 0 : must);
@@ -239,11 +220,11 @@ void Descent<Size>::list_chains() {
       const double block = level_[i].least_block;
       if (may_bypass) chains = inside;
       if (may_keep) {
-        if (may_stop_[i][s]) chains.push_back({level_[i].write_pj / block, 0, i});
+        if (may_stop_[i][s]) chains.push_back({level_[i].priced.write_pj / block, 0, i});
         for (const Chain& next : inside) {
           Chain longer = next;
-          longer.fill += (level_[i].write_pj + level_[i].read_pj) / block;
-          longer.update += (read_write_ >> s & 1 ? level_[i].update_pj : 0) / block;
+          longer.fill += (level_[i].priced.write_pj + level_[i].priced.read_pj) / block;
+          longer.update += (read_write_ >> s & 1 ? level_[i].priced.update_pj : 0) / block;
           chains.push_back(longer);
         }
       }
@@ -315,29 +296,19 @@ bool Descent<Size>::uses_at_least(const State& state, std::uint32_t mask, Count 
 }
 
 template <typename Size>
+void Descent<Size>::pay(State& state, const Level& level, Count instances, const Words<Count>& words) const {
+  state.energy_pj += energy_pj(level.priced, words, level.priced.paying(static_cast<double>(instances)));
+  if (level.port < 0) return;
+  state.read_words[level.port] += static_cast<double>(words.reads);
+  state.write_words[level.port] += static_cast<double>(words.fills) + static_cast<double>(words.updates);
+}
+
+template <typename Size>
 void Descent<Size>::settle(State& state, int s, Count crossings) const {
   const Level& parent = level_[state.parent[s]];
   const Count content = crossings * state.scatter[s];
-  const double instances = parent.paying(state.parent_instances[s]);
-  if (read_write_ >> s & 1) {
-    const Count reads = parent.reads_first >> s & 1 ? content : content - state.parent_partition[s];
-    state.energy_pj += instances * (blocks(parent, static_cast<double>(reads)) * parent.read_pj +
-                                    blocks(parent, static_cast<double>(content)) * parent.update_pj);
-    Count writes = content;
-    if (parent.passes_on >> s & 1) {
-      state.energy_pj += instances * blocks(parent, static_cast<double>(content)) * parent.write_pj;
-      writes += content;
-    }
-    if (parent.port >= 0) {
-      state.read_words[parent.port] += static_cast<double>(reads);
-      state.write_words[parent.port] += static_cast<double>(writes);
-    }
-  } else {
-    state.energy_pj += instances * blocks(parent, static_cast<double>(content)) * parent.read_pj;
-    if (parent.port >= 0) {
-      state.read_words[parent.port] += static_cast<double>(content);
-    }
-  }
+  pay(state, parent, state.parent_instances[s],
+      served(parent.priced, read_write_ >> s & 1, s, content, state.parent_partition[s]));
   for (std::size_t k = 0; k < networks_.size(); ++k) {
     if (state.network_scatter[k][s] == 0) continue;
     const Count words = crossings * state.network_scatter[k][s] * state.network_instances[k];
@@ -349,24 +320,15 @@ void Descent<Size>::settle(State& state, int s, Count crossings) const {
 template <typename Size>
 void Descent<Size>::keep(State& state, int i, std::uint32_t mask) const {
   const Level& level = level_[i];
-  state.leak_pj_per_cycle += level.leak * static_cast<double>(state.instances);
+  state.leak_pj_per_cycle += level.priced.leak_pj_per_cycle * static_cast<double>(state.instances);
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const int s = __builtin_ctz(rest);
     if (state.parent[s] >= 0) {
-      const Count trips = level.always_moves >> s & 1
+      const Count trips = level.priced.rules.no_temporal_reuse >> s & 1
                               ? state.iterations
                               : (state.run[s] == 1 ? state.iterations : state.iterations / state.run[s]);
       const Count share = trips * tile(state, s);
-      if (!(read_write_ & level.passes_on) || !((read_write_ & level.passes_on) >> s & 1)) {
-        const Count fills = read_write_ >> s & 1 ? share - state.partition[s] : share;
-        state.energy_pj += level.paying(state.instances) * (blocks(level, static_cast<double>(fills)) * level.write_pj);
-        if (level.port >= 0) state.write_words[level.port] += static_cast<double>(fills);
-      }
-      if (model_->options().count_drain_reads && (read_write_ >> s & 1)) {
-        const double drained = static_cast<double>(share);
-        state.energy_pj += level.paying(state.instances) * drained * level.read_pj;
-        if (level.port >= 0) state.read_words[level.port] += drained;
-      }
+      pay(state, level, state.instances, received(level.priced, read_write_ >> s & 1, s, share, state.partition[s]));
       settle(state, s, share);
     }
     for (std::size_t k = 0; k < networks_.size(); ++k) state.network_scatter[k][s] = 0;
@@ -444,9 +406,7 @@ double Descent<Size>::slowest_port(const std::array<double, kPorts>& read_words,
   for (const Level& level : level_) {
     if (level.port < 0) continue;
     const double reads = read_words[level.port], writes = write_words[level.port];
-    if (level.read_limit > 0) cycles = std::max(cycles, reads / level.read_limit);
-    if (level.write_limit > 0) cycles = std::max(cycles, writes / level.write_limit);
-    if (level.shared_limit > 0) cycles = std::max(cycles, (reads + writes) / level.shared_limit);
+    cycles = std::max(cycles, level.priced.port_cycles(reads, writes));
   }
   return whole_cycles_ ? std::ceil(cycles) : cycles;
 }
@@ -499,13 +459,14 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
     double least_reads = std::numeric_limits<double>::infinity();
     const double multicast = static_cast<double>(state.multicast[s]);
     const double parent_elided =
-        parent >= 0 && read_write && !(level_[parent].reads_first >> s & 1)
+        parent >= 0 && read_write && !level_[parent].priced.reads_first(s)
             ? static_cast<double>(state.parent_partition[s]) * static_cast<double>(state.parent_instances[s])
             : 0;
     const auto parent_cost = [&](double words) {
       const Level& above = level_[parent];
-      if (!read_write) return words * above.read_pj / above.least_block;
-      return (std::max(0.0, words - parent_elided) * above.read_pj + words * above.update_pj) / above.least_block;
+      if (!read_write) return words * above.priced.read_pj / above.least_block;
+      return (std::max(0.0, words - parent_elided) * above.priced.read_pj + words * above.priced.update_pj) /
+             above.least_block;
     };
     if (parent >= 0 && may_stop_[keeping + 1][s]) {
       least_reads = operations_ / (multicast * most_multicast(s, spreading));
@@ -518,9 +479,9 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
       double cost = first;
       if (read_write) {
         const double seen = elided * most_geometric_[spreading + 1][s] / most_geometric_[chain.last + 1][s];
-        cost += (std::max(0.0, words - seen) * last.read_pj + words * last.update_pj) / last.least_block;
+        cost += (std::max(0.0, words - seen) * last.priced.read_pj + words * last.priced.update_pj) / last.least_block;
       } else {
-        cost += words * last.read_pj / last.least_block;
+        cost += words * last.priced.read_pj / last.least_block;
       }
       if (parent >= 0) cost += chain.fill * refill + chain.update * fill;
       cheapest = std::min(cheapest, cost);

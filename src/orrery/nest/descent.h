@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/nest/accounting.h"
 #include "orrery/nest/model.h"
 #include "orrery/nest/space.h"
 
@@ -150,23 +151,15 @@ class Descent {
     int last = 0;
   };
   struct Level {
-    double read_pj = 0, write_pj = 0, update_pj = 0;  // per block
-    double block = 1;
+    PricedLevel priced;
     double least_block = 1;  // words that one payment may buy: of all the instances that share it
-    const machine::Storage* storage = nullptr;
-    double leak = 0;
-
-    double paying(base::Count instances) const { return static_cast<double>(storage->paying(instances)); }
-    int port = -1;                                                   // slot in Front::read_words, or -1
-    double read_limit = 0, write_limit = 0, shared_limit = 0;        // words per cycle; 0: none
-    std::uint32_t always_moves = 0, reads_first = 0, passes_on = 0;  // ReuseRules
+    int port = -1;           // slot in Front::read_words, or -1
   };
 
   // Levels up to `keeping` may still keep, S_`spreading` and further in may still spread.
   Bounds bound(const State& state, int keeping, int spreading) const;
-  static double blocks(const Level& level, double words) {
-    return level.block == 1 ? words : std::ceil(words / level.block);
-  }
+  // Settles words of one dataspace at `level`, of which `instances` are in use.
+  void pay(State& state, const Level& level, base::Count instances, const Words<base::Count>& words) const;
   base::Count tile(const State& state, int s) const;
   void settle(State& state, int s, base::Count crossings) const;
   void list_chains();

@@ -98,6 +98,8 @@ class LatticeSearch {
         chunk_(in_room(budget.room() * kForWaiting, bytes_of_opened(), 1, 256)) {}
 
   void run(Optimum& optimum) {
+    if (const Evaluation* beat = limits_.beat)
+      goal_.improve(key_of(objective_, *beat), beat->energy_pj, beat->needed_cycles());
     try {
       search();
     } catch (const std::bad_alloc&) {

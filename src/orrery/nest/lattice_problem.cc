@@ -19,10 +19,6 @@ bool only_one(const std::vector<Count>& allowed) {
   return allowed.size() == 1 && allowed[0] == 1;
 }
 
-double blocks(const Level& level, double words) {
-  return level.block == 1 ? words : std::ceil(words / level.block);
-}
-
 }  // namespace
 
 int LatticeProblem::label_of(int storage) const {
@@ -33,7 +29,6 @@ int LatticeProblem::label_of(int storage) const {
 
 std::optional<LatticeProblem> describe(const Model& model, const Space& space) {
   const workload::Einsum& einsum = model.einsum();
-  const machine::Chip& chip = model.chip();
   const std::vector<int>& iterating = space.dimensions();
   if (einsum.dataspaces.size() != kSpaces || iterating.size() > kDims || !space.possible()) return std::nullopt;
   for (const ReuseRules& rules : model.reuse())
@@ -71,7 +66,6 @@ std::optional<LatticeProblem> describe(const Model& model, const Space& space) {
   }
 
   for (int i = 0; i < space.levels(); ++i) {
-    const machine::Storage& storage = chip.storages[i];
     const bool idle =
         space.keeps(i).size() == 1 && space.keeps(i)[0] == 0 &&
         std::all_of(iterating.begin(), iterating.end(), [&](int d) { return only_one(space.temporal(i, d)); });
@@ -99,30 +93,22 @@ std::optional<LatticeProblem> describe(const Model& model, const Space& space) {
     }
     if (!problem.levels.empty() && free > 1 && !space.order_is_free(i)) return std::nullopt;
     level.capacity = space.capacity(i);
-    level.read_pj = storage.energy.read_pj;
-    level.write_pj = storage.energy.write_pj;
-    level.update_pj = storage.energy.update_pj;
-    level.block = static_cast<double>(storage.block_size);
-    if (model.options().fractional_blocks) {
-      for (double* energy_pj : {&level.read_pj, &level.write_pj, &level.update_pj}) *energy_pj /= level.block;
-      level.block = 1;
-    }
-    const auto resource = [&](const std::optional<double>& words_per_cycle) {
-      if (!words_per_cycle || *words_per_cycle <= 0) return -1;
-      if (problem.resources < kMostResources) problem.limits[problem.resources] = *words_per_cycle;
+    level.priced = model.levels()[i];
+    const auto resource = [&](double words_per_cycle) {
+      if (words_per_cycle <= 0) return -1;
+      if (problem.resources < kMostResources) problem.limits[problem.resources] = words_per_cycle;
       return problem.resources++;
     };
-    level.read_resource = resource(storage.read_words_per_cycle);
-    level.write_resource = resource(storage.write_words_per_cycle);
-    level.shared_resource = resource(storage.shared_words_per_cycle);
+    level.read_resource = resource(level.priced.read_limit);
+    level.write_resource = resource(level.priced.write_limit);
+    level.shared_resource = resource(level.priced.shared_limit);
     problem.levels.push_back(std::move(level));
   }
   if (problem.levels.empty() || problem.resources > kMostResources || problem.levels.size() > kMostLevels)
     return std::nullopt;
-  problem.compute_pj = static_cast<double>(einsum.operations()) * chip.compute.compute_pj;
+  problem.compute_pj = model.compute_pj();
   problem.latency = static_cast<double>(model.latency_cycles());
-  problem.count_drain_reads = model.options().count_drain_reads;
-  problem.compute_leak = model.options().omit_compute_leakage ? 0 : chip.compute.leak_pj_per_cycle;
+  problem.compute_leak = model.compute_leak_pj_per_cycle();
   problem.whole_cycles = !model.options().throttle_in_doubles;
   return problem;
 }
@@ -149,10 +135,7 @@ std::vector<char> storages_that_count(const LatticeProblem& problem) {
   const Model& model = *problem.model;
   std::vector<char> counts(problem.space->levels(), 0);
   for (int i = 0; i < problem.space->levels(); ++i) {
-    const machine::Storage& storage = model.chip().storages[i];
-    const bool leaks =
-        storage.energy.leak_pj_per_cycle != 0 && (!storage.pass_through || model.options().charge_pass_through);
-    counts[i] |= leaks || problem.label_of(i) >= 0;
+    counts[i] |= model.levels()[i].leak_pj_per_cycle != 0 || problem.label_of(i) >= 0;
     for (const Model::NetworkUse& use : model.network_uses())
       if (use.level == i) counts[i] = counts[std::max(i - 1, 0)] = 1;
   }
@@ -175,7 +158,8 @@ double compulsory_pj(const LatticeProblem& problem) {
   for (int s = 0; s < kSpaces; ++s) {
     if (!(outermost.must_keep >> s & 1)) continue;
     const double words = product(problem.bound) / static_cast<double>(problem.bound[problem.blind[s]]);
-    energy_pj += blocks(outermost, words) * (problem.read_write >> s & 1 ? outermost.update_pj : outermost.read_pj);
+    energy_pj += outermost.priced.blocks(words) *
+                 (problem.read_write >> s & 1 ? outermost.priced.update_pj : outermost.priced.read_pj);
   }
   return energy_pj;
 }
@@ -259,11 +243,8 @@ Prices::Prices(const LatticeProblem& problem, const SpatialLayout& layout) : pro
       at.network = true;
       for (int s = 0; s < kSpaces; ++s) at.transfer_pj[s] += model.network_transfer_pj(use, s, here[problem.blind[s]]);
     }
-    const machine::Storage& storage = model.chip().storages[i];
-    at.paying =
-        storage.cluster_size <= 1 ? at.instances : static_cast<double>(storage.paying(base::saturated(at.instances)));
-    if (!storage.pass_through || model.options().charge_pass_through)
-      leak_ += storage.energy.leak_pj_per_cycle * at.instances;
+    at.paying = model.levels()[i].paying(at.instances);
+    leak_ += model.levels()[i].leak_pj_per_cycle * at.instances;
   }
   leak_ += problem.compute_leak * layout.instances;
   for (int s = 0; s < kSpaces; ++s) {
@@ -280,66 +261,46 @@ double Prices::networks_pj(int s, int inner_storage, int outer_storage, double p
   return energy_pj;
 }
 
+Words<double> Prices::entering(int s, int a, double per) const {
+  const double relevant = at_[problem_->levels[a].storage].relevant[s];
+  return received(problem_->levels[a].priced, problem_->read_write >> s & 1, s, relevant * per, relevant * kept_[s]);
+}
+
+Words<double> Prices::leaving(int s, int b, double per) const {
+  const double relevant = at_[problem_->levels[b].storage].relevant[s];
+  return served(problem_->levels[b].priced, problem_->read_write >> s & 1, s, relevant * per, relevant * kept_[s]);
+}
+
 double Prices::boundary_pj(int s, int a, int b, Count reuse) const {
   const Level& inner = problem_->levels[a];
-  const Level& outer = problem_->levels[b];
-  const At& in = at_[inner.storage];
-  const At& out = at_[outer.storage];
   const double per = layout_->cycles / static_cast<double>(reuse);
-  const bool read_write = problem_->read_write >> s & 1;
-  const double fills = in.relevant[s] * (per - (read_write ? kept_[s] : 0));
-  const double crossings = out.relevant[s] * per;
-  double energy_pj =
-      in.paying * blocks(inner, fills) * inner.write_pj + networks_pj(s, inner.storage, outer.storage, per);
-  if (read_write && problem_->count_drain_reads) energy_pj += in.paying * in.relevant[s] * per * inner.read_pj;
-  if (read_write)
-    energy_pj += out.paying * (blocks(outer, crossings - out.relevant[s] * kept_[s]) * outer.read_pj +
-                               blocks(outer, crossings) * outer.update_pj);
-  else
-    energy_pj += out.paying * blocks(outer, crossings) * outer.read_pj;
-  return energy_pj;
+  const Level& outer = problem_->levels[b];
+  return energy_pj(inner.priced, entering(s, a, per), at_[inner.storage].paying) +
+         networks_pj(s, inner.storage, outer.storage, per) +
+         energy_pj(outer.priced, leaving(s, b, per), at_[outer.storage].paying);
 }
 
 double Prices::innermost_pj(int s, int b) const {
   const Level& outer = problem_->levels[b];
-  const At& out = at_[outer.storage];
-  const double crossings = out.relevant[s] * layout_->cycles;
-  const double energy_pj = networks_pj(s, -1, outer.storage, layout_->cycles);
-  if (problem_->read_write >> s & 1)
-    return energy_pj + out.paying * (blocks(outer, crossings - out.relevant[s] * kept_[s]) * outer.read_pj +
-                                     blocks(outer, crossings) * outer.update_pj);
-  return energy_pj + out.paying * blocks(outer, crossings) * outer.read_pj;
+  return networks_pj(s, -1, outer.storage, layout_->cycles) +
+         energy_pj(outer.priced, leaving(s, b, layout_->cycles), at_[outer.storage].paying);
 }
 
-void Prices::add_reads(const Level& level, double words, Loads& loads) const {
+void Prices::add(const Level& level, const Words<double>& words, Loads& loads) const {
   for (const int r : {level.read_resource, level.shared_resource})
-    if (r >= 0) loads[r] += words / problem_->limits[r];
-}
-
-void Prices::add_writes(const Level& level, double words, Loads& loads) const {
+    if (r >= 0) loads[r] += words.reads / problem_->limits[r];
   for (const int r : {level.write_resource, level.shared_resource})
-    if (r >= 0) loads[r] += words / problem_->limits[r];
+    if (r >= 0) loads[r] += (words.fills + words.updates) / problem_->limits[r];
 }
 
 void Prices::add_boundary(int s, int a, int b, Count reuse, Loads& loads) const {
   const double per = layout_->cycles / static_cast<double>(reuse);
-  const bool read_write = problem_->read_write >> s & 1;
-  const Level& inner = problem_->levels[a];
-  const Level& outer = problem_->levels[b];
-  const double elided = read_write ? kept_[s] : 0;
-  const double filled = at_[inner.storage].relevant[s], crossed = at_[outer.storage].relevant[s];
-  add_writes(inner, filled * (per - elided), loads);
-  if (read_write && problem_->count_drain_reads) add_reads(inner, filled * per, loads);
-  add_reads(outer, crossed * (per - elided), loads);
-  if (read_write) add_writes(outer, crossed * per, loads);
+  add(problem_->levels[a], entering(s, a, per), loads);
+  add(problem_->levels[b], leaving(s, b, per), loads);
 }
 
 void Prices::add_innermost(int s, int b, Loads& loads) const {
-  const Level& outer = problem_->levels[b];
-  const bool read_write = problem_->read_write >> s & 1;
-  const double crossed = at_[outer.storage].relevant[s];
-  add_reads(outer, crossed * (layout_->cycles - (read_write ? kept_[s] : 0)), loads);
-  if (read_write) add_writes(outer, crossed * layout_->cycles, loads);
+  add(problem_->levels[b], leaving(s, b, layout_->cycles), loads);
 }
 
 double Prices::cycles(const Loads& loads) const {

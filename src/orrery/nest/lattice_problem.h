@@ -29,7 +29,7 @@ struct Level {
   Triple<std::vector<base::Count>> allowed;  // temporal factors; level 0 only
   std::uint32_t must_keep = 0, may_keep = 0;
   std::optional<base::Count> capacity;
-  double read_pj = 0, write_pj = 0, update_pj = 0, block = 1;
+  PricedLevel priced;
   int read_resource = -1, write_resource = -1, shared_resource = -1;  // indices into LatticeProblem::limits, or -1
 };
 
@@ -56,7 +56,6 @@ struct LatticeProblem {
   double compute_pj = 0;
   double compute_leak = 0;
   bool whole_cycles = true;
-  bool count_drain_reads = false;
   int label_of(int storage) const;  // level of a storage, or -1
 };
 
@@ -113,8 +112,10 @@ class Prices {
     bool network = false;
   };
   double networks_pj(int s, int inner_storage, int outer_storage, double per) const;
-  void add_reads(const Level& level, double words, Loads& loads) const;
-  void add_writes(const Level& level, double words, Loads& loads) const;
+  // What a crossing is to the level that it enters, and to the one that serves it.
+  Words<double> entering(int s, int a, double per) const;
+  Words<double> leaving(int s, int b, double per) const;
+  void add(const Level& level, const Words<double>& words, Loads& loads) const;
 
   const LatticeProblem* problem_;
   const SpatialLayout* layout_;

@@ -1,7 +1,7 @@
 // Checks of a mapping against the limits of the hardware.
 //
-// A mapping is legal when its vectors have the right shape, each dimension's factors multiply to its
-// bound, each dataspace is kept somewhere, and at every level i
+// A mapping is legal when its vectors have the right shape, each dimension's factors come to its bound (perfect ones
+// multiply to it) and its outermost loop runs to its end, each dataspace is kept somewhere, and at every level i
 //     usable_i * min_utilization_i <= sum of the kept tiles' words <= usable_i
 //     prod of the X factors <= fan-out X,   prod of the Y factors <= fan-out Y
 // where the first `split` loops of the spatial order go to X.
@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/factor.h"
+#include "orrery/nest/traffic.h"
 
 namespace orrery::nest {
 
@@ -43,11 +44,22 @@ std::uint64_t all_dataspaces(const workload::Einsum& einsum) {
   return (std::uint64_t{1} << einsum.dataspaces.size()) - 1;
 }
 
+// Either absent or within each factor.
+bool is_last_round(const Counts& last, const Counts& factors) {
+  if (last.empty()) return true;
+  if (last.size() != factors.size()) return false;
+  for (std::size_t d = 0; d < last.size(); ++d)
+    if (last[d] < 1 || last[d] > factors[d]) return false;
+  return true;
+}
+
 bool well_formed(const LevelMapping& level, const workload::Einsum& einsum) {
   const std::size_t n = einsum.dimensions.size();
   return level.temporal.size() == n && level.spatial.size() == n && all_positive(level.temporal) &&
-         all_positive(level.spatial) && is_order(level.temporal_order, n) && is_order(level.spatial_order, n) &&
-         level.split >= 0 && level.split <= static_cast<int>(n) && (level.keep & ~all_dataspaces(einsum)) == 0;
+         all_positive(level.spatial) && is_last_round(level.temporal_last, level.temporal) &&
+         is_last_round(level.spatial_last, level.spatial) && is_order(level.temporal_order, n) &&
+         is_order(level.spatial_order, n) && level.split >= 0 && level.split <= static_cast<int>(n) &&
+         (level.keep & ~all_dataspaces(einsum)) == 0;
 }
 
 // False when the product exceeds 64 bits: no bound is that large.
@@ -55,7 +67,18 @@ bool multiply_into(Count& product, Count factor) {
   return !__builtin_mul_overflow(product, factor, &product);
 }
 
-bool factors_reach_bound(const Mapping& mapping, int d, Count bound) {
+// Whether the outermost loop of a dimension runs to its end, as nothing outside it has a last iteration.
+bool outermost_ends(const std::vector<Factor>& innermost_first) {
+  for (auto factor = innermost_first.rbegin(); factor != innermost_first.rend(); ++factor)
+    if (factor->iterations > 1) return factor->perfect();
+  return true;
+}
+
+bool factors_reach_bound(const Mapping& mapping, bool all_perfect, int d, Count bound) {
+  if (!all_perfect) {
+    const std::vector<Factor> factors = factors_of(mapping, d);
+    return span_of(factors) == bound && outermost_ends(factors);
+  }
   Count product = 1;
   for (const LevelMapping& level : mapping.levels)
     if (!multiply_into(product, level.spatial[d]) || !multiply_into(product, level.temporal[d])) return false;
@@ -72,8 +95,14 @@ Count side(const LevelMapping& level, bool x) {
   return product;
 }
 
-void grow(Counts& extents, const LevelMapping& level) {
-  for (std::size_t d = 0; d < extents.size(); ++d) extents[d] *= level.spatial[d] * level.temporal[d];
+// Iterations that a tile spans, at most: where a loop outside it iterates, some tile is whole.
+void grow(Counts& extents, const LevelMapping& level, const workload::Einsum& einsum) {
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    Count grown = 0;
+    const bool beyond = __builtin_mul_overflow(extents[d], level.spatial[d], &grown) ||
+                        __builtin_mul_overflow(grown, level.temporal[d], &grown);
+    extents[d] = beyond ? einsum.dimensions[d].bound : std::min(grown, einsum.dimensions[d].bound);
+  }
 }
 
 // Words of all kept tiles. Throws base::OverflowError.
@@ -147,6 +176,12 @@ void check_shape(const workload::Einsum& einsum, const machine::Chip& chip, cons
                       fmt::format("the {} factor of `{}` at `{}` is {}; it must be at least 1", block,
                                   einsum.dimensions[d].name, name, factors[d]),
                       where);
+      const Counts& last = spatial ? level.spatial_last : level.temporal_last;
+      if (factors.size() == n && all_positive(factors) && !is_last_round(last, factors))
+        found.error(
+            "O0710",
+            fmt::format("the last rounds of the {} loops at `{}` do not lie between 1 and their factors", block, name),
+            where);
       if (!is_order(spatial ? level.spatial_order : level.temporal_order, n))
         found.error("O0710", fmt::format("the {} order at `{}` does not list every dimension once", block, name),
                     where);
@@ -162,11 +197,55 @@ void check_shape(const workload::Einsum& einsum, const machine::Chip& chip, cons
   }
 }
 
+// "11 * 16 + 4 + 1 = 181": the last iteration of a dimension, plus one. Outermost first.
+std::string rounds_arithmetic(const std::vector<Factor>& innermost_first) {
+  std::string text;
+  Count stride = 1;
+  for (const Factor& factor : innermost_first) {
+    if (factor.iterations == 1) continue;
+    text = fmt::format("{}{} + {}", factor.last - 1, stride == 1 ? "" : fmt::format(" * {}", stride), text);
+    if (!multiply_into(stride, factor.iterations)) break;
+  }
+  const std::optional<Count> span = span_of(innermost_first);
+  return fmt::format("{}1 = {}", text, span ? fmt::format("{}", *span) : "more than 64 bits can count");
+}
+
+void check_rounds(const workload::Dimension& dimension, const std::vector<Factor>& innermost_first,
+                  const base::Location& where, base::Diagnostics& found) {
+  const auto& [name, bound] = dimension;
+  if (span_of(innermost_first) != bound) {
+    found
+        .error(
+            "O0710",
+            fmt::format("{}: {}, but the problem has {} = {}", name, rounds_arithmetic(innermost_first), name, bound),
+            where)
+        .note(
+            "where factors leave a rest, the iterations of the last rounds less one, each times the factors inside it, "
+            "add up to the bound less one");
+    return;
+  }
+  const auto outermost = std::find_if(innermost_first.rbegin(), innermost_first.rend(),
+                                      [](const Factor& factor) { return factor.iterations > 1; });
+  found
+      .error("O1948",
+             fmt::format("{}: its outermost loop has {} iterations, but only {} of them are ever run", name,
+                         outermost->iterations, outermost->last),
+             where)
+      .note(fmt::format("{}: {}", name, rounds_arithmetic(innermost_first)))
+      .hint(fmt::format("make the outermost factor of `{}` {}", name, outermost->last));
+}
+
 void check_products(const workload::Einsum& einsum, const Mapping& mapping, const base::Location& where,
                     base::Diagnostics& found) {
+  const bool all_perfect = perfect(mapping);
   for (std::size_t d = 0; d < einsum.dimensions.size(); ++d) {
     const auto& [name, bound] = einsum.dimensions[d];
-    if (factors_reach_bound(mapping, static_cast<int>(d), bound)) continue;
+    if (factors_reach_bound(mapping, all_perfect, static_cast<int>(d), bound)) continue;
+    if (const std::vector<Factor> all = factors_of(mapping, static_cast<int>(d));
+        std::any_of(all.begin(), all.end(), [](const Factor& factor) { return !factor.perfect(); })) {
+      check_rounds(einsum.dimensions[d], all, where, found);
+      continue;
+    }
     Counts factors;
     Count product = 1;
     bool countable = true;
@@ -189,6 +268,26 @@ void check_products(const workload::Einsum& einsum, const Mapping& mapping, cons
   }
 }
 
+// Windows slide over whole tiles only.
+bool may_leave_rests(const workload::Einsum& einsum) {
+  const Shape shape = shape_of(einsum);
+  return std::all_of(shape.separable.begin(), shape.separable.end(), [](bool separable) { return separable; });
+}
+
+void check_rests(const workload::Einsum& einsum, const Mapping& mapping, const base::Location& where,
+                 base::Diagnostics& found) {
+  if (perfect(mapping)) return;
+  const Shape shape = shape_of(einsum);
+  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
+    if (!shape.separable[s])
+      found
+          .error("O1950",
+                 fmt::format("factors that leave a rest are not modelled where windows slide: `{}` adds dimensions",
+                             einsum.dataspaces[s].name),
+                 where)
+          .hint("write factors that divide, or pad the dimension");
+}
+
 void check_kept(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
                 const base::Location& where, base::Diagnostics& found) {
   std::uint32_t kept = 0;
@@ -207,7 +306,7 @@ void hint_at_factors(const workload::Einsum& einsum, const std::string& storage,
   bool any = false;
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const Count factor = level.temporal[d];
-    if (factor == 1) continue;
+    if (factor == 1 || extents[d] % factor != 0 || einsum.dimensions[d].bound % (extents[d] / factor) != 0) continue;
     const Counts divisors = base::divisors(einsum.dimensions[d].bound / (extents[d] / factor));
     for (auto smaller = divisors.rbegin(); smaller != divisors.rend(); ++smaller) {
       if (*smaller >= factor) continue;
@@ -354,27 +453,30 @@ void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, cons
   check_products(einsum, mapping, where, found);
   // Tiles are meaningless if the factors do not multiply to the bounds.
   const bool tiles_known = found.all().size() == before;
+  check_rests(einsum, mapping, where, found);
   check_kept(einsum, chip, mapping, where, found);
   Counts extents(einsum.dimensions.size(), 1);
   for (int i = 0; i < static_cast<int>(mapping.levels.size()); ++i) {
     check_fanout(einsum, chip, i, mapping.levels[i], spatial_place(places, i), found);
     if (!tiles_known) continue;
-    grow(extents, mapping.levels[i]);
+    grow(extents, mapping.levels[i], einsum);
     check_capacity(einsum, chip, i, mapping.levels[i], extents, tile_place(places, mapping, i), found);
   }
 }
 
 bool is_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping) {
   if (!well_formed(einsum, chip, mapping)) return false;
+  const bool all_perfect = perfect(mapping);
+  if (!all_perfect && !may_leave_rests(einsum)) return false;
   for (std::size_t d = 0; d < einsum.dimensions.size(); ++d)
-    if (!factors_reach_bound(mapping, static_cast<int>(d), einsum.dimensions[d].bound)) return false;
+    if (!factors_reach_bound(mapping, all_perfect, static_cast<int>(d), einsum.dimensions[d].bound)) return false;
   std::uint32_t kept = 0;
   Counts extents(einsum.dimensions.size(), 1);
   for (int i = 0; i < static_cast<int>(mapping.levels.size()); ++i) {
     const LevelMapping& level = mapping.levels[i];
     kept |= level.keep;
     if (side(level, true) > chip.fanout_x(i) || side(level, false) > chip.fanout_y(i)) return false;
-    grow(extents, level);
+    grow(extents, level, einsum);
     const std::optional<Count> usable = chip.usable_words(i);
     if (!usable) continue;
     try {

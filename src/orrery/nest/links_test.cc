@@ -72,7 +72,7 @@ struct Case {
   }
   Traffic traffic(bool linked, const std::vector<ReuseRules>& reuse = {}) const {
     Traffic out;
-    sliding(einsum, mapping, reuse, out, linked ? &chip : nullptr);
+    sliding(einsum, shape_of(einsum), mapping, reuse, out, linked ? &chip : nullptr);
     return out;
   }
 };

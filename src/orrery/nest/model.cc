@@ -14,7 +14,9 @@
 #include "orrery/nest/model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,6 +25,8 @@
 #include "orrery/base/whole_number.h"
 #include "orrery/machine/ranges.h"
 #include "orrery/nest/countable.h"
+#include "orrery/nest/flows.h"
+#include "orrery/nest/imperfect.h"
 #include "orrery/nest/sliding.h"
 #include "orrery/nest/throttle.h"
 
@@ -108,8 +112,9 @@ Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const Mo
   base::Diagnostics found;
   machine::check_ranges(chip_, found);
   found.throw_if_errors();
+  levels_ = priced_levels(chip_, options_, reuse_);
   // Every count below is at most the product of all bounds, times what a sliding tile has beyond its loops.
-  const Count operations = einsum_.operations();
+  operations_ = einsum_.operations();
   std::vector<Count> bounds;
   for (const workload::Dimension& dimension : einsum_.dimensions) bounds.push_back(dimension.bound);
   Count tiles = 0;
@@ -117,7 +122,7 @@ Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const Mo
     const Count words = einsum_.volume(static_cast<int>(s), bounds);
     tiles = base::checked_add(tiles, words);  // what a storage that keeps everything holds
     if (!shape_.product_form[s])
-      base::checked_multiply(std::min(words, words_per_iteration(einsum_.dataspaces[s], bounds)), operations);
+      base::checked_multiply(std::min(words, words_per_iteration(einsum_.dataspaces[s], bounds)), operations_);
   }
   ORRERY_CHECK(!options.count_drain_reads || options.fractional_blocks, "drain reads are counted in words, not blocks");
   if (!options.no_network_latency)
@@ -176,93 +181,128 @@ double Model::network_transfer_pj(const NetworkUse& use, int dataspace, Count de
   return transfer_pj(use.tables[dataspace], destinations, options_.missing_multicast_is_free);
 }
 
-void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
-  const int levels = static_cast<int>(chip_.storages.size());
+// What a mapping's words come to, as `settle` wants it.
+template <typename Number>
+struct Model::Account {
+  const Flows<Number>* mean;                  // of the instances in use
+  const Flows<Number>* busiest;               // decides how long the ports take
+  const LevelTable<Number>* asked = nullptr;  // words that leave level i, where neighbours hand on some of them
+  const LevelTable<Count>* tile;
+  const LevelTable<double>* destinations;  // of a word on its way from level i to the instances just below
+  const std::array<Count, kMaxLevels>* instances;
+  Count compute_cycles;
+  Count compute_instances;
+};
+
+namespace {
+
+// Of whole words the sums are exact.
+__int128 in_all(Count a, Count b) {
+  return static_cast<__int128>(a) + b;
+}
+double in_all(double a, double b) {
+  return a + b;
+}
+
+Count counted(Count words) {
+  return words;
+}
+Count counted(double words) {
+  return nearest(words);
+}
+
+Count all_instances(Count words, Count instances) {
+  return words * instances;
+}
+Count all_instances(double words, Count instances) {
+  return nearest(words * static_cast<double>(instances));
+}
+
+}  // namespace
+
+template <typename Number>
+void Model::settle_networks(const Account<Number>& account, const std::array<int, kMaxDataspaces>& outermost,
+                            Evaluation& out) const {
+  const std::size_t dataspaces = einsum_.dataspaces.size();
+  for (NetworkCost& cost : out.networks) {
+    cost.transfers.assign(dataspaces, 0);
+    cost.destinations.assign(dataspaces, 1);
+    cost.dataspace_energy_pj.assign(dataspaces, 0);
+    cost.energy_pj = 0;
+  }
+  for (const NetworkUse& use : network_uses_) {
+    NetworkCost& cost = out.networks[use.network];
+    for (std::size_t s = 0; s < dataspaces; ++s) {
+      if (use.level > outermost[s]) continue;
+      const Count words = all_instances(account.mean->content[use.level][s], (*account.instances)[use.level]);
+      // Between two numbers of destinations some words reach the one, some the other.
+      const double destinations = (*account.destinations)[use.level][s];
+      const Count fewer = base::saturated(destinations);
+      double transfer_pj = network_transfer_pj(use, static_cast<int>(s), fewer);
+      if (const double part = destinations - static_cast<double>(fewer); part > 0)
+        transfer_pj += part * (network_transfer_pj(use, static_cast<int>(s), fewer + 1) - transfer_pj);
+      const double energy_pj = static_cast<double>(words) * transfer_pj;
+      cost.transfers[s] = base::checked_add(cost.transfers[s], words);
+      cost.destinations[s] = base::saturated(std::ceil(destinations));
+      cost.dataspace_energy_pj[s] += energy_pj;
+      cost.energy_pj += energy_pj;
+      out.energy_pj += energy_pj;
+    }
+  }
+}
+
+template <typename Number>
+void Model::settle(const Mapping& mapping, const Account<Number>& account, Evaluation& out) const {
+  const int levels = static_cast<int>(levels_.size());
   const int dataspaces = static_cast<int>(einsum_.dataspaces.size());
-  ORRERY_CHECK(static_cast<int>(mapping.levels.size()) == levels, "a mapping has one entry per storage");
-
-  Traffic traffic;
-  const bool linked = options_.link_transfers && may_link(mapping);
-  if (shape_.sliding || linked)
-    sliding(einsum_, mapping, reuse_, traffic, linked ? &chip_ : nullptr);
-  else
-    closed_form(einsum_, shape_, mapping, reuse_, traffic);
-
   std::array<int, kMaxDataspaces> outermost;
   outermost.fill(-1);
   for (int s = 0; s < dataspaces; ++s)
     for (int i = levels - 1; i >= 0 && outermost[s] < 0; --i)
       if (mapping.levels[i].keep >> s & 1) outermost[s] = i;
+  const auto words_of = [&](const Flows<Number>& flows, int i, int s) {
+    const bool read_write = einsum_.dataspaces[s].read_write;
+    Words<Number> words = served(levels_[i], read_write, s,
+                                 account.asked ? (*account.asked)[i][s] : flows.content[i][s], flows.seen[i][s]);
+    if (account.asked && read_write) words.updates = flows.content[i][s];
+    if (i != outermost[s]) words += received(levels_[i], read_write, s, flows.share[i][s], flows.seen[i][s]);
+    return words;
+  };
 
   out.storages.resize(levels);
   out.networks.resize(chip_.networks.size());
-  LevelTable<Count> content;
-  LevelTable<double> wanted;  // as `content`, only set with links
-  Count active = traffic.compute_cycles;
+  Count active = account.compute_cycles;
   double beyond = 0;  // as of Evaluation::beyond_cycles, without latencies
   for (int i = 0; i < levels; ++i) {
-    const machine::Storage& storage = chip_.storages[i];
-    const ReuseRules rules = reuse_.empty() ? ReuseRules{} : reuse_[i];
+    const PricedLevel& level = levels_[i];
     StorageCost& cost = out.storages[i];
     cost.dataspaces.resize(dataspaces);
-    cost.utilized_instances = traffic.instances[i];
+    cost.utilized_instances = (*account.instances)[i];
     cost.energy_pj = 0;
-    std::array<Count, kMaxDataspaces> reads{};
-    std::array<__int128, kMaxDataspaces> writes{};
-    const double pays = static_cast<double>(storage.paying(traffic.instances[i]));
-    const double block = static_cast<double>(storage.block_size);
-    const auto blocks = [&](Count words) {
-      if (options_.fractional_blocks) return static_cast<double>(words) / block;
-      return storage.block_size == 1 ? static_cast<double>(words) : std::ceil(static_cast<double>(words) / block);
-    };
+    std::array<Number, kMaxDataspaces> reads{};
+    std::array<decltype(in_all(Number{}, Number{})), kMaxDataspaces> writes{};
+    const double paying = level.paying(static_cast<double>(cost.utilized_instances));
     for (int s = 0; s < dataspaces; ++s) {
-      const bool below_bypasses = i > 0 && !(mapping.levels[i - 1].keep >> s & 1);
-      const Count delivered = traffic.deliveries[i][s];
-      content[i][s] = traffic.accesses[i][s];
-      if (below_bypasses && delivered > 0)
-        content[i][s] = static_cast<Count>(static_cast<__int128>(content[i - 1][s]) * traffic.fanout[i] *
-                                           traffic.accesses[i][s] / delivered);
-      if (linked) {
-        wanted[i][s] = static_cast<double>(traffic.accesses[i][s]);
-        if (below_bypasses && delivered > 0)
-          wanted[i][s] *= wanted[i - 1][s] * static_cast<double>(traffic.fanout[i]) / static_cast<double>(delivered);
-        content[i][s] = nearest(wanted[i][s]);
-      }
       DataspaceCost& use = cost.dataspaces[s];
       use = {};
       use.kept = mapping.levels[i].keep >> s & 1;
-      use.tile_words = traffic.tile[i][s];
-      use.partition_words = traffic.partition[i][s];
+      use.tile_words = (*account.tile)[i][s];
+      use.partition_words = counted(account.mean->seen[i][s]);
       if (!use.kept) continue;
-      Count share = i == outermost[s] ? 0 : traffic.deliveries[i + 1][s] / traffic.fanout[i + 1];
-      Count asked = content[i][s];
-      if (linked) {
-        // What neighbours hand on is read here, too; per instance it is the mean, so that counts need not be whole.
-        const double peers = i == outermost[s] ? 0 : ratio(traffic.links[i + 1][s], traffic.instances[i]);
-        asked = nearest(wanted[i][s] + peers);
-        if (i != outermost[s]) {
-          const double filled = ratio(traffic.deliveries[i + 1][s], traffic.fanout[i + 1]) + peers;
-          share = einsum_.dataspaces[s].read_write ? nearest(filled) : base::saturated(filled);
-        }
-      }
-      if (einsum_.dataspaces[s].read_write) {
-        use.updates = content[i][s];
-        use.reads = (rules.read_first_update | rules.no_coalescing) >> s & 1 ? asked : asked - use.partition_words;
-        use.fills = (rules.no_coalescing >> s & 1) ? asked : i == outermost[s] ? 0 : share - use.partition_words;
-        if (options_.count_drain_reads) use.reads = base::checked_add(use.reads, share);
-      } else {
-        use.reads = asked;
-        use.fills = share;
-      }
-      reads[s] = use.reads;
-      writes[s] = static_cast<__int128>(use.fills) + use.updates;
-      use.energy_pj = pays * (blocks(use.reads) * storage.energy.read_pj + blocks(use.fills) * storage.energy.write_pj +
-                              blocks(use.updates) * storage.energy.update_pj);
+      const Words<Number> words = words_of(*account.mean, i, s);
+      use.reads = counted(words.reads);
+      use.fills = counted(words.fills);
+      use.updates = counted(words.updates);
+      use.energy_pj = nest::energy_pj(level, words, paying);
       cost.energy_pj += use.energy_pj;
+      const Words<Number> most = account.busiest == account.mean ? words : words_of(*account.busiest, i, s);
+      reads[s] = most.reads;
+      writes[s] = in_all(most.fills, most.updates);
     }
     const std::size_t n = static_cast<std::size_t>(dataspaces);
     const Throttle slowed =
-        throttle(storage, traffic.compute_cycles, {reads.data(), n}, {writes.data(), n}, options_.throttle_in_doubles);
+        throttle(level, account.compute_cycles, std::span<const Number>(reads.data(), n),
+                 std::span<const decltype(in_all(Number{}, Number{}))>(writes.data(), n), options_.throttle_in_doubles);
     cost.cycles = slowed.cycles;
     cost.throttle = slowed.factor;
     active = std::max(active, slowed.cycles);
@@ -272,53 +312,115 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
 
   out.energy_pj = 0;
   for (int i = 0; i < levels; ++i) {
-    const machine::Storage& storage = chip_.storages[i];
     StorageCost& cost = out.storages[i];
-    const bool leaks = !storage.pass_through || options_.charge_pass_through;
-    cost.leakage_pj =
-        leaks ? storage.energy.leak_pj_per_cycle * active_cycles * static_cast<double>(cost.utilized_instances) : 0;
+    cost.leakage_pj = levels_[i].leak_pj_per_cycle * active_cycles * static_cast<double>(cost.utilized_instances);
     cost.energy_pj += cost.leakage_pj;
     out.energy_pj += cost.energy_pj;
   }
 
-  for (std::size_t n = 0; n < chip_.networks.size(); ++n) {
-    out.networks[n].transfers.assign(dataspaces, 0);
-    out.networks[n].destinations.assign(dataspaces, 1);
-    out.networks[n].dataspace_energy_pj.assign(dataspaces, 0);
-    out.networks[n].energy_pj = 0;
-  }
-  for (const NetworkUse& use : network_uses_) {
-    NetworkCost& cost = out.networks[use.network];
-    for (int s = 0; s < dataspaces; ++s) {
-      if (use.level > outermost[s]) continue;
-      const Count words = content[use.level][s] * traffic.instances[use.level];
-      const Count destinations =
-          traffic.accesses[use.level][s] > 0 ? traffic.deliveries[use.level][s] / traffic.accesses[use.level][s] : 1;
-      const double energy_pj = static_cast<double>(words) * network_transfer_pj(use, s, destinations);
-      cost.transfers[s] = base::checked_add(cost.transfers[s], words);
-      cost.destinations[s] = destinations;
-      cost.dataspace_energy_pj[s] += energy_pj;
-      cost.energy_pj += energy_pj;
-      out.energy_pj += energy_pj;
-    }
-  }
-
   out.active_cycles = active;
-  const bool counted = !__builtin_add_overflow(active, latency_cycles_, &out.cycles) && beyond == 0;
-  if (!counted) out.cycles = base::kMostCount;
-  out.beyond_cycles = counted ? 0 : active_cycles + static_cast<double>(latency_cycles_);
+  const bool countable = !__builtin_add_overflow(active, latency_cycles_, &out.cycles) && beyond == 0;
+  if (!countable) out.cycles = base::kMostCount;
+  out.beyond_cycles = countable ? 0 : active_cycles + static_cast<double>(latency_cycles_);
   ComputeCost& compute = out.compute;
-  compute.operations = traffic.compute_cycles * traffic.compute_instances;
-  compute.utilized_instances = traffic.compute_instances;
-  compute.cycles = traffic.compute_cycles;
-  compute.leakage_pj = options_.omit_compute_leakage ? 0
-                                                     : chip_.compute.leak_pj_per_cycle * active_cycles *
-                                                           static_cast<double>(traffic.compute_instances);
-  compute.energy_pj = static_cast<double>(compute.operations) * chip_.compute.compute_pj + compute.leakage_pj;
+  compute.operations = operations_;
+  compute.utilized_instances = account.compute_instances;
+  compute.cycles = account.compute_cycles;
+  compute.leakage_pj = compute_leak_pj_per_cycle() * active_cycles * static_cast<double>(account.compute_instances);
+  compute.energy_pj = compute_pj() + compute.leakage_pj;
+
+  if (!chip_.networks.empty()) settle_networks(account, outermost, out);
   out.energy_pj += compute.energy_pj;
   out.utilization =
-      static_cast<double>(compute.operations) / (static_cast<double>(chip_.compute.instances) * out.needed_cycles());
+      static_cast<double>(operations_) / (static_cast<double>(chip_.compute.instances) * out.needed_cycles());
   out.edp_j_cycles = out.energy_pj * out.needed_cycles() / 1e12;
+}
+
+void Model::evaluate_imperfect(const Mapping& mapping, Evaluation& out) const {
+  for (std::size_t s = 0; s < einsum_.dataspaces.size(); ++s)
+    if (!shape_.separable[s])
+      base::fail("O1950",
+                 fmt::format("factors that leave a rest are not modelled where windows slide: `{}` adds dimensions",
+                             einsum_.dataspaces[s].name));
+  ImperfectTraffic traffic;
+  imperfect(einsum_, shape_, mapping, reuse_, !network_uses_.empty(), traffic);
+  Count cycles = traffic.compute_cycles;
+  if (options_.whole_rounds) {
+    cycles = 1;
+    for (const LevelMapping& level : mapping.levels)
+      for (const Count iterations : level.temporal) cycles = base::checked_multiply(cycles, iterations);
+  }
+  Account<double> account;
+  account.mean = &traffic.mean;
+  account.busiest = options_.whole_rounds ? &traffic.mean : &traffic.busiest;
+  account.tile = &traffic.tile;
+  account.destinations = &traffic.destinations;
+  account.instances = &traffic.instances;
+  account.compute_cycles = cycles;
+  account.compute_instances = traffic.compute_instances;
+  settle(mapping, account, out);
+}
+
+void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
+  const int levels = static_cast<int>(levels_.size());
+  const int dataspaces = static_cast<int>(einsum_.dataspaces.size());
+  ORRERY_CHECK(static_cast<int>(mapping.levels.size()) == levels, "a mapping has one entry per storage");
+  if (!perfect(mapping)) return evaluate_imperfect(mapping, out);
+
+  Traffic traffic;
+  const bool linked = options_.link_transfers && may_link(mapping);
+  if (shape_.sliding || linked)
+    sliding(einsum_, shape_, mapping, reuse_, traffic, linked ? &chip_ : nullptr);
+  else
+    closed_form(einsum_, shape_, mapping, reuse_, traffic);
+
+  Flows<Count> flows;
+  LevelTable<Count> asked;          // only set with links
+  LevelTable<double> wanted;        // as `content`, only set with links
+  LevelTable<double> destinations;  // only set with networks
+  for (int s = 0; s < dataspaces; ++s) {
+    int inner = -1;  // the keeper inside
+    for (int i = 0; i < levels; ++i) {
+      const bool below_bypasses = i > 0 && !(mapping.levels[i - 1].keep >> s & 1);
+      const Count delivered = traffic.deliveries[i][s], accesses = traffic.accesses[i][s];
+      Count content = accesses;
+      if (below_bypasses && delivered > 0)
+        content = static_cast<Count>(static_cast<__int128>(flows.content[i - 1][s]) * traffic.fanout[i] * accesses /
+                                     delivered);
+      if (linked) {
+        wanted[i][s] = static_cast<double>(accesses);
+        if (below_bypasses && delivered > 0)
+          wanted[i][s] *= wanted[i - 1][s] * static_cast<double>(traffic.fanout[i]) / static_cast<double>(delivered);
+        content = nearest(wanted[i][s]);
+        asked[i][s] = content;
+      }
+      flows.content[i][s] = content;
+      flows.seen[i][s] = traffic.partition[i][s];
+      flows.share[i][s] = 0;
+      if (!network_uses_.empty()) destinations[i][s] = accesses > 0 ? static_cast<double>(delivered / accesses) : 1;
+      if (!(mapping.levels[i].keep >> s & 1)) continue;
+      if (inner >= 0) {
+        flows.share[inner][s] = traffic.deliveries[inner + 1][s] / traffic.fanout[inner + 1];
+        if (linked) {
+          // What neighbours hand on is read here, too; per instance it is the mean, so that counts need not be whole.
+          const double peers = ratio(traffic.links[inner + 1][s], traffic.instances[inner]);
+          asked[inner][s] = nearest(wanted[inner][s] + peers);
+          const double filled = ratio(traffic.deliveries[inner + 1][s], traffic.fanout[inner + 1]) + peers;
+          flows.share[inner][s] = einsum_.dataspaces[s].read_write ? nearest(filled) : base::saturated(filled);
+        }
+      }
+      inner = i;
+    }
+  }
+  Account<Count> account;
+  account.mean = account.busiest = &flows;
+  account.asked = linked ? &asked : nullptr;
+  account.tile = &traffic.tile;
+  account.destinations = &destinations;
+  account.instances = &traffic.instances;
+  account.compute_cycles = traffic.compute_cycles;
+  account.compute_instances = traffic.compute_instances;
+  settle(mapping, account, out);
 }
 
 Evaluation evaluate(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,

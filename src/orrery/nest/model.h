@@ -3,11 +3,13 @@
 // See model.cc for the formulas and docs/model/nest.md for worked numbers.
 #pragma once
 
+#include <array>
 #include <map>
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
 #include "orrery/machine/chip.h"
+#include "orrery/nest/accounting.h"
 #include "orrery/nest/evaluation.h"
 #include "orrery/nest/mapping.h"
 #include "orrery/nest/mapspace.h"
@@ -43,6 +45,12 @@ class Model {
   const ModelOptions& options() const { return options_; }
   const std::vector<ReuseRules>& reuse() const { return reuse_; }
   const Shape& shape() const { return shape_; }
+  // Every storage with its prices, and what the compute units cost: the account that searches share (accounting.h).
+  const std::vector<PricedLevel>& levels() const { return levels_; }
+  double compute_pj() const { return static_cast<double>(operations_) * chip_.compute.compute_pj; }
+  double compute_leak_pj_per_cycle() const {
+    return options_.omit_compute_leakage ? 0 : chip_.compute.leak_pj_per_cycle;
+  }
   // What the networks add to the cycles of every mapping.
   base::Count latency_cycles() const { return latency_cycles_; }
 
@@ -57,12 +65,22 @@ class Model {
 
  private:
   bool may_link(const Mapping& mapping) const;
+  template <typename Number>
+  struct Account;
+  template <typename Number>
+  void settle(const Mapping& mapping, const Account<Number>& account, Evaluation& out) const;
+  template <typename Number>
+  void settle_networks(const Account<Number>& account, const std::array<int, kMaxDataspaces>& outermost,
+                       Evaluation& out) const;
+  void evaluate_imperfect(const Mapping& mapping, Evaluation& out) const;
 
   workload::Einsum einsum_;
   machine::Chip chip_;
   ModelOptions options_;
   std::vector<ReuseRules> reuse_;
   Shape shape_;
+  std::vector<PricedLevel> levels_;
+  base::Count operations_ = 0;
   base::Count latency_cycles_ = 0;
   std::vector<NetworkUse> network_uses_;
 };

@@ -1,6 +1,7 @@
 // Every number that docs/model/nest.md works out and that no other test of this folder repeats.
 #include <gtest/gtest.h>
 
+#include <span>
 #include <vector>
 
 #include "orrery/nest/lattice_table.h"
@@ -77,17 +78,20 @@ TEST_F(Book, PartitionsDivideWhatIsSeen) {
 }
 
 TEST(BookThrottle, AnOddQuotientShowsTheReferencesRounding) {
-  machine::Storage storage;
-  storage.read_words_per_cycle = 16;
+  PricedLevel level;
+  level.read_limit = 16;
   const std::vector<Count> reads{524288, 67108864};
-  const std::vector<__int128> none;
-  EXPECT_EQ(throttle(storage, 4194304, reads, none, false).cycles, 4227072);
-  EXPECT_EQ(throttle(storage, 4194304, reads, none, true).cycles, 4227072);
+  const std::span<const __int128> none;
+  const auto cycles = [&](Count compute_cycles, const std::vector<Count>& words, bool in_doubles) {
+    return throttle(level, compute_cycles, std::span<const Count>(words), none, in_doubles).cycles;
+  };
+  EXPECT_EQ(cycles(4194304, reads, false), 4227072);
+  EXPECT_EQ(cycles(4194304, reads, true), 4227072);
   // 147 words through a port of 3 in a nest of one cycle; 1 / (3 / 147) is a little more than 49.
-  storage.read_words_per_cycle = 3;
+  level.read_limit = 3;
   const std::vector<Count> odd{147};
-  EXPECT_EQ(throttle(storage, 1, odd, none, false).cycles, 49);
-  EXPECT_EQ(throttle(storage, 1, odd, none, true).cycles, 50);
+  EXPECT_EQ(cycles(1, odd, false), 49);
+  EXPECT_EQ(cycles(1, odd, true), 50);
 }
 
 TEST(BookSpace, FactorisationsTimesOrdersTimesBypasses) {

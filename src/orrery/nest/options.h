@@ -17,6 +17,7 @@ struct ModelOptions {
   bool count_drain_reads = false;  // with `fractional_blocks` only: they are counted in words
   bool fractional_blocks = false;
   bool no_network_latency = false;
+  bool whole_rounds = false;
   bool link_transfers = false;  // searches leave them out, so that they prove nothing where there may be any
 
   static constexpr ModelOptions timeloop();
@@ -43,6 +44,9 @@ inline constexpr base::Defect<ModelOptions> kModelDefects[] = {
      "part of a block costs that part of its energy"},
     {"link_transfers", &ModelOptions::link_transfers, "timeloop",
      "instances take words from neighbours on the grid that had them a step before"},
+    {"whole_rounds", &ModelOptions::whole_rounds, "timeloop",
+     "with imperfect factors every round of a loop takes as many cycles as the longest, and ports pass the mean of the "
+     "instances"},
     {"no_network_latency", &ModelOptions::no_network_latency, "factorflow", "fill and drain latencies are left out"},
 };
 

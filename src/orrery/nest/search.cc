@@ -524,6 +524,10 @@ Optimum branch_and_bound(const Model& model, const Space& space, const std::vect
   Optimum optimum;
   Shared shared{model, space, objective, limits, budget, watch, {}, {}, {}, {}, 0, false, {}};
   Tally tally;
+  if (limits.beat) {
+    shared.best = {key_of(objective, *limits.beat), std::numeric_limits<std::int64_t>::min()};
+    ++shared.version;
+  }
   if (space.possible()) {
     if (has_room<SmallRoom>(model, space))
       run_in_room<SmallRoom>(shared, tally);
@@ -542,14 +546,14 @@ Optimum branch_and_bound(const Model& model, const Space& space, const std::vect
 
 // Completes the answer of a search that ended without a proof: a mapping in any case, and why it ended. If part of the
 // space was not even listed, only bounds that do not need the list hold.
-void settle(const Model& model, const Space& space, const std::vector<Metric>& objective, const SearchLimits& limits,
+void settle(const Model& model, const Space& space, const std::vector<Metric>& objective, const SearchRules& limits,
             const cost::Budget& budget, Optimum& optimum) {
   if (!space.complete()) {
     optimum.certificate.optimal = optimum.infeasible = false;
     optimum.certificate.lower_bound = floor_of(model, space, objective[0]);
   }
   if (optimum.certificate.optimal || optimum.infeasible) return;
-  if (!optimum.mapping) {
+  if (!optimum.mapping && !limits.beat) {
     const cost::Budget little(budget, budget.interrupted() ? 0 : std::max(0.05, budget.seconds_left()));
     if (auto found = start(model, space, objective, limits.max_cycles, little)) {
       optimum.mapping = std::move(found->mapping);
@@ -640,7 +644,7 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
     certificate.close(value, certificate.lower_bound);
   }
   // With a limit on cycles the space may be empty because of that limit, which no constraint explains.
-  if (optimum.infeasible && limits.max_cycles == 0) {
+  if (optimum.infeasible && limits.max_cycles == 0 && !limits.beat) {
     const cost::Budget rest(
         {.seconds = std::max(kSecondsToExplain, budget.seconds_left()), .memory = limits.memory, .stop = limits.stop},
         limits.searches);

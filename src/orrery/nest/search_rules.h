@@ -7,13 +7,15 @@
 namespace orrery::nest {
 
 struct SearchRules : SearchLimits {
-  bool prune_by_bound = true;         // false: price every mapping that fits
-  bool lattice = true;                // false: branch and bound even where the lattice applies
-  bool tiles = false;                 // true: the search over tiles wherever it applies
-  bool dominance = true;              // false: open every front that its bound lets through
-  bool together = true;               // false: the lattice bounds energy and cycles one by one only
-  bool ceilings = true;               // false: the lattice forbids no boundary for what it loads
-  bool nested_tiles = true;           // false: its levels are bounded without the tiles around them
+  bool prune_by_bound = true;  // false: price every mapping that fits
+  bool lattice = true;         // false: branch and bound even where the lattice applies
+  bool tiles = false;          // true: the search over tiles wherever it applies
+  bool dominance = true;       // false: open every front that its bound lets through
+  bool together = true;        // false: the lattice bounds energy and cycles one by one only
+  bool ceilings = true;        // false: the lattice forbids no boundary for what it loads
+  bool nested_tiles = true;    // false: its levels are bounded without the tiles around them
+  // Only mappings better than this are wanted: no other is found, and `infeasible` means that there is none.
+  const Evaluation* beat = nullptr;
   std::size_t most_labels = 400'000;  // of the lattice, at once; what is open beyond goes depth first
 };
 

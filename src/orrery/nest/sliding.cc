@@ -14,8 +14,8 @@
 //
 // What that comes to is a sum over the loops, the innermost first (boxes.h). Cost: loops times ranks for each boundary.
 //
-// A dataspace whose ranks move with one dimension each has tiles that coincide or lie apart: every step
-// that moves it brings the whole box, and the steps are only counted.
+// A dataspace whose ranks move with one dimension each has tiles that coincide or lie apart: the closed form
+// (traffic.cc) counts it.
 //
 // In space one box per instance is brought at each step, all of the same shape; instances whose boxes
 // coincide share one access (multicast), those that only overlap do not. So
@@ -25,7 +25,9 @@
 #include "orrery/nest/sliding.h"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
+#include <string>
 
 #include "orrery/base/diagnostic.h"
 #include "orrery/nest/boxes.h"
@@ -39,49 +41,16 @@ namespace {
 
 constexpr std::size_t kMaxPositions = std::size_t{1} << 22;
 
-bool tiles_can_overlap(const workload::Einsum& einsum, Ranks ranks) {
-  return std::any_of(ranks.begin(), ranks.end(), [&](const workload::Rank* rank) {
-    return std::count_if(rank->terms.begin(), rank->terms.end(), [&](const workload::Term& term) {
-             return term.coefficient != 0 && einsum.dimensions[term.dimension].bound > 1;
-           }) > 1;
-  });
-}
-
 bool is_zero(const Position& position) {
   return position == Position{};
 }
 
-// How often a box that never overlaps its last position is fetched: innermost loops that do not move it do not
-// count.
-Count moves(std::span<const Loop> outermost_first) {
-  while (!outermost_first.empty() && is_zero(outermost_first.back().step))
-    outermost_first = outermost_first.first(outermost_first.size() - 1);
-  Count count = 1;
-  for (const Loop& loop : outermost_first) count *= loop.iterations;
-  return count;
-}
-
-// Different positions of the boxes of the instances that S_i spreads over. A dimension that alone moves
-// some rank never makes two of them coincide and is counted by its factor; the others are listed.
-Count distinct_positions(Ranks ranks, const std::vector<Count>& spatial, const Extents& strides) {
-  const int dimensions = static_cast<int>(spatial.size());
-  std::array<int, kMaxRanks> movers{};
-  std::array<Position, kMaxDimensions> steps;
-  for (int d = 0; d < dimensions; ++d) {
-    if (spatial[d] == 1) continue;
-    steps[d] = step_of(ranks, d, strides[d]);
-    for (std::size_t r = 0; r < ranks.size(); ++r) movers[r] += steps[d][r] != 0;
-  }
-  Count count = 1;
+// Different positions of the boxes of the instances that S_i spreads over: any dimensions, listed.
+Count listed_positions(Ranks ranks, const std::vector<Count>& spatial, const Extents& strides) {
   std::vector<Position> positions{Position{}};
-  for (int d = 0; d < dimensions; ++d) {
-    if (spatial[d] == 1 || is_zero(steps[d])) continue;
-    bool alone = false;
-    for (std::size_t r = 0; r < ranks.size(); ++r) alone = alone || (movers[r] == 1 && steps[d][r] != 0);
-    if (alone) {
-      count *= spatial[d];
-      continue;
-    }
+  for (int d = 0; d < static_cast<int>(spatial.size()); ++d) {
+    if (spatial[d] == 1) continue;
+    const Position step = step_of(ranks, d, strides[d]);
     const std::size_t before = positions.size();
     if (static_cast<std::size_t>(spatial[d]) > kMaxPositions / before)
       base::fail("O1010", "the model supports at most 4194304 instances of a sliding dataspace over one fan-out");
@@ -89,13 +58,39 @@ Count distinct_positions(Ranks ranks, const std::vector<Count>& spatial, const E
     for (Count index = 1; index < spatial[d]; ++index)
       for (std::size_t at = 0; at < before; ++at) {
         Position moved = positions[at];
-        for (std::size_t r = 0; r < ranks.size(); ++r) moved[r] += index * steps[d][r];
+        for (std::size_t r = 0; r < ranks.size(); ++r) moved[r] += index * step[r];
         positions.push_back(moved);
       }
     std::sort(positions.begin(), positions.end());
     positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
   }
-  return count * static_cast<Count>(positions.size());
+  return static_cast<Count>(positions.size());
+}
+
+// The same. Ranks that share no dimension multiply; along one, i a + j b takes n m values less (n - b') (m - a') that
+// two pairs (i, j) share, with a', b' being a, b without their common divisor.
+Count distinct_positions(Ranks ranks, const std::vector<Count>& spatial, const Extents& strides) {
+  Count count = 1;
+  std::uint32_t seen = 0;
+  for (const workload::Rank& rank : ranks) {
+    Count factors[2] = {1, 1}, steps[2] = {0, 0};
+    int moving = 0;
+    for (const workload::Term& term : rank.terms) {
+      if (spatial[term.dimension] == 1) continue;
+      const std::uint32_t bit = 1u << term.dimension;
+      if (moving == 2 || term.coefficient < 0 || (seen & bit)) return listed_positions(ranks, spatial, strides);
+      seen |= bit;
+      factors[moving] = spatial[term.dimension];
+      steps[moving++] = term.coefficient * strides[term.dimension];
+    }
+    count *= factors[0] * factors[1];
+    if (moving < 2) continue;
+    const Count common = std::gcd(steps[0], steps[1]);
+    const Count twice =
+        std::max<Count>(0, factors[0] - steps[1] / common) * std::max<Count>(0, factors[1] - steps[0] / common);
+    count = count / (factors[0] * factors[1]) * (factors[0] * factors[1] - twice);
+  }
+  return count;
 }
 
 // The instances below level i in Timeloop's order: loops as written, the outermost slowest, `split` of them along X.
@@ -125,19 +120,6 @@ Grid grid_of(Ranks ranks, const LevelMapping& level, const Extents& strides, Cou
 
 }  // namespace
 
-std::vector<const workload::Rank*> moving_ranks(const workload::Einsum& einsum, const workload::Dataspace& dataspace) {
-  std::vector<const workload::Rank*> ranks;
-  for (const workload::Rank& rank : dataspace.ranks)
-    if (std::any_of(rank.terms.begin(), rank.terms.end(), [&](const workload::Term& term) {
-          return term.coefficient != 0 && einsum.dimensions[term.dimension].bound > 1;
-        }))
-      ranks.push_back(&rank);
-  if (ranks.size() > kMaxRanks)
-    base::fail("O1010", "the model supports 16 ranks per dataspace that move; `" + dataspace.name + "` has " +
-                            std::to_string(ranks.size()));
-  return ranks;
-}
-
 Count words_brought(std::size_t ranks, const Position& sides, std::span<const Loop> loops) {
   while (!loops.empty() && is_zero(loops.back().step)) loops = loops.first(loops.size() - 1);
   const Count box = volume(ranks, sides);
@@ -156,59 +138,49 @@ Count words_brought(std::size_t ranks, const Position& sides, std::span<const Lo
   return box + words;
 }
 
-void sliding(const workload::Einsum& einsum, const Mapping& mapping, const std::vector<ReuseRules>& reuse, Traffic& out,
-             const machine::Chip* linked) {
+void sliding(const workload::Einsum& einsum, const Shape& shape, const Mapping& mapping,
+             const std::vector<ReuseRules>& reuse, Traffic& out, const machine::Chip* linked) {
   const int levels = static_cast<int>(mapping.levels.size());
   const int dimensions = static_cast<int>(einsum.dimensions.size());
   const int dataspaces = static_cast<int>(einsum.dataspaces.size());
+  closed_form(einsum, shape, mapping, reuse, out);
 
   // Extents spanned below S_i, below T_i, and up to and including T_i.
   std::array<Extents, kMaxLevels> below_space, below_time, whole;
-  Extents extents;
+  std::array<Count, kMaxDimensions> extents;
   extents.fill(1);
-  out.compute_cycles = 1;
-  out.compute_instances = 1;
+  int most_loops = 0;
   for (int i = 0; i < levels; ++i) {
     const LevelMapping& level = mapping.levels[i];
-    out.fanout[i] = 1;
-    below_space[i] = extents;
     for (int d = 0; d < dimensions; ++d) {
+      below_space[i][d] = extents[d];
       extents[d] *= level.spatial[d];
-      out.fanout[i] *= level.spatial[d];
-    }
-    below_time[i] = extents;
-    for (int d = 0; d < dimensions; ++d) {
+      below_time[i][d] = extents[d];
       extents[d] *= level.temporal[d];
-      out.compute_cycles *= level.temporal[d];
+      whole[i][d] = extents[d];
+      most_loops += level.temporal[d] > 1;
     }
-    whole[i] = extents;
   }
-  for (int i = levels - 1; i >= 0; --i) {
-    out.instances[i] = out.compute_instances;
-    out.compute_instances *= out.fanout[i];
-  }
+  std::array<Loop, 64> room;
+  std::vector<Loop> larger_room(most_loops > static_cast<int>(room.size()) ? most_loops : 0);
+  Loop* const loops = larger_room.empty() ? room.data() : larger_room.data();  // of the levels above i, outermost first
 
   for (int s = 0; s < dataspaces; ++s) {
-    const std::vector<const workload::Rank*> ranks = moving_ranks(einsum, einsum.dataspaces[s]);
-    const bool overlapping = tiles_can_overlap(einsum, ranks);
-    std::vector<Loop> loops;  // of the levels above i, outermost first
+    if (!linked && !shape.overlapping[s]) continue;
+    const Ranks ranks = shape.moving[s];
+    if (ranks.size() > kMaxRanks)
+      base::fail("O1010", "the model supports 16 ranks per dataspace that move; `" + einsum.dataspaces[s].name +
+                              "` has " + std::to_string(ranks.size()));
+    std::size_t count = 0;
     Count iterations = 1;
-    for (int i = 0; i < levels; ++i) out.tile[i][s] = volume(ranks.size(), sides_of(ranks, whole[i]));
     for (int i = levels - 1; i >= 0; --i) {
       const LevelMapping& level = mapping.levels[i];
-      if (i == levels - 1) {
-        out.partition[i][s] = out.tile[i][s];
-      } else {
-        const Count spread = volume(ranks.size(), sides_of(ranks, below_time[i + 1]));
-        out.partition[i][s] =
-            static_cast<Count>(static_cast<__int128>(out.partition[i + 1][s]) * out.tile[i][s] / spread);
-      }
-
       for (auto d = level.temporal_order.rbegin(); d != level.temporal_order.rend(); ++d) {
         if (level.temporal[*d] == 1) continue;
         iterations *= level.temporal[*d];
-        loops.push_back({level.temporal[*d], step_of(ranks, *d, below_time[i][*d])});
+        loops[count++] = {level.temporal[*d], step_of(ranks, *d, below_time[i][*d])};
       }
+      const std::span<const Loop> outside(loops, count);
       const bool whole_again = i > 0 && !reuse.empty() && (reuse[i - 1].no_temporal_reuse >> s & 1);
       const bool alone = !reuse.empty() && (reuse[i].no_spatial_sharing >> s & 1);
       const bool apart = !reuse.empty() && (reuse[i].no_links >> s & 1);
@@ -218,7 +190,7 @@ void sliding(const workload::Einsum& einsum, const Mapping& mapping, const std::
         sides.fill(1);
         if (i > 0) sides = sides_of(ranks, whole[i - 1]);
         const LinkedWords words =
-            words_with_links(ranks.size(), sides, loops, grid_of(ranks, level, below_space[i], linked->fanout_x(i)),
+            words_with_links(ranks.size(), sides, outside, grid_of(ranks, level, below_space[i], linked->fanout_x(i)),
                              i == 0        ? Keeping::kPoints
                              : whole_again ? Keeping::kWhole
                                            : Keeping::kBoxes,
@@ -228,14 +200,14 @@ void sliding(const workload::Einsum& einsum, const Mapping& mapping, const std::
         out.links[i][s] = i == 0 ? 0 : words.links;
         continue;
       }
+      if (!shape.overlapping[s]) continue;
       Count words = out.compute_cycles;
-      if (i > 0) {
-        const Count tile = out.tile[i - 1][s];
-        words = whole_again   ? iterations * tile
-                : overlapping ? words_brought(ranks.size(), sides_of(ranks, whole[i - 1]), loops)
-                              : moves(loops) * tile;
-      }
-      out.accesses[i][s] = words * (alone ? out.fanout[i] : distinct_positions(ranks, level.spatial, below_space[i]));
+      if (i > 0)
+        words = whole_again ? iterations * out.tile[i - 1][s]
+                            : words_brought(ranks.size(), sides_of(ranks, whole[i - 1]), outside);
+      out.accesses[i][s] =
+          words *
+          (alone || out.fanout[i] == 1 ? out.fanout[i] : distinct_positions(ranks, level.spatial, below_space[i]));
       out.deliveries[i][s] = words * out.fanout[i];
     }
   }

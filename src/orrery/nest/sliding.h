@@ -13,8 +13,8 @@
 namespace orrery::nest {
 
 // Fills `out` as closed_form does; equal to it wherever both apply. With the chip in `linked`, neighbours on its grids
-// hand words to each other (links.h).
-void sliding(const workload::Einsum& einsum, const Mapping& mapping, const std::vector<ReuseRules>& reuse, Traffic& out,
-             const machine::Chip* linked = nullptr);
+// hand words to each other (links.h). Throws InputError (O1010) where a dataspace has too many ranks that move.
+void sliding(const workload::Einsum& einsum, const Shape& shape, const Mapping& mapping,
+             const std::vector<ReuseRules>& reuse, Traffic& out, const machine::Chip* linked = nullptr);
 
 }  // namespace orrery::nest

@@ -8,10 +8,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 
 #include "orrery/base/whole_number.h"
-#include "orrery/machine/chip.h"
+#include "orrery/nest/accounting.h"
 
 namespace orrery::nest {
 
@@ -22,10 +23,11 @@ struct Throttle {
 };
 
 // `reads` and `writes` (fills plus updates) are words per instance, one entry per dataspace.
-inline Throttle throttle(const machine::Storage& storage, base::Count compute_cycles,
-                         std::span<const base::Count> reads, std::span<const __int128> writes, bool in_doubles) {
+template <typename Reads, typename Writes>
+Throttle throttle(const PricedLevel& level, base::Count compute_cycles, std::span<const Reads> reads,
+                  std::span<const Writes> writes, bool in_doubles) {
   Throttle result{compute_cycles, 1, 0};
-  if (!storage.read_words_per_cycle && !storage.write_words_per_cycle && !storage.shared_words_per_cycle) return result;
+  if (!level.limited()) return result;
   const auto take = [&](double cycles) {
     const std::optional<base::Count> counted = base::whole_number(cycles);
     result.cycles = counted.value_or(base::kMostCount);
@@ -34,27 +36,21 @@ inline Throttle throttle(const machine::Storage& storage, base::Count compute_cy
   const double cc = static_cast<double>(compute_cycles);
   if (in_doubles) {
     double read_rate = 0, write_rate = 0;
-    for (const base::Count words : reads) read_rate += static_cast<double>(words) / cc;
-    for (const __int128 words : writes) write_rate += static_cast<double>(words) / cc;
-    if (storage.read_words_per_cycle && read_rate > 0)
-      result.factor = std::min(result.factor, *storage.read_words_per_cycle / read_rate);
-    if (storage.write_words_per_cycle && write_rate > 0)
-      result.factor = std::min(result.factor, *storage.write_words_per_cycle / write_rate);
-    if (storage.shared_words_per_cycle && read_rate + write_rate > 0)
-      result.factor = std::min(result.factor, *storage.shared_words_per_cycle / (read_rate + write_rate));
+    for (const Reads words : reads) read_rate += static_cast<double>(words) / cc;
+    for (const Writes words : writes) write_rate += static_cast<double>(words) / cc;
+    const auto slow_down = [&](double limit, double rate) {
+      if (limit > 0 && rate > 0) result.factor = std::min(result.factor, limit / rate);
+    };
+    slow_down(level.read_limit, read_rate);
+    slow_down(level.write_limit, write_rate);
+    slow_down(level.shared_limit, read_rate + write_rate);
     take(std::ceil(cc / result.factor));
     return result;
   }
-  __int128 read_words = 0, write_words = 0;
-  for (const base::Count words : reads) read_words += words;
-  for (const __int128 words : writes) write_words += words;
-  double port = 0;
-  if (storage.read_words_per_cycle)
-    port = std::max(port, static_cast<double>(read_words) / *storage.read_words_per_cycle);
-  if (storage.write_words_per_cycle)
-    port = std::max(port, static_cast<double>(write_words) / *storage.write_words_per_cycle);
-  if (storage.shared_words_per_cycle)
-    port = std::max(port, static_cast<double>(read_words + write_words) / *storage.shared_words_per_cycle);
+  Writes read_words{}, write_words{};
+  for (const Reads words : reads) read_words += words;
+  for (const Writes words : writes) write_words += words;
+  const double port = level.port_cycles(static_cast<double>(read_words), static_cast<double>(write_words));
   if (port <= cc) return result;
   take(std::ceil(port));
   result.factor = cc / port;

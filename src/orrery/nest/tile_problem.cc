@@ -72,13 +72,12 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
     if (!describe(model, problem.dimension, static_cast<int>(s), problem.dataspaces.emplace_back()))
       return std::nullopt;
   int ports = 0;
-  for (const machine::Storage& storage : model.chip().storages)
-    ports += storage.read_words_per_cycle.has_value() + storage.write_words_per_cycle.has_value() +
-             storage.shared_words_per_cycle.has_value();
+  for (const PricedLevel& level : model.levels())
+    ports += (level.read_limit > 0) + (level.write_limit > 0) + (level.shared_limit > 0);
   if (ports > kMostPorts) return std::nullopt;
   problem.latency = static_cast<double>(model.latency_cycles());
-  problem.compute_pj = static_cast<double>(model.einsum().operations()) * model.chip().compute.compute_pj;
-  problem.compute_leak = model.options().omit_compute_leakage ? 0 : model.chip().compute.leak_pj_per_cycle;
+  problem.compute_pj = model.compute_pj();
+  problem.compute_leak = model.compute_leak_pj_per_cycle();
   problem.whole_cycles = !model.options().throttle_in_doubles;
   return problem;
 }
@@ -119,11 +118,9 @@ Prices::Prices(const Problem& problem, const Config& config) : problem_(&problem
   parent.fill(-1);
   for (int s = 0; s < spaces; ++s) partition[s] = static_cast<double>(problem.dataspaces[s].tile(whole));
   for (int i = levels - 1; i >= 0; --i) {
-    const machine::Storage& storage = model.chip().storages[i];
     instances_[i] = instances;
-    paying_[i] = static_cast<double>(storage.paying(static_cast<Count>(instances)));
-    const bool leaks = !storage.pass_through || model.options().charge_pass_through;
-    if (leaks) leak_ += storage.energy.leak_pj_per_cycle * instances;
+    paying_[i] = model.levels()[i].paying(instances);
+    leak_ += model.levels()[i].leak_pj_per_cycle * instances;
     double fanout = 1;
     for (int d = 0; d < dims; ++d) fanout *= static_cast<double>(factor[i][d]);
     for (int s = 0; s < spaces; ++s) {
@@ -145,10 +142,10 @@ Prices::Prices(const Problem& problem, const Config& config) : problem_(&problem
   }
   leak_ += problem.compute_leak * instances;
   for (int i = 0; i < levels; ++i) {
-    const machine::Storage& storage = model.chip().storages[i];
-    if (storage.read_words_per_cycle) limits_.push_back({i, true, false, *storage.read_words_per_cycle});
-    if (storage.write_words_per_cycle) limits_.push_back({i, false, true, *storage.write_words_per_cycle});
-    if (storage.shared_words_per_cycle) limits_.push_back({i, true, true, *storage.shared_words_per_cycle});
+    const PricedLevel& level = model.levels()[i];
+    if (level.read_limit > 0) limits_.push_back({i, true, false, level.read_limit});
+    if (level.write_limit > 0) limits_.push_back({i, false, true, level.write_limit});
+    if (level.shared_limit > 0) limits_.push_back({i, true, true, level.shared_limit});
   }
   fixed_pj_ = problem.compute_pj;
   for (int s = 0; s < spaces; ++s) {
@@ -162,62 +159,47 @@ Prices::Prices(const Problem& problem, const Config& config) : problem_(&problem
   }
 }
 
-double Prices::blocks(int level, double words) const {
-  const machine::Storage& storage = problem_->model->chip().storages[level];
-  const double block = static_cast<double>(storage.block_size);
-  if (problem_->model->options().fractional_blocks) return words / block;
-  return storage.block_size == 1 ? words : std::ceil(words / block * (1 - kEqual));
-}
-
-void Prices::load(int level, double reads, double writes, Loads* loads) const {
-  if (!loads) return;
-  for (std::size_t p = 0; p < limits_.size(); ++p)
-    if (limits_[p].level == level)
-      (*loads)[p] += ((limits_[p].reads ? reads : 0) + (limits_[p].writes ? writes : 0)) / limits_[p].limit;
+double Prices::pay(int level, const Words<double>& words, Loads* loads) const {
+  if (loads)
+    for (std::size_t p = 0; p < limits_.size(); ++p)
+      if (limits_[p].level == level)
+        (*loads)[p] += ((limits_[p].reads ? words.reads : 0) + (limits_[p].writes ? words.fills + words.updates : 0)) /
+                       limits_[p].limit;
+  // Words on a diagonal are no whole numbers: what is a hair above a block is that block.
+  constexpr double kLess = 1 - kEqual;
+  const PricedLevel& priced = problem_->model->levels()[level];
+  const Words<double> less{words.reads * kLess, words.fills * kLess, words.updates * kLess};
+  return nest::energy_pj(priced, priced.block == 1 ? words : less, paying_[level]);
 }
 
 // What `words` that enter each instance of level `inner` (-1: each compute unit) cost at their keeper `outer`.
 double Prices::settle(int s, int inner, int outer, double words, Loads* loads) const {
-  const machine::ActionEnergies& energy = problem_->model->chip().storages[outer].energy;
-  const ReuseRules rules = problem_->model->reuse().empty() ? ReuseRules{} : problem_->model->reuse()[outer];
-  double content = words, energy_pj = 0;
+  double content = words, network_pj = 0;
   for (int i = inner + 1; i <= outer; ++i) {
     content *= scatter_[i][s];
-    energy_pj += content * instances_[i] * transfer_pj_[i][s];
+    network_pj += content * instances_[i] * transfer_pj_[i][s];
   }
-  if (!problem_->dataspaces[s].read_write) {
-    load(outer, content, 0, loads);
-    return energy_pj + paying_[outer] * blocks(outer, content) * energy.read_pj;
-  }
-  const bool passes_on = rules.no_coalescing >> s & 1;
-  const bool reads_first = passes_on || (rules.read_first_update >> s & 1);
-  const double reads = reads_first ? content : std::max(0.0, content - partition_[outer][s]);
-  load(outer, reads, passes_on ? 2 * content : content, loads);
-  return energy_pj +
-         paying_[outer] * (blocks(outer, reads) * energy.read_pj + blocks(outer, content) * energy.update_pj +
-                           (passes_on ? blocks(outer, content) * energy.write_pj : 0));
+  // A bound may have fewer words than are seen.
+  const double seen = std::min(partition_[outer][s], content);
+  return network_pj +
+         pay(outer, served(problem_->model->levels()[outer], problem_->dataspaces[s].read_write, s, content, seen),
+             loads);
 }
 
 double Prices::crossing(int s, int a, double words, Loads* loads) const {
-  const machine::ActionEnergies& energy = problem_->model->chip().storages[a].energy;
-  const bool read_write = problem_->dataspaces[s].read_write;
-  const ReuseRules rules = problem_->model->reuse().empty() ? ReuseRules{} : problem_->model->reuse()[a];
-  double energy_pj = 0;
-  if (!read_write || !(rules.no_coalescing >> s & 1)) {
-    const double fills = read_write ? std::max(0.0, words - partition_[a][s]) : words;
-    energy_pj += paying_[a] * blocks(a, fills) * energy.write_pj;
-    load(a, 0, fills, loads);
-  }
-  if (read_write && problem_->model->options().count_drain_reads) {
-    energy_pj += paying_[a] * blocks(a, words) * energy.read_pj;
-    load(a, words, 0, loads);
-  }
-  return energy_pj + settle(s, a, parent_[a][s], words, loads);
+  const double seen = std::min(partition_[a][s], words);
+  return pay(a, received(problem_->model->levels()[a], problem_->dataspaces[s].read_write, s, words, seen), loads) +
+         settle(s, a, parent_[a][s], words, loads);
 }
 
 double Prices::active(const Loads& loads) const {
   double cycles = cycles_;
   for (std::size_t p = 0; p < limits_.size(); ++p) cycles = std::max(cycles, loads[p]);
+  return whole(cycles);
+}
+
+// As ports need it, in doubles or not.
+double Prices::whole(double cycles) const {
   return problem_->whole_cycles ? std::ceil(cycles * (1 - kEqual)) : cycles;
 }
 

@@ -100,11 +100,11 @@ class Prices {
   // Energy, cycles and leakage as the objective sees them.
   double energy_pj(double dynamic_pj, double active) const { return dynamic_pj + leak_ * active; }
   double active(const Loads& loads) const;
+  double whole(double cycles) const;
 
  private:
   double settle(int s, int inner, int outer, double words, Loads* loads) const;
-  double blocks(int level, double words) const;
-  void load(int level, double reads, double writes, Loads* loads) const;
+  double pay(int level, const Words<double>& words, Loads* loads) const;
 
   struct Port {
     int level = 0;

@@ -23,6 +23,7 @@
 #include <map>
 #include <numeric>
 #include <queue>
+#include <set>
 
 #include "orrery/nest/floor.h"
 #include "orrery/nest/objective.h"
@@ -69,10 +70,11 @@ struct Chosen {
 
 class Searcher {
  public:
-  Searcher(const Problem& problem, const std::vector<Metric>& objective, const SearchLimits& limits,
+  Searcher(const Problem& problem, const std::vector<Metric>& objective, const SearchRules& limits,
            const cost::Budget& budget, GapWatch& watch)
       : problem_(problem), objective_(objective), limits_(limits), budget_(budget), clock_(budget, 64), watch_(watch) {
     best_.fill(kNever);
+    if (limits.beat) best_ = key_of(objective, *limits.beat), evaluation_ = *limits.beat;
     for (int level = 0; level < problem.levels; ++level)
       steps_.push_back(level == 0 ? std::vector<Step>{} : tiles::list_steps(problem, *problem.space, level));
   }
@@ -257,8 +259,16 @@ class Searcher {
     const Prices prices(problem_, candidate.config);
     if (tiles_of(prices) * problem_.levels * kBytesOfATile > std::min(kMostBytes, budget_.room())) return false;
     const Lattice lattice(prices);
-    const Table table(prices, lattice, steps_, Loads{}, budget_);
+    const double floor = prices.active(prices.fixed_loads());
+    const auto at_least = [&](double energy_pj) { return key(prices.energy_pj(energy_pj, floor), floor); };
+    const Table table(prices, lattice, steps_, Loads{}, false, budget_,
+                      [&](double energy_pj) { return std::isfinite(energy_pj) && drop(at_least(energy_pj)); });
     if (!table.complete()) return false;
+    if (table.given_up()) {
+      candidate.bound = std::max(candidate.bound, at_least(table.least()));
+      ++bounded_;
+      return true;
+    }
     if (!std::isfinite(table.least())) {
       ++unfit_;
       return true;
@@ -266,11 +276,10 @@ class Searcher {
     prices_ = &prices;
     lattice_ = &lattice;
     table_ = &table;
-    both_ = nullptr;
+    alone_ = both_ = nullptr;
     rate_ = 0;
     price_.fill(0);
-    const double floor = prices.active(prices.fixed_loads());
-    candidate.bound = std::max(candidate.bound, key(prices.energy_pj(table.least(), floor), floor));
+    candidate.bound = std::max(candidate.bound, at_least(table.least()));
     if (drop(candidate.bound)) {
       ++bounded_;
       return true;
@@ -279,24 +288,40 @@ class Searcher {
     Loads loads;
     dive(table, loads);
     if (drop(candidate.bound)) return true;
-    // The port that the cheapest mapping loads most.
-    std::optional<Table> together;
+    // The port that the cheapest mapping loads most: how little any mapping can load it, and energy and load together.
+    std::optional<Table> alone, together;
     const double active = prices.active(loads);
-    if (objective_[0] == Metric::kEdp && active > floor * (1 + kEqual) && evaluation_.needed_cycles() > 0) {
-      const int port =
-          static_cast<int>(std::max_element(loads.begin(), loads.begin() + prices.ports()) - loads.begin());
-      rate_ = evaluation_.energy_pj / evaluation_.needed_cycles();
-      price_[port] = rate_;
-      together.emplace(prices, lattice, steps_, price_, budget_);
-      if (!together->complete()) return false;
-      both_ = &*together;
-      dive(*together, loads);
-      candidate.bound = std::max(candidate.bound, least_key(prices, table.least(), floor, together->least(), rate_));
+    if (objective_[0] != Metric::kEnergy && active > floor * (1 + kEqual)) {
+      port_ = static_cast<int>(std::max_element(loads.begin(), loads.begin() + prices.ports()) - loads.begin());
+      Loads load{};
+      load[port_] = 1;
+      alone.emplace(prices, lattice, steps_, load, true, budget_);
+      if (!alone->complete()) return false;
+      alone_ = &*alone;
+      Loads least = prices.fixed_loads();
+      least[port_] = std::max(least[port_], alone->least());
+      const double slow = prices.active(least);
+      candidate.bound = std::max(candidate.bound, key(prices.energy_pj(table.least(), slow), slow));
+      if (drop(candidate.bound)) {
+        ++bounded_;
+        return true;
+      }
+      dive(*alone, loads);
+      if (objective_[0] == Metric::kEdp && evaluation_.needed_cycles() > 0) {
+        rate_ = evaluation_.energy_pj / evaluation_.needed_cycles();
+        price_[port_] = rate_;
+        together.emplace(prices, lattice, steps_, price_, false, budget_);
+        if (!together->complete()) return false;
+        both_ = &*together;
+        dive(*together, loads);
+        candidate.bound = std::max(candidate.bound, least_key(prices, table.least(), slow, together->least(), rate_));
+      }
       if (drop(candidate.bound)) {
         ++bounded_;
         return true;
       }
     }
+    permuted_.clear();
     nodes_ = 0;
     most_nodes_ = most;
     stopped_ = false;
@@ -419,8 +444,10 @@ class Searcher {
     return energy_pj;
   }
 
-  Key bound_of(double settled_pj, const Loads& loads, double to_come, double both_to_come) const {
-    const double active = prices_->active(loads);
+  // `load_to_come`: of the port that binds.
+  Key bound_of(double settled_pj, const Loads& loads, double to_come, double load_to_come, double both_to_come) const {
+    double active = prices_->active(loads);
+    if (alone_) active = std::max(active, prices_->whole(loads[port_] + load_to_come));
     const double energy_pj = settled_pj + to_come;
     const double together = both_ ? priced(settled_pj, loads) + both_to_come : 0;
     return least_key(*prices_, energy_pj, active, together, both_ ? rate_ : 0);
@@ -436,8 +463,8 @@ class Searcher {
     std::vector<std::pair<Key, int>> firsts;
     const Loads& loads = prices_->fixed_loads();
     for (const int tile : table_->first_tiles()) {
-      const Key bound =
-          bound_of(prices_->fixed_pj(), loads, table_->after(0, 0, tile), both_ ? both_->after(0, 0, tile) : 0);
+      const Key bound = bound_of(prices_->fixed_pj(), loads, table_->after(0, 0, tile),
+                                 alone_ ? alone_->after(0, 0, tile) : 0, both_ ? both_->after(0, 0, tile) : 0);
       if (std::isfinite(bound[0]) && !drop(bound)) firsts.emplace_back(bound, tile);
     }
     std::sort(firsts.begin(), firsts.end());
@@ -482,20 +509,24 @@ class Searcher {
         const double both = both_ ? both_->charge(level, state, both_->ways(level)[w], move, tile) +
                                         both_->after_rest(level, state, both_->ways(level)[w], named)
                                   : 0;
-        if (drop(bound_of(settled_pj, loads, charged + rest, both))) {
+        const double load = alone_ ? alone_->charge(level, state, alone_->ways(level)[w], move, tile) +
+                                         alone_->after_rest(level, state, alone_->ways(level)[w], named)
+                                   : 0;
+        if (drop(bound_of(settled_pj, loads, charged + rest, load, both))) {
           ++bounded_;
           continue;
         }
         each_rest(*table_, level, way, named, 0, [&](int to) {
           const double after = table_->after(level, next, to);
           if (!std::isfinite(after)) return;
-          if (drop(bound_of(settled_pj, loads, charged + after, 0))) {
+          if (drop(bound_of(settled_pj, loads, charged + after, load, 0))) {
             ++bounded_;
             return;
           }
           Child child{{}, static_cast<int>(w), to, 0, loads};
           child.settled_pj = settled_pj + take(level, state, way, tile, to, child.loads);
-          child.bound = bound_of(child.settled_pj, child.loads, after, both_ ? both_->after(level, next, to) : 0);
+          child.bound = bound_of(child.settled_pj, child.loads, after, alone_ ? alone_->after(level, next, to) : 0,
+                                 both_ ? both_->after(level, next, to) : 0);
           if (too_slow(prices_->active(child.loads)) || drop(child.bound)) {
             ++bounded_;
             return;
@@ -546,14 +577,22 @@ class Searcher {
       others[level].insert(others[level].end(), named[level].begin(), named[level].end());
       named[level].clear();
     }
+    // A mapping is found once for each way in which a slide may go on; its orders are the same each time.
+    std::vector<Count> factors;
+    for (const Chosen& chosen : chosen_)
+      factors.insert(factors.end(), chosen.loops.begin(), chosen.loops.begin() + problem_.dimensions());
+    if (permuted_.contains(factors)) return;
     int left = kMostOrders;
-    if (!permute(mapping, named, others, 0, left)) unresolved_ = std::min(unresolved_, promised[0]);
+    if (permute(mapping, named, others, 0, left))
+      permuted_.insert(std::move(factors));
+    else if (!stopped_)
+      unresolved_ = std::min(unresolved_, promised[0]);
   }
 
   bool permute(Mapping& mapping, const std::vector<std::vector<int>>& named, std::vector<std::vector<int>>& others,
                int level, int& left) {
     if (level == problem_.levels) {
-      if (--left < 0) return false;
+      if (--left < 0 || out_of_time()) return false;
       take_if_better(mapping);
       return true;
     }
@@ -604,7 +643,7 @@ class Searcher {
 
   const Problem& problem_;
   const std::vector<Metric>& objective_;
-  const SearchLimits& limits_;
+  const SearchRules& limits_;
   const cost::Budget& budget_;
   cost::Ticker clock_;
   GapWatch& watch_;
@@ -616,10 +655,14 @@ class Searcher {
   const Prices* prices_ = nullptr;
   const Lattice* lattice_ = nullptr;
   const Table* table_ = nullptr;
-  const Table* both_ = nullptr;  // energy and the load of a port together
+  // Of the port that binds: its load, energy and load together.
+  int port_ = 0;
+  const Table* alone_ = nullptr;
+  const Table* both_ = nullptr;
   double rate_ = 0;
   Loads price_{};
   std::vector<Chosen> chosen_;
+  std::set<std::vector<Count>> permuted_;  // factors whose loops were tried in every order
   std::uint64_t nodes_ = 0, most_nodes_ = 0;
   bool stopped_ = false;
 
@@ -633,7 +676,7 @@ class Searcher {
 }  // namespace
 
 std::optional<Optimum> optimize_on_tiles(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                                         const SearchLimits& limits, const cost::Budget& budget, GapWatch& watch) {
+                                         const SearchRules& limits, const cost::Budget& budget, GapWatch& watch) {
   const std::optional<Problem> problem = tiles::describe(model, space);
   if (!problem) return std::nullopt;
   return Searcher(*problem, objective, limits, budget, watch).run();

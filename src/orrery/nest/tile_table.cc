@@ -25,6 +25,8 @@
 #include <utility>
 
 #include "orrery/base/factor.h"
+#include "orrery/nest/objective.h"
+#include "orrery/nest/tile_bound.h"
 
 namespace orrery::nest::tiles {
 
@@ -98,10 +100,11 @@ double words_crossing(const Prices& prices, int s, int a, int level, const Facto
 }
 
 Table::Table(const Prices& prices, const Lattice& lattice, const std::vector<std::vector<Step>>& steps,
-             const Loads& price, const cost::Budget& budget)
+             const Loads& price, bool loads_only, const cost::Budget& budget, const Hopeless& hopeless)
     : prices_(prices),
       lattice_(lattice),
       price_(price),
+      of_energy_(loads_only ? 0 : 1),
       clock_(budget, 64),
       levels_(prices.problem().levels),
       dims_(prices.problem().dimensions()),
@@ -147,22 +150,59 @@ Table::Table(const Prices& prices, const Lattice& lattice, const std::vector<std
            ++a)
         if ((prices.config().keep[a] >> s & 1) && prices.parent(s, a) >= 0) {
           Loads loads{};
-          cost += prices.crossing(s, a, words_crossing(prices, s, a, outermost, whole, nothing, once, false), &loads);
-          for (int p = 0; p < prices.ports(); ++p) cost += price_[p] * loads[p];
+          const double words = words_crossing(prices, s, a, outermost, whole, nothing, once, false);
+          const double energy_pj = prices.crossing(s, a, words, &loads);
+          cost += priced(energy_pj, loads);
         }
     closing_.push_back(cost);
     after_[outermost][state].assign(lattice.size(), kInfinite);
     if (fits_[outermost][lattice.top()]) after_[outermost][state][lattice.top()] = cost;
   }
-  for (int k = outermost; k > 0 && complete_; --k) fill_level(k);
-  if (!complete_) return;
-  double fixed = prices.fixed_pj();
-  for (int p = 0; p < prices.ports(); ++p) fixed += price_[p] * prices.fixed_loads()[p];
+  const double fixed = priced(prices.fixed_pj(), prices.fixed_loads());
+  for (int k = outermost; k > 0 && complete_; --k) {
+    fill_level(k);
+    if (!complete_) return;
+    if (!hopeless || k == 1) continue;
+    const double least = fixed + least_from(k - 1);
+    if (!hopeless(least)) continue;
+    least_ = least;
+    given_up_ = true;
+    return;
+  }
   for (int tile = 0; tile < lattice.size(); ++tile)
     if (reached_[0][tile] && fits_[0][tile]) {
       first_.push_back(tile);
       least_ = std::min(least_, fixed + after_[0][0][tile]);
     }
+}
+
+double Table::priced(double energy_pj, const Loads& loads) const {
+  double cost = of_energy_ * energy_pj;
+  for (int p = 0; p < prices_.ports(); ++p) cost += price_[p] * loads[p];
+  return cost;
+}
+
+// What all boundaries cost at least, when nothing is known of the levels inside `level`: there, those that are not open
+// cross once.
+double Table::least_from(int level) const {
+  double least = kInfinite;
+  for (std::size_t state = 0; state < states_[level].size(); ++state) {
+    double outside = kInfinite;
+    for (int tile = 0; tile < lattice_.size(); ++tile)
+      if (reached_[level][tile]) outside = std::min(outside, after_[level][state][tile]);
+    if (outside == kInfinite) continue;
+    double inside = 0;
+    for (int s = 0; s < spaces_; ++s)
+      for (int a = 0; a < level; ++a) {
+        const int open = states_[level][state][s];
+        if ((open >= 0 && a >= open) || !(prices_.config().keep[a] >> s & 1) || prices_.parent(s, a) < 0) continue;
+        Loads loads{};
+        const double energy_pj = prices_.crossing(s, a, least_words(prices_, s, a), &loads);
+        inside += priced(energy_pj, loads);
+      }
+    least = std::min(least, outside + inside);
+  }
+  return least * (1 - kEqual);
 }
 
 void Table::list_reach(const Space& space) {
@@ -434,8 +474,9 @@ const Table::Charges* Table::charges(int level, int s, int open, const Step& ste
         for (int a = open; a < level; ++a) {
           if (!(prices_.config().keep[a] >> s & 1) || prices_.parent(s, a) < 0) continue;
           Loads loads{};
-          cost += prices_.crossing(s, a, words_crossing(prices_, s, a, level, inside, bare, loops, goes_on), &loads);
-          for (int p = 0; p < prices_.ports(); ++p) cost += price_[p] * loads[p];
+          const double words = words_crossing(prices_, s, a, level, inside, bare, loops, goes_on);
+          const double energy_pj = prices_.crossing(s, a, words, &loads);
+          cost += priced(energy_pj, loads);
         }
         table.cost[static_cast<std::size_t>(sub) * table.width + v1 * nsecond + v2] = cost;
         loops.fill(1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -55,11 +56,15 @@ double words_crossing(const Prices& prices, int s, int a, int level, const Facto
 
 class Table {
  public:
-  // Costs are energies plus `price` pJ for each cycle of each port's load.
+  // Costs are energies plus `price` pJ for each cycle of each port's load; with `loads_only` the latter alone.
+  // `hopeless` says whether a configuration that costs at least so much may be given up; the table then ends with what
+  // is known.
+  using Hopeless = std::function<bool(double)>;
   Table(const Prices& prices, const Lattice& lattice, const std::vector<std::vector<Step>>& steps, const Loads& price,
-        const cost::Budget& budget);
+        bool loads_only, const cost::Budget& budget, const Hopeless& hopeless = {});
 
   bool complete() const { return complete_; }  // false: the budget ended it
+  bool given_up() const { return given_up_; }  // then only least() is known, a bound
 
   struct Way {  // a step at a level, in one of its variants
     const Step* step = nullptr;
@@ -96,6 +101,8 @@ class Table {
     std::vector<double> cost;
     int width = 1;  // entries for each place of the sublattice
   };
+  double priced(double energy_pj, const Loads& loads) const;
+  double least_from(int level) const;
   const Charges* charges(int level, int s, int open, const Step& step, bool continues);
   void list_reach(const Space& space);
   void list_prime_steps();
@@ -112,8 +119,9 @@ class Table {
   const Prices& prices_;
   const Lattice& lattice_;
   const Loads price_;
+  const double of_energy_;  // 0 or 1
   cost::Ticker clock_;
-  bool complete_ = true;
+  bool complete_ = true, given_up_ = false;
   int levels_, dims_, spaces_;
   double least_;
   std::vector<std::vector<std::vector<std::vector<int>>>> reach_;  // [level][dimension][coordinate] -> coordinates

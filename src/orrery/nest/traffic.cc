@@ -10,6 +10,8 @@
 // with cc the product of all temporal loops. Cost: O(levels * dataspaces * dimensions).
 #include "orrery/nest/traffic.h"
 
+#include <utility>
+
 namespace orrery::nest {
 
 using base::Count;
@@ -18,24 +20,31 @@ Shape shape_of(const workload::Einsum& einsum) {
   Shape shape;
   for (const workload::Dataspace& dataspace : einsum.dataspaces) {
     std::uint32_t relevant = 0;
-    bool product_form = true;
+    bool product_form = true, separable = true;
+    bool overlapping = false;
     std::uint32_t seen = 0;
+    std::vector<workload::Rank>& ranks = shape.moving.emplace_back();
     for (const workload::Rank& rank : dataspace.ranks) {
-      int moving = 0;
+      workload::Rank here;
       for (const workload::Term& term : rank.terms) {
         if (term.coefficient == 0) continue;
         const std::uint32_t bit = 1u << term.dimension;
         relevant |= bit;
         if (einsum.dimensions[term.dimension].bound == 1) continue;
-        ++moving;
+        here.terms.push_back(term);
         if (term.coefficient != 1 || (seen & bit)) product_form = false;
+        if (seen & bit) separable = false;
         seen |= bit;
       }
-      if (moving > 1) shape.sliding = true;
-      if (moving > 1) product_form = false;
+      if (here.terms.size() > 1) overlapping = true;
+      if (!here.terms.empty()) ranks.push_back(std::move(here));
     }
+    if (overlapping) product_form = separable = false;
+    shape.sliding = shape.sliding || overlapping;
+    shape.overlapping.push_back(overlapping);
     shape.relevant.push_back(relevant);
     shape.product_form.push_back(product_form);
+    shape.separable.push_back(separable);
   }
   return shape;
 }

@@ -44,7 +44,10 @@ struct Traffic {
 struct Shape {
   std::vector<std::uint32_t> relevant;
   std::vector<bool> product_form;
-  bool sliding = false;  // some rank adds two dimensions that both iterate
+  std::vector<bool> separable;    // each dimension moves it along one rank at most, and no rank moves with two
+  std::vector<bool> overlapping;  // some rank adds two dimensions that both iterate, so that tiles may overlap
+  bool sliding = false;           // any is
+  std::vector<std::vector<workload::Rank>> moving;  // per dataspace: ranks and terms that can move
 };
 
 Shape shape_of(const workload::Einsum& einsum);

@@ -5,6 +5,7 @@
 
 #include "orrery/report/answer.h"
 #include "orrery/report/loop_nest.h"
+#include "orrery/report/padding.h"
 #include "orrery/report/schemas.h"
 #include "orrery/report/why.h"
 
@@ -332,6 +333,37 @@ Named<base::Count> dimensions(const MappedLayer& layer) {
   return out;
 }
 
+// One dimension that was rounded up.
+struct RoundedDimension {
+  std::string name;
+  base::Count from = 1, to = 1;
+};
+
+Record<MappedLayer> padding() {
+  using R = RoundedDimension;
+  using E = nest::Evaluation;
+  const Record<R> rounded = {{"dimension", "Its name.", &R::name},
+                             {"from", "The size that it has.", &R::from},
+                             {"to", "The size that is mapped.", &R::to}};
+  const Record<E> cost = {{"energy_pj", "pJ of one instance.", &E::energy_pj},
+                          {"cycles", "Of one instance.", &E::cycles},
+                          {"edp_j_cycles", "pJ * cycles / 1e12.", &E::edp_j_cycles}};
+  return {{"rounded", "Dimensions whose size was rounded up; `dimensions` has the rounded sizes.",
+           [](const MappedLayer& l) {
+             std::vector<R> out;
+             for (const nest::Rounding& one : l.padding->rounded)
+               out.push_back({l.einsum.dimensions[one.dimension].name, one.from, one.to});
+             return out;
+           },
+           rounded},
+          {"work", "Operations of the rounded sizes over those of the layer.",
+           [](const MappedLayer& l) { return padded_work(*l.padding); }},
+          {"sizes", "Combinations of sizes that were compared.", [](const MappedLayer& l) { return l.padding->sizes; }},
+          {"unrounded", "The best mapping without rounding.",
+           [](const MappedLayer& l) -> const E& { return *l.padding->unrounded; }, cost,
+           when([](const MappedLayer& l) { return l.padding->unrounded.has_value(); })}};
+}
+
 Record<MappedLayer> layer(bool searched) {
   using E = nest::Evaluation;
   const auto optimum = [](const MappedLayer& l) -> const Optimum& { return l.optimum; };
@@ -358,6 +390,8 @@ Record<MappedLayer> layer(bool searched) {
   out.add(missing.only([](const MappedLayer& l) { return !l.found(); }));
   out.add({{"dimensions", "Bounds.", dimensions}});
   if (!searched) return out;
+  out.add({{"padding", "With `--factors padded` or `--pad`: the sizes that were rounded up, and what it costs.",
+            std::identity(), padding(), when([](const MappedLayer& l) { return l.padding.has_value(); })}});
   out.add(search()).add(pareto());
   return out.add({{"why", "With `--why CHOICE`: the best mapping with it.", std::identity(), why(),
                    when([](const MappedLayer& l) { return l.forced.has_value(); })}});

@@ -29,8 +29,11 @@ const char* colour(cluster::Work work) {
 }  // namespace
 
 base::Count trace_events(const cluster::Plan& plan) {
-  const base::Count kinds = plan.schedule == cluster::Schedule::kZeroBubble ? 3 : 2;
-  return plan.pp * cluster::microbatches(plan) * plan.interleave * kinds;
+  const base::Count all = plan.pp * cluster::microbatches(plan) * plan.interleave;
+  // Few weight gradients are put off: by an accelerator r from the nearer end of the pipeline p - r - 1.
+  if (plan.schedule == cluster::Schedule::kDualPipe)
+    return 2 * all + plan.pp * (plan.pp - 1) - plan.pp / 2 * (plan.pp / 2 - 1);
+  return all * (plan.schedule == cluster::Schedule::kZeroBubble ? 3 : 2);
 }
 
 std::string perfetto_trace(const scenario::TrainedModel& trained) {
@@ -48,7 +51,8 @@ std::string perfetto_trace(const scenario::TrainedModel& trained) {
     fmt::format_to(write, ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"name\":\"{} {}\",\"cname\":\"{}\",", event.stage,
                    letter(event.work), event.microbatch, colour(event.work));
     fmt::format_to(write, "\"ts\":{:.3f},\"dur\":{:.3f}", event.start_s * 1e6, (event.end_s - event.start_s) * 1e6);
-    if (plan.interleave > 1) fmt::format_to(write, ",\"args\":{{\"chunk\":{}}}", event.chunk);
+    if (plan.interleave > 1 || plan.schedule == cluster::Schedule::kDualPipe)
+      fmt::format_to(write, ",\"args\":{{\"chunk\":{}}}", event.chunk);
     out += "}";
   }
   const double end = cluster::makespan(events);

@@ -49,7 +49,8 @@ Scatter scatter_of(const SweepAnswer& answer) {
   const std::set<std::size_t> front(answer.ranking.pareto.begin(), answer.ranking.pareto.end());
   for (std::size_t at = 0; at < answer.points.size(); ++at) {
     if (!answer.points.found(at) || !sweep::within_budgets(answer.study, answer.points.figures(at))) continue;
-    const double x = answer.points.figures(at)[objectives[0].figure], y = answer.points.figures(at)[objectives[1].figure];
+    const double x = answer.points.figures(at)[objectives[0].figure],
+                 y = answer.points.figures(at)[objectives[1].figure];
     if (!(x > 0) || !(y > 0) || std::isinf(x) || std::isinf(y)) continue;
     out.dots.push_back({std::log10(x), std::log10(y), at, front.contains(at)});
     out.x0 = std::min(out.x0, out.dots.back().x), out.x1 = std::max(out.x1, out.dots.back().x);
@@ -88,8 +89,9 @@ std::string sweep_scatter(const SweepAnswer& answer) {
     cleaned += line + "\n";
     at = end + 1;
   }
-  return cleaned + fmt::format("{:>10} +{}\n{:>10}  {:<31.4g}{:>33.4g}\n", "", std::string(kColumns, '-'), "",
-                               std::pow(10, scatter.x0), std::pow(10, scatter.x1)) +
+  return cleaned +
+         fmt::format("{:>10} +{}\n{:>10}  {:<31.4g}{:>33.4g}\n", "", std::string(kColumns, '-'), "",
+                     std::pow(10, scatter.x0), std::pow(10, scatter.x1)) +
          fmt::format("{} (up) over {}, logarithmic; *: no other point beats it\n", scatter.y_name, scatter.x_name);
 }
 
@@ -108,9 +110,10 @@ std::string sweep_svg(const SweepAnswer& answer) {
       kLeft, kTop, kHeight - kBottom, kWidth - kRight, (kLeft + kWidth) / 2, kHeight - 12, xml_text(scatter.x_name),
       kHeight / 2, xml_text(scatter.y_name));
   if (!scatter.dots.empty()) {
-    out += fmt::format("<text x=\"{}\" y=\"{}\">{:.4g}</text><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{:.4g}</text>\n",
-                       kLeft, kHeight - kBottom + 16, std::pow(10, scatter.x0), kWidth - kRight,
-                       kHeight - kBottom + 16, std::pow(10, scatter.x1));
+    out +=
+        fmt::format("<text x=\"{}\" y=\"{}\">{:.4g}</text><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{:.4g}</text>\n",
+                    kLeft, kHeight - kBottom + 16, std::pow(10, scatter.x0), kWidth - kRight, kHeight - kBottom + 16,
+                    std::pow(10, scatter.x1));
     out += fmt::format(
         "<text x=\"{0}\" y=\"{1}\" text-anchor=\"end\">{2:.4g}</text><text x=\"{0}\" y=\"{3}\" "
         "text-anchor=\"end\">{4:.4g}</text>\n",
@@ -144,8 +147,7 @@ void sweep_csv(const SweepAnswer& answer, const std::function<void(const std::st
     for (const base::Override& set : answer.study.at(answer.points.number(at))) out += "," + cell(set.value);
     out += fmt::format(",{},{},{}", status_of(answer, at), cell(answer.points.reason(at)),
                        number(answer.points.lower_bound(at)));
-    for (int i = 0; i < store::kFigures; ++i)
-      out += "," + number(answer.points.figures(at)[static_cast<Figure>(i)]);
+    for (int i = 0; i < store::kFigures; ++i) out += "," + number(answer.points.figures(at)[static_cast<Figure>(i)]);
     out += "\n";
     if (out.size() > kPiece) {
       write(out);
@@ -159,7 +161,8 @@ void sweep_json_lines(const SweepAnswer& answer, const std::function<void(const 
   std::string out;
   for (std::size_t at = 0; at < answer.points.size(); ++at) {
     Json::Object config;
-    for (const base::Override& set : answer.study.at(answer.points.number(at))) config.emplace_back(set.path, set.value);
+    for (const base::Override& set : answer.study.at(answer.points.number(at)))
+      config.emplace_back(set.path, set.value);
     Json line = Json::Object{{"point", static_cast<base::Count>(answer.points.number(at))},
                              {"config", std::move(config)},
                              {"status", status_of(answer, at)}};

@@ -105,16 +105,13 @@ Record<D> answer_record() {
        [](const SweepAnswer& a) {
          std::vector<std::pair<std::string, std::optional<base::Count>>> out;
          for (std::size_t o = 0; o < a.study.objectives.size(); ++o)
-           out.emplace_back(a.study.objectives[o].name,
-                            o < a.ranking.best.size() && a.ranking.best[o] != Ranking::kNone
-                                ? std::optional(static_cast<base::Count>(a.ranking.best[o]))
-                                : std::nullopt);
+           out.emplace_back(a.study.objectives[o].name, o < a.ranking.best.size() && a.ranking.best[o] != Ranking::kNone
+                                                            ? std::optional(static_cast<base::Count>(a.ranking.best[o]))
+                                                            : std::nullopt);
          return out;
        }},
       {"pareto", "Which of `points` no other one beats in the objectives, the best by the first one first.",
-       [](const SweepAnswer& a) {
-         return std::vector<base::Count>(a.ranking.pareto.begin(), a.ranking.pareto.end());
-       }},
+       [](const SweepAnswer& a) { return std::vector<base::Count>(a.ranking.pareto.begin(), a.ranking.pareto.end()); }},
       {"effects", "How much each field matters to the first objective, the largest first.",
        [](const SweepAnswer& a) { return a.ranking.effects; }, effect},
       {"evaluated", "Points evaluated in this run.", &SweepAnswer::evaluated},
@@ -183,9 +180,9 @@ Record<StoreStatus> status_record() {
       {"changed", "UTC.", &S::changed}};
   const auto envelope = [](const StoreStatus& d) { return Envelope{d.version, {}, nullptr, nullptr, 0}; };
   return document<StoreStatus>("sweep_status", 0, envelope,
-                                  {{"store", "Its file.", &StoreStatus::path},
-                                   {"integrity", "What the database says of itself: ok.", &StoreStatus::integrity},
-                                   {"studies", "In the order in which they began.", &StoreStatus::studies, study}});
+                               {{"store", "Its file.", &StoreStatus::path},
+                                {"integrity", "What the database says of itself: ok.", &StoreStatus::integrity},
+                                {"studies", "In the order in which they began.", &StoreStatus::studies, study}});
 }
 
 }  // namespace

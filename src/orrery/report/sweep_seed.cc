@@ -105,8 +105,7 @@ std::string seed_summary(const SweepAnswer& answer, const std::vector<SeedMetric
   const auto best = [&](const char* name, auto value, bool most) {
     if (metrics.empty()) return;
     double least = value(metrics.front());
-    for (const SeedMetrics& each : metrics)
-      least = most ? std::max(least, value(each)) : std::min(least, value(each));
+    for (const SeedMetrics& each : metrics) least = most ? std::max(least, value(each)) : std::min(least, value(each));
     out += fmt::format("\n---> Best by {}:\n", name);
     bool first = true;
     for (const SeedMetrics& each : metrics) {
@@ -115,10 +114,14 @@ std::string seed_summary(const SweepAnswer& answer, const std::vector<SeedMetric
       first = false;
     }
   };
-  best("EDP-sum", [](const SeedMetrics& m) { return m.edp; }, false);
-  best("ENERGY used", [](const SeedMetrics& m) { return m.energy_pj; }, false);
-  best("CYCLES used", [](const SeedMetrics& m) { return m.cycles; }, false);
-  best("UTILIZATION used", [](const SeedMetrics& m) { return m.utilization; }, true);
+  best(
+      "EDP-sum", [](const SeedMetrics& m) { return m.edp; }, false);
+  best(
+      "ENERGY used", [](const SeedMetrics& m) { return m.energy_pj; }, false);
+  best(
+      "CYCLES used", [](const SeedMetrics& m) { return m.cycles; }, false);
+  best(
+      "UTILIZATION used", [](const SeedMetrics& m) { return m.utilization; }, true);
   if (table) out += "\n\nSUMMARY TABLE:\n" + table_of(answer, metrics);
   return out;
 }

@@ -9,8 +9,8 @@
 
 namespace orrery::report {
 
-// Energies, cycles and energy-delay products summed over layers, times their heads unless `ignore_heads`; utilization in
-// percent, averaged over layers and heads.
+// Energies, cycles and energy-delay products summed over layers, times their heads unless `ignore_heads`; utilization
+// in percent, averaged over layers and heads.
 struct SeedMetrics {
   std::size_t at = 0;  // in the answer's points
   double energy_pj = 0, cycles = 0, utilization = 0, edp = 0;

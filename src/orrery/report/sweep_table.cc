@@ -24,10 +24,10 @@ struct Shown {
   const char* heading;
   double unit;
 };
-constexpr Shown kShown[] = {{Figure::kEnergy, "energy (uJ)", 1e6},  {Figure::kCycles, "cycles", 1},
-                            {Figure::kEdp, "EDP (J*cycle)", 1},     {Figure::kUtilization, "util. (%)", 0.01},
-                            {Figure::kArea, "area (mm^2)", 1e6},    {Figure::kSeconds, "seconds", 1},
-                            {Figure::kDollars, "dollars", 1},       {Figure::kPower, "power (W)", 1}};
+constexpr Shown kShown[] = {{Figure::kEnergy, "energy (uJ)", 1e6}, {Figure::kCycles, "cycles", 1},
+                            {Figure::kEdp, "EDP (J*cycle)", 1},    {Figure::kUtilization, "util. (%)", 0.01},
+                            {Figure::kArea, "area (mm^2)", 1e6},   {Figure::kSeconds, "seconds", 1},
+                            {Figure::kDollars, "dollars", 1},      {Figure::kPower, "power (W)", 1}};
 
 std::string figure_text(const Shown& shown, double value) {
   if (std::isnan(value)) return "-";
@@ -71,9 +71,9 @@ std::string sweep_table(const SweepAnswer& answer) {
       counts.push_back(fmt::format("{} {}", base::grouped(static_cast<double>(by_status[i])),
                                    store::name(static_cast<store::Status>(i))));
   if (open > 0) counts.push_back(fmt::format("{} open", base::grouped(static_cast<double>(open))));
-  out += fmt::format("{}: {} points of `{}`: {}\n", answer.row.title,
-                     base::grouped(static_cast<double>(answer.points.size())), answer.study.verb,
-                     fmt::join(counts, ", "));
+  out +=
+      fmt::format("{}: {} points of `{}`: {}\n", answer.row.title,
+                  base::grouped(static_cast<double>(answer.points.size())), answer.study.verb, fmt::join(counts, ", "));
   if (answer.stored_before > 0)
     out += fmt::format("{} of them were stored before\n", base::grouped(static_cast<double>(answer.stored_before)));
 
@@ -86,14 +86,15 @@ std::string sweep_table(const SweepAnswer& answer) {
     std::vector<std::pair<std::string, std::size_t>> front;
     for (const std::size_t at : answer.ranking.pareto)
       if (front.size() < kMostFront) front.emplace_back(fmt::format("{}", front.size() + 1), at);
-    out += fmt::format("\n{} points that no other one beats in {}\n\n{}", answer.ranking.pareto.size(),
-                       [&] {
-                         std::string names;
-                         for (const sweep::Objective& objective : answer.study.objectives)
-                           names += (names.empty() ? "" : " and ") + objective.name;
-                         return names;
-                       }(),
-                       rows_of(answer, front));
+    out += fmt::format(
+        "\n{} points that no other one beats in {}\n\n{}", answer.ranking.pareto.size(),
+        [&] {
+          std::string names;
+          for (const sweep::Objective& objective : answer.study.objectives)
+            names += (names.empty() ? "" : " and ") + objective.name;
+          return names;
+        }(),
+        rows_of(answer, front));
     if (answer.ranking.pareto.size() > front.size())
       out += fmt::format("and {} more\n", answer.ranking.pareto.size() - front.size());
     out += "\n" + sweep_scatter(answer);
@@ -111,8 +112,8 @@ std::string sweep_table(const SweepAnswer& answer) {
 
 std::string sweep_status_table(const StoreStatus& status) {
   Table table;
-  table.header = {"study", "verb", "points", "stored", "optimal", "gap", "pruned", "infeasible", "error", "changed (UTC)",
-                  "title"};
+  table.header = {"study",  "verb",       "points", "stored",        "optimal", "gap",
+                  "pruned", "infeasible", "error",  "changed (UTC)", "title"};
   table.left_columns = {table.header.size() - 1};
   for (const store::Summary& each : status.studies)
     table.rows.push_back({fmt::format("{}", each.study.id), each.study.verb, fmt::format("{}", each.study.points),

@@ -122,7 +122,8 @@ Record<scenario::PlanAnswer> search() {
   const auto forced = [](const PlanAnswer& a) -> const scenario::ForcedPlan& { return *a.forced; };
   const Record<scenario::ForcedPlan> why = {
       {"choice", "As it was asked.", &scenario::ForcedPlan::choice},
-      {"best", "The best plan with it; null where there is none.", &scenario::ForcedPlan::best, candidate()}};
+      {"best", "The best plan with it; null where there is none.", &scenario::ForcedPlan::best, candidate()},
+      {"reason", "Where there is none: why; else empty.", &scenario::ForcedPlan::reason}};
   return {
       {"objective", "What was least, in turn, or of a front side by side.", names},
       {"front", "Whether `top` is all plans that no other one beats.",
@@ -152,6 +153,8 @@ Record<TrainedModel> result() {
             [](const TrainedModel& t) {
               return t.expected_error ? std::optional<double>(t.expected_error->percent) : std::nullopt;
             }},
+           {"expected_error_of", "What those have in common with this run, or that none were measured.",
+            &TrainedModel::expected_error_of},
            {"expected_error_runs", "How many those were; 0: none.",
             [](const TrainedModel& t) { return t.expected_error ? t.expected_error->runs : std::size_t{0}; }},
            {"host_share", "Of `iteration_s`, that it would be shorter if the host issued operators in no time.",

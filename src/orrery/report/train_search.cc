@@ -1,6 +1,7 @@
 #include "orrery/report/train_search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -116,7 +117,9 @@ std::string plans_table(const TrainedModel& trained, const std::vector<Candidate
 // By what each cause makes the forced plan longer.
 std::string why_view(const TrainedModel& trained) {
   const scenario::ForcedPlan& forced = *trained.search->forced;
-  if (!forced.best) return fmt::format("with {} no plan is within the limits\n", forced.choice);
+  if (!forced.best)
+    return fmt::format("with {} no plan is within the limits{}{}\n", forced.choice, forced.reason.empty() ? "" : ": ",
+                       forced.reason);
   const cluster::Iteration &best = trained.iteration, &other = forced.best->iteration;
   std::string out =
       fmt::format("with {}: {} instead of {}, {:+.1f} %\n  {}\n", forced.choice, shown_seconds(other.iteration_s),
@@ -161,12 +164,44 @@ std::string metric_name(Metric metric) {
 std::string further_choices(const cluster::Model& model, const cluster::Plan& plan) {
   std::string out;
   if (plan.shard > 0) out += fmt::format(" over {}", plan.shard);
+  if (plan.order != cluster::Order::kCpDpPp)
+    out += fmt::format(", {} on the network", cluster::name_of(plan.order, cluster::orders()));
   if (model.mixes() && plan.expert_tp == 1 && plan.tp > 1) out += ", whole experts";
   if (plan.offload_activations > 0)
     out += fmt::format(", {:.0f} % of activations offloaded", 100 * plan.offload_activations);
   if (plan.offload_optimizer > 0)
     out += fmt::format(", {:.0f} % of the optimiser offloaded", 100 * plan.offload_optimizer);
   return out;
+}
+
+namespace {
+
+struct PartAgain {
+  const char* name;
+  bool again, usual;
+};
+
+std::array<PartAgain, 4> parts_again(const cluster::Plan& plan) {
+  const cluster::Recomputed& r = plan.recomputed;
+  return {{{"core", r.core, true},
+           {"norms", r.norms, false},
+           {"activations", r.activations, false},
+           {"latents", r.latents, false}}};
+}
+
+}  // namespace
+
+std::string recomputation(const cluster::Plan& plan) {
+  if (plan.recompute == cluster::Recompute::kNone) return "";
+  std::string out = fmt::format(", {} recomputation", cluster::name_of(plan.recompute, cluster::recomputations()));
+  if (plan.recompute != cluster::Recompute::kSelective) return out;
+  std::string parts;
+  bool usual = true;
+  for (const PartAgain& part : parts_again(plan)) {
+    usual = usual && part.again == part.usual;
+    if (part.again) parts += fmt::format("{}{}", parts.empty() ? "" : ", ", part.name);
+  }
+  return usual ? out : fmt::format("{} ({})", out, parts.empty() ? "nothing" : parts);
 }
 
 std::string plan_line(const cluster::Model& model, const cluster::Plan& plan) {
@@ -176,8 +211,7 @@ std::string plan_line(const cluster::Model& model, const cluster::Plan& plan) {
   out += fmt::format("; microbatch {}", plan.micro_batch);
   if (plan.pp > 1) out += fmt::format(", {}", cluster::name_of(cluster::schedule_of(plan), cluster::schedules()));
   if (plan.interleave > 1) out += fmt::format(" {}", plan.interleave);
-  if (plan.recompute != cluster::Recompute::kNone)
-    out += fmt::format(", {} recomputation", cluster::name_of(plan.recompute, cluster::recomputations()));
+  out += recomputation(plan);
   if (plan.sequence_parallel) out += ", sequence parallelism";
   if (plan.zero > 0) out += fmt::format(", ZeRO {}", plan.zero);
   return out + further_choices(model, plan);
@@ -192,16 +226,38 @@ std::string plan_options(const cluster::Plan& plan, bool mixes, bool stack_given
   if (plan.interleave > 1) out += fmt::format(" --interleave {}", plan.interleave);
   if (plan.recompute != cluster::Recompute::kNone)
     out += fmt::format(" --recompute {}", cluster::name_of(plan.recompute, cluster::recomputations()));
+  if (plan.recompute == cluster::Recompute::kSelective)
+    for (const auto& [part, again, usual] : parts_again(plan))
+      if (again != usual) out += fmt::format(" --set plan.recomputed.{}={}", part, again);
   if (plan.sequence_parallel) out += " --sequence-parallel";
   out += fmt::format(" --zero {}", plan.zero);
   if (stack_given || plan.zero == 3)  // which by itself takes other software
     out += fmt::format(" --stack {}", cluster::name_of(plan.stack.name, cluster::stacks()));
   if (mixes && plan.expert_tp > 0) out += fmt::format(" --set plan.expert_tp={}", plan.expert_tp);
   if (plan.shard > 0) out += fmt::format(" --set plan.shard={}", plan.shard);
+  if (plan.order != cluster::Order::kCpDpPp)
+    out += fmt::format(" --set plan.order={}", cluster::name_of(plan.order, cluster::orders()));
   if (plan.offload_activations > 0) out += fmt::format(" --set plan.offload_activations={}", plan.offload_activations);
   if (plan.offload_optimizer > 0) out += fmt::format(" --set plan.offload_optimizer={}", plan.offload_optimizer);
   return out;
 }
+
+namespace {
+
+// How near the plan is to the end of memory. What the allocator keeps gives way, so what is in use counts.
+std::string headroom(const cluster::Iteration& iteration) {
+  constexpr double kNear = 0.1;
+  const double left = iteration.capacity_bytes - iteration.memory.in_use();
+  const double share = left / iteration.capacity_bytes;
+  if (left < 0) return "";
+  return fmt::format(
+      "memory: {:.2f} GB in use, {:.2f} GB ({:.1f} %) left for the allocator and for what is predicted "
+      "amiss{}\n",
+      iteration.memory.in_use() / 1e9, left / 1e9, 100 * share,
+      share < kNear ? "; `--memory-margin 10%` keeps more free" : "");
+}
+
+}  // namespace
 
 std::string search_view(const TrainedModel& trained) {
   if (!trained.search) return "";
@@ -210,6 +266,7 @@ std::string search_view(const TrainedModel& trained) {
   if (answer.top.empty()) return out + "\n";
   if (answer.idle > 0)
     out += fmt::format("{} of {} accelerators stay idle\n", answer.idle, trained.plan.gpus + answer.idle);
+  out += headroom(trained.iteration);
   out += "this plan: " + plan_options(trained.plan, trained.model.mixes(), trained.stack_given) + "\n";
   if (answer.top.size() > 1) out += "\n" + plans_table(trained, answer.top);
   if (answer.forced) out += "\n" + why_view(trained);

@@ -12,6 +12,9 @@ std::string metric_name(cluster::Metric metric);
 // "tp 8, pp 4, dp 16": the degrees of a plan and what else it chose, in one line without its end.
 std::string plan_line(const cluster::Model& model, const cluster::Plan& plan);
 
+// Of it, what is computed again: ", selective recomputation (core, norms)", or nothing.
+std::string recomputation(const cluster::Plan& plan);
+
 // Of it, what few plans choose: hybrid sharding, whole experts, what is offloaded.
 std::string further_choices(const cluster::Model& model, const cluster::Plan& plan);
 

@@ -108,8 +108,7 @@ std::string degrees(const TrainedModel& trained) {
   if (plan.pp > 1) out += fmt::format(", {}", cluster::name_of(cluster::schedule_of(plan), cluster::schedules()));
   if (plan.interleave > 1) out += fmt::format(" {}", plan.interleave);
   out += fmt::format("; {}", cluster::name_of(plan.precision, cluster::precisions()));
-  if (plan.recompute != cluster::Recompute::kNone)
-    out += fmt::format(", {} recomputation", cluster::name_of(plan.recompute, cluster::recomputations()));
+  out += recomputation(plan);
   if (plan.sequence_parallel) out += ", sequence parallelism";
   if (plan.zero > 0) out += fmt::format(", ZeRO {}", plan.zero);
   out += further_choices(trained.model, plan);
@@ -165,16 +164,14 @@ std::string memory_chart(const cluster::Iteration& iteration) {
   return out;
 }
 
-// What lies in the hosts' memories, whose size no system's file states.
+// What lies in the hosts' memories.
 std::string offloaded(const cluster::Model& model, const cluster::Plan& plan, const cluster::System& system) {
-  if (plan.offload_activations == 0 && plan.offload_optimizer == 0) return "";
-  cluster::Plan kept = plan;
-  kept.offload_activations = kept.offload_optimizer = 0;
-  const cluster::Memory all = stage_memory(model, kept, 0), here = stage_memory(model, plan, 0);
-  const double away = all.activations - here.activations + all.optimizer - here.optimizer;
-  const double in_host = static_cast<double>(std::min(plan.gpus, system.node_size)) * away;
-  return fmt::format("offloaded     {} by each: {} in a host's memory, whose size is not checked\n", gb(away),
-                     gb(in_host));
+  const double away = cluster::host_bytes(model, plan);
+  if (away <= 0) return "";
+  const double room = system.accelerator.host_memory_bytes;
+  return fmt::format("offloaded     {} by each{}\n", gb(away),
+                     room > 0 ? fmt::format(", of the {} of the host's memory that are its", gb(room))
+                              : "; the system does not say what its hosts hold");
 }
 
 // A processor's does not fill the unit of an accelerator.
@@ -191,7 +188,7 @@ std::string figures(const TrainedModel& trained) {
     out += fmt::format(", +-{:.0f} % (as on {} runs like this one: {})\n", trained.expected_error->percent,
                        trained.expected_error->runs, trained.expected_error->of);
   else
-    out += "; how far off is not known: no runs like this one were measured\n";
+    out += fmt::format("; how far off is not known: {}\n", trained.expected_error_of);
   out += fmt::format("MFU           {:.1f} %\n", 100 * done.mfu);
   out += fmt::format("HFU           {:.1f} %\n", 100 * done.hfu);
   out += fmt::format("model FLOP/s  {} an accelerator\n", rate(done.tflops_per_gpu));

@@ -49,7 +49,7 @@ Record<CatalogueEntry> entry() {
                               {"sources", "Literature and files that its figures come from.", &Entry::sources},
                               {"figures", "Of chips: the origin of each figure.", &Entry::figures, figure}};
   Record<CatalogueEntry> out = name.of<CatalogueEntry>(&CatalogueEntry::entry);
-  out.add({{"kind", "What it is.", &CatalogueEntry::kind, OneOf{{"chip", "model", "system"}}}});
+  out.add({{"kind", "What it is.", &CatalogueEntry::kind, OneOf{{"chip", "model", "system", "stack"}}}});
   return out.add(rest.of<CatalogueEntry>(&CatalogueEntry::entry));
 }
 

@@ -10,6 +10,7 @@
 #include "orrery/formats/huggingface/config.h"
 #include "orrery/formats/orrery/catalogue_block.h"
 #include "orrery/formats/orrery/catalogue_names.h"
+#include "orrery/formats/orrery/stacks.h"
 #include "orrery/formats/orrery/systems.h"
 #include "orrery/formats/yaml/node.h"
 
@@ -134,6 +135,10 @@ std::vector<Entry> list_models(const std::string& directory) {
 
 std::vector<Entry> list_systems(const std::string& directory) {
   return formats::orrery::list_systems(directory);
+}
+
+std::vector<Entry> list_stacks(const std::string& directory) {
+  return formats::orrery::list_stacks(directory);
 }
 
 ChipFile load_chip(const std::string& directory, const std::string& name_or_path, bool with_normalisation) {

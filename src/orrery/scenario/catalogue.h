@@ -59,6 +59,7 @@ bool names_a_file(const std::string& text);
 std::vector<Entry> list_chips(const std::string& directory);
 std::vector<Entry> list_models(const std::string& directory);
 std::vector<Entry> list_systems(const std::string& directory);
+std::vector<Entry> list_stacks(const std::string& directory);
 
 // By catalogue name, or by path when the text names a file (it has a `/` or a suffix .yaml, .yml,
 // .json). Throws InputError: O1111 (chip) and O1112 (model) for unknown names, with the nearest name and

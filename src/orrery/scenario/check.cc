@@ -126,7 +126,9 @@ Checked check(const CheckRequest& request) {
   }
 
   if (!document_paths.empty()) {
-    const SplitFiles split = split_by_problem(read_files(document_paths));
+    const std::vector<File> documents = read_files(document_paths);
+    demand_templates(request, documents);
+    const SplitFiles split = split_by_problem(documents, request.templates);
     std::vector<File> layers = split.layers;
     if (layers.empty()) layers.push_back(nullptr);
     Estimators estimators(request.estimators);

@@ -78,7 +78,12 @@ EstimatedChip estimate_chip(const DocumentRequest& request) {
     base::fail("O1103", "there is nothing to estimate", {},
                "give the documents of a chip, or --chip; see `orrery energy --help`");
   EstimatedChip result;
-  std::vector<File> files = split_by_problem(read_files(request.files)).shared;
+  const std::vector<File> given = read_files(request.files);
+  demand_templates(request, given);
+  const SplitFiles split = split_by_problem(given, request.templates);
+  std::vector<File> files = split.shared;
+  // A chip's file that brings a problem describes the chip none the less.
+  if (split.chips_among_layers) files.insert(files.end(), split.layers.begin(), split.layers.end());
   const std::vector<ChipFile> chips = load_chips(request.chips);
   for (const ChipFile& chip : chips) {
     files.push_back(chip.file);

@@ -14,6 +14,7 @@
 #include "orrery/energy/dummy.h"
 #include "orrery/energy/estimation_table.h"
 #include "orrery/energy/library.h"
+#include "orrery/energy/register_file.h"
 #include "orrery/energy/sram.h"
 #include "orrery/formats/accelergy/catalogue_tables.h"
 #include "orrery/formats/accelergy/table_set.h"
@@ -124,6 +125,8 @@ void Estimators::load() {
   }
   add(energy::Sram("sram", energy::kSramAccuracyPercent, std::move(memories), errors));
   add(energy::Dram(std::move(known.dram)));
+  add(energy::RegisterFile(std::make_shared<const energy::Library>(known.published, known.nodes),
+                           std::make_shared<const energy::Library>(known.aladdin, known.nodes)));
   add(energy::Library(
       std::move(known.published), known.nodes,
       {.name = "published",

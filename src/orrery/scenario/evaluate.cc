@@ -12,7 +12,8 @@ MappedModel evaluate(const EvaluateRequest& request) {
     base::fail("O1103", "there is nothing to evaluate", {},
                "give the documents of a chip, a problem and a mapping; see `orrery eval --help`");
   std::vector<File> files = read_files(request.files);
-  const SplitFiles split = split_by_problem(files);
+  demand_templates(request, files);
+  const SplitFiles split = split_by_problem(files, request.templates);
   if (split.layers.size() > 1)
     base::fail("O1107",
                fmt::format("`{}` and `{}` both describe a problem", split.layers[0]->name, split.layers[1]->name), {},

@@ -25,13 +25,14 @@ double two_thirds(std::vector<double> errors) {
 }
 
 std::string line(const RunKind& kind) {
-  return fmt::format("{},{},{},{}", kind.stack, kind.accelerator, kind.eight_bits ? 8 : 16,
-                     kind.experts ? "yes" : "no");
+  return fmt::format("{},{},{},{}", kind.stack, kind.accelerator, kind.bits, kind.experts ? "yes" : "no");
 }
 
 std::string in_words(const RunKind& kind, bool whole) {
   std::string out = kind.stack;
-  if (whole) out += fmt::format(" on {} in {} bits", kind.accelerator, kind.eight_bits ? "8" : "16 or more");
+  if (whole)
+    out +=
+        fmt::format(" on {} in {} bits", kind.accelerator, kind.bits < 16 ? std::to_string(kind.bits) : "16 or more");
   return out + (kind.experts ? ", with experts" : "");
 }
 
@@ -69,7 +70,7 @@ std::vector<KindError> read_error_kinds(const std::string& directory) {
   for (std::size_t i = 1; i < document.rows.size(); ++i) {
     const auto& cells = document.rows[i].cells;
     try {
-      out.push_back({{cells.at(0).text, cells.at(1).text, cells.at(2).text == "8", cells.at(3).text == "yes"},
+      out.push_back({{cells.at(0).text, cells.at(1).text, std::stoi(cells.at(2).text), cells.at(3).text == "yes"},
                      std::stoul(cells.at(4).text),
                      std::stod(cells.at(5).text)});
     } catch (const std::exception&) {
@@ -79,6 +80,15 @@ std::vector<KindError> read_error_kinds(const std::string& directory) {
   }
   found.throw_if_errors();
   return out;
+}
+
+std::string unmeasured(const std::vector<KindError>& kinds, const RunKind& kind) {
+  const std::string alike = in_words(kind, true);
+  for (const KindError& one : kinds)
+    if (one.kind == kind)
+      return fmt::format("of runs like this one {} measured, too few to say: {}, {:.1f} % off",
+                         one.runs == 1 ? "one was" : fmt::format("{} were", one.runs), alike, one.percent);
+  return fmt::format("no runs like this one were measured: {}", alike);
 }
 
 std::optional<ExpectedError> expected_error(const std::vector<KindError>& kinds, const RunKind& kind) {

@@ -34,6 +34,8 @@ std::string error_kinds_text(const std::vector<KindError>& kinds);
 
 // Of the same kind, or else of the same software and experts; nothing where fewer than kLeastRuns were measured.
 inline constexpr std::size_t kLeastRuns = 5;
+// Of a kind without an expected error, in words: what of it was measured.
+std::string unmeasured(const std::vector<KindError>& kinds, const RunKind& kind);
 std::optional<ExpectedError> expected_error(const std::vector<KindError>& kinds, const RunKind& kind);
 
 }  // namespace orrery::scenario

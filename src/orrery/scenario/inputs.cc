@@ -20,18 +20,26 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kTableSet = ".table.yaml";
 
-enum class ProblemPart { kNone, kShape, kInstance };
+enum class ProblemPart { kNone, kShape, kExample, kInstance };
 
-// What a file says about the problem. Files that do not parse say nothing here: the reader reports them.
-ProblemPart problem_part(const File& file) {
-  if (file->text.find("problem") == std::string::npos) return ProblemPart::kNone;
+// What a file says about the problem; `kExample`: it describes the chip, too. Files that do not parse say nothing here:
+// the reader reports them.
+ProblemPart problem_part(const File& file, const formats::timeloop::TemplateOptions& templates) {
+  const bool expanded = formats::timeloop::is_template(*file);
+  if (!expanded && file->text.find("problem") == std::string::npos) return ProblemPart::kNone;
   base::Diagnostics ignored;
   ProblemPart part = ProblemPart::kNone;
   try {
-    for (const formats::yaml::Node& document : formats::yaml::parse(file, base::Severity::kWarning, ignored)) {
+    std::vector<File> included;
+    const auto documents = expanded ? formats::timeloop::expand_template(file, templates, included, ignored)
+                                    : formats::yaml::parse(file, base::Severity::kWarning, ignored);
+    const bool chip = std::any_of(documents.begin(), documents.end(), [](const formats::yaml::Node& document) {
+      return document.is_map() && document.find("architecture") != nullptr;
+    });
+    for (const formats::yaml::Node& document : documents) {
       const formats::yaml::Node* problem = document.is_map() ? document.find("problem") : nullptr;
       if (!problem) continue;
-      if (problem->is_map() && problem->find("instance")) return ProblemPart::kInstance;
+      if (problem->is_map() && problem->find("instance")) return chip ? ProblemPart::kExample : ProblemPart::kInstance;
       part = ProblemPart::kShape;
     }
   } catch (const base::InputError&) {
@@ -154,16 +162,18 @@ std::vector<File> read_files(const std::vector<std::string>& paths) {
   return files;
 }
 
-SplitFiles split_by_problem(const std::vector<File>& files) {
+SplitFiles split_by_problem(const std::vector<File>& files, const formats::timeloop::TemplateOptions& templates) {
   std::vector<std::pair<File, ProblemPart>> parts;
-  bool any_instance = false;
+  ProblemPart most = ProblemPart::kShape;
+  const formats::timeloop::TemplateOptions readable = formats::timeloop::beside(templates, files);
   for (const File& file : files) {
-    parts.emplace_back(file, problem_part(file));
-    any_instance = any_instance || parts.back().second == ProblemPart::kInstance;
+    parts.emplace_back(file, problem_part(file, readable));
+    most = std::max(most, parts.back().second);
   }
   SplitFiles split;
+  split.chips_among_layers = most == ProblemPart::kExample;
   for (const auto& [file, part] : parts) {
-    const bool layer = any_instance ? part == ProblemPart::kInstance : part == ProblemPart::kShape;
+    const bool layer = part == most;
     (layer ? split.layers : split.shared).push_back(file);
   }
   const auto by_name = [](const File& a, const File& b) { return a->name < b->name; };
@@ -172,10 +182,20 @@ SplitFiles split_by_problem(const std::vector<File>& files) {
   return split;
 }
 
+void demand_templates(const DocumentRequest& request, const std::vector<File>& files) {
+  if (request.templates.defined.empty()) return;
+  if (std::any_of(files.begin(), files.end(), [](const File& file) { return formats::timeloop::is_template(*file); }))
+    return;
+  base::fail("O1103", "--define is of an ONNX model or a template, but none is given", {},
+             "give the model's file, whose name ends in `.onnx`; a problem's bounds are set with --set");
+}
+
 formats::timeloop::ReadOptions reading(const DocumentRequest& request) {
   formats::timeloop::ReadOptions options;
   options.overrides = request.overrides;
   options.estimate = request.estimators.options();
+  options.templates = formats::timeloop::beside(request.templates, {});
+  options.ignore_densities = request.ignore_densities;
   return options;
 }
 

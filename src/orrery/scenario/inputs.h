@@ -20,11 +20,13 @@ using File = std::shared_ptr<const base::SourceFile>;
 
 // What runs on Timeloop's documents are asked by.
 struct DocumentRequest {
-  std::vector<std::string> files;               // and folders of them
-  std::vector<std::string> chips;               // catalogue names or paths
-  base::Overrides overrides;                    // --set path=value
-  base::Reproduced<nest::ModelOptions> compat;  // --compat
-  EstimatorSetup estimators;                    // for chips without an ERT; its --compat
+  std::vector<std::string> files;                // and folders of them
+  std::vector<std::string> chips;                // catalogue names or paths
+  base::Overrides overrides;                     // --set path=value
+  base::Reproduced<nest::ModelOptions> compat;   // --compat
+  EstimatorSetup estimators;                     // for chips without an ERT; its --compat
+  formats::timeloop::TemplateOptions templates;  // --define, --include
+  bool ignore_densities = false;                 // --ignore-density
 };
 
 // Reads every file, and of a folder every `.yaml` and `.yml` in it; the same path given twice is read once. Throws
@@ -33,13 +35,18 @@ struct DocumentRequest {
 std::vector<File> read_files(const std::vector<std::string>& paths);
 
 // Files sorted into what all layers share and what makes a layer. A file with a `problem.instance` is a
-// layer; when none has one, a file with a `problem`. Both lists are ordered by name, so that the order on the
+// layer, and so is the problem in a chip's file where no other is given; when none has one, a file with a `problem`.
+// Templates are expanded to see. Both lists are ordered by name, so that the order on the
 // command line does not show.
 struct SplitFiles {
   std::vector<File> shared;
   std::vector<File> layers;
+  bool chips_among_layers = false;  // the layers are problems in chips' files
 };
-SplitFiles split_by_problem(const std::vector<File>& files);
+SplitFiles split_by_problem(const std::vector<File>& files, const formats::timeloop::TemplateOptions& templates);
+
+// Throws InputError (O1103) where names are defined and no file is a template that could ask for them.
+void demand_templates(const DocumentRequest& request, const std::vector<File>& files);
 
 formats::timeloop::ReadOptions reading(const DocumentRequest& request);
 

@@ -30,7 +30,7 @@ using Chips = std::vector<ChipFile>;
 struct Layers {
   std::deque<Documents> documents;  // a deque: tasks point into it while it grows
   std::vector<LayerTask> tasks;
-  std::vector<std::string> stems;  // per task, tells layers of one name apart
+  std::vector<std::string> stems;   // per task, tells layers of one name apart
   std::vector<bool> normalisation;  // per task, of a model: another chip runs it
   const AskHow* how = nullptr;      // null: as the request says
   std::string title;
@@ -135,7 +135,7 @@ std::vector<MappedWork::Left> left_out(const workload::Transformer& model, const
 }
 
 void layers_of_model(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
-  const SplitFiles split = split_by_problem(files);
+  const SplitFiles split = split_by_problem(files, request.templates);
   if (!split.layers.empty())
     base::fail("O1103", fmt::format("both --model and a `problem` in `{}`", split.layers[0]->name), {},
                "name a model, or give problems, not both");
@@ -163,12 +163,12 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
     const std::vector<File> all = joined(for_role(chips, op.role), files);
     std::vector<const base::SourceFile*> key;
     for (const File& file : all) key.push_back(file.get());
-    const bool other = std::any_of(chips.begin(), chips.end(), [&](const ChipFile& chip) {
-      return chip.for_role(op.role).file != chip.file;
-    });
+    const bool other = std::any_of(chips.begin(), chips.end(),
+                                   [&](const ChipFile& chip) { return chip.for_role(op.role).file != chip.file; });
     const Documents*& documents = gathered[key];
     if (!documents)
-      documents = &out.documents.emplace_back(Documents::gather(all, search_options(request, out, other), parsed(chips)));
+      documents =
+          &out.documents.emplace_back(Documents::gather(all, search_options(request, out, other), parsed(chips)));
     out.normalisation.push_back(other);
     LayerTask task;
     task.name = op.name;
@@ -204,7 +204,7 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
 }
 
 void layers_of_files(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
-  const SplitFiles split = split_by_problem(files);
+  const SplitFiles split = split_by_problem(files, request.templates);
   const std::vector<File> shared = joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared);
   std::vector<File> layers = split.layers;
   if (layers.empty()) layers.push_back(nullptr);  // the reader says that a problem is missing
@@ -227,12 +227,13 @@ void layers_of_files(const MapRequest& request, const Chips& chips, const std::v
 }
 
 void layers_of_gemms(const MapRequest& request, const Chips& chips, const std::vector<File>& files, Layers& out) {
-  const SplitFiles split = split_by_problem(files);
+  const SplitFiles split = split_by_problem(files, request.templates);
   if (!split.layers.empty())
     base::fail("O1103", fmt::format("both --gemm and a `problem` in `{}`", split.layers[0]->name), {},
                "give matrix products with --gemm, or problems, not both");
-  const Documents& documents = out.documents.emplace_back(Documents::gather(
-      joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared), search_options(request, out), parsed(chips)));
+  const Documents& documents = out.documents.emplace_back(
+      Documents::gather(joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared),
+                        search_options(request, out), parsed(chips)));
   for (const Gemm& gemm : request.gemms) {
     LayerTask task;
     task.name = fmt::format("GEMM {}x{}x{}", gemm.m, gemm.k, gemm.n);
@@ -251,10 +252,9 @@ struct Named {
 Named sorted_out(const MapRequest& request) {
   Named out;
   for (const std::string& file : request.files) (is_onnx(file) ? out.onnx : out.documents).push_back(file);
-  if (out.onnx.empty() && (!request.defined.empty() || request.unfold))
-    base::fail("O1103",
-               fmt::format("{} is of an ONNX model, but none is given", request.unfold ? "--im2col" : "--define"), {},
-               "give the model's file, whose name ends in `.onnx`; a problem's bounds are set with --set");
+  if (out.onnx.empty() && request.unfold)
+    base::fail("O1103", "--im2col is of an ONNX model, but none is given", {},
+               "give the model's file, whose name ends in `.onnx`");
   if (out.onnx.size() > 1)
     base::fail("O1103", fmt::format("two ONNX models, `{}` and `{}`", out.onnx[0], out.onnx[1]), {},
                "map one at a time");
@@ -269,11 +269,11 @@ Named sorted_out(const MapRequest& request) {
 
 void layers_of_onnx(const MapRequest& request, const std::string& path, const Chips& chips,
                     const std::vector<File>& files, Layers& out) {
-  const SplitFiles split = split_by_problem(files);
+  const SplitFiles split = split_by_problem(files, request.templates);
   if (!split.layers.empty())
     base::fail("O1103", fmt::format("both `{}` and a `problem` in `{}`", path, split.layers[0]->name), {},
                "give an ONNX model, or problems, not both");
-  OnnxModel model = load_onnx({path, {request.defined, request.unfold}});
+  OnnxModel model = load_onnx({path, {request.templates.defined, request.unfold}});
   const formats::onnx::Operators& operators = model.operators;
   if (operators.layers.empty()) {
     base::Diagnostics found;
@@ -291,8 +291,9 @@ void layers_of_onnx(const MapRequest& request, const std::string& path, const Ch
     error.hint(fmt::format("`orrery graph {}` lists its operators", path));
     found.throw_if_errors();
   }
-  const Documents& documents = out.documents.emplace_back(Documents::gather(
-      joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared), search_options(request, out), parsed(chips)));
+  const Documents& documents = out.documents.emplace_back(
+      Documents::gather(joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared),
+                        search_options(request, out), parsed(chips)));
   base::Count products = 0;
   for (const formats::onnx::Layer& layer : operators.layers) {
     LayerTask task;
@@ -406,8 +407,14 @@ ReadLayers read_all(const Layers& layers, const MapRequest& request, Estimators&
 // What a request asks about, not yet read.
 void gather_layers(const MapRequest& request, Layers& layers) {
   demand_question(request);
+  if (!request.fuse.level.empty() && !request.model.empty() && request.layer.empty())
+    base::fail("O1103", "--fuse-at is of one layer of a model, but none is named", {},
+               "name the product or the normalisation: `--layer Out`");
+  if (request.fuse.level.empty() && (request.fuse.reduction_free || request.fuse.whole || request.fuse.product_writes))
+    base::fail("O1103", "nothing says at which storage to fuse", {}, "name it: `--fuse-at LEVEL`");
   const Named named = sorted_out(request);
   const std::vector<File> files = read_files(named.documents);
+  if (named.onnx.empty()) demand_templates(request, files);
   const Chips chips = load_chips(request.chips, !request.model.empty());
   if (!named.onnx.empty()) {
     layers_of_onnx(request, named.onnx[0], chips, files, layers);
@@ -437,6 +444,7 @@ AskedLayers ask_layers(const MapRequest& request, const AskHow& how, Estimators&
   layers.how = &how;
   gather_layers(request, layers);
   ReadLayers read = read_all(layers, request, estimators);
+  for (LayerQuestion& question : read.questions) fuse_side(request.fuse, question);
   AskedLayers asked;
   asked.title = layers.title;
   asked.blocks = layers.blocks;
@@ -458,6 +466,7 @@ MapAnswer map(const MapRequest& request) {
   if (request.interruptible) search.limits.stop = request.interruptible();
   Estimators estimators(request.estimators);
   ReadLayers read = read_all(layers, request, estimators);
+  for (LayerQuestion& question : read.questions) fuse_side(request.fuse, question);
   if (search.limits.threads <= 0) search.limits.threads = std::min(std::max(1, read.threads), base::thread_count(0));
   MapAnswer answer;
   if (!layers.attention.rows.empty()) {

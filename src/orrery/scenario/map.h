@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/scenario/fuse_sides.h"
 #include "orrery/scenario/inputs.h"
 #include "orrery/scenario/map_model.h"
 
@@ -27,10 +28,9 @@ struct MapRequest : DocumentRequest {
   bool logits = false;                         // map them, too
   std::string attention_array;                 // an answer of `sparse simulate`, for a prefill; empty: none
   std::vector<Gemm> gemms;                     // instead of a model or problems
-  // Of an ONNX model, which is one of the files.
-  base::Overrides defined;  // --define
-  bool unfold = false;      // --im2col
-  std::string layer;        // only this one; empty: all
+  FuseSides fuse;                              // --fuse-at and what goes with it
+  bool unfold = false;                         // --im2col, of an ONNX model, which is one of the files
+  std::string layer;                           // only this one; empty: all
   // How to search; threads 0: as the documents say, else 1. The objective: empty, as the documents say, else edp.
   MapOptions search;
   // Asked once, when all files were found: the flag that ends the search. Until then a signal ends the program at once,

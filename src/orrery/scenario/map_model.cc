@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/parallel.h"
 #include "orrery/base/stopwatch.h"
@@ -50,13 +51,53 @@ bool short_of_memory(const MappedLayer& layer) {
          (layer.front && layer.front->out_of_memory) || (layer.certified && layer.certified->out_of_memory);
 }
 
+// Rounds the dimensions of these names up, where they are smaller.
+Padding pad(const std::vector<Pad>& pads, workload::Einsum& einsum) {
+  Padding padding;
+  padding.sizes = 1;
+  for (const Pad& wanted : pads) {
+    const int d = einsum.dimension_index(wanted.dimension);
+    if (d < 0 || einsum.dimensions[d].bound >= wanted.size) continue;
+    padding.rounded.push_back({d, einsum.dimensions[d].bound, wanted.size});
+    einsum.dimensions[d].bound = wanted.size;
+  }
+  return padding;
+}
+
+// O1958, of a size that no layer is rounded up to.
+void require_padded(const std::vector<LayerQuestion>& questions, const std::vector<Pad>& pads) {
+  base::Diagnostics found;
+  for (const Pad& pad : pads) {
+    base::Count largest = 0;
+    bool rounds = false;
+    std::vector<std::string> names;
+    for (const LayerQuestion& question : questions)
+      for (const workload::Dimension& dimension : question.einsum.dimensions) {
+        if (std::find(names.begin(), names.end(), dimension.name) == names.end()) names.push_back(dimension.name);
+        if (dimension.name != pad.dimension) continue;
+        largest = std::max(largest, dimension.bound);
+        rounds = rounds || dimension.bound < pad.size;
+      }
+    if (rounds) continue;
+    base::Diagnostic& error =
+        found.error("O1958", fmt::format("`--pad {}={}` rounds nothing up", pad.dimension, pad.size));
+    if (largest > 0)
+      error.note(fmt::format("no layer has less of {} than {}", pad.dimension, pad.size))
+          .hint(fmt::format("give a size above {}", largest));
+    else
+      error.note(fmt::format("no layer has a dimension {}", pad.dimension))
+          .hint(fmt::format("dimensions are {}", fmt::join(names, ", ")));
+  }
+  found.throw_if_errors();
+}
+
 // All that is asked about one layer, one search after the other. A limit in seconds is shared out over them:
 // each takes at most its part of what is left.
 void answer(const MapOptions& options, const nest::Mapspace& space, const std::optional<nest::Constraint>& forced,
             nest::SearchLimits limits, MappedLayer& layer) {
   const base::Stopwatch clock;
-  int searches =
-      1 + static_cast<int>(options.front) + static_cast<int>(forced.has_value()) + static_cast<int>(options.certify);
+  int searches = 1 + static_cast<int>(!options.pads.empty()) + static_cast<int>(options.front) +
+                 static_cast<int>(forced.has_value()) + static_cast<int>(options.certify);
   const double seconds = limits.seconds;
   const auto share = [&] {
     // Not 0, which means no limit.
@@ -65,6 +106,25 @@ void answer(const MapOptions& options, const nest::Mapspace& space, const std::o
     return limits;
   };
   const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
+  if (options.factors == nest::Factors::kPadded) {
+    nest::PaddedOptimum found = nest::optimize_padded(model, space, layer.objective, share());
+    layer.optimum = std::move(found.optimum);
+    layer.einsum = std::move(found.einsum);
+    layer.padding = Padding{std::move(found.rounded), std::move(found.unrounded), found.sizes};
+    return;
+  }
+  if (!options.pads.empty()) {
+    const nest::SearchLimits half = share();
+    layer.padding = pad(options.pads, layer.einsum);
+    if (!layer.padding->rounded.empty()) {
+      const nest::Optimum unrounded = nest::optimize(model, space, layer.objective, half);
+      if (unrounded.mapping) layer.padding->unrounded = unrounded.evaluation;
+      limits.progress = nullptr;
+    }
+    layer.optimum = nest::optimize(nest::Model(layer.einsum, layer.chip, options.model, layer.reuse), space,
+                                   layer.objective, share());
+    return;
+  }
   layer.optimum = nest::optimize(model, space, layer.objective, share());
   limits.progress = nullptr;  // what follows bounds other values
   layer.certified.reset(), layer.forced.reset(), layer.front.reset();
@@ -83,14 +143,46 @@ void answer(const MapOptions& options, const nest::Mapspace& space, const std::o
 }
 
 // A second search that a limit ends may have found less than the first: the better mapping and the larger bound stay.
-void keep_better(const nest::Optimum& before, const std::vector<nest::Metric>& objective, nest::Optimum& now) {
+void keep_better(const MappedLayer& first, MappedLayer& layer) {
+  const nest::Optimum& before = first.optimum;
+  const std::vector<nest::Metric>& objective = layer.objective;
+  nest::Optimum& now = layer.optimum;
   if (now.certificate.optimal || now.infeasible || !before.mapping) return;
   const nest::Key old_key = nest::key_of(objective, before.evaluation);
   if (now.mapping && nest::compare(old_key, nest::key_of(objective, now.evaluation), objective.size()) >= 0) return;
+  layer.einsum = first.einsum;
+  layer.padding = first.padding;
   now.mapping = before.mapping;
   now.evaluation = before.evaluation;
   cost::Certificate& proven = now.certificate;
   proven.close(old_key[0], std::max(proven.lower_bound, before.certificate.lower_bound));
+}
+
+// Where rounding awkward sizes up alone gains more than this, it is said.
+constexpr double kWorthSaying = 0.05;
+constexpr double kSecondsToLook = 1;  // at most
+
+// Said of a proven answer only, within what its limit leaves.
+void suggest_padding(const LayerQuestion& question, const MapOptions& options, const MappedLayer& layer,
+                     base::Diagnostics& found) {
+  const std::vector<int> awkward = nest::awkward_dimensions(layer.einsum);
+  if (awkward.empty() || !layer.optimum.certificate.optimal) return;
+  nest::SearchLimits limits = options.limits;
+  limits.progress = nullptr;
+  limits.seconds = limits.seconds > 0 ? std::min(limits.seconds, kSecondsToLook) : kSecondsToLook;
+  const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
+  const nest::PaddedOptimum better =
+      nest::optimize_padded(model, question.space, layer.objective, limits, awkward, &layer.optimum);
+  const double before = nest::key_of(layer.objective, layer.optimum.evaluation)[0];
+  const double after = nest::key_of(layer.objective, better.optimum.evaluation)[0];
+  if (better.rounded.empty() || after >= before * (1 - kWorthSaying)) return;
+  std::string sizes;
+  for (const nest::Rounding& one : better.rounded)
+    sizes += fmt::format("{}{} {} as {}", sizes.empty() ? "" : ", ", layer.einsum.dimensions[one.dimension].name,
+                         one.from, one.to);
+  found.warning("O1957", fmt::format("the sizes of `{}` divide badly", layer.name))
+      .note(fmt::format("with {} it costs {:.2f} times less", sizes, before / after))
+      .hint("round sizes up with --factors padded");
 }
 
 // Layers that are searched beside each other, at most; bytes below which a search would be slow.
@@ -140,6 +232,7 @@ Totals times(const Totals& block, base::Count blocks) {
 }
 
 MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
+  require_padded(questions, options.pads);
   MappedModel result;
   result.layers.resize(questions.size());
   std::vector<std::optional<nest::Constraint>> forced(questions.size());
@@ -193,11 +286,12 @@ MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOpt
         const std::lock_guard<std::mutex> lock(guard);
         options.searching(layer.name, best, lower_bound);
       };
-    const nest::Optimum before = std::move(layer.optimum);
+    const MappedLayer before = layer;
     layer.optimum = {};
+    layer.einsum = questions[i].einsum;
     try {
       answer(options, questions[i].space, forced[i], limits, layer);
-      keep_better(before, layer.objective, layer.optimum);
+      keep_better(before, layer);
     } catch (const base::OverflowError&) {
       throw uncountable(layer.name, layer.einsum, layer.chip);
     }
@@ -224,6 +318,13 @@ MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOpt
   for (const std::size_t i : work)
     if (result.layers[i].optimum.out_of_memory)
       warn_of_memory(result.layers[i], options.limits.memory, result.warnings);
+  if (options.factors == nest::Factors::kPerfect && options.pads.empty()) {
+    std::vector<base::Diagnostics> said(work.size());
+    base::parallel_for(work.size(), threads, [&](std::size_t at) {
+      suggest_padding(questions[work[at]], options, result.layers[work[at]], said[at]);
+    });
+    for (const base::Diagnostics& some : said) result.warnings.append(some);
+  }
 
   for (std::size_t i = 0; i < questions.size(); ++i) {
     if (same_as[i] == i) continue;
@@ -234,7 +335,7 @@ MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOpt
     layer = first;
     layer.name = name;
     layer.instances = instances;
-    layer.einsum = questions[i].einsum;
+    layer.einsum.name = questions[i].einsum.name;
   }
   return result;
 }

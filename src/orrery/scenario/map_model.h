@@ -11,6 +11,7 @@
 #include "orrery/base/diagnostic.h"
 #include "orrery/machine/chip.h"
 #include "orrery/nest/options.h"
+#include "orrery/nest/padding.h"
 #include "orrery/nest/pareto.h"
 #include "orrery/nest/search.h"
 #include "orrery/scenario/array_rows.h"
@@ -26,6 +27,19 @@ struct Forced {
   nest::Optimum optimum;
 };
 
+// A size that a dimension is to be rounded up to, in every layer that has less of it.
+struct Pad {
+  std::string dimension;
+  base::Count size = 1;
+};
+
+// A layer whose sizes were rounded up, or might be.
+struct Padding {
+  std::vector<nest::Rounding> rounded;        // none: perfect factors are best
+  std::optional<nest::Evaluation> unrounded;  // of the best mapping without rounding; nothing: there is none
+  std::uint64_t sizes = 0;                    // combinations of sizes that were compared
+};
+
 // A layer with its answer. `instances` equal copies run one after the other.
 struct MappedLayer {
   std::string name;
@@ -36,7 +50,8 @@ struct MappedLayer {
   std::vector<nest::ReuseRules> reuse;
   std::vector<nest::Metric> objective;
   nest::Optimum optimum;
-  bool searched = true;  // false: the user gave the mapping; the certificate says nothing
+  std::optional<Padding> padding;  // with padded factors or pads; `einsum` is the rounded one then
+  bool searched = true;            // false: the user gave the mapping; the certificate says nothing
   // What was asked for beside the optimum; of a layer without a mapping, only the check.
   std::optional<nest::ParetoFront> front;
   std::optional<Forced> forced;
@@ -48,10 +63,12 @@ struct MappedLayer {
 struct MapOptions {
   nest::ModelOptions model;
   std::vector<nest::Metric> objective;  // in place of the questions' own; empty: those
-  nest::SearchLimits limits;            // `seconds` counts for each layer; threads 0: 1
-  bool front = false;                   // the whole trade-off between energy and cycles, too
-  std::string why;                      // a choice to force; empty: none
-  bool certify = false;                 // check each answer by other means
+  nest::Factors factors = nest::Factors::kPerfect;
+  std::vector<Pad> pads;      // sizes to round up to; with perfect factors only
+  nest::SearchLimits limits;  // `seconds` counts for each layer; threads 0: 1
+  bool front = false;         // the whole trade-off between energy and cycles, too
+  std::string why;            // a choice to force; empty: none
+  bool certify = false;       // check each answer by other means
   // Called from the calling thread's pool as layers finish: done, all, name of the one just finished.
   std::function<void(std::size_t, std::size_t, const std::string&)> progress;
   // Called while a layer is searched, as SearchLimits::progress, with the layer's name; one call at a time.
@@ -82,7 +99,7 @@ Totals times(const Totals& block, base::Count blocks);
 // Layers with the same question (same_search) are searched once. The answer depends on neither threads nor luck, a time
 // limit or an interrupt apart: memory is shared by the layers, not by the threads, and a layer that its share is too
 // small for is searched again with all of it. Throws InputError: O1116 for a choice to force that is none, O1004 and
-// O1005 for layers beyond counting.
+// O1005 for layers beyond counting, O1958 for pads that round nothing up.
 MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOptions& options);
 
 }  // namespace orrery::scenario

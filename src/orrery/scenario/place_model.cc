@@ -163,7 +163,13 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   graph.like = request.like;
   graph.stack = request.stack.value_or("");
   const machine::Precision precision = request.precision.value_or(machine::Precision::kBf16);
-  graph.sizes["word"] = precision == machine::Precision::kFp8 ? 1 : precision == machine::Precision::kBf16 ? 2 : 4;
+  const double word = machine::bytes_per_element(precision);
+  if (word != std::floor(word))
+    base::fail("O1982",
+               fmt::format("`place` counts in words of whole bytes, and {} has {} bytes an element",
+                           machine::name(precision), word),
+               {}, "take fp8: the scales of blocks are left out then");
+  graph.sizes["word"] = static_cast<Count>(word);
   if (request.seq) graph.sizes["seq"] = *request.seq;
   if (request.layer) graph.sizes["layer"] = *request.layer;
   GeneratedGraph generated = generate_graph(graph);

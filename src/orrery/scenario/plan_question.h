@@ -13,6 +13,12 @@
 
 namespace orrery::scenario {
 
+// Of an accelerator's memory, to be left free of what is in use.
+struct MemoryMargin {
+  double share = 0, bytes = 0;
+  bool asked() const { return share > 0 || bytes > 0; }
+};
+
 struct PlanQuestion {
   std::vector<cluster::Metric> objective;  // in turn; empty: time
   bool front = false;                      // all plans that no other one beats in these, side by side
@@ -20,8 +26,9 @@ struct PlanQuestion {
   std::optional<base::Count> most_gpus;    // of a range; RunQuestion::gpus is its least
   std::vector<base::Count> batches;        // several global batches; empty: RunQuestion::global_batch
   std::optional<double> most_memory;       // bytes of an accelerator; default: all it has
-  std::optional<double> most_dollars;      // of the run with `tokens`, else of an iteration (a sequence, of batches)
-  std::optional<double> most_seconds;      // likewise
+  MemoryMargin margin;
+  std::optional<double> most_dollars;  // of the run with `tokens`, else of an iteration (a sequence, of batches)
+  std::optional<double> most_seconds;  // likewise
   cluster::Reliability reliability;
   bool certify = false;  // by evaluating every plan
   bool map = false;      // the best plan of every tp x pp
@@ -30,15 +37,16 @@ struct PlanQuestion {
 
   // Whether anything was said that only a search can answer.
   bool asked() const {
-    return !objective.empty() || front || top || most_gpus || !batches.empty() || most_memory || most_dollars ||
-           most_seconds || certify || map || !why.empty();
+    return !objective.empty() || front || top || most_gpus || !batches.empty() || most_memory || margin.asked() ||
+           most_dollars || most_seconds || certify || map || !why.empty();
   }
 };
 
 // The best plan with a choice that was forced.
 struct ForcedPlan {
   std::string choice;                      // as asked
-  std::optional<cluster::Candidate> best;  // nothing: none is possible within the limits
+  std::optional<cluster::Candidate> best;  // nothing: none is possible within the limits,
+  std::string reason;                      // because
 };
 
 struct PlanAnswer {

@@ -235,6 +235,11 @@ class Rows {
           .hint(base::did_you_mean(path, field_paths()));
       return;
     }
+    if (std::find(set_.begin(), set_.end(), field) != set_.end()) {
+      found_.error("O1946", fmt::format("`{}` stands twice", path), member.key_where)
+          .hint("one value counts: give one");
+      return;
+    }
     using Kind = formats::json::Node::Kind;
     const bool truth = member.value.kind == Kind::kTruth;
     text_ = truth ? (member.value.truth ? "true" : "false") : member.value.text;
@@ -426,6 +431,8 @@ void append_csv_row(std::uint64_t row, const cluster::Plan& plan, const cluster:
       fmt::format_to(at, ",{}", cluster::name_of(plan.recompute, cluster::recomputations()));
     else if (knob == cluster::Knob::kSequenceParallel)
       fmt::format_to(at, ",{}", plan.sequence_parallel);
+    else if (knob == cluster::Knob::kOrder)
+      fmt::format_to(at, ",{}", cluster::name_of(plan.order, cluster::orders()));
     else if (knob == cluster::Knob::kOffloadActivations)
       fmt::format_to(at, ",{}", plan.offload_activations);
     else if (knob == cluster::Knob::kOffloadOptimizer)

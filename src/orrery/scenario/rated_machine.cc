@@ -33,7 +33,8 @@ Precision chosen_precision(std::optional<Precision> asked, const RatedMachine& m
   if (!asked) return machine.measured || !has(Precision::kBf16) ? Precision::kFp32 : Precision::kBf16;
   if (has(*asked)) return *asked;
   std::vector<std::string_view> others;
-  for (const Precision one : {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp8})
+  for (const Precision one :
+       {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp8, Precision::kMxfp8, Precision::kNvfp4})
     if (has(one)) others.push_back(machine::name(one));
   base::fail("O1702",
              fmt::format("`{}` has no peak of {}, which shares of it need", machine.name, machine::name(*asked)), {},

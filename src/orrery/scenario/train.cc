@@ -11,7 +11,9 @@
 #include "orrery/base/content_hash.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/base/text_file.h"
+#include "orrery/cluster/abilities.h"
 #include "orrery/cluster/evaluate.h"
+#include "orrery/cluster/memory.h"
 #include "orrery/formats/json/places.h"
 #include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/orrery/plan_fields.h"
@@ -24,6 +26,7 @@
 #include "orrery/scenario/plan_files.h"
 #include "orrery/scenario/plan_rows.h"
 #include "orrery/scenario/row_setting.h"
+#include "orrery/scenario/software.h"
 #include "orrery/scenario/this_machine.h"
 #include "orrery/scenario/train_degrees.h"
 #include "orrery/scenario/train_operators.h"
@@ -210,19 +213,26 @@ cluster::Plan requested_plan(const TrainRequest& request, cluster::Plan plan) {
   return plan;
 }
 
-// The software: by name, or else the system's. Megatron-LM has no sharded weights; a plan with ZeRO 3 runs on FSDP.
+// The software: by name, or else the system's. Where nobody names one, ZeRO 3 means PyTorch's FSDP (but on XLA, which
+// shards weights itself): given it is run so, and a search with other software leaves it out.
 void settle_stack(const TrainRequest& request, base::Overrides& plan, const std::string& catalogue,
                   TrainedModel& trained) {
   if (!request.stack.empty()) plan.insert(plan.begin(), {"stack", request.stack});
   const std::optional<cluster::Stack> named = formats::orrery::named_stack(plan, catalogue);
   cluster::Stack stack = named.value_or(trained.system.stack);
+  if (!named && stack.name == cluster::StackName::kMegatron2021)  // also of systems that name none
+    stack = formats::orrery::load_stack(catalogue, "megatron-2021").stack;
   trained.stack_given = named.has_value();
   const bool zero_3 = request.zero == 3 || std::any_of(plan.begin(), plan.end(), [](const base::Override& set) {
                         return set.path == "zero" && set.value == "3";
                       });
-  if (!named && zero_3 && stack.name != cluster::StackName::kXla)
-    stack = formats::orrery::load_stack(catalogue, "pytorch-fsdp").stack;
+  if (!named && zero_3) stack = of_zero_3(catalogue, stack);
+  if (!named && of_zero_3(catalogue, stack).name != stack.name) stack.lacks |= cluster::ability("zero_3");
   formats::orrery::take_stack(stack, trained.plan);
+  // What the software does where no schedule is said.
+  if ((stack.lacks & cluster::ability("1f1b")) != 0 && (stack.lacks & cluster::ability("gpipe")) == 0 &&
+      !request.interleave)
+    trained.plan.schedule = cluster::Schedule::kGpipe;
   if (!request.overlap) return;
   trained.plan.overlap = {};
   for (const std::string& name : *request.overlap) plan.push_back({"overlap." + name, "1"});
@@ -377,7 +387,7 @@ void take_smallest_degrees(const TrainRequest& request, const std::set<std::stri
 }
 
 std::string bounded_gap(double gap) {
-  return gap < 1 ? fmt::format("none is better by more than {:.2g} %", 100 * gap)
+  return gap < 1 ? fmt::format("none is better by more than {:.2f} %", 100 * gap)
                  : "how good the best is, is not known";
 }
 
@@ -491,6 +501,12 @@ void take_plan_file(const TrainRequest& request, Setting& setting) {
   setting.set = read_plan(request.plan_file, plan, read);
   setting.trained.inputs.push_back(read);
   if (!request.global_batch) lack_batch(setting.set);
+  const bool says_stack = std::any_of(setting.set.begin(), setting.set.end(),
+                                      [](const std::string& path) { return path.starts_with("stack."); });
+  if (!setting.trained.stack_given && !says_stack && plan.zero == 3) {
+    formats::orrery::take_stack(of_zero_3(catalogue_directory(), plan.stack), plan);
+    setting.set = read_plan(request.plan_file, plan, read);
+  }
   if (setting.trained.stack_given) plan.stack = by_options.stack;
   if (setting.trained.stack_given || request.overlap) plan.overlap = by_options.overlap;
   setting.trained.stack_given = setting.trained.stack_given || setting.set.count("stack.name") > 0;
@@ -520,6 +536,20 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
   setting.array = attention_array(request, trained);
 }
 
+void check_hosts(const TrainedModel& trained, base::Diagnostics& found) {
+  if (found.has_errors() || cluster::hosts_hold(trained.model, trained.system, trained.plan)) return;
+  const double wanted = cluster::host_bytes(trained.model, trained.plan);
+  const double room = trained.system.accelerator.host_memory_bytes;
+  const auto sharers = static_cast<double>(std::min(trained.plan.gpus, trained.system.node_size));
+  found
+      .error("O1980", fmt::format("the plan offloads {:.1f} GB of an accelerator, whose part of the host's memory is "
+                                  "{:.1f} GB",
+                                  wanted / 1e9, room / 1e9))
+      .note(fmt::format("{:.0f} accelerators of a node: {:.1f} GB of {:.1f} GB", sharers, sharers * wanted / 1e9,
+                        sharers * room / 1e9))
+      .hint(fmt::format("offload less: at most {:.2f} of this", room / wanted));
+}
+
 // What the plan leaves open.
 void choose_plan(Setting& setting) {
   const TrainRequest& request = setting.request;
@@ -541,9 +571,11 @@ void choose_plan(Setting& setting) {
   say_early_end(trained);
   base::Diagnostics found;
   cluster::check(trained.model, trained.system, trained.plan, found);
+  check_hosts(trained, found);
   if (found.has_errors() && chosen_in_vain(given_degrees(request, setting.set), found))
     refuse_choice_of(trained.defaulted, found);
   found.throw_if_errors();
+  warn_of_software(trained, trained.warnings);
 }
 
 }  // namespace
@@ -568,9 +600,13 @@ TrainedModel train(const TrainRequest& asked) {
   // Pruned attention counts as the dense one that it replaces.
   if (!setting.array) check_utilisation(trained, setting.measurements);
   // What was measured was predicted by the roofline.
-  if (trained.operators == "roofline")
-    trained.expected_error =
-        expected_error(read_error_kinds(catalogue_directory()), kind_of(trained.model, trained.system, trained.plan));
+  const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
+  const RunKind kind = kind_of(trained.model, trained.system, trained.plan);
+  if (trained.operators == "roofline") trained.expected_error = expected_error(kinds, kind);
+  trained.expected_error_of = trained.expected_error            ? trained.expected_error->of
+                              : trained.operators != "roofline" ? "measured runs were predicted by the roofline, which "
+                                                                  "does not price the operators of this one"
+                                                                : unmeasured(kinds, kind);
   trained.host_share = host_share(trained, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
@@ -594,8 +630,7 @@ EvaluatedRows evaluate_plan_rows(const TrainRequest& asked, const PlanRowsInput&
                                  setting.array);
   RowSetting shared{setting.trained.model, setting.trained.system, operators.model(), setting.trained.plan,
                     setting.set,           setting.limits,         std::nullopt};
-  if (!setting.trained.stack_given && shared.plan.stack.name != cluster::StackName::kXla)
-    shared.of_zero_3 = formats::orrery::load_stack(catalogue_directory(), "pytorch-fsdp").stack;
+  if (!setting.trained.stack_given) shared.of_zero_3 = of_zero_3(catalogue_directory(), shared.plan.stack);
   EvaluatedRows rows = evaluate_rows(shared, input, write);
   rows.problems.insert(rows.problems.begin(), setting.trained.warnings.all().begin(),
                        setting.trained.warnings.all().end());

@@ -69,6 +69,7 @@ struct TrainedModel {
   bool stack_given = false;                                         // false: the system's, or what the plan needs
   std::vector<std::string> assumed;             // not given and not chosen either: "micro_batch", "attention"
   std::optional<ExpectedError> expected_error;  // nothing: no runs like this one were measured
+  std::string expected_error_of;                // what those have in common with it, or why none counts; in words
   double host_share = 0;             // of the iteration, that it would save if the host issued operators in no time
   base::Count choices = 0;           // of them that were possible
   bool all_choices = true;           // false: a limit or an interrupt ended the choice

@@ -7,11 +7,15 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/cluster/abilities.h"
 #include "orrery/cluster/conflict.h"
 #include "orrery/cluster/evaluate.h"
 #include "orrery/cluster/optimize.h"
 #include "orrery/cluster/space.h"
+#include "orrery/formats/orrery/plan_fields.h"
+#include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/forced_plan.h"
+#include "orrery/scenario/software.h"
 
 namespace orrery::scenario {
 namespace {
@@ -54,6 +58,7 @@ bool said(const TrainRequest& request, const std::set<std::string>& set, Knob kn
     case Knob::kShard:
     case Knob::kOffloadActivations:
     case Knob::kOffloadOptimizer:
+    case Knob::kOrder:
       break;
   }
   return false;
@@ -61,11 +66,39 @@ bool said(const TrainRequest& request, const std::set<std::string>& set, Knob kn
 
 // Whether the model, the system and the software leave anything to choose.
 bool matters(Knob knob, const TrainedModel& trained) {
-  if (knob == Knob::kEp || knob == Knob::kExpertTp) return trained.model.mixes();
-  // Its layers keep their activations, or recompute them.
-  if (knob == Knob::kOffloadActivations && trained.plan.stack.name == cluster::StackName::kMegatron2021) return false;
-  if (knob == Knob::kOffloadActivations || knob == Knob::kOffloadOptimizer)
-    return trained.system.accelerator.host_bytes_per_s > 0;
+  const auto can = [&](const char* name) { return (trained.plan.stack.lacks & cluster::ability(name)) == 0; };
+  const bool reaches_host = trained.system.accelerator.host_bytes_per_s > 0;
+  switch (knob) {
+    case Knob::kEp:
+      return trained.model.mixes() && can("expert_parallelism");
+    case Knob::kExpertTp:
+      return trained.model.mixes() && can("cut_experts") && can("whole_experts");
+    case Knob::kCp:
+      return can("context_parallelism");
+    case Knob::kSchedule:
+      return can("1f1b") + can("gpipe") + can("zero_bubble") + can("dual_pipe") > 1;
+    case Knob::kInterleave:
+      return can("interleaved");
+    case Knob::kSequenceParallel:
+      return can("sequence_parallelism");
+    case Knob::kZero:
+      return can("zero_1") || can("zero_2") || can("zero_3");
+    case Knob::kShard:
+      return can("hybrid_sharding");
+    case Knob::kOffloadActivations:
+      return reaches_host && can("offloaded_activations");
+    case Knob::kOffloadOptimizer:
+      return reaches_host && can("offloaded_optimizer");
+    case Knob::kOrder:
+      return can("stages_inside_replicas") || can("any_order");
+    case Knob::kGlobalBatch:
+    case Knob::kTp:
+    case Knob::kPp:
+    case Knob::kDp:
+    case Knob::kMicroBatch:
+    case Knob::kRecompute:
+      break;
+  }
   return true;
 }
 
@@ -92,8 +125,7 @@ cluster::Space space_of(const TrainRequest& request, const std::set<std::string>
   const Count most = most_of(trained.system);
   space.most_gpus = request.plans.most_gpus.value_or(counted ? trained.plan.gpus : most);
   for (const Knob knob : cluster::kKnobs)
-    if (said(request, set, knob) || (knob == Knob::kOffloadActivations && !matters(knob, trained)))
-      space.of(knob) = {get(trained.plan, knob)};
+    if (said(request, set, knob)) space.of(knob) = {get(trained.plan, knob)};
   if (!request.plans.batches.empty()) space.of(Knob::kGlobalBatch) = request.plans.batches;
   if (request.schedule && space.open(Knob::kInterleave)) {
     // Interleaving has a name of its own.
@@ -104,6 +136,7 @@ cluster::Space space_of(const TrainRequest& request, const std::set<std::string>
         space.of(Knob::kInterleave).push_back(chunks);
     }
   }
+  space.waived = cluster::given_abilities(space);
   return space;
 }
 
@@ -135,6 +168,8 @@ cluster::PlanLimits limits_of(const TrainRequest& request, const cluster::Object
   cluster::PlanLimits limits;
   const double capacity = trained.system.accelerator.memory_bytes;
   limits.memory = std::min(capacity, request.plans.most_memory.value_or(capacity));
+  const MemoryMargin& margin = request.plans.margin;
+  if (margin.asked()) limits.in_use = std::max(0.0, (1 - margin.share) * capacity - margin.bytes);
   double units = 1;
   if (trained.tokens > 0) {
     units = trained.tokens / static_cast<double>(trained.model.seq);
@@ -150,6 +185,10 @@ std::string told(const cluster::Condition& condition, const cluster::Space& spac
   switch (condition.kind) {
     case Kind::kMemory:
       return fmt::format("{:.4g} GB of memory", limits.memory / 1e9);
+    case Kind::kMargin:
+      return fmt::format("{:.4g} GB of memory less the margin", limits.in_use / 1e9);
+    case Kind::kSoftware:
+      return fmt::format("what {} can run", cluster::name_of(space.base.stack.name, cluster::stacks()));
     case Kind::kCost:
       return "the most dollars";
     case Kind::kSeconds:
@@ -160,8 +199,6 @@ std::string told(const cluster::Condition& condition, const cluster::Space& spac
       break;
   }
   const cluster::Values& values = space.of(condition.knob);
-  if (condition.knob == Knob::kOffloadActivations && values == cluster::Values{0})
-    return "activations that stay on the accelerator";
   std::vector<std::string> names;
   for (const Count value : values) names.push_back(value_name(condition.knob, value));
   if (names.size() > 4) names = {names.front(), "...", names.back()};
@@ -204,6 +241,7 @@ void take_nearest(const Search& search, PlanAnswer& answer) {
   if (priced) {
     lacking.metrics = {search.request.plans.most_dollars ? cluster::Metric::kCost : cluster::Metric::kTime};
     none.memory = search.limits.memory;
+    none.in_use = search.limits.in_use;
   }
   cluster::Optimum nearest = search.run(search.space, lacking, none, {});
   if (nearest.best.empty() && priced) {
@@ -219,6 +257,42 @@ void take_nearest(const Search& search, PlanAnswer& answer) {
   for (const cluster::Condition& condition : why.conditions)
     answer.conflict.push_back(told(condition, search.space, search.limits));
   answer.conflict_proven = why.smallest;
+}
+
+// With what `--why` forces. What is forced is kept, as if it had been given.
+cluster::Space forced_space(const Search& search) {
+  cluster::Space forced = search.space;
+  force(search.request.plans.why, search.trained.model, forced);
+  if (forced.of(Knob::kZero) == cluster::Values{3} && search.space.of(Knob::kZero) != cluster::Values{3} &&
+      !search.trained.stack_given) {
+    const cluster::Overlap overlap = forced.base.overlap;
+    formats::orrery::take_stack(of_zero_3(catalogue_directory(), forced.base.stack), forced.base);
+    if (search.request.overlap) forced.base.overlap = overlap;
+  }
+  forced.waived = cluster::given_abilities(forced);
+  return forced;
+}
+
+// Why no plan of the space is within the limits: what the best one lacks without them, or which rule all break.
+std::string why_none(const Search& search, const cluster::Space& space) {
+  cluster::Objective bytes = search.objective;
+  bytes.front = false;
+  bytes.metrics = {cluster::Metric::kMemory};
+  const cluster::Optimum least = search.run(space, bytes, {}, {});
+  if (!least.best.empty()) {
+    const double needed = least.best.front().iteration.memory.in_use();
+    const double there = std::min(search.limits.memory, search.limits.in_use);
+    return needed > there
+               ? fmt::format("it needs {:.4g} GB of an accelerator's {:.4g} at least", needed / 1e9, there / 1e9)
+               : "the limits of time or cost exclude all";
+  }
+  cluster::Plan plan = cluster::Domain(search.trained.model, search.trained.system, space).first();
+  plan.gpus = plan.tp * plan.pp * plan.cp * plan.dp;
+  base::Diagnostics broken;
+  cluster::check(search.trained.model, search.trained.system, plan, broken);
+  if (broken.has_errors()) return broken.all().front().message;
+  if (plan.gpus > space.most_gpus) return fmt::format("it takes more than {} accelerators", space.most_gpus);
+  return "";
 }
 
 }  // namespace
@@ -319,12 +393,14 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
     answer.interrupted = answer.interrupted || !map.finished;
   }
   if (!request.plans.why.empty()) {
-    cluster::Space forced = search.space;
-    force(request.plans.why, trained.model, forced);
-    cluster::Optimum best = search.run(forced, answer.objective, search.limits, {});
+    const cluster::Space forced = forced_space(search);
+    const cluster::Optimum best = search.run(forced, answer.objective, search.limits, {});
     answer.interrupted = answer.interrupted || !best.finished;
-    answer.forced = ForcedPlan{request.plans.why, std::nullopt};
-    if (!best.best.empty()) answer.forced->best = best.best.front();
+    answer.forced = ForcedPlan{request.plans.why, std::nullopt, ""};
+    if (!best.best.empty())
+      answer.forced->best = best.best.front();
+    else if (best.finished)
+      answer.forced->reason = why_none(search, forced);
   }
   trained.all_choices = !answer.interrupted;
 }

@@ -195,10 +195,19 @@ double predicted(const cluster::Iteration& iteration, const cluster::Plan& plan,
   return cluster::seconds_to_train(iteration, 1e12) * static_cast<double>(plan.gpus) / 3600;
 }
 
+namespace {
+
+int bits_of(machine::Precision precision) {
+  const double bytes = machine::bytes_per_element(precision);
+  return bytes < 1 ? 4 : bytes < 2 ? 8 : 16;
+}
+
+}  // namespace
+
 RunKind kind_of(const cluster::Model& model, const cluster::System& system, const cluster::Plan& plan) {
   const std::string& name = system.accelerator.name;
-  return {cluster::name_of(plan.stack.name, cluster::stacks()), name.substr(0, name.find('-')),
-          machine::bytes_per_element(plan.precision) < 2, model.mixes()};
+  return {cluster::name_of(plan.stack.name, cluster::stacks()), name.substr(0, name.find('-')), bits_of(plan.precision),
+          model.mixes()};
 }
 
 std::vector<MeasuredSet> read_measured(const std::string& directory, const std::vector<std::string>& only) {

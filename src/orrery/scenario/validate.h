@@ -45,11 +45,11 @@ struct MeasuredSet {
   std::vector<MeasuredRun> runs;
 };
 
-// Runs that are alike: software, generation of accelerators, 8 bits or more, experts.
+// Runs that are alike: software, generation of accelerators, bits of products, experts.
 struct RunKind {
   std::string stack;
   std::string accelerator;  // the first word of its name: "H100"
-  bool eight_bits = false;
+  int bits = 16;            // of products: 16 and more are one kind
   bool experts = false;
 
   bool operator==(const RunKind&) const = default;

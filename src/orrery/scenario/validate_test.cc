@@ -92,7 +92,35 @@ TEST(Validation, RunsOfTodaysSoftwareThatNoConstantHasSeenAreWithinEightPercent)
 
 TEST(Validation, MemoryIsWithinTenPercentWhereItWasMeasured) {
   EXPECT_EQ(set("torchtitan").memory.points, 20u);
-  EXPECT_LT(set("torchtitan").memory.mean_absolute, 0.105);
+  EXPECT_LT(set("torchtitan").memory.mean_absolute, 0.10);
+  // Neither the bytes of a logit nor the allocator's reserve have seen these.
+  double sum = 0, rows = 0;
+  for (const ValidatedPoint& point : set("torchtitan").points)
+    if (point.memory_error && point.run.use == Use::kHeldOut) sum += std::abs(*point.memory_error), ++rows;
+  EXPECT_EQ(rows, 10);
+  EXPECT_LT(sum / rows, 0.10);
+}
+
+TEST(Validation, OfTheRunsOfTodaysSoftwareAtMostTwoPercentAreSaidNotToFit) {
+  std::size_t refused = 0, rows = 0;
+  for (const char* name : {"llmfoundry_a100", "llmfoundry_h100", "nemo_dense", "torchtitan", "flashattention2"})
+    refused += set(name).refused, rows += set(name).points.size();
+  EXPECT_EQ(rows, 200u);
+  EXPECT_LE(static_cast<double>(refused), 0.02 * static_cast<double>(rows));
+}
+
+TEST(Validation, DeepSeekV3sOwnPlanFitsAndIsPredictedWithinEightPercent) {
+  EXPECT_EQ(set("deepseek_v3").refused, 0u);
+  for (const ValidatedPoint& point : set("deepseek_v3").points) {
+    EXPECT_EQ(point.run.plan.schedule, cluster::Schedule::kDualPipe);
+    EXPECT_LT(std::abs(point.error), 0.08) << point.run.row;
+  }
+}
+
+TEST(Validation, RunsOnTpusAreWithinEightPercent) {
+  EXPECT_EQ(set("maxtext").held_out.points, 7u);
+  EXPECT_LT(set("maxtext").held_out.mean_absolute, 0.08);
+  EXPECT_LT(set("maxtext").fitted.mean_absolute, 0.08);
 }
 
 TEST(Validation, MeasuredRunsFitButForThoseThatTheDocumentNames) {
@@ -100,23 +128,15 @@ TEST(Validation, MeasuredRunsFitButForThoseThatTheDocumentNames) {
   for (const ValidatedSet& each : validate_training(kDirectory))
     for (const ValidatedPoint& point : each.points)
       if (!point.iteration.fits) lacking.emplace(each.name, point.run.row);
-  const std::set<std::pair<std::string, std::string>> named = {
-      {"deepseek_v3", "pre-training"},
-      {"deepseek_v3", "step"},
-      {"dgxc2024_bf16", "nemotron4 340B bf16 128"},
-      {"dgxc2024_fp8", "nemotron4 340B fp8 128"},
-      {"flashattention2", "1.3B 8k materialised"},
-      {"flashattention2", "2.7B 8k flash"},
-      {"flashattention2", "2.7B 8k materialised"},
-      {"llama3_table4", "1"},
-      {"llama3_table4", "2"},
-      {"llama3_table4", "3"},
-      {"narayanan2021_zero3", "4"},
-      {"nemo_dense", "25.04 GB200 LLAMA3-70B fp8 g64 fsdp"},
-      {"nemo_dense", "25.11 GB200 LLAMA3-405B fp8 g256"},
-      {"nemo_dense", "25.11 GB200 LLAMA3-70B fp8 g64 fsdp"},
-      {"nemo_dense", "25.11 GB300 LLAMA3-405B fp8 g256"},
-      {"nemo_dense", "25.11 GB300 LLAMA3-70B fp8 g64 fsdp"}};
+  const std::set<std::pair<std::string, std::string>> named = {{"dgxc2024_bf16", "nemotron4 340B bf16 128"},
+                                                               {"flashattention2", "2.7B 8k flash"},
+                                                               {"llama3_table4", "1"},
+                                                               {"llama3_table4", "2"},
+                                                               {"llama3_table4", "3"},
+                                                               {"maxtext", "v5p 64B 64"},
+                                                               {"narayanan2021_zero3", "4"},
+                                                               {"nemo_dense", "25.11 GB200 LLAMA3-405B fp8 g256"},
+                                                               {"nemo_dense", "25.11 GB200 LLAMA3-70B fp8 g64 fsdp"}};
   EXPECT_EQ(lacking, named);
 }
 

@@ -21,7 +21,8 @@ namespace orrery::store {
 namespace {
 
 constexpr const char* kRoom =
-    "what was stored before is kept: free some room, or point `--store` to another disk, and run the same command again";
+    "what was stored before is kept: free some room, or point `--store` to another disk, and run the same command "
+    "again";
 
 [[noreturn]] void refuse_write(const std::string& path, const std::string& why, const char* hint) {
   base::fail("O2054", fmt::format("the store `{}` cannot be written: {}", path, why), {}, hint);

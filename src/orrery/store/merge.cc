@@ -93,10 +93,12 @@ class Merge {
   }
 
   void studies() {
-    Statement row(source_, "SELECT id, key, title, verb, document, asked, points, version, begun, changed FROM studies");
+    Statement row(source_,
+                  "SELECT id, key, title, verb, document, asked, points, version, begun, changed FROM studies");
     Statement known(target_, "SELECT id, asked FROM studies WHERE key = ?");
-    Statement put(target_, "INSERT INTO studies(key, title, verb, document, asked, points, version, begun, changed) "
-                           "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
+    Statement put(target_,
+                  "INSERT INTO studies(key, title, verb, document, asked, points, version, begun, changed) "
+                  "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
     while (row.step()) {
       const std::string key = row.text(1);
       known.bind(1, std::string_view(key));
@@ -123,11 +125,13 @@ class Merge {
     std::string values;
     for (int i = 0; i < kText + kNumbers; ++i) values += ", ?";
     Statement row(source_, fmt::format("SELECT study, point, version, parts, {} FROM points", kFiguresOf));
-    Statement known(target_, fmt::format("SELECT study, point, version, parts, {} FROM points WHERE study = ? AND point = ?",
-                                         kFiguresOf));
-    Statement put(target_, fmt::format("INSERT OR REPLACE INTO points(study, point, version, parts, {}) VALUES(?, ?, ?, "
-                                       "?{})",
-                                       kFiguresOf, values));
+    Statement known(
+        target_,
+        fmt::format("SELECT study, point, version, parts, {} FROM points WHERE study = ? AND point = ?", kFiguresOf));
+    Statement put(target_,
+                  fmt::format("INSERT OR REPLACE INTO points(study, point, version, parts, {}) VALUES(?, ?, ?, "
+                              "?{})",
+                              kFiguresOf, values));
     while (row.step()) {
       const std::int64_t study = studies_[row.integer(0)];
       known.bind(1, study).bind(2, row.integer(1));
@@ -158,14 +162,16 @@ class Merge {
   void demand_same(const Statement& ours, const Statement& theirs) const {
     for (int column = 4; column < 4 + kText + kNumbers; ++column) {
       const double a = ours.number(column), b = theirs.number(column);
-      const bool same = column < 4 + kText ? ours.text(column) == theirs.text(column)
-                                           : a == b || (std::isnan(a) && std::isnan(b));
+      const bool same =
+          column < 4 + kText ? ours.text(column) == theirs.text(column) : a == b || (std::isnan(a) && std::isnan(b));
       if (same) continue;
       base::Diagnostics found;
-      found.error("O2056", fmt::format("`{}` and `{}` answer point {} differently", target_.path(), source_.path(),
-                                       theirs.integer(1)))
+      found
+          .error("O2056", fmt::format("`{}` and `{}` answer point {} differently", target_.path(), source_.path(),
+                                      theirs.integer(1)))
           .note(fmt::format("one has {}, the other {}", ours.text(column), theirs.text(column)))
-          .hint("were they written by different builds? Run one of them again; it computes anew what another build did");
+          .hint(
+              "were they written by different builds? Run one of them again; it computes anew what another build did");
       throw base::InputError(found.all());
     }
   }

@@ -81,7 +81,8 @@ constexpr const char* kStudy = "SELECT id, key, title, verb, document, asked, po
 
 struct Store::Statements {
   explicit Statements(Database& database)
-      : result_by_key(database, sql_of("SELECT id, key, name, inputs, {outcome} FROM results WHERE key = ? AND version = ?")),
+      : result_by_key(database,
+                      sql_of("SELECT id, key, name, inputs, {outcome} FROM results WHERE key = ? AND version = ?")),
         result_by_id(database, sql_of("SELECT id, key, name, inputs, {outcome} FROM results WHERE id = ?")),
         id_by_key(database, "SELECT id FROM results WHERE key = ? AND version = ?"),
         point(database, sql_of("SELECT point, {outcome} FROM points WHERE study = ? AND point = ?")) {}
@@ -90,12 +91,14 @@ struct Store::Statements {
 };
 
 Store::Store(const std::string& path, Mode mode, const Version& version)
-    : database_(std::make_unique<Database>(path, mode == Mode::kWrite ? Database::Mode::kWrite : Database::Mode::kRead)) {
+    : database_(
+          std::make_unique<Database>(path, mode == Mode::kWrite ? Database::Mode::kWrite : Database::Mode::kRead)) {
   Database& database = *database_;
   std::int64_t application = 0, design = 0, tables = 0;
   {
-    Statement row(database, "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM "
-                            "pragma_user_version), (SELECT count(*) FROM sqlite_master)");
+    Statement row(database,
+                  "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM "
+                  "pragma_user_version), (SELECT count(*) FROM sqlite_master)");
     if (row.step()) application = row.integer(0), design = row.integer(1), tables = row.integer(2);
   }
   if (application != kApplication && !(mode == Mode::kWrite && application == 0 && tables == 0))
@@ -145,10 +148,11 @@ Store::~Store() = default;
 
 StudyRow Store::study(const StudyRow& wanted, const std::vector<base::Input>& inputs) {
   Transaction whole(*database_);
-  Statement(*database_,
-            "INSERT INTO studies(key, title, verb, document, asked, points, version, begun, changed) VALUES(?, ?, ?, ?, ?, "
-            "?, ?, datetime('now'), datetime('now')) ON CONFLICT(key) DO UPDATE SET title = excluded.title, asked = "
-            "excluded.asked, version = excluded.version, changed = excluded.changed, document = excluded.document")
+  Statement(
+      *database_,
+      "INSERT INTO studies(key, title, verb, document, asked, points, version, begun, changed) VALUES(?, ?, ?, ?, ?, "
+      "?, ?, datetime('now'), datetime('now')) ON CONFLICT(key) DO UPDATE SET title = excluded.title, asked = "
+      "excluded.asked, version = excluded.version, changed = excluded.changed, document = excluded.document")
       .bind(1, wanted.key)
       .bind(2, wanted.title)
       .bind(3, wanted.verb)
@@ -164,8 +168,7 @@ StudyRow Store::study(const StudyRow& wanted, const std::vector<base::Input>& in
         .bind(1, input.name)
         .bind(2, input.hash)
         .run();
-    Statement(*database_,
-              "INSERT OR IGNORE INTO study_inputs SELECT ?, id FROM inputs WHERE name = ? AND hash = ?")
+    Statement(*database_, "INSERT OR IGNORE INTO study_inputs SELECT ?, id FROM inputs WHERE name = ? AND hash = ?")
         .bind(1, out.id)
         .bind(2, input.name)
         .bind(3, input.hash)
@@ -187,8 +190,9 @@ std::vector<Summary> Store::studies() {
   Statement row(*database_, fmt::format("{} ORDER BY id", kStudy));
   while (row.step()) out.push_back({study_at(row), {}, {}, {}, {}, 0, {}});
   for (Summary& each : out) {
-    Statement when(*database_, "SELECT v.program, v.build, s.begun, s.changed FROM studies s JOIN versions v ON v.id = "
-                               "s.version WHERE s.id = ?");
+    Statement when(*database_,
+                   "SELECT v.program, v.build, s.begun, s.changed FROM studies s JOIN versions v ON v.id = "
+                   "s.version WHERE s.id = ?");
     when.bind(1, each.study.id);
     if (when.step())
       each.version = when.text(0), each.build = when.text(1), each.begun = when.text(2), each.changed = when.text(3);
@@ -206,16 +210,17 @@ std::vector<Summary> Store::studies() {
 
 std::vector<base::Input> Store::inputs(std::int64_t study) {
   std::vector<base::Input> out;
-  Statement row(*database_, "SELECT name, hash FROM inputs JOIN study_inputs ON input = id WHERE study = ? ORDER BY name");
+  Statement row(*database_,
+                "SELECT name, hash FROM inputs JOIN study_inputs ON input = id WHERE study = ? ORDER BY name");
   row.bind(1, study);
   while (row.step()) out.push_back({row.text(0), row.text(1)});
   return out;
 }
 
 void Store::each_point(std::int64_t study, bool same_build, const std::function<void(const PointRow&)>& take) {
-  Statement row(*database_, sql_of(same_build
-                                       ? "SELECT point, {outcome} FROM points WHERE study = ? AND version = ? ORDER BY point"
-                                       : "SELECT point, {outcome} FROM points WHERE study = ? ORDER BY point"));
+  Statement row(*database_,
+                sql_of(same_build ? "SELECT point, {outcome} FROM points WHERE study = ? AND version = ? ORDER BY point"
+                                  : "SELECT point, {outcome} FROM points WHERE study = ? ORDER BY point"));
   row.bind(1, study);
   if (same_build) row.bind(2, version_);
   while (row.step()) take({static_cast<std::uint64_t>(row.integer(0)), outcome_at(row, 1, path())});

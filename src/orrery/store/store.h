@@ -3,7 +3,8 @@
 //   versions   programs that wrote here: their version and the hash of their bytes
 //   studies    what was asked: a key (the hash of what fixes its points), the verb, the text, how many points
 //   inputs     files and settings by the hashes of their contents; study_inputs: those of a study
-//   results    answers by the hash of their question: a layer on a chip, a training run, a placement; shared by all points
+//   results    answers by the hash of their question: a layer on a chip, a training run, a placement; shared by all
+//   points
 //              and studies that ask the same
 //   points     a row for each point of a study: status, figures, the results it is made of
 //

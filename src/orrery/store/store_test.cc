@@ -243,7 +243,9 @@ TEST(Merge, AnAnswerStaysBeforeAnExclusion) {
     } else {
       std::vector<Result> none;
       std::vector<std::int64_t> ids;
-      store.write(study.id, none, ids, [](const auto&) { return std::vector<PointRow>{{7, outcome(1, Status::kPruned)}}; });
+      store.write(study.id, none, ids, [](const auto&) {
+        return std::vector<PointRow>{{7, outcome(1, Status::kPruned)}};
+      });
     }
   }
   for (const auto& order : {std::vector<std::string>{"a", "b"}, {"b", "a"}}) {

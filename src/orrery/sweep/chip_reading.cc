@@ -82,7 +82,8 @@ ChipReadings::ChipReadings(std::vector<std::string> arguments, ReadRequest read,
     const int there = other->storage_index(storage.name);
     if (there < 0) continue;
     const machine::Storage& twin = other->storages[static_cast<std::size_t>(there)];
-    if (twin.capacity_words == storage.capacity_words && twin.instances == storage.instances) both_.push_back(storage.name);
+    if (twin.capacity_words == storage.capacity_words && twin.instances == storage.instances)
+      both_.push_back(storage.name);
   }
 }
 
@@ -220,8 +221,8 @@ PointQuestions ChipReadings::questions(const base::Overrides& point) {
 // Constraints of the array that follow the configuration, in place of the files'.
 PointQuestions ChipReadings::pinned(const std::optional<Pin>& pin, PointQuestions point) {
   if (!pin) return point;
-  const std::string key = fmt::format("{} {} {} {}", static_cast<const void*>(point.asked.get()), pin->rows,
-                                      pin->columns, pin->dataflow);
+  const std::string key =
+      fmt::format("{} {} {} {}", static_cast<const void*>(point.asked.get()), pin->rows, pin->columns, pin->dataflow);
   Pinned known;
   {
     const std::lock_guard lock(mutex_);
@@ -247,7 +248,7 @@ PointQuestions ChipReadings::pinned(const std::optional<Pin>& pin, PointQuestion
 
 PointQuestions ChipReadings::compose(const SplitPoint& parts) {
   const std::string options = text_of(parts.options);
-  base::Overrides much;                    // changes more than one level
+  base::Overrides much;                             // changes more than one level
   std::map<std::string, base::Overrides> of_level;  // by the level that it changes
   if (!parts.settings.empty()) {
     ReadingPtr base;
@@ -314,8 +315,7 @@ void ChipReadings::verify(const std::vector<base::Overrides>& points) {
     }
   };
   for (const base::Overrides& point : points)
-    if (composes_)
-      composes_ = keys([&] { return questions(point); }) == keys([&] { return read_whole(point); });
+    if (composes_) composes_ = keys([&] { return questions(point); }) == keys([&] { return read_whole(point); });
 }
 
 }  // namespace orrery::sweep

@@ -1,7 +1,7 @@
 // The questions of a point of `map`, without reading the documents for each point.
 //
-// A chip is a list of levels, and what is set of one storage's own attributes changes that level alone. So the points of
-// a product of such fields are put together: each storage is read once for each combination of its own values, and a
+// A chip is a list of levels, and what is set of one storage's own attributes changes that level alone. So the points
+// of a product of such fields are put together: each storage is read once for each combination of its own values, and a
 // point's chip takes its storages from those readings. What changes more than one level (meshes of containers,
 // variables, constraints, bounds) is read for each combination of its values.
 //

@@ -85,8 +85,7 @@ Filter::Filter(const std::string& text, const base::Location& where, const std::
       for (const std::string& path : paths) known.push_back(last_name(path));
       const std::size_t at = plainly.find(name);
       refuse({"O2049",
-              meant.empty() ? fmt::format("`{}` does not vary", name)
-                            : fmt::format("several paths end in `{}`", name),
+              meant.empty() ? fmt::format("`{}` does not vary", name) : fmt::format("several paths end in `{}`", name),
               at == std::string::npos ? 0 : at, name.size(), name},
              base::did_you_mean(name, known, fmt::format("what varies is {}", fmt::join(paths, ", "))));
     }

@@ -17,10 +17,18 @@ namespace {
 using base::Count;
 using formats::json::Node;
 
-const std::vector<std::string> kKeys = {"scratchpad_size",   "accumulator_size", "scratchpad_bandwidth",
-                                        "accumulator_bandwidth", "pe_rows",      "pe_cols",
-                                        "dataflow",          "rf_size",          "shared_glb_size",
-                                        "shared_glb_bandwidth", "use_IMC_as_buffer", "IMC_buffer_bandwidth"};
+const std::vector<std::string> kKeys = {"scratchpad_size",
+                                        "accumulator_size",
+                                        "scratchpad_bandwidth",
+                                        "accumulator_bandwidth",
+                                        "pe_rows",
+                                        "pe_cols",
+                                        "dataflow",
+                                        "rf_size",
+                                        "shared_glb_size",
+                                        "shared_glb_bandwidth",
+                                        "use_IMC_as_buffer",
+                                        "IMC_buffer_bandwidth"};
 
 [[noreturn]] void refuse(const std::string& message, const base::Location& where, const std::string& hint) {
   base::fail("O2058", message, where, hint);
@@ -36,15 +44,16 @@ std::string value_of(const formats::json::Member& member) {
     return value.text;
   }
   if (!value.is_number() || !(value.number > 0))
-    refuse(fmt::format("`{}` must be a number above 0, not {}", member.key, formats::json::describe(value)), value.where,
-           "write a size, such as 524288");
+    refuse(fmt::format("`{}` must be a number above 0, not {}", member.key, formats::json::describe(value)),
+           value.where, "write a size, such as 524288");
   return value.text;
 }
 
 // Replaces what a level's constraints say of its factors.
 class Repinned {
  public:
-  Repinned(scenario::LayerQuestion& question, int level, bool spatial) : question_(question), level_(level), spatial_(spatial) {
+  Repinned(scenario::LayerQuestion& question, int level, bool spatial)
+      : question_(question), level_(level), spatial_(spatial) {
     std::erase_if(question.space.constraints, [&](const nest::Constraint& c) {
       return c.level == level && c.spatial == spatial && c.kind == nest::Constraint::Kind::kFactor;
     });
@@ -74,9 +83,8 @@ class Repinned {
 
 // Only that dataspace.
 void keep_only(scenario::LayerQuestion& question, int level, const std::string& dataspace) {
-  std::erase_if(question.space.constraints, [&](const nest::Constraint& c) {
-    return c.level == level && c.kind == nest::Constraint::Kind::kKeep;
-  });
+  std::erase_if(question.space.constraints,
+                [&](const nest::Constraint& c) { return c.level == level && c.kind == nest::Constraint::Kind::kKeep; });
   for (std::size_t s = 0; s < question.einsum.dataspaces.size(); ++s) {
     nest::Constraint c;
     c.kind = nest::Constraint::Kind::kKeep;
@@ -113,8 +121,8 @@ std::vector<Group> read_configs(const std::shared_ptr<const base::SourceFile>& f
     for (Axis& axis : group.axes) {
       const formats::json::Member* member = item.find(axis.path.substr(std::string(kConfig).size()));
       if (member == nullptr)
-        refuse(fmt::format("configuration {} has no `{}`", i, axis.path.substr(std::string(kConfig).size())), item.where,
-               "give all of them the same keys");
+        refuse(fmt::format("configuration {} has no `{}`", i, axis.path.substr(std::string(kConfig).size())),
+               item.where, "give all of them the same keys");
       std::string value = value_of(*member);
       if (i >= first) axis.values.push_back(std::move(value));
     }
@@ -143,7 +151,9 @@ Expanded expand(const base::Overrides& point) {
     else
       out.point.push_back(set);
   if (config.empty()) return out;
-  const auto set = [&](std::string path, std::string value) { out.point.push_back({std::move(path), std::move(value)}); };
+  const auto set = [&](std::string path, std::string value) {
+    out.point.push_back({std::move(path), std::move(value)});
+  };
   const auto number = [&](const std::string& key, double otherwise) {
     double value = otherwise;
     const auto found = config.find(key);
@@ -152,7 +162,9 @@ Expanded expand(const base::Overrides& point) {
   };
   const double rows = number("pe_rows", 0);
   for (const auto& [key, value] : config) {
-    const std::string level = key.starts_with("scratchpad") ? "Scratchpad" : key.starts_with("shared_glb") ? "shared_glb" : "";
+    const std::string level = key.starts_with("scratchpad")   ? "Scratchpad"
+                              : key.starts_with("shared_glb") ? "shared_glb"
+                                                              : "";
     if (!level.empty() && key.ends_with("_size")) {
       // Entries as depth x words a row: both, as the original sets them.
       set("arch." + level + ".depth", fmt::format("{} // (width // datawidth)", value));

@@ -9,8 +9,8 @@
 //   rf_size                                       words of the register files of normalisations
 //   use_IMC_as_buffer, IMC_buffer_bandwidth       read by nothing, there or here
 //
-// A point has them under `config.`: "config.pe_rows". The dataflow re-pins the array, which the original does for IS and OS
-// only: factors of the rows and columns, and what the registers keep, follow from it and from the meshes.
+// A point has them under `config.`: "config.pe_rows". The dataflow re-pins the array, which the original does for IS
+// and OS only: factors of the rows and columns, and what the registers keep, follow from it and from the meshes.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,8 @@ namespace orrery::sweep {
 
 inline constexpr const char* kConfig = "config.";
 
-// Side by side as the objects have them, or with `mixed` all values of each key multiplied. `first`: so many objects are
-// left out. Throws InputError O2058 for what is no list of such objects.
+// Side by side as the objects have them, or with `mixed` all values of each key multiplied. `first`: so many objects
+// are left out. Throws InputError O2058 for what is no list of such objects.
 std::vector<Group> read_configs(const std::shared_ptr<const base::SourceFile>& file, bool mixed, std::size_t first);
 
 // What the array is pinned to.

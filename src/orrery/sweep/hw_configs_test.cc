@@ -41,7 +41,8 @@ TEST(HwConfigs, WhatIsNoConfigurationIsRefused) {
 }
 
 TEST(HwConfigs, ARowsAccumulatorsAreOneMemoryForNormalisations) {
-  const Expanded expanded = expand({{"config.accumulator_size", "4096"}, {"config.pe_rows", "32"}, {"config.pe_cols", "8"}});
+  const Expanded expanded =
+      expand({{"config.accumulator_size", "4096"}, {"config.pe_rows", "32"}, {"config.pe_cols", "8"}});
   const auto value = [&](const std::string& path) {
     const auto found = std::find_if(expanded.point.begin(), expanded.point.end(),
                                     [&](const base::Override& set) { return set.path == path; });
@@ -70,8 +71,7 @@ TEST(HwConfigs, PinnedAsTheFilesPinItTheAnswerIsThatOfTheFiles) {
     return answer_layer(question, {});
   };
   const store::Outcome files = answer({});
-  const store::Outcome pinned =
-      answer({{"config.pe_rows", "16"}, {"config.pe_cols", "16"}, {"config.dataflow", "WS"}});
+  const store::Outcome pinned = answer({{"config.pe_rows", "16"}, {"config.pe_cols", "16"}, {"config.dataflow", "WS"}});
   EXPECT_EQ(files.status, store::Status::kOptimal);
   EXPECT_EQ(files.figures.values[0], pinned.figures.values[0]);
   EXPECT_EQ(files.figures.values[1], pinned.figures.values[1]);
@@ -81,8 +81,8 @@ TEST(HwConfigs, EveryDataflowUsesTheWholeArrayWhereBoundsAllow) {
   ChipReadings readings({}, catalogue_gemmini, {});
   for (const char* dataflow : {"WS", "IS", "OS"})
     for (const char* rows : {"8", "16", "32"}) {
-      const PointQuestions read = readings.read_whole(
-          {{"config.pe_rows", rows}, {"config.pe_cols", "16"}, {"config.dataflow", dataflow}});
+      const PointQuestions read =
+          readings.read_whole({{"config.pe_rows", rows}, {"config.pe_cols", "16"}, {"config.dataflow", dataflow}});
       scenario::LayerQuestion question = read.asked->questions.front();
       question.chip = read.chips.front();
       const store::Outcome out = answer_layer(question, {});

@@ -31,7 +31,7 @@ double area_of(const PointQuestions& point) {
     last = chip.get();
     double area = 0;
     for (const machine::Storage& storage : chip->storages)
-      area += storage.area_um2 ? *storage.area_um2 * static_cast<double>(storage.instances)
+      area += storage.area_um2       ? *storage.area_um2 * static_cast<double>(storage.instances)
               : storage.pass_through ? 0.0
                                      : store::kAbsent;
     area += chip->compute.area_um2 ? *chip->compute.area_um2 * static_cast<double>(chip->compute.instances)
@@ -79,12 +79,18 @@ void refuse_more(const scenario::MapRequest& request) {
   base::Diagnostics found;
   const auto refuse = [&](bool asked, const char* option) {
     if (asked)
-      found.error("O2059", fmt::format("a sweep asks for the best mapping of each layer, `{}` for more", option))
+      found
+          .error(
+              "O2059",
+              fmt::format("a sweep asks for the best mapping of each layer in whole divisors, `{}` for something else",
+                          option))
           .hint("leave it out, and ask it of the points that matter: `-o DIR` writes their commands");
   };
   refuse(request.search.front, "--pareto");
   refuse(!request.search.why.empty(), "--why");
   refuse(request.search.certify, "--certify");
+  refuse(request.search.factors != nest::Factors::kPerfect, "--factors");
+  refuse(!request.search.pads.empty(), "--pad");
   refuse(!request.attention_array.empty(), "--attention-array");
   found.throw_if_errors();
 }
@@ -118,7 +124,8 @@ void MapEngine::probe(const base::Overrides& point) {
   if (!warnings_.all().empty()) return;
   warnings_ = read.asked->warnings;
   if (!readings_.leaves_tables()) return;
-  base::Diagnostic& note = warnings_.warning("O2065", "the chip's ERT and ART are left aside: what varies changes the chip");
+  base::Diagnostic& note =
+      warnings_.warning("O2065", "the chip's ERT and ART are left aside: what varies changes the chip");
   note.severity = base::Severity::kNote;
   note.note("energies and areas are estimated at every point, as `orrery energy` does it")
       .hint("`orrery energy` shows how far the estimates are from the tables");
@@ -217,9 +224,11 @@ Batch MapEngine::evaluate(const std::vector<base::Overrides>& points, const Know
       const Outcome& layer = results[place_of[asked[i].keys[q]]].outcome;
       answer.parts.push_back({questions[q].name, questions[q].instances, asked[i].keys[q]});
       const auto worse = [](Status status) {
-        return status == Status::kError ? 4 : status == Status::kInfeasible ? 3 : status == Status::kTimeout ? 2
-               : status == Status::kGap                                     ? 1
-                                                                            : 0;
+        return status == Status::kError        ? 4
+               : status == Status::kInfeasible ? 3
+               : status == Status::kTimeout    ? 2
+               : status == Status::kGap        ? 1
+                                               : 0;
       };
       if (worse(layer.status) > worse(out.status)) {
         out.status = layer.status;

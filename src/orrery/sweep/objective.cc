@@ -17,18 +17,12 @@ struct Name {
   const char* name;
   Figure figure;
 };
-constexpr Name kNames[] = {{"edp", Figure::kEdp},
-                           {"energy", Figure::kEnergy},
-                           {"cycles", Figure::kCycles},
-                           {"utilization", Figure::kUtilization},
-                           {"area", Figure::kArea},
-                           {"seconds", Figure::kSeconds},
-                           {"dollars", Figure::kDollars},
-                           {"power", Figure::kPower},
-                           {"edp-seed", Figure::kEdpSeed},
-                           {"delay", Figure::kCycles},
-                           {"time", Figure::kSeconds},
-                           {"cost", Figure::kDollars}};
+constexpr Name kNames[] = {{"edp", Figure::kEdp},          {"energy", Figure::kEnergy},
+                           {"cycles", Figure::kCycles},    {"utilization", Figure::kUtilization},
+                           {"area", Figure::kArea},        {"seconds", Figure::kSeconds},
+                           {"dollars", Figure::kDollars},  {"power", Figure::kPower},
+                           {"edp-seed", Figure::kEdpSeed}, {"delay", Figure::kCycles},
+                           {"time", Figure::kSeconds},     {"cost", Figure::kDollars}};
 
 }  // namespace
 

@@ -43,11 +43,10 @@ class Bytes {
 // depend on it.
 void add(const machine::Storage& storage, Bytes& out) {
   const auto& [name, class_name, is_dram, pass_through, word_bits, block_size, cluster_size, capacity_words,
-               multiple_buffering, min_utilization, read_words_per_cycle, write_words_per_cycle,
-               shared_words_per_cycle, instances, mesh_x, mesh_y, network_fill_latency_cycles,
-               network_drain_latency_cycles, network_read, network_update, network_fill, network_drain, energy,
-               energy_from_user, area_um2, where, capacity_where, read_bandwidth_where, write_bandwidth_where,
-               shared_bandwidth_where] = storage;
+               multiple_buffering, min_utilization, read_words_per_cycle, write_words_per_cycle, shared_words_per_cycle,
+               instances, mesh_x, mesh_y, network_fill_latency_cycles, network_drain_latency_cycles, network_read,
+               network_update, network_fill, network_drain, energy, energy_from_user, area_um2, where, capacity_where,
+               read_bandwidth_where, write_bandwidth_where, shared_bandwidth_where] = storage;
   out.all(name, class_name, is_dram, pass_through, word_bits, block_size, cluster_size, capacity_words,
           multiple_buffering, min_utilization, read_words_per_cycle, write_words_per_cycle, shared_words_per_cycle,
           instances, mesh_x, mesh_y, network_fill_latency_cycles, network_drain_latency_cycles, network_read,
@@ -59,8 +58,8 @@ void add(const machine::Storage& storage, Bytes& out) {
 }
 
 void add(const machine::Compute& compute, Bytes& out) {
-  const auto& [name, class_name, word_bits, instances, mesh_x, mesh_y, compute_pj, leak_pj_per_cycle, area_um2,
-               where] = compute;
+  const auto& [name, class_name, word_bits, instances, mesh_x, mesh_y, compute_pj, leak_pj_per_cycle, area_um2, where] =
+      compute;
   out.all(name, class_name, word_bits, instances, mesh_x, mesh_y, compute_pj, leak_pj_per_cycle, area_um2);
   static_cast<void>(where);
 }

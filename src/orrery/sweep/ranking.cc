@@ -79,8 +79,9 @@ bool Front::beats(const Costs& costs) const {
 void Front::add(const Costs& costs) {
   for (const Costs& each : costs_)
     if (each == costs || sweep::beats(each, costs)) return;
-  costs_.erase(std::remove_if(costs_.begin(), costs_.end(), [&](const Costs& each) { return sweep::beats(costs, each); }),
-               costs_.end());
+  costs_.erase(
+      std::remove_if(costs_.begin(), costs_.end(), [&](const Costs& each) { return sweep::beats(costs, each); }),
+      costs_.end());
   costs_.insert(std::upper_bound(costs_.begin(), costs_.end(), costs), costs);
 }
 

@@ -52,7 +52,8 @@ TEST(Ranking, FrontAndBestAreThoseOfTryingEveryPair) {
       if (!points.found(a)) continue;
       bool beaten = false;
       for (std::size_t b = 0; b < count; ++b)
-        beaten = beaten || (points.found(b) && beats(costs_of(study, points.figures(b)), costs_of(study, points.figures(a))));
+        beaten = beaten ||
+                 (points.found(b) && beats(costs_of(study, points.figures(b)), costs_of(study, points.figures(a))));
       if (!beaten) front.insert(a);
     }
     ASSERT_EQ(std::set<std::size_t>(ranking.pareto.begin(), ranking.pareto.end()), front);

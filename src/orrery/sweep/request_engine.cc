@@ -57,7 +57,8 @@ Outcome outcome_of(const scenario::PlacedGraph& placed) {
   const dataflow::Placement& placement = placed.placement;
   if (!placement.mapping) {
     out.status = placement.infeasible ? Status::kInfeasible : Status::kTimeout;
-    out.reason = placed.reasons.empty() ? "the search ended before it found a placement" : placed.reasons.front().message;
+    out.reason =
+        placed.reasons.empty() ? "the search ended before it found a placement" : placed.reasons.front().message;
     return out;
   }
   out.status = placement.certificate.optimal ? Status::kOptimal : Status::kGap;

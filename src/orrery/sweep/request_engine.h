@@ -1,7 +1,7 @@
 // Points of `train`, `place` and `energy`: one answer each.
 //
-// The answer's name is that of the command; what its files were then is stored with it, and a file that has changed since
-// makes it unknown.
+// The answer's name is that of the command; what its files were then is stored with it, and a file that has changed
+// since makes it unknown.
 #pragma once
 
 #include <map>
@@ -41,7 +41,7 @@ class RequestEngine : public Engine {
   ReadRequest read_;
   EngineOptions options_;
   std::mutex mutex_;
-  std::map<std::string, Request> requests_;  // by options
+  std::map<std::string, Request> requests_;    // by options
   std::map<std::string, std::string> hashes_;  // of files, as they are now
   std::vector<base::Input> inputs_;
   base::Diagnostics warnings_;

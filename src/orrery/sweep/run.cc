@@ -190,8 +190,8 @@ class Run {
         for (std::size_t o = 0; o < objectives; ++o) {
           const double value = of[study_.objectives[o].figure];
           any = any || !std::isnan(value);
-          bounds_[i * objectives + o] = std::isnan(value) ? -std::numeric_limits<double>::infinity()
-                                                          : study_.objectives[o].cost(of);
+          bounds_[i * objectives + o] =
+              std::isnan(value) ? -std::numeric_limits<double>::infinity() : study_.objectives[o].cost(of);
         }
         for (const Budget& budget : study_.budgets)
           if (of[budget.figure] > budget.most && budget.figure != store::Figure::kUtilization) over_[i] = 1;
@@ -201,9 +201,8 @@ class Run {
     if (!any) return;
     std::vector<std::size_t> by(open_.size());
     std::iota(by.begin(), by.end(), std::size_t{0});
-    std::stable_sort(by.begin(), by.end(), [&](std::size_t a, std::size_t b) {
-      return bounds_[a * objectives] < bounds_[b * objectives];
-    });
+    std::stable_sort(by.begin(), by.end(),
+                     [&](std::size_t a, std::size_t b) { return bounds_[a * objectives] < bounds_[b * objectives]; });
     std::vector<std::size_t> places(open_.size());
     std::vector<double> bounds(bounds_.size());
     std::vector<char> over(over_.size());
@@ -320,8 +319,9 @@ Points listed(const Study& study, const Shard& shard) {
     if (!shard.holds(point) || (!study.where.empty() && !study.wanted(study.at(point)))) continue;
     if (out.size() >= kMostInMemory) {
       base::Diagnostics found;
-      found.error("O2048", fmt::format("the study has more than {} points for one process",
-                                       base::grouped(static_cast<double>(kMostInMemory))))
+      found
+          .error("O2048", fmt::format("the study has more than {} points for one process",
+                                      base::grouped(static_cast<double>(kMostInMemory))))
           .note(fmt::format("{} points in {} shard{}", base::grouped(static_cast<double>(all)), shard.parts,
                             shard.parts == 1 ? "" : "s"))
           .hint("divide it: `--shard 1/100`, `--shard 2/100` and so on, then `orrery merge`");
@@ -333,8 +333,9 @@ Points listed(const Study& study, const Shard& shard) {
     base::Diagnostics found;
     auto& error = found.error("O2047", "no point of the study passes its filters");
     if (!study.where.empty()) error.primary.where = study.where.front().where();
-    error.note(fmt::format("{} points, {} filter{}, shard {}/{}", base::grouped(static_cast<double>(all)),
-                           study.where.size(), study.where.size() == 1 ? "" : "s", shard.part, shard.parts))
+    error
+        .note(fmt::format("{} points, {} filter{}, shard {}/{}", base::grouped(static_cast<double>(all)),
+                          study.where.size(), study.where.size() == 1 ? "" : "s", shard.part, shard.parts))
         .hint("loosen a filter, or give the fields other values");
     throw base::InputError(found.all());
   }
@@ -349,8 +350,7 @@ bool Shard::holds(Point point) const {
 
 store::StudyRow row_of(const Study& study, const std::vector<base::Input>& inputs, const std::string& document) {
   std::string text = study.identity();
-  for (const base::Input& input : inputs)
-    text += '\x1f' + input.name + '=' + input.hash;
+  for (const base::Input& input : inputs) text += '\x1f' + input.name + '=' + input.hash;
   return {0, base::content_hash(text), study.title, study.verb, document, study.asked(), study.points()};
 }
 

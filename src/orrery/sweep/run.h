@@ -1,5 +1,5 @@
-// A study, run: points that are not stored are bounded, ordered, and evaluated in batches, each of them stored before the
-// next begins.
+// A study, run: points that are not stored are bounded, ordered, and evaluated in batches, each of them stored before
+// the next begins.
 //
 // Between batches, points whose bounds are beaten by an answer are excluded: they can be neither the best by any
 // objective nor one of the points that none beats. Batches have the same sizes for any number of threads, so that the
@@ -27,9 +27,9 @@ struct Shard {
 
 struct Progress {
   std::size_t done = 0, all = 0;
-  double seconds = 0;      // of this run
-  std::size_t now = 0;     // done in it
-  std::string best;        // by the first objective: its value; empty: none yet
+  double seconds = 0;   // of this run
+  std::size_t now = 0;  // done in it
+  std::string best;     // by the first objective: its value; empty: none yet
 };
 
 struct RunOptions {

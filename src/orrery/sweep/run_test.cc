@@ -183,7 +183,8 @@ TEST(Run, ShardsTakeEveryPointOnceInEqualParts) {
         if (Shard{part, parts}.holds(point)) ++taken, ++size[part - 1];
       ASSERT_EQ(taken, 1);
     }
-    for (const std::size_t each : size) EXPECT_NEAR(static_cast<double>(each), 10'000.0 / parts, 5 * std::sqrt(10'000.0));
+    for (const std::size_t each : size)
+      EXPECT_NEAR(static_cast<double>(each), 10'000.0 / parts, 5 * std::sqrt(10'000.0));
   }
 }
 

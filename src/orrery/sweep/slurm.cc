@@ -70,20 +70,22 @@ std::string submit(const SlurmJob& job, const std::vector<unsigned>& parts) {
   const std::string part = "${SLURM_ARRAY_TASK_ID}";
   const std::string store = fmt::format("{}.{}-of-{}", job.store, part, job.parts);
   // 0: answered; 1: nothing is feasible. Both are done.
-  const std::string script =
-      fmt::format("{}; code=$?; if [ $code -le 1 ]; then touch \"{}.done\"; fi; exit $code",
-                  replaced(replaced(job.command, "%K", part), "%S", "\"" + store + "\""), store);
+  const std::string script = fmt::format("{}; code=$?; if [ $code -le 1 ]; then touch \"{}.done\"; fi; exit $code",
+                                         replaced(replaced(job.command, "%K", part), "%S", "\"" + store + "\""), store);
   const Said said = said_by(fmt::format("sbatch --parsable --array={} --output={} {} --wrap={}", fmt::join(parts, ","),
                                         shell_words({job.store + ".%a.log"}), job.options, shell_words({script})));
   const std::string id = said.text.substr(0, said.text.find(';'));
-  if (said.code != 0 || id.empty() || !std::all_of(id.begin(), id.end(), [](unsigned char c) { return std::isdigit(c); }))
-    refuse("Slurm did not take the job", said.text, "is this a machine that may submit? `--slurm=\"--partition=NAME\"` "
-                                                    "passes options on to sbatch");
+  if (said.code != 0 || id.empty() ||
+      !std::all_of(id.begin(), id.end(), [](unsigned char c) { return std::isdigit(c); }))
+    refuse("Slurm did not take the job", said.text,
+           "is this a machine that may submit? `--slurm=\"--partition=NAME\"` "
+           "passes options on to sbatch");
   return id;
 }
 
 bool runs(const std::string& id) {
-  const Said said = said_by("squeue --noheader --jobs=" + id + " --states=PENDING,RUNNING,COMPLETING,CONFIGURING,SUSPENDED");
+  const Said said =
+      said_by("squeue --noheader --jobs=" + id + " --states=PENDING,RUNNING,COMPLETING,CONFIGURING,SUSPENDED");
   return said.code == 0 && !said.text.empty();  // a job that is gone is an error of squeue
 }
 

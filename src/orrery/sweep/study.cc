@@ -30,9 +30,11 @@ void Study::check() const {
             .also(first->second->where, "here first")
             .hint("give all its values at one place");
       if (axis.values.size() != group.size())
-        found.error("O2046", fmt::format("`{}` has {} values, `{}` beside it {}", axis.path, axis.values.size(),
-                                         group.axes.front().path, group.size()),
-                    axis.where)
+        found
+            .error("O2046",
+                   fmt::format("`{}` has {} values, `{}` beside it {}", axis.path, axis.values.size(),
+                               group.axes.front().path, group.size()),
+                   axis.where)
             .also(group.axes.front().where, fmt::format("{} values", group.size()))
             .hint("fields side by side need as many values each; fields of their own are multiplied");
     }

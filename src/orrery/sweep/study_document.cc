@@ -14,8 +14,8 @@ namespace {
 
 using formats::yaml::Node;
 
-constexpr const char* kKeys[] = {"version", "title",   "verb",  "files",     "base",
-                                 "arguments", "vary", "where", "budgets", "objectives"};
+constexpr const char* kKeys[] = {"version",   "title", "verb",  "files",   "base",
+                                 "arguments", "vary",  "where", "budgets", "objectives"};
 
 class Reader {
  public:
@@ -44,7 +44,8 @@ class Reader {
     std::vector<std::string> paths;
     for (const Axis* axis : study.axes()) paths.push_back(axis->path);
     if (const Node* where = node.find("where"))
-      for (const Node* item : items(*where)) collect([&] { study.where.emplace_back(scalar(*item), item->where, paths); });
+      for (const Node* item : items(*where))
+        collect([&] { study.where.emplace_back(scalar(*item), item->where, paths); });
     if (const Node* budgets = node.find("budgets")) {
       if (!budgets->is_map()) wrong(*budgets, "`budgets` must be a map", "write `budgets: {area: 4e6}`");
       for (const Node::Entry& entry : budgets->entries)

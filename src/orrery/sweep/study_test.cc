@@ -62,7 +62,8 @@ TEST(Values, RandomRangesStayBetweenTheirEndsAndReachThem) {
   std::mt19937 dice(20240229);
   for (int round = 0; round < 5000; ++round) {
     const int first = static_cast<int>(dice() % 1000), step = 1 + static_cast<int>(dice() % 20);
-    const int count = 1 + static_cast<int>(dice() % 50), last = first + step * (count - 1) + static_cast<int>(dice() % step);
+    const int count = 1 + static_cast<int>(dice() % 50),
+              last = first + step * (count - 1) + static_cast<int>(dice() % step);
     const auto found = values(std::to_string(first) + ".." + std::to_string(last) + ":" + std::to_string(step));
     ASSERT_EQ(found.size(), count);
     for (int i = 0; i < count; ++i) ASSERT_EQ(found[i], std::to_string(first + i * step));
@@ -134,7 +135,8 @@ TEST(Study, AListOfMapsGoesSideBySide) {
 
 TEST(Study, EveryMistakeOfADocumentIsSaidAtOnce) {
   try {
-    study_of("study:\n  verion: 1\n  vary: {a.x: 1..}\n  objectives: [edpp]\n  budgets: {area: -1}\n  where: [y > 1]\n");
+    study_of(
+        "study:\n  verion: 1\n  vary: {a.x: 1..}\n  objectives: [edpp]\n  budgets: {area: -1}\n  where: [y > 1]\n");
     FAIL();
   } catch (const base::InputError& error) {
     std::set<std::string> codes;

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-
 namespace orrery::sweep {
 namespace {
 
@@ -91,8 +90,8 @@ bool range_of(const std::string& text, const base::Location& where, Range& range
 
 void append_range(const std::string& text, const base::Location& where, const Range& range,
                   std::vector<std::string>& out) {
-  const double steps = range.times ? std::log(range.last / range.first) / std::log(range.step)
-                                   : (range.last - range.first) / range.step;
+  const double steps =
+      range.times ? std::log(range.last / range.first) / std::log(range.step) : (range.last - range.first) / range.step;
   if (!(steps < static_cast<double>(kMostValues)))
     refuse(fmt::format("the range `{}` is too long", text), where,
            fmt::format("it has some {:.3g} values; a field takes at most {}", steps, kMostValues));

@@ -70,7 +70,7 @@ class RowReader {
       const auto known = std::find_if(cluster::precisions().begin(), cluster::precisions().end(),
                                       [&](const auto& precision) { return precision.first == cell->text; });
       if (known == cluster::precisions().end()) {
-        wrong(*cell, "`precision` must be fp32, tf32, bf16 or fp8");
+        wrong(*cell, "`precision` must be fp32, tf32, bf16, fp8, mxfp8 or nvfp4");
       } else {
         measured.product.precision = known->second;
       }

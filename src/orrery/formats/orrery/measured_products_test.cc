@@ -36,7 +36,8 @@ TEST(MeasuredProducts, WhatIsNoMeasurementIsRefusedWithItsPlace) {
   EXPECT_EQ(trouble("m,n,k,seconds\n1,2,3\n"), "O1377: this row has 3 cells, the header 4");
   EXPECT_EQ(trouble("m,n,k,seconds\n0,2,3,1\n"), "O1377: `m` must be a whole number from 1 to 1000000000");
   EXPECT_EQ(trouble("m,n,k,seconds\n1,2,3,nan\n"), "O1377: `seconds` must be a number above 0");
-  EXPECT_EQ(trouble("m,n,k,seconds,precision\n1,2,3,1,int8\n"), "O1377: `precision` must be fp32, tf32, bf16 or fp8");
+  EXPECT_EQ(trouble("m,n,k,seconds,precision\n1,2,3,1,int8\n"),
+            "O1377: `precision` must be fp32, tf32, bf16, fp8, mxfp8 or nvfp4");
   EXPECT_EQ(trouble("m,n,k,seconds\n1,2,3,\"4\n").substr(0, 5), "O1230");
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/cluster/abilities.h"
 #include "orrery/cluster/fields.h"
 #include "orrery/formats/orrery/stacks.h"
 
@@ -10,7 +11,8 @@ namespace orrery::formats::orrery {
 bool set_plan_field(cluster::Plan& plan, const base::Override& set, base::Diagnostics& found) {
   if (set.path == "stack") return true;  // named_stack has read it
   const base::OverrideText shown(set, "plan.");
-  const base::Fields known = cluster::fields(plan);
+  const base::Fields known =
+      set.path.starts_with("stack.runs.") ? cluster::ability_fields(plan.stack) : cluster::fields(plan);
   const base::Field* field = base::asked_field(known, set, shown, "O1371", "a plan", found);
   if (!field) return false;
   if (field->set(set.value)) return true;

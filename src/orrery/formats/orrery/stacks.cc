@@ -1,5 +1,5 @@
-// A stack's file is a plan's fields with origins: they are set on an empty plan, by the same texts as `--set`, and what
-// the plan then says of its software is the stack. Cost: linear in the file.
+// A stack's file is a plan's fields and the software's abilities with origins: they are set on an empty plan, by the
+// same texts as `--set`, and what the plan then says of its software is the stack. Cost: linear in the file.
 #include "orrery/formats/orrery/stacks.h"
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/cluster/abilities.h"
 #include "orrery/cluster/fields.h"
 #include "orrery/cluster/names.h"
 #include "orrery/formats/orrery/catalogue_names.h"
@@ -28,13 +29,16 @@ class Reader {
       if (entry.key == "description") into_.entry.description = entry.value.scalar;
       if (entry.key == "sources") read_sources(entry.value);
       if (entry.key == "fields") fields_ = &entry.value;
-      const std::vector<std::string> known = {"title", "description", "sources", "fields"};
+      if (entry.key == "runs") runs_ = &entry.value;
+      const std::vector<std::string> known = {"title", "description", "sources", "fields", "runs"};
       if (std::find(known.begin(), known.end(), entry.key) == known.end())
         wrong(entry.key_where, fmt::format("a stack has no `{}`", entry.key), base::did_you_mean(entry.key, known));
     }
     if (fields_ == nullptr || !fields_->is_map() || into_.entry.title.empty())
       return wrong(root.where, "a stack's file has a `title` and a map `fields`", "");
-    for (const Node::Entry& entry : fields_->entries) read_field(entry);
+    for (const Node::Entry& entry : fields_->entries)
+      read_field(entry, entry.key.starts_with("overlap.") ? entry.key : "stack." + entry.key, cluster::fields(plan_));
+    read_abilities(root);
     into_.stack = plan_.stack;
     into_.stack.overlap = plan_.overlap;
   }
@@ -51,9 +55,18 @@ class Reader {
     }
   }
 
-  void read_field(const Node::Entry& entry) {
-    const std::string path = entry.key.starts_with("overlap.") ? entry.key : "stack." + entry.key;
-    const base::Fields known = cluster::fields(plan_);
+  // What a file does not say, nobody knows: it says all.
+  void read_abilities(const Node& root) {
+    if (runs_ == nullptr || !runs_->is_map()) return wrong(root.where, "a stack's file has a map `runs`", "");
+    const base::Fields known = cluster::ability_fields(plan_.stack);
+    for (const Node::Entry& entry : runs_->entries) read_field(entry, "stack.runs." + entry.key, known);
+    for (const cluster::Ability& ability : cluster::abilities())
+      if (runs_->find(ability.name) == nullptr)
+        wrong(runs_->where, fmt::format("`runs` does not say `{}`: {}", ability.name, ability.text),
+              fmt::format("`{}: {{value: true, source: NAME}}`, or false", ability.name));
+  }
+
+  void read_field(const Node::Entry& entry, const std::string& path, const base::Fields& known) {
     const base::Field* field = base::find_field(known, path);
     const Node* value = entry.value.find("value");
     if (field == nullptr || value == nullptr)
@@ -84,7 +97,7 @@ class Reader {
 
   StackFile& into_;
   base::Diagnostics& found_;
-  const Node* fields_ = nullptr;
+  const Node *fields_ = nullptr, *runs_ = nullptr;
   std::vector<std::string> sources_;
   cluster::Plan plan_;
 };
@@ -112,6 +125,13 @@ StackFile load_stack(const std::string& directory, const std::string& name) {
   found.throw_if_errors();
   out.stack.name = known->second;
   return out;
+}
+
+std::vector<Entry> list_stacks(const std::string& directory) {
+  std::vector<Entry> entries;
+  for (const std::string& name : catalogue_names(directory, kStack))
+    entries.push_back(load_stack(directory, name).entry);
+  return entries;
 }
 
 }  // namespace orrery::formats::orrery

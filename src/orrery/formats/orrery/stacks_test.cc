@@ -4,6 +4,7 @@
 
 #include "orrery/base/files_test_util.h"
 #include "orrery/base/refused_test_util.h"
+#include "orrery/cluster/abilities.h"
 #include "orrery/cluster/fields.h"
 #include "orrery/cluster/names.h"
 #include "orrery/formats/orrery/systems.h"
@@ -48,11 +49,32 @@ TEST(Stacks, AnUnknownNameComesWithTheNearest) {
 class BrokenStack : public ::testing::Test {
  protected:
   std::vector<std::string> codes(const std::string& body) {
-    folder_.write("stacks/xla.yaml", "stack:\n  title: t\n  sources: {a: text}\n" + body);
+    std::string runs = "  runs:\n";
+    for (const cluster::Ability& ability : cluster::abilities())
+      if (ability.name != left_out_) runs += std::string("    ") + ability.name + ": {value: false, source: a}\n";
+    folder_.write("stacks/xla.yaml", "stack:\n  title: t\n  sources: {a: text}\n" + body + runs);
     return base::codes_of([&] { load_stack(folder_.string(), "xla"); });
   }
   base::Folder folder_;
+  std::string left_out_;
 };
+
+TEST_F(BrokenStack, ItSaysOfEveryAbilityWhetherItHasIt) {
+  left_out_ = "zero_bubble";
+  EXPECT_EQ(codes("  fields:\n    traffic: {value: 2, source: a}\n"), std::vector<std::string>{"O1911"});
+}
+
+TEST(Stacks, SayWhatTheyCannotRun) {
+  const auto lacks = [](const char* stack, const char* ability) {
+    return (load_stack(kDirectory, stack).stack.lacks & cluster::ability(ability)) != 0;
+  };
+  for (const char* ability : {"zero_bubble", "gpipe", "context_parallelism", "zero_3", "uneven_stages"})
+    EXPECT_TRUE(lacks("megatron-2021", ability)) << ability;
+  EXPECT_TRUE(lacks("megatron-core", "zero_bubble"));
+  EXPECT_FALSE(lacks("megatron-core", "context_parallelism"));
+  EXPECT_FALSE(lacks("pytorch-fsdp", "zero_bubble"));
+  EXPECT_TRUE(lacks("xla", "1f1b"));
+}
 
 TEST_F(BrokenStack, AGoodOneIsTaken) {
   EXPECT_EQ(codes("  fields:\n    traffic: {value: 2, source: a}\n    overlap.dp: {value: 1, assumption: b}\n"),

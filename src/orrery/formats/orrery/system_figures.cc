@@ -24,6 +24,10 @@ std::vector<Figure> accelerator_figures(cluster::System& system) {
       {"host_time_per_operator", Unit::kSeconds, kAny, &chip.host_seconds_per_op, "c: to issue an operator", kLatency},
       {"host_bandwidth", Unit::kBytesPerSecond, kPositive, &chip.host_bytes_per_s,
        "to the host's memory, a direction: for offload", kLinkBandwidth},
+      {"host_memory", Unit::kBytes, kPositive, &chip.host_memory_bytes, "an accelerator's part of its host's memory",
+       kMemory},
+      {"host_memory_bandwidth", Unit::kBytesPerSecond, kPositive, &chip.host_memory_bytes_per_s,
+       "its part of the bandwidth of that memory", kMemoryBandwidth},
       {"power", Unit::kWatts, kPositive, &system.watts_per_gpu, "of an accelerator", kPower},
       {"price", Unit::kDollarsPerHour, kPositive, &system.price_per_gpu_hour, "of an accelerator", kPrice},
   };
@@ -35,8 +39,10 @@ std::vector<Figure> peak_figures(cluster::System& system) {
                   kPositive,    &system.accelerator.peak_flops_per_s[static_cast<std::size_t>(precision)],
                   "dense peak", kind};
   };
-  return {peak("fp32", machine::Precision::kFp32, kVectorPeak), peak("tf32", machine::Precision::kTf32, kMatrixPeak),
-          peak("bf16", machine::Precision::kBf16, kMatrixPeak), peak("fp8", machine::Precision::kFp8, kMatrixPeak)};
+  return {
+      peak("fp32", machine::Precision::kFp32, kVectorPeak),   peak("tf32", machine::Precision::kTf32, kMatrixPeak),
+      peak("bf16", machine::Precision::kBf16, kMatrixPeak),   peak("fp8", machine::Precision::kFp8, kMatrixPeak),
+      peak("mxfp8", machine::Precision::kMxfp8, kMatrixPeak), peak("nvfp4", machine::Precision::kNvfp4, kMatrixPeak)};
 }
 
 std::vector<Figure> attention_figures(cluster::System& system) {

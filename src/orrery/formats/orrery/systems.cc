@@ -222,8 +222,9 @@ class Reader {
   void read_accelerator(const Node& map) {
     const std::string path = "accelerator";
     std::vector<Figure> table = accelerator_figures(into_.system), peaks = peak_figures(into_.system);
-    keys(map, path, names({"name", "chip", "peak", "units", "attention"}, table));
+    keys(map, path, names({"name", "chip", "peak", "units", "attention", "host_sharers"}, table));
     machine::Accelerator& chip = into_.system.accelerator;
+    if (map.find("host_sharers") != nullptr) count(map, path, "host_sharers", chip.host_sharers, 1);
     if (const Node* reference = map.find("chip")) {
       read_chip(map, *reference);
       chip.name = text(map.find("name"), "accelerator.name");

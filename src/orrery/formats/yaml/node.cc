@@ -25,6 +25,7 @@
 
 #include "orrery/base/file_kind.h"
 #include "orrery/base/text_file.h"
+#include "orrery/formats/yaml/merge_keys.h"
 
 namespace orrery::formats::yaml {
 namespace {
@@ -218,7 +219,11 @@ class Builder : public YAML::EventHandler {
     YAML::anchor_t anchor = 0;
     std::optional<Node> key;                    // of a map, while its value is awaited
     std::map<std::string, std::size_t> places;  // key, with `-` as `_` -> index of its first entry
-    std::vector<Node> merges;                   // values of `<<`
+    struct Merge {
+      Node value;
+      bool deep = false;
+    };
+    std::vector<Merge> merges;  // values of `<<` and `<<<`
   };
   struct Anchor {
     Node node;
@@ -256,7 +261,7 @@ class Builder : public YAML::EventHandler {
   void close() {
     Open done = std::move(open_.back());
     open_.pop_back();
-    for (const Node& source : done.merges) merge(done.node, source);
+    for (Open::Merge& one : done.merges) merge_entries(done.node, std::move(one.value), one.deep);
     keep_anchor(done.node, done.anchor);
     add_value(std::move(done.node));
   }
@@ -275,6 +280,7 @@ class Builder : public YAML::EventHandler {
   // Puts a finished value where it belongs: the document, a sequence, a map's key or a map's value.
   void add_value(Node node) {
     if (open_.empty()) {
+      drop_merge_tags(node);
       documents.push_back(std::move(node));
       complete_ = true;
       return;
@@ -288,8 +294,8 @@ class Builder : public YAML::EventHandler {
     } else {
       Node key = std::move(*parent.key);
       parent.key.reset();
-      if (key.scalar == "<<" && !key.quoted && key.is_scalar()) {
-        add_merge(parent, std::move(node), key.where);
+      if ((key.scalar == "<<" || key.scalar == "<<<") && !key.quoted && key.is_scalar()) {
+        add_merge(parent, std::move(node), key);
       } else {
         add_entry(parent, std::move(key), std::move(node));
       }
@@ -315,26 +321,16 @@ class Builder : public YAML::EventHandler {
     }
     map.node.entries.push_back({key.scalar, key.where, std::move(value)});
   }
-  void add_merge(Open& map, Node value, const base::Location& where) {
+  static void add_merge(Open& map, Node value, const Node& key) {
+    const bool deep = key.scalar == "<<<";
     if (value.is_map()) {
-      map.merges.push_back(std::move(value));
+      map.merges.push_back({std::move(value), deep});
       return;
     }
     bool usable = value.is_sequence();
     for (const Node& item : value.items) usable = usable && item.is_map();
-    if (!usable) throw SyntaxError{"`<<` merges a map, or a list of maps", where, ""};
-    for (Node& item : value.items) map.merges.push_back(std::move(item));
-  }
-  // What the map says itself wins, then the earlier of several merged maps.
-  static void merge(Node& into, const Node& source) {
-    const std::size_t own = into.entries.size();
-    std::map<std::string_view, bool> present;
-    for (std::size_t i = 0; i < own; ++i) present.emplace(into.entries[i].key, true);
-    std::vector<Node::Entry> added;
-    for (const auto& entry : source.entries) {
-      if (!present.count(entry.key)) added.push_back(entry);
-    }
-    for (auto& entry : added) into.entries.push_back(std::move(entry));
+    if (!usable) throw SyntaxError{fmt::format("`{}` merges a map, or a list of maps", key.scalar), key.where, ""};
+    for (Node& item : value.items) map.merges.push_back({std::move(item), deep});
   }
 
   std::shared_ptr<const base::SourceFile> file_;

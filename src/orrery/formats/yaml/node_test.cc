@@ -56,6 +56,28 @@ TEST(YamlNode, HyphenAndUnderscoreAreOneLetterInKeys) {
   EXPECT_EQ(node.find("wordbits"), nullptr);
 }
 
+TEST(YamlNode, DeepMergesJoinMapsAndAddUpLists) {
+  const Node node = parse_one(
+      "base: &b {m: {x: 1, y: 2}, l: [3], n: [4], k: 5}\n"
+      "other: &o {m: {z: 6}, l: [7]}\n"
+      "deep: {<<<: *b, m: {y: 8}, l: [1], n: !nomerge [9]}\n"
+      "both: {<<<: [*b, *o], l: [1]}\n"
+      "flat: {<<: *b, m: {y: 8}}\n");
+  const Node* deep = node.find("deep");
+  EXPECT_EQ(deep->find("m")->find("x")->scalar, "1");
+  EXPECT_EQ(deep->find("m")->find("y")->scalar, "8");
+  EXPECT_EQ(deep->find("l")->items.size(), 2u);
+  EXPECT_EQ(deep->find("l")->items.front().scalar, "1");
+  EXPECT_EQ(deep->find("n")->items.size(), 1u);
+  EXPECT_EQ(deep->find("n")->tag, "");
+  EXPECT_EQ(deep->find("k")->scalar, "5");
+  const Node* both = node.find("both");
+  EXPECT_EQ(both->find("m")->find("z")->scalar, "6");
+  ASSERT_EQ(both->find("l")->items.size(), 3u);
+  EXPECT_EQ(both->find("l")->items.back().scalar, "7");
+  EXPECT_EQ(node.find("flat")->find("m")->find("x"), nullptr);
+}
+
 TEST(YamlNode, AliasesAreCopiesAndMergedKeysGiveWay) {
   const Node node = parse_one("base: &b {x: 1, y: 2}\nmore: {<<: *b, y: 3}\nlist: [*b]\n");
   EXPECT_EQ(node.find("more")->find("x")->scalar, "1");

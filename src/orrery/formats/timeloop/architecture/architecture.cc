@@ -17,12 +17,7 @@ namespace {
 
 void check_version(const yaml::Node& architecture, base::Diagnostics& found) {
   const yaml::Node* version = architecture.find("version");
-  if (version == nullptr) {
-    found.error("O0301", "the architecture has no `version`", architecture.where)
-        .note("Timeloop refuses an architecture without one")
-        .hint("add `version: 0.4`");
-    return;
-  }
+  if (version == nullptr) return;  // its form tells
   if (version->is_scalar()) {
     for (std::string_view known : {"0.2", "0.3", "0.4"}) {
       if (version->scalar == known) return;
@@ -130,6 +125,7 @@ std::optional<Component> read_component(const yaml::Node& node, std::string name
   component.node = &node;
   component.around = frame.outer;
   const yaml::Node* class_node = node.find("class");
+  if (class_node == nullptr) class_node = node.find("subclass");  // what it is estimated as tells what it is
   if (class_node == nullptr || !class_node->is_scalar() || class_node->scalar.empty()) {
     found
         .error("O0306", fmt::format("component `{}` has no class", component.name),
@@ -190,7 +186,7 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
   define_own_variables(architecture, around, found);
   result.v3 = subtree != nullptr;
   const yaml::Node* version = architecture.find("version");
-  result.before_v4 = version != nullptr && (version->scalar == "0.2" || version->scalar == "0.3");
+  result.before_v4 = version == nullptr ? result.v3 : version->scalar == "0.2" || version->scalar == "0.3";
   if (result.v3) {
     flatten_subtree(*subtree, around, flat, found);
   } else {

@@ -210,7 +210,6 @@ TEST(Architecture, EveryMistakeHasItsCode) {
   const std::string dram = "  - !Component {name: DRAM, class: DRAM}\n";
   const std::string mac = "  - !Component {name: MAC, class: intmac}\n";
   const std::vector<Bad> cases = {
-      {"O0301", "architecture:\n  nodes:\n" + dram + mac},
       {"O0301", "architecture:\n  version: 0.7\n  nodes:\n" + dram + mac},
       {"O0302", "architecture:\n  version: 0.4\n"},
       {"O0302", "architecture: 7\n"},

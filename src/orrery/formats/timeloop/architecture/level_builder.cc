@@ -305,6 +305,9 @@ void warn_of_unpriced(const Component& component, const Attributes& attributes, 
     warn(*attributes.find("addr_gen_energy"), "`addr_gen_energy`", "generating addresses is counted as free");
   if (const yaml::Node* scale = attributes.find("per_dataspace_bandwidth_consumption_scale"))
     warn(*scale, "`per_dataspace_bandwidth_consumption_scale`", "a word of every dataspace takes the same bandwidth");
+  if (const yaml::Node* gate = attributes.find("power_gated_at");
+      gate && gate->is_scalar() && !gate->scalar.empty() && gate->scalar != "null" && gate->scalar != component.name)
+    warn(*gate, "`power_gated_at`", "all instances in use leak, and no others");
 }
 
 bool is_made_fanout(const Component& component) {

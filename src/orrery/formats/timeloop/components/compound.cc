@@ -53,6 +53,7 @@ struct Instance {
   Attributes attributes;
   Scope scope;
   std::size_t primitive = 0;
+  bool absent = false;  // a primitive of no bits
   std::vector<Part> parts;
 };
 
@@ -134,6 +135,7 @@ class TakenApart {
     instance->type = type;
     instance->path = std::move(path);
     if (!settle(*instance, std::move(given), class_name, where)) return nullptr;
+    if (type == nullptr && !chain_.empty() && says_absent(*instance, where)) return instance;
     if (type == nullptr) {
       instance->primitive = component_.primitives.size();
       component_.primitives.push_back({instance->path, class_name, instance->attributes, area_weight, where});
@@ -148,6 +150,22 @@ class TakenApart {
     }
     chain_.pop_back();
     return whole ? std::move(instance) : nullptr;
+  }
+
+  // Descriptions leave a part of a class out by giving it no bits or no words: `metadata_storage_width: 0`. Accelergy
+  // charges those of its stand-ins.
+  bool says_absent(Instance& instance, const base::Location& where) {
+    if (options_.defects.charge_fan_outs) return false;
+    for (const char* key : {"width", "depth"}) {
+      const energy::Value* value = energy::find(instance.attributes, key);
+      if (value == nullptr || energy::number(*value) != 0.0) continue;
+      auto& note =
+          found_.warning("O2031", fmt::format("`{}` has `{}` 0, so it is not there", instance.path, key), where);
+      note.severity = base::Severity::kNote;
+      instance.absent = true;
+      return true;
+    }
+    return false;
   }
 
   bool enter(const ComponentClass& type, const base::Location& where) {
@@ -171,7 +189,7 @@ class TakenApart {
   std::optional<Part> build_part(const Instance& around, const Subcomponent& from, double area_weight) {
     Attributes given;
     bool whole = true;
-    if (from.attributes != nullptr) whole = evaluate_all(*from.attributes, around.scope, given);
+    if (from.attributes != nullptr) whole = evaluate_in_turn(*from.attributes, around.scope, given);
     for (std::string_view key : kInherited) {
       const energy::Value* value = energy::find(around.attributes, key);
       if (value != nullptr) given.try_emplace(std::string(key), *value);
@@ -235,6 +253,20 @@ class TakenApart {
   bool evaluate_all(const yaml::Node& map, const Scope& scope, Attributes& into) {
     bool whole = true;
     for (const yaml::Node::Entry& entry : map.entries) whole = evaluate_entry(entry, scope, into) && whole;
+    return whole;
+  }
+
+  // An attribute may name those before it that the component around does not have.
+  bool evaluate_in_turn(const yaml::Node& map, const Scope& around, Attributes& into) {
+    Scope scope(&around);
+    bool whole = true;
+    for (const yaml::Node::Entry& entry : map.entries) {
+      const std::string key = plain_key(entry.key);
+      if (!evaluate_entry(entry, scope, into))
+        whole = false;
+      else if (const energy::Value* value = energy::find(into, key); value != nullptr && !around.knows(key))
+        scope.define(key, *value);
+    }
     return whole;
   }
 
@@ -345,6 +377,7 @@ class TakenApart {
     }
     Attributes arguments;
     if (called.arguments != nullptr && !evaluate_all(*called.arguments, scope, arguments)) return false;
+    if (inside.absent) return true;
     if (inside.type == nullptr) {
       terms.push_back({inside.primitive, called.name, passed(inside, std::move(arguments)), weight});
       return true;

@@ -60,6 +60,21 @@ Attributes settled(const AttributeFrame& innermost, base::Diagnostics& found) {
   return result;
 }
 
+// Timeloop calls a word's bits `word-bits`, and gives a block's words instead of its bits; estimators ask for
+// `datawidth` and `width`.
+void take_other_names(Attributes& attributes) {
+  const auto count = [&](const char* name) -> std::optional<Count> {
+    const auto held = attributes.find(name);
+    const Count* value = held == attributes.end() ? nullptr : std::get_if<Count>(&held->second);
+    return value != nullptr ? std::optional(*value) : std::nullopt;
+  };
+  std::optional<Count> bits = count("datawidth");
+  if (!bits && (bits = count("word_bits"))) attributes.emplace("datawidth", *bits);
+  const std::optional<Count> words = count("block_size");
+  Count width = 0;
+  if (bits && words && !__builtin_mul_overflow(*bits, *words, &width)) attributes.emplace("width", width);
+}
+
 class Builder {
  public:
   Builder(const Architecture& architecture, ComponentClasses& classes, const energy::EstimateOptions& options,
@@ -104,6 +119,7 @@ class Builder {
     }
     const AttributeFrame* frame = from.frame != nullptr ? from.frame : from.around;
     to.attributes = settled(*frame, found_);
+    if (!options_.defects.charge_fan_outs) take_other_names(to.attributes);
     if (made) {
       for (const char* key : {"width", "depth", "datawidth"}) to.attributes.insert_or_assign(key, Count{1});
       to.attributes.insert_or_assign("technology", Count{-1});

@@ -74,15 +74,15 @@ std::string_view trim(std::string_view text) {
 
 class FactorReader {
  public:
-  FactorReader(const workload::Einsum& einsum, const Scope& variables, base::Diagnostics& found)
-      : einsum_(einsum), variables_(variables), found_(found) {}
+  FactorReader(const workload::Einsum& einsum, const Scope& variables, base::Diagnostics& found, bool rests)
+      : einsum_(einsum), variables_(variables), found_(found), rests_(rests) {}
 
   void read(const yaml::Node& node) {
     switch (node.kind) {
       case yaml::Node::Kind::kNull:
         return;
       case yaml::Node::Kind::kScalar:
-        for (const Piece& piece : split_factors(node.scalar)) read_piece(node, piece);
+        read_text(node);
         return;
       case yaml::Node::Kind::kSequence:
         for (const yaml::Node& item : node.items) {
@@ -121,6 +121,39 @@ class FactorReader {
     found_.error("O0507", message, where).hint("write each factor as `D=16`, `D<=16` or `D>=16`");
   }
 
+  void read_text(const yaml::Node& node) {
+    const std::string_view text = node.scalar;
+    std::size_t end = 0;  // of the factor before
+    for (const Piece& piece : split_factors(text)) {
+      // A number right behind a factor and its comma is what the last round has of it.
+      const bool rest = rests_ && end > 0 && piece.begin == end + 1 && text[end] == ',' &&
+                        is_digits(text.substr(piece.begin, piece.end - piece.begin));
+      const std::size_t before = factors_.size();
+      if (rest)
+        read_rest(node, piece);
+      else
+        read_piece(node, piece);
+      end = !rest && factors_.size() > before ? piece.end : 0;
+    }
+  }
+
+  void read_rest(const yaml::Node& node, const Piece& piece) {
+    Factor& factor = factors_.back();
+    const yaml::Node value = part(node, piece.begin, piece.end - piece.begin);
+    factor.last = as_count(value, variables_, einsum_.dimensions[factor.dimension].name, found_);
+    factor.text += "," + value.scalar;
+    if (!factor.last || (factor.comparison == Comparison::kEqual && *factor.last >= 1 && *factor.last <= factor.value))
+      return;
+    found_
+        .error("O1949",
+               fmt::format("`{}`: the last round has {} iterations, where a factor of {} can have 1 to {}", factor.text,
+                           *factor.last, factor.value, factor.value),
+               value.where)
+        .hint(fmt::format("write `{}={}` if the factor leaves no rest", einsum_.dimensions[factor.dimension].name,
+                          factor.value));
+    factor.last.reset();
+  }
+
   void read_piece(const yaml::Node& node, const Piece& piece) {
     const std::string text = node.scalar.substr(piece.begin, piece.end - piece.begin);
     const base::Location where = within(node, piece.begin, text.size());
@@ -153,11 +186,11 @@ class FactorReader {
   // `E16`: the longest dimension that begins the text and leaves only digits.
   void read_joined(const yaml::Node& node, const Piece& piece, const std::string& text, const base::Location& where) {
     if (is_digits(text)) {
-      found_
-          .error("O0507",
-                 fmt::format("`{}` stands alone: a remainder after a factor (imperfect tiling) is not modelled", text),
-                 where)
-          .hint("Orrery tiles every dimension by whole divisors; write one factor for each dimension");
+      found_.error("O0507", fmt::format("`{}` stands alone: no dimension is given for it", text), where)
+          .hint(rests_
+                    ? "write `D=16,5`, without a blank, for a factor of 16 that has 5 iterations in its last round"
+                    : "constraints say what a factor is, mappings what its last round has: write one factor for each "
+                      "dimension");
       return;
     }
     int best = -1;
@@ -204,6 +237,7 @@ class FactorReader {
   const workload::Einsum& einsum_;
   const Scope& variables_;
   base::Diagnostics& found_;
+  const bool rests_;
   std::vector<Factor> factors_;
 };
 
@@ -324,8 +358,8 @@ class PermutationReader {
 }  // namespace
 
 std::vector<Factor> read_factors(const yaml::Node& node, const workload::Einsum& einsum, const Scope& variables,
-                                 base::Diagnostics& found) {
-  FactorReader reader(einsum, variables, found);
+                                 base::Diagnostics& found, bool rests) {
+  FactorReader reader(einsum, variables, found, rests);
   reader.read(node);
   return reader.take();
 }

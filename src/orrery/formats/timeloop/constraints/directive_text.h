@@ -21,12 +21,14 @@ struct Factor {
   base::Count value = 1;  // >= 0; 0 with kEqual: the whole dimension, or what is left of it
   std::string text;       // "D=16"
   base::Location where;
+  std::optional<base::Count> last = std::nullopt;  // iterations of the last round, where the text says so
 };
 
 // `E=1,L=1,D=16`, `E1 D16`, `[E=1, 'D>=32']` or `{E: 1}`; values may be expressions. What cannot be read is
-// reported (O0505 unknown dimension, O0507 malformed, O0518 negative) and left out.
+// reported (O0505 unknown dimension, O0507 malformed, O0518 negative) and left out. With `rests`, as mappings write
+// them, `D=16,5` has 5 iterations in its last round.
 std::vector<Factor> read_factors(const yaml::Node& node, const workload::Einsum& einsum, const Scope& variables,
-                                 base::Diagnostics& found);
+                                 base::Diagnostics& found, bool rests = false);
 
 struct Permutation {
   std::vector<int> inner;  // innermost first

@@ -55,6 +55,7 @@ class Reader {
     fill_keeps();
     const bool rests = fill_rests();
     if (rests) check_products(document);
+    fill_last_rounds();
     return mapping_;
   }
 
@@ -183,7 +184,7 @@ class Reader {
 
   void read_level_factors(int level, bool spatial, const yaml::Node& node) {
     std::vector<const Factor*> seen(einsum_.dimensions.size(), nullptr);
-    std::vector<Factor> factors = read_factors(node, einsum_, variables_, found_);
+    std::vector<Factor> factors = read_factors(node, einsum_, variables_, found_, true);
     for (const Factor& factor : factors) {
       const std::string& name = einsum_.dimensions[factor.dimension].name;
       if (factor.comparison != nest::Comparison::kEqual) {
@@ -316,6 +317,23 @@ class Reader {
     return good;
   }
 
+  bool leaves_rest(int dimension) const {
+    return std::any_of(all_factors_.begin(), all_factors_.end(), [&](const GivenFactor& given) {
+      return given.factor.dimension == dimension && given.factor.last && *given.factor.last != given.factor.value;
+    });
+  }
+
+  // Whether they come to the bounds is seen with all else that a mapping must obey (nest/legality.h).
+  void fill_last_rounds() {
+    for (const GivenFactor& given : all_factors_) {
+      if (!given.factor.last || *given.factor.last == given.factor.value) continue;
+      LevelMapping& mapped = mapping_.levels[given.level];
+      std::vector<Count>& last = given.spatial ? mapped.spatial_last : mapped.temporal_last;
+      if (last.empty()) last = given.spatial ? mapped.spatial : mapped.temporal;
+      last[given.factor.dimension] = *given.factor.last;
+    }
+  }
+
   // "4 (DRAM) * 16 (PERows, spatial) = 64, but D = 128", outermost first.
   std::string arithmetic(int dimension) const {
     std::string text;
@@ -338,7 +356,7 @@ class Reader {
     if (found_.has_errors()) return;
     for (int d = 0; d < static_cast<int>(einsum_.dimensions.size()); ++d) {
       const std::optional<Count> all = product(d, nullptr);
-      if (all && *all == einsum_.dimensions[d].bound) continue;
+      if ((all && *all == einsum_.dimensions[d].bound) || leaves_rest(d)) continue;
       const GivenFactor* largest = nullptr;
       for (const GivenFactor& given : all_factors_)
         if (given.factor.dimension == d && (!largest || given.factor.value > largest->factor.value)) largest = &given;
@@ -388,14 +406,17 @@ std::string list_of(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string factors_of(const workload::Einsum& einsum, const std::vector<Count>& factors) {
+std::string factors_of(const workload::Einsum& einsum, const LevelMapping& level, bool spatial) {
   // A name with a digit could run into its factor.
   const bool plain = std::none_of(einsum.dimensions.begin(), einsum.dimensions.end(), [](const auto& dimension) {
     return dimension.name.find_first_of("0123456789") != std::string::npos;
   });
   std::string text;
-  for (std::size_t d = 0; d < factors.size(); ++d)
-    text += fmt::format("{}{}{}{}", d ? " " : "", einsum.dimensions[d].name, plain ? "" : "=", factors[d]);
+  for (std::size_t d = 0; d < einsum.dimensions.size(); ++d) {
+    const nest::Factor factor = level.factor(spatial, static_cast<int>(d));
+    text += fmt::format("{}{}{}{}", d ? " " : "", einsum.dimensions[d].name, plain ? "" : "=", factor.iterations);
+    if (!factor.perfect()) text += fmt::format(",{}", factor.last);
+  }
   return text;
 }
 
@@ -443,20 +464,21 @@ std::string write_mapping_yaml(const workload::Einsum& einsum, const machine::Ch
     text += fmt::format("  - target: {}\n    type: datatype\n    keep:{}\n    bypass:{}\n",
                         quoted(chip.storages[l].name), list_of(keep), list_of(bypass));
   }
-  const auto loops = [&](std::size_t l, const char* type, const std::vector<Count>& factors,
-                         const std::vector<int>& order) {
+  const auto loops = [&](std::size_t l, bool spatial) {
+    const LevelMapping& level = written.levels[l];
     text +=
         fmt::format("  - target: {}\n    type: {}\n    factors: {}\n    permutation: {}\n",
-                    quoted(chip.storages[l].name), type, factors_of(einsum, factors), permutation_of(einsum, order));
+                    quoted(chip.storages[l].name), spatial ? "spatial" : "temporal", factors_of(einsum, level, spatial),
+                    permutation_of(einsum, spatial ? level.spatial_order : level.temporal_order));
   };
   for (std::size_t l = 0; l < written.levels.size(); ++l) {
     const LevelMapping& level = written.levels[l];
     const bool spread = std::any_of(level.spatial.begin(), level.spatial.end(), [](Count f) { return f > 1; });
     if (spread || fanout(chip, static_cast<int>(l)) > 1) {
-      loops(l, "spatial", level.spatial, level.spatial_order);
+      loops(l, true);
       text += fmt::format("    split: {}\n", level.split);
     }
-    loops(l, "temporal", level.temporal, level.temporal_order);
+    loops(l, false);
   }
   return text;
 }

@@ -1,5 +1,6 @@
 #include "orrery/formats/timeloop/constraints/mapping_document.h"
 
+#include <fmt/format.h>
 #include <rapidcheck.h>
 
 #include <numeric>
@@ -133,8 +134,32 @@ TEST(MappingDocument, RepetitionsShowBothPlaces) {
   EXPECT_TRUE(says(result.found, "1:44: `E64` here"));
 }
 
-TEST(MappingDocument, ImperfectAndSkewedMappingsAreRefused) {
-  EXPECT_EQ(places(read("- {target: DRAM, type: temporal, factors: 'E16,8 D16'}").found)[0], "O0507@1:48");
+// D = 16 as 3 x (6, last 4): 2 * 6 + 3 + 1.
+TEST(MappingDocument, AFactorMayLeaveARest) {
+  for (const char* text : {"'E=64, L128 D=6,4'", "'D6,4 E64 L128'", "['D=6,4', E64, L128]"}) {
+    const Result result =
+        read(fmt::format("- {{target: DRAM, type: temporal, factors: D3}}\n"
+                         "- {{target: Buffer, type: temporal, factors: {}}}\n",
+                         text));
+    EXPECT_EQ(places(result.found), Places{}) << text;
+    const LevelMapping& buffer = result.mapping.levels[2];
+    for (int d = 0; d < 3; ++d) {
+      const Count bound = product().dimensions[d].bound;
+      EXPECT_EQ(buffer.factor(false, d), bound == 16 ? (nest::Factor{6, 4}) : (nest::Factor{bound, bound})) << text;
+    }
+    EXPECT_TRUE(result.mapping.levels[3].perfect());
+    EXPECT_TRUE(buffer.spatial_last.empty());
+  }
+}
+
+TEST(MappingDocument, ALastRoundIsNoLongerThanItsLoop) {
+  EXPECT_EQ(places(read("- {target: DRAM, type: temporal, factors: 'E16,17 D16'}").found)[0], "O1949@1:48");
+  EXPECT_EQ(places(read("- {target: DRAM, type: temporal, factors: 'E16,0 D16'}").found)[0], "O1949@1:48");
+  EXPECT_EQ(places(read("- {target: DRAM, type: temporal, factors: 'E16, 8 D16'}").found)[0], "O0507@1:49");
+  EXPECT_EQ(places(read("- {target: DRAM, type: temporal, factors: 'E16,8,4 D16'}").found)[0], "O0507@1:50");
+}
+
+TEST(MappingDocument, SkewedMappingsAreRefused) {
   EXPECT_EQ(places(read("- {target: DRAM, type: skew}").found)[0], "O0705@1:24");
   EXPECT_EQ(places(read("- {target: DRAM, type: temporal, no_temporal_reuse: [Inputs]}").found)[0], "O0705@1:34");
 }
@@ -199,6 +224,11 @@ TEST(MappingDocument, WhatIsWrittenReadsBackTheSame) {
         level.temporal.push_back(*rc::gen::element<Count>(1, 1, 2, 3, 16));
         level.spatial.push_back(l == 1 ? *rc::gen::element<Count>(1, 2, 4) : 1);
         dimension.bound *= level.temporal.back() * level.spatial.back();
+      }
+      if (*rc::gen::arbitrary<bool>()) {
+        level.temporal_last = level.temporal;
+        for (Count& last : level.temporal_last) last = *rc::gen::inRange<Count>(1, last + 1);
+        if (level.temporal_last == level.temporal) level.temporal_last.clear();
       }
       mapping.levels.push_back(level);
     }

@@ -21,6 +21,7 @@
 #include "orrery/formats/timeloop/constraints/mapping_document.h"
 #include "orrery/formats/timeloop/documents/mapper.h"
 #include "orrery/formats/timeloop/documents/problem.h"
+#include "orrery/formats/timeloop/documents/sparse_formats.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
 namespace orrery::formats::timeloop {
@@ -61,6 +62,10 @@ Scope ChipReading::names_for(const workload::Einsum* einsum) const {
         subtree == nullptr || subtree->items.empty() ? nullptr : subtree->items.front().find("attributes");
     if (attributes != nullptr && attributes->is_map()) scope.define_all(*attributes);
   }
+  const yaml::Node* problem = documents_.find("problem");
+  const yaml::Node* instance = problem != nullptr ? problem->find("instance") : nullptr;
+  if (instance != nullptr && instance->is_map())
+    scope.define("len(spec.problem.instance)", Value(static_cast<base::Count>(instance->entries.size())));
   // Without a `problem` document its bounds have no other name than their dimensions'.
   if (einsum != nullptr) {
     for (const workload::Dimension& dimension : einsum->dimensions)
@@ -77,11 +82,13 @@ LayerReading ChipReading::layer(const workload::Einsum* einsum) {
     result.problem.emplace().einsum = *einsum;
   } else if (const yaml::Node* problem = documents_.find("problem")) {
     workload::Einsum own;
-    if (clean(found, [&](base::Diagnostics& said) { own = read_problem(*problem, scope, said); }))
+    if (clean(found,
+              [&](base::Diagnostics& said) { own = read_problem(*problem, scope, said, options_.ignore_densities); }))
       result.problem.emplace().einsum = std::move(own);
   }
   read_chip();
   found.append(of_chip_);
+  check_sparse_formats(documents_.top(), options_.ignore_densities, found);
   if (architecture_ && result.problem) {
     std::vector<const yaml::Node*> lists;
     for (std::string_view key : {"constraints", "architecture_constraints", "mapspace_constraints", "mapspace"}) {

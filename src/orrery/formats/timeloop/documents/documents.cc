@@ -9,7 +9,6 @@
 
 #include "orrery/base/content_hash.h"
 #include "orrery/formats/timeloop/documents/chip_reading.h"
-#include "orrery/formats/timeloop/documents/jinja.h"
 #include "orrery/formats/timeloop/documents/merge.h"
 #include "orrery/formats/timeloop/documents/overrides.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
@@ -45,10 +44,10 @@ void append(const base::Diagnostics& from, bool duplicates_are_errors, base::Dia
 }
 
 std::vector<yaml::Node> parse_file(const std::shared_ptr<const base::SourceFile>& file, const Parsed& parsed,
-                                   Files& included, base::Diagnostics& found) {
+                                   const TemplateOptions& templates, Files& included, base::Diagnostics& found) {
   base::Diagnostics own;
   const auto known = parsed.find(file.get());
-  auto documents = is_template(*file)      ? expand_template(file, included, own)
+  auto documents = is_template(*file)      ? expand_template(file, templates, included, own)
                    : known != parsed.end() ? *known->second
                                            : yaml::parse(file, base::Severity::kWarning, own);
   if (documents.empty() && !own.has_errors()) own.warning("O0114", "the file is empty", {file, 0, 0, 1});
@@ -66,9 +65,10 @@ Documents Documents::gather(const Files& files, const ReadOptions& options, cons
   Documents gathered;
   gathered.options_ = options;
   base::Diagnostics& found = gathered.diagnostics_;
+  const TemplateOptions templates = beside(options.templates, sorted);
   Files read = sorted;
   for (const auto& file : sorted) {
-    for (yaml::Node& document : parse_file(file, parsed, read, found))
+    for (yaml::Node& document : parse_file(file, parsed, templates, read, found))
       merge_document(std::move(document), gathered.top_, found);
   }
   found.throw_if_errors();

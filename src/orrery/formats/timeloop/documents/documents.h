@@ -2,6 +2,7 @@
 //
 //   documents.h    gather files: which top-level key came from where; merge; the front door `read`
 //   chip_reading.* what the documents say of the chip, read once, and of each einsum that runs on it
+//   jinja.*        documents that are templates
 //   expression.*   the arithmetic that any string value may be
 //   architecture.* v4 nodes and v3 subtrees -> machine::Chip
 //   problem.*      problem -> workload::Einsum
@@ -24,6 +25,7 @@
 #include "orrery/base/override.h"
 #include "orrery/energy/component.h"
 #include "orrery/energy/options.h"
+#include "orrery/formats/timeloop/documents/jinja.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/machine/chip.h"
 #include "orrery/nest/mapping.h"
@@ -42,6 +44,8 @@ struct ReadOptions {
   bool mapped = true;                // false: only the components' energies count, which need not make a chip
   bool tables_wanted = true;         // false: ERT and ART are left aside, so that all is estimated
   bool mapping_wanted = true;        // false: a `mapping` is left aside, as by a search for a better one
+  bool ignore_densities = false;     // sparse data and formats for it are taken as dense
+  TemplateOptions templates;         // what templates may name and read; the folders of the files come by themselves
   energy::EstimateOptions estimate;  // how `components` are taken apart
 };
 

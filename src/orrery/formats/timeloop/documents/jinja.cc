@@ -1,263 +1,325 @@
-// Rendering keeps the lines of the text: what prints nothing becomes nothing, a default becomes its
-// text, and an include becomes a placeholder scalar, which is replaced by the included value after
-// parsing. So every value keeps the place where its author wrote it.
+// A template is rendered to text, whose characters know their places (templates/placed_text.h), and parsed; places of
+// the text become those of the files. An included value is a placeholder in the text and put in after parsing, so that
+// it needs no writing as YAML.
 //
-// Cost: linear in the texts; includes nest at most kMaxIncludes deep.
+// Cost: linear in the texts, and bounded (templates/template_budget.h); a file that is included twice is read once.
 #include "orrery/formats/timeloop/documents/jinja.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
-#include <optional>
+#include <utility>
 
+#include "orrery/formats/timeloop/documents/template_paths.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
+#include "orrery/formats/timeloop/expressions/python_arithmetic.h"
+#include "orrery/formats/timeloop/templates/render.h"
 
 namespace orrery::formats::timeloop {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxIncludes = 8;
-constexpr std::size_t kMaxFiles = 256;
+using File = std::shared_ptr<const base::SourceFile>;
+using jinja::PlacedText;
+using jinja::TemplateValue;
+
+constexpr std::size_t kMostNested = 16;
+constexpr std::size_t kMostTemplate = std::size_t{256} << 10;
 constexpr std::string_view kPlaceholder = "orrery__included__value__";
 
-struct Include {
-  std::string file;
-  std::string key;  // empty: all of it
-  base::Location where;
-};
-
-std::string_view trim(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
+// `--define NAME=VALUE`: numbers and truth values as Python writes them, everything else is text.
+TemplateValue defined_value(const std::string& text) {
+  if (text == "True" || text == "true" || text == "False" || text == "false" || text == "None")
+    return TemplateValue::of(*python::constant(text));
+  const char* end = text.data() + text.size();
+  base::Count whole = 0;
+  if (const auto [stop, error] = std::from_chars(text.data(), end, whole); error == std::errc() && stop == end)
+    return TemplateValue::number(whole);
+  double real = 0;
+  if (const auto [stop, error] = std::from_chars(text.data(), end, real); error == std::errc() && stop == end)
+    return TemplateValue::of(real);
+  return TemplateValue::text(text);
 }
 
-// `{{- x -}}`: the dashes eat blanks around, which means nothing to YAML values.
-std::string_view without_dashes(std::string_view text) {
-  if (!text.empty() && text.front() == '-') text.remove_prefix(1);
-  if (!text.empty() && text.back() == '-') text.remove_suffix(1);
-  return trim(text);
-}
-
-bool is_name(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
-
-// 'text' or "text" without quotes inside.
-std::optional<std::string> quoted(std::string_view text) {
-  text = trim(text);
-  if (text.size() < 2 || (text.front() != '\'' && text.front() != '"') || text.back() != text.front()) return {};
-  const std::string_view inside = text.substr(1, text.size() - 2);
-  if (inside.find(text.front()) != std::string_view::npos) return {};
-  return std::string(inside);
-}
-
-// The argument text of `function(...)`, if it is that.
-std::optional<std::string_view> arguments_of(std::string_view text, std::string_view function) {
-  if (text.substr(0, function.size()) != function) return {};
-  text = trim(text.substr(function.size()));
-  if (text.size() < 2 || text.front() != '(' || text.back() != ')') return {};
-  return trim(text.substr(1, text.size() - 2));
-}
-
-// `name|default(literal)`: the literal.
-std::optional<std::string> default_of(std::string_view text) {
-  const std::size_t bar = text.find('|');
-  if (bar == std::string_view::npos || !is_name(trim(text.substr(0, bar)))) return {};
-  const auto literal = arguments_of(trim(text.substr(bar + 1)), "default");
-  if (!literal || literal->empty()) return {};
-  if (auto string = quoted(*literal)) return string;
-  if (literal->find_first_of("'\"(){}[]|~,") != std::string_view::npos) return {};
-  return std::string(*literal);
+std::size_t size_of(const yaml::Node& node) {
+  std::size_t size = 1;
+  for (const yaml::Node& item : node.items) size += size_of(item);
+  for (const yaml::Node::Entry& entry : node.entries) size += size_of(entry.value);
+  return size;
 }
 
 class Expander {
  public:
-  Expander(std::vector<std::shared_ptr<const base::SourceFile>>& included, base::Diagnostics& found)
-      : included_(included), found_(found) {}
+  Expander(const TemplateOptions& options, const File& top, std::vector<File>& included, base::Diagnostics& found)
+      : paths_(options.folders, top->name), included_(included), found_(found), open_{top->name} {
+    for (const base::Override& one : options.defined) variables_.insert_or_assign(one.path, defined_value(one.value));
+  }
 
-  std::vector<yaml::Node> expand(const std::shared_ptr<const base::SourceFile>& file, int depth) {
-    auto rendered = std::make_shared<base::SourceFile>();
-    rendered->name = file->name;
-    std::vector<Include> includes;
-    const std::size_t errors = found_.all().size();
-    rendered->text = render(file, includes);
-    if (found_.all().size() != errors && found_.has_errors()) return {};
-    auto documents = yaml::parse(rendered, base::Severity::kWarning, found_);
-    for (yaml::Node& document : documents) fill(document, includes, depth);
+  // Throws InputError.
+  std::vector<yaml::Node> documents(const File& file, const TemplatePaths::Folders& folders) {
+    const PlacedText text = rendered(file, folders);
+    auto shown = std::make_shared<base::SourceFile>();
+    shown->name = file->name;
+    shown->text = text.text();
+    base::Diagnostics own;
+    auto documents = yaml::parse(shown, base::Severity::kWarning, own);
+    const auto origin = [&](base::Location& where) {
+      if (where.file.get() != shown.get() || where.line == 0) return;
+      const int length = where.length;
+      where = text.origin(where.line, where.column);
+      if (where.length == 1) where.length = length;
+    };
+    base::Diagnostics errors;
+    for (const base::Diagnostic& diagnostic : own.all()) {
+      const bool error = diagnostic.severity == base::Severity::kError;
+      base::Diagnostic& copy = error ? errors.error("", "") : found_.warning("", "");
+      copy = diagnostic;
+      if (const base::Location& where = diagnostic.primary.where; where.line > 0 && copy.code == "O0101")
+        copy.note(
+            fmt::format("line {} of what the template renders to: `{}`", where.line, line_of(*shown, where.line)));
+      origin(copy.primary.where);
+      for (base::Label& label : copy.secondary) origin(label.where);
+    }
+    errors.throw_if_errors();
+    for (yaml::Node& document : documents) place(document, origin);
+    for (yaml::Node& document : documents) fill(document);
     return documents;
   }
 
  private:
-  std::string render(const std::shared_ptr<const base::SourceFile>& file, std::vector<Include>& includes) {
-    const std::string_view text = file->text;
-    const fs::path home = fs::path(file->name).parent_path();
-    std::string result;
-    int line = 1;
-    std::size_t line_start = 0;
-    std::size_t at = 0;
-    while (at < text.size()) {
-      const std::string_view mark = text.substr(at, 2);
-      if (mark != "{{" && mark != "{%" && mark != "{#") {
-        if (text[at] == '\n') {
-          ++line;
-          line_start = at + 1;
-        }
-        result += text[at++];
-        continue;
-      }
-      const std::string_view closing = mark == "{{" ? "}}" : mark == "{%" ? "%}" : "#}";
-      const std::size_t end = text.find(closing, at + 2);
-      const base::Location where{file, line, static_cast<int>(at - line_start) + 1, 2};
-      if (end == std::string_view::npos) {
-        found_.error("O0113", fmt::format("`{}` is never closed by `{}`", mark, closing), where);
-        return {};
-      }
-      const std::string_view inside = text.substr(at + 2, end - at - 2);
-      if (mark == "{%") {
-        found_.error("O0113", fmt::format("`{{%{}%}}`: statements of Jinja are not read here", inside), where)
-            .hint("render the file with Jinja first, or write the values out");
-      } else if (mark == "{{") {
-        base::Location whole = where;
-        whole.length = inside.find('\n') == std::string_view::npos ? static_cast<int>(end + 2 - at) : 2;
-        result += expression(without_dashes(inside), home, includes, whole);
-      }
-      for (std::size_t i = at; i < end; ++i) {
-        if (text[i] != '\n') continue;
-        ++line;
-        line_start = i + 1;
-        result += '\n';
-      }
-      at = end + 2;
+  // The functions of one template.
+  class Functions : public jinja::Surroundings {
+   public:
+    Functions(Expander& owner, const File& file, TemplatePaths::Folders folders)
+        : owner_(owner), file_(file), folders_(std::move(folders)) {}
+
+    std::vector<std::string> functions() const override {
+      return {"include", "include_all", "include_text", "add_to_path", "find_path", "path_exists", "cwd"};
     }
-    return result;
+
+    TemplateValue call(std::string_view name, const jinja::TemplateArguments& arguments,
+                       const base::Location& where) override {
+      owner_.budget_.step(where, kCostOfAFile);
+      const auto text = [&](std::size_t i) -> std::string {
+        const std::string* held = i < arguments.values.size() ? arguments.values[i].as_text() : nullptr;
+        if (held == nullptr) base::fail("O0113", fmt::format("`{}` takes the name of a file, as a text", name), where);
+        return *held;
+      };
+      const TemplatePaths& paths = owner_.paths_;
+      const fs::path home = fs::path(file_->name).parent_path();
+      if (name == "cwd") return TemplateValue::text(paths.absolute(home));
+      const std::string wanted = text(0);
+      if (name == "add_to_path") {
+        folders_.push_back(paths.folder(wanted, home, folders_, where));
+        return TemplateValue::text("");
+      }
+      if (name == "path_exists") return TemplateValue::truth(paths.exists(wanted, home, folders_, where));
+      if (name == "find_path") return TemplateValue::text(paths.absolute(paths.one(wanted, home, folders_, where)));
+      if (name == "include_text") return include_text(paths.all(wanted, home, folders_, where), where);
+      std::string key = arguments.values.size() > 1 ? text(1) : "";
+      if (name == "include")
+        return owner_.placeholder(owner_.value({paths.one(wanted, home, folders_, where)}, key, folders_, where));
+      return owner_.placeholder(owner_.value(paths.all(wanted, home, folders_, where), key, folders_, where, true));
+    }
+
+   private:
+    TemplateValue include_text(const std::vector<std::string>& names, const base::Location& where) {
+      auto whole = std::make_shared<PlacedText>();
+      for (const std::string& name : names) {
+        if (!whole->text().empty()) whole->append_made(where, "\n");
+        whole->append(*owner_.text_of_file(name, folders_, where));
+      }
+      TemplateValue value;
+      value.kind = TemplateValue::Kind::kIncluded;
+      value.included = std::move(whole);
+      return value;
+    }
+
+    static constexpr std::size_t kCostOfAFile = 4096;  // asking the file system takes as long as some steps
+
+    Expander& owner_;
+    File file_;
+    TemplatePaths::Folders folders_;
+  };
+
+  PlacedText rendered(const File& file, const TemplatePaths::Folders& folders) {
+    if (file->text.size() > kMostTemplate)
+      base::fail("O0103", fmt::format("`{}` is a template of more than {} KiB", file->name, kMostTemplate >> 10),
+                 {file, 0, 0, 1}, "move what needs no rendering to a file of its own");
+    Functions functions(*this, file, folders);
+    budget_.allow(file->text.size());
+    // What the tree points into must outlive it, and so must the tree while macros are called.
+    const jinja::Template parsed = jinja::parse_template(file);
+    return jinja::render(parsed, variables_, functions, budget_);
   }
 
-  std::string expression(std::string_view text, const fs::path& home, std::vector<Include>& includes,
-                         const base::Location& where) {
-    if (const auto arguments = arguments_of(text, "add_to_path")) {
-      std::string_view path = *arguments;
-      if (const std::size_t tilde = path.find('~'); tilde != std::string_view::npos) {
-        if (trim(path.substr(0, tilde)) != "cwd()") return unknown(text, where);
-        path = path.substr(tilde + 1);
-      }
-      const auto folder = quoted(path);
-      if (!folder) return unknown(text, where);
-      folders_.push_back(home / fs::path(*folder).relative_path());
-      return "";
+  // Errors of what `inside` does to an included file say who included it.
+  template <typename F>
+  auto included_from(const base::Location& where, const std::string& name, F&& inside) {
+    const auto again = std::find_if(open_.begin(), open_.end(), [&](const std::string& one) {
+      return paths_.absolute(one) == paths_.absolute(name);
+    });
+    if (again != open_.end() || open_.size() >= kMostNested) {
+      base::Diagnostics own;
+      auto& error = own.error("O0113",
+                              again != open_.end() ? fmt::format("`{}` includes itself", name)
+                                                   : fmt::format("includes go more than {} files deep", kMostNested),
+                              where);
+      for (auto one = again; one != open_.end() && one + 1 != open_.end(); ++one)
+        error.note("by way of `" + *(one + 1) + "`");
+      throw base::InputError(own.all());
     }
-    if (const auto arguments = arguments_of(text, "include")) {
-      // The comma between file and key stands outside of quotes and parentheses.
-      std::size_t comma = std::string_view::npos;
-      int nesting = 0;
-      for (std::size_t i = 0; i < arguments->size(); ++i) {
-        const char c = (*arguments)[i];
-        nesting += c == '(' ? 1 : c == ')' ? -1 : 0;
-        if (c == ',' && nesting == 0) comma = i;
-      }
-      const std::string_view first = trim(arguments->substr(0, comma));
-      std::optional<std::string> file = quoted(first);
-      if (!file) file = default_of(first);
-      std::optional<std::string> key = std::string();
-      if (comma != std::string_view::npos) key = quoted(arguments->substr(comma + 1));
-      if (!file || file->empty() || !key) return unknown(text, where);
-      includes.push_back({find_file(*file, home), *key, where});
-      return fmt::format("{}{}", kPlaceholder, includes.size() - 1);
-    }
-    if (const auto value = default_of(text)) return *value;
-    return unknown(text, where);
-  }
-
-  std::string unknown(std::string_view text, const base::Location& where) {
-    auto& diagnostic = found_.error("O0113", fmt::format("`{{{{{}}}}}` is not read here", text), where);
-    if (is_name(text)) {
-      diagnostic.hint(fmt::format("give a value: `{{{{{}|default(...)}}}}`, or write it out", text));
-    } else {
-      diagnostic.note("known: include('file', 'key'), add_to_path('folder'), name|default(value)");
-    }
-    return "";
-  }
-
-  // The first folder that has it: the file's own, then those added. Otherwise the name, for the message.
-  std::string find_file(const std::string& name, const fs::path& home) const {
-    std::error_code error;
-    if (fs::is_regular_file(home / name, error)) return (home / name).string();
-    for (const fs::path& folder : folders_) {
-      if (fs::is_regular_file(folder / name, error)) return (folder / name).string();
-    }
-    return (home / name).string();
-  }
-
-  void fill(yaml::Node& node, const std::vector<Include>& includes, int depth) {
-    if (node.is_scalar() && node.scalar.compare(0, kPlaceholder.size(), kPlaceholder) == 0) {
-      const std::string digits = node.scalar.substr(kPlaceholder.size());
-      for (std::size_t i = 0; i < includes.size(); ++i) {
-        if (digits == std::to_string(i)) {
-          node = value_of(includes[i], depth);
-          return;
-        }
-      }
-    }
-    for (yaml::Node& item : node.items) fill(item, includes, depth);
-    for (yaml::Node::Entry& entry : node.entries) fill(entry.value, includes, depth);
-  }
-
-  yaml::Node value_of(const Include& include, int depth) {
-    yaml::Node nothing;
-    nothing.where = include.where;
-    if (depth >= kMaxIncludes || included_.size() >= kMaxFiles) {
-      found_.error("O0113",
-                   fmt::format("includes go more than {} files deep; does a file include itself?", kMaxIncludes),
-                   include.where);
-      return nothing;
-    }
-    std::error_code error;
-    if (!fs::is_regular_file(include.file, error)) {
-      found_.error("O0100", fmt::format("there is no file `{}`", include.file), include.where);
-      return nothing;
-    }
-    std::shared_ptr<const base::SourceFile> file;
+    open_.push_back(name);
     try {
-      file = yaml::read_file(include.file);
-    } catch (const base::InputError& unreadable) {
-      base::Diagnostic& diagnostic =
-          found_.error(unreadable.diagnostics.front().code, unreadable.diagnostics.front().message, include.where);
-      for (const std::string& hint : unreadable.diagnostics.front().hints) diagnostic.hint(hint);
-      return nothing;
+      auto result = inside();
+      open_.pop_back();
+      return result;
+    } catch (base::InputError& error) {
+      for (base::Diagnostic& diagnostic : error.diagnostics) diagnostic.also(where, "included here");
+      throw;
+    }
+  }
+
+  File read(const std::string& name, const base::Location& where) {
+    File& file = files_[paths_.absolute(name)];
+    if (file) return file;
+    try {
+      file = yaml::read_file(name);
+    } catch (base::InputError& unreadable) {
+      for (base::Diagnostic& diagnostic : unreadable.diagnostics) diagnostic.primary.where = where;
+      throw;
     }
     included_bytes_ += file->text.size();
-    if (included_bytes_ > base::kMostFileBytes) {
-      found_
-          .error("O0103",
-                 fmt::format("includes bring in more than {} MiB; no more is read", base::kMostFileBytes >> 20),
-                 include.where)
-          .note("a file counts each time it is included");
-      return nothing;
-    }
+    if (included_bytes_ > base::kMostFileBytes)
+      base::fail("O0103",
+                 fmt::format("includes bring in more than {} MiB; no more is read", base::kMostFileBytes >> 20), where);
     included_.push_back(file);
-    auto documents = expand(file, depth + 1);
-    if (documents.empty()) return nothing;
-    if (include.key.empty()) return std::move(documents.front());
-    const yaml::Node* value = documents.front().find(include.key);
-    if (value != nullptr) return *value;
-    std::vector<std::string> keys;
-    for (const auto& entry : documents.front().entries) keys.push_back(entry.key);
-    auto& diagnostic =
-        found_.error("O0113", fmt::format("`{}` has no key `{}`", include.file, include.key), include.where);
-    suggest(diagnostic, include.key, keys, "keys");
-    return nothing;
+    return file;
   }
 
-  std::vector<std::shared_ptr<const base::SourceFile>>& included_;
+  static std::string cache_key(const std::string& path, const TemplatePaths::Folders& folders) {
+    std::string key = path;
+    for (const std::string& folder : folders) key += "\n" + folder;
+    return key;
+  }
+
+  std::shared_ptr<const PlacedText> text_of_file(const std::string& name, const TemplatePaths::Folders& folders,
+                                                 const base::Location& where) {
+    return included_from(where, name, [&] {
+      const File file = read(name, where);
+      std::shared_ptr<const PlacedText>& text = texts_[cache_key(paths_.absolute(name), folders)];
+      if (!text) text = std::make_shared<const PlacedText>(rendered(file, folders));
+      return text;
+    });
+  }
+
+  const std::vector<yaml::Node>& documents_of_file(const std::string& name, const TemplatePaths::Folders& folders,
+                                                   const base::Location& where) {
+    return *included_from(where, name, [&] {
+      const File file = read(name, where);
+      std::shared_ptr<const std::vector<yaml::Node>>& parsed = parsed_[cache_key(paths_.absolute(name), folders)];
+      if (!parsed) parsed = std::make_shared<const std::vector<yaml::Node>>(documents(file, folders));
+      return parsed;
+    });
+  }
+
+  // The value at `key`, whose parts are parted by dots, of each file; as one list where `all` are asked for.
+  yaml::Node value(const std::vector<std::string>& names, const std::string& key, const TemplatePaths::Folders& folders,
+                   const base::Location& where, bool all = false) {
+    yaml::Node list;
+    list.kind = yaml::Node::Kind::kSequence;
+    list.where = where;
+    for (const std::string& name : names) {
+      const auto& documents = documents_of_file(name, folders, where);
+      yaml::Node nothing;
+      nothing.where = where;
+      const yaml::Node* held = documents.empty() ? &nothing : &documents.front();
+      for (std::size_t at = 0; at < key.size();) {
+        const std::size_t dot = std::min(key.find('.', at), key.size());
+        const std::string step = key.substr(at, dot - at);
+        at = dot + 1;
+        if (step.empty()) continue;
+        const yaml::Node* next = held->find(step);
+        if (next == nullptr) refuse_key(name, step, *held, where);
+        held = next;
+      }
+      budget_.step(where, 64 * size_of(*held));
+      if (!all) return *held;
+      if (held->is_sequence())
+        list.items.insert(list.items.end(), held->items.begin(), held->items.end());
+      else
+        list.items.push_back(*held);
+    }
+    return list;
+  }
+
+  [[noreturn]] static void refuse_key(const std::string& file, const std::string& key, const yaml::Node& node,
+                                      const base::Location& where) {
+    std::vector<std::string> keys;
+    for (const auto& entry : node.entries) keys.push_back(entry.key);
+    base::Diagnostics own;
+    auto& error = own.error("O0113", fmt::format("`{}` has no key `{}`", file, key), where);
+    suggest(error, key, keys, "keys");
+    throw base::InputError(own.all());
+  }
+
+  TemplateValue placeholder(yaml::Node value) {
+    values_.push_back(std::move(value));
+    return TemplateValue::text(fmt::format("{}{}", kPlaceholder, values_.size() - 1));
+  }
+
+  void fill(yaml::Node& node) {
+    const std::size_t at = node.is_scalar() ? node.scalar.find(kPlaceholder) : std::string::npos;
+    if (at != std::string::npos) {
+      const char* begin = node.scalar.data() + at + kPlaceholder.size();
+      const char* end = node.scalar.data() + node.scalar.size();
+      std::size_t number = 0;
+      const auto [stop, error] = std::from_chars(begin, end, number);
+      if (at != 0 || stop != end || error != std::errc() || number >= values_.size())
+        base::fail("O0113", "an included value stands within a text", node.where,
+                   "let it stand alone as a value, or take the text: `include_text('file')`");
+      node = values_[number];
+      return;
+    }
+    for (yaml::Node& item : node.items) fill(item);
+    for (yaml::Node::Entry& entry : node.entries) fill(entry.value);
+  }
+
+  template <typename F>
+  static void place(yaml::Node& node, const F& origin) {
+    origin(node.where);
+    for (yaml::Node& item : node.items) place(item, origin);
+    for (yaml::Node::Entry& entry : node.entries) {
+      origin(entry.key_where);
+      place(entry.value, origin);
+    }
+  }
+
+  static std::string line_of(const base::SourceFile& file, int line) {
+    std::size_t begin = 0;
+    for (int i = 1; i < line && begin != std::string::npos; ++i) {
+      begin = file.text.find('\n', begin);
+      if (begin != std::string::npos) ++begin;
+    }
+    if (begin == std::string::npos) return {};
+    return file.text.substr(begin, std::min<std::size_t>(file.text.find('\n', begin) - begin, 100));
+  }
+
+  TemplatePaths paths_;
+  std::vector<File>& included_;
   base::Diagnostics& found_;
+  jinja::Budget budget_;
+  jinja::Variables variables_;
+  std::vector<std::string> open_;  // the files that include each other, outermost first
+  std::map<std::string, File> files_;
+  std::map<std::string, std::shared_ptr<const PlacedText>> texts_;
+  std::map<std::string, std::shared_ptr<const std::vector<yaml::Node>>> parsed_;
+  std::vector<yaml::Node> values_;
   std::size_t included_bytes_ = 0;
-  std::vector<fs::path> folders_;
 };
 
 }  // namespace
@@ -271,10 +333,24 @@ bool is_template(const base::SourceFile& file) {
   return named || file.text.find("{{") != std::string::npos || file.text.find("{%") != std::string::npos;
 }
 
-std::vector<yaml::Node> expand_template(const std::shared_ptr<const base::SourceFile>& file,
-                                        std::vector<std::shared_ptr<const base::SourceFile>>& included,
+TemplateOptions beside(TemplateOptions options, const std::vector<File>& files) {
+  for (const File& file : files) {
+    std::error_code error;
+    if (fs::is_regular_file(file->name, error)) options.folders.push_back(fs::path(file->name).parent_path().string());
+  }
+  std::sort(options.folders.begin(), options.folders.end());
+  options.folders.erase(std::unique(options.folders.begin(), options.folders.end()), options.folders.end());
+  return options;
+}
+
+std::vector<yaml::Node> expand_template(const File& file, const TemplateOptions& options, std::vector<File>& included,
                                         base::Diagnostics& found) {
-  return Expander(included, found).expand(file, 0);
+  try {
+    return Expander(beside(options, {file}), file, included, found).documents(file, {});
+  } catch (const base::InputError& error) {
+    for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+    return {};
+  }
 }
 
 }  // namespace orrery::formats::timeloop

@@ -1,11 +1,12 @@
-// The few things that Timeloop users write with Jinja, without Jinja.
+// Documents that are templates: Jinja with the functions of Accelergy and timeloopfe that reach files.
 //
-//   {{add_to_path('folder')}}, {{add_to_path(cwd() ~ '/folder')}}   where included files are looked for
-//   key: {{include('file.yaml', 'key')}}, {{include('file.yaml')}}  a value from another file
-//   {{name|default(16)}}                                           the default: there are no names to set
-//   {# comment #}
+//   include('file.yaml', 'a.b')       a value of another document; include_all('*.yaml', 'a'): lists of several, as one
+//   include_text('file.yaml')         its text, so that its anchors can be named
+//   add_to_path('folder')             where files are looked for, after the template's own folder
+//   find_path('file'), path_exists('file'), cwd()
 //
-// Anything else between {{ }} or {% %} is an error (O0113) with its place.
+// Files are found in the folders that were given, and nowhere else (O2025): a template that came from elsewhere reads
+// none of its user's files.
 #pragma once
 
 #include <memory>
@@ -13,15 +14,25 @@
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
+#include "orrery/base/override.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::timeloop {
 
+struct TemplateOptions {
+  base::Overrides defined;           // names that templates know: --define
+  std::vector<std::string> folders;  // besides its own, folders that a template may read: --include
+};
+
 bool is_template(const base::SourceFile& file);
 
-// Documents of a template, included values in their places (with the places of their own files). Errors
-// O0100, O0101, O0113 are collected in `found`. `included` receives every file that was read.
+// Adds the folders that files lie in.
+TemplateOptions beside(TemplateOptions options, const std::vector<std::shared_ptr<const base::SourceFile>>& files);
+
+// Documents of a template, included values in their places, all with the places where their authors wrote them. Errors
+// O0100, O0101, O0103, O0113, O2025, O2026 are collected in `found`. `included` receives every file that was read.
 std::vector<yaml::Node> expand_template(const std::shared_ptr<const base::SourceFile>& file,
+                                        const TemplateOptions& options,
                                         std::vector<std::shared_ptr<const base::SourceFile>>& included,
                                         base::Diagnostics& found);
 

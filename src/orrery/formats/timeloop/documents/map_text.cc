@@ -10,14 +10,20 @@ namespace {
 
 struct Loop {
   int dimension = 0;
-  base::Count bound = 1;
+  nest::Factor factor;
   char mesh = ' ';  // 'X', 'Y'; ' ' in time
+
+  // "16", or "16,5" with 5 iterations in the last round.
+  std::string bound() const {
+    return factor.perfect() ? fmt::format("{}", factor.iterations)
+                            : fmt::format("{},{}", factor.iterations, factor.last);
+  }
 };
 
 std::vector<Loop> temporal_loops(const nest::LevelMapping& level) {
   std::vector<Loop> loops;
   for (auto d = level.temporal_order.rbegin(); d != level.temporal_order.rend(); ++d)
-    if (level.temporal[*d] > 1) loops.push_back({*d, level.temporal[*d], ' '});
+    if (level.temporal[*d] > 1) loops.push_back({*d, level.factor(false, *d), ' '});
   return loops;
 }
 
@@ -25,7 +31,7 @@ std::vector<Loop> spatial_loops(const nest::LevelMapping& level) {
   std::vector<Loop> loops;
   for (int at = static_cast<int>(level.spatial_order.size()) - 1; at >= 0; --at) {
     const int d = level.spatial_order[at];
-    if (level.spatial[d] > 1) loops.push_back({d, level.spatial[d], at < level.split ? 'X' : 'Y'});
+    if (level.spatial[d] > 1) loops.push_back({d, level.factor(true, d), at < level.split ? 'X' : 'Y'});
   }
   return loops;
 }
@@ -65,7 +71,7 @@ std::string map_text(const workload::Einsum& einsum, const machine::Chip& chip, 
     if (!loops.empty() || i == 0) out += std::string(head.size(), '-') + "\n";
     for (const Loop& loop : loops) {
       out += fmt::format("| {}for {} in [0:{})", std::string(2 * depth, ' '), einsum.dimensions[loop.dimension].name,
-                         loop.bound);
+                         loop.bound());
       if (loop.mesh != ' ') out += fmt::format(" (Spatial-{})", loop.mesh);
       out += "\n";
       ++depth;
@@ -92,10 +98,10 @@ std::string one_line(const workload::Einsum& einsum, const nest::Mapping& mappin
     out += fmt::format("L{}[{}]", i + 1, kept);
 
     std::vector<Loop> temporal = temporal_loops(level);
-    if (temporal.empty() && !level.temporal_order.empty()) temporal.push_back({level.temporal_order.back(), 1, ' '});
-    for (const Loop& loop : temporal) out += fmt::format(" {}{}", einsum.dimensions[loop.dimension].name, loop.bound);
+    if (temporal.empty() && !level.temporal_order.empty()) temporal.push_back({level.temporal_order.back(), {}, ' '});
+    for (const Loop& loop : temporal) out += fmt::format(" {}{}", einsum.dimensions[loop.dimension].name, loop.bound());
     for (const Loop& loop : spatial_loops(level))
-      out += fmt::format(" {}{}{}", einsum.dimensions[loop.dimension].name, loop.bound, loop.mesh);
+      out += fmt::format(" {}{}{}", einsum.dimensions[loop.dimension].name, loop.bound(), loop.mesh);
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "orrery/base/file_kind.h"
+#include "orrery/formats/timeloop/documents/globals.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
 namespace orrery::formats::timeloop {
@@ -136,6 +137,22 @@ void merge_variables(yaml::Node& into, yaml::Node& from, base::Diagnostics& foun
   }
 }
 
+bool lies_with_chip(const Entry& problem, const std::vector<Entry>& top) {
+  return std::any_of(top.begin(), top.end(), [&](const Entry& entry) {
+    return entry.key == "architecture" && entry.key_where.file == problem.key_where.file;
+  });
+}
+
+// A chip's file may bring a problem, as an example; a layer that is given beside it takes its place.
+void take_layer(Entry& present, Entry entry, bool new_is_example, base::Diagnostics& found) {
+  const bool both = new_is_example && present.key_where.file == entry.key_where.file;
+  if (both) return given_twice("`problem`", entry.key_where, present.key_where, found);
+  if (!new_is_example) std::swap(present, entry);
+  auto& note = found.warning("O2027", "the problem that comes with the chip is left aside", entry.key_where);
+  note.severity = base::Severity::kNote;
+  note.also(present.key_where, "this one is taken");
+}
+
 }  // namespace
 
 void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnostics& found) {
@@ -149,14 +166,18 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
         .hint(document.where.file == nullptr ? std::string() : base::other_text_format(document.where.file->text));
     return;
   }
+  const bool describes_chip = document.find("architecture") != nullptr;
   for (Entry& entry : document.entries) {
-    const std::string key = plain_key(entry.key);
+    std::string key = plain_key(entry.key);
+    if (key.find("ignore") != std::string::npos) continue;                    // the user's own: Timeloop's rule
+    if (key == "extra_mapping_constraints") entry.key = key = "constraints";  // timeloopfe adds them up, too
     if (std::find(known_keys().begin(), known_keys().end(), key) == known_keys().end()) {
       auto& diagnostic =
           found.warning("O0112", fmt::format("the top-level key `{}` has no meaning here", entry.key), entry.key_where);
       suggest(diagnostic, entry.key, known_keys(), "known keys");
       continue;
     }
+    if (key == "globals") warn_of_environment(entry.value, found);
     if (key == "mapping" && is_empty(entry.value)) continue;
     const auto present =
         std::find_if(top.begin(), top.end(), [&](const Entry& other) { return plain_key(other.key) == key; });
@@ -172,6 +193,8 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
       merge_lists(key, present->value, entry.value, "classes", found);
     } else if (key == "variables") {
       merge_variables(present->value, entry.value, found);
+    } else if (key == "problem" && (describes_chip || lies_with_chip(*present, top))) {
+      take_layer(*present, std::move(entry), describes_chip, found);
     } else if (!is_one_of(key, {"dumped_by_timeloop_front_end", "globals", "orrery", "ERT_summary", "ART_summary",
                                 "flattened_architecture"})) {
       given_twice(fmt::format("`{}`", entry.key), entry.key_where, present->key_where, found);

@@ -40,8 +40,8 @@ bool same_letters(std::string_view a, std::string_view b) {
 
 class Reader {
  public:
-  Reader(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found)
-      : problem_(problem), variables_(variables), found_(found) {}
+  Reader(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found, bool ignore_densities)
+      : problem_(problem), variables_(variables), found_(found), ignore_densities_(ignore_densities) {}
 
   Einsum read() {
     if (!problem_.is_map()) {
@@ -86,17 +86,15 @@ class Reader {
   void check_version() {
     static const std::vector<std::string> kVersions = {"0.2", "0.3", "0.4"};
     const yaml::Node* version = problem_.find("version");
-    if (!version) {
-      found_.error("O0409", "`problem` has no `version`", problem_.where).hint("add `version: 0.4`");
-    } else if (std::find(kVersions.begin(), kVersions.end(), version->scalar) == kVersions.end()) {
+    if (version && std::find(kVersions.begin(), kVersions.end(), version->scalar) == kVersions.end())
       found_.error("O0409", fmt::format("version `{}` of `problem` is not known", version->scalar), version->where)
           .note(fmt::format("known versions: {}", quoted_list(kVersions)));
-    }
     static const std::vector<std::string> kKeys = {"version", "shape", "instance", "name"};
     if (problem_.find("instance")) warn_unknown_keys(problem_, kKeys, "O0410", "`problem`", found_);
   }
 
-  // Timeloop's installation ships the convolution under this name; documents refer to it without repeating it.
+  // Timeloop's installation ships the convolution under this name; documents refer to it without repeating it. Its
+  // output channels are `K` there and `M` in later documents: the instance tells which.
   bool use_named_shape(const yaml::Node& name) {
     if (plain_key(name.scalar) != "cnn_layer") {
       found_
@@ -107,7 +105,9 @@ class Reader {
       return false;
     }
     einsum_.name = "cnn-layer";
-    for (const char* dimension : {"C", "M", "R", "S", "N", "P", "Q"}) add_dimension(dimension, name.where);
+    const yaml::Node& bounds = instance_ != nullptr ? *instance_ : problem_;
+    const char* channels = bounds.is_map() && bounds.find("K") != nullptr && bounds.find("M") == nullptr ? "K" : "M";
+    for (const char* dimension : {"C", channels, "R", "S", "N", "P", "Q"}) add_dimension(dimension, name.where);
     for (const char* coefficient : {"Wstride", "Hstride", "Wdilation", "Hdilation"})
       coefficients_.push_back({coefficient, 1, name.where});
     enum { kC, kM, kR, kS, kN, kP, kQ };
@@ -429,13 +429,19 @@ class Reader {
       const yaml::Node* value = entry.value.is_map() ? entry.value.find("density") : &entry.value;
       if (!value || value->is_null()) continue;
       const std::optional<double> density = as_number(*value, scope, fmt::format("density of {}", entry.key), found_);
-      if (density && *density != 1)
+      if (!density || *density == 1) continue;
+      if (ignore_densities_) {
         found_
-            .error(
-                "O0407",
-                fmt::format("`{}` has density {}; only dense problems (density 1) are modelled", entry.key, *density),
-                value->where)
-            .hint("remove `densities` to model the dense problem");
+            .warning("O0407", fmt::format("`{}` has density {}; it is taken as dense", entry.key, *density),
+                     value->where)
+            .severity = base::Severity::kNote;
+        continue;
+      }
+      found_
+          .error("O0407",
+                 fmt::format("`{}` has density {}; only dense problems (density 1) are modelled", entry.key, *density),
+                 value->where)
+          .hint("`--ignore-density` models the dense problem");
     }
   }
 
@@ -482,6 +488,7 @@ class Reader {
   const yaml::Node& problem_;
   const Scope& variables_;
   base::Diagnostics& found_;
+  bool ignore_densities_;
   const yaml::Node* instance_ = nullptr;
   Einsum einsum_;
   std::vector<Coefficient> coefficients_;
@@ -492,8 +499,9 @@ class Reader {
 
 }  // namespace
 
-workload::Einsum read_problem(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found) {
-  return Reader(problem, variables, found).read();
+workload::Einsum read_problem(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found,
+                              bool ignore_densities) {
+  return Reader(problem, variables, found, ignore_densities).read();
 }
 
 }  // namespace orrery::formats::timeloop

@@ -183,12 +183,20 @@ TEST(Problem, CoefficientsAreNotNegativeAndAreKnown) {
   EXPECT_EQ(places(result.found), (Places{"O0408@5:39", "O0412@6:47"}));
 }
 
-TEST(Problem, TheVersionIsRequiredAndKnown) {
-  EXPECT_EQ(places(read("problem: {shape: {dimensions: [A], data_spaces: [{name: X, projection: A, read_write: 1}]}, "
-                        "instance: {A: 1}}")
-                       .found)
-                .front(),
-            "O0409@1:10");
+TEST(Problem, TheConvolutionKnownByNameCallsItsChannelsAsTheInstanceDoes) {
+  const Result older = read("problem: {shape: cnn-layer, R: 3, S: 3, P: 4, Q: 4, C: 8, K: 16, N: 1}");
+  const Result newer = read("problem: {shape: cnn-layer, R: 3, S: 3, P: 4, Q: 4, C: 8, M: 16, N: 1}");
+  EXPECT_EQ(older.einsum.dimension_index("K"), newer.einsum.dimension_index("M"));
+  EXPECT_EQ(older.einsum.operations(), newer.einsum.operations());
+  EXPECT_EQ(older.einsum.operations(), 3 * 3 * 4 * 4 * 8 * 16);
+}
+
+TEST(Problem, AVersionMayBeMissingButMustBeKnown) {
+  EXPECT_EQ(read("problem: {shape: {dimensions: [A], data_spaces: [{name: X, projection: A, read_write: true}]}, "
+                 "instance: {A: 3}}")
+                .einsum.dimensions[0]
+                .bound,
+            3);
   EXPECT_EQ(places(read("problem: {version: 5, shape: {dimensions: [A], data_spaces: [{name: X, projection: A, "
                         "read_write: true}]}, instance: {A: 1}}")
                        .found),

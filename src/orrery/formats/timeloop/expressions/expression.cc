@@ -244,10 +244,29 @@ class Parser {
     const std::string_view name = name_here();
     if (name.empty() || name == "if" || name == "else" || name == "and" || name == "or" || name == "not") wrong();
     at_ += name.size();
-    if (take('(')) return call(name, from);
+    if (take('(')) {
+      if (name == "len") return length(from);
+      return call(name, from);
+    }
+    return named(std::string(name), from);
+  }
+  Pointer named(std::string name, std::size_t from) {
     Pointer tree = make(Tree::Kind::kName, name, from);
-    names.emplace_back(name);
+    names.push_back(std::move(name));
     return tree;
+  }
+  // `len(spec.problem.instance)` is a name as a whole: documents' parts have lengths, but are no values.
+  Pointer length(std::size_t from) {
+    std::string whole = "len(";
+    do {
+      const std::string_view step = name_here();
+      if (step.empty()) wrong();
+      at_ += step.size();
+      whole += std::string(step) + ".";
+    } while (take('.'));
+    if (!take(')')) wrong();
+    whole.back() = ')';
+    return named(std::move(whole), from);
   }
   Pointer call(std::string_view name, std::size_t from) {
     std::vector<Pointer> arguments;

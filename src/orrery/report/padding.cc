@@ -1,0 +1,49 @@
+#include "orrery/report/padding.h"
+
+#include <fmt/format.h>
+
+#include "orrery/nest/objective.h"
+
+namespace orrery::report {
+
+namespace {
+
+const char* unit_of(nest::Metric metric) {
+  return metric == nest::Metric::kEdp ? "EDP (J*cycle)" : metric == nest::Metric::kEnergy ? "energy (pJ)" : "cycles";
+}
+
+std::string line_of(const scenario::MappedLayer& layer) {
+  std::string sizes;
+  for (const nest::Rounding& one : layer.padding->rounded)
+    sizes += fmt::format("{}{} {} as {}", sizes.empty() ? "" : ", ", layer.einsum.dimensions[one.dimension].name,
+                         one.from, one.to);
+  if (sizes.empty()) return fmt::format("{}: no size rounded up\n", layer.name);
+  std::string line =
+      fmt::format("{}: {}, {:.2f} % more operations", layer.name, sizes, 100 * (padded_work(*layer.padding) - 1));
+  if (!layer.found()) return line + "\n";
+  if (!layer.padding->unrounded) return line + "; no mapping without that\n";
+  const double before = nest::key_of(layer.objective, *layer.padding->unrounded)[0];
+  const double after = nest::key_of(layer.objective, layer.optimum.evaluation)[0];
+  line += fmt::format("; {} {:.4g} in place of {:.4g}", unit_of(layer.objective[0]), after, before);
+  if (after > 0 && before > 0)
+    line += after <= before ? fmt::format(", {:.2f} times less", before / after)
+                            : fmt::format(", {:.2f} times more", after / before);
+  return line + "\n";
+}
+
+}  // namespace
+
+double padded_work(const scenario::Padding& padding) {
+  double work = 1;
+  for (const nest::Rounding& one : padding.rounded) work *= static_cast<double>(one.to) / static_cast<double>(one.from);
+  return work;
+}
+
+std::string padding_lines(const std::vector<scenario::MappedLayer>& layers) {
+  std::string lines;
+  for (const scenario::MappedLayer& layer : layers)
+    if (layer.padding) lines += line_of(layer);
+  return lines;
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,18 @@
+// What rounding sizes up came to, in words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/scenario/map_model.h"
+
+namespace orrery::report {
+
+// A line for each layer that was asked about: the sizes, the operations they add, the objective beside that of the best
+// mapping without rounding. Empty where nothing was rounded.
+std::string padding_lines(const std::vector<scenario::MappedLayer>& layers);
+
+// Operations of the rounded sizes over those of the einsum itself.
+double padded_work(const scenario::Padding& padding);
+
+}  // namespace orrery::report
