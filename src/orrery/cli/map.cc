@@ -54,6 +54,15 @@ nest::Metric metric(const std::string& name) {
              fmt::format("objectives are {}; several are compared in the order given", fmt::join(names, ", "))));
 }
 
+// The short forms of the seed's scripts, of several letters each.
+Arguments with_long_names(Arguments arguments) {
+  for (std::string& one : arguments)
+    for (const auto& [brief, whole] : {std::pair{"-nef", "--no-e-fusion"}, std::pair{"-lf", "--l-fusion"},
+                                       std::pair{"-pwim", "--pay-writeback-in-matmul"}})
+      if (one == brief) one = whole;
+  return arguments;
+}
+
 scenario::Pad pad(const std::string& text) {
   const std::size_t equals = text.find('=');
   const base::Count size = equals == std::string::npos ? 0 : bound(text.substr(equals + 1));
@@ -85,15 +94,6 @@ void require_alone(const scenario::MapOptions& search) {
          padded && !search.pads.empty()
              ? "leave `--pad` out for the best sizes, or `--factors` for these"
              : fmt::format("find the sizes first, then ask for {} of a problem that has them", beside));
-}
-
-// The short forms of the seed's scripts, of several letters each.
-Arguments with_long_names(Arguments arguments) {
-  for (std::string& one : arguments)
-    for (const auto& [brief, whole] : {std::pair{"-nef", "--no-e-fusion"}, std::pair{"-lf", "--l-fusion"},
-                                       std::pair{"-pwim", "--pay-writeback-in-matmul"}})
-      if (one == brief) one = whole;
-  return arguments;
 }
 
 bool read(const Arguments& arguments, Console& console, Options& options) {
