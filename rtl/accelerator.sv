@@ -9,6 +9,8 @@ module accelerator #(
     parameter int PORTS = 8,
     parameter int DEPTH = 16,
     parameter int KEYS = 64,
+    parameter int SLOTS = 4,
+    parameter int SEQUENCES = 8,
     parameter int WIDTH = 8,
     parameter int CODE_BITS = 4,
     parameter int QUANTISER_LANES = 4,
@@ -36,6 +38,7 @@ module accelerator #(
     output logic request_write,
     output logic [31:0] request_address,
     output logic [23:0] request_beats,
+    input  logic request_ready,
     input  logic in_valid,
     input  logic [STREAM*8-1:0] in_data,
     output logic out_valid,
@@ -43,15 +46,18 @@ module accelerator #(
     output logic [STREAM*8-1:0] out_data,
     input  logic out_done
 );
-  logic start, busy, done, executes;
+  logic start, busy, done, length_write, runnable, overlap;
+  logic [7:0] length_at;
+  logic [31:0] length_read;
   logic [31:0] blocks, saturated;
   logic [63:0] kept;
-  logic [4:0] operation;
+  logic [5:0] units;
   logic predicts;
   logic normalise;
   logic causal;
-  logic [15:0] queries;
-  logic [15:0] keys;
+  logic [8:0] sequences;
+  logic [15:0] heads;
+  logic [12:0] depth;
   logic signed [16:0] causal_offset;
   logic [15:0] query_multiplier;
   logic [4:0] query_align;
@@ -77,7 +83,9 @@ module accelerator #(
       .PORTS(PORTS),
       .DEPTH(DEPTH),
       .KEYS(KEYS),
-      .POINT(POINT)
+      .SEQUENCES(SEQUENCES),
+      .POINT(POINT),
+      .STREAM(STREAM)
   ) words (
       .clk,
       .rst,
@@ -89,15 +97,21 @@ module accelerator #(
       .start,
       .busy,
       .done,
-      .executes,
+      .executes(units[4]),
       .kept,
       .blocks,
       .saturated,
+      .length_write,
+      .length_at,
+      .length_read,
+      .runnable,
+      .overlap,
       .predicts,
       .normalise,
       .causal,
-      .queries,
-      .keys,
+      .sequences,
+      .heads,
+      .depth,
       .causal_offset,
       .query_multiplier,
       .query_align,
@@ -123,6 +137,8 @@ module accelerator #(
       .PORTS(PORTS),
       .DEPTH(DEPTH),
       .KEYS(KEYS),
+      .SLOTS(SLOTS),
+      .SEQUENCES(SEQUENCES),
       .WIDTH(WIDTH),
       .CODE_BITS(CODE_BITS),
       .QUANTISER_LANES(QUANTISER_LANES),
@@ -141,14 +157,21 @@ module accelerator #(
   ) core (
       .clk,
       .rst,
+      .length_write,
+      .length_at,
+      .length_data(write_data),
+      .length_read,
+      .runnable,
       .start,
       .busy,
       .done,
+      .overlap,
       .predicts,
       .normalise,
       .causal,
-      .queries,
-      .keys,
+      .sequences,
+      .heads,
+      .depth,
       .causal_offset,
       .query_multiplier,
       .query_align,
@@ -171,19 +194,19 @@ module accelerator #(
       .request_write,
       .request_address,
       .request_beats,
+      .request_ready,
       .in_valid,
       .in_data,
       .out_valid,
       .out_ready,
       .out_data,
       .out_done,
-      .executes,
+      .units,
       .kept_entries(kept),
       .blocks,
-      .saturated,
-      .operation
+      .saturated
   );
 
   logic unused;
-  assign unused = &{1'b0, operation};
+  assign unused = &{1'b0, units};
 endmodule

@@ -5,7 +5,7 @@
 // Interface: `start` begins a block whose words (mask_decoder) hold while `busy`. `left` is element `element` of every row's query, `top`
 //   of every port's key, in `values` of its value, aligned to POINT, in the same cycle; beyond `depth` they do not matter. In `out_valid` bit
 //   r: `o` of row r is its output `out_element` of row r. `maxima` and `sums` are the block's once it is done, until the next start.
-//   `last`: the block's last cycle.
+//   `last`: the block's last cycle, in which the next one may start.
 // Timing: 2 (depth + PORTS + ROWS - 1) + 3 + PES cycles from the one after `start`. Reset: `rst`, synchronous: idle.
 module block_run #(
     parameter int BITS = 32,
@@ -40,7 +40,7 @@ module block_run #(
   localparam int CYCLE_BITS = DEPTH_BITS + $clog2(PORTS + ROWS + PES) + 1;
 
   typedef enum logic [2:0] {IDLE, CLEAR, SCORES, MOST, BELOW, VALUES, DRAIN} state_t;
-  state_t state;
+  state_t state  /*verilator public_flat_rd*/;
   logic [CYCLE_BITS-1:0] cycle, last_cycle;
   assign busy = state != IDLE;
   assign values = state == VALUES;
@@ -57,7 +57,7 @@ module block_run #(
         MOST: state <= BELOW;
         BELOW: state <= VALUES;
         VALUES: if (cycle == last_cycle) state <= DRAIN;
-        DRAIN: if (last) state <= IDLE;
+        DRAIN: if (last) state <= start ? CLEAR : IDLE;
         default: if (start) state <= CLEAR;
       endcase
     cycle <= (state == SCORES || state == VALUES) && cycle == last_cycle ? '0 : state == SCORES || state == VALUES || state == DRAIN ? cycle + 1'b1 : '0;

@@ -62,7 +62,7 @@ module merger #(
   localparam logic signed [PRODUCT_BITS-1:0] HALF = PRODUCT_BITS'(1) << (POINT - 1);
 
   typedef enum logic [1:0] {IDLE, WEIGH, MERGE, NORMALISE} state_t;
-  state_t state;
+  state_t state  /*verilator public_flat_rd*/;
   assign busy = state != IDLE;
 
   // Accumulators; what has not been merged counts as (LEAST, 0, 0).
@@ -71,11 +71,13 @@ module merger #(
   logic [LANES*SUM_BITS-1:0] outputs[WORDS];
   logic [QUERIES-1:0] merged;
 
-  // Weights of the next row.
-  logic weighs, last_chunk, last_row, has_entry;
-  logic signed [BITS-1:0] old_most, new_most;
-  logic signed [SUM_BITS-1:0] old_sum, new_sum;
-  logic [POINT:0] old_weight_now, new_weight_now;
+  // The weight of the next row: of old and new, the one with the larger M has weight e(0) = 1, so there is one unit and, for each
+  // number, one product. Both differences are there beside the comparison, which chooses.
+  logic weighs, last_chunk, last_row, has_entry, grows_now;
+  logic signed [BITS-1:0] old_most;
+  logic signed [BITS:0] old_less, new_less;
+  logic signed [SUM_BITS-1:0] old_sum, new_sum, weighed_sum, other_sum;
+  logic [POINT:0] weight_now;
   assign last_chunk = chunk + 1'b1 == chunks;
   assign last_row = row == ROW_BITS'(ROWS - 1);
   assign weighs = state == WEIGH || (state == MERGE && last_chunk && !last_row);
@@ -83,43 +85,37 @@ module merger #(
   assign has_entry = query_valid && most != LEAST;
   assign old_most = merged[AT_BITS'(query)] ? mosts[AT_BITS'(query)] : LEAST;
   assign old_sum = merged[AT_BITS'(query)] ? sums[AT_BITS'(query)] : '0;
-  assign new_most = old_most > most ? old_most : most;
+  assign old_less = (BITS + 1)'(old_most) - (BITS + 1)'(most);
+  assign new_less = (BITS + 1)'(most) - (BITS + 1)'(old_most);
+  assign grows_now = old_less < 0;
   signed_exp_unit #(
       .IN_BITS(BITS + 1),
       .POINT(POINT),
       .TABLE_BITS(TABLE_BITS),
       .LONG(LONG)
-  ) of_old (
-      .x((BITS + 1)'(old_most) - (BITS + 1)'(new_most)),
-      .y(old_weight_now)
+  ) of_less (
+      .x(grows_now ? old_less : new_less),
+      .y(weight_now)
   );
-  signed_exp_unit #(
-      .IN_BITS(BITS + 1),
-      .POINT(POINT),
-      .TABLE_BITS(TABLE_BITS),
-      .LONG(LONG)
-  ) of_new (
-      .x((BITS + 1)'(most) - (BITS + 1)'(new_most)),
-      .y(new_weight_now)
-  );
-  assign new_sum = SUM_BITS'((PRODUCT_BITS'(signed'({1'b0, old_weight_now})) * PRODUCT_BITS'(old_sum) +
-                              PRODUCT_BITS'(signed'({1'b0, new_weight_now})) * PRODUCT_BITS'(sum) + HALF) >>> POINT);
+  assign weighed_sum = grows_now ? old_sum : SUM_BITS'(sum);
+  assign other_sum = grows_now ? SUM_BITS'(sum) : old_sum;
+  assign new_sum = other_sum + SUM_BITS'((PRODUCT_BITS'(signed'({1'b0, weight_now})) * PRODUCT_BITS'(weighed_sum) + HALF) >>> POINT);
 
   // The row that is merged.
-  logic active, fresh;
+  logic active, fresh, grows;
   logic [AT_BITS-1:0] at;
-  logic [POINT:0] old_weight, new_weight;
+  logic [POINT:0] weight;
   logic [WORD_BITS-1:0] word;
   logic [LANES*SUM_BITS-1:0] old_outputs, new_outputs;
   assign word = WORD_BITS'(32'(at) * CHUNKS + 32'(chunk));
   assign old_outputs = outputs[word];
   for (genvar i = 0; i < LANES; i++) begin : merging
-    logic signed [SUM_BITS-1:0] old_output;
-    logic signed [BITS-1:0] element;
+    logic signed [SUM_BITS-1:0] old_output, new_output, weighed, other;
     assign old_output = fresh ? '0 : old_outputs[i*SUM_BITS+:SUM_BITS];
-    assign element = elements[i*BITS+:BITS];
-    assign new_outputs[i*SUM_BITS+:SUM_BITS] = SUM_BITS'((PRODUCT_BITS'(signed'({1'b0, old_weight})) * PRODUCT_BITS'(old_output) +
-                                                          PRODUCT_BITS'(signed'({1'b0, new_weight})) * PRODUCT_BITS'(element) + HALF) >>> POINT);
+    assign new_output = SUM_BITS'(signed'(elements[i*BITS+:BITS]));
+    assign weighed = grows ? old_output : new_output;
+    assign other = grows ? new_output : old_output;
+    assign new_outputs[i*SUM_BITS+:SUM_BITS] = other + SUM_BITS'((PRODUCT_BITS'(signed'({1'b0, weight})) * PRODUCT_BITS'(weighed) + HALF) >>> POINT);
   end
 
   // Outputs: sums enter the divider every `chunks` cycles; elements follow 25 cycles later.
@@ -172,10 +168,10 @@ module merger #(
       active <= has_entry;
       at <= AT_BITS'(query);
       fresh <= !merged[AT_BITS'(query)];
-      old_weight <= old_weight_now;
-      new_weight <= new_weight_now;
+      grows <= grows_now;
+      weight <= weight_now;
       if (has_entry) begin
-        mosts[AT_BITS'(query)] <= new_most;
+        mosts[AT_BITS'(query)] <= grows_now ? most : old_most;
         sums[AT_BITS'(query)] <= new_sum;
       end
     end

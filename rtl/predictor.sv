@@ -58,7 +58,7 @@ module predictor #(
   localparam int ROW_BITS = $clog2(ROWS) < 1 ? 1 : $clog2(ROWS);
 
   typedef enum logic [2:0] {IDLE, CLEAR, CALCULATE, DRAIN, LAST, THRESHOLDS} state_t;
-  state_t state;
+  state_t state  /*verilator public_flat_rd*/;
   assign busy = state != IDLE;
 
   logic [CYCLE_BITS-1:0] cycle, last_cycle;

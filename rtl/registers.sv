@@ -2,8 +2,9 @@
 //
 // Interface: `write`: `write_data` goes to `address`; `read_data` is what stands at `address`, without a clock. A write while the core is
 //   busy, one to a read-only word or to an address that there is not changes nothing and sets ERROR; so does a START that the core
-//   cannot run: no matrix, or more keys than it has room for, another head size than it is built for, several matrices, addresses beyond
-//   32 bits, blocks that are given, or overlap. Lengths of sequences beyond the first are not kept. `start` and the constants go to the core, whose `done` ends a run.
+//   cannot run: no queries, or more keys than it has room for, no sequence or head, more sequences than it has lengths for, a head size that is
+//   larger than DEPTH or whose tokens do not fill words of STREAM bytes, addresses beyond 32 bits, blocks that are given. Lengths stand in the core
+//   (`length_*`), which says whether they are `runnable`. `start` and the constants go to the core, whose `done` ends a run.
 // Timing: a write counts from the next cycle on. `irq`: DONE and its enable. Reset: `rst`, synchronous: the page's reset values.
 module registers #(
     parameter int ROWS = 8,
@@ -11,7 +12,9 @@ module registers #(
     parameter int PORTS = 8,
     parameter int DEPTH = 16,
     parameter int KEYS = 64,
-    parameter int POINT = 16
+    parameter int SEQUENCES = 8,
+    parameter int POINT = 16,
+    parameter int STREAM = 16
 ) (
     input  logic clk,
     input  logic rst,
@@ -27,11 +30,17 @@ module registers #(
     input  logic [63:0] kept,
     input  logic [31:0] blocks,
     input  logic [31:0] saturated,
+    output logic length_write,
+    output logic [7:0] length_at,
+    input  logic [31:0] length_read,
+    input  logic runnable,
+    output logic overlap,
     output logic predicts,
     output logic normalise,
     output logic causal,
-    output logic [15:0] queries,
-    output logic [15:0] keys,
+    output logic [8:0] sequences,
+    output logic [15:0] heads,
+    output logic [12:0] depth,
     output logic signed [16:0] causal_offset,
     output logic [15:0] query_multiplier,
     output logic [4:0] query_align,
@@ -54,24 +63,24 @@ module registers #(
   logic [6:0] control;  // without START, which is bit 0
   logic finished, wrong;
   logic [15:0] all_queries, all_keys;
-  logic [8:0] sequences;
-  logic [15:0] heads;
-  logic [12:0] depth;
   logic [4:0] query_point;
   logic [63:0] cycles, waiting;
   logic [5*32-1:0] high;  // halves of the bases; the port to the memory has 32 bits, so they must be 0
-  logic runs, known, read_only, asks;
-  assign predicts = control[2];
-  assign normalise = control[3];
-  assign causal = control[4];
+  logic runs, known, read_only, asks, of_lengths;
+  // What is written with START counts at once: the core walks to the first tile in that cycle.
+  assign {overlap, causal, normalise, predicts} = start ? {write_data[6], write_data[4:2]} : {control[6], control[4:2]};
   assign causal_offset = 17'(signed'({1'b0, all_keys})) - 17'(signed'({1'b0, all_queries}));
   assign query_align = 5'(POINT) - query_point;
   assign irq = finished && control[1];
 
   assign asks = write && address == 12'h020 && write_data[0] && !busy;
-  assign runs = queries != '0 && keys != '0 && 32'(keys) <= KEYS && 32'(depth) == DEPTH && sequences == 9'd1 && heads == 16'd1 &&
-      high == '0 && !write_data[5] && !write_data[6];
+  assign runs = runnable && sequences != '0 && 32'(sequences) <= SEQUENCES && heads != '0 && depth != '0 && 32'(depth) <= DEPTH &&
+      32'(depth) * 2 % STREAM == 0 && high == '0 && !write_data[5];
   assign start = asks && runs;
+
+  assign of_lengths = address[11:10] == 2'b01 && address[1:0] == '0 && 32'(length_at) < SEQUENCES;
+  assign length_at = address[9:2];
+  assign length_write = write && of_lengths && !busy;
 
   always_comb begin
     known = 1'b1;
@@ -80,9 +89,8 @@ module registers #(
       12'h000, 12'h004, 12'h008, 12'h00c, 12'h010, 12'h014, 12'h0c0, 12'h0c4, 12'h0c8, 12'h0cc, 12'h0d0, 12'h0d4, 12'h0d8,
       12'h0dc: read_only = 1'b1;
       12'h020, 12'h024, 12'h030, 12'h034, 12'h038, 12'h03c, 12'h040, 12'h044, 12'h048, 12'h050, 12'h054, 12'h058, 12'h05c, 12'h060,
-      12'h064, 12'h068, 12'h06c, 12'h070, 12'h074, 12'h080, 12'h084, 12'h088, 12'h08c, 12'h090, 12'h094, 12'h098, 12'h09c, 12'h0a0, 12'h0a4,
-      12'h400: ;
-      default: known = 1'b0;
+      12'h064, 12'h068, 12'h06c, 12'h070, 12'h074, 12'h080, 12'h084, 12'h088, 12'h08c, 12'h090, 12'h094, 12'h098, 12'h09c, 12'h0a0, 12'h0a4: ;
+      default: known = of_lengths;
     endcase
     case (address)
       12'h000: read_data = 32'h4f525259;
@@ -128,8 +136,7 @@ module registers #(
       12'h0d4: read_data = kept[31:0];
       12'h0d8: read_data = kept[63:32];
       12'h0dc: read_data = saturated;
-      12'h400: read_data = {keys, queries};
-      default: read_data = '0;
+      default: read_data = of_lengths ? length_read : '0;
     endcase
   end
 
@@ -160,8 +167,6 @@ module registers #(
       value_base <= '0;
       mask_base <= '0;
       output_base <= '0;
-      queries <= '0;
-      keys <= '0;
       cycles <= '0;
       waiting <= '0;
       high <= '0;
@@ -208,7 +213,6 @@ module registers #(
           12'h094: high[64+:32] <= write_data;
           12'h09c: high[96+:32] <= write_data;
           12'h0a4: high[128+:32] <= write_data;
-          12'h400: {keys, queries} <= write_data;
           default: ;
         endcase
       end

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -74,49 +75,53 @@ std::uint64_t word(Vaccelerator& dut, std::uint32_t address) {
   return dut.read_data;
 }
 
-// The memory's side, a cycle at a time.
+// The memory's side, a cycle at a time: words of requests in their order, each request's after the latency.
 struct Port {
   Bytes& memory;
-  std::uint64_t latency, wait = 0;
-  bool active = false, writes = false;
-  std::uint32_t address = 0, beats = 0;
+  std::uint64_t latency, now = 0;
+  struct Transfer {
+    std::uint32_t address = 0, beats = 0;
+    std::uint64_t from = 0;
+  };
+  std::deque<Transfer> reads;
+  Transfer write;
+  std::deque<std::uint64_t> acknowledged;
 
   void step(Vaccelerator& dut) {
     dut.in_valid = dut.out_ready = dut.out_done = 0;
+    dut.request_ready = 1;
     dut.clk = 0;
     dut.eval();
     if (dut.request) {
-      active = true;
-      writes = dut.request_write;
-      address = dut.request_address;
-      beats = dut.request_beats;
-      wait = latency;
+      const Transfer asked{dut.request_address, dut.request_beats, now + latency};
+      if (dut.request_write)
+        write = asked;
+      else
+        reads.push_back(asked);
     }
-    if (active && !writes) {
-      if (wait > 0) {
-        --wait;
-      } else {
-        dut.in_valid = 1;
-        for (int i = 0; i < STREAM; ++i) {
-          auto* const bytes = reinterpret_cast<std::uint8_t*>(&dut.in_data);
-          bytes[i] = memory[address++];
-        }
-        active = --beats > 0;
-      }
-    } else if (active) {
+    if (!reads.empty() && reads.front().from <= now) {
+      dut.in_valid = 1;
+      auto* const bytes = reinterpret_cast<std::uint8_t*>(&dut.in_data);
+      for (int i = 0; i < STREAM; ++i) bytes[i] = memory[reads.front().address++];
+      if (--reads.front().beats == 0) reads.pop_front();
+    }
+    if (write.beats > 0) {
       dut.out_ready = 1;
       dut.eval();
-      if (beats > 0 && dut.out_valid) {
+      if (dut.out_valid) {
         const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&dut.out_data);
-        for (int i = 0; i < STREAM; ++i) memory[address++] = bytes[i];
-        if (--beats == 0 && wait == 0) dut.out_done = 1, active = false;
-      } else if (beats == 0 && --wait == 0) {
-        dut.out_done = 1, active = false;
+        for (int i = 0; i < STREAM; ++i) memory[write.address++] = bytes[i];
+        if (--write.beats == 0) acknowledged.push_back(now + latency);
       }
+    }
+    if (!acknowledged.empty() && acknowledged.front() <= now) {
+      dut.out_done = 1;
+      acknowledged.pop_front();
     }
     dut.eval();
     dut.clk = 1;
     dut.eval();
+    ++now;
   }
 };
 

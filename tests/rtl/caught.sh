@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
-# caught.sh PROGRAM: the bench of a module with a seeded defect must fail, and print the stimulus that shows it.
+# caught.sh PROGRAM FOLDER: the bench of a module with the seeded defect of FOLDER must fail, and print the stimulus that shows it.
 set -uo pipefail
+if [[ -e $2/unchanged ]]; then
+  cat "$2/unchanged"
+  exit 1
+fi
 output=$("$1" 2>&1)
 code=$?
 printf '%s\n' "$output"

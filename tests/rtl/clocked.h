@@ -1,7 +1,10 @@
 // A unit with `clk` and `rst`.
 #pragma once
 
-#include "tests/rtl/dut.h"
+#include <initializer_list>
+#include <set>
+
+#include "tests/rtl/bench.h"
 
 namespace orrery::rtl {
 
@@ -15,6 +18,7 @@ class ClockedUnit : public DutUnit {
     tick();
     dut().rst = 0;
     reset_model();
+    state_ = machine_state();
   }
 
   // Inputs, then what is combinational, then the edge, then what is registered.
@@ -30,8 +34,14 @@ class ClockedUnit : public DutUnit {
       reset_model();
     else
       step_model(cycle);
+    const int now = machine_state();
+    if (!resets) transitions_.insert({state_, now});
+    state_ = now;
     return what.empty() ? after_edge(cycle) : what;
   }
+
+  // Of the module's state machine, if it has one; resets apart.
+  const std::set<std::pair<int, int>>& transitions() const { return transitions_; }
 
  protected:
   void tick() {
@@ -45,6 +55,20 @@ class ClockedUnit : public DutUnit {
   virtual void step_model(const Cycle& cycle) = 0;
   virtual std::string before_edge(const Cycle&) { return {}; }
   virtual std::string after_edge(const Cycle& cycle) = 0;
+  virtual int machine_state() { return 0; }
+
+ private:
+  int state_ = 0;
+  std::set<std::pair<int, int>> transitions_;
 };
+
+// Every change of state that the module must be able to make was made, and no other.
+inline void expect_transitions(const ClockedUnit& unit, std::initializer_list<std::pair<int, int>> expected) {
+  const std::set<std::pair<int, int>> all(expected);
+  for (const auto& [from, to] : all)
+    EXPECT_TRUE(unit.transitions().contains({from, to})) << "state " << from << " was never followed by " << to;
+  for (const auto& [from, to] : unit.transitions())
+    EXPECT_TRUE(from == to || all.contains({from, to})) << "state " << from << " was followed by " << to;
+}
 
 }  // namespace orrery::rtl

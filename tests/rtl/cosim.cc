@@ -71,31 +71,37 @@ std::size_t cosim_cycles() {
   return text == nullptr ? 100'000 : std::strtoull(text, nullptr, 10);
 }
 
-// A point in Verilator's file: C '\001KEY\002VALUE ... ' COUNT, of which f is the file, l the line.
+// A point in Verilator's file: C '\001KEY\002VALUE ... ' COUNT, of which f is the file, l the line, o a net's bit, page
+// the kind.
 Coverage coverage(Unit& unit) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("orrery_coverage." + std::to_string(getpid()))).string();
   unit.write_coverage(path);
   std::ifstream file(path);
-  std::map<std::string, bool> run_at;
-  const auto value = [](const std::string& line, char key) {
-    const std::size_t at = line.find(std::string("\001") + key + "\002");
-    return at == std::string::npos ? std::string() : line.substr(at + 3, line.find_first_of("\001'", at + 3) - at - 3);
+  std::map<std::string, bool> lines, bits;
+  const auto value = [](const std::string& line, const std::string& key) {
+    const std::size_t at = line.find("\001" + key + "\002"), from = at + key.size() + 2;
+    return at == std::string::npos ? std::string() : line.substr(from, line.find_first_of("\001'", from) - from);
   };
   for (std::string line; std::getline(file, line);) {
     if (line.rfind("C '", 0) != 0) continue;
-    const std::string name = std::filesystem::path(value(line, 'f')).filename().string() + ":" + value(line, 'l');
-    const bool was_run = line.substr(line.rfind(' ') + 1) != "0";
-    run_at[name] = run_at[name] || was_run;
+    const bool toggles = value(line, "page").rfind("v_toggle", 0) == 0;
+    std::string name = std::filesystem::path(value(line, "f")).filename().string() + ":" + value(line, "l");
+    if (toggles) name += " " + value(line, "o");
+    bool& reached = (toggles ? bits : lines)[name];
+    reached = reached || line.substr(line.rfind(' ') + 1) != "0";
   }
   std::filesystem::remove(path);
-  Coverage all;
-  for (const auto& [name, was_run] : run_at) {
-    ++all.lines;
-    all.run += was_run ? 1 : 0;
-    if (!was_run) all.holes.push_back(name);
-  }
-  return all;
+  const auto counted = [](const std::map<std::string, bool>& points) {
+    Reached all;
+    for (const auto& [name, reached] : points) {
+      ++all.all;
+      all.reached += reached ? 1 : 0;
+      if (!reached) all.holes.push_back(name);
+    }
+    return all;
+  };
+  return {counted(lines), counted(bits)};
 }
 
 }  // namespace orrery::rtl

@@ -62,11 +62,17 @@ std::string cosimulate(Unit& unit, std::size_t cycles, std::size_t most = 400, s
 // What ORRERY_COSIM_CYCLES says, else 100,000.
 std::size_t cosim_cycles();
 
-// Lines of the module that were run, of all that can be; the others as FILE:LINE.
-struct Coverage {
-  std::size_t lines = 0, run = 0;
+// How many points were reached, of all; the others by their names.
+struct Reached {
+  std::size_t all = 0, reached = 0;
   std::vector<std::string> holes;
-  double share() const { return lines == 0 ? 1 : static_cast<double>(run) / static_cast<double>(lines); }
+  double share() const { return all == 0 ? 1 : static_cast<double>(reached) / static_cast<double>(all); }
+};
+// Lines: Verilator's, each block of statements and each branch of them, by FILE:LINE, once for all instances of a
+// module. Bits, of modules that are verilated with them: each bit of each net, by FILE:LINE NET[BIT], which must have
+// changed.
+struct Coverage {
+  Reached lines, bits;
 };
 Coverage coverage(Unit& unit);
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <Vdut.h>
+#include <Vdut___024root.h>
 #include <verilated.h>
 #include <verilated_cov.h>
 

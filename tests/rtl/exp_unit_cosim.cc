@@ -31,8 +31,8 @@ class ExpBench : public DutUnit {
 
 TEST(ExpUnit, IsTheModelForRandomNumbers) {
   ExpBench bench;
-  const std::string difference = cosimulate(bench, cosim_cycles());
-  ASSERT_TRUE(difference.empty()) << difference;
+  // Zeros: what is appended to x, and what is above the fraction and its carry.
+  expect_equal(bench, 1, R"(wide\[[0-3]\]|part\[(1[2-9]|2.)\]|sum\[(1[3-9]|2.)\])");
 }
 
 TEST(ExpUnit, IsTheModelForEveryNumberWhoseExponentialFits) {

@@ -7,7 +7,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 prove() { # FOLDER MODULE
-  "$yosys" -Q -T -p "read_verilog -formal -sv $1/fifo.sv $1/pack_unit.sv $1/packer.sv $1/sequencer.sv; prep -flatten -top $2; memory_map; async2sync;
+  "$yosys" -Q -T -p "read_verilog -formal -sv $1/fifo.sv $1/pack_unit.sv $1/packer.sv $1/channel.sv $1/request_program.sv $1/controller.sv; prep -flatten -top $2; memory_map; async2sync;
     sat -verify -tempinduct -prove-asserts -set-assumes -set-at 1 rst 1 -seq 1 -maxsteps 8 $2" 2>&1
 }
 
@@ -34,9 +34,11 @@ breaks() { # MODULE FILE EXPRESSION
 holds fifo
 holds pack_unit
 holds packer
-holds sequencer
+holds channel
+holds controller
 breaks fifo fifo.sv "s/in_ready = count != COUNT_BITS'(DEPTH)/in_ready = 1'b1/"
 breaks pack_unit pack_unit.sv "s/count <= full ? '0 : count/count <= count/"
 breaks packer packer.sv "s/columns == PORT_BITS'(PORTS);/columns == PORT_BITS'(PORTS + 1);/"
-breaks sequencer sequencer.sv "s/MERGE: next = tile_packed/MERGE: next = last_tile/"
+breaks channel channel.sv "s/assign last = comes/assign last = in_valid/"
+breaks controller controller.sv "s/merged_blocks_n + 2 > executed_blocks_n/merged_blocks_n + 3 > executed_blocks_n/"
 exit "$failed"

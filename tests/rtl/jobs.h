@@ -11,7 +11,7 @@
 namespace orrery::rtl {
 using base::Count;
 constexpr Count kRows = RTL_ROWS, kPes = RTL_PES, kPorts = RTL_PORTS, kDepth = RTL_DEPTH, kKeys = RTL_KEYS;
-constexpr Count kStream = RTL_STREAM;
+constexpr Count kStream = RTL_STREAM, kSequences = RTL_SEQUENCES;
 constexpr std::uint32_t kRegion = 1U << 24;  // of the memory, for each of the five kinds
 
 inline array::Instance instance_of(Count latency) {
@@ -24,8 +24,7 @@ inline array::Instance instance_of(Count latency) {
   one.numbers.sum = {RTL_BITS, RTL_POINT}, one.numbers.score = {RTL_SCORE_BITS, RTL_SCORE_POINT};
   one.numbers.accumulator_bits = RTL_SUM_BITS;
   one.exponential = {RTL_TABLE_BITS, RTL_LONG != 0};
-  one.query_rows = kRows, one.key_tokens = one.score_keys = kKeys;
-  one.overlap = false;
+  one.query_rows = kRows, one.key_tokens = one.score_keys = kKeys, one.block_slots = RTL_SLOTS;
   one.bandwidth = static_cast<double>(kStream) * one.frequency, one.latency = latency;
   return one;
 }
@@ -56,36 +55,55 @@ inline void settle(Job& job) {
   job.expected = array::simulate(job.instance, job.work, options);
 }
 
+// One or several matrices, of any head size, with what makes their lengths differ.
 inline std::unique_ptr<Job> job_of(std::uint64_t seed, Count queries, Count keys) {
   Random random(seed);
   auto job = std::make_unique<Job>();
   array::Work& work = job->work;
   job->instance = instance_of(static_cast<Count>(random() % 30));
-  work.shape = {1, 1, queries, keys}, work.depth = kDepth;
+  job->instance.overlap = random() % 4 != 0;
+  const bool several = random() % 3 == 0;
+  const Count batch = several ? 1 + static_cast<Count>(random() % 3) : 1,
+              heads = several ? 1 + static_cast<Count>(random() % 3) : 1;
+  work.shape = {batch, heads, queries, keys};
+  constexpr Count kStep = std::max<Count>(kStream / 2, 1);
+  work.depth = random() % 3 == 0 ? kStep * (1 + static_cast<Count>(random() % (kDepth / kStep))) : kDepth;
   work.scale = random() % 3 == 0 ? 1 : 1 / std::sqrt(static_cast<double>(kDepth));
   std::normal_distribution<float> normal(0, random() % 4 == 0 ? 3 : 1);
   const auto fill = [&](std::vector<float>& x, Count tokens) {
-    x.resize(static_cast<std::size_t>(tokens * kDepth));
+    x.resize(static_cast<std::size_t>(batch * heads * tokens * work.depth));
     for (float& one : x) one = normal(random);
     if (random() % 4 == 0) x[random() % x.size()] = 1000;
     return x.data();
   };
   work.query = fill(job->query, queries), work.key = fill(job->key, keys), work.value = fill(job->value, keys);
   work.causal = random() % 3 == 0;
+  // Tokens that are there; of several sequences some are short, or empty, but not all.
+  std::vector<std::uint8_t> rows, columns;
+  if (several || random() % 2 == 0) {
+    const Count full = static_cast<Count>(random() % static_cast<std::uint64_t>(batch));
+    const auto tokens = [&](std::vector<std::uint8_t>& valid, Count count) {
+      for (Count b = 0; b < batch; ++b) {
+        const Count end = b == full ? count : static_cast<Count>(random() % static_cast<std::uint64_t>(count + 1));
+        for (Count i = 0; i < count; ++i) valid.push_back(i + 1 == end || (i < end && random() % 4 != 0) ? 1 : 0);
+      }
+    };
+    tokens(rows, queries), tokens(columns, keys);
+  }
   if (random() % 4 != 0) {
     const double threshold = random() % 8 == 0 ? 0 : static_cast<double>(1 + random() % 200) / 1000;
     work.prediction = array::Prediction{threshold, random() % 4 != 0, 0.5, 0.7};
-    if (random() % 2 == 0) {
-      for (Count i = 0; i < queries; ++i) work.valid_rows.push_back(i + 1 == queries || random() % 4 != 0 ? 1 : 0);
-      for (Count i = 0; i < keys; ++i) work.valid_columns.push_back(i + 1 == keys || random() % 4 != 0 ? 1 : 0);
-    }
+    work.valid_rows = rows, work.valid_columns = columns;
   } else {
     job->mask = sparse::Mask(work.shape);
     job->mask.causal = work.causal;
+    job->mask.valid_rows = rows, job->mask.valid_columns = columns;
     const std::uint64_t percent = random() % 60;
-    for (Count r = 0; r < queries; ++r)
-      for (Count c = 0; c < keys; ++c)
-        if (random() % 100 < percent) job->mask.keep(0, 0, r, c);
+    for (Count b = 0; b < batch; ++b)
+      for (Count h = 0; h < heads; ++h)
+        for (Count r = 0; r < queries; ++r)
+          for (Count c = 0; c < keys; ++c)
+            if (random() % 100 < percent) job->mask.keep(b, h, r, c);
     work.mask = &job->mask;
   }
   settle(*job);
@@ -95,9 +113,9 @@ inline std::unique_ptr<Job> job_of(std::uint64_t seed, Count queries, Count keys
 class Memory {
  public:
   explicit Memory(const Job& job)
-      : regions_(array::driver_run(job.instance, job.work, job.fixed, job.constants, job.expected, kStream, kRegion)
-                     .memory) {
-    regions_[static_cast<std::size_t>(array::Region::kOutputs)].clear();
+      : driven_(array::driver_run(job.instance, job.work, job.fixed, job.constants, job.expected, kStream, kRegion)),
+        regions_(driven_.memory) {
+    regions_[kOutputs].clear();
   }
 
   std::uint8_t read(std::uint32_t address) const {
@@ -110,12 +128,27 @@ class Memory {
     if (to.size() <= address % kRegion) to.resize(address % kRegion + 1);
     to[address % kRegion] = byte;
   }
+  // What the driver writes; its outputs are the model's.
+  const array::DriverRun& driven() const { return driven_; }
+
+  // How outputs differ from the model's, if they do.
+  std::string outputs_differ() const {
+    const auto &have = regions_[kOutputs], &want = driven_.memory[kOutputs];
+    std::string what = differs("bytes of outputs", 0, have.size(), want.size());
+    for (std::size_t i = 0; i + 1 < want.size() && what.empty(); i += 2)
+      what = differs("outputs", i / 2, have[i] | static_cast<unsigned>(have[i + 1]) << 8U,
+                     want[i] | static_cast<unsigned>(want[i + 1]) << 8U);
+    return what;
+  }
 
  private:
+  static constexpr auto kOutputs = static_cast<std::size_t>(array::Region::kOutputs);
+  array::DriverRun driven_;
   std::array<std::vector<std::uint8_t>, array::kRegions> regions_;
 };
 
-// The memory's side of the port: a request's words after a latency, at full speed or with gaps.
+// The memory's side of the port: words of requests in their order, each request's after a latency, at full speed or
+// with gaps in all that it takes and gives.
 class MemoryPort {
  public:
   MemoryPort(Memory& memory, Count latency, bool gaps, std::uint64_t seed)
@@ -124,62 +157,72 @@ class MemoryPort {
   // Before the clock's edge, with the request of this cycle on the pins; what is wrong with it, or nothing.
   std::string step(Vdut& dut) {
     dut.in_valid = dut.out_ready = dut.out_done = 0;
+    dut.request_ready = gap() ? 0 : 1;
     dut.clk = 0;
     dut.eval();
-    if (dut.request != 0) {
-      if (active_) return "a request before the last one has ended";
-      active_ = true, writes_ = dut.request_write != 0, address_ = dut.request_address, beats_ = dut.request_beats;
-      if (beats_ == 0) return "a request of nothing";
-      wait_ = latency_;
-    }
-    const bool gap = gaps_ && random_() % 3 == 0;
-    if (active_ && !writes_) {
-      if (wait_ > 0) {
-        --wait_;
-      } else if (!gap) {
-        dut.in_valid = 1;
-        for (Count i = 0; i < kStream; ++i) drive(dut.in_data, memory_.read(address_++), 8, static_cast<int>(i));
-        active_ = --beats_ > 0;
-      }
-    } else if (active_) {
-      take(dut, gap);
+    std::string what = take_request(dut);
+    if (!reads_.empty() && reads_.front().from <= now_ && !gap()) give(dut);
+    if (write_.beats > 0 && !gap()) take(dut);
+    if (!acknowledged_.empty() && acknowledged_.front() <= now_ && !gap()) {
+      dut.out_done = 1;
+      acknowledged_.erase(acknowledged_.begin());
     }
     dut.eval();
-    return {};
+    ++now_;
+    return what;
   }
 
-  std::uint32_t beats() const { return beats_; }
+  // Words or an answer are on their way.
+  bool owes() const { return !reads_.empty() || write_.beats > 0 || !acknowledged_.empty(); }
+  // Which kinds of requests followed each other: by the regions that they read or write.
+  const std::vector<int>& kinds() const { return kinds_; }
 
  private:
-  void take(Vdut& dut, bool gap) {
-    dut.out_ready = gap ? 0 : 1;
+  struct Transfer {
+    std::uint32_t address = 0, beats = 0;
+    Count from = 0;
+  };
+  bool gap() { return gaps_ && random_() % 3 == 0; }
+
+  std::string take_request(const Vdut& dut) {
+    if (held_ && (dut.request == 0 || dut.request_address != asked_.address || dut.request_beats != asked_.beats))
+      return "a request that changes before it is taken";
+    if (dut.request == 0) return {};
+    asked_ = {dut.request_address, dut.request_beats, now_ + latency_ + (gap() ? 5 : 0)};
+    held_ = dut.request_ready == 0;
+    if (held_) return {};
+    if (asked_.beats == 0) return "a request of nothing";
+    if (write_.beats > 0) return "a request while words are sent";
+    kinds_.push_back(static_cast<int>(asked_.address / kRegion));
+    if (dut.request_write != 0)
+      write_ = asked_;
+    else
+      reads_.push_back(asked_);
+    return reads_.size() > 8 ? "more requests than the port says" : "";
+  }
+  void give(Vdut& dut) {
+    Transfer& read = reads_.front();
+    dut.in_valid = 1;
+    for (Count i = 0; i < kStream; ++i) drive(dut.in_data, memory_.read(read.address++), 8, static_cast<int>(i));
+    if (--read.beats == 0) reads_.erase(reads_.begin());
+  }
+  void take(Vdut& dut) {
+    dut.out_ready = 1;
     dut.eval();
-    if (beats_ > 0 && dut.out_ready != 0 && dut.out_valid != 0) {
-      for (Count i = 0; i < kStream; ++i)
-        memory_.write(address_++, static_cast<std::uint8_t>(pins(dut.out_data, 8, static_cast<int>(i))));
-      if (--beats_ == 0 && wait_ == 0) dut.out_done = 1, active_ = false;
-    } else if (beats_ == 0 && --wait_ == 0) {
-      dut.out_done = 1, active_ = false;
-    }
+    if (dut.out_valid == 0) return;
+    for (Count i = 0; i < kStream; ++i)
+      memory_.write(write_.address++, static_cast<std::uint8_t>(pins(dut.out_data, 8, static_cast<int>(i))));
+    if (--write_.beats == 0) acknowledged_.push_back(now_ + latency_);
   }
 
   Memory& memory_;
-  Count latency_, wait_ = 0;
-  bool gaps_, active_ = false, writes_ = false;
+  Count latency_, now_ = 0;
+  bool gaps_, held_ = false;
   Random random_;
-  std::uint32_t address_ = 0, beats_ = 0;
+  Transfer asked_, write_;
+  std::vector<Transfer> reads_;
+  std::vector<Count> acknowledged_;
+  std::vector<int> kinds_;
 };
-
-// How outputs in the memory differ from the model's, if they do.
-inline std::string outputs_differ(const Job& job, const Memory& memory) {
-  std::string what;
-  const std::vector<std::int32_t>& outputs = job.expected.outputs;
-  for (std::size_t i = 0; i < outputs.size() && what.empty(); ++i) {
-    const auto at = static_cast<std::uint32_t>(4 * kRegion + 2 * i);
-    what =
-        differs("outputs", i, memory.read(at) | static_cast<unsigned>(memory.read(at + 1)) << 8U, low(outputs[i], 16));
-  }
-  return what;
-}
 
 }  // namespace orrery::rtl

@@ -31,33 +31,40 @@ class MergerBench : public ClockedUnit {
   bool prepare(std::uint64_t seed) {
     Random random(seed);
     if (depth_ == 0) depth_ = 1 + static_cast<base::Count>(random() % kDepth);
-    queries_ = static_cast<base::Count>(random() % (RTL_QUERIES + 1));
-    block_ = {};
+    next_queries_ = static_cast<base::Count>(random() % (RTL_QUERIES + 1));
+    next_ = {};
     const bool wide = random() % 4 == 0;
     for (int r = 0; r < RTL_ROWS; ++r) {
       const bool any = random() % 4 != 0;
-      block_.queries.push_back(static_cast<std::int32_t>(random() % (RTL_QUERIES + 1)) - 1);
+      next_.queries.push_back(static_cast<std::int32_t>(random() % (RTL_QUERIES + 1)) - 1);
       const auto most = static_cast<std::int64_t>(random() % (8U << RTL_POINT)) - (4 << RTL_POINT);
-      block_.most.push_back(any ? (wide ? most * 1000 : most) : -(std::int64_t{1} << (kBits - 1)));
-      block_.sum.push_back(any ? static_cast<std::int64_t>((1U << RTL_POINT) + random() % (4U << RTL_POINT)) : 0);
+      next_.most.push_back(any ? (wide ? most * 1000 : most) : -(std::int64_t{1} << (kBits - 1)));
+      next_.sum.push_back(any ? static_cast<std::int64_t>((1U << RTL_POINT) + random() % (4U << RTL_POINT)) : 0);
       for (base::Count i = 0; i < depth_; ++i)
-        block_.elements.push_back(any ? sign_extended(random() >> (wide ? 37 : 44), wide ? 27 : 20) : 0);
+        next_.elements.push_back(any ? sign_extended(random() >> (wide ? 37 : 44), wide ? 27 : 20) : 0);
     }
     return random() % 4 != 0;
   }
 
+  // A job may start while nothing is done, and in another one's last cycle.
   bool apply(const Cycle& cycle) override {
-    const bool starts = !model_.busy() && cycle[1] != 0 && cycle[0] == 0;
-    merges_ = starts && prepare(cycle[2]), normalises_ = starts && !merges_;
-    drive(dut().start_merge, merges_ ? 1 : 0, 1);
-    drive(dut().start_normalise, normalises_ ? 1 : 0, 1);
+    drive(dut().start_merge, 0, 1);
+    drive(dut().start_normalise, 0, 1);
     drive(dut().queries, static_cast<std::uint64_t>(queries_), RTL_QUERY_BITS);
     drive(dut().depth, static_cast<std::uint64_t>(depth_), RTL_DEPTH_BITS);
     drive(dut().chunks, static_cast<std::uint64_t>(base::ceil_divide(depth_, base::Count{kLanes})), RTL_CHUNK_BITS);
-    if (starts) return cycle[0] != 0;
-    // Its reads of the output buffer.
     dut().clk = 0;
     dut().eval();
+    serve();
+    const bool idle = !model_.busy();
+    const bool starts = (idle || dut().last != 0) && cycle[1] != 0 && cycle[0] == 0;
+    merges_ = starts && prepare(cycle[2]), normalises_ = starts && !merges_;
+    drive(dut().start_merge, merges_ ? 1 : 0, 1);
+    drive(dut().start_normalise, normalises_ ? 1 : 0, 1);
+    return cycle[0] != 0;
+  }
+  // Its reads of the output buffer.
+  void serve() {
     const auto weigh = static_cast<std::size_t>(dut().weigh_row), row = static_cast<std::size_t>(dut().row);
     if (weigh < block_.queries.size()) {
       drive(dut().query_valid, block_.queries[weigh] >= 0 ? 1 : 0, 1);
@@ -72,17 +79,20 @@ class MergerBench : public ClockedUnit {
           there ? block_.elements[row * static_cast<std::size_t>(depth_) + static_cast<std::size_t>(at)] : 12345;
       drive(dut().elements, low(element, kBits), kBits, i);
     }
-    return cycle[0] != 0;
   }
   void reset_model() override {
-    was_busy_ = false;
+    was_busy_ = ended_ = false;
     model_ = array::MergerUnit(instance_, RTL_QUERIES);
     saturated_ = depth_ = 0;
   }
   void step_model(const Cycle&) override {
+    was_busy_ = model_.busy();
+    if (was_busy_) model_.step();
+    ended_ = was_busy_ && !model_.busy();
+    if (there_) outputs_ = model_.outputs();
+    if (merges_ || normalises_) block_ = next_, queries_ = next_queries_;
     if (merges_) model_.merge(block_, depth_);
     if (normalises_) model_.normalise(queries_, depth_);
-    if (!merges_ && !normalises_ && model_.busy()) model_.step();
   }
   std::string before_edge(const Cycle&) override {
     last_ = dut().last != 0;
@@ -95,9 +105,7 @@ class MergerBench : public ClockedUnit {
   std::string after_edge(const Cycle& cycle) override {
     std::string what = differs("busy", 0, dut().busy, model_.busy() ? 1 : 0);
     // What was said to be the last cycle was it.
-    if (what.empty() && !merges_ && !normalises_ && was_busy_ && cycle[0] == 0)
-      what = differs("last", 0, last_ ? 1 : 0, model_.busy() ? 0 : 1);
-    was_busy_ = model_.busy();
+    if (what.empty() && was_busy_ && cycle[0] == 0) what = differs("last", 0, last_ ? 1 : 0, ended_ ? 1 : 0);
     if (what.empty())
       what = differs("saturated", 0, static_cast<std::uint64_t>(saturated_),
                      static_cast<std::uint64_t>(model_.saturated()));
@@ -108,16 +116,19 @@ class MergerBench : public ClockedUnit {
       const base::Count at = out_chunk_ * kLanes + i;
       if (at >= depth_) break;
       const std::size_t index = out_query_ * static_cast<std::size_t>(depth_) + static_cast<std::size_t>(at);
-      what = differs("out", index, out_[static_cast<std::size_t>(i)], low(model_.outputs()[index], kOutBits));
+      what = differs("out", index, out_[static_cast<std::size_t>(i)], low(outputs_[index], kOutBits));
     }
     return what;
   }
 
+  int machine_state() override { return dut().rootp->merger__DOT__state; }
+
   const array::Instance instance_ = instance();
   array::MergerUnit model_;
-  array::BlockOutputs block_;
-  base::Count depth_ = 0, queries_ = 0, saturated_ = 0, out_chunk_ = 0;
-  bool merges_ = false, normalises_ = false, there_ = false, last_ = false, was_busy_ = false;
+  array::BlockOutputs block_, next_;
+  std::vector<std::int32_t> outputs_;
+  base::Count depth_ = 0, queries_ = 0, next_queries_ = 0, saturated_ = 0, out_chunk_ = 0;
+  bool merges_ = false, normalises_ = false, there_ = false, last_ = false, was_busy_ = false, ended_ = false;
   std::size_t out_query_ = 0;
   std::vector<std::uint64_t> out_ = std::vector<std::uint64_t>(kLanes);
 };
@@ -125,6 +136,15 @@ class MergerBench : public ClockedUnit {
 TEST(Merger, MergesAndNormalisesAsTheModelInEveryCycle) {
   MergerBench bench;
   expect_equal(bench);
+  enum { kIdle, kWeigh, kMerge, kNormalise };
+  expect_transitions(bench, {{kIdle, kWeigh},
+                             {kIdle, kNormalise},
+                             {kWeigh, kMerge},
+                             {kMerge, kIdle},
+                             {kMerge, kWeigh},
+                             {kMerge, kNormalise},
+                             {kNormalise, kIdle},
+                             {kNormalise, kWeigh}});
 }
 
 }  // namespace

@@ -138,6 +138,8 @@ class PredictorBench : public ClockedUnit {
     return what;
   }
 
+  int machine_state() override { return dut().rootp->predictor__DOT__state; }
+
   const array::Instance instance_ = instance();
   array::PredictionConstants constants_ = [] {
     array::PredictionConstants one;
@@ -156,6 +158,15 @@ class PredictorBench : public ClockedUnit {
 TEST(Predictor, PredictsTheModelsScoresAndThresholdsInTheModelsCycles) {
   PredictorBench bench;
   expect_equal(bench);
+  enum { kIdle, kClear, kCalculate, kDrain, kLast, kThresholds };
+  expect_transitions(bench, {{kIdle, kClear},
+                             {kIdle, kLast},
+                             {kClear, kCalculate},
+                             {kCalculate, kDrain},
+                             {kDrain, kClear},
+                             {kDrain, kLast},
+                             {kLast, kThresholds},
+                             {kThresholds, kIdle}});
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ class ThresholdBench : public DutUnit {
   ThresholdBench() : DutUnit({{"minus_log2_threshold", 23}, {"most", kScoreBits}, {"sum", kBits - 1}}) {
     for (std::int64_t t = 0; t < 64; ++t) {
       array::PredictionConstants constants;
-      constants.threshold = -(t * t * t) * 32;
+      constants.threshold = -(t * t * t) * 32 - t;
       models_.emplace_back(array::Instance{}, constants);
       thresholds_.push_back(constants.threshold);
     }
@@ -41,8 +41,8 @@ class ThresholdBench : public DutUnit {
 
 TEST(RowThreshold, IsTheModel) {
   ThresholdBench bench;
-  const std::string difference = cosimulate(bench, cosim_cycles());
-  ASSERT_TRUE(difference.empty()) << difference;
+  // Constant: zeros inside log2_unit, and nets of what is not used.
+  expect_equal(bench, 1, R"(place\[5\]|moved\[(.|1[0-5])\]|unused)");
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Shrinking, as delta debugging does: the stimulus ends where the difference shows; runs of cycles are left out, half
 // of them first and single ones last; then cycles, fields and single numbers are zeroed and numbers halved, as long as
-// any difference stays. Every trial is a run from reset; their number is bounded.
+// any difference stays. Every trial is a run from reset; their number and their time are bounded.
 #include <algorithm>
+#include <chrono>
 
 #include "tests/rtl/cosim.h"
 
@@ -14,7 +15,7 @@ class Shrinker {
 
   std::vector<Cycle> shrunk() {
     accept(best_);
-    for (bool better = true; better && trials_ < kTrials;) {
+    for (bool better = true; better && may_try();) {
       better = drop_cycles();
       better = zero_numbers() || better;
     }
@@ -22,7 +23,11 @@ class Shrinker {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kTrials = 20'000;
+  static constexpr std::chrono::seconds kTime{60};  // a trial of the whole accelerator takes milliseconds
+
+  bool may_try() const { return trials_ < kTrials && Clock::now() < end_; }
 
   // Takes the stimulus, cut off after its difference, if there is one.
   bool accept(std::vector<Cycle> stimulus) {
@@ -37,7 +42,7 @@ class Shrinker {
   bool drop_cycles() {
     bool better = false;
     for (std::size_t size = std::max<std::size_t>(1, best_.size() / 2); size > 0; size /= 2)
-      for (std::size_t from = 0; from + size <= best_.size() && trials_ < kTrials;) {
+      for (std::size_t from = 0; from + size <= best_.size() && may_try();) {
         std::vector<Cycle> fewer = best_;
         fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(from),
                     fewer.begin() + static_cast<std::ptrdiff_t>(from + size));
@@ -68,7 +73,7 @@ class Shrinker {
 
   // With the numbers shifted right, if any is not 0.
   bool smaller(std::size_t t, std::size_t from, std::size_t count, int shift) {
-    if (t >= best_.size() || trials_ >= kTrials) return false;
+    if (t >= best_.size() || !may_try()) return false;
     std::vector<Cycle> with = best_;
     bool any = false;
     for (std::size_t i = from; i < from + count; ++i) {
@@ -81,6 +86,7 @@ class Shrinker {
   Unit& unit_;
   std::vector<Cycle> best_;
   std::size_t trials_ = 0;
+  Clock::time_point end_ = Clock::now() + kTime;
 };
 
 }  // namespace

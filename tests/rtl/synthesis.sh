@@ -2,7 +2,7 @@
 # synthesis.sh YOSYS RTL [--whole | MODULE PARAMETER=VALUE... | --all]: what synthesis makes of modules.
 #
 # Without a module it only checks: every module below the core elaborates, has no latch and no combinational loop; with --whole
-# the accelerator as a whole, too, which takes minutes. With one, or with the
+# the accelerator as a whole, too. With one, or with the
 # list below, it prints a line a module: cells and flip-flops of all below it, the longest path in two-input gates, transistors in static
 # CMOS (Yosys's count), and an area at 45 nm from them: a NAND2 has 4 transistors and 0.798 um^2 in the NanGate 45 nm open
 # cell library, so 0.2 um^2 each.
@@ -17,8 +17,8 @@ run() { # SCRIPT
 check() { # MODULE PARAMETERS...
   local module=$1 set='' parameter log
   shift
-  for parameter in "$@"; do set+=" -chparam ${parameter%=*} ${parameter#*=}"; done
-  log=$(run "read_verilog -sv $rtl/*.sv; hierarchy -check -top $module $set; proc; flatten; opt_clean; select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr; check -assert") || {
+  for parameter in "$@"; do set+=" -set ${parameter%=*} ${parameter#*=}"; done
+  log=$(run "read_verilog -defer -sv $rtl/*.sv; ${set:+chparam $set $module;} hierarchy -check -top $module; proc; flatten; opt_clean; select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr; check -assert") || {
     printf '%s: %s\n' "$module" "$(tail -n 5 <<<"$log")"
     return 1
   }
@@ -28,12 +28,13 @@ check() { # MODULE PARAMETERS...
 measure() { # MODULE PARAMETERS...
   local module=$1 set='' parameter log
   shift
-  for parameter in "$@"; do set+=" -chparam ${parameter%=*} ${parameter#*=}"; done
-  log=$(run "read_verilog -sv $rtl/*.sv; hierarchy -check -top $module $set; synth -flatten -noabc; abc -fast -g gates; opt_clean; select -assert-none t:\$_DLATCH_*; check -assert; ltp -noff; stat -tech cmos") || {
+  for parameter in "$@"; do set+=" -set ${parameter%=*} ${parameter#*=}"; done
+  log=$(run "read_verilog -defer -sv $rtl/*.sv; ${set:+chparam $set $module;} hierarchy -check -top $module; synth -flatten -noabc; abc -fast -g gates; opt_clean; select -assert-none t:\$_DLATCH_*; check -assert; ltp -noff; stat -tech cmos") || {
     tail -n 5 <<<"$log"
     return 1
   }
   awk -v module="$module" -v parameters="$*" '
+    /Printing statistics/ { flops = others = 0 }  # those that synth prints itself do not count
     /Number of cells:/ { cells = $4 }
     /^ +\$_.*DFF/ { flops += $2 }
     /Longest topological path/ { sub(/.*length=/, ""); sub(/\).*/, ""); levels = $0 }

@@ -100,7 +100,8 @@ bool Controller::predicts() const {
 bool Controller::packs() const {
   const Count g = packed_tiles();
   if (plan_.packed || g >= tiles() || prepared_ <= packed() - instance_.block_slots) return false;
-  return plan_.predicts ? g < predicted_ : masks_[static_cast<std::size_t>(g)] || !program_.wants_mask(g);
+  if (plan_.predicts) return g < predicted_;
+  return program_.wants_mask(g) ? masks_[static_cast<std::size_t>(g)] : g < queries_;
 }
 
 bool Controller::prepares() const {

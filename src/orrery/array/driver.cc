@@ -41,11 +41,13 @@ class Writer {
   std::size_t word_;
 };
 
-void lay_masks(const Instance& instance, const Work& work, const TilePlan& tile, Writer& to) {
-  const sparse::Mask inside = sparse::inside_valid(*work.mask);
-  const Count rows = base::ceil_divide(instance.array.rows, 8) * 8;
+void lay_masks(const Instance& instance, const sparse::Mask& inside, const MatrixPlan& matrix, const TilePlan& tile,
+               Writer& to) {
+  const Count rows = base::ceil_divide(instance.array.rows, 8) * 8, heads = inside.shape().heads;
   for (Count key = 0; key < tile.keys; ++key)
-    to.bits(rows, [&](Count r) { return r < tile.queries && inside.kept(0, 0, tile.first_query + r, key); });
+    to.bits(rows, [&](Count r) {
+      return r < tile.queries && inside.kept(matrix.matrix / heads, matrix.matrix % heads, tile.first_query + r, key);
+    });
   to.fill();
 }
 
@@ -54,25 +56,29 @@ void lay_masks(const Instance& instance, const Work& work, const TilePlan& tile,
 DriverRun driver_run(const Instance& instance, const Work& work, const FixedInputs& inputs,
                      const PredictionConstants& constants, const Simulation& simulation, Count word_bytes,
                      std::uint32_t apart) {
-  ORRERY_CHECK(work.shape.matrices() == 1 && work.packing == nullptr && word_bytes > 0,
-               "one matrix whose blocks are packed in the machine");
+  ORRERY_CHECK(work.packing == nullptr && word_bytes > 0, "blocks that are packed in the machine");
   const RunPlan plan = planned_tiles(instance, work);
-  ORRERY_CHECK(plan.matrices.size() == 1, "a matrix with a valid query");
-  const MatrixPlan& matrix = plan.matrices.front();
+  const sparse::Mask inside = work.mask != nullptr ? sparse::inside_valid(*work.mask) : sparse::Mask();
+  const Count heads = work.shape.heads, rows = work.shape.rows, columns = work.shape.columns;
   DriverRun run;
   run.cycles = simulation.cycles, run.blocks = simulation.blocks;
   for (std::uint32_t i = 0; i < kRegions; ++i) run.bases[i] = i * apart;
   const auto to = [&](Region region) { return Writer(run.memory[static_cast<std::size_t>(region)], word_bytes); };
-  Writer keys = to(Region::kKeys), queries = to(Region::kQueries), masks = to(Region::kMasks);
-  keys.tokens(inputs.key, 0, matrix.keys, work.depth);
-  if (plan.predicts) keys.validity(work.valid_columns, 0, matrix.keys);
-  to(Region::kValues).tokens(inputs.value, 0, matrix.keys, work.depth);
-  for (const TilePlan& tile : plan.tiles) {
-    queries.tokens(inputs.query, tile.first_query, tile.queries, work.depth);
-    if (plan.predicts) queries.validity(work.valid_rows, tile.first_query, tile.queries);
-    if (!plan.predicts) lay_masks(instance, work, tile, masks);
+  Writer keys = to(Region::kKeys), values = to(Region::kValues), queries = to(Region::kQueries),
+         masks = to(Region::kMasks), outputs = to(Region::kOutputs);
+  for (const MatrixPlan& matrix : plan.matrices) {
+    const Count m = matrix.matrix, batch = m / heads;
+    keys.tokens(inputs.key, m * columns, matrix.keys, work.depth);
+    if (plan.predicts) keys.validity(work.valid_columns, batch * columns, matrix.keys);
+    values.tokens(inputs.value, m * columns, matrix.keys, work.depth);
+    outputs.tokens(simulation.outputs, m * rows, matrix.queries, work.depth);
+    for (Count g = matrix.first_tile; g < matrix.first_tile + matrix.tiles; ++g) {
+      const TilePlan& tile = plan.tiles[static_cast<std::size_t>(g)];
+      queries.tokens(inputs.query, m * rows + tile.first_query, tile.queries, work.depth);
+      if (plan.predicts) queries.validity(work.valid_rows, batch * rows + tile.first_query, tile.queries);
+      if (!plan.predicts) lay_masks(instance, inside, matrix, tile, masks);
+    }
   }
-  to(Region::kOutputs).tokens(simulation.outputs, 0, matrix.queries, work.depth);
 
   // As a driver leaves the registers; START comes last.
   RegisterFile file(instance);
@@ -85,7 +91,8 @@ DriverRun driver_run(const Instance& instance, const Work& work, const FixedInpu
   for (std::size_t i = 0; i < kRegions; ++i)
     for (RegisterWord& word : run.words)
       if (word.address == register_named(kBases[i]).address) word.value = run.bases[i];
-  run.words.push_back({kLengths, file.read(kLengths)});
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(work.shape.batch); ++i)
+    run.words.push_back({kLengths + 4 * i, file.read(kLengths + 4 * i)});
   run.words.push_back({register_named("CONTROL").address, file.at("CONTROL") | kInterrupts | kStart});
   return run;
 }

@@ -1,7 +1,8 @@
-// What a driver of the accelerator in rtl/ does for one matrix: its registers' words in the order in which they are
-// written, and how numbers lie in the memory.
+// What a driver of the accelerator in rtl/ does for a run: its registers' words in the order in which they are written,
+// and how numbers lie in the memory.
 //
-// Numbers of the memory are two bytes, the low one first, rows of tokens without gaps. Bits of validity follow keys,
+// Matrices with a valid query lie one behind the other, each up to its last valid tokens. Numbers are two bytes, the
+// low one first, rows of tokens without gaps. Bits of validity follow keys,
 // and each tile's queries, a bit a token, and are filled up to the memory's word; columns of a given mask lie tile by
 // tile, a bit a row in whole bytes.
 #pragma once
@@ -30,7 +31,8 @@ struct DriverRun {
   Count cycles = 0, blocks = 0;
 };
 
-// `work` is one matrix; `word_bytes`: of the memory; regions begin `apart` bytes after each other.
+// `word_bytes`: of the memory, which tokens fill; blocks are packed in the machine. Regions begin `apart` bytes after
+// each other.
 DriverRun driver_run(const Instance& instance, const Work& work, const FixedInputs& inputs,
                      const PredictionConstants& constants, const Simulation& simulation, Count word_bytes,
                      std::uint32_t apart = 1U << 24);

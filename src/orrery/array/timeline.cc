@@ -149,8 +149,10 @@ class Run {
   }
   void pack_nothing(Count g) {
     if (tile(g).blocks > 0 || plan_.packed) return;
+    // Without keys there is no mask to wait for: its queries tell that the tile's turn has come.
     put(pack_, g) = add(Unit::kPacker, tile(g).empty_cycles,
-                        {at(predict_, g), at(mask_, g), at(prepare_, tile(g).first_block - i_.block_slots)});
+                        {at(predict_, g), tile(g).keys > 0 ? at(mask_, g) : at(query_, g),
+                         at(prepare_, tile(g).first_block - i_.block_slots)});
     show(previous_, "pack", g, kNone);
   }
   void execute(Count g, Count b) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "orrery/cli/array_options.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/cli/sparse_verbs.h"
@@ -13,43 +14,66 @@ namespace orrery::cli {
 
 int run_sparse_rtl(const Arguments& arguments, Console& console) {
   scenario::SparseRtlRequest request;
+  ArrayInputOptions input;
+  sparse::PackEffort effort;
   OutputFolder output;
-  std::optional<base::Count> rows, pes, ports, bits, depth, keys, width, lanes, word;
+  std::optional<base::Count> rows, pes, ports, word, matrices;
   CommandLine line("sparse rtl",
                    "The accelerator as SystemVerilog: sources of an instance, its registers, and vectors that run on "
                    "it in Verilator",
                    "orrery sparse rtl -o DIR --rows 16 --pes 16 --ports 32");
+  line.group("Accelerator");
   line.count("--rows", rows, "Rows of the array; default 64", 64);
   line.count("--pes", pes, "PEs of a row; default 16", 64);
   line.count("--ports", ports, "Column ports; default 64", 512);
-  line.count("--bits", bits, "Of predicted codes; default 4", 8);
-  line.count("--depth", depth, "Head size; default 64", 1024);
-  line.count("--keys", keys, "Keys of a matrix that fit; default 512", 1 << 16);
-  line.count("--width", width, "Columns of the prediction array; default 64", 1024);
-  line.count("--lanes", lanes, "Elements that are quantised, or merged, in a cycle; default 16", 1024);
-  line.count("--word", word, "Bytes of the memory's word; default 16", 64);
+  line.meant("--bits", "N", "Of codes of queries and keys: 2, 4 (default), 6, 8",
+             [&](const std::string& text) { request.bits = code_bits_of(text); });
+  line.count("--depth", request.depth, "Largest head size; default: that of the vectors, else 64", 1024);
+  line.count("--keys", request.keys, "Keys of a matrix that fit; default 512", 1 << 16);
+  line.count("--sequences", request.sequences, "Of a START; default 16", 256);
+  line.count("--word", word, "Bytes of the memory's word, one a cycle; default 16", 64);
+  line.meant("--packing", "NAME", "pack: in the machine, the only one here",
+             [&](const std::string& text) { request.choice.packing = array_packing_of(text); });
+  line.count("--block-slots", request.choice.block_slots, "Packed blocks that wait; default 16", 1 << 10);
+  declare_machine(line, request.choice, effort);
+  line.group("Vectors: what is given, else a predicted matrix of random numbers");
+  declare_array_input(line, request.input, input);
   line.group("Vectors");
-  line.text("--mask", request.mask, "FILE",
-            "Of this mask's first matrix (.npy); default: a mask that the instance predicts");
-  line.count("--columns", request.columns, "Of packed bits whose sizes do not tell", base::Count{1} << 30);
-  line.count("--tokens", request.tokens, "Of the predicted matrix; default twice the rows", 1 << 16);
-  line.share("--threshold", request.threshold, "Of prediction; default 0.01");
-  line.seed(request.seed, "Of the numbers");
+  line.count("--matrices", matrices, "Heads of the first sequence; default 1", 1 << 10);
+  line.count("--tokens", request.tokens, "Of random matrices; default twice the rows", (1 << 16) - 1);
+  line.seed(request.seed, "Of random numbers");
   declare(line, output, "Write the folder there");
   if (!line.read(arguments, console)) return kDone;
   if (output.directory.empty()) misuse("O1101", "`sparse rtl` writes a folder and was given none", "add `-o DIR`");
-  for (const auto& [given, into] : {std::pair{rows, &request.rows},
-                                    {pes, &request.pes},
-                                    {ports, &request.ports},
-                                    {bits, &request.bits},
-                                    {depth, &request.depth},
-                                    {keys, &request.keys},
-                                    {width, &request.width},
-                                    {lanes, &request.lanes},
-                                    {word, &request.word}})
+  array::Instance& instance = request.choice.instance;
+  for (const auto& [given, into] : {std::pair{rows, &instance.array.rows},
+                                    {pes, &instance.array.pes},
+                                    {ports, &instance.array.ports},
+                                    {word, &request.word},
+                                    {matrices, &request.matrices}})
     *into = given.value_or(*into);
+  check_effort(effort, {request.choice.packing});
+  const scenario::ArrayCasesRequest& what = request.input;
+  request.given = !what.mask.empty() || !what.arrays.query.empty() || !what.arrays.key.empty() ||
+                  !what.texts.checkpoint.empty() || !what.texts.data.empty();
+  if (request.given) {
+    // Bits are those of the instance; a mask does not ask for them.
+    if (what.mask.empty()) request.input.bits = request.bits;
+    request.input.size = request.depth.value_or(request.input.size);
+    settle(input, request.input);
+    if (request.tokens) misuse("O1103", "`--tokens` means nothing where matrices are given", "leave it out");
+  } else {
+    const bool others = !what.arrays.valid.empty() || what.arrays.causal || what.arrays.scaled || what.arrays.heads ||
+                        what.columns || input.size || input.normalise || input.query_clip || input.key_clip ||
+                        !what.layer.empty() || what.texts.batch || what.texts.most_tokens;
+    if (others)
+      misuse("O1103", "options of a mask, arrays or a model mean nothing without one",
+             "give a mask, or `--q FILE --k FILE --v FILE`, or `--checkpoint DIR --text FILE`");
+    request.input.threshold = input.threshold;
+  }
   check_folder(output.directory, output.force, {"Makefile", "instance.mk", "vectors.txt"});
   const scenario::SparseRtl answer = scenario::write_rtl(request);
+  report(console, answer.warnings.all());
   std::vector<scenario::OutputFile> sources, rest;
   for (const scenario::OutputFile& file : answer.files) {
     if (file.name.starts_with("rtl/"))

@@ -119,19 +119,23 @@ double turns_bound(const Pipeline& pipe, double microbatches) {
   return microbatches * slowest;
 }
 
-double memory_bound(const Model& model, const Plan& plan) {
+double turns_memory_bound(const Model& model, const Plan& plan) {
   Plan least = plan;
   least.zero = 3;
   least.shard = 0;
+  const Memory bytes = memory(model, least);
+  return bytes.in_use() - bytes.buffers;
+}
+
+double memory_bound(const Model& model, const Plan& plan) {
+  Plan least = plan;
   least.schedule = Schedule::kOneFOneB;
   least.interleave = 1;
-  const Memory bytes = memory(model, least);
-  const double kept = bytes.in_use() - bytes.buffers;
+  const double kept = turns_memory_bound(model, least);
   if (plan.schedule != Schedule::kDualPipe) return kept;
   // Its pairs of stages can be emptier than the fullest stage of others.
   least.schedule = plan.schedule;
-  const Memory folded = memory(model, least);
-  return std::min(kept, folded.in_use() - folded.buffers);
+  return std::min(kept, turns_memory_bound(model, least));
 }
 
 Bytes bytes_of(const Model& model, const System& system, const Plan& plan) {

@@ -61,6 +61,8 @@ double turns_bound(const Pipeline& pipe, double microbatches);
 // The fewest bytes, whatever is sharded and in whatever turns microbatches come, at this and any smaller dp, and where
 // no more is offloaded than by `plan`.
 double memory_bound(const Model& model, const Plan& plan);
+// The same of its own schedule and chunks.
+double turns_memory_bound(const Model& model, const Plan& plan);
 
 // What evaluate() says of a plan's bytes: the allocator's reserve gives way where memory is short.
 struct Bytes {

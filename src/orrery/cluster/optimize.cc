@@ -7,7 +7,7 @@
 //   stages pp            the share of the group's bound that pp and the largest dp leave; the stages' times, once
 //   replicas dp          m times the slowest stage; the fewest bytes that this dp needs
 //   order on the network, turns   the pipeline's time with its waits
-//   what is sharded      exact bytes; then evaluate(), which alone gives a plan its value
+//   what is sharded      exact bytes, the same in every order; then evaluate(), which alone gives a plan its value
 //
 // Ties survive every bound, and the order among them is that of the plans, so the answer does not depend on the order
 // of the search. Groups are dealt to threads in rounds; within a round each knows the best plan of earlier rounds and
@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -98,7 +99,9 @@ class Walk {
  public:
   // `known`: what was kept before this round.
   Walk(const Question& question, const Group& group, const Kept& known, Kept& kept, Counts& counts, cost::Ticker& clock)
-      : q_(question), group_(group), known_(known), kept_(kept), counts_(counts), clock_(clock) {}
+      : q_(question), group_(group), known_(known), kept_(kept), counts_(counts), clock_(clock) {
+    bytes_count_ = std::find(q_.metrics.begin(), q_.metrics.end(), Metric::kMemory) != q_.metrics.end();
+  }
 
   // False: the budget was spent, or one plan was enough.
   bool run() {
@@ -138,14 +141,17 @@ class Walk {
     if (dps_.empty()) return true;
     plan.dp = dps_.back();
     plan.gpus = replica * plan.dp;
-    const double m = whole_microbatches(plan);
-    if (prune(m * group_.whole_s / static_cast<double>(plan.pp), 0, replica * dps_.front(), plan.gpus, plan.pp, false))
-      return true;
+    const double seconds = stages_bound(plan);
+    if (prune(seconds, 0, replica * dps_.front(), plan.gpus, plan.pp, false)) return true;
     q_.domain.offload_all(plan);
     plan.schedule = least_turns(p);
-    if (bounded() && too_many(memory_bound(q_.model, plan))) {
-      ++counts_.capacity;
-      return true;
+    if (bounded()) {
+      const double bytes = memory_bound(q_.model, plan);
+      if (too_many(bytes)) {
+        ++counts_.capacity;
+        return true;
+      }
+      if (bytes_count_ && prune(seconds, bytes, replica * dps_.front(), plan.gpus, plan.pp, false)) return true;
     }
     pipes_.clear();
     // The most replicas first: most often the fastest.
@@ -155,6 +161,11 @@ class Walk {
       if (!replicas(p, plan)) return false;
     }
     return true;
+  }
+
+  // Of all stages alike.
+  double stages_bound(const Plan& plan) const {
+    return whole_microbatches(plan) * group_.whole_s / static_cast<double>(plan.pp);
   }
 
   // DualPipe hides what no other turns do; all others share the bounds of 1F1B.
@@ -176,47 +187,74 @@ class Walk {
 
   bool replicas(std::size_t p, Plan plan) {
     if (clock_.spent()) return false;
+    plan.schedule = least_turns(p);
     std::optional<double> fewest_bytes;  // which no order changes
-    std::vector<Domain::Tail> tails;
+    const auto weigh = [&] {
+      fewest_bytes = bounded() ? memory_bound(q_.model, plan) : 0;
+      if (!too_many(*fewest_bytes)) return true;
+      ++counts_.capacity;
+      return false;
+    };
+    if (bounded() && bytes_count_ &&
+        (!weigh() || prune(stages_bound(plan), *fewest_bytes, plan.gpus, plan.gpus, plan.pp, false)))
+      return true;
+    Orders orders;
     for (const Order order : q_.domain.orders(plan.cp, plan.dp, plan.pp)) {
       plan.order = order;
-      plan.schedule = least_turns(p);
-      if (bounded() &&
-          prune(turns_bound(pipe(plan), whole_microbatches(plan)), 0, plan.gpus, plan.gpus, plan.pp, false))
+      if (bounded() && prune(turns_bound(pipe(plan), whole_microbatches(plan)), fewest_bytes.value_or(0), plan.gpus,
+                             plan.gpus, plan.pp, false))
         continue;
-      if (!fewest_bytes) {
-        fewest_bytes = bounded() ? memory_bound(q_.model, plan) : 0;
-        if (too_many(*fewest_bytes)) {
-          ++counts_.capacity;
-          return true;
-        }
-        tails = q_.domain.tails(plan.tp, plan.dp * plan.cp);
-      }
-      for (const Turns& turns : q_.domain.turns(p)) {
-        plan.schedule = turns.schedule;
-        plan.interleave = turns.interleave;
-        double seconds = 0;
-        if (bounded()) {
-          seconds = pipeline_bound(q_.model, plan, pipe(plan));
-          if (prune(seconds, *fewest_bytes, plan.gpus, plan.gpus, plan.pp, false)) continue;
-        }
-        for (const Domain::Tail& tail : tails) {
-          tail.set_on(plan);
-          if (q_.domain.allowed(plan) && !one(plan, seconds)) return false;
-        }
+      orders.all[static_cast<std::size_t>(orders.count++)] = order;
+    }
+    if (orders.count == 0 || (!fewest_bytes && !weigh())) return true;
+    const std::vector<Domain::Tail> tails = q_.domain.tails(plan.tp, plan.dp * plan.cp);
+    for (const Turns& turns : q_.domain.turns(p)) {
+      plan.schedule = turns.schedule;
+      plan.interleave = turns.interleave;
+      if (!sharded(plan, orders, *fewest_bytes, tails)) return false;
+    }
+    return true;
+  }
+
+  // What goes with these degrees and turns.
+  bool sharded(Plan plan, const Orders& orders, double fewest_bytes, const std::vector<Domain::Tail>& tails) {
+    Orders left;
+    std::array<double, 6> seconds = {};
+    for (const Order order : orders) {
+      plan.order = order;
+      const double least = bounded() ? pipeline_bound(q_.model, plan, pipe(plan)) : 0;
+      if (prune(least, fewest_bytes, plan.gpus, plan.gpus, plan.pp, false)) continue;
+      seconds[static_cast<std::size_t>(left.count)] = least;
+      left.all[static_cast<std::size_t>(left.count++)] = order;
+    }
+    if (left.count == 0) return true;
+    if (bounded() && tails.size() > 1 && too_many(turns_memory_bound(q_.model, plan))) {
+      ++counts_.capacity;
+      return true;
+    }
+    for (const Domain::Tail& tail : tails) {
+      tail.set_on(plan);
+      std::optional<Bytes> bytes;  // of every order
+      for (int i = 0; i < left.count; ++i) {
+        plan.order = left.all[static_cast<std::size_t>(i)];
+        if (q_.domain.allowed(plan) && !one(plan, seconds[static_cast<std::size_t>(i)], bytes)) return false;
       }
     }
     return true;
   }
 
-  bool one(const Plan& plan, double seconds) {
+  bool one(const Plan& plan, double seconds, std::optional<Bytes>& bytes) {
     if (clock_.spent()) return false;
-    const Bytes bytes = bytes_of(q_.model, q_.system, plan);
-    if (!within(q_.limits, bytes) || !hosts_hold(q_.model, q_.system, plan)) {
+    if (!bytes) {
+      bytes = bytes_of(q_.model, q_.system, plan);
+      constexpr double kTooMany = std::numeric_limits<double>::infinity();
+      if (within(q_.limits, *bytes) && !hosts_hold(q_.model, q_.system, plan)) bytes = Bytes{kTooMany, kTooMany};
+    }
+    if (bytes->total == std::numeric_limits<double>::infinity() || !within(q_.limits, *bytes)) {
       ++counts_.capacity;
       return true;
     }
-    if (prune(seconds, bytes.total, plan.gpus, plan.gpus, plan.pp, true)) return true;
+    if (prune(seconds, bytes->total, plan.gpus, plan.gpus, plan.pp, true)) return true;
     Candidate candidate{plan, evaluate(q_.model, q_.system, plan, q_.operators)};
     ++counts_.evaluated;
     const auto gpus = static_cast<double>(plan.gpus);
@@ -235,6 +273,7 @@ class Walk {
   Kept& kept_;
   Counts& counts_;
   cost::Ticker& clock_;
+  bool bytes_count_ = false;  // in the objective
   Values dps_;
   struct Piped {
     Schedule turns = Schedule::kOneFOneB;

@@ -329,8 +329,10 @@ constexpr std::array kPlan = {
          }},
     Rule{"O1310",
          [](const Question& q) {
-           // The longest stages have equal chunks; Llama 3's first and last have one layer less.
-           return q.plan.pp > q.model.layers || longest_stage(q) < q.plan.interleave ||
+           // The longest stages have equal chunks; Llama 3's first and last have one layer less, so that two of its
+           // 128 chunks, of 126 layers, hold the embedding and the head alone. No other chunk is empty.
+           const Count empty = q.plan.interleave > 1 ? q.plan.pp * q.plan.interleave - q.model.layers : 0;
+           return q.plan.pp > q.model.layers || longest_stage(q) < q.plan.interleave || empty > 2 ||
                   (q.model.shares_weights && q.plan.pp > 1);
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {

@@ -80,7 +80,7 @@ inline Asked random_space(Draw& draw, const Model& model, const System& system, 
   given(Knob::kCp, {1, 2}, 3);
   given(Knob::kEp, {1, 1, 2, 4}, 8);
   given(Knob::kMicroBatch, {1, 1, 2, 3}, 3);
-  given(Knob::kSchedule, {0, 1, 2}, 3);
+  given(Knob::kSchedule, {0, 1, 2, 3}, 3);
   given(Knob::kInterleave, {1, 1, 2, 3}, 6);
   given(Knob::kRecompute, {0, 1, 2}, 3);
   given(Knob::kSequenceParallel, {0, 1}, 4);
@@ -175,7 +175,7 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
         if (!allowed(Knob::kShard, plan.shard)) continue;
         if (space.open(Knob::kShard) && plan.shard > 0 &&
             (plan.shard == plan.dp * plan.cp || plan.tp >= system.node_size ||
-             plan.shard != system.node_size / plan.tp || plan.shard == 1))
+             plan.shard != system.node_size / plan.tp || plan.shard == 1 || plan.dp * plan.cp % plan.shard != 0))
           continue;
         for (const double activations : {0.0, 0.5, 1.0})
           for (const double optimizer : {0.0, 0.5, 1.0}) {
@@ -201,7 +201,7 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
               for (plan.micro_batch = 1; plan.micro_batch * plan.dp <= batch; ++plan.micro_batch) {
                 if (!allowed(Knob::kEp, plan.ep) || !allowed(Knob::kMicroBatch, plan.micro_batch)) continue;
                 if (space.open(Knob::kMicroBatch) && batch % (plan.dp * plan.micro_batch) != 0) continue;
-                for (base::Count turns = 0; turns < 3; ++turns)
+                for (base::Count turns = 0; turns < 4; ++turns)
                   for (plan.interleave = 1; plan.interleave <= std::max<base::Count>(3, model.layers);
                        ++plan.interleave) {
                     if (!allowed(Knob::kSchedule, turns) || !allowed(Knob::kInterleave, plan.interleave)) continue;

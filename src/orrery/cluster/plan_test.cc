@@ -89,6 +89,9 @@ TEST(Plan, Llama3sEightChunksOnSixteenStagesArePossible) {
   EXPECT_EQ(codes(run), std::set<std::string>{});
   run.plan.interleave = 9;
   EXPECT_EQ(codes(run), std::set<std::string>{"O1310"});
+  run.plan.interleave = 8;
+  run.model = gpt(128, 16384, 125);
+  EXPECT_EQ(codes(run), std::set<std::string>{"O1310"}) << "three chunks would hold no layer";
 }
 
 // Nine microbatches over eight stages.

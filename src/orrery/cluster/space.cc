@@ -187,7 +187,9 @@ void Domain::offload_all(Plan& plan) const {
 }
 
 std::vector<Turns> Domain::turns_of(Count pp) const {
-  const Values schedules = given_or(space_.of(Knob::kSchedule), pp > 1 ? Values{0, 1, 2} : Values{0});
+  // DualPipe folds its stages in pairs.
+  const Values all = pp > 1 ? without({0, 1, 2, 3}, 3, pp % 2 != 0) : Values{0};
+  const Values schedules = given_or(space_.of(Knob::kSchedule), all);
   std::vector<Turns> turns;
   for (const Count each : schedules) {
     Plan plan = space_.base;
@@ -198,10 +200,11 @@ std::vector<Turns> Domain::turns_of(Count pp) const {
     else if (pp > 1 && plan.schedule == Schedule::kOneFOneB)
       chunks = range(1, base::ceil_divide(model_->layers, pp));
     for (const Count interleave : chunks) {
-      // Whether the layers make so many chunks, whatever the rest of the plan: asked of the smallest plan.
+      // Whether the layers make so many chunks, whatever the rest of the plan: asked of a small plan.
       Plan probe = plan;
       probe.tp = probe.cp = probe.ep = probe.dp = probe.micro_batch = 1;
-      probe.pp = probe.gpus = probe.global_batch = pp;
+      probe.pp = probe.gpus = pp;
+      probe.global_batch = 2 * pp;  // microbatches enough for every schedule
       probe.interleave = interleave;
       probe.sequence_parallel = false;
       plain(probe);

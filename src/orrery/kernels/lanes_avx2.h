@@ -90,9 +90,10 @@ inline F where_bits(std::uint32_t bits, F yes, F no) {
   const __m256i set = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), one), one);
   return _mm256_blendv_ps(no, yes, _mm256_castsi256_ps(set));
 }
-// limit is at most 2^31 - 1, x likewise.
 inline std::uint32_t below(U x, std::uint32_t limit) {
-  const __m256i less = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(limit)), (__m256i)x);
+  // Comparisons are of signed numbers: both are moved by 2^31.
+  const U moved = x ^ 0x80000000U;
+  const __m256i less = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(limit ^ 0x80000000U)), (__m256i)moved);
   return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(less)));
 }
 inline U multiply_high(U a, std::uint32_t b) {

@@ -159,6 +159,15 @@ Named<base::Count> factors(const OfMapping& of, const std::vector<base::Count>& 
   return out;
 }
 
+// Of loops that leave a rest.
+Named<base::Count> last_rounds(const OfMapping& of, bool in_space) {
+  Named<base::Count> out;
+  for (std::size_t d = 0; d < of.layer.einsum.dimensions.size(); ++d)
+    if (const nest::Factor factor = of.level().factor(in_space, static_cast<int>(d)); !factor.perfect())
+      out.emplace_back(of.layer.einsum.dimensions[d].name, factor.last);
+  return out;
+}
+
 std::vector<std::string> names(const OfMapping& of, const std::vector<int>& order) {
   std::vector<std::string> out;
   for (int d : order) out.push_back(of.layer.einsum.dimensions[d].name);
@@ -184,10 +193,16 @@ Record<OfMapping> mapping() {
       {"keep", "Dataspaces that it keeps.", kept_names},
       {"temporal", "Iterations above 1, by dimension.",
        [](const OfMapping& of) { return factors(of, of.level().temporal); }},
+      {"temporal_last", "Iterations in the last round of loops that leave a rest, by dimension.",
+       [](const OfMapping& of) { return last_rounds(of, false); },
+       when([](const OfMapping& of) { return !of.level().temporal_last.empty(); })},
       {"permutation", "Of these loops, innermost first.",
        [](const OfMapping& of) { return names(of, of.level().temporal_order); }},
       {"spatial", "Instances above 1, by dimension.",
        [](const OfMapping& of) { return factors(of, of.level().spatial); }},
+      {"spatial_last", "Instances in the last round of fan-outs that leave a rest, by dimension.",
+       [](const OfMapping& of) { return last_rounds(of, true); },
+       when([](const OfMapping& of) { return !of.level().spatial_last.empty(); })},
       {"spatial_permutation", "Of these loops, innermost first.",
        [](const OfMapping& of) { return names(of, of.level().spatial_order); }},
       {"split", "Spatial loops on the X side, from the innermost.",

@@ -2,10 +2,26 @@
 
 #include <fmt/format.h>
 
+#include "orrery/nest/model.h"
 #include "orrery/scenario/evaluate_layer.h"
 #include "orrery/scenario/read_layers.h"
 
 namespace orrery::scenario {
+namespace {
+
+// O1952, of a mapping whose words might come from neighbours if its factors left no rest.
+void warn_of_links(const MappedLayer& layer, const nest::Mapping& mapping, const nest::ModelOptions& options,
+                   base::Diagnostics& found) {
+  if (!options.link_transfers || nest::perfect(mapping)) return;
+  if (!nest::Model(layer.einsum, layer.chip, options, layer.reuse).may_link()) return;
+  found
+      .warning("O1952",
+               fmt::format("transfers between neighbours are left out of `{}`: its factors leave a rest", layer.name))
+      .note("in Timeloop, instances take words from neighbours that had them a step before; fewer are read above")
+      .hint("compare mappings whose factors divide");
+}
+
+}  // namespace
 
 MappedModel evaluate(const EvaluateRequest& request) {
   if (request.files.empty())
@@ -29,6 +45,7 @@ MappedModel evaluate(const EvaluateRequest& request) {
   result.warnings = std::move(read.warnings);
   result.layers.push_back(
       evaluate_layer(read.question, read.mapping, read.places, request.compat.defects, request.strict));
+  warn_of_links(result.layers.back(), read.mapping, request.compat.defects, result.warnings);
   return result;
 }
 

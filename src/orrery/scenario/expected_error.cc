@@ -86,20 +86,24 @@ std::string unmeasured(const std::vector<KindError>& kinds, const RunKind& kind)
   const std::string alike = in_words(kind, true);
   for (const KindError& one : kinds)
     if (one.kind == kind)
-      return fmt::format("of runs like this one {} measured, too few to say: {}, {:.1f} % off",
-                         one.runs == 1 ? "one was" : fmt::format("{} were", one.runs), alike, one.percent);
+      return fmt::format("{} like this one {} measured, too few to say: {}, {:.1f} % off",
+                         one.runs == 1 ? "one run" : fmt::format("{} runs", one.runs), one.runs == 1 ? "was" : "were",
+                         alike, one.percent);
   return fmt::format("no runs like this one were measured: {}", alike);
 }
 
 std::optional<ExpectedError> expected_error(const std::vector<KindError>& kinds, const RunKind& kind) {
   ExpectedError wide;
+  bool as_few_bits = false;
   for (const KindError& one : kinds) {
     if (one.kind == kind && one.runs >= kLeastRuns) return ExpectedError{one.percent, one.runs, in_words(kind, true)};
     if (one.kind.stack != kind.stack || one.kind.experts != kind.experts) continue;
+    as_few_bits |= one.kind.bits <= kind.bits;
     wide.percent = std::max(wide.percent, one.percent);
     wide.runs += one.runs;
   }
-  if (wide.runs < kLeastRuns) return std::nullopt;
+  // Runs in more bits say nothing of the work that fewer bits bring.
+  if (wide.runs < kLeastRuns || !as_few_bits) return std::nullopt;
   wide.of = in_words(kind, false) + " on other accelerators or in other precisions";
   return wide;
 }

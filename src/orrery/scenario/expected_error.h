@@ -32,7 +32,8 @@ std::vector<KindError> error_kinds(const std::vector<ValidatedSet>& sets);
 std::vector<KindError> read_error_kinds(const std::string& directory);
 std::string error_kinds_text(const std::vector<KindError>& kinds);
 
-// Of the same kind, or else of the same software and experts; nothing where fewer than kLeastRuns were measured.
+// Of the same kind, or else of the same software and experts; nothing where fewer than kLeastRuns were measured, or all
+// in more bits.
 inline constexpr std::size_t kLeastRuns = 5;
 // Of a kind without an expected error, in words: what of it was measured.
 std::string unmeasured(const std::vector<KindError>& kinds, const RunKind& kind);

@@ -65,7 +65,7 @@ TEST(ExpectedError, HoldsForTwoThirdsOfTheRowsOfSourcesThatDidNotMakeIt) {
 TEST(ExpectedError, OfAKindThatNobodyMeasuredSaysSoInWords) {
   const std::vector<KindError> kinds = {{{"core", "H100", 8, true}, 1, 7.5}};
   EXPECT_EQ(unmeasured(kinds, {"core", "H100", 8, true}),
-            "of runs like this one one was measured, too few to say: core on H100 in 8 bits, with experts, 7.5 % off");
+            "one run like this one was measured, too few to say: core on H100 in 8 bits, with experts, 7.5 % off");
   EXPECT_EQ(unmeasured(kinds, {"core", "B200", 4, false}),
             "no runs like this one were measured: core on B200 in 4 bits");
 }
@@ -91,6 +91,7 @@ TEST(ExpectedError, OfAKindThatNobodyMeasuredIsNotKnown) {
   EXPECT_FALSE(expected_error(kKinds, {"fsdp", "A100", 16, true})) << "no experts on this software";
   EXPECT_FALSE(expected_error(kKinds, {"core", "H100", 8, true})) << "two runs are too few";
   EXPECT_FALSE(expected_error(kKinds, {"xla", "TPU", 16, false}));
+  EXPECT_FALSE(expected_error(kKinds, {"fsdp", "H100", 4, false})) << "none in as few bits";
 }
 
 }  // namespace

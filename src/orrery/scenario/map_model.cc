@@ -158,18 +158,24 @@ void keep_better(const MappedLayer& first, MappedLayer& layer) {
   proven.close(old_key[0], std::max(proven.lower_bound, before.certificate.lower_bound));
 }
 
+// Layers that are searched beside each other, at most; bytes below which a search would be slow.
+constexpr std::size_t kMostShares = 16, kLeastShare = std::size_t{32} << 20;
+
+// Parts of the memory, one for each search that may run beside others. Not a matter of threads: answers are not.
+int shares_of(std::size_t memory, std::size_t layers) {
+  std::size_t shares = std::min(layers, kMostShares);
+  if (memory > 0) shares = std::min(shares, memory / kLeastShare);
+  return static_cast<int>(std::max<std::size_t>(1, shares));
+}
+
 // Where rounding awkward sizes up alone gains more than this, it is said.
 constexpr double kWorthSaying = 0.05;
-constexpr double kSecondsToLook = 1;  // at most
+constexpr double kSecondsToLook = 1;  // at all layers together, at most
 
-// Said of a proven answer only, within what its limit leaves.
-void suggest_padding(const LayerQuestion& question, const MapOptions& options, const MappedLayer& layer,
-                     base::Diagnostics& found) {
+// Looks at one layer.
+void suggest_padding(const LayerQuestion& question, const MapOptions& options, const nest::SearchLimits& limits,
+                     const MappedLayer& layer, base::Diagnostics& found) {
   const std::vector<int> awkward = nest::awkward_dimensions(layer.einsum);
-  if (awkward.empty() || !layer.optimum.certificate.optimal) return;
-  nest::SearchLimits limits = options.limits;
-  limits.progress = nullptr;
-  limits.seconds = limits.seconds > 0 ? std::min(limits.seconds, kSecondsToLook) : kSecondsToLook;
   const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
   const nest::PaddedOptimum better =
       nest::optimize_padded(model, question.space, layer.objective, limits, awkward, &layer.optimum);
@@ -185,14 +191,27 @@ void suggest_padding(const LayerQuestion& question, const MapOptions& options, c
       .hint("round sizes up with --factors padded");
 }
 
-// Layers that are searched beside each other, at most; bytes below which a search would be slow.
-constexpr std::size_t kMostShares = 16, kLeastShare = std::size_t{32} << 20;
-
-// Parts of the memory, one for each search that may run beside others. Not a matter of threads: answers are not.
-int shares_of(std::size_t memory, std::size_t layers) {
-  std::size_t shares = std::min(layers, kMostShares);
-  if (memory > 0) shares = std::min(shares, memory / kLeastShare);
-  return static_cast<int>(std::max<std::size_t>(1, shares));
+// Of proven answers only. Searches beside each other share the memory, as those before them did.
+void suggest_padding(const std::vector<LayerQuestion>& questions, const std::vector<std::size_t>& work,
+                     const MapOptions& options, int threads, MappedModel& result) {
+  std::vector<std::size_t> awkward;
+  for (const std::size_t i : work)
+    if (result.layers[i].optimum.certificate.optimal && !nest::awkward_dimensions(result.layers[i].einsum).empty())
+      awkward.push_back(i);
+  if (awkward.empty()) return;
+  nest::SearchLimits limits = options.limits;
+  limits.progress = nullptr;
+  const double seconds = limits.seconds > 0 ? std::min(limits.seconds, kSecondsToLook) : kSecondsToLook;
+  limits.seconds = seconds / static_cast<double>(awkward.size());
+  limits.searches = shares_of(limits.memory, awkward.size());
+  const int workers = std::min(threads, limits.searches);
+  limits.threads = workers == 1 ? threads : 1;
+  std::vector<base::Diagnostics> said(awkward.size());
+  base::parallel_for(awkward.size(), workers, [&](std::size_t at) {
+    const std::size_t i = awkward[at];
+    suggest_padding(questions[i], options, limits, result.layers[i], said[at]);
+  });
+  for (const base::Diagnostics& some : said) result.warnings.append(some);
 }
 
 }  // namespace
@@ -318,13 +337,8 @@ MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOpt
   for (const std::size_t i : work)
     if (result.layers[i].optimum.out_of_memory)
       warn_of_memory(result.layers[i], options.limits.memory, result.warnings);
-  if (options.factors == nest::Factors::kPerfect && options.pads.empty()) {
-    std::vector<base::Diagnostics> said(work.size());
-    base::parallel_for(work.size(), threads, [&](std::size_t at) {
-      suggest_padding(questions[work[at]], options, result.layers[work[at]], said[at]);
-    });
-    for (const base::Diagnostics& some : said) result.warnings.append(some);
-  }
+  if (options.factors == nest::Factors::kPerfect && options.pads.empty())
+    suggest_padding(questions, work, options, threads, result);
 
   for (std::size_t i = 0; i < questions.size(); ++i) {
     if (same_as[i] == i) continue;

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <random>
 
 #include "orrery/array/driver.h"
-#include "orrery/scenario/sparse_arrays.h"
+#include "orrery/scenario/rtl_vectors.h"
 
 namespace orrery::scenario {
 namespace {
@@ -18,7 +19,33 @@ bool power_of_two(Count n) {
   return n > 0 && std::has_single_bit(static_cast<std::uint64_t>(n));
 }
 
-void check(const SparseRtlRequest& r, base::Diagnostics& found) {
+// What `sparse simulate` models and the hardware does not have.
+void check_built(const SparseRtlRequest& r, base::Diagnostics& found) {
+  const array::Instance& one = r.choice.instance;
+  const auto refuse = [&](bool asked, const std::string& what, const char* why, const char* way_out) {
+    if (asked) found.error("O1972", fmt::format("the hardware has no {}", what)).note(why).hint(way_out);
+  };
+  refuse(r.choice.packing != "pack", "blocks packed beforehand",
+         "its packer makes the blocks, a column of the mask a cycle; none are loaded",
+         "leave out `--packing`; `orrery sparse simulate` models them");
+  const Count keys = r.keys.value_or(0);
+  refuse(r.choice.key_tokens && *r.choice.key_tokens != keys, "key memory of a size of its own",
+         "all keys and values of a matrix stay in its memories; blocks do not fetch theirs",
+         "give `--keys`, how many a matrix may have, in its place");
+  refuse(r.choice.score_keys && *r.choice.score_keys != keys, "score memory of a size of its own",
+         "scores, codes, keys and values have room for as many keys", "give `--keys` in its place");
+  refuse(r.choice.query_rows && *r.choice.query_rows != one.array.rows, "query memory larger than the array",
+         "a tile has a query for each row: more are used only by blocks packed beforehand", "leave out `--query-rows`");
+  const array::Numbers& n = one.numbers;
+  refuse(n.query.bits != 16, fmt::format("numbers of {} bits in the memory", n.query.bits),
+         "they are 16 bits, two bytes each", "give `--format` 16 bits, as 16.12");
+  refuse(n.sum.bits != 32 || n.sum.point != 16, fmt::format("sums of {}.{}", n.sum.bits, n.sum.point),
+         "its array is tested with the published 32.16 alone", "leave out `--sums`");
+  refuse(r.choice.dram != "HBM2" || r.choice.technology != "45nm", "price",
+         "`--dram` and `--technology` belong to energies and areas", "ask `orrery sparse simulate` for them");
+}
+
+void check(const SparseRtlRequest& r, const array::Instance& one, Count depth, base::Diagnostics& found) {
   const auto demand = [&](bool holds, const std::string& what, const std::string& arithmetic, const char* way_out) {
     if (!holds) found.error("O1970", what).note(arithmetic).hint(way_out);
   };
@@ -26,42 +53,48 @@ void check(const SparseRtlRequest& r, base::Diagnostics& found) {
     demand(m > 0 && n % m == 0, fmt::format("{} is no multiple of {}", what, of),
            fmt::format("{} = {} x {} + {}", n, m > 0 ? n / m : 0, m, m > 0 ? n % m : n), "give sizes that divide");
   };
-  demand(power_of_two(r.width), fmt::format("a prediction array of {} columns", r.width),
-         "the key's number is cut into a pass and a column: a power of two", "give `--width` 16, 32 or 64");
+  demand(power_of_two(one.prediction_width), fmt::format("a prediction array of {} columns", one.prediction_width),
+         "the key's number is cut into a pass and a column: a power of two", "give `--prediction-width` 16, 32 or 64");
   demand(power_of_two(r.word), fmt::format("a memory whose words have {} bytes", r.word), "a power of two",
          "give `--word` 8, 16, 32 or 64");
-  multiple("a token's 2 x `--depth` bytes", 2 * r.depth, "`--word`", r.word);
-  multiple("`--depth`", r.depth, "`--lanes`", r.lanes);
-  multiple("`--keys`", r.keys, "`--width`", r.width);
-  const Count column = base::ceil_divide(r.rows, Count{8});
-  demand(power_of_two(column) && column <= r.word, fmt::format("masks of {} rows", r.rows),
+  multiple("a token's 2 x `--depth` bytes", 2 * one.depth, "`--word`", r.word);
+  if (depth != one.depth) multiple("a token's 2 x head size bytes", 2 * depth, "`--word`", r.word);
+  multiple("`--depth`", one.depth, "`--quantiser-lanes`", one.quantiser_lanes);
+  multiple("`--depth`", one.depth, "`--merge-lanes`", one.merge_lanes);
+  multiple("`--keys`", one.score_keys, "`--prediction-width`", one.prediction_width);
+  const Count column = base::ceil_divide(one.array.rows, Count{8});
+  demand(power_of_two(column) && column <= r.word, fmt::format("masks of {} rows", one.array.rows),
          fmt::format("a column has {} bytes: a power of two, at most the memory's word of {}", column, r.word),
          "give `--rows` 8, 16, 32 or 64");
 }
 
-array::Instance instance_of(const SparseRtlRequest& r) {
-  array::Instance one;
-  one.array = {r.rows, r.pes, r.ports};
-  one.depth = r.depth, one.code_bits = static_cast<int>(r.bits), one.prediction_width = r.width;
-  one.quantiser_lanes = one.merge_lanes = r.lanes;
-  one.query_rows = r.rows, one.key_tokens = one.score_keys = r.keys;
-  one.block_slots = 1, one.overlap = false;
-  one.bandwidth = static_cast<double>(r.word) * one.frequency, one.latency = 20;
+array::Instance instance_of(const SparseRtlRequest& r, Count depth, Count code_bits) {
+  array::Instance one = r.choice.instance;
+  one.depth = r.depth.value_or(std::max<Count>(depth, 1));
+  one.code_bits = static_cast<int>(r.bits.value_or(code_bits));
+  one.prediction_width = r.choice.prediction_width.value_or(64);
+  one.quantiser_lanes = r.choice.quantiser_lanes.value_or(std::min<Count>(16, one.depth));
+  one.merge_lanes = r.choice.merge_lanes.value_or(std::min<Count>(16, one.depth));
+  one.query_rows = one.array.rows, one.key_tokens = one.score_keys = r.keys.value_or(512);
+  one.block_slots = r.choice.block_slots.value_or(16), one.overlap = !r.choice.one_after_another;
+  one.bandwidth = static_cast<double>(r.word) * one.frequency, one.latency = r.choice.latency.value_or(100);
   return one;
 }
 
-std::vector<std::pair<std::string, Count>> parameters_of(const SparseRtlRequest& r, const array::Instance& instance) {
-  const array::Numbers& n = instance.numbers;
-  return {{"ROWS", r.rows},
-          {"PES", r.pes},
-          {"PORTS", r.ports},
-          {"DEPTH", r.depth},
-          {"KEYS", r.keys},
-          {"WIDTH", r.width},
-          {"CODE_BITS", r.bits},
-          {"QUANTISER_LANES", r.lanes},
-          {"MERGE_LANES", r.lanes},
-          {"NORM_BITS", array::widths(instance).norm},
+std::vector<std::pair<std::string, Count>> parameters_of(const SparseRtlRequest& r, const array::Instance& one) {
+  const array::Numbers& n = one.numbers;
+  return {{"ROWS", one.array.rows},
+          {"PES", one.array.pes},
+          {"PORTS", one.array.ports},
+          {"DEPTH", one.depth},
+          {"KEYS", one.score_keys},
+          {"SLOTS", one.block_slots},
+          {"SEQUENCES", r.sequences.value_or(16)},
+          {"WIDTH", one.prediction_width},
+          {"CODE_BITS", one.code_bits},
+          {"QUANTISER_LANES", one.quantiser_lanes},
+          {"MERGE_LANES", one.merge_lanes},
+          {"NORM_BITS", array::widths(one).norm},
           {"IN_POINT", n.query.point},
           {"BITS", n.sum.bits},
           {"POINT", n.sum.point},
@@ -69,50 +102,9 @@ std::vector<std::pair<std::string, Count>> parameters_of(const SparseRtlRequest&
           {"SCORE_POINT", n.score.point},
           {"OUT_POINT", n.output.point},
           {"SUM_BITS", n.accumulator_bits},
-          {"TABLE_BITS", instance.exponential.table_bits},
-          {"LONG", instance.exponential.long_log2 ? 1 : 0},
+          {"TABLE_BITS", one.exponential.table_bits},
+          {"LONG", one.exponential.long_log2 ? 1 : 0},
           {"STREAM", r.word}};
-}
-
-// A matrix to run, with numbers of its own.
-struct Vectors {
-  array::Work work;
-  std::vector<float> query, key, value;
-  sparse::Mask mask;
-};
-
-void draw(const SparseRtlRequest& r, Vectors& v, std::vector<base::Input>& inputs) {
-  std::mt19937_64 random(r.seed);
-  Count queries = r.tokens.value_or(std::min(r.keys, 2 * r.rows)), keys = queries;
-  if (!r.mask.empty()) {
-    inputs.emplace_back();
-    const sparse::Mask all = read_mask(r.mask, r.columns, &inputs.back());
-    queries = all.shape().rows, keys = all.shape().columns;
-    if (keys > r.keys || keys < 1 || queries < 1)
-      base::fail(
-          "O1971", fmt::format("`{}`, a mask of {} x {}, does not fit", r.mask, queries, keys), {},
-          fmt::format("build it with `--keys` {}", base::ceil_divide(std::max<Count>(keys, 1), r.width) * r.width));
-    v.mask = sparse::Mask({1, 1, queries, keys});
-    v.mask.causal = all.causal;
-    for (Count row = 0; row < queries; ++row)
-      for (Count column = 0; column < keys; ++column)
-        if (all.kept(0, 0, row, column)) v.mask.keep(0, 0, row, column);
-    v.work.mask = &v.mask;
-  } else {
-    if (keys > r.keys)
-      base::fail("O1971", fmt::format("vectors of {} tokens do not fit", keys), {},
-                 fmt::format("build it with `--keys` {}", base::ceil_divide(keys, r.width) * r.width));
-    v.work.prediction = array::Prediction{r.threshold, true, 0.5, 0.5};
-  }
-  // Uniform whole numbers, so that the same seed gives the same file with every standard library.
-  const auto fill = [&](std::vector<float>& x, Count tokens, float reach) {
-    x.resize(static_cast<std::size_t>(tokens * r.depth));
-    for (float& one : x) one = (static_cast<float>(random() >> 44U) / 524288.0F - 1) * reach;
-    return x.data();
-  };
-  v.work.shape = {1, 1, queries, keys}, v.work.depth = r.depth;
-  v.work.scale = 1 / std::sqrt(static_cast<double>(r.depth));
-  v.work.query = fill(v.query, queries, 4), v.work.key = fill(v.key, keys, 2), v.work.value = fill(v.value, keys, 2);
 }
 
 std::string vectors_text(const array::DriverRun& run, const array::Instance& instance) {
@@ -130,22 +122,23 @@ std::string vectors_text(const array::DriverRun& run, const array::Instance& ins
   return text;
 }
 
-std::string register_page() {
+std::string register_page(Count sequences) {
   std::string text =
       "# Registers\n\n32-bit words at byte addresses (hexadecimal). R: of the machine; RW: written while it is not "
       "BUSY; W1C: bits "
-      "written as 1 become 0. What is not allowed changes nothing and sets ERROR; so does a START with several "
-      "sequences or heads, "
-      "another head size than DEPTH_MOST, addresses beyond 32 bits, given blocks or overlap.\n\n"
+      "written as 1 become 0. What is not allowed changes nothing and sets ERROR; so does a START with "
+      "more sequences than LENGTH words, more keys than KEYS_MOST, a head size beyond DEPTH_MOST or of which a token "
+      "fills no whole words, addresses beyond 32 bits, or given blocks.\n\n"
       "| address | name | bits | | reset | |\n|---|---|---|---|---|---|\n";
   constexpr const char* kAccess[] = {"R", "RW", "W1C"};
   for (const array::RegisterInfo& r : array::registers())
     text += fmt::format("| {:03x} | {} | {} | {} | {:x} | {} |\n", r.address, r.name, r.bits,
                         kAccess[static_cast<std::size_t>(r.access)], r.reset, r.meaning);
-  return text + fmt::format(
-                    "| {:03x} | LENGTH | 32 | RW | 0 | queries up to the last valid one in the low half, keys in the "
-                    "high one |\n",
-                    array::kLengths);
+  return text +
+         fmt::format(
+             "| {:03x} + 4 i | LENGTH i | 32 | RW | 0 | of sequence i < {}: queries up to the last valid one in the "
+             "low half, keys in the high one |\n",
+             array::kLengths, sequences);
 }
 
 std::string register_header() {
@@ -161,27 +154,36 @@ std::string register_header() {
 
 SparseRtl write_rtl(const SparseRtlRequest& request) {
   base::Diagnostics found;
-  check(request, found);
+  check_built(request, found);
   found.throw_if_errors();
   SparseRtl out;
-  out.instance = instance_of(request);
-  Vectors vectors;
-  draw(request, vectors, out.inputs);
-  array::faults(out.instance, array::sizes_of(vectors.work)).throw_if_errors();
-  out.parameters = parameters_of(request, out.instance);
+  // What runs says what is built, where that is left open.
+  const RtlVectors vectors(request, out.inputs, out.warnings);
+  array::Instance& instance = out.instance;
+  instance = instance_of(request, vectors.depth, vectors.code_bits);
+  check(request, instance, vectors.depth, found);
+  found.throw_if_errors();
+  if (vectors.keys > instance.score_keys)
+    base::fail("O1971", fmt::format("vectors of {} keys do not fit", vectors.keys), {},
+               fmt::format("build it with `--keys` {}",
+                           base::ceil_divide(vectors.keys, instance.prediction_width) * instance.prediction_width));
+  const array::Work& work = vectors.work;
+  array::faults(instance, array::sizes_of(work)).throw_if_errors();
+  out.parameters = parameters_of(request, instance);
 
   array::PredictionConstants constants;
-  if (const auto& p = vectors.work.prediction) {
-    constants = array::prediction_constants(out.instance, array::sizes_of(vectors.work), p->normalise, *p->query_clip,
-                                            *p->key_clip, p->threshold, found);
+  if (const auto& p = work.prediction) {
+    const auto largest = array::largest_magnitudes(work, p->normalise, 1);
+    constants = array::prediction_constants(instance, array::sizes_of(work), p->normalise,
+                                            p->query_clip.value_or(largest.first), p->key_clip.value_or(largest.second),
+                                            p->threshold, found);
     found.throw_if_errors();
   }
   array::SimulateOptions options;
   options.compare = false;
-  const array::Simulation simulation = array::simulate(out.instance, vectors.work, options);
+  const array::Simulation simulation = array::simulate(instance, work, options);
   const array::DriverRun run =
-      array::driver_run(out.instance, vectors.work, array::fixed_inputs(out.instance, vectors.work, 1), constants,
-                        simulation, request.word);
+      array::driver_run(instance, work, array::fixed_inputs(instance, work, 1), constants, simulation, request.word);
   out.cycles = run.cycles, out.blocks = run.blocks;
 
   out.files = rtl_sources();
@@ -191,9 +193,9 @@ SparseRtl write_rtl(const SparseRtlRequest& request) {
     chparams += fmt::format(" -chparam {} {}", name, value);
   }
   out.files.push_back({"instance.mk", make + "\nchparams =" + chparams + "\n"});
-  out.files.push_back({"registers.md", register_page()});
+  out.files.push_back({"registers.md", register_page(request.sequences.value_or(16))});
   out.files.push_back({"registers.h", register_header()});
-  out.files.push_back({"vectors.txt", vectors_text(run, out.instance)});
+  out.files.push_back({"vectors.txt", vectors_text(run, instance)});
   return out;
 }
 

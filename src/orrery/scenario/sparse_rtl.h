@@ -7,20 +7,24 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/array/instance.h"
 #include "orrery/base/content_hash.h"
+#include "orrery/scenario/array_run.h"
 #include "orrery/scenario/output_file.h"
 
 namespace orrery::scenario {
 
 struct SparseRtlRequest {
-  // Rows, PEs, ports, head size, keys that fit, bits of codes, columns of the prediction array, lanes of quantiser and
-  // merger; bytes of the memory's word.
-  base::Count rows = 64, pes = 16, ports = 64, depth = 64, keys = 512, bits = 4, width = 64, lanes = 16, word = 16;
-  // The vectors: the first matrix of a mask, or a predicted one of so many tokens, with random numbers.
-  std::string mask;
-  std::optional<base::Count> columns, tokens;
-  double threshold = 0.01;
+  // As `sparse simulate` has it; what the hardware does not have is refused.
+  ArrayChoice choice;
+  // The largest head size, keys that fit, sequences of a START, bits of codes; bytes of the memory's word.
+  std::optional<base::Count> depth, keys, sequences, bits;
+  base::Count word = 16;
+  // The vectors: the first matrices of what is given; else predicted ones of so many tokens with random numbers. So are
+  // the numbers of a mask alone.
+  bool given = false;
+  ArrayCasesRequest input;
+  base::Count matrices = 1;
+  std::optional<base::Count> tokens;
   std::uint64_t seed = 1;
 };
 
@@ -30,10 +34,11 @@ struct SparseRtl {
   std::vector<std::pair<std::string, base::Count>> parameters;  // of module accelerator
   base::Count cycles = 0, blocks = 0;                           // of the vectors
   std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
 };
 
-// Throws InputError: O1970 (sizes that rtl/ is not written for), O1971 (a mask that does not fit), those of
-// array::faults() and of reading masks.
+// Throws InputError: O1970 (sizes that rtl/ is not written for), O1971 (vectors that do not fit), O1972 (what the model
+// has and the hardware has not), those of array::faults(), of quantisers and of read_array_cases().
 SparseRtl write_rtl(const SparseRtlRequest& request);
 
 // The files of rtl/, as they were when this was built.
