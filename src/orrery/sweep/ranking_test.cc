@@ -64,8 +64,9 @@ TEST(Ranking, FrontAndBestAreThoseOfTryingEveryPair) {
       }
       ASSERT_TRUE(front.contains(ranking.best[o])) << "the best by an objective is beaten by none";
       for (std::size_t a = 0; a < count; ++a)
-        if (points.found(a))
+        if (points.found(a)) {
           ASSERT_LE(costs_of(study, points.figures(ranking.best[o]))[o], costs_of(study, points.figures(a))[o]);
+        }
     }
   }
 }

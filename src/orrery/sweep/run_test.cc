@@ -121,8 +121,9 @@ TEST(Run, ExcludingPointsByTheirBoundsChangesNoAnswer) {
     excluded += slow.evaluated - fast.evaluated;
     expect_same_answer(fast, slow, "seed " + std::to_string(seed));
     for (std::size_t at = 0; at < fast.points.size(); ++at)
-      if (fast.points.status(at) == store::Status::kPruned && slow.points.found(at) && study.budgets.empty())
+      if (fast.points.status(at) == store::Status::kPruned && slow.points.found(at) && study.budgets.empty()) {
         ASSERT_LE(fast.points.lower_bound(at), slow.points.figures(at)[study.objectives[0].figure]);
+      }
   }
   EXPECT_GT(excluded, 200 * 20) << "bounds must exclude something, or nothing was tested";
 }
@@ -244,8 +245,9 @@ TEST(MapEngine, ExcludingPointsByTheirBoundsChangesNoAnswer) {
     excluded += slow.evaluated - fast.evaluated;
     expect_same_answer(fast, slow, study.identity());
     for (std::size_t at = 0; at < fast.points.size(); ++at)
-      if (fast.points.status(at) == store::Status::kPruned && slow.points.found(at))
+      if (fast.points.status(at) == store::Status::kPruned && slow.points.found(at)) {
         ASSERT_LE(fast.points.lower_bound(at), slow.points.figures(at)[study.objectives[0].figure]);
+      }
   }
   EXPECT_GT(excluded, 0) << "bounds must exclude something, or nothing was tested";
 }
