@@ -22,9 +22,9 @@ class LogBench : public DutUnit {
 
 TEST(Log2Unit, IsTheModel) {
   LogBench bench;
-  for (std::uint64_t x = 0; x < 300000; ++x) ASSERT_EQ(bench.step({x}), "") << x;
   // Zeros: what is appended to x, the sign of a place, and the net of what is not used.
   expect_equal(bench, 1, R"(place\[5\]|moved\[(.|1[0-5])\]|unused)");
+  for (std::uint64_t x = 0; x < 300000; ++x) ASSERT_EQ(bench.step({x}), "") << x;
 }
 
 }  // namespace
