@@ -381,6 +381,15 @@ Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
 }
 
 Memory memory(const Model& model, const Plan& plan) {
+  if (held_stages(plan) == 2) {
+    // Two stages each: which pair is the fullest follows no such rule.
+    Memory fullest = stage_memory(model, plan, 0);
+    for (base::Count stage = 1; stage < plan.pp / 2; ++stage) {
+      const Memory other = stage_memory(model, plan, stage);
+      if (other.total() > fullest.total()) fullest = other;
+    }
+    return fullest;
+  }
   std::array<StageSum, 4> sums;
   std::size_t count = 1;  // the first stage
   const base::Count last = plan.pp - 1;
@@ -389,8 +398,7 @@ Memory memory(const Model& model, const Plan& plan) {
     const base::Count shorter = 1 + longer_stages_between(model.layers, plan.pp);
     if (shorter > 1 && shorter < last) sums[count++].stage = shorter;
   }
-  const bool folded = held_stages(plan) == 2;
-  if (last > 0) sums[count++].stage = folded ? plan.pp / 2 - 1 : last;
+  if (last > 0) sums[count++].stage = last;
   for (std::size_t k = 0; k < model.kinds.size(); ++k) {
     const LayerKind& kind = model.kinds[k];
     const LayerBytes bytes = layer_bytes(model, plan, kind);
