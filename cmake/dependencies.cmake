@@ -65,6 +65,10 @@ pkg_check_modules(utf8proc QUIET IMPORTED_TARGET GLOBAL libutf8proc)
 orrery_require(PkgConfig::utf8proc libutf8proc-dev)
 orrery_prefer_archives(PkgConfig::utf8proc utf8proc)
 
+pkg_check_modules(sqlite3 QUIET IMPORTED_TARGET GLOBAL sqlite3)
+orrery_require(PkgConfig::sqlite3 libsqlite3-dev)
+orrery_prefer_archives(PkgConfig::sqlite3 sqlite3)
+
 # Optional: without it `place` writes no HDF5 files. The archive alone: the shared library and what it needs would add 20 ms
 # to every start.
 set(ORRERY_HDF5)

@@ -36,7 +36,7 @@ file(CREATE_LINK ../../orrery/catalog ${PROJECT_BINARY_DIR}/share/catalog SYMBOL
 install(FILES ${PROJECT_BINARY_DIR}/share/catalog DESTINATION share/doc/orrery)
 install(FILES LICENSE DESTINATION share/doc/orrery RENAME copyright) # where Debian looks for it
 foreach(package coinor-libcbc coinor-libclp coinor-libcoinutils coinor-libcgl coinor-libosi libprotobuf libyaml-cpp libxxhash
-                libbz2 libhdf5 libaec zlib1g libminizip libutf8proc)
+                libbz2 libhdf5 libaec zlib1g libminizip libutf8proc libsqlite3)
   install(FILES /usr/share/doc/${package}-dev/copyright DESTINATION share/doc/orrery RENAME copyright.${package} OPTIONAL)
 endforeach()
 

@@ -2,6 +2,7 @@
 
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/output_folder.h"
+#include "orrery/cli/requests.h"
 #include "orrery/cli/results.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/cli/verbs.h"
@@ -32,6 +33,13 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 }
 
 }  // namespace
+
+scenario::DocumentRequest energy_request(const Arguments& arguments) {
+  Options options;
+  QuietConsole console;
+  if (!read(arguments, console, options)) refuse_help();
+  return options.request;
+}
 
 int run_energy(const Arguments& arguments, Console& console) {
   Options options;

@@ -11,6 +11,7 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/requests.h"
 #include "orrery/cli/results.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/cli/verbs.h"
@@ -181,6 +182,14 @@ std::string progress_text(const std::string& name, const std::vector<nest::Metri
 }
 
 }  // namespace
+
+scenario::MapRequest map_request(const Arguments& arguments) {
+  Options options;
+  QuietConsole console;
+  if (!read(arguments, console, options)) refuse_help();
+  options.request.search.model = options.request.compat.defects;
+  return options.request;
+}
 
 int run_map(const Arguments& arguments, Console& console) {
   Options options;

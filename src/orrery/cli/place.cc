@@ -11,6 +11,7 @@
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/requests.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/cli/verbs.h"
@@ -130,6 +131,15 @@ void write_results(const Options& options, const scenario::PlacedGraph& placed, 
 }
 
 }  // namespace
+
+scenario::PlaceRequest place_request(const Arguments& arguments) {
+  Options options;
+  QuietConsole console;
+  if (!read(arguments, console, options)) refuse_help();
+  options.request.defects = options.compat.defects;
+  options.request.overrides = options.overrides;
+  return options.request;
+}
 
 int run_place(const Arguments& arguments, Console& console) {
   Options options;

@@ -5,6 +5,7 @@
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/requests.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/cli/sparse_verbs.h"
 #include "orrery/cli/version.h"
@@ -57,6 +58,15 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 }
 
 }  // namespace
+
+scenario::SimulateRequest simulate_request(const Arguments& arguments) {
+  Options options;
+  QuietConsole console;
+  if (!read(arguments, console, options)) refuse_help();
+  settle(options.input, options.request.input);
+  check_effort(options.request.effort, {options.request.choice.packing});
+  return options.request;
+}
 
 int run_sparse_simulate(const Arguments& arguments, Console& console) {
   Options options;

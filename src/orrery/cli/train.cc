@@ -14,6 +14,7 @@
 #include "orrery/cli/plan_options.h"
 #include "orrery/cli/plan_rows.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/requests.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/train_amped.h"
 #include "orrery/cli/verbs.h"
@@ -199,6 +200,17 @@ void write_trace(const std::string& path, const scenario::TrainedModel& trained)
 }
 
 }  // namespace
+
+scenario::TrainRequest train_request(const Arguments& arguments) {
+  TrainOptions options;
+  QuietConsole console;
+  if (!read(arguments, console, options)) refuse_help();
+  refuse_amped_options(options);
+  if (options.amped || !options.plans.empty())
+    misuse("O1103", fmt::format("`{}` asks for more than one run", options.amped ? "--equations amped" : "--plans"),
+           "leave it out");
+  return options.request;
+}
 
 int run_train(const Arguments& arguments, Console& console) {
   TrainOptions options;

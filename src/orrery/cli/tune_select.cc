@@ -13,6 +13,7 @@
 #include "orrery/cli/number_text.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/requests.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/cli/version.h"
 #include "orrery/report/select_json.h"
@@ -150,6 +151,13 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 }
 
 }  // namespace
+
+scenario::TuneSelectRequest select_request(const Arguments& arguments) {
+  Options options;
+  QuietConsole console;
+  if (!read(arguments, console, options)) refuse_help();
+  return options.request;
+}
 
 int run_tune_select(const Arguments& arguments, Console& console) {
   Options options;

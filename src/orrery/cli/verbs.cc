@@ -16,6 +16,8 @@ const std::vector<Verb>& verbs() {
       {"place", "Many accelerators", "shards, fuses and places a graph of kernels on many accelerators", run_place},
       {"graph", "Many accelerators", "generates the kernel graph of a workload, for `place`", run_graph},
       {"validate", "Many accelerators", "predictions against published and measured runs", run_validate},
+      {"sweep", "Many points", "a study: many points of the verbs above, stored, resumed, ranked", run_sweep},
+      {"merge", "Many points", "joins the stores of a study's shards", run_merge},
       {"tune", "This machine", "`tune run`: a transformer layer, run here and measured", run_tune},
       {"sparse", "This machine",
        "`sparse measure`: which scores of attention matter, and what skipping the rest is worth", run_sparse},

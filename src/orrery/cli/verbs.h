@@ -25,6 +25,8 @@ std::string first_steps();
 
 int run_map(const Arguments& arguments, Console& console);
 int run_eval(const Arguments& arguments, Console& console);
+int run_sweep(const Arguments& arguments, Console& console);
+int run_merge(const Arguments& arguments, Console& console);
 int run_energy(const Arguments& arguments, Console& console);
 int run_train(const Arguments& arguments, Console& console);
 int run_validate(const Arguments& arguments, Console& console);

@@ -242,6 +242,23 @@ std::vector<Field> fields_of(std::string_view name) {
                        {"timeout", Type::kExpression, "Read and ignored."},
                        {"victory_condition", Type::kExpression, "Read and ignored."}}})};
   }
+  if (name == "study") {
+    return {required(
+        {"study",
+         Type::kMap,
+         "Many points of one question: docs/studies.md.",
+         {{"version", Type::kExpression, "1"},
+          {"title", Type::kString, "What the study is called."},
+          {"verb", Type::kString, "That answers the points; default map.", {}, {"map", "energy", "train", "place"}},
+          {"files", Type::kNames, "Of the verb."},
+          {"base", Type::kOpenMap, "Options of the verb, without dashes: `model: bert-large`."},
+          {"arguments", Type::kNames, "The same as they would be typed."},
+          {"vary", Type::kAnything,
+           "Paths and their values, multiplied; of a list, each entry's fields go side by side."},
+          {"where", Type::kNames, "Expressions over the fields that vary; all must hold."},
+          {"budgets", Type::kOpenMap, "The most of a figure: `area: 4e6`."},
+          {"objectives", Type::kNames, "What is best: edp, energy, cycles, area, seconds, dollars, ..."}}})};
+  }
   if (name == "ert") {
     const std::vector<Field> action = {
         required({"name", Type::kString, "read, write, update, leak, compute, transfer_NAME."}),

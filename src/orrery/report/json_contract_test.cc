@@ -84,6 +84,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"sparse simulate, sparse design", {"sparse_simulate", "sparse_design"}},
       {"sparse run, sparse study, sparse bench", {"sparse_run", "sparse_study", "sparse_bench"}},
       {"sparse break-even", {"sparse_break_even"}},
+      {"sweep", {"sweep", "sweep_status"}},
       {"place", {"place"}},
       {"graph", {"graph"}},
       {"operators", {"operators"}},

@@ -36,6 +36,8 @@ constexpr Kind kAnswers[] = {
     {"sparse_bench", sparse_bench_schema},
     {"sparse_study", sparse_study_schema},
     {"sparse_break_even", sparse_break_even_schema},
+    {"sweep", sweep_schema},
+    {"sweep_status", sweep_status_schema},
     {"place", place_schema},
     {"validate", validate_schema},
     {"validate_collectives", validate_collectives_schema},
@@ -60,7 +62,7 @@ Json schema_of(std::string_view name) {
 
 const std::vector<std::string>& schema_names() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> out = {"chip", "problem", "constraints", "mapping", "mapper", "ert"};
+    std::vector<std::string> out = {"chip", "problem", "constraints", "mapping", "mapper", "ert", "study"};
     for (const Kind& kind : kAnswers) out.emplace_back(kind.name);
     return out;
   }();

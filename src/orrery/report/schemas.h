@@ -34,6 +34,8 @@ Json sparse_run_schema();
 Json sparse_bench_schema();
 Json sparse_study_schema();
 Json sparse_break_even_schema();
+Json sweep_schema();
+Json sweep_status_schema();
 Json place_schema();
 Json graph_schema();
 Json operators_schema();

@@ -13,6 +13,7 @@
 #include "orrery/base/edit_distance.h"
 #include "orrery/base/grouped.h"
 #include "orrery/base/parallel.h"
+#include "orrery/scenario/asked_layers.h"
 #include "orrery/scenario/file_kinds.h"
 #include "orrery/scenario/model_facts.h"
 #include "orrery/scenario/onnx_model.h"
@@ -29,7 +30,9 @@ using Chips = std::vector<ChipFile>;
 struct Layers {
   std::deque<Documents> documents;  // a deque: tasks point into it while it grows
   std::vector<LayerTask> tasks;
-  std::vector<std::string> stems;  // per task, tells layers of one name apart
+  std::vector<std::string> stems;   // per task, tells layers of one name apart
+  std::vector<bool> normalisation;  // per task, of a model: another chip runs it
+  const AskHow* how = nullptr;      // null: as the request says
   std::string title;
   base::Count blocks = 0;
   File model;                        // null without --model
@@ -41,9 +44,13 @@ struct Layers {
   base::Diagnostics warnings;        // of the catalogue's files
 };
 
-formats::timeloop::ReadOptions search_options(const MapRequest& request) {
+formats::timeloop::ReadOptions search_options(const MapRequest& request, const Layers& layers,
+                                              bool normalisation = false) {
   formats::timeloop::ReadOptions how = reading(request);
   how.mapping_wanted = false;
+  if (layers.how == nullptr) return how;
+  how.tables_wanted = !layers.how->estimate;
+  if (normalisation) how.overrides = layers.how->normalisations;
   return how;
 }
 
@@ -156,9 +163,13 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
     const std::vector<File> all = joined(for_role(chips, op.role), files);
     std::vector<const base::SourceFile*> key;
     for (const File& file : all) key.push_back(file.get());
+    const bool other = std::any_of(chips.begin(), chips.end(),
+                                   [&](const ChipFile& chip) { return chip.for_role(op.role).file != chip.file; });
     const Documents*& documents = gathered[key];
     if (!documents)
-      documents = &out.documents.emplace_back(Documents::gather(all, search_options(request), parsed(chips)));
+      documents =
+          &out.documents.emplace_back(Documents::gather(all, search_options(request, out, other), parsed(chips)));
+    out.normalisation.push_back(other);
     LayerTask task;
     task.name = op.name;
     task.instances = op.instances;
@@ -203,7 +214,7 @@ void layers_of_files(const MapRequest& request, const Chips& chips, const std::v
     if (file) all.push_back(file);
     try {
       const Documents& documents =
-          out.documents.emplace_back(Documents::gather(all, search_options(request), parsed(chips)));
+          out.documents.emplace_back(Documents::gather(all, search_options(request, out), parsed(chips)));
       LayerTask task;
       task.documents = &documents;
       out.tasks.push_back(std::move(task));
@@ -220,8 +231,9 @@ void layers_of_gemms(const MapRequest& request, const Chips& chips, const std::v
   if (!split.layers.empty())
     base::fail("O1103", fmt::format("both --gemm and a `problem` in `{}`", split.layers[0]->name), {},
                "give matrix products with --gemm, or problems, not both");
-  const Documents& documents = out.documents.emplace_back(Documents::gather(
-      joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared), search_options(request), parsed(chips)));
+  const Documents& documents = out.documents.emplace_back(
+      Documents::gather(joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared),
+                        search_options(request, out), parsed(chips)));
   for (const Gemm& gemm : request.gemms) {
     LayerTask task;
     task.name = fmt::format("GEMM {}x{}x{}", gemm.m, gemm.k, gemm.n);
@@ -279,8 +291,9 @@ void layers_of_onnx(const MapRequest& request, const std::string& path, const Ch
     error.hint(fmt::format("`orrery graph {}` lists its operators", path));
     found.throw_if_errors();
   }
-  const Documents& documents = out.documents.emplace_back(Documents::gather(
-      joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared), search_options(request), parsed(chips)));
+  const Documents& documents = out.documents.emplace_back(
+      Documents::gather(joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared),
+                        search_options(request, out), parsed(chips)));
   base::Count products = 0;
   for (const formats::onnx::Layer& layer : operators.layers) {
     LayerTask task;
@@ -303,9 +316,10 @@ void layers_of_onnx(const MapRequest& request, const std::string& path, const Ch
 }
 
 // The shape names a layer of a file; where several files use one shape, the file's name is added.
-void name_layers(const std::vector<std::string>& stems, std::vector<MappedLayer>& layers) {
+template <typename Layer>
+void name_layers(const std::vector<std::string>& stems, std::vector<Layer>& layers) {
   std::map<std::string, int> uses;
-  for (const MappedLayer& layer : layers) ++uses[layer.name];
+  for (const Layer& layer : layers) ++uses[layer.name];
   for (std::size_t i = 0; i < layers.size(); ++i)
     if (uses[layers[i].name] > 1) layers[i].name += fmt::format(" ({})", stems[i]);
 }
@@ -330,6 +344,7 @@ void keep_layer(const std::string& wanted, Layers& out) {
       const std::string kept_stem = out.stems[i];
       out.tasks = {task};
       out.stems = {kept_stem};
+      if (i < out.normalisation.size()) out.normalisation = {out.normalisation[i]};
       return;
     }
     names.push_back(name);
@@ -389,16 +404,14 @@ ReadLayers read_all(const Layers& layers, const MapRequest& request, Estimators&
   }
 }
 
-}  // namespace
-
-MapAnswer map(const MapRequest& request) {
+// What a request asks about, not yet read.
+void gather_layers(const MapRequest& request, Layers& layers) {
   demand_question(request);
   if (!request.fuse.level.empty() && !request.model.empty() && request.layer.empty())
     base::fail("O1103", "--fuse-at is of one layer of a model, but none is named", {},
                "name the product or the normalisation: `--layer Out`");
   if (request.fuse.level.empty() && (request.fuse.reduction_free || request.fuse.whole || request.fuse.product_writes))
     base::fail("O1103", "nothing says at which storage to fuse", {}, "name it: `--fuse-at LEVEL`");
-  Layers layers;
   const Named named = sorted_out(request);
   const std::vector<File> files = read_files(named.documents);
   if (named.onnx.empty()) demand_templates(request, files);
@@ -414,6 +427,40 @@ MapAnswer map(const MapRequest& request) {
   }
   for (const ChipFile& chip : chips) layers.warnings.append(chip.diagnostics);
   keep_layer(request.layer, layers);
+}
+
+std::vector<base::Input> inputs_of(const Layers& layers, std::vector<base::Input> read) {
+  if (layers.model) read.push_back(base::file_input(*layers.model));
+  for (const std::vector<base::Input>* more : {&layers.ignored, &layers.array, &layers.onnx})
+    read.insert(read.end(), more->begin(), more->end());
+  std::sort(read.begin(), read.end());
+  return read;
+}
+
+}  // namespace
+
+AskedLayers ask_layers(const MapRequest& request, const AskHow& how, Estimators& estimators) {
+  Layers layers;
+  layers.how = &how;
+  gather_layers(request, layers);
+  ReadLayers read = read_all(layers, request, estimators);
+  for (LayerQuestion& question : read.questions) fuse_side(request.fuse, question);
+  AskedLayers asked;
+  asked.title = layers.title;
+  asked.blocks = layers.blocks;
+  asked.questions = std::move(read.questions);
+  name_layers(layers.stems, asked.questions);
+  asked.normalisation = layers.normalisation;
+  asked.normalisation.resize(asked.questions.size());
+  asked.inputs = inputs_of(layers, std::move(read.inputs));
+  asked.warnings = std::move(read.warnings);
+  asked.warnings.append(layers.warnings);
+  return asked;
+}
+
+MapAnswer map(const MapRequest& request) {
+  Layers layers;
+  gather_layers(request, layers);
 
   MapOptions search = request.search;
   if (request.interruptible) search.limits.stop = request.interruptible();
@@ -433,17 +480,7 @@ MapAnswer map(const MapRequest& request) {
     if (layer.certified && layer.certified->finished && !layer.certified->agrees)
       throw base::InternalError(fmt::format("`{}` is not certified: {}", layer.name, layer.certified->complaint));
 
-  answer.mapped.inputs = std::move(read.inputs);
-  if (layers.model) {
-    answer.mapped.inputs.push_back(base::file_input(*layers.model));
-    for (const std::vector<base::Input>& more : {layers.ignored, layers.array})
-      answer.mapped.inputs.insert(answer.mapped.inputs.end(), more.begin(), more.end());
-    std::sort(answer.mapped.inputs.begin(), answer.mapped.inputs.end());
-  }
-  if (!layers.onnx.empty()) {
-    answer.mapped.inputs.insert(answer.mapped.inputs.end(), layers.onnx.begin(), layers.onnx.end());
-    std::sort(answer.mapped.inputs.begin(), answer.mapped.inputs.end());
-  }
+  answer.mapped.inputs = inputs_of(layers, std::move(read.inputs));
   read.warnings.append(answer.mapped.warnings);
   read.warnings.append(layers.warnings);
   answer.mapped.warnings = std::move(read.warnings);

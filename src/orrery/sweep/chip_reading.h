@@ -1,0 +1,92 @@
+// The questions of a point of `map`, without reading the documents for each point.
+//
+// A chip is a list of levels, and what is set of one storage's own attributes changes that level alone. So the points
+// of a product of such fields are put together: each storage is read once for each combination of its own values, and a
+// point's chip takes its storages from those readings. What changes more than one level (meshes of containers,
+// variables, constraints, bounds) is read for each combination of its values.
+//
+// Whether a field changes one level alone is not assumed but looked at: its reading is compared with the base's, level
+// by level, the map spaces too. Before the first answer, points spread over the study are read whole and compared with
+// what was put together; one that differs, and every point is read whole. Cost: values times combinations of the fields
+// that change much, instead of points.
+//
+// Where normalisations run on a chip of their own, `norm.` before a path sets it there alone. Without it a field of a
+// level is set there, too, if that chip has the level with the same capacity and as many instances.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "orrery/base/override.h"
+#include "orrery/scenario/asked_layers.h"
+#include "orrery/sweep/arguments.h"
+#include "orrery/sweep/engine.h"
+#include "orrery/sweep/hw_configs.h"
+
+namespace orrery::sweep {
+
+// The questions of a point. The lists are as the questions.
+struct PointQuestions {
+  std::shared_ptr<const scenario::AskedLayers> asked;
+  std::vector<std::shared_ptr<const machine::Chip>> chips;  // in place of the reading's own
+  std::vector<std::string> chip_keys;
+  std::vector<std::string> keys;  // of the whole questions
+};
+
+// Thread-safe; estimators of several threads read the tables once each.
+class ChipReadings {
+ public:
+  // `paths`: those that vary. Where they are of the chip, an ERT is left aside if its figures can be estimated.
+  ChipReadings(std::vector<std::string> arguments, ReadRequest read, const std::vector<std::string>& paths);
+  ~ChipReadings();
+
+  // Throws InputError for what the documents refuse at the point.
+  PointQuestions questions(const base::Overrides& point);
+  // Reads the points whole and compares; a difference ends all composing.
+  void verify(const std::vector<base::Overrides>& points);
+  // The point, read whole.
+  PointQuestions read_whole(const base::Overrides& point);
+
+  const scenario::MapRequest& base_request() const { return base_; }
+  bool composes() const { return composes_; }
+  bool leaves_tables() const { return estimate_; }  // figures are estimated although there is an ERT
+  std::size_t readings() const { return readings_; }
+
+ private:
+  struct Reading;
+  using ReadingPtr = std::shared_ptr<const Reading>;
+  ReadingPtr reading(const std::vector<std::string>& options, const base::Overrides& settings);
+  scenario::MapRequest request_at(const std::vector<std::string>& options);
+  scenario::AskedLayers ask(const std::vector<std::string>& options, const base::Overrides& settings);
+  bool is_of_both(const std::string& path) const;
+  PointQuestions compose(const SplitPoint& parts);
+  PointQuestions whole(const SplitPoint& parts);
+  PointQuestions pinned(const std::optional<Pin>& pin, PointQuestions point);
+  ReadingPtr read_anew(const std::vector<std::string>& options, const base::Overrides& settings);
+  // The one level that is another one, by its name.
+  std::string changed_level(const Reading& base, const Reading& changed) const;
+
+  std::vector<std::string> arguments_;
+  ReadRequest read_;
+  scenario::MapRequest base_;
+  std::mutex mutex_;
+  std::map<std::string, ReadingPtr> known_;
+  std::map<std::string, scenario::MapRequest> requests_;
+  std::vector<std::unique_ptr<scenario::Estimators>> idle_;
+  std::map<std::string, std::string> level_of_;  // by options and setting: the one that it changes
+  struct Pinned {
+    std::shared_ptr<const scenario::AskedLayers> before, after;
+    std::vector<std::string> space_keys;  // of `after`, per question
+  };
+  std::map<std::string, Pinned> pinned_;
+  bool estimate_ = false;          // an ERT is left aside
+  std::vector<std::string> both_;  // levels that the chip for normalisations has alike
+  bool partner_ = false;
+  bool composes_ = true;
+  std::size_t readings_ = 0;
+};
+
+}  // namespace orrery::sweep

@@ -1,0 +1,36 @@
+#include "orrery/sweep/engine.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/edit_distance.h"
+#include "orrery/sweep/map_engine.h"
+#include "orrery/sweep/request_engine.h"
+
+namespace orrery::sweep {
+
+const std::vector<std::string>& swept_verbs() {
+  static const std::vector<std::string> names = {"map", "energy", "train", "place", "sparse simulate", "tune select"};
+  return names;
+}
+
+void add_inputs(const std::vector<base::Input>& more, std::vector<base::Input>& inputs) {
+  for (const base::Input& input : more)
+    if (!input.name.starts_with("-")) inputs.push_back(input);  // options and settings are the study's own
+  std::sort(inputs.begin(), inputs.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+}
+
+std::unique_ptr<Engine> make_engine(const std::string& verb, const std::vector<std::string>& arguments,
+                                    const ReadRequest& read, const EngineOptions& options) {
+  const std::vector<std::string>& known = swept_verbs();
+  if (std::find(known.begin(), known.end(), verb) == known.end())
+    base::fail("O2059", fmt::format("`{}` is no verb whose fields a study can vary", verb), {},
+               base::did_you_mean(verb, known, fmt::format("verbs are {}", fmt::join(known, ", "))));
+  if (verb == "map") return std::make_unique<MapEngine>(arguments, read, options);
+  return std::make_unique<RequestEngine>(verb, arguments, read, options);
+}
+
+}  // namespace orrery::sweep

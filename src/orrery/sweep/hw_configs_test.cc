@@ -1,0 +1,98 @@
+#include "orrery/sweep/hw_configs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "orrery/sweep/chip_reading.h"
+#include "orrery/sweep/layer_answer.h"
+
+namespace orrery::sweep {
+namespace {
+
+std::shared_ptr<const base::SourceFile> file(const std::string& text) {
+  return std::make_shared<const base::SourceFile>(base::SourceFile{"hw_configs.json", text});
+}
+
+const char* const kTwo = R"([{"pe_rows": 16, "pe_cols": 8, "dataflow": "WS", "accumulator_size": 4096},
+                             {"pe_rows": 32, "pe_cols": 8, "dataflow": "OS", "accumulator_size": 2048}])";
+
+TEST(HwConfigs, ObjectsGoSideBySideAndMixedTheirValuesAreMultiplied) {
+  const auto beside = read_configs(file(kTwo), false, 0);
+  ASSERT_EQ(beside.size(), 1);
+  EXPECT_EQ(beside[0].size(), 2);
+  const auto mixed = read_configs(file(kTwo), true, 0);
+  std::size_t points = 1;
+  for (const Group& group : mixed) points *= group.size();
+  EXPECT_EQ(points, 2 * 1 * 2 * 2) << "equal values count once";
+  EXPECT_EQ(read_configs(file(kTwo), false, 1)[0].size(), 1);
+}
+
+TEST(HwConfigs, WhatIsNoConfigurationIsRefused) {
+  for (const char* text : {"{}", "[]", "[1]", R"([{"pe_row": 1}])", R"([{"dataflow": "NS"}])", R"([{"pe_rows": -1}])",
+                           R"([{"pe_rows": 1}, {"pe_cols": 1}])", R"([{"pe_rows": 1}, {}])", "["}) {
+    try {
+      read_configs(file(text), false, 0);
+      ADD_FAILURE() << text;
+    } catch (const base::InputError& error) {
+      EXPECT_EQ(error.diagnostics.front().code, "O2058") << text;
+    }
+  }
+}
+
+TEST(HwConfigs, ARowsAccumulatorsAreOneMemoryForNormalisations) {
+  const Expanded expanded =
+      expand({{"config.accumulator_size", "4096"}, {"config.pe_rows", "32"}, {"config.pe_cols", "8"}});
+  const auto value = [&](const std::string& path) {
+    const auto found = std::find_if(expanded.point.begin(), expanded.point.end(),
+                                    [&](const base::Override& set) { return set.path == path; });
+    return found == expanded.point.end() ? "" : found->value;
+  };
+  EXPECT_EQ(value("arch.Accumulator.depth"), "4096");
+  EXPECT_EQ(value("norm.arch.Accumulator.depth"), "131072");
+  EXPECT_EQ(value("arch.PERows.meshY"), "32");
+  ASSERT_TRUE(expanded.pin);
+  EXPECT_EQ(*expanded.pin, (Pin{32, 8, "WS"}));
+}
+
+Request catalogue_gemmini(const std::string&, const std::vector<std::string>&) {
+  scenario::MapRequest request;
+  request.chips = {"gemmini"};
+  request.gemms = {{256, 256, 256}};
+  return request;
+}
+
+TEST(HwConfigs, PinnedAsTheFilesPinItTheAnswerIsThatOfTheFiles) {
+  ChipReadings readings({}, catalogue_gemmini, {});
+  const auto answer = [&](const base::Overrides& point) {
+    const PointQuestions read = readings.read_whole(point);
+    scenario::LayerQuestion question = read.asked->questions.front();
+    question.chip = read.chips.front();
+    return answer_layer(question, {});
+  };
+  const store::Outcome files = answer({});
+  const store::Outcome pinned = answer({{"config.pe_rows", "16"}, {"config.pe_cols", "16"}, {"config.dataflow", "WS"}});
+  EXPECT_EQ(files.status, store::Status::kOptimal);
+  EXPECT_EQ(files.figures.values[0], pinned.figures.values[0]);
+  EXPECT_EQ(files.figures.values[1], pinned.figures.values[1]);
+}
+
+TEST(HwConfigs, EveryDataflowUsesTheWholeArrayWhereBoundsAllow) {
+  ChipReadings readings({}, catalogue_gemmini, {});
+  for (const char* dataflow : {"WS", "IS", "OS"})
+    for (const char* rows : {"8", "16", "32"}) {
+      const PointQuestions read =
+          readings.read_whole({{"config.pe_rows", rows}, {"config.pe_cols", "16"}, {"config.dataflow", dataflow}});
+      scenario::LayerQuestion question = read.asked->questions.front();
+      question.chip = read.chips.front();
+      const store::Outcome out = answer_layer(question, {});
+      ASSERT_EQ(out.status, store::Status::kOptimal) << dataflow << rows << out.reason;
+      const double units = std::stod(rows) * 16, operations = 256.0 * 256 * 256;
+      EXPECT_GE(out.figures[store::Figure::kCycles], operations / units);
+      EXPECT_NEAR(out.figures[store::Figure::kUtilization] * out.figures[store::Figure::kCycles], operations / units, 1)
+          << dataflow << rows;
+    }
+}
+
+}  // namespace
+}  // namespace orrery::sweep

@@ -1,0 +1,88 @@
+#include "orrery/sweep/layer_answer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "orrery/base/count.h"
+#include "orrery/nest/floor.h"
+#include "orrery/nest/lattice_problem.h"
+#include "orrery/nest/model.h"
+#include "orrery/nest/space.h"
+
+namespace orrery::sweep {
+namespace {
+
+using store::Figure;
+using store::Figures;
+using store::Outcome;
+using store::Status;
+
+std::vector<nest::Metric> objective_of(const scenario::LayerQuestion& question, const LayerSearch& search) {
+  if (!search.objective.empty()) return search.objective;
+  return question.objective.empty() ? std::vector<nest::Metric>{nest::Metric::kEdp} : question.objective;
+}
+
+std::string why_not(const nest::Optimum& optimum) {
+  std::string out;
+  for (const nest::Conflict& conflict : optimum.conflicts) out += (out.empty() ? "" : "; ") + conflict.text;
+  return out.empty() ? "no mapping satisfies the constraints" : out;
+}
+
+}  // namespace
+
+Outcome answer_layer(const scenario::LayerQuestion& question, const LayerSearch& search) {
+  Outcome out;
+  const auto refuse = [&](const base::InputError& error) {
+    out.status = Status::kError;
+    out.reason = fmt::format("{}: {}", error.diagnostics.front().code, error.diagnostics.front().message);
+    return out;
+  };
+  try {
+    const nest::Model model(question.einsum, *question.chip, search.model, question.space.reuse);
+    const nest::Optimum best = nest::optimize(model, question.space, objective_of(question, search), search.limits);
+    if (!best.mapping) {
+      out.status = best.infeasible ? Status::kInfeasible : Status::kTimeout;
+      out.reason = best.infeasible ? why_not(best) : "the search ended before it found a mapping";
+      return out;
+    }
+    out.status = best.certificate.optimal ? Status::kOptimal : Status::kGap;
+    out.gap = best.certificate.optimal ? 0 : best.certificate.gap;
+    out.lower_bound = best.certificate.lower_bound;
+    out.figures[Figure::kEnergy] = best.evaluation.energy_pj;
+    out.figures[Figure::kCycles] = static_cast<double>(best.evaluation.cycles);
+    out.figures[Figure::kUtilization] = best.evaluation.utilization;
+    out.figures[Figure::kEdp] = out.figures[Figure::kEdpSeed] = best.evaluation.edp_j_cycles;
+    out.figures[Figure::kSeconds] = static_cast<double>(best.evaluation.cycles) * question.chip->cycle_seconds;
+    return out;
+  } catch (const base::InputError& error) {
+    return refuse(error);
+  } catch (const base::OverflowError&) {
+    return refuse(scenario::uncountable(question.name, question.einsum, *question.chip));
+  }
+}
+
+Figures layer_floor(const scenario::LayerQuestion& question, const LayerSearch& search) {
+  Figures out;
+  try {
+    const nest::Model model(question.einsum, *question.chip, search.model, question.space.reuse);
+    const nest::Space space(model.einsum(), model.chip(), question.space, model.shape());
+    double energy = nest::floor_of(model, space, nest::Metric::kEnergy);
+    double cycles = nest::floor_of(model, space, nest::Metric::kDelay);
+    if (const auto problem = nest::lattice::describe(model, space)) {
+      energy = std::max(energy, nest::lattice::compulsory_pj(*problem));
+      cycles = std::max(cycles, std::ceil(nest::lattice::least_cycles(*problem)));
+    }
+    energy *= 1 - 1e-12;  // sums of many terms, rounded in another order
+    out[Figure::kEnergy] = energy;
+    out[Figure::kCycles] = cycles;
+    out[Figure::kEdp] = out[Figure::kEdpSeed] = energy * cycles / 1e12;
+    out[Figure::kSeconds] = cycles * question.chip->cycle_seconds;
+  } catch (const base::InputError&) {  // the search will say so
+  } catch (const base::OverflowError&) {
+  }
+  return out;
+}
+
+}  // namespace orrery::sweep

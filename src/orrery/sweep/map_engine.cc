@@ -1,0 +1,253 @@
+#include "orrery/sweep/map_engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "orrery/base/parallel.h"
+#include "orrery/sweep/arguments.h"
+#include "orrery/sweep/question_key.h"
+
+namespace orrery::sweep {
+namespace {
+
+using store::Figure;
+using store::Figures;
+using store::Outcome;
+using store::Status;
+
+constexpr std::size_t kMostFloors = 2'000'000;
+constexpr int kShares = 8;  // of the memory, whatever the number of threads: answers do not depend on it
+
+// The silicon: the largest of the chips that stand for it (a chip and its variant for normalisations are the same one).
+double area_of(const PointQuestions& point) {
+  double most = store::kAbsent;
+  const machine::Chip* last = nullptr;
+  for (const auto& chip : point.chips) {
+    if (chip.get() == last) continue;
+    last = chip.get();
+    double area = 0;
+    for (const machine::Storage& storage : chip->storages)
+      area += storage.area_um2       ? *storage.area_um2 * static_cast<double>(storage.instances)
+              : storage.pass_through ? 0.0
+                                     : store::kAbsent;
+    area += chip->compute.area_um2 ? *chip->compute.area_um2 * static_cast<double>(chip->compute.instances)
+                                   : store::kAbsent;
+    for (const machine::Network& network : chip->networks) area += network.area_um2.value_or(0);
+    if (std::isnan(most) || area > most) most = area;
+  }
+  return most;
+}
+
+// Sums over layers, `blocks` times; `of` gives a layer's figures.
+template <typename Of>
+Figures sum(const PointQuestions& point, const Of& of) {
+  Figures out;
+  const double blocks = static_cast<double>(std::max<base::Count>(1, point.asked->blocks));
+  double energy = 0, cycles = 0, edp = 0, seconds = 0, busy = 0;
+  const std::vector<scenario::LayerQuestion>& questions = point.asked->questions;
+  for (std::size_t q = 0; q < questions.size(); ++q) {
+    const Figures& layer = of(q);
+    const double times = blocks * static_cast<double>(questions[q].instances);
+    energy += times * layer[Figure::kEnergy];
+    cycles += times * layer[Figure::kCycles];
+    edp += times * layer[Figure::kEdp];
+    seconds += times * layer[Figure::kSeconds];
+    busy += times * layer[Figure::kCycles] * layer[Figure::kUtilization];
+  }
+  out[Figure::kEnergy] = energy;
+  out[Figure::kCycles] = cycles;
+  out[Figure::kEdp] = energy * cycles / 1e12;
+  out[Figure::kEdpSeed] = edp;
+  out[Figure::kUtilization] = cycles > 0 ? busy / cycles : store::kAbsent;
+  out[Figure::kSeconds] = seconds;
+  out[Figure::kPower] = seconds > 0 ? energy * 1e-12 / seconds : store::kAbsent;
+  out[Figure::kArea] = area_of(point);
+  return out;
+}
+
+std::string refusal(const base::InputError& error) {
+  for (const base::Diagnostic& one : error.diagnostics)
+    if (one.severity == base::Severity::kError) return fmt::format("{}: {}", one.code, one.message);
+  return error.what();
+}
+
+void refuse_more(const scenario::MapRequest& request) {
+  base::Diagnostics found;
+  const auto refuse = [&](bool asked, const char* option) {
+    if (asked)
+      found
+          .error(
+              "O2059",
+              fmt::format("a sweep asks for the best mapping of each layer in whole divisors, `{}` for something else",
+                          option))
+          .hint("leave it out, and ask it of the points that matter: `-o DIR` writes their commands");
+  };
+  refuse(request.search.front, "--pareto");
+  refuse(!request.search.why.empty(), "--why");
+  refuse(request.search.certify, "--certify");
+  refuse(request.search.factors != nest::Factors::kPerfect, "--factors");
+  refuse(!request.search.pads.empty(), "--pad");
+  refuse(!request.attention_array.empty(), "--attention-array");
+  found.throw_if_errors();
+}
+
+scenario::LayerQuestion question_at(const PointQuestions& point, std::size_t q) {
+  scenario::LayerQuestion out = point.asked->questions[q];
+  out.chip = point.chips[q];
+  return out;
+}
+
+}  // namespace
+
+MapEngine::MapEngine(std::vector<std::string> arguments, const ReadRequest& read, const EngineOptions& options)
+    : arguments_(arguments), readings_(std::move(arguments), read, options.paths), options_(options) {
+  const scenario::MapRequest& request = readings_.base_request();
+  refuse_more(request);
+  search_.model = request.compat.defects;
+  search_.objective = request.search.objective;
+  search_.limits = request.search.limits;
+  search_.limits.threads = 1;
+  search_.limits.searches = kShares;
+  search_.limits.stop = options.stop;
+  for (const nest::Metric metric : search_.objective) how_ += fmt::format("{} ", static_cast<int>(metric));
+  for (const std::string& name : request.compat.names) how_ += name + " ";
+  how_ += fmt::format("{} {}", search_.limits.seconds, search_.limits.memory);
+}
+
+void MapEngine::probe(const base::Overrides& point) {
+  const PointQuestions read = readings_.read_whole(point);
+  add_inputs(read.asked->inputs, inputs_);
+  if (!warnings_.all().empty()) return;
+  warnings_ = read.asked->warnings;
+  if (!readings_.leaves_tables()) return;
+  base::Diagnostic& note =
+      warnings_.warning("O2065", "the chip's ERT and ART are left aside: what varies changes the chip");
+  note.severity = base::Severity::kNote;
+  note.note("energies and areas are estimated at every point, as `orrery energy` does it")
+      .hint("`orrery energy` shows how far the estimates are from the tables");
+}
+
+std::string MapEngine::command(const base::Overrides& point) const {
+  for (const base::Override& set : point)
+    if (set.path.starts_with(kConfig) || set.path.starts_with("norm.")) return "";
+  if (readings_.leaves_tables()) return "";
+  return command_line("map", arguments_, point);
+}
+
+std::vector<Figures> MapEngine::bounds(const std::vector<base::Overrides>& points) {
+  std::vector<Figures> out(points.size());
+  std::vector<std::map<std::string, Figures>> fresh(points.size());
+  base::parallel_for(points.size(), options_.threads, [&](std::size_t i) {
+    try {
+      const PointQuestions point = readings_.questions(points[i]);
+      std::vector<Figures> layers(point.keys.size());
+      for (std::size_t q = 0; q < layers.size(); ++q) {
+        const auto known = floors_.find(point.keys[q]);
+        if (known != floors_.end()) {
+          layers[q] = known->second;
+        } else {
+          const auto [made, is_new] = fresh[i].try_emplace(point.keys[q]);
+          if (is_new) {
+            made->second = layer_floor(question_at(point, q), search_);
+            made->second[Figure::kUtilization] = 1;
+          }
+          layers[q] = made->second;
+        }
+      }
+      out[i] = sum(point, [&](std::size_t q) -> const Figures& { return layers[q]; });
+      out[i][Figure::kUtilization] = 1;  // of figures of which more is better: what none is above
+      out[i][Figure::kPower] = store::kAbsent;
+    } catch (const base::InputError&) {  // the answer will say so
+    }
+  });
+  if (floors_.size() > kMostFloors) floors_.clear();
+  for (auto& each : fresh) floors_.merge(each);
+  return out;
+}
+
+void MapEngine::verify(const std::vector<base::Overrides>& points) {
+  readings_.verify(points);
+}
+
+Batch MapEngine::evaluate(const std::vector<base::Overrides>& points, const Known& known) {
+  Batch batch;
+  batch.points.resize(points.size());
+  std::vector<PointQuestions> asked(points.size());
+  base::parallel_for(points.size(), options_.threads, [&](std::size_t i) {
+    try {
+      asked[i] = readings_.questions(points[i]);
+    } catch (const base::InputError& error) {
+      batch.points[i].outcome.status = Status::kError;
+      batch.points[i].outcome.reason = refusal(error);
+    }
+  });
+
+  // Each question once: where it was first asked.
+  struct Asked {
+    std::size_t point, question, place;
+  };
+  std::unordered_map<std::string, std::size_t> place_of;
+  std::vector<store::Result> results;
+  std::vector<Asked> work;
+  std::vector<bool> is_new;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    for (std::size_t q = 0; q < asked[i].keys.size(); ++q) {
+      const std::string key = joined(asked[i].keys[q], how_);
+      asked[i].keys[q] = key;
+      if (!place_of.try_emplace(key, results.size()).second) continue;
+      std::optional<store::Result> before = known(key);
+      is_new.push_back(!before);
+      if (!before) {
+        work.push_back({i, q, results.size()});
+        before = store::Result{key, asked[i].asked->questions[q].name, {}, {}};
+      }
+      results.push_back(*std::move(before));
+    }
+  base::parallel_for(work.size(), options_.threads, [&](std::size_t w) {
+    const Asked& one = work[w];
+    results[one.place].outcome = answer_layer(question_at(asked[one.point], one.question), search_);
+  });
+  const bool stopped = options_.stop && options_.stop->load();
+
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!asked[i].asked) continue;
+    Answered& answer = batch.points[i];
+    const std::vector<scenario::LayerQuestion>& questions = asked[i].asked->questions;
+    Outcome& out = answer.outcome;
+    out.status = Status::kOptimal;
+    out.gap = 0;
+    for (std::size_t q = 0; q < questions.size(); ++q) {
+      const Outcome& layer = results[place_of[asked[i].keys[q]]].outcome;
+      answer.parts.push_back({questions[q].name, questions[q].instances, asked[i].keys[q]});
+      const auto worse = [](Status status) {
+        return status == Status::kError        ? 4
+               : status == Status::kInfeasible ? 3
+               : status == Status::kTimeout    ? 2
+               : status == Status::kGap        ? 1
+                                               : 0;
+      };
+      if (worse(layer.status) > worse(out.status)) {
+        out.status = layer.status;
+        out.reason = layer.reason.empty() ? "" : fmt::format("{}: {}", questions[q].name, layer.reason);
+      }
+      if (!std::isnan(layer.gap)) out.gap = std::max(out.gap, layer.gap);
+    }
+    if (out.status == Status::kOptimal || out.status == Status::kGap)
+      out.figures = sum(asked[i], [&](std::size_t q) -> const Figures& {
+        return results[place_of[asked[i].keys[q]]].outcome.figures;
+      });
+    else
+      out.gap = store::kAbsent;
+  }
+  // What an interrupt cut short is no answer.
+  for (std::size_t r = 0; r < results.size(); ++r)
+    if (is_new[r] && !(stopped && results[r].outcome.status != Status::kOptimal))
+      batch.fresh.push_back(std::move(results[r]));
+  return batch;
+}
+
+}  // namespace orrery::sweep

@@ -1,0 +1,30 @@
+// What a study looks for: a figure of its points, as small or as large as can be.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/store/outcome.h"
+
+namespace orrery::sweep {
+
+struct Objective {
+  std::string name;  // "edp"
+  store::Figure figure = store::Figure::kEdp;
+  bool most = false;  // the more the better
+
+  // Less is better; absent figures are infinite.
+  double cost(const store::Figures& figures) const;
+};
+
+// "edp", "energy", "cycles" (or "delay"), "utilization", "area", "seconds" (or "time"), "dollars" (or "cost"), "power",
+// "edp-seed", or the names of their columns. Throws InputError O2051 at `where`, which says what they are called.
+Objective objective_of(const std::string& name, const base::Location& where);
+// The figure that a budget limits. Throws as objective_of.
+store::Figure figure_of(const std::string& name, const base::Location& where);
+
+// What a verb's points are compared by where nothing is said.
+std::vector<Objective> usual_objectives(const std::string& verb);
+
+}  // namespace orrery::sweep

@@ -1,0 +1,22 @@
+// The name of a question by its content: equal questions, whatever files and overrides they came from, share an answer.
+#pragma once
+
+#include <string>
+
+#include "orrery/machine/chip.h"
+#include "orrery/nest/options.h"
+#include "orrery/scenario/layer_question.h"
+
+namespace orrery::sweep {
+
+// 16 bytes each. Of a chip all that evaluations and searches read; places in files, which decide nothing, are left out.
+std::string key_of(const machine::Chip& chip);
+// Of einsum and map space, names of the einsum apart. `how`: what else the answer depends on, as text.
+std::string key_of(const scenario::LayerQuestion& question, const std::string& how);
+// Of both.
+std::string joined(const std::string& chip, const std::string& question);
+
+// 16 bytes of any text.
+std::string key_of_text(const std::string& text);
+
+}  // namespace orrery::sweep

@@ -1,0 +1,102 @@
+#include "orrery/sweep/request_outcome.h"
+
+#include "orrery/base/count.h"
+#include "orrery/scenario/train_search.h"
+
+namespace orrery::sweep {
+
+using store::Figure;
+using store::Outcome;
+using store::Status;
+
+Outcome outcome_of(const scenario::TrainedModel& trained, bool limited) {
+  Outcome out;
+  if (!trained.iteration.fits || (trained.search && trained.search->top.empty())) {
+    out.status = Status::kInfeasible;
+    out.reason = trained.iteration.fits ? scenario::explain_conflict(trained).message
+                                        : scenario::explain_no_fit(trained).message;
+    return out;
+  }
+  const double seconds = trained.tokens > 0 ? trained.training_s : trained.iteration.iteration_s;
+  const scenario::TrainingCost cost = scenario::training_cost(trained, seconds);
+  out.status = limited ? Status::kGap : Status::kOptimal;
+  out.gap = trained.search ? trained.search->certificate.gap : 0;
+  out.figures[Figure::kSeconds] = seconds;
+  out.figures[Figure::kUtilization] = trained.iteration.done.mfu;
+  out.figures[Figure::kDollars] = cost.dollars.value_or(store::kAbsent);
+  if (trained.joules) {
+    const double iterations = seconds / trained.iteration.iteration_s;
+    out.figures[Figure::kEnergy] = *trained.joules * iterations * 1e12;
+    out.figures[Figure::kPower] = *trained.joules / trained.iteration.iteration_s;
+  } else if (cost.kilowatt_hours) {
+    out.figures[Figure::kEnergy] = *cost.kilowatt_hours * 3.6e18;
+    out.figures[Figure::kPower] = *cost.kilowatt_hours * 3.6e6 / seconds;
+  }
+  return out;
+}
+
+Outcome outcome_of(const scenario::PlacedGraph& placed) {
+  Outcome out;
+  const dataflow::Placement& placement = placed.placement;
+  if (!placement.mapping) {
+    out.status = placement.infeasible ? Status::kInfeasible : Status::kTimeout;
+    out.reason =
+        placed.reasons.empty() ? "the search ended before it found a placement" : placed.reasons.front().message;
+    return out;
+  }
+  out.status = placement.certificate.optimal ? Status::kOptimal : Status::kGap;
+  out.gap = placement.certificate.gap;
+  out.figures[Figure::kSeconds] = placement.evaluation.final_ns / 1e9;
+  out.figures[Figure::kUtilization] = placement.evaluation.flops_utilization;
+  const dataflow::PlacementMoney& money = placement.evaluation.money;
+  if (money.total_cost() > 0) out.figures[Figure::kDollars] = money.total_cost();
+  if (money.total_power() > 0) {
+    out.figures[Figure::kPower] = money.total_power();
+    out.figures[Figure::kEnergy] = money.total_power() * placement.evaluation.final_ns * 1e3;
+  }
+  return out;
+}
+
+Outcome outcome_of(const scenario::EstimatedChip& chip) {
+  Outcome out;
+  out.status = Status::kOptimal;
+  double area = 0;
+  for (const energy::EstimatedComponent& component : chip.components)
+    area += component.area_um2 * static_cast<double>(component.count);
+  out.figures[Figure::kArea] = area;
+  return out;
+}
+
+Outcome outcome_of(const scenario::SparseSimulate& simulated) {
+  Outcome out;
+  if (!simulated.unfinished.empty() || simulated.cases.empty()) {
+    out.status = Status::kTimeout;
+    out.reason = simulated.unfinished.empty() ? "nothing was simulated" : simulated.unfinished.front();
+    return out;
+  }
+  out.status = Status::kOptimal;
+  out.gap = 0;
+  out.figures[Figure::kCycles] = static_cast<double>(simulated.sum.cycles);
+  out.figures[Figure::kSeconds] = simulated.seconds;
+  out.figures[Figure::kUtilization] = simulated.sum.utilization();
+  out.figures[Figure::kEnergy] = simulated.price.energy_pj;
+  out.figures[Figure::kArea] = simulated.price.area_um2;
+  if (simulated.seconds > 0) out.figures[Figure::kPower] = simulated.price.energy_pj * 1e-12 / simulated.seconds;
+  return out;
+}
+
+Outcome outcome_of(const scenario::TunedSelection& selected) {
+  Outcome out;
+  if (!selected.selection) {
+    const bool none = selected.read && selected.certificate.optimal;
+    out.status = none ? Status::kInfeasible : Status::kTimeout;
+    out.reason = none ? "no layouts were measured for all operators" : "the search ended before it found layouts";
+    return out;
+  }
+  out.status = selected.certificate.optimal ? Status::kOptimal : Status::kGap;
+  out.gap = selected.certificate.optimal ? 0 : selected.certificate.gap;
+  out.figures[Figure::kSeconds] = static_cast<double>(selected.selection->time) / 1e15;
+  return out;
+}
+
+}  // namespace orrery::sweep

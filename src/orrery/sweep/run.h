@@ -1,0 +1,65 @@
+// A study, run: points that are not stored are bounded, ordered, and evaluated in batches, each of them stored before
+// the next begins.
+//
+// Between batches, points whose bounds are beaten by an answer are excluded: they can be neither the best by any
+// objective nor one of the points that none beats. Batches have the same sizes for any number of threads, so that the
+// same points are excluded.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "orrery/sweep/engine.h"
+#include "orrery/sweep/points.h"
+#include "orrery/sweep/ranking.h"
+#include "orrery/sweep/study.h"
+
+namespace orrery::sweep {
+
+// Part k of N: points whose numbers, mixed, leave k - 1 when divided by N.
+struct Shard {
+  std::uint64_t part = 1, parts = 1;
+  bool holds(Point point) const;
+};
+
+struct Progress {
+  std::size_t done = 0, all = 0;
+  double seconds = 0;   // of this run
+  std::size_t now = 0;  // done in it
+  std::string best;     // by the first objective: its value; empty: none yet
+};
+
+struct RunOptions {
+  bool all = false;  // evaluate every point
+  Shard shard;
+  EngineOptions engine;
+  double seconds = 0;  // end after so long; 0: when all is done
+  std::function<void(const Progress&)> progress;
+};
+
+struct SweepAnswer {
+  Study study;
+  store::StudyRow row;
+  Points points;
+  Ranking ranking;
+  std::size_t evaluated = 0, stored_before = 0;  // of the points; the others of a finished run were excluded
+  bool finished = true, interrupted = false;
+  std::vector<std::string> commands;  // of the best points, by objective; empty: there is none that says it all
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+};
+
+// Throws InputError: what Study::check says, O2047 where no point passes the filters, what every point of the study is
+// refused for, and what the store says.
+SweepAnswer run(const Study& study, const ReadRequest& read, store::Store& store, const RunOptions& options);
+
+// The same with an engine at hand.
+SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, const RunOptions& options);
+
+// The row of a study: its key is the hash of what fixes its points and the contents of its files.
+store::StudyRow row_of(const Study& study, const std::vector<base::Input>& inputs, const std::string& document);
+
+}  // namespace orrery::sweep

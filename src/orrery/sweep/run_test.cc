@@ -1,0 +1,256 @@
+// Runs of studies: with an engine of random figures and bounds that hold, and with the mapper.
+#include "orrery/sweep/run.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <random>
+#include <set>
+
+#include "orrery/sweep/chip_reading.h"
+#include "orrery/sweep/map_engine.h"
+#include "orrery/sweep/question_key.h"
+
+namespace orrery::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+using store::Figure;
+using store::Store;
+
+const store::Version kBuild{"0.1.0", "a build"};
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "orrery_sweep_XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string operator/(const std::string& file) const { return (path_ / file).string(); }
+
+ private:
+  fs::path path_;
+};
+
+// Figures by point, drawn once; bounds are a random share of them.
+class RandomEngine : public Engine {
+ public:
+  RandomEngine(std::uint32_t seed, Point points) {
+    std::mt19937 dice(seed);
+    for (Point p = 0; p < points; ++p) {
+      store::Outcome outcome;
+      outcome.status = dice() % 10 == 0 ? store::Status::kInfeasible : store::Status::kOptimal;
+      store::Figures bound;
+      for (const Figure figure : {Figure::kEnergy, Figure::kCycles, Figure::kArea}) {
+        const double value = 1 + static_cast<double>(dice() % 12);
+        if (outcome.status == store::Status::kOptimal) outcome.figures[figure] = value;
+        bound[figure] = dice() % 3 == 0 ? value : value * static_cast<double>(dice() % 100) / 100;
+      }
+      outcomes_.push_back(outcome);
+      bounds_.push_back(bound);
+    }
+  }
+  void probe(const base::Overrides&) override {}
+  std::vector<base::Input> inputs() const override { return {}; }
+  base::Diagnostics warnings() const override { return {}; }
+  std::vector<store::Figures> bounds(const std::vector<base::Overrides>& points) override {
+    std::vector<store::Figures> out;
+    for (const base::Overrides& point : points) out.push_back(bounds_[at(point)]);
+    return out;
+  }
+  Batch evaluate(const std::vector<base::Overrides>& points, const Known& known) override {
+    Batch batch;
+    for (const base::Overrides& point : points) {
+      const std::string key = key_of_text(std::to_string(at(point)));
+      batch.points.push_back({outcomes_[at(point)], {{"part", 1, key}}});
+      if (!known(key)) batch.fresh.push_back({key, "part", outcomes_[at(point)], {}});
+      ++evaluated;
+      if (stop_at > 0 && evaluated >= stop_at) *stop = true;
+    }
+    return batch;
+  }
+  std::string command(const base::Overrides&) const override { return ""; }
+
+  std::size_t evaluated = 0, stop_at = 0;
+  std::atomic<bool>* stop = nullptr;
+
+ private:
+  static std::size_t at(const base::Overrides& point) {
+    std::size_t out = 0;
+    for (const base::Override& set : point) out = out * 7 + static_cast<std::size_t>(std::stoi(set.value));
+    return out;
+  }
+  std::vector<store::Outcome> outcomes_;
+  std::vector<store::Figures> bounds_;
+};
+
+Study study_of(std::size_t axes, const std::vector<std::string>& objectives) {
+  Study study;
+  for (std::size_t a = 0; a < axes; ++a)
+    study.groups.push_back({{Axis{"f." + std::to_string(a), {"0", "1", "2", "3", "4", "5", "6"}, {}}}});
+  for (const std::string& name : objectives) study.objectives.push_back(objective_of(name, {}));
+  return study;
+}
+
+void expect_same_answer(const SweepAnswer& a, const SweepAnswer& b, const std::string& what) {
+  ASSERT_EQ(a.ranking.best, b.ranking.best) << what;
+  ASSERT_EQ(a.ranking.pareto, b.ranking.pareto) << what;
+  for (const std::size_t at : b.ranking.pareto)
+    for (int f = 0; f < store::kFigures; ++f) {
+      const double x = a.points.figures(at).values[f], y = b.points.figures(at).values[f];
+      ASSERT_TRUE(x == y || (std::isnan(x) && std::isnan(y))) << what;
+    }
+}
+
+TEST(Run, ExcludingPointsByTheirBoundsChangesNoAnswer) {
+  const std::vector<std::vector<std::string>> asked = {
+      {"energy"}, {"cycles"}, {"energy", "cycles"}, {"energy", "cycles", "area"}};
+  std::size_t excluded = 0;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const Folder folder;
+    Study study = study_of(3, asked[seed % asked.size()]);
+    if (seed % 5 == 0) study.budgets.push_back({Figure::kArea, 6, {}});
+    RandomEngine pruned(seed, study.points()), whole(seed, study.points());
+    Store a(folder / "a.db", Store::Mode::kWrite, kBuild), b(folder / "b.db", Store::Mode::kWrite, kBuild);
+    RunOptions every;
+    every.all = true;
+    const SweepAnswer fast = run_on(study, pruned, a, {}), slow = run_on(study, whole, b, every);
+    ASSERT_EQ(slow.evaluated, study.points());
+    excluded += slow.evaluated - fast.evaluated;
+    expect_same_answer(fast, slow, "seed " + std::to_string(seed));
+    for (std::size_t at = 0; at < fast.points.size(); ++at)
+      if (fast.points.status(at) == store::Status::kPruned && slow.points.found(at) && study.budgets.empty()) {
+        ASSERT_LE(fast.points.lower_bound(at), slow.points.figures(at)[study.objectives[0].figure]);
+      }
+  }
+  EXPECT_GT(excluded, 200 * 20) << "bounds must exclude something, or nothing was tested";
+}
+
+TEST(Run, WhatAnInterruptLeavesIsFinishedToTheSameAnswer) {
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    const Folder folder;
+    const Study study = study_of(3, {"energy", "cycles"});
+    RandomEngine whole(seed, study.points());
+    Store a(folder / "a.db", Store::Mode::kWrite, kBuild);
+    const SweepAnswer expected = run_on(study, whole, a, {});
+    std::size_t before = 0;
+    SweepAnswer last;
+    for (std::size_t again = 0; again < 50; ++again) {
+      RandomEngine engine(seed, study.points());
+      std::atomic<bool> stop = false;
+      engine.stop = &stop;
+      engine.stop_at = 1 + (seed * 7 + again * 13) % 60;
+      RunOptions options;
+      options.engine.stop = &stop;
+      Store b(folder / "b.db", Store::Mode::kWrite, kBuild);
+      last = run_on(study, engine, b, options);
+      ASSERT_GE(last.stored_before, before) << "nothing stored is lost";
+      before = last.stored_before;
+      if (last.finished) break;
+    }
+    ASSERT_TRUE(last.finished);
+    expect_same_answer(last, expected, "seed " + std::to_string(seed));
+  }
+}
+
+TEST(Run, ASecondRunEvaluatesNothing) {
+  const Folder folder;
+  const Study study = study_of(3, {"energy"});
+  Store store(folder / "a.db", Store::Mode::kWrite, kBuild);
+  RandomEngine first(1, study.points()), second(1, study.points());
+  const SweepAnswer before = run_on(study, first, store, {}), after = run_on(study, second, store, {});
+  EXPECT_EQ(second.evaluated, 0);
+  EXPECT_EQ(after.stored_before, study.points());
+  expect_same_answer(after, before, "again");
+}
+
+TEST(Run, AnotherObjectiveLooksAgainAtWhatWasExcluded) {
+  const Folder folder;
+  Store store(folder / "a.db", Store::Mode::kWrite, kBuild), fresh(folder / "b.db", Store::Mode::kWrite, kBuild);
+  RandomEngine engine(3, study_of(3, {"energy"}).points());
+  run_on(study_of(3, {"energy"}), engine, store, {});
+  const SweepAnswer after = run_on(study_of(3, {"cycles", "area"}), engine, store, {});
+  expect_same_answer(after, run_on(study_of(3, {"cycles", "area"}), engine, fresh, {}), "cycles and area");
+}
+
+TEST(Run, ShardsTakeEveryPointOnceInEqualParts) {
+  for (const std::uint64_t parts : {1u, 2u, 3u, 7u}) {
+    std::vector<std::size_t> size(parts);
+    for (Point point = 0; point < 10'000; ++point) {
+      int taken = 0;
+      for (std::uint64_t part = 1; part <= parts; ++part)
+        if (Shard{part, parts}.holds(point)) ++taken, ++size[part - 1];
+      ASSERT_EQ(taken, 1);
+    }
+    for (const std::size_t each : size)
+      EXPECT_NEAR(static_cast<double>(each), 10'000.0 / parts, 5 * std::sqrt(10'000.0));
+  }
+}
+
+// The mapper on the example's chip; what varies stands in no option.
+Request read_example(const std::string&, const std::vector<std::string>&) {
+  scenario::MapRequest request;
+  const std::string root = std::string(ORRERY_SOURCE_DIR) + "/examples/gemmini_raw";
+  request.files = {root, root + "/layers"};
+  request.estimators.tables = {root + "/tables"};
+  return request;
+}
+
+Study example_study(std::mt19937& dice) {
+  Study study;
+  const auto vary = [&](const std::string& path, std::vector<std::string> values) {
+    if (dice() % 4 != 0) study.groups.push_back({{Axis{path, std::move(values), {}}}});
+  };
+  vary("arch.Scratchpad.read_bandwidth", {"4", "16", "64"});
+  vary("variables.ROWS", {"8", "16", "32"});
+  vary("arch.Accumulator.depth", {"16", "512", "4096"});
+  vary("variables.SCRATCHPAD_BYTES", {"16384", "262144", "1048576"});
+  vary("arch.DRAM.read_bandwidth", {"1", "4", "16"});
+  if (study.groups.empty()) study.groups.push_back({{Axis{"variables.COLUMNS", {"8", "16"}, {}}}});
+  return study;
+}
+
+TEST(ChipReadings, WhatIsPutTogetherIsWhatIsRead) {
+  std::mt19937 dice(20240229);
+  int composed = 0;
+  for (int round = 0; round < 12; ++round) {
+    const Study study = example_study(dice);
+    std::vector<std::string> paths;
+    for (const Axis* axis : study.axes()) paths.push_back(axis->path);
+    ChipReadings readings({}, read_example, paths);
+    for (int i = 0; i < 12; ++i) {
+      const base::Overrides point = study.at(dice() % study.points());
+      ASSERT_EQ(readings.questions(point).keys, readings.read_whole(point).keys);
+    }
+    composed += readings.composes();
+  }
+  EXPECT_EQ(composed, 12);
+}
+
+TEST(MapEngine, ExcludingPointsByTheirBoundsChangesNoAnswer) {
+  std::mt19937 dice(20240301);
+  const std::vector<std::vector<std::string>> asked = {{"edp"}, {"energy"}, {"cycles"}, {"edp", "area"}};
+  std::size_t excluded = 0;
+  for (int round = 0; round < 8; ++round) {
+    const Folder folder;
+    Study study = example_study(dice);
+    for (const std::string& name : asked[static_cast<std::size_t>(round) % asked.size()])
+      study.objectives.push_back(objective_of(name, {}));
+    Store a(folder / "a.db", Store::Mode::kWrite, kBuild), b(folder / "b.db", Store::Mode::kWrite, kBuild);
+    RunOptions every;
+    every.all = true;
+    const SweepAnswer fast = run(study, read_example, a, {}), slow = run(study, read_example, b, every);
+    excluded += slow.evaluated - fast.evaluated;
+    expect_same_answer(fast, slow, study.identity());
+    for (std::size_t at = 0; at < fast.points.size(); ++at)
+      if (fast.points.status(at) == store::Status::kPruned && slow.points.found(at)) {
+        ASSERT_LE(fast.points.lower_bound(at), slow.points.figures(at)[study.objectives[0].figure]);
+      }
+  }
+  EXPECT_GT(excluded, 0) << "bounds must exclude something, or nothing was tested";
+}
+
+}  // namespace
+}  // namespace orrery::sweep
