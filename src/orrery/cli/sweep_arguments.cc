@@ -163,12 +163,12 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   } else if (!parts.verbs.empty() && !parts.verbs.front().starts_with("-")) {
     const std::vector<std::string>& known = sweep::swept_verbs();
     std::string name = parts.verbs.front();
-    std::ptrdiff_t words = 1;
-    if ((name == "sparse" || name == "tune") && parts.verbs.size() > 1) name += " " + parts.verbs[1], words = 2;
+    std::ptrdiff_t long_name = 1;
+    if ((name == "sparse" || name == "tune") && parts.verbs.size() > 1) name += " " + parts.verbs[1], long_name = 2;
     const bool path = name.find_first_of("./") != std::string::npos;
     if (std::find(known.begin(), known.end(), name) != known.end() || !path) {
       study.verb = name;
-      parts.verbs.erase(parts.verbs.begin(), parts.verbs.begin() + words);
+      parts.verbs.erase(parts.verbs.begin(), parts.verbs.begin() + long_name);
     }
   }
   // The same question without what is each shard's own.

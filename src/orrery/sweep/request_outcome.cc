@@ -78,7 +78,7 @@ Outcome outcome_of(const scenario::SparseSimulate& simulated) {
   out.gap = 0;
   out.figures[Figure::kCycles] = static_cast<double>(simulated.sum.cycles);
   out.figures[Figure::kSeconds] = simulated.seconds;
-  out.figures[Figure::kUtilization] = simulated.sum.utilization();
+  out.figures[Figure::kUtilization] = simulated.sum.utilization;
   out.figures[Figure::kEnergy] = simulated.price.energy_pj;
   out.figures[Figure::kArea] = simulated.price.area_um2;
   if (simulated.seconds > 0) out.figures[Figure::kPower] = simulated.price.energy_pj * 1e-12 / simulated.seconds;
