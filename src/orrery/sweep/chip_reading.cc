@@ -13,6 +13,7 @@ namespace orrery::sweep {
 namespace {
 
 constexpr std::size_t kMostReadings = 20'000;  // kept at a time
+constexpr std::size_t kMostOfLevel = 1'000;    // combinations of one level's values whose best is looked for
 const std::string kSeveral = "*", kNone = "";  // no names of levels
 
 std::string text_of(const base::Overrides& settings) {
@@ -31,6 +32,36 @@ std::string text_of(const std::vector<std::string>& options) {
 std::string key_without(machine::Chip chip, std::size_t storage, const machine::Storage& instead) {
   chip.storages[storage] = instead;
   return key_of(chip);
+}
+
+std::optional<double> most_of(std::optional<double> a, std::optional<double> b) {
+  return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;  // nothing: unlimited
+}
+
+// The level that neither is better than; nothing where they differ in what has no order.
+std::optional<machine::Storage> best_of_both(const machine::Storage& a, const machine::Storage& b) {
+  machine::Storage out = a;
+  out.capacity_words = a.capacity_words && b.capacity_words
+                           ? std::optional(std::max(*a.capacity_words, *b.capacity_words))
+                           : std::nullopt;
+  out.read_words_per_cycle = most_of(a.read_words_per_cycle, b.read_words_per_cycle);
+  out.write_words_per_cycle = most_of(a.write_words_per_cycle, b.write_words_per_cycle);
+  out.shared_words_per_cycle = most_of(a.shared_words_per_cycle, b.shared_words_per_cycle);
+  out.energy.read_pj = std::min(a.energy.read_pj, b.energy.read_pj);
+  out.energy.write_pj = std::min(a.energy.write_pj, b.energy.write_pj);
+  out.energy.update_pj = std::min(a.energy.update_pj, b.energy.update_pj);
+  out.energy.leak_pj_per_cycle = std::min(a.energy.leak_pj_per_cycle, b.energy.leak_pj_per_cycle);
+  out.area_um2 = a.area_um2 && b.area_um2 ? std::optional(std::min(*a.area_um2, *b.area_um2)) : std::nullopt;
+  // All else has to be the same.
+  machine::Storage other = b;
+  other.capacity_words = out.capacity_words;
+  other.read_words_per_cycle = out.read_words_per_cycle;
+  other.write_words_per_cycle = out.write_words_per_cycle;
+  other.shared_words_per_cycle = out.shared_words_per_cycle;
+  other.energy = out.energy;
+  other.area_um2 = out.area_um2;
+  if (a.min_utilization > 0 && a.capacity_words != b.capacity_words) return {};  // less of it may be left empty
+  return key_of(other) == key_of(out) ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace
@@ -246,51 +277,70 @@ PointQuestions ChipReadings::pinned(const std::optional<Pin>& pin, PointQuestion
   return point;
 }
 
-PointQuestions ChipReadings::compose(const SplitPoint& parts) {
-  const std::string options = text_of(parts.options);
-  base::Overrides much;                             // changes more than one level
-  std::map<std::string, base::Overrides> of_level;  // by the level that it changes
-  if (!parts.settings.empty()) {
-    ReadingPtr base;
-    for (const base::Override& set : parts.settings) {
-      const std::string key = options + '\x1c' + text_of({set});
-      std::string storage = kNone;
-      bool known = false;
-      {
-        const std::lock_guard lock(mutex_);
-        const auto found = level_of_.find(key);
-        if ((known = found != level_of_.end())) storage = found->second;
-      }
-      if (!known) {
-        try {
-          if (!base) base = reading(parts.options, {});
-          storage = changed_level(*base, *reading(parts.options, {set}));
-        } catch (const base::InputError&) {
-          storage = kSeveral;  // it needs what else is set, or is refused with it
-        }
-        const std::lock_guard lock(mutex_);
-        level_of_.emplace(key, storage);
-      }
-      if (storage == kSeveral)
-        much.push_back(set);
-      else if (storage != kNone)
-        of_level[storage].push_back(set);
+ChipReadings::ByLevel ChipReadings::by_level(const std::vector<std::string>& options,
+                                             const base::Overrides& settings) {
+  ByLevel out;
+  ReadingPtr base;
+  for (const base::Override& set : settings) {
+    const std::string key = text_of(options) + '\x1c' + text_of({set});
+    std::string storage = kNone;
+    bool known = false;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = level_of_.find(key);
+      if ((known = found != level_of_.end())) storage = found->second;
     }
+    if (!known) {
+      try {
+        if (!base) base = reading(options, {});
+        storage = changed_level(*base, *reading(options, {set}));
+      } catch (const base::InputError&) {
+        storage = kSeveral;  // it needs what else is set, or is refused with it
+      }
+      const std::lock_guard lock(mutex_);
+      level_of_.emplace(key, storage);
+    }
+    if (storage == kSeveral)
+      out.much.push_back(set);
+    else if (storage != kNone)
+      out.of_level[storage].push_back(set);
   }
+  return out;
+}
+
+PointQuestions ChipReadings::compose(const SplitPoint& parts) {
   // Fields of a level whose other values change more than it are taken for what they are at this point.
+  const ByLevel of = by_level(parts.options, parts.settings);
+  OfLevels levels;
+  for (const auto& [name, settings] : of.of_level) levels[name] = {settings};
+  std::optional<PointQuestions> out = put_together(parts, of.much, levels);
+  return out ? *std::move(out) : whole(parts);
+}
+
+std::optional<PointQuestions> ChipReadings::put_together(const SplitPoint& parts, const base::Overrides& much,
+                                                         const OfLevels& levels) {
   const ReadingPtr most = reading(parts.options, much);
   std::vector<std::shared_ptr<machine::Chip>> chips(most->chips.size());
-  for (const auto& [name, settings] : of_level) {
-    base::Overrides these = much;
-    these.insert(these.end(), settings.begin(), settings.end());
-    const ReadingPtr level = reading(parts.options, these);
-    if (level->chips.size() != most->chips.size() || level->space_keys != most->space_keys) return whole(parts);
+  for (const auto& [name, several] : levels) {
+    std::vector<std::optional<machine::Storage>> best(chips.size());
+    for (const base::Overrides& settings : several) {
+      base::Overrides these = much;
+      these.insert(these.end(), settings.begin(), settings.end());
+      const ReadingPtr level = reading(parts.options, these);
+      if (level->chips.size() != most->chips.size() || level->space_keys != most->space_keys) return {};
+      for (std::size_t c = 0; c < chips.size(); ++c) {
+        const int here = most->chips[c]->storage_index(name), there = level->chips[c]->storage_index(name);
+        if (here < 0 && there < 0 && level->chip_keys[c] == most->chip_keys[c]) continue;
+        if (here < 0 || there < 0) return {};
+        const machine::Storage& storage = level->chips[c]->storages[static_cast<std::size_t>(there)];
+        best[c] = best[c] ? best_of_both(*best[c], storage) : storage;
+        if (!best[c]) return {};
+      }
+    }
     for (std::size_t c = 0; c < chips.size(); ++c) {
-      if (level->chip_keys[c] == most->chip_keys[c]) continue;
+      if (!best[c]) continue;
       if (!chips[c]) chips[c] = std::make_shared<machine::Chip>(*most->chips[c]);
-      const int here = chips[c]->storage_index(name), there = level->chips[c]->storage_index(name);
-      if (here < 0 || there < 0) return whole(parts);
-      chips[c]->storages[static_cast<std::size_t>(here)] = level->chips[c]->storages[static_cast<std::size_t>(there)];
+      chips[c]->storages[static_cast<std::size_t>(most->chips[c]->storage_index(name))] = *std::move(best[c]);
     }
   }
   PointQuestions out{most->asked, {}, {}, {}};
@@ -303,6 +353,50 @@ PointQuestions ChipReadings::compose(const SplitPoint& parts) {
     out.keys.push_back(joined(keys[c], most->space_keys[q]));
   }
   return out;
+}
+
+std::optional<PointQuestions> ChipReadings::best_of(const Choices& box) {
+  base::Overrides fixed;
+  std::vector<const std::vector<base::Overrides>*> open;
+  for (const std::vector<base::Overrides>& choices : box) {
+    if (choices.size() > 1)
+      open.push_back(&choices);
+    else
+      fixed.insert(fixed.end(), choices[0].begin(), choices[0].end());
+  }
+  if (open.empty()) return questions(fixed);
+  if (!composes_) return {};
+  const Expanded expanded = expand(fixed);
+  const SplitPoint parts = split(expanded.point);
+  const ByLevel of = by_level(parts.options, parts.settings);
+  OfLevels levels;
+  for (const auto& [name, settings] : of.of_level) levels[name] = {settings};
+  for (const std::vector<base::Overrides>* choices : open) {
+    // What each choice sets of each level; a value that the documents have themselves sets nothing.
+    OfLevels here;
+    for (std::size_t i = 0; i < choices->size(); ++i) {
+      const base::Overrides& choice = (*choices)[i];
+      for (const base::Override& set : choice)
+        if (set.path.starts_with(kConfig) || set.path.find('.') == std::string::npos) return {};
+      const ByLevel each = by_level(parts.options, choice);
+      if (!each.much.empty()) return {};
+      for (const auto& [name, settings] : each.of_level) here.try_emplace(name, choices->size()).first->second[i] = settings;
+    }
+    for (const auto& [name, several] : here) {
+      std::vector<base::Overrides>& all = levels[name];
+      if (all.empty()) all.emplace_back();
+      if (all.size() * several.size() > kMostOfLevel) return {};
+      std::vector<base::Overrides> product;
+      for (const base::Overrides& before : all)
+        for (const base::Overrides& more : several) {
+          product.push_back(before);
+          product.back().insert(product.back().end(), more.begin(), more.end());
+        }
+      all = std::move(product);
+    }
+  }
+  std::optional<PointQuestions> out = put_together(parts, of.much, levels);
+  return out ? pinned(expanded.pin, *std::move(out)) : std::optional<PointQuestions>();
 }
 
 void ChipReadings::verify(const std::vector<base::Overrides>& points) {

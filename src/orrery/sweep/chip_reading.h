@@ -45,6 +45,10 @@ class ChipReadings {
 
   // Throws InputError for what the documents refuse at the point.
   PointQuestions questions(const base::Overrides& point);
+  // The questions of a box's best: each level with the most capacity and bandwidth and the least energy and area that
+  // it has at any point of the box. A mapping that a point allows, this chip allows, and it costs no more there, so
+  // what no answer here is below, no answer in the box is. Nothing where the points differ in more than that.
+  std::optional<PointQuestions> best_of(const Choices& box);
   // Reads the points whole and compares; a difference ends all composing.
   void verify(const std::vector<base::Overrides>& points);
   // The point, read whole.
@@ -62,7 +66,17 @@ class ChipReadings {
   scenario::MapRequest request_at(const std::vector<std::string>& options);
   scenario::AskedLayers ask(const std::vector<std::string>& options, const base::Overrides& settings);
   bool is_of_both(const std::string& path) const;
+  // What of a point changes one level each, by its name, and what changes more.
+  struct ByLevel {
+    base::Overrides much;
+    std::map<std::string, base::Overrides> of_level;
+  };
+  ByLevel by_level(const std::vector<std::string>& options, const base::Overrides& settings);
   PointQuestions compose(const SplitPoint& parts);
+  // The same with levels that take any of several settings: at their best. Nothing where no chip stands for all.
+  using OfLevels = std::map<std::string, std::vector<base::Overrides>>;
+  std::optional<PointQuestions> put_together(const SplitPoint& parts, const base::Overrides& much,
+                                             const OfLevels& levels);
   PointQuestions whole(const SplitPoint& parts);
   PointQuestions pinned(const std::optional<Pin>& pin, PointQuestions point);
   ReadingPtr read_anew(const std::vector<std::string>& options, const base::Overrides& settings);

@@ -47,6 +47,9 @@ struct Batch {
   std::vector<store::Result> fresh;  // results that were not known
 };
 
+// A box of points: of each group of fields, what it may set.
+using Choices = std::vector<std::vector<base::Overrides>>;
+
 // Results of earlier batches and runs, by key.
 using Known = std::function<std::optional<store::Result>(const std::string& key)>;
 
@@ -63,8 +66,8 @@ class Engine {
   // Compares shortcuts with the long way at these points, once before any answer.
   virtual void verify(const std::vector<base::Overrides>&) {}
 
-  // What no answer for a point is below, of each figure; absent: nothing is known.
-  virtual std::vector<store::Figures> bounds(const std::vector<base::Overrides>& points) = 0;
+  // What no answer for a point of a box is below (utilization: above), of each figure; absent: nothing is known.
+  virtual std::vector<store::Figures> bounds(const std::vector<Choices>& boxes) = 0;
   // Each point's answer. Bad points are answers, too: Status::kError with the reason.
   virtual Batch evaluate(const std::vector<base::Overrides>& points, const Known& known) = 0;
 
@@ -78,7 +81,8 @@ void add_inputs(const std::vector<base::Input>& more, std::vector<base::Input>& 
 struct EngineOptions {
   int threads = 1;
   const std::atomic<bool>* stop = nullptr;
-  std::vector<std::string> paths = {};  // that vary
+  std::vector<std::string> paths = {};      // that vary
+  std::vector<store::Figure> wanted = {};  // whose bounds matter
 };
 
 // Throws InputError: O2059 for a verb without an engine, and what the verb refuses of its arguments.

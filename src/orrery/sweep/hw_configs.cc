@@ -200,7 +200,12 @@ Expanded expand(const base::Overrides& point) {
 
 void repin(const Pin& pin, scenario::LayerQuestion& question) {
   const machine::Chip& chip = *question.chip;
-  const int rows = chip.storage_index("PERows"), columns = chip.storage_index("PECols"),
+  // A container that feeds several instances is a level of its own, named so.
+  const auto fan_out = [&](const char* name) {
+    const int itself = chip.storage_index(name);
+    return itself >= 0 ? itself : chip.storage_index(fmt::format("inter_{}_spatial", name));
+  };
+  const int rows = fan_out("PERows"), columns = fan_out("PECols"),
             registers = chip.storage_index("Registers");
   if (rows < 0 || columns < 0) return;
   Repinned across(question, rows, true), along(question, columns, true);

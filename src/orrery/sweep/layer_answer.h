@@ -21,4 +21,8 @@ store::Outcome answer_layer(const scenario::LayerQuestion& question, const Layer
 // constraints let work at once, every dataspace moved once where everything comes from.
 store::Figures layer_floor(const scenario::LayerQuestion& question, const LayerSearch& search);
 
+// The same, the figures that are wanted searched for: each the least of any mapping.
+store::Figures layer_least(const scenario::LayerQuestion& question, const LayerSearch& search,
+                           const std::vector<store::Figure>& wanted);
+
 }  // namespace orrery::sweep

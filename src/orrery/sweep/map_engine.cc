@@ -69,6 +69,16 @@ Figures sum(const PointQuestions& point, const Of& of) {
   return out;
 }
 
+// (sum of energies) * (sum of cycles) >= (sum of sqrt(energy * cycles))^2, by Cauchy and Schwarz: what the layers' own
+// least products say of the product of the sums.
+double least_product(const PointQuestions& point, const std::vector<const Figures*>& layers) {
+  double root = 0;
+  const double blocks = static_cast<double>(std::max<base::Count>(1, point.asked->blocks));
+  for (std::size_t q = 0; q < layers.size(); ++q)
+    root += blocks * static_cast<double>(point.asked->questions[q].instances) * std::sqrt((*layers[q])[Figure::kEdp]);
+  return root * root * (1 - 1e-12);
+}
+
 std::string refusal(const base::InputError& error) {
   for (const base::Diagnostic& one : error.diagnostics)
     if (one.severity == base::Severity::kError) return fmt::format("{}: {}", one.code, one.message);
@@ -138,27 +148,32 @@ std::string MapEngine::command(const base::Overrides& point) const {
   return command_line("map", arguments_, point);
 }
 
-std::vector<Figures> MapEngine::bounds(const std::vector<base::Overrides>& points) {
-  std::vector<Figures> out(points.size());
-  std::vector<std::map<std::string, Figures>> fresh(points.size());
-  base::parallel_for(points.size(), options_.threads, [&](std::size_t i) {
+std::vector<Figures> MapEngine::bounds(const std::vector<Choices>& boxes) {
+  std::vector<Figures> out(boxes.size());
+  std::vector<std::map<std::string, Figures>> fresh(boxes.size());
+  base::parallel_for(boxes.size(), options_.threads, [&](std::size_t i) {
     try {
-      const PointQuestions point = readings_.questions(points[i]);
-      std::vector<Figures> layers(point.keys.size());
+      const std::optional<PointQuestions> best = readings_.best_of(boxes[i]);
+      if (!best) return;
+      // One point is bounded without a search; it has its own to come.
+      const bool one = std::all_of(boxes[i].begin(), boxes[i].end(), [](const auto& of) { return of.size() == 1; });
+      std::vector<const Figures*> layers(best->keys.size());
       for (std::size_t q = 0; q < layers.size(); ++q) {
-        const auto known = floors_.find(point.keys[q]);
+        const std::string key = (one ? "floor " : "least ") + best->keys[q];
+        const auto known = floors_.find(key);
         if (known != floors_.end()) {
-          layers[q] = known->second;
-        } else {
-          const auto [made, is_new] = fresh[i].try_emplace(point.keys[q]);
-          if (is_new) {
-            made->second = layer_floor(question_at(point, q), search_);
-            made->second[Figure::kUtilization] = 1;
-          }
-          layers[q] = made->second;
+          layers[q] = &known->second;
+          continue;
         }
+        const auto [made, is_new] = fresh[i].try_emplace(key);
+        layers[q] = &made->second;
+        if (!is_new) continue;
+        const scenario::LayerQuestion question = question_at(*best, q);
+        made->second = one ? layer_floor(question, search_) : layer_least(question, search_, options_.wanted);
+        made->second[Figure::kUtilization] = 1;
       }
-      out[i] = sum(point, [&](std::size_t q) -> const Figures& { return layers[q]; });
+      out[i] = sum(*best, [&](std::size_t q) -> const Figures& { return *layers[q]; });
+      out[i][Figure::kEdp] = std::max(out[i][Figure::kEdp], least_product(*best, layers));
       out[i][Figure::kUtilization] = 1;  // of figures of which more is better: what none is above
       out[i][Figure::kPower] = store::kAbsent;
     } catch (const base::InputError&) {  // the answer will say so

@@ -92,6 +92,12 @@ std::string joined(const std::string& chip, const std::string& question) {
   return key_of_text(chip + question);
 }
 
+std::string key_of(const machine::Storage& storage) {
+  Bytes out;
+  add(storage, out);
+  return out.key();
+}
+
 std::string key_of(const machine::Chip& chip) {
   const auto& [name, storages, compute, networks, cycle_seconds] = chip;
   Bytes out;

@@ -95,8 +95,8 @@ void RequestEngine::probe(const base::Overrides& point) {
   if (warnings_.all().empty()) warnings_ = std::move(first.warnings);
 }
 
-std::vector<store::Figures> RequestEngine::bounds(const std::vector<base::Overrides>& points) {
-  return std::vector<store::Figures>(points.size());
+std::vector<store::Figures> RequestEngine::bounds(const std::vector<Choices>& boxes) {
+  return std::vector<store::Figures>(boxes.size());
 }
 
 // Whether the files of an earlier answer say what they said then.

@@ -1,17 +1,17 @@
 #include "orrery/sweep/run.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstring>
+#include <functional>
 #include <limits>
-#include <numeric>
-#include <unordered_map>
+#include <queue>
 
 #include <fmt/format.h>
 
 #include "orrery/base/grouped.h"
 #include "orrery/base/stopwatch.h"
+#include "orrery/sweep/boxes.h"
+#include "orrery/sweep/memo.h"
 #include "orrery/sweep/study_document.h"
 #include "orrery/sweep/values.h"
 
@@ -20,55 +20,9 @@ namespace {
 
 using store::Status;
 
-constexpr std::size_t kFirstBatch = 16, kLargestBatch = 1024, kBoundBatch = 4096;
-
-// Results that points of this run share, in little room.
-class Memo {
- public:
-  std::optional<store::Result> find(const std::string& key) const {
-    const auto found = known_.find(short_key(key));
-    if (found == known_.end()) return {};
-    const Slim& slim = found->second;
-    store::Result out{key, {}, {}, {}};
-    out.outcome.status = slim.status;
-    out.outcome.gap = slim.gap;
-    for (std::size_t i = 0; i < slim.figures.size(); ++i) out.outcome.figures[kKept[i]] = slim.figures[i];
-    const auto reason = reasons_.find(slim.id);
-    if (reason != reasons_.end()) out.outcome.reason = reason->second;
-    return out;
-  }
-  std::int64_t id(const std::string& key) const {
-    const auto found = known_.find(short_key(key));
-    return found == known_.end() ? 0 : found->second.id;
-  }
-  void add(const store::Result& result, std::int64_t id) {
-    Slim slim{id, result.outcome.status, result.outcome.gap, {}};
-    for (std::size_t i = 0; i < slim.figures.size(); ++i) slim.figures[i] = result.outcome.figures[kKept[i]];
-    known_[short_key(result.key)] = slim;
-    if (!result.outcome.reason.empty()) reasons_[id] = result.outcome.reason;
-  }
-
- private:
-  static constexpr store::Figure kKept[] = {store::Figure::kEnergy, store::Figure::kCycles, store::Figure::kUtilization,
-                                            store::Figure::kEdp, store::Figure::kSeconds};
-  struct Slim {
-    std::int64_t id;
-    Status status;
-    double gap;
-    std::array<double, 5> figures;
-  };
-  using Key = std::array<std::uint64_t, 2>;
-  struct Hash {
-    std::size_t operator()(const Key& key) const { return key[0]; }
-  };
-  static Key short_key(const std::string& key) {
-    Key out{};
-    std::memcpy(out.data(), key.data(), std::min(key.size(), sizeof out));
-    return out;
-  }
-  std::unordered_map<Key, Slim, Hash> known_;
-  std::unordered_map<std::int64_t, std::string> reasons_;
-};
+constexpr std::size_t kFirstBatch = 16, kLargestBatch = 1024;
+constexpr std::size_t kLargestWrite = 100'000;  // rows of a transaction
+constexpr std::uint64_t kFewPoints = 4096;      // of a box that is looked through for open ones
 
 // SplitMix64's mixing: neighbours go to different shards.
 std::uint64_t mixed(std::uint64_t x) {
@@ -131,19 +85,13 @@ class Run {
     verify();
     look_up_ = store_.has_results();
     for (std::size_t at = 0; at < answer_.points.size(); ++at)
-      if (!answer_.points.known(at)) open_.push_back(at);
-    answer_.stored_before = answer_.points.size() - open_.size();
-    for (std::size_t at = 0; at < answer_.points.size(); ++at) include(at);
-    if (!options_.all) order();
-    std::size_t batch = kFirstBatch;
-    for (std::size_t next = 0; next < open_.size();) {
-      if (ended()) {
-        answer_.finished = false;
-        break;
-      }
-      next = step(next, batch);
-      batch = std::min(batch * 2, kLargestBatch);
-    }
+      if (answer_.points.known(at)) ++answer_.stored_before, include(at);
+    settled_ = answer_.stored_before;
+    if (settled_ == answer_.points.size()) return;
+    if (options_.all || !bounded())
+      in_order();
+    else
+      best_first();
   }
 
  private:
@@ -173,77 +121,143 @@ class Run {
     front_.add(costs);
   }
 
-  // Bounds of all open points, the most promising first.
-  void order() {
-    const std::size_t objectives = study_.objectives.size();
-    bounds_.resize(open_.size() * objectives);
-    over_.assign(open_.size(), 0);
-    bool any = false;
-    for (std::size_t begin = 0; begin < open_.size(); begin += kBoundBatch) {
-      if (ended()) return;
-      const std::size_t end = std::min(open_.size(), begin + kBoundBatch);
-      std::vector<base::Overrides> points;
-      for (std::size_t i = begin; i < end; ++i) points.push_back(study_.at(answer_.points.number(open_[i])));
-      const std::vector<store::Figures> figures = engine_.bounds(points);
-      for (std::size_t i = begin; i < end; ++i) {
-        const store::Figures& of = figures[i - begin];
-        for (std::size_t o = 0; o < objectives; ++o) {
-          const double value = of[study_.objectives[o].figure];
-          any = any || !std::isnan(value);
-          bounds_[i * objectives + o] =
-              std::isnan(value) ? -std::numeric_limits<double>::infinity() : study_.objectives[o].cost(of);
+  // Every point, in the order of the product.
+  void in_order() {
+    std::size_t batch = kFirstBatch;
+    for (std::size_t next = 0; next < answer_.points.size();) {
+      if (ended()) return void(answer_.finished = false);
+      std::vector<std::size_t> places;
+      for (; next < answer_.points.size() && places.size() < batch; ++next)
+        if (!answer_.points.known(next)) places.push_back(next);
+      evaluate(places, {});
+      batch = std::min(batch * 2, kLargestBatch);
+    }
+  }
+
+  // Whether anything is known below which no answer is, looked at the first point.
+  bool bounded() {
+    const std::vector<Box> one = bound({point_box(0)});
+    return std::any_of(one[0].bounds.begin(), one[0].bounds.end(), [](double bound) { return std::isfinite(bound); });
+  }
+
+  Box point_box(std::size_t at) const {
+    Box out = whole(study_);
+    Point point = answer_.points.number(at);
+    for (std::size_t g = out.sides.size(); g-- > 0;) {
+      const std::size_t value = point % study_.groups[g].size();
+      point /= study_.groups[g].size();
+      out.sides[g] = {value, value + 1};
+    }
+    return out;
+  }
+
+  // Boxes with their bounds, nowhere below those that they have.
+  std::vector<Box> bound(std::vector<Box> boxes) {
+    std::vector<Choices> choices;
+    for (const Box& box : boxes) choices.push_back(choices_of(study_, box));
+    const std::vector<store::Figures> figures = engine_.bounds(choices);
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      Box& box = boxes[i];
+      box.bounds.resize(study_.objectives.size(), -std::numeric_limits<double>::infinity());
+      for (std::size_t o = 0; o < box.bounds.size(); ++o)
+        if (!std::isnan(figures[i][study_.objectives[o].figure]))
+          box.bounds[o] = std::max(box.bounds[o], study_.objectives[o].cost(figures[i]));
+      for (const Budget& budget : study_.budgets)
+        if (figures[i][budget.figure] > budget.most && budget.figure != store::Figure::kUtilization) box.over = true;
+    }
+    return boxes;
+  }
+
+  // Groups of whose values nothing can be said together, the others at the first point's.
+  std::vector<bool> apart() {
+    std::vector<bool> out;
+    for (std::size_t g = 0; g < study_.groups.size(); ++g) {
+      Box box = point_box(0);
+      box.sides[g] = {0, study_.groups[g].size()};
+      const std::vector<Box> one = bound({box});
+      out.push_back(std::none_of(one[0].bounds.begin(), one[0].bounds.end(), [](double b) { return std::isfinite(b); }));
+    }
+    return out;
+  }
+
+  // The box with the least bound first; among equals, the one that was made first.
+  void best_first() {
+    struct Open {
+      Box box;
+      std::uint64_t made = 0;
+      bool operator<(const Open& other) const {
+        return box.bounds[0] != other.box.bounds[0] ? box.bounds[0] > other.box.bounds[0] : made > other.made;
+      }
+    };
+    Halving halving(apart());
+    std::priority_queue<Open> open;
+    std::uint64_t made = 0;
+    open.push({bound({whole(study_)})[0], made++});
+    for (std::size_t batch = kFirstBatch; !open.empty(); batch = std::min(batch * 2, kLargestBatch)) {
+      if (ended()) return void(answer_.finished = false);
+      std::vector<store::PointRow> rows;
+      std::vector<std::size_t> places;
+      std::vector<Box> parents;
+      std::vector<std::size_t> sides;
+      while (!open.empty() && places.size() + parents.size() < batch && rows.size() < kLargestWrite) {
+        const Box box = open.top().box;
+        open.pop();
+        if (box.over || front_.beats(box.bounds)) {
+          exclude(box, rows);
+        } else if (box.points() == 1) {
+          each_open(box, [&](std::size_t at) { return places.push_back(at), true; });
+        } else {
+          parents.push_back(box);
+          sides.push_back(halving.side_of(box));
         }
-        for (const Budget& budget : study_.budgets)
-          if (of[budget.figure] > budget.most && budget.figure != store::Figure::kUtilization) over_[i] = 1;
       }
-      report(0);
+      evaluate(places, std::move(rows));
+      if (answer_.interrupted) return;
+      std::vector<Box> halves;
+      for (std::size_t p = 0; p < parents.size(); ++p) {
+        auto [one, other] = Halving::halves(parents[p], sides[p]);
+        halves.push_back(std::move(one)), halves.push_back(std::move(other));
+      }
+      halves = bound(std::move(halves));
+      for (std::size_t p = 0; p < parents.size(); ++p)
+        halving.learn(sides[p], parents[p].bounds, halves[2 * p].bounds, halves[2 * p + 1].bounds);
+      for (Box& half : halves)
+        if (half.points() > kFewPoints || holds_open(half)) open.push({std::move(half), made++});
     }
-    if (!any) return;
-    std::vector<std::size_t> by(open_.size());
-    std::iota(by.begin(), by.end(), std::size_t{0});
-    std::stable_sort(by.begin(), by.end(),
-                     [&](std::size_t a, std::size_t b) { return bounds_[a * objectives] < bounds_[b * objectives]; });
-    std::vector<std::size_t> places(open_.size());
-    std::vector<double> bounds(bounds_.size());
-    std::vector<char> over(over_.size());
-    for (std::size_t i = 0; i < by.size(); ++i) {
-      places[i] = open_[by[i]];
-      over[i] = over_[by[i]];
-      std::copy_n(bounds_.begin() + static_cast<std::ptrdiff_t>(by[i] * objectives), objectives,
-                  bounds.begin() + static_cast<std::ptrdiff_t>(i * objectives));
-    }
-    open_ = std::move(places), bounds_ = std::move(bounds), over_ = std::move(over);
   }
 
-  // Excluded before it is evaluated; `out` says why.
-  bool excluded(std::size_t i, store::Outcome& out) const {
-    if (bounds_.empty()) return false;
-    const std::size_t objectives = study_.objectives.size();
-    const auto begin = bounds_.begin() + static_cast<std::ptrdiff_t>(i * objectives);
-    const Costs bound(begin, begin + static_cast<std::ptrdiff_t>(objectives));
-    if (!over_[i] && !front_.beats(bound)) return false;
-    out.status = Status::kPruned;
-    out.reason = over_[i] ? "over a budget by its bound" : "its bound is beaten";
-    out.lower_bound = std::isinf(bound[0]) ? store::kAbsent : study_.objectives[0].most ? -bound[0] : bound[0];
-    return true;
+  // The places of its points without an answer, as long as `take` says true.
+  void each_open(const Box& box, const std::function<bool(std::size_t)>& take) const {
+    each_point(study_, box, [&](Point point) {
+      const std::size_t at = answer_.points.place_of(point);
+      return at == answer_.points.size() || answer_.points.known(at) || take(at);
+    });
   }
 
-  // From `next` on: points that are excluded, up to a batch of others; returns what comes next.
-  std::size_t step(std::size_t next, std::size_t most) {
-    std::vector<store::PointRow> rows;
-    std::vector<std::size_t> places;
+  bool holds_open(const Box& box) const {
+    bool any = false;
+    each_open(box, [&](std::size_t) { return any = true, false; });
+    return any;
+  }
+
+  void exclude(const Box& box, std::vector<store::PointRow>& rows) {
+    each_open(box, [&](std::size_t at) {
+      store::PointRow row{answer_.points.number(at), {}};
+      row.outcome.status = Status::kPruned;
+      row.outcome.reason = box.over ? "over a budget by its bound" : "its bound is beaten";
+      if (std::isfinite(box.bounds[0]))
+        row.outcome.lower_bound = study_.objectives[0].most ? -box.bounds[0] : box.bounds[0];
+      answer_.points.set(at, row.outcome);
+      rows.push_back(std::move(row));
+      return ++settled_, true;
+    });
+  }
+
+  // Answers of the points at these places, stored with `rows` in one transaction.
+  void evaluate(const std::vector<std::size_t>& places, std::vector<store::PointRow> rows) {
+    if (places.empty() && rows.empty()) return;
     std::vector<base::Overrides> points;
-    const std::size_t begin = next;
-    for (; next < open_.size() && points.size() < most && next - begin < 16 * kLargestBatch; ++next) {
-      store::PointRow row{answer_.points.number(open_[next]), {}};
-      if (excluded(next, row.outcome)) {
-        answer_.points.set(open_[next], row.outcome);
-        rows.push_back(std::move(row));
-        continue;
-      }
-      places.push_back(open_[next]);
-      points.push_back(study_.at(row.point));
-    }
+    for (const std::size_t at : places) points.push_back(study_.at(answer_.points.number(at)));
     Batch batch = engine_.evaluate(points, [&](const std::string& key) { return known(key); });
     if (options_.engine.stop && options_.engine.stop->load()) {  // what was cut short is no answer
       answer_.finished = false, answer_.interrupted = true;
@@ -266,10 +280,9 @@ class Run {
       if (batch.points[i].outcome.status == Status::kPruned) continue;
       answer_.points.set(places[i], batch.points[i].outcome);
       include(places[i]);
-      ++answer_.evaluated;
+      ++answer_.evaluated, ++settled_;
     }
-    report(next);
-    return next;
+    report();
   }
 
   std::optional<store::Result> known(const std::string& key) {
@@ -286,9 +299,9 @@ class Run {
     return out;
   }
 
-  void report(std::size_t next) {
+  void report() {
     if (!options_.progress) return;
-    Progress progress{answer_.stored_before + next, answer_.points.size(), clock_.seconds(), next, {}};
+    Progress progress{settled_, answer_.points.size(), clock_.seconds(), settled_ - answer_.stored_before, {}};
     if (best_at_ != Ranking::kNone)
       progress.best = fmt::format("{} {:.6g}", study_.objectives[0].name,
                                   answer_.points.figures(best_at_)[study_.objectives[0].figure]);
@@ -303,9 +316,7 @@ class Run {
   base::Stopwatch clock_;
   bool look_up_ = false;
   Memo memo_;
-  std::vector<std::size_t> open_;  // places of points without an answer, in the order to evaluate them
-  std::vector<double> bounds_;     // of these, by objective
-  std::vector<char> over_;         // beyond a budget
+  std::size_t settled_ = 0;  // points that are answered or excluded
   Front front_;
   double best_ = std::numeric_limits<double>::infinity();
   std::size_t best_at_ = Ranking::kNone;
@@ -358,6 +369,8 @@ SweepAnswer run(const Study& study, const ReadRequest& read, store::Store& store
   study.check();
   EngineOptions how = options.engine;
   for (const Axis* axis : study.axes()) how.paths.push_back(axis->path);
+  for (const Objective& objective : study.objectives) how.wanted.push_back(objective.figure);
+  for (const Budget& budget : study.budgets) how.wanted.push_back(budget.figure);
   return run_on(study, *make_engine(study.verb, study.arguments, read, how), store, options);
 }
 

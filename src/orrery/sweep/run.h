@@ -1,9 +1,9 @@
-// A study, run: points that are not stored are bounded, ordered, and evaluated in batches, each of them stored before
-// the next begins.
+// A study, run: best-first branch and bound over boxes of points (boxes.h), in batches, each of them stored before the
+// next begins.
 //
-// Between batches, points whose bounds are beaten by an answer are excluded: they can be neither the best by any
-// objective nor one of the points that none beats. Batches have the same sizes for any number of threads, so that the
-// same points are excluded.
+// A box whose bounds are beaten by an answer is excluded with all its points: none can be the best by any objective, nor
+// one of the points that none beats. A box of one point is evaluated. Batches have the same sizes for any number of
+// threads, so that the same points are excluded. Engines that know no bounds evaluate every point in order.
 #pragma once
 
 #include <atomic>
