@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <cmath>
 #include <map>
 
@@ -83,9 +84,22 @@ std::string sweep_table(const SweepAnswer& answer) {
       best.emplace_back("best " + answer.study.objectives[o].name, answer.ranking.best[o]);
   if (!best.empty()) out += "\n" + rows_of(answer, best);
   if (answer.study.objectives.size() > 1 && answer.ranking.pareto.size() > 1) {
+    // Points with the same figures stand behind each other; the first one stands for all.
     std::vector<std::pair<std::string, std::size_t>> front;
-    for (const std::size_t at : answer.ranking.pareto)
-      if (front.size() < kMostFront) front.emplace_back(fmt::format("{}", front.size() + 1), at);
+    std::size_t left_out = 0, alike = 0;
+    const store::Figures* before = nullptr;
+    for (const std::size_t at : answer.ranking.pareto) {
+      const store::Figures& figures = answer.points.figures(at);
+      if (before && std::memcmp(before, &figures, sizeof figures) == 0) {
+        ++alike;
+        continue;
+      }
+      before = &figures;
+      if (front.size() < kMostFront)
+        front.emplace_back(fmt::format("{}", front.size() + 1), at);
+      else
+        ++left_out;
+    }
     out += fmt::format(
         "\n{} points that no other one beats in {}\n\n{}", answer.ranking.pareto.size(),
         [&] {
@@ -95,8 +109,8 @@ std::string sweep_table(const SweepAnswer& answer) {
           return names;
         }(),
         rows_of(answer, front));
-    if (answer.ranking.pareto.size() > front.size())
-      out += fmt::format("and {} more\n", answer.ranking.pareto.size() - front.size());
+    if (left_out > 0) out += fmt::format("and {} more\n", left_out);
+    if (alike > 0) out += fmt::format("not shown: {} with the same figures as one above\n", alike);
     out += "\n" + sweep_scatter(answer);
   }
   if (!answer.ranking.effects.empty()) {

@@ -9,6 +9,7 @@
 #include "orrery/base/edit_distance.h"
 #include "orrery/base/whole_number.h"
 #include "orrery/formats/json/document.h"
+#include "orrery/machine/fan_out_name.h"
 #include "orrery/sweep/values.h"
 
 namespace orrery::sweep {
@@ -200,10 +201,9 @@ Expanded expand(const base::Overrides& point) {
 
 void repin(const Pin& pin, scenario::LayerQuestion& question) {
   const machine::Chip& chip = *question.chip;
-  // A container that feeds several instances is a level of its own, named so.
   const auto fan_out = [&](const char* name) {
     const int itself = chip.storage_index(name);
-    return itself >= 0 ? itself : chip.storage_index(fmt::format("inter_{}_spatial", name));
+    return itself >= 0 ? itself : chip.storage_index(machine::fan_out_name(name));
   };
   const int rows = fan_out("PERows"), columns = fan_out("PECols"),
             registers = chip.storage_index("Registers");

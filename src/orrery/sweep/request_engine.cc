@@ -28,9 +28,7 @@ std::string inputs_text(const std::vector<base::Input>& inputs) {
 
 RequestEngine::RequestEngine(std::string verb, std::vector<std::string> arguments, ReadRequest read,
                              const EngineOptions& options)
-    : verb_(std::move(verb)), arguments_(std::move(arguments)), read_(std::move(read)), options_(options) {
-  request_at({});
-}
+    : verb_(std::move(verb)), arguments_(std::move(arguments)), read_(std::move(read)), options_(options) {}
 
 Request RequestEngine::request_at(const base::Overrides& point) {
   const SplitPoint parts = split(point);
