@@ -63,6 +63,11 @@ module fifo #(
       else ahead <= ahead - 1'b1;
     end
   end
+  logic could_leave, could_enter;  // in the last cycle
+  always_ff @(posedge clk) begin
+    could_leave <= !rst && out_ready;
+    could_enter <= !rst && in_valid;
+  end
   initial assume (rst);
   always_comb if (!rst) begin
     assert (count <= COUNT_BITS'(DEPTH));  // never over- or underflows
@@ -74,6 +79,8 @@ module fifo #(
       if (ahead == '0) assert (out_valid && out_data == watched);  // and comes out as it went in, in its turn
     end
     assert (in_ready || out_valid);  // a full queue empties as soon as it may
+    if (could_leave) assert (in_ready);  // and is ready again in the cycle after
+    if (could_enter) assert (out_valid);
   end
 `endif
 endmodule

@@ -37,6 +37,7 @@ holds packer
 holds channel
 holds controller
 breaks fifo fifo.sv "s/in_ready = count != COUNT_BITS'(DEPTH)/in_ready = 1'b1/"
+breaks fifo fifo.sv "s/in_ready = count != COUNT_BITS'(DEPTH)/& \&\& (first != LAST || count == '0)/"
 breaks pack_unit pack_unit.sv "s/count <= full ? '0 : count/count <= count/"
 breaks packer packer.sv "s/columns == PORT_BITS'(PORTS);/columns == PORT_BITS'(PORTS + 1);/"
 breaks channel channel.sv "s/assign last = comes/assign last = in_valid/"

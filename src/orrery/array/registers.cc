@@ -47,7 +47,7 @@ constexpr RegisterInfo kRegisters[] = {
     {0x08c, "KEY_BASE_HIGH", 32, Access::kWrite, 0, ""},
     {0x090, "VALUE_BASE_LOW", 32, Access::kWrite, 0, "values"},
     {0x094, "VALUE_BASE_HIGH", 32, Access::kWrite, 0, ""},
-    {0x098, "MASK_BASE_LOW", 32, Access::kWrite, 0, "masks, packed blocks, or bits of validity"},
+    {0x098, "MASK_BASE_LOW", 32, Access::kWrite, 0, "masks, or packed blocks"},
     {0x09c, "MASK_BASE_HIGH", 32, Access::kWrite, 0, ""},
     {0x0a0, "OUTPUT_BASE_LOW", 32, Access::kWrite, 0, "outputs"},
     {0x0a4, "OUTPUT_BASE_HIGH", 32, Access::kWrite, 0, ""},

@@ -117,7 +117,6 @@ class Simulation {
     const auto [turn, way] = orders_[at(accelerator)][next_[at(accelerator)]];
     const StageWork& work = stages_[at(accelerator)];
     const double backward = work.backward + work.weight_gradient;
-    const double before = work.forward / std::max(work.forward + backward, 1e-300);  // share of the forward pass
     double& free = free_[at(accelerator)];
     if (turn == Turn::kWeight) {
       Count& microbatch = done_[at(accelerator)][2][at(way)];
@@ -128,7 +127,8 @@ class Simulation {
       const double first = ready(accelerator, true, way), second = ready(accelerator, false, 1 - way);
       if (first < 0 || second < 0) return false;
       const double start = std::max({free, first, second});
-      const double all = start + work.forward + backward + 2 * boundary_;
+      const double all = start + work.forward + backward - work.apart + 2 * boundary_;
+      const double before = work.forward / std::max(work.forward + backward, 1e-300);  // as it is shown
       const double middle = start + before * (all - start);
       end(accelerator, true, way, start, middle, all);
       end(accelerator, false, 1 - way, middle, all, all);
@@ -138,9 +138,7 @@ class Simulation {
       const double needed = ready(accelerator, forward, way);
       if (needed < 0) return false;
       const double start = std::max(free, needed);
-      const double own = forward                   ? work.forward + before * work.apart
-                         : turn == Turn::kBackward ? backward + (1 - before) * work.apart
-                                                   : work.backward + (1 - before) * work.apart;
+      const double own = forward ? work.forward : turn == Turn::kBackward ? backward : work.backward;
       free = start + own + boundary_;
       end(accelerator, forward, way, start, free, free);
     }

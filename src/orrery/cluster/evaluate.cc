@@ -61,25 +61,27 @@ double gained_dp(const Plan& plan, const GradientSync& sync, double units, doubl
 }
 
 View seen_by(const Kind& kind, const Model& model, const Plan& plan, const Pipeline& pipe, const Outside& sent,
-             double m, double units) {
+             double m, double units, double late) {
   const Stage& stage = kind.stage;
   View view;
   view.bubble = waiting(model, plan, pipe, kind);
   double forward = stage.forward, backward = stage.backward;
   double work = m * stage.tau();
-  if (plan.schedule == Schedule::kZeroBubble) {
+  const bool dual = plan.schedule == Schedule::kDualPipe;
+  if (plan.schedule == Schedule::kZeroBubble || dual) {
     // Deferred weight gradients belong to no particular microbatch: each one is charged an equal part, a third of it in
     // the forward pass.
-    const double turn = (work + view.bubble) / (m + static_cast<double>(plan.pp) - 1);
+    const auto p = static_cast<double>(plan.pp);
+    const double turn = (work + view.bubble) / (m + (dual ? p / 2 : p) - 1);
     forward = turn / 3;
     backward = turn - forward;
     work = m * turn;
   }
   view.hidden_dp = gained_dp(plan, sent.gradients, units, m, forward, backward);
-  const double boundaries = plan.schedule == Schedule::kDualPipe ? 1 : plan.overlap.pp;
+  const double boundaries = dual ? 1 : plan.overlap.pp;
   view.hidden_pp = boundaries * (1 - plan.stack.contention) *
                    std::min(sent.steady * sent.crossing, std::max(0.0, work - view.hidden_dp));
-  view.seconds = m * stage.tau() + view.bubble - view.hidden_pp - view.hidden_dp;
+  view.seconds = m * stage.tau() * (1 + late) + view.bubble - view.hidden_pp - view.hidden_dp;
   return view;
 }
 
@@ -98,8 +100,12 @@ void add_offload(const Model& model, const System& system, const Plan& plan, dou
     kept +=
         static_cast<double>(kind.layers) / static_cast<double>(plan.pp) * activation_bytes_per_layer(model, plan, kind);
   const double way = plan.offload_activations * kept / rate;
-  time.forward += m * std::max(0.0, way - stage.forward);
-  time.backward += m * std::max(0.0, way - stage.backward);
+  if (stage.pair > 0) {
+    time.backward += m * std::max(0.0, 2 * way - stage.pair);
+  } else {
+    time.forward += m * std::max(0.0, way - stage.forward);
+    time.backward += m * std::max(0.0, way - stage.backward);
+  }
   constexpr double kSent = 4 + 2;                  // bytes a parameter: gradient, weight
   constexpr double kByHost = 4 + 2 * (4 + 8) + 2;  // gradient read, master and moments read and written, weight written
   time.optimizer += plan.offload_optimizer * (kSent / rate + kByHost / memory_rate) * own;
@@ -116,7 +122,7 @@ Utilisation utilisation(double model_flops_per_s, double hardware_flops_per_s, d
 }
 
 StageTimes times_of(const Stage& stage) {
-  return {stage.forward, stage.backward, stage.weight, stage.apart};
+  return {stage.forward, stage.backward, stage.weight, stage.apart()};
 }
 
 }  // namespace
@@ -129,22 +135,27 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   const Pipeline pipe = pipeline(context);
 
   StageParameters params = stage_parameters(model, plan, 0);
-  if (plan.pp > 1) {
-    // Those between have no more than the second, of DualPipe's pairs than the second or the innermost.
-    for (const base::Count stage : {base::Count{1}, held_stages(plan) == 2 ? plan.pp / 2 - 1 : plan.pp - 1}) {
-      const StageParameters other = stage_parameters(model, plan, stage);
-      if (other.dense + other.experts > params.dense + params.experts) params = other;
-    }
+  const auto take = [&](base::Count stage) {
+    const StageParameters other = stage_parameters(model, plan, stage);
+    if (other.dense + other.experts > params.dense + params.experts) params = other;
+  };
+  if (held_stages(plan) == 2) {
+    for (base::Count stage = 1; stage < plan.pp / 2; ++stage) take(stage);
+  } else if (plan.pp > 1) {
+    take(1), take(plan.pp - 1);  // those between have no more than the second
   }
   const Outside sent = outside(context, params);
 
   // The stage that ends last determines the time.
   const double units = std::max(1.0, static_cast<double>(model.layers) / static_cast<double>(plan.pp)) + 1;
+  // The replicas wait for the slowest of them where they exchange gradients: that part of their work.
+  const double nodes = std::max(1.0, static_cast<double>(plan.gpus) / static_cast<double>(system.node_size));
+  const double late = plan.stack.stragglers * std::log2(nodes);
   const Kind* slowest = nullptr;
   View view;
   for (const Kind& kind : pipe) {
     if (kind.count == 0) continue;
-    const View candidate = seen_by(kind, model, plan, pipe, sent, m, units);
+    const View candidate = seen_by(kind, model, plan, pipe, sent, m, units, late);
     if (slowest != nullptr && candidate.seconds <= view.seconds) continue;
     slowest = &kind;
     view = candidate;
@@ -157,8 +168,16 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   Breakdown& time = result.breakdown;
   HiddenCommunication& hidden = result.hidden;
   result.microbatches = m;
-  time.forward = m * (slow.forward - forward.exposed());
-  const double backward_work = m * (slow.backward - backward.exposed());
+  double forward_work = m * (slow.forward - forward.exposed());
+  double backward_work = m * (slow.backward - backward.exposed());
+  if (slow.pair > 0) {
+    // Side by side: of either the part that its operators have.
+    const double both = m * (slow.pair - forward.exposed() - backward.exposed());
+    const double computed = forward.compute + backward.compute;
+    forward_work = computed > 0 ? both * forward.compute / computed : 0;
+    backward_work = both - forward_work;
+  }
+  time.forward = forward_work;
   time.recompute = backward.compute > 0 ? backward_work * backward.again / backward.compute : 0;
   time.backward = backward_work - time.recompute;
   time.tp_exposed = m * (forward.tp + backward.tp);
@@ -175,9 +194,7 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   if (crossings > 0) result.boundary_s = (crossings * sent.crossing - hidden.pp) / crossings;
   time.pp_exposed = crossings * result.boundary_s + sent.embedding;
   time.dp_exposed = std::max(0.0, sent.gradients.gather + sent.gradients.reduce - hidden.dp);
-  // The replicas wait for the slowest of them where they exchange gradients.
-  const double nodes = std::max(1.0, static_cast<double>(plan.gpus) / static_cast<double>(system.node_size));
-  time.dp_exposed += plan.stack.stragglers * std::log2(nodes) * m * slow.tau();
+  time.dp_exposed += late * m * slow.tau();
 
   const double own = (params.dense / static_cast<double>(plan.zero >= 1 ? shards(plan) : 1) +
                       params.experts / static_cast<double>(plan.zero >= 1 ? expert_shards(plan) : 1)) *

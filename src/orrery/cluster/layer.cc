@@ -170,7 +170,8 @@ double behind_first(base::Count ranks) {
 // Overlaps the communication of one pass with its operators; deferred weight gradients are not among them.
 void communicate(const Plan& plan, double core, double tp, double ep, double cp, Pass& pass) {
   const Overlap& overlap = plan.overlap;
-  double window = pass.compute - (plan.schedule == Schedule::kZeroBubble ? pass.weight : 0);
+  const bool deferred = plan.schedule == Schedule::kZeroBubble || plan.schedule == Schedule::kDualPipe;
+  double window = pass.compute - (deferred ? pass.weight : 0);
   double core_window = std::min(core, window);
   const double before = core_window;
   pass.cp_hidden = gained(plan, overlap.cp, cp, behind_first(plan.cp), core_window);
@@ -300,7 +301,8 @@ void layer_products(const LayerContext& c, const LayerKind& kind, Products& sum)
   const base::Count local = mixture.count / c.plan.ep;
   const base::Count cut = expert_tp(c.plan);
   const base::Count rows = base::ceil_divide(base::ceil_divide(T * cut, c.plan.tp) * mixture.top_k, local);
-  Products experts{c, sum.precision, c.plan.stack.imbalance / c.plan.stack.grouped_rate};
+  // Of one expert there is nothing to group.
+  Products experts{c, sum.precision, c.plan.stack.imbalance / (local > 1 ? c.plan.stack.grouped_rate : 1)};
   experts.linear("expert-FF1", local, rows, mixture.up / cut, kind.width);
   experts.linear("expert-FF2", local, rows, kind.width, mixture.inner / cut);
   sum.add(experts);
@@ -361,15 +363,18 @@ Again recomputed(const LayerContext& c, const LayerKind& kind, double core, doub
   return again;
 }
 
-// How often a token travels to its experts. Where software sends it once to each node, as often as there are nodes that
-// hold any of k experts drawn at random.
+// Of `places`, those that hold any of k experts drawn at random.
+double held_by(double places, double k) {
+  return places * (1 - std::pow(1 - 1 / places, k));
+}
+
+// How often a token travels to its experts. Software that sends it once to each node does so for each rank of a node.
 double copies_of_token(const LayerContext& c, const Mixture& mixture) {
   const auto k = static_cast<double>(mixture.top_k);
+  if (!c.plan.stack.node_copies) return k;
   const double most = mixture.nodes > 0 ? std::min(k, static_cast<double>(mixture.nodes)) : k;
-  if (!c.plan.stack.node_copies) return most;
   const double nodes = c.expert_nodes;
-  if (nodes <= 1) return k;
-  return std::min(most, nodes * (1 - std::pow(1 - 1 / nodes, k)));
+  return nodes > 1 ? std::min(most, held_by(nodes, k)) : std::min(k, held_by(static_cast<double>(c.plan.ep), k));
 }
 
 collective::Group group(const LayerContext& c, base::Count ranks, base::Count stride) {

@@ -160,9 +160,8 @@ base::Count fullest_stage(const Model& model, const Plan& plan) {
 RC_GTEST_PROP(Memory, TheFullestOfAllStagesIsShown, (Training run)) {
   // More stages, and fronts of several of them, than other laws need.
   run.plan.pp = *rc::gen::inRange<base::Count>(1, 20);
-  if (run.plan.pp % 2 == 0 && *rc::gen::arbitrary<bool>()) {
-    run.plan.schedule = Schedule::kDualPipe;
-    run.plan.interleave = 1;
+  if (run.plan.schedule == Schedule::kDualPipe) {
+    run.plan.pp += run.plan.pp % 2;
     run.plan.global_batch = 2 * run.plan.pp * run.plan.dp * run.plan.micro_batch;
   }
   run.model.layers = run.plan.pp * run.plan.interleave + *rc::gen::inRange<base::Count>(0, 60);

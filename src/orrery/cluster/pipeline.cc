@@ -1,7 +1,7 @@
 // Stage i spends tau_i on a microbatch, forward and backward. Device and host work in parallel; the longer one
 // dominates, and where they are close each sometimes waits for the other:
 //
-//   tau = (device^5 + host^5)^(1/5)      for the forward and for the backward pass
+//   tau = (device^5 + host^5)^(1/5)      for the forward and for the backward pass; of DualPipe also for both together
 //
 // A pipeline of m microbatches, p stages and v chunks in each takes, as far as stage i determines it,
 //
@@ -9,10 +9,14 @@
 //   zero-bubble (H1)   the longest way through the events that meets stage i; where all stages are equal
 //                      m (F + B + W) + (p - 1) (F + B - min(F, B, W)), of which arXiv 2401.10241 has W <= F, B
 //   DualPipe           m F&B + (p/2 - 1) (F&B + B - 3 W) + (p + 1) (F + B - F&B)
+//                      = (m - p/2 - 2) F&B + (p + 1) F + 3 B + 3 (p/2 - 1) I
 //
 // In DualPipe (arXiv 2412.19437, whose table of bubbles has the second term, B with W in it) microbatches enter at both
-// ends, so an accelerator has stage i and stage p - 1 - i, and its time is their mean's; F&B is a forward beside a
-// backward pass of other microbatches. p + 1 pairs come apart while the pipeline fills and drains (dualpipe.h).
+// ends, so an accelerator has stage i and stage p - 1 - i, and its time is their mean's. F and B are passes that go
+// alone, F&B a forward beside a backward pass of other microbatches: device and host have the work of both, and the
+// exchange with experts that each shows when it goes alone goes beside the other. p + 1 pairs come apart while the
+// pipeline fills and drains (dualpipe.h). Written with I = B - W, m >= 2 p of its rule makes every factor positive, so
+// that no part that gets faster makes the whole slower.
 //
 // An interleaved pipeline sends g microbatches through a chunk before the next chunk: with g < p its stages wait
 // (v - 1) (p - g) / v of a turn more.
@@ -40,15 +44,17 @@ double joined(double device, double host) {
 
 // `split`: the schedule defers weight gradients. The rest of the backward pass then takes the time of its other work
 // alone.
-Stage finished(const PassPair& passes, bool split, bool dual = false) {
+Stage finished(const PassPair& passes, bool split, bool dual) {
   Stage stage{passes};
+  const Pass& forward = passes.forward;
   const Pass& backward = passes.backward;
-  stage.forward = joined(passes.forward.device(), passes.forward.host);
-  stage.backward = joined(backward.device(), backward.host);
-  stage.apart = split && dual ? passes.forward.ep_hidden + backward.ep_hidden : 0;
-  if (split) {
-    stage.weight = stage.backward - joined(backward.device() - backward.weight, backward.host - backward.weight_host);
-  }
+  // What DualPipe's pairs hide of the exchange with experts shows where a pass goes alone.
+  const double before = forward.device() + (dual ? forward.ep_hidden : 0);
+  const double behind = backward.device() + (dual ? backward.ep_hidden : 0);
+  stage.forward = joined(before, forward.host);
+  stage.backward = joined(behind, backward.host);
+  if (dual) stage.pair = joined(forward.device() + backward.device(), forward.host + backward.host);
+  if (split) stage.weight = stage.backward - joined(behind - backward.weight, backward.host - backward.weight_host);
   return stage;
 }
 
@@ -144,7 +150,7 @@ Pipeline pipeline(const LayerContext& context) {
   const bool split = context.plan.schedule == Schedule::kZeroBubble || dual;
   Pipeline result;
   if (p == 1) {
-    result[0] = {finished(with(with(sums[0], embedding), logits), split), 1};
+    result[0] = {finished(with(with(sums[0], embedding), logits), split, dual), 1};
     return result;
   }
   if (dual) {
@@ -153,14 +159,14 @@ Pipeline pipeline(const LayerContext& context) {
     return folded(sums, model, p);
   }
   const auto end = static_cast<double>(p - 1);
-  result[0] = {finished(with(sums[0], embedding), split), 1};
-  result[3] = {finished(with(sums[3], logits), split), 1, end, end};
+  result[0] = {finished(with(sums[0], embedding), split, false), 1};
+  result[3] = {finished(with(sums[3], logits), split, false), 1, end, end};
   if (p > 2) {
     // The longer stages between come first.
     const base::Count longer = model.layers % p == 0 ? p - 2 : longer_stages_between(model.layers, p);
     const auto border = static_cast<double>(longer);
-    result[1] = {finished(sums[1], split), border, 1, border};
-    if (longer < p - 2) result[2] = {finished(sums[2], split), end - 1 - border, border + 1, end - 1};
+    result[1] = {finished(sums[1], split, false), border, 1, border};
+    if (longer < p - 2) result[2] = {finished(sums[2], split, false), end - 1 - border, border + 1, end - 1};
   }
   return result;
 }
@@ -186,8 +192,7 @@ double waiting(const Model& model, const Plan& plan, const Pipeline& pipe, const
   const auto p = static_cast<double>(plan.pp);
   if (plan.schedule == Schedule::kDualPipe) {
     const Stage& stage = kind.stage;
-    const double backward = stage.backward + stage.passes.backward.ep_hidden;
-    return std::max(0.0, (p / 2 - 1) * (own + backward - 3 * stage.weight)) + (p + 1) * stage.apart;
+    return std::max(0.0, (p / 2 - 1) * (own + stage.backward - 3 * stage.weight)) + (p + 1) * stage.apart();
   }
   const auto group = plan.interleave > 1 ? static_cast<double>(microbatch_group(plan)) : p;
   const double refill = std::max(0.0, p - group) * (1 - 1 / static_cast<double>(plan.interleave)) * own;

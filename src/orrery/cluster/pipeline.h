@@ -1,6 +1,7 @@
 // The stages of a pipeline: what each spends on a microbatch, and how long it waits for the others.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "orrery/cluster/layer.h"
@@ -11,12 +12,13 @@ namespace orrery::cluster {
 // Seconds of one stage for one microbatch.
 struct Stage {
   PassPair passes;
-  double forward = 0, backward = 0;  // tau
-  double weight = 0;                 // the part of `backward` that zero-bubble schedules defer
-  double apart = 0;                  // DualPipe: more, where forward and backward pass do not go side by side
+  double forward = 0, backward = 0;
+  double weight = 0;  // the part of `backward` that zero-bubble schedules defer
+  double pair = 0;    // DualPipe: a forward beside a backward pass, which take longer apart; else 0
 
-  double tau() const { return forward + backward; }
+  double tau() const { return pair > 0 ? pair : forward + backward; }
   double input() const { return backward - weight; }
+  double apart() const { return pair > 0 ? std::max(0.0, forward + backward - pair) : 0; }
 };
 
 // Stages of one kind: how many there are, and the first and the last of them.

@@ -42,11 +42,13 @@ inline Training random_run() {
   plan.dp = power(4);
   plan.micro_batch = power(2);
   plan.order = static_cast<Order>(*rc::gen::inRange(0, 6));
-  // DualPipe's laws are others (schedule_test, memory_test; searches with it: plan_search_test_util.h).
-  plan.schedule = *rc::gen::element(Schedule::kGpipe, Schedule::kOneFOneB, Schedule::kZeroBubble);
+  plan.schedule = *rc::gen::element(Schedule::kGpipe, Schedule::kOneFOneB, Schedule::kZeroBubble, Schedule::kDualPipe);
+  const bool dual = plan.schedule == Schedule::kDualPipe;
+  if (dual) plan.pp += plan.pp % 2;
   if (plan.schedule == Schedule::kOneFOneB && plan.pp > 1) plan.interleave = *rc::gen::inRange<base::Count>(1, 4);
   base::Count m = *rc::gen::inRange<base::Count>(1, 9);
   if (plan.interleave > 1 || plan.schedule == Schedule::kZeroBubble) m *= plan.pp;
+  if (dual) m = 2 * (plan.pp + m);
   plan.global_batch = plan.dp * plan.micro_batch * m;
   plan.gpus = plan.tp * plan.pp * plan.cp * plan.dp;
   plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);

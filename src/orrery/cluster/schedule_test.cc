@@ -77,7 +77,7 @@ RC_GTEST_PROP(Schedule, DualPipeTakesThePublishedBubble, ()) {
   const int p = 2 * *rc::gen::inRange(1, 9);
   const int m = 2 * p + 2 * *rc::gen::inRange(0, 20);
   const double f = *rc::gen::inRange(1, 50) / 8.0, apart = *rc::gen::inRange(0, 20) / 32.0 * f;
-  const double time = makespan(simulate(equal(p, {f, f, f, apart}), m, 1, Schedule::kDualPipe));
+  const double time = makespan(simulate(equal(p, {f + apart / 3, f + 2 * apart / 3, f, apart}), m, 1, Schedule::kDualPipe));
   const double pair = 3 * f;
   // Forward, input and weight work are equal where passes come apart: what is exposed is a third of each.
   const double bubble = (p / 2 - 1) * (pair + 2 * f + 2.0 / 3 * apart - 3 * f);

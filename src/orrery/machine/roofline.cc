@@ -96,9 +96,11 @@ double Roofline::matrix_product_seconds(const MatrixProduct& product) const {
 
 double Roofline::traffic_seconds(const MatrixProduct& product) const {
   const auto [batch, m, n, k, precision] = product;
-  const double elements = static_cast<double>(batch) *
-                          (static_cast<double>(m) * k + static_cast<double>(k) * n + static_cast<double>(m) * n);
-  return elements * bytes_per_element(precision) * seconds_per_byte_;
+  const double read = static_cast<double>(m) * k + static_cast<double>(k) * n;
+  const double written = static_cast<double>(m) * n;
+  // What is summed of narrow operands is written in 16 bits.
+  const double width = bytes_per_element(precision);
+  return static_cast<double>(batch) * (read * width + written * std::max(2.0, width)) * seconds_per_byte_;
 }
 
 std::optional<double> Roofline::attention_seconds(const Operator& attention) const {

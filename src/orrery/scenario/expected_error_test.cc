@@ -59,6 +59,7 @@ TEST(ExpectedError, HoldsForTwoThirdsOfTheRowsOfSourcesThatDidNotMakeIt) {
   }
   EXPECT_GT(all, 10) << "sources";
   EXPECT_GE(rows_within / rows, 2.0 / 3);
+  EXPECT_LE(rows_within / rows, 0.8) << "an error stated too wide is no more honest than one too narrow";
   EXPECT_GE(within / all, 0.5);
 }
 

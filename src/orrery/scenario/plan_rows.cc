@@ -20,6 +20,7 @@
 #include "orrery/cluster/names.h"
 #include "orrery/formats/json/document.h"
 #include "orrery/formats/orrery/plan_fields.h"
+#include "orrery/scenario/host_room.h"
 #include "orrery/scenario/row_setting.h"
 
 namespace orrery::scenario {
@@ -127,6 +128,7 @@ class Rows {
     if (!found_.has_errors()) settle(line);
     if (!found_.has_errors() && !cluster::possible(setting_.model, setting_.system, plan_))
       cluster::check(setting_.model, setting_.system, plan_, found_);
+    check_hosts(setting_.model, setting_.system, plan_, found_);
     ++rows;
     if (found_.has_errors()) {
       refuse(line);

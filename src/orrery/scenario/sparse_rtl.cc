@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include "orrery/array/driver.h"
 #include "orrery/scenario/rtl_vectors.h"
@@ -122,7 +123,8 @@ std::string vectors_text(const array::DriverRun& run, const array::Instance& ins
   return text;
 }
 
-std::string register_page(Count sequences) {
+std::string register_page(const array::Instance& instance, Count sequences) {
+  const array::RegisterFile reset(instance);
   std::string text =
       "# Registers\n\n32-bit words at byte addresses (hexadecimal). R: of the machine; RW: written while it is not "
       "BUSY; W1C: bits "
@@ -133,7 +135,7 @@ std::string register_page(Count sequences) {
   constexpr const char* kAccess[] = {"R", "RW", "W1C"};
   for (const array::RegisterInfo& r : array::registers())
     text += fmt::format("| {:03x} | {} | {} | {} | {:x} | {} |\n", r.address, r.name, r.bits,
-                        kAccess[static_cast<std::size_t>(r.access)], r.reset, r.meaning);
+                        kAccess[static_cast<std::size_t>(r.access)], reset.read(r.address), r.meaning);
   return text +
          fmt::format(
              "| {:03x} + 4 i | LENGTH i | 32 | RW | 0 | of sequence i < {}: queries up to the last valid one in the "
@@ -141,13 +143,23 @@ std::string register_page(Count sequences) {
              array::kLengths, sequences);
 }
 
-std::string register_header() {
+std::string register_header(Count sequences) {
   std::string text =
-      "/* Byte addresses of the accelerator's registers: registers.md. */\n#ifndef ORRERY_REGISTERS_H\n"
+      "/* The accelerator's registers, by byte address, and their bits: registers.md. */\n#ifndef ORRERY_REGISTERS_H\n"
       "#define ORRERY_REGISTERS_H\n\n";
   for (const array::RegisterInfo& r : array::registers())
     text += fmt::format("#define ORRERY_{} 0x{:03x}u\n", r.name, r.address);
-  return text + fmt::format("#define ORRERY_LENGTH 0x{:03x}u\n\n#endif\n", array::kLengths);
+  text += fmt::format("#define ORRERY_LENGTH 0x{:03x}u /* of sequence i at 4 i behind it, i below ORRERY_LENGTHS */\n",
+                      array::kLengths);
+  text += fmt::format("#define ORRERY_LENGTHS {}u\n\n", sequences);
+  constexpr std::pair<const char*, std::uint32_t> kBits[] = {
+      {"CONTROL_START", array::kStart},         {"CONTROL_INTERRUPT", array::kInterrupts},
+      {"CONTROL_PREDICT", array::kPredict},     {"CONTROL_NORMALISE", array::kNormalise},
+      {"CONTROL_CAUSAL", array::kCausal},       {"CONTROL_OVERLAP", array::kOverlap},
+      {"STATUS_BUSY", array::kBusy},            {"STATUS_DONE", array::kDone},
+      {"STATUS_ERROR", array::kError}};
+  for (const auto& [name, bit] : kBits) text += fmt::format("#define ORRERY_{} 0x{:02x}u\n", name, bit);
+  return text + "\n#endif\n";
 }
 
 }  // namespace
@@ -193,8 +205,9 @@ SparseRtl write_rtl(const SparseRtlRequest& request) {
     chparams += fmt::format(" -chparam {} {}", name, value);
   }
   out.files.push_back({"instance.mk", make + "\nchparams =" + chparams + "\n"});
-  out.files.push_back({"registers.md", register_page(request.sequences.value_or(16))});
-  out.files.push_back({"registers.h", register_header()});
+  const Count sequences = request.sequences.value_or(16);
+  out.files.push_back({"registers.md", register_page(instance, sequences)});
+  out.files.push_back({"registers.h", register_header(sequences)});
   out.files.push_back({"vectors.txt", vectors_text(run, instance)});
   return out;
 }

@@ -22,6 +22,7 @@
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
 #include "orrery/scenario/expected_error.h"
+#include "orrery/scenario/host_room.h"
 #include "orrery/scenario/host_share.h"
 #include "orrery/scenario/plan_files.h"
 #include "orrery/scenario/plan_rows.h"
@@ -536,20 +537,6 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
   setting.array = attention_array(request, trained);
 }
 
-void check_hosts(const TrainedModel& trained, base::Diagnostics& found) {
-  if (found.has_errors() || cluster::hosts_hold(trained.model, trained.system, trained.plan)) return;
-  const double wanted = cluster::host_bytes(trained.model, trained.plan);
-  const double room = trained.system.accelerator.host_memory_bytes;
-  const auto sharers = static_cast<double>(std::min(trained.plan.gpus, trained.system.node_size));
-  found
-      .error("O1980", fmt::format("the plan offloads {:.1f} GB of an accelerator, whose part of the host's memory is "
-                                  "{:.1f} GB",
-                                  wanted / 1e9, room / 1e9))
-      .note(fmt::format("{:.0f} accelerators of a node: {:.1f} GB of {:.1f} GB", sharers, sharers * wanted / 1e9,
-                        sharers * room / 1e9))
-      .hint(fmt::format("offload less: at most {:.2f} of this", room / wanted));
-}
-
 // What the plan leaves open.
 void choose_plan(Setting& setting) {
   const TrainRequest& request = setting.request;
@@ -571,7 +558,7 @@ void choose_plan(Setting& setting) {
   say_early_end(trained);
   base::Diagnostics found;
   cluster::check(trained.model, trained.system, trained.plan, found);
-  check_hosts(trained, found);
+  check_hosts(trained.model, trained.system, trained.plan, found);
   if (found.has_errors() && chosen_in_vain(given_degrees(request, setting.set), found))
     refuse_choice_of(trained.defaulted, found);
   found.throw_if_errors();
@@ -681,6 +668,15 @@ base::Diagnostic explain_no_fit(const TrainedModel& trained) {
                                                       : largest == cluster::MemoryTerm::kGradients && plan.zero < 2
                                                           ? 2
                                                           : 3));
+  if (plan.main_gradients_fp32) {
+    cluster::Plan narrow = plan;
+    narrow.main_gradients_fp32 = false;
+    const double bytes = cluster::memory(trained.model, narrow).in_use();
+    if (bytes <= trained.iteration.capacity_bytes)
+      no.hint(fmt::format("add gradients up in 16 bits, as performance recipes do: with `--set "
+                          "plan.main_gradients_fp32=false` it is {:.1f} GB",
+                          gb(bytes)));
+  }
   no.hint("split the model further: larger `--tp` or `--pp`");
   return no;
 }

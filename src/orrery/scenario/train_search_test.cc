@@ -146,11 +146,12 @@ TEST(TrainSearch, AGivenScheduleIsKeptByItsName) {
   }
 }
 
-std::string rows(const std::string& text, int threads, bool json) {
+std::string rows(const std::string& text, int threads, bool json, const base::Overrides& overrides = {}) {
   const std::string path = ::testing::TempDir() + "plans_" + std::to_string(threads);
   std::ofstream(path) << text;
   TrainRequest request = on("gpt3-175b", "a100-selene", 64, 1536);
   request.gpus.reset();
+  request.overrides = overrides;
   request.limits.threads = threads;
   std::string out;
   evaluate_plan_rows(request, {"plans.csv", path, json}, [&](const std::string& more) { out += more; });
@@ -175,6 +176,15 @@ TEST(PlanRows, AreReadAgainAsTheyWereWritten) {
   EXPECT_EQ(once.find("O1946"), std::string::npos) << once;
   EXPECT_NE(once.find(",0.5,1,"), std::string::npos) << once;
   EXPECT_EQ(rows(once, 1, false), once);
+}
+
+TEST(PlanRows, RefuseWhatTheHostsDoNotHold) {
+  // 2.1 TB of masters and moments: 263 GB for each of eight accelerators, an eighth of that on eight stages.
+  const std::string out = rows("tp,pp,dp,offload_optimizer\n8,1,1,1\n8,8,1,1\n", 1, false,
+                               {{"system.accelerator.host_memory", "100GB"}});
+  EXPECT_NE(out.find("O1980: the plan offloads"), std::string::npos) << out;
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 3);
+  EXPECT_EQ(out.find("O1980"), out.rfind("O1980")) << "the second row goes on";
 }
 
 TEST(PlanRows, SayWhatTrainSaysOfThePlan) {

@@ -90,6 +90,22 @@ TEST(Validation, RunsOfTodaysSoftwareThatNoConstantHasSeenAreWithinEightPercent)
   EXPECT_LT(sum, 0.8 * constant) << "a constant utilisation, told the median of each table, is no better";
 }
 
+TEST(Validation, DenseRunsOfNemoThatNoConstantHasSeenAreWithinEightPercentInFourBitsAndInEight) {
+  const ValidatedSet& held = set("nemo_held");
+  EXPECT_EQ(held.held_out.points, 12u);
+  EXPECT_LT(held.held_out.mean_absolute, 0.08);
+  EXPECT_LT(std::abs(held.held_out.bias), 0.03);
+  EXPECT_LT(held.held_out.mean_absolute, 0.5 * held.constant.mean_absolute);
+}
+
+// The aim is 8 % as well, and missed: docs/model/cluster.md says why. It gets no worse, and errs to no side.
+TEST(Validation, MixturesOfNemoAreNoFurtherOffThanTheDocumentSays) {
+  const ValidatedSet& experts = set("nemo_experts");
+  EXPECT_EQ(experts.held_out.points, 22u);
+  EXPECT_LT(experts.held_out.mean_absolute, 0.225);
+  EXPECT_LT(std::abs(experts.held_out.bias), 0.05);
+}
+
 TEST(Validation, MemoryIsWithinTenPercentWhereItWasMeasured) {
   EXPECT_EQ(set("torchtitan").memory.points, 20u);
   EXPECT_LT(set("torchtitan").memory.mean_absolute, 0.10);
