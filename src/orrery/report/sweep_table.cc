@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cstring>
 #include <cmath>
+#include <cstring>
 #include <map>
 
 #include <fmt/format.h>
