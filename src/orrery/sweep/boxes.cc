@@ -56,6 +56,12 @@ std::size_t Halving::side_of(const Box& box) const {
   return best;
 }
 
+bool Halving::apart(const Box& box) const {
+  for (std::size_t g = 0; g < box.sides.size(); ++g)
+    if (apart_[g] && box.sides[g].size() > 1) return true;
+  return false;
+}
+
 std::pair<Box, Box> Halving::halves(const Box& box, std::size_t side) {
   Box one = box, other = box;
   one.sides[side].end = other.sides[side].begin = box.sides[side].begin + box.sides[side].size() / 2;

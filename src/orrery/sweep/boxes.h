@@ -42,6 +42,8 @@ class Halving {
   // `apart`: groups of whose values nothing can be said together.
   explicit Halving(std::vector<bool> apart) : apart_(std::move(apart)), gain_(apart_.size()), tries_(apart_.size()) {}
   std::size_t side_of(const Box& box) const;
+  // Whether a group is left of whose values nothing can be said together.
+  bool apart(const Box& box) const;
   static std::pair<Box, Box> halves(const Box& box, std::size_t side);
   // What halving a side brought: the bounds before, and of both halves.
   void learn(std::size_t side, const Costs& before, const Costs& one, const Costs& other);

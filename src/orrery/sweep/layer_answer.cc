@@ -85,31 +85,15 @@ Figures layer_floor(const scenario::LayerQuestion& question, const LayerSearch& 
   return out;
 }
 
-Figures layer_least(const scenario::LayerQuestion& question, const LayerSearch& search,
-                    const std::vector<store::Figure>& wanted) {
-  Figures out = layer_floor(question, search);
-  const auto want = [&](Figure one, Figure other) {  // products of sums are bounded by the sums, too
-    return std::any_of(wanted.begin(), wanted.end(),
-                       [&](Figure each) { return each == one || each == other || each == Figure::kEdp; });
-  };
+double layer_least(const scenario::LayerQuestion& question, const LayerSearch& search, nest::Metric metric) {
   try {
     const nest::Model model(question.einsum, *question.chip, search.model, question.space.reuse);
-    const auto least = [&](nest::Metric metric) {
-      const nest::Optimum best = nest::optimize(model, question.space, {metric}, search.limits);
-      return best.mapping ? best.certificate.lower_bound * (1 - 1e-12) : 0.0;
-    };
-    if (want(Figure::kEnergy, Figure::kEnergy))
-      out[Figure::kEnergy] = std::max(out[Figure::kEnergy], least(nest::Metric::kEnergy));
-    if (want(Figure::kCycles, Figure::kSeconds)) {
-      out[Figure::kCycles] = std::max(out[Figure::kCycles], least(nest::Metric::kDelay));
-      out[Figure::kSeconds] = out[Figure::kCycles] * question.chip->cycle_seconds;
-    }
-    if (want(Figure::kEdp, Figure::kEdpSeed))
-      out[Figure::kEdp] = out[Figure::kEdpSeed] = std::max(out[Figure::kEdp], least(nest::Metric::kEdp));
+    const nest::Optimum best = nest::optimize(model, question.space, {metric}, search.limits);
+    if (best.mapping) return best.certificate.lower_bound * (1 - 1e-12);  // sums, rounded in another order
   } catch (const base::InputError&) {  // the answers will say so
   } catch (const base::OverflowError&) {
   }
-  return out;
+  return 0;
 }
 
 }  // namespace orrery::sweep

@@ -21,8 +21,7 @@ store::Outcome answer_layer(const scenario::LayerQuestion& question, const Layer
 // constraints let work at once, every dataspace moved once where everything comes from.
 store::Figures layer_floor(const scenario::LayerQuestion& question, const LayerSearch& search);
 
-// The same, the figures that are wanted searched for: each the least of any mapping.
-store::Figures layer_least(const scenario::LayerQuestion& question, const LayerSearch& search,
-                           const std::vector<store::Figure>& wanted);
+// What no mapping is below, searched for: energy in pJ, cycles, or their product in J * cycles. 0 where nothing is found.
+double layer_least(const scenario::LayerQuestion& question, const LayerSearch& search, nest::Metric metric);
 
 }  // namespace orrery::sweep

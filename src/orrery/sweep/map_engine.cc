@@ -9,6 +9,7 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/sweep/arguments.h"
+#include "orrery/sweep/least_product.h"
 #include "orrery/sweep/question_key.h"
 
 namespace orrery::sweep {
@@ -19,7 +20,7 @@ using store::Figures;
 using store::Outcome;
 using store::Status;
 
-constexpr std::size_t kMostFloors = 2'000'000;
+constexpr std::size_t kMostLeast = 2'000'000;
 constexpr int kShares = 8;  // of the memory, whatever the number of threads: answers do not depend on it
 
 // The silicon: the largest of the chips that stand for it (a chip and its variant for normalisations are the same one).
@@ -69,14 +70,27 @@ Figures sum(const PointQuestions& point, const Of& of) {
   return out;
 }
 
-// (sum of energies) * (sum of cycles) >= (sum of sqrt(energy * cycles))^2, by Cauchy and Schwarz: what the layers' own
-// least products say of the product of the sums.
-double least_product(const PointQuestions& point, const std::vector<const Figures*>& layers) {
-  double root = 0;
+// Of a chip all that cycles depend on.
+machine::Chip without_energies(machine::Chip chip) {
+  for (machine::Storage& storage : chip.storages) storage.energy = {}, storage.area_um2.reset();
+  for (machine::Network& network : chip.networks) {
+    for (auto& [action, energies] : network.energy_pj)
+      for (auto& [destinations, energy] : energies) energy = 0;
+    network.area_um2.reset();
+  }
+  chip.compute.compute_pj = chip.compute.leak_pj_per_cycle = 0;
+  chip.compute.area_um2.reset();
+  return chip;
+}
+
+// The EDP of all layers, from the least energy, cycles and EDP of each.
+double least_edp(const PointQuestions& point, const std::vector<Figures>& layers) {
+  std::vector<BoundedPair> pairs;
   const double blocks = static_cast<double>(std::max<base::Count>(1, point.asked->blocks));
   for (std::size_t q = 0; q < layers.size(); ++q)
-    root += blocks * static_cast<double>(point.asked->questions[q].instances) * std::sqrt((*layers[q])[Figure::kEdp]);
-  return root * root * (1 - 1e-12);
+    pairs.push_back({blocks * static_cast<double>(point.asked->questions[q].instances), layers[q][Figure::kEnergy] / 1e12,
+                     layers[q][Figure::kCycles], layers[q][Figure::kEdp]});
+  return least_product(pairs);
 }
 
 std::string refusal(const base::InputError& error) {
@@ -148,39 +162,63 @@ std::string MapEngine::command(const base::Overrides& point) const {
   return command_line("map", arguments_, point);
 }
 
+bool MapEngine::wants(std::initializer_list<Figure> figures) const {
+  return std::any_of(options_.wanted.begin(), options_.wanted.end(), [&](Figure figure) {
+    return std::find(figures.begin(), figures.end(), figure) != figures.end();
+  });
+}
+
+// A layer's least figures on the best chip of a box. Of cycles, energies decide nothing: many chips share them.
+Figures MapEngine::least(const scenario::LayerQuestion& question, const std::string& key, std::map<std::string, double>& fresh) {
+  const auto search = [&](nest::Metric metric, const std::string& name) {
+    const auto known = least_.find(name);
+    if (known != least_.end()) return known->second;
+    const auto [made, is_new] = fresh.try_emplace(name);
+    if (is_new) made->second = layer_least(question, search_, metric);
+    return made->second;
+  };
+  Figures out = layer_floor(question, search_);
+  const auto raise = [&](Figure figure, double value) {
+    if (!(out[figure] >= value)) out[figure] = value;
+  };
+  if (wants({Figure::kEnergy, Figure::kEdp})) raise(Figure::kEnergy, search(nest::Metric::kEnergy, "energy " + key));
+  if (wants({Figure::kCycles, Figure::kSeconds, Figure::kEdp})) {
+    const std::string name = joined(key_of(without_energies(*question.chip)), key_of(question, ""));
+    raise(Figure::kCycles, search(nest::Metric::kDelay, "cycles " + name));
+    out[Figure::kSeconds] = out[Figure::kCycles] * question.chip->cycle_seconds;
+  }
+  if (wants({Figure::kEdp, Figure::kEdpSeed})) {
+    raise(Figure::kEdp, search(nest::Metric::kEdp, "edp " + key));
+    out[Figure::kEdpSeed] = out[Figure::kEdp];
+  }
+  return out;
+}
+
 std::vector<Figures> MapEngine::bounds(const std::vector<Choices>& boxes) {
   std::vector<Figures> out(boxes.size());
-  std::vector<std::map<std::string, Figures>> fresh(boxes.size());
+  std::vector<std::map<std::string, double>> fresh(boxes.size());
   base::parallel_for(boxes.size(), options_.threads, [&](std::size_t i) {
     try {
       const std::optional<PointQuestions> best = readings_.best_of(boxes[i]);
       if (!best) return;
       // One point is bounded without a search; it has its own to come.
       const bool one = std::all_of(boxes[i].begin(), boxes[i].end(), [](const auto& of) { return of.size() == 1; });
-      std::vector<const Figures*> layers(best->keys.size());
+      std::vector<Figures> layers(best->keys.size());
       for (std::size_t q = 0; q < layers.size(); ++q) {
-        const std::string key = (one ? "floor " : "least ") + best->keys[q];
-        const auto known = floors_.find(key);
-        if (known != floors_.end()) {
-          layers[q] = &known->second;
-          continue;
-        }
-        const auto [made, is_new] = fresh[i].try_emplace(key);
-        layers[q] = &made->second;
-        if (!is_new) continue;
         const scenario::LayerQuestion question = question_at(*best, q);
-        made->second = one ? layer_floor(question, search_) : layer_least(question, search_, options_.wanted);
-        made->second[Figure::kUtilization] = 1;
+        layers[q] = one ? layer_floor(question, search_) : least(question, best->keys[q], fresh[i]);
+        layers[q][Figure::kUtilization] = 1;
       }
-      out[i] = sum(*best, [&](std::size_t q) -> const Figures& { return *layers[q]; });
-      out[i][Figure::kEdp] = std::max(out[i][Figure::kEdp], least_product(*best, layers));
+      out[i] = sum(*best, [&](std::size_t q) -> const Figures& { return layers[q]; });
+      const double edp = least_edp(*best, layers);
+      if (edp > out[i][Figure::kEdp]) out[i][Figure::kEdp] = edp;
       out[i][Figure::kUtilization] = 1;  // of figures of which more is better: what none is above
       out[i][Figure::kPower] = store::kAbsent;
     } catch (const base::InputError&) {  // the answer will say so
     }
   });
-  if (floors_.size() > kMostFloors) floors_.clear();
-  for (auto& each : fresh) floors_.merge(each);
+  if (least_.size() > kMostLeast) least_.clear();
+  for (auto& each : fresh) least_.merge(each);
   return out;
 }
 

@@ -4,6 +4,8 @@
 // occur: in the point, in the study, in the store. Questions of a batch that are new are searched in parallel.
 #pragma once
 
+#include <initializer_list>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,10 @@ class MapEngine : public Engine {
   ChipReadings& readings() { return readings_; }
 
  private:
+  bool wants(std::initializer_list<store::Figure> figures) const;
+  store::Figures least(const scenario::LayerQuestion& question, const std::string& key,
+                       std::map<std::string, double>& fresh);
+
   std::vector<std::string> arguments_;
   ChipReadings readings_;
   EngineOptions options_;
@@ -36,7 +42,7 @@ class MapEngine : public Engine {
   std::string how_;  // all that answers depend on beside the questions
   std::vector<base::Input> inputs_;
   base::Diagnostics warnings_;
-  std::map<std::string, store::Figures> floors_;  // by question
+  std::map<std::string, double> least_;  // by question and figure
 };
 
 }  // namespace orrery::sweep

@@ -22,6 +22,7 @@ using store::Status;
 
 constexpr std::size_t kFirstBatch = 16, kLargestBatch = 1024;
 constexpr std::size_t kLargestWrite = 100'000;  // rows of a transaction
+constexpr std::uint64_t kLeaf = 8;              // points that are answered faster than halved further
 constexpr std::uint64_t kFewPoints = 4096;      // of a box that is looked through for open ones
 
 // SplitMix64's mixing: neighbours go to different shards.
@@ -204,7 +205,7 @@ class Run {
         open.pop();
         if (box.over || front_.beats(box.bounds)) {
           exclude(box, rows);
-        } else if (box.points() == 1) {
+        } else if (box.points() <= kLeaf && !halving.apart(box)) {
           each_open(box, [&](std::size_t at) { return places.push_back(at), true; });
         } else {
           parents.push_back(box);

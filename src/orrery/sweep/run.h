@@ -2,7 +2,7 @@
 // next begins.
 //
 // A box whose bounds are beaten by an answer is excluded with all its points: none can be the best by any objective, nor
-// one of the points that none beats. A box of one point is evaluated. Batches have the same sizes for any number of
+// one of the points that none beats. The points of a small box are evaluated. Batches have the same sizes for any number of
 // threads, so that the same points are excluded. Engines that know no bounds evaluate every point in order.
 #pragma once
 
