@@ -73,26 +73,33 @@ scenario::Pad pad(const std::string& text) {
 }
 
 nest::Factors factors(const std::string& name) {
-  static const std::vector<std::string> names = {"perfect", "padded"};
+  static const std::vector<std::string> names = {"perfect", "padded", "imperfect"};
   if (name == names[0]) return nest::Factors::kPerfect;
   if (name == names[1]) return nest::Factors::kPadded;
+  if (name == names[2]) return nest::Factors::kImperfect;
   misuse("O1102", fmt::format("`{}` is no kind of factors", name),
-         base::did_you_mean(name, names, "perfect factors divide each size, padded ones a size that is rounded up"));
+         base::did_you_mean(name, names,
+                            "perfect factors divide each size, padded ones a size that is rounded up, imperfect ones "
+                            "leave a rest"));
 }
 
 // What asks about perfect factors of the sizes as they are.
 void require_alone(const scenario::MapOptions& search) {
-  const bool padded = search.factors == nest::Factors::kPadded;
-  if (!padded && search.pads.empty()) return;
+  const bool chosen = search.factors != nest::Factors::kPerfect;
+  if (!chosen && search.pads.empty()) return;
+  const char* asked = search.factors == nest::Factors::kPadded      ? "`--factors padded`"
+                      : search.factors == nest::Factors::kImperfect ? "`--factors imperfect`"
+                                                                    : "`--pad`";
   const char* beside = search.front                     ? "--pareto"
                        : search.certify                 ? "--certify"
                        : !search.why.empty()            ? "--why"
-                       : padded && !search.pads.empty() ? "--pad"
+                       : chosen && !search.pads.empty() ? "--pad"
                                                         : nullptr;
   if (!beside) return;
-  misuse("O1960", fmt::format("{} and {} exclude each other", padded ? "`--factors padded`" : "`--pad`", beside),
-         padded && !search.pads.empty()
-             ? "leave `--pad` out for the best sizes, or `--factors` for these"
+  misuse("O1960", fmt::format("{} and {} exclude each other", asked, beside),
+         chosen && !search.pads.empty() ? "leave `--pad` out for the best factors, or `--factors` for these sizes"
+         : search.factors == nest::Factors::kImperfect
+             ? fmt::format("ask for {} with perfect factors, of sizes that have some", beside)
              : fmt::format("find the sizes first, then ask for {} of a problem that has them", beside));
 }
 
@@ -148,9 +155,10 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("--why", options.request.search.why, "CHOICE",
             "Force a choice, such as Scratchpad.E=4, and say what it costs");
   line.meant("--factors", "NAME",
-             "perfect (default): tiles divide each size; padded: sizes are rounded up where it pays",
+             "perfect (default): tiles divide each size; padded: sizes are rounded up where it pays; imperfect: tiles "
+             "may leave a rest, but where windows slide",
              [&options](const std::string& text) { options.request.search.factors = factors(text); });
-  line.offer("--factors", {"perfect", "padded"});
+  line.offer("--factors", {"perfect", "padded", "imperfect"});
   line.meant_each("--pad", "DIM=SIZE",
                   "Round a dimension up to SIZE where it is less, and say what it costs (repeatable)", false,
                   [&options](const std::string& text) { options.request.search.pads.push_back(pad(text)); });

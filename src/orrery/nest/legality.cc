@@ -235,15 +235,30 @@ void check_rounds(const workload::Dimension& dimension, const std::vector<Factor
       .hint(fmt::format("make the outermost factor of `{}` {}", name, outermost->last));
 }
 
-void check_products(const workload::Einsum& einsum, const Mapping& mapping, const base::Location& where,
+// Where the outermost block that `chosen` names gets its factors.
+template <typename Chosen>
+const base::Location& block_place(const Mapping& mapping, const MappingPlaces& places, const Chosen& chosen) {
+  for (std::size_t i = std::min(mapping.levels.size(), places.levels.size()); i-- > 0;)
+    for (const bool in_space : {false, true}) {
+      const base::Location& place = in_space ? places.levels[i].spatial : places.levels[i].temporal;
+      if (place.known() && chosen(mapping.levels[i], in_space)) return place;
+    }
+  return places.whole;
+}
+
+void check_products(const workload::Einsum& einsum, const Mapping& mapping, const MappingPlaces& places,
                     base::Diagnostics& found) {
+  const base::Location& where = places.whole;
   const bool all_perfect = perfect(mapping);
   for (std::size_t d = 0; d < einsum.dimensions.size(); ++d) {
     const auto& [name, bound] = einsum.dimensions[d];
     if (factors_reach_bound(mapping, all_perfect, static_cast<int>(d), bound)) continue;
     if (const std::vector<Factor> all = factors_of(mapping, static_cast<int>(d));
         std::any_of(all.begin(), all.end(), [](const Factor& factor) { return !factor.perfect(); })) {
-      check_rounds(einsum.dimensions[d], all, where, found);
+      const auto loops = [&](const LevelMapping& level, bool in_space) {
+        return level.factor(in_space, static_cast<int>(d)).iterations > 1;
+      };
+      check_rounds(einsum.dimensions[d], all, block_place(mapping, places, loops), found);
       continue;
     }
     Counts factors;
@@ -268,15 +283,13 @@ void check_products(const workload::Einsum& einsum, const Mapping& mapping, cons
   }
 }
 
-// Windows slide over whole tiles only.
-bool may_leave_rests(const workload::Einsum& einsum) {
-  const Shape shape = shape_of(einsum);
-  return std::all_of(shape.separable.begin(), shape.separable.end(), [](bool separable) { return separable; });
-}
-
-void check_rests(const workload::Einsum& einsum, const Mapping& mapping, const base::Location& where,
+void check_rests(const workload::Einsum& einsum, const Mapping& mapping, const MappingPlaces& places,
                  base::Diagnostics& found) {
   if (perfect(mapping)) return;
+  const base::Location& where = block_place(mapping, places, [](const LevelMapping& level, bool in_space) {
+    return in_space ? level.spatial_last != level.spatial && !level.spatial_last.empty()
+                    : level.temporal_last != level.temporal && !level.temporal_last.empty();
+  });
   const Shape shape = shape_of(einsum);
   for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
     if (!shape.separable[s])
@@ -450,10 +463,10 @@ void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, cons
   const base::Location& where = places.whole;
   if (!well_formed(einsum, chip, mapping)) return check_shape(einsum, chip, mapping, where, found);
   const std::size_t before = found.all().size();
-  check_products(einsum, mapping, where, found);
+  check_products(einsum, mapping, places, found);
   // Tiles are meaningless if the factors do not multiply to the bounds.
   const bool tiles_known = found.all().size() == before;
-  check_rests(einsum, mapping, where, found);
+  check_rests(einsum, mapping, places, found);
   check_kept(einsum, chip, mapping, where, found);
   Counts extents(einsum.dimensions.size(), 1);
   for (int i = 0; i < static_cast<int>(mapping.levels.size()); ++i) {
@@ -462,6 +475,12 @@ void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, cons
     grow(extents, mapping.levels[i], einsum);
     check_capacity(einsum, chip, i, mapping.levels[i], extents, tile_place(places, mapping, i), found);
   }
+}
+
+// Windows slide over whole tiles only.
+bool may_leave_rests(const workload::Einsum& einsum) {
+  const Shape shape = shape_of(einsum);
+  return std::all_of(shape.separable.begin(), shape.separable.end(), [](bool separable) { return separable; });
 }
 
 bool is_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping) {

@@ -14,6 +14,7 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/nest/objective.h"
 #include "orrery/nest/search_rules.h"
+#include "orrery/nest/start.h"
 
 namespace orrery::nest {
 
@@ -57,6 +58,30 @@ std::vector<Combination> combinations(const std::vector<std::vector<Count>>& siz
   std::stable_sort(listed.begin(), listed.end(),
                    [](const Combination& a, const Combination& b) { return a.operations < b.operations; });
   return listed;
+}
+
+std::vector<std::vector<Count>> sizes_of(const Model& model, const std::vector<int>& only) {
+  std::vector<std::vector<Count>> sizes;
+  for (std::size_t d = 0; d < model.einsum().dimensions.size(); ++d) {
+    const Count bound = model.einsum().dimensions[d].bound;
+    const bool may = only.empty() || std::find(only.begin(), only.end(), static_cast<int>(d)) != only.end();
+    sizes.push_back(may ? padded_sizes(bound, model.chip()) : std::vector<Count>{bound});
+  }
+  return sizes;
+}
+
+workload::Einsum with_sizes(workload::Einsum einsum, const std::vector<Count>& sizes) {
+  for (std::size_t d = 0; d < einsum.dimensions.size(); ++d) einsum.dimensions[d].bound = sizes[d];
+  return einsum;
+}
+
+std::vector<Rounding> roundings(const workload::Einsum& before, const workload::Einsum& after) {
+  std::vector<Rounding> found;
+  for (std::size_t d = 0; d < before.dimensions.size(); ++d) {
+    const Count from = before.dimensions[d].bound, to = after.dimensions[d].bound;
+    if (to > from) found.push_back({static_cast<int>(d), from, to});
+  }
+  return found;
 }
 
 void add(const cost::Certificate& part, cost::Certificate& sum) {
@@ -113,17 +138,11 @@ PaddedOptimum optimize_padded(const Model& model, const Mapspace& space, const s
   if (best.optimum.mapping) best.unrounded = best.optimum.evaluation;
   if (best.optimum.interrupted || (limits.give_way && best.optimum.out_of_memory)) return best;
 
-  std::vector<std::vector<Count>> sizes;
-  for (std::size_t d = 0; d < best.einsum.dimensions.size(); ++d) {
-    const Count bound = best.einsum.dimensions[d].bound;
-    const bool may = only.empty() || std::find(only.begin(), only.end(), static_cast<int>(d)) != only.end();
-    sizes.push_back(may ? padded_sizes(bound, model.chip()) : std::vector<Count>{bound});
-  }
   cost::Certificate certificate = best.optimum.certificate;
   bool finished = true;  // of the combinations after the first
   double least = certificate.lower_bound;
   const bool first_settled = certificate.optimal || best.optimum.infeasible;
-  const std::vector<Combination> listed = combinations(sizes, finished);
+  const std::vector<Combination> listed = combinations(sizes_of(model, only), finished);
   if (!finished) least = std::min(least, floor_of(model, objective, listed[0].operations)[0]);
   for (std::size_t k = 1; k < listed.size(); ++k) {
     const Combination& next = listed[k];
@@ -141,8 +160,7 @@ PaddedOptimum optimize_padded(const Model& model, const Mapspace& space, const s
         break;
       }
     }
-    workload::Einsum einsum = model.einsum();
-    for (std::size_t d = 0; d < einsum.dimensions.size(); ++d) einsum.dimensions[d].bound = next.size[d];
+    workload::Einsum einsum = with_sizes(model.einsum(), next.size);
     const Evaluation beat = best.optimum.evaluation;
     rules.beat = found ? &beat : nullptr;
     const Model rounded(einsum, model.chip(), model.options(), model.reuse());
@@ -169,10 +187,7 @@ PaddedOptimum optimize_padded(const Model& model, const Mapspace& space, const s
       break;
     }
   }
-  for (std::size_t d = 0; d < best.einsum.dimensions.size(); ++d) {
-    const Count from = model.einsum().dimensions[d].bound, to = best.einsum.dimensions[d].bound;
-    if (to > from) best.rounded.push_back({static_cast<int>(d), from, to});
-  }
+  best.rounded = roundings(model.einsum(), best.einsum);
   certificate.optimal = first_settled && finished && best.optimum.mapping;
   if (best.optimum.mapping) {
     best.optimum.infeasible = false;
@@ -181,6 +196,25 @@ PaddedOptimum optimize_padded(const Model& model, const Mapspace& space, const s
   }
   certificate.seconds = clock.seconds();
   best.optimum.certificate = std::move(certificate);
+  return best;
+}
+
+std::optional<RoundingGlance> glance_at_padding(const Model& model, const Mapspace& space,
+                                                const std::vector<Metric>& objective, const std::vector<int>& only,
+                                                const Evaluation& known, std::size_t most) {
+  std::optional<RoundingGlance> best;
+  Key least = key_of(objective, known);
+  bool complete = true;
+  const std::vector<Combination> listed = combinations(sizes_of(model, only), complete);
+  for (std::size_t k = 1; k < std::min(listed.size(), most + 1); ++k) {
+    if (compare(floor_of(model, objective, listed[k].operations), least, objective.size()) >= 0) break;
+    const Model rounded(with_sizes(model.einsum(), listed[k].size), model.chip(), model.options(), model.reuse());
+    const Space sizes(rounded.einsum(), rounded.chip(), space, rounded.shape());
+    auto found = start(rounded, sizes, objective, 0, {});
+    if (!found || compare(found->key, least, objective.size()) >= 0) continue;
+    least = found->key;
+    best = RoundingGlance{roundings(model.einsum(), rounded.einsum()), std::move(found->evaluation)};
+  }
   return best;
 }
 

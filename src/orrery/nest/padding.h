@@ -14,8 +14,9 @@ namespace orrery::nest {
 
 // What a search may do with factors that do not divide a dimension's size.
 enum class Factors {
-  kPerfect,  // there are none
-  kPadded,   // sizes are rounded up first
+  kPerfect,    // there are none
+  kPadded,     // sizes are rounded up first
+  kImperfect,  // loops have fewer iterations in their last round (rest_search.h)
 };
 
 // Sizes that a dimension of `bound` iterations may have on this chip, rising, `bound` itself first: its next multiples
@@ -43,6 +44,16 @@ struct PaddedOptimum {
 PaddedOptimum optimize_padded(const Model& model, const Mapspace& space, const std::vector<Metric>& objective,
                               const SearchLimits& limits, const std::vector<int>& only = {},
                               const Optimum* known = nullptr);
+
+// What some of these sizes would save, found without a search: a mapping better than `known` by single changes of a
+// first one. Nothing where none of the `most` smallest combinations helps.
+struct RoundingGlance {
+  std::vector<Rounding> rounded;
+  Evaluation evaluation;
+};
+std::optional<RoundingGlance> glance_at_padding(const Model& model, const Mapspace& space,
+                                                const std::vector<Metric>& objective, const std::vector<int>& only,
+                                                const Evaluation& known, std::size_t most);
 
 // Dimensions whose size is a large prime, or little more than one, where rounding may pay most.
 std::vector<int> awkward_dimensions(const workload::Einsum& einsum);

@@ -18,15 +18,22 @@ namespace orrery::nest {
 
 using base::Count;
 
+namespace {
+
+constexpr Count kMostFactors = 1 << 14;  // of a dimension, where they need not divide
+
+}  // namespace
+
 bool Space::contains(const std::vector<Count>& sorted, Count value) {
   return std::binary_search(sorted.begin(), sorted.end(), value);
 }
 
 Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace, const Shape& shape,
-             const HardwareLimits& limits, const cost::Budget& budget)
+             const HardwareLimits& limits, const cost::Budget& budget, bool rests)
     : levels_(static_cast<int>(chip.storages.size())),
       all_dimensions_(static_cast<int>(einsum.dimensions.size())),
       dataspaces_(static_cast<int>(einsum.dataspaces.size())),
+      rests_(rests),
       relevant_(shape.relevant),
       temporal_order_(levels_),
       spatial_order_(levels_),
@@ -53,7 +60,7 @@ Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Ma
   }
   allow_factors(einsum, mapspace);
   list_spatial(chip, mapspace, limits, budget);
-  list_completable(einsum);
+  if (!rests_) list_completable(einsum);
   for (int level = 0; level < levels_; ++level) {
     std::uint32_t must = 0, may = (1u << dataspaces_) - 1;
     for (const Constraint& constraint : mapspace.constraints)
@@ -78,7 +85,18 @@ Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Ma
 
 void Space::allow_factors(const workload::Einsum& einsum, const Mapspace& mapspace) {
   std::vector<std::vector<Count>> all(all_dimensions_);
-  for (int d = 0; d < all_dimensions_; ++d) all[d] = base::divisors(einsum.dimensions[d].bound);
+  for (int d = 0; d < all_dimensions_; ++d) {
+    const Count bound = einsum.dimensions[d].bound;
+    all[d] = base::divisors(bound);
+    if (!rests_) continue;
+    // Of a dimension too long for a list, small factors and divisors.
+    const Count most = std::min(bound, kMostFactors);
+    if (most < bound) complete_ = false;
+    std::erase_if(all[d], [&](Count factor) { return factor <= most; });
+    std::vector<Count> each(static_cast<std::size_t>(most));
+    std::iota(each.begin(), each.end(), Count{1});
+    all[d].insert(all[d].begin(), each.begin(), each.end());
+  }
   for (const auto& divisors : all) divisors_.push_back(static_cast<Count>(divisors.size()));
   temporal_.assign(levels_, all);
   spatial_factors_.assign(levels_, all);
@@ -269,23 +287,58 @@ bool Space::may_not_loop(int level) const {
   return std::all_of(dimensions_.begin(), dimensions_.end(), [&](int d) { return contains(temporal_[level][d], 1); });
 }
 
+double Space::perfect_factorisations(int dimension, Count bound) const {
+  std::map<Count, double> ways{{1, 1.0}};
+  const auto extend = [&](const std::vector<Count>& factors) {
+    std::map<Count, double> next;
+    for (const auto& [have, times] : ways)
+      for (const Count factor : factors)
+        if ((bound / have) % factor == 0) next[have * factor] += times;
+    ways = std::move(next);
+  };
+  for (int level = 0; level < levels_; ++level) {
+    extend(spatial_factors_[level][dimension]);
+    extend(temporal_[level][dimension]);
+  }
+  return ways.contains(bound) ? ways[bound] : 0;
+}
+
+// The outermost loop takes ceil(bound / what those inside it multiply to) iterations, the others any.
+double Space::factorisations_with_rests(int dimension, Count bound) const {
+  std::vector<const std::vector<Count>*> blocks;
+  for (int level = 0; level < levels_; ++level) {
+    blocks.push_back(&spatial_factors_[level][dimension]);
+    blocks.push_back(&temporal_[level][dimension]);
+  }
+  // Of the blocks outside each, whether none need iterate.
+  std::vector<bool> idle(blocks.size() + 1, true);
+  for (std::size_t k = blocks.size(); k-- > 0;) idle[k] = idle[k + 1] && contains(*blocks[k], 1);
+  if (bound == 1) return idle[0] ? 1 : 0;
+  const auto most = static_cast<std::size_t>(std::min(bound, kMostFactors));
+  std::vector<double> ways(most, 0);
+  ways[1] = 1;
+  double all = 0;
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    std::vector<double> next(most, 0);
+    for (std::size_t have = 1; have < most; ++have) {
+      if (ways[have] == 0) continue;
+      const Count inside = static_cast<Count>(have);
+      if (idle[k + 1] && contains(*blocks[k], (bound + inside - 1) / inside)) all += ways[have];
+      for (const Count factor : *blocks[k]) {
+        if (inside * factor >= static_cast<Count>(most)) break;
+        next[static_cast<std::size_t>(inside * factor)] += ways[have];
+      }
+    }
+    ways = std::move(next);
+  }
+  return all;
+}
+
 double Space::count(const workload::Einsum& einsum) const {
   double total = 1;
   for (int d = 0; d < all_dimensions_; ++d) {
-    std::map<Count, double> ways{{1, 1.0}};
     const Count bound = einsum.dimensions[d].bound;
-    const auto extend = [&](const std::vector<Count>& factors) {
-      std::map<Count, double> next;
-      for (const auto& [have, times] : ways)
-        for (const Count factor : factors)
-          if ((bound / have) % factor == 0) next[have * factor] += times;
-      ways = std::move(next);
-    };
-    for (int level = 0; level < levels_; ++level) {
-      extend(spatial_factors_[level][d]);
-      extend(temporal_[level][d]);
-    }
-    total *= ways.contains(bound) ? ways[bound] : 0;
+    total *= rests_ ? factorisations_with_rests(d, bound) : perfect_factorisations(d, bound);
   }
   for (int level = 0; level < levels_; ++level) {
     int free = 0;

@@ -43,9 +43,10 @@ struct OrderChoice {
 
 class Space {
  public:
-  // If `budget` has not enough time or memory for all spatial factor vectors, some of them are left out.
+  // If `budget` has not enough time or memory for all spatial factor vectors, some of them are left out. With `rests`,
+  // factors need not divide: any up to the bound may be taken, and `completable_inside_spatial` says nothing.
   Space(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace, const Shape& shape,
-        const HardwareLimits& limits = {}, const cost::Budget& budget = {});
+        const HardwareLimits& limits = {}, const cost::Budget& budget = {}, bool rests = false);
 
   // False when some dimension cannot be factored at all under the constraints on it alone.
   bool possible() const { return possible_; }
@@ -100,6 +101,8 @@ class Space {
                                        base::Count fanout_x, base::Count fanout_y) const;
   void list_completable(const workload::Einsum& einsum);
   double count(const workload::Einsum& einsum) const;
+  double perfect_factorisations(int dimension, base::Count bound) const;
+  double factorisations_with_rests(int dimension, base::Count bound) const;
   int rank_in(const Order& order, int dimension) const;
 
   int levels_ = 0;
@@ -107,6 +110,7 @@ class Space {
   int dataspaces_ = 0;
   bool possible_ = true;
   bool complete_ = true;
+  bool rests_ = false;
   double size_ = 0;
   std::vector<int> dimensions_;
   std::vector<base::Count> divisors_;  // how many each dimension's bound has

@@ -78,7 +78,7 @@ std::string layer_view(const scenario::MappedLayer& layer) {
   }
   out += fmt::format("utilisation  {} % of {} compute units ({} in use)\n", percent(cost.utilization),
                      layer.chip.compute.instances, cost.compute.utilized_instances);
-  out += fmt::format("energy       {} uJ\n", energy_uj(cost.energy_pj));
+  out += fmt::format("energy       {}\n", energy_with_unit(cost.energy_pj));
   out += fmt::format("EDP          {} J*cycle\n", edp(cost.edp_j_cycles));
   if (layer.searched) {
     const cost::Certificate& certificate = layer.optimum.certificate;

@@ -354,15 +354,20 @@ struct RoundedDimension {
   base::Count from = 1, to = 1;
 };
 
+// Of a mapping that the layer's own is compared with.
+Record<nest::Evaluation> compared_cost() {
+  using E = nest::Evaluation;
+  return {{"energy_pj", "pJ of one instance.", &E::energy_pj},
+          {"cycles", "Of one instance.", &E::cycles},
+          {"edp_j_cycles", "pJ * cycles / 1e12.", &E::edp_j_cycles}};
+}
+
 Record<MappedLayer> padding() {
   using R = RoundedDimension;
   using E = nest::Evaluation;
   const Record<R> rounded = {{"dimension", "Its name.", &R::name},
                              {"from", "The size that it has.", &R::from},
                              {"to", "The size that is mapped.", &R::to}};
-  const Record<E> cost = {{"energy_pj", "pJ of one instance.", &E::energy_pj},
-                          {"cycles", "Of one instance.", &E::cycles},
-                          {"edp_j_cycles", "pJ * cycles / 1e12.", &E::edp_j_cycles}};
   return {{"rounded", "Dimensions whose size was rounded up; `dimensions` has the rounded sizes.",
            [](const MappedLayer& l) {
              std::vector<R> out;
@@ -375,7 +380,7 @@ Record<MappedLayer> padding() {
            [](const MappedLayer& l) { return padded_work(*l.padding); }},
           {"sizes", "Combinations of sizes that were compared.", [](const MappedLayer& l) { return l.padding->sizes; }},
           {"unrounded", "The best mapping without rounding.",
-           [](const MappedLayer& l) -> const E& { return *l.padding->unrounded; }, cost,
+           [](const MappedLayer& l) -> const E& { return *l.padding->unrounded; }, compared_cost(),
            when([](const MappedLayer& l) { return l.padding->unrounded.has_value(); })}};
 }
 
@@ -407,6 +412,9 @@ Record<MappedLayer> layer(bool searched) {
   if (!searched) return out;
   out.add({{"padding", "With `--factors padded` or `--pad`: the sizes that were rounded up, and what it costs.",
             std::identity(), padding(), when([](const MappedLayer& l) { return l.padding.has_value(); })}});
+  out.add({{"perfect", "With `--factors imperfect`: the best mapping whose factors leave no rest, if there is one.",
+            [](const MappedLayer& l) -> const E& { return *l.imperfect->perfect; }, compared_cost(),
+            when([](const MappedLayer& l) { return l.imperfect && l.imperfect->perfect.has_value(); })}});
   out.add(search()).add(pareto());
   return out.add({{"why", "With `--why CHOICE`: the best mapping with it.", std::identity(), why(),
                    when([](const MappedLayer& l) { return l.forced.has_value(); })}});

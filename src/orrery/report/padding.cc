@@ -12,6 +12,16 @@ const char* unit_of(nest::Metric metric) {
   return metric == nest::Metric::kEdp ? "EDP (J*cycle)" : metric == nest::Metric::kEnergy ? "energy (pJ)" : "cycles";
 }
 
+std::string compared(const scenario::MappedLayer& layer, const nest::Evaluation& other) {
+  const double before = nest::key_of(layer.objective, other)[0];
+  const double after = nest::key_of(layer.objective, layer.optimum.evaluation)[0];
+  std::string text = fmt::format("; {} {:.4g} in place of {:.4g}", unit_of(layer.objective[0]), after, before);
+  if (after > 0 && before > 0)
+    text += after <= before ? fmt::format(", {:.2f} times less", before / after)
+                            : fmt::format(", {:.2f} times more", after / before);
+  return text;
+}
+
 std::string line_of(const scenario::MappedLayer& layer) {
   std::string sizes;
   for (const nest::Rounding& one : layer.padding->rounded)
@@ -22,13 +32,14 @@ std::string line_of(const scenario::MappedLayer& layer) {
       fmt::format("{}: {}, {:.2f} % more operations", layer.name, sizes, 100 * (padded_work(*layer.padding) - 1));
   if (!layer.found()) return line + "\n";
   if (!layer.padding->unrounded) return line + "; no mapping without that\n";
-  const double before = nest::key_of(layer.objective, *layer.padding->unrounded)[0];
-  const double after = nest::key_of(layer.objective, layer.optimum.evaluation)[0];
-  line += fmt::format("; {} {:.4g} in place of {:.4g}", unit_of(layer.objective[0]), after, before);
-  if (after > 0 && before > 0)
-    line += after <= before ? fmt::format(", {:.2f} times less", before / after)
-                            : fmt::format(", {:.2f} times more", after / before);
-  return line + "\n";
+  return line + compared(layer, *layer.padding->unrounded) + "\n";
+}
+
+std::string imperfect_line_of(const scenario::MappedLayer& layer) {
+  if (!layer.found()) return {};
+  std::string line = fmt::format("{}: factors may leave a rest", layer.name);
+  if (!layer.imperfect->perfect) return line + "; without one there is no mapping\n";
+  return line + compared(layer, *layer.imperfect->perfect) + "\n";
 }
 
 }  // namespace
@@ -42,7 +53,10 @@ double padded_work(const scenario::Padding& padding) {
 std::string padding_lines(const std::vector<scenario::MappedLayer>& layers) {
   std::string lines;
   for (const scenario::MappedLayer& layer : layers)
-    if (layer.padding) lines += line_of(layer);
+    if (layer.padding)
+      lines += line_of(layer);
+    else if (layer.imperfect)
+      lines += imperfect_line_of(layer);
   return lines;
 }
 

@@ -1,4 +1,4 @@
-// What rounding sizes up came to, in words.
+// What other than perfect factors came to, in words.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace orrery::report {
 
 // A line for each layer that was asked about: the sizes, the operations they add, the objective beside that of the best
-// mapping without rounding. Empty where nothing was rounded.
+// mapping without rounding or rests. Empty where only perfect factors were asked for.
 std::string padding_lines(const std::vector<scenario::MappedLayer>& layers);
 
 // Operations of the rounded sizes over those of the einsum itself.

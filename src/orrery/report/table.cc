@@ -65,7 +65,12 @@ std::size_t shown_width(const std::string& cell) {
 }
 
 std::string energy_uj(double energy_pj) {
-  return fmt::format("{:.2f}", energy_pj / 1e6);
+  const double uj = energy_pj / 1e6;
+  return uj > 0 && uj < 0.01 ? fmt::format("{:.3g}", uj) : fmt::format("{:.2f}", uj);
+}
+std::string energy_with_unit(double energy_pj) {
+  if (energy_pj == 0 || energy_pj >= 1e4) return fmt::format("{:.2f} uJ", energy_pj / 1e6);
+  return energy_pj >= 10 ? fmt::format("{:.2f} nJ", energy_pj / 1e3) : fmt::format("{:.3g} pJ", energy_pj);
 }
 std::string edp(double edp_j_cycles) {
   return fmt::format("{:.4g}", edp_j_cycles);

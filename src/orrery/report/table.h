@@ -30,9 +30,10 @@ std::string model_table(const std::vector<scenario::MappedLayer>& layers, base::
 std::string left_out_line(const scenario::MappedWork& work);
 
 // How figures look in text: plain digits, so that they can be searched for.
-std::string energy_uj(double energy_pj);  // "2117.56"
-std::string edp(double edp_j_cycles);     // "8.951e+03"
-std::string percent(double share);        // "99.22"
+std::string energy_uj(double energy_pj);         // "2117.56"; below 0.01 "0.00123"
+std::string energy_with_unit(double energy_pj);  // "2117.56 uJ", "1.23 nJ"
+std::string edp(double edp_j_cycles);            // "8.951e+03"
+std::string percent(double share);               // "99.22"
 
 // Cells that a text takes on a terminal, as far as UTF-8 goes.
 std::size_t shown_width(const std::string& text);

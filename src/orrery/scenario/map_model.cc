@@ -16,8 +16,10 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/base/stopwatch.h"
+#include "orrery/nest/legality.h"
 #include "orrery/nest/model.h"
 #include "orrery/nest/objective.h"
+#include "orrery/nest/rest_search.h"
 #include "orrery/scenario/forced_choice.h"
 #include "orrery/scenario/gathered.h"
 
@@ -91,6 +93,18 @@ void require_padded(const std::vector<LayerQuestion>& questions, const std::vect
   found.throw_if_errors();
 }
 
+// O1950, of layers whose windows slide.
+void require_rests(const std::vector<LayerQuestion>& questions) {
+  base::Diagnostics found;
+  for (const LayerQuestion& question : questions)
+    if (!nest::may_leave_rests(question.einsum))
+      found
+          .error("O1950", fmt::format("`{}` has windows that slide, where factors that leave a rest are not modelled",
+                                      question.name))
+          .hint("use --factors padded, or choose another layer with --layer");
+  found.throw_if_errors();
+}
+
 // All that is asked about one layer, one search after the other. A limit in seconds is shared out over them:
 // each takes at most its part of what is left.
 void answer(const MapOptions& options, const nest::Mapspace& space, const std::optional<nest::Constraint>& forced,
@@ -111,6 +125,12 @@ void answer(const MapOptions& options, const nest::Mapspace& space, const std::o
     layer.optimum = std::move(found.optimum);
     layer.einsum = std::move(found.einsum);
     layer.padding = Padding{std::move(found.rounded), std::move(found.unrounded), found.sizes};
+    return;
+  }
+  if (options.factors == nest::Factors::kImperfect) {
+    nest::RestOptimum found = nest::optimize_with_rests(model, space, layer.objective, share());
+    layer.optimum = std::move(found.optimum);
+    layer.imperfect = Imperfect{std::move(found.perfect)};
     return;
   }
   if (!options.pads.empty()) {
@@ -168,48 +188,51 @@ int shares_of(std::size_t memory, std::size_t layers) {
   return static_cast<int>(std::max<std::size_t>(1, shares));
 }
 
-// Where rounding awkward sizes up alone gains more than this, it is said.
+// Where other factors of awkward sizes gain more than this, it is said.
 constexpr double kWorthSaying = 0.05;
-constexpr double kSecondsToLook = 1;  // at all layers together, at most
+constexpr std::size_t kMostSizes = 12;  // combinations that are looked at, where windows slide
 
-// Looks at one layer.
-void suggest_padding(const LayerQuestion& question, const MapOptions& options, const nest::SearchLimits& limits,
-                     const MappedLayer& layer, base::Diagnostics& found) {
-  const std::vector<int> awkward = nest::awkward_dimensions(layer.einsum);
-  const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
-  const nest::PaddedOptimum better =
-      nest::optimize_padded(model, question.space, layer.objective, limits, awkward, &layer.optimum);
-  const double before = nest::key_of(layer.objective, layer.optimum.evaluation)[0];
-  const double after = nest::key_of(layer.objective, better.optimum.evaluation)[0];
-  if (better.rounded.empty() || after >= before * (1 - kWorthSaying)) return;
+// "D 197 as 200, L 13 as 16"
+std::string sizes_text(const workload::Einsum& einsum, const std::vector<nest::Rounding>& rounded) {
   std::string sizes;
-  for (const nest::Rounding& one : better.rounded)
-    sizes += fmt::format("{}{} {} as {}", sizes.empty() ? "" : ", ", layer.einsum.dimensions[one.dimension].name,
-                         one.from, one.to);
-  found.warning("O1957", fmt::format("the sizes of `{}` divide badly", layer.name))
-      .note(fmt::format("with {} it costs {:.2f} times less", sizes, before / after))
-      .hint("round sizes up with --factors padded");
+  for (const nest::Rounding& one : rounded)
+    sizes += fmt::format("{}{} {} as {}", sizes.empty() ? "" : ", ", einsum.dimensions[one.dimension].name, one.from,
+                         one.to);
+  return sizes;
 }
 
-// Of proven answers only. Searches beside each other share the memory, as those before them did.
-void suggest_padding(const std::vector<LayerQuestion>& questions, const std::vector<std::size_t>& work,
+// A glance at one layer: mappings near its own, so many and no more. What a search then finds may be better.
+void suggest_factors(const LayerQuestion& question, const MapOptions& options, const MappedLayer& layer,
+                     const std::vector<int>& awkward, base::Diagnostics& found) {
+  const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
+  const double before = nest::key_of(layer.objective, layer.optimum.evaluation)[0];
+  const bool rests = nest::may_leave_rests(layer.einsum);
+  double after = before;
+  std::string with = "factors that leave a rest";
+  if (rests) {
+    after = nest::key_of(layer.objective,
+                         nest::improved_with_rests(model, question.space, layer.objective, *layer.optimum.mapping))[0];
+  } else if (const auto glance = nest::glance_at_padding(model, question.space, layer.objective, awkward,
+                                                         layer.optimum.evaluation, kMostSizes)) {
+    after = nest::key_of(layer.objective, glance->evaluation)[0];
+    with = sizes_text(layer.einsum, glance->rounded);
+  }
+  if (after >= before * (1 - kWorthSaying)) return;
+  found.warning("O1957", fmt::format("the sizes of `{}` divide badly", layer.name))
+      .note(fmt::format("with {} it costs {:.2f} times less, if not better", with, before / after))
+      .hint(rests ? "find the best of them with --factors imperfect, or round sizes up with --factors padded"
+                  : "round sizes up with --factors padded");
+}
+
+// Of proven answers only.
+void suggest_factors(const std::vector<LayerQuestion>& questions, const std::vector<std::size_t>& work,
                      const MapOptions& options, int threads, MappedModel& result) {
-  std::vector<std::size_t> awkward;
-  for (const std::size_t i : work)
-    if (result.layers[i].optimum.certificate.optimal && !nest::awkward_dimensions(result.layers[i].einsum).empty())
-      awkward.push_back(i);
-  if (awkward.empty()) return;
-  nest::SearchLimits limits = options.limits;
-  limits.progress = nullptr;
-  const double seconds = limits.seconds > 0 ? std::min(limits.seconds, kSecondsToLook) : kSecondsToLook;
-  limits.seconds = seconds / static_cast<double>(awkward.size());
-  limits.searches = shares_of(limits.memory, awkward.size());
-  const int workers = std::min(threads, limits.searches);
-  limits.threads = workers == 1 ? threads : 1;
-  std::vector<base::Diagnostics> said(awkward.size());
-  base::parallel_for(awkward.size(), workers, [&](std::size_t at) {
-    const std::size_t i = awkward[at];
-    suggest_padding(questions[i], options, limits, result.layers[i], said[at]);
+  std::vector<base::Diagnostics> said(work.size());
+  base::parallel_for(work.size(), threads, [&](std::size_t at) {
+    const MappedLayer& layer = result.layers[work[at]];
+    if (!layer.found() || !layer.optimum.certificate.optimal) return;
+    const std::vector<int> awkward = nest::awkward_dimensions(layer.einsum);
+    if (!awkward.empty()) suggest_factors(questions[work[at]], options, layer, awkward, said[at]);
   });
   for (const base::Diagnostics& some : said) result.warnings.append(some);
 }
@@ -252,6 +275,7 @@ Totals times(const Totals& block, base::Count blocks) {
 
 MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
   require_padded(questions, options.pads);
+  if (options.factors == nest::Factors::kImperfect) require_rests(questions);
   MappedModel result;
   result.layers.resize(questions.size());
   std::vector<std::optional<nest::Constraint>> forced(questions.size());
@@ -338,7 +362,7 @@ MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOpt
     if (result.layers[i].optimum.out_of_memory)
       warn_of_memory(result.layers[i], options.limits.memory, result.warnings);
   if (options.factors == nest::Factors::kPerfect && options.pads.empty())
-    suggest_padding(questions, work, options, threads, result);
+    suggest_factors(questions, work, options, threads, result);
 
   for (std::size_t i = 0; i < questions.size(); ++i) {
     if (same_as[i] == i) continue;

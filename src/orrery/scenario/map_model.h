@@ -40,6 +40,11 @@ struct Padding {
   std::uint64_t sizes = 0;                    // combinations of sizes that were compared
 };
 
+// A layer whose factors may leave a rest.
+struct Imperfect {
+  std::optional<nest::Evaluation> perfect;  // of the best mapping whose factors leave none; nothing: there is none
+};
+
 // A layer with its answer. `instances` equal copies run one after the other.
 struct MappedLayer {
   std::string name;
@@ -50,8 +55,9 @@ struct MappedLayer {
   std::vector<nest::ReuseRules> reuse;
   std::vector<nest::Metric> objective;
   nest::Optimum optimum;
-  std::optional<Padding> padding;  // with padded factors or pads; `einsum` is the rounded one then
-  bool searched = true;            // false: the user gave the mapping; the certificate says nothing
+  std::optional<Padding> padding;      // with padded factors or pads; `einsum` is the rounded one then
+  std::optional<Imperfect> imperfect;  // with imperfect factors
+  bool searched = true;                // false: the user gave the mapping; the certificate says nothing
   // What was asked for beside the optimum; of a layer without a mapping, only the check.
   std::optional<nest::ParetoFront> front;
   std::optional<Forced> forced;

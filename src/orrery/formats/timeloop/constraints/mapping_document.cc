@@ -154,10 +154,7 @@ class Reader {
         warn_unknown_key(entry, spatial ? kSpatial : kTemporal, "O0706",
                          fmt::format("a {} directive", spatial ? "spatial" : "temporal"), found_);
       } else if (!empty) {
-        found_
-            .error("O0705", fmt::format("`{}` belongs to the constraints, not to a mapping", entry.key),
-                   entry.key_where)
-            .hint("write it under `constraints`: it holds for every mapping of this chip");
+        refuse_reuse(entry);
       }
     }
     LevelMapping& mapped = mapping_.levels[level];
@@ -166,6 +163,13 @@ class Reader {
     if (factors) read_level_factors(level, spatial, *factors);
     (spatial ? places_[level].spatial : places_[level].temporal) = factors ? factors->where : directive.where;
     if (spatial) read_split(mapped, directive.find("split"));
+  }
+
+  // What is read of it would change the figures of this mapping alone.
+  void refuse_reuse(const yaml::Node::Entry& entry) {
+    found_.error("O0705", fmt::format("`{}` belongs to the constraints, not to a mapping", entry.key), entry.key_where)
+        .note("exceptions to reuse are a matter of the chip here, so that mappings of it compare")
+        .hint("write it under `constraints`: it holds for every mapping of this chip");
   }
 
   void read_order(LevelMapping& mapped, bool spatial, const yaml::Node& node) {
@@ -238,7 +242,13 @@ class Reader {
 
   void read_keeps(int level, const yaml::Node& directive) {
     static const std::vector<std::string> kKeys = {"target", "type", "keep", "bypass", "name"};
-    warn_unknown_keys(directive, kKeys, "O0706", "a dataspace directive", found_);
+    for (const yaml::Node::Entry& entry : directive.entries) {
+      const bool empty = entry.value.is_null() || (entry.value.is_sequence() && entry.value.items.empty());
+      if (plain_key(entry.key) != "no_coalesce")
+        warn_unknown_key(entry, kKeys, "O0706", "a dataspace directive", found_);
+      else if (!empty)
+        refuse_reuse(entry);
+    }
     for (bool keep : {true, false}) {
       const yaml::Node* names = directive.find(keep ? "keep" : "bypass");
       if (!names) continue;
