@@ -58,8 +58,12 @@ void choose_overlap(const std::string& name, scenario::TrainRequest& request) {
   if (std::find(known.begin(), known.end(), name) == known.end())
     misuse("O1102", fmt::format("`--overlap {}` names no class of communication", name),
            base::did_you_mean(name, known, "classes are dp, tp, pp, ep, cp; `none` overlaps nothing"));
+  const bool none = name == "none";
+  if (request.overlap && request.overlap->empty() != none)
+    misuse("O1103", "`--overlap` is given `none` and classes of communication beside it",
+           "give `none` alone, or the classes alone");
   if (!request.overlap) request.overlap.emplace();
-  if (name != "none") request.overlap->push_back(name);
+  if (!none) request.overlap->push_back(name);
 }
 
 void declare_plan(CommandLine& line, scenario::TrainRequest& request) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "orrery/cluster/flops.h"
 #include "orrery/cluster/memory.h"
+#include "orrery/cluster/peak.h"
+#include "orrery/machine/roofline.h"
 
 namespace orrery::cluster {
 namespace {
@@ -31,6 +34,12 @@ Pipeline stages_with(const Model& model, const System& system, const Plan& plan,
 }
 
 }  // namespace
+
+double peak_seconds(const Model& model, const System& system, const Plan& plan,
+                    const machine::OperatorModel& operators) {
+  if (dynamic_cast<const machine::Roofline*>(&operators) == nullptr) return 0;
+  return done_flops_per_sequence(model, Recompute::kNone).model / peak_of_run(system.accelerator, plan.precision);
+}
 
 Reach reach_of(const System& system, const Plan& plan) {
   Reach reach;

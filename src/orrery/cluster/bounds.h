@@ -1,6 +1,7 @@
 // What no plan can undercut, from parts of what evaluate() computes. Every bound is of a set of plans that share some
 // choices; bounds_test.cc holds each against evaluate() on thousands of random plans.
 //
+//   peak        T >= b F / (n P): all accelerators compute at their peak all the time
 //   whole       T >= B tau / (b d p): the stages of a pipeline together spend at least what one stage that has all
 //               layers spends on a microbatch (host and device join as a norm does, and a norm of a sum is at most the
 //               sum of norms), and the slowest spends at least its share
@@ -18,6 +19,11 @@
 #include "orrery/machine/operator_model.h"
 
 namespace orrery::cluster {
+
+// Seconds of one accelerator for one sequence, at the peak of what `plan` computes in; 0 where operators do not come
+// from the accelerator's data sheet and so may be faster than that.
+double peak_seconds(const Model& model, const System& system, const Plan& plan,
+                    const machine::OperatorModel& operators);
 
 // Where the ranks are with which a rank shares sequences and experts: all that a layer's time knows of dp, pp and the
 // order of degrees on the network.

@@ -23,6 +23,10 @@ RC_GTEST_PROP(Bounds, NoIterationIsShorterThanAllLayersOnItsAccelerators, (const
   const double m = whole_microbatches(run.plan);
   const double whole = whole_seconds(model, run.system, run.plan, operators);
   RC_ASSERT(m * whole / static_cast<double>(run.plan.pp) <= seconds * (1 + kRounding));
+  const double peak = peak_seconds(model, run.system, run.plan, operators);
+  RC_ASSERT(peak > 0);
+  const auto batch = static_cast<double>(run.plan.global_batch), gpus = static_cast<double>(run.plan.gpus);
+  RC_ASSERT(batch / gpus * peak <= seconds * (1 + kRounding));
 }
 
 RC_GTEST_PROP(Bounds, NoIterationIsShorterThanItsStages, (const Training& run)) {
@@ -64,6 +68,8 @@ TEST(Bounds, HoldOnEveryPlanOfRandomSpaces) {
       const double m = whole_microbatches(plan);
       const Pipeline pipe = stages_of(model, system, plan, operators);
       EXPECT_LE(m * whole_seconds(model, system, plan, operators) / static_cast<double>(plan.pp), seconds);
+      const double sequences = static_cast<double>(plan.global_batch) / static_cast<double>(plan.gpus);
+      EXPECT_LE(sequences * peak_seconds(model, system, plan, operators), seconds);
       EXPECT_LE(turns_bound(pipe, m), seconds);
       EXPECT_LE(pipeline_bound(model, plan, pipe), seconds);
       EXPECT_EQ(bytes_of(model, system, plan).total, iteration.memory.total());

@@ -18,6 +18,7 @@
 #include "orrery/cluster/layer.h"
 #include "orrery/cluster/memory.h"
 #include "orrery/cluster/outside.h"
+#include "orrery/cluster/peak.h"
 #include "orrery/cluster/pipeline.h"
 
 namespace orrery::cluster {
@@ -109,12 +110,6 @@ void add_offload(const Model& model, const System& system, const Plan& plan, dou
   constexpr double kSent = 4 + 2;                  // bytes a parameter: gradient, weight
   constexpr double kByHost = 4 + 2 * (4 + 8) + 2;  // gradient read, master and moments read and written, weight written
   time.optimizer += plan.offload_optimizer * (kSent / rate + kByHost / memory_rate) * own;
-}
-
-// Attention and logits stay in 16 bits where products are quantised.
-double peak_of_run(const machine::Accelerator& chip, machine::Precision precision) {
-  const double peak = chip.peak(precision);
-  return machine::quantised(precision) ? std::max(peak, chip.peak(machine::Precision::kBf16)) : peak;
 }
 
 Utilisation utilisation(double model_flops_per_s, double hardware_flops_per_s, double peak) {

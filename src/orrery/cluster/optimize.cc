@@ -24,14 +24,17 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/base/stopwatch.h"
-#include "orrery/cluster/bounds.h"
-#include "orrery/cluster/evaluate.h"
+#include "orrery/cluster/first_plans.h"
 #include "orrery/cluster/memory.h"
+#include "orrery/cluster/question.h"
 
 namespace orrery::cluster {
 namespace {
 
 using base::Count;
+
+// So many steps, each some microseconds, are done between looks at the clock.
+constexpr std::uint32_t kEvery = 16;
 
 struct Group {
   Plan plan;
@@ -40,59 +43,6 @@ struct Group {
   double whole_s = 0;
   double order = 0;  // bound of the first metric
 };
-
-struct Counts {
-  std::uint64_t evaluated = 0, bound = 0, capacity = 0, limit = 0;
-
-  void add(const Counts& other) {
-    evaluated += other.evaluated;
-    bound += other.bound;
-    capacity += other.capacity;
-    limit += other.limit;
-  }
-};
-
-struct Question {
-  const Model& model;
-  const System& system;
-  const Domain& domain;
-  const Objective& objective;
-  const PlanLimits& limits;
-  const machine::OperatorModel& operators;
-  const SearchOptions& options;
-  std::vector<Metric> metrics;
-};
-
-ScoreBound bound_of(const Question& q, double seconds, double memory, double batch, double least_used, double most_used,
-                    bool exact) {
-  ScoreBound bound;
-  for (std::size_t i = 0; i < q.metrics.size(); ++i) {
-    bound.least[i] = q.objective.value(q.metrics[i], seconds, memory, batch, least_used, most_used);
-    bound.exact[i] = exact && (q.metrics[i] == Metric::kMemory || q.metrics[i] == Metric::kAccelerators);
-  }
-  return bound;
-}
-
-bool over_limits(const Question& q, double seconds, double batch, double used, double paid) {
-  return q.objective.value(Metric::kTime, seconds, 0, batch, used, paid) > q.limits.seconds ||
-         q.objective.value(Metric::kCost, seconds, 0, batch, used, paid) > q.limits.cost;
-}
-
-// Whether bounds of seconds exceed a limit for certain.
-bool surely_over(const Question& q, double seconds, double batch, double used, double paid) {
-  constexpr double kRounding = 1e-12;
-  return over_limits(q, seconds * (1 - kRounding), batch, used, paid);
-}
-
-Score score_of(const Question& q, const Plan& plan, const Iteration& iteration) {
-  Score score{};
-  for (std::size_t i = 0; i < q.metrics.size(); ++i) score[i] = q.objective.value(q.metrics[i], plan, iteration);
-  return score;
-}
-
-bool within(const PlanLimits& limits, const Bytes& bytes) {
-  return bytes.total <= limits.memory && bytes.in_use <= limits.in_use;
-}
 
 // The plans of one group.
 class Walk {
@@ -129,6 +79,7 @@ class Walk {
   }
 
   bool stages(std::size_t p) {
+    if (clock_.spent()) return false;
     Plan plan = group_.plan;
     plan.pp = q_.domain.pp()[p];
     const Count replica = plan.tp * plan.cp * plan.pp;
@@ -255,15 +206,10 @@ class Walk {
       return true;
     }
     if (prune(seconds, bytes->total, plan.gpus, plan.gpus, plan.pp, true)) return true;
-    Candidate candidate{plan, evaluate(q_.model, q_.system, plan, q_.operators)};
-    ++counts_.evaluated;
-    const auto gpus = static_cast<double>(plan.gpus);
-    if (over_limits(q_, candidate.iteration.iteration_s, batch(), gpus, gpus)) {
+    if (!take(q_, plan, kept_, counts_)) {
       ++counts_.limit;
       return true;
     }
-    candidate.score = score_of(q_, plan, candidate.iteration);
-    kept_.offer(candidate);
     return !q_.options.any;
   }
 
@@ -317,8 +263,11 @@ GroupReach reach_of_group(const Question& q, const Plan& plan, const std::vector
   return {of(plan.tp), of(1)};
 }
 
+// Without `finished`, which says that the budget was spent, none.
 std::vector<Group> groups_of(const Question& q, const cost::Budget& budget, int threads, bool& finished) {
   std::vector<Group> groups;
+  cost::Ticker clock(budget, kEvery);
+  finished = false;
   const Domain& domain = q.domain;
   const Count most = domain.space().most_gpus;
   const Plan first = domain.first();
@@ -343,6 +292,7 @@ std::vector<Group> groups_of(const Question& q, const cost::Budget& budget, int 
                   group.plan.recompute = static_cast<Recompute>(recompute);
                   group.plan.sequence_parallel = parallel != 0;
                   const auto [at, made] = known.try_emplace({static_cast<Count>(b), tp, cp, ep, expert}, reach.size());
+                  if (clock.spent()) return {};
                   if (made) reach.push_back(reach_of_group(q, group.plan, orders, domain.dp(b)));
                   group.reach = at->second;
                   groups.push_back(group);
@@ -354,12 +304,13 @@ std::vector<Group> groups_of(const Question& q, const cost::Budget& budget, int 
   const std::size_t tasks = (groups.size() + kTask - 1) / kTask;
   std::vector<char> ended(tasks, 1);
   base::parallel_for(tasks, threads, [&](std::size_t task) {
-    if (budget.spent()) {
-      ended[task] = 0;
-      return;
-    }
+    cost::Ticker ticker(budget, kEvery);
     for (std::size_t i = task * kTask; i < std::min(groups.size(), (task + 1) * kTask); ++i) {
       Group& group = groups[i];
+      if (ticker.spent()) {
+        ended[task] = 0;
+        return;
+      }
       if (!may_be(q, group)) continue;
       kept[i] = 1;
       for (std::size_t p = 0; p < q.domain.pp().size(); ++p)
@@ -377,6 +328,7 @@ std::vector<Group> groups_of(const Question& q, const cost::Budget& budget, int 
     }
   });
   finished = std::all_of(ended.begin(), ended.end(), [](char each) { return each != 0; });
+  if (!finished) return {};
   std::size_t count = 0;
   for (std::size_t i = 0; i < groups.size(); ++i)
     if (kept[i] != 0) groups[count++] = groups[i];
@@ -385,42 +337,16 @@ std::vector<Group> groups_of(const Question& q, const cost::Budget& budget, int 
   return groups;
 }
 
-// A first plan of every tp and pp, made to fit: the most replicas, one microbatch of the fewest sequences, everything
-// computed again. Something to beat, and an answer where time is short.
-void warm_up(const Question& q, Kept& kept, Counts& counts) {
-  const Domain& domain = q.domain;
-  Plan plan = domain.first();
-  const Values& dps = domain.dp(0);
-  for (const Count tp : domain.tp())
-    for (std::size_t p = 0; p < domain.pp().size(); ++p) {
-      plan.tp = tp, plan.pp = domain.pp()[p];
-      const Count replica = tp * plan.pp * plan.cp;
-      if (replica > domain.space().most_gpus || domain.turns(p).empty()) continue;
-      const auto fits = [&](Count dp) {
-        plan.dp = dp;
-        return dp <= domain.space().most_gpus / replica && domain.shares(plan.global_batch, dp, plan.micro_batch);
-      };
-      if (std::find_if(dps.rbegin(), dps.rend(), fits) == dps.rend()) continue;
-      plan.gpus = replica * plan.dp;
-      plan.schedule = domain.turns(p).front().schedule;
-      plan.interleave = domain.turns(p).front().interleave;
-      plan.recompute = static_cast<Recompute>(domain.recompute().back());
-      plan.sequence_parallel = domain.sequence_parallel(tp).back() != 0;
-      plan.expert_tp = domain.expert_tp(tp).front();
-      for (const Domain::Tail& tail : domain.tails(tp, plan.dp * plan.cp)) {
-        tail.set_on(plan);
-        if (!domain.allowed(plan) || !within(q.limits, bytes_of(q.model, q.system, plan)) ||
-            !hosts_hold(q.model, q.system, plan))
-          continue;
-        Candidate candidate{plan, evaluate(q.model, q.system, plan, q.operators)};
-        ++counts.evaluated;
-        const auto gpus = static_cast<double>(plan.gpus);
-        if (over_limits(q, candidate.iteration.iteration_s, static_cast<double>(plan.global_batch), gpus, gpus))
-          continue;
-        candidate.score = score_of(q, plan, candidate.iteration);
-        kept.offer(candidate);
-      }
-    }
+// A bound of the first metric for every plan there is: computation at the peak of all accelerators.
+double least_of_all(const Question& q) {
+  double least = std::numeric_limits<double>::infinity();
+  const auto most = static_cast<double>(q.domain.space().most_gpus);
+  for (const Count batch : q.domain.batches()) {
+    const auto sequences = static_cast<double>(batch);
+    const double work = sequences * peak_seconds(q.model, q.system, q.domain.space().base, q.operators);  // of one accelerator
+    least = std::min(least, bound_of(q, work / most, 0, sequences, 1, most, false).least[0]);
+  }
+  return least;
 }
 
 Kept::Mode mode_of(const Objective& objective, const SearchOptions& options) {
@@ -441,11 +367,12 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
   const std::size_t most = std::max<std::size_t>(1, options.top);
   Kept kept(objective, mode, most);
   Counts counts;
-  if (!options.enumerate) warm_up(question, kept, counts);
-  bool stop = options.any && !kept.all().empty(), all_groups = true;
+  // Building groups looks at the clock as well: what was not bounded one by one is bounded together.
+  bool all_groups = options.enumerate || first_plans(question, budget, kept, counts);
+  bool stop = !all_groups || (options.any && !kept.all().empty());
   std::vector<Group> groups;
   if (!stop) groups = groups_of(question, budget, options.threads, all_groups);
-  result.finished = all_groups;
+  stop = stop || !all_groups;
 
   std::size_t next = 0, round = 4;
   double open = std::numeric_limits<double>::infinity();  // least bound of what was not gone through
@@ -454,12 +381,16 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
       counts.bound += groups.size() - next;
       break;
     }
+    if (budget.spent()) {
+      stop = true;
+      break;
+    }
     const std::size_t last = std::min(groups.size(), next + round);
     std::vector<Kept> own(last - next, Kept(objective, mode, most));
     std::vector<Counts> own_counts(last - next);
     std::vector<char> ended(last - next, 1);
     base::parallel_for(last - next, options.threads, [&](std::size_t i) {
-      cost::Ticker ticker(budget);
+      cost::Ticker ticker(budget, kEvery);
       Walk walk(question, groups[next + i], kept, own[i], own_counts[i], ticker);
       ended[i] = walk.run() ? 1 : 0;
     });
@@ -476,7 +407,7 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
       options.progress(kept.all().front().score[0], groups[next].order);
   }
   if (stop && next < groups.size()) open = std::min(open, groups[next].order);
-  if (!all_groups) open = 0;
+  if (!all_groups) open = least_of_all(question);
   result.finished = all_groups && !stop;
   result.best = kept.all();
 

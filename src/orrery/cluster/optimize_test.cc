@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "orrery/cluster/conflict.h"
 #include "orrery/cluster/plan_search_test_util.h"
 #include "orrery/cluster/random_plan_test_util.h"
@@ -175,6 +177,80 @@ TEST(Optimize, ASpentBudgetLeavesABoundThatHolds) {
       EXPECT_GE(part.best[0].score[0] * (1 - part.certificate.gap), part.certificate.lower_bound * (1 - 1e-9));
     }
     EXPECT_EQ(part.certificate.optimal, part.finished);
+  }
+}
+
+// Sets a stop after so many questions, and counts those that come all the same.
+class Stopping final : public machine::OperatorModel {
+ public:
+  Stopping(const machine::OperatorModel& operators, long after)
+      : stop(after == 0), operators_(operators), left_(after) {}
+
+  double matrix_product_seconds(const machine::MatrixProduct& product) const override {
+    count();
+    return operators_.matrix_product_seconds(product);
+  }
+  double memory_bound_seconds(double bytes) const override {
+    count();
+    return operators_.memory_bound_seconds(bytes);
+  }
+  double issue_seconds() const override { return operators_.issue_seconds(); }
+
+  mutable std::atomic<bool> stop;
+  long too_late() const { return std::max(0L, -left_); }
+
+ private:
+  void count() const {
+    if (--left_ <= 0) stop = true;
+  }
+
+  const machine::OperatorModel& operators_;
+  mutable long left_;
+};
+
+TEST(Optimize, AStopEndsEveryPartOfTheSearchSoon) {
+  const Model model = gpt(96, 12288, 96);
+  const System system = a100(1600);
+  const machine::Roofline roofline(system.accelerator);
+  const Asked asked = gpt3_on(512);
+  const double best = searched(model, system, asked).best.at(0).score[0];
+  int answers = 0, silent = 0;
+  for (long after = 0; after < 30'000'000; after = std::max(1L, 4 * after)) {
+    const Stopping operators(roofline, after);
+    const cost::Limits limits{.stop = &operators.stop};
+    const Optimum part =
+        optimize(model, system, asked.space, asked.objective, asked.limits, operators, cost::Budget(limits), {});
+    EXPECT_LT(operators.too_late(), 100'000) << after;  // some milliseconds
+    if (!operators.stop) break;
+    EXPECT_FALSE(part.finished) << after;
+    EXPECT_FALSE(part.certificate.optimal) << after;
+    if (part.best.empty()) {
+      ++silent;
+      continue;
+    }
+    ++answers;
+    EXPECT_GE(part.best[0].score[0], best);
+    EXPECT_LE(part.certificate.lower_bound, best * (1 + 1e-12));
+  }
+  EXPECT_GT(silent, 0);
+  EXPECT_GT(answers, 3);
+}
+
+TEST(Optimize, WithoutTimeThereIsStillABound) {
+  const Model model = gpt(96, 12288, 96);
+  const System system = a100(1600);
+  const Asked asked = gpt3_on(512);
+  const machine::Roofline operators(system.accelerator);
+  const double best = searched(model, system, asked).best.at(0).score[0];
+  // The answers of ever later ends, each with a gap that holds; the first of them as well is within reach of the best.
+  cost::Limits limits;
+  for (const double seconds : {0.01, 0.02, 0.05, 0.1}) {
+    limits.seconds = seconds;
+    const Optimum part =
+        optimize(model, system, asked.space, asked.objective, asked.limits, operators, cost::Budget(limits), {});
+    if (part.best.empty()) continue;
+    EXPECT_GT(part.certificate.lower_bound, best / 4);
+    EXPECT_LE(part.certificate.lower_bound, best * (1 + 1e-12));
   }
 }
 

@@ -411,6 +411,11 @@ constexpr std::array kPlan = {
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            const Plan& p = q.plan;
+           if (!q.model.mixes()) {
+             found.error(code, fmt::format("the model is dense: it has no experts to spread over ep {}", p.ep))
+                 .hint("leave ep out");
+             return;
+           }
            const Count ranks = p.tp * p.dp * p.cp;
            const LayerKind* kind = experts_not_spread(q);
            found
@@ -418,8 +423,7 @@ constexpr std::array kPlan = {
                                         kind != nullptr ? kind->mixture.count : q.model.experts(), q.plan.ep, ranks))
                .note(fmt::format("ep divides the experts and tp {} x dp {} x cp {} = {}, over the {} tensor ranks that "
                                  "share an expert",
-                                 p.tp, p.dp, p.cp, ranks, expert_tp(p)))
-               .hint(!q.model.mixes() ? "the model is dense: leave ep out" : "");
+                                 p.tp, p.dp, p.cp, ranks, expert_tp(p)));
          }},
     Rule{"O1913",
          [](const Question& q) {

@@ -51,6 +51,7 @@ std::string metrics_of(const PlanAnswer& answer) {
 std::string proof(const PlanAnswer& answer) {
   const cost::Certificate& proven = answer.certificate;
   const std::string of = fmt::format("{} plans", base::grouped(proven.space));
+  if (answer.top.empty() && proven.space == 0) return "no plan is possible with what is given\n";
   if (answer.top.empty()) return fmt::format("none of {} is within the limits\n", of);
   if (answer.certified) return fmt::format("best in {} of {}, each evaluated\n", metrics_of(answer), of);
   if (proven.optimal)
@@ -99,17 +100,69 @@ std::vector<PlansColumn> columns_of(const TrainedModel& trained, const std::vect
   return columns;
 }
 
-std::string plans_table(const TrainedModel& trained, const std::vector<Candidate>& plans) {
-  const std::vector<PlansColumn> columns = columns_of(trained, plans);
-  std::string out;
-  for (std::size_t row = 0; row <= plans.size(); ++row) {
-    for (const PlansColumn& column : columns) {
-      std::size_t width = column.head.size();
-      for (const std::string& cell : column.cells) width = std::max(width, cell.size());
-      const std::string& text = row == 0 ? column.head : column.cells[row - 1];
-      const bool last = &column == &columns.back();
-      out += last ? text + "\n" : fmt::format("{:>{}}  ", text, width);
+// A plan of the list, and those after it that are nearly as good and share out the work alike.
+struct Alike {
+  std::size_t first = 0, more = 0;
+  std::vector<cluster::Knob> differ;  // in what they differ from the first
+};
+
+constexpr double kNearlyAlike = 0.002;  // far below what a prediction is off by
+
+std::vector<Alike> alike(const PlanAnswer& answer) {
+  using cluster::Knob;
+  const auto near = [](double a, double b) { return std::fabs(a - b) <= kNearlyAlike * std::fabs(a); };
+  const auto joins = [&](const Candidate& first, const Candidate& other) {
+    for (const Knob knob : {Knob::kGlobalBatch, Knob::kTp, Knob::kPp, Knob::kDp, Knob::kCp, Knob::kEp,
+                            Knob::kMicroBatch, Knob::kSchedule, Knob::kRecompute})
+      if (get(first.plan, knob) != get(other.plan, knob)) return false;
+    for (std::size_t i = 0; i < answer.objective.metrics.size(); ++i)
+      if (!near(first.score[i], other.score[i])) return false;
+    return near(first.iteration.iteration_s, other.iteration.iteration_s);
+  };
+  std::vector<Alike> all;
+  for (std::size_t i = 0; i < answer.top.size(); ++i) {
+    const auto known = std::find_if(all.begin(), all.end(), [&](const Alike& each) {
+      return !answer.objective.front && joins(answer.top[each.first], answer.top[i]);
+    });
+    if (known == all.end()) {
+      all.push_back({i, 0, {}});
+      continue;
     }
+    ++known->more;
+    for (const Knob knob : cluster::kKnobs)
+      if (get(answer.top[known->first].plan, knob) != get(answer.top[i].plan, knob) &&
+          std::find(known->differ.begin(), known->differ.end(), knob) == known->differ.end())
+        known->differ.push_back(knob);
+  }
+  return all;
+}
+
+std::string near_copies(const Alike& of) {
+  std::vector<std::string> names;
+  for (const cluster::Knob knob : of.differ) names.emplace_back(name(knob));
+  return fmt::format("and {} more within {:.1f} %, which differ{} in {}", of.more, 100 * kNearlyAlike,
+                     of.more == 1 ? "s" : "", fmt::join(names, ", "));
+}
+
+std::string plans_table(const TrainedModel& trained, const PlanAnswer& answer) {
+  const std::vector<PlansColumn> columns = columns_of(trained, answer.top);
+  std::vector<std::size_t> widths;
+  std::size_t before_last = 0;
+  for (const PlansColumn& column : columns) {
+    std::size_t width = column.head.size();
+    for (const std::string& cell : column.cells) width = std::max(width, cell.size());
+    widths.push_back(width);
+    if (&column != &columns.back()) before_last += width + 2;
+  }
+  const auto line = [&](const auto& text_of) {
+    std::string out;
+    for (std::size_t i = 0; i + 1 < columns.size(); ++i) out += fmt::format("{:>{}}  ", text_of(columns[i]), widths[i]);
+    return out + text_of(columns.back()) + "\n";
+  };
+  std::string out = line([](const PlansColumn& column) { return column.head; });
+  for (const Alike& each : alike(answer)) {
+    out += line([&](const PlansColumn& column) { return column.cells[each.first]; });
+    if (each.more > 0) out += std::string(before_last + 2, ' ') + near_copies(each) + "\n";
   }
   return out;
 }
@@ -268,7 +321,7 @@ std::string search_view(const TrainedModel& trained) {
     out += fmt::format("{} of {} accelerators stay idle\n", answer.idle, trained.plan.gpus + answer.idle);
   out += headroom(trained.iteration);
   out += "this plan: " + plan_options(trained.plan, trained.model.mixes(), trained.stack_given) + "\n";
-  if (answer.top.size() > 1) out += "\n" + plans_table(trained, answer.top);
+  if (answer.top.size() > 1) out += "\n" + plans_table(trained, answer);
   if (answer.forced) out += "\n" + why_view(trained);
   if (!answer.cells.empty()) out += "\n" + plan_map(trained);
   return out + "\n";

@@ -37,7 +37,7 @@ void force_one(const Choice& choice, const cluster::Model& model, cluster::Space
                base::Diagnostics& found) {
   const std::size_t equals = choice.text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == choice.text.size()) {
-    found.error("O1942", fmt::format("`{}` is no choice of a plan", choice.text), choice.place(0, choice.text.size()))
+    found.error("O1942", fmt::format("`{}` does not say a choice and its value", choice.text), choice.place(0, choice.text.size()))
         .hint("write it as `tp=4`; several as `tp=4,recompute=full`");
     return;
   }
@@ -47,8 +47,8 @@ void force_one(const Choice& choice, const cluster::Model& model, cluster::Space
   const std::vector<std::string> names = knob_names();
   const auto known = std::find(names.begin(), names.end(), path);
   if (known == names.end()) {
-    found.error("O1942", fmt::format("`{}` is nothing that a plan chooses", path), choice.place(0, equals))
-        .note(fmt::format("it chooses {}", fmt::join(names, ", ")))
+    found.error("O1942", fmt::format("`{}` is not a choice of a plan", path), choice.place(0, equals))
+        .note(fmt::format("the choices are {}", fmt::join(names, ", ")))
         .hint(base::did_you_mean(path, names));
     return;
   }

@@ -22,6 +22,7 @@
 #include "orrery/formats/orrery/plan_fields.h"
 #include "orrery/scenario/host_room.h"
 #include "orrery/scenario/row_setting.h"
+#include "orrery/scenario/rows_that_lack.h"
 
 namespace orrery::scenario {
 namespace {
@@ -134,6 +135,8 @@ class Rows {
       refuse(line);
       return;
     }
+    if (const cluster::Abilities missing = cluster::needed(setting_.model, plan_, plan_.stack.lacks); missing != 0)
+      lacking.add(plan_.stack.name, missing, line.number);
     const cluster::Iteration iteration = cluster::evaluate(setting_.model, setting_.system, plan_, setting_.operators);
     if (json_out_)
       append_json(line.number, iteration);
@@ -144,6 +147,7 @@ class Rows {
   std::string out;
   std::vector<Problem> problems;
   std::uint64_t rows = 0, bad = 0;
+  RowsThatLack lacking;
 
  private:
   bool sets(const char* path) const {
@@ -454,6 +458,7 @@ EvaluatedRows evaluate_rows(const RowSetting& setting, const PlanRowsInput& inpu
   std::vector<std::string> columns;
   bool started = false, headed = false, of_json = false;
   std::vector<Problem> problems;
+  RowsThatLack lacking;
   const std::size_t side_by_side = 4 * static_cast<std::size_t>(base::thread_count(setting.limits.threads));
   for (bool more = true; more && !result.ended_early;) {
     std::vector<Pieces::Piece> taken;
@@ -486,6 +491,7 @@ EvaluatedRows evaluate_rows(const RowSetting& setting, const PlanRowsInput& inpu
       write(each.out);
       result.rows += each.rows;
       result.bad += each.bad;
+      lacking.take(each.lacking);
       for (Problem& problem : each.problems)
         if (problems.size() < kMostTold) problems.push_back(std::move(problem));
     }
@@ -495,6 +501,11 @@ EvaluatedRows evaluate_rows(const RowSetting& setting, const PlanRowsInput& inpu
     base::fail("O1947", fmt::format("`{}` holds no plans", input.name), {},
                "the first line of a CSV names the fields of a plan: tp,pp,dp,micro_batch");
   for (Problem& problem : problems) result.problems.push_back(std::move(problem.what));
+  base::Diagnostics told;
+  if (result.rows == 0 && !result.ended_early)
+    told.warning("O1947", fmt::format("`{}` holds no plan: a header and no row after it", input.name));
+  lacking.tell(told);
+  result.problems.insert(result.problems.end(), told.all().begin(), told.all().end());
   return result;
 }
 

@@ -23,7 +23,7 @@ struct RunQuestion {
   std::optional<machine::Precision> precision;
 };
 
-// O1372, below errors about one choice of the degrees `open`.
-void refuse_choice_of(const std::vector<std::string>& open, base::Diagnostics& found);
+// O1372, below errors about one choice of the degrees `open`; `why`, where it is known.
+void refuse_choice_of(const std::vector<std::string>& open, base::Diagnostics& found, const std::string& why = "");
 
 }  // namespace orrery::scenario

@@ -22,6 +22,7 @@
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/cluster_model.h"
 #include "orrery/scenario/expected_error.h"
+#include "orrery/scenario/given_twice.h"
 #include "orrery/scenario/host_room.h"
 #include "orrery/scenario/host_share.h"
 #include "orrery/scenario/plan_files.h"
@@ -184,8 +185,7 @@ bool sequence_given(const TrainRequest& request) {
                                     [](const base::Override& set) { return set.path == "model.seq"; });
 }
 
-// `--set plan.schedule=NAME` has the meaning of `--schedule NAME` and takes precedence over it; interleaving is by 2
-// chunks unless more are requested.
+// `--set plan.schedule=NAME` has the meaning of `--schedule NAME`; interleaving is by 2 chunks unless more are requested.
 TrainRequest with_schedule(TrainRequest request, const base::Overrides& plan) {
   for (const auto& [field, value] : plan)
     if (field == "schedule")
@@ -520,6 +520,7 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
   const TrainRequest& request = setting.request;
   TrainedModel& trained = setting.trained;
   read_model_and_system(catalogue_directory(), overrides, setting);
+  refuse_given_twice(asked, overrides.plan);
   settle_stack(request, overrides.plan, catalogue_directory(), trained);
   if (!request.plan_file.empty()) take_plan_file(request, setting);
   std::sort(trained.inputs.begin(), trained.inputs.end());
@@ -537,6 +538,25 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
   setting.array = attention_array(request, trained);
 }
 
+// Experts are asked of a dense model, whatever else is chosen.
+void refuse_experts_of_none(const TrainedModel& trained) {
+  if (trained.model.mixes() || trained.plan.ep <= 1) return;
+  base::Diagnostics found;
+  cluster::check(trained.model, trained.system, trained.plan, found);
+  for (const base::Diagnostic& each : found.all())
+    if (each.code == "O1314") throw base::InputError({each});
+}
+
+void warn_of_loose_limit(const TrainRequest& request, TrainedModel& trained) {
+  const double there = trained.system.accelerator.memory_bytes;
+  const double asked = request.plans.most_memory.value_or(0);
+  if (asked <= there) return;
+  trained.warnings
+      .warning("O1943", fmt::format("`--max-memory` of {:.4g} GB limits nothing: an accelerator of `{}` has {:.4g} GB",
+                                    asked / 1e9, trained.system.name, there / 1e9))
+      .hint("leave it out; other accelerators are another `--system`, or `--set system.accelerator.memory=SIZE`");
+}
+
 // What the plan leaves open.
 void choose_plan(Setting& setting) {
   const TrainRequest& request = setting.request;
@@ -545,6 +565,8 @@ void choose_plan(Setting& setting) {
                                      : setting.here       ? "this machine"
                                                           : "";
   check_plan_question(request, trained.model, trained.system, slow_operators);
+  refuse_experts_of_none(trained);
+  warn_of_loose_limit(request, trained);
   if (searches_plans(request, trained.model, setting.set, slow_operators)) {
     const TrainOperators operators(request, trained, nullptr, nullptr, setting.limits, setting.products, setting.array);
     search_plans(request, setting.set, operators.model(), setting.limits, trained);
@@ -560,7 +582,7 @@ void choose_plan(Setting& setting) {
   cluster::check(trained.model, trained.system, trained.plan, found);
   check_hosts(trained.model, trained.system, trained.plan, found);
   if (found.has_errors() && chosen_in_vain(given_degrees(request, setting.set), found))
-    refuse_choice_of(trained.defaulted, found);
+    refuse_choice_of(trained.defaulted, found, said_conflict(trained));
   found.throw_if_errors();
   warn_of_software(trained, trained.warnings);
 }

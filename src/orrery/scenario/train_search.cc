@@ -180,21 +180,22 @@ cluster::PlanLimits limits_of(const TrainRequest& request, const cluster::Object
   return limits;
 }
 
-std::string told(const cluster::Condition& condition, const cluster::Space& space, const cluster::PlanLimits& limits) {
+std::string told(const cluster::Condition& condition, const cluster::Space& space, const cluster::PlanLimits& limits,
+                 const PlanQuestion& asked) {
   using Kind = cluster::Condition::Kind;
   switch (condition.kind) {
     case Kind::kMemory:
       return fmt::format("{:.4g} GB of memory", limits.memory / 1e9);
     case Kind::kMargin:
-      return fmt::format("{:.4g} GB of memory less the margin", limits.in_use / 1e9);
+      return fmt::format("{:.4g} GB in use, which the margin leaves", limits.in_use / 1e9);
     case Kind::kSoftware:
       return fmt::format("what {} can run", cluster::name_of(space.base.stack.name, cluster::stacks()));
     case Kind::kCost:
-      return "the most dollars";
+      return fmt::format("{:.4g} USD at most", asked.most_dollars.value_or(0));
     case Kind::kSeconds:
-      return "the most seconds";
+      return fmt::format("{:.4g} s at most", asked.most_seconds.value_or(0));
     case Kind::kAccelerators:
-      return fmt::format("{} accelerators", space.most_gpus);
+      return fmt::format("{} accelerator{}", space.most_gpus, space.most_gpus == 1 ? "" : "s");
     case Kind::kKnob:
       break;
   }
@@ -248,14 +249,17 @@ void take_nearest(const Search& search, PlanAnswer& answer) {
     lacking.metrics = {cluster::Metric::kMemory};
     nearest = search.run(search.space, lacking, {}, {});
   }
-  if (nearest.best.empty()) return;
-  search.trained.plan = nearest.best.front().plan;
-  search.trained.choices = static_cast<Count>(std::min(nearest.certificate.space, 9e15));
+  if (nearest.best.empty()) {
+    if (!nearest.finished) return;
+  } else {
+    search.trained.plan = nearest.best.front().plan;
+    search.trained.choices = static_cast<Count>(std::min(nearest.certificate.space, 9e15));
+  }
   const cluster::Conflict why =
       conflict(search.trained.model, search.trained.system, search.space, search.objective, search.limits,
                most_of(search.trained.system), search.operators, search.budget, search.threads);
   for (const cluster::Condition& condition : why.conditions)
-    answer.conflict.push_back(told(condition, search.space, search.limits));
+    answer.conflict.push_back(told(condition, search.space, search.limits, search.request.plans));
   answer.conflict_proven = why.smallest;
 }
 
@@ -405,19 +409,29 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
   trained.all_choices = !answer.interrupted;
 }
 
+std::string said_conflict(const TrainedModel& trained) {
+  if (!trained.search || trained.search->conflict.empty()) return "";
+  const std::vector<std::string>& parts = trained.search->conflict;
+  std::string who;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    who += (i == 0 ? "" : i + 1 < parts.size() ? ", " : " and ") + parts[i];
+  const std::string batch = trained.search->objective.by_sequence
+                                ? ""
+                                : fmt::format(", of a global batch of {}", trained.plan.global_batch);
+  return fmt::format("no plan goes with {}{}{}", who, parts.size() > 1 ? " together" : "", batch);
+}
+
 base::Diagnostic explain_conflict(const TrainedModel& trained) {
   base::Diagnostics found;
   const PlanAnswer& answer = *trained.search;
-  std::string who;
-  for (std::size_t i = 0; i < answer.conflict.size(); ++i)
-    who += (i == 0 ? "" : i + 1 == answer.conflict.size() ? " and " : ", ") + answer.conflict[i];
-  auto& no = found.error("O1941", who.empty() ? "no plan is within the limits"
-                                              : fmt::format("no plan is within the limits: {} exclude{} every one", who,
-                                                            answer.conflict.size() > 1 ? "" : "s"));
+  const std::string why = said_conflict(trained);
+  auto& no = found.error("O1941", why.empty() ? "no plan is within the limits" : why);
   if (answer.conflict.size() > 1)
-    no.note(answer.conflict_proven ? "without any of these there are plans, and no fewer exclude all"
-                                   : "without any of these there are plans; time ended the search for fewer");
-  no.note("the plan that is shown lacks the least");
+    no.note(answer.conflict_proven ? "leave any one of these out and there are plans; no smaller set excludes them all"
+                                   : "leave any one of these out and there are plans; time ended the search for a "
+                                     "smaller set");
+  no.note(trained.choices > 0 ? "the plan that is shown lacks the least"
+                              : "the figures are of a plan with these choices, which is none of those that may be taken");
   return found.all().front();
 }
 

@@ -33,6 +33,9 @@ std::vector<std::string> open_knobs(const TrainRequest& request, const std::set<
 void search_plans(const TrainRequest& request, const std::set<std::string>& set,
                   const machine::OperatorModel& operators, const cost::Limits& limits, TrainedModel& trained);
 
+// "no plan goes with 8 accelerators and tp 4 together, of a global batch of 250"; empty where that is not known.
+std::string said_conflict(const TrainedModel& trained);
+
 // O1941: what cannot hold together, where nothing is within the limits.
 base::Diagnostic explain_conflict(const TrainedModel& trained);
 

@@ -133,18 +133,22 @@ TEST(Train, OverridesReachModelSystemAndPlan) {
   EXPECT_EQ(trained.plan.overlap.dp, 0.5);
 }
 
-TEST(Train, TheScheduleThatIsSetIsTheOptionGivenLast) {
+TEST(Train, TheScheduleThatIsSetIsTheOption) {
   for (const auto& [name, schedule] : cluster::schedules()) {
     TrainRequest option = gpt3(64), set = gpt3(64);
     option.tp = option.pp = set.tp = set.pp = 8;
     option.schedule = schedule;
-    set.schedule = cluster::PipelineChoice::kInterleaved;
     set.overrides = {{"plan.schedule", name}};
     const TrainedModel one = train(option), other = train(set);
     EXPECT_EQ(one.plan.schedule, other.plan.schedule) << name;
     EXPECT_EQ(one.plan.interleave, other.plan.interleave) << name;
     EXPECT_EQ(one.iteration.iteration_s, other.iteration.iteration_s) << name;
     EXPECT_EQ(one.defaulted, other.defaulted) << name;
+    set.schedule = schedule;
+    EXPECT_EQ(train(set).plan.schedule, one.plan.schedule) << name;  // the same twice
+    const bool interleaved = schedule == cluster::PipelineChoice::kInterleaved;
+    set.schedule = interleaved ? cluster::PipelineChoice::kGpipe : cluster::PipelineChoice::kInterleaved;
+    EXPECT_EQ(codes(set), (base::Codes{"O1103"})) << name;
   }
   TrainRequest request = gpt3(64);
   request.overrides = {{"plan.interleave", "1"}, {"plan.schedule", "interleaved"}};

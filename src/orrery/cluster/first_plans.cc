@@ -1,0 +1,184 @@
+// A plan of every tp and pp with the most replicas, one microbatch of the fewest sequences, everything computed again.
+// From the best of these, one choice is changed at a time, and what is sharded with it, for as long as that helps
+// (coordinate descent). Before a change is tried with all that can be sharded and offloaded, its stages bound it, as
+// they do in the search: most changes make it worse.
+//
+// What is found decides nothing: it lets the search exclude more from the start on, and is a good plan where time ends
+// the search early. Cost: some thousand evaluations.
+#include "orrery/cluster/first_plans.h"
+
+#include <algorithm>
+
+#include "orrery/cluster/memory.h"
+
+namespace orrery::cluster {
+namespace {
+
+using base::Count;
+
+class FirstPlans {
+ public:
+  FirstPlans(const Question& question, const cost::Budget& budget, Kept& kept, Counts& counts)
+      : q_(question), clock_(budget, kEvery), kept_(kept), counts_(counts) {}
+
+  bool of_every_tp_and_pp() {
+    const Domain& domain = q_.domain;
+    Plan plan = domain.first();
+    for (const Count tp : domain.tp())
+      for (std::size_t p = 0; p < domain.pp().size(); ++p) {
+        plan.tp = tp, plan.pp = domain.pp()[p];
+        if (domain.turns(p).empty() || !take_most_replicas(plan)) continue;
+        plan.schedule = domain.turns(p).front().schedule;
+        plan.interleave = domain.turns(p).front().interleave;
+        plan.recompute = static_cast<Recompute>(domain.recompute().back());
+        take_cuts(plan);
+        if (!sharded(plan)) return false;
+        if (q_.options.any && !kept_.all().empty()) return true;
+      }
+    return true;
+  }
+
+  bool go_down() {
+    constexpr int kMostRounds = 12;
+    if (kept_.all().empty()) return true;
+    for (int round = 0; round < kMostRounds; ++round) {
+      const Plan from = best();
+      for (const Knob knob : kKnobs) {
+        const Plan at = best();
+        for (const Count value : values(knob, at))
+          if (!changed(at, knob, value)) return false;
+      }
+      const Plan to = best();
+      if (!comes_before(to, from) && !comes_before(from, to)) return true;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t kEvery = 16;
+
+  Plan best() const { return kept_.all().front().plan; }
+
+  Values values(Knob knob, const Plan& at) const {
+    const Domain& d = q_.domain;
+    switch (knob) {
+      case Knob::kTp:
+        return d.tp();
+      case Knob::kPp:
+        return d.pp();
+      case Knob::kCp:
+        return d.cp();
+      case Knob::kEp:
+        return d.ep();
+      case Knob::kDp:
+        return d.dp(0);
+      case Knob::kMicroBatch:
+        return d.micro_batches(0);
+      case Knob::kRecompute:
+        return d.recompute();
+      case Knob::kSequenceParallel:
+        return d.sequence_parallel(at.tp);
+      case Knob::kExpertTp:
+        return d.expert_tp(at.tp);
+      case Knob::kOrder:
+        return d.orders();
+      case Knob::kSchedule:
+        return {0};  // all turns at once
+      default:
+        return {};  // goes with the others
+    }
+  }
+
+  // The plan with that choice, and with every one of what has to go with it.
+  bool changed(Plan plan, Knob knob, Count value) {
+    set(plan, knob, value);
+    const Domain& d = q_.domain;
+    const Count most = d.space().most_gpus, replica = plan.tp * plan.pp * plan.cp;
+    if (knob == Knob::kTp) take_cuts(plan);
+    if (knob == Knob::kTp || knob == Knob::kPp || knob == Knob::kCp) {
+      if (!take_most_replicas(plan)) return true;
+    } else if (plan.dp > most / replica || !d.shares(plan.global_batch, plan.dp, plan.micro_batch)) {
+      return true;
+    }
+    plan.gpus = replica * plan.dp;
+    const Orders orders = d.orders(plan.cp, plan.dp, plan.pp);  // of those that place the degrees alike, the first
+    if (std::find(orders.begin(), orders.end(), plan.order) == orders.end()) {
+      if (knob == Knob::kOrder) return true;
+      plan.order = *orders.begin();
+    }
+    if (knob != Knob::kSchedule && knob != Knob::kPp) return sharded(plan);
+    const auto stages = std::find(d.pp().begin(), d.pp().end(), plan.pp) - d.pp().begin();
+    const std::vector<Turns>& all = d.turns(static_cast<std::size_t>(stages));
+    for (const Turns& turns : all) {
+      const bool alike = turns.schedule == plan.schedule && turns.interleave == plan.interleave;
+      if (knob == Knob::kPp && !alike && &turns != &all.front()) continue;
+      Plan turned = plan;
+      turned.schedule = turns.schedule, turned.interleave = turns.interleave;
+      if (!sharded(turned)) return false;
+    }
+    return true;
+  }
+
+  // What tensor ranks are for beside the products.
+  void take_cuts(Plan& plan) const {
+    plan.sequence_parallel = q_.domain.sequence_parallel(plan.tp).back() != 0;
+    plan.expert_tp = q_.domain.expert_tp(plan.tp).front();
+  }
+
+  // False: not one replica.
+  bool take_most_replicas(Plan& plan) const {
+    const Domain& d = q_.domain;
+    const Count most = d.space().most_gpus, replica = plan.tp * plan.pp * plan.cp;
+    const Values& dps = d.dp(0);
+    const auto fits = [&](Count dp) {
+      return dp <= most / replica && d.shares(plan.global_batch, dp, plan.micro_batch);
+    };
+    const auto dp = std::find_if(dps.rbegin(), dps.rend(), fits);
+    if (replica > most || dp == dps.rend()) return false;
+    plan.dp = *dp;
+    plan.gpus = replica * plan.dp;
+    return true;
+  }
+
+  // With everything that can be sharded and offloaded. False: the budget was spent.
+  bool sharded(Plan plan) {
+    bool weighed = false;
+    for (const Domain::Tail& tail : q_.domain.tails(plan.tp, plan.dp * plan.cp)) {
+      if (clock_.spent()) return false;
+      tail.set_on(plan);
+      if (!q_.domain.allowed(plan) || !within(q_.limits, bytes_of(q_.model, q_.system, plan)) ||
+          !hosts_hold(q_.model, q_.system, plan))
+        continue;
+      if (!weighed && hopeless(plan)) return true;
+      weighed = true;
+      take(q_, plan, kept_, counts_);
+    }
+    return true;
+  }
+
+  // Whatever is sharded.
+  bool hopeless(const Plan& plan) const {
+    const Pipeline pipe = stages_of(q_.model, q_.system, plan, q_.operators);
+    const auto gpus = static_cast<double>(plan.gpus);
+    const ScoreBound bound = bound_of(q_, pipeline_bound(q_.model, plan, pipe), 0,
+                                      static_cast<double>(plan.global_batch), gpus, gpus, false);
+    return kept_.hopeless(bound, plan.tp, plan.pp);
+  }
+
+  const Question& q_;
+  cost::Ticker clock_;
+  Kept& kept_;
+  Counts& counts_;
+};
+
+}  // namespace
+
+bool first_plans(const Question& question, const cost::Budget& budget, Kept& kept, Counts& counts) {
+  if (budget.spent()) return false;
+  FirstPlans plans(question, budget, kept, counts);
+  if (!plans.of_every_tp_and_pp()) return false;
+  const SearchOptions& options = question.options;
+  return options.any || options.cells || question.objective.front || plans.go_down();
+}
+
+}  // namespace orrery::cluster
