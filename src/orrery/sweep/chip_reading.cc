@@ -1,7 +1,6 @@
 #include "orrery/sweep/chip_reading.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -160,7 +159,6 @@ scenario::AskedLayers ChipReadings::ask(const std::vector<std::string>& options,
   std::unique_ptr<scenario::Estimators> estimators;
   {
     const std::lock_guard lock(mutex_);
-    ++readings_;
     if (!idle_.empty()) {
       estimators = std::move(idle_.back());
       idle_.pop_back();

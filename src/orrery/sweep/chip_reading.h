@@ -57,7 +57,6 @@ class ChipReadings {
   const scenario::MapRequest& base_request() const { return base_; }
   bool composes() const { return composes_; }
   bool leaves_tables() const { return estimate_; }  // figures are estimated although there is an ERT
-  std::size_t readings() const { return readings_; }
 
  private:
   struct Reading;
@@ -100,7 +99,6 @@ class ChipReadings {
   std::vector<std::string> both_;  // levels that the chip for normalisations has alike
   bool partner_ = false;
   bool composes_ = true;
-  std::size_t readings_ = 0;
 };
 
 }  // namespace orrery::sweep

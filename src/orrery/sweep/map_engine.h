@@ -28,8 +28,6 @@ class MapEngine : public Engine {
   Batch evaluate(const std::vector<base::Overrides>& points, const Known& known) override;
   std::string command(const base::Overrides& point) const override;
 
-  ChipReadings& readings() { return readings_; }
-
  private:
   bool wants(std::initializer_list<store::Figure> figures) const;
   store::Figures least(const scenario::LayerQuestion& question, const std::string& key,
