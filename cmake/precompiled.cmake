@@ -8,9 +8,6 @@ set(ORRERY_PRECOMPILED_library
     <string_view> <utility> <variant> <vector> <fmt/format.h>)
 set(ORRERY_PRECOMPILED_tests ${ORRERY_PRECOMPILED_library} <fstream> <gtest/gtest.h>)
 
-# One definition for all: a header compiled without it does not fit sources compiled with it.
-add_compile_definitions(ORRERY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-
 function(orrery_precompiled target kind)
   set(holder orrery_precompiled_${kind})
   if(NOT TARGET ${holder})

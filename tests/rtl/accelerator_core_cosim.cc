@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <set>
 
+#include <source_dir.h>
+
 #include "orrery/formats/numpy/array.h"
 #include "tests/rtl/jobs.h"
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include <source_dir.h>
+
 namespace orrery::base {
 
 inline const std::filesystem::path kCheckout = ORRERY_SOURCE_DIR;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include <nlohmann/json.hpp>
+#include <source_dir.h>
 
 #include "orrery/cli/number_text.h"
 #include "orrery/cli/run.h"

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <source_dir.h>
 
 #include "orrery/collective/collective.h"
 

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include <source_dir.h>
+
 #include "orrery/base/parallel.h"
 #include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/machine/flat_efficiency.h"

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
+#include <source_dir.h>
 #include <sstream>
 
 #include "orrery/amped/equations.h"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <source_dir.h>
 
 #include "orrery/formats/yaml/node.h"
 #include "orrery/report/json_schema.h"

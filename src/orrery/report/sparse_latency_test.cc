@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <source_dir.h>
+
 #include "orrery/report/sparse_latency_report.h"
 
 namespace orrery::report {

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include <source_dir.h>
+
 #include "orrery/array/pack_unit.h"
 #include "orrery/array/prediction_array.h"
 #include "orrery/array/sparse_array.h"

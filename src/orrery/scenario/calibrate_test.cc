@@ -10,6 +10,8 @@
 #include <map>
 #include <tuple>
 
+#include <source_dir.h>
+
 #include "orrery/formats/orrery/systems.h"
 
 namespace orrery::scenario {

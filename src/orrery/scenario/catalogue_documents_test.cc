@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <source_dir.h>
+
 #include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/nest/model.h"

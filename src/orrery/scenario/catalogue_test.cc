@@ -8,6 +8,8 @@
 #include <functional>
 #include <set>
 
+#include <source_dir.h>
+
 #include "orrery/base/files_test_util.h"
 #include "orrery/base/refused_test_util.h"
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <source_dir.h>
+
 #include "orrery/scenario/system_chip.h"
 
 namespace orrery::scenario {

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <source_dir.h>
+
 #include "orrery/cluster/fields.h"
 #include "orrery/collective/collective.h"
 #include "orrery/formats/orrery/system_figures.h"

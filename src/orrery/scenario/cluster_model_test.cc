@@ -5,6 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include <source_dir.h>
+
 #include "orrery/base/refused_test_util.h"
 #include "orrery/cluster/flops.h"
 #include "orrery/scenario/catalogue.h"

@@ -7,6 +7,8 @@
 #include <regex>
 #include <set>
 
+#include <source_dir.h>
+
 #include "orrery/amped/quantities.h"
 #include "orrery/dataflow/defects.h"
 #include "orrery/energy/options.h"

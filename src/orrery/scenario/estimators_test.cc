@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include <source_dir.h>
+
 #include "orrery/base/refused_test_util.h"
 #include "orrery/energy/technology.h"
 #include "orrery/formats/accelergy/catalogue_tables.h"

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include <source_dir.h>
+
 #include "orrery/base/files_test_util.h"
 
 namespace orrery::scenario {

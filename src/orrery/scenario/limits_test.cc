@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <source_dir.h>
+
 #include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/nest/legality.h"
 #include "orrery/nest/model.h"

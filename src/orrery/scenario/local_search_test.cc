@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <source_dir.h>
+
 #include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/nest/describe_test_util.h"
 #include "orrery/nest/objective.h"

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <source_dir.h>
+
 #include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/nest/model.h"
 #include "orrery/nest/search.h"

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <source_dir.h>
+
 #include "orrery/base/files_test_util.h"
 #include "orrery/base/grouped.h"
 #include "orrery/scenario/catalogue.h"

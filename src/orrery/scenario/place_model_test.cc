@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <gtest/gtest.h>
+#include <source_dir.h>
 
 #include "orrery/base/files_test_util.h"
 #include "orrery/base/refused_test_util.h"

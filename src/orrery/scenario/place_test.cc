@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <source_dir.h>
+
 namespace orrery::scenario {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include <gtest/gtest.h>
+#include <source_dir.h>
 
 #include "orrery/base/files_test_util.h"
 #include "orrery/scenario/validate.h"

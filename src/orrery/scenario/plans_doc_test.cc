@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <source_dir.h>
+
 #include "orrery/cluster/abilities.h"
 #include "orrery/cluster/names.h"
 #include "orrery/formats/orrery/stacks.h"

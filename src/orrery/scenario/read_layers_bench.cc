@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include <source_dir.h>
+
 #include "orrery/scenario/catalogue.h"
 #include "orrery/scenario/map_model.h"
 #include "orrery/scenario/read_layers.h"

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include <source_dir.h>
+
 #include "orrery/formats/numpy/array.h"
 #include "orrery/scenario/sparse_golden_test_util.h"
 #include "orrery/scenario/sparse_mask.h"

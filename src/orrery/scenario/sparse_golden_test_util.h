@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include <source_dir.h>
+
 #include "orrery/base/text_file.h"
 #include "orrery/formats/json/document.h"
 

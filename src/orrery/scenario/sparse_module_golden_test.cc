@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <limits>
 
+#include <source_dir.h>
+
 #include "orrery/base/text_file.h"
 #include "orrery/formats/json/document.h"
 #include "orrery/formats/numpy/array.h"

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include <source_dir.h>
+
 #include "orrery/base/files_test_util.h"
 #include "orrery/base/refused_test_util.h"
 #include "orrery/formats/orrery/systems.h"

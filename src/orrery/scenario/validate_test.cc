@@ -11,6 +11,8 @@
 #include <map>
 #include <set>
 
+#include <source_dir.h>
+
 #include "orrery/base/files_test_util.h"
 #include "orrery/base/refused_test_util.h"
 #include "orrery/formats/orrery/systems.h"

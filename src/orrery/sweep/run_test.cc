@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+#include <source_dir.h>
+
 #include "orrery/sweep/chip_reading.h"
 #include "orrery/sweep/map_engine.h"
 #include "orrery/sweep/question_key.h"

@@ -1,5 +1,6 @@
 // Goal: a fifth of the 5 ms for estimating one chip, read from the disk's cache at each run.
 #include <benchmark/benchmark.h>
+#include <source_dir.h>
 
 #include "orrery/formats/accelergy/catalogue_tables.h"
 

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
+#include <source_dir.h>
 
 #include "orrery/base/refused_test_util.h"
 #include "orrery/energy/estimate.h"

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
+#include <source_dir.h>
 
 #include "orrery/base/files_test_util.h"
 #include "orrery/energy/estimate_test_util.h"

@@ -9,6 +9,8 @@
 #include <map>
 #include <sstream>
 
+#include <source_dir.h>
+
 #include "orrery/base/damaged_test_util.h"
 #include "orrery/formats/amped/amped_test_util.h"
 #include "orrery/formats/amped/result_names.h"

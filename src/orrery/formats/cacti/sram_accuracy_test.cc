@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <source_dir.h>
+
 #include "orrery/energy/sram.h"
 #include "orrery/formats/cacti/sram_table.h"
 #include "orrery/formats/yaml/node.h"

@@ -9,6 +9,8 @@
 #include <random>
 #include <sstream>
 
+#include <source_dir.h>
+
 #include "orrery/energy/sram.h"
 #include "orrery/energy/sram_organisation.h"
 #include "orrery/formats/cacti/sram_table.h"

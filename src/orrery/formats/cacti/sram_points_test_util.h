@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <source_dir.h>
 
 #include "orrery/energy/sram.h"
 #include "orrery/formats/cacti/sram_errors.h"

@@ -8,6 +8,8 @@
 #include <array>
 #include <cmath>
 
+#include <source_dir.h>
+
 #include "orrery/energy/sram_organisation.h"
 #include "orrery/formats/cacti/sram_table.h"
 #include "orrery/formats/yaml/node.h"

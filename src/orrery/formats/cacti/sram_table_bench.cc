@@ -1,6 +1,7 @@
 // Goals: a technology ready to be asked within 2 ms of a start, a figure within 20 us, so that estimating a chip
 // stays within 5 ms.
 #include <benchmark/benchmark.h>
+#include <source_dir.h>
 
 #include "orrery/energy/sram.h"
 #include "orrery/formats/cacti/sram_table.h"

@@ -1,6 +1,7 @@
 #include "orrery/formats/cacti/sram_table.h"
 
 #include <gtest/gtest.h>
+#include <source_dir.h>
 
 #include "orrery/base/refused_test_util.h"
 #include "orrery/formats/yaml/node.h"

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include <source_dir.h>
+
 #include "orrery/base/files_test_util.h"
 
 namespace orrery::formats::dfmodel {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include <source_dir.h>
+
 #include "orrery/base/refused_test_util.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <source_dir.h>
+
 #include "orrery/formats/huggingface/config_test_util.h"
 
 namespace orrery::formats::huggingface {

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include <source_dir.h>
+
 #include "orrery/base/refused_test_util.h"
 #include "orrery/formats/huggingface/config.h"
 #include "orrery/workload/transformer_facts.h"

@@ -1,6 +1,7 @@
 #include "orrery/formats/orrery/stacks.h"
 
 #include <gtest/gtest.h>
+#include <source_dir.h>
 
 #include "orrery/base/files_test_util.h"
 #include "orrery/base/refused_test_util.h"

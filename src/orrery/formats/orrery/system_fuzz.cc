@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string>
 
+#include <source_dir.h>
+
 #include "orrery/formats/orrery/systems.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -9,6 +9,8 @@
 #include <functional>
 #include <set>
 
+#include <source_dir.h>
+
 #include "orrery/base/damaged_test_util.h"
 #include "orrery/base/files_test_util.h"
 #include "orrery/base/refused_test_util.h"

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <source_dir.h>
 
 #include "orrery/formats/substation/decimal_time.h"
 #include "orrery/formats/substation/folder.h"

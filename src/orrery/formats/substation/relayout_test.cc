@@ -4,6 +4,7 @@
 #include <random>
 
 #include <gtest/gtest.h>
+#include <source_dir.h>
 
 #include "orrery/formats/substation/folder.h"
 #include "orrery/tuning/factor_graph_test_util.h"

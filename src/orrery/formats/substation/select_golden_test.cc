@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <source_dir.h>
 
 #include "orrery/formats/substation/folder.h"
 #include "orrery/formats/substation/layout_file.h"
