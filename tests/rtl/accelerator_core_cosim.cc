@@ -54,6 +54,7 @@ class CoreBench : public DutUnit {
       }
       if (std::string what = port.step(dut()); !what.empty()) return what;
       note(job.instance.overlap);
+      steps_.insert(dut().rootp->accelerator_core__DOT__control__DOT__program_unit__DOT__step);
       idle = dut().units != 0 || dut().request != 0 || port.owes() ? 0 : idle + 1;
       longest_idle_ = std::max(longest_idle_, idle);
       if (idle > kMostIdle) return "nothing is under way, and nothing begins";
@@ -73,6 +74,8 @@ class CoreBench : public DutUnit {
   Count longest_idle() const { return longest_idle_; }
   // Kinds of requests that followed each other; pairs of units that worked in one cycle, beside each other or not.
   const std::set<std::pair<int, int>>& follow() const { return follow_; }
+  // States of request_program.
+  const std::set<int>& steps() const { return steps_; }
   const std::set<std::pair<int, int>>& together(bool overlap) const { return together_[overlap ? 1 : 0]; }
   void configure(const Job& job, const array::DriverRun& driven) {
     const array::Work& work = job.work;
@@ -140,6 +143,7 @@ class CoreBench : public DutUnit {
   std::size_t total_ = 0;
   std::array<Count, array::kUnits - 1> busy_{};
   std::set<std::pair<int, int>> follow_, together_[2];
+  std::set<int> steps_;
 };
 
 #if RTL_DEPTH < 64
@@ -163,7 +167,40 @@ TEST(AcceleratorCore, GivesTheModelsOutputsInTheModelsCyclesForWholeMatrices) {
     EXPECT_TRUE(bench.follow().contains({from, to})) << "request " << from << " was never followed by " << to;
   for (const auto& [from, to] : bench.follow())
     EXPECT_TRUE(program.contains({from, to})) << "request " << from << " was followed by " << to;
+  EXPECT_EQ(bench.steps().size(), 12U) << "a state of the program of requests was never reached";
   expect_covered(bench);
+}
+
+// Sequences of a tile each, of which one sees no key: its matrix is packed as soon as its queries are here, while blocks of
+// the matrix before the last one still wait for the array.
+TEST(AcceleratorCore, AMatrixWithoutKeysIsPackedWhileBlocksOfOthersWait) {
+  CoreBench bench;
+  Random random(5);
+  for (Count trial = 0; trial < 60; ++trial) {
+    Job job;
+    job.instance = instance_of(trial % 12);
+    array::Work& work = job.work;
+    work.shape = {kSequences, 1, kRows, kKeys}, work.depth = kDepth, work.scale = 0.25;
+    std::normal_distribution<float> normal;
+    for (auto* const x : {&job.query, &job.key, &job.value})
+      for (Count i = 0; i < kSequences * std::max(kRows, kKeys) * kDepth; ++i) x->push_back(normal(random));
+    work.query = job.query.data(), work.key = job.key.data(), work.value = job.value.data();
+    job.mask = sparse::Mask(work.shape);
+    const auto empty = static_cast<Count>(random() % kSequences);
+    for (Count b = 0; b < kSequences; ++b) {
+      const Count keys = b == empty ? 0 : 1 + static_cast<Count>(random() % kKeys);
+      for (Count i = 0; i < kRows; ++i) job.mask.valid_rows.push_back(1);
+      for (Count i = 0; i < kKeys; ++i) job.mask.valid_columns.push_back(i < keys ? 1 : 0);
+      for (Count r = 0; r < kRows; ++r)
+        for (Count c = 0; c < keys; ++c) job.mask.keep(b, 0, r, c);
+    }
+    work.mask = &job.mask;
+    settle(job);
+    bench.reset();
+    Memory memory(job);
+    bench.configure(job, memory.driven());
+    ASSERT_EQ(bench.run(job, memory, false, 0, 1), "") << "sequence " << empty << " has no keys";
+  }
 }
 
 #else
