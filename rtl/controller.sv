@@ -175,10 +175,6 @@ module controller #(
 
   // ---- The channel ----
   logic wanted, allowed, through, through_next;
-`ifdef FORMAL
-  logic [3:0] formal_step;
-  logic [31:0] formal_tile;
-`endif
   request_program program_unit (
       .clk,
       .rst,
@@ -196,11 +192,6 @@ module controller #(
       .what,
       .through,
       .through_next
-`ifdef FORMAL
-      ,
-      .formal_step,
-      .formal_tile
-`endif
   );
   logic [31:0] released_end;
   assign released_end = matrix_ends[keys_asked[1:0]-2'd2];
@@ -353,8 +344,5 @@ module controller #(
     // Without a run nothing begins.
     if (!running) assert (!start_coding && !start_predictor && !start_array && !start_merge && !start_normalise && !ask);
   end
-`ifdef READY
-  `include "controller_ready.svh"
-`endif
 `endif
 endmodule

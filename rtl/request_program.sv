@@ -25,11 +25,6 @@ module request_program (
     output logic [2:0] what,
     output logic through,
     output logic through_next
-`ifdef FORMAL
-    ,
-    output logic [3:0] formal_step,
-    output logic [31:0] formal_tile
-`endif
 );
   `include "requests.svh"
 
@@ -117,9 +112,4 @@ module request_program (
       tile <= at_tile;
     end
   end
-
-`ifdef FORMAL
-  assign formal_step = step;
-  assign formal_tile = tile;
-`endif
 endmodule
