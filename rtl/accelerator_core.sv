@@ -99,7 +99,8 @@ module accelerator_core #(
   localparam int BEAT_BITS = $clog2(BEATS + 1);
   localparam int BEAT_AT = BEATS < 2 ? 1 : $clog2(BEATS);
   localparam int KEY_BITS = $clog2(KEYS + 1);
-  localparam int KEY_AT = $clog2(KEYS);
+  localparam int KEY_AT = KEYS < 2 ? 1 : $clog2(KEYS);
+  localparam int BANKED_AT = $clog2(2 * KEYS);
   localparam int ROW_BITS = $clog2(ROWS + 1);
   localparam int ROW_AT = ROWS < 2 ? 1 : $clog2(ROWS);
   localparam int PORT_BITS = $clog2(PORTS + 2);
@@ -347,10 +348,10 @@ module accelerator_core #(
   logic [STREAM*8-1:0] mask_words[MASK_WORDS];
   logic [STREAM*8-1:0] mask_word;
   logic [MASK_AT-1:0] mask_beat;
-  logic [KEY_AT:0] key_in;
+  logic [BANKED_AT-1:0] key_in;
   logic [QUERY_AT-1:0] query_in;
   // Bank b of a memory of n words begins at b n.
-  assign key_in = (KEY_AT + 1)'(32'(in_bank) * KEYS + 32'(token));
+  assign key_in = BANKED_AT'(32'(in_bank) * KEYS + 32'(token));
   assign query_in = QUERY_AT'(32'(in_bank) * ROWS + 32'(token));
   always_ff @(posedge clk) begin
     if (data_in && in_what == ASK_KEYS) key_words[key_in][BEAT_AT'(beat)*STREAM*8+:STREAM*8] <= in_data;
@@ -376,10 +377,10 @@ module accelerator_core #(
   logic [WORD-1:0] squares_word, code_word;
   logic [QUANTISER_LANES*CODE_BITS-1:0] codes;
   logic [$clog2(QUANTISER_LANES+1)-1:0] clipped;
-  logic [KEY_AT:0] squares_key, code_key;
+  logic [BANKED_AT-1:0] squares_key, code_key;
   logic [QUERY_AT-1:0] squares_query, code_query;
-  assign squares_key = (KEY_AT + 1)'(32'(coded_matrix[0]) * KEYS + 32'(squares_row));
-  assign code_key = (KEY_AT + 1)'(32'(coded_matrix[0]) * KEYS + 32'(code_row));
+  assign squares_key = BANKED_AT'(32'(coded_matrix[0]) * KEYS + 32'(squares_row));
+  assign code_key = BANKED_AT'(32'(coded_matrix[0]) * KEYS + 32'(code_row));
   assign squares_query = QUERY_AT'(32'(coded_tile[0]) * ROWS + 32'(squares_row));
   assign code_query = QUERY_AT'(32'(coded_tile[0]) * ROWS + 32'(code_row));
   assign squares_word = codes_keys ? key_words[squares_key] : query_words[squares_query];
@@ -452,12 +453,12 @@ module accelerator_core #(
     assign row_factors[r*16+:16] = query_factors[place];
   end
   for (genvar c = 0; c < WIDTH; c++) begin : column_code
-    logic [KEY_AT:0] place;
-    assign place = (KEY_AT + 1)'(32'(predicted_matrix) * KEYS + 32'(pass) * WIDTH + c);
+    logic [BANKED_AT-1:0] place;
+    assign place = BANKED_AT'(32'(predicted_matrix) * KEYS + 32'(pass) * WIDTH + c);
     assign column_codes[c*CODE_BITS+:CODE_BITS] = key_codes[place][code_element*CODE_BITS+:CODE_BITS];
   end
-  logic [KEY_AT:0] factor_place;
-  assign factor_place = (KEY_AT + 1)'(32'(predicted_matrix) * KEYS + 32'(factor_key));
+  logic [BANKED_AT-1:0] factor_place;
+  assign factor_place = BANKED_AT'(32'(predicted_matrix) * KEYS + 32'(factor_key));
   predictor #(
       .ROWS(ROWS),
       .WIDTH(WIDTH),
@@ -608,10 +609,10 @@ module accelerator_core #(
   logic [WORD-1:0] port_values[2*PORTS];
   logic [2*ROWS*PES*PORT_BITS-1:0] word_ports, word_delays;
   logic [2*ROWS*PES-1:0] word_busy;
-  logic [KEY_AT:0] port_key;
+  logic [BANKED_AT-1:0] port_key;
   logic [OPERAND_AT-1:0] port_to;
   assign port_used = port < block_columns[prepared_slot];
-  assign port_key = (KEY_AT + 1)'(32'(matrix_of[prepared_tile*2]) * KEYS + 32'(block_keys[block_out]));
+  assign port_key = BANKED_AT'(32'(matrix_of[prepared_tile*2]) * KEYS + 32'(block_keys[block_out]));
   assign port_to = OPERAND_AT'(32'(prepared_bank) * PORTS + 32'(port));
   assign prepared = preparing && 32'(port) == PORTS - 1;
   always_ff @(posedge clk) begin
@@ -783,7 +784,7 @@ module accelerator_core #(
   end
 
   logic unused;
-  assign unused = &{1'b0, quantiser_busy, predictor_busy, run_busy, merger_busy, executing, clipped, saturated_scores, squares_row, code_row,
+  assign unused = &{1'b0, mask_word, quantiser_busy, predictor_busy, run_busy, merger_busy, executing, clipped, saturated_scores, squares_row, code_row,
                     factor_key, write_port, merge_row, merged_query, query_reciprocal, query_factor, key_reciprocal, key_factor, depth, beat, token,
                     out_token, out_beat, length_at, asked_matrix, coded_matrix, coded_tile, executed_tile};
 endmodule

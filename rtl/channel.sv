@@ -5,8 +5,8 @@
 //   come in the order of the requests and are always taken: `data` is beat `beat` of token `token` of `in_what`, `in_bank`; behind the tokens
 //   words have `validity`, with `beat` counting them, and those of a mask `mask`. A word that nobody asked for is dropped. `arrived`: the last word of a request is here, by what. Words out are
 //   asked for by `out_token`, `out_beat`, in the same cycle, and wait for `out_ready`; `out_done` tells that the memory has a request's.
-// Timing: a request holds the channel for its number of words, one out until they are taken, too. Reset: `rst`, synchronous: idle. Limits: 8
-//   requests that have not been answered.
+// Timing: a request holds the channel for its number of words, one out until they are taken, too. Reset: `rst`, synchronous: idle. Limits: with 16
+//   requests unanswered it is not free.
 module channel #(
     parameter int BEAT_BITS = 8
 ) (
@@ -46,7 +46,7 @@ module channel #(
   logic [23:0] left, out_left;
   logic writes, sends;
   assign writes = what == ASK_STORE;
-  assign free = left == '0 && out_left == '0;
+  assign free = left == '0 && out_left == '0 && !count[4];
   assign request = ask;
   assign request_write = writes;
   assign request_beats = beats;
@@ -77,9 +77,9 @@ module channel #(
 
   // Requests whose words are to come; the first of them, also in its own cycle.
   localparam int ENTRY = 3 + 1 + 16 + 24;
-  logic [ENTRY-1:0] entries[8], entry, first;
-  logic [2:0] head, tail;
-  logic [3:0] count;
+  logic [ENTRY-1:0] entries[16], entry, first;
+  logic [3:0] head, tail;
+  logic [4:0] count;
   logic reads, last, comes;
   logic [15:0] in_tokens;
   logic [23:0] in_beats, beats_there;
@@ -106,7 +106,7 @@ module channel #(
     end else begin
       if (reads) tail <= tail + 1'b1;
       if (last) head <= head + 1'b1;
-      count <= count + 4'(reads) - 4'(last);
+      count <= count + 5'(reads) - 5'(last);
     end
     if (rst || last) begin
       token <= '0;
@@ -130,11 +130,10 @@ module channel #(
   // No request is lost: as many wait as there is room for, and each of them is answered once.
   initial assume (rst);
   always_comb if (!rst) begin
-    assert (count <= 4'd8);  // as long as no more than 8 are asked for
-    assert (tail == head + count[2:0]);
+    assert (count <= 5'd16);
+    assert (tail == head + count[3:0]);
     if (out_left != '0) assert (!free);
   end
-  always_comb if (count == 4'd8) assume (!reads);
   always_comb if (!free) assume (!ask);
 `endif
 endmodule

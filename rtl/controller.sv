@@ -100,7 +100,7 @@ module controller #(
   assign blocks = packed_blocks;
 
   // One more than the last block of a tile that is packed, of a matrix all of whose tiles are.
-  logic [31:0] tile_ends[4], matrix_ends[2];
+  logic [31:0] tile_ends[4], matrix_ends[4];
   logic [31:0] normalised_end;
   assign normalised_end = packed_tile && packed_tiles == normalised_tiles_n ? packed_blocks_n : tile_ends[normalised_tiles_n[1:0]];
 
@@ -194,7 +194,7 @@ module controller #(
       .through_next
   );
   logic [31:0] released_end;
-  assign released_end = matrix_ends[keys_asked[0]];
+  assign released_end = matrix_ends[keys_asked[1:0]-2'd2];
   assign asked_matrix = what == ASK_KEYS ? keys_asked[1:0] : values_asked[1:0];
   always_comb begin
     case (what)
@@ -241,8 +241,10 @@ module controller #(
       queries_at <= '0;
       mask_there <= 1'b0;
       outstanding <= '0;
-      for (int i = 0; i < 4; i++) tile_ends[i] <= '0;
-      for (int i = 0; i < 2; i++) matrix_ends[i] <= '0;
+      for (int i = 0; i < 4; i++) begin
+        tile_ends[i] <= '0;
+        matrix_ends[i] <= '0;
+      end
     end else begin
       if (done) running <= 1'b0;
       coding <= start_coding || (coding && !coded);
@@ -279,7 +281,7 @@ module controller #(
         tile_ends[packed_tiles[1:0]] <= packed_blocks_n;
         if (ends[packed_tiles[1:0]]) begin
           packed_matrices <= packed_matrices + 1'b1;
-          matrix_ends[packed_matrices[0]] <= packed_blocks_n;
+          matrix_ends[packed_matrices[1:0]] <= packed_blocks_n;
         end
       end
       // The walker's next tile or matrix takes the place of one that is through.

@@ -18,9 +18,10 @@ module pairs #(
     input  logic [KEYS-1:0] key_valid,
     output logic [ROWS-1:0] there
 );
+  localparam int KEY_AT = KEYS < 2 ? 1 : $clog2(KEYS);
   logic key_there;
   logic signed [17:0] most;  // the last position that query `first` sees
-  assign key_there = !predicts || key_valid[$clog2(KEYS)'(key)];
+  assign key_there = !predicts || key_valid[KEY_AT'(key)];
   assign most = 18'(signed'({1'b0, first})) + 18'(causal_offset);
   for (genvar r = 0; r < ROWS; r++) begin : row
     assign there[r] = r < 32'(rows) && (!predicts || query_valid[r]) && key_there &&

@@ -11,6 +11,8 @@
 //   `clipped`: how many of them were beyond n. A row of zeros has codes and a factor of 0. `last`: the last busy cycle.
 // Timing: count * chunks + NORM_BITS + 18 + chunks cycles from the one after `start`.
 // Reset: `rst`, synchronous: idle. Limits: `depth` at least 1; `shift` + NORM_BITS - 5 < 64; FACTOR_SHIFT's range 1 to 60.
+// Where DEPTH_BITS counts no farther than LANES, comparisons with it are constant.
+/* verilator lint_off CMPCONST */
 module quantiser #(
     parameter int BITS = 16,
     parameter int POINT = 10,

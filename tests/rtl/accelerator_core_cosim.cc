@@ -54,6 +54,7 @@ class CoreBench : public DutUnit {
       }
       if (std::string what = port.step(dut()); !what.empty()) return what;
       note(job.instance.overlap);
+      steps_.insert(dut().rootp->accelerator_core__DOT__control__DOT__program_unit__DOT__step);
       idle = dut().units != 0 || dut().request != 0 || port.owes() ? 0 : idle + 1;
       longest_idle_ = std::max(longest_idle_, idle);
       if (idle > kMostIdle) return "nothing is under way, and nothing begins";
@@ -73,6 +74,8 @@ class CoreBench : public DutUnit {
   Count longest_idle() const { return longest_idle_; }
   // Kinds of requests that followed each other; pairs of units that worked in one cycle, beside each other or not.
   const std::set<std::pair<int, int>>& follow() const { return follow_; }
+  // States of request_program.
+  const std::set<int>& steps() const { return steps_; }
   const std::set<std::pair<int, int>>& together(bool overlap) const { return together_[overlap ? 1 : 0]; }
   void configure(const Job& job, const array::DriverRun& driven) {
     const array::Work& work = job.work;
@@ -140,6 +143,7 @@ class CoreBench : public DutUnit {
   std::size_t total_ = 0;
   std::array<Count, array::kUnits - 1> busy_{};
   std::set<std::pair<int, int>> follow_, together_[2];
+  std::set<int> steps_;
 };
 
 #if RTL_DEPTH < 64
@@ -163,7 +167,49 @@ TEST(AcceleratorCore, GivesTheModelsOutputsInTheModelsCyclesForWholeMatrices) {
     EXPECT_TRUE(bench.follow().contains({from, to})) << "request " << from << " was never followed by " << to;
   for (const auto& [from, to] : bench.follow())
     EXPECT_TRUE(program.contains({from, to})) << "request " << from << " was followed by " << to;
+  EXPECT_EQ(bench.steps().size(), 12U) << "a state of the program of requests was never reached";
   expect_covered(bench);
+}
+
+// Sequences of a tile each: one of many blocks, one of a single block, one without keys, whose matrix is packed as soon as its
+// queries are here, while blocks of the first still wait for the array.
+class ShortMatrices : public CoreBench {
+ public:
+  std::string step(const Cycle& cycle) override {
+    Random random(cycle[kSeed]);
+    Job job;
+    job.instance = instance_of(static_cast<Count>(random() % 12));
+    array::Work& work = job.work;
+    work.shape = {kSequences, 1, kRows, kKeys}, work.depth = kDepth, work.scale = 0.25;
+    std::normal_distribution<float> normal;
+    for (auto* const x : {&job.query, &job.key, &job.value})
+      for (Count i = 0; i < kSequences * std::max(kRows, kKeys) * kDepth; ++i) x->push_back(normal(random));
+    work.query = job.query.data(), work.key = job.key.data(), work.value = job.value.data();
+    job.mask = sparse::Mask(work.shape);
+    const Count empty = 2 + static_cast<Count>(random() % (kSequences - 2));
+    for (Count b = 0; b < kSequences; ++b) {
+      const auto drawn = static_cast<Count>(random());
+      const Count keys = b == empty       ? 0
+                         : b == empty - 1 ? 1 + (drawn & 0xff) % kPes
+                         : b == empty - 2 ? kKeys / 2 + (drawn & 0xff) % (kKeys / 2)
+                                          : 1 + (drawn & 0xff) % kKeys;
+      for (Count i = 0; i < kRows; ++i) job.mask.valid_rows.push_back(1);
+      for (Count i = 0; i < kKeys; ++i) job.mask.valid_columns.push_back(i < keys ? 1 : 0);
+      for (Count r = 0; r < kRows; ++r)
+        for (Count c = 0; c < keys; ++c) job.mask.keep(b, 0, r, c);
+    }
+    work.mask = &job.mask;
+    settle(job);
+    Memory memory(job);
+    configure(job, memory.driven());
+    return run(job, memory, cycle[kGaps] != 0, 0, cycle[kSeed]);
+  }
+};
+
+TEST(AcceleratorCore, MatricesWithoutKeysArePackedWhileBlocksOfOthersWait) {
+  ShortMatrices bench;
+  const std::string difference = cosimulate(bench, 40, 8);
+  ASSERT_TRUE(difference.empty()) << difference;
 }
 
 #else

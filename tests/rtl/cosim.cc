@@ -9,6 +9,8 @@
 
 #include <unistd.h>
 
+#include "tests/rtl/branches.h"
+
 namespace orrery::rtl {
 
 std::size_t Unit::numbers() const {
@@ -71,37 +73,68 @@ std::size_t cosim_cycles() {
   return text == nullptr ? 100'000 : std::strtoull(text, nullptr, 10);
 }
 
-// A point in Verilator's file: C '\001KEY\002VALUE ... ' COUNT, of which f is the file, l the line, o a net's bit, page
-// the kind.
-Coverage coverage(Unit& unit) {
+namespace {
+
+// A point in Verilator's file: C '\001KEY\002VALUE ... ' COUNT, of which f is the file, l the line, o a net's bit or the kind
+// of a branch, page the kind of point.
+struct Point {
+  std::string page, place, object;
+  bool reached = false;
+};
+
+std::vector<Point> points_of(Unit& unit) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("orrery_coverage." + std::to_string(getpid()))).string();
   unit.write_coverage(path);
   std::ifstream file(path);
-  std::map<std::string, bool> lines, bits;
   const auto value = [](const std::string& line, const std::string& key) {
     const std::size_t at = line.find("\001" + key + "\002"), from = at + key.size() + 2;
     return at == std::string::npos ? std::string() : line.substr(from, line.find_first_of("\001'", from) - from);
   };
+  std::vector<Point> points;
   for (std::string line; std::getline(file, line);) {
     if (line.rfind("C '", 0) != 0) continue;
-    const bool toggles = value(line, "page").rfind("v_toggle", 0) == 0;
-    std::string name = std::filesystem::path(value(line, "f")).filename().string() + ":" + value(line, "l");
-    if (toggles) name += " " + value(line, "o");
-    bool& reached = (toggles ? bits : lines)[name];
-    reached = reached || line.substr(line.rfind(' ') + 1) != "0";
+    points.push_back({value(line, "page"),
+                      std::filesystem::path(value(line, "f")).filename().string() + ":" + value(line, "l"),
+                      value(line, "o"), line.substr(line.rfind(' ') + 1) != "0"});
   }
   std::filesystem::remove(path);
-  const auto counted = [](const std::map<std::string, bool>& points) {
-    Reached all;
-    for (const auto& [name, reached] : points) {
-      ++all.all;
-      all.reached += reached ? 1 : 0;
-      if (!reached) all.holes.push_back(name);
-    }
-    return all;
-  };
+  return points;
+}
+
+bool toggles(const Point& point) {
+  return point.page.rfind("v_toggle", 0) == 0;
+}
+
+Reached counted(const std::map<std::string, bool>& points) {
+  Reached all;
+  for (const auto& [name, reached] : points) {
+    ++all.all;
+    all.reached += reached ? 1 : 0;
+    if (!reached) all.holes.push_back(name);
+  }
+  return all;
+}
+
+}  // namespace
+
+Coverage coverage(Unit& unit) {
+  std::map<std::string, bool> lines, bits;
+  for (const Point& point : points_of(unit)) {
+    bool& reached = toggles(point) ? bits[point.place + " " + point.object] : lines[point.place];
+    reached = reached || point.reached;
+  }
   return {counted(lines), counted(bits)};
+}
+
+Reached branches(Unit& unit) {
+  std::map<std::string, bool> all;
+  for (const Point& point : points_of(unit)) {
+    if (toggles(point) || point.object == "block") continue;
+    bool& reached = all[point.place + " " + point.object];
+    reached = reached || point.reached;
+  }
+  return counted(all);
 }
 
 }  // namespace orrery::rtl

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/rtl/branches.h"
+
 namespace orrery::rtl {
 namespace {
 
@@ -26,6 +28,7 @@ void expect_covered(Unit& unit, const char* constant) {
         std::erase_if(covered.bits.holes, [&](const std::string& hole) { return std::regex_search(hole, expression); });
   }
   if (covered.lines.all > 0) expect_reached("lines run", covered.lines);
+  if (const Reached ways = branches(unit); ways.all > 0) expect_reached("branches taken", ways);
   if (covered.bits.all > 0) expect_reached("bits changed", covered.bits);
 }
 

@@ -126,7 +126,7 @@ void settle(const ArrayInputOptions& options, scenario::ArrayCasesRequest& reque
   request.query_clip = real(options.query_clip), request.key_clip = real(options.key_clip);
 }
 
-void declare_machine(CommandLine& line, scenario::ArrayChoice& choice, sparse::PackEffort& effort) {
+void declare_machine(CommandLine& line, scenario::ArrayChoice& choice, sparse::PackEffort& effort, bool built) {
   array::Instance& x = choice.instance;
   line.meant("--effort", "N", "Of --packing orrery: how long it looks for fewer blocks; default 1",
              [&effort](const std::string& text) {
@@ -138,23 +138,36 @@ void declare_machine(CommandLine& line, scenario::ArrayChoice& choice, sparse::P
   line.count("--latency", choice.latency, "Cycles until DRAM answers; default 100", 1'000'000, 0);
   line.count("--prediction-width", choice.prediction_width, "Columns of the array that predicts; default 64",
              kMostLanes);
-  line.count("--quantiser-lanes", choice.quantiser_lanes, "Elements quantised in a cycle; default 64", kMostLanes);
-  line.count("--merge-lanes", choice.merge_lanes, "Elements merged or normalised in a cycle; default 16", kMostLanes);
+  line.count("--quantiser-lanes", choice.quantiser_lanes,
+             built ? "Elements quantised in a cycle; default 16, or fewer that divide --depth"
+                   : "Elements quantised in a cycle; default 64",
+             kMostLanes);
+  line.count("--merge-lanes", choice.merge_lanes,
+             built ? "Elements merged or normalised in a cycle; default 16, or fewer that divide --depth"
+                   : "Elements merged or normalised in a cycle; default 16",
+             kMostLanes);
+  // `sparse rtl` takes them to say why not (O1972).
+  const auto modelled = [&](const char* text) { return built ? "Refused: what is built has none of its own" : text; };
   line.count("--query-rows", choice.query_rows,
-             "Queries of a tile that memory holds; default 64, or what is run if more", kMostSize);
+             modelled("Queries of a tile that memory holds; default 64, or what is run if more"), kMostSize);
   line.count("--key-tokens", choice.key_tokens,
-             "Keys and values that memory holds; longer ones are fetched by block; default 1024", kMostSize);
+             modelled("Keys and values that memory holds; longer ones are fetched by block; default 1024"), kMostSize);
   line.count("--score-keys", choice.score_keys,
-             "Keys of a tile's predicted scores or mask; default 1024, or what is run if more", kMostSize);
-  line.meant("--format", "BITS.POINT", "Of queries, keys, values and outputs; default 16.10",
+             modelled("Keys of a tile's predicted scores or mask; default 1024, or what is run if more"), kMostSize);
+  line.meant("--format", "BITS.POINT",
+             built ? "Of queries, keys, values and outputs: 16 bits; default 16.10"
+                   : "Of queries, keys, values and outputs; default 16.10",
              [&x](const std::string& text) {
                x.numbers.query = x.numbers.key = x.numbers.value = x.numbers.output = format_of("--format", text);
              });
-  line.meant("--sums", "BITS.POINT", "Of scores, exponentials and weighted values; default 32.16",
+  line.meant("--sums", "BITS.POINT",
+             built ? "Of scores, exponentials and weighted values: 32.16, no other"
+                   : "Of scores, exponentials and weighted values; default 32.16",
              [&x](const std::string& text) { x.numbers.sum = format_of("--sums", text); });
-  line.text("--dram", choice.dram, "TYPE", "Whose energy a byte takes: HBM2 (default), LPDDR4, GDDR5, DDR3, LPDDR");
+  line.text("--dram", choice.dram, "TYPE",
+            modelled("Whose energy a byte takes: HBM2 (default), LPDDR4, GDDR5, DDR3, LPDDR"));
   line.offer("--dram", {"HBM2", "LPDDR4", "GDDR5", "DDR3", "LPDDR"});
-  line.text("--technology", choice.technology, "NODE", "Of energies and areas; default 45nm");
+  line.text("--technology", choice.technology, "NODE", modelled("Of energies and areas; default 45nm"));
 }
 
 void check_effort(const sparse::PackEffort& effort, const std::vector<std::string>& packings) {

@@ -22,8 +22,8 @@ void declare_array_input(CommandLine& line, scenario::ArrayCasesRequest& request
 // Throws InputError O1103 where nothing is given, or things that exclude each other.
 void settle(const ArrayInputOptions& options, scenario::ArrayCasesRequest& request);
 
-// What is the same for every point of a design.
-void declare_machine(CommandLine& line, scenario::ArrayChoice& choice, sparse::PackEffort& effort);
+// What is the same for every point of a design; `built`: of the hardware, which has not all of it.
+void declare_machine(CommandLine& line, scenario::ArrayChoice& choice, sparse::PackEffort& effort, bool built = false);
 
 // Throws InputError O1103 where an effort is given and nothing is packed before.
 void check_effort(const sparse::PackEffort& effort, const std::vector<std::string>& packings);

@@ -35,7 +35,7 @@ int run_sparse_rtl(const Arguments& arguments, Console& console) {
   line.meant("--packing", "NAME", "pack: in the machine, the only one here",
              [&](const std::string& text) { request.choice.packing = array_packing_of(text); });
   line.count("--block-slots", request.choice.block_slots, "Packed blocks that wait; default 16", 1 << 10);
-  declare_machine(line, request.choice, effort);
+  declare_machine(line, request.choice, effort, true);
   line.group("Vectors: what is given, else a predicted matrix of random numbers");
   declare_array_input(line, request.input, input);
   line.group("Vectors");

@@ -69,13 +69,20 @@ void check(const SparseRtlRequest& r, const array::Instance& one, Count depth, b
          "give `--rows` 8, 16, 32 or 64");
 }
 
+// As many lanes as divide the head size, 16 at most.
+Count lanes_of(Count depth) {
+  Count lanes = std::min<Count>(16, depth);
+  while (depth % lanes != 0) --lanes;
+  return lanes;
+}
+
 array::Instance instance_of(const SparseRtlRequest& r, Count depth, Count code_bits) {
   array::Instance one = r.choice.instance;
   one.depth = r.depth.value_or(std::max<Count>(depth, 1));
   one.code_bits = static_cast<int>(r.bits.value_or(code_bits));
   one.prediction_width = r.choice.prediction_width.value_or(64);
-  one.quantiser_lanes = r.choice.quantiser_lanes.value_or(std::min<Count>(16, one.depth));
-  one.merge_lanes = r.choice.merge_lanes.value_or(std::min<Count>(16, one.depth));
+  one.quantiser_lanes = r.choice.quantiser_lanes.value_or(lanes_of(one.depth));
+  one.merge_lanes = r.choice.merge_lanes.value_or(lanes_of(one.depth));
   one.query_rows = one.array.rows, one.key_tokens = one.score_keys = r.keys.value_or(512);
   one.block_slots = r.choice.block_slots.value_or(16), one.overlap = !r.choice.one_after_another;
   one.bandwidth = static_cast<double>(r.word) * one.frequency, one.latency = r.choice.latency.value_or(100);
