@@ -137,8 +137,11 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   // The stage that ends last determines the time.
   const double units = std::max(1.0, static_cast<double>(model.layers) / static_cast<double>(plan.pp)) + 1;
   // The replicas wait for the slowest of them where they exchange gradients: that part of their work.
-  const double nodes = std::max(1.0, static_cast<double>(plan.gpus) / static_cast<double>(system.node_size));
-  const double late = plan.stack.stragglers * std::log2(nodes);
+  double late = 0;
+  if (plan.stack.stragglers > 0) {
+    const double nodes = std::max(1.0, static_cast<double>(plan.gpus) / static_cast<double>(system.node_size));
+    late = plan.stack.stragglers * std::log2(nodes);
+  }
   const Waits waits(model, plan, pipe);
   const Kind* slowest = nullptr;
   View view;

@@ -216,9 +216,10 @@ bool holds(const Plan& plan, base::Count stage, base::Count other) {
   return stage == other || (held_stages(plan) == 2 && stage == plan.pp - 1 - other);
 }
 
-double layers_held(const Model& model, std::size_t kind, const Plan& plan, base::Count stage) {
-  const double own = layers_of_kind(model, kind, plan.pp, stage);
-  return held_stages(plan) == 1 ? own : own + layers_of_kind(model, kind, plan.pp, plan.pp - 1 - stage);
+double layers_held(const Model& model, const StageLayers& layers, std::size_t kind, const Plan& plan,
+                   base::Count stage) {
+  const double own = layers.of_kind(model, kind, stage);
+  return held_stages(plan) == 1 ? own : own + layers.of_kind(model, kind, plan.pp - 1 - stage);
 }
 
 // What stands on the stages besides layers.
@@ -367,9 +368,10 @@ double trained_share(const Model& model, const Plan& plan) {
 }
 
 StageParameters stage_parameters(const Model& model, const Plan& plan, base::Count stage) {
+  const StageLayers layers(model.layers, plan.pp);
   StageParameters params;
   for (std::size_t k = 0; k < model.kinds.size(); ++k)
-    add(plan, model.kinds[k], layers_held(model, k, plan, stage) * own_weights(model.kinds[k]), params);
+    add(plan, model.kinds[k], layers_held(model, layers, k, plan, stage) * own_weights(model.kinds[k]), params);
   add_ends(model, plan, stage, params);
   return params;
 }
@@ -390,11 +392,12 @@ bool hosts_hold(const Model& model, const System& system, const Plan& plan) {
 namespace {
 
 StageSum summed(const Model& model, const Plan& plan, base::Count stage) {
+  const StageLayers layers(model.layers, plan.pp);
   StageSum sum;
   sum.stage = stage;
   for (std::size_t k = 0; k < model.kinds.size(); ++k) {
     const LayerKind& kind = model.kinds[k];
-    add(model, plan, kind, layer_bytes(model, plan, kind), layers_held(model, k, plan, stage), sum);
+    add(model, plan, kind, layer_bytes(model, plan, kind), layers_held(model, layers, k, plan, stage), sum);
   }
   return sum;
 }
@@ -423,12 +426,13 @@ Occupied occupied(const Model& model, const Plan& plan) {
       take(model, plan, common, summed(model, plan, stage), out);
     return out;
   }
+  const StageLayers layers(model.layers, plan.pp);
   std::array<StageSum, 4> sums;
   std::size_t count = 1;  // the first stage
   const base::Count last = plan.pp - 1;
   if (last > 1) sums[count++].stage = 1;
   if (plan.recompute == Recompute::kFull && model.kinds.size() > 1) {
-    const base::Count shorter = 1 + longer_stages_between(model.layers, plan.pp);
+    const base::Count shorter = 1 + layers.longer_between();
     if (shorter > 1 && shorter < last) sums[count++].stage = shorter;
   }
   if (last > 0) sums[count++].stage = last;
@@ -436,7 +440,7 @@ Occupied occupied(const Model& model, const Plan& plan) {
     const LayerKind& kind = model.kinds[k];
     const LayerBytes bytes = layer_bytes(model, plan, kind);
     for (std::size_t i = 0; i < count; ++i)
-      add(model, plan, kind, bytes, layers_held(model, k, plan, sums[i].stage), sums[i]);
+      add(model, plan, kind, bytes, layers_held(model, layers, k, plan, sums[i].stage), sums[i]);
   }
   for (std::size_t i = 0; i < count; ++i) take(model, plan, common, sums[i], out);
   return out;

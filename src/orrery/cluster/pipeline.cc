@@ -94,7 +94,7 @@ double zero_bubble_seconds(const Pipeline& pipe, const Kind& kind, double m, dou
 
 // DualPipe's: stages i and p - 1 - i are one accelerator's. Of the pairs between the ends the longest are told apart
 // from the rest, whose mean counts.
-void fold(const std::array<PassPair, 4>& sums, const Model& model, base::Count p, Pipeline& result) {
+void fold(const std::array<PassPair, 4>& sums, base::Count of_longer, base::Count p, Pipeline& result) {
   const auto mean = [](const PassPair& a, double of_a, const PassPair& b, double of_b, Kind& kind) {
     PassPair pair;
     add(a, of_a, pair);
@@ -111,7 +111,7 @@ void fold(const std::array<PassPair, 4>& sums, const Model& model, base::Count p
   stand(result[3], 0, end, end);
   if (p == 2) return;
   const auto between = static_cast<double>(p - 2);
-  const double longer = model.layers % p == 0 ? between : static_cast<double>(longer_stages_between(model.layers, p));
+  const auto longer = static_cast<double>(of_longer);
   const double both = std::max(0.0, 2 * longer - between);  // stages of pairs of two long ones
   const double mixed = 2 * std::min(longer, between - longer);
   const double most = both > 0 ? both : mixed > 0 ? mixed : between;
@@ -134,14 +134,14 @@ Pipeline pipeline(const LayerContext& context) {
   const bool split = context.plan.schedule == Schedule::kZeroBubble || dual;
   // The first stage, one of the longer and one of the shorter ones between, the last one.
   const std::array<base::Count, 4> stages = {0, 1, p - 2, p - 1};
-  const base::Count longer =
-      model.layers % p == 0 ? std::max<base::Count>(0, p - 2) : longer_stages_between(model.layers, p);
+  const StageLayers layers(model.layers, p);
+  const base::Count longer = layers.equal() ? std::max<base::Count>(0, p - 2) : layers.longer_between();
   const std::array<bool, 4> stands = {true, p > 2, p > 2 && (dual || longer < p - 2), p > 1};
   std::array<PassPair, 4> sums;
   for (std::size_t k = 0; k < model.kinds.size(); ++k) {
     const PassPair each = layer_passes(context, model.kinds[k]);
     for (std::size_t i = 0; i < stages.size(); ++i)
-      if (stands[i]) add(each, layers_of_kind(model, k, p, stages[i]), sums[i]);
+      if (stands[i]) add(each, layers.of_kind(model, k, stages[i]), sums[i]);
   }
   if (model.ahead > 0) {
     const PassPair further = ahead_passes(context);
@@ -153,7 +153,7 @@ Pipeline pipeline(const LayerContext& context) {
 
   Pipeline result;
   if (dual && p > 1) {
-    fold(sums, model, p, result);
+    fold(sums, longer, p, result);
     return result;
   }
   finish(sums[0], split, dual, result[0].stage);
