@@ -46,12 +46,11 @@ double joined(double device, double host) {
   return longer * (1 + x * (1.0 / 5 - x * (2.0 / 25 - x * (6.0 / 125 - x * (21.0 / 625 - x * (399.0 / 15625))))));
 }
 
-// `split`: the schedule defers weight gradients. The rest of the backward pass then takes the time of its other work
-// alone.
-void finish(const PassPair& passes, bool split, bool dual, Stage& stage) {
-  stage.passes = passes;
-  const Pass& forward = passes.forward;
-  const Pass& backward = passes.backward;
+// From its passes. `split`: the schedule defers weight gradients. The rest of the backward pass then takes the time of
+// its other work alone.
+void finish(bool split, bool dual, Stage& stage) {
+  const Pass& forward = stage.passes.forward;
+  const Pass& backward = stage.passes.backward;
   // What DualPipe's pairs hide of the exchange with experts shows where a pass goes alone.
   const double before = forward.device() + (dual ? forward.ep_hidden : 0);
   const double behind = backward.device() + (dual ? backward.ep_hidden : 0);
@@ -94,12 +93,14 @@ double zero_bubble_seconds(const Pipeline& pipe, const Kind& kind, double m, dou
 
 // DualPipe's: stages i and p - 1 - i are one accelerator's. Of the pairs between the ends the longest are told apart
 // from the rest, whose mean counts.
-void fold(const std::array<PassPair, 4>& sums, base::Count of_longer, base::Count p, Pipeline& result) {
+void fold(base::Count of_longer, base::Count p, Pipeline& result) {
+  const std::array<PassPair, 4> sums = {result[0].stage.passes, result[1].stage.passes, result[2].stage.passes,
+                                        result[3].stage.passes};
+  result = {};
   const auto mean = [](const PassPair& a, double of_a, const PassPair& b, double of_b, Kind& kind) {
-    PassPair pair;
-    add(a, of_a, pair);
-    add(b, of_b, pair);
-    finish(pair, true, true, kind.stage);
+    add(a, of_a, kind.stage.passes);
+    add(b, of_b, kind.stage.passes);
+    finish(true, true, kind.stage);
   };
   const auto stand = [](Kind& kind, double count, double front, double back) {
     kind.count = count, kind.front = front, kind.back = back;
@@ -137,26 +138,27 @@ Pipeline pipeline(const LayerContext& context) {
   const StageLayers layers(model.layers, p);
   const base::Count longer = layers.equal() ? std::max<base::Count>(0, p - 2) : layers.longer_between();
   const std::array<bool, 4> stands = {true, p > 2, p > 2 && (dual || longer < p - 2), p > 1};
-  std::array<PassPair, 4> sums;
+  Pipeline result;
+  const auto sum = [&](std::size_t i) -> PassPair& { return result[i].stage.passes; };
   for (std::size_t k = 0; k < model.kinds.size(); ++k) {
     const PassPair each = layer_passes(context, model.kinds[k]);
     for (std::size_t i = 0; i < stages.size(); ++i)
-      if (stands[i]) add(each, layers.of_kind(model, k, stages[i]), sums[i]);
+      if (stands[i]) add(each, layers.of_kind(model, k, stages[i]), sum(i));
   }
   if (model.ahead > 0) {
     const PassPair further = ahead_passes(context);
     const double own = static_cast<double>(model.ahead) / static_cast<double>(p);
-    for (PassPair& sum : sums) add(further, own, sum);
+    for (std::size_t i = 0; i < stages.size(); ++i)
+      if (stands[i]) add(further, own, sum(i));
   }
-  add(embedding_passes(context), 1, sums[0]);
-  add(logits_passes(context), 1, sums[p == 1 ? 0 : 3]);
+  add(embedding_passes(context), 1, sum(0));
+  add(logits_passes(context), 1, sum(p == 1 ? 0 : 3));
 
-  Pipeline result;
   if (dual && p > 1) {
-    fold(sums, longer, p, result);
+    fold(longer, p, result);
     return result;
   }
-  finish(sums[0], split, dual, result[0].stage);
+  finish(split, dual, result[0].stage);
   result[0].count = 1;
   if (p == 1) return result;
   const auto between = [&](Kind& kind, double count, double front) {
@@ -165,14 +167,14 @@ Pipeline pipeline(const LayerContext& context) {
   if (p > 2) {
     // The longer stages between come first.
     const auto border = static_cast<double>(longer);
-    finish(sums[1], split, false, result[1].stage);
+    finish(split, false, result[1].stage);
     between(result[1], border, 1);
     if (stands[2]) {
-      finish(sums[2], split, false, result[2].stage);
+      finish(split, false, result[2].stage);
       between(result[2], static_cast<double>(p - 2) - border, border + 1);
     }
   }
-  finish(sums[3], split, false, result[3].stage);
+  finish(split, false, result[3].stage);
   between(result[3], 1, static_cast<double>(p - 1));
   return result;
 }
