@@ -49,23 +49,24 @@ class Beside {
 // Seconds that overlap gains of the communication with replicas. ZeRO 3 gathers weights layer by layer for every pass
 // and scatters gradients beside the gathers of every backward pass; ZeRO 2 scatters in every backward pass; the others
 // beside the last one.
-double gained_dp(const Plan& plan, const GradientSync& sync, double units, double m, double forward, double backward) {
+double gained_dp(const Plan& plan, const GradientSync& sync, double units, double m, double group, double forward,
+                 double backward) {
   const Beside beside(plan, units);
   if (plan.zero == 3) {
     const double gather = sync.gather / 2;  // of all forward passes, or all backward passes
     return beside.gained(gather, m * forward) + beside.gained(gather + sync.reduce, m * backward);
   }
   // A chunk's weights are needed, and its gradients complete, a round of microbatches after the chunk before.
-  const double passes = plan.interleave > 1 ? std::min(m, static_cast<double>(microbatch_group(plan))) : 1;
+  const double passes = plan.interleave > 1 ? std::min(m, group) : 1;
   return beside.gained(sync.gather, passes * forward) +
          beside.gained(sync.reduce, (plan.zero == 2 ? m : passes) * backward);
 }
 
-View seen_by(const Kind& kind, const Model& model, const Plan& plan, const Pipeline& pipe, const Outside& sent,
-             double m, double units, double late) {
+View seen_by(const Kind& kind, const Plan& plan, const Waits& waits, const Outside& sent, double m, double units,
+             double late) {
   const Stage& stage = kind.stage;
   View view;
-  view.bubble = waiting(model, plan, pipe, kind);
+  view.bubble = waits.of(kind);
   double forward = stage.forward, backward = stage.backward;
   double work = m * stage.tau();
   const bool dual = plan.schedule == Schedule::kDualPipe;
@@ -78,7 +79,7 @@ View seen_by(const Kind& kind, const Model& model, const Plan& plan, const Pipel
     backward = turn - forward;
     work = m * turn;
   }
-  view.hidden_dp = gained_dp(plan, sent.gradients, units, m, forward, backward);
+  view.hidden_dp = gained_dp(plan, sent.gradients, units, m, waits.group(), forward, backward);
   const double boundaries = dual ? 1 : plan.overlap.pp;
   view.hidden_pp = boundaries * (1 - plan.stack.contention) *
                    std::min(sent.steady * sent.crossing, std::max(0.0, work - view.hidden_dp));
@@ -129,28 +130,24 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   const LayerContext context = layer_context(model, system, plan, operators);
   const Pipeline pipe = pipeline(context);
 
-  StageParameters params = stage_parameters(model, plan, 0);
-  const auto take = [&](base::Count stage) {
-    const StageParameters other = stage_parameters(model, plan, stage);
-    if (other.dense + other.experts > params.dense + params.experts) params = other;
-  };
-  if (held_stages(plan) == 2) {
-    for (base::Count stage = 1; stage < plan.pp / 2; ++stage) take(stage);
-  } else if (plan.pp > 1) {
-    take(1), take(plan.pp - 1);  // those between have no more than the second
-  }
+  const Occupied bytes = occupied(model, plan);
+  const StageParameters& params = bytes.most;
   const Outside sent = outside(context, params);
 
   // The stage that ends last determines the time.
   const double units = std::max(1.0, static_cast<double>(model.layers) / static_cast<double>(plan.pp)) + 1;
   // The replicas wait for the slowest of them where they exchange gradients: that part of their work.
-  const double nodes = std::max(1.0, static_cast<double>(plan.gpus) / static_cast<double>(system.node_size));
-  const double late = plan.stack.stragglers * std::log2(nodes);
+  double late = 0;
+  if (plan.stack.stragglers > 0) {
+    const double nodes = std::max(1.0, static_cast<double>(plan.gpus) / static_cast<double>(system.node_size));
+    late = plan.stack.stragglers * std::log2(nodes);
+  }
+  const Waits waits(model, plan, pipe);
   const Kind* slowest = nullptr;
   View view;
   for (const Kind& kind : pipe) {
     if (kind.count == 0) continue;
-    const View candidate = seen_by(kind, model, plan, pipe, sent, m, units, late);
+    const View candidate = seen_by(kind, plan, waits, sent, m, units, late);
     if (slowest != nullptr && candidate.seconds <= view.seconds) continue;
     slowest = &kind;
     view = candidate;
@@ -199,7 +196,7 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   add_offload(model, system, plan, own, m, slow, time);
 
   result.iteration_s = time.sum();
-  result.memory = memory(model, plan);
+  result.memory = bytes.fullest;
   result.capacity_bytes = system.accelerator.memory_bytes;
   result.memory.reserve = std::clamp(result.capacity_bytes - result.memory.in_use(), 0.0, result.memory.reserve);
   result.excess_bytes = std::max(0.0, result.memory.total() - result.capacity_bytes);
@@ -211,10 +208,10 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   const double peak = peak_of_run(system.accelerator, plan.precision);
   const bool core_kept = plan.recompute == Recompute::kSelective && !plan.recomputed.core;
   const Recompute again = core_kept ? Recompute::kNone : plan.recompute;
-  const DoneFlops done = done_flops_per_sequence(model, plan.recompute, plan.recomputed);
+  const ForwardFlops flops(model);
+  const DoneFlops done = flops.done(plan.recompute, plan.recomputed);
   result.done = utilisation(done.model * rate, done.hardware * rate, peak);
-  result.published =
-      utilisation(model_flops_per_sequence(model) * rate, hardware_flops_per_sequence(model, again) * rate, peak);
+  result.published = utilisation(flops.model() * rate, flops.hardware(again) * rate, peak);
   result.tokens_per_s = batch * model.seq / result.iteration_s;
 
   result.first = times_of(pipe[0].stage);

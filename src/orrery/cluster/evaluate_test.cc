@@ -456,6 +456,26 @@ TEST(Evaluate, ExpertsBehindGroupedProductsAndImbalanceTakeLongerAndNothingElseD
   EXPECT_GT(grouped, evaluated(run).iteration_s);
 }
 
+// Transformer Engine issues the products of each expert by themselves: 64 on a rank are many, 8 a few, and a program of
+// its own is issued as a whole.
+TEST(Evaluate, ARankOfManyExpertsAndFewTokensWaitsForTheHostThatIssuesThemOneByOne) {
+  Training run{gpt(16, 2048, 24, 51200, 512), a100(1600), {}};
+  run.model.experts = {.count = 64, .top_k = 2, .ffn = 512};
+  run.plan = {.gpus = 8, .global_batch = 64, .dp = 8};
+  const auto seconds = [&](StackName name, base::Count ep) {
+    run.plan.stack.name = name;
+    run.plan.ep = ep;
+    return evaluated(run).breakdown.forward;
+  };
+  const double many = seconds(StackName::kMegatronCore, 1) / seconds(StackName::kXla, 1);
+  const double few = seconds(StackName::kMegatronCore, 8) / seconds(StackName::kXla, 8);
+  EXPECT_GT(many, 1.5);
+  EXPECT_GT(few, 1);
+  EXPECT_LT(few, many);
+  run.plan.stack.host = 0;
+  EXPECT_EQ(seconds(StackName::kMegatronCore, 1), seconds(StackName::kXla, 1));
+}
+
 TEST(Evaluate, TheAllocatorsReserveGivesWayWhereMemoryIsShort) {
   Training run = sharded(8);
   run.plan.stack.reserve = 0.5;

@@ -8,74 +8,68 @@
 #include "orrery/cluster/flops.h"
 
 namespace orrery::cluster {
-namespace {
 
-// FLOPs of the forward pass on one sequence.
-struct Forward {
-  double products = 0;  // projections, feed-forward networks, routers
-  double core = 0;      // scores and their product with the values, in full: no causal discount
-  double done = 0;      // what of the core is executed
-  double latents = 0;   // of the products those with the latents of attention
-  double ends = 0;      // logits, and what stands around the layers; not recomputed
-};
-
-void add(const LayerKind& kind, double layers, Forward& sum) {
-  sum.products += layers * kind.product_flop;
-  sum.core += layers * kind.core_flop;
-  for (const Matrix& m : kind.matrices)
-    if (from_latent(m))
-      sum.latents +=
-          layers * 2 * static_cast<double>(kind.seq) * static_cast<double>(m.in) * static_cast<double>(m.out);
+void ForwardFlops::add(const LayerKind& kind, double layers) {
+  products_ += layers * kind.product_flop;
+  core_ += layers * kind.core_flop;
+  if (kind.latent)
+    for (const Matrix& m : kind.matrices)
+      if (from_latent(m))
+        latents_ += layers * 2 * static_cast<double>(kind.seq) * static_cast<double>(m.in) * static_cast<double>(m.out);
   if (kind.cores.size() == 1) {
-    sum.done += layers * kind.cores[0].share * kind.core_flop;
+    done_ += layers * kind.cores[0].share * kind.core_flop;
     return;
   }
   for (const Core& core : kind.cores)
-    sum.done += layers * core.share * 2 * static_cast<double>(kind.seq) * static_cast<double>(core.seen) *
-                static_cast<double>(core.heads) * static_cast<double>(core.width + core.value_width);
+    done_ += layers * core.share * 2 * static_cast<double>(kind.seq) * static_cast<double>(core.seen) *
+             static_cast<double>(core.heads) * static_cast<double>(core.width + core.value_width);
 }
 
-Forward forward(const Model& model) {
-  Forward sum;
-  for (const LayerKind& kind : model.kinds) add(kind, static_cast<double>(kind.layers), sum);
+ForwardFlops::ForwardFlops(const Model& model) : backward_(core_backward_products(model)) {
+  for (const LayerKind& kind : model.kinds) add(kind, static_cast<double>(kind.layers));
   const double s = model.seq;
   const double logits = 2.0 * (model.logits.at_one_token ? 1 : s) * model.logits.width * model.logits.outputs;
   for (const auto* matrices : {&model.first, &model.last})
     for (const Matrix& m : *matrices)
-      sum.ends += 2.0 * static_cast<double>(m.at_tokens) * static_cast<double>(m.in) * static_cast<double>(m.out);
-  sum.ends += logits;
+      ends_ += 2.0 * static_cast<double>(m.at_tokens) * static_cast<double>(m.in) * static_cast<double>(m.out);
+  ends_ += logits;
   if (model.ahead > 0) {
     const auto ahead = static_cast<double>(model.ahead);
-    add(model.kinds[model.last_kind], ahead, sum);
-    sum.ends += ahead * (logits + 4 * s * static_cast<double>(model.hidden) * static_cast<double>(model.hidden));
+    add(model.kinds[model.last_kind], ahead);
+    ends_ += ahead * (logits + 4 * s * static_cast<double>(model.hidden) * static_cast<double>(model.hidden));
   }
-  return sum;
 }
 
-}  // namespace
+double ForwardFlops::model() const {
+  return 3 * (products_ + core_ + ends_);
+}
+
+double ForwardFlops::hardware(Recompute recompute) const {
+  double again = 0;
+  if (recompute == Recompute::kFull) again = products_ + core_;
+  if (recompute == Recompute::kSelective) again = 3 * core_;
+  return 3 * (products_ + core_ + ends_) + again;
+}
+
+DoneFlops ForwardFlops::done(Recompute recompute, const Recomputed& parts) const {
+  DoneFlops done;
+  done.model = 3 * (products_ + done_ + ends_);
+  done.hardware = 3 * (products_ + ends_) + (1 + backward_) * done_;
+  if (recompute == Recompute::kFull) done.hardware += products_ + done_;
+  if (recompute == Recompute::kSelective) done.hardware += (parts.core ? done_ : 0) + (parts.latents ? latents_ : 0);
+  return done;
+}
 
 double model_flops_per_sequence(const Model& model) {
-  const Forward all = forward(model);
-  return 3 * (all.products + all.core + all.ends);
+  return ForwardFlops(model).model();
 }
 
 double hardware_flops_per_sequence(const Model& model, Recompute recompute) {
-  const Forward all = forward(model);
-  double again = 0;
-  if (recompute == Recompute::kFull) again = all.products + all.core;
-  if (recompute == Recompute::kSelective) again = 3 * all.core;
-  return 3 * (all.products + all.core + all.ends) + again;
+  return ForwardFlops(model).hardware(recompute);
 }
 
 DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute, const Recomputed& parts) {
-  const Forward all = forward(model);
-  DoneFlops done;
-  done.model = 3 * (all.products + all.done + all.ends);
-  done.hardware = 3 * (all.products + all.ends) + (1 + core_backward_products(model)) * all.done;
-  if (recompute == Recompute::kFull) done.hardware += all.products + all.done;
-  if (recompute == Recompute::kSelective)
-    done.hardware += (parts.core ? all.done : 0) + (parts.latents ? all.latents : 0);
-  return done;
+  return ForwardFlops(model).done(recompute, parts);
 }
 
 }  // namespace orrery::cluster

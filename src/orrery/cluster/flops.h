@@ -12,6 +12,27 @@ struct DoneFlops {
   double model = 0;     // every product once forward and twice backward
   double hardware = 0;  // recomputed products as well: by recomputation and by flash attention's backward pass
 };
+
+// What all of them are sums of: FLOPs of the forward pass on one sequence.
+class ForwardFlops {
+ public:
+  explicit ForwardFlops(const Model& model);
+
+  DoneFlops done(Recompute recompute, const Recomputed& parts = {}) const;
+  double model() const;                        // model_flops_per_sequence
+  double hardware(Recompute recompute) const;  // hardware_flops_per_sequence
+
+ private:
+  void add(const LayerKind& kind, double layers);
+
+  double products_ = 0;  // projections, feed-forward networks, routers
+  double core_ = 0;      // scores and their product with the values, in full: no causal discount
+  double done_ = 0;      // what of the core is executed
+  double latents_ = 0;   // of the products those with the latents of attention
+  double ends_ = 0;      // logits, and what stands around the layers; not recomputed
+  double backward_ = 2;  // products of the core's backward pass over those of its forward pass
+};
+
 DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute, const Recomputed& parts = {});
 
 // As papers count: attention in full. FLOPs of one sequence, forward and backward, recomputation not counted. For a

@@ -47,6 +47,9 @@ namespace {
 constexpr double kCoreOps = 5;  // operators issued by the forward pass of an attention core; backward twice as many
 constexpr double kFlashOps = 1;
 constexpr double kWeightOps = 4;  // by weight gradients of each part of a layer: two products and their accumulations
+// By Megatron-Core for each of a rank's experts, whose products Transformer Engine issues one by one: of either matrix
+// forward one and backward two, and the quantisation of what they read, where there is one.
+constexpr double kGroupedForwardOps = 2, kGroupedBackwardOps = 4, kGroupedWeightOps = 2, kGroupedQuantiseOps = 2;
 constexpr double kEmbeddingOps = 12;
 constexpr double kLogitsOps = 15;
 
@@ -235,10 +238,14 @@ void add_core(const LayerContext& c, const LayerKind& kind, const Core& core, Co
   whole.product = {batch, own, core.seen, core.width, precision};
   whole.value_width = core.value_width, whole.share = core.share, whole.dropout = c.model.dropout;
   if (c.model.attention == Attention::kFlash) whole.kernel = c.plan.stack.kernel;
-  machine::Operator back = whole;
-  back.gradient = true;
   const std::optional<double> forward_s = c.operators.attention_seconds(whole);
-  const std::optional<double> backward_s = c.operators.attention_seconds(back);
+  machine::Operator back;
+  std::optional<double> backward_s;
+  if (forward_s) {
+    back = whole;
+    back.gradient = true;
+    backward_s = c.operators.attention_seconds(back);
+  }
   if (forward_s && backward_s) {
     sum.forward += *forward_s;
     sum.backward += *backward_s;
@@ -501,21 +508,25 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   const double core_ops = static_cast<double>(kind.cores.size()) * (flash ? kFlashOps : kCoreOps);
   const double ops = kind.host_operators + core_ops;
   const double issue = c.plan.stack.host * c.operators.issue_seconds();
+  const base::Count local = experts ? mixture.count / plan.ep : 0;
+  const double grouped =
+      plan.stack.name == StackName::kMegatronCore && local > 1 ? static_cast<double>(local) * issue : 0;
+  const double quantised = machine::quantised(plan.precision) ? kGroupedQuantiseOps : 0;
 
   PassPair passes;
   Pass& forward = passes.forward;
   forward.compute = products.forward + core.forward +
                     moved(c, kAround, OperatorPass::kForward, machine::OperatorKind::kNormalisation,
                           c.plan.stack.traffic * (forward_bytes * (c.element / 2) + products.forward_bytes));
-  forward.host = ops * issue + jitter;
+  forward.host = ops * issue + (kGroupedForwardOps + quantised) * grouped + jitter;
 
   Pass& backward = passes.backward;
   backward.weight = products.weight + accumulation(c, products);
   backward.compute = products.input + backward.weight + core.backward +
                      moved(c, kAround, OperatorPass::kBackward, machine::OperatorKind::kNormalisation,
                            c.plan.stack.traffic * (backward_bytes * (c.element / 2) + products.backward_bytes));
-  backward.host = 2 * ops * issue + jitter;
-  backward.weight_host = parts * kWeightOps * issue;
+  backward.host = 2 * ops * issue + (kGroupedBackwardOps + quantised) * grouped + jitter;
+  backward.weight_host = parts * kWeightOps * issue + kGroupedWeightOps * grouped;
   double again_tp = 0, again_ep = 0, again_cp = 0, core_seconds = core.backward;
   if (c.uses != nullptr) note_again(c, begin);
   if (plan.recompute == Recompute::kFull) {

@@ -168,9 +168,26 @@ LayerBytes layer_bytes(const Model& model, const Plan& plan, const LayerKind& ki
   return {input, all - input, core};
 }
 
+// What is the same of all stages of a plan.
+struct Common {
+  StateBytes state;
+  double trained = 1;                  // share of the parameters
+  double ranks = 1, expert_ranks = 1;  // that ZeRO shards over
+  double microbatches = 1;
+  double group = 0;  // of an interleaved pipeline: microbatches that go through a chunk before the next
+
+  Common(const Model& model, const Plan& plan)
+      : state(state_bytes(plan)),
+        trained(trained_share(model, plan)),
+        ranks(static_cast<double>(shards(plan))),
+        expert_ranks(static_cast<double>(expert_shards(plan))),
+        microbatches(static_cast<double>(cluster::microbatches(plan))),
+        group(plan.interleave > 1 ? static_cast<double>(microbatch_group(plan)) : 0) {}
+};
+
 // Microbatches whose activations a stage holds at most.
-double held_microbatches(const Plan& plan, base::Count stage) {
-  const auto m = static_cast<double>(microbatches(plan));
+double held_microbatches(const Plan& plan, const Common& common, base::Count stage) {
+  const double m = common.microbatches;
   const auto p = static_cast<double>(plan.pp);
   const auto behind = static_cast<double>(plan.pp - stage);  // stages from this one on
   const auto v = static_cast<double>(plan.interleave);
@@ -178,8 +195,7 @@ double held_microbatches(const Plan& plan, base::Count stage) {
   // Deferred weight gradients keep their activations: every stage holds as many as the first.
   if (plan.schedule == Schedule::kZeroBubble) return std::min(m, p);
   if (plan.schedule == Schedule::kDualPipe) return std::min(m, p + 1);  // of the two stages together
-  if (plan.interleave > 1)
-    return std::min(m, ((v - 1) * static_cast<double>(microbatch_group(plan)) + 2 * behind - 1) / v);
+  if (plan.interleave > 1) return std::min(m, ((v - 1) * common.group + 2 * behind - 1) / v);
   return std::min(m, behind);
 }
 
@@ -200,9 +216,10 @@ bool holds(const Plan& plan, base::Count stage, base::Count other) {
   return stage == other || (held_stages(plan) == 2 && stage == plan.pp - 1 - other);
 }
 
-double layers_held(const Model& model, std::size_t kind, const Plan& plan, base::Count stage) {
-  const double own = layers_of_kind(model, kind, plan.pp, stage);
-  return held_stages(plan) == 1 ? own : own + layers_of_kind(model, kind, plan.pp, plan.pp - 1 - stage);
+double layers_held(const Model& model, const StageLayers& layers, std::size_t kind, const Plan& plan,
+                   base::Count stage) {
+  const double own = layers.of_kind(model, kind, stage);
+  return held_stages(plan) == 1 ? own : own + layers.of_kind(model, kind, plan.pp - 1 - stage);
 }
 
 // What stands on the stages besides layers.
@@ -260,26 +277,27 @@ void add(const Model& model, const Plan& plan, const LayerKind& kind, const Laye
     sum.permuted = std::max(sum.permuted, static_cast<double>(kind.mixture.top_k) * static_cast<double>(kind.width));
 }
 
-Memory finished(const Model& model, const Plan& plan, const StageSum& sum) {
+// `params`: its parameters, what stands besides layers among them.
+Memory finished(const Model& model, const Plan& plan, const Common& common, const StageSum& sum,
+                StageParameters& params) {
   const base::Count stage = sum.stage;
-  StageParameters params = sum.params;
+  params = sum.params;
   add_ends(model, plan, stage, params);
-  const StateBytes state = state_bytes(plan);
-  const auto ranks = static_cast<double>(shards(plan));
-  const auto expert_ranks = static_cast<double>(expert_shards(plan));
+  const StateBytes& state = common.state;
+  const double whole = params.dense + params.experts;
+  const double part = params.dense / common.ranks + params.experts / common.expert_ranks;
   const auto bytes = [&](double of_each, int sharded_from) {
-    return plan.zero >= sharded_from ? of_each * (params.dense / ranks + params.experts / expert_ranks)
-                                     : of_each * (params.dense + params.experts);
+    return of_each * (plan.zero >= sharded_from ? part : whole);
   };
   Memory memory;
   memory.weights = bytes(state.weight, 3);
-  const double trained = trained_share(model, plan);
+  const double trained = common.trained;
   memory.gradients = trained * bytes(state.gradient, 2);
   memory.optimizer = trained * (1 - plan.offload_optimizer) * bytes(state.optimizer, 1);
   // Frozen weights have no masters to be gathered from.
   if (trained < 1 && state.weight == 0) memory.weights = bytes(2, 3);
 
-  const double held = held_microbatches(plan, stage) / static_cast<double>(held_stages(plan));
+  const double held = held_microbatches(plan, common, stage) / static_cast<double>(held_stages(plan));
   // Of what lies in the host's memory two layers' worth is on its way.
   const double away = plan.offload_activations * std::max(0.0, 1 - 2 / std::max(1.0, held * sum.layers));
   memory.activations = held * sum.kept * (1 - away);
@@ -350,9 +368,10 @@ double trained_share(const Model& model, const Plan& plan) {
 }
 
 StageParameters stage_parameters(const Model& model, const Plan& plan, base::Count stage) {
+  const StageLayers layers(model.layers, plan.pp);
   StageParameters params;
   for (std::size_t k = 0; k < model.kinds.size(); ++k)
-    add(plan, model.kinds[k], layers_held(model, k, plan, stage) * own_weights(model.kinds[k]), params);
+    add(plan, model.kinds[k], layers_held(model, layers, k, plan, stage) * own_weights(model.kinds[k]), params);
   add_ends(model, plan, stage, params);
   return params;
 }
@@ -370,32 +389,50 @@ bool hosts_hold(const Model& model, const System& system, const Plan& plan) {
   return room <= 0 || host_bytes(model, plan) <= room;
 }
 
-Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
+namespace {
+
+StageSum summed(const Model& model, const Plan& plan, base::Count stage) {
+  const StageLayers layers(model.layers, plan.pp);
   StageSum sum;
   sum.stage = stage;
   for (std::size_t k = 0; k < model.kinds.size(); ++k) {
     const LayerKind& kind = model.kinds[k];
-    add(model, plan, kind, layer_bytes(model, plan, kind), layers_held(model, k, plan, stage), sum);
+    add(model, plan, kind, layer_bytes(model, plan, kind), layers_held(model, layers, k, plan, stage), sum);
   }
-  return finished(model, plan, sum);
+  return sum;
 }
 
-Memory memory(const Model& model, const Plan& plan) {
+void take(const Model& model, const Plan& plan, const Common& common, const StageSum& sum, Occupied& out) {
+  StageParameters params;
+  const Memory memory = finished(model, plan, common, sum, params);
+  const bool first = sum.stage == 0;
+  if (first || memory.total() > out.fullest.total()) out.fullest = memory;
+  if (first || params.dense + params.experts > out.most.dense + out.most.experts) out.most = params;
+}
+
+}  // namespace
+
+Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
+  StageParameters params;
+  return finished(model, plan, Common(model, plan), summed(model, plan, stage), params);
+}
+
+Occupied occupied(const Model& model, const Plan& plan) {
+  const Common common(model, plan);
+  Occupied out;
   if (held_stages(plan) == 2) {
     // Two stages each: which pair is the fullest follows no such rule.
-    Memory fullest = stage_memory(model, plan, 0);
-    for (base::Count stage = 1; stage < plan.pp / 2; ++stage) {
-      const Memory other = stage_memory(model, plan, stage);
-      if (other.total() > fullest.total()) fullest = other;
-    }
-    return fullest;
+    for (base::Count stage = 0; stage < plan.pp / 2; ++stage)
+      take(model, plan, common, summed(model, plan, stage), out);
+    return out;
   }
+  const StageLayers layers(model.layers, plan.pp);
   std::array<StageSum, 4> sums;
   std::size_t count = 1;  // the first stage
   const base::Count last = plan.pp - 1;
   if (last > 1) sums[count++].stage = 1;
   if (plan.recompute == Recompute::kFull && model.kinds.size() > 1) {
-    const base::Count shorter = 1 + longer_stages_between(model.layers, plan.pp);
+    const base::Count shorter = 1 + layers.longer_between();
     if (shorter > 1 && shorter < last) sums[count++].stage = shorter;
   }
   if (last > 0) sums[count++].stage = last;
@@ -403,14 +440,14 @@ Memory memory(const Model& model, const Plan& plan) {
     const LayerKind& kind = model.kinds[k];
     const LayerBytes bytes = layer_bytes(model, plan, kind);
     for (std::size_t i = 0; i < count; ++i)
-      add(model, plan, kind, bytes, layers_held(model, k, plan, sums[i].stage), sums[i]);
+      add(model, plan, kind, bytes, layers_held(model, layers, k, plan, sums[i].stage), sums[i]);
   }
-  Memory fullest = finished(model, plan, sums[0]);
-  for (std::size_t i = 1; i < count; ++i) {
-    const Memory other = finished(model, plan, sums[i]);
-    if (other.total() > fullest.total()) fullest = other;
-  }
-  return fullest;
+  for (std::size_t i = 0; i < count; ++i) take(model, plan, common, sums[i], out);
+  return out;
+}
+
+Memory memory(const Model& model, const Plan& plan) {
+  return occupied(model, plan).fullest;
 }
 
 std::string_view name(MemoryTerm term) {

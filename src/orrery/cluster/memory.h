@@ -31,7 +31,14 @@ bool hosts_hold(const Model& model, const System& system, const Plan& plan);
 // Bytes on an accelerator of `stage`, 0 to pp - 1.
 Memory stage_memory(const Model& model, const Plan& plan, base::Count stage);
 
-// The same of the fullest stage, by its total.
+// The same of the fullest stage, by its total; and the parameters of the stage that has most of them.
+struct Occupied {
+  Memory fullest;
+  StageParameters most;
+};
+Occupied occupied(const Model& model, const Plan& plan);
+
+// The fullest stage's alone.
 Memory memory(const Model& model, const Plan& plan);
 
 }  // namespace orrery::cluster

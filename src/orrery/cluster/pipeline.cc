@@ -39,15 +39,18 @@ double joined(double device, double host) {
   if (longer == 0) return 0;
   const double ratio = std::min(device, host) / longer;
   const double squared = ratio * ratio;
-  return longer * std::pow(1 + squared * squared * ratio, 0.2);
+  const double sum = 1 + squared * squared * ratio;
+  const double x = sum - 1;
+  if (x > 1.0 / 1024) return longer * std::pow(sum, 0.2);
+  // The root's series, to 1e-20: what pow() says, but for the rounding of one result in some thousand.
+  return longer * (1 + x * (1.0 / 5 - x * (2.0 / 25 - x * (6.0 / 125 - x * (21.0 / 625 - x * (399.0 / 15625))))));
 }
 
-// `split`: the schedule defers weight gradients. The rest of the backward pass then takes the time of its other work
-// alone.
-Stage finished(const PassPair& passes, bool split, bool dual) {
-  Stage stage{passes};
-  const Pass& forward = passes.forward;
-  const Pass& backward = passes.backward;
+// From its passes. `split`: the schedule defers weight gradients. The rest of the backward pass then takes the time of
+// its other work alone.
+void finish(bool split, bool dual, Stage& stage) {
+  const Pass& forward = stage.passes.forward;
+  const Pass& backward = stage.passes.backward;
   // What DualPipe's pairs hide of the exchange with experts shows where a pass goes alone.
   const double before = forward.device() + (dual ? forward.ep_hidden : 0);
   const double behind = backward.device() + (dual ? backward.ep_hidden : 0);
@@ -55,7 +58,11 @@ Stage finished(const PassPair& passes, bool split, bool dual) {
   stage.backward = joined(behind, backward.host);
   if (dual) stage.pair = joined(forward.device() + backward.device(), forward.host + backward.host);
   if (split) stage.weight = stage.backward - joined(behind - backward.weight, backward.host - backward.weight_host);
-  return stage;
+}
+
+void add(const PassPair& more, double times, PassPair& sum) {
+  sum.forward.add(more.forward, times);
+  sum.backward.add(more.backward, times);
 }
 
 // From the first forward to the end of a zero-bubble pipeline, as far as stages of `kind` determine it: the longest of
@@ -86,30 +93,37 @@ double zero_bubble_seconds(const Pipeline& pipe, const Kind& kind, double m, dou
 
 // DualPipe's: stages i and p - 1 - i are one accelerator's. Of the pairs between the ends the longest are told apart
 // from the rest, whose mean counts.
-Pipeline folded(const std::array<PassPair, 4>& sums, const Model& model, base::Count p) {
-  const auto mean = [](const PassPair& a, double of_a, const PassPair& b, double of_b) {
-    PassPair pair;
-    pair.forward.add(a.forward, of_a), pair.forward.add(b.forward, of_b);
-    pair.backward.add(a.backward, of_a), pair.backward.add(b.backward, of_b);
-    return finished(pair, true, true);
+void fold(base::Count of_longer, base::Count p, Pipeline& result) {
+  const std::array<PassPair, 4> sums = {result[0].stage.passes, result[1].stage.passes, result[2].stage.passes,
+                                        result[3].stage.passes};
+  result = {};
+  const auto mean = [](const PassPair& a, double of_a, const PassPair& b, double of_b, Kind& kind) {
+    add(a, of_a, kind.stage.passes);
+    add(b, of_b, kind.stage.passes);
+    finish(true, true, kind.stage);
   };
-  Pipeline result;
+  const auto stand = [](Kind& kind, double count, double front, double back) {
+    kind.count = count, kind.front = front, kind.back = back;
+  };
   const auto end = static_cast<double>(p - 1);
-  result[0] = {mean(sums[0], 0.5, sums[3], 0.5), 2, 0, end};
-  result[3] = {result[0].stage, 0, end, end};
-  if (p == 2) return result;
+  mean(sums[0], 0.5, sums[3], 0.5, result[0]);
+  stand(result[0], 2, 0, end);
+  result[3].stage = result[0].stage;
+  stand(result[3], 0, end, end);
+  if (p == 2) return;
   const auto between = static_cast<double>(p - 2);
-  const double longer = model.layers % p == 0 ? between : static_cast<double>(longer_stages_between(model.layers, p));
+  const auto longer = static_cast<double>(of_longer);
   const double both = std::max(0.0, 2 * longer - between);  // stages of pairs of two long ones
   const double mixed = 2 * std::min(longer, between - longer);
   const double most = both > 0 ? both : mixed > 0 ? mixed : between;
   const double share = both > 0 ? 1 : mixed > 0 ? 0.5 : 0;
-  result[1] = {mean(sums[1], share, sums[2], 1 - share), most, 1, most};
+  mean(sums[1], share, sums[2], 1 - share, result[1]);
+  stand(result[1], most, 1, most);
   const double rest = between - most;
-  if (rest <= 0) return result;
+  if (rest <= 0) return;
   const double left = (longer - share * most) / rest;
-  result[2] = {mean(sums[1], left, sums[2], 1 - left), rest, most + 1, between};
-  return result;
+  mean(sums[1], left, sums[2], 1 - left, result[2]);
+  stand(result[2], rest, most + 1, between);
 }
 
 }  // namespace
@@ -117,57 +131,51 @@ Pipeline folded(const std::array<PassPair, 4>& sums, const Model& model, base::C
 Pipeline pipeline(const LayerContext& context) {
   const Model& model = context.model;
   const base::Count p = context.plan.pp;
+  const bool dual = context.plan.schedule == Schedule::kDualPipe;
+  const bool split = context.plan.schedule == Schedule::kZeroBubble || dual;
   // The first stage, one of the longer and one of the shorter ones between, the last one.
-  const std::array<base::Count, 4> stages = {0, std::min<base::Count>(1, p - 1), std::max<base::Count>(p - 2, 0),
-                                             p - 1};
-  std::array<PassPair, 4> sums;
+  const std::array<base::Count, 4> stages = {0, 1, p - 2, p - 1};
+  const StageLayers layers(model.layers, p);
+  const base::Count longer = layers.equal() ? std::max<base::Count>(0, p - 2) : layers.longer_between();
+  const std::array<bool, 4> stands = {true, p > 2, p > 2 && (dual || longer < p - 2), p > 1};
+  Pipeline result;
+  const auto sum = [&](std::size_t i) -> PassPair& { return result[i].stage.passes; };
   for (std::size_t k = 0; k < model.kinds.size(); ++k) {
     const PassPair each = layer_passes(context, model.kinds[k]);
-    for (std::size_t i = 0; i < stages.size(); ++i) {
-      if ((i == 3 && p == 1) || ((i == 1 || i == 2) && p < 3)) continue;
-      const double own = layers_of_kind(model, k, p, stages[i]);
-      sums[i].forward.add(each.forward, own);
-      sums[i].backward.add(each.backward, own);
-    }
+    for (std::size_t i = 0; i < stages.size(); ++i)
+      if (stands[i]) add(each, layers.of_kind(model, k, stages[i]), sum(i));
   }
   if (model.ahead > 0) {
     const PassPair further = ahead_passes(context);
     const double own = static_cast<double>(model.ahead) / static_cast<double>(p);
-    for (PassPair& sum : sums) {
-      sum.forward.add(further.forward, own);
-      sum.backward.add(further.backward, own);
-    }
+    for (std::size_t i = 0; i < stages.size(); ++i)
+      if (stands[i]) add(further, own, sum(i));
   }
-  const auto with = [](PassPair sum, const PassPair& more) {
-    sum.forward.add(more.forward, 1);
-    sum.backward.add(more.backward, 1);
-    return sum;
-  };
-  const PassPair embedding = embedding_passes(context);
-  const PassPair logits = logits_passes(context);
+  add(embedding_passes(context), 1, sum(0));
+  add(logits_passes(context), 1, sum(p == 1 ? 0 : 3));
 
-  const bool dual = context.plan.schedule == Schedule::kDualPipe;
-  const bool split = context.plan.schedule == Schedule::kZeroBubble || dual;
-  Pipeline result;
-  if (p == 1) {
-    result[0] = {finished(with(with(sums[0], embedding), logits), split, dual), 1};
+  if (dual && p > 1) {
+    fold(longer, p, result);
     return result;
   }
-  if (dual) {
-    sums[0] = with(sums[0], embedding);
-    sums[3] = with(sums[3], logits);
-    return folded(sums, model, p);
-  }
-  const auto end = static_cast<double>(p - 1);
-  result[0] = {finished(with(sums[0], embedding), split, false), 1};
-  result[3] = {finished(with(sums[3], logits), split, false), 1, end, end};
+  finish(split, dual, result[0].stage);
+  result[0].count = 1;
+  if (p == 1) return result;
+  const auto between = [&](Kind& kind, double count, double front) {
+    kind.count = count, kind.front = front, kind.back = front + count - 1;
+  };
   if (p > 2) {
     // The longer stages between come first.
-    const base::Count longer = model.layers % p == 0 ? p - 2 : longer_stages_between(model.layers, p);
     const auto border = static_cast<double>(longer);
-    result[1] = {finished(sums[1], split, false), border, 1, border};
-    if (longer < p - 2) result[2] = {finished(sums[2], split, false), end - 1 - border, border + 1, end - 1};
+    finish(split, false, result[1].stage);
+    between(result[1], border, 1);
+    if (stands[2]) {
+      finish(split, false, result[2].stage);
+      between(result[2], static_cast<double>(p - 2) - border, border + 1);
+    }
   }
+  finish(split, false, result[3].stage);
+  between(result[3], 1, static_cast<double>(p - 1));
   return result;
 }
 
@@ -182,23 +190,31 @@ double longest_chunk(const Model& model, const Plan& plan) {
 
 }  // namespace
 
-double waiting(const Model& model, const Plan& plan, const Pipeline& pipe, const Kind& kind) {
-  if (plan.pp == 1) return 0;
-  const double m = whole_microbatches(plan);
+Waits::Waits(const Model& model, const Plan& plan, const Pipeline& pipe)
+    : plan_(plan), pipe_(pipe), m_(whole_microbatches(plan)), p_(static_cast<double>(plan.pp)) {
+  if (plan.pp == 1 || plan.schedule == Schedule::kZeroBubble || plan.schedule == Schedule::kDualPipe) return;
+  if (plan.interleave > 1) {
+    group_ = static_cast<double>(microbatch_group(plan));
+    refill_ = std::max(0.0, p_ - group_) * (1 - 1 / static_cast<double>(plan.interleave));
+  }
+  chunk_ = longest_chunk(model, plan);
+  for (const Kind& each : pipe) all_ += each.count * each.stage.tau();
+}
+
+double Waits::of(const Kind& kind) const {
+  if (plan_.pp == 1) return 0;
   const double own = kind.stage.tau();
-  if (plan.schedule == Schedule::kZeroBubble) {
-    return std::max(0.0, zero_bubble_seconds(pipe, kind, m, static_cast<double>(plan.pp)) - m * own);
-  }
-  const auto p = static_cast<double>(plan.pp);
-  if (plan.schedule == Schedule::kDualPipe) {
+  if (plan_.schedule == Schedule::kZeroBubble)
+    return std::max(0.0, zero_bubble_seconds(pipe_, kind, m_, p_) - m_ * own);
+  if (plan_.schedule == Schedule::kDualPipe) {
     const Stage& stage = kind.stage;
-    return std::max(0.0, (p / 2 - 1) * (own + stage.backward - 3 * stage.weight)) + (p + 1) * stage.apart();
+    return std::max(0.0, (p_ / 2 - 1) * (own + stage.backward - 3 * stage.weight)) + (p_ + 1) * stage.apart();
   }
-  const auto group = plan.interleave > 1 ? static_cast<double>(microbatch_group(plan)) : p;
-  const double refill = std::max(0.0, p - group) * (1 - 1 / static_cast<double>(plan.interleave)) * own;
-  double all = 0;
-  for (const Kind& each : pipe) all += each.count * each.stage.tau();
-  return std::max(0.0, all - own) * longest_chunk(model, plan) + refill;
+  return std::max(0.0, all_ - own) * chunk_ + refill_ * own;
+}
+
+double waiting(const Model& model, const Plan& plan, const Pipeline& pipe, const Kind& kind) {
+  return Waits(model, plan, pipe).of(kind);
 }
 
 }  // namespace orrery::cluster

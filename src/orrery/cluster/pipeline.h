@@ -33,7 +33,28 @@ using Pipeline = std::array<Kind, 4>;
 
 Pipeline pipeline(const LayerContext& context);
 
-// How long a stage of `kind` waits in total for the others, until the last one has ended.
+// How long stages wait for the others. Keeps references.
+class Waits {
+ public:
+  Waits(const Model& model, const Plan& plan, const Pipeline& pipe);
+
+  // A stage of `kind` in total, until the last one has ended.
+  double of(const Kind& kind) const;
+
+  // Of an interleaved pipeline: microbatches that go through a chunk before the next.
+  double group() const { return group_; }
+
+ private:
+  const Plan& plan_;
+  const Pipeline& pipe_;
+  double m_ = 0, p_ = 0;
+  double group_ = 0;
+  double refill_ = 0;  // turns that a group smaller than the pipeline waits
+  double chunk_ = 1;   // share of a stage's layers in its longest chunk
+  double all_ = 0;     // a microbatch's seconds in all stages
+};
+
+// The same of one kind alone.
 double waiting(const Model& model, const Plan& plan, const Pipeline& pipe, const Kind& kind);
 
 }  // namespace orrery::cluster

@@ -19,7 +19,7 @@
 // products for two, at 0.86 of the rate (arXiv 2307.08691: 63 % after 73 %).
 //
 // Form and tile shapes: cuBLAS's on A100, see "Wave quantization" and "Tile quantization" in NVIDIA's matrix
-// multiplication guide; fill and e are fitted. Cost: four tile shapes, some 20 ns.
+// multiplication guide; fill and e are fitted. Cost: as many tile shapes as can be the fastest, of four; some 10 ns.
 #include "orrery/machine/roofline.h"
 
 #include <algorithm>
@@ -33,6 +33,13 @@ struct Tile {
   double efficiency;  // relative to the largest tile
 };
 constexpr std::array<Tile, 4> kTiles = {{{8, 7, 1.0}, {7, 7, 0.95}, {7, 6, 0.80}, {6, 6, 0.55}}};
+
+// What is below so many times the time of full waves is no tile's time from this one on, rounding included.
+constexpr std::array<double, kTiles.size()> kHopeless = [] {
+  std::array<double, kTiles.size()> times{};
+  for (std::size_t i = 0; i < kTiles.size(); ++i) times[i] = (1 - 1e-9) / kTiles[i].efficiency;
+  return times;
+}();
 
 constexpr base::Count kSplitDepth = 2048;  // least K that is split
 constexpr base::Count kSplitPart = 1024;   // least K of a part
@@ -65,22 +72,35 @@ Roofline::Roofline(const Accelerator& accelerator)
   }
   for (int p = 0; p < kPrecisions; ++p) {
     const double peak = accelerator.peak_flops_per_s[p] * accelerator.matrix_efficiency;
-    seconds_per_tile_step_[p] = peak > 0 ? 2.0 * accelerator.units / peak : std::numeric_limits<double>::infinity();
+    const double step = peak > 0 ? 2.0 * accelerator.units / peak : std::numeric_limits<double>::infinity();
+    element_step_[p] = step * inverse_units_;
+    static_assert(kTiles.size() == kTileShapes);
+    for (std::size_t i = 0; i < kTiles.size(); ++i) {
+      const Tile& tile = kTiles[i];
+      tile_step_[p][i] = step * (base::Count{1} << (tile.log2_rows + tile.log2_columns)) / tile.efficiency;
+    }
   }
 }
 
 double Roofline::matrix_product_seconds(const MatrixProduct& product) const {
   const auto [batch, m, n, k, precision] = product;
   if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) return 0;
-  const double step = seconds_per_tile_step_[static_cast<int>(precision)];
+  const auto of = static_cast<std::size_t>(precision);
+  const double depth = static_cast<double>(k) + fill_depth_;
+  // What no padding and full waves would take, if the shape's efficiency were 1.
+  const double full =
+      static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * depth * element_step_[of];
   double best = std::numeric_limits<double>::infinity();
-  for (const Tile& tile : kTiles) {
+  for (std::size_t i = 0; i < kTiles.size(); ++i) {
+    const Tile& tile = kTiles[i];
+    // Shapes of less efficiency follow, which cannot come below.
+    if (best < full * kHopeless[i]) break;
     const base::Count tiles = batch * tiles_along(m, tile.log2_rows) * tiles_along(n, tile.log2_columns);
-    const double tile_step = step * (base::Count{1} << (tile.log2_rows + tile.log2_columns)) / tile.efficiency;
+    const double tile_step = tile_step_[of][i];
     // ceil(tiles / units) without a division, the slow part of this function.
-    auto waves = static_cast<base::Count>(tiles * inverse_units_);
+    auto waves = static_cast<base::Count>(static_cast<double>(tiles) * inverse_units_);
     waves += waves * units_ < tiles;
-    double seconds = waves * tile_step * (k + fill_depth_);
+    double seconds = static_cast<double>(waves) * tile_step * depth;
     if (tiles < units_ && k >= kSplitDepth) {
       const base::Count parts = std::min(units_ / tiles, k / kSplitPart);
       if (parts >= 2) {

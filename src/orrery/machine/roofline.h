@@ -19,8 +19,10 @@ class Roofline final : public OperatorModel {
  private:
   double traffic_seconds(const MatrixProduct& product) const;
 
-  std::array<double, kAttentionKernels> attention_rate_{};   // FLOP/s, of long sequences at heads of 128, forwards
-  std::array<double, kPrecisions> seconds_per_tile_step_{};  // of a 1 x 1 tile, one step of K, all units busy
+  std::array<double, kAttentionKernels> attention_rate_{};  // FLOP/s, of long sequences at heads of 128, forwards
+  static constexpr int kTileShapes = 4;
+  std::array<std::array<double, kTileShapes>, kPrecisions> tile_step_{};  // seconds of one step of K, all units busy
+  std::array<double, kPrecisions> element_step_{};  // of one element of the result, one step of K, all units busy
   double seconds_per_byte_ = 0;
   double issue_seconds_ = 0;
   double fill_depth_ = 0;

@@ -220,6 +220,7 @@ std::string further_choices(const cluster::Model& model, const cluster::Plan& pl
   if (plan.order != cluster::Order::kCpDpPp)
     out += fmt::format(", {} on the network", cluster::name_of(plan.order, cluster::orders()));
   if (model.mixes() && plan.expert_tp == 1 && plan.tp > 1) out += ", whole experts";
+  if (plan.lora_rank > 0) out += fmt::format(", adapters of rank {} trained alone", plan.lora_rank);
   if (plan.offload_activations > 0)
     out += fmt::format(", {:.0f} % of activations offloaded", 100 * plan.offload_activations);
   if (plan.offload_optimizer > 0)
