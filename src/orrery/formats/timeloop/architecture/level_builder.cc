@@ -449,8 +449,9 @@ machine::Chip build_levels(std::span<const Component> components, Purpose purpos
   base::Diagnostics rules;
   machine::check(chip, rules);
   for (const base::Diagnostic& rule : rules.all()) {
-    // No storage, no compute: nothing could be mapped, but what is there has a price.
-    if (purpose == Purpose::kEstimate && (rule.code == "O0311" || rule.code == "O0312")) continue;
+    // No storage, no compute, fan-outs that do not divide: nothing could be mapped, but what is there has a price.
+    if (purpose == Purpose::kEstimate && (rule.code == "O0310" || rule.code == "O0311" || rule.code == "O0312"))
+      continue;
     (rule.severity == base::Severity::kError ? found.error("", "") : found.warning("", "")) = rule;
   }
   return chip;

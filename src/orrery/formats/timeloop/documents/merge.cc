@@ -166,10 +166,11 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
         .hint(document.where.file == nullptr ? std::string() : base::other_text_format(document.where.file->text));
     return;
   }
-  const bool describes_chip = document.find("architecture") != nullptr;
+  const bool describes_chip = document.find("architecture") != nullptr || document.find("arch") != nullptr;
   for (Entry& entry : document.entries) {
     std::string key = plain_key(entry.key);
     if (key.find("ignore") != std::string::npos) continue;                    // the user's own: Timeloop's rule
+    if (key == "arch") entry.key = key = "architecture";                      // the first form's name
     if (key == "extra_mapping_constraints") entry.key = key = "constraints";  // timeloopfe adds them up, too
     if (std::find(known_keys().begin(), known_keys().end(), key) == known_keys().end()) {
       auto& diagnostic =
