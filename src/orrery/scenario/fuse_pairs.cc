@@ -57,6 +57,17 @@ std::vector<std::string> common_levels(const machine::Chip& a, const machine::Ch
   return names;
 }
 
+// What is handed over at a storage lies there: a side that passes it by would lose it.
+void hold(const std::string& level, LayerQuestion& side) {
+  nest::Constraint keep;
+  keep.kind = nest::Constraint::Kind::kKeep;
+  keep.level = side.chip->storage_index(level);
+  keep.dataspace = fuse_role(side.einsum)->dataspace;
+  keep.keep = true;
+  keep.text = "--fuse auto at " + level;
+  side.space.constraints.push_back(std::move(keep));
+}
+
 // Questions that are asked once for each side of each choice.
 class Asked {
  public:
@@ -67,6 +78,7 @@ class Asked {
     if (fuse.level.empty()) return question;
     LayerQuestion changed = questions_[question];
     fuse_side(fuse, changed);
+    hold(fuse.level, changed);
     questions_.push_back(std::move(changed));
     return questions_.size() - 1;
   }
@@ -159,7 +171,7 @@ FusedPair choose(const Match& match, const std::vector<Sides>& sides, const std:
 
 [[noreturn]] void refuse(const std::vector<LayerQuestion>& questions) {
   base::Diagnostics found;
-  auto& error = found.error("O2042", "there is no pair to fuse: no product and normalisation of one matrix");
+  auto& error = found.error("O2034", "there is no pair to fuse: no product and normalisation of one matrix");
   for (const LayerQuestion& question : questions) {
     const auto role = fuse_role(question.einsum);
     error.note(!role ? fmt::format("`{}` is neither", question.name)

@@ -5,7 +5,8 @@
 //   not fused                          both sides as they are mapped without fusion
 //   each storage that both chips have, x {reduction free} x {whole matrix} x {product writes}
 //
-// as `fuse_side` (fuse_sides.h) makes them. Each side of each choice is an exact search of its own. The total of a
+// as `fuse_side` (fuse_sides.h) makes them, and with the matrix held at the storage by both sides: what one hands over, the
+// other finds. Each side of each choice is an exact search of its own. The total of a
 // choice is counted over both sides:
 //
 //   energy = E1 + E2     cycles = C1 + C2     EDP = (E1 + E2) (C1 + C2)
@@ -53,7 +54,7 @@ struct FusedLayers {
   MappedModel mapped;  // the layers as chosen; a normalisation once for each pair, and for what is left of it
 };
 
-// Throws InputError: O2042 where no product and normalisation make a pair, and what map_layers throws.
+// Throws InputError: O2034 where no product and normalisation make a pair, and what map_layers throws.
 FusedLayers map_fused(const std::vector<LayerQuestion>& questions, const MapOptions& options);
 
 }  // namespace orrery::scenario

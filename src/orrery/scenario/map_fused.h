@@ -13,7 +13,7 @@ struct FusedAnswer {
   std::vector<FusedPair> fused;  // what was chosen
 };
 
-// Throws InputError: O2042 where there is no pair, O2043 where the request fixes or asks what goes with one choice, and
+// Throws InputError: O2034 where there is no pair, O2043 where the request fixes or asks what goes with one choice, and
 // as map().
 FusedAnswer map_with_chosen_fusion(const MapRequest& request);
 

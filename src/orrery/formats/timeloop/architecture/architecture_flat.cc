@@ -142,7 +142,7 @@ bool apply_ratios(const Flattened& flat, machine::Chip& chip, base::Diagnostics&
 }
 
 void warn_of_ratios(const base::Location& where, base::Diagnostics& found) {
-  found.warning("O2040", "energies are ratios to a multiplication of 16 bit: this form of a chip gives none", where)
+  found.warning("O2032", "energies are ratios to a multiplication of 16 bit: this form of a chip gives none", where)
       .note(
           "as in Timeloop: an access to 0.5 KiB of SRAM 1, to 100 KiB 6, to DRAM 200, for 16 bit; areas and leakage 0")
       .note("what is shown as pJ is a multiple of what such a multiplication takes")

@@ -52,7 +52,7 @@ class Reader {
     const yaml::Node* shape = problem_.find("shape");
     if (!shape && has_convolution_bounds()) {
       found_
-          .warning("O2041", "no shape is given: the bounds are taken as those of `cnn-layer`, as Timeloop does",
+          .warning("O2033", "no shape is given: the bounds are taken as those of `cnn-layer`, as Timeloop does",
                    problem_.where)
           .severity = base::Severity::kNote;
       yaml::Node& name = named_.emplace();
