@@ -88,7 +88,7 @@ struct Wanted {
 // The figure of an action, and the factor that makes it pJ or um^2.
 Wanted wanted(const Query& query) {
   if (query.wants_area()) return {kArea, kUm2PerMm2};
-  if (query.action == "leak") return {kLeak, kPjPerMwSecond * cycle_seconds(query)};
+  if (query.action == "leak" || query.action == "idle") return {kLeak, kPjPerMwSecond * cycle_seconds(query)};
   if (query.action != "read" && query.action != "write" && query.action != "update")
     throw Bad{fmt::format("knows read, write, update and leak of an SRAM, not `{}`", query.action)};
   const double share = (changes(query.arguments, "data_delta") ? kDataShare : 0) +

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <string>
 
 namespace orrery::formats::libconfig {
@@ -111,13 +111,13 @@ std::string repeated(const std::string& text, int times) {
 TEST(Libconfig, LargeAndDeepTextsEndInTime) {
   std::string names;
   for (int i = 0; i < 100'000; ++i) names += "n" + std::to_string(i) + "=1;";
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process: others may keep the machine busy
   EXPECT_FALSE(read(names).document);
   EXPECT_FALSE(read("a = " + repeated("(", 100'000) + repeated(")", 100'000) + ";").document);
   EXPECT_FALSE(read(repeated(" ", 2 << 20)).document);
   EXPECT_FALSE(read("a = " + repeated("{ a = ", 300) + "1;" + repeated("};", 300)).document);
   EXPECT_TRUE(read("a = (" + repeated("1,", 200'000) + "1);").document);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 2.0);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class Scanner {
     }
     while (found_.all().empty()) {
       skip_blanks();
-      if (at_ >= text_.size()) break;
+      if (!found_.all().empty() || at_ >= text_.size()) break;
       one();
     }
     return std::move(tokens_);

@@ -234,10 +234,11 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
   const AttributeFrame& innermost =
       flat.components.empty() || flat.components.front().frame == nullptr ? around : *flat.components.front().frame;
   if (!innermost.scope.knows("global_cycle_seconds")) {
-    if (const auto clock = clock_of_latency(innermost)) {
+    const auto clock = result.before_v4 ? clock_of_latency(innermost) : std::nullopt;
+    if (clock) {
       result.chip.cycle_seconds = clock->seconds;
       base::doubt(base::HardwareFigure::kClock, 1 / clock->seconds, "1 / latency", clock->latency->where, found);
-    } else if (result.before_v4 && !flat_form) {
+    } else if (result.before_v4 && !flat_form && purpose == Purpose::kEstimate) {
       result.chip.cycle_seconds = kOldClockSeconds;
     }
   } else {

@@ -151,9 +151,9 @@ class Builder {
     return architecture_.flat->components.empty() ? base::Location() : architecture_.flat->components.front().where;
   }
 
-  // What an older description calls `latency`, or leaves out.
+  // What a description before version 0.4 calls `latency`, or leaves out.
   void take_clock(const AttributeFrame& frame, Attributes& attributes) {
-    if (attributes.contains("global_cycle_seconds")) return;
+    if (attributes.contains("global_cycle_seconds") || !architecture_.before_v4) return;
     const auto clock = clock_of_latency(frame);
     if (clock) {
       attributes.emplace("global_cycle_seconds", clock->seconds);
@@ -163,7 +163,7 @@ class Builder {
                                clock->latency->scalar),
                    clock->latency->where)
           .severity = base::Severity::kNote;
-    } else if (architecture_.before_v4) {
+    } else if (!energies_required_) {  // nothing is mapped, so nothing but leakage depends on it
       attributes.emplace("global_cycle_seconds", kOldClockSeconds);
       auto& warning = found_.warning("O2044", "no clock is given; a cycle is taken to last 5 ns", first_place());
       warning.note("so do Accelergy's tables for descriptions before 0.4; leakage depends on it, and seconds");

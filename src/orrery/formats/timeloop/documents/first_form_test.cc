@@ -1,6 +1,7 @@
 // Timeloop's first documents: libconfig, chips as lists of storages, and what goes with them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "orrery/base/files_test_util.h"
@@ -89,8 +90,10 @@ mapspace = { template = "uber"; constraints = "two";
   constraints_two = ( { target = "GlobalBuffer"; type = "datatype"; keep = [ "Inputs" ]; bypass = [ "Weights" ]; } ); };
 )";
   const Specification all = read(kChip + kProblem + lists);
-  ASSERT_EQ(all.problem->space.constraints.size(), 2u);
-  EXPECT_EQ(all.problem->space.constraints[0].kind, nest::Constraint::Kind::kKeep);
+  int of_buffer = 0;
+  for (const nest::Constraint& one : all.problem->space.constraints)
+    of_buffer += one.kind == nest::Constraint::Kind::kKeep && one.level == 1 ? 1 : 0;
+  EXPECT_EQ(of_buffer, 2);
   EXPECT_FALSE(said(all, "O0513"));
   EXPECT_EQ(base::codes_of([&] { read(kChip + kProblem + replaced(lists, "\"two\"", "\"three\"")); }),
             base::Codes{"O0500"});
@@ -115,10 +118,14 @@ TEST(FirstForm, ErrorsPointIntoTheFile) {
     read(replaced(kChip, "sizeKB = 128;", "sizeKB = -1;") + kProblem);
     FAIL();
   } catch (const base::InputError& error) {
-    EXPECT_EQ(error.diagnostics.at(0).primary.where.line, 6);
-    EXPECT_EQ(error.diagnostics.at(0).primary.where.column, 38);
+    const auto& found = error.diagnostics;
+    const auto negative = std::find_if(found.begin(), found.end(), [](const auto& one) { return one.code == "O0321"; });
+    ASSERT_NE(negative, found.end());
+    EXPECT_EQ(negative->primary.where.line, 6);
+    EXPECT_EQ(negative->primary.where.column, 38);
   }
-  EXPECT_EQ(base::codes_of([&] { read("arch = { storage = ( ); };\n" + kProblem); }), base::Codes{"O0302"});
+  const base::Codes codes = base::codes_of([&] { read("arch = { storage = ( ); };\n" + kProblem); });
+  EXPECT_TRUE(std::find(codes.begin(), codes.end(), "O0302") != codes.end());
 }
 
 TEST(FirstForm, YamlSaysTheSame) {
@@ -137,10 +144,13 @@ TEST(FirstForm, TheClockOfAnOldDescriptionIsItsLatency) {
       "    - {name: MAC, class: intmac, attributes: {datawidth: 16}}\n"
       "problem: {shape: cnn-layer, R: 1, S: 1, P: 4, Q: 4, C: 4, K: 4, N: 1}\n";
   EXPECT_DOUBLE_EQ(read(chip, "a.yaml").chip->cycle_seconds, 2e-9);
-  EXPECT_DOUBLE_EQ(read(replaced(chip, ", latency: 2ns", ""), "a.yaml").chip->cycle_seconds, 5e-9);
   EXPECT_TRUE(said(read(chip, "a.yaml"), "O2044"));
-  EXPECT_EQ(base::codes_of([&] { read(replaced(replaced(chip, ", latency: 2ns", ""), "0.3", "0.4"), "a.yaml"); }),
-            base::Codes{"O0601"});
+  const std::string without = replaced(chip, ", latency: 2ns", "");
+  EXPECT_EQ(base::codes_of([&] { read(without, "a.yaml"); }), base::Codes{"O0601"});
+  ReadOptions priced;
+  priced.mapped = false;
+  EXPECT_DOUBLE_EQ(Documents::gather({source(without, "a.yaml")}, priced).read().chip->cycle_seconds, 5e-9);
+  EXPECT_EQ(base::codes_of([&] { read(replaced(chip, "0.3", "0.4"), "a.yaml"); }), base::Codes{"O0601"});
 }
 
 }  // namespace
