@@ -45,10 +45,11 @@ Record<Choice> choice_record() {
       {"without_mapping", "Sides that have no mapping.", &Choice::without,
        when([](const Choice& c) { return !c.found; })}};
   out.add(figures().only(found));
-  Record<Choice> held = {{"product_tile_words", "Of the matrix, what the storage holds at a time for the product.",
-                          &Choice::product_tile_words},
-                         {"normalisation_tile_words", "The same for the normalisation; the two need not agree.",
-                          &Choice::normalisation_tile_words}};
+  Record<Choice> held = {
+      {"product_tile_words", "Of the matrix, what all instances of the storage hold at a time for the product.",
+       &Choice::product_tile_words},
+      {"normalisation_tile_words", "The same for the normalisation; the two need not agree.",
+       &Choice::normalisation_tile_words}};
   return out.add(held.only([](const Choice& c) { return c.found && !c.fuse.level.empty(); }));
 }
 

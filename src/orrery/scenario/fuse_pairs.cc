@@ -111,12 +111,14 @@ std::vector<Sides> sides_of(const Match& match, Asked& asked) {
   return all;
 }
 
+// In all instances that are in use.
 base::Count tile_words(const MappedLayer& layer, const std::string& level) {
   const int storage = layer.chip.storage_index(level);
   const auto role = fuse_role(layer.einsum);
   if (storage < 0 || !role) return 0;
-  const nest::DataspaceCost& cost = layer.optimum.evaluation.storages[storage].dataspaces[role->dataspace];
-  return cost.kept ? cost.tile_words : 0;
+  const nest::StorageCost& level_cost = layer.optimum.evaluation.storages[storage];
+  const nest::DataspaceCost& cost = level_cost.dataspaces[role->dataspace];
+  return cost.kept ? base::checked_multiply(cost.tile_words, level_cost.utilized_instances) : 0;
 }
 
 bool settled(const MappedLayer& layer) {

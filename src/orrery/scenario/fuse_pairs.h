@@ -5,9 +5,9 @@
 //   not fused                          both sides as they are mapped without fusion
 //   each storage that both chips have, x {reduction free} x {whole matrix} x {product writes}
 //
-// as `fuse_side` (fuse_sides.h) makes them, and with the matrix held at the storage by both sides: what one hands over, the
-// other finds. Each side of each choice is an exact search of its own. The total of a
-// choice is counted over both sides:
+// as `fuse_side` (fuse_sides.h) makes them, and with the matrix held at the storage by both sides: what one hands over,
+// the other finds. Each side of each choice is an exact search of its own. The total of a choice is counted over both
+// sides:
 //
 //   energy = E1 + E2     cycles = C1 + C2     EDP = (E1 + E2) (C1 + C2)
 //
@@ -35,7 +35,8 @@ struct FusedPair {
     double energy_pj = 0;
     base::Count cycles = 0;
     double edp_j_cycles = 0;
-    // Words of the matrix that the storage holds of it at a time, for either side; they need not agree. 0: not fused.
+    // Words of the matrix that all instances of the storage hold at a time, for either side; they need not agree. 0:
+    // not fused.
     base::Count product_tile_words = 0, normalisation_tile_words = 0;
     std::string without;  // the side that has no mapping; empty: both have one
   };

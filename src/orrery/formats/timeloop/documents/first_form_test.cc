@@ -153,5 +153,14 @@ TEST(FirstForm, TheClockOfAnOldDescriptionIsItsLatency) {
   EXPECT_EQ(base::codes_of([&] { read(replaced(chip, "0.3", "0.4"), "a.yaml"); }), base::Codes{"O0601"});
 }
 
+// A folder of results may stand beside the chip's own files.
+TEST(FirstForm, AFlattenedArchitectureGivesWayToTheOneItWasMadeOf) {
+  const auto flat = source("architecture: {version: 0.4, local: [{name: a.B, class: SRAM}]}\n", "flat.yaml");
+  for (const char* name : {"a.cfg", "z.cfg"}) {
+    const Specification all = Documents::gather({source(kChip + kProblem, name), flat}, {}).read();
+    EXPECT_EQ(all.chip->storages.size(), 3u) << name;
+  }
+}
+
 }  // namespace
 }  // namespace orrery::formats::timeloop
