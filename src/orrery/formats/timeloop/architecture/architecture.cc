@@ -128,20 +128,6 @@ std::optional<Component> read_component(const yaml::Node& node, std::string name
   component.around = frame.outer;
   const yaml::Node* class_node = node.find("class");
   if (class_node == nullptr) class_node = node.find("subclass");  // what it is estimated as tells what it is
-  if (class_node == nullptr && frame.attributes != nullptr) {
-    for (const char* size : {"depth", "entries", "sizeKB"}) {
-      const yaml::Node* given = frame.attributes->find(size);
-      if (given == nullptr || given->is_null()) continue;
-      found
-          .warning("O0306",
-                   fmt::format("component `{}` has no class; its `{}` makes it a storage", component.name, size),
-                   component.where)
-          .hint("add `class: regfile` or `class: SRAM`, whichever it is");
-      component.class_name = "storage";
-      warn_misspelt_attributes(*frame.attributes, found);
-      return component;
-    }
-  }
   if (class_node == nullptr || !class_node->is_scalar() || class_node->scalar.empty()) {
     found
         .error("O0306", fmt::format("component `{}` has no class", component.name),
