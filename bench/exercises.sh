@@ -39,13 +39,14 @@ run() {
     *) echo "0 0 0 ${code:-exit$status}" ;;
   esac
 }
-# estimate FILES...: one run of `orrery energy`; nothing is mapped.
+# estimate NAME FILES...: a row of one run of `orrery energy`, which maps nothing.
 estimate() {
-  local status=0
+  local name=$1 status=0 code
+  shift
   "$orrery" energy "$@" >"$work/out" 2>"$work/err" || status=$?
-  local code
   code=$(grep -oE '^error\[O[0-9]{4}\]' "$work/err" | head -1 | grep -oE 'O[0-9]{4}' || true)
-  [[ $status == 0 ]] && echo "1 1 1 estimated" || echo "0 0 0 ${code:-exit$status}"
+  printf '| %s, `energy` | 1 | %d | - | - | %s |\n' "$name" "$((status == 0))" \
+    "$([[ $status == 0 ]] && echo none || echo "${code:-exit$status}")"
 }
 row() { # NAME TALLY
   awk -v name="$1" '{read += $1; mapped += $2; proven += $3; if (!$2) why[$4]++}
@@ -91,13 +92,11 @@ done
 cd "$root/tutorial_exercises/01_accelergy_timeloop_2020_ispass/accelergy"
 for tutorial in 0*/; do
   mapfile -t documents < <(find "$tutorial"input -name '*.yaml' ! -name action_counts.yaml | sort)
-  estimate "${documents[@]}" >"$work/tally"
-  row "accelergy ${tutorial%/}, \`energy\`" "$work/tally"
+  estimate "accelergy ${tutorial%/}" "${documents[@]}"
 done
 cd "$root/tutorial_exercises/05_creating_accelergy_plug_ins/utils"
 for design in design*.yaml; do
-  estimate "$design" >"$work/tally"
-  row "plug-in tutorial, ${design%.yaml}, \`energy\`" "$work/tally"
+  estimate "plug-in tutorial, ${design%.yaml}" "$design"
 done
 cd "$root/tutorial_exercises/02_interface_and_design_space_exploration_2024"
 run top.yaml.jinja >"$work/tally"
