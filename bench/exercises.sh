@@ -39,6 +39,15 @@ run() {
     *) echo "0 0 0 ${code:-exit$status}" ;;
   esac
 }
+# estimate NAME FILES...: a row of one run of `orrery energy`, which maps nothing.
+estimate() {
+  local name=$1 status=0 code
+  shift
+  "$orrery" energy "$@" >"$work/out" 2>"$work/err" || status=$?
+  code=$(grep -oE '^error\[O[0-9]{4}\]' "$work/err" | head -1 | grep -oE 'O[0-9]{4}' || true)
+  printf '| %s, `energy` | 1 | %d | - | - | %s |\n' "$name" "$((status == 0))" \
+    "$([[ $status == 0 ]] && echo none || echo "${code:-exit$status}")"
+}
 row() { # NAME TALLY
   awk -v name="$1" '{read += $1; mapped += $2; proven += $3; if (!$2) why[$4]++}
     END {for (c in why) list = list (list == "" ? "" : ", ") c " (" why[c] ")"
@@ -79,6 +88,15 @@ for tutorial in 0*/; do
   done
   [[ -s $work/tally ]] || run "$tutorial"arch/*.yaml "$tutorial"arch/components/*.yaml "$tutorial"prob/*.yaml "$tutorial"mapper/*.yaml >>"$work/tally"
   row "tutorial ${tutorial%/}" "$work/tally"
+done
+cd "$root/tutorial_exercises/01_accelergy_timeloop_2020_ispass/accelergy"
+for tutorial in 0*/; do
+  mapfile -t documents < <(find "$tutorial"input -name '*.yaml' ! -name action_counts.yaml | sort)
+  estimate "accelergy ${tutorial%/}" "${documents[@]}"
+done
+cd "$root/tutorial_exercises/05_creating_accelergy_plug_ins/utils"
+for design in design*.yaml; do
+  estimate "plug-in tutorial, ${design%.yaml}" "$design"
 done
 cd "$root/tutorial_exercises/02_interface_and_design_space_exploration_2024"
 run top.yaml.jinja >"$work/tally"

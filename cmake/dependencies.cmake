@@ -39,6 +39,10 @@ find_package(yaml-cpp QUIET)
 orrery_require(yaml-cpp libyaml-cpp-dev)
 orrery_prefer_archives(yaml-cpp yaml-cpp)
 
+pkg_check_modules(config++ QUIET IMPORTED_TARGET GLOBAL libconfig++)
+orrery_require(PkgConfig::config++ libconfig++-dev)
+orrery_prefer_archives(PkgConfig::config++ "config[+][+]")
+
 find_package(nlohmann_json QUIET)
 orrery_require(nlohmann_json::nlohmann_json nlohmann-json3-dev)
 

@@ -35,7 +35,7 @@ file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share)
 file(CREATE_LINK ../../orrery/catalog ${PROJECT_BINARY_DIR}/share/catalog SYMBOLIC)
 install(FILES ${PROJECT_BINARY_DIR}/share/catalog DESTINATION share/doc/orrery)
 install(FILES LICENSE DESTINATION share/doc/orrery RENAME copyright) # where Debian looks for it
-foreach(package coinor-libcbc coinor-libclp coinor-libcoinutils coinor-libcgl coinor-libosi libprotobuf libyaml-cpp libxxhash
+foreach(package coinor-libcbc coinor-libclp coinor-libcoinutils coinor-libcgl coinor-libosi libprotobuf libyaml-cpp libconfig++ libxxhash
                 libbz2 libhdf5 libaec zlib1g libminizip libutf8proc libsqlite3)
   install(FILES /usr/share/doc/${package}-dev/copyright DESTINATION share/doc/orrery RENAME copyright.${package} OPTIONAL)
 endforeach()
@@ -80,5 +80,5 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libsentencepiece0) # opened when a model asks for it
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-    "cmake, g++, pkg-config, libfmt-dev, libyaml-cpp-dev, libxxhash-dev, libprotobuf-dev, coinor-libcbc-dev, libminizip-dev, zlib1g-dev, libutf8proc-dev")
+    "cmake, g++, pkg-config, libfmt-dev, libyaml-cpp-dev, libconfig++-dev, libxxhash-dev, libprotobuf-dev, coinor-libcbc-dev, libminizip-dev, zlib1g-dev, libutf8proc-dev")
 include(CPack)

@@ -13,4 +13,4 @@ if(NOT PROJECT_IS_TOP_LEVEL) # what find_package says, too
   set(ORRERY_CATALOG ${PROJECT_SOURCE_DIR}/catalog PARENT_SCOPE)
 endif()
 target_link_libraries(orrery_archive PUBLIC fmt::fmt Threads::Threads
-                      PRIVATE PkgConfig::xxhash PkgConfig::cbc PkgConfig::minizip PkgConfig::utf8proc yaml-cpp protobuf::libprotobuf)
+                      PRIVATE PkgConfig::xxhash PkgConfig::cbc PkgConfig::minizip PkgConfig::utf8proc PkgConfig::config++ yaml-cpp protobuf::libprotobuf)

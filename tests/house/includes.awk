@@ -1,8 +1,8 @@
 # The rules of includes.sh; reads every source file of the checkout in turn.
 BEGIN {
-  third_party = "^(fmt|minizip|utf8proc|sentencepiece|yaml-cpp|nlohmann|CLI|xxhash|google|coin|sqlite3|gtest|gmock|rapidcheck|benchmark)[/.]"
+  third_party = "^(fmt|minizip|utf8proc|sentencepiece|yaml-cpp|nlohmann|CLI|xxhash|google|coin|sqlite3|libconfig|gtest|gmock|rapidcheck|benchmark)[/.]"
   split("base:0 cost:1 workload:2 machine:3 energy:4 collective:4 kernels:4 " \
-        "nest:5 layer:5 model:5.5 study:5.7 tuning:5.5 sparse:5 array:5.5 dataflow:5 cluster:5 amped:5 formats/yaml:6 formats/csv:6 formats/json:6 formats/pickle:6 formats/*:7 " \
+        "nest:5 layer:5 model:5.5 study:5.7 tuning:5.5 sparse:5 array:5.5 dataflow:5 cluster:5 amped:5 formats/yaml:6 formats/libconfig:6.5 formats/csv:6 formats/json:6 formats/pickle:6 formats/*:7 " \
         "formats/huggingface/families:6.5 formats/huggingface/networks:7.5 " \
         "formats/timeloop/expressions:7.1 formats/timeloop/templates:7.15 formats/timeloop/architecture:7.2 formats/timeloop/constraints:7.3 " \
         "formats/timeloop/components:7.4 formats/timeloop/documents:7.5 " \

@@ -121,8 +121,9 @@ std::string other_text_format(std::string_view text) {
                      text.find("= (") != std::string_view::npos || text.find("=\n{") != std::string_view::npos;
   const bool quotes_code = text.find("\n```") != std::string_view::npos;  // Markdown
   if (opens && closes && !quotes_code)
-    return "this looks like libconfig, the first format of Timeloop's descriptions; write it as YAML, `key: "
-           "value` in place of `key = value;`";
+    return "this looks like libconfig, the first format of Timeloop's descriptions, which is read where the file's "
+           "name "
+           "ends in `.cfg`";
   return {};
 }
 

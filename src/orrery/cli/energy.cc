@@ -28,7 +28,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   declare_chips(line, options.request);
   declare_templates(line, options.request);
   declare_estimation(line, options.request);
-  declare(line, options, "Write ERT.yaml, ART.yaml, their summaries and result.json there");
+  declare(line, options,
+          "Write ERT.yaml, ART.yaml, their summaries, flattened_architecture.yaml and result.json there");
   return line.read(arguments, console);
 }
 
@@ -45,8 +46,9 @@ int run_energy(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
   const base::Stopwatch clock;
-  check_folder(options.directory, options.force,
-               {"ERT.yaml", "ART.yaml", "ERT_summary.yaml", "ART_summary.yaml", "result.json"});
+  check_folder(
+      options.directory, options.force,
+      {"ERT.yaml", "ART.yaml", "ERT_summary.yaml", "ART_summary.yaml", "flattened_architecture.yaml", "result.json"});
   const scenario::EstimatedChip chip = scenario::estimate_chip(options.request);
   report(console, chip.warnings.all());
   std::string json;
@@ -62,6 +64,7 @@ int run_energy(const Arguments& arguments, Console& console) {
   }
   if (!options.directory.empty()) {
     std::vector<scenario::OutputFile> files = scenario::energy_files(chip.components);
+    files.push_back({"flattened_architecture.yaml", chip.flattened});
     files.push_back({"result.json", json});
     write_files(options.directory, files);
   }

@@ -16,12 +16,14 @@
 #include "orrery/cli/shared_options.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/scenario/map.h"
+#include "orrery/scenario/map_fused.h"
 
 namespace orrery::cli {
 namespace {
 
 struct Options : OutputFolder {
   scenario::MapRequest request;
+  bool choose_fusion = false;  // --fuse auto
 };
 
 base::Count bound(const std::string& text) {
@@ -135,6 +137,16 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.toggle("--l-fusion", options.request.fuse.whole, "-lf: with --fuse-at, hand over the whole matrix, not columns");
   line.toggle("--pay-writeback-in-matmul", options.request.fuse.product_writes,
               "-pwim: with --fuse-at, the product writes its result back, not the normalisation");
+  line.meant("--fuse", "NAME",
+             "auto: fuse each product with its normalisation where and how the two cost least, or not; all choices are "
+             "compared",
+             [&options](const std::string& text) {
+               if (text != "auto")
+                 misuse("O1102", fmt::format("`--fuse {}` names no way to fuse", text),
+                        "write `--fuse auto`, or `--fuse-at LEVEL` for one storage");
+               options.choose_fusion = true;
+             });
+  line.offer("--fuse", {"auto"});
   line.text("--attention-array", options.request.attention_array, "FILE.json",
             "A simulated array beside the chip does a prefill's attention: an answer of `sparse simulate`");
   line.meant_each("--gemm", "M,K,N", "A matrix product: M x K times K x N (repeatable)", false,
@@ -195,6 +207,9 @@ scenario::MapRequest map_request(const Arguments& arguments) {
   Options options;
   QuietConsole console;
   if (!read(arguments, console, options)) refuse_help();
+  if (options.choose_fusion)
+    misuse("O1102", "`--fuse auto` is of one run, not of a study",
+           "give the study `--fuse-at LEVEL` and the options that a run chose");
   options.request.search.model = options.request.compat.defects;
   return options.request;
 }
@@ -218,7 +233,13 @@ int run_map(const Arguments& arguments, Console& console) {
     request.search.searching = [&](const std::string& name, double best, double bound) {
       if (line.wanted()) line.show(progress_text(name, request.search.objective, best, bound));
     };
-    static_cast<scenario::MapAnswer&>(results) = scenario::map(request);
+    if (options.choose_fusion) {
+      scenario::FusedAnswer answer = scenario::map_with_chosen_fusion(request);
+      static_cast<scenario::MapAnswer&>(results) = std::move(answer.map);
+      results.fused = std::move(answer.fused);
+    } else {
+      static_cast<scenario::MapAnswer&>(results) = scenario::map(request);
+    }
   }
   results.verb = "map";
   results.close_look = results.mapped.layers.size() == 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <set>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/version.h"
 #include "orrery/report/front_table.h"
+#include "orrery/report/fused_pairs.h"
 #include "orrery/report/infeasible.h"
 #include "orrery/report/loop_nest.h"
 #include "orrery/report/map_json.h"
@@ -104,6 +106,7 @@ int present(const Results& results, const DocumentRequest& documents, const Outp
   document.version = kVersion;
   document.mapped = &results.mapped;
   document.blocks = results.blocks;
+  document.fused = &results.fused;
   document.work = results.work ? &*results.work : nullptr;
   document.selected = results.selected;
   document.seconds = results.seconds;
@@ -126,6 +129,7 @@ int present(const Results& results, const DocumentRequest& documents, const Outp
       if (layer.front) console.out << "\n" << report::front_table(layer);
       if (layer.forced && layer.forced->optimum.mapping) console.out << "\n" << report::why_view(layer);
     }
+    if (!results.fused.empty()) console.out << "\n" << report::fused_table(results.fused);
     const std::string padded = report::padding_lines(layers);
     if (!padded.empty()) console.out << "\n" << padded;
     const std::string certified = certified_lines(layers);
@@ -140,7 +144,10 @@ int present(const Results& results, const DocumentRequest& documents, const Outp
       unmapped.error("", "") = report::explain_no_forced_mapping(layer);
     }
   report(console, unmapped.all());
-  return exit_code(layers);
+  const int code = exit_code(layers);
+  const bool proven =
+      std::all_of(results.fused.begin(), results.fused.end(), std::mem_fn(&scenario::FusedPair::proven));
+  return code == kDone && !proven ? kLimit : code;
 }
 
 }  // namespace orrery::cli

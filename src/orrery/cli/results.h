@@ -6,14 +6,16 @@
 
 #include "orrery/cli/console.h"
 #include "orrery/cli/shared_options.h"
+#include "orrery/scenario/fuse_pairs.h"
 #include "orrery/scenario/map.h"
 
 namespace orrery::cli {
 
 struct Results : scenario::MapAnswer {
-  std::string verb;         // "map", "eval"
-  bool close_look = false;  // loop nest and energies of each layer
-  double seconds = 0;       // wall clock of the command
+  std::vector<scenario::FusedPair> fused;  // with --fuse auto
+  std::string verb;                        // "map", "eval"
+  bool close_look = false;                 // loop nest and energies of each layer
+  double seconds = 0;                      // wall clock of the command
 };
 
 // The originals reproduced, as `--compat` names them.

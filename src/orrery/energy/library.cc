@@ -5,6 +5,7 @@
 //   width, datawidth, both also with _a and _b  v1/v0               v1/v0               v1/v0
 //   depth                                       (v1/v0)^0.78        (v1/v0)^0.78        v1/v0
 //   rows, cols, columns                         1                   1                   v1/v0
+//   n_inputs, n_outputs                         v1/v0               v1/v0               v1/v0
 //   resolution                                  2^(v1-v0)           2^(v1-v0)           2^(v1-v0)
 //   voltage                                     (v1/v0)^2           1                   1
 //   average_{input,weight,output}_value         v1/v0               v1/v0               1
@@ -15,7 +16,8 @@
 // `length_mm` (of a wire) is ours. An attribute without which the component would not exist, such as its width, must be
 // positive: otherwise the component would be free. Widths far from those of the table's designs are marked as
 // extrapolated, and so are the words of a `register`, whose rows are of one word, and an `intmac` with an adder wider
-// than that of its rows. The width of a floating-point class may be given as `exponent` and `mantissa`. Cost: a query
+// than that of its rows. A wire's `length` may be a text with a unit, and of a width that is no whole number the next
+// one counts. The width of a floating-point class may be given as `exponent` and `mantissa`. Cost: a query
 // looks at every row of its class, some tens.
 #include "orrery/energy/library.h"
 
@@ -60,6 +62,11 @@ bool may_be_zero(std::string_view name) {
          name == "average_output_value";
 }
 
+// Descriptions of old have widths such as log(depth): a circuit has whole bits, so the next number of them.
+double whole_bits(double width) {
+  return width > 1 ? std::ceil(width) : width;
+}
+
 // The factor from v0 to v1, or nothing where there is no law. Names are lower case.
 std::optional<double> law(std::string_view name, double v0, double v1, Target target) {
   const auto is = [&](std::initializer_list<std::string_view> names) {
@@ -68,6 +75,7 @@ std::optional<double> law(std::string_view name, double v0, double v1, Target ta
   const bool area = target == Target::kArea;
   if (is({"width", "datawidth", "width_a", "width_b", "datawidth_a", "datawidth_b"})) return v1 / v0;
   if (name == "depth") return area ? v1 / v0 : std::pow(v1 / v0, 0.78);
+  if (is({"n_inputs", "n_outputs"})) return v1 / v0;
   if (is({"rows", "cols", "columns"})) return area ? v1 / v0 : 1;
   if (name == "resolution") return std::exp2(v1 - v0);
   if (name == "voltage") return target == Target::kEnergy ? (v1 / v0) * (v1 / v0) : 1;
@@ -129,13 +137,30 @@ std::optional<std::variant<base::Count, Refusal>> width_of_format(const Query& q
   return whole;
 }
 
+// Millimetres of a wire whose `length` is given in place of `length_mm`: `2mm`, `500um`, or a number of um, as
+// Accelergy takes it.
+std::optional<double> length_of_wire(const Query& query) {
+  const Value* value = find(query.attributes, "length");
+  if (!value || !same(query.class_name, "wire") || find(query.attributes, "length_mm")) return std::nullopt;
+  std::string length = text(*value);
+  double mm = 1e-3;
+  for (const auto& [unit, of_it] : {std::pair{"mm", 1.0}, std::pair{"um", 1e-3}, std::pair{"nm", 1e-6}}) {
+    if (!length.ends_with(unit)) continue;
+    length.resize(length.size() - 2);
+    mm = of_it;
+    break;
+  }
+  const auto count = number(Value(length));
+  return count && *count >= 0 ? std::optional(*count * mm) : std::nullopt;
+}
+
 class Matcher {
  public:
   Matcher(const NodeScaling& scaling, bool scales_technology, const Query& query)
       : scaling_(scaling), scales_technology_(scales_technology), query_(query) {
-    target_ = query.wants_area()                                         ? Target::kArea
-              : same(query.action, "leak") || same(query.action, "idle") ? Target::kLeak
-                                                                         : Target::kEnergy;
+    // What is gated does nothing but leak.
+    const bool leaks = same(query.action, "leak") || same(query.action, "idle") || query.action.ends_with("_gated");
+    target_ = query.wants_area() ? Target::kArea : leaks ? Target::kLeak : Target::kEnergy;
   }
 
   // `told`: also collect what was scaled and assumed, for the row that answers.
@@ -194,12 +219,13 @@ class Matcher {
       return factor;
     }
     const auto v0 = number(Value(from));
-    const auto v1 = number(*here.value);
+    auto v1 = number(*here.value);
+    if (v1 && is_width(law_name)) v1 = whole_bits(*v1);
     if (!v0 || !v1) return refuse(fmt::format("cannot scale {} {} to `{}`", here.name, from, text(*here.value)));
     if (*v0 == *v1) return 1;
     if (*v1 <= 0 && !may_be_zero(law_name))
       return refuse(fmt::format("`{}` is {:g}; it must be positive", here.name, *v1));
-    if (is_width(law_name) && std::floor(*v1) != *v1)
+    if (is_width(law_name) && std::floor(*v1) != *v1)  // less than one bit
       return refuse(fmt::format("`{}` is {:g}; it must be a whole number of bits", here.name, *v1));
     const auto factor = law(law_name, *v0, *v1, target_);
     if (!factor) return refuse(fmt::format("has no law to scale {} {} to {}", here.name, from, text(*here.value)));
@@ -241,6 +267,9 @@ std::vector<std::string> Library::beyond(const LibraryRow& best, const Query& qu
     const Given here = given(attribute, query.attributes);
     const auto width = here.value ? number(*here.value) : std::nullopt;
     if (!width) continue;
+    if (whole_bits(*width) != *width)
+      bounds.push_back(
+          fmt::format("`{}` is {:.4g}, no number of bits; {:g} are taken", here.name, *width, whole_bits(*width)));
     double least = std::numeric_limits<double>::infinity(), most = 0;
     for (const LibraryRow& row : rows_) {
       if (row.classes != best.classes) continue;
@@ -283,6 +312,12 @@ std::vector<std::string> Library::beyond(const LibraryRow& best, const Query& qu
 Answer Library::estimate(const Query& asked) const {
   std::string format;
   Attributes with_width;
+  Attributes with_length;
+  if (const auto length_mm = length_of_wire(asked)) {
+    with_length = asked.attributes;
+    with_length.emplace("length_mm", *length_mm);
+    return estimate({asked.class_name, with_length, asked.action, asked.arguments});
+  }
   if (const auto bits = width_of_format(asked)) {
     if (const Refusal* refusal = std::get_if<Refusal>(&*bits)) return *refusal;
     with_width = asked.attributes;

@@ -43,6 +43,42 @@ TEST(RegisterFile, LeakageAndAreaAreThoseOfAllWords) {
   EXPECT_GT(value("leak", 128, 8), 2 * value("leak", 64, 8));
 }
 
+Attributes deltas(base::Count data, base::Count address) {
+  return {{"data_delta", data}, {"address_delta", address}};
+}
+
+TEST(RegisterFile, WhatStaysCostsNothing) {
+  const RegisterFile files(figures(), figures());
+  const Attributes attributes{{"depth", base::Count{64}}, {"width", base::Count{8}}};
+  const auto read = [&](const Attributes& arguments) {
+    return std::get<Figure>(files.estimate({"regfile", attributes, "read", arguments})).value;
+  };
+  EXPECT_DOUBLE_EQ(read(deltas(1, 1)), value("read", 64, 8));
+  EXPECT_DOUBLE_EQ(read(deltas(1, 0)) + read(deltas(0, 1)), read(deltas(1, 1)));
+  EXPECT_EQ(read(deltas(0, 0)), 0);
+}
+
+TEST(RegisterFile, AFifoComparesItsPointersOnce) {
+  const RegisterFile files(figures(), figures());
+  const Attributes attributes{{"depth", base::Count{64}}, {"width", base::Count{8}}}, none;
+  const auto of = [&](std::string_view action) {
+    return std::get<Figure>(files.estimate({"FIFO", attributes, action, none})).value;
+  };
+  EXPECT_DOUBLE_EQ(of("push"), 8 * 0.009 + 6 * 0.001);
+  EXPECT_DOUBLE_EQ(of("pop"), of("push"));
+  EXPECT_NEAR(of(""), 64 * 8 * 6 + 6 * 2, 1e-9);
+  EXPECT_TRUE(std::holds_alternative<Refusal>(files.estimate({"regfile", attributes, "push", none})));
+}
+
+TEST(RegisterFile, ASmallStorageIsOneAndALargeOneIsNot) {
+  const RegisterFile files(figures(), figures());
+  const Attributes small{{"depth", base::Count{128}}, {"width", base::Count{32}}}, none;
+  const Attributes large{{"depth", base::Count{129}}, {"width", base::Count{32}}};
+  EXPECT_TRUE(files.accuracy({"storage", small, "read", none}).has_value());
+  EXPECT_FALSE(files.accuracy({"storage", large, "read", none}).has_value());
+  EXPECT_FALSE(files.accuracy({"storage", none, "read", none}).has_value());
+}
+
 TEST(RegisterFile, WithoutSizesThereIsNoFigure) {
   const RegisterFile files(figures(), figures());
   const Attributes empty, none, odd{{"depth", 0.5}, {"width", base::Count{8}}};

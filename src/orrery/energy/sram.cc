@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "orrery/energy/register_file.h"
 #include "orrery/energy/sram_text.h"
 #include "orrery/energy/technology.h"
 
@@ -87,7 +88,7 @@ struct Wanted {
 // The figure of an action, and the factor that makes it pJ or um^2.
 Wanted wanted(const Query& query) {
   if (query.wants_area()) return {kArea, kUm2PerMm2};
-  if (query.action == "leak") return {kLeak, kPjPerMwSecond * cycle_seconds(query)};
+  if (query.action == "leak" || query.action == "idle") return {kLeak, kPjPerMwSecond * cycle_seconds(query)};
   if (query.action != "read" && query.action != "write" && query.action != "update")
     throw Bad{fmt::format("knows read, write, update and leak of an SRAM, not `{}`", query.action)};
   const double share = (changes(query.arguments, "data_delta") ? kDataShare : 0) +
@@ -98,7 +99,8 @@ Wanted wanted(const Query& query) {
 }  // namespace
 
 std::optional<double> Sram::accuracy(const Query& query) const {
-  if (query.class_name != "SRAM" && query.class_name != "sram") return std::nullopt;
+  const bool storage = query.class_name == "storage" && !is_small_storage(query);
+  if (query.class_name != "SRAM" && query.class_name != "sram" && !storage) return std::nullopt;
   return accuracy_percent_;
 }
 
@@ -132,6 +134,7 @@ Answer Sram::estimate(const Query& query) const {
       if (percent) figure.expected_error_percent = (*percent)[what.figure];
     }
     figure.source = describe(memory, asked, how);
+    if (query.class_name == "storage") figure.source += "; a storage, taken as an SRAM";
     if (!figure.node_rule.empty()) figure.source += "; technology " + figure.node_rule;
     return figure;
   } catch (const Bad& bad) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "orrery/report/answer.h"
+#include "orrery/report/fused_pairs.h"
 #include "orrery/report/loop_nest.h"
 #include "orrery/report/padding.h"
 #include "orrery/report/schemas.h"
@@ -491,6 +492,10 @@ Record<MapDocument> result(bool searched) {
        when(part_of_model)}};
   if (!searched) return out;
   const auto array = [](const D& d) -> const scenario::ArrayAttention& { return d.mapped->attention; };
+  const auto fused = [](const D& d) -> const std::vector<scenario::FusedPair>& { return *d.fused; };
+  const auto has_fused = [](const D& d) { return d.fused != nullptr && !d.fused->empty(); };
+  out.add({{"fused_pairs", "With `--fuse auto`: what was chosen of each pair, and from what.", fused, fused_pair(),
+            when(has_fused)}});
   const auto has_array = [](const D& d) { return !d.mapped->attention.rows.empty(); };
   out.add({{"attention_array", "With `--attention-array`: what it does in the place of layers.", array, attention(),
             when(has_array)}});

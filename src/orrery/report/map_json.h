@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/count.h"
+#include "orrery/scenario/fuse_pairs.h"
 #include "orrery/scenario/map.h"
 #include "orrery/scenario/map_model.h"
 
@@ -14,12 +15,13 @@ namespace orrery::report {
 struct MapDocument {
   std::string verb = "map";  // names the schema
   std::string version;
-  const scenario::MappedModel* mapped = nullptr;  // borrowed
-  const scenario::MappedWork* work = nullptr;     // borrowed; of a model
-  base::Count blocks = 0;                         // of a model; 0: no model was named, only layers
-  std::string selected;                           // the one layer of the model that was asked for; empty: all of them
-  double seconds = 0;                             // wall clock of the whole command
-  std::vector<std::string> compat;                // originals reproduced, defects included
+  const scenario::MappedModel* mapped = nullptr;            // borrowed
+  const scenario::MappedWork* work = nullptr;               // borrowed; of a model
+  const std::vector<scenario::FusedPair>* fused = nullptr;  // borrowed; with --fuse auto
+  base::Count blocks = 0;                                   // of a model; 0: no model was named, only layers
+  std::string selected;             // the one layer of the model that was asked for; empty: all of them
+  double seconds = 0;               // wall clock of the whole command
+  std::vector<std::string> compat;  // originals reproduced, defects included
 };
 
 // Indented, ending in a newline; doubles round-trip exactly. All but `timing` and each certificate's `seconds`

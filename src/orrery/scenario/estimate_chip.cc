@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/formats/timeloop/components/energy_table_text.h"
 #include "orrery/scenario/read_layers.h"
 
 namespace orrery::scenario {
@@ -99,6 +100,7 @@ EstimatedChip estimate_chip(const DocumentRequest& request) {
   Specification specification = request.chips.empty() ? documents.read() : read_chip(documents, request.chips);
   Estimators estimators(request.estimators);
   if (const Estimates estimates = complete(specification, estimators)) result.components = *estimates;
+  result.flattened = formats::timeloop::flattened_text(specification.components);
   result.warnings.append(specification.diagnostics);
   result.inputs = std::move(specification.inputs);
   return result;

@@ -8,6 +8,7 @@ namespace orrery::scenario {
 
 struct EstimatedChip {
   std::vector<energy::EstimatedComponent> components;
+  std::string flattened;            // flattened_architecture.yaml: what was estimated
   std::vector<base::Input> inputs;  // files and overrides
   base::Diagnostics warnings;
 };

@@ -1,12 +1,14 @@
 #include "orrery/scenario/fuse_sides.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/edit_distance.h"
+#include "orrery/scenario/fuse_role.h"
 
 namespace orrery::scenario {
 namespace {
@@ -20,7 +22,7 @@ struct Roles {
   bool product = false;                     // else a normalisation
 };
 
-Roles roles_of(const workload::Einsum& einsum, const std::string& name) {
+std::optional<Roles> known_roles(const workload::Einsum& einsum) {
   Roles roles;
   std::vector<int> inputs;
   for (int s = 0; s < static_cast<int>(einsum.dataspaces.size()); ++s) {
@@ -57,6 +59,11 @@ Roles roles_of(const workload::Einsum& einsum, const std::string& name) {
     }
     if (roles.product) return roles;
   }
+  return std::nullopt;
+}
+
+Roles roles_of(const workload::Einsum& einsum, const std::string& name) {
+  if (auto roles = known_roles(einsum)) return *roles;
   base::fail("O2030", fmt::format("`{}` is neither a product of matrices nor a normalisation", name), {},
              "--fuse-at is of a layer that makes a matrix, or takes one and gives one of its shape");
 }
@@ -142,6 +149,32 @@ class Side {
 };
 
 }  // namespace
+
+std::optional<FuseRole> fuse_role(const workload::Einsum& einsum) {
+  const auto roles = known_roles(einsum);
+  if (!roles) return std::nullopt;
+  FuseRole role;
+  role.product = roles->product;
+  role.dataspace = roles->product ? roles->output : roles->moving;
+  // As a product's rows and columns; a normalisation's matrix has two dimensions, each of which may be either.
+  std::vector<base::Count> sizes;
+  if (roles->product) {
+    for (const std::vector<int>* group : {&roles->rows, &roles->columns}) {
+      base::Count size = 1;
+      for (const int d : *group) size = base::checked_multiply(size, einsum.dimensions[d].bound);
+      sizes.push_back(size);
+    }
+  } else {
+    for (int d = 0; d < static_cast<int>(einsum.dimensions.size()); ++d)
+      if (einsum.dimensions[d].bound > 1 && einsum.relevant(roles->moving, d))
+        sizes.push_back(einsum.dimensions[d].bound);
+    if (sizes.size() > 2) return std::nullopt;
+    sizes.resize(2, 1);
+  }
+  role.smaller = std::min(sizes[0], sizes[1]);
+  role.larger = std::max(sizes[0], sizes[1]);
+  return role;
+}
 
 void fuse_side(const FuseSides& fuse, LayerQuestion& layer) {
   if (!fuse.level.empty()) Side(fuse, layer).constrain();

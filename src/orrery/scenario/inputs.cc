@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "orrery/formats/dfmodel/setup_document.h"
+#include "orrery/formats/timeloop/documents/plain_document.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/scenario/file_kinds.h"
 
@@ -32,9 +33,9 @@ ProblemPart problem_part(const File& file, const formats::timeloop::TemplateOpti
   try {
     std::vector<File> included;
     const auto documents = expanded ? formats::timeloop::expand_template(file, templates, included, ignored)
-                                    : formats::yaml::parse(file, base::Severity::kWarning, ignored);
+                                    : formats::timeloop::parse_plain(file, base::Severity::kWarning, ignored);
     const bool chip = std::any_of(documents.begin(), documents.end(), [](const formats::yaml::Node& document) {
-      return document.is_map() && document.find("architecture") != nullptr;
+      return document.is_map() && (document.find("architecture") != nullptr || document.find("arch") != nullptr);
     });
     for (const formats::yaml::Node& document : documents) {
       const formats::yaml::Node* problem = document.is_map() ? document.find("problem") : nullptr;

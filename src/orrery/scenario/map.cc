@@ -15,6 +15,7 @@
 #include "orrery/base/parallel.h"
 #include "orrery/scenario/asked_layers.h"
 #include "orrery/scenario/file_kinds.h"
+#include "orrery/scenario/map_fused.h"
 #include "orrery/scenario/model_facts.h"
 #include "orrery/scenario/onnx_model.h"
 #include "orrery/scenario/read_layers.h"
@@ -404,6 +405,27 @@ ReadLayers read_all(const Layers& layers, const MapRequest& request, Estimators&
   }
 }
 
+// Throws InputError O2043 where level and flags are to be chosen, and something is asked for that is of one choice.
+void demand_no_choice(const MapRequest& request) {
+  const MapOptions& search = request.search;
+  const FuseSides& fuse = request.fuse;
+  const char* beside = !fuse.level.empty()                         ? "--fuse-at"
+                       : fuse.reduction_free                       ? "--no-e-fusion"
+                       : fuse.whole                                ? "--l-fusion"
+                       : fuse.product_writes                       ? "--pay-writeback-in-matmul"
+                       : !request.layer.empty()                    ? "--layer"
+                       : !request.attention_array.empty()          ? "--attention-array"
+                       : search.front                              ? "--pareto"
+                       : search.certify                            ? "--certify"
+                       : !search.why.empty()                       ? "--why"
+                       : search.factors != nest::Factors::kPerfect ? "--factors"
+                       : !search.pads.empty()                      ? "--pad"
+                                                                   : nullptr;
+  if (!beside) return;
+  base::fail("O2043", fmt::format("`--fuse auto` and `{}` exclude each other", beside), {},
+             "let it choose first, then ask about one side: `--layer NAME --fuse-at LEVEL` and the options it shows");
+}
+
 // What a request asks about, not yet read.
 void gather_layers(const MapRequest& request, Layers& layers) {
   demand_question(request);
@@ -458,7 +480,10 @@ AskedLayers ask_layers(const MapRequest& request, const AskHow& how, Estimators&
   return asked;
 }
 
-MapAnswer map(const MapRequest& request) {
+namespace {
+
+// `fused`: level and flags of each pair are chosen, and told there; null: as the request says.
+MapAnswer answer_of(const MapRequest& request, std::vector<FusedPair>* fused) {
   Layers layers;
   gather_layers(request, layers);
 
@@ -474,7 +499,14 @@ MapAnswer map(const MapRequest& request) {
     price(layers.attention);
     warn_of_array(layers.attention, layers.warnings);
   }
-  answer.mapped = map_layers(read.questions, search);
+  if (fused) {
+    name_layers(layers.stems, read.questions);
+    FusedLayers chosen = map_fused(read.questions, search);
+    answer.mapped = std::move(chosen.mapped);
+    *fused = std::move(chosen.pairs);
+  } else {
+    answer.mapped = map_layers(read.questions, search);
+  }
   answer.mapped.attention = std::move(layers.attention);
   for (const MappedLayer& layer : answer.mapped.layers)
     if (layer.certified && layer.certified->finished && !layer.certified->agrees)
@@ -484,7 +516,7 @@ MapAnswer map(const MapRequest& request) {
   read.warnings.append(answer.mapped.warnings);
   read.warnings.append(layers.warnings);
   answer.mapped.warnings = std::move(read.warnings);
-  name_layers(layers.stems, answer.mapped.layers);
+  if (!fused) name_layers(layers.stems, answer.mapped.layers);
   answer.title = layers.title;
   answer.blocks = layers.blocks;
   answer.work = layers.work;
@@ -493,6 +525,19 @@ MapAnswer map(const MapRequest& request) {
     answer.title += fmt::format(", layer {} only", selected);
     if (layers.blocks > 0) answer.selected = selected;
   }
+  return answer;
+}
+
+}  // namespace
+
+MapAnswer map(const MapRequest& request) {
+  return answer_of(request, nullptr);
+}
+
+FusedAnswer map_with_chosen_fusion(const MapRequest& request) {
+  demand_no_choice(request);
+  FusedAnswer answer;
+  answer.map = answer_of(request, &answer.fused);
   return answer;
 }
 

@@ -206,13 +206,55 @@ TEST(Published, ConvertersOfIsaacAreThoseOfItsTable) {
   EXPECT_EQ(six_digits(answer(published(), "ReRAMcell_compute", cell, "compute").value), 0.00183105);
 }
 
+// An address of log(depth) bits, as descriptions for Accelergy 0.2 have it.
+TEST(Published, OfAWidthThatIsNoWholeNumberTheNextOneCounts) {
+  const energy::Figure odd = answer(published(), "intadder", gemmini({{"width", energy::Value(6.93)}}), "add");
+  const energy::Figure whole_bits = answer(published(), "intadder", gemmini({{"width", whole(7)}}), "add");
+  EXPECT_EQ(odd.value, whole_bits.value);
+  ASSERT_EQ(odd.beyond.size(), 1u);
+  EXPECT_EQ(odd.beyond[0], "`width` is 6.93, no number of bits; 7 are taken");
+}
+
+TEST(Published, AWireHasItsLengthInAnyUnit) {
+  const auto energy = [](energy::Attributes length) {
+    length.emplace("technology", word("45nm"));
+    length.emplace("width", whole(16));
+    return answer(published(), "wire", length, "transfer_random").value;
+  };
+  const double two = energy({{"length_mm", whole(2)}});
+  EXPECT_DOUBLE_EQ(energy({{"length", word("2mm")}}), two);
+  EXPECT_DOUBLE_EQ(energy({{"length", word("2000um")}}), two);
+  EXPECT_DOUBLE_EQ(energy({{"length", whole(2000)}}), two);
+}
+
+TEST(Published, ACrossbarGrowsWithInputsOutputsAndWidth) {
+  const auto area = [](base::Count inputs, base::Count outputs, base::Count width) {
+    const energy::Attributes attributes{{"technology", word("45nm")},
+                                        {"n_inputs", whole(inputs)},
+                                        {"n_outputs", whole(outputs)},
+                                        {"width", whole(width)}};
+    return answer(published(), "crossbar", attributes, "").value;
+  };
+  EXPECT_DOUBLE_EQ(area(1, 4, 32), 569.5);
+  EXPECT_DOUBLE_EQ(area(4, 4, 32), 4 * 569.5);
+  EXPECT_DOUBLE_EQ(area(1, 8, 16), 569.5);
+}
+
+TEST(Published, AReusedOperandSavesPartOfAMultiplication) {
+  const energy::Attributes mac = gemmini({{"width", whole(32)}});
+  const double whole_mac = answer(published(), "intmac", mac, "mac_random").value;
+  EXPECT_LT(answer(published(), "intmac", mac, "mac_reused").value, whole_mac);
+  EXPECT_LT(answer(published(), "intmac", mac, "mac_gated").value,
+            answer(published(), "intmac", mac, "mac_reused").value);
+}
+
 TEST(Published, NothingWithoutAWidthHasAFigure) {
   for (const char* name : {"intmac", "fpmac", "intadder", "register", "comparator"})
     EXPECT_EQ(refused(published(), name, gemmini({{"width", whole(0)}}), "read"), "`width` is 0; it must be positive");
   EXPECT_EQ(refused(published(), "intmultiplier", gemmini({{"width_a", whole(0)}, {"width_b", whole(8)}}), "read"),
             "`width_a` is 0; it must be positive");
-  EXPECT_EQ(refused(published(), "intmac", gemmini({{"width", energy::Value(8.5)}}), "read"),
-            "`width` is 8.5; it must be a whole number of bits");
+  EXPECT_EQ(refused(published(), "intmac", gemmini({{"width", energy::Value(0.5)}}), "read"),
+            "`width` is 0.5; it must be a whole number of bits");
   EXPECT_EQ(refused(library(), "aladdin_adder", gemmini({{"width", whole(0)}}), "add"),
             "`width` is 0; it must be positive");
   EXPECT_EQ(answer(published(), "wire", gemmini({{"width", whole(8)}, {"length_mm", whole(0)}}), "read").value, 0);

@@ -8,6 +8,7 @@
 
 #include "orrery/base/plausible.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
+#include "orrery/formats/timeloop/architecture/clock.h"
 #include "orrery/formats/timeloop/architecture/level_builder.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 #include "orrery/machine/fan_out_name.h"
@@ -34,7 +35,8 @@ void check_version(const yaml::Node& architecture, base::Diagnostics& found) {
 
 // `DIM: 32` beside `nodes` is a variable of the architecture; a map or list there is a mistake.
 void define_own_variables(const yaml::Node& architecture, AttributeFrame& top, base::Diagnostics& found) {
-  static const std::vector<std::string> kKeys = {"version", "nodes", "subtree", "name", "attributes"};
+  static const std::vector<std::string> kKeys = {"version",    "nodes",      "subtree", "name",
+                                                 "attributes", "arithmetic", "storage", "local"};
   for (const auto& entry : architecture.entries) {
     if (std::find(kKeys.begin(), kKeys.end(), plain_key(entry.key)) != kKeys.end()) continue;
     if (entry.value.is_scalar()) {
@@ -162,7 +164,19 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
   check_version(architecture, found);
   const yaml::Node* nodes = architecture.find("nodes");
   const yaml::Node* subtree = architecture.find("subtree");
-  if ((nodes == nullptr) == (subtree == nullptr)) {
+  const yaml::Node* storage = architecture.find("storage");
+  const bool flat_form = nodes == nullptr && subtree == nullptr && storage != nullptr;
+  const yaml::Node* local = architecture.find("local");
+  const bool listed = nodes == nullptr && subtree == nullptr && !flat_form && local != nullptr;
+  if (listed && purpose == Purpose::kMapping) {
+    found
+        .error("O0302", "a flattened architecture says what there is, but not which storage lies inside which",
+               local->where)
+        .note("nothing can be mapped onto it")
+        .hint("give the architecture that it was made from; `orrery energy` estimates this one, too");
+    return result;
+  }
+  if (!flat_form && !listed && (nodes == nullptr) == (subtree == nullptr)) {
     auto& diagnostic = found.error("O0302",
                                    nodes != nullptr ? "an architecture has `nodes` (v4) or `subtree` (v3), not both"
                                                     : "the architecture has no `nodes` (v4) and no `subtree` (v3)",
@@ -184,22 +198,36 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
   const yaml::Node* own = attributes_of(architecture, found);
   AttributeFrame& around = flat.frames.emplace_back(top, own);
   define_own_variables(architecture, around, found);
-  result.v3 = subtree != nullptr;
+  result.v3 = subtree != nullptr || flat_form || listed;
+  flat.priced = flat_form;
   const yaml::Node* version = architecture.find("version");
   result.before_v4 = version == nullptr ? result.v3 : version->scalar == "0.2" || version->scalar == "0.3";
-  if (result.v3) {
+  if (listed) {
+    flatten_local(*local, around, flat, found);
+  } else if (flat_form) {
+    flatten_lists(*storage, architecture.find("arithmetic"), around, flat, found);
+  } else if (result.v3) {
     flatten_subtree(*subtree, around, flat, found);
   } else {
     flatten_nodes(*nodes, around, flat, found);
   }
   result.chip = build_levels(flat.components, purpose, result.apart, found);
   result.chip.name = flat.name;
+  if (flat_form && !found.has_errors()) flat.ratios = apply_ratios(flat, result.chip, found);
   result.attached = flat.attached;
   result.parallel = resolve(flat.parallel, result.chip);
 
   const AttributeFrame& innermost =
       flat.components.empty() || flat.components.front().frame == nullptr ? around : *flat.components.front().frame;
-  if (innermost.scope.knows("global_cycle_seconds")) {
+  if (!innermost.scope.knows("global_cycle_seconds")) {
+    const auto clock = result.before_v4 ? clock_of_latency(innermost) : std::nullopt;
+    if (clock) {
+      result.chip.cycle_seconds = clock->seconds;
+      base::doubt(base::HardwareFigure::kClock, 1 / clock->seconds, "1 / latency", clock->latency->where, found);
+    } else if (result.before_v4 && !flat_form && purpose == Purpose::kEstimate) {
+      result.chip.cycle_seconds = kOldClockSeconds;
+    }
+  } else {
     yaml::Node name;
     name.kind = yaml::Node::Kind::kScalar;
     name.scalar = "global_cycle_seconds";

@@ -1,6 +1,7 @@
 // The two forms of an architecture document, flattened. Internal to architecture.cc.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,21 @@ struct Flattened {
   std::vector<AttachedConstraints> attached;
   std::vector<ParallelNames> parallel;
   Frames frames;
+  bool priced = false;  // the first form, `arithmetic` and `storage`: its chip has energies of its own
+  bool ratios = false;  // some of these are relative
+  std::deque<yaml::Node> made;  // attributes that no document has as they are
 };
 
 // `nodes` and `subtree` are the values of those keys; `top` holds variables and the architecture's own.
 void flatten_nodes(const yaml::Node& nodes, const AttributeFrame& top, Flattened& into, base::Diagnostics& found);
 void flatten_subtree(const yaml::Node& subtree, const AttributeFrame& top, Flattened& into, base::Diagnostics& found);
+void flatten_local(const yaml::Node& local, const AttributeFrame& top, Flattened& into, base::Diagnostics& found);
+void flatten_lists(const yaml::Node& storage, const yaml::Node* arithmetic, const AttributeFrame& top, Flattened& into,
+                   base::Diagnostics& found);
+
+// Energies where a flat form's file brings no others: Timeloop's own rule (architecture_flat.cc). Whether any was used.
+bool apply_ratios(const Flattened& flat, machine::Chip& chip, base::Diagnostics& found);
+void warn_of_ratios(const base::Location& where, base::Diagnostics& found);
 
 // Helpers of both.
 

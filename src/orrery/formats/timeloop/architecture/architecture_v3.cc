@@ -81,6 +81,13 @@ class Walk {
       if (written.empty()) continue;
       const AttributeFrame& frame = into_.frames.emplace_back(*around.frame, attributes_of(node, found_));
       if (!is_enabled(node, frame.scope, found_)) continue;
+      if (node.find("class") == nullptr && node.find("subclass") == nullptr) {
+        found_
+            .warning("O0306", fmt::format("component `{}` has no class; it is left out, as Timeloop does", written),
+                     node.find("name")->where)
+            .hint("add `class: regfile` or `class: SRAM`, whichever it is, for a storage");
+        continue;
+      }
       Position position = around;
       position.frame = &frame;
       multiply(position, written, node);

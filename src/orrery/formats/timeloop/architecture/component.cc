@@ -98,7 +98,7 @@ ComponentKind kind_of(const Component& component) {
 void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& found) {
   for (const auto& entry : attributes.entries) {
     const std::string key = plain_key(entry.key);
-    if (key.size() < 5 || contains(kKnownAttributes, key)) continue;
+    if (key.size() < 5 || contains(kKnownAttributes, key) || key == "n_instances") continue;  // an estimator's
     std::string_view near;
     std::size_t best = 3;
     for (std::string_view known : kKnownAttributes) {

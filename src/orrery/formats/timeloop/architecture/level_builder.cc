@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -449,8 +450,11 @@ machine::Chip build_levels(std::span<const Component> components, Purpose purpos
   base::Diagnostics rules;
   machine::check(chip, rules);
   for (const base::Diagnostic& rule : rules.all()) {
-    // No storage, no compute: nothing could be mapped, but what is there has a price.
-    if (purpose == Purpose::kEstimate && (rule.code == "O0311" || rule.code == "O0312")) continue;
+    // No storage, no compute, fan-outs that do not divide, meshes of other sizes: nothing could be mapped, but what is
+    // there has a price.
+    constexpr auto kOfMaps = std::to_array<std::string_view>({"O0310", "O0311", "O0312", "O0314"});
+    if (purpose == Purpose::kEstimate && std::find(kOfMaps.begin(), kOfMaps.end(), rule.code) != kOfMaps.end())
+      continue;
     (rule.severity == base::Severity::kError ? found.error("", "") : found.warning("", "")) = rule;
   }
   return chip;

@@ -222,6 +222,13 @@ ComponentClasses::ComponentClasses(std::span<const yaml::Node* const> documents,
                 "write `compound_components: {version: 0.4, classes: [...]}`", found);
       continue;
     }
+    const auto of_another_document = [&](const base::Location& where) {
+      return std::none_of(list->items.begin(), list->items.end(), [&](const yaml::Node& node) {
+        const yaml::Node* other = node.find("name");
+        return other != nullptr && other->where.file == where.file && other->where.line == where.line &&
+               other->where.column == where.column;
+      });
+    };
     for (const yaml::Node& node : list->items) {
       const yaml::Node* name = node.find("name");
       if (name == nullptr || !name->is_scalar() || name->scalar.empty()) {
@@ -229,7 +236,18 @@ ComponentClasses::ComponentClasses(std::span<const yaml::Node* const> documents,
         continue;
       }
       const auto [first, added] = classes_.try_emplace(name->scalar, Entry{&node, name->where, {}, std::nullopt});
-      if (!added && !same(*first->second.node, node)) first->second.again.push_back(name->where);
+      if (added || same(*first->second.node, node)) continue;
+      if (of_another_document(first->second.where)) {
+        // Version 0.4's own key before the one that it replaced, as its front end takes them.
+        auto& note = found.warning(
+            "O1211",
+            fmt::format("component class `{}` is described twice: the one under `components` counts", name->scalar),
+            first->second.where);
+        note.also(name->where, "this one").hint("remove the other");
+        first->second = Entry{&node, name->where, {}, std::nullopt};
+      } else {
+        first->second.again.push_back(name->where);
+      }
     }
   }
 }

@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
+#include "orrery/formats/timeloop/architecture/clock.h"
 #include "orrery/formats/timeloop/architecture/prices.h"
 #include "orrery/formats/timeloop/components/compound.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
@@ -120,6 +121,7 @@ class Builder {
     const AttributeFrame* frame = from.frame != nullptr ? from.frame : from.around;
     to.attributes = settled(*frame, found_);
     if (!options_.defects.charge_fan_outs) take_other_names(to.attributes);
+    if (!made) take_clock(*frame, to.attributes);
     if (made) {
       for (const char* key : {"width", "depth", "datawidth"}) to.attributes.insert_or_assign(key, Count{1});
       to.attributes.insert_or_assign("technology", Count{-1});
@@ -142,6 +144,31 @@ class Builder {
     if (energies_required_ && !own.has_errors() && !made) check_priced(from, to, network, own);
     found_.append(own);
     return {std::move(to), compound};
+  }
+
+  // One place for what holds for all components, so that it is said once.
+  base::Location first_place() const {
+    return architecture_.flat->components.empty() ? base::Location() : architecture_.flat->components.front().where;
+  }
+
+  // What a description before version 0.4 calls `latency`, or leaves out.
+  void take_clock(const AttributeFrame& frame, Attributes& attributes) {
+    if (attributes.contains("global_cycle_seconds") || !architecture_.before_v4) return;
+    const auto clock = clock_of_latency(frame);
+    if (clock) {
+      attributes.emplace("global_cycle_seconds", clock->seconds);
+      found_
+          .warning("O2044",
+                   fmt::format("`latency: {}` is taken as the clock: there is no `global_cycle_seconds`",
+                               clock->latency->scalar),
+                   clock->latency->where)
+          .severity = base::Severity::kNote;
+    } else if (!energies_required_) {  // nothing is mapped, so nothing but leakage depends on it
+      attributes.emplace("global_cycle_seconds", kOldClockSeconds);
+      auto& warning = found_.warning("O2044", "no clock is given; a cycle is taken to last 5 ns", first_place());
+      warning.note("so do Accelergy's tables for descriptions before 0.4; leakage depends on it, and seconds");
+      warning.hint("add `global_cycle_seconds: 1e-9` to the attributes of the chip, with its own value");
+    }
   }
 
   // The model must not run on figures that nobody asked for.

@@ -179,4 +179,23 @@ std::string area_summary_text(std::span<const EstimatedComponent> components) {
   return text.take();
 }
 
+std::string flattened_text(std::span<const energy::Component> components) {
+  Text text;
+  text.head("architecture", "local", components.empty());
+  for (const energy::Component& component : components) {
+    if (component.primitives.empty() && component.actions.empty()) continue;  // a fan-out
+    text.line(6, "- name: {}", quoted(component.table_name));
+    text.line(8, "class: {}", quoted(component.class_name));
+    text.line(8, "attributes:{}", component.attributes.empty() ? " {}" : "");
+    for (const auto& [name, value] : component.attributes) text.line(12, "{}: {}", quoted(name), scalar(value));
+    std::vector<std::string> actions;
+    for (const energy::Action& action : component.actions)
+      if (std::find(actions.begin(), actions.end(), action.name) == actions.end()) actions.push_back(action.name);
+    if (actions.empty()) continue;
+    text.line(8, "required_actions:");
+    for (const std::string& action : actions) text.line(10, "- {}", quoted(action));
+  }
+  return text.take();
+}
+
 }  // namespace orrery::formats::timeloop

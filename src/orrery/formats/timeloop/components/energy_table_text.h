@@ -17,4 +17,7 @@ std::string area_table_text(std::span<const energy::EstimatedComponent> componen
 std::string energy_summary_text(std::span<const energy::EstimatedComponent> components);
 std::string area_summary_text(std::span<const energy::EstimatedComponent> components);
 
+// flattened_architecture.yaml: every component by its path, with its class and all attributes that hold for it.
+std::string flattened_text(std::span<const energy::Component> components);
+
 }  // namespace orrery::formats::timeloop

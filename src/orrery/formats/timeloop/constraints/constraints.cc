@@ -96,14 +96,29 @@ class Reader {
     const yaml::Node* targets = document.find("targets");
     const yaml::Node* constraints = document.find("constraints");
     if (!targets) targets = constraints;
+    // Of the first form: `constraints = "NAME"` chooses among lists that stand beside it.
+    std::string chosen;
+    if (targets && targets == constraints && targets->is_scalar()) {
+      chosen = "constraints_" + targets->scalar;
+      const yaml::Node* list = document.find(chosen);
+      if (!list) {
+        found_.error("O0500", fmt::format("there are no constraints `{}`", chosen), targets->where)
+            .hint("`constraints` names a list of this document, or is that list");
+        return;
+      }
+      targets = list;
+    }
     if (targets) {
       if (targets->is_sequence())
         read_list(*targets);
       else if (!targets->is_null())
         found_.error("O0500", "`targets` must be a list of constraints", targets->where);
     }
-    static const std::vector<std::string> kKeys = {"version", "targets", "constraints", "template"};
-    warn_unknown_keys(document, kKeys, "O0513", "a constraints document", found_);
+    std::vector<std::string> keys = {"version", "targets", "constraints", "template"};
+    // Lists that are not chosen are as good as comments.
+    for (const yaml::Node::Entry& entry : document.entries)
+      if (!chosen.empty() && entry.key.starts_with("constraints_")) keys.push_back(entry.key);
+    warn_unknown_keys(document, keys, "O0513", "a constraints document", found_);
   }
 
   void check_template(const yaml::Node& document) {

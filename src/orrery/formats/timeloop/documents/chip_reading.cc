@@ -143,7 +143,9 @@ void ChipReading::read_chip() {
     if (art != nullptr) apply_areas(*art, architecture.chip, of_chip_);
   }
   architecture_ = std::move(architecture);
-  if (!has_energy_tables_ && !of_variables_.has_errors() && !of_chip_.has_errors()) read_components(node->where);
+  if (architecture_->flat->ratios && !has_energy_tables_) warn_of_ratios(node->where, of_chip_);
+  const bool estimated = !has_energy_tables_ && !architecture_->flat->priced;
+  if (estimated && !of_variables_.has_errors() && !of_chip_.has_errors()) read_components(node->where);
   const auto names = names_read(documents_.top());
   base::Diagnostics told = of_variables_;
   told.append(of_chip_);
@@ -158,7 +160,8 @@ void ChipReading::read_components(const base::Location& where) {
                                                     documents_.find("components")};
   ComponentClasses classes(documents, of_components_);
   components_ =
-      energy_components(*architecture_, classes, options_.estimate, options_.energies_required, of_components_);
+      energy_components(*architecture_, classes, options_.estimate, options_.energies_required && options_.mapped,
+                        of_components_);
   if (options_.energies_required && !of_components_.has_errors()) demand_basics(where);
 }
 

@@ -8,9 +8,11 @@
 #include <tuple>
 
 #include "orrery/base/content_hash.h"
+#include "orrery/formats/libconfig/document.h"
 #include "orrery/formats/timeloop/documents/chip_reading.h"
 #include "orrery/formats/timeloop/documents/merge.h"
 #include "orrery/formats/timeloop/documents/overrides.h"
+#include "orrery/formats/timeloop/documents/plain_document.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
 namespace orrery::formats::timeloop {
@@ -49,13 +51,21 @@ std::vector<yaml::Node> parse_file(const std::shared_ptr<const base::SourceFile>
   const auto known = parsed.find(file.get());
   auto documents = is_template(*file)      ? expand_template(file, templates, included, own)
                    : known != parsed.end() ? *known->second
-                                           : yaml::parse(file, base::Severity::kWarning, own);
+                                           : parse_plain(file, base::Severity::kWarning, own);
   if (documents.empty() && !own.has_errors()) own.warning("O0114", "the file is empty", {file, 0, 0, 1});
   append(own, !takes_duplicates(documents), found);
   return documents;
 }
 
 }  // namespace
+
+std::vector<yaml::Node> parse_plain(const std::shared_ptr<const base::SourceFile>& file, base::Severity duplicate_keys,
+                                    base::Diagnostics& found) {
+  if (!libconfig::is_libconfig(*file)) return yaml::parse(file, duplicate_keys, found);
+  std::vector<yaml::Node> documents;
+  if (auto document = libconfig::parse(file, found)) documents.push_back(std::move(*document));
+  return documents;
+}
 
 Documents Documents::gather(const Files& files, const ReadOptions& options, const Parsed& parsed) {
   Files sorted = files;

@@ -55,6 +55,12 @@ bool is_empty(const yaml::Node& node) {
   return node.is_null() || (node.is_sequence() && node.items.empty()) || (node.is_map() && node.entries.empty());
 }
 
+// What `energy -o` and Accelergy write: a list of components.
+bool is_flattened(const yaml::Node& architecture) {
+  return architecture.is_map() && architecture.find("local") != nullptr && architecture.find("subtree") == nullptr &&
+         architecture.find("nodes") == nullptr;
+}
+
 void given_twice(const std::string& what, const base::Location& again, const base::Location& first,
                  base::Diagnostics& found) {
   auto& diagnostic = found.error("O0110", fmt::format("{} is given twice", what), again);
@@ -166,10 +172,11 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
         .hint(document.where.file == nullptr ? std::string() : base::other_text_format(document.where.file->text));
     return;
   }
-  const bool describes_chip = document.find("architecture") != nullptr;
+  const bool describes_chip = document.find("architecture") != nullptr || document.find("arch") != nullptr;
   for (Entry& entry : document.entries) {
     std::string key = plain_key(entry.key);
     if (key.find("ignore") != std::string::npos) continue;                    // the user's own: Timeloop's rule
+    if (key == "arch") entry.key = key = "architecture";                      // the first form's name
     if (key == "extra_mapping_constraints") entry.key = key = "constraints";  // timeloopfe adds them up, too
     if (std::find(known_keys().begin(), known_keys().end(), key) == known_keys().end()) {
       auto& diagnostic =
@@ -193,6 +200,10 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
       merge_lists(key, present->value, entry.value, "classes", found);
     } else if (key == "variables") {
       merge_variables(present->value, entry.value, found);
+    } else if (key == "architecture" && is_flattened(entry.value)) {
+      continue;  // a result, beside what it was made of
+    } else if (key == "architecture" && is_flattened(present->value)) {
+      *present = std::move(entry);
     } else if (key == "problem" && (describes_chip || lies_with_chip(*present, top))) {
       take_layer(*present, std::move(entry), describes_chip, found);
     } else if (!is_one_of(key, {"dumped_by_timeloop_front_end", "globals", "orrery", "ERT_summary", "ART_summary",

@@ -50,6 +50,17 @@ class Reader {
     }
     check_version();
     const yaml::Node* shape = problem_.find("shape");
+    if (!shape && has_convolution_bounds()) {
+      found_
+          .warning("O2033", "no shape is given: the bounds are taken as those of `cnn-layer`, as Timeloop does",
+                   problem_.where)
+          .severity = base::Severity::kNote;
+      yaml::Node& name = named_.emplace();
+      name.kind = yaml::Node::Kind::kScalar;
+      name.scalar = "cnn-layer";
+      name.where = problem_.where;
+      shape = &name;
+    }
     if (!shape) {
       found_.error("O0400", "`problem` has no `shape`", problem_.where)
           .hint("add `shape: {dimensions: [...], data_spaces: [...]}`");
@@ -82,6 +93,15 @@ class Reader {
     std::size_t dataspace, rank, term;
     std::size_t coefficient;
   };
+
+  bool has_convolution_bounds() const {
+    const yaml::Node* bounds = problem_.find("instance");
+    if (!bounds) bounds = &problem_;
+    if (!bounds->is_map() || !(bounds->find("K") || bounds->find("M"))) return false;
+    for (const char* dimension : {"R", "S", "P", "Q", "C", "N"})
+      if (!bounds->find(dimension)) return false;
+    return true;
+  }
 
   void check_version() {
     static const std::vector<std::string> kVersions = {"0.2", "0.3", "0.4"};
@@ -490,6 +510,7 @@ class Reader {
   base::Diagnostics& found_;
   bool ignore_densities_;
   const yaml::Node* instance_ = nullptr;
+  std::optional<yaml::Node> named_;
   Einsum einsum_;
   std::vector<Coefficient> coefficients_;
   std::vector<base::Location> dimension_where_, dataspace_where_;

@@ -1,0 +1,99 @@
+#include "orrery/report/fused_pairs.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "orrery/report/table.h"
+
+namespace orrery::report {
+namespace {
+
+using scenario::FusedPair;
+using Choice = FusedPair::Choice;
+
+// As one would write them for one side.
+std::string flags(const scenario::FuseSides& fuse) {
+  std::string out;
+  for (const auto& [given, flag] :
+       {std::pair{fuse.reduction_free, "-nef"}, std::pair{fuse.whole, "-lf"}, std::pair{fuse.product_writes, "-pwim"}})
+    if (given) out += (out.empty() ? "" : " ") + std::string(flag);
+  return out.empty() ? "-" : out;
+}
+
+std::string tiles(const Choice& choice) {
+  if (choice.fuse.level.empty()) return "-";
+  return fmt::format("{} / {}", choice.product_tile_words, choice.normalisation_tile_words);
+}
+
+Record<Choice> figures() {
+  return {{"energy_pj", "pJ of both sides, of one instance.", &Choice::energy_pj},
+          {"cycles", "Of both sides, one after the other, of one instance.", &Choice::cycles},
+          {"edp_j_cycles", "Product of the two / 1e12.", &Choice::edp_j_cycles}};
+}
+
+Record<Choice> choice_record() {
+  const auto fused = [](const Choice& c) { return !c.fuse.level.empty(); };
+  const auto found = [](const Choice& c) { return c.found; };
+  Record<Choice> out = {
+      {"level", "Storage at which the matrix is handed over; null: the pair is not fused.",
+       [](const Choice& c) { return c.fuse.level.empty() ? std::nullopt : std::optional(c.fuse.level); }},
+      {"no_e_fusion", "As the option.", [](const Choice& c) { return c.fuse.reduction_free; }, when(fused)},
+      {"l_fusion", "As the option.", [](const Choice& c) { return c.fuse.whole; }, when(fused)},
+      {"pay_writeback_in_matmul", "As the option.", [](const Choice& c) { return c.fuse.product_writes; }, when(fused)},
+      {"proven", "Whether both sides are the best of their spaces, or one has no mapping.", &Choice::proven},
+      {"without_mapping", "Sides that have no mapping.", &Choice::without,
+       when([](const Choice& c) { return !c.found; })}};
+  out.add(figures().only(found));
+  Record<Choice> held = {
+      {"product_tile_words", "Of the matrix, what all instances of the storage hold at a time for the product.",
+       &Choice::product_tile_words},
+      {"normalisation_tile_words", "The same for the normalisation; the two need not agree.",
+       &Choice::normalisation_tile_words}};
+  return out.add(held.only([](const Choice& c) { return c.found && !c.fuse.level.empty(); }));
+}
+
+}  // namespace
+
+std::string fused_table(const std::vector<FusedPair>& pairs) {
+  Table table;
+  table.header = {"pair",   "instances",     "fused at", "how",   "tiles (words)", "energy (uJ)",
+                  "cycles", "EDP (J*cycle)", "unfused",  "ratio", "proof"};
+  table.left_columns = {2, 3};
+  std::size_t choices = 0;
+  for (const FusedPair& pair : pairs) {
+    choices += pair.choices.size();
+    std::vector<std::string> row = {pair.product + " + " + pair.normalisation, std::to_string(pair.instances)};
+    if (!pair.found) {
+      row.insert(row.end(), {"-", "-", "-", "-", "-", "-", "-", "-", pair.proven ? "no mapping" : "none found"});
+      table.rows.push_back(std::move(row));
+      continue;
+    }
+    const Choice& chosen = pair.chosen();
+    const bool beside = pair.unfused().found;
+    row.insert(row.end(), {chosen.fuse.level.empty() ? "not fused" : chosen.fuse.level,
+                           chosen.fuse.level.empty() ? "-" : flags(chosen.fuse), tiles(chosen),
+                           energy_uj(chosen.energy_pj), std::to_string(chosen.cycles), edp(chosen.edp_j_cycles),
+                           beside ? edp(pair.unfused().edp_j_cycles) : "-",
+                           beside ? fmt::format("{:.4f}", chosen.edp_j_cycles / pair.unfused().edp_j_cycles) : "-",
+                           pair.proven ? "optimal" : "unproven"});
+    table.rows.push_back(std::move(row));
+  }
+  return text(table) +
+         fmt::format(
+             "{} choices compared; figures of one instance, both sides summed; tiles: what the storage holds of "
+             "the matrix for the product / the normalisation\n",
+             choices);
+}
+
+Record<FusedPair> fused_pair() {
+  return {{"product", "Layer that makes the matrix.", &FusedPair::product},
+          {"normalisation", "Layer that takes it.", &FusedPair::normalisation},
+          {"instances", "Of the pair; those of one layer may be in several pairs.", &FusedPair::instances},
+          {"chosen", "The choice of least total; null where no choice has a mapping.",
+           [](const FusedPair& p) { return p.found ? &p.chosen() : nullptr; }, choice_record()},
+          {"proven", "Whether every side of every choice is.", &FusedPair::proven},
+          {"choices", "All that were compared; the first is not fused.", &FusedPair::choices, choice_record()}};
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,61 @@
+// Which products hand their results to which normalisations, at which storage, and how: `--fuse auto`.
+//
+// A pair is a product and a normalisation of a matrix of its size. It has these choices:
+//
+//   not fused                          both sides as they are mapped without fusion
+//   each storage that both chips have, x {reduction free} x {whole matrix} x {product writes}
+//
+// as `fuse_side` (fuse_sides.h) makes them, and with the matrix held at the storage by both sides: what one hands over,
+// the other finds. Each side of each choice is an exact search of its own. The total of a choice is counted over both
+// sides:
+//
+//   energy = E1 + E2     cycles = C1 + C2     EDP = (E1 + E2) (C1 + C2)
+//
+// since one side runs after the other; the least total wins, of equals the earlier in the list above. It is proven
+// where every side of every choice is.
+//
+// Cost: 2 + 10 searches for each storage and pair; equal ones are searched once.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "orrery/scenario/fuse_sides.h"
+#include "orrery/scenario/map_model.h"
+
+namespace orrery::scenario {
+
+struct FusedPair {
+  // One choice, and the figures of one instance of the pair.
+  struct Choice {
+    FuseSides fuse;       // no level: not fused
+    bool found = false;   // both sides have a mapping
+    bool proven = false;  // both sides are the best of their spaces, or one of them has no mapping
+    double energy_pj = 0;
+    base::Count cycles = 0;
+    double edp_j_cycles = 0;
+    // Words of the matrix that all instances of the storage hold at a time, for either side; they need not agree. 0:
+    // not fused.
+    base::Count product_tile_words = 0, normalisation_tile_words = 0;
+    std::string without;  // the side that has no mapping; empty: both have one
+  };
+  std::string product, normalisation;
+  base::Count instances = 1;
+  std::vector<Choice> choices;  // the first is not fused
+  std::size_t best = 0;         // of these, where one is found
+  bool found = false, proven = false;
+
+  const Choice& chosen() const { return choices[best]; }
+  const Choice& unfused() const { return choices[0]; }
+};
+
+struct FusedLayers {
+  std::vector<FusedPair> pairs;
+  MappedModel mapped;  // the layers as chosen; a normalisation once for each pair, and for what is left of it
+};
+
+// Throws InputError: O2034 where no product and normalisation make a pair, and what map_layers throws.
+FusedLayers map_fused(const std::vector<LayerQuestion>& questions, const MapOptions& options);
+
+}  // namespace orrery::scenario
