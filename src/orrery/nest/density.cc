@@ -5,7 +5,7 @@
 //   b(x; n, p) = sqrt(n / (2 pi x (n - x))) exp(s(n) - s(x) - s(n - x) - D(x, n p) - D(n - x, n (1 - p))),
 //   s(n) = log n! - (n + 1/2) log n + n - log(2 pi) / 2,   D(x, m) = x log(x / m) + m - x.
 //
-// Cost: a hypergeometric tile sums some 20 standard deviations of terms, a pattern walks its nonzeros once.
+// Cost: a hypergeometric tile sums some 20 standard deviations of terms, 4096 at most; a pattern walks its nonzeros once.
 #include "orrery/nest/density.h"
 
 #include <algorithm>
@@ -24,6 +24,7 @@ using base::Count;
 namespace {
 
 constexpr double kNegligible = 1e-18;  // of the most likely occupancy
+constexpr Count kMostTerms = 4096;     // of a sum over occupancies
 
 // Whole where rounding alone parts it from a whole number.
 double settled(double value) {
@@ -140,6 +141,12 @@ const char* Density::name() const {
   return kind_ == Kind::kStructured ? "structured" : kind_ == Kind::kHypergeometric ? "hypergeometric" : "pattern";
 }
 
+double Density::effort() const {
+  if (kind_ == Kind::kStructured) return 1;
+  if (kind_ == Kind::kPattern) return 1 + static_cast<double>(pattern_->nonzeros()) / 10;
+  return 1 + std::min(static_cast<double>(kMostTerms), 20 * std::sqrt(static_cast<double>(words_))) / 10;
+}
+
 std::vector<std::pair<Count, double>> Density::occupancies(const Mold& tile) const {
   if (kind_ == Kind::kStructured) return around(share_ * static_cast<double>(tile.words));
   std::vector<std::pair<Count, double>> all;
@@ -158,10 +165,27 @@ std::vector<std::pair<Count, double>> Density::occupancies(const Mold& tile) con
   const double mean = static_cast<double>(n) * share_;
   const Count middle = std::clamp(base::saturated(std::floor(mean)), least, most);
   const double peak = hypergeometric_share(middle, n, nonzeros_, words_);
-  Count first = middle, last = middle;
-  while (first > least && hypergeometric_share(first - 1, n, nonzeros_, words_) > peak * kNegligible) --first;
-  while (last < most && hypergeometric_share(last + 1, n, nonzeros_, words_) > peak * kNegligible) ++last;
-  for (Count k = first; k <= last; ++k) all.emplace_back(k, hypergeometric_share(k, n, nonzeros_, words_));
+  // The outermost occupancy in a direction that is not negligible; beyond it they only get rarer.
+  const auto outermost = [&](Count inside, Count outside) {
+    while (inside != outside) {
+      const Count half = inside + (outside - inside + (outside > inside ? 1 : -1)) / 2;
+      if (hypergeometric_share(half, n, nonzeros_, words_) > peak * kNegligible)
+        inside = half;
+      else
+        outside = half + (outside > inside ? -1 : 1);
+    }
+    return inside;
+  };
+  const Count first = outermost(middle, least), last = outermost(middle, most);
+  // A bell so wide is as good as smooth: sums over every `stride`th occupancy are those over all.
+  const Count stride = (last - first) / kMostTerms + 1;
+  double sum = 0;
+  for (Count k = first + (middle - first) % stride; k <= last; k += stride) {
+    all.emplace_back(k, hypergeometric_share(k, n, nonzeros_, words_));
+    sum += all.back().second;
+  }
+  if (stride > 1)
+    for (auto& [k, probability] : all) probability /= sum;
   return all;
 }
 

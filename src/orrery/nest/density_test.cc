@@ -74,6 +74,10 @@ TEST(Density, LargeTensorsKeepTheirPrecision) {
   EXPECT_NEAR(density.empty(tile({1})), 0.7, 1e-9);
   EXPECT_NEAR(density.empty(tile({10})), std::pow(0.7, 10), 1e-9);
   EXPECT_NEAR(sum_of(density, tile({1 << 16})), 1, 1e-9);
+  const Mold wide = tile({1 << 20, 1 << 15});  // some 10^5 standard deviations of which every so many are summed
+  EXPECT_NEAR(sum_of(density, wide), 1, 1e-12);
+  EXPECT_NEAR(mean_of(density, wide) / density.expected(wide), 1, 1e-9);
+  EXPECT_LT(density.occupancies(wide).size(), 5000u);
 }
 
 TEST(Density, TilesAreEmptyMoreOftenTheSmallerAndTheSparserTheyAre) {

@@ -30,7 +30,7 @@ using base::Count;
 
 namespace {
 
-// Map spaces up to this size are enumerated.
+// Map spaces up to this size are enumerated; of tensors whose tiles take longer to count, smaller ones.
 constexpr double kEnumerable = 1'000'000;
 // Parts of the time for the bound, and for improving by single changes.
 constexpr double kForBound = 1.0 / 3, kForClimb = 1.0 / 3;
@@ -177,7 +177,9 @@ class Search {
   }
 
   void enumerate_all() {
-    if (!space_.complete() || space_.size() > kEnumerable) return;
+    double effort = 1;
+    for (const Density& density : design_.densities) effort = std::max(effort, density.effort());
+    if (!space_.complete() || space_.size() * effort > kEnumerable) return;
     answer_.enumerated = enumerate(
         model_.einsum(), space_,
         [&](const Mapping& mapping) {
