@@ -29,7 +29,7 @@ stats() {
       split($0, half, ": *[(]"); gsub(/[), ]+/, " ", half[2]); split(half[2], two, " ")
       put("rank" $2 ".metadata." kind, two[1]); put("rank" $2 ".payload." kind, two[2]) }
     stage == "stats" && /^ +(Actual|Gated|Skipped) scalar (reads|fills|updates) / { put(tolower($1) "." $3, $NF) }
-    stage == "stats" && tensor != "" && /^ +Energy \(total\)/ && !seen[level, tensor]++ { printf "%s\t%s\tenergy\t%s\n", level, tensor, $(NF - 1) }
+    stage == "stats" && tensor != "" && tensor != "-" && /^ +Energy \(total\)/ && !seen[level, tensor]++ { printf "%s\t%s\tenergy\t%s\n", level, tensor, $(NF - 1) }
     stage == "stats" && /Actual Computes \(total\)/ { tensor = "-"; put("actual.operations", $NF) }
     stage == "stats" && /Gated Computes \(total\)/ { tensor = "-"; put("gated.operations", $NF) }
     stage == "stats" && /Skipped Computes \(total\)/ { tensor = "-"; put("skipped.operations", $NF) }

@@ -5,7 +5,8 @@
 //   b(x; n, p) = sqrt(n / (2 pi x (n - x))) exp(s(n) - s(x) - s(n - x) - D(x, n p) - D(n - x, n (1 - p))),
 //   s(n) = log n! - (n + 1/2) log n + n - log(2 pi) / 2,   D(x, m) = x log(x / m) + m - x.
 //
-// Cost: a hypergeometric tile sums some 20 standard deviations of terms, 4096 at most; a pattern walks its nonzeros once.
+// Cost: a hypergeometric tile sums some 20 standard deviations of terms, 4096 at most; a pattern walks its nonzeros
+// once.
 #include "orrery/nest/density.h"
 
 #include <algorithm>
@@ -190,8 +191,7 @@ std::vector<std::pair<Count, double>> Density::occupancies(const Mold& tile) con
 }
 
 double Density::empty(const Mold& tile) const {
-  if (kind_ == Kind::kHypergeometric)
-    return hypergeometric_share(0, std::min(tile.words, words_), nonzeros_, words_);
+  if (kind_ == Kind::kHypergeometric) return hypergeometric_share(0, std::min(tile.words, words_), nonzeros_, words_);
   const auto all = occupancies(tile);
   return !all.empty() && all.front().first == 0 ? all.front().second : 0;
 }

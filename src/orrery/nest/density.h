@@ -48,12 +48,12 @@ class Density {
   double share() const { return share_; }  // of all words, those that are not zero
   bool dense() const { return share_ >= 1; }
 
-  // Occupancies of tiles of this shape with their probabilities, rising; those that sum to less than 1e-15 are left out,
-  // and of thousands every so many stand for all.
+  // Occupancies of tiles of this shape with their probabilities, rising; those that sum to less than 1e-15 are left
+  // out, and of thousands every so many stand for all.
   std::vector<std::pair<base::Count, double>> occupancies(const Mold& tile) const;
-  double empty(const Mold& tile) const;       // the probability that a tile has none
-  double expected(const Mold& tile) const;    // nonzeros on average
-  base::Count most(const Mold& tile) const;   // that a tile may have
+  double empty(const Mold& tile) const;      // the probability that a tile has none
+  double expected(const Mold& tile) const;   // nonzeros on average
+  base::Count most(const Mold& tile) const;  // that a tile may have
 
   // How long a question about a tile takes, at most, about, in units of a structured one's.
   double effort() const;

@@ -64,7 +64,8 @@ TEST(Density, ProbabilitiesSumToOneAndHaveTheExpectedMean) {
   for (const Density& density : densities)
     for (const Mold& mold : {tile({1, 1}), tile({4, 2}), tile({16, 4}), tile({16, 16})}) {
       EXPECT_NEAR(sum_of(density, mold), 1, 1e-12) << density.name();
-      EXPECT_NEAR(mean_of(density, mold), density.expected(mold), 1e-9 * (1 + density.expected(mold))) << density.name();
+      EXPECT_NEAR(mean_of(density, mold), density.expected(mold), 1e-9 * (1 + density.expected(mold)))
+          << density.name();
       EXPECT_LE(density.occupancies(mold).back().first, density.most(mold));
     }
 }
@@ -93,7 +94,8 @@ TEST(Density, TilesAreEmptyMoreOftenTheSmallerAndTheSparserTheyAre) {
     double before = 1;
     for (const double share : {0.05, 0.2, 0.6, 0.95, 1.0}) {
       EXPECT_LE(Density::hypergeometric(share, 1024).empty(tile({words})), before);
-      EXPECT_LE(Density::structured(share).empty(tile({words})), std::max(0.0, 1 - share * static_cast<double>(words)) + 1e-12);
+      EXPECT_LE(Density::structured(share).empty(tile({words})),
+                std::max(0.0, 1 - share * static_cast<double>(words)) + 1e-12);
       before = Density::hypergeometric(share, 1024).empty(tile({words}));
     }
   }

@@ -36,11 +36,16 @@ struct RankFormat {
 
 inline const char* name_of(RankFormat::Kind kind) {
   switch (kind) {
-    case RankFormat::Kind::kOffsetPairs: return "UOP";
-    case RankFormat::Kind::kCoordinates: return "CP";
-    case RankFormat::Kind::kRunLengths: return "RLE";
-    case RankFormat::Kind::kBitmask: return "B";
-    case RankFormat::Kind::kUncompressedBitmask: return "UB";
+    case RankFormat::Kind::kOffsetPairs:
+      return "UOP";
+    case RankFormat::Kind::kCoordinates:
+      return "CP";
+    case RankFormat::Kind::kRunLengths:
+      return "RLE";
+    case RankFormat::Kind::kBitmask:
+      return "B";
+    case RankFormat::Kind::kUncompressedBitmask:
+      return "UB";
   }
   return "";
 }
@@ -66,11 +71,16 @@ inline FormatUnits units_of(RankFormat::Kind kind, double fibers, double shape, 
   // What rounding alone lifts above a whole number is that number.
   const double whole = std::ceil(entries - 1e-9 * (1 + entries));
   switch (kind) {
-    case RankFormat::Kind::kOffsetPairs: return {0, filled * (shape + 1)};
-    case RankFormat::Kind::kCoordinates: return {filled * whole, filled * whole};
-    case RankFormat::Kind::kRunLengths: return {filled * entries, filled * entries};
-    case RankFormat::Kind::kBitmask: return {filled * shape, filled * whole};
-    case RankFormat::Kind::kUncompressedBitmask: return {fibers * shape, fibers * shape};
+    case RankFormat::Kind::kOffsetPairs:
+      return {0, filled * (shape + 1)};
+    case RankFormat::Kind::kCoordinates:
+      return {filled * whole, filled * whole};
+    case RankFormat::Kind::kRunLengths:
+      return {filled * entries, filled * entries};
+    case RankFormat::Kind::kBitmask:
+      return {filled * shape, filled * whole};
+    case RankFormat::Kind::kUncompressedBitmask:
+      return {fibers * shape, fibers * shape};
   }
   return {};
 }

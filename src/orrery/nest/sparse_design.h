@@ -30,7 +30,8 @@ struct TensorFormat {
   }
   std::string name() const {  // outermost first: "UOP CP"
     std::string all;
-    for (auto rank = ranks.rbegin(); rank != ranks.rend(); ++rank) all += (all.empty() ? "" : " ") + std::string(name_of(rank->kind));
+    for (auto rank = ranks.rbegin(); rank != ranks.rend(); ++rank)
+      all += (all.empty() ? "" : " ") + std::string(name_of(rank->kind));
     return all;
   }
 };

@@ -26,9 +26,9 @@ struct SplitUnits {
 // One tensor at one storage, per instance in use that holds a tile with a nonzero.
 struct SparseUse {
   bool kept = false;
-  std::string format;        // "UOP CP", outermost rank first; empty: every word, no metadata
-  double share = 1;          // of the instances in use, those that hold such a tile
-  double density = 1;        // of such a tile, on average
+  std::string format;                                  // "UOP CP", outermost rank first; empty: every word, no metadata
+  double share = 1;                                    // of the instances in use, those that hold such a tile
+  double density = 1;                                  // of such a tile, on average
   base::Count most_words = 0, most_metadata_bits = 0;  // that one instance holds
   std::vector<RankCount> most_units;
   SplitCount reads, fills, updates;
@@ -44,7 +44,7 @@ struct SparseCompute {
 };
 
 struct SparseEvaluation {
-  Evaluation evaluation;  // with the accesses, cycles and energies that remain
+  Evaluation evaluation;                     // with the accesses, cycles and energies that remain
   std::vector<std::vector<SparseUse>> uses;  // [level][dataspace]
   SparseCompute compute;
 };

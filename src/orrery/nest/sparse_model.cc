@@ -44,16 +44,13 @@ Count ceil_of(double value) {
 Count share_of(Count count, double share) {
   return std::min(count, floor_of(static_cast<double>(count) * share));
 }
-// Shares of probability are compared to six digits, as Timeloop does.
-double six_digits(double share) {
-  return std::nearbyint(share * 1e6) / 1e6;
-}
 
 Count bits_of(const std::vector<RankCount>& units, const TensorFormat& format) {
   Count bits = 0;
   for (std::size_t r = 0; r < units.size(); ++r)
-    bits = base::checked_add(bits, base::checked_add(base::checked_multiply(units[r].metadata, format.ranks[r].metadata_bits),
-                                                     base::checked_multiply(units[r].payload, format.ranks[r].payload_bits)));
+    bits = base::checked_add(bits,
+                             base::checked_add(base::checked_multiply(units[r].metadata, format.ranks[r].metadata_bits),
+                                               base::checked_multiply(units[r].payload, format.ranks[r].payload_bits)));
   return bits;
 }
 
@@ -67,9 +64,11 @@ void lose(std::vector<RankCount>& units, double share) {
 // One evaluation.
 class Account {
  public:
-  Account(const Model& model, const SparseDesign& design, const Mapping& mapping,
-          std::optional<SparseMisfit>& misfit)
-      : model_(model), chip_(model.chip()), design_(design), nest_(model.einsum(), model.shape(), mapping),
+  Account(const Model& model, const SparseDesign& design, const Mapping& mapping, std::optional<SparseMisfit>& misfit)
+      : model_(model),
+        chip_(model.chip()),
+        design_(design),
+        nest_(model.einsum(), model.shape(), mapping),
         misfit_(misfit) {}
 
   std::optional<SparseEvaluation> run(const Mapping& mapping) {
@@ -138,7 +137,8 @@ class Account {
         if (!nest_.keeps(level, s)) continue;
         words = base::checked_add(words, content(level, s).most_words);
         sum += fmt::format("{}{} of {}", sum.empty() ? "" : " + ", content(level, s).most_words, tensor(s));
-        if (const TensorFormat* format = storage(level).format(s)) bits = base::checked_add(bits, most_bits(level, s, *format));
+        if (const TensorFormat* format = storage(level).format(s))
+          bits = base::checked_add(bits, most_bits(level, s, *format));
       }
       const std::string& name = chip_.storages[static_cast<std::size_t>(level)].name;
       if (words > *usable)
@@ -148,7 +148,8 @@ class Account {
         refuse(SparseMisfit::Kind::kCapacity, level, -1,
                fmt::format("`{}` holds {} bits of metadata; tiles need up to {}", name,
                            storage(level).metadata_capacity_bits, bits));
-      const double least = chip_.storages[static_cast<std::size_t>(level)].min_utilization * static_cast<double>(*usable);
+      const double least =
+          chip_.storages[static_cast<std::size_t>(level)].min_utilization * static_cast<double>(*usable);
       if (static_cast<double>(words) < least)
         refuse(SparseMisfit::Kind::kCapacity, level, -1,
                fmt::format("`{}` must hold at least {:g} words; tiles have {}", name, least, words), sum);
@@ -217,8 +218,9 @@ class Account {
   void save_here(int level, int s, double share, bool skips) {
     SparseUse& here = use(level, s);
     // Reads of outputs are rounded the other way: one for the first update of a word is not there.
-    const Count reads = read_write(s) ? std::min(here.reads.actual, ceil_of(static_cast<double>(here.reads.actual) * share))
-                                      : share_of(here.reads.actual, share);
+    const Count reads = read_write(s)
+                            ? std::min(here.reads.actual, ceil_of(static_cast<double>(here.reads.actual) * share))
+                            : share_of(here.reads.actual, share);
     const Count updates = share_of(here.updates.actual, share);
     (skips ? here.reads.skipped : here.reads.gated) += reads;
     here.reads.actual -= reads;
@@ -260,8 +262,8 @@ class Account {
     int keeper = 0;
     while (keeper + 1 < levels() && !nest_.keeps(keeper, s)) ++keeper;
     Operand states;
-    const double density = six_digits(design_.densities[static_cast<std::size_t>(s)].expected(nest_.mold(s, nest_.scalar())));
-    states.nonzero = std::clamp(density / (1 - empty), 0.0, 1.0);
+    const double density = design_.densities[static_cast<std::size_t>(s)].expected(nest_.mold(s, nest_.scalar()));
+    states.nonzero = density < 1 - empty ? density / (1 - empty) : 1;
     (storage(keeper).format(s) != nullptr ? states.missing : states.zero) = 1 - states.nonzero;
     return states;
   }
@@ -282,7 +284,8 @@ class Account {
         // Its leaders are the other operands: of two, the other one.
         for (int leader = 0; leader < spaces(); ++leader)
           if (leader != s && !read_write(leader))
-            empty[static_cast<std::size_t>(leader)] = std::max(empty[static_cast<std::size_t>(leader)], six_digits(saved(level, s).share));
+            empty[static_cast<std::size_t>(leader)] =
+                std::max(empty[static_cast<std::size_t>(leader)], saved(level, s).share);
         break;
       }
     }
@@ -332,12 +335,13 @@ class Account {
     const double full_block = static_cast<double>(chip_.storages[static_cast<std::size_t>(level)].block_size);
     const double part = priced.block == 1 ? full_block : 1;  // an access of a word costs this part of a block's
     const auto blocks = [&](Count words) { return priced.blocks(static_cast<double>(words)) * waste; };
-    here.data_pj = paying * (blocks(here.reads.actual) * priced.read_pj + blocks(here.fills.actual) * priced.write_pj +
-                             blocks(here.updates.actual) * priced.update_pj +
-                             (blocks(here.reads.gated) * at.gated_read + blocks(here.reads.skipped) * at.skipped_read +
-                              blocks(here.fills.gated) * at.gated_fill + blocks(here.fills.skipped) * at.skipped_fill +
-                              blocks(here.updates.gated) * at.gated_update +
-                              blocks(here.updates.skipped) * at.skipped_update) / part);
+    here.data_pj =
+        paying * (blocks(here.reads.actual) * priced.read_pj + blocks(here.fills.actual) * priced.write_pj +
+                  blocks(here.updates.actual) * priced.update_pj +
+                  (blocks(here.reads.gated) * at.gated_read + blocks(here.reads.skipped) * at.skipped_read +
+                   blocks(here.fills.gated) * at.gated_fill + blocks(here.fills.skipped) * at.skipped_fill +
+                   blocks(here.updates.gated) * at.gated_update + blocks(here.updates.skipped) * at.skipped_update) /
+                      part);
     here.data_pj += paying * (static_cast<double>(here.compressions) * at.compression +
                               static_cast<double>(here.decompressions) * at.decompression);
     const TensorFormat* const format = sparse.format(s);
@@ -347,15 +351,15 @@ class Account {
       if (sparse.metadata_width_bits == 0) return 0.0;
       return std::ceil(static_cast<double>(bits(units)) / static_cast<double>(sparse.metadata_width_bits));
     };
-    here.metadata_pj =
-        paying * (wide(here.metadata_reads.actual) * at.metadata_read + wide(here.metadata_fills.actual) * at.metadata_fill +
-                  wide(here.metadata_updates.actual) * at.metadata_update +
-                  wide(here.metadata_reads.gated) * at.gated_metadata_read +
-                  wide(here.metadata_fills.gated) * at.gated_metadata_fill +
-                  wide(here.metadata_updates.gated) * at.gated_metadata_update +
-                  wide(here.metadata_reads.skipped) * at.skipped_metadata_read +
-                  wide(here.metadata_fills.skipped) * at.skipped_metadata_fill +
-                  wide(here.metadata_updates.skipped) * at.skipped_metadata_update);
+    here.metadata_pj = paying * (wide(here.metadata_reads.actual) * at.metadata_read +
+                                 wide(here.metadata_fills.actual) * at.metadata_fill +
+                                 wide(here.metadata_updates.actual) * at.metadata_update +
+                                 wide(here.metadata_reads.gated) * at.gated_metadata_read +
+                                 wide(here.metadata_fills.gated) * at.gated_metadata_fill +
+                                 wide(here.metadata_updates.gated) * at.gated_metadata_update +
+                                 wide(here.metadata_reads.skipped) * at.skipped_metadata_read +
+                                 wide(here.metadata_fills.skipped) * at.skipped_metadata_fill +
+                                 wide(here.metadata_updates.skipped) * at.skipped_metadata_update);
     if (sparse.metadata_width_bits == 0) return;
     here.metadata_read_bits = bits(here.metadata_reads.actual) + bits(here.metadata_reads.gated);
     here.metadata_write_bits = bits(here.metadata_fills.actual) + bits(here.metadata_fills.gated) +
@@ -384,17 +388,18 @@ class Account {
           return ceil_of(static_cast<double>(base::checked_add(words, bits / word_bits)) * here.share);
         };
         reads.push_back(ported(here.reads.actual + here.reads.gated, here.metadata_read_bits));
-        writes.push_back(ported(base::checked_add(here.fills.actual + here.fills.gated, here.updates.actual + here.updates.gated),
-                                here.metadata_write_bits));
+        writes.push_back(
+            ported(base::checked_add(here.fills.actual + here.fills.gated, here.updates.actual + here.updates.gated),
+                   here.metadata_write_bits));
         DataspaceCost& dense = cost.dataspaces[static_cast<std::size_t>(s)];
         dense.tile_words = here.most_words;
         dense.reads = here.reads.actual, dense.fills = here.fills.actual, dense.updates = here.updates.actual;
         dense.energy_pj = here.data_pj + here.metadata_pj;
         cost.energy_pj += dense.energy_pj;
       }
-      const Throttle slowed = throttle(model_.levels()[static_cast<std::size_t>(level)], cycles,
-                                       std::span<const Count>(reads), std::span<const Count>(writes),
-                                       model_.options().throttle_in_doubles);
+      const Throttle slowed =
+          throttle(model_.levels()[static_cast<std::size_t>(level)], cycles, std::span<const Count>(reads),
+                   std::span<const Count>(writes), model_.options().throttle_in_doubles);
       cost.cycles = slowed.cycles;
       cost.throttle = slowed.factor;
       active = std::max(active, slowed.cycles);
@@ -411,7 +416,8 @@ class Account {
     }
     compute.cycles = cycles;
     compute.operations = operations.actual;
-    compute.leakage_pj = model_.compute_leak_pj_per_cycle() * active_cycles * static_cast<double>(compute.utilized_instances);
+    compute.leakage_pj =
+        model_.compute_leak_pj_per_cycle() * active_cycles * static_cast<double>(compute.utilized_instances);
     compute.energy_pj = static_cast<double>(operations.actual) * chip_.compute.compute_pj +
                         static_cast<double>(operations.gated) * design_.gated_compute_pj +
                         static_cast<double>(operations.skipped) * design_.skipped_compute_pj + compute.leakage_pj;
@@ -421,16 +427,15 @@ class Account {
     const bool countable = !__builtin_add_overflow(active, model_.latency_cycles(), &total.cycles) && beyond == 0;
     if (!countable) total.cycles = base::kMostCount;
     total.beyond_cycles = countable ? 0 : active_cycles + static_cast<double>(model_.latency_cycles());
-    total.utilization = static_cast<double>(operations.actual) /
-                        (static_cast<double>(chip_.compute.instances) * total.needed_cycles());
+    total.utilization =
+        static_cast<double>(operations.actual) / (static_cast<double>(chip_.compute.instances) * total.needed_cycles());
     total.edp_j_cycles = total.energy_pj * total.needed_cycles() / 1e12;
   }
 
   // Instances that hold something at a time; one that holds nothing is off.
   double leaking(int level) const {
     double share = 0;
-    for (int s = 0; s < spaces(); ++s)
-      share = std::max(share, nest_.keeps(level, s) ? content(level, s).share : 0.0);
+    for (int s = 0; s < spaces(); ++s) share = std::max(share, nest_.keeps(level, s) ? content(level, s).share : 0.0);
     const double instances = static_cast<double>(instances_of(level));
     return share > 0 ? std::max(1.0, instances * share) : instances;
   }

@@ -60,7 +60,8 @@ SparseEvaluation evaluated(const Model& model, const SparseDesign& design, const
 
 struct DotProduct : ::testing::Test {
   enum { kA, kB, kZ };
-  workload::Einsum einsum{"dot", {{"K", 16}, {"M", 1}}, {{"A", {{{{0, 1}}}}}, {"B", {{{{0, 1}}}}}, {"Z", {{{{1, 1}}}}, true}}};
+  workload::Einsum einsum{
+      "dot", {{"K", 16}, {"M", 1}}, {{"A", {{{{0, 1}}}}}, {"B", {{{{0, 1}}}}}, {"Z", {{{{1, 1}}}}, true}}};
   machine::Chip chip;
   SparseDesign design;
   Mapping mapping;
@@ -158,9 +159,10 @@ TEST_F(DotProduct, ATileNeedsRoomForItsNonzerosAndItsMetadata) {
 struct Product : ::testing::Test {
   enum { kM, kN, kK };
   enum { kA, kB, kZ };
-  workload::Einsum einsum{"product",
-                          {{"M", 8}, {"N", 8}, {"K", 8}},
-                          {{"A", {{{{kM, 1}}}, {{{kK, 1}}}}}, {"B", {{{{kN, 1}}}, {{{kK, 1}}}}}, {"Z", {{{{kM, 1}}}, {{{kN, 1}}}}, true}}};
+  workload::Einsum einsum{
+      "product",
+      {{"M", 8}, {"N", 8}, {"K", 8}},
+      {{"A", {{{{kM, 1}}}, {{{kK, 1}}}}}, {"B", {{{{kN, 1}}}, {{{kK, 1}}}}}, {"Z", {{{{kM, 1}}}, {{{kN, 1}}}}, true}}};
   machine::Chip chip;
   SparseDesign design;
   Mapping mapping;
@@ -177,8 +179,7 @@ struct Product : ::testing::Test {
     using Kind = RankFormat::Kind;
     for (SparseStorage& storage : design.storages)
       storage.formats[kA] = storage.formats[kB] = format_of({Kind::kCoordinates, Kind::kOffsetPairs});
-    design.storages[0].savings = {
-        {true, {{kA, {kB}}}, {}}, {true, {{kB, {kA}}}, {}}, {true, {{kZ, {kA, kB}}}, {}}};
+    design.storages[0].savings = {{true, {{kA, {kB}}}, {}}, {true, {{kB, {kA}}}, {}}, {true, {{kZ, {kA, kB}}}, {}}};
     // The buffer keeps B and Z; A comes from the backing storage word by word. Innermost M, then N, then K.
     mapping.levels = {level_of({8, 8, 8}, {kM, kN, kK}, 6), level_of({1, 1, 1}, {kM, kN, kK}, 7)};
   }
@@ -232,7 +233,8 @@ TEST(SparseModel, WithoutZerosSavingsChangeNothing) {
     SparseDesign design = plain_design(einsum, chip);
     const int spaces = static_cast<int>(einsum.dataspaces.size());
     for (SparseStorage& storage : design.storages)
-      storage.savings.push_back({dice.once_in(2), {{static_cast<int>(dice(0, spaces - 1)), {static_cast<int>(dice(0, spaces - 1))}}}, {}});
+      storage.savings.push_back(
+          {dice.once_in(2), {{static_cast<int>(dice(0, spaces - 1)), {static_cast<int>(dice(0, spaces - 1))}}}, {}});
     design.gates_compute = design.aligns_compute = true;
     const Model model(einsum, chip);
     const Evaluation dense = model.evaluate(mapping);
@@ -264,7 +266,8 @@ SparseDesign random_design(Dice& dice, const workload::Einsum& einsum, const mac
     // From the outermost storage inwards, up to some level.
     const int last = static_cast<int>(dice(0, static_cast<Count>(chip.storages.size()) - 1));
     for (int i = static_cast<int>(chip.storages.size()) - 1; i >= last; --i) {
-      TensorFormat format = format_of(std::vector<RankFormat::Kind>(static_cast<std::size_t>(2 * (i + 1)), RankFormat::Kind::kCoordinates));
+      TensorFormat format = format_of(
+          std::vector<RankFormat::Kind>(static_cast<std::size_t>(2 * (i + 1)), RankFormat::Kind::kCoordinates));
       for (RankFormat& rank : format.ranks) rank.flattened = {all};
       design.storages[static_cast<std::size_t>(i)].formats[static_cast<std::size_t>(s)] = format;
     }
@@ -337,7 +340,8 @@ TEST(SparseModel, TheScaledDenseCostBoundsEveryMapping) {
 TEST(SparseModel, DenserOperandsCostMore) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Dice dice = Dice::from_seed(seed);
-    const workload::Einsum einsum = workload::matmul("m", dice.pick({2, 4, 6}), dice.pick({3, 4, 8}), dice.pick({2, 5, 8}));
+    const workload::Einsum einsum =
+        workload::matmul("m", dice.pick({2, 4, 6}), dice.pick({3, 4, 8}), dice.pick({2, 5, 8}));
     machine::Chip chip = testing::random_chip(dice);
     for (machine::Storage& storage : chip.storages) storage.block_size = 1;
     const Mapping mapping = testing::random_legal_mapping(dice, einsum, chip);
@@ -360,7 +364,8 @@ TEST(SparseModel, DenserOperandsCostMore) {
 // ---- Against random tensors: every iteration is walked, and a tile that stays counts as needless where all words of
 // the leader that it meets are zero. ----
 
-std::vector<Count> word_of(const workload::Einsum& einsum, int s, const std::vector<Count>& at, const std::vector<Count>& tile) {
+std::vector<Count> word_of(const workload::Einsum& einsum, int s, const std::vector<Count>& at,
+                           const std::vector<Count>& tile) {
   std::vector<Count> place;
   for (const workload::Rank& rank : einsum.dataspaces[static_cast<std::size_t>(s)].ranks)
     for (const workload::Term& term : rank.terms)
@@ -445,7 +450,8 @@ TEST(SparseSearch, NoOtherMappingIsBetterThanTheEnumeratedOne) {
   for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     Dice dice = Dice::from_seed(seed);
     const workload::Einsum einsum = testing::random_einsum(dice, 4);
-    const machine::Chip chip = testing::random_chip(dice, {.fewest_storages = 2, .most_storages = 2, .largest_fanout_side = 2});
+    const machine::Chip chip =
+        testing::random_chip(dice, {.fewest_storages = 2, .most_storages = 2, .largest_fanout_side = 2});
     const SparseDesign design = random_design(dice, einsum, chip);
     const Model model(einsum, chip);
     const SparseOptimum best = optimize_sparse(model, design, {}, {Metric::kEdp}, {});

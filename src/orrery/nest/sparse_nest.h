@@ -1,8 +1,8 @@
 // A mapping's loops and tiles, as the sparse model asks for them: which loop stands where, and how large a tile the
 // loops up to one sweep.
 //
-// Loops of one iteration are left out: they change no tile. Order within a level: loops in space, X before Y, then loops
-// in time; innermost first.
+// Loops of one iteration are left out: they change no tile. Order within a level: loops in space, X before Y, then
+// loops in time; innermost first.
 #pragma once
 
 #include <vector>

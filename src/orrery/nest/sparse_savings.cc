@@ -74,8 +74,7 @@ Count scaled(Count extent, double by) {
 
 }  // namespace
 
-double saved_by(const SparseNest& nest, const SparseDesign& design, const Follower& follower, int level,
-                double block) {
+double saved_by(const SparseNest& nest, const SparseDesign& design, const Follower& follower, int level, double block) {
   const int s = follower.target, child = nest.child(level, s);
   const Target target = target_of(nest, s, level, child);
   const bool in_space = target.loop && target.at >= 0 && target.loop->spatial;
@@ -140,15 +139,17 @@ std::vector<std::vector<Saved>> saved_accesses(const SparseNest& nest, const Spa
         for (const Follower& option : unit.options) {
           const int keeper = nest.keeps(at, option.target) ? at : nest.parent(at, option.target);
           if (keeper < 0) {
-            misfit = SparseMisfit{SparseMisfit::Kind::kSource, at, option.target,
-                                  fmt::format("no storage from here outwards keeps `{}`, whose accesses are to be saved",
-                                              nest.einsum().dataspaces[static_cast<std::size_t>(option.target)].name),
-                                  {}};
+            misfit =
+                SparseMisfit{SparseMisfit::Kind::kSource,
+                             at,
+                             option.target,
+                             fmt::format("no storage from here outwards keeps `{}`, whose accesses are to be saved",
+                                         nest.einsum().dataspaces[static_cast<std::size_t>(option.target)].name),
+                             {}};
             return saved;
           }
           const std::size_t k = static_cast<std::size_t>(keeper), target = static_cast<std::size_t>(option.target);
-          const double saves =
-              saved_by(nest, design, option, keeper, static_cast<double>(chip.storages[k].block_size));
+          const double saves = saved_by(nest, design, option, keeper, static_cast<double>(chip.storages[k].block_size));
           const int child = nest.child(keeper, option.target);
           const double unit_words = static_cast<double>(design.storages[k].metadata_word_bits) /
                                     static_cast<double>(chip.storages[k].word_bits);

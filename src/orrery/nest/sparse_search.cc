@@ -61,8 +61,14 @@ class Search {
  public:
   Search(const Model& model, const SparseDesign& design, const Mapspace& mapspace, std::vector<Metric> objective,
          const SearchLimits& limits, const cost::Budget& budget)
-      : model_(model), design_(design), mapspace_(mapspace), objective_(std::move(objective)), limits_(limits),
-        budget_(budget), roomy_(roomy(model.chip(), design)), space_(model.einsum(), roomy_, mapspace, model.shape(), {}, budget) {
+      : model_(model),
+        design_(design),
+        mapspace_(mapspace),
+        objective_(std::move(objective)),
+        limits_(limits),
+        budget_(budget),
+        roomy_(roomy(model.chip(), design)),
+        space_(model.einsum(), roomy_, mapspace, model.shape(), {}, budget) {
     for (const workload::Dimension& dimension : model.einsum().dimensions) bounds_.push_back(dimension.bound);
   }
 
@@ -128,11 +134,13 @@ class Search {
     cost::Ticker clock(part, 4);
     if (!answer_.optimum.mapping) {  // the first that fits
       int tries = 0;
-      enumerate(model_.einsum(), space_, [&](const Mapping& mapping) { return !offer(mapping) && ++tries < 200'000; }, part);
+      enumerate(
+          model_.einsum(), space_, [&](const Mapping& mapping) { return !offer(mapping) && ++tries < 200'000; }, part);
     }
     if (!answer_.optimum.mapping) return;
     const Mapping from = *answer_.optimum.mapping;
-    rests::climb(space_, bounds_, from, [&](const Mapping& mapping) { return runs(mapping) && offer(mapping); }, clock);
+    rests::climb(
+        space_, bounds_, from, [&](const Mapping& mapping) { return runs(mapping) && offer(mapping); }, clock);
   }
 
   // All orders of a level's loops in space, and all ways to lay them along X and Y.

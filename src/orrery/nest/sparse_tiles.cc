@@ -42,9 +42,8 @@ std::vector<PlacedLoop> loops_of(const SparseNest& nest, int level, int s, int c
   for (std::size_t d = 0; d < nest.scalar().size(); ++d) {
     const Count iterations = nest.tile(child)[d];
     if (iterations == 1 || !nest.moves(static_cast<int>(d), s)) continue;
-    const auto first = std::find_if(loops.begin(), loops.end(), [&](const PlacedLoop& one) {
-      return one.loop.dimension == static_cast<int>(d);
-    });
+    const auto first = std::find_if(loops.begin(), loops.end(),
+                                    [&](const PlacedLoop& one) { return one.loop.dimension == static_cast<int>(d); });
     if (first != loops.end())
       first->loop.iterations *= iterations;
     else
@@ -137,9 +136,10 @@ std::optional<std::vector<RankShape>> rank_shapes(const SparseNest& nest, const 
     left = loops.size() - at;
   }
   if (left > 0)
-    return refuse(fmt::format("`{}` needs more ranks than its format has", tensor),
-                  fmt::format("{} loops move it between this level and the next inside, {} of them beyond the ranks of {}",
-                              loops.size(), left, format == nullptr ? "none" : format->name()));
+    return refuse(
+        fmt::format("`{}` needs more ranks than its format has", tensor),
+        fmt::format("{} loops move it between this level and the next inside, {} of them beyond the ranks of {}",
+                    loops.size(), left, format == nullptr ? "none" : format->name()));
   return shapes;
 }
 

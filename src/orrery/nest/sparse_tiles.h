@@ -18,10 +18,10 @@ struct RankShape {
 };
 
 struct TileContent {
-  Mold mold;             // of the tile
-  bool conditional = false;  // empty tiles do not come here: what follows is of the others
-  double share = 1;      // of the tiles, those with a nonzero
-  double words = 0;      // nonzeros, on average
+  Mold mold;                            // of the tile
+  bool conditional = false;             // empty tiles do not come here: what follows is of the others
+  double share = 1;                     // of the tiles, those with a nonzero
+  double words = 0;                     // nonzeros, on average
   std::vector<FormatUnits> units;       // per rank, innermost first; on average
   std::vector<FormatUnits> most_units;  // of a tile with as many nonzeros as there may be
   base::Count most_words = 0;           // that are stored

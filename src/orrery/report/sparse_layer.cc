@@ -95,15 +95,15 @@ std::string sparse_view(const MappedLayer& layer) {
     }
   }
   const SplitCount& operations = layer.sparse->compute.operations;
-  return text(table) + fmt::format("operations: {} of {:.0f}\nwords are those of one instance that holds nonzeros, "
-                                   "energies of all, without leakage\n",
-                                   counts(operations), layer.sparse->compute.dense);
+  return text(table) + fmt::format(
+                           "operations: {} of {:.0f}\nwords are those of one instance that holds nonzeros, "
+                           "energies of all, without leakage\n",
+                           counts(operations), layer.sparse->compute.dense);
 }
 
 Record<MappedLayer> sparse_record() {
-  const Record<Storage> storage = {
-      {"name", "In the architecture.", &Storage::name},
-      {"dataspaces", "Those that it keeps.", &Storage::tensors, use()}};
+  const Record<Storage> storage = {{"name", "In the architecture.", &Storage::name},
+                                   {"dataspaces", "Those that it keeps.", &Storage::tensors, use()}};
   const Record<MappedLayer> inside = {
       {"dense_operations", "Of the dense problem.", [](const MappedLayer& l) { return l.sparse->compute.dense; }},
       {"operations", "Those that are left.",

@@ -295,8 +295,8 @@ static void require_plain(const std::vector<LayerQuestion>& questions, const Map
   if (asked == nullptr) return;
   for (const LayerQuestion& question : questions)
     if (question.sparse)
-      base::fail("O2039", fmt::format("{} is not answered for sparse tensors, which `{}` has", asked, question.name), {},
-                 "leave it out, or take the dense problem with `--ignore-density`");
+      base::fail("O2039", fmt::format("{} is not answered for sparse tensors, which `{}` has", asked, question.name),
+                 {}, "leave it out, or take the dense problem with `--ignore-density`");
 }
 
 // O2040, of layers whose best mapping is not proven because their zeros count.

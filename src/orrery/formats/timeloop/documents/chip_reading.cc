@@ -149,6 +149,9 @@ void ChipReading::price(nest::SparseDesign& design, base::Diagnostics& found) co
 
 Specification ChipReading::specification(const workload::Einsum* einsum) {
   LayerReading read = layer(einsum);
+  if (read.sparse)
+    read.diagnostics.warning("O2039", "sparse optimisations are left aside here: all tensors count as dense")
+        .note("`orrery eval` and `orrery map` evaluate them");
   Specification all;
   if (architecture_) all.chip = architecture_->chip;
   all.problem = std::move(read.problem);

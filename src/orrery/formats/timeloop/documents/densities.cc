@@ -16,7 +16,7 @@ using nest::Density;
 constexpr Count kMostNonzeros = 4'000'000;  // that are stored one by one
 
 const std::vector<std::string>& distributions() {
-  static const std::vector<std::string> kNames = {"fixed_structured", "fixed", "hypergeometric",
+  static const std::vector<std::string> kNames = {"fixed_structured", "fixed",    "hypergeometric",
                                                   "banded",           "diagonal", "table"};
   return kNames;
 }
@@ -99,7 +99,8 @@ class Reader {
       return {};
     }
     const yaml::Node* given = node.find("band_width");
-    const Count width = given == nullptr || given->is_null() ? 0 : as_count(*given, scope_, "band_width", found_).value_or(0);
+    const Count width =
+        given == nullptr || given->is_null() ? 0 : as_count(*given, scope_, "band_width", found_).value_or(0);
     if (width < 0) {
       found_.error("O0407", fmt::format("the band of `{}` has a negative width {}", tensor(s), width), given->where);
       return {};
@@ -185,8 +186,8 @@ std::vector<Density> read_densities(const yaml::Node& problem, const workload::E
   for (const yaml::Node::Entry& entry : each->entries) {
     const int s = einsum.dataspace_index(entry.key);
     if (s < 0) {
-      base::Diagnostic& error =
-          found.error("O0407", fmt::format("`densities` names `{}`, which is no dataspace", entry.key), entry.key_where);
+      base::Diagnostic& error = found.error(
+          "O0407", fmt::format("`densities` names `{}`, which is no dataspace", entry.key), entry.key_where);
       suggest(error, entry.key, names, "dataspaces");
     } else if (!entry.value.is_null()) {
       densities[static_cast<std::size_t>(s)] = reader.read(entry.value, static_cast<std::size_t>(s));

@@ -47,8 +47,8 @@ TEST(Densities, OfATensorOfAnotherSizeRoundUpToWholeWords) {
 
 TEST(Densities, ThatCannotBeAreErrors) {
   for (const char* const text :
-       {"densities: {Weights: 0}", "densities: {Weights: -0.5}", "densities: {Weights: 1.25}", "densities: {Weigths: 0.5}",
-        "densities: [0.5]", "densities: {Weights: {distribution: uniform, density: 0.5}}",
+       {"densities: {Weights: 0}", "densities: {Weights: -0.5}", "densities: {Weights: 1.25}",
+        "densities: {Weigths: 0.5}", "densities: [0.5]", "densities: {Weights: {distribution: uniform, density: 0.5}}",
         "densities: {Weights: {distribution: hypergeometric}}",
         "densities: {Weights: {distribution: hypergeometric, density: 0.5, workload_tensor_size: 8}}",
         "densities: {Weights: {distribution: banded, band_width: -1}}", "densities: {Weights: {distribution: table}}",

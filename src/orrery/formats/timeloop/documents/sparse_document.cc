@@ -66,8 +66,7 @@ std::vector<Directive> directives_of(const yaml::Node* document, const Architect
 
 class Reader {
  public:
-  Reader(const Architecture& architecture, const workload::Einsum& einsum, const Scope& scope,
-         base::Diagnostics& found)
+  Reader(const Architecture& architecture, const workload::Einsum& einsum, const Scope& scope, base::Diagnostics& found)
       : architecture_(architecture), chip_(architecture.chip), einsum_(einsum), scope_(scope), found_(found) {
     for (const workload::Dataspace& dataspace : einsum.dataspaces) tensors_.push_back(dataspace.name);
     for (const workload::Dimension& dimension : einsum.dimensions) dimensions_.push_back(dimension.name);
@@ -76,12 +75,8 @@ class Reader {
   }
 
   void read(const Directive& directive) {
-    static const std::vector<std::string> kKeys = {"name",
-                                                   "target",
-                                                   "representation_format",
-                                                   "action_optimization",
-                                                   "compute_optimization",
-                                                   "version"};
+    static const std::vector<std::string> kKeys = {
+        "name", "target", "representation_format", "action_optimization", "compute_optimization", "version"};
     warn_unknown_keys(*directive.body, kKeys, "O2028", "a sparse optimisation", found_);
     const int level = chip_.storage_index(directive.component);
     if (directive.component == chip_.compute.name) {
@@ -97,7 +92,8 @@ class Reader {
       return;
     }
     SparseStorage& storage = design_.storages[static_cast<std::size_t>(level)];
-    if (const yaml::Node* format = present(*directive.body, "representation_format")) read_formats(*format, level, storage);
+    if (const yaml::Node* format = present(*directive.body, "representation_format"))
+      read_formats(*format, level, storage);
     if (const yaml::Node* actions = present(*directive.body, "action_optimization")) read_savings(*actions, storage);
     if (const yaml::Node* compute = present(*directive.body, "compute_optimization"))
       found_.error("O2028", fmt::format("`{}` is a storage; it computes nothing", directive.component), compute->where);
@@ -137,14 +133,15 @@ class Reader {
     storage.metadata_word_bits = count("metadata_datawidth", "metadata_word_bits", 0);
     const Count rows = count("metadata_storage_depth", "metadata_depth", 0);
     if (rows >= 0 && rows <= (Count{1} << 40) && storage.metadata_width_bits <= (Count{1} << 20))
-      storage.metadata_capacity_bits = base::saturated(
-          std::floor(static_cast<double>(rows) * static_cast<double>(storage.metadata_width_bits) /
-                     chip_.storages[level].multiple_buffering));
+      storage.metadata_capacity_bits =
+          base::saturated(std::floor(static_cast<double>(rows) * static_cast<double>(storage.metadata_width_bits) /
+                                     chip_.storages[level].multiple_buffering));
     storage.decompresses = flag("decompression_supported");
     storage.compresses = flag("compression_supported");
     if (flag("tile_partition_supported"))
       found_
-          .error("O2028", fmt::format("`{}` cuts compressed tiles while it runs, which is not modelled", component->name),
+          .error("O2028",
+                 fmt::format("`{}` cuts compressed tiles while it runs, which is not modelled", component->name),
                  find("tile_partition_supported", "")->where)
           .hint("a format whose inner ranks are those of the tiles inside needs no cutting");
   }
@@ -175,8 +172,10 @@ class Reader {
       const yaml::Node* ranks = one.find("ranks");
       if (!s) continue;
       if (ranks == nullptr || !ranks->is_sequence() || ranks->items.empty()) {
-        found_.error("O2028", fmt::format("the format of `{}` has no list `ranks`", tensors_[static_cast<std::size_t>(*s)]),
-                     one.where)
+        found_
+            .error("O2028",
+                   fmt::format("the format of `{}` has no list `ranks`", tensors_[static_cast<std::size_t>(*s)]),
+                   one.where)
             .hint("write `ranks: [{format: UOP}, {format: CP}]`, outermost first");
         continue;
       }
@@ -198,9 +197,11 @@ class Reader {
       if (!good) continue;
       for (std::size_t r = 1; r < format.ranks.size(); ++r)
         if (format.ranks[r].compressed() && !format.ranks[r - 1].compressed()) {
-          found_.error("O2028", fmt::format("{} leaves out what {} inside it stores", name_of(format.ranks[r].kind),
-                                            name_of(format.ranks[r - 1].kind)),
-                       one.where)
+          found_
+              .error("O2028",
+                     fmt::format("{} leaves out what {} inside it stores", name_of(format.ranks[r].kind),
+                                 name_of(format.ranks[r - 1].kind)),
+                     one.where)
               .note("a compressed rank outside an uncompressed one is not modelled");
           good = false;
         }
@@ -243,8 +244,7 @@ class Reader {
         for (const yaml::Node& id : list.items) {
           const int d = einsum_.dimension_index(id.scalar);
           if (d < 0) {
-            base::Diagnostic& error =
-                found_.error("O2028", fmt::format("`{}` is no dimension", id.scalar), id.where);
+            base::Diagnostic& error = found_.error("O2028", fmt::format("`{}` is no dimension", id.scalar), id.where);
             suggest(error, id.scalar, dimensions_, "dimensions");
           } else {
             rule.push_back(d);
@@ -291,10 +291,11 @@ class Reader {
       const yaml::Node* type = one.find("type");
       const std::string name = type == nullptr ? "" : type->scalar;
       if (name != "gating" && name != "skipping") {
-        base::Diagnostic& error = found_.error(
-            "O2028", name == "skipping_spatial" ? std::string("skipping instances in space is not modelled")
-                                                : fmt::format("`{}` saves no access", name),
-            type == nullptr ? one.where : type->where);
+        base::Diagnostic& error =
+            found_.error("O2028",
+                         name == "skipping_spatial" ? std::string("skipping instances in space is not modelled")
+                                                    : fmt::format("`{}` saves no access", name),
+                         type == nullptr ? one.where : type->where);
         error.hint("`type` is `gating` or `skipping`");
         continue;
       }
@@ -387,7 +388,8 @@ void price_sparse_design(const PricesOf& prices, const machine::Chip& chip, Spar
     at.skipped_update =
         first(own, Names4{"skipped_update", "skipped_write", "gated_update", "gated_write"}).value_or(0);
     const auto read = first(own, Names2{"random_metadata_read", "metadata_read"});
-    const auto fill = first(own, Names4{"random_metadata_fill", "random_metadata_write", "metadata_fill", "metadata_write"});
+    const auto fill =
+        first(own, Names4{"random_metadata_fill", "random_metadata_write", "metadata_fill", "metadata_write"});
     const auto update =
         first(own, Names4{"random_metadata_update", "random_metadata_write", "metadata_update", "metadata_write"});
     at.metadata_read = read.value_or(0), at.metadata_fill = fill.value_or(0), at.metadata_update = update.value_or(0);
@@ -395,27 +397,32 @@ void price_sparse_design(const PricesOf& prices, const machine::Chip& chip, Spar
     at.skipped_metadata_read = first(own, Names2{"skipped_metadata_read", "gated_metadata_read"}).value_or(0);
     at.gated_metadata_fill = first(own, Names2{"gated_metadata_fill", "gated_metadata_write"}).value_or(0);
     at.skipped_metadata_fill = first(own, Names4{"skipped_metadata_fill", "skipped_metadata_write",
-                                                 "gated_metadata_fill", "gated_metadata_write"}).value_or(0);
+                                                 "gated_metadata_fill", "gated_metadata_write"})
+                                   .value_or(0);
     at.gated_metadata_update = first(own, Names2{"gated_metadata_update", "gated_metadata_write"}).value_or(0);
     at.skipped_metadata_update = first(own, Names4{"skipped_metadata_update", "skipped_metadata_write",
-                                                   "gated_metadata_update", "gated_metadata_write"}).value_or(0);
+                                                   "gated_metadata_update", "gated_metadata_write"})
+                                     .value_or(0);
     at.compression = first(own, Names1{"compression_count"}).value_or(0);
     at.decompression = first(own, Names1{"decompression_count"}).value_or(0);
-    const bool has_format = std::any_of(storage.formats.begin(), storage.formats.end(), [](const auto& f) { return f.has_value(); });
+    const bool has_format =
+        std::any_of(storage.formats.begin(), storage.formats.end(), [](const auto& f) { return f.has_value(); });
     if (has_format && (storage.metadata_width_bits == 0 || !read || !fill || !update))
       free_of_charge.push_back(chip.storages[level].name);
   }
   if (!free_of_charge.empty())
     found.warning("O2036", fmt::format("metadata in {} costs no energy", quoted_list(free_of_charge)))
-        .note("accesses to metadata are counted in rows of `metadata_storage_width` bits, at the energies of "
-              "`metadata_read`, `metadata_write` and `metadata_update`; where one of these is not given it is 0, as in "
-              "Timeloop");
+        .note(
+            "accesses to metadata are counted in rows of `metadata_storage_width` bits, at the energies of "
+            "`metadata_read`, `metadata_write` and `metadata_update`; where one of these is not given it is 0, as in "
+            "Timeloop");
   const auto own = prices(chip.compute.name);
-  design.gated_compute_pj =
-      first(own, std::array<std::string_view, 3>{"mac_gated", "mult_gated", "compute_gated"}).value_or(chip.compute.compute_pj);
-  design.skipped_compute_pj = first(own, std::array<std::string_view, 6>{"mac_skipped", "mult_skipped", "compute_skipped",
-                                                                         "mac_gated", "mult_gated", "compute_gated"})
-                                  .value_or(chip.compute.compute_pj);
+  design.gated_compute_pj = first(own, std::array<std::string_view, 3>{"mac_gated", "mult_gated", "compute_gated"})
+                                .value_or(chip.compute.compute_pj);
+  design.skipped_compute_pj =
+      first(own, std::array<std::string_view, 6>{"mac_skipped", "mult_skipped", "compute_skipped", "mac_gated",
+                                                 "mult_gated", "compute_gated"})
+          .value_or(chip.compute.compute_pj);
 }
 
 void note_ignored_sparse_design(const yaml::Node* document, const Architecture& architecture,

@@ -30,7 +30,6 @@ void price_sparse_design(const PricesOf& prices, const machine::Chip& chip, nest
                          base::Diagnostics& found);
 
 // Notes that sparse optimisations are left aside (`--ignore-density`).
-void note_ignored_sparse_design(const yaml::Node* document, const Architecture& architecture,
-                                base::Diagnostics& found);
+void note_ignored_sparse_design(const yaml::Node* document, const Architecture& architecture, base::Diagnostics& found);
 
 }  // namespace orrery::formats::timeloop
