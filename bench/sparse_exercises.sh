@@ -29,6 +29,8 @@ stats() {
       split($0, half, ": *[(]"); gsub(/[), ]+/, " ", half[2]); split(half[2], two, " ")
       put("rank" $2 ".metadata." kind, two[1]); put("rank" $2 ".payload." kind, two[2]) }
     stage == "stats" && /^ +(Actual|Gated|Skipped) scalar (reads|fills|updates) / { put(tolower($1) "." $3, $NF) }
+    stage == "stats" && /^ +Scalar (reads|fills|updates) / { put("actual." $2, $NF) }  # of a dense design
+    stage == "stats" && /^ +Computes \(total\)/ { tensor = "-"; put("actual.operations", $NF) }
     stage == "stats" && tensor != "" && tensor != "-" && /^ +Energy \(total\)/ && !seen[level, tensor]++ { printf "%s\t%s\tenergy\t%s\n", level, tensor, $(NF - 1) }
     stage == "stats" && /Actual Computes \(total\)/ { tensor = "-"; put("actual.operations", $NF) }
     stage == "stats" && /Gated Computes \(total\)/ { tensor = "-"; put("gated.operations", $NF) }
@@ -40,7 +42,7 @@ stats() {
 # The same of an answer of `orrery eval --json`.
 answer() {
   jq -r '
-    .layers[0] as $l | ($l.levels | map(select(.kind == "compute"))[0].name) as $mac |
+    .result.layers[0] as $l | ($l.levels | map(select(.kind == "compute"))[0].name) as $mac |
     def split($k): to_entries[] | select(.value != 0) | [.key + "." + $k, .value];
     def ranks($k): to_entries[] | .key as $how | .value | to_entries[] | .key as $r | .value | to_entries[] |
       select(.value != 0) | ["rank" + ($r | tostring) + "." + .key + "." + $how + "." + $k, .value];

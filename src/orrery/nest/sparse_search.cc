@@ -9,13 +9,15 @@
 //   - Enumeration, for spaces of some hundred thousand mappings; loops in space in every order, since ranks of a format
 //     see it.
 //
-// Before both, single changes improve the dense optimum of the scaled chip.
+// Before enumeration, single changes improve the better of that dense optimum and of quick mappings whose tiles fit
+// dense.
 #include "orrery/nest/sparse_search.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "orrery/base/stopwatch.h"
+#include "orrery/base/whole_number.h"
 #include "orrery/nest/countable.h"
 #include "orrery/nest/enumerate.h"
 #include "orrery/nest/legality.h"
@@ -34,6 +36,11 @@ namespace {
 constexpr double kEnumerable = 1'000'000;
 // Parts of the time for the bound, and for improving by single changes.
 constexpr double kForBound = 1.0 / 3, kForClimb = 1.0 / 3;
+// For each mapping to begin with, at most.
+constexpr double kSecondsToStart = 1;
+
+// What sums in another order may differ by, at most.
+constexpr double kRounded = 2e-9;
 
 double leaders_left(const SparseDesign& design, const Follower& follower) {
   double left = 1;
@@ -123,10 +130,28 @@ class Search {
       return 0;
     }
     if (least.mapping && runs(*least.mapping)) offer(*least.mapping);
-    if (const auto dense = start(model_, space_, objective_, 0, cost::Budget(budget_, 0.5)))
-      if (runs(dense->mapping)) offer(dense->mapping);
+    // Where dense tiles fit, compressed ones do, and in ever smaller storages their metadata does at last.
+    for (const double part : {1.0, 0.5, 0.25, 0.1}) {
+      if (part < 1 && answer_.optimum.mapping) break;
+      const machine::Chip tight = narrowed(part);
+      const Space space(model_.einsum(), tight, mapspace_, model_.shape(), {}, budget_);
+      if (const auto dense = start(model_, space, objective_, 0, cost::Budget(budget_, kSecondsToStart)))
+        if (runs(dense->mapping)) offer(dense->mapping);
+    }
     const double factor = objective_[0] == Metric::kEnergy ? 1 : scaled.cycles;
-    return least.certificate.lower_bound * factor * (1 - 1e-9);
+    return least.certificate.lower_bound * factor * (1 - kRounded / 2);
+  }
+
+  // The chip with part of the capacities of levels that hold compressed tiles.
+  machine::Chip narrowed(double part) const {
+    machine::Chip chip = model_.chip();
+    for (std::size_t level = 0; level < chip.storages.size(); ++level)
+      if (roomy_.storages[level].capacity_words != chip.storages[level].capacity_words) {
+        chip.storages[level].min_utilization = 0;
+        chip.storages[level].capacity_words =
+            base::saturated(std::floor(static_cast<double>(*chip.storages[level].capacity_words) * part));
+      }
+    return chip;
   }
 
   void climb() {
@@ -208,7 +233,9 @@ class Search {
     }
     cost::Certificate& certificate = optimum.certificate;
     certificate.optimal = answer_.enumerated && optimum.mapping;
-    if (optimum.mapping)
+    if (optimum.mapping && !certificate.optimal && objective_.size() == 1)
+      certificate.close(key_[0], bound, kRounded);
+    else if (optimum.mapping)
       certificate.close(key_[0], bound);
     else
       certificate.lower_bound = bound;

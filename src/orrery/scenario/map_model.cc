@@ -303,11 +303,10 @@ static void require_plain(const std::vector<LayerQuestion>& questions, const Map
 static void warn_of_sparse_gaps(const MappedModel& result, base::Diagnostics& found) {
   for (const MappedLayer& layer : result.layers)
     if (layer.sparse && !layer.optimum.certificate.optimal)
-      found
-          .warning("O2040", fmt::format("the best mapping of `{}` is not proven", layer.name))
-          .note(fmt::format("what zeros save depends on all tiles at once; mappings are known to cost at least {:.4g} of "
+      found.warning("O2040", fmt::format("the best mapping of `{}` is not proven", layer.name))
+          .note(fmt::format("what zeros save depends on all tiles at once; the best is at most {:.4g} % better than "
                             "the one that was found",
-                            1 - layer.optimum.certificate.gap))
+                            100 * layer.optimum.certificate.gap))
           .hint("constraints that leave fewer than a million mappings have all of them compared");
 }
 
