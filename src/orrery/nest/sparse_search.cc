@@ -3,9 +3,9 @@
 //
 //   - A factor. Of the accesses to a tensor at least the share d (its density, where a format leaves zeros out) times
 //     the product of its leaders' densities (a leader's tile is empty no more often than one word of it is zero) is
-//     left, of the operations the product of all operands' densities. So the dense optimum on a chip with prices,
-//     ports and cycles scaled by these bounds every mapping. Reads of outputs are rounded down, so that where they are
-//     saved nothing is sure to be left of them. Blocks are counted in parts, metadata as free.
+//     left, of the operations that of the leaders, and where compute units or formats leave zeros out, of all operands.
+//     So the dense optimum on a chip with prices, ports and cycles scaled by these bounds every mapping; a storage's
+//     prices by the least factor of what it may keep. Blocks are counted in parts, metadata as free.
 //   - Enumeration, for spaces of some hundred thousand mappings; loops in space in every order, since ranks of a format
 //     see it.
 //
@@ -48,20 +48,14 @@ double leaders_left(const SparseDesign& design, const Follower& follower) {
   return left;
 }
 
-// The least share of what the dense model counts of dataspace s.
-double least_left(const SparseDesign& design, int s, bool saves_only) {
-  double left = 1, represented = 1;
-  for (const SparseStorage& storage : design.storages) {
-    if (storage.format(s) != nullptr) represented = design.densities[static_cast<std::size_t>(s)].share();
+// The least share of its accesses that savings leave of dataspace s.
+double least_saved(const SparseDesign& design, int s) {
+  double left = 1;
+  for (const SparseStorage& storage : design.storages)
     for (const AccessSaving& unit : storage.savings)
       for (const Follower& option : unit.options)
         if (option.target == s) left = std::min(left, leaders_left(design, option));
-  }
-  return saves_only ? left : left * represented;
-}
-
-bool saves(const SparseDesign& design, int s) {
-  return least_left(design, s, true) < 1;
+  return left;
 }
 
 class Search {
@@ -116,7 +110,7 @@ class Search {
 
   // The bound on the first metric; its mapping is where improvement begins.
   double bound_and_first() {
-    const SparseBound scaled = sparse_bound(model_, design_);
+    const SparseBound scaled = sparse_bound(model_, design_, &space_);
     const Model cheap(model_.einsum(), scaled.chip, scaled.options, model_.reuse());
     SearchLimits limits = limits_;
     limits.progress = nullptr;
@@ -259,37 +253,62 @@ class Search {
 
 }  // namespace
 
-SparseBound sparse_bound(const Model& model, const SparseDesign& design) {
+SparseBound sparse_bound(const Model& model, const SparseDesign& design, const Space* space) {
   SparseBound bound{roomy(model.chip(), design), model.options(), 1};
   bound.options.fractional_blocks = true;
   const auto& dataspaces = model.einsum().dataspaces;
-  double any = 1, reads = 1, held = 1;
-  bool knows_operands = design.gates_compute || design.aligns_compute;
-  for (std::size_t s = 0; s < dataspaces.size(); ++s) {
-    const double left = least_left(design, static_cast<int>(s), false);
-    any = std::min(any, left);
-    reads = std::min(reads, dataspaces[s].read_write && saves(design, static_cast<int>(s)) ? 0 : left);
-    for (const SparseStorage& storage : design.storages)
-      if (storage.format(static_cast<int>(s)) != nullptr) {
-        held = std::min(held, design.densities[s].share());
-        knows_operands = true;
-      }
-    if (!dataspaces[s].read_write && saves(design, static_cast<int>(s))) {
-      bound.cycles *= least_left(design, static_cast<int>(s), true);
-      knows_operands = true;
-    }
+  const int levels = static_cast<int>(design.storages.size());
+  // Who may be kept at a level, and who must.
+  std::vector<std::uint32_t> may(design.storages.size(), ~0u), must(design.storages.size(), 0);
+  for (int level = 0; space != nullptr && level < levels; ++level) {
+    const std::size_t l = static_cast<std::size_t>(level);
+    may[l] = 0, must[l] = ~0u;
+    for (const std::uint32_t keep : space->keeps(level)) may[l] |= keep, must[l] &= keep;
   }
-  if (knows_operands)
-    for (std::size_t s = 0; s < dataspaces.size(); ++s)
-      if (!dataspaces[s].read_write) bound.cycles *= design.densities[s].share();
-  const double operations_left = bound.cycles;
-  if (bound.cycles < 1) {
+  // Zeros of s are left out at a level with a format; and where the next keeper outside has one, empty tiles are.
+  const auto represented = [&](int level, int s) {
+    const double share = design.densities[static_cast<std::size_t>(s)].share();
+    for (int outer = level; outer < levels; ++outer) {
+      if (design.storages[static_cast<std::size_t>(outer)].format(s) != nullptr) return share;
+      if (outer > level && must[static_cast<std::size_t>(outer)] >> s & 1) break;
+    }
+    return 1.0;
+  };
+
+  double saved = 1, nonzero = 1;
+  bool all_know = true, any_knows = false;
+  for (std::size_t s = 0; s < dataspaces.size(); ++s) {
+    if (dataspaces[s].read_write) continue;
+    saved *= least_saved(design, static_cast<int>(s));
+    nonzero *= design.densities[s].share();
+    bool knows = false;
+    for (const SparseStorage& storage : design.storages)
+      knows = knows || storage.format(static_cast<int>(s)) != nullptr;
+    all_know = all_know && knows;
+    any_knows = any_knows || knows;
+  }
+  const bool skips = all_know || (design.aligns_compute && any_knows);
+  const double operations_left = saved * (skips || design.gates_compute ? nonzero : 1);
+  const double time_left = saved * (skips ? nonzero : 1);
+  bound.cycles = time_left;
+  if (time_left < 1) {
     // A port that binds on the scaled chip is rounded up to a whole cycle there, and takes more than the compute units.
     const double least = std::ceil(static_cast<double>(model.einsum().operations()) /
                                    static_cast<double>(model.chip().compute.instances));
     bound.cycles *= least / (least + 1);
   }
-  for (machine::Storage& storage : bound.chip.storages) {
+  for (int level = 0; level < levels; ++level) {
+    machine::Storage& storage = bound.chip.storages[static_cast<std::size_t>(level)];
+    double any = 1, reads = 1, held = 1;
+    for (int s = 0; s < static_cast<int>(dataspaces.size()); ++s) {
+      if (!(may[static_cast<std::size_t>(level)] >> s & 1)) continue;
+      const double kept = represented(level, s), left = kept * least_saved(design, s);
+      any = std::min(any, left);
+      // Reads of outputs that are saved are rounded down, so that nothing is sure to be left of them.
+      const bool rounded = dataspaces[static_cast<std::size_t>(s)].read_write && least_saved(design, s) < 1;
+      reads = std::min(reads, rounded ? 0 : left);
+      held = std::min(held, kept);
+    }
     storage.energy.read_pj *= reads;
     storage.energy.write_pj *= any;
     storage.energy.update_pj *= any;
@@ -298,7 +317,7 @@ SparseBound sparse_bound(const Model& model, const SparseDesign& design) {
       if (left <= 0)
         words_per_cycle.reset();
       else if (words_per_cycle)
-        *words_per_cycle *= operations_left / left;
+        *words_per_cycle *= time_left / left;
     };
     widen(storage.read_words_per_cycle, reads);
     widen(storage.write_words_per_cycle, any);

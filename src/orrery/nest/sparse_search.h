@@ -7,6 +7,7 @@
 #include "orrery/nest/mapspace.h"
 #include "orrery/nest/model.h"
 #include "orrery/nest/search.h"
+#include "orrery/nest/space.h"
 #include "orrery/nest/sparse_design.h"
 #include "orrery/nest/sparse_evaluation.h"
 
@@ -25,12 +26,13 @@ SparseOptimum optimize_sparse(const Model& model, const SparseDesign& design, co
                               std::vector<Metric> objective, const SearchLimits& limits);
 
 // What every mapping costs at least is the dense cost on a chip whose energies, ports and operations are made as cheap
-// as zeros can make them. `cycles`: how many of the dense cycles are left at least.
+// as zeros can make them. `cycles`: the share of the dense cycles that is left at least.
+// `space`: mappings of it only.
 struct SparseBound {
   machine::Chip chip;
   ModelOptions options;
   double cycles = 1;
 };
-SparseBound sparse_bound(const Model& model, const SparseDesign& design);
+SparseBound sparse_bound(const Model& model, const SparseDesign& design, const Space* space = nullptr);
 
 }  // namespace orrery::nest
