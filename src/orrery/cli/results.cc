@@ -15,6 +15,7 @@
 #include "orrery/report/loop_nest.h"
 #include "orrery/report/map_json.h"
 #include "orrery/report/padding.h"
+#include "orrery/report/sparse_layer.h"
 #include "orrery/report/table.h"
 #include "orrery/report/why.h"
 #include "orrery/scenario/timeloop_files.h"
@@ -123,8 +124,10 @@ int present(const Results& results, const DocumentRequest& documents, const Outp
     console.out << report::model_table(layers, std::max<base::Count>(1, results.blocks), results.selected,
                                        results.mapped.attention);
     if (results.work && results.selected.empty()) console.out << report::left_out_line(*results.work);
-    for (const scenario::MappedLayer& layer : layers)
+    for (const scenario::MappedLayer& layer : layers) {
       if (results.close_look && layer.found()) console.out << "\n" << report::layer_view(layer);
+      if (results.close_look && layer.sparse) console.out << "\n" << report::sparse_view(layer);
+    }
     for (const scenario::MappedLayer& layer : layers) {
       if (layer.front) console.out << "\n" << report::front_table(layer);
       if (layer.forced && layer.forced->optimum.mapping) console.out << "\n" << report::why_view(layer);

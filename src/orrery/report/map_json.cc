@@ -8,6 +8,7 @@
 #include "orrery/report/loop_nest.h"
 #include "orrery/report/padding.h"
 #include "orrery/report/schemas.h"
+#include "orrery/report/sparse_layer.h"
 #include "orrery/report/why.h"
 
 namespace orrery::report {
@@ -410,6 +411,7 @@ Record<MappedLayer> layer(bool searched) {
   out.add(found.only(&MappedLayer::found));
   out.add(missing.only([](const MappedLayer& l) { return !l.found(); }));
   out.add({{"dimensions", "Bounds.", dimensions}});
+  out.add(sparse_record());
   if (!searched) return out;
   out.add({{"padding", "With `--factors padded` or `--pad`: the sizes that were rounded up, and what it costs.",
             std::identity(), padding(), when([](const MappedLayer& l) { return l.padding.has_value(); })}});

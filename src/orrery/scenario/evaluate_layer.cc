@@ -1,15 +1,49 @@
 #include "orrery/scenario/evaluate_layer.h"
 
+#include <fmt/format.h>
+
+#include "orrery/nest/countable.h"
 #include "orrery/nest/legality.h"
 #include "orrery/nest/model.h"
+#include "orrery/nest/sparse_model.h"
 
 namespace orrery::scenario {
+
+base::Diagnostics sparse_misfit(const nest::SparseMisfit& misfit, const machine::Chip& chip,
+                                const nest::MappingPlaces& places) {
+  base::Diagnostics found;
+  const bool room = misfit.kind == nest::SparseMisfit::Kind::kCapacity;
+  const machine::Storage& storage = chip.storages[static_cast<std::size_t>(misfit.level)];
+  base::Diagnostic& error = found.error(room ? "O2038" : "O2037", misfit.text, places.whole);
+  error.also(storage.where, fmt::format("at `{}`", storage.name));
+  if (!misfit.arithmetic.empty()) error.note(misfit.arithmetic);
+  error.hint(room ? "use smaller tiles here, or a larger storage"
+             : misfit.kind == nest::SparseMisfit::Kind::kConversion
+                 ? "`decompression_supported` and `compression_supported` of the inner storage say that it converts"
+                 : "change the loops here, or the ranks of the format");
+  return found;
+}
 
 void demand_legal(const workload::Einsum& einsum, const machine::Chip& chip, const nest::Mapping& mapping,
                   const nest::MappingPlaces& places) {
   base::Diagnostics illegal;
   nest::check_legal(einsum, chip, mapping, places, illegal);
   if (illegal.has_errors()) throw IllegalMapping(illegal.all());
+}
+
+// Throws IllegalMapping where the mapping does not fit what the hardware does about zeros.
+static void evaluate_sparse(const nest::SparseDesign& design, const nest::Mapping& mapping,
+                            const nest::MappingPlaces& places, const nest::ModelOptions& options, MappedLayer& layer) {
+  if (!nest::perfect(mapping))
+    base::fail("O2039", "factors that leave a rest are not modelled on sparse tensors", places.whole,
+               "use factors that divide, or `--ignore-density` for the dense problem");
+  const nest::Model model(layer.einsum, layer.chip, options, layer.reuse);
+  std::optional<nest::SparseMisfit> misfit;
+  auto found = nest::evaluate_sparse(model, design, mapping, misfit);
+  if (!found) throw IllegalMapping(sparse_misfit(*misfit, layer.chip, places).all());
+  nest::require_countable(model, found->evaluation);
+  layer.optimum.evaluation = found->evaluation;
+  layer.sparse = std::make_shared<const nest::SparseEvaluation>(std::move(*found));
 }
 
 MappedLayer evaluate_layer(const LayerQuestion& question, const nest::Mapping& mapping,
@@ -23,7 +57,11 @@ MappedLayer evaluate_layer(const LayerQuestion& question, const nest::Mapping& m
   layer.reuse = question.space.reuse;
   layer.searched = false;
 
-  demand_legal(layer.einsum, layer.chip, mapping, places);
+  const nest::SparseDesign* const sparse = question.sparse.get();
+  if (sparse == nullptr)
+    demand_legal(layer.einsum, layer.chip, mapping, places);
+  else
+    demand_legal(layer.einsum, nest::roomy(layer.chip, *sparse), mapping, places);
   if (strict) {
     base::Diagnostics forbidden;
     nest::check_allowed(layer.einsum, layer.chip, mapping, question.space, forbidden);
@@ -31,7 +69,10 @@ MappedLayer evaluate_layer(const LayerQuestion& question, const nest::Mapping& m
   }
   layer.optimum.mapping = mapping;
   try {
-    layer.optimum.evaluation = nest::evaluate(layer.einsum, layer.chip, mapping, options, layer.reuse);
+    if (sparse == nullptr)
+      layer.optimum.evaluation = nest::evaluate(layer.einsum, layer.chip, mapping, options, layer.reuse);
+    else
+      evaluate_sparse(*sparse, mapping, places, options, layer);
   } catch (const base::OverflowError&) {
     throw uncountable(layer.name, layer.einsum, layer.chip);
   }

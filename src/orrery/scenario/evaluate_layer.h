@@ -3,6 +3,7 @@
 
 #include "orrery/nest/mapping.h"
 #include "orrery/nest/options.h"
+#include "orrery/nest/sparse_evaluation.h"
 #include "orrery/scenario/map_model.h"
 
 namespace orrery::scenario {
@@ -15,6 +16,10 @@ struct IllegalMapping : base::InputError {
 // Throws IllegalMapping where `mapping` cannot run on the chip.
 void demand_legal(const workload::Einsum& einsum, const machine::Chip& chip, const nest::Mapping& mapping,
                   const nest::MappingPlaces& places);
+
+// O2037 or O2038: why a mapping does not fit sparse hardware.
+base::Diagnostics sparse_misfit(const nest::SparseMisfit& misfit, const machine::Chip& chip,
+                                const nest::MappingPlaces& places);
 
 // `question` with the cost of `mapping` in place of a search's answer. `places` tells where the parts of the mapping
 // were written. Throws IllegalMapping where it cannot run on the chip, or, with `strict`, where the constraints forbid

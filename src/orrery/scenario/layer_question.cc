@@ -52,7 +52,7 @@ bool same_space(const nest::Mapspace& a, const nest::Mapspace& b) {
 }  // namespace
 
 bool same_search(const LayerQuestion& a, const LayerQuestion& b) {
-  return a.chip == b.chip && a.objective == b.objective && same_einsum(a.einsum, b.einsum) &&
+  return a.chip == b.chip && a.sparse == b.sparse && a.objective == b.objective && same_einsum(a.einsum, b.einsum) &&
          same_space(a.space, b.space);
 }
 

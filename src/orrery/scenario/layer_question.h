@@ -13,6 +13,10 @@
 #include "orrery/nest/search.h"
 #include "orrery/workload/einsum.h"
 
+namespace orrery::nest {
+struct SparseDesign;  // nest/sparse_design.h
+}
+
 namespace orrery::scenario {
 
 // The origin of a chip's energies and areas; null: they were given.
@@ -26,6 +30,7 @@ struct LayerQuestion {
   nest::Mapspace space;
   std::vector<nest::Metric> objective;  // empty: edp
   Estimates estimates;
+  std::shared_ptr<const nest::SparseDesign> sparse;  // what the hardware does about zeros; null: nothing
 };
 
 // Whether two layers have the same answer: the same einsum, its name apart, on one chip, in equal map spaces.

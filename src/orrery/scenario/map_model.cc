@@ -20,6 +20,7 @@
 #include "orrery/nest/model.h"
 #include "orrery/nest/objective.h"
 #include "orrery/nest/rest_search.h"
+#include "orrery/nest/sparse_search.h"
 #include "orrery/scenario/forced_choice.h"
 #include "orrery/scenario/gathered.h"
 
@@ -107,8 +108,9 @@ void require_rests(const std::vector<LayerQuestion>& questions) {
 
 // All that is asked about one layer, one search after the other. A limit in seconds is shared out over them:
 // each takes at most its part of what is left.
-void answer(const MapOptions& options, const nest::Mapspace& space, const std::optional<nest::Constraint>& forced,
+void answer(const MapOptions& options, const LayerQuestion& question, const std::optional<nest::Constraint>& forced,
             nest::SearchLimits limits, MappedLayer& layer) {
+  const nest::Mapspace& space = question.space;
   const base::Stopwatch clock;
   int searches = 1 + static_cast<int>(!options.pads.empty()) + static_cast<int>(options.front) +
                  static_cast<int>(forced.has_value()) + static_cast<int>(options.certify);
@@ -120,6 +122,13 @@ void answer(const MapOptions& options, const nest::Mapspace& space, const std::o
     return limits;
   };
   const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
+  layer.sparse.reset();
+  if (question.sparse) {
+    nest::SparseOptimum found = nest::optimize_sparse(model, *question.sparse, space, layer.objective, limits);
+    layer.optimum = std::move(found.optimum);
+    if (found.sparse) layer.sparse = std::make_shared<const nest::SparseEvaluation>(std::move(*found.sparse));
+    return;
+  }
   if (options.factors == nest::Factors::kPadded) {
     nest::PaddedOptimum found = nest::optimize_padded(model, space, layer.objective, share());
     layer.optimum = std::move(found.optimum);
@@ -174,6 +183,7 @@ void keep_better(const MappedLayer& first, MappedLayer& layer) {
   layer.padding = first.padding;
   now.mapping = before.mapping;
   now.evaluation = before.evaluation;
+  layer.sparse = first.sparse;
   cost::Certificate& proven = now.certificate;
   proven.close(old_key[0], std::max(proven.lower_bound, before.certificate.lower_bound));
 }
@@ -230,7 +240,7 @@ void suggest_factors(const std::vector<LayerQuestion>& questions, const std::vec
   std::vector<base::Diagnostics> said(work.size());
   base::parallel_for(work.size(), threads, [&](std::size_t at) {
     const MappedLayer& layer = result.layers[work[at]];
-    if (!layer.found() || !layer.optimum.certificate.optimal) return;
+    if (!layer.found() || !layer.optimum.certificate.optimal || layer.sparse) return;
     const std::vector<int> awkward = nest::awkward_dimensions(layer.einsum);
     if (!awkward.empty()) suggest_factors(questions[work[at]], options, layer, awkward, said[at]);
   });
@@ -273,7 +283,35 @@ Totals times(const Totals& block, base::Count blocks) {
   return all;
 }
 
+// O2039, of what is asked beside the best mapping.
+static void require_plain(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
+  const char* asked = options.factors == nest::Factors::kPadded      ? "--factors padded"
+                      : options.factors == nest::Factors::kImperfect ? "--factors imperfect"
+                      : !options.pads.empty()                        ? "--pad"
+                      : options.front                                ? "--pareto"
+                      : !options.why.empty()                         ? "--why"
+                      : options.certify                              ? "--certify"
+                                                                     : nullptr;
+  if (asked == nullptr) return;
+  for (const LayerQuestion& question : questions)
+    if (question.sparse)
+      base::fail("O2039", fmt::format("{} is not answered for sparse tensors, which `{}` has", asked, question.name),
+                 {}, "leave it out, or take the dense problem with `--ignore-density`");
+}
+
+// O2040, of layers whose best mapping is not proven because their zeros count.
+static void warn_of_sparse_gaps(const MappedModel& result, base::Diagnostics& found) {
+  for (const MappedLayer& layer : result.layers)
+    if (layer.sparse && !layer.optimum.certificate.optimal)
+      found.warning("O2040", fmt::format("the best mapping of `{}` is not proven", layer.name))
+          .note(fmt::format("what zeros save depends on all tiles at once; the best is at most {:.4g} % better than "
+                            "the one that was found",
+                            100 * layer.optimum.certificate.gap))
+          .hint("constraints that leave fewer than a million mappings have all of them compared");
+}
+
 MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
+  require_plain(questions, options);
   require_padded(questions, options.pads);
   if (options.factors == nest::Factors::kImperfect) require_rests(questions);
   MappedModel result;
@@ -333,7 +371,7 @@ MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOpt
     layer.optimum = {};
     layer.einsum = questions[i].einsum;
     try {
-      answer(options, questions[i].space, forced[i], limits, layer);
+      answer(options, questions[i], forced[i], limits, layer);
       keep_better(before, layer);
     } catch (const base::OverflowError&) {
       throw uncountable(layer.name, layer.einsum, layer.chip);
@@ -361,6 +399,7 @@ MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOpt
   for (const std::size_t i : work)
     if (result.layers[i].optimum.out_of_memory)
       warn_of_memory(result.layers[i], options.limits.memory, result.warnings);
+  warn_of_sparse_gaps(result, result.warnings);
   if (options.factors == nest::Factors::kPerfect && options.pads.empty())
     suggest_factors(questions, work, options, threads, result);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@
 #include "orrery/scenario/certify.h"
 #include "orrery/scenario/layer_question.h"
 #include "orrery/workload/einsum.h"
+
+namespace orrery::nest {
+struct SparseEvaluation;  // nest/sparse_evaluation.h
+}
 
 namespace orrery::scenario {
 
@@ -58,6 +63,7 @@ struct MappedLayer {
   std::optional<Padding> padding;      // with padded factors or pads; `einsum` is the rounded one then
   std::optional<Imperfect> imperfect;  // with imperfect factors
   bool searched = true;                // false: the user gave the mapping; the certificate says nothing
+  std::shared_ptr<const nest::SparseEvaluation> sparse;  // of the optimum, on hardware that knows zeros; else null
   // What was asked for beside the optimum; of a layer without a mapping, only the check.
   std::optional<nest::ParetoFront> front;
   std::optional<Forced> forced;

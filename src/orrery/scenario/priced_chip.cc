@@ -1,6 +1,7 @@
 #include "orrery/scenario/priced_chip.h"
 
 #include "orrery/formats/timeloop/architecture/apply_estimates.h"
+#include "orrery/formats/timeloop/documents/sparse_document.h"
 
 namespace orrery::scenario {
 
@@ -30,11 +31,30 @@ void PricedChip::give(Estimators& estimators, LayerQuestion& question, base::Dia
   question.estimates = estimates_;
 }
 
+void PricedChip::give_sparse(std::shared_ptr<nest::SparseDesign> design, LayerQuestion& question,
+                             base::Diagnostics& found) const {
+  if (!design) return;
+  formats::timeloop::PricesOf prices;
+  if (estimates_) {
+    prices = [this](const std::string& component) { return formats::timeloop::prices_in(*estimates_, component); };
+    formats::timeloop::price_sparse_design(prices, *chip_, *design, found);
+  } else {
+    reading_.price(*design, found);
+  }
+  if (!chip_->networks.empty())
+    found.warning("O2041", "transfers on networks are counted as those of dense tensors")
+        .note("neither formats nor gating and skipping make them fewer, as in Timeloop");
+  question.sparse = std::move(design);
+}
+
 LayerQuestion PricedChip::ask(const workload::Einsum& einsum, Estimators& estimators, base::Diagnostics& found) {
   formats::timeloop::LayerReading read = reading_.layer(&einsum);
   base::Diagnostics missing;
   require_parts(reading_.architecture().has_value(), read.problem.has_value(), "", missing);
   missing.throw_if_errors();
+  if (read.sparse)
+    base::fail("O2039", "a chip with sparse optimisations takes no part in a system", {},
+               "leave them out: without them the chip is dense");
   LayerQuestion question;
   give(estimators, question, read.diagnostics);
   question.einsum = std::move(read.problem->einsum);

@@ -21,6 +21,9 @@ class PricedChip {
   // reading(). Throws InputError with all of `found`.
   void give(Estimators& estimators, LayerQuestion& question, base::Diagnostics& found);
 
+  // The design with its prices; a null one stays null. After `give`.
+  void give_sparse(std::shared_ptr<nest::SparseDesign> design, LayerQuestion& question, base::Diagnostics& found) const;
+
   // What is asked about `einsum` on this chip. Warnings go to `found`; throws InputError.
   LayerQuestion ask(const workload::Einsum& einsum, Estimators& estimators, base::Diagnostics& found);
 

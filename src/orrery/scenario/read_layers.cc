@@ -37,6 +37,7 @@ ReadLayers read_layers(const std::vector<LayerTask>& tasks, Estimators& estimato
       missing.throw_if_errors();
       LayerQuestion question;
       chip->give(estimators, question, read.diagnostics);
+      chip->give_sparse(std::move(read.sparse), question, read.diagnostics);
       question.einsum = std::move(read.problem->einsum);
       question.name = task.name.empty() ? question.einsum.name : task.name;
       question.instances = task.instances;
@@ -72,6 +73,7 @@ ReadMapping read_mapping(const Documents& documents, Estimators& estimators) {
 
   ReadMapping result;
   chip.give(estimators, result.question, read.diagnostics);
+  chip.give_sparse(std::move(read.sparse), result.question, read.diagnostics);
   result.question.einsum = std::move(read.problem->einsum);
   result.question.name = result.question.einsum.name;
   result.question.space = std::move(read.problem->space);

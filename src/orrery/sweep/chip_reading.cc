@@ -176,6 +176,9 @@ ChipReadings::ReadingPtr ChipReadings::read_anew(const std::vector<std::string>&
   auto out = std::make_shared<Reading>();
   out->asked = std::make_shared<const scenario::AskedLayers>(ask(options, settings));
   for (const scenario::LayerQuestion& question : out->asked->questions) {
+    if (question.sparse)
+      base::fail("O2039", fmt::format("`{}` is sparse, and sweeps compare dense layers", question.name), {},
+                 "`--ignore-density` takes the dense problem");
     const auto found = std::find(out->chips.begin(), out->chips.end(), question.chip.get());
     out->chip_of.push_back(static_cast<std::size_t>(found - out->chips.begin()));
     if (found == out->chips.end()) {

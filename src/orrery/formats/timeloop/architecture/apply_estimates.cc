@@ -52,6 +52,12 @@ class Estimates : public PriceSource {
 
 }  // namespace
 
+std::optional<Prices> prices_in(std::span<const energy::EstimatedComponent> estimates, const std::string& component) {
+  Estimates source(estimates);
+  if (!source.has(component)) return std::nullopt;
+  return source.prices(component);
+}
+
 void apply_estimates(std::span<const energy::EstimatedComponent> estimates, machine::Chip& chip) {
   Estimates source(estimates);
   apply_prices(source, chip);

@@ -185,6 +185,13 @@ void apply_energies(const yaml::Node& ert, machine::Chip& chip, base::Diagnostic
   table.warn_unused(component_names(chip));
 }
 
+std::optional<Prices> prices_in(const yaml::Node& ert, const std::string& component) {
+  base::Diagnostics said_before;
+  EnergyTable table(ert, said_before);
+  if (!table.has(component)) return std::nullopt;
+  return table.prices(component);
+}
+
 void apply_areas(const yaml::Node& art, machine::Chip& chip, base::Diagnostics& found) {
   Table table(art, "ART", found);
   const auto apply = [&](const std::string& name, std::optional<double>& area, const base::Location& where,

@@ -8,7 +8,11 @@
 // for each number of destinations.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "orrery/base/diagnostic.h"
+#include "orrery/formats/timeloop/architecture/prices.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/machine/chip.h"
 
@@ -16,6 +20,8 @@ namespace orrery::formats::timeloop {
 
 // Errors O0602 to O0607, collected in `found`.
 void apply_energies(const yaml::Node& ert, machine::Chip& chip, base::Diagnostics& found);
+// All actions that the ERT has of one component; nothing without an entry. Of an ERT that apply_energies has read.
+std::optional<Prices> prices_in(const yaml::Node& ert, const std::string& component);
 // A component without an entry keeps an unknown area: warning O0608.
 void apply_areas(const yaml::Node& art, machine::Chip& chip, base::Diagnostics& found);
 

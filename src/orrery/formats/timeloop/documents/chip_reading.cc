@@ -8,6 +8,7 @@
 // read tells them what it told the first, so that each is refused or warned about as if it came alone.
 #include "orrery/formats/timeloop/documents/chip_reading.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -19,9 +20,10 @@
 #include "orrery/formats/timeloop/components/energy_components.h"
 #include "orrery/formats/timeloop/constraints/constraints.h"
 #include "orrery/formats/timeloop/constraints/mapping_document.h"
+#include "orrery/formats/timeloop/documents/densities.h"
 #include "orrery/formats/timeloop/documents/mapper.h"
 #include "orrery/formats/timeloop/documents/problem.h"
-#include "orrery/formats/timeloop/documents/sparse_formats.h"
+#include "orrery/formats/timeloop/documents/sparse_document.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
 namespace orrery::formats::timeloop {
@@ -88,8 +90,8 @@ LayerReading ChipReading::layer(const workload::Einsum* einsum) {
   }
   read_chip();
   found.append(of_chip_);
-  check_sparse_formats(documents_.top(), options_.ignore_densities, found);
   if (architecture_ && result.problem) {
+    read_sparse(einsum, scope, result, found);
     std::vector<const yaml::Node*> lists;
     for (std::string_view key : {"constraints", "architecture_constraints", "mapspace_constraints", "mapspace"}) {
       const yaml::Node* list = documents_.find(key);
@@ -110,8 +112,46 @@ LayerReading ChipReading::layer(const workload::Einsum* einsum) {
   return result;
 }
 
+// Hardware that knows zeros; where none does, densities change nothing.
+void ChipReading::read_sparse(const workload::Einsum* given, const Scope& scope, LayerReading& result,
+                              base::Diagnostics& found) const {
+  const yaml::Node* document = documents_.find("sparse_optimizations");
+  if (options_.ignore_densities) {
+    note_ignored_sparse_design(document, *architecture_, found);
+    return;
+  }
+  const workload::Einsum& einsum = result.problem->einsum;
+  const yaml::Node* problem = given == nullptr ? documents_.find("problem") : nullptr;
+  std::vector<nest::Density> densities(einsum.dataspaces.size());
+  if (problem != nullptr) densities = read_densities(*problem, einsum, scope, found);
+  const bool sparse = std::any_of(densities.begin(), densities.end(), [](const auto& one) { return !one.dense(); });
+  auto design = std::make_shared<nest::SparseDesign>(
+      read_sparse_design(document, *architecture_, einsum, std::move(densities), scope, found));
+  if (design->acts()) {
+    result.sparse = std::move(design);
+    return;
+  }
+  if (sparse)
+    found
+        .warning("O2042", "densities change nothing: no component of this chip does anything about zeros",
+                 problem->where)
+        .note("`sparse_optimizations` of a component say what it does")
+        .severity = base::Severity::kNote;
+}
+
+void ChipReading::price(nest::SparseDesign& design, base::Diagnostics& found) const {
+  const yaml::Node* ert = documents_.find("ERT");
+  const PricesOf prices = [&](const std::string& component) {
+    return ert == nullptr ? std::nullopt : prices_in(*ert, component);
+  };
+  price_sparse_design(prices, architecture_->chip, design, found);
+}
+
 Specification ChipReading::specification(const workload::Einsum* einsum) {
   LayerReading read = layer(einsum);
+  if (read.sparse)
+    read.diagnostics.warning("O2039", "sparse optimisations are left aside here: all tensors count as dense")
+        .note("`orrery eval` and `orrery map` evaluate them");
   Specification all;
   if (architecture_) all.chip = architecture_->chip;
   all.problem = std::move(read.problem);

@@ -2,6 +2,7 @@
 // problem's bounds depend on what runs.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +12,10 @@
 #include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/formats/timeloop/expressions/value.h"
 
+namespace orrery::nest {
+struct SparseDesign;  // nest/sparse_design.h
+}
+
 namespace orrery::formats::timeloop {
 
 // What the documents say of one einsum.
@@ -19,6 +24,7 @@ struct LayerReading {
   std::optional<nest::Mapping> mapping;
   nest::MappingPlaces mapping_places;
   MapperOptions mapper;
+  std::shared_ptr<nest::SparseDesign> sparse;  // what the chip does about zeros, without prices; null: nothing
   base::Diagnostics diagnostics;  // warnings of the chip and of this einsum
 };
 
@@ -40,12 +46,16 @@ class ChipReading {
   // After the first `layer`.
   const std::optional<Architecture>& architecture() const { return architecture_; }
   bool has_energy_tables() const { return has_energy_tables_; }
+  // Prices of the accesses that a sparse design saves or adds, by the documents' ERT. Warnings go to `found`.
+  void price(nest::SparseDesign& design, base::Diagnostics& found) const;
   // What is to be estimated before the chip has energies; empty with an ERT.
   const std::vector<energy::Component>& components() const { return components_; }
 
  private:
   Scope names_for(const workload::Einsum* einsum) const;
   void read_chip();
+  void read_sparse(const workload::Einsum* given, const Scope& scope, LayerReading& result,
+                   base::Diagnostics& found) const;
   void read_components(const base::Location& where);
   void demand_basics(const base::Location& where);
 

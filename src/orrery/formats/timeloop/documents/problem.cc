@@ -383,8 +383,8 @@ class Reader {
       } else if (known != coefficients_.end()) {
         known->value = coefficient_value(entry.value, scope, entry.key);
         scope.define(entry.key, Value(known->value));
-      } else if (entry.key == "densities") {
-        check_densities(entry.value, scope);
+      } else if (entry.key == "densities" || entry.key == "commonDensity") {
+        note_densities(entry.value, scope);
       } else if (!beside_shape || (entry.key != "shape" && entry.key != "version" && entry.key != "name")) {
         scope.define(entry.key, &entry.value);
         others.push_back(&entry);
@@ -439,29 +439,17 @@ class Reader {
           .hint(base::did_you_mean(near));
   }
 
-  void check_densities(const yaml::Node& densities, const Scope& scope) {
-    if (densities.is_null()) return;
-    if (!densities.is_map()) {
-      found_.error("O0400", "`densities` must be a map from each dataspace to its density", densities.where);
-      return;
-    }
+  // Densities are read in densities.cc, once the bounds are known.
+  void note_densities(const yaml::Node& densities, const Scope& scope) {
+    if (!ignore_densities_ || !densities.is_map()) return;
     for (const yaml::Node::Entry& entry : densities.entries) {
       const yaml::Node* value = entry.value.is_map() ? entry.value.find("density") : &entry.value;
       if (!value || value->is_null()) continue;
       const std::optional<double> density = as_number(*value, scope, fmt::format("density of {}", entry.key), found_);
       if (!density || *density == 1) continue;
-      if (ignore_densities_) {
-        found_
-            .warning("O0407", fmt::format("`{}` has density {}; it is taken as dense", entry.key, *density),
-                     value->where)
-            .severity = base::Severity::kNote;
-        continue;
-      }
       found_
-          .error("O0407",
-                 fmt::format("`{}` has density {}; only dense problems (density 1) are modelled", entry.key, *density),
-                 value->where)
-          .hint("`--ignore-density` models the dense problem");
+          .warning("O0407", fmt::format("`{}` has density {}; it is taken as dense", entry.key, *density), value->where)
+          .severity = base::Severity::kNote;
     }
   }
 

@@ -11,8 +11,7 @@ namespace orrery::formats::timeloop {
 // `problem` is the value of the top-level key: `shape` (inline, or the name of a shape that Timeloop ships) and
 // `instance` (older documents: the bounds beside `shape`). Bounds and coefficients may be expressions over
 // `variables` and over the instance entries above them. Errors: O0400 to O0415, collected in `found`; the result is
-// then unusable. Sparse densities are an error (O0407): the engine counts dense tiles. Where they are to be ignored,
-// they are notes, and the problem is dense.
+// then unusable. Densities are read in densities.h; where they are to be ignored, they are notes here.
 workload::Einsum read_problem(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found,
                               bool ignore_densities = false);
 

@@ -164,12 +164,6 @@ TEST(Problem, ADimensionThatNoDataspaceUsesIsWorthAWord) {
   EXPECT_EQ(places(result.found), Places{"O0406@4:21w"});
 }
 
-TEST(Problem, SparseDensitiesAreNotModelled) {
-  EXPECT_EQ(places(read(matmul("{L: 8, E: 8, D: 8, densities: {Inputs: 0.5, Weights: 1}}")).found),
-            Places{"O0407@10:52"});
-  EXPECT_EQ(places(read(matmul("{L: 8, E: 8, D: 8, densities: {}}")).found), Places{});
-}
-
 TEST(Problem, CoefficientsAreNotNegativeAndAreKnown) {
   const std::string shape =
       "problem:\n"

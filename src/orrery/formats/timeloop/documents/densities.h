@@ -1,0 +1,26 @@
+// `densities` of a problem into nest::Density.
+#pragma once
+
+#include <vector>
+
+#include "orrery/base/diagnostic.h"
+#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/yaml/node.h"
+#include "orrery/nest/density.h"
+#include "orrery/workload/einsum.h"
+
+namespace orrery::formats::timeloop {
+
+// One per dataspace of `einsum`, which was read from `problem`; dense where nothing is said. Each is a number (the
+// share of nonzeros) or a map with `distribution`:
+//
+//   fixed_structured, fixed    density
+//   hypergeometric             density, workload_tensor_size (else the tensor's own)
+//   banded, diagonal           band_width; of a tensor with two ranks
+//   table                      nonzeros: [[i, j, ...], ...], the places that are not zero
+//
+// `commonDensity` says the same for all. Errors: O0407.
+std::vector<nest::Density> read_densities(const yaml::Node& problem, const workload::Einsum& einsum,
+                                          const Scope& variables, base::Diagnostics& found);
+
+}  // namespace orrery::formats::timeloop

@@ -1,0 +1,342 @@
+// Savings depend on the tiles that meet, so that the sparse cost is no function of the dense one, and the bounds of the
+// dense searches do not hold for it. Two things do:
+//
+//   - A factor. Of the accesses to a tensor at least the share d (its density, where a format leaves zeros out) times
+//     the product of its leaders' densities (a leader's tile is empty no more often than one word of it is zero) is
+//     left, of the operations that of the leaders, and where compute units or formats leave zeros out, of all operands.
+//     So the dense optimum on a chip with prices, ports and cycles scaled by these bounds every mapping; a storage's
+//     prices by the least factor of what it may keep. Blocks are counted in parts, metadata as free.
+//   - Enumeration, for spaces of some hundred thousand mappings; loops in space in every order, since ranks of a format
+//     see it.
+//
+// Before enumeration, single changes improve the better of that dense optimum and of quick mappings whose tiles fit
+// dense.
+#include "orrery/nest/sparse_search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "orrery/base/stopwatch.h"
+#include "orrery/base/whole_number.h"
+#include "orrery/nest/countable.h"
+#include "orrery/nest/enumerate.h"
+#include "orrery/nest/legality.h"
+#include "orrery/nest/objective.h"
+#include "orrery/nest/rest_climb.h"
+#include "orrery/nest/sparse_model.h"
+#include "orrery/nest/start.h"
+
+namespace orrery::nest {
+
+using base::Count;
+
+namespace {
+
+// Map spaces up to this size are enumerated; of tensors whose tiles take longer to count, smaller ones.
+constexpr double kEnumerable = 1'000'000;
+// Parts of the time for the bound, and for improving by single changes.
+constexpr double kForBound = 1.0 / 3, kForClimb = 1.0 / 3;
+// For each mapping to begin with, at most.
+constexpr double kSecondsToStart = 1;
+
+// What sums in another order may differ by, at most.
+constexpr double kRounded = 2e-9;
+
+double leaders_left(const SparseDesign& design, const Follower& follower) {
+  double left = 1;
+  for (const int leader : follower.leaders) left *= design.densities[static_cast<std::size_t>(leader)].share();
+  return left;
+}
+
+// The least share of its accesses that savings leave of dataspace s.
+double least_saved(const SparseDesign& design, int s) {
+  double left = 1;
+  for (const SparseStorage& storage : design.storages)
+    for (const AccessSaving& unit : storage.savings)
+      for (const Follower& option : unit.options)
+        if (option.target == s) left = std::min(left, leaders_left(design, option));
+  return left;
+}
+
+class Search {
+ public:
+  Search(const Model& model, const SparseDesign& design, const Mapspace& mapspace, std::vector<Metric> objective,
+         const SearchLimits& limits, const cost::Budget& budget)
+      : model_(model),
+        design_(design),
+        mapspace_(mapspace),
+        objective_(std::move(objective)),
+        limits_(limits),
+        budget_(budget),
+        roomy_(roomy(model.chip(), design)),
+        space_(model.einsum(), roomy_, mapspace, model.shape(), {}, budget) {
+    for (const workload::Dimension& dimension : model.einsum().dimensions) bounds_.push_back(dimension.bound);
+  }
+
+  SparseOptimum run() {
+    const double bound = bound_and_first();
+    if (answer_.optimum.infeasible) return std::move(answer_);
+    climb();
+    enumerate_all();
+    finish(bound);
+    return std::move(answer_);
+  }
+
+ private:
+  // Whether the mapping fits and is better than all before.
+  bool offer(const Mapping& mapping) {
+    ++evaluated_;
+    std::optional<SparseMisfit> misfit;
+    auto sparse = evaluate_sparse(model_, design_, mapping, misfit);
+    if (!sparse) {
+      answer_.misfit = std::move(misfit);
+      return false;
+    }
+    const Evaluation& cost = sparse->evaluation;
+    if (limits_.max_cycles > 0 && cost.needed_cycles() > static_cast<double>(limits_.max_cycles)) return false;
+    const Key key = key_of(objective_, cost);
+    if (answer_.optimum.mapping && compare(key, key_, objective_.size()) >= 0) return false;
+    key_ = key;
+    answer_.optimum.mapping = mapping;
+    answer_.optimum.evaluation = cost;
+    answer_.sparse = std::move(sparse);
+    return true;
+  }
+
+  bool runs(const Mapping& mapping) const {
+    return perfect(mapping) && is_legal(model_.einsum(), roomy_, mapping) &&
+           is_allowed(model_.einsum(), roomy_, mapping, mapspace_);
+  }
+
+  // The bound on the first metric; its mapping is where improvement begins.
+  double bound_and_first() {
+    const SparseBound scaled = sparse_bound(model_, design_, &space_);
+    const Model cheap(model_.einsum(), scaled.chip, scaled.options, model_.reuse());
+    SearchLimits limits = limits_;
+    limits.progress = nullptr;
+    limits.max_cycles = 0;
+    if (budget_.limited()) limits.seconds = std::max(1e-3, budget_.seconds_left() * kForBound);
+    Optimum least = optimize(cheap, mapspace_, {objective_[0]}, limits);
+    answer_.optimum.interrupted = least.interrupted;
+    answer_.optimum.out_of_memory = least.out_of_memory;
+    if (least.infeasible) {
+      answer_.optimum = std::move(least);
+      return 0;
+    }
+    if (least.mapping && runs(*least.mapping)) offer(*least.mapping);
+    // Where dense tiles fit, compressed ones do, and in ever smaller storages their metadata does at last.
+    for (const double part : {1.0, 0.5, 0.25, 0.1}) {
+      if (part < 1 && answer_.optimum.mapping) break;
+      const machine::Chip tight = narrowed(part);
+      const Space space(model_.einsum(), tight, mapspace_, model_.shape(), {}, budget_);
+      if (const auto dense = start(model_, space, objective_, 0, cost::Budget(budget_, kSecondsToStart)))
+        if (runs(dense->mapping)) offer(dense->mapping);
+    }
+    const double factor = objective_[0] == Metric::kEnergy ? 1 : scaled.cycles;
+    return least.certificate.lower_bound * factor * (1 - kRounded / 2);
+  }
+
+  // The chip with part of the capacities of levels that hold compressed tiles.
+  machine::Chip narrowed(double part) const {
+    machine::Chip chip = model_.chip();
+    for (std::size_t level = 0; level < chip.storages.size(); ++level)
+      if (roomy_.storages[level].capacity_words != chip.storages[level].capacity_words) {
+        chip.storages[level].min_utilization = 0;
+        chip.storages[level].capacity_words =
+            base::saturated(std::floor(static_cast<double>(*chip.storages[level].capacity_words) * part));
+      }
+    return chip;
+  }
+
+  void climb() {
+    const cost::Budget part(budget_, budget_.seconds_left() * kForClimb);
+    cost::Ticker clock(part, 4);
+    if (!answer_.optimum.mapping) {  // the first that fits
+      int tries = 0;
+      enumerate(
+          model_.einsum(), space_, [&](const Mapping& mapping) { return !offer(mapping) && ++tries < 200'000; }, part);
+    }
+    if (!answer_.optimum.mapping) return;
+    const Mapping from = *answer_.optimum.mapping;
+    rests::climb(
+        space_, bounds_, from, [&](const Mapping& mapping) { return runs(mapping) && offer(mapping); }, clock);
+  }
+
+  // All orders of a level's loops in space, and all ways to lay them along X and Y.
+  void offer_layouts(Mapping mapping, int level) {
+    while (level < space_.levels()) {
+      int loops = 0;
+      for (const Count factor : mapping.levels[static_cast<std::size_t>(level)].spatial) loops += factor > 1;
+      if (loops > 1) break;
+      ++level;
+    }
+    if (level == space_.levels()) {
+      offer(mapping);
+      return;
+    }
+    LevelMapping& own = mapping.levels[static_cast<std::size_t>(level)];
+    std::vector<int> moving;
+    std::uint32_t iterating = 0;
+    for (std::size_t d = 0; d < own.spatial.size(); ++d)
+      if (own.spatial[d] > 1) moving.push_back(static_cast<int>(d)), iterating |= 1u << d;
+    for (std::uint32_t part = 0; part < 1u << moving.size(); ++part) {
+      std::uint32_t to_x = 0;
+      for (std::size_t k = 0; k < moving.size(); ++k)
+        if (part >> k & 1) to_x |= 1u << moving[k];
+      const auto [base, split] = space_.full_spatial_order(level, iterating, to_x);
+      std::vector<int> x, y;
+      for (std::size_t at = 0; at < base.size(); ++at)
+        if (iterating >> base[at] & 1) (static_cast<int>(at) < split ? x : y).push_back(base[at]);
+      std::sort(x.begin(), x.end());
+      do {
+        std::sort(y.begin(), y.end());
+        do {
+          std::size_t next_x = 0, next_y = 0;
+          own.spatial_order = base;
+          own.split = split;
+          for (std::size_t at = 0; at < base.size(); ++at)
+            if (iterating >> base[at] & 1)
+              own.spatial_order[at] = static_cast<int>(at) < split ? x[next_x++] : y[next_y++];
+          if (runs(mapping)) offer_layouts(mapping, level + 1);
+        } while (std::next_permutation(y.begin(), y.end()));
+      } while (std::next_permutation(x.begin(), x.end()));
+    }
+  }
+
+  void enumerate_all() {
+    double effort = 1;
+    for (const Density& density : design_.densities) effort = std::max(effort, density.effort());
+    if (!space_.complete() || space_.size() * effort > kEnumerable) return;
+    answer_.enumerated = enumerate(
+        model_.einsum(), space_,
+        [&](const Mapping& mapping) {
+          offer_layouts(mapping, 0);
+          return true;
+        },
+        budget_);
+  }
+
+  void finish(double bound) {
+    Optimum& optimum = answer_.optimum;
+    optimum.interrupted = budget_.interrupted();
+    optimum.out_of_memory = optimum.out_of_memory || budget_.out_of_memory();
+    optimum.infeasible = answer_.enumerated && !optimum.mapping && limits_.max_cycles == 0;
+    if (optimum.infeasible && answer_.misfit) {
+      optimum.arithmetic.push_back("no mapping fits the sparse hardware; of the last one: " + answer_.misfit->text);
+      if (!answer_.misfit->arithmetic.empty()) optimum.arithmetic.push_back(answer_.misfit->arithmetic);
+    }
+    cost::Certificate& certificate = optimum.certificate;
+    certificate.optimal = answer_.enumerated && optimum.mapping;
+    if (optimum.mapping && !certificate.optimal && objective_.size() == 1)
+      certificate.close(key_[0], bound, kRounded);
+    else if (optimum.mapping)
+      certificate.close(key_[0], bound);
+    else
+      certificate.lower_bound = bound;
+    certificate.space = space_.size();
+    certificate.evaluated = evaluated_;
+  }
+
+  const Model& model_;
+  const SparseDesign& design_;
+  const Mapspace& mapspace_;
+  const std::vector<Metric> objective_;
+  const SearchLimits& limits_;
+  const cost::Budget& budget_;
+  const machine::Chip roomy_;
+  const Space space_;
+  std::vector<Count> bounds_;
+  Key key_{};
+  std::uint64_t evaluated_ = 0;
+  SparseOptimum answer_;
+};
+
+}  // namespace
+
+SparseBound sparse_bound(const Model& model, const SparseDesign& design, const Space* space) {
+  SparseBound bound{roomy(model.chip(), design), model.options(), 1};
+  bound.options.fractional_blocks = true;
+  const auto& dataspaces = model.einsum().dataspaces;
+  const int levels = static_cast<int>(design.storages.size());
+  // Who may be kept at a level, and who must.
+  std::vector<std::uint32_t> may(design.storages.size(), ~0u), must(design.storages.size(), 0);
+  for (int level = 0; space != nullptr && level < levels; ++level) {
+    const std::size_t l = static_cast<std::size_t>(level);
+    may[l] = 0, must[l] = ~0u;
+    for (const std::uint32_t keep : space->keeps(level)) may[l] |= keep, must[l] &= keep;
+  }
+  // Zeros of s are left out at a level with a format; and where the next keeper outside has one, empty tiles are.
+  const auto represented = [&](int level, int s) {
+    const double share = design.densities[static_cast<std::size_t>(s)].share();
+    for (int outer = level; outer < levels; ++outer) {
+      if (design.storages[static_cast<std::size_t>(outer)].format(s) != nullptr) return share;
+      if (outer > level && must[static_cast<std::size_t>(outer)] >> s & 1) break;
+    }
+    return 1.0;
+  };
+
+  double saved = 1, nonzero = 1;
+  bool all_know = true, any_knows = false;
+  for (std::size_t s = 0; s < dataspaces.size(); ++s) {
+    if (dataspaces[s].read_write) continue;
+    saved *= least_saved(design, static_cast<int>(s));
+    nonzero *= design.densities[s].share();
+    bool knows = false;
+    for (const SparseStorage& storage : design.storages)
+      knows = knows || storage.format(static_cast<int>(s)) != nullptr;
+    all_know = all_know && knows;
+    any_knows = any_knows || knows;
+  }
+  const bool skips = all_know || (design.aligns_compute && any_knows);
+  const double operations_left = saved * (skips || design.gates_compute ? nonzero : 1);
+  const double time_left = saved * (skips ? nonzero : 1);
+  bound.cycles = time_left;
+  if (time_left < 1) {
+    // A port that binds on the scaled chip is rounded up to a whole cycle there, and takes more than the compute units.
+    const double least = std::ceil(static_cast<double>(model.einsum().operations()) /
+                                   static_cast<double>(model.chip().compute.instances));
+    bound.cycles *= least / (least + 1);
+  }
+  for (int level = 0; level < levels; ++level) {
+    machine::Storage& storage = bound.chip.storages[static_cast<std::size_t>(level)];
+    double any = 1, reads = 1, held = 1;
+    for (int s = 0; s < static_cast<int>(dataspaces.size()); ++s) {
+      if (!(may[static_cast<std::size_t>(level)] >> s & 1)) continue;
+      const double kept = represented(level, s), left = kept * least_saved(design, s);
+      any = std::min(any, left);
+      // Reads of outputs that are saved are rounded down, so that nothing is sure to be left of them.
+      const bool rounded = dataspaces[static_cast<std::size_t>(s)].read_write && least_saved(design, s) < 1;
+      reads = std::min(reads, rounded ? 0 : left);
+      held = std::min(held, kept);
+    }
+    storage.energy.read_pj *= reads;
+    storage.energy.write_pj *= any;
+    storage.energy.update_pj *= any;
+    storage.energy.leak_pj_per_cycle *= held * bound.cycles;
+    const auto widen = [&](std::optional<double>& words_per_cycle, double left) {
+      if (left <= 0)
+        words_per_cycle.reset();
+      else if (words_per_cycle)
+        *words_per_cycle *= time_left / left;
+    };
+    widen(storage.read_words_per_cycle, reads);
+    widen(storage.write_words_per_cycle, any);
+    widen(storage.shared_words_per_cycle, reads);
+  }
+  bound.chip.compute.compute_pj *= operations_left;
+  bound.chip.compute.leak_pj_per_cycle *= bound.cycles;
+  return bound;
+}
+
+SparseOptimum optimize_sparse(const Model& model, const SparseDesign& design, const Mapspace& mapspace,
+                              std::vector<Metric> objective, const SearchLimits& limits) {
+  const base::Stopwatch clock;
+  const cost::Budget budget(limits, limits.searches);
+  if (objective.empty()) objective = {Metric::kEdp};
+  SparseOptimum answer = Search(model, design, mapspace, std::move(objective), limits, budget).run();
+  require_countable(model, answer.optimum);
+  answer.optimum.certificate.seconds = clock.seconds();
+  return answer;
+}
+
+}  // namespace orrery::nest

@@ -1,0 +1,116 @@
+#include "orrery/report/sparse_layer.h"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "orrery/nest/sparse_evaluation.h"
+#include "orrery/report/table.h"
+
+namespace orrery::report {
+namespace {
+
+using nest::RankCount;
+using nest::SparseEvaluation;
+using nest::SparseUse;
+using nest::SplitCount;
+using nest::SplitUnits;
+using scenario::MappedLayer;
+
+template <typename V>
+using Named = std::vector<std::pair<std::string, V>>;
+
+struct Storage {
+  std::string name;
+  Named<SparseUse> tensors;
+};
+
+std::vector<Storage> storages(const MappedLayer& layer) {
+  std::vector<Storage> out;
+  for (std::size_t level = layer.sparse->uses.size(); level-- > 0;) {
+    Storage storage{layer.chip.storages[level].name, {}};
+    for (std::size_t s = 0; s < layer.sparse->uses[level].size(); ++s)
+      if (layer.sparse->uses[level][s].kept)
+        storage.tensors.emplace_back(layer.einsum.dataspaces[s].name, layer.sparse->uses[level][s]);
+    if (!storage.tensors.empty()) out.push_back(std::move(storage));
+  }
+  return out;
+}
+
+Record<SplitCount> split() {
+  return {{"actual", "Those that happen.", &SplitCount::actual},
+          {"gated", "Left out; their time passes.", &SplitCount::gated},
+          {"skipped", "Left out, and their time saved.", &SplitCount::skipped}};
+}
+
+Record<SplitUnits> split_units() {
+  const Record<RankCount> rank = {{"metadata", "Units.", &RankCount::metadata},
+                                  {"payload", "Units that lead to the rank inside.", &RankCount::payload}};
+  return {{"actual", "By rank, innermost first.", &SplitUnits::actual, rank},
+          {"gated", "Likewise.", &SplitUnits::gated, rank},
+          {"skipped", "Likewise.", &SplitUnits::skipped, rank}};
+}
+
+Record<SparseUse> use() {
+  return {{"format", "Its ranks, outermost first; empty: every word, without metadata.", &SparseUse::format},
+          {"density", "Mean share of nonzeros in the tiles that come here.", &SparseUse::density},
+          {"share", "Of the instances in use, those that hold a tile with a nonzero.", &SparseUse::share},
+          {"most_words", "That one instance stores.", &SparseUse::most_words},
+          {"most_metadata_bits", "That one instance stores.", &SparseUse::most_metadata_bits},
+          {"reads", "Words of one such instance.", &SparseUse::reads, split()},
+          {"fills", "Likewise.", &SparseUse::fills, split()},
+          {"updates", "Likewise.", &SparseUse::updates, split()},
+          {"metadata_reads", "Of one such instance.", &SparseUse::metadata_reads, split_units()},
+          {"metadata_fills", "Likewise.", &SparseUse::metadata_fills, split_units()},
+          {"metadata_updates", "Likewise.", &SparseUse::metadata_updates, split_units()},
+          {"compressions", "Words that are compressed on their way outwards.", &SparseUse::compressions},
+          {"decompressions", "Words that are decompressed on their way inwards.", &SparseUse::decompressions},
+          {"data_pj", "pJ of all instances.", &SparseUse::data_pj},
+          {"metadata_pj", "pJ of all instances.", &SparseUse::metadata_pj}};
+}
+
+std::string counts(const SplitCount& split) {
+  if (split.gated == 0 && split.skipped == 0) return std::to_string(split.actual);
+  std::string out = std::to_string(split.actual);
+  if (split.gated > 0) out += fmt::format(", {} gated", split.gated);
+  if (split.skipped > 0) out += fmt::format(", {} skipped", split.skipped);
+  return out;
+}
+
+}  // namespace
+
+std::string sparse_view(const MappedLayer& layer) {
+  Table table;
+  table.header = {"storage", "tensor", "format", "density", "reads", "fills", "updates", "metadata (bits)", "energy"};
+  table.left_columns = {1, 2};
+  for (const Storage& storage : storages(layer)) {
+    bool first = true;
+    for (const auto& [tensor, one] : storage.tensors) {
+      table.rows.push_back({first ? storage.name : "", tensor, one.format.empty() ? "-" : one.format,
+                            fmt::format("{:.4g}", one.density), counts(one.reads), counts(one.fills),
+                            counts(one.updates), std::to_string(one.metadata_read_bits + one.metadata_write_bits),
+                            energy_with_unit(one.data_pj + one.metadata_pj)});
+      first = false;
+    }
+  }
+  const SplitCount& operations = layer.sparse->compute.operations;
+  return text(table) + fmt::format(
+                           "operations: {} of {:.0f}\nwords are those of one instance that holds nonzeros, "
+                           "energies of all, without leakage\n",
+                           counts(operations), layer.sparse->compute.dense);
+}
+
+Record<MappedLayer> sparse_record() {
+  const Record<Storage> storage = {{"name", "In the architecture.", &Storage::name},
+                                   {"dataspaces", "Those that it keeps.", &Storage::tensors, use()}};
+  const Record<MappedLayer> inside = {
+      {"dense_operations", "Of the dense problem.", [](const MappedLayer& l) { return l.sparse->compute.dense; }},
+      {"operations", "Those that are left.",
+       [](const MappedLayer& l) -> const SplitCount& { return l.sparse->compute.operations; }, split()},
+      {"storages", "Outer to inner.", storages, storage}};
+  return {{"sparse", "What zeros save, on hardware that knows them.", std::identity(), inside,
+           when([](const MappedLayer& l) { return l.sparse != nullptr; })}};
+}
+
+}  // namespace orrery::report
