@@ -83,11 +83,6 @@ Boundaries::Boundaries(const Prices& prices, const Lattice& lattice, const Prici
     : prices_(prices), lattice_(lattice) {
   const Problem& problem = prices.problem();
   const int dims = problem.dimensions();
-  const auto cost_of = [&](int s, int a, double words) {
-    Loads loads{};
-    const double energy_pj = prices.crossing(s, a, words, &loads);
-    return pricing(prices, energy_pj, loads);
-  };
   fixed_ = total_ = pricing(prices, prices.fixed_pj(), prices.fixed_loads());
   boundary_.resize(problem.levels);
   least_.assign(problem.levels, 0);
@@ -100,23 +95,23 @@ Boundaries::Boundaries(const Prices& prices, const Lattice& lattice, const Prici
       const Dataspace& dataspace = problem.dataspaces[s];
       const Lattice::Part& part = lattice.charged(s);
       Boundary& boundary = boundary_[a][s].emplace();
-      boundary.once = cost_of(s, a, least_words(prices, s, a));
+      boundary.once = pricing.crossing(prices, s, a, least_words(prices, s, a));
       least_[a] += boundary.once;
       boundary.cost.resize(static_cast<std::size_t>(part.size) * (dims + 1));
       for (int place = 0; place < part.size; ++place) {
         const Factors inside = part.extents(lattice, place);
         double* row = boundary.cost.data() + static_cast<std::size_t>(place) * (dims + 1) + 1;
-        row[-1] = cost_of(s, a, least_words(prices, s, a, inside, -1));
+        row[-1] = pricing.crossing(prices, s, a, least_words(prices, s, a, inside, -1));
         double blind = -1;  // the same for all dimensions that do not move s
         for (int d = 0; d < dims; ++d) {
           row[d] = row[-1];
           if (part.stride[d] > 0 && inside[d] == prices.left(d)) {
             row[d] = 0;
           } else if (dataspace.blind >> d & 1) {
-            if (blind < 0) blind = cost_of(s, a, least_words(prices, s, a, inside, d));
+            if (blind < 0) blind = pricing.crossing(prices, s, a, least_words(prices, s, a, inside, d));
             row[d] = blind;
           } else if (dataspace.window >> d & 1) {
-            row[d] = cost_of(s, a, least_words(prices, s, a, inside, d));
+            row[d] = pricing.crossing(prices, s, a, least_words(prices, s, a, inside, d));
           }
         }
       }

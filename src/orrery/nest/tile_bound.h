@@ -25,6 +25,12 @@ struct Pricing {
     for (int p = 0; p < prices.ports(); ++p) cost += price[p] * loads[p];
     return cost;
   }
+  double crossing(const Prices& prices, int s, int a, double words) const {
+    if (price == Loads{}) return prices.crossing(s, a, words, nullptr);
+    Loads loads{};
+    const double energy_pj = prices.crossing(s, a, words, &loads);
+    return (*this)(prices, energy_pj, loads);
+  }
 };
 
 // Least costs of each boundary, by the tile inside it and the dimension that iterates next outside.

@@ -152,6 +152,13 @@ void Paths::list_ways(const std::vector<std::vector<Step>>& steps, const Factors
         if (continuing >> s & 1) way.rest &= ~problem_.dataspaces[s].relevant;
       for (int d = 0; d < problem_.dimensions(); ++d)
         if (step->named >> d & 1) way.named.push_back(d);
+      for (int d = 0; d < problem_.dimensions(); ++d) {
+        if ((way.rest | step->named) >> d & 1) continue;
+        bool always = true;
+        for (int u = 0; u < lattice_.divisors(d); ++u)
+          always = always && !reach_[k][d][u].empty() && reach_[k][d][u][0] == u;
+        if (!always) way.still.push_back(d);
+      }
       // The loop with most factors last: sums over the others are made once for all of its factors.
       std::stable_sort(way.named.begin(), way.named.end(),
                        [&](int a, int b) { return lattice_.divisors(a) < lattice_.divisors(b); });
@@ -192,8 +199,7 @@ void Paths::list_moves(int level, Way& way) const {
 }
 
 bool Paths::may_stay(int level, const Way& way, int tile) const {
-  for (int d = 0; d < problem_.dimensions(); ++d) {
-    if ((way.rest | way.step->named) >> d & 1) continue;
+  for (const int d : way.still) {
     const int u = lattice_.coordinate(tile, d);
     const std::vector<int>& to = reach_[level][d][u];
     if (to.empty() || to[0] != u) return false;

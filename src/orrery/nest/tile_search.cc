@@ -30,6 +30,7 @@
 #include <numeric>
 #include <queue>
 #include <set>
+#include <span>
 
 #include "orrery/nest/floor.h"
 #include "orrery/nest/objective.h"
@@ -61,6 +62,7 @@ constexpr std::size_t kMostConfigs = 400'000;
 constexpr double kMostTiles = 1e6;                       // of a configuration that is bounded by them
 constexpr double kMostBytes = 1e9, kBytesOfATile = 400;  // of tables, for each level and tile
 constexpr double kMostPathTiles = 1e6;                   // of lattices kept for other configurations, 100 bytes each
+constexpr double kFirstTrial = 1.25, kNextTrial = 1.6;   // of the least energy
 constexpr double kNearby = 1.25;                         // rates that differ by less serve as well
 constexpr int kMostOrders = 3'000;                       // of one mapping whose bound promised more
 constexpr double kForListing = 1.0 / 4;                  // of the time
@@ -79,7 +81,9 @@ struct Candidate {
 // One level's choice on the way from the inside outwards.
 struct Chosen {
   const Step* step = nullptr;
-  Factors loops;
+  std::uint32_t continuing = 0;  // dataspaces whose slide may go on further out
+  tiles::Open open;              // before
+  Factors inside, loops;
 };
 
 class Searcher {
@@ -377,18 +381,27 @@ class Searcher {
     };
     // Where a port binds in the best answer, it probably does here.
     if (binding_port_ >= 0 && !add_together(binding_port_)) return together->complete();
-    const Table table(prices, paths, dear, {}, most_energy_pj(prices, active), budget_);
-    if (!table.complete()) return false;
-    energy_pj = std::max(energy_pj, table.least());
-    if (!std::isfinite(energy_pj)) {
-      ++unfit_;
-      return true;
-    }
-    if (raise(candidate, at_least(energy_pj))) return true;
-    table_ = &table;
+    // The better the answer, the fewer tiles a table has. So while the best answer leaves room for far more than is
+    // needed at least, the table is made for a little more than that, and again if that was too little.
     const Key before = best_;
     Loads loads = prices.fixed_loads(), others = loads;
-    dive(table, loads);
+    std::optional<Table> of_energy;
+    for (double trial = objective_[0] == Metric::kDelay ? kNever : energy_pj * kFirstTrial;; trial *= kNextTrial) {
+      const double most_pj = most_energy_pj(prices, active), ceiling = trial * kFirstTrial < most_pj ? trial : most_pj;
+      of_energy.emplace(prices, paths, dear, Pricing{}, ceiling, budget_);
+      if (!of_energy->complete()) return false;
+      if (!std::isfinite(of_energy->least()) || (of_energy->first_tiles().empty() && !of_energy->left_out())) {
+        ++unfit_;
+        return true;
+      }
+      energy_pj = std::max(energy_pj, of_energy->least());
+      if (raise(candidate, at_least(energy_pj))) return true;
+      table_ = &*of_energy;
+      if (of_energy->least() < ceiling) dive(*of_energy, loads);
+      if (raise(candidate, at_least(energy_pj))) return true;
+      if (ceiling >= most_energy_pj(prices, active)) break;
+      if (of_energy->least() < ceiling) trial = kNever;
+    }
     if (both_) dive(*both_, others);
     // The port that the cheapest mapping loads most: how little any mapping can load it, and energy and load together.
     int port = -1;
@@ -483,6 +496,7 @@ class Searcher {
 
   void begin(int tile) {
     chosen_[0].step = nullptr;
+    chosen_[0].continuing = 0;
     for (int d = 0; d < problem_.dimensions(); ++d) chosen_[0].loops[d] = lattice_->extent(tile, d);
   }
 
@@ -497,11 +511,14 @@ class Searcher {
   double take(int level, int state, const Way& way, int tile, int to, Loads& loads) {
     const Factors inside = extents(tile);
     Chosen& chosen = chosen_[level];
+    const tiles::Open& open = table_->states(level - 1)[state];
     chosen.step = way.step;
+    chosen.continuing = way.continuing;
+    chosen.open = open;
+    chosen.inside = inside;
     chosen.loops.fill(1);
     for (int d = 0; d < problem_.dimensions(); ++d) chosen.loops[d] = lattice_->extent(to, d) / inside[d];
-    double energy_pj = 0;
-    const tiles::Open& open = table_->states(level - 1)[state];
+    double energy_pj = correct_slides(level, loads);
     for (int s = 0; s < problem_.spaces(); ++s) {
       if ((way.step->open >> s & 1) || open[s] < 0) continue;
       for (int a = open[s]; a < level; ++a)
@@ -512,6 +529,35 @@ class Searcher {
               s, a, words_crossing(*prices_, s, a, level, inside, *way.step, chosen.loops, spared), &loads);
         }
     }
+    return energy_pj;
+  }
+
+  // What levels inside have been spared too much for slides that might have gone on at `level`, and do not.
+  double correct_slides(int level, Loads& loads) const {
+    double energy_pj = 0;
+    for (int k = 1; k < level; ++k)
+      for (std::uint32_t rest = chosen_[k].continuing; rest != 0; rest &= rest - 1) {
+        const int s = __builtin_ctz(rest);
+        const Chosen& slide = chosen_[k];
+        std::array<const Factors*, kMaxLevels> known;
+        for (int j = k + 1; j <= level; ++j) known[j - k - 1] = &chosen_[j].loops;
+        const std::span<const Factors* const> all(known.data(), static_cast<std::size_t>(level - k));
+        for (int a = slide.open[s]; a < k; ++a) {
+          if (!(prices_->config().keep[a] >> s & 1) || prices_->parent(s, a) < 0) continue;
+          const auto spared = [&](const auto& chosen) {
+            return spared_further(*prices_, s, a, k, slide.inside, *slide.step, slide.loops, chosen);
+          };
+          const double thought = spared(all.first(all.size() - 1)), left = spared(all);
+          if (left >= thought) continue;
+          const auto crossing = [&](double share, Loads& into) {
+            return prices_->crossing(
+                s, a, words_crossing(*prices_, s, a, k, slide.inside, *slide.step, slide.loops, share), &into);
+          };
+          Loads before{}, after{};
+          energy_pj += crossing(left, after) - crossing(thought, before);
+          for (int p = 0; p < prices_->ports(); ++p) loads[p] += after[p] - before[p];
+        }
+      }
     return energy_pj;
   }
 

@@ -26,8 +26,17 @@ namespace {
 
 class Onward {
  public:
-  Onward(const Prices& prices, const Axis& axis, Count slide, double spared_by_slice)
-      : prices_(prices), axis_(axis), slide_(slide), spared_by_slice_(spared_by_slice) {}
+  // `known`: factors of the levels from `first` on that are chosen; `others`: dimensions that move s along another
+  // axis.
+  Onward(const Prices& prices, const Axis& axis, std::uint32_t others, Count slide, double spared_by_slice, int first,
+         std::span<const Factors* const> known)
+      : prices_(prices),
+        axis_(axis),
+        others_(others),
+        slide_(slide),
+        spared_by_slice_(spared_by_slice),
+        first_(first),
+        known_(known) {}
 
   // From the loops of `level` that are not in `placed`. `inside`: by term of the axis.
   double most(int level, std::uint32_t placed, const std::array<Count, 2>& inside, Count sum) const {
@@ -35,7 +44,9 @@ class Onward {
     for (std::size_t k = 0; k < axis_.terms.size(); ++k)
       all *= static_cast<double>(inside[k]) / static_cast<double>(prices_.left(axis_.terms[k].dimension));
     const Problem& problem = prices_.problem();
-    for (int j = level; j < problem.levels; ++j, placed = 0)
+    for (int j = level; j < problem.levels; ++j, placed = 0) {
+      const std::size_t ahead = static_cast<std::size_t>(j - first_);
+      const Factors* chosen = ahead < known_.size() ? known_[ahead] : nullptr;
       for (std::size_t k = 0; k < axis_.terms.size(); ++k) {
         if (1 - all <= best) return best;
         const auto& [d, coefficient] = axis_.terms[k];
@@ -44,21 +55,35 @@ class Onward {
         const Count by = coefficient * inside[k] * prices_.spread(j, d);
         const double spared = by == sum ? 1 : by == sum + slide_ ? spared_by_slice_ : 0;
         for (const Count n : problem.space->temporal(j, problem.dimension[d])) {
-          if (n == 1 || left % n != 0) continue;
+          if (n == 1 || left % n != 0 || (chosen && n != (*chosen)[d])) continue;
           std::array<Count, 2> next = inside;
           next[k] *= n;
           const double share = 1 / static_cast<double>(n);
           best = std::max(best, (1 - share) * spared + share * most(j, placed | 1u << k, next, sum + by));
         }
       }
+      if (chosen && !passes(*chosen, placed)) return best;
+    }
     return best;
   }
 
  private:
+  // Whether what comes further out may still meet: all loops along the axis are placed, and none along another moves s.
+  bool passes(const Factors& chosen, std::uint32_t placed) const {
+    for (std::size_t k = 0; k < axis_.terms.size(); ++k)
+      if (chosen[axis_.terms[k].dimension] > 1 && !(placed >> k & 1)) return false;
+    for (std::uint32_t rest = others_; rest != 0; rest &= rest - 1)
+      if (chosen[__builtin_ctz(rest)] > 1) return false;
+    return true;
+  }
+
   const Prices& prices_;
   const Axis& axis_;
+  const std::uint32_t others_;
   const Count slide_;
   const double spared_by_slice_;
+  const int first_;
+  const std::span<const Factors* const> known_;
 };
 
 }  // namespace
@@ -67,11 +92,12 @@ double words_crossing(const Prices& prices, int s, int a, int level, const Facto
                       const Factors& loops, double spared) {
   const Problem& problem = prices.problem();
   const Dataspace& dataspace = problem.dataspaces[s];
-  double passes = 1, box = 1;
+  double once = 1, box = 1;  // iterations of one pass
   for (int d = 0; d < problem.dimensions(); ++d) {
-    passes *= static_cast<double>(prices.left(d) / inside[d]);
-    if (step.run[s] >> d & 1) passes /= static_cast<double>(loops[d]);
+    once *= static_cast<double>(inside[d]);
+    if (step.run[s] >> d & 1) once *= static_cast<double>(loops[d]);
   }
+  double passes = prices.cycles() / once;
   const int first = step.first[s], second = step.second[s];
   const Axis* along = first >= 0 ? &dataspace.axis_of(first) : nullptr;
   double side_along = 1;
@@ -113,8 +139,11 @@ bool may_continue(const Problem& problem, const Factors& left, int s, const Step
 }
 
 double spared_further(const Prices& prices, int s, int a, int level, const Factors& inside, const Step& step,
-                      const Factors& loops) {
-  const Axis& axis = prices.problem().dataspaces[s].axis_of(step.first[s]);
+                      const Factors& loops, std::span<const Factors* const> known) {
+  const Dataspace& dataspace = prices.problem().dataspaces[s];
+  const Axis& axis = dataspace.axis_of(step.first[s]);
+  std::uint32_t others = dataspace.relevant;
+  for (const workload::Term& term : axis.terms) others &= ~(1u << term.dimension);
   std::array<Count, 2> after{1, 1}, by{0, 0};
   Count side = 1;
   for (std::size_t k = 0; k < axis.terms.size(); ++k) {
@@ -133,7 +162,7 @@ double spared_further(const Prices& prices, int s, int a, int level, const Facto
   }
   if (slide == 0) return 0;
   const double slice = static_cast<double>(std::min(slide, side)) / static_cast<double>(side);
-  return Onward(prices, axis, slide, 1 - slice).most(level + 1, 0, after, sum);
+  return Onward(prices, axis, others, slide, 1 - slice, level + 1, known).most(level + 1, 0, after, sum);
 }
 
 double spared_by_all(const Prices& prices, const Axis& axis, const Factors& inside, const Factors& loops) {

@@ -53,7 +53,11 @@ Table::Table(const Prices& prices, const Paths& paths, const Boundaries& boundar
   for (int k = levels_ - 1; k > 0; --k) {
     fill_level(k);
     if (!complete_) return;
-    if (k > 1 && least_from(k - 1) >= ceiling_) return;
+    if (k == 1) continue;
+    const double least = least_from(k - 1);
+    if (least < ceiling_) continue;
+    left_out_ = left_out_ || least < kInfinite;
+    return;
   }
   const double fixed = pricing(prices, prices.fixed_pj(), prices.fixed_loads());
   for (int tile = 0; tile < lattice_.size(); ++tile)
@@ -77,10 +81,7 @@ void Table::close_outermost() {
     for (int s = 0; s < spaces_; ++s)
       for (int a = states_[outermost][state][s]; a >= 0 && a < levels_; ++a)
         if ((prices_.config().keep[a] >> s & 1) && prices_.parent(s, a) >= 0) {
-          Loads loads{};
-          const double words = words_crossing(prices_, s, a, outermost, whole, nothing, once);
-          const double energy_pj = prices_.crossing(s, a, words, &loads);
-          cost += pricing_(prices_, energy_pj, loads);
+          cost += pricing_.crossing(prices_, s, a, words_crossing(prices_, s, a, outermost, whole, nothing, once));
         }
     after_[outermost][state].assign(lattice_.size(), kInfinite);
     if (fits_[outermost][lattice_.top()]) after_[outermost][state][lattice_.top()] = cost;
@@ -192,10 +193,7 @@ void Table::fill_place(Charges& table, int level, int s, int open, const Step& s
         if (!(prices_.config().keep[a] >> s & 1) || prices_.parent(s, a) < 0) continue;
         const double share = continues ? spared_at(a) : 0;
         goes_on = goes_on || share > 0;
-        Loads loads{};
-        const double words = words_crossing(prices_, s, a, level, inside, bare, loops, share);
-        const double energy_pj = prices_.crossing(s, a, words, &loads);
-        cost += pricing_(prices_, energy_pj, loads);
+        cost += pricing_.crossing(prices_, s, a, words_crossing(prices_, s, a, level, inside, bare, loops, share));
       }
       // What nothing takes up is the step that ends here, which has more freedom.
       if (goes_on) table.cost[static_cast<std::size_t>(place) * table.width + v1 * nsecond + v2] = cost;
@@ -259,7 +257,7 @@ std::vector<char> Table::list_usable(int level, const Open& open) const {
 }
 
 // Tiles inside `level` from which less than the ceiling may be reached.
-std::vector<int> Table::sources(int level, int state) const {
+std::vector<int> Table::sources(int level, int state) {
   const Open& open = states_[level - 1][state];
   const double inside = boundaries_.closed(level - 1, open);
   std::vector<std::pair<const Lattice::Part*, std::vector<double>>> outside;
@@ -278,7 +276,10 @@ std::vector<int> Table::sources(int level, int state) const {
       double least = tile == lattice_.top() ? sum[0] : kInfinite;
       for (int d = 0; d < dims_; ++d)
         if (lattice_.coordinate(tile, d) + 1 < lattice_.divisors(d)) least = std::min(least, sum[d + 1]);
-      if (least + inside >= ceiling_) continue;
+      if (least + inside >= ceiling_) {
+        left_out_ = true;
+        continue;
+      }
     }
     result.push_back(tile);
   }

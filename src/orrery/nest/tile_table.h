@@ -28,6 +28,8 @@ class Table {
         const cost::Budget& budget);
 
   bool complete() const { return complete_; }  // false: the budget ended it
+  // Whether the ceiling left anything out.
+  bool left_out() const { return left_out_; }
   // Of all mappings that matter, fixed costs included; the ceiling where none does.
   double least() const { return std::min(least_, ceiling_); }
 
@@ -61,7 +63,7 @@ class Table {
   std::vector<char> list_usable(int level, const Open& open) const;
   void close_outermost();
   void fill_level(int level);
-  std::vector<int> sources(int level, int state) const;
+  std::vector<int> sources(int level, int state);
   void follow(const Way& way, const std::vector<const Charges*>& paid, const std::vector<int>& sources,
               const double* to, std::vector<double>& out);
   const Charges* charges(int level, int s, int open, const Way& way, const std::vector<int>& sources);
@@ -76,7 +78,7 @@ class Table {
   const Pricing pricing_;
   const double ceiling_;
   cost::Ticker clock_;
-  bool complete_ = true;
+  bool complete_ = true, left_out_ = false;
   int levels_, dims_, spaces_;
   double least_ = std::numeric_limits<double>::infinity();
   std::vector<std::vector<char>> fits_;  // [level][tile]
