@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""windows.py ORRERY [--exercises CHECKOUT] [--seconds S] [--threads N] [--every K] [--layers WORD] DESIGN...
+"""windows.py ORRERY [--exercises CHECKOUT] [--seconds S] [--busy F] [--every K] [--layers WORD] DESIGN...
 
 Maps every distinct layer of ResNet-18, VGG-16, AlexNet, MobileNet v2 and MobileNet v3 (large) onto each DESIGN, one layer after the
-other, and says how many were proven within S seconds (default 5), the median and the longest time of a search, and the gap of each
-that was not proven. A DESIGN is a chip of the catalogue or, with a checkout of timeloop-accelergy-exercises, one of its example
+other on one thread, and says how many were proven in S seconds (default 5), the median and the longest time, and the gap of each that
+was not proven. Times are CPU time of the whole process; on a machine that other work shares, `--busy F` lets a search take F times as
+long on the clock. A DESIGN is a chip of the catalogue or, with a checkout of timeloop-accelergy-exercises, one of its example
 designs (eyeriss_like, simba_like, simple_weight_stationary, simple_output_stationary). Shapes are those of torchvision at 224 x 224,
 batch 1; depthwise layers are groups (G), as the exercises write them. `--every K` takes each K-th layer only, `--layers WORD` those whose
 name has WORD in it. Nothing is fetched, and nothing is written into the checkout.
@@ -11,6 +12,7 @@ name has WORD in it. Nothing is fetched, and nothing is written into the checkou
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -114,7 +116,7 @@ def main():
     parser.add_argument("designs", nargs="+", metavar="DESIGN")
     parser.add_argument("--exercises", metavar="CHECKOUT")
     parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--threads", default="1")
+    parser.add_argument("--busy", type=float, default=1)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--layers", default="")
     parser.add_argument("--objective", default="edp")
@@ -122,7 +124,7 @@ def main():
     given = parser.parse_args()
     orrery = os.path.realpath(given.orrery)
     layers = [layer for layer in distinct() if given.layers in layer[0]][::given.every]
-    print(f"{len(layers)} layers, {given.seconds:g} s each, threads {given.threads}, {given.objective}")
+    print(f"{len(layers)} layers, {given.seconds:g} s each, one thread, {given.objective}")
     for design in given.designs:
         times, gaps, failed = [], [], []
         for name, shape, stride in layers:
@@ -135,8 +137,11 @@ def main():
                 if given.exercises and "_" in design:
                     where = os.path.join(given.exercises, "workspace", "example_designs", "example_designs")
                     chip = ["top.yaml.jinja2", "--define", f"architecture={design}"]
-                run = subprocess.run([orrery, "map", *chip, path, "--time-limit", str(given.seconds), "--threads", given.threads,
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                run = subprocess.run([orrery, "map", *chip, path, "--time-limit", str(given.seconds * given.busy), "--threads", "1",
                                       "--objective", given.objective, "--json"], cwd=where, capture_output=True, text=True)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             try:
                 row = json.loads(run.stdout)["result"]["layers"][0]
                 proof = row["certificate"]
@@ -145,12 +150,12 @@ def main():
                 if given.v:
                     print(f"  {design} {name}: {run.stderr.strip().splitlines()[:1]}")
                 continue
-            times.append(proof["seconds"])
-            if not proof["optimal"]:
+            times.append(seconds)
+            if not proof["optimal"] or seconds > given.seconds:
                 gaps.append((proof["gap"], name))
             if given.v:
                 print(f"  {design:25} {name:16} {' '.join(f'{d}{n}' for d, n in shape.items() if n > 1):30} stride {stride}  "
-                      f"{proof['seconds']:7.3f} s  gap {proof['gap']:.4f}  {row['edp_j_cycles']:.6g}", flush=True)
+                      f"{seconds:7.3f} s  gap {proof['gap']:.4f}  {row['edp_j_cycles']:.6g}", flush=True)
         if times:
             print(f"{design}: {len(times) - len(gaps)} of {len(layers)} proven, median {statistics.median(times):.3f} s, longest {max(times):.2f} s"
                   + (f"; {len(failed)} without an answer: {', '.join(failed)}" if failed else ""))
