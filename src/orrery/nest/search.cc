@@ -54,6 +54,10 @@ namespace {
 
 // Children are sorted and visited in batches of this many at most, which bounds the memory.
 constexpr std::size_t kBatch = 1 << 16;
+// From so many that iterate on, a table over tiles costs less than branching, unless there are more ways to lay out and
+// keep than so many: each needs a look.
+constexpr std::size_t kManyDimensions = 4;
+constexpr double kMostConfigurations = 20'000;
 // Children of the first level that are looked at before a mapping is made to drop some of them.
 constexpr std::uint64_t kManyChildren = 1 << 17;
 // Parts of the memory: first level's children, fronts remembered, each inner level's children.
@@ -571,6 +575,14 @@ void settle(const Model& model, const Space& space, const std::vector<Metric>& o
 
 }  // namespace
 
+// Products of many dimensions on chips that leave few choices.
+static bool suits_tiles(const Space& space) {
+  double configurations = 1;
+  for (int i = 0; i < space.levels(); ++i)
+    configurations *= static_cast<double>(space.spatial(i).size()) * static_cast<double>(space.keeps(i).size());
+  return space.dimensions().size() >= kManyDimensions && configurations <= kMostConfigurations;
+}
+
 // Transfers between neighbours make some mappings cheaper than any bound here knows. The best mapping without them is
 // the answer, priced with them; of the best one with them only what every mapping costs is known.
 static Optimum optimize_without_links(const Model& model, const Mapspace& mapspace,
@@ -621,6 +633,8 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
       found = optimize_on_tiles(model, space, objective, limits, spending, watch);
     if (limits.prune_by_bound && limits.lattice && !sliding && !found)
       found = optimize_on_lattice(model, space, objective, limits, spending, &watch);
+    if (limits.prune_by_bound && limits.lattice && !sliding && !found && suits_tiles(space))
+      found = optimize_on_tiles(model, space, objective, limits, spending, watch);
     optimum = found     ? std::move(*found)
               : sliding ? optimize_sliding(model, space, objective, limits, spending)
                         : branch_and_bound(model, space, objective, limits, spending, watch);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "orrery/base/factor.h"
+#include "orrery/nest/tile_slides.h"
 
 namespace orrery::nest::tiles {
 
@@ -20,6 +21,29 @@ double least_words(const Prices& prices, int s, int a) {
     words *= static_cast<double>(most);
   }
   return words;
+}
+
+std::vector<char> list_fits(const Prices& prices, const Lattice& lattice, int k) {
+  const Problem& problem = prices.problem();
+  std::vector<char> fits(lattice.size(), 1);
+  const std::optional<Count> capacity = problem.space->capacity(k);
+  const Count least = problem.space->minimum_use(k);
+  if (!capacity && least == 0) return fits;
+  std::vector<Count> words(lattice.size(), 0);
+  for (std::uint32_t rest = prices.config().keep[k]; rest != 0; rest &= rest - 1) {
+    const int s = __builtin_ctz(rest);
+    const Lattice::Part& shape = lattice.shape(s);
+    std::vector<Count> of_place(shape.size);
+    for (int place = 0; place < shape.size; ++place) {
+      Factors extents = shape.extents(lattice, place);
+      for (int d = 0; d < problem.dimensions(); ++d) extents[d] *= prices.spread(k, d);
+      of_place[place] = problem.dataspaces[s].tile(extents);
+    }
+    for (int tile = 0; tile < lattice.size(); ++tile) words[tile] += of_place[shape.place[tile]];
+  }
+  for (int tile = 0; tile < lattice.size(); ++tile)
+    fits[tile] = (!capacity || words[tile] <= *capacity) && words[tile] >= least;
+  return fits;
 }
 
 namespace {
@@ -40,78 +64,107 @@ double least_words(const Prices& prices, int s, int a, const Factors& inside, in
         step.run[s] |= 1u << other;
         loops[other] = prices.left(other) / inside[other];
       }
-    return words_crossing(prices, s, a, a + 1, inside, step, loops, false);
+    return words_crossing(prices, s, a, a + 1, inside, step, loops);
   }
-  if (d < 0 || !(dataspace.window >> d & 1)) return words_crossing(prices, s, a, a + 1, inside, step, loops, false);
+  if (d < 0 || !(dataspace.window >> d & 1)) return words_crossing(prices, s, a, a + 1, inside, step, loops);
   // The slide's step: d's own, or a longer one where a fan-out lies between.
   step.first[s] = static_cast<std::int8_t>(d);
   const Count whole = prices.left(d) / inside[d];
   loops[d] = whole;
-  double least = words_crossing(prices, s, a, a + 1, inside, step, loops, false);
+  const double least = words_crossing(prices, s, a, a + 1, inside, step, loops);
   loops[d] = base::prime_factors(whole).front().first;
-  return std::min(least, words_crossing(prices, s, a, a + 1, inside, step, loops, true));
+  return std::min(least, words_crossing(prices, s, a, a + 1, inside, step, loops,
+                                        spared_by_all(prices, dataspace.axis_of(d), inside, loops)));
 }
 
 }  // namespace
 
-double least_energy_pj(const Prices& prices, const Lattice& lattice) {
+Boundaries::Boundaries(const Prices& prices, const Lattice& lattice, const Pricing& pricing)
+    : prices_(prices), lattice_(lattice) {
   const Problem& problem = prices.problem();
   const int dims = problem.dimensions();
-  double energy_pj = prices.fixed_pj();
+  fixed_ = total_ = pricing(prices, prices.fixed_pj(), prices.fixed_loads());
+  boundary_.resize(problem.levels);
+  least_.assign(problem.levels, 0);
   for (int a = 0; a < problem.levels; ++a) {
+    boundary_[a].resize(problem.spaces());
     std::vector<int> kept;
-    for (int s = 0; s < problem.spaces(); ++s)
-      if ((prices.config().keep[a] >> s & 1) && prices.parent(s, a) >= 0) kept.push_back(s);
-    const std::optional<Count> capacity = problem.space->capacity(a);
-    if (!capacity || kept.empty() || a + 1 == problem.levels) {
-      for (const int s : kept) energy_pj += prices.crossing(s, a, least_words(prices, s, a), nullptr);
-      continue;
-    }
-    // Prices by what they depend on.
-    std::vector<std::vector<int>> stride;
-    std::vector<std::vector<double>> cost;  // [place * (dimensions + 1) + d + 1]
-    for (const int s : kept) {
-      const std::uint32_t matters = problem.dataspaces[s].shaped | problem.dataspaces[s].blind;
-      std::vector<int>& strides = stride.emplace_back(dims, 0);
-      int size = 1;
-      for (int d = 0; d < dims; ++d)
-        if (matters >> d & 1) strides[d] = size, size *= lattice.divisors(d);
-      std::vector<double>& costs = cost.emplace_back();
-      for (int place = 0; place < size; ++place) {
-        Factors inside;
-        inside.fill(1);
-        for (int d = 0; d < dims; ++d)
-          if (strides[d] > 0) inside[d] = lattice.divisor(d, place / strides[d] % lattice.divisors(d));
-        for (int d = -1; d < dims; ++d) {
-          const bool iterates = d < 0 || inside[d] < prices.left(d);
-          costs.push_back(iterates ? prices.crossing(s, a, least_words(prices, s, a, inside, d), nullptr) : 0);
+    for (int s = 0; s < problem.spaces(); ++s) {
+      if (!(prices.config().keep[a] >> s & 1) || prices.parent(s, a) < 0) continue;
+      kept.push_back(s);
+      const Dataspace& dataspace = problem.dataspaces[s];
+      const Lattice::Part& part = lattice.charged(s);
+      Boundary& boundary = boundary_[a][s].emplace();
+      boundary.once = pricing.crossing(prices, s, a, least_words(prices, s, a));
+      least_[a] += boundary.once;
+      boundary.cost.resize(static_cast<std::size_t>(part.size) * (dims + 1));
+      for (int place = 0; place < part.size; ++place) {
+        const Factors inside = part.extents(lattice, place);
+        double* row = boundary.cost.data() + static_cast<std::size_t>(place) * (dims + 1) + 1;
+        row[-1] = pricing.crossing(prices, s, a, least_words(prices, s, a, inside, -1));
+        double blind = -1;  // the same for all dimensions that do not move s
+        for (int d = 0; d < dims; ++d) {
+          row[d] = row[-1];
+          if (part.stride[d] > 0 && inside[d] == prices.left(d)) {
+            row[d] = 0;
+          } else if (dataspace.blind >> d & 1) {
+            if (blind < 0) blind = pricing.crossing(prices, s, a, least_words(prices, s, a, inside, d));
+            row[d] = blind;
+          } else if (dataspace.window >> d & 1) {
+            row[d] = pricing.crossing(prices, s, a, least_words(prices, s, a, inside, d));
+          }
         }
       }
     }
-    double least = std::numeric_limits<double>::infinity();
-    for (int tile = 0; tile < lattice.size(); ++tile) {
-      Factors extents;
-      for (int d = 0; d < dims; ++d) extents[d] = lattice.extent(tile, d) * prices.spread(a, d);
-      Count words = 0;
-      for (std::uint32_t rest = prices.config().keep[a]; rest != 0; rest &= rest - 1)
-        words += problem.dataspaces[__builtin_ctz(rest)].tile(extents);
-      if (words > *capacity) continue;
-      std::array<std::size_t, kMaxDataspaces> row{};
-      for (std::size_t n = 0; n < kept.size(); ++n) {
-        int place = 0;
-        for (int d = 0; d < dims; ++d) place += stride[n][d] * lattice.coordinate(tile, d);
-        row[n] = static_cast<std::size_t>(place) * static_cast<std::size_t>(dims + 1);
-      }
-      for (int d = -1; d < dims; ++d) {
-        if (d < 0 ? tile != lattice.top() : lattice.coordinate(tile, d) + 1 == lattice.divisors(d)) continue;
-        double sum = 0;
-        for (std::size_t n = 0; n < kept.size(); ++n) sum += cost[n][row[n] + static_cast<std::size_t>(d + 1)];
-        least = std::min(least, sum);
-      }
-    }
-    energy_pj += least;
+    if (!kept.empty() && problem.space->capacity(a) && a + 1 < problem.levels)
+      least_[a] = std::max(least_[a], cheapest_tile(a, kept));
+    total_ += least_[a];
   }
-  return energy_pj;
+}
+
+double Boundaries::cheapest_tile(int a, const std::vector<int>& kept) const {
+  const int dims = lattice_.dimensions();
+  const std::vector<char> fits = list_fits(prices_, lattice_, a);
+  double least = std::numeric_limits<double>::infinity();
+  std::vector<double> sum(static_cast<std::size_t>(dims) + 1);
+  for (int tile = 0; tile < lattice_.size(); ++tile) {
+    if (!fits[tile]) continue;
+    std::fill(sum.begin(), sum.end(), 0);
+    for (const int s : kept) {
+      const double* row =
+          boundary_[a][s]->cost.data() + static_cast<std::size_t>(lattice_.charged(s).place[tile]) * (dims + 1);
+      for (int d = 0; d <= dims; ++d) sum[d] += row[d];
+    }
+    if (tile == lattice_.top()) least = std::min(least, sum[0]);
+    for (int d = 0; d < dims; ++d)
+      if (lattice_.coordinate(tile, d) + 1 < lattice_.divisors(d)) least = std::min(least, sum[d + 1]);
+  }
+  return least;
+}
+
+double Boundaries::closed(int k, const std::array<std::int8_t, kMaxDataspaces>& open) const {
+  double least = fixed_;
+  for (int a = 0; a < k; ++a) {
+    double some = 0;
+    bool all = true;
+    for (int s = 0; s < prices_.problem().spaces(); ++s) {
+      if (!boundary_[a][s]) continue;
+      if (open[s] >= 0 && a >= open[s])
+        all = false;
+      else
+        some += boundary_[a][s]->once;
+    }
+    least += all ? least_[a] : some;
+  }
+  return least;
+}
+
+std::vector<double> Boundaries::outside(int s, int from, int to) const {
+  std::vector<double> sum(static_cast<std::size_t>(lattice_.charged(s).size) * (lattice_.dimensions() + 1), 0);
+  for (int a = from; a < to; ++a)
+    if (boundary_[a][s])
+      for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += boundary_[a][s]->cost[k];
+  return sum;
 }
 
 }  // namespace orrery::nest::tiles

@@ -143,10 +143,12 @@ Prices::Prices(const Problem& problem, const Config& config) : problem_(&problem
   leak_ += problem.compute_leak * instances;
   for (int i = 0; i < levels; ++i) {
     const PricedLevel& level = model.levels()[i];
+    first_port_.push_back(limits_.size());
     if (level.read_limit > 0) limits_.push_back({i, true, false, level.read_limit});
     if (level.write_limit > 0) limits_.push_back({i, false, true, level.write_limit});
     if (level.shared_limit > 0) limits_.push_back({i, true, true, level.shared_limit});
   }
+  first_port_.push_back(limits_.size());
   fixed_pj_ = problem.compute_pj;
   for (int s = 0; s < spaces; ++s) {
     int innermost = 0;
@@ -161,10 +163,9 @@ Prices::Prices(const Problem& problem, const Config& config) : problem_(&problem
 
 double Prices::pay(int level, const Words<double>& words, Loads* loads) const {
   if (loads)
-    for (std::size_t p = 0; p < limits_.size(); ++p)
-      if (limits_[p].level == level)
-        (*loads)[p] += ((limits_[p].reads ? words.reads : 0) + (limits_[p].writes ? words.fills + words.updates : 0)) /
-                       limits_[p].limit;
+    for (std::size_t p = first_port_[level]; p < first_port_[level + 1]; ++p)
+      (*loads)[p] += ((limits_[p].reads ? words.reads : 0) + (limits_[p].writes ? words.fills + words.updates : 0)) /
+                     limits_[p].limit;
   // Words on a diagonal are no whole numbers: what is a hair above a block is that block.
   constexpr double kLess = 1 - kEqual;
   const PricedLevel& priced = problem_->model->levels()[level];

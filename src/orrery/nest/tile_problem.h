@@ -116,7 +116,8 @@ class Prices {
   bool possible_ = true;
   double cycles_ = 1, leak_ = 0, fixed_pj_ = 0;
   Loads fixed_loads_{};
-  std::vector<Port> limits_;
+  std::vector<Port> limits_;             // by level
+  std::vector<std::size_t> first_port_;  // of each level
   Factors left_{};
   std::vector<Factors> spread_;
   std::vector<std::array<int, kMaxDataspaces>> parent_;

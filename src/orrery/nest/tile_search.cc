@@ -8,27 +8,35 @@
 //   1. Configurations are listed with a bound that charges each boundary as if its tile crossed once, and visited in
 //   the
 //      order of that bound until it reaches the best answer known.
-//   2. Each gets its table. The cheapest path through it is a mapping, evaluated by the model: a new best, usually.
-//   3. Where the table's bound is below the best answer, mappings are opened from the innermost level outwards, depth
+//   2. Each is bounded by the tiles that fit its storages (tile_bound.cc), then gets its table. What the best answer so
+//   far
+//      leaves to energy and cycles is the table's ceiling. The cheapest path through it is a mapping, evaluated by the
+//      model: a new best, usually.
+//   3. Where a port binds, a second table prices its load beside the energy (Lagrange; docs/model/nest.md, section 10),
+//   and a
+//      third has the load alone. If a port binds in the best answer, the second table comes first for all others.
+//   4. Where the tables' bound is below the best answer, mappings are opened from the innermost level outwards, depth
 //      first, cheapest bound first: paid so far + table for what is still to come, and the loads of ports so far.
-//      Where ports bind, a second table prices their load beside the energy (Lagrange; docs/model/nest.md, section 10).
 // A mapping that costs more than its bound promised is tried with its loops in every order.
 //
-// Answers do not depend on threads: there is one. Cost: a table takes a millisecond for each thousand tiles, about.
+// Answers do not depend on threads: there is one. Cost: a table takes up to a millisecond for each thousand tiles.
 #include "orrery/nest/tile_search.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <queue>
 #include <set>
+#include <span>
 
 #include "orrery/nest/floor.h"
 #include "orrery/nest/objective.h"
 #include "orrery/nest/start.h"
 #include "orrery/nest/tile_bound.h"
+#include "orrery/nest/tile_slides.h"
 #include "orrery/nest/tile_table.h"
 
 namespace orrery::nest {
@@ -36,18 +44,26 @@ namespace orrery::nest {
 namespace {
 
 using base::Count;
+using tiles::Boundaries;
 using tiles::Config;
 using tiles::Factors;
 using tiles::Lattice;
 using tiles::Loads;
+using tiles::Move;
+using tiles::Paths;
 using tiles::Prices;
+using tiles::Pricing;
 using tiles::Problem;
 using tiles::Step;
 using tiles::Table;
+using tiles::Way;
 
 constexpr std::size_t kMostConfigs = 400'000;
 constexpr double kMostTiles = 1e6;                       // of a configuration that is bounded by them
 constexpr double kMostBytes = 1e9, kBytesOfATile = 400;  // of tables, for each level and tile
+constexpr double kMostPathTiles = 1e6;                   // of lattices kept for other configurations, 100 bytes each
+constexpr double kFirstTrial = 1.25, kNextTrial = 1.6;   // of the least energy
+constexpr double kNearby = 1.25;                         // rates that differ by less serve as well
 constexpr int kMostOrders = 3'000;                       // of one mapping whose bound promised more
 constexpr double kForListing = 1.0 / 4;                  // of the time
 constexpr std::size_t kMostFirst = 8;
@@ -65,7 +81,9 @@ struct Candidate {
 // One level's choice on the way from the inside outwards.
 struct Chosen {
   const Step* step = nullptr;
-  Factors loops;
+  std::uint32_t continuing = 0;  // dataspaces whose slide may go on further out
+  tiles::Open open;              // before
+  Factors inside, loops;
 };
 
 class Searcher {
@@ -230,15 +248,77 @@ class Searcher {
     candidates_.push_back({config, key(prices.energy_pj(energy_pj, active), active)});
   }
 
+  // Cycles that any mapping is active at least: each boundary is crossed by each word once.
+  double least_active(const Prices& prices) const {
+    Loads loads = prices.fixed_loads();
+    for (int a = 0; a < problem_.levels; ++a)
+      for (int s = 0; s < problem_.spaces(); ++s)
+        if ((prices.config().keep[a] >> s & 1) && prices.parent(s, a) >= 0)
+          prices.crossing(s, a, tiles::least_words(prices, s, a), &loads);
+    return prices.active(loads);
+  }
+
+  // What configurations with the same factors left share.
+  const Paths& paths_of(const Prices& prices) {
+    Factors left;
+    left.fill(1);
+    for (int d = 0; d < problem_.dimensions(); ++d) left[d] = prices.left(d);
+    const auto place = paths_.find(left);
+    if (place != paths_.end()) return *place->second;
+    const double tiles = tiles_of(prices);
+    if (path_tiles_ + tiles > kMostPathTiles) paths_.clear(), path_tiles_ = 0;
+    path_tiles_ += tiles;
+    return *paths_.emplace(left, std::make_unique<Paths>(problem_, steps_, left)).first->second;
+  }
+
   // A better bound, by the tiles that fit each storage.
   void sharpen(Candidate& candidate) {
     const Prices prices(problem_, candidate.config);
     if (tiles_of(prices) > kMostTiles) return;
-    const Lattice lattice(prices);
-    const double active = prices.active(prices.fixed_loads());
-    const double energy_pj = tiles::least_energy_pj(prices, lattice);
+    const Lattice& lattice = paths_of(prices).lattice();
+    const double active = least_active(prices);
+    const double energy_pj = Boundaries(prices, lattice, {}).total();
     candidate.bound = std::max(candidate.bound, key(prices.energy_pj(energy_pj, active), active));
+    if (binding_port_ < 0 || drop(candidate.bound)) return;
+    const double both = Boundaries(prices, lattice, both_pricing(binding_port_)).total();
+    candidate.bound = std::max(candidate.bound, least_key(prices, energy_pj, active, both, rate()));
   }
+
+  // Energy of a cycle at the best answer.
+  double rate() const { return evaluation_.energy_pj / evaluation_.needed_cycles(); }
+
+  Pricing both_pricing(int port) const {
+    Pricing pricing;
+    pricing.price[port] = rate();
+    return pricing;
+  }
+
+  // Of better mappings: how much energy they may take, leakage aside, if they are active for so many cycles at least.
+  double most_energy_pj(const Prices& prices, double active) const {
+    if (objective_[0] == Metric::kDelay || best_[0] == kNever) return kNever;
+    const double most = objective_[0] == Metric::kEdp ? best_[0] * 1e12 / (active + problem_.latency) : best_[0];
+    return at_the_edge(most - prices.leak_pj_per_cycle() * active);
+  }
+
+  // How many cycles, if they take so much energy at least.
+  double most_active(const Prices& prices, double energy_pj) const {
+    if (objective_[0] == Metric::kEnergy || best_[0] == kNever) return kNever;
+    if (objective_[0] == Metric::kDelay) return at_the_edge(best_[0] - problem_.latency);
+    // (energy + leak active) (active + latency) = best
+    const double leak = prices.leak_pj_per_cycle(), latency = problem_.latency;
+    const double linear = energy_pj + leak * latency, constant = best_[0] * 1e12 - energy_pj * latency;
+    if (constant <= 0) return 0;
+    return at_the_edge(2 * constant / (linear + std::sqrt(linear * linear + 4 * leak * constant)));
+  }
+
+  // How much energy and load together. The most energy is convex in the cycles, so it is at one of their ends.
+  double most_together(const Prices& prices, double energy_pj, double active) const {
+    const double slow = std::max(active, most_active(prices, energy_pj));
+    return std::max(most_energy_pj(prices, active) + rate() * active, most_energy_pj(prices, slow) + rate() * slow);
+  }
+
+  // Equal answers are of no use either, unless another metric decides between them.
+  double at_the_edge(double most) const { return most * (objective_.size() == 1 ? 1 - kEqual / 2 : 1 + 4 * kEqual); }
 
   // Below what no pair of energy and active cycles can come, given at least so much of each, and of
   // energy + rate * cycles.
@@ -254,73 +334,107 @@ class Searcher {
     return bound;
   }
 
+  // Whether the candidate can be given up after its bound has risen.
+  bool raise(Candidate& candidate, const Key& bound) {
+    candidate.bound = std::max(candidate.bound, bound);
+    if (!drop(candidate.bound)) return false;
+    ++bounded_;
+    return true;
+  }
+
   // One configuration. False: not finished; its bound is what was found out. `most`: nodes; 0: any number.
   bool search(Candidate& candidate, std::uint64_t most) {
     const Prices prices(problem_, candidate.config);
     if (tiles_of(prices) * problem_.levels * kBytesOfATile > std::min(kMostBytes, budget_.room())) return false;
-    const Lattice lattice(prices);
-    const double floor = prices.active(prices.fixed_loads());
-    const auto at_least = [&](double energy_pj) { return key(prices.energy_pj(energy_pj, floor), floor); };
-    const Table table(prices, lattice, steps_, Loads{}, false, budget_,
-                      [&](double energy_pj) { return std::isfinite(energy_pj) && drop(at_least(energy_pj)); });
-    if (!table.complete()) return false;
-    if (table.given_up()) {
-      candidate.bound = std::max(candidate.bound, at_least(table.least()));
-      ++bounded_;
-      return true;
-    }
-    if (!std::isfinite(table.least())) {
+    const Paths& paths = paths_of(prices);
+    const Lattice& lattice = paths.lattice();
+    double active = least_active(prices);
+    const auto at_least = [&](double energy_pj) { return key(prices.energy_pj(energy_pj, active), active); };
+    const Boundaries dear(prices, lattice, {});
+    double energy_pj = dear.total();
+    if (!std::isfinite(energy_pj)) {
       ++unfit_;
       return true;
     }
+    if (raise(candidate, at_least(energy_pj))) return true;
     prices_ = &prices;
+    paths_in_use_ = &paths;
     lattice_ = &lattice;
-    table_ = &table;
-    alone_ = both_ = nullptr;
+    table_ = alone_ = both_ = nullptr;
     rate_ = 0;
     price_.fill(0);
-    candidate.bound = std::max(candidate.bound, at_least(table.least()));
-    if (drop(candidate.bound)) {
-      ++bounded_;
-      return true;
-    }
     chosen_.assign(problem_.levels, {});
-    Loads loads;
-    dive(table, loads);
-    if (drop(candidate.bound)) return true;
-    // The port that the cheapest mapping loads most: how little any mapping can load it, and energy and load together.
-    std::optional<Table> alone, together;
-    const double active = prices.active(loads);
-    if (objective_[0] != Metric::kEnergy && active > floor * (1 + kEqual)) {
-      port_ = static_cast<int>(std::max_element(loads.begin(), loads.begin() + prices.ports()) - loads.begin());
-      Loads load{};
-      load[port_] = 1;
-      alone.emplace(prices, lattice, steps_, load, true, budget_);
-      if (!alone->complete()) return false;
-      alone_ = &*alone;
-      Loads least = prices.fixed_loads();
-      least[port_] = std::max(least[port_], alone->least());
-      const double slow = prices.active(least);
-      candidate.bound = std::max(candidate.bound, key(prices.energy_pj(table.least(), slow), slow));
-      if (drop(candidate.bound)) {
-        ++bounded_;
+
+    // Energy and load together, of one port. False: nothing more to be done.
+    std::optional<Boundaries> beside;
+    std::optional<Table> together;
+    const auto add_together = [&](int port) {
+      port_ = port;
+      rate_ = rate();
+      price_.fill(0);
+      price_[port] = rate_;
+      beside.emplace(prices, lattice, both_pricing(port));
+      together.emplace(prices, paths, *beside, both_pricing(port), most_together(prices, energy_pj, active), budget_);
+      both_ = &*together;
+      if (!together->complete()) return false;
+      return !raise(candidate, least_key(prices, energy_pj, active, together->least(), rate_));
+    };
+    // Where a port binds in the best answer, it probably does here.
+    if (binding_port_ >= 0 && !add_together(binding_port_)) return together->complete();
+    // The better the answer, the fewer tiles a table has. So while the best answer leaves room for far more than is
+    // needed at least, the table is made for a little more than that, and again if that was too little.
+    const Key before = best_;
+    Loads loads = prices.fixed_loads(), others = loads;
+    std::optional<Table> of_energy;
+    for (double trial = objective_[0] == Metric::kDelay ? kNever : energy_pj * kFirstTrial;; trial *= kNextTrial) {
+      const double most_pj = most_energy_pj(prices, active), ceiling = trial * kFirstTrial < most_pj ? trial : most_pj;
+      of_energy.emplace(prices, paths, dear, Pricing{}, ceiling, budget_);
+      if (!of_energy->complete()) return false;
+      if (!std::isfinite(of_energy->least()) || (of_energy->first_tiles().empty() && !of_energy->left_out())) {
+        ++unfit_;
         return true;
       }
-      dive(*alone, loads);
-      if (objective_[0] == Metric::kEdp && evaluation_.needed_cycles() > 0) {
-        rate_ = evaluation_.energy_pj / evaluation_.needed_cycles();
-        price_[port_] = rate_;
-        together.emplace(prices, lattice, steps_, price_, false, budget_);
-        if (!together->complete()) return false;
-        both_ = &*together;
-        dive(*together, loads);
-        candidate.bound = std::max(candidate.bound, least_key(prices, table.least(), slow, together->least(), rate_));
-      }
-      if (drop(candidate.bound)) {
-        ++bounded_;
-        return true;
-      }
+      energy_pj = std::max(energy_pj, of_energy->least());
+      if (raise(candidate, at_least(energy_pj))) return true;
+      table_ = &*of_energy;
+      if (of_energy->least() < ceiling) dive(*of_energy, loads);
+      if (raise(candidate, at_least(energy_pj))) return true;
+      if (ceiling >= most_energy_pj(prices, active)) break;
+      if (of_energy->least() < ceiling) trial = kNever;
     }
+    if (both_) dive(*both_, others);
+    // The port that the cheapest mapping loads most: how little any mapping can load it, and energy and load together.
+    int port = -1;
+    if (objective_[0] != Metric::kEnergy && prices.active(loads) > active * (1 + kEqual))
+      port = static_cast<int>(std::max_element(loads.begin(), loads.begin() + prices.ports()) - loads.begin());
+    if (best_[0] < before[0] && objective_[0] == Metric::kEdp) binding_port_ = port;
+    if (raise(candidate, candidate.bound)) return true;
+    std::optional<Boundaries> idle;
+    std::optional<Table> alone;
+    if (port >= 0) {
+      Pricing load;
+      load.price[port] = 1;
+      load.loads_only = true;
+      idle.emplace(prices, lattice, load);
+      alone.emplace(prices, paths, *idle, load, most_active(prices, energy_pj), budget_);
+      if (!alone->complete()) return false;
+      Loads least = prices.fixed_loads();
+      least[port] = std::max(least[port], alone->least());
+      active = std::max(active, prices.active(least));
+      if (raise(candidate, at_least(energy_pj))) return true;
+      dive(*alone, others);
+      alone_ = &*alone;
+      if (objective_[0] == Metric::kEdp && evaluation_.needed_cycles() > 0) {
+        if (port != port_ || !both_ || rate_ > rate() * kNearby || rate_ < rate() / kNearby) {
+          if (!add_together(port)) return together->complete();
+          dive(*both_, others);
+        } else if (raise(candidate, least_key(prices, energy_pj, active, both_->least(), rate_))) {
+          return true;
+        }
+      }
+      port_ = port;
+    }
+    if (raise(candidate, candidate.bound)) return true;
     permuted_.clear();
     nodes_ = 0;
     most_nodes_ = most;
@@ -339,20 +453,20 @@ class Searcher {
     loads = prices_->fixed_loads();
     begin(tile);
     for (int level = 1; level < problem_.levels; ++level) {
-      const Table::Way* best_way = nullptr;
-      const tiles::Move* best_move = nullptr;
+      const Way* best_way = nullptr;
+      int named = 0;
       least = kNever;
-      for (const Table::Way& way : table.ways(level)) {
-        if (!table.usable(level, state, way) || !may_stay(table, level, way, tile)) continue;
-        for (const tiles::Move& move : way.moves[table.place(way, tile)]) {
+      for (const Way& way : paths_in_use_->ways(level)) {
+        if (!table.usable(level, state, way) || !paths_in_use_->may_stay(level, way, tile)) continue;
+        way.each_move(*lattice_, tile, [&](const Move& move) {
           const double cost =
               table.charge(level, state, way, move, tile) + table.after_rest(level, state, way, tile + move.tile);
-          if (cost < least) least = cost, best_way = &way, best_move = &move;
-        }
+          if (cost < least) least = cost, best_way = &way, named = tile + move.tile;
+        });
       }
       if (!best_way) return;
       const int next = table.next(level, state, *best_way);
-      const int to = finish_rest(table, level, next, *best_way, tile + best_move->tile);
+      const int to = finish_rest(table, level, next, *best_way, named);
       take(level, state, *best_way, tile, to, loads);
       tile = to, state = next;
     }
@@ -361,10 +475,10 @@ class Searcher {
   }
 
   // The best of the other loops of a way.
-  int finish_rest(const Table& table, int level, int next, const Table::Way& way, int from) const {
+  int finish_rest(const Table& table, int level, int next, const Way& way, int from) const {
     int best = -1;
     double least = kNever;
-    each_rest(table, level, way, from, 0, [&](int tile) {
+    each_rest(level, way, from, 0, [&](int tile) {
       const double cost = table.after(level, next, tile);
       if (cost < least || best < 0) least = cost, best = tile;
     });
@@ -372,26 +486,17 @@ class Searcher {
   }
 
   template <typename Use>
-  void each_rest(const Table& table, int level, const Table::Way& way, int tile, int d, const Use& use) const {
+  void each_rest(int level, const Way& way, int tile, int d, const Use& use) const {
     while (d < problem_.dimensions() && !(way.rest >> d & 1)) ++d;
     if (d == problem_.dimensions()) return use(tile);
     const int u = lattice_->coordinate(tile, d);
-    for (const int v : table.reachable(level, d, u))
-      each_rest(table, level, way, tile + (v - u) * lattice_->stride(d), d + 1, use);
-  }
-
-  bool may_stay(const Table& table, int level, const Table::Way& way, int tile) const {
-    for (int d = 0; d < problem_.dimensions(); ++d) {
-      if ((way.rest | way.step->named) >> d & 1) continue;
-      const int u = lattice_->coordinate(tile, d);
-      const std::vector<int>& to = table.reachable(level, d, u);
-      if (to.empty() || to[0] != u) return false;
-    }
-    return true;
+    for (const int v : paths_in_use_->reachable(level, d, u))
+      each_rest(level, way, tile + (v - u) * lattice_->stride(d), d + 1, use);
   }
 
   void begin(int tile) {
     chosen_[0].step = nullptr;
+    chosen_[0].continuing = 0;
     for (int d = 0; d < problem_.dimensions(); ++d) chosen_[0].loops[d] = lattice_->extent(tile, d);
   }
 
@@ -403,22 +508,56 @@ class Searcher {
   }
 
   // Chooses the loops of `level` and adds what they load. Returns the energy that they settle.
-  double take(int level, int state, const Table::Way& way, int tile, int to, Loads& loads) {
+  double take(int level, int state, const Way& way, int tile, int to, Loads& loads) {
     const Factors inside = extents(tile);
     Chosen& chosen = chosen_[level];
+    const tiles::Open& open = table_->states(level - 1)[state];
     chosen.step = way.step;
+    chosen.continuing = way.continuing;
+    chosen.open = open;
+    chosen.inside = inside;
     chosen.loops.fill(1);
     for (int d = 0; d < problem_.dimensions(); ++d) chosen.loops[d] = lattice_->extent(to, d) / inside[d];
-    double energy_pj = 0;
-    const tiles::Open& open = table_->states(level - 1)[state];
+    double energy_pj = correct_slides(level, loads);
     for (int s = 0; s < problem_.spaces(); ++s) {
       if ((way.step->open >> s & 1) || open[s] < 0) continue;
       for (int a = open[s]; a < level; ++a)
-        if ((prices_->config().keep[a] >> s & 1) && prices_->parent(s, a) >= 0)
+        if ((prices_->config().keep[a] >> s & 1) && prices_->parent(s, a) >= 0) {
+          const double spared =
+              way.continuing >> s & 1 ? spared_further(*prices_, s, a, level, inside, *way.step, chosen.loops) : 0;
           energy_pj += prices_->crossing(
-              s, a, words_crossing(*prices_, s, a, level, inside, *way.step, chosen.loops, way.continuing >> s & 1),
-              &loads);
+              s, a, words_crossing(*prices_, s, a, level, inside, *way.step, chosen.loops, spared), &loads);
+        }
     }
+    return energy_pj;
+  }
+
+  // What levels inside have been spared too much for slides that might have gone on at `level`, and do not.
+  double correct_slides(int level, Loads& loads) const {
+    double energy_pj = 0;
+    for (int k = 1; k < level; ++k)
+      for (std::uint32_t rest = chosen_[k].continuing; rest != 0; rest &= rest - 1) {
+        const int s = __builtin_ctz(rest);
+        const Chosen& slide = chosen_[k];
+        std::array<const Factors*, kMaxLevels> known;
+        for (int j = k + 1; j <= level; ++j) known[j - k - 1] = &chosen_[j].loops;
+        const std::span<const Factors* const> all(known.data(), static_cast<std::size_t>(level - k));
+        for (int a = slide.open[s]; a < k; ++a) {
+          if (!(prices_->config().keep[a] >> s & 1) || prices_->parent(s, a) < 0) continue;
+          const auto spared = [&](const auto& chosen) {
+            return spared_further(*prices_, s, a, k, slide.inside, *slide.step, slide.loops, chosen);
+          };
+          const double thought = spared(all.first(all.size() - 1)), left = spared(all);
+          if (left >= thought) continue;
+          const auto crossing = [&](double share, Loads& into) {
+            return prices_->crossing(
+                s, a, words_crossing(*prices_, s, a, k, slide.inside, *slide.step, slide.loops, share), &into);
+          };
+          Loads before{}, after{};
+          energy_pj += crossing(left, after) - crossing(thought, before);
+          for (int p = 0; p < prices_->ports(); ++p) loads[p] += after[p] - before[p];
+        }
+      }
     return energy_pj;
   }
 
@@ -435,7 +574,7 @@ class Searcher {
       for (int a = open[s]; a >= 0 && a < problem_.levels; ++a)
         if ((prices_->config().keep[a] >> s & 1) && prices_->parent(s, a) >= 0)
           energy_pj += prices_->crossing(
-              s, a, words_crossing(*prices_, s, a, problem_.levels - 1, whole, nothing, once, false), &loads);
+              s, a, words_crossing(*prices_, s, a, problem_.levels - 1, whole, nothing, once), &loads);
     return energy_pj;
   }
 
@@ -495,28 +634,26 @@ class Searcher {
       return leaf(active, key(prices_->energy_pj(energy_pj, active), active));
     }
     std::vector<Child> children;
-    const std::vector<Table::Way>& ways = table_->ways(level);
-    for (std::size_t w = 0; w < ways.size(); ++w) {
-      const Table::Way& way = ways[w];
-      if (!table_->usable(level, state, way) || !may_stay(*table_, level, way, tile)) continue;
+    const std::vector<Way>& ways = paths_in_use_->ways(level);
+    for (std::size_t w = 0; w < ways.size() && !stopped_; ++w) {
+      const Way& way = ways[w];
+      if (!table_->usable(level, state, way) || !paths_in_use_->may_stay(level, way, tile)) continue;
       const int next = table_->next(level, state, way);
-      for (const tiles::Move& move : way.moves[table_->place(way, tile)]) {
-        if (out_of_time()) return;
+      way.each_move(*lattice_, tile, [&](const Move& move) {
+        if (stopped_ || out_of_time()) return;
         const int named = tile + move.tile;
         const double charged = table_->charge(level, state, way, move, tile);
         const double rest = table_->after_rest(level, state, way, named);
-        if (!std::isfinite(rest)) continue;
-        const double both = both_ ? both_->charge(level, state, both_->ways(level)[w], move, tile) +
-                                        both_->after_rest(level, state, both_->ways(level)[w], named)
-                                  : 0;
-        const double load = alone_ ? alone_->charge(level, state, alone_->ways(level)[w], move, tile) +
-                                         alone_->after_rest(level, state, alone_->ways(level)[w], named)
-                                   : 0;
+        if (!std::isfinite(charged + rest)) return;
+        const double both =
+            both_ ? both_->charge(level, state, way, move, tile) + both_->after_rest(level, state, way, named) : 0;
+        const double load =
+            alone_ ? alone_->charge(level, state, way, move, tile) + alone_->after_rest(level, state, way, named) : 0;
         if (drop(bound_of(settled_pj, loads, charged + rest, load, both))) {
           ++bounded_;
-          continue;
+          return;
         }
-        each_rest(*table_, level, way, named, 0, [&](int to) {
+        each_rest(level, way, named, 0, [&](int to) {
           const double after = table_->after(level, next, to);
           if (!std::isfinite(after)) return;
           if (drop(bound_of(settled_pj, loads, charged + after, load, 0))) {
@@ -533,7 +670,7 @@ class Searcher {
           }
           children.push_back(child);
         });
-      }
+      });
     }
     std::stable_sort(children.begin(), children.end(),
                      [](const Child& a, const Child& b) { return a.bound < b.bound; });
@@ -544,7 +681,7 @@ class Searcher {
         continue;
       }
       Loads again{};
-      const Table::Way& way = ways[child.way];
+      const Way& way = ways[child.way];
       take(level, state, way, tile, child.tile, again);
       open(level + 1, table_->next(level, state, way), child.tile, child.settled_pj, child.loads);
     }
@@ -650,9 +787,13 @@ class Searcher {
   std::vector<std::vector<Step>> steps_;
   std::vector<Candidate> candidates_;
   bool listed_all_ = true, complete_ = true;
+  std::map<Factors, std::unique_ptr<const Paths>> paths_;  // by what is left
+  double path_tiles_ = 0;
+  int binding_port_ = -1;  // of the best answer, or none
 
   // Of the configuration that is searched.
   const Prices* prices_ = nullptr;
+  const Paths* paths_in_use_ = nullptr;
   const Lattice* lattice_ = nullptr;
   const Table* table_ = nullptr;
   // Of the port that binds: its load, energy and load together.
