@@ -513,6 +513,11 @@ AskedLayers ask_layers(const MapRequest& request, const AskHow& how, Estimators&
   layers.how = &how;
   gather_layers(request, layers);
   ReadLayers read = read_all(layers, request, estimators);
+  // A storage that no chip has is refused, although no layer here may be fused at it.
+  const auto has_level = [&](const LayerQuestion& question) { return question.chip->storage_index(request.fuse.level) >= 0; };
+  if (how.as_scripts && !request.fuse.level.empty() && !read.questions.empty() &&
+      std::none_of(read.questions.begin(), read.questions.end(), has_level))
+    fuse_side(request.fuse, read.questions.front());
   for (std::size_t i = 0; i < read.questions.size(); ++i)
     if (!how.as_scripts || is_followed(read.questions[i].name, layers.stems[i]))
       fuse_side(request.fuse, read.questions[i]);
