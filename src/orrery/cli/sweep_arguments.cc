@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/edit_distance.h"
 #include "orrery/base/text_file.h"
 #include "orrery/cli/write_for.h"
 #include "orrery/sweep/hw_configs.h"
@@ -24,7 +25,8 @@ constexpr const char* kToggles[] = {"--all",   "--status",    "--json",    "--qu
                                     "--table", "--imperfect", "--summary", "--slurm"};
 constexpr const char* kValued[] = {"--vary",   "--where",  "--budget", "--objectives", "--store",    "--shard",
                                    "--export", "--svg",    "--title",  "--threads",    "-j",         "--stop-after",
-                                   "-o",       "--output", "--parts",  "--configs",    "--init-idx", "--vict-cond"};
+                                   "-o",       "--output", "--parts",  "--configs",    "--init-idx", "--vict-cond",
+                                   "--pins"};
 // As the scripts of Timeloop-Experiments have them.
 constexpr std::pair<const char*, const char*> kShort[] = {{"-c", "--configs"},
                                                           {"-i", "--init-idx"},
@@ -43,8 +45,11 @@ constexpr std::pair<const char*, const char*> kShort[] = {{"-c", "--configs"},
                                                           {"-t", "--table"},
                                                           {"-l", "--live"},
                                                           {"-nef", "--no-e-fusion"},
+                                                          {"--no_e_fusion", "--no-e-fusion"},
                                                           {"-lf", "--l-fusion"},
-                                                          {"-pwim", "--pay-writeback-in-matmul"}};
+                                                          {"--l_fusion", "--l-fusion"},
+                                                          {"-pwim", "--pay-writeback-in-matmul"},
+                                                          {"--pay_wb_in_mm", "--pay-writeback-in-matmul"}};
 
 template <std::size_t N>
 bool among(const char* const (&names)[N], const std::string& name) {
@@ -114,7 +119,7 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   std::vector<std::string> vary, where, budgets, objectives;
   std::string title, shard;
   std::optional<base::Count> first, victory;
-  bool mixed = false, live = false, imperfect = false;
+  bool mixed = false, live = false, imperfect = false, pinned = false;
   CommandLine line("sweep", "A study: many points of map, energy, train, place, sparse simulate or tune select, stored as they come",
                    "orrery sweep map --chip gemmini --model bert-large --vary arch.Scratchpad.depth=8Ki..64Ki:x2");
   std::vector<std::string> words;
@@ -138,7 +143,17 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   line.toggle("--ignore-heads", out.ignore_heads, "Count each layer once, whatever its instances");
   line.toggle("--summary", out.summary, "Print the summary as its scripts do");
   line.toggle("--table", out.table, "And its table");
-  line.toggle("--imperfect", imperfect, "Refused: factors that leave a remainder are not searched");
+  line.toggle("--imperfect", imperfect, "As `--factors imperfect` of `map`: tiles may leave a rest");
+  line.meant("--pins", "NAME",
+             "array (default): the dataflow takes the whole array; scripts: half of it at least, with WS what the files say",
+             [&](const std::string& name) {
+               if (name != "array" && name != "scripts")
+                 misuse("O1102", fmt::format("`{}` is no way to pin an array", name),
+                        base::did_you_mean(name, std::vector<std::string>{"array", "scripts"}, "write `array` or `scripts`"));
+               out.study.pins = name == "scripts" ? sweep::Pins::kScripts : sweep::Pins::kArray;
+               pinned = true;
+             });
+  line.offer("--pins", {"array", "scripts"});
   line.toggle("--live", live, "Ignored: progress is shown on a terminal");
   line.count("--vict-cond", victory, "Ignored: searches are exact");
   line.group("Run");
@@ -159,14 +174,17 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   const std::shared_ptr<const base::SourceFile> file = take_study(parts.verbs);
   sweep::Study& study = out.study;
   if (file) {
+    const sweep::Pins pins = study.pins;
     study = sweep::read_study(file);
+    study.pins = pins;
   } else if (!parts.verbs.empty() && !parts.verbs.front().starts_with("-")) {
     const std::vector<std::string>& known = sweep::swept_verbs();
     std::string name = parts.verbs.front();
     std::ptrdiff_t long_name = 1;
     if ((name == "sparse" || name == "tune") && parts.verbs.size() > 1) name += " " + parts.verbs[1], long_name = 2;
     const bool path = name.find_first_of("./") != std::string::npos;
-    if (std::find(known.begin(), known.end(), name) != known.end() || !path) {
+    // Words beside configurations name layers.
+    if (std::find(known.begin(), known.end(), name) != known.end() || (!path && out.configs.empty())) {
       study.verb = name;
       parts.verbs.erase(parts.verbs.begin(), parts.verbs.begin() + long_name);
     }
@@ -187,8 +205,7 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   }
   study.arguments.insert(study.arguments.end(), parts.verbs.begin(), parts.verbs.end());
 
-  if (imperfect)
-    misuse("O2062", "`--imperfect` asks for factors that leave a remainder, which are not searched", "leave it out");
+  if (imperfect) study.arguments.emplace_back("--factors=imperfect");
   const auto ignore = [&](bool given, const char* option, const char* why) {
     if (given) out.warnings.warning("O2063", fmt::format("`{}` is ignored: {}", option, why));
   };
@@ -198,8 +215,9 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
     for (sweep::Group& group :
          sweep::read_configs(base::read_file(out.configs), mixed, static_cast<std::size_t>(first.value_or(0))))
       study.groups.push_back(std::move(group));
-  else if (first || mixed || out.ignore_heads || out.summary || out.table)
-    misuse("O1103", "`--init-idx`, `--mix`, `--ignore-heads`, `--summary` and `--table` are of `--configs`",
+  else if (first || mixed || out.ignore_heads || out.summary || out.table || imperfect || pinned)
+    misuse("O1103",
+           "`--init-idx`, `--mix`, `--ignore-heads`, `--summary`, `--table`, `--imperfect` and `--pins` are of `--configs`",
            "name the configurations: `--configs hw_configs.json`");
   for (const std::string& text : vary) study.groups.push_back(sweep::read_vary(text));
   std::vector<std::string> paths;

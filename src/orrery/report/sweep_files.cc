@@ -162,7 +162,7 @@ void sweep_json_lines(const SweepAnswer& answer, const std::function<void(const 
   for (std::size_t at = 0; at < answer.points.size(); ++at) {
     Json::Object config;
     for (const base::Override& set : answer.study.at(answer.points.number(at)))
-      config.emplace_back(set.path, set.value);
+      config.emplace_back(set.path, sweep_value(set.value));
     Json line = Json::Object{{"point", static_cast<base::Count>(answer.points.number(at))},
                              {"config", std::move(config)},
                              {"status", status_of(answer, at)}};

@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/whole_number.h"
 #include "orrery/report/answer.h"
 #include "orrery/report/schemas.h"
 #include "orrery/report/sweep_report.h"
+#include "orrery/sweep/values.h"
 
 namespace orrery::report {
 namespace {
@@ -52,11 +54,11 @@ Record<LayerJson> layer_record() {
 Record<PointJson> point_record() {
   const auto of = [](Figure figure) { return [figure](const PointJson& p) { return p.figure(figure); }; };
   return {
-      {"config", "The fields that vary, by their paths.",
+      {"config", "The fields that vary, by their paths: numbers, true, false, or texts.",
        [](const PointJson& p) {
-         std::vector<std::pair<std::string, std::string>> out;
+         std::vector<std::pair<std::string, Json>> out;
          for (const base::Override& set : p.answer->study.at(p.answer->points.number(p.at)))
-           out.emplace_back(set.path, set.value);
+           out.emplace_back(set.path, sweep_value(set.value));
          return out;
        }},
       {"status", "optimal, gap, pruned (excluded by its bound), infeasible, timeout, error, or open: not reached yet.",
@@ -125,6 +127,14 @@ Record<D> answer_record() {
 }
 
 }  // namespace
+
+Json sweep_value(const std::string& text) {
+  double number = 0;
+  if (text == "true" || text == "false") return text == "true";
+  if (!sweep::is_number(text, number)) return text;
+  const auto whole = base::whole_number(number);
+  return whole && static_cast<double>(*whole) == number ? Json(*whole) : Json(number);
+}
 
 void sweep_json(const D& document, const std::function<void(const std::string&)>& write) {
   const std::string whole = text(answer_record().json(document));

@@ -28,6 +28,9 @@ std::string sweep_table(const sweep::SweepAnswer& answer);
 std::string sweep_scatter(const sweep::SweepAnswer& answer);
 std::string sweep_svg(const sweep::SweepAnswer& answer);
 
+// A field's value as JSON has it: a number, true, false, or a text.
+Json sweep_value(const std::string& text);
+
 // A header and a row for each point, or an object a line.
 void sweep_csv(const sweep::SweepAnswer& answer, const std::function<void(const std::string&)>& write);
 void sweep_json_lines(const sweep::SweepAnswer& answer, const std::function<void(const std::string&)>& write);

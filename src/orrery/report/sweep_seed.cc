@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "orrery/sweep/hw_configs.h"
-#include "orrery/sweep/values.h"
 
 namespace orrery::report {
 namespace {
@@ -25,7 +24,7 @@ std::vector<base::Override> config_of(const SweepAnswer& answer, std::size_t at)
 std::string block(const SweepAnswer& answer, const SeedMetrics& metrics) {
   std::string out;
   for (const base::Override& set : config_of(answer, metrics.at)) out += fmt::format("{}: {}\n", set.path, set.value);
-  return out + fmt::format("metrics:\n\tenergy: {:.6g}\n\tcycles: {:.0f}\n\tutilization: {:.4f}\n\tedp: {:.6g}\n",
+  return out + fmt::format("metrics:\n\tenergy: {}\n\tcycles: {:.0f}\n\tutilization: {}\n\tedp: {}\n",
                            metrics.energy_pj, metrics.cycles, metrics.utilization, metrics.edp);
 }
 
@@ -33,11 +32,21 @@ std::string table_of(const SweepAnswer& answer, std::vector<SeedMetrics> metrics
   std::stable_sort(metrics.begin(), metrics.end(), [](const auto& a, const auto& b) { return a.edp < b.edp; });
   std::vector<std::vector<std::string>> rows(1);
   if (metrics.empty()) return "";
-  for (const base::Override& set : config_of(answer, metrics.front().at)) rows[0].push_back(set.path);
+  // Keys that vary.
+  std::vector<bool> varies;
+  const std::vector<base::Override> first = config_of(answer, metrics.front().at);
+  for (std::size_t k = 0; k < first.size(); ++k) {
+    varies.push_back(std::any_of(metrics.begin(), metrics.end(), [&](const SeedMetrics& each) {
+      return config_of(answer, each.at)[k].value != first[k].value;
+    }));
+    if (varies[k]) rows[0].push_back(first[k].path);
+  }
   for (const char* name : {"energy", "cycles", "utilization", "edp"}) rows[0].emplace_back(name);
   for (const SeedMetrics& each : metrics) {
     std::vector<std::string>& row = rows.emplace_back();
-    for (const base::Override& set : config_of(answer, each.at)) row.push_back(set.value);
+    const std::vector<base::Override> config = config_of(answer, each.at);
+    for (std::size_t k = 0; k < config.size(); ++k)
+      if (varies[k]) row.push_back(config[k].value);
     row.push_back(fmt::format("{:.3f}", each.energy_pj));
     row.push_back(fmt::format("{:.0f}", each.cycles));
     row.push_back(fmt::format("{:.3f}", each.utilization));
@@ -83,15 +92,7 @@ std::vector<SeedMetrics> seed_metrics(const SweepDocument& document, bool ignore
 
 std::string seed_config_json(const SweepAnswer& answer, const SeedMetrics& metrics) {
   Json out = Json::Object{};
-  for (const base::Override& set : config_of(answer, metrics.at)) {
-    double number = 0;
-    if (set.value == "true" || set.value == "false")
-      out[set.path] = set.value == "true";
-    else if (!sweep::is_number(set.value, number))
-      out[set.path] = set.value;
-    else
-      out[set.path] = number;
-  }
+  for (const base::Override& set : config_of(answer, metrics.at)) out[set.path] = sweep_value(set.value);
   out["metrics"] = Json::Object{{"energy", metrics.energy_pj},
                                 {"cycles", metrics.cycles},
                                 {"utilization", metrics.utilization},

@@ -20,6 +20,10 @@ struct AskedLayers {
 struct AskHow {
   bool estimate = false;           // leave an ERT aside, so that figures follow what is set
   base::Overrides normalisations;  // of documents for normalisations, where a chip has some, in place of the request's
+  std::vector<std::string> only;   // layers by name; empty: all
+  // As Timeloop-Experiments' scripts do: layers of files that run once a head (KTQ, softmax, VScores) count
+  // `variables.HEADS` times, and --fuse-at is of products that a normalisation follows, and of these.
+  bool as_scripts = false;
 };
 
 // What an array does of a model's attention is not among them. Throws InputError, as map().

@@ -13,6 +13,7 @@
 #include "orrery/base/edit_distance.h"
 #include "orrery/base/grouped.h"
 #include "orrery/base/parallel.h"
+#include "orrery/formats/timeloop/expressions/value.h"
 #include "orrery/scenario/asked_layers.h"
 #include "orrery/scenario/file_kinds.h"
 #include "orrery/scenario/map_fused.h"
@@ -330,6 +331,70 @@ void name_layers(const std::vector<std::string>& stems, std::vector<Layer>& laye
              base::did_you_mean(wanted, known, fmt::format("layers are {}", fmt::join(known, ", "))));
 }
 
+// The name of a task's layer: its own, or that of its shape.
+std::string name_of(const LayerTask& task) {
+  if (!task.name.empty() || task.einsum) return task.name.empty() ? task.einsum->name : task.name;
+  const formats::yaml::Node* node = task.documents->find("problem");
+  for (const char* key : {"shape", "name"})
+    if (node != nullptr) node = node->is_map() ? node->find(key) : nullptr;
+  return node == nullptr ? "" : node->scalar;
+}
+
+// As people say it: "KTQ" is the file KTQ_layer.yaml, and the shape KTQ_matmul_encoder.
+bool goes_by(const std::string& wanted, const std::string& name, const std::string& stem) {
+  const auto begins = [&](const std::string& with) { return with == wanted || with.starts_with(wanted + "_"); };
+  return begins(name) || begins(stem);
+}
+
+// Keeps the tasks that go by one of these names.
+void keep_layers(const std::vector<std::string>& wanted, Layers& out) {
+  if (wanted.empty()) return;
+  Layers kept;
+  std::vector<std::string> names;
+  std::vector<bool> met(wanted.size());
+  for (std::size_t i = 0; i < out.tasks.size(); ++i) {
+    names.push_back(name_of(out.tasks[i]));
+    bool keeps = false;
+    for (std::size_t w = 0; w < wanted.size(); ++w)
+      if (goes_by(wanted[w], names.back(), out.stems[i])) keeps = met[w] = true;
+    if (!keeps) continue;
+    kept.tasks.push_back(out.tasks[i]);
+    kept.stems.push_back(out.stems[i]);
+    if (i < out.normalisation.size()) kept.normalisation.push_back(out.normalisation[i]);
+  }
+  for (std::size_t w = 0; w < wanted.size(); ++w)
+    if (!met[w]) no_such_layer(wanted[w], names);
+  out.tasks = std::move(kept.tasks);
+  out.stems = std::move(kept.stems);
+  out.normalisation = std::move(kept.normalisation);
+}
+
+bool goes_by_any(std::initializer_list<const char*> wanted, const std::string& name, const std::string& stem) {
+  return std::any_of(wanted.begin(), wanted.end(), [&](const char* each) { return goes_by(each, name, stem); });
+}
+
+// Layers of files that run once a head, so many times.
+void count_heads(Layers& out) {
+  for (std::size_t i = 0; i < out.tasks.size(); ++i) {
+    LayerTask& task = out.tasks[i];
+    const formats::yaml::Node* const variables = task.documents->find("variables");
+    if (task.einsum || variables == nullptr || !variables->is_map()) continue;
+    if (!goes_by_any({"KTQ", "VScores", "softmax", "SM"}, name_of(task), out.stems[i])) continue;
+    formats::timeloop::Scope scope;
+    scope.define_all(*variables);
+    base::Diagnostics found;
+    const auto heads = scope.lookup("HEADS", found);
+    if (!heads) continue;
+    if (const base::Count* count = std::get_if<base::Count>(&*heads); count != nullptr && *count > 0)
+      task.instances = *count;
+  }
+}
+
+// Whether a layer hands its result to a normalisation, or is one: those that Timeloop-Experiments fuses.
+bool is_followed(const std::string& name, const std::string& stem) {
+  return goes_by_any({"KTQ", "Out", "softmax", "SM", "layernorm", "LN"}, name, stem);
+}
+
 // Keeps the one task that --layer names: by operator, by file stem, or by shape name.
 void keep_layer(const std::string& wanted, Layers& out) {
   if (wanted.empty()) return;
@@ -429,7 +494,8 @@ void demand_no_choice(const MapRequest& request) {
 // What a request asks about, not yet read.
 void gather_layers(const MapRequest& request, Layers& layers) {
   demand_question(request);
-  if (!request.fuse.level.empty() && !request.model.empty() && request.layer.empty())
+  const bool some = layers.how != nullptr && layers.how->as_scripts;
+  if (!request.fuse.level.empty() && !request.model.empty() && request.layer.empty() && !some)
     base::fail("O1103", "--fuse-at is of one layer of a model, but none is named", {},
                "name the product or the normalisation: `--layer Out`");
   if (request.fuse.level.empty() && (request.fuse.reduction_free || request.fuse.whole || request.fuse.product_writes))
@@ -449,6 +515,9 @@ void gather_layers(const MapRequest& request, Layers& layers) {
   }
   for (const ChipFile& chip : chips) layers.warnings.append(chip.diagnostics);
   keep_layer(request.layer, layers);
+  if (layers.how == nullptr) return;
+  keep_layers(layers.how->only, layers);
+  if (layers.how->as_scripts) count_heads(layers);
 }
 
 std::vector<base::Input> inputs_of(const Layers& layers, std::vector<base::Input> read) {
@@ -466,7 +535,14 @@ AskedLayers ask_layers(const MapRequest& request, const AskHow& how, Estimators&
   layers.how = &how;
   gather_layers(request, layers);
   ReadLayers read = read_all(layers, request, estimators);
-  for (LayerQuestion& question : read.questions) fuse_side(request.fuse, question);
+  // A storage that no chip has is refused, although no layer here may be fused at it.
+  const auto has_level = [&](const LayerQuestion& question) { return question.chip->storage_index(request.fuse.level) >= 0; };
+  if (how.as_scripts && !request.fuse.level.empty() && !read.questions.empty() &&
+      std::none_of(read.questions.begin(), read.questions.end(), has_level))
+    fuse_side(request.fuse, read.questions.front());
+  for (std::size_t i = 0; i < read.questions.size(); ++i)
+    if (!how.as_scripts || is_followed(read.questions[i].name, layers.stems[i]))
+      fuse_side(request.fuse, read.questions[i]);
   AskedLayers asked;
   asked.title = layers.title;
   asked.blocks = layers.blocks;

@@ -23,6 +23,7 @@
 #include "orrery/nest/sparse_search.h"
 #include "orrery/scenario/forced_choice.h"
 #include "orrery/scenario/gathered.h"
+#include "orrery/scenario/require_rests.h"
 
 namespace orrery::scenario {
 namespace {
@@ -91,18 +92,6 @@ void require_padded(const std::vector<LayerQuestion>& questions, const std::vect
       error.note(fmt::format("no layer has a dimension {}", pad.dimension))
           .hint(fmt::format("dimensions are {}", fmt::join(names, ", ")));
   }
-  found.throw_if_errors();
-}
-
-// O1950, of layers whose windows slide.
-void require_rests(const std::vector<LayerQuestion>& questions) {
-  base::Diagnostics found;
-  for (const LayerQuestion& question : questions)
-    if (!nest::may_leave_rests(question.einsum))
-      found
-          .error("O1950", fmt::format("`{}` has windows that slide, where factors that leave a rest are not modelled",
-                                      question.name))
-          .hint("use --factors padded, or choose another layer with --layer");
   found.throw_if_errors();
 }
 

@@ -1,6 +1,10 @@
 #include "orrery/sweep/chip_reading.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +16,7 @@ namespace orrery::sweep {
 namespace {
 
 constexpr std::size_t kMostReadings = 20'000;  // kept at a time
+constexpr std::size_t kMostPinned = 1'000;
 constexpr std::size_t kMostOfLevel = 1'000;    // combinations of one level's values whose best is looked for
 const std::string kSeveral = "*", kNone = "";  // no names of levels
 
@@ -73,9 +78,33 @@ struct ChipReadings::Reading {
   std::vector<std::string> space_keys;      // per question
 };
 
-ChipReadings::ChipReadings(std::vector<std::string> arguments, ReadRequest read, const std::vector<std::string>& paths)
-    : arguments_(std::move(arguments)), read_(std::move(read)) {
+// What the scripts take beside their options: names of layers, or `all`, then a storage at which to fuse. The
+// outermost one is where layers meet anyway.
+void ChipReadings::take_words(scenario::MapRequest& request) {
+  constexpr std::string_view kLayers[] = {"KQV", "KTQ", "softmax", "VScores", "Out", "layernorm", "FF1", "FF2"};
+  std::vector<std::string> files, only;
+  for (const std::string& word : request.files) {
+    std::error_code ignored;
+    const bool path = word.find_first_of("./") != std::string::npos || std::filesystem::exists(word, ignored);
+    if (path)
+      files.push_back(word);
+    else if (std::find(std::begin(kLayers), std::end(kLayers), word) != std::end(kLayers))
+      only.push_back(word);
+    else if (word == "DRAM")
+      request.fuse = {};
+    else if (word != "all")
+      request.fuse.level = word;
+  }
+  request.files = std::move(files);
+  only_ = std::move(only);
+}
+
+ChipReadings::ChipReadings(std::vector<std::string> arguments, ReadRequest read, const std::vector<std::string>& paths,
+                           Pins pins)
+    : arguments_(std::move(arguments)), read_(std::move(read)), pins_(pins) {
+  as_scripts_ = std::any_of(paths.begin(), paths.end(), [](const std::string& p) { return p.starts_with(kConfig); });
   base_ = std::get<scenario::MapRequest>(read_("map", arguments_));
+  if (as_scripts_) take_words(base_);
   const bool chip_varies = std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
     return path.starts_with("arch") || path.starts_with(kConfig) || path.starts_with("variables.");
   });
@@ -84,8 +113,10 @@ ChipReadings::ChipReadings(std::vector<std::string> arguments, ReadRequest read,
     estimate_ = true;
     try {
       base = ask({}, {});
-    } catch (const base::InputError&) {
-      estimate_ = false;  // its figures are all that is known of it
+    } catch (const base::InputError& error) {  // its figures are all that is known of it
+      estimate_ = false;
+      for (const base::Diagnostic& one : error.diagnostics)
+        if (unestimated_.empty() && one.severity == base::Severity::kError) unestimated_ = one.message;
     }
   }
   if (estimate_) {  // where there is no ERT, nothing is left aside
@@ -107,6 +138,7 @@ ChipReadings::ChipReadings(std::vector<std::string> arguments, ReadRequest read,
   for (std::size_t q = 0; q < base->questions.size(); ++q)
     (base->normalisation[q] ? other : own) = base->questions[q].chip.get();
   partner_ = other != nullptr;
+  only_normalisations_ = own != nullptr && !partner_ && own->storage_index("Registers_Inputs") >= 0;
   if (own == nullptr || other == nullptr) return;
   for (const machine::Storage& storage : own->storages) {
     const int there = other->storage_index(storage.name);
@@ -118,6 +150,47 @@ ChipReadings::ChipReadings(std::vector<std::string> arguments, ReadRequest read,
 }
 
 ChipReadings::~ChipReadings() = default;
+
+// Whether the documents give the attribute a value; asked of the documents, once for each path.
+bool ChipReadings::states(const std::string& path) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = states_.find(path);
+    if (known != states_.end()) return known->second;
+  }
+  bool out = true;
+  const auto absent = [](const base::Diagnostic& one) { return one.code == "O0116" || one.code == "O0111"; };
+  try {
+    const scenario::AskedLayers asked = ask({}, {{path, "1"}});
+    out = std::none_of(asked.warnings.all().begin(), asked.warnings.all().end(), absent);
+  } catch (const base::InputError& error) {  // a value that cannot be is of an attribute that is there
+    out = std::none_of(error.diagnostics.begin(), error.diagnostics.end(), absent);
+  }
+  const std::lock_guard lock(mutex_);
+  return states_.emplace(path, out).first->second;
+}
+
+Expanded ChipReadings::expand_here(const base::Overrides& point) {
+  Expanded out = expand(point, pins_);
+  if (!out.pin) return out;
+  constexpr std::string_view kNorm = "norm.";
+  if (only_normalisations_) {
+    // What is said of the other chip is said of this one.
+    for (base::Overrides* list : {&out.point, &out.stated}) {
+      std::erase_if(*list, [&](const base::Override& set) {
+        return set.path.starts_with("arch.") && point.end() == std::find_if(point.begin(), point.end(), [&](auto& own) {
+                 return own.path == set.path;
+               });
+      });
+      for (base::Override& set : *list)
+        if (set.path.starts_with(kNorm)) set.path.erase(0, kNorm.size());
+    }
+    out.pin->rows = out.pin->columns = 0;
+  }
+  for (base::Override& set : out.stated)
+    if ((!set.path.starts_with(kNorm) || partner_) && states(set.path)) out.point.push_back(std::move(set));
+  return out;
+}
 
 bool ChipReadings::is_of_both(const std::string& path) const {
   if (path.starts_with("variables.")) return true;
@@ -134,6 +207,7 @@ scenario::MapRequest ChipReadings::request_at(const std::vector<std::string>& op
     all.insert(all.end(), options.begin(), options.end());
     try {
       known->second = std::get<scenario::MapRequest>(read_("map", all));
+      if (as_scripts_) take_words(known->second);
     } catch (...) {
       requests_.erase(known);
       throw;
@@ -147,6 +221,8 @@ scenario::AskedLayers ChipReadings::ask(const std::vector<std::string>& options,
   request.overrides.insert(request.overrides.end(), settings.begin(), settings.end());
   scenario::AskHow how;
   how.estimate = estimate_;
+  how.as_scripts = as_scripts_;
+  how.only = only_;
   constexpr std::string_view kNorm = "norm.";
   for (const base::Override& set : request.overrides)
     if (set.path.starts_with(kNorm))
@@ -240,12 +316,12 @@ PointQuestions ChipReadings::whole(const SplitPoint& parts) {
 }
 
 PointQuestions ChipReadings::read_whole(const base::Overrides& point) {
-  const Expanded expanded = expand(point);
+  const Expanded expanded = expand_here(point);
   return pinned(expanded.pin, whole(split(expanded.point)));
 }
 
 PointQuestions ChipReadings::questions(const base::Overrides& point) {
-  const Expanded expanded = expand(point);
+  const Expanded expanded = expand_here(point);
   const SplitPoint parts = split(expanded.point);
   return pinned(expanded.pin, composes_ ? compose(parts) : whole(parts));
 }
@@ -253,8 +329,13 @@ PointQuestions ChipReadings::questions(const base::Overrides& point) {
 // Constraints of the array that follow the configuration, in place of the files'.
 PointQuestions ChipReadings::pinned(const std::optional<Pin>& pin, PointQuestions point) {
   if (!pin) return point;
-  const std::string key =
-      fmt::format("{} {} {} {}", static_cast<const void*>(point.asked.get()), pin->rows, pin->columns, pin->dataflow);
+  std::string key = fmt::format("{} {} {} {} {}", static_cast<const void*>(point.asked.get()), pin->rows, pin->columns,
+                                pin->dataflow, pin->register_file);
+  // What a normalisation's accumulator takes depends on its words.
+  for (const auto& chip : point.chips) {
+    const int sums = chip->storage_index("Registers_Inputs") < 0 ? -1 : chip->storage_index("Accumulator");
+    if (sums >= 0) key += fmt::format(" {}", chip->storages[static_cast<std::size_t>(sums)].capacity_words.value_or(0));
+  }
   Pinned known;
   {
     const std::lock_guard lock(mutex_);
@@ -263,14 +344,16 @@ PointQuestions ChipReadings::pinned(const std::optional<Pin>& pin, PointQuestion
   }
   if (!known.after) {
     auto changed = std::make_shared<scenario::AskedLayers>(*point.asked);
-    for (scenario::LayerQuestion& question : changed->questions) {
+    for (std::size_t q = 0; q < changed->questions.size(); ++q) {
+      scenario::LayerQuestion& question = changed->questions[q];
+      question.chip = point.chips[q];
       repin(*pin, question);
       known.space_keys.push_back(key_of(question, ""));
     }
     known.before = point.asked;  // so that its address stays its own
     known.after = std::move(changed);
     const std::lock_guard lock(mutex_);
-    if (pinned_.size() >= kMostReadings) pinned_.clear();
+    if (pinned_.size() >= kMostPinned) pinned_.clear();
     pinned_.emplace(key, known);
   }
   point.asked = known.after;
@@ -367,7 +450,7 @@ std::optional<PointQuestions> ChipReadings::best_of(const Choices& box) {
   }
   if (open.empty()) return questions(fixed);
   if (!composes_) return {};
-  const Expanded expanded = expand(fixed);
+  const Expanded expanded = expand_here(fixed);
   const SplitPoint parts = split(expanded.point);
   const ByLevel of = by_level(parts.options, parts.settings);
   OfLevels levels;

@@ -40,7 +40,8 @@ struct PointQuestions {
 class ChipReadings {
  public:
   // `paths`: those that vary. Where they are of the chip, an ERT is left aside if its figures can be estimated.
-  ChipReadings(std::vector<std::string> arguments, ReadRequest read, const std::vector<std::string>& paths);
+  ChipReadings(std::vector<std::string> arguments, ReadRequest read, const std::vector<std::string>& paths,
+               Pins pins = Pins::kArray);
   ~ChipReadings();
 
   // Throws InputError for what the documents refuse at the point.
@@ -57,6 +58,8 @@ class ChipReadings {
   const scenario::MapRequest& base_request() const { return base_; }
   bool composes() const { return composes_; }
   bool leaves_tables() const { return estimate_; }  // figures are estimated although there is an ERT
+  // Why they cannot be, although the chip varies; empty: they can, or need not.
+  const std::string& unestimated() const { return unestimated_; }
 
  private:
   struct Reading;
@@ -82,8 +85,15 @@ class ChipReadings {
   // The one level that is another one, by its name.
   std::string changed_level(const Reading& base, const Reading& changed) const;
 
+  void take_words(scenario::MapRequest& request);
+  Expanded expand_here(const base::Overrides& point);
+  bool states(const std::string& path);
+
   std::vector<std::string> arguments_;
   ReadRequest read_;
+  Pins pins_;
+  bool as_scripts_ = false;        // configurations of Timeloop-Experiments
+  std::vector<std::string> only_;  // layers that words among the files name
   scenario::MapRequest base_;
   std::mutex mutex_;
   std::map<std::string, ReadingPtr> known_;
@@ -96,8 +106,11 @@ class ChipReadings {
   };
   std::map<std::string, Pinned> pinned_;
   bool estimate_ = false;          // an ERT is left aside
+  std::string unestimated_;
   std::vector<std::string> both_;  // levels that the chip for normalisations has alike
   bool partner_ = false;
+  bool only_normalisations_ = false;      // the documents' chip is one for normalisations
+  std::map<std::string, bool> states_;    // attributes that the documents give a value
   bool composes_ = true;
 };
 

@@ -20,6 +20,7 @@
 #include "orrery/scenario/train.h"
 #include "orrery/scenario/tune_select.h"
 #include "orrery/store/store.h"
+#include "orrery/sweep/study.h"
 
 namespace orrery::sweep {
 
@@ -63,6 +64,9 @@ class Engine {
   virtual std::vector<base::Input> inputs() const = 0;
   virtual base::Diagnostics warnings() const = 0;
 
+  // What answering a point costs, in no particular unit; looked at for few points (shares.h).
+  virtual double effort(const base::Overrides&) { return 1; }
+
   // Compares shortcuts with the long way at these points, once before any answer.
   virtual void verify(const std::vector<base::Overrides>&) {}
 
@@ -83,6 +87,7 @@ struct EngineOptions {
   const std::atomic<bool>* stop = nullptr;
   std::vector<std::string> paths = {};      // that vary
   std::vector<store::Figure> wanted = {};  // whose bounds matter
+  Pins pins = Pins::kArray;
 };
 
 // Throws InputError: O2059 for a verb without an engine, and what the verb refuses of its arguments.

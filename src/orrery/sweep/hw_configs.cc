@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/count.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/base/whole_number.h"
 #include "orrery/formats/json/document.h"
+#include "orrery/formats/timeloop/constraints/maximize_dims.h"
 #include "orrery/machine/fan_out_name.h"
 #include "orrery/sweep/values.h"
 
@@ -60,23 +62,43 @@ class Repinned {
     });
   }
 
+  void at_least(const char* dimension, Count value) {
+    const int d = question_.einsum.dimension_index(dimension);
+    if (d < 0 || value <= 1) return;
+    add(question_, level_, spatial_, d, nest::Comparison::kAtLeast, value);
+  }
+
   // `value` where it divides the bound, else at most so much.
   void factor(const char* dimension, Count value) {
     const int d = question_.einsum.dimension_index(dimension);
-    if (d < 0) return;
-    nest::Constraint c;
-    c.kind = nest::Constraint::Kind::kFactor;
-    c.level = level_;
-    c.spatial = spatial_;
-    c.dimension = d;
-    c.value = value;
-    const bool whole = question_.einsum.dimensions[static_cast<std::size_t>(d)].bound % value == 0;
-    c.comparison = whole ? nest::Comparison::kEqual : nest::Comparison::kAtMost;
-    c.text = fmt::format("{}{}{} of the configuration", dimension, whole ? "=" : "<=", value);
-    question_.space.constraints.push_back(std::move(c));
+    if (d >= 0) add_factor(question_, level_, spatial_, d, value);
+  }
+
+  static void add_factor(scenario::LayerQuestion& question, int level, bool spatial, int dimension, Count value) {
+    const workload::Dimension& of = question.einsum.dimensions[static_cast<std::size_t>(dimension)];
+    const bool whole = of.bound % value == 0;
+    add(question, level, spatial, dimension, whole ? nest::Comparison::kEqual : nest::Comparison::kAtMost, value);
   }
 
  private:
+  static void add(scenario::LayerQuestion& question, int level, bool spatial, int dimension,
+                  nest::Comparison comparison, Count value) {
+    nest::Constraint c;
+    c.kind = nest::Constraint::Kind::kFactor;
+    c.level = level;
+    c.spatial = spatial;
+    c.dimension = dimension;
+    c.value = value;
+    c.comparison = comparison;
+    c.text = fmt::format("{}{}{} of the configuration",
+                         question.einsum.dimensions[static_cast<std::size_t>(dimension)].name,
+                         comparison == nest::Comparison::kEqual    ? "="
+                         : comparison == nest::Comparison::kAtMost ? "<="
+                                                                   : ">=",
+                         value);
+    question.space.constraints.push_back(std::move(c));
+  }
+
   scenario::LayerQuestion& question_;
   int level_;
   bool spatial_;
@@ -143,7 +165,7 @@ std::vector<Group> read_configs(const std::shared_ptr<const base::SourceFile>& f
   return out;
 }
 
-Expanded expand(const base::Overrides& point) {
+Expanded expand(const base::Overrides& point, Pins pins) {
   Expanded out;
   std::map<std::string, std::string> config;
   for (const base::Override& set : point)
@@ -161,23 +183,29 @@ Expanded expand(const base::Overrides& point) {
     if (found != config.end()) is_number(found->second, value);
     return value;
   };
-  const double rows = number("pe_rows", 0);
+  const double rows = number("pe_rows", 0), columns = number("pe_cols", 0);
+  const auto follows = [&](std::string path, std::string value) {
+    out.stated.push_back({std::move(path), std::move(value)});
+  };
+  const auto words = [&](const std::string& level, const std::string& value) {
+    set(level + ".depth", fmt::format("{} // (width // datawidth)", value));
+    follows(level + ".entries", value);
+  };
   for (const auto& [key, value] : config) {
     const std::string level = key.starts_with("scratchpad")   ? "Scratchpad"
                               : key.starts_with("shared_glb") ? "shared_glb"
                                                               : "";
     if (!level.empty() && key.ends_with("_size")) {
-      // Entries as depth x words a row: both, as the original sets them.
-      set("arch." + level + ".depth", fmt::format("{} // (width // datawidth)", value));
-      set("norm.arch." + level + ".depth", fmt::format("{} // (width // datawidth)", value));
+      words("arch." + level, value);
+      words("norm.arch." + level, value);
     } else if (!level.empty()) {
       for (const char* port : {".read_bandwidth", ".write_bandwidth"}) {
         set("arch." + level + port, value);
         set("norm.arch." + level + port, value);
       }
     } else if (key == "accumulator_size") {
-      set("arch.Accumulator.depth", value);
-      if (rows > 0) set("norm.arch.Accumulator.depth", fmt::format("{:.0f}", number(key, 0) * rows));
+      words("arch.Accumulator", value);
+      if (rows > 0) words("norm.arch.Accumulator", fmt::format("{:.0f}", number(key, 0) * rows));
     } else if (key == "accumulator_bandwidth") {
       for (const char* port : {".read_bandwidth", ".write_bandwidth"}) {
         set(std::string("arch.Accumulator") + port, value);
@@ -185,21 +213,68 @@ Expanded expand(const base::Overrides& point) {
       }
     } else if (key == "pe_rows") {
       set("arch.PERows.meshY", value);
+      for (const char* inside : {"Accumulator", "Registers", "MAC", "scratchpad", "mac"})
+        follows(fmt::format("arch.{}.meshY", inside), value);
     } else if (key == "pe_cols") {
       set("arch.PECols.meshX", value);
+      for (const char* inside : {"Registers", "MAC", "scratchpad", "mac"})
+        follows(fmt::format("arch.{}.meshX", inside), value);
     } else if (key == "rf_size") {
-      set("norm.arch.Registers_Inputs.depth", value);
-      set("norm.arch.Registers_Outputs.depth", value);
+      words("norm.arch.Registers_Inputs", value);
+      words("norm.arch.Registers_Outputs", value);
     }
   }
   const auto dataflow = config.find("dataflow");
-  out.pin = Pin{base::whole_number(rows).value_or(0), base::whole_number(number("pe_cols", 0)).value_or(0),
-                dataflow == config.end() ? "WS" : dataflow->second};
-  if (out.pin->rows <= 0 || out.pin->columns <= 0) out.pin.reset();
+  out.pin = Pin{base::whole_number(rows).value_or(0), base::whole_number(columns).value_or(0),
+                dataflow == config.end() ? "WS" : dataflow->second, pins,
+                base::whole_number(number("rf_size", 0)).value_or(0)};
+  if (out.pin->rows <= 0 || out.pin->columns <= 0) out.pin->rows = out.pin->columns = 0;
+  if (out.pin->rows == 0 && out.pin->register_file <= 0) out.pin.reset();
   return out;
 }
 
+namespace {
+
+// A normalisation: as much of a column as the registers hold, and as many columns as the accumulator then has room for.
+void repin_normalisation(const Pin& pin, scenario::LayerQuestion& question) {
+  const machine::Chip& chip = *question.chip;
+  const int registers = chip.storage_index("Registers_Inputs"), sums = chip.storage_index("Accumulator");
+  if (pin.register_file <= 0 || registers < 0) return;
+  std::vector<nest::Constraint>& all = question.space.constraints;
+  const auto is_factor = [](const nest::Constraint& c, int level) {
+    return c.level == level && !c.spatial && c.kind == nest::Constraint::Kind::kFactor;
+  };
+  const int column = question.einsum.dimension_index("E");
+  const bool pinned = std::any_of(all.begin(), all.end(), [&](const nest::Constraint& c) {
+    return is_factor(c, registers) && c.dimension == column;
+  });
+  if (pinned) {
+    std::erase_if(all, [&](const nest::Constraint& c) { return is_factor(c, registers) && c.dimension == column; });
+    Repinned::add_factor(question, registers, false, column, pin.register_file);
+  }
+  if (sums < 0 || !chip.storages[static_cast<std::size_t>(sums)].capacity_words) return;
+  Count room = *chip.storages[static_cast<std::size_t>(sums)].capacity_words / pin.register_file;
+  for (nest::Constraint& c : all) {
+    if (!is_factor(c, sums) || !c.text.ends_with("(maximize_dims)")) continue;
+    Count left = question.einsum.dimensions[static_cast<std::size_t>(c.dimension)].bound;
+    for (const nest::Constraint& other : all)
+      if (other.kind == nest::Constraint::Kind::kFactor && &other != &c && other.dimension == c.dimension &&
+          other.comparison == nest::Comparison::kEqual && other.value > 0)
+        left = base::ceil_divide(left, other.value);
+    const auto best = formats::timeloop::maximise({left}, std::max<Count>(1, room));
+    if (!best) continue;
+    c.value = best->factors[0];
+    c.text = fmt::format("{}={} (maximize_dims)", question.einsum.dimensions[static_cast<std::size_t>(c.dimension)].name,
+                         c.value);
+    room /= c.value;
+  }
+}
+
+}  // namespace
+
 void repin(const Pin& pin, scenario::LayerQuestion& question) {
+  repin_normalisation(pin, question);
+  if (pin.rows <= 0) return;
   const machine::Chip& chip = *question.chip;
   const auto fan_out = [&](const char* name) {
     const int itself = chip.storage_index(name);
@@ -208,6 +283,17 @@ void repin(const Pin& pin, scenario::LayerQuestion& question) {
   const int rows = fan_out("PERows"), columns = fan_out("PECols"),
             registers = chip.storage_index("Registers");
   if (rows < 0 || columns < 0) return;
+  if (pin.pins == Pins::kScripts) {
+    if (pin.dataflow == "WS") return;
+    const bool outputs = pin.dataflow == "OS";
+    Repinned across(question, rows, true), along(question, columns, true);
+    across.factor("L", 1), across.factor(outputs ? "E" : "D", 1);
+    across.at_least(outputs ? "D" : "E", pin.rows / 2);
+    along.factor("E", 1), along.factor("D", 1);
+    along.at_least("L", pin.columns / 2);
+    if (registers >= 0) keep_only(question, registers, outputs ? "Outputs" : "Inputs");
+    return;
+  }
   Repinned across(question, rows, true), along(question, columns, true);
   across.factor("E", 1);
   across.factor(pin.dataflow == "IS" ? "D" : "L", 1);

@@ -9,8 +9,16 @@
 //   rf_size                                       words of the register files of normalisations
 //   use_IMC_as_buffer, IMC_buffer_bandwidth       read by nothing, there or here
 //
-// A point has them under `config.`: "config.pe_rows". The dataflow re-pins the array, which the original does for IS
-// and OS only: factors of the rows and columns, and what the registers keep, follow from it and from the meshes.
+// A point has them under `config.`: "config.pe_rows". The dataflow re-pins the array: factors of the rows and columns,
+// and what the registers keep, follow from it and from the meshes.
+//
+//             rows     columns   registers keep
+//   WS        D        E         as the files have it      weights
+//   OS        D        L         outputs
+//   IS        L        E         inputs
+//
+// Each takes as many as there are. The scripts pin less: with IS and OS at least half of the rows and columns, with IS
+// rows to E and columns to L; with WS nothing, so that what the files pin stays, whatever the mesh (Pins::kScripts).
 #pragma once
 
 #include <memory>
@@ -35,6 +43,8 @@ std::vector<Group> read_configs(const std::shared_ptr<const base::SourceFile>& f
 struct Pin {
   base::Count rows = 0, columns = 0;
   std::string dataflow;  // "WS", "IS", "OS"
+  Pins pins = Pins::kArray;
+  base::Count register_file = 0;  // words of a normalisation's registers; 0: as the files have it
 
   bool operator==(const Pin&) const = default;
 };
@@ -42,11 +52,16 @@ struct Pin {
 // A point without `config.`: what it says of the chip's documents, and of those for normalisations under `norm.`.
 struct Expanded {
   base::Overrides point;
+  // Attributes that files may state beside what `point` sets, and which have to follow where they do: `entries` beside
+  // `depth`, meshes of what stands in the array beside those of its rows and columns.
+  base::Overrides stated;
   std::optional<Pin> pin;
 };
-Expanded expand(const base::Overrides& point);
+Expanded expand(const base::Overrides& point, Pins pins = Pins::kArray);
 
-// Where the chip has PERows, PECols and Registers, their constraints follow the pin.
+// Where the chip has PERows, PECols and Registers, their constraints follow the pin. Where it has Registers_Inputs, a
+// column's part in them is as long as the register file, and what `maximize_dims` put into the accumulator follows from
+// its words.
 void repin(const Pin& pin, scenario::LayerQuestion& question);
 
 }  // namespace orrery::sweep

@@ -48,8 +48,8 @@ TEST(HwConfigs, ARowsAccumulatorsAreOneMemoryForNormalisations) {
                                     [&](const base::Override& set) { return set.path == path; });
     return found == expanded.point.end() ? "" : found->value;
   };
-  EXPECT_EQ(value("arch.Accumulator.depth"), "4096");
-  EXPECT_EQ(value("norm.arch.Accumulator.depth"), "131072");
+  EXPECT_EQ(value("arch.Accumulator.depth"), "4096 // (width // datawidth)");
+  EXPECT_EQ(value("norm.arch.Accumulator.depth"), "131072 // (width // datawidth)");
   EXPECT_EQ(value("arch.PERows.meshY"), "32");
   ASSERT_TRUE(expanded.pin);
   EXPECT_EQ(*expanded.pin, (Pin{32, 8, "WS"}));
@@ -92,6 +92,51 @@ TEST(HwConfigs, EveryDataflowUsesTheWholeArrayWhereBoundsAllow) {
       EXPECT_NEAR(out.figures[store::Figure::kUtilization] * out.figures[store::Figure::kCycles], operations / units, 1)
           << dataflow << rows;
     }
+}
+
+// What the scripts pin is less than the whole array, so that the best mapping is nowhere worse.
+TEST(HwConfigs, PinnedAsTheScriptsDoNoMappingOfTheWholeArrayIsLost) {
+  // Sixteen columns at a register are of weights that stay; an output's register has room for one.
+  const auto free_registers = [](const std::string& verb, const std::vector<std::string>& arguments) -> Request {
+    auto request = std::get<scenario::MapRequest>(catalogue_gemmini(verb, arguments));
+    request.overrides = {{"arch.Registers.constraints.temporal", "{factors: [D=1, E=1]}"}};
+    return request;
+  };
+  ChipReadings array({}, free_registers, {}), scripts({}, free_registers, {}, Pins::kScripts);
+  const auto edp = [](ChipReadings& readings, const base::Overrides& point) {
+    const PointQuestions read = readings.read_whole(point);
+    scenario::LayerQuestion question = read.asked->questions.front();
+    question.chip = read.chips.front();
+    return answer_layer(question, {});
+  };
+  for (const char* rows : {"8", "16", "32"}) {
+    const base::Overrides point = {{"config.pe_rows", rows}, {"config.pe_cols", "16"}, {"config.dataflow", "OS"}};
+    const store::Outcome whole = edp(array, point), half = edp(scripts, point);
+    ASSERT_EQ(half.status, store::Status::kOptimal) << half.reason;
+    EXPECT_LE(half.figures[store::Figure::kEdp], whole.figures[store::Figure::kEdp] * (1 + 1e-9));
+  }
+  // The files pin 16 rows: fewer hold no mapping, more stay idle.
+  const auto ws = [&](const char* rows) {
+    return edp(scripts, {{"config.pe_rows", rows}, {"config.pe_cols", "16"}, {"config.dataflow", "WS"}});
+  };
+  EXPECT_EQ(ws("8").status, store::Status::kInfeasible);
+  EXPECT_NEAR(ws("32").figures[store::Figure::kUtilization], ws("16").figures[store::Figure::kUtilization] / 2, 1e-6);
+}
+
+TEST(HwConfigs, WordsAmongTheFilesNameLayersAndWhereToFuse) {
+  const auto read = [](const std::string&, const std::vector<std::string>&) -> Request {
+    scenario::MapRequest request;
+    request.chips = {"gemmini"};
+    request.model = "bert-large";
+    request.files = {"KTQ", "softmax", "Accumulator"};
+    return request;
+  };
+  ChipReadings readings({}, read, {"config.pe_rows"});
+  const PointQuestions asked = readings.read_whole({{"config.pe_rows", "16"}, {"config.pe_cols", "16"}});
+  std::vector<std::string> names;
+  for (const scenario::LayerQuestion& question : asked.asked->questions) names.push_back(question.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"KTQ", "softmax"}));
+  EXPECT_EQ(readings.base_request().fuse.level, "Accumulator");
 }
 
 }  // namespace

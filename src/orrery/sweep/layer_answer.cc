@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include "orrery/base/count.h"
+#include "orrery/base/factor.h"
 #include "orrery/nest/floor.h"
 #include "orrery/nest/lattice_problem.h"
 #include "orrery/nest/model.h"
+#include "orrery/nest/rest_search.h"
 #include "orrery/nest/space.h"
 
 namespace orrery::sweep {
@@ -22,6 +24,27 @@ using store::Status;
 std::vector<nest::Metric> objective_of(const scenario::LayerQuestion& question, const LayerSearch& search) {
   if (!search.objective.empty()) return search.objective;
   return question.objective.empty() ? std::vector<nest::Metric>{nest::Metric::kEdp} : question.objective;
+}
+
+nest::Optimum optimum_of(const nest::Model& model, const scenario::LayerQuestion& question,
+                         const std::vector<nest::Metric>& objective, const LayerSearch& search) {
+  switch (search.factors) {
+    case nest::Factors::kPadded:
+      return nest::optimize_padded(model, question.space, objective, search.limits).optimum;
+    case nest::Factors::kImperfect:
+      return nest::optimize_with_rests(model, question.space, objective, search.limits).optimum;
+    case nest::Factors::kPerfect:
+      break;
+  }
+  return nest::optimize(model, question.space, objective, search.limits);
+}
+
+// Every operation computed once, on as many units as there are: whatever factors do.
+void floor_of_any_factors(const nest::Model& model, double& energy, double& cycles) {
+  const double operations = static_cast<double>(model.einsum().operations());
+  const double units = static_cast<double>(model.chip().compute.instances);
+  energy = operations * model.chip().compute.compute_pj;
+  cycles = std::ceil(operations / std::max(1.0, units));
 }
 
 std::string why_not(const nest::Optimum& optimum) {
@@ -41,7 +64,7 @@ Outcome answer_layer(const scenario::LayerQuestion& question, const LayerSearch&
   };
   try {
     const nest::Model model(question.einsum, *question.chip, search.model, question.space.reuse);
-    const nest::Optimum best = nest::optimize(model, question.space, objective_of(question, search), search.limits);
+    const nest::Optimum best = optimum_of(model, question, objective_of(question, search), search);
     if (!best.mapping) {
       out.status = best.infeasible ? Status::kInfeasible : Status::kTimeout;
       out.reason = best.infeasible ? why_not(best) : "the search ended before it found a mapping";
@@ -63,16 +86,27 @@ Outcome answer_layer(const scenario::LayerQuestion& question, const LayerSearch&
   }
 }
 
+double search_effort(const scenario::LayerQuestion& question) {
+  double tiles = 1;
+  for (const workload::Dimension& dimension : question.einsum.dimensions)
+    tiles *= static_cast<double>(base::divisors(dimension.bound).size());
+  return tiles * static_cast<double>(question.chip->storages.size());
+}
+
 Figures layer_floor(const scenario::LayerQuestion& question, const LayerSearch& search) {
   Figures out;
   try {
     const nest::Model model(question.einsum, *question.chip, search.model, question.space.reuse);
-    const nest::Space space(model.einsum(), model.chip(), question.space, model.shape());
-    double energy = nest::floor_of(model, space, nest::Metric::kEnergy);
-    double cycles = nest::floor_of(model, space, nest::Metric::kDelay);
-    if (const auto problem = nest::lattice::describe(model, space)) {
-      energy = std::max(energy, nest::lattice::compulsory_pj(*problem));
-      cycles = std::max(cycles, std::ceil(nest::lattice::least_cycles(*problem)));
+    double energy = 0, cycles = 0;
+    floor_of_any_factors(model, energy, cycles);
+    if (search.factors == nest::Factors::kPerfect) {
+      const nest::Space space(model.einsum(), model.chip(), question.space, model.shape());
+      energy = nest::floor_of(model, space, nest::Metric::kEnergy);
+      cycles = nest::floor_of(model, space, nest::Metric::kDelay);
+      if (const auto problem = nest::lattice::describe(model, space)) {
+        energy = std::max(energy, nest::lattice::compulsory_pj(*problem));
+        cycles = std::max(cycles, std::ceil(nest::lattice::least_cycles(*problem)));
+      }
     }
     energy *= 1 - 1e-12;  // sums of many terms, rounded in another order
     out[Figure::kEnergy] = energy;
@@ -88,7 +122,7 @@ Figures layer_floor(const scenario::LayerQuestion& question, const LayerSearch& 
 double layer_least(const scenario::LayerQuestion& question, const LayerSearch& search, nest::Metric metric) {
   try {
     const nest::Model model(question.einsum, *question.chip, search.model, question.space.reuse);
-    const nest::Optimum best = nest::optimize(model, question.space, {metric}, search.limits);
+    const nest::Optimum best = optimum_of(model, question, {metric}, search);
     if (best.mapping) return best.certificate.lower_bound * (1 - 1e-12);  // sums, rounded in another order
   } catch (const base::InputError&) {  // the answers will say so
   } catch (const base::OverflowError&) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "orrery/base/parallel.h"
+#include "orrery/scenario/require_rests.h"
 #include "orrery/sweep/arguments.h"
 #include "orrery/sweep/least_product.h"
 #include "orrery/sweep/question_key.h"
@@ -105,14 +107,12 @@ void refuse_more(const scenario::MapRequest& request) {
       found
           .error(
               "O2059",
-              fmt::format("a sweep asks for the best mapping of each layer in whole divisors, `{}` for something else",
-                          option))
+              fmt::format("a sweep asks for the best mapping of each layer, `{}` for something else", option))
           .hint("leave it out, and ask it of the points that matter: `-o DIR` writes their commands");
   };
   refuse(request.search.front, "--pareto");
   refuse(!request.search.why.empty(), "--why");
   refuse(request.search.certify, "--certify");
-  refuse(request.search.factors != nest::Factors::kPerfect, "--factors");
   refuse(!request.search.pads.empty(), "--pad");
   refuse(!request.attention_array.empty(), "--attention-array");
   found.throw_if_errors();
@@ -127,25 +127,32 @@ scenario::LayerQuestion question_at(const PointQuestions& point, std::size_t q) 
 }  // namespace
 
 MapEngine::MapEngine(std::vector<std::string> arguments, const ReadRequest& read, const EngineOptions& options)
-    : arguments_(arguments), readings_(std::move(arguments), read, options.paths), options_(options) {
+    : arguments_(arguments), readings_(std::move(arguments), read, options.paths, options.pins), options_(options) {
   const scenario::MapRequest& request = readings_.base_request();
   refuse_more(request);
   search_.model = request.compat.defects;
   search_.objective = request.search.objective;
+  search_.factors = request.search.factors;
   search_.limits = request.search.limits;
   search_.limits.threads = 1;
   search_.limits.searches = kShares;
   search_.limits.stop = options.stop;
   for (const nest::Metric metric : search_.objective) how_ += fmt::format("{} ", static_cast<int>(metric));
   for (const std::string& name : request.compat.names) how_ += name + " ";
+  if (search_.factors != nest::Factors::kPerfect) how_ += fmt::format("factors {} ", static_cast<int>(search_.factors));
   how_ += fmt::format("{} {}", search_.limits.seconds, search_.limits.memory);
 }
 
 void MapEngine::probe(const base::Overrides& point) {
   const PointQuestions read = readings_.read_whole(point);
   add_inputs(read.asked->inputs, inputs_);
+  if (search_.factors == nest::Factors::kImperfect) scenario::require_rests(read.asked->questions);
   if (!warnings_.all().empty()) return;
   warnings_ = read.asked->warnings;
+  if (!readings_.unestimated().empty())
+    warnings_.warning("O2062", "the chip varies, but energies and areas stay as its tables say")
+        .note("they cannot be estimated: " + readings_.unestimated())
+        .hint("give what the estimate lacks, such as `--tables DIR`; cycles follow what varies in any case");
   if (!readings_.leaves_tables()) return;
   base::Diagnostic& note =
       warnings_.warning("O2065", "the chip's ERT and ART are left aside: what varies changes the chip");
@@ -218,6 +225,15 @@ std::vector<Figures> MapEngine::bounds(const std::vector<Choices>& boxes) {
   });
   if (least_.size() > kMostLeast) least_.clear();
   for (auto& each : fresh) least_.merge(each);
+  return out;
+}
+
+double MapEngine::effort(const base::Overrides& point) {
+  const PointQuestions asked = readings_.questions(point);
+  std::set<std::string> met;
+  double out = 0;
+  for (std::size_t q = 0; q < asked.keys.size(); ++q)
+    if (met.insert(asked.keys[q]).second) out += search_effort(question_at(asked, q));
   return out;
 }
 

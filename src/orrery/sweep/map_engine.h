@@ -24,6 +24,7 @@ class MapEngine : public Engine {
   std::vector<base::Input> inputs() const override { return inputs_; }
   base::Diagnostics warnings() const override { return warnings_; }
   std::vector<store::Figures> bounds(const std::vector<Choices>& boxes) override;
+  double effort(const base::Overrides& point) override;
   void verify(const std::vector<base::Overrides>& points) override;
   Batch evaluate(const std::vector<base::Overrides>& points, const Known& known) override;
   std::string command(const base::Overrides& point) const override;

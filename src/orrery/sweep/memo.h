@@ -1,51 +1,45 @@
-// Results that points of a run share, in little room.
+// Results that points of a run share, in little room: the last ones. Older ones are in the store.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "orrery/store/store.h"
 
 namespace orrery::sweep {
 
-class Memo {
+// By keys of 16 bytes. Two generations: when the younger is full, the older is forgotten, and what of it is still
+// wanted moves up as it is found.
+template <typename Value>
+class Recent {
  public:
-  std::optional<store::Result> find(const std::string& key) const {
-    const auto found = known_.find(short_key(key));
-    if (found == known_.end()) return {};
-    const Slim& slim = found->second;
-    store::Result out{key, {}, {}, {}};
-    out.outcome.status = slim.status;
-    out.outcome.gap = slim.gap;
-    for (std::size_t i = 0; i < slim.figures.size(); ++i) out.outcome.figures[kKept[i]] = slim.figures[i];
-    const auto reason = reasons_.find(slim.id);
-    if (reason != reasons_.end()) out.outcome.reason = reason->second;
-    return out;
+  explicit Recent(std::size_t most) : most_(most) {}
+
+  const Value* find(const std::string& key) {
+    const auto young = young_.find(short_key(key));
+    if (young != young_.end()) return &young->second;
+    const auto old = old_.find(short_key(key));
+    if (old == old_.end()) return nullptr;
+    Value moved = std::move(old->second);
+    old_.erase(old);
+    return &add(key, std::move(moved));
   }
-  std::int64_t id(const std::string& key) const {
-    const auto found = known_.find(short_key(key));
-    return found == known_.end() ? 0 : found->second.id;
+  Value& add(const std::string& key, Value value) {
+    if (young_.size() >= most_ / 2) {
+      forgets_ = forgets_ || !old_.empty();
+      old_ = std::exchange(young_, {});
+    }
+    return young_[short_key(key)] = std::move(value);
   }
-  void add(const store::Result& result, std::int64_t id) {
-    Slim slim{id, result.outcome.status, result.outcome.gap, {}};
-    for (std::size_t i = 0; i < slim.figures.size(); ++i) slim.figures[i] = result.outcome.figures[kKept[i]];
-    known_[short_key(result.key)] = slim;
-    if (!result.outcome.reason.empty()) reasons_[id] = result.outcome.reason;
-  }
+  bool forgets() const { return forgets_; }  // something was added that it does not know any more
 
  private:
-  static constexpr store::Figure kKept[] = {store::Figure::kEnergy, store::Figure::kCycles, store::Figure::kUtilization,
-                                            store::Figure::kEdp, store::Figure::kSeconds};
-  struct Slim {
-    std::int64_t id;
-    store::Status status;
-    double gap;
-    std::array<double, 5> figures;
-  };
   using Key = std::array<std::uint64_t, 2>;
   struct Hash {
     std::size_t operator()(const Key& key) const { return key[0]; }
@@ -55,8 +49,38 @@ class Memo {
     std::memcpy(out.data(), key.data(), std::min(key.size(), sizeof out));
     return out;
   }
-  std::unordered_map<Key, Slim, Hash> known_;
-  std::unordered_map<std::int64_t, std::string> reasons_;
+  std::size_t most_;
+  bool forgets_ = false;
+  std::unordered_map<Key, Value, Hash> young_, old_;
+};
+
+class Memo {
+ public:
+  std::optional<store::Result> find(const std::string& key) {
+    const Slim* const slim = known_.find(key);
+    if (slim == nullptr) return {};
+    store::Result out{key, {}, {}, {}};
+    out.outcome.status = slim->status;
+    out.outcome.gap = slim->gap;
+    out.outcome.figures = slim->figures;
+    if (slim->reason) out.outcome.reason = *slim->reason;
+    return out;
+  }
+  void add(const store::Result& result) {
+    Slim slim{result.outcome.status, result.outcome.gap, result.outcome.figures, {}};
+    if (!result.outcome.reason.empty()) slim.reason = std::make_unique<std::string>(result.outcome.reason);
+    known_.add(result.key, std::move(slim));
+  }
+  bool forgets() const { return known_.forgets(); }
+
+ private:
+  struct Slim {
+    store::Status status;
+    double gap;
+    store::Figures figures;
+    std::unique_ptr<std::string> reason;
+  };
+  Recent<Slim> known_{500'000};
 };
 
 }  // namespace orrery::sweep

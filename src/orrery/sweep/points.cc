@@ -9,6 +9,7 @@ void Points::add(Point point) {
   status_.push_back(kOpen);
   lower_bound_.push_back(store::kAbsent);
   figures_.emplace_back();
+  reason_.push_back(0);
 }
 
 std::size_t Points::place_of(Point point) const {
@@ -22,19 +23,18 @@ bool Points::found(std::size_t at) const {
 
 const std::string& Points::reason(std::size_t at) const {
   static const std::string kNone;
-  const auto found = reason_of_.find(at);
-  return found == reason_of_.end() ? kNone : *texts_[found->second];
+  return reason_[at] == 0 ? kNone : *texts_[reason_[at] - 1];
 }
 
 void Points::set(std::size_t at, const store::Outcome& outcome) {
   status_[at] = static_cast<std::uint8_t>(outcome.status);
   lower_bound_[at] = outcome.lower_bound;
   figures_[at] = outcome.figures;
-  reason_of_.erase(at);
+  reason_[at] = 0;
   if (outcome.reason.empty()) return;
-  const auto [known, fresh] = reasons_.try_emplace(outcome.reason, static_cast<std::uint32_t>(texts_.size()));
+  const auto [known, fresh] = reasons_.try_emplace(outcome.reason, static_cast<std::uint32_t>(texts_.size() + 1));
   if (fresh) texts_.push_back(&known->first);
-  reason_of_[at] = known->second;
+  reason_[at] = known->second;
 }
 
 }  // namespace orrery::sweep

@@ -40,7 +40,7 @@ class Points {
   std::vector<std::uint8_t> status_;
   std::vector<double> lower_bound_;
   std::vector<store::Figures> figures_;
-  std::map<std::size_t, std::uint32_t> reason_of_;
+  std::vector<std::uint32_t> reason_;             // of each, a place in texts_; 0: none
   std::map<std::string, std::uint32_t> reasons_;  // each text once
   std::vector<const std::string*> texts_;
 };

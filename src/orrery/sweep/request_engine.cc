@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/count.h"
+#include "orrery/base/factor.h"
 #include "orrery/base/parallel.h"
 #include "orrery/base/text_file.h"
 #include "orrery/scenario/estimate_chip.h"
@@ -85,6 +86,27 @@ RequestEngine::Answer RequestEngine::answer(const base::Overrides& point) {
     out = {outcome_of(chip), std::move(chip.inputs), std::move(chip.warnings)};
   }
   return out;
+}
+
+// Plans that are compared: ways to lay the accelerators out over the degrees that are open, and microbatches.
+double RequestEngine::effort(const base::Overrides& point) {
+  const Request request = request_at(point);
+  const scenario::RunQuestion* run = nullptr;
+  int open = 0;
+  if (const auto* train = std::get_if<scenario::TrainRequest>(&request)) {
+    run = train;
+    for (const auto& degree : {train->tp, train->pp, train->dp, train->cp, train->ep}) open += !degree;
+  } else if (const auto* place = std::get_if<scenario::PlaceRequest>(&request)) {
+    run = &place->model;
+    for (const auto& degree : {run->tp, run->pp, run->dp}) open += !degree;
+  }
+  if (run == nullptr || !run->gpus || *run->gpus < 1) return 1;
+  double plans = 1;
+  for (const auto& [prime, power] : base::prime_factors(*run->gpus))  // C(power + open - 1, power) each
+    for (int i = 1; i <= power; ++i) plans *= static_cast<double>(open + i - 1) / i;
+  if (run->global_batch && *run->global_batch >= 1 && !run->micro_batch)
+    plans *= static_cast<double>(base::divisors(*run->global_batch).size());
+  return std::max(1.0, plans);
 }
 
 void RequestEngine::probe(const base::Overrides& point) {

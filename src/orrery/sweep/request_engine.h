@@ -21,6 +21,7 @@ class RequestEngine : public Engine {
   void probe(const base::Overrides& point) override;
   std::vector<base::Input> inputs() const override { return inputs_; }
   base::Diagnostics warnings() const override { return warnings_; }
+  double effort(const base::Overrides& point) override;
   std::vector<store::Figures> bounds(const std::vector<Choices>& boxes) override;
   Batch evaluate(const std::vector<base::Overrides>& points, const Known& known) override;
   std::string command(const base::Overrides& point) const override;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <queue>
 
 #include <fmt/format.h>
@@ -12,8 +13,10 @@
 #include "orrery/base/stopwatch.h"
 #include "orrery/sweep/boxes.h"
 #include "orrery/sweep/memo.h"
+#include "orrery/sweep/mix.h"
 #include "orrery/sweep/study_document.h"
 #include "orrery/sweep/values.h"
+#include "orrery/sweep/writer.h"
 
 namespace orrery::sweep {
 namespace {
@@ -24,14 +27,6 @@ constexpr std::size_t kFirstBatch = 16, kLargestBatch = 1024;
 constexpr std::size_t kLargestWrite = 100'000;  // rows of a transaction
 constexpr std::uint64_t kLeaf = 8;              // points that are answered faster than halved further
 constexpr std::uint64_t kFewPoints = 4096;      // of a box that is looked through for open ones
-
-// SplitMix64's mixing: neighbours go to different shards.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 // Files that only some points read: those that options name.
 void probe_names(const Study& study, Engine& engine, const Points& points) {
@@ -80,11 +75,15 @@ void probe(const Study& study, Engine& engine, const Points& points) {
 class Run {
  public:
   Run(const Study& study, Engine& engine, store::Store& store, const RunOptions& options, SweepAnswer& answer)
-      : study_(study), engine_(engine), store_(store), options_(options), answer_(answer) {}
+      : study_(study),
+        engine_(engine),
+        options_(options),
+        answer_(answer),
+        look_up_(store.has_results()),
+        writer_(store, answer.row.id) {}
 
   void all() {
     verify();
-    look_up_ = store_.has_results();
     for (std::size_t at = 0; at < answer_.points.size(); ++at)
       if (answer_.points.known(at)) ++answer_.stored_before, include(at);
     settled_ = answer_.stored_before;
@@ -93,6 +92,7 @@ class Run {
       in_order();
     else
       best_first();
+    writer_.finish();
   }
 
  private:
@@ -196,7 +196,7 @@ class Run {
     open.push({bound({whole(study_)})[0], made++});
     for (std::size_t batch = kFirstBatch; !open.empty(); batch = std::min(batch * 2, kLargestBatch)) {
       if (ended()) return void(answer_.finished = false);
-      std::vector<store::PointRow> rows;
+      std::vector<Writer::Row> rows;
       std::vector<std::size_t> places;
       std::vector<Box> parents;
       std::vector<std::size_t> sides;
@@ -241,63 +241,47 @@ class Run {
     return any;
   }
 
-  void exclude(const Box& box, std::vector<store::PointRow>& rows) {
+  void exclude(const Box& box, std::vector<Writer::Row>& rows) {
     each_open(box, [&](std::size_t at) {
-      store::PointRow row{answer_.points.number(at), {}};
-      row.outcome.status = Status::kPruned;
-      row.outcome.reason = box.over ? "over a budget by its bound" : "its bound is beaten";
-      if (std::isfinite(box.bounds[0]))
-        row.outcome.lower_bound = study_.objectives[0].most ? -box.bounds[0] : box.bounds[0];
-      answer_.points.set(at, row.outcome);
+      Writer::Row row{answer_.points.number(at), {}};
+      store::Outcome& outcome = row.answer.outcome;
+      outcome.status = Status::kPruned;
+      outcome.reason = box.over ? "over a budget by its bound" : "its bound is beaten";
+      if (std::isfinite(box.bounds[0])) outcome.lower_bound = study_.objectives[0].most ? -box.bounds[0] : box.bounds[0];
+      answer_.points.set(at, outcome);
       rows.push_back(std::move(row));
       return ++settled_, true;
     });
   }
 
-  // Answers of the points at these places, stored with `rows` in one transaction.
-  void evaluate(const std::vector<std::size_t>& places, std::vector<store::PointRow> rows) {
+  // Answers of the points at these places, stored with `rows` in one transaction while the next are sought.
+  void evaluate(const std::vector<std::size_t>& places, std::vector<Writer::Row> rows) {
     if (places.empty() && rows.empty()) return;
     std::vector<base::Overrides> points;
     for (const std::size_t at : places) points.push_back(study_.at(answer_.points.number(at)));
     Batch batch = engine_.evaluate(points, [&](const std::string& key) { return known(key); });
-    if (options_.engine.stop && options_.engine.stop->load()) {  // what was cut short is no answer
-      answer_.finished = false, answer_.interrupted = true;
-      for (Answered& each : batch.points)
-        if (each.outcome.status == Status::kGap || each.outcome.status == Status::kTimeout)
-          each.outcome.status = Status::kPruned;  // marks it; not stored below
-    }
-    std::vector<std::int64_t> ids;
-    store_.write(answer_.row.id, batch.fresh, ids, [&](const std::vector<std::int64_t>& written) {
-      for (std::size_t r = 0; r < written.size(); ++r) memo_.add(batch.fresh[r], written[r]);
-      for (std::size_t i = 0; i < batch.points.size(); ++i) {
-        Answered& each = batch.points[i];
-        if (each.outcome.status == Status::kPruned) continue;
-        each.outcome.parts = parts_text(each.parts);
-        rows.push_back({answer_.points.number(places[i]), each.outcome});
-      }
-      return rows;
-    });
+    const bool stopped = options_.engine.stop && options_.engine.stop->load();
+    if (stopped) answer_.finished = false, answer_.interrupted = true;
+    for (const store::Result& result : batch.fresh) memo_.add(result);
     for (std::size_t i = 0; i < places.size(); ++i) {
-      if (batch.points[i].outcome.status == Status::kPruned) continue;
-      answer_.points.set(places[i], batch.points[i].outcome);
+      Answered& each = batch.points[i];
+      // What was cut short is no answer.
+      if (stopped && (each.outcome.status == Status::kGap || each.outcome.status == Status::kTimeout)) continue;
+      answer_.points.set(places[i], each.outcome);
       include(places[i]);
       ++answer_.evaluated, ++settled_;
+      rows.push_back({answer_.points.number(places[i]), std::move(each)});
     }
+    writer_.write({std::move(batch.fresh), std::move(rows)});
     report();
   }
 
   std::optional<store::Result> known(const std::string& key) {
     if (auto found = memo_.find(key)) return found;
-    if (!look_up_) return {};
-    std::optional<store::Result> found = store_.result(key);
-    if (found) memo_.add(*found, store_.result_id(key));
+    if (!look_up_ && !memo_.forgets()) return {};
+    std::optional<store::Result> found = writer_.result(key);
+    if (found) memo_.add(*found);
     return found;
-  }
-
-  std::string parts_text(const std::vector<Part>& parts) const {
-    std::string out;
-    for (const Part& part : parts) out += fmt::format("{} {} {}\n", memo_.id(part.key), part.instances, part.name);
-    return out;
   }
 
   void report() {
@@ -311,12 +295,12 @@ class Run {
 
   const Study& study_;
   Engine& engine_;
-  store::Store& store_;
   const RunOptions& options_;
   SweepAnswer& answer_;
   base::Stopwatch clock_;
-  bool look_up_ = false;
+  bool look_up_;
   Memo memo_;
+  Writer writer_;
   std::size_t settled_ = 0;  // points that are answered or excluded
   Front front_;
   double best_ = std::numeric_limits<double>::infinity();
@@ -324,11 +308,14 @@ class Run {
 };
 
 // The points of a study that pass its filters and belong to the shard.
-Points listed(const Study& study, const Shard& shard) {
+Points listed(const Study& study, Engine& engine, const Shard& shard) {
   Points out;
   const Point all = study.points();
+  std::optional<Efforts> efforts;
+  std::optional<Dealer> dealer;
+  if (shard.parts > 1) dealer.emplace(efforts.emplace(study, engine), shard);
   for (Point point = 0; point < all; ++point) {
-    if (!shard.holds(point) || (!study.where.empty() && !study.wanted(study.at(point)))) continue;
+    if ((dealer && !dealer->takes(point)) || (!study.where.empty() && !study.wanted(study.at(point)))) continue;
     if (out.size() >= kMostInMemory) {
       base::Diagnostics found;
       found
@@ -356,10 +343,6 @@ Points listed(const Study& study, const Shard& shard) {
 
 }  // namespace
 
-bool Shard::holds(Point point) const {
-  return parts <= 1 || mixed(point) % parts == part - 1;
-}
-
 store::StudyRow row_of(const Study& study, const std::vector<base::Input>& inputs, const std::string& document) {
   std::string text = study.identity();
   for (const base::Input& input : inputs) text += '\x1f' + input.name + '=' + input.hash;
@@ -369,6 +352,7 @@ store::StudyRow row_of(const Study& study, const std::vector<base::Input>& input
 SweepAnswer run(const Study& study, const ReadRequest& read, store::Store& store, const RunOptions& options) {
   study.check();
   EngineOptions how = options.engine;
+  how.pins = study.pins;
   for (const Axis* axis : study.axes()) how.paths.push_back(axis->path);
   for (const Objective& objective : study.objectives) how.wanted.push_back(objective.figure);
   for (const Budget& budget : study.budgets) how.wanted.push_back(budget.figure);
@@ -378,7 +362,7 @@ SweepAnswer run(const Study& study, const ReadRequest& read, store::Store& store
 SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, const RunOptions& options) {
   SweepAnswer answer;
   answer.study = study;
-  answer.points = listed(study, options.shard);
+  answer.points = listed(study, engine, options.shard);
   probe(study, engine, answer.points);
   probe_names(study, engine, answer.points);
   answer.inputs = engine.inputs();

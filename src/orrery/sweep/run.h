@@ -15,15 +15,10 @@
 #include "orrery/sweep/engine.h"
 #include "orrery/sweep/points.h"
 #include "orrery/sweep/ranking.h"
+#include "orrery/sweep/shares.h"
 #include "orrery/sweep/study.h"
 
 namespace orrery::sweep {
-
-// Part k of N: points whose numbers, mixed, leave k - 1 when divided by N.
-struct Shard {
-  std::uint64_t part = 1, parts = 1;
-  bool holds(Point point) const;
-};
 
 struct Progress {
   std::size_t done = 0, all = 0;

@@ -12,6 +12,7 @@
 
 #include "orrery/sweep/chip_reading.h"
 #include "orrery/sweep/map_engine.h"
+#include "orrery/sweep/memo.h"
 #include "orrery/sweep/question_key.h"
 
 namespace orrery::sweep {
@@ -191,18 +192,83 @@ TEST(Run, AnotherObjectiveLooksAgainAtWhatWasExcluded) {
   expect_same_answer(after, run_on(study_of(3, {"cycles", "area"}), engine, fresh, {}), "cycles and area");
 }
 
-TEST(Run, ShardsTakeEveryPointOnceInEqualParts) {
-  for (const std::uint64_t parts : {1u, 2u, 3u, 7u}) {
-    std::vector<std::size_t> size(parts);
-    for (Point point = 0; point < 10'000; ++point) {
+// Points that cost as the values say: each number of the first field, times two for each of the second.
+class CostlyEngine : public RandomEngine {
+ public:
+  CostlyEngine() : RandomEngine(1, 7 * 7 * 7) {}
+  double effort(const base::Overrides& point) override {
+    return std::pow(7, std::stod(point[0].value)) * std::pow(2, std::stod(point[1].value));
+  }
+};
+
+TEST(Run, PartsHaveEveryPointOnceAndCostAlike) {
+  const Study study = study_of(3, {"energy"});
+  CostlyEngine engine;
+  const Efforts efforts(study, engine);
+  for (const std::uint64_t parts : {1u, 2u, 3u, 7u, 48u}) {
+    std::vector<double> cost(parts);
+    std::vector<Dealer> dealers;
+    for (std::uint64_t part = 1; part <= parts; ++part) dealers.emplace_back(efforts, Shard{part, parts});
+    double all = 0;
+    for (Point point = 0; point < study.points(); ++point) {
+      const double of_point = engine.effort(study.at(point));
+      ASSERT_NEAR(std::exp2(efforts.of(point)), of_point, 1e-9 * of_point);
+      all += of_point;
       int taken = 0;
-      for (std::uint64_t part = 1; part <= parts; ++part)
-        if (Shard{part, parts}.holds(point)) ++taken, ++size[part - 1];
+      for (std::uint64_t part = 0; part < parts; ++part)
+        if (dealers[part].takes(point)) ++taken, cost[part] += of_point;
       ASSERT_EQ(taken, 1);
     }
-    for (const std::size_t each : size)
-      EXPECT_NEAR(static_cast<double>(each), 10'000.0 / parts, 5 * std::sqrt(10'000.0));
+    // The dearest point is 7^6 * 2^6; a part has one of a class more than another at most.
+    const double dearest = std::pow(7, 6) * std::pow(2, 6);
+    for (const double each : cost) EXPECT_NEAR(each, all / static_cast<double>(parts), 2 * dearest);
   }
+}
+
+TEST(Run, APointThatIsAskedTwiceHasAllItsFiguresTwice) {
+  const Folder folder;
+  Study study = study_of(1, {"area"});
+  study.groups[0].axes[0].values = {"1", "1", "2"};
+  class Once : public RandomEngine {
+   public:
+    Once() : RandomEngine(5, 7) {}
+    Batch evaluate(const std::vector<base::Overrides>& points, const Known& known) override {
+      Batch batch;
+      for (const base::Overrides& point : points) {
+        const std::string key = key_of_text(point[0].value);
+        store::Outcome outcome;
+        outcome.status = store::Status::kOptimal;
+        outcome.figures[Figure::kArea] = 3, outcome.figures[Figure::kDollars] = 4;
+        if (const auto before = known(key)) outcome = before->outcome;
+        batch.points.push_back({outcome, {{"part", 1, key}}});
+        batch.fresh.push_back({key, "part", outcome, {}});
+      }
+      return batch;
+    }
+  };
+  Store store(folder / "a.db", Store::Mode::kWrite, kBuild);
+  RunOptions all;
+  all.all = true;
+  Once engine;
+  run_on(study, engine, store, all);
+  study.groups[0].axes[0].values = {"1", "2", "1"};
+  const SweepAnswer again = run_on(study, engine, store, all);
+  for (std::size_t at = 0; at < 3; ++at) {
+    EXPECT_EQ(again.points.figures(at)[Figure::kArea], 3);
+    EXPECT_EQ(again.points.figures(at)[Figure::kDollars], 4);
+  }
+}
+
+TEST(Memo, RecentOnesAreKnownAndOldOnesAreForgotten) {
+  Recent<int> recent(10);
+  const auto key = [](int i) { return key_of_text(std::to_string(i)); };
+  for (int i = 0; i < 100; ++i) {
+    recent.add(key(i), i);
+    ASSERT_NE(recent.find(key(0)), nullptr) << "what is asked for stays";
+  }
+  EXPECT_EQ(*recent.find(key(99)), 99);
+  EXPECT_EQ(recent.find(key(50)), nullptr);
+  EXPECT_TRUE(recent.forgets());
 }
 
 // The mapper on the example's chip; what varies stands in no option.

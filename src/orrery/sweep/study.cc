@@ -76,7 +76,7 @@ bool Study::wanted(const base::Overrides& values) const {
 }
 
 std::string Study::identity() const {
-  std::string out = verb;
+  std::string out = pins == Pins::kScripts ? verb + "\x1fpins" : verb;
   for (const std::string& argument : arguments) out += '\x1f' + argument;
   for (const Group& group : groups) {
     out += '\x1e';

@@ -38,6 +38,9 @@ struct Budget {
   base::Location where;
 };
 
+// What a configuration of Timeloop-Experiments pins (hw_configs.h): the whole array, or what its scripts pin.
+enum class Pins { kArray, kScripts };
+
 struct Study {
   std::string title;
   std::string verb = "map";
@@ -46,6 +49,7 @@ struct Study {
   std::vector<Filter> where;
   std::vector<Budget> budgets;
   std::vector<Objective> objectives;
+  Pins pins = Pins::kArray;
 
   // Throws InputError: O2047 where there is no point, O2048 where there are too many, O2060 for a path that varies
   // twice, O2046 for fields side by side that have different numbers of values.
