@@ -1,10 +1,12 @@
 #include "orrery/cluster/bounds.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "orrery/cluster/flops.h"
 #include "orrery/cluster/memory.h"
+#include "orrery/cluster/outside.h"
 #include "orrery/cluster/peak.h"
 #include "orrery/machine/roofline.h"
 
@@ -113,27 +115,66 @@ double whole_seconds(const Model& model, const System& system, const Plan& plan,
   return whole_seconds(model, system, plan, operators, of(plan.tp), of(1));
 }
 
-double pipeline_bound(const Model& model, const Plan& plan, const Pipeline& pipe) {
-  const double m = whole_microbatches(plan);
+double whole_seconds_alone(const Model& model, const System& system, const Plan& plan,
+                           const machine::OperatorModel& operators) {
+  const Reaches nearest = {{Reach{}}};
+  return whole_seconds(model, system, plan, operators, nearest, nearest);
+}
+
+double late_share(const System& system, const Plan& plan) {
+  const double nodes = std::max(1.0, static_cast<double>(plan.gpus) / static_cast<double>(system.node_size));
+  return plan.stack.stragglers * std::log2(nodes);
+}
+
+double pipeline_bound(const Model& model, const Plan& plan, const Pipeline& pipe, double late) {
+  const double m = whole_microbatches(plan) * (1 + late);
   double longest = 0;
   for (const Kind& kind : pipe)
     if (kind.count > 0) longest = std::max(longest, m * kind.stage.tau() + waiting(model, plan, pipe, kind));
   return longest;
 }
 
-double turns_bound(const Pipeline& pipe, double microbatches) {
+double turns_bound(const Pipeline& pipe, double microbatches, double late) {
   double slowest = 0;
   for (const Kind& kind : pipe)
     if (kind.count > 0) slowest = std::max(slowest, kind.stage.tau());
-  return microbatches * slowest;
+  return microbatches * (1 + late) * slowest;
+}
+
+double outside_bound(const Model& model, const System& system, const Plan& plan,
+                     const machine::OperatorModel& operators) {
+  LayerContext context{model, system, plan, operators};
+  context.element = machine::bytes_per_element(plan.precision) == 4 ? 4 : 2;
+  const StageParameters params = fullest_parameters(model, plan);
+  const Outside sent = outside(context, params);
+  const double units = std::max(1.0, static_cast<double>(model.layers) / static_cast<double>(plan.pp)) + 1;
+  const double beside = 1 - plan.stack.contention;
+  const double boundaries = plan.schedule == Schedule::kDualPipe ? 1 : plan.overlap.pp;
+  const double replicas = sent.gradients.gather + sent.gradients.reduce;
+  const double shown = (sent.steady * (1 - boundaries * beside) + sent.ends) * sent.crossing + sent.embedding +
+                       replicas * (1 - plan.overlap.dp * beside * (1 - 1 / units));
+  const double own = params.dense / static_cast<double>(plan.zero >= 1 ? shards(plan) : 1) +
+                     params.experts / static_cast<double>(plan.zero >= 1 ? expert_shards(plan) : 1);
+  return shown + system.calibration.iteration_seconds +
+         operators.memory_bound_seconds(system.calibration.optimizer_bytes_per_param * own *
+                                        trained_share(model, plan));
 }
 
 double turns_memory_bound(const Model& model, const Plan& plan) {
+  // Gradients and the optimiser's state as ZeRO 3 shards them, without what it gathers; weights as it shards them, which
+  // of software that has its masters for weights keeps none.
   Plan least = plan;
-  least.zero = 3;
+  least.zero = 2;
   least.shard = 0;
+  // Ranks that no whole number of copies of the experts is spread over have no plan, but fewer can: as many more as
+  // hold whole copies bound these, too.
+  const base::Count copy = plan.ep * expert_tp(plan);
+  if (plan.ep > 1 && plan.tp * plan.dp * plan.cp * held_stages(plan) % copy != 0)
+    least.dp = base::ceil_divide(plan.dp, plan.ep * plan.tp) * plan.ep * plan.tp;
   const Memory bytes = memory(model, least);
-  return bytes.in_use() - bytes.buffers;
+  const auto parts = static_cast<double>(std::max<base::Count>({1, shards(least), expert_shards(least)}));
+  const double sharded = plan.stack.state_bytes > 0 ? 0 : bytes.weights / parts;
+  return bytes.in_use() - bytes.weights + sharded;
 }
 
 double memory_bound(const Model& model, const Plan& plan) {

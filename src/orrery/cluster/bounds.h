@@ -5,9 +5,9 @@
 //   whole       T >= B tau / (b d p): the stages of a pipeline together spend at least what one stage that has all
 //               layers spends on a microbatch (host and device join as a norm does, and a norm of a sum is at most the
 //               sum of norms), and the slowest spends at least its share
-//   stages      T >= max over stages of (m tau_i + what it waits for the others): what else an iteration takes only
-//   adds memory      weights, gradients and optimiser's state sharded as far as they can be, and the activations of
-//   1F1B
+//   stages      T >= max over stages of (m tau_i + what it waits for the others): what else an iteration takes only adds
+//   outside     T >= that, and boundaries, gradients and weights less what can be hidden of them at most, and the step
+//   memory      weights, gradients and optimiser's state sharded as far as they can be, and the activations of 1F1B
 //               without chunks: other choices of sharding and schedule keep no less
 #pragma once
 
@@ -55,14 +55,26 @@ double whole_seconds(const Model& model, const System& system, const Plan& plan,
 double whole_seconds(const Model& model, const System& system, const Plan& plan,
                      const machine::OperatorModel& operators);
 
+// No more than whole_seconds() of any reach, for one evaluation: as if tokens, keys and values travelled in no time.
+double whole_seconds_alone(const Model& model, const System& system, const Plan& plan,
+                           const machine::OperatorModel& operators);
+
 // The stages of `plan`; pp, over how many tensor ranks an expert is cut, whether weight gradients are deferred, and its
 // reach count as well.
 Pipeline stages_of(const Model& model, const System& system, const Plan& plan, const machine::OperatorModel& operators);
 
-// The least seconds of an iteration of any plan that has `pipe`, for its own microbatches and turns.
-double pipeline_bound(const Model& model, const Plan& plan, const Pipeline& pipe);
+// Of its work, the share that a stage waits for the slowest of its replicas.
+double late_share(const System& system, const Plan& plan);
+
+// The least seconds of an iteration of any plan that has `pipe`, for its own microbatches and turns; `late` as above.
+double pipeline_bound(const Model& model, const Plan& plan, const Pipeline& pipe, double late = 0);
 // The same for so many microbatches, whatever the turns.
-double turns_bound(const Pipeline& pipe, double microbatches);
+double turns_bound(const Pipeline& pipe, double microbatches, double late = 0);
+
+// The least seconds that come to these: what communication outside of the stages shows, whatever it goes beside, and
+// the optimiser's step. Of turns it knows the schedule alone; what is offloaded only adds.
+double outside_bound(const Model& model, const System& system, const Plan& plan,
+                     const machine::OperatorModel& operators);
 
 // The fewest bytes, whatever is sharded and in whatever turns microbatches come, at this and any smaller dp, and where
 // no more is offloaded than by `plan`.

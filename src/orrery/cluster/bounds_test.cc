@@ -42,6 +42,37 @@ RC_GTEST_PROP(Bounds, NoIterationIsShorterThanItsStages, (const Training& run)) 
   RC_ASSERT(turns_bound(other, whole_microbatches(run.plan)) <= seconds * (1 + kRounding));
 }
 
+RC_GTEST_PROP(Bounds, NoIterationIsShorterThanItsStagesAndWhatNothingHides, (const Training& run)) {
+  const Model model = run.model;
+  const machine::Roofline operators(run.system.accelerator);
+  Plan plan = run.plan;
+  plan.stack.stragglers = *rc::gen::inRange(0, 3) * 0.01;
+  plan.stack.contention = *rc::gen::inRange(0, 3) * 0.25;
+  const double seconds = evaluate(model, run.system, plan, operators).iteration_s;
+  const Pipeline pipe = stages_of(model, run.system, plan, operators);
+  const double outside = outside_bound(model, run.system, plan, operators);
+  const double late = late_share(run.system, plan);
+  RC_ASSERT(pipeline_bound(model, plan, pipe, late) + outside <= seconds * (1 + kRounding));
+  RC_ASSERT(turns_bound(pipe, whole_microbatches(plan), late) + outside <= seconds * (1 + kRounding));
+  Plan plain = plan;  // what it knows of turns
+  if (plain.schedule != Schedule::kDualPipe) plain.schedule = Schedule::kOneFOneB;
+  plain.interleave = 1;
+  RC_ASSERT(outside_bound(model, run.system, plain, operators) <= outside * (1 + kRounding));
+}
+
+RC_GTEST_PROP(Bounds, NoPlaceIsNearerThanTheOwnAndNothingAgainIsLessThanSomething, (const Training& run)) {
+  const Model model = run.model;
+  const machine::Roofline operators(run.system.accelerator);
+  Plan least = run.plan;
+  least.recompute = Recompute::kNone;
+  const double alone = whole_seconds_alone(model, run.system, least, operators);
+  for (const Recompute again : {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
+    Plan plan = run.plan;
+    plan.recompute = again;
+    RC_ASSERT(alone <= whole_seconds(model, run.system, plan, operators) * (1 + kRounding));
+  }
+}
+
 RC_GTEST_PROP(Bounds, NoPlanTakesFewerBytesThanWithEverythingShardedOverAsManyReplicasOrMore, (const Training& run)) {
   const Model model = run.model;
   const double bytes = memory(model, run.plan).total();
@@ -70,8 +101,10 @@ TEST(Bounds, HoldOnEveryPlanOfRandomSpaces) {
       EXPECT_LE(m * whole_seconds(model, system, plan, operators) / static_cast<double>(plan.pp), seconds);
       const double sequences = static_cast<double>(plan.global_batch) / static_cast<double>(plan.gpus);
       EXPECT_LE(sequences * peak_seconds(model, system, plan, operators), seconds);
-      EXPECT_LE(turns_bound(pipe, m), seconds);
-      EXPECT_LE(pipeline_bound(model, plan, pipe), seconds);
+      const double late = late_share(system, plan);
+      const double outside = outside_bound(model, system, plan, operators);
+      EXPECT_LE(turns_bound(pipe, m, late) + outside, seconds);
+      EXPECT_LE(pipeline_bound(model, plan, pipe, late) + outside, seconds);
       EXPECT_EQ(bytes_of(model, system, plan).total, iteration.memory.total());
       EXPECT_EQ(bytes_of(model, system, plan).in_use, iteration.memory.in_use());
       EXPECT_LE(memory_bound(model, plan), iteration.memory.total() * (1 + kRounding));

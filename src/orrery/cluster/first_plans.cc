@@ -1,13 +1,16 @@
-// A plan of every tp and pp with the most replicas, one microbatch of the fewest sequences, everything computed again.
-// From the best of these, one choice is changed at a time, and what is sharded with it, for as long as that helps
-// (coordinate descent). Before a change is tried with all that can be sharded and offloaded, its stages bound it, as
-// they do in the search: most changes make it worse.
+// A plan of every tp, pp and ep with the most replicas, one microbatch of the fewest sequences, and as little computed
+// again as memory allows. From the best of each ep, one choice is changed at a time, and what is sharded with it, for
+// as long as that helps (coordinate descent): ep goes with so many other choices that changing it alone rarely does.
+// Before a change is tried with all that can be sharded and offloaded, its stages bound it, as they do in the search:
+// most changes make it worse.
 //
 // What is found decides nothing: it lets the search exclude more from the start on, and is a good plan where time ends
 // the search early. Cost: some thousand evaluations.
 #include "orrery/cluster/first_plans.h"
 
 #include <algorithm>
+#include <limits>
+#include <vector>
 
 #include "orrery/cluster/memory.h"
 
@@ -18,29 +21,36 @@ using base::Count;
 
 class FirstPlans {
  public:
-  FirstPlans(const Question& question, const cost::Budget& budget, Kept& kept, Counts& counts)
-      : q_(question), clock_(budget, kEvery), kept_(kept), counts_(counts) {}
+  FirstPlans(const Question& question, const cost::Budget& budget, Counts& counts)
+      : q_(question), clock_(budget, kEvery), counts_(counts) {}
 
-  bool of_every_tp_and_pp() {
+  // Plans with that ep, of every tp and pp, go into `kept`. False: the budget was spent.
+  bool of_every_tp_and_pp(Count ep, Kept& kept) {
+    kept_ = &kept;
     const Domain& domain = q_.domain;
     Plan plan = domain.first();
+    plan.ep = ep;
     for (const Count tp : domain.tp())
       for (std::size_t p = 0; p < domain.pp().size(); ++p) {
         plan.tp = tp, plan.pp = domain.pp()[p];
         if (domain.turns(p).empty() || !take_most_replicas(plan)) continue;
         plan.schedule = domain.turns(p).front().schedule;
         plan.interleave = domain.turns(p).front().interleave;
-        plan.recompute = static_cast<Recompute>(domain.recompute().back());
         take_cuts(plan);
-        if (!sharded(plan)) return false;
-        if (q_.options.any && !kept_.all().empty()) return true;
+        bool fits = false;
+        for (std::size_t r = 0; r < domain.recompute().size() && !fits; ++r) {
+          plan.recompute = static_cast<Recompute>(domain.recompute()[r]);
+          if (!sharded(plan, fits)) return false;
+        }
+        if (q_.options.any && !kept.all().empty()) return true;
       }
     return true;
   }
 
-  bool go_down() {
+  bool go_down(Kept& kept) {
+    kept_ = &kept;
     constexpr int kMostRounds = 12;
-    if (kept_.all().empty()) return true;
+    if (kept.all().empty()) return true;
     for (int round = 0; round < kMostRounds; ++round) {
       const Plan from = best();
       for (const Knob knob : kKnobs) {
@@ -57,7 +67,7 @@ class FirstPlans {
  private:
   static constexpr std::uint32_t kEvery = 16;
 
-  Plan best() const { return kept_.all().front().plan; }
+  Plan best() const { return kept_->all().front().plan; }
 
   Values values(Knob knob, const Plan& at) const {
     const Domain& d = q_.domain;
@@ -140,18 +150,25 @@ class FirstPlans {
     return true;
   }
 
-  // With everything that can be sharded and offloaded. False: the budget was spent.
-  bool sharded(Plan plan) {
+  bool sharded(const Plan& plan) {
+    bool fits = false;
+    return sharded(plan, fits);
+  }
+
+  // With everything that can be sharded and offloaded; `fits`: some of it is within the memory. False: the budget was
+  // spent.
+  bool sharded(Plan plan, bool& fits) {
     bool weighed = false;
-    for (const Domain::Tail& tail : q_.domain.tails(plan.tp, plan.dp * plan.cp)) {
+    for (const Domain::Tail& tail : q_.domain.tails(plan)) {
       if (clock_.spent()) return false;
       tail.set_on(plan);
       if (!q_.domain.allowed(plan) || !within(q_.limits, bytes_of(q_.model, q_.system, plan)) ||
           !hosts_hold(q_.model, q_.system, plan))
         continue;
+      fits = true;
       if (!weighed && hopeless(plan)) return true;
       weighed = true;
-      take(q_, plan, kept_, counts_);
+      take(q_, plan, *kept_, counts_);
     }
     return true;
   }
@@ -162,12 +179,12 @@ class FirstPlans {
     const auto gpus = static_cast<double>(plan.gpus);
     const ScoreBound bound = bound_of(q_, pipeline_bound(q_.model, plan, pipe), 0,
                                       static_cast<double>(plan.global_batch), gpus, gpus, false);
-    return kept_.hopeless(bound, plan.tp, plan.pp);
+    return kept_->hopeless(bound, plan.tp, plan.pp);
   }
 
   const Question& q_;
   cost::Ticker clock_;
-  Kept& kept_;
+  Kept* kept_ = nullptr;  // where plans go now
   Counts& counts_;
 };
 
@@ -175,10 +192,31 @@ class FirstPlans {
 
 bool first_plans(const Question& question, const cost::Budget& budget, Kept& kept, Counts& counts) {
   if (budget.spent()) return false;
-  FirstPlans plans(question, budget, kept, counts);
-  if (!plans.of_every_tp_and_pp()) return false;
+  FirstPlans plans(question, budget, counts);
   const SearchOptions& options = question.options;
-  return options.any || options.cells || question.objective.front || plans.go_down();
+  const bool best_alone = !options.any && !options.cells && !question.objective.front;
+  const std::size_t most = std::max<std::size_t>(1, options.top);  // a search excludes by the worst of so many
+  std::vector<Kept> starts;
+  for (const Count ep : question.domain.ep()) {
+    Kept& own = best_alone ? starts.emplace_back(question.objective, Kept::Mode::kBest, most) : kept;
+    const bool ended = !plans.of_every_tp_and_pp(ep, own);
+    if (best_alone) kept.take(own);
+    if (ended) return false;
+    if (options.any && !kept.all().empty()) return true;
+  }
+  // From the most promising on.
+  const auto score = [&](const Kept& own) {
+    const std::vector<Candidate> all = own.all();
+    return all.empty() ? std::numeric_limits<double>::infinity() : all.front().score[0];
+  };
+  std::stable_sort(starts.begin(), starts.end(),
+                   [&](const Kept& a, const Kept& b) { return score(a) < score(b); });
+  for (Kept& own : starts) {
+    const bool ended = !plans.go_down(own);
+    kept.take(own);
+    if (ended) return false;
+  }
+  return true;
 }
 
 }  // namespace orrery::cluster

@@ -43,12 +43,13 @@ bool Kept::hopeless(const ScoreBound& bound, base::Count tp, base::Count pp) con
     case Mode::kFront:
       break;
   }
+  // Beaten in each: a bound that is as good but for rounding may be of a plan that is better by rounding.
   return std::any_of(list_.begin(), list_.end(), [&](const Candidate& kept) {
     bool somewhere = false;
     for (std::size_t i = 0; i < metrics_; ++i) {
-      if (bound.exact[i] ? bound.least[i] < kept.score[i] : !(bound.least[i] >= kept.score[i] * (1 - kRounding)))
-        return false;
-      somewhere = somewhere || (bound.exact[i] ? bound.least[i] > kept.score[i] : above(bound.least[i], kept.score[i]));
+      const bool over = bound.exact[i] ? bound.least[i] > kept.score[i] : above(bound.least[i], kept.score[i]);
+      if (!over && !(bound.exact[i] && bound.least[i] == kept.score[i])) return false;
+      somewhere = somewhere || over;
     }
     return somewhere;
   });

@@ -20,7 +20,10 @@ struct Outside {
   GradientSync gradients;
 };
 
-// `fullest`: parameters of the stage that has most.
+// Parameters of the stage that has most.
+StageParameters fullest_parameters(const Model& model, const Plan& plan);
+
+// `fullest`: these.
 Outside outside(const LayerContext& context, const StageParameters& fullest);
 
 }  // namespace orrery::cluster

@@ -174,7 +174,7 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
       for (plan.shard = 0; plan.shard <= plan.dp * plan.cp; ++plan.shard) {
         if (!allowed(Knob::kShard, plan.shard)) continue;
         if (space.open(Knob::kShard) && plan.shard > 0 &&
-            (plan.shard == plan.dp * plan.cp || plan.tp >= system.node_size ||
+            (plan.shard == replicas(plan) || plan.tp >= system.node_size ||
              plan.shard != system.node_size / plan.tp || plan.shard == 1 || plan.dp * plan.cp % plan.shard != 0))
           continue;
         for (const double activations : {0.0, 0.5, 1.0})
@@ -215,7 +215,7 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
                               !allowed(Knob::kZero, plan.zero))
                             continue;
                           if (plan.tp == 1 && space.open(Knob::kSequenceParallel) && parallel == 1) continue;
-                          if (plan.dp * plan.cp == 1 && space.open(Knob::kZero) && plan.zero > 0) continue;
+                          if (replicas(plan) == 1 && space.open(Knob::kZero) && plan.zero > 0) continue;
                           plan.recompute = static_cast<Recompute>(r);
                           plan.sequence_parallel = parallel == 1;
                           further();

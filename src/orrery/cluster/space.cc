@@ -163,11 +163,12 @@ void Domain::Tail::set_on(Plan& plan) const {
   set(plan, Knob::kOffloadOptimizer, offload_optimizer);
 }
 
-std::vector<Domain::Tail> Domain::tails(Count tp, Count replicas) const {
-  const Count in_node = tp < system_->node_size ? system_->node_size / tp : 1;
+std::vector<Domain::Tail> Domain::tails(const Plan& plan) const {
+  const Count in_node = plan.tp < system_->node_size ? system_->node_size / plan.tp : 1;
+  const Count all_replicas = replicas(plan);
   std::vector<Tail> all;
-  for (const Count zero : zero_[replicas > 1 ? 1 : 0]) {
-    const bool hybrid = zero > 0 && in_node > 1 && in_node < replicas && replicas % in_node == 0;
+  for (const Count zero : zero_[all_replicas > 1 ? 1 : 0]) {
+    const bool hybrid = zero > 0 && in_node > 1 && in_node < all_replicas && plan.dp * plan.cp % in_node == 0;
     const bool choice = hybrid && (lacking_ & hybrid_sharding_) == 0;
     for (const Count shard : given_or(space_.of(Knob::kShard), choice ? Values{0, in_node} : Values{0}))
       for (const Count activations : offload_activations_)
@@ -225,12 +226,12 @@ Plan Domain::first() const {
   plan.recompute = static_cast<Recompute>(recompute_.front());
   plan.sequence_parallel = sequence_parallel(plan.tp).front() != 0;
   plan.expert_tp = expert_tp(plan.tp).front();
-  tails(plan.tp, plan.dp * plan.cp).front().set_on(plan);
   plan.order = static_cast<Order>(orders_.front());
   if (!turns_.front().empty()) {
     plan.schedule = turns_.front().front().schedule;
     plan.interleave = turns_.front().front().interleave;
   }
+  tails(plan).front().set_on(plan);
   plan.gpus = plan.tp * plan.pp * plan.cp * plan.dp;
   return plan;
 }
@@ -264,10 +265,10 @@ bool Domain::each_of(Count tp, const std::function<bool(const Plan&)>& visit) co
 // Of plans with the same degrees and microbatches.
 bool Domain::each_choice(std::size_t pp_index, Plan plan, const std::function<bool(const Plan&)>& visit) const {
   for (const Turns& turns : turns_[pp_index])
-    for (const Count parallel : sequence_parallel(plan.tp))
-      for (const Tail& tail : tails(plan.tp, plan.dp * plan.cp)) {
-        plan.schedule = turns.schedule, plan.interleave = turns.interleave;
-        plan.sequence_parallel = parallel != 0;
+    for (const Count parallel : sequence_parallel(plan.tp)) {
+      plan.schedule = turns.schedule, plan.interleave = turns.interleave;
+      plan.sequence_parallel = parallel != 0;
+      for (const Tail& tail : tails(plan)) {
         tail.set_on(plan);
         if (!allowed(plan)) continue;
         for (const Order order : orders(plan.cp, plan.dp, plan.pp)) {
@@ -278,6 +279,7 @@ bool Domain::each_choice(std::size_t pp_index, Plan plan, const std::function<bo
           }
         }
       }
+    }
   return true;
 }
 
@@ -288,7 +290,9 @@ double Domain::count() const {
     const Count batch = batches()[b];
     plan.global_batch = batch;
     // Turns and microbatches of stages and replicas.
-    std::vector<std::vector<double>> ways(pp_.size(), std::vector<double>(dp_[b].size()));
+    using Ways = std::vector<std::vector<double>>;
+    const Ways none(pp_.size(), std::vector<double>(dp_[b].size()));
+    std::array<Ways, 2> ways = {none, none};  // with other schedules, with DualPipe
     for (std::size_t p = 0; p < pp_.size(); ++p)
       for (std::size_t d = 0; d < dp_[b].size(); ++d)
         for (const Count micro : micro_batch_[b]) {
@@ -301,7 +305,7 @@ double Domain::count() const {
           for (const Turns& turns : turns_[p]) {
             plan.schedule = turns.schedule, plan.interleave = turns.interleave;
             if (possible(*model_, *system_, plan) && runs_without(*model_, plan, lacking_ & turn_abilities_))
-              ways[p][d] += 1;
+              ways[held_stages(plan) == 2 ? 1 : 0][p][d] += 1;
           }
         }
     for (const Count tp : tp_)
@@ -309,12 +313,14 @@ double Domain::count() const {
         for (std::size_t d = 0; d < dp_[b].size(); ++d) {
           const Count dp = dp_[b][d];
           if (tp * cp > space_.most_gpus / dp) break;
-          std::array<double, 2> pairs = {0, 0};  // of one stage, of several
-          for (std::size_t p = 0; p < pp_.size(); ++p)
-            if (pp_[p] <= space_.most_gpus / (tp * cp * dp)) pairs[pp_[p] > 1 ? 1 : 0] += ways[p][d];
-          for (const bool piped : {false, true})
-            if (const double own = pairs[piped ? 1 : 0]; own > 0)
-              total += own * spreads(tp, cp, dp, piped) * static_cast<double>(recompute_.size());
+          for (const bool dual : {false, true}) {
+            std::array<double, 2> pairs = {0, 0};  // of one stage, of several
+            for (std::size_t p = 0; p < pp_.size(); ++p)
+              if (pp_[p] <= space_.most_gpus / (tp * cp * dp)) pairs[pp_[p] > 1 ? 1 : 0] += ways[dual ? 1 : 0][p][d];
+            for (const bool piped : {false, true})
+              if (const double own = pairs[piped ? 1 : 0]; own > 0)
+                total += own * spreads(tp, cp, dp, piped, dual) * static_cast<double>(recompute_.size());
+          }
         }
   }
   return total;
@@ -322,7 +328,7 @@ double Domain::count() const {
 
 // How experts, sequence parallelism, what is sharded and the order on the network go together with the degrees: asked
 // with one stage and one microbatch, and of the software with several.
-double Domain::spreads(Count tp, Count cp, Count dp, bool piped) const {
+double Domain::spreads(Count tp, Count cp, Count dp, bool piped, bool dual) const {
   Plan plan = space_.base;
   plan.tp = tp, plan.cp = cp, plan.dp = dp, plan.pp = 1;
   plan.global_batch = dp, plan.micro_batch = 1;
@@ -330,10 +336,15 @@ double Domain::spreads(Count tp, Count cp, Count dp, bool piped) const {
   plan.order = Order::kCpDpPp;
   plan.gpus = tp * cp * dp;
   plain(plan);
-  const auto goes = [&](Abilities among) {
-    if (!possible(*model_, *system_, plan)) return false;
+  const auto with_stages = [&] {
     Plan staged = plan;
     staged.pp = piped ? 2 : 1;
+    if (dual) staged.schedule = Schedule::kDualPipe;
+    return staged;
+  };
+  const auto goes = [&](Abilities among) {
+    if (!possible(*model_, *system_, plan)) return false;
+    const Plan staged = with_stages();
     return runs_without(*model_, staged, lacking_ & among);
   };
   double parts = 0;
@@ -347,7 +358,7 @@ double Domain::spreads(Count tp, Count cp, Count dp, bool piped) const {
   if (parts == 0) return 0;
   plan.sequence_parallel = false, plan.ep = 1, plan.expert_tp = 0;
   double tails_there = 0;
-  for (const Tail& tail : tails(tp, dp * cp)) {
+  for (const Tail& tail : tails(with_stages())) {
     tail.set_on(plan);
     if (goes(tail_abilities_)) tails_there += 1;
   }

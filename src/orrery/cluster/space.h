@@ -17,7 +17,7 @@
 // as far as the plan is possible(), its software can run it (abilities.h) and it takes at most the accelerators that
 // there are; it may leave some idle. Where dp and microbatch are given they need not divide what they share out.
 // Choices that make no difference are one, the first: an open schedule of a single stage, open sequence parallelism of
-// one tensor rank, open sharding over one replica.
+// one tensor rank, open sharding where nobody else has the same weights.
 #pragma once
 
 #include <array>
@@ -73,14 +73,14 @@ class Domain {
   Values expert_tp(base::Count tp) const;
   const Values& orders() const { return orders_; }
   Orders orders(base::Count cp, base::Count dp, base::Count pp) const;
-  // What is sharded, over how many, and what lies in the host's memory, of so many replicas of tp ranks.
+  // What is sharded, over how many, and what lies in the host's memory.
   struct Tail {
     int zero = 0;
     base::Count shard = 0, offload_activations = 0, offload_optimizer = 0;
 
     void set_on(Plan& plan) const;
   };
-  std::vector<Tail> tails(base::Count tp, base::Count replicas) const;
+  std::vector<Tail> tails(const Plan& plan) const;  // of tp, dp, cp, pp and the schedule
   // Whether a batch is shared out over dp in such microbatches; an open microbatch divides its part.
   bool shares(base::Count batch, base::Count dp, base::Count micro_batch) const;
   // The most that a plan of the space offloads.
@@ -106,7 +106,7 @@ class Domain {
 
  private:
   std::vector<Turns> turns_of(base::Count pp) const;
-  double spreads(base::Count tp, base::Count cp, base::Count dp, bool piped) const;
+  double spreads(base::Count tp, base::Count cp, base::Count dp, bool piped, bool dual) const;
   bool each_choice(std::size_t pp_index, Plan plan, const std::function<bool(const Plan&)>& visit) const;
 
   const Model* model_;

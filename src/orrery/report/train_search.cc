@@ -167,17 +167,35 @@ std::string plans_table(const TrainedModel& trained, const PlanAnswer& answer) {
   return out;
 }
 
+std::string instead(const std::string& is, const std::string& was, double ratio) {
+  return fmt::format("{} instead of {}, {:+.1f} %", is, was, 100 * (ratio - 1));
+}
+
 // By what each cause makes the forced plan longer.
 std::string why_view(const TrainedModel& trained) {
   const scenario::ForcedPlan& forced = *trained.search->forced;
   if (!forced.best)
     return fmt::format("with {} no plan is within the limits{}{}\n", forced.choice, forced.reason.empty() ? "" : ": ",
                        forced.reason);
-  const cluster::Iteration &best = trained.iteration, &other = forced.best->iteration;
-  std::string out =
-      fmt::format("with {}: {} instead of {}, {:+.1f} %\n  {}\n", forced.choice, shown_seconds(other.iteration_s),
-                  shown_seconds(best.iteration_s), 100 * (other.iteration_s / best.iteration_s - 1),
-                  plan_line(trained.model, forced.best->plan));
+  const Candidate &chosen = trained.search->top.front(), &made = *forced.best;
+  const cluster::Iteration &best = chosen.iteration, &other = made.iteration;
+  const cluster::Objective& objective = trained.search->objective;
+  // Plans of different batches are compared by the sequence.
+  const auto seconds = [&](const Candidate& each) {
+    return each.iteration.iteration_s /
+           (objective.by_sequence ? static_cast<double>(each.plan.global_batch) : 1.0);
+  };
+  const double was = seconds(chosen), is = seconds(made);
+  std::string out = fmt::format("with {}: {}\n  {}\n", forced.choice,
+                                instead(shown_seconds(is), shown_seconds(was), is / was),
+                                plan_line(trained.model, made.plan));
+  for (std::size_t i = 0; i < objective.metrics.size(); ++i) {
+    const Metric metric = objective.metrics[i];
+    const double before = chosen.score[i], now = made.score[i];
+    if (metric == Metric::kTime || metric == Metric::kMemory || before <= 0) continue;
+    out += fmt::format("  {:<12}{}\n", metric_name(metric),
+                       instead(shown(metric, now), shown(metric, before), now / before));
+  }
   using cluster::Breakdown;
   static constexpr std::pair<const char*, double Breakdown::*> kCauses[] = {
       {"forward", &Breakdown::forward},       {"backward", &Breakdown::backward},
@@ -186,8 +204,9 @@ std::string why_view(const TrainedModel& trained) {
       {"dp exposed", &Breakdown::dp_exposed}, {"ep exposed", &Breakdown::ep_exposed},
       {"cp exposed", &Breakdown::cp_exposed}, {"bubble", &Breakdown::bubble}};
   for (const auto& [name, cause] : kCauses) {
-    const double more = other.breakdown.*cause - best.breakdown.*cause;
-    if (std::fabs(more) < 5e-4 * best.iteration_s) continue;
+    const double more =
+        other.breakdown.*cause * (is / other.iteration_s) - best.breakdown.*cause * (was / best.iteration_s);
+    if (std::fabs(more) < 5e-4 * was) continue;
     out += fmt::format("  {:<12}{}{}\n", name, more < 0 ? "-" : "+", shown_seconds(std::fabs(more)));
   }
   const double bytes = other.memory.total() - best.memory.total();

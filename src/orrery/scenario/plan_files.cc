@@ -6,7 +6,7 @@
 #include "orrery/cluster/fields.h"
 #include "orrery/cluster/names.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/scenario/plan_rows.h"
+#include "orrery/scenario/plan_row_text.h"
 
 namespace orrery::scenario {
 namespace {

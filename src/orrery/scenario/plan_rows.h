@@ -29,10 +29,4 @@ struct EvaluatedRows {
 EvaluatedRows evaluate_plan_rows(const TrainRequest& request, const PlanRowsInput& input,
                                  const std::function<void(const std::string&)>& write);
 
-// As rows are written: a header with fields `besides` what a search chooses, and rows by their number, with the cells
-// of those fields, a comma before each.
-std::string csv_header(const std::vector<std::string>& besides = {});
-void append_csv_row(std::uint64_t row, const cluster::Plan& plan, const cluster::Iteration& iteration, std::string& out,
-                    const std::string& besides = "");
-
 }  // namespace orrery::scenario

@@ -364,7 +364,18 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
                 answer.objective, {}};
   search.limits = limits_of(request, answer.objective, trained);
   trained.choices = 0;
-  if (search.space.most_gpus > most_of(trained.system)) {  // for the rules to say
+  // For the rules to say: more accelerators than there are, or a batch that none counts.
+  const cluster::Values& batches = search.space.of(Knob::kGlobalBatch);
+  const auto countless = std::find_if(batches.begin(), batches.end(), [&](Count batch) {
+    cluster::Plan one;
+    one.global_batch = batch;
+    one.precision = trained.plan.precision;
+    base::Diagnostics broken;
+    cluster::check_spread(trained.system, one, broken);
+    return broken.has_errors();
+  });
+  if (countless != batches.end()) trained.plan.global_batch = *countless;
+  if (search.space.most_gpus > most_of(trained.system) || countless != batches.end()) {
     take_plain_degrees(search.space, true, trained.plan);
     return;
   }
