@@ -19,6 +19,7 @@ namespace {
 using base::Count;
 
 constexpr std::uint32_t kEvery = 16;  // steps, each some microseconds, between looks at the clock
+constexpr double kNever = std::numeric_limits<double>::infinity();  // bound of what the limits exclude
 constexpr std::size_t kTask = 256;    // bundles that a thread takes at once
 constexpr std::size_t kAhead = 256;   // bundles whose groups are bounded together
 
@@ -86,8 +87,9 @@ double Groups::order_of(const Plan& plan, double whole_s, double bytes) const {
   const Count busy = q_.domain.space().most_gpus / share;  // stages and replicas
   const auto batch = static_cast<double>(plan.global_batch);
   const double seconds = batch / static_cast<double>(plan.micro_batch) * whole_s / static_cast<double>(busy);
-  return bound_of(q_, seconds, bytes, batch, static_cast<double>(share), static_cast<double>(share * busy), false)
-      .least[0];
+  const auto least = static_cast<double>(share), most = static_cast<double>(share * busy);
+  if (surely_over(q_, seconds, batch, least, most)) return kNever;
+  return bound_of(q_, seconds, bytes, batch, least, most, false).least[0];
 }
 
 // Of all groups of the bundle.
@@ -239,7 +241,7 @@ std::uint64_t Groups::left() const {
 std::vector<Group> Groups::next(std::size_t most, double worst, bool& spent) {
   spent = false;
   const auto unsure = [&] {
-    return next_ < bundles_.size() && bundles_[next_].order <= worst &&
+    return next_ < bundles_.size() && bundles_[next_].order <= worst && bundles_[next_].order < kNever &&
            (heap_.empty() || bundles_[next_].order <= heap_.front().order);
   };
   std::vector<Group> groups;
@@ -248,7 +250,7 @@ std::vector<Group> Groups::next(std::size_t most, double worst, bool& spent) {
       spent = !bound_next();
       if (spent) return groups;
     }
-    if (heap_.empty() || heap_.front().order > worst) break;
+    if (heap_.empty() || heap_.front().order > worst || heap_.front().order == kNever) break;
     const Bounded first = heap_.front();
     std::pop_heap(heap_.begin(), heap_.end(), after);
     heap_.pop_back();

@@ -32,7 +32,7 @@ Walk::Walk(const Question& question, const Group& group, const Kept& known, Kept
            cost::Ticker& clock)
     : q_(question), group_(group), known_(known), kept_(kept), counts_(counts), clock_(clock) {
   bytes_count_ = std::find(q_.metrics.begin(), q_.metrics.end(), Metric::kMemory) != q_.metrics.end();
-  bytes_first_ = q_.metrics.front() == Metric::kMemory;
+  stages_alone_ = q_.options.any || q_.metrics.front() == Metric::kMemory;
 }
 
 bool Walk::run() {
@@ -166,8 +166,8 @@ bool Walk::replicas(std::size_t p, Plan plan) {
       const double stages = turns_bound(pipe(plan), whole_microbatches(plan), late_);
       if (prune(stages, fewest_bytes_, plan.gpus, plan.gpus, plan.pp, false)) continue;
       if (!weighed && !weigh()) return true;
-      one.outside = bytes_first_ ? 0 : least_outside(plan, false);
-      if (dual && !bytes_first_) one.outside_dual = least_outside(plan, true);
+      one.outside = stages_alone_ ? 0 : least_outside(plan, false);
+      if (dual && !stages_alone_) one.outside_dual = least_outside(plan, true);
       const double least = dual ? std::min(one.outside, one.outside_dual) : one.outside;
       if (prune(stages + least, fewest_bytes_, plan.gpus, plan.gpus, plan.pp, false)) continue;
     }
@@ -222,7 +222,7 @@ bool Walk::sharded(Plan plan) {
         one.kept_all = false;
         one.seconds = one.stages;
         one.hopeless = false;
-        if (!bounded() || bytes_first_) continue;
+        if (!bounded() || stages_alone_) continue;
         one.seconds += outside(plain);
         one.hopeless = prune(one.seconds, turns_bytes, plan.gpus, plan.gpus, plan.pp, false);
       }

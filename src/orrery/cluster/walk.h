@@ -69,7 +69,8 @@ class Walk {
   Kept& kept_;
   Counts& counts_;
   cost::Ticker& clock_;
-  bool bytes_count_ = false, bytes_first_ = false;  // in the objective
+  bool bytes_count_ = false;   // in the objective
+  bool stages_alone_ = false;  // what is outside of the stages rarely decides: not worth its bound
   Values dps_;
   std::vector<Piped> pipes_;  // of the stages that are looked at
   // Of the stages and replicas that are looked at:
