@@ -75,8 +75,8 @@ void declare_plan(CommandLine& line, scenario::TrainRequest& request) {
   declare_degree(line, "cp", request.cp, "Context-parallel degree (ring attention)");
   declare_degree(line, "interleave", request.interleave, "Chunks of layers per stage; default 1");
   line.choice("--schedule", request.schedule, cluster::schedules(),
-              "gpipe, 1f1b (default), interleaved, zero-bubble, dualpipe");
-  line.choice("--recompute", request.recompute, cluster::recomputations(), "none (default), selective, full");
+              "gpipe, 1f1b, interleaved, zero-bubble, dualpipe; searched with the degrees, else 1f1b");
+  line.choice("--recompute", request.recompute, cluster::recomputations(), "none, selective, full; searched with the degrees, else none");
   line.text(
       "--stack", request.stack, "NAME",
       "Software: megatron-2021, megatron-core, pytorch-fsdp, xla; default: the system's, with ZeRO 3 pytorch-fsdp");

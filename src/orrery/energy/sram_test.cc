@@ -125,7 +125,7 @@ TEST(Sram, WhatCannotBeEstimatedSaysWhy) {
             "`technology` is 1 nm; CACTI knows 22 to 90 nm, and its figures are scaled to 2 to 250 nm at most");
   EXPECT_EQ(refusal(with("technology", Count{1000}), "read"),
             "`technology` is 1000 nm; CACTI knows 22 to 90 nm, and its figures are scaled to 2 to 250 nm at most");
-  EXPECT_EQ(refusal(memory(64, 1024), "idle"), "knows read, write, update and leak of an SRAM, not `idle`");
+  EXPECT_EQ(refusal(memory(64, 1024), "doze"), "knows read, write, update and leak of an SRAM, not `doze`");
   EXPECT_EQ(refusal(memory(64, 1024), "read", {{"data_delta", std::string("x")}}),
             "argument `data_delta` is not a number, but `x`");
 }

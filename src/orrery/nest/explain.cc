@@ -163,7 +163,7 @@ void explain_empty(const Model& model, const Mapspace& mapspace, const cost::Bud
                       bound, factors, demanded));
       if (bound < std::numeric_limits<Count>::max() - demanded)
         optimum.ways_out.push_back(
-            fmt::format("pad {} to {}, the next multiple of {}, or take a chip without this factor", name,
+            fmt::format("round {} up to {}, the next multiple of {}, with `--factors padded`, or take a chip without this factor", name,
                         (bound / demanded + 1) * demanded, demanded));
     } else if (!factors.empty() || !ceilings.empty())
       optimum.arithmetic.push_back(fmt::format("{} = {} needs factors that multiply to {}; {}{}{}", name, bound, bound,

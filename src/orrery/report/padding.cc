@@ -17,7 +17,8 @@ std::string compared(const scenario::MappedLayer& layer, const nest::Evaluation&
   const double after = nest::key_of(layer.objective, layer.optimum.evaluation)[0];
   std::string text = fmt::format("; {} {:.4g} in place of {:.4g}", unit_of(layer.objective[0]), after, before);
   if (after > 0 && before > 0)
-    text += after <= before ? fmt::format(", {:.2f} times less", before / after)
+    text += after >= before * (1 - 5e-3) && after <= before * (1 + 5e-3) ? ", no better"
+            : after <= before ? fmt::format(", {:.2f} times less", before / after)
                             : fmt::format(", {:.2f} times more", after / before);
   return text;
 }

@@ -115,10 +115,16 @@ std::string sweep_table(const SweepAnswer& answer) {
   }
   if (!answer.ranking.effects.empty()) {
     std::vector<ChartRow> rows;
-    for (const sweep::Effect& effect : answer.ranking.effects)
+    bool any = false;
+    for (const sweep::Effect& effect : answer.ranking.effects) {
       rows.push_back({effect.path, effect.share, fmt::format("best {}", effect.best)});
-    out += fmt::format("\nwhat {} depends on, percent of the variance of its logarithm over {} points\n{}",
-                       answer.study.objectives.front().name, answer.ranking.ranked, bar_chart(rows, 1));
+      any = any || effect.share > 0;
+    }
+    const std::string& name = answer.study.objectives.front().name;
+    out += any ? fmt::format("\nwhat {} depends on, percent of the variance of its logarithm over {} points\n{}", name,
+                             answer.ranking.ranked, bar_chart(rows, 1))
+               : fmt::format("\n{} depends on none of these fields: {} points have the same\n", name,
+                             answer.ranking.ranked);
   }
   if (!answer.finished) out += "\nnot finished; the same command goes on from here\n";
   return out + "figures are modelled\n";

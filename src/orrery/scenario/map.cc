@@ -488,7 +488,7 @@ void demand_no_choice(const MapRequest& request) {
                                                                    : nullptr;
   if (!beside) return;
   base::fail("O2043", fmt::format("`--fuse auto` and `{}` exclude each other", beside), {},
-             "let it choose first, then ask about one side: `--layer NAME --fuse-at LEVEL` and the options it shows");
+             "let it choose first, then ask about one side alone: `--layer NAME --fuse-at LEVEL` and the options it shows");
 }
 
 // What a request asks about, not yet read.

@@ -1,6 +1,7 @@
 #include "orrery/sweep/map_engine.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <unordered_map>
@@ -100,8 +101,17 @@ std::string refusal(const base::InputError& error) {
   return error.what();
 }
 
-void refuse_more(const scenario::MapRequest& request) {
+// Options of the search are the same at every point: equal questions have one answer, whichever point asks.
+constexpr std::array<const char*, 11> kSearchOptions{"attention-array", "certify",    "compat",  "factors", "memory",
+                                    "objective",       "pad",        "pareto",  "threads", "time-limit",
+                                    "why"};
+
+void refuse_more(const scenario::MapRequest& request, const std::vector<std::string>& paths) {
   base::Diagnostics found;
+  for (const std::string& path : paths)
+    if (std::find(kSearchOptions.begin(), kSearchOptions.end(), path) != kSearchOptions.end())
+      found.error("O2059", fmt::format("`{}` belongs to the search, which is the same at every point", path))
+          .hint(fmt::format("run a study for each value: `orrery sweep map ... --{} VALUE`", path));
   const auto refuse = [&](bool asked, const char* option) {
     if (asked)
       found
@@ -129,7 +139,7 @@ scenario::LayerQuestion question_at(const PointQuestions& point, std::size_t q) 
 MapEngine::MapEngine(std::vector<std::string> arguments, const ReadRequest& read, const EngineOptions& options)
     : arguments_(arguments), readings_(std::move(arguments), read, options.paths, options.pins), options_(options) {
   const scenario::MapRequest& request = readings_.base_request();
-  refuse_more(request);
+  refuse_more(request, options_.paths);
   search_.model = request.compat.defects;
   search_.objective = request.search.objective;
   search_.factors = request.search.factors;
@@ -184,6 +194,8 @@ Figures MapEngine::least(const scenario::LayerQuestion& question, const std::str
     return made->second;
   };
   Figures out = layer_floor(question, search_);
+  // A search over factors that leave a rest takes seconds, more than the points that its bound might save.
+  if (search_.factors == nest::Factors::kImperfect) return out;
   const auto raise = [&](Figure figure, double value) {
     if (!(out[figure] >= value)) out[figure] = value;
   };
