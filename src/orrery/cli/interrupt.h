@@ -4,7 +4,14 @@
 
 #include <atomic>
 
+#include "orrery/base/diagnostic.h"
+
 namespace orrery::cli {
+
+// A question that was interrupted before there was any answer; `run` ends with 130.
+struct StoppedWithoutAnswer : base::InputError {
+  explicit StoppedWithoutAnswer(const base::InputError& error) : InputError(error) {}
+};
 
 // While it lives, the first SIGINT, SIGTERM or SIGHUP sets the flag. A second one ends the program at once, also when
 // the guard is gone by then, unless it comes within a fifth of a second, or from the same process within 1.5 s:

@@ -69,6 +69,9 @@ std::vector<Count> batches_of(const std::string& text) {
         misuse("O1102", fmt::format("`{} {}` means more than {} batches", option, text, kMostBatches),
                "take a larger step");
     }
+    if (batches.size() == 1 && range->most > range->least)
+      misuse("O1102", fmt::format("`{} {}` doubles from {}, and so means that alone", option, text, range->least),
+             fmt::format("give a step, such as `{}..{}:1`, or a list", range->least, range->most));
     return batches;
   }
   std::vector<Count> batches;

@@ -11,6 +11,7 @@
 #include "orrery/base/diagnostic.h"
 #include "orrery/base/edit_distance.h"
 #include "orrery/cli/console.h"
+#include "orrery/cli/interrupt.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
 #include "orrery/cli/write_for.h"
@@ -67,6 +68,9 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
   } catch (const scenario::IllegalMapping& error) {
     refuse(console, error.diagnostics);
     return kNo;
+  } catch (const StoppedWithoutAnswer& error) {
+    refuse(console, error.diagnostics);
+    return kInterrupted;
   } catch (const base::InputError& error) {
     refuse(console, scenario::with_classes_below(scenario::fold_dimension_names(error.diagnostics)));
     return kUsage;

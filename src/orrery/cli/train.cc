@@ -246,8 +246,13 @@ int run_train(const Arguments& arguments, Console& console) {
         progress.show(
             fmt::format("best {:.6g}, bound {:.6g}, gap {:.2f} %", best, bound, 100 * cost::gap(best, bound)));
     };
-    scenario::TrainedModel result = scenario::train(request);
-    return std::pair(std::move(result), interrupt->flag()->load());
+    try {
+      scenario::TrainedModel result = scenario::train(request);
+      return std::pair(std::move(result), interrupt->flag()->load());
+    } catch (const base::InputError& error) {
+      if (interrupt && interrupt->flag()->load()) throw StoppedWithoutAnswer(error);
+      throw;
+    }
   }();
   report(console, trained.warnings.all());
   if (!options.trace.empty()) write_trace(options.trace, trained);

@@ -209,7 +209,7 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   const bool core_kept = plan.recompute == Recompute::kSelective && !plan.recomputed.core;
   const Recompute again = core_kept ? Recompute::kNone : plan.recompute;
   const ForwardFlops flops(model);
-  const DoneFlops done = flops.done(plan.recompute, plan.recomputed);
+  const DoneFlops done = flops.done(plan.recompute, plan.recomputed, plan.lora_rank);
   result.done = utilisation(done.model * rate, done.hardware * rate, peak);
   result.published = utilisation(flops.model() * rate, flops.hardware(again) * rate, peak);
   result.tokens_per_s = batch * model.seq / result.iteration_s;

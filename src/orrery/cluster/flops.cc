@@ -4,7 +4,9 @@
 //
 // Papers count the core in full whatever the kernel does. The operations executed differ: flash attention skips the
 // half that a causal mask hides, and its backward pass does five products for the forward's two, since it recomputes
-// the scores. layer.cc takes its times from the same two shares (model.h), so that no utilisation can exceed 1.
+// the scores. A frozen matrix beside an adapter (LoRA) has no weight gradient, two products in the place of three; the
+// adapter, two thin products, has all. layer.cc takes its times from the same shares (model.h), so that no utilisation
+// can exceed 1.
 #include "orrery/cluster/flops.h"
 
 namespace orrery::cluster {
@@ -12,6 +14,9 @@ namespace orrery::cluster {
 void ForwardFlops::add(const LayerKind& kind, double layers) {
   products_ += layers * kind.product_flop;
   core_ += layers * kind.core_flop;
+  for (const Matrix& m : kind.matrices)
+    adapters_ += layers * 2 * static_cast<double>(m.at_tokens > 0 ? m.at_tokens : kind.seq) *
+                 static_cast<double>(m.in + m.out + m.kv_heads * m.kv_width);
   if (kind.latent)
     for (const Matrix& m : kind.matrices)
       if (from_latent(m))
@@ -30,9 +35,12 @@ ForwardFlops::ForwardFlops(const Model& model) : backward_(core_backward_product
   const double s = model.seq;
   const double logits = 2.0 * (model.logits.at_one_token ? 1 : s) * model.logits.width * model.logits.outputs;
   for (const auto* matrices : {&model.first, &model.last})
-    for (const Matrix& m : *matrices)
+    for (const Matrix& m : *matrices) {
       ends_ += 2.0 * static_cast<double>(m.at_tokens) * static_cast<double>(m.in) * static_cast<double>(m.out);
+      adapters_ += 2.0 * static_cast<double>(m.at_tokens) * static_cast<double>(m.in + m.out);
+    }
   ends_ += logits;
+  adapters_ += 2.0 * (model.logits.at_one_token ? 1 : s) * (model.logits.width + model.logits.outputs);
   if (model.ahead > 0) {
     const auto ahead = static_cast<double>(model.ahead);
     add(model.kinds[model.last_kind], ahead);
@@ -51,10 +59,12 @@ double ForwardFlops::hardware(Recompute recompute) const {
   return 3 * (products_ + core_ + ends_) + again;
 }
 
-DoneFlops ForwardFlops::done(Recompute recompute, const Recomputed& parts) const {
+DoneFlops ForwardFlops::done(Recompute recompute, const Recomputed& parts, base::Count lora_rank) const {
   DoneFlops done;
-  done.model = 3 * (products_ + done_ + ends_);
-  done.hardware = 3 * (products_ + ends_) + (1 + backward_) * done_;
+  const double matrices = lora_rank == 0 ? 3 * (products_ + ends_)
+                                         : 2 * (products_ + ends_) + 3 * static_cast<double>(lora_rank) * adapters_;
+  done.model = matrices + 3 * done_;
+  done.hardware = matrices + (1 + backward_) * done_;
   if (recompute == Recompute::kFull) done.hardware += products_ + done_;
   if (recompute == Recompute::kSelective) done.hardware += (parts.core ? done_ : 0) + (parts.latents ? latents_ : 0);
   return done;
@@ -68,8 +78,9 @@ double hardware_flops_per_sequence(const Model& model, Recompute recompute) {
   return ForwardFlops(model).hardware(recompute);
 }
 
-DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute, const Recomputed& parts) {
-  return ForwardFlops(model).done(recompute, parts);
+DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute, const Recomputed& parts,
+                                  base::Count lora_rank) {
+  return ForwardFlops(model).done(recompute, parts, lora_rank);
 }
 
 }  // namespace orrery::cluster

@@ -18,7 +18,8 @@ class ForwardFlops {
  public:
   explicit ForwardFlops(const Model& model);
 
-  DoneFlops done(Recompute recompute, const Recomputed& parts = {}) const;
+  // With adapters of a rank beside frozen matrices, these have no weight gradient: twice, and the adapters three times.
+  DoneFlops done(Recompute recompute, const Recomputed& parts = {}, base::Count lora_rank = 0) const;
   double model() const;                        // model_flops_per_sequence
   double hardware(Recompute recompute) const;  // hardware_flops_per_sequence
 
@@ -29,11 +30,13 @@ class ForwardFlops {
   double core_ = 0;      // scores and their product with the values, in full: no causal discount
   double done_ = 0;      // what of the core is executed
   double latents_ = 0;   // of the products those with the latents of attention
+  double adapters_ = 0;  // adapters of rank 1 beside all dense matrices
   double ends_ = 0;      // logits, and what stands around the layers; not recomputed
   double backward_ = 2;  // products of the core's backward pass over those of its forward pass
 };
 
-DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute, const Recomputed& parts = {});
+DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute, const Recomputed& parts = {},
+                                  base::Count lora_rank = 0);
 
 // As papers count: attention in full. FLOPs of one sequence, forward and backward, recomputation not counted. For a
 // plain GPT exactly Korthikanti 2022 (arXiv 2205.05198) eq. 7 with B = 1.

@@ -191,7 +191,7 @@ double held_microbatches(const Plan& plan, const Common& common, base::Count sta
   const auto p = static_cast<double>(plan.pp);
   const auto behind = static_cast<double>(plan.pp - stage);  // stages from this one on
   const auto v = static_cast<double>(plan.interleave);
-  if (plan.schedule == Schedule::kGpipe) return m;
+  if (plan.schedule == Schedule::kGpipe && plan.pp > 1) return m;  // of one stage no schedule makes a difference
   // Deferred weight gradients keep their activations: every stage holds as many as the first.
   if (plan.schedule == Schedule::kZeroBubble) return std::min(m, p);
   if (plan.schedule == Schedule::kDualPipe) return std::min(m, p + 1);  // of the two stages together

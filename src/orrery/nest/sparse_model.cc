@@ -315,14 +315,16 @@ class Account {
     return out_.evaluation.storages[static_cast<std::size_t>(level)].utilized_instances;
   }
 
-  // Words of a block are paid for together: what a compressed tile's last block wastes.
-  double block_waste(int level, int s, double block) const {
+  // Blocks that `words` of a tensor are paid as. Words of a block are paid for together; of compressed tiles the last
+  // block of each, by how many words lie in it. Those blocks are an expectation and not rounded up again.
+  double blocks_of(int level, int s, const PricedLevel& priced, Count words) const {
     const TileContent& tile = content(level, s);
-    if (block == 1 || !storage(level).compressed(s) || tile.density() >= 1) return 1;
+    if (priced.block == 1 || !storage(level).compressed(s) || tile.density() >= 1)
+      return priced.blocks(static_cast<double>(words));
     double blocks = 0;
     for (const auto& [nonzeros, probability] : design_.densities[static_cast<std::size_t>(s)].occupancies(tile.mold))
-      blocks += std::ceil(static_cast<double>(nonzeros) / block) * probability;
-    return blocks / tile.share / (tile.words / block);
+      blocks += std::ceil(static_cast<double>(nonzeros) / priced.block) * probability;
+    return static_cast<double>(words) * blocks / (tile.share * tile.words);
   }
 
   void price(int level, int s) {
@@ -331,10 +333,9 @@ class Account {
     const SparseStorage& sparse = storage(level);
     const SparsePrices& at = sparse.prices;
     const double paying = priced.paying(static_cast<double>(instances_of(level))) * here.share;
-    const double waste = block_waste(level, s, priced.block);
     const double full_block = static_cast<double>(chip_.storages[static_cast<std::size_t>(level)].block_size);
     const double part = priced.block == 1 ? full_block : 1;  // an access of a word costs this part of a block's
-    const auto blocks = [&](Count words) { return priced.blocks(static_cast<double>(words)) * waste; };
+    const auto blocks = [&](Count words) { return blocks_of(level, s, priced, words); };
     here.data_pj =
         paying * (blocks(here.reads.actual) * priced.read_pj + blocks(here.fills.actual) * priced.write_pj +
                   blocks(here.updates.actual) * priced.update_pj +

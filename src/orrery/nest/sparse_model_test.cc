@@ -102,6 +102,17 @@ TEST_F(DotProduct, CoordinatesAndSkippingLeaveOneAccessInFour) {
   EXPECT_DOUBLE_EQ(cost.evaluation.utilization, 1);
 }
 
+TEST_F(DotProduct, BlocksOfATileAreThoseThatItsNonzerosFill) {
+  chip.storages[0].block_size = 4;
+  design.storages[0].formats[kA] = format_of({RankFormat::Kind::kCoordinates});
+  design.storages[0].savings = {{true, {{kB, {kA}}}, {}}};
+  for (int nonzeros = 1; nonzeros <= 16; ++nonzeros) {
+    design.densities[kA] = Density::structured(nonzeros / 16.0);
+    const SparseEvaluation cost = evaluated(Model(einsum, chip), design, mapping);
+    EXPECT_DOUBLE_EQ(cost.uses[0][kA].data_pj, std::ceil(nonzeros / 4.0) * 0.5) << nonzeros;
+  }
+}
+
 TEST_F(DotProduct, GatingSavesEnergyAndNotThePortsTime) {
   design.storages[0].savings = {{false, {{kB, {kA}}}, {}}};
   design.storages[0].prices.gated_read = 0.0625;

@@ -340,7 +340,7 @@ std::string search_view(const TrainedModel& trained) {
   if (answer.idle > 0)
     out += fmt::format("{} of {} accelerators stay idle\n", answer.idle, trained.plan.gpus + answer.idle);
   out += headroom(trained.iteration);
-  out += "this plan: " + plan_options(trained.plan, trained.model.mixes(), trained.stack_given) + "\n";
+  out += "this plan: " + plan_options(trained.plan, trained.model.mixes(), trained.stack_given) + trained.asked + "\n";
   if (answer.top.size() > 1) out += "\n" + plans_table(trained, answer);
   if (answer.forced) out += "\n" + why_view(trained);
   if (!answer.cells.empty()) out += "\n" + plan_map(trained);

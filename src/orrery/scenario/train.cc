@@ -1,3 +1,4 @@
+#include "orrery/scenario/asked_options.h"
 #include "orrery/scenario/train.h"
 
 #include <algorithm>
@@ -224,6 +225,7 @@ void settle_stack(const TrainRequest& request, base::Overrides& plan, const std:
   if (!named && stack.name == cluster::StackName::kMegatron2021)  // also of systems that name none
     stack = formats::orrery::load_stack(catalogue, "megatron-2021").stack;
   trained.stack_given = named.has_value();
+  trained.asked = asked_options(request);
   const bool zero_3 = request.zero == 3 || std::any_of(plan.begin(), plan.end(), [](const base::Override& set) {
                         return set.path == "zero" && set.value == "3";
                       });

@@ -66,6 +66,7 @@ struct TrainedModel {
   base::Count searched = 0;         // products whose mapping was searched
   std::vector<std::pair<machine::MatrixProduct, double>> unproven;  // of them, those without a proof, with their gaps
   std::vector<std::string> defaulted;                               // degrees that were chosen: "tp", "pp", ...
+  std::string asked;  // the question's own options, beside which a printed plan means this run (asked_options.h)
   bool stack_given = false;                                         // false: the system's, or what the plan needs
   std::vector<std::string> assumed;             // not given and not chosen either: "micro_batch", "attention"
   std::optional<ExpectedError> expected_error;  // nothing: no runs like this one were measured

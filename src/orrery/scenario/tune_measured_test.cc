@@ -122,9 +122,11 @@ TEST(TuneBench, EndsInTimeAndGoesOnLater) {
   const TunedBench cut = tune_bench(request);
   EXPECT_TRUE(cut.ended_early);
   EXPECT_FALSE(cut.complete);
+  // How much is measured in so long depends on what else the machine does; what was, is not measured again.
   request.resume = true;
-  request.limits.seconds = 0.4;
-  EXPECT_GT(tune_bench(request).resumed, 0U);
+  std::size_t resumed = 0;
+  for (int tries = 0; tries < 8 && resumed == 0; ++tries, request.limits.seconds *= 2) resumed = tune_bench(request).resumed;
+  EXPECT_GT(resumed, 0U);
 }
 
 TEST(TuneBench, RefusesSizesAndNamesThatCannotBe) {
