@@ -22,6 +22,7 @@
 #include "orrery/machine/chip.h"
 #include "orrery/nest/model.h"
 #include "orrery/nest/search.h"
+#include "orrery/nest/sparse_design.h"
 #include "orrery/scenario/validate.h"
 #include "orrery/workload/einsum.h"
 #include "orrery/workload/plain_transformer.h"
@@ -85,6 +86,9 @@ class Chip {
   // Which mappings of `einsum` are allowed. The first question about an einsum reads the constraints; later ones look
   // them up, whatever the figures of the chip.
   std::shared_ptr<const nest::Mapspace> space(const workload::Einsum& einsum) const;
+  // What the hardware does about zeros of `einsum`, with the densities of the files' own `problem` where it is that one;
+  // null: nothing, so that every tensor is dense.
+  std::shared_ptr<const nest::SparseDesign> zeros(const workload::Einsum& einsum) const;
   // The einsum of the `problem` among the files.
   const std::optional<workload::Einsum>& problem() const;
   // The mapping among the files, for that einsum.
@@ -97,6 +101,8 @@ class Chip {
 
  private:
   struct Description;
+  struct Rules;
+  std::shared_ptr<const Rules> rules(const workload::Einsum& einsum) const;
   Chip(std::shared_ptr<const machine::Chip> value, std::shared_ptr<const Description> description)
       : value_(std::move(value)), description_(std::move(description)) {}
   static Chip described(const std::vector<std::shared_ptr<const base::SourceFile>>& files, const Reading& how);
@@ -160,7 +166,8 @@ struct MapOptions {
   nest::SearchLimits limits;
 };
 
-// The best mapping of an einsum on a chip, with its cost and its proof.
+// The best mapping of an einsum on a chip, with its cost and its proof; where the hardware does something about zeros,
+// by the sparse model.
 nest::Optimum map(const Chip& chip, const workload::Einsum& einsum, const MapOptions& options = {});
 
 // The same for every operator of a block, each on the chip for its role. Sums count the instances of each; operators
@@ -178,7 +185,8 @@ MappedBlock map(const Chip& chip, const std::vector<workload::Operator>& block, 
 nest::Evaluation evaluate(const Chip& chip, const workload::Einsum& einsum, const nest::Mapping& mapping,
                           const nest::ModelOptions& options = {});
 // What many mappings of one einsum on one chip have in common: its `evaluate` takes less than a microsecond and takes
-// for granted that the mapping is legal (nest::is_legal).
+// for granted that the mapping is legal (nest::is_legal). Throws InputError (O2039) where the hardware does something
+// about zeros: nest::evaluate_sparse takes `Chip::zeros`.
 nest::Model evaluator(const Chip& chip, const workload::Einsum& einsum, const nest::ModelOptions& options = {});
 
 // Energies and areas of components, by the most accurate estimator that has an answer.

@@ -121,7 +121,8 @@ int present(const Results& results, const DocumentRequest& documents, const Outp
     console.out << json;
   } else {
     if (!results.title.empty()) console.out << results.title << "\n\n";
-    console.out << report::model_table(layers, std::max<base::Count>(1, results.blocks), results.selected,
+    console.out << report::model_table(results.fused.empty() ? layers : report::marked(layers, results.fused),
+                                       std::max<base::Count>(1, results.blocks), results.selected,
                                        results.mapped.attention);
     if (results.work && results.selected.empty()) console.out << report::left_out_line(*results.work);
     for (const scenario::MappedLayer& layer : layers) {

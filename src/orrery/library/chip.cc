@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "orrery/formats/timeloop/architecture/apply_estimates.h"
+#include "orrery/formats/timeloop/documents/chip_reading.h"
 #include "orrery/formats/timeloop/documents/documents.h"
+#include "orrery/formats/timeloop/documents/sparse_document.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/library/reading.h"
 #include "orrery/machine/ranges.h"
@@ -22,7 +24,7 @@ namespace {
 using formats::timeloop::Documents;
 using formats::timeloop::Specification;
 
-constexpr std::size_t kMostSpaces = 4096;
+constexpr std::size_t kMostRules = 4096;
 
 // All of an einsum that constraints can depend on: its name is not part of it.
 std::string key_of(const workload::Einsum& einsum) {
@@ -62,8 +64,15 @@ struct Chip::Description {
   std::vector<energy::Component> components;
   std::vector<Diagnostic> warnings;
 
-  mutable std::mutex mutex;  // of the spaces
-  mutable std::map<std::string, std::shared_ptr<const nest::Mapspace>, std::less<>> spaces;
+  mutable std::mutex mutex;  // of the rules
+  mutable std::map<std::string, std::shared_ptr<const Rules>, std::less<>> rules;
+  std::string catalogue;  // of the figures by which rules without an ERT are priced
+};
+
+// What documents say of one einsum.
+struct Chip::Rules {
+  nest::Mapspace space;
+  std::shared_ptr<const nest::SparseDesign> zeros;  // null: nothing
 };
 
 Chip::Chip(machine::Chip value, nest::Mapspace space) {
@@ -90,9 +99,8 @@ Chip Chip::described(const std::vector<std::shared_ptr<const base::SourceFile>>&
     scenario::Estimators estimators(setup);
     scenario::complete(read, estimators);
   }
+  description->catalogue = how.catalogue;
   if (read.problem) {
-    description->spaces.emplace(key_of(read.problem->einsum),
-                                std::make_shared<const nest::Mapspace>(std::move(read.problem->space)));
     description->problem = std::move(read.problem->einsum);
   }
   description->mapping = std::move(read.mapping);
@@ -140,20 +148,43 @@ Chip Chip::with_normalisation(std::optional<Chip> partner) const {
   return changed;
 }
 
-std::shared_ptr<const nest::Mapspace> Chip::space(const workload::Einsum& einsum) const {
+std::shared_ptr<const Chip::Rules> Chip::rules(const workload::Einsum& einsum) const {
   const Description& description = *description_;
-  if (description.any) return description.any;
   std::string key = key_of(einsum);
   {
     const std::lock_guard lock(description.mutex);
-    const auto known = description.spaces.find(key);
-    if (known != description.spaces.end()) return known->second;
+    const auto known = description.rules.find(key);
+    if (known != description.rules.end()) return known->second;
   }
   // Two threads may read the same; the first one's is kept.
-  auto space = std::make_shared<const nest::Mapspace>(description.documents->read_for(einsum).problem->space);
+  const bool own = description.problem && key == key_of(*description.problem);
+  formats::timeloop::ChipReading reading(*description.documents);
+  formats::timeloop::LayerReading read = reading.layer(own ? nullptr : &einsum);
+  if (read.sparse && reading.has_energy_tables()) {
+    reading.price(*read.sparse, read.diagnostics);
+  } else if (read.sparse && !reading.components().empty()) {
+    scenario::EstimatorSetup setup;
+    setup.catalogue = description.catalogue;
+    const scenario::Estimates estimates = scenario::Estimators(setup).estimate(reading.components(), read.diagnostics);
+    read.diagnostics.throw_if_errors();
+    formats::timeloop::price_sparse_design(
+        [&](const std::string& component) { return formats::timeloop::prices_in(*estimates, component); },
+        reading.architecture()->chip, *read.sparse, read.diagnostics);
+  }
+  auto rules = std::make_shared<const Rules>(Rules{std::move(read.problem->space), std::move(read.sparse)});
   const std::lock_guard lock(description.mutex);
-  if (description.spaces.size() >= kMostSpaces) description.spaces.clear();
-  return description.spaces.emplace(std::move(key), std::move(space)).first->second;
+  if (description.rules.size() >= kMostRules) description.rules.clear();
+  return description.rules.emplace(std::move(key), std::move(rules)).first->second;
+}
+
+std::shared_ptr<const nest::Mapspace> Chip::space(const workload::Einsum& einsum) const {
+  if (description_->any) return description_->any;
+  const std::shared_ptr<const Rules> own = rules(einsum);
+  return {own, &own->space};
+}
+
+std::shared_ptr<const nest::SparseDesign> Chip::zeros(const workload::Einsum& einsum) const {
+  return description_->any ? nullptr : rules(einsum)->zeros;
 }
 
 const std::optional<workload::Einsum>& Chip::problem() const {

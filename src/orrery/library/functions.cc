@@ -11,9 +11,11 @@
 #include "orrery/formats/dfmodel/agreement.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/library/reading.h"
-#include "orrery/nest/legality.h"
+#include "orrery/nest/sparse_model.h"
+#include "orrery/nest/sparse_search.h"
 #include "orrery/orrery.h"
 #include "orrery/scenario/estimators.h"
+#include "orrery/scenario/evaluate_layer.h"
 
 namespace orrery {
 namespace {
@@ -93,8 +95,10 @@ nest::Optimum map(const Chip& chip, const workload::Einsum& einsum, const MapOpt
   return counted([&] {
     const auto space = chip.space(einsum);
     const nest::Model model(einsum, chip.value(), options.model, space->reuse);
-    return nest::optimize(model, *space, options.objective.empty() ? chip.objective() : options.objective,
-                          options.limits);
+    const std::vector<nest::Metric>& objective = options.objective.empty() ? chip.objective() : options.objective;
+    if (const auto zeros = chip.zeros(einsum))
+      return nest::optimize_sparse(model, *zeros, *space, objective, options.limits).optimum;
+    return nest::optimize(model, *space, objective, options.limits);
   });
 }
 
@@ -117,14 +121,21 @@ MappedBlock map(const Chip& chip, const std::vector<workload::Operator>& block, 
 nest::Evaluation evaluate(const Chip& chip, const workload::Einsum& einsum, const nest::Mapping& mapping,
                           const nest::ModelOptions& options) {
   require_sound(einsum);
-  base::Diagnostics illegal;
-  nest::check_legal(einsum, chip.value(), mapping, {}, illegal);
-  illegal.throw_if_errors();
-  return counted([&] { return nest::evaluate(einsum, chip.value(), mapping, options, chip.space(einsum)->reuse); });
+  const auto zeros = chip.zeros(einsum);
+  scenario::demand_fit(einsum, chip.value(), zeros.get(), mapping, {});
+  return counted([&] {
+    const nest::Model model(einsum, chip.value(), options, chip.space(einsum)->reuse);
+    if (!zeros) return model.evaluate(mapping);
+    std::optional<nest::SparseMisfit> misfit;
+    return nest::evaluate_sparse(model, *zeros, mapping, misfit)->evaluation;
+  });
 }
 
 nest::Model evaluator(const Chip& chip, const workload::Einsum& einsum, const nest::ModelOptions& options) {
   require_sound(einsum);
+  if (chip.zeros(einsum))
+    base::fail("O2039", "the hardware does something about zeros, which a dense model does not count", {},
+               "`map` and `evaluate` do; `nest::evaluate_sparse` takes many mappings, with `Chip::zeros`");
   return nest::Model(einsum, chip.value(), options, chip.space(einsum)->reuse);
 }
 

@@ -26,6 +26,25 @@ std::string tiles(const Choice& choice) {
   return fmt::format("{} / {}", choice.product_tile_words, choice.normalisation_tile_words);
 }
 
+// What was compared, of the unfused pair.
+std::string compared(const FusedPair& pair) {
+  const Choice& choice = pair.unfused();
+  return pair.metric == nest::Metric::kEnergy  ? energy_uj(choice.energy_pj)
+         : pair.metric == nest::Metric::kDelay ? std::to_string(choice.cycles)
+                                               : edp(choice.edp_j_cycles);
+}
+
+// What the choice takes of the unfused pair's; known where both are the best there are.
+std::string ratio(const FusedPair& pair) {
+  const Choice &chosen = pair.chosen(), &unfused = pair.unfused();
+  if (!unfused.found || !unfused.proven || !pair.proven) return "-";
+  const double share = pair.metric == nest::Metric::kEnergy ? chosen.energy_pj / unfused.energy_pj
+                       : pair.metric == nest::Metric::kDelay
+                           ? static_cast<double>(chosen.cycles) / static_cast<double>(unfused.cycles)
+                           : chosen.edp_j_cycles / unfused.edp_j_cycles;
+  return fmt::format("{:.4f}", share);
+}
+
 Record<Choice> figures() {
   return {{"energy_pj", "pJ of both sides, of one instance.", &Choice::energy_pj},
           {"cycles", "Of both sides, one after the other, of one instance.", &Choice::cycles},
@@ -59,6 +78,8 @@ std::string fused_table(const std::vector<FusedPair>& pairs) {
   Table table;
   table.header = {"pair",   "instances",     "fused at", "how",   "tiles (words)", "energy (uJ)",
                   "cycles", "EDP (J*cycle)", "unfused",  "ratio", "proof"};
+  if (!pairs.empty() && pairs.front().metric == nest::Metric::kEnergy) table.header[8] = "unfused (uJ)";
+  if (!pairs.empty() && pairs.front().metric == nest::Metric::kDelay) table.header[8] = "unfused (cycles)";
   table.left_columns = {2, 3};
   std::size_t choices = 0;
   for (const FusedPair& pair : pairs) {
@@ -74,8 +95,7 @@ std::string fused_table(const std::vector<FusedPair>& pairs) {
     row.insert(row.end(), {chosen.fuse.level.empty() ? "not fused" : chosen.fuse.level,
                            chosen.fuse.level.empty() ? "-" : flags(chosen.fuse), tiles(chosen),
                            energy_uj(chosen.energy_pj), std::to_string(chosen.cycles), edp(chosen.edp_j_cycles),
-                           beside ? edp(pair.unfused().edp_j_cycles) : "-",
-                           beside ? fmt::format("{:.4f}", chosen.edp_j_cycles / pair.unfused().edp_j_cycles) : "-",
+                           beside ? compared(pair) : "-", ratio(pair),
                            pair.proven ? "optimal" : "unproven"});
     table.rows.push_back(std::move(row));
   }
@@ -84,6 +104,19 @@ std::string fused_table(const std::vector<FusedPair>& pairs) {
              "{} choices compared; figures of one instance, both sides summed; tiles: what the storage holds of "
              "the matrix for the product / the normalisation\n",
              choices);
+}
+
+std::vector<scenario::MappedLayer> marked(std::vector<scenario::MappedLayer> layers,
+                                          const std::vector<FusedPair>& pairs) {
+  for (const FusedPair& pair : pairs) {
+    if (!pair.found || pair.chosen().fuse.level.empty()) continue;
+    // A row of normalisations that several products feed stands once for each of them, and once for what is left.
+    const std::string own = pair.normalisation + " after " + pair.product;
+    const bool several = std::any_of(layers.begin(), layers.end(), [&](const auto& layer) { return layer.name == own; });
+    for (scenario::MappedLayer& layer : layers)
+      if (layer.name == pair.product || layer.name == (several ? own : pair.normalisation)) layer.name += ", fused";
+  }
+  return layers;
 }
 
 Record<FusedPair> fused_pair() {

@@ -1,5 +1,6 @@
 #include "orrery/report/sparse_layer.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -70,6 +71,20 @@ Record<SparseUse> use() {
           {"metadata_pj", "pJ of all instances.", &SparseUse::metadata_pj}};
 }
 
+// One unit for a column.
+struct EnergyUnit {
+  const char* name;
+  double picojoules;
+};
+EnergyUnit unit_for(double largest_pj) {
+  if (largest_pj >= 1e4) return {"uJ", 1e6};
+  return largest_pj >= 10 ? EnergyUnit{"nJ", 1e3} : EnergyUnit{"pJ", 1};
+}
+std::string in_unit(double energy_pj, const EnergyUnit& unit) {
+  const double value = energy_pj / unit.picojoules;
+  return value > 0 && value < 0.01 ? fmt::format("{:.3g}", value) : fmt::format("{:.2f}", value);
+}
+
 std::string counts(const SplitCount& split) {
   if (split.gated == 0 && split.skipped == 0) return std::to_string(split.actual);
   std::string out = std::to_string(split.actual);
@@ -81,8 +96,13 @@ std::string counts(const SplitCount& split) {
 }  // namespace
 
 std::string sparse_view(const MappedLayer& layer) {
+  double largest = 0;
+  for (const Storage& storage : storages(layer))
+    for (const auto& [tensor, one] : storage.tensors) largest = std::max(largest, one.data_pj + one.metadata_pj);
+  const EnergyUnit unit = unit_for(largest);
   Table table;
-  table.header = {"storage", "tensor", "format", "density", "reads", "fills", "updates", "metadata (bits)", "energy"};
+  table.header = {"storage", "tensor", "format",  "density",
+                  "reads",   "fills",  "updates", "metadata (bits)", fmt::format("energy ({})", unit.name)};
   table.left_columns = {1, 2};
   for (const Storage& storage : storages(layer)) {
     bool first = true;
@@ -90,7 +110,7 @@ std::string sparse_view(const MappedLayer& layer) {
       table.rows.push_back({first ? storage.name : "", tensor, one.format.empty() ? "-" : one.format,
                             fmt::format("{:.4g}", one.density), counts(one.reads), counts(one.fills),
                             counts(one.updates), std::to_string(one.metadata_read_bits + one.metadata_write_bits),
-                            energy_with_unit(one.data_pj + one.metadata_pj)});
+                            in_unit(one.data_pj + one.metadata_pj, unit)});
       first = false;
     }
   }

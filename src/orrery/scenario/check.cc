@@ -6,6 +6,8 @@
 
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/timeloop/components/energy_components.h"
+#include "orrery/formats/timeloop/documents/chip_reading.h"
+#include "orrery/nest/sparse_design.h"
 #include "orrery/scenario/evaluate_layer.h"
 #include "orrery/scenario/file_kinds.h"
 #include "orrery/scenario/place.h"
@@ -18,8 +20,43 @@ namespace {
 
 using formats::timeloop::Specification;
 
+// "zeros: Weights 0.25; formats at DRAM, Buffer; Buffer skips; MAC gates".
+std::string zeros(const Specification& specification, const nest::SparseDesign& design) {
+  const machine::Chip& chip = *specification.chip;
+  std::string densities, formats, acts;
+  const auto add = [](std::string& list, const std::string& item, const char* between) {
+    list += (list.empty() ? "" : between) + item;
+  };
+  for (std::size_t s = 0; s < design.densities.size(); ++s)
+    if (!design.densities[s].dense())
+      add(densities,
+          fmt::format("{} {:.4g}", specification.problem->einsum.dataspaces[s].name, design.densities[s].share()), ", ");
+  for (std::size_t level = chip.storages.size(); level-- > 0;) {
+    const nest::SparseStorage& storage = design.storages[level];
+    bool gates = false, skips = false;
+    for (const nest::AccessSaving& saving : storage.savings) (saving.skips ? skips : gates) = true;
+    if (std::any_of(storage.formats.begin(), storage.formats.end(), [](const auto& format) { return format.has_value(); }))
+      add(formats, chip.storages[level].name, ", ");
+    if (gates || skips)
+      add(acts, fmt::format("{} {}", chip.storages[level].name, gates && skips ? "gates and skips" : gates ? "gates" : "skips"),
+          "; ");
+  }
+  if (design.gates_compute || design.aligns_compute)
+    add(acts,
+        fmt::format("{} {}", chip.compute.name,
+                    design.gates_compute && design.aligns_compute ? "gates and skips"
+                    : design.gates_compute                        ? "gates"
+                                                                  : "skips"),
+        "; ");
+  std::string line = densities.empty() ? "all dense" : densities;
+  if (!formats.empty()) line += "; formats at " + formats;
+  if (!acts.empty()) line += "; " + acts;
+  return "zeros: " + line;
+}
+
 // What the documents hold, one line each.
-std::vector<std::string> contents(const Specification& specification, const std::string& energies) {
+std::vector<std::string> contents(const Specification& specification, const nest::SparseDesign* sparse,
+                                  const std::string& energies) {
   std::vector<std::string> lines;
   if (specification.chip) {
     const machine::Chip& chip = *specification.chip;
@@ -35,20 +72,25 @@ std::vector<std::string> contents(const Specification& specification, const std:
     lines.push_back(fmt::format("problem: {}{}", specification.problem->einsum.name, bounds));
     lines.push_back(fmt::format("constraints: {}", specification.problem->space.constraints.size()));
   }
+  if (sparse != nullptr) lines.push_back(zeros(specification, *sparse));
   if (specification.mapping) lines.push_back("mapping: can run on the chip");
   return lines;
 }
 
 struct Priced {
   Specification specification;
-  std::string energies;  // where they come from, if not from an ERT
+  std::shared_ptr<const nest::SparseDesign> sparse;  // what the chip does about zeros, without prices; null: nothing
+  std::string energies;                              // where they come from, if not from an ERT
 };
 
 // Estimates where there is no ERT. Parts of a chip's documents, without what every estimate needs, are checked as far
 // as they go. Throws InputError.
 Priced read_and_price(const std::vector<File>& files, formats::timeloop::ReadOptions options, Estimators& estimators) {
   options.energies_required = false;
-  Priced priced{formats::timeloop::Documents::gather(files, options).read(), ""};
+  const auto documents = formats::timeloop::Documents::gather(files, options);
+  Priced priced{documents.read(), nullptr, ""};
+  if (priced.specification.chip && priced.specification.problem)
+    priced.sparse = formats::timeloop::ChipReading(documents).layer(nullptr).sparse;
   if (priced.specification.has_energy_tables || !priced.specification.chip) return priced;
   for (const char* key : {"technology", "global_cycle_seconds"}) {
     if (formats::timeloop::lacking(priced.specification.components, key).empty()) continue;
@@ -136,13 +178,13 @@ Checked check(const CheckRequest& request) {
       std::vector<File> all = split.shared;
       if (file) all.push_back(file);
       try {
-        const auto [specification, energies] = read_and_price(all, reading(request), estimators);
+        const auto [specification, sparse, energies] = read_and_price(all, reading(request), estimators);
         found.append(specification.diagnostics);
         if (specification.mapping && specification.chip && specification.problem) {
-          demand_legal(specification.problem->einsum, *specification.chip, *specification.mapping,
-                       specification.mapping_places);
+          demand_fit(specification.problem->einsum, *specification.chip, sparse.get(), *specification.mapping,
+                     specification.mapping_places);
         }
-        for (std::string& line : contents(specification, energies))
+        for (std::string& line : contents(specification, sparse.get(), energies))
           if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
       } catch (const IllegalMapping&) {
         throw;

@@ -32,18 +32,23 @@ void demand_legal(const workload::Einsum& einsum, const machine::Chip& chip, con
 }
 
 // Throws IllegalMapping where the mapping does not fit what the hardware does about zeros.
-static void evaluate_sparse(const nest::SparseDesign& design, const nest::Mapping& mapping,
-                            const nest::MappingPlaces& places, const nest::ModelOptions& options, MappedLayer& layer) {
+static nest::SparseEvaluation sparse_cost(const nest::SparseDesign& design, const nest::Model& model,
+                                          const nest::Mapping& mapping, const nest::MappingPlaces& places) {
   if (!nest::perfect(mapping))
     base::fail("O2039", "factors that leave a rest are not modelled on sparse tensors", places.whole,
                "use factors that divide, or `--ignore-density` for the dense problem");
-  const nest::Model model(layer.einsum, layer.chip, options, layer.reuse);
   std::optional<nest::SparseMisfit> misfit;
   auto found = nest::evaluate_sparse(model, design, mapping, misfit);
-  if (!found) throw IllegalMapping(sparse_misfit(*misfit, layer.chip, places).all());
+  if (!found) throw IllegalMapping(sparse_misfit(*misfit, model.chip(), places).all());
   nest::require_countable(model, found->evaluation);
-  layer.optimum.evaluation = found->evaluation;
-  layer.sparse = std::make_shared<const nest::SparseEvaluation>(std::move(*found));
+  return *std::move(found);
+}
+
+void demand_fit(const workload::Einsum& einsum, const machine::Chip& chip, const nest::SparseDesign* sparse,
+                const nest::Mapping& mapping, const nest::MappingPlaces& places) {
+  if (sparse == nullptr) return demand_legal(einsum, chip, mapping, places);
+  demand_legal(einsum, nest::roomy(chip, *sparse), mapping, places);
+  sparse_cost(*sparse, nest::Model(einsum, chip, {}), mapping, places);
 }
 
 MappedLayer evaluate_layer(const LayerQuestion& question, const nest::Mapping& mapping,
@@ -69,10 +74,14 @@ MappedLayer evaluate_layer(const LayerQuestion& question, const nest::Mapping& m
   }
   layer.optimum.mapping = mapping;
   try {
-    if (sparse == nullptr)
+    if (sparse == nullptr) {
       layer.optimum.evaluation = nest::evaluate(layer.einsum, layer.chip, mapping, options, layer.reuse);
-    else
-      evaluate_sparse(*sparse, mapping, places, options, layer);
+    } else {
+      const nest::Model model(layer.einsum, layer.chip, options, layer.reuse);
+      nest::SparseEvaluation cost = sparse_cost(*sparse, model, mapping, places);
+      layer.optimum.evaluation = cost.evaluation;
+      layer.sparse = std::make_shared<const nest::SparseEvaluation>(std::move(cost));
+    }
   } catch (const base::OverflowError&) {
     throw uncountable(layer.name, layer.einsum, layer.chip);
   }

@@ -17,6 +17,10 @@ struct IllegalMapping : base::InputError {
 void demand_legal(const workload::Einsum& einsum, const machine::Chip& chip, const nest::Mapping& mapping,
                   const nest::MappingPlaces& places);
 
+// The same of hardware that does something about zeros (null: nothing): O2037 to O2039, too.
+void demand_fit(const workload::Einsum& einsum, const machine::Chip& chip, const nest::SparseDesign* sparse,
+                const nest::Mapping& mapping, const nest::MappingPlaces& places);
+
 // O2037 or O2038: why a mapping does not fit sparse hardware.
 base::Diagnostics sparse_misfit(const nest::SparseMisfit& misfit, const machine::Chip& chip,
                                 const nest::MappingPlaces& places);

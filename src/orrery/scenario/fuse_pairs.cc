@@ -156,6 +156,7 @@ FusedPair choose(const Match& match, const std::vector<Sides>& sides, const std:
   pair.instances = match.instances;
   pair.proven = true;
   const std::vector<nest::Metric>& objective = layers[match.product].objective;
+  if (!objective.empty()) pair.metric = objective.front();
   nest::Key least{};
   for (const Sides& one : sides) {
     pair.choices.push_back(total_of(one, layers[one.product], layers[one.normalisation]));

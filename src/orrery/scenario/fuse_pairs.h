@@ -42,6 +42,7 @@ struct FusedPair {
   };
   std::string product, normalisation;
   base::Count instances = 1;
+  nest::Metric metric = nest::Metric::kEdp;  // what was compared first
   std::vector<Choice> choices;  // the first is not fused
   std::size_t best = 0;         // of these, where one is found
   bool found = false, proven = false;

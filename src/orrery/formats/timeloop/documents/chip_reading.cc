@@ -123,7 +123,7 @@ void ChipReading::read_sparse(const workload::Einsum* given, const Scope& scope,
   const workload::Einsum& einsum = result.problem->einsum;
   const yaml::Node* problem = given == nullptr ? documents_.find("problem") : nullptr;
   std::vector<nest::Density> densities(einsum.dataspaces.size());
-  if (problem != nullptr) densities = read_densities(*problem, einsum, scope, found);
+  if (problem != nullptr) densities = read_densities(*problem, einsum, scope, options_.templates.folders, found);
   const bool sparse = std::any_of(densities.begin(), densities.end(), [](const auto& one) { return !one.dense(); });
   auto design = std::make_shared<nest::SparseDesign>(
       read_sparse_design(document, *architecture_, einsum, std::move(densities), scope, found));
@@ -149,9 +149,6 @@ void ChipReading::price(nest::SparseDesign& design, base::Diagnostics& found) co
 
 Specification ChipReading::specification(const workload::Einsum* einsum) {
   LayerReading read = layer(einsum);
-  if (read.sparse)
-    read.diagnostics.warning("O2039", "sparse optimisations are left aside here: all tensors count as dense")
-        .note("`orrery eval` and `orrery map` evaluate them");
   Specification all;
   if (architecture_) all.chip = architecture_->chip;
   all.problem = std::move(read.problem);

@@ -1,10 +1,15 @@
 #include "orrery/formats/timeloop/documents/densities.h"
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "orrery/base/text_file.h"
+#include "orrery/formats/timeloop/documents/nonzero_file.h"
+#include "orrery/formats/timeloop/documents/template_paths.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
 namespace orrery::formats::timeloop {
@@ -14,6 +19,7 @@ using base::Count;
 using nest::Density;
 
 constexpr Count kMostNonzeros = 4'000'000;  // that are stored one by one
+constexpr double kRounded = 5e-3;            // what a stated density may differ by from the one that is counted
 
 const std::vector<std::string>& distributions() {
   static const std::vector<std::string> kNames = {"fixed_structured", "fixed",    "hypergeometric",
@@ -23,8 +29,9 @@ const std::vector<std::string>& distributions() {
 
 class Reader {
  public:
-  Reader(const workload::Einsum& einsum, const Scope& scope, base::Diagnostics& found)
-      : einsum_(einsum), scope_(scope), found_(found) {
+  Reader(const workload::Einsum& einsum, const Scope& scope, const std::vector<std::string>& folders,
+         base::Diagnostics& found)
+      : einsum_(einsum), scope_(scope), folders_(folders), found_(found) {
     std::vector<Count> bounds;
     for (const workload::Dimension& dimension : einsum.dimensions) bounds.push_back(dimension.bound);
     for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
@@ -44,7 +51,7 @@ class Reader {
     const yaml::Node* kind = node.find("distribution");
     std::string name = "fixed_structured";
     if (kind != nullptr && !kind->is_null()) name = as_string(*kind, scope_, "distribution", found_).value_or(name);
-    if (name == "banded" || name == "diagonal") return of_band(node, s);
+    if (name == "banded" || name == "diagonal") return of_band(node, name, s);
     if (name == "table") return of_table(node, s);
     if (std::find(distributions().begin(), distributions().end(), name) == distributions().end()) {
       base::Diagnostic& error =
@@ -90,7 +97,7 @@ class Reader {
     return Density::hypergeometric(*share, words);
   }
 
-  Density of_band(const yaml::Node& node, std::size_t s) const {
+  Density of_band(const yaml::Node& node, const std::string& name, std::size_t s) const {
     static const std::vector<std::string> kKeys = {"distribution", "band_width", "density"};
     warn_unknown_keys(node, kKeys, "O0407", "a density", found_);
     if (extents_[s].size() != 2) {
@@ -113,16 +120,37 @@ class Reader {
           .hint("a hypergeometric density of the same share needs no list of them");
       return {};
     }
-    return Density::pattern(nest::band(rows, columns, width));
+    Density density = Density::pattern(nest::band(rows, columns, width));
+    if (name == "banded" && (given == nullptr || given->is_null()))
+      found_.warning("O0407", fmt::format("the band of `{}` has no `band_width`: only its diagonal is not zero", tensor(s)),
+                     node.where)
+          .hint("add `band_width: 0`, or how many places on either side of the diagonal are not zero");
+    const yaml::Node* share = node.find("density");
+    if (share == nullptr || share->is_null()) return density;
+    const auto stated = as_number(*share, scope_, fmt::format("density of {}", tensor(s)), found_);
+    if (stated && std::abs(*stated - density.share()) > kRounded * density.share())
+      found_.warning("O0407", fmt::format("the density {:g} of `{}` is not used: its band has {:.6g}", *stated, tensor(s),
+                                          density.share()),
+                     share->where)
+          .note(fmt::format("{} x {} words, of which those with |i - j| <= {} are not zero", rows, columns, width))
+          .hint("leave `density` out, or take another distribution");
+    return density;
   }
 
   Density of_table(const yaml::Node& node, std::size_t s) const {
-    static const std::vector<std::string> kKeys = {"distribution", "nonzeros"};
+    static const std::vector<std::string> kKeys = {"distribution", "nonzeros", "file"};
     warn_unknown_keys(node, kKeys, "O0407", "a density", found_);
     const yaml::Node* nonzeros = node.find("nonzeros");
+    const yaml::Node* file = node.find("file");
+    if (file != nullptr && !file->is_null()) {
+      if (nonzeros == nullptr || nonzeros->is_null()) return of_file(*file, s);
+      found_.error("O0407", fmt::format("the table of `{}` has both `file` and `nonzeros`", tensor(s)), file->where)
+          .hint("leave one of them out");
+      return {};
+    }
     if (nonzeros == nullptr || !nonzeros->is_sequence() || nonzeros->items.empty()) {
       found_.error("O0407", fmt::format("the table of `{}` has no list `nonzeros`", tensor(s)), node.where)
-          .hint("write `nonzeros: [[0, 1], [2, 3]]`, the place of each word that is not zero");
+          .hint("write `nonzeros: [[0, 1], [2, 3]]`, the place of each word that is not zero, or `file: NAME`");
       return {};
     }
     nest::Pattern pattern{extents_[s], {}};
@@ -147,8 +175,25 @@ class Reader {
     return Density::pattern(std::move(pattern));
   }
 
+  // A file beside the document, or in a folder that was given.
+  Density of_file(const yaml::Node& node, std::size_t s) const {
+    const auto name = as_string(node, scope_, "file", found_);
+    if (!name) return {};
+    const std::string document = node.where.known() ? node.where.file->name : "";
+    try {
+      const std::string path =
+          TemplatePaths(folders_, document).one(*name, std::filesystem::path(document).parent_path(), folders_, node.where);
+      nest::Pattern pattern{extents_[s], read_nonzeros(base::read_file(path), tensor(s), extents_[s], found_)};
+      if (!pattern.coordinates.empty()) return Density::pattern(std::move(pattern));
+    } catch (const base::InputError& error) {
+      for (const base::Diagnostic& diagnostic : error.diagnostics) found_.error("", "") = diagnostic;
+    }
+    return {};
+  }
+
   const workload::Einsum& einsum_;
   const Scope& scope_;
+  const std::vector<std::string>& folders_;
   base::Diagnostics& found_;
   std::vector<Count> words_;
   std::vector<std::vector<Count>> extents_;
@@ -157,7 +202,7 @@ class Reader {
 }  // namespace
 
 std::vector<Density> read_densities(const yaml::Node& problem, const workload::Einsum& einsum, const Scope& variables,
-                                    base::Diagnostics& found) {
+                                    const std::vector<std::string>& folders, base::Diagnostics& found) {
   std::vector<Density> densities(einsum.dataspaces.size());
   const yaml::Node* instance = problem.find("instance");
   if (instance == nullptr) instance = &problem;
@@ -172,7 +217,7 @@ std::vector<Density> read_densities(const yaml::Node& problem, const workload::E
     else if (&entry.value != each && &entry.value != common)
       scope.define(entry.key, &entry.value);
   }
-  const Reader reader(einsum, scope, found);
+  const Reader reader(einsum, scope, folders, found);
   if (common != nullptr && !common->is_null()) {
     for (std::size_t s = 0; s < densities.size(); ++s) densities[s] = reader.read(*common, s);
     return densities;

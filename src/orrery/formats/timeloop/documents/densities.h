@@ -1,6 +1,7 @@
 // `densities` of a problem into nest::Density.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
@@ -17,10 +18,12 @@ namespace orrery::formats::timeloop {
 //   fixed_structured, fixed    density
 //   hypergeometric             density, workload_tensor_size (else the tensor's own)
 //   banded, diagonal           band_width; of a tensor with two ranks
-//   table                      nonzeros: [[i, j, ...], ...], the places that are not zero
+//   table                      nonzeros: [[i, j, ...], ...], the places that are not zero, or file: a file of them
+//                              (nonzero_file.h), beside the document or in one of `folders`
 //
-// `commonDensity` says the same for all. Errors: O0407.
+// `commonDensity` says the same for all. Errors: O0407, and of files those of TemplatePaths and base::read_file.
 std::vector<nest::Density> read_densities(const yaml::Node& problem, const workload::Einsum& einsum,
-                                          const Scope& variables, base::Diagnostics& found);
+                                          const Scope& variables, const std::vector<std::string>& folders,
+                                          base::Diagnostics& found);
 
 }  // namespace orrery::formats::timeloop

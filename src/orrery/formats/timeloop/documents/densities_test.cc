@@ -16,7 +16,7 @@ Read read(const std::string& densities) {
   Read result;
   const yaml::Node problem = testing::parse("instance: {D: 8, E: 4, L: 8, half: 0.5, " + densities + "}");
   const workload::Einsum einsum = workload::matmul("m", 8, 4, 8);  // Weights E x D, Inputs E x L, Outputs D x L
-  result.densities = read_densities(problem, einsum, Scope(), result.found);
+  result.densities = read_densities(problem, einsum, Scope(), {}, result.found);
   return result;
 }
 

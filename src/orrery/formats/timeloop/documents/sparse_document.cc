@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,7 @@ using nest::SparseDesign;
 using nest::SparseStorage;
 
 constexpr Count kMostBits = 1 << 20;
+constexpr std::string_view kInSpace = "skipping_spatial";
 
 // What one component is told; where and for whom.
 struct Directive {
@@ -111,7 +113,10 @@ class Reader {
     SparseStorage& storage = design_.storages[level];
     storage.formats.resize(einsum_.dataspaces.size());
     const Component* component = component_named(architecture_, chip_.storages[level].name);
-    if (component == nullptr || component->frame == nullptr) return;
+    if (component == nullptr || component->frame == nullptr) {
+      units_.push_back(nullptr);
+      return;
+    }
     const auto find = [&](std::string_view key, std::string_view other) {
       const yaml::Node* node = component->frame->find(key);
       return node != nullptr || other.empty() ? node : component->frame->find(other);
@@ -131,6 +136,7 @@ class Reader {
     };
     storage.metadata_width_bits = count("metadata_storage_width", "metadata_width", 0);
     storage.metadata_word_bits = count("metadata_datawidth", "metadata_word_bits", 0);
+    units_.push_back(find("metadata_datawidth", "metadata_word_bits"));
     const Count rows = count("metadata_storage_depth", "metadata_depth", 0);
     if (rows >= 0 && rows <= (Count{1} << 40) && storage.metadata_width_bits <= (Count{1} << 20))
       storage.metadata_capacity_bits =
@@ -177,6 +183,16 @@ class Reader {
                    fmt::format("the format of `{}` has no list `ranks`", tensors_[static_cast<std::size_t>(*s)]),
                    one.where)
             .hint("write `ranks: [{format: UOP}, {format: CP}]`, outermost first");
+        continue;
+      }
+      if (const yaml::Node* rate = present(one, "compression_rate"))
+        found_.warning("O2028", "`compression_rate` is not used: what a format leaves out follows from the density",
+                       rate->where);
+      if (storage.formats[static_cast<std::size_t>(*s)] || !formatted_.insert({level, *s}).second) {
+        found_.error("O2028",
+                     fmt::format("`{}` has two formats at `{}`", tensors_[static_cast<std::size_t>(*s)],
+                                 chip_.storages[static_cast<std::size_t>(level)].name),
+                     one.where);
         continue;
       }
       nest::TensorFormat format;
@@ -239,6 +255,12 @@ class Reader {
     rank.payload_bits =
         bits(takes_bits ? present(node, "payload_word_bits") : nullptr, "payload_word_bits", -1, level, storage);
     if (const yaml::Node* lists = present(node, "flattened_rankIDs")) {
+      if (!lists->is_sequence() || std::any_of(lists->items.begin(), lists->items.end(),
+                                               [](const yaml::Node& list) { return !list.is_sequence(); })) {
+        found_.error("O2028", "`flattened_rankIDs` must be a list of lists of dimensions", lists->where)
+            .hint("write `flattened_rankIDs: [[P, Q]]`");
+        return std::nullopt;
+      }
       for (const yaml::Node& list : lists->items) {
         auto& rule = rank.flattened.emplace_back();
         for (const yaml::Node& id : list.items) {
@@ -267,14 +289,27 @@ class Reader {
     }
     const Count width = storage.metadata_width_bits;
     if (width == 0) return static_cast<int>(std::min(wanted, kMostBits));
+    const std::string& owner = chip_.storages[static_cast<std::size_t>(level)].name;
     Count wide = wanted;
-    if (given != nullptr || otherwise >= 0)
+    if (given != nullptr || otherwise >= 0) {
       while (wide > 0 && wide < 2 * wanted && width % wide != 0) ++wide;
+    } else if (const yaml::Node* own = units_[static_cast<std::size_t>(level)]; own != nullptr && wanted == 0) {
+      found_
+          .error("O2028", fmt::format("a unit of metadata in `{}` has 0 bits, but a format of it is kept there", owner),
+                 own->where)
+          .hint("give `metadata_datawidth` the bits of a coordinate or run, or the rank its own `metadata_word_bits` "
+                "and `payload_word_bits`");
+    } else if (own != nullptr && width % wanted != 0 && wanted <= width) {
+      found_
+          .error("O2028",
+                 fmt::format("rows of {} bits of metadata in `{}` do not hold whole units of {}", width, owner, wanted),
+                 own->where)
+          .hint("let `metadata_datawidth` divide `metadata_storage_width`");
+    }
     if (wide > width)
       found_
           .error("O2028",
-                 fmt::format("a unit of metadata has {} bits, a row of `{}` has {}", wide,
-                             chip_.storages[static_cast<std::size_t>(level)].name, width),
+                 fmt::format("a unit of metadata has {} bits, a row of `{}` has {}", wide, owner, width),
                  given != nullptr ? given->where : chip_.storages[static_cast<std::size_t>(level)].where)
           .hint("`metadata_storage_width` and `metadata_datawidth` are attributes of the storage");
     return static_cast<int>(std::min(wide, kMostBits));
@@ -293,9 +328,13 @@ class Reader {
       if (name != "gating" && name != "skipping") {
         base::Diagnostic& error =
             found_.error("O2028",
-                         name == "skipping_spatial" ? std::string("skipping instances in space is not modelled")
-                                                    : fmt::format("`{}` saves no access", name),
+                         name == kInSpace ? std::string("skipping instances in space is not modelled")
+                                          : fmt::format("`{}` saves no access", name),
                          type == nullptr ? one.where : type->where);
+        if (name == kInSpace)
+          error.note(
+              "Sparseloop defines gating and skipping in time; in space, instances without work would take that of "
+              "others, and with it change which of them share a read");
         error.hint("`type` is `gating` or `skipping`");
         continue;
       }
@@ -303,10 +342,14 @@ class Reader {
       saving.skips = name == "skipping";
       saving.where = one.where;
       const yaml::Node* options = present(one, "options");
-      if (options == nullptr)
+      if (options == nullptr) {
         read_follower(one, saving);
-      else
+      } else if (!options->is_sequence() || options->items.empty()) {
+        found_.error("O2028", "`options` must be a list of targets with what they are conditioned on", options->where)
+            .hint("write `options: [{target: B, condition_on: [A]}]`");
+      } else {
         for (const yaml::Node& option : options->items) read_follower(option, saving);
+      }
       if (!saving.options.empty()) storage.savings.push_back(std::move(saving));
     }
   }
@@ -322,7 +365,20 @@ class Reader {
     nest::Follower follower;
     for (const yaml::Node& leader : leaders->items) {
       const auto s = tensor(&leader, leader.where);
-      if (s) follower.leaders.push_back(*s);
+      if (!s) continue;
+      if (target && *s == *target) {
+        found_
+            .error("O2028",
+                   fmt::format("accesses to `{}` cannot depend on `{}` itself", leader.scalar, leader.scalar),
+                   leader.where)
+            .hint("what a tensor's own zeros save is said by its `representation_format`");
+        continue;
+      }
+      if (std::find(follower.leaders.begin(), follower.leaders.end(), *s) != follower.leaders.end()) {
+        found_.error("O2028", fmt::format("`{}` stands in `condition_on` twice", leader.scalar), leader.where);
+        continue;
+      }
+      follower.leaders.push_back(*s);
     }
     if (!target || follower.leaders.size() != leaders->items.size()) return;
     follower.target = *target;
@@ -330,6 +386,11 @@ class Reader {
   }
 
   void read_compute(const yaml::Node& node) {
+    if (!node.is_sequence()) {
+      found_.error("O2028", "`compute_optimization` must be a list", node.where)
+          .hint("write `compute_optimization: [{type: gate_on_zero_operand}]`");
+      return;
+    }
     for (const yaml::Node& one : node.items) {
       const yaml::Node* type = one.find("type");
       const std::string name = type == nullptr ? "" : type->scalar;
@@ -349,6 +410,8 @@ class Reader {
   const Scope& scope_;
   base::Diagnostics& found_;
   std::vector<std::string> tensors_, dimensions_;
+  std::vector<const yaml::Node*> units_;  // the `metadata_datawidth` of each storage; null: not given
+  std::set<std::pair<int, int>> formatted_;  // level and dataspace
   SparseDesign design_;
 };
 
@@ -407,15 +470,21 @@ void price_sparse_design(const PricesOf& prices, const machine::Chip& chip, Spar
     at.decompression = first(own, Names1{"decompression_count"}).value_or(0);
     const bool has_format =
         std::any_of(storage.formats.begin(), storage.formats.end(), [](const auto& f) { return f.has_value(); });
-    if (has_format && (storage.metadata_width_bits == 0 || !read || !fill || !update))
+    // Ranks whose units have no bits, since nothing says how many.
+    const bool weightless = std::any_of(storage.formats.begin(), storage.formats.end(), [](const auto& format) {
+      return format && std::all_of(format->ranks.begin(), format->ranks.end(), [](const RankFormat& rank) {
+               return rank.metadata_bits == 0 && rank.payload_bits == 0;
+             });
+    });
+    if (has_format && (storage.metadata_width_bits == 0 || weightless || !read || !fill || !update))
       free_of_charge.push_back(chip.storages[level].name);
   }
   if (!free_of_charge.empty())
     found.warning("O2036", fmt::format("metadata in {} costs no energy", quoted_list(free_of_charge)))
         .note(
             "accesses to metadata are counted in rows of `metadata_storage_width` bits, at the energies of "
-            "`metadata_read`, `metadata_write` and `metadata_update`; where one of these is not given it is 0, as in "
-            "Timeloop");
+            "`metadata_read`, `metadata_write` and `metadata_update`; where one of these, or `metadata_datawidth`, is not "
+            "given it is 0, as in Timeloop");
   const auto own = prices(chip.compute.name);
   design.gated_compute_pj = first(own, std::array<std::string_view, 3>{"mac_gated", "mult_gated", "compute_gated"})
                                 .value_or(chip.compute.compute_pj);
