@@ -134,6 +134,12 @@ function(orrery_floor folder)
       add_test(NAME fuzz/${harness} COMMAND ${stem}_replay examples catalog tests/errors tests/fuzz_corpus
                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
       set_tests_properties(fuzz/${harness} PROPERTIES LABELS fuzz TIMEOUT 120)
+      # What others write: changed at random, under any compiler.
+      if(harness MATCHES "^(libconfig|render|documents)$")
+        string(REGEX REPLACE "^(render|documents)$" "timeloop" seeds ${harness})
+        add_test(NAME fuzz_changed/${harness} COMMAND ${stem}_replay ${CMAKE_SOURCE_DIR}/tests/fuzz_corpus/${seeds})
+        set_tests_properties(fuzz_changed/${harness} PROPERTIES LABELS fuzz TIMEOUT 120 ENVIRONMENT ORRERY_FUZZ_SECONDS=3)
+      endif()
     endif()
   endforeach()
 endfunction()

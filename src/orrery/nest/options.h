@@ -18,6 +18,7 @@ struct ModelOptions {
   bool fractional_blocks = false;
   bool no_network_latency = false;
   bool whole_rounds = false;
+  bool scale_rounded_blocks = false;
   bool link_transfers = false;  // searches leave them out, so that they prove nothing where there may be any
 
   static constexpr ModelOptions timeloop();
@@ -47,6 +48,9 @@ inline constexpr base::Defect<ModelOptions> kModelDefects[] = {
     {"whole_rounds", &ModelOptions::whole_rounds, "timeloop",
      "with imperfect factors every round of a loop takes as many cycles as the longest, and ports pass the mean of the "
      "instances"},
+    {"scale_rounded_blocks", &ModelOptions::scale_rounded_blocks, "timeloop",
+     "words of compressed tiles are rounded up to blocks, and these multiplied by what a tile's last block wastes; of "
+     "large tiles, nothing is"},
     {"no_network_latency", &ModelOptions::no_network_latency, "factorflow", "fill and drain latencies are left out"},
 };
 

@@ -321,10 +321,35 @@ class Account {
     const TileContent& tile = content(level, s);
     if (priced.block == 1 || !storage(level).compressed(s) || tile.density() >= 1)
       return priced.blocks(static_cast<double>(words));
+    const Density& density = design_.densities[static_cast<std::size_t>(s)];
+    const bool scaled = model_.options().scale_rounded_blocks;
+    if (scaled && is_large(tile.mold.words, density.expected(tile.mold) / static_cast<double>(tile.mold.words),
+                           priced.block))
+      return priced.blocks(static_cast<double>(words));
     double blocks = 0;
-    for (const auto& [nonzeros, probability] : design_.densities[static_cast<std::size_t>(s)].occupancies(tile.mold))
+    for (const auto& [nonzeros, probability] : density.occupancies(tile.mold))
       blocks += std::ceil(static_cast<double>(nonzeros) / priced.block) * probability;
-    return static_cast<double>(words) * blocks / (tile.share * tile.words);
+    const double mean = tile.share * tile.words;
+    return scaled ? priced.blocks(static_cast<double>(words)) * blocks / (mean / priced.block)
+                  : static_cast<double>(words) * blocks / mean;
+  }
+
+  // A tile of which Timeloop takes the last block for full: more blocks than its table has for the block's words and
+  // the tile's density, in tenths (include/model/buffer.hpp, `VectorWidthCoefficientTable`). Other blocks make it stop.
+  static bool is_large(Count words, double density, double block) {
+    struct Row {
+      double block;
+      int blocks[10];
+    };
+    static constexpr Row kRows[] = {{2, {251, 125, 84, 63, 51, 42, 36, 32, 28, 1}},
+                                    {4, {375, 188, 125, 94, 75, 63, 54, 47, 42, 1}},
+                                    {8, {438, 219, 146, 110, 88, 73, 63, 55, 49, 1}},
+                                    {16, {469, 235, 157, 118, 94, 79, 67, 59, 52, 1}},
+                                    {32, {485, 243, 162, 122, 97, 81, 70, 61, 52, 1}}};
+    const int tenth = density >= 0.1 ? std::min(9, static_cast<int>(density / 0.1) - 1) : 0;
+    for (const Row& row : kRows)
+      if (row.block == block) return words / static_cast<Count>(block) >= row.blocks[tenth];
+    return false;
   }
 
   void price(int level, int s) {

@@ -3,9 +3,11 @@
 //
 //   - A factor. Of the accesses to a tensor at least the share d (its density, where a format leaves zeros out) times
 //     the product of its leaders' densities (a leader's tile is empty no more often than one word of it is zero) is
-//     left, of the operations that of the leaders, and where compute units or formats leave zeros out, of all operands.
+//     left wherever a unit may act on them; what is gated passes the ports all the same. Of the operations that of the
+//     leaders is left, and where compute units or formats leave zeros out, that of all operands.
 //     So the dense optimum on a chip with prices, ports and cycles scaled by these bounds every mapping; a storage's
-//     prices by the least factor of what it may keep. Blocks are counted in parts, metadata as free.
+//     prices by the least factor of what it may keep. Metadata is free; where anything is sparse, blocks are counted in
+//     parts.
 //   - Enumeration, for spaces of some hundred thousand mappings; loops in space in every order, since ranks of a format
 //     see it.
 //
@@ -255,7 +257,9 @@ class Search {
 
 SparseBound sparse_bound(const Model& model, const SparseDesign& design, const Space* space) {
   SparseBound bound{roomy(model.chip(), design), model.options(), 1};
-  bound.options.fractional_blocks = true;
+  // Of dense tensors every word is moved, in whole blocks: only metadata is added.
+  for (const Density& density : design.densities)
+    if (!density.dense()) bound.options.fractional_blocks = true;
   const auto& dataspaces = model.einsum().dataspaces;
   const int levels = static_cast<int>(design.storages.size());
   // Who may be kept at a level, and who must.
@@ -273,6 +277,27 @@ SparseBound sparse_bound(const Model& model, const SparseDesign& design, const S
       if (outer > level && must[static_cast<std::size_t>(outer)] >> s & 1) break;
     }
     return 1.0;
+  };
+
+  // What savings leave of the accesses to s at a level: a unit at a storage acts at the next one outwards that keeps its
+  // target. Outside of a level it saves what never gets there; at the level itself, the time only where it skips.
+  struct Left {
+    double energy = 1, time = 1;
+  };
+  const auto left_at = [&](int level, int s) {
+    Left left;
+    for (int at = 0; at < levels; ++at) {
+      bool passes = true;  // the unit may act at the level
+      for (int inner = at; inner < level; ++inner) passes = passes && !(must[static_cast<std::size_t>(inner)] >> s & 1);
+      for (const AccessSaving& unit : design.storages[static_cast<std::size_t>(at)].savings)
+        for (const Follower& option : unit.options) {
+          if (option.target != s || !passes) continue;
+          const double share = leaders_left(design, option);
+          left.energy = std::min(left.energy, share);
+          if (unit.skips || at > level) left.time = std::min(left.time, share);
+        }
+    }
+    return left;
   };
 
   double saved = 1, nonzero = 1;
@@ -299,14 +324,19 @@ SparseBound sparse_bound(const Model& model, const SparseDesign& design, const S
   }
   for (int level = 0; level < levels; ++level) {
     machine::Storage& storage = bound.chip.storages[static_cast<std::size_t>(level)];
-    double any = 1, reads = 1, held = 1;
+    double any = 1, reads = 1, held = 1, written = 1, read = 1;  // of energy, and of what ports pass
     for (int s = 0; s < static_cast<int>(dataspaces.size()); ++s) {
       if (!(may[static_cast<std::size_t>(level)] >> s & 1)) continue;
-      const double kept = represented(level, s), left = kept * least_saved(design, s);
-      any = std::min(any, left);
+      const Left left = left_at(level, s);
+      const double kept = represented(level, s);
       // Reads of outputs that are saved are rounded down, so that nothing is sure to be left of them.
-      const bool rounded = dataspaces[static_cast<std::size_t>(s)].read_write && least_saved(design, s) < 1;
-      reads = std::min(reads, rounded ? 0 : left);
+      const auto rounded = [&](double share) {
+        return dataspaces[static_cast<std::size_t>(s)].read_write && share < 1 ? 0 : kept * share;
+      };
+      any = std::min(any, kept * left.energy);
+      written = std::min(written, kept * left.time);
+      reads = std::min(reads, rounded(left.energy));
+      read = std::min(read, rounded(left.time));
       held = std::min(held, kept);
     }
     storage.energy.read_pj *= reads;
@@ -319,9 +349,9 @@ SparseBound sparse_bound(const Model& model, const SparseDesign& design, const S
       else if (words_per_cycle)
         *words_per_cycle *= time_left / left;
     };
-    widen(storage.read_words_per_cycle, reads);
-    widen(storage.write_words_per_cycle, any);
-    widen(storage.shared_words_per_cycle, reads);
+    widen(storage.read_words_per_cycle, read);
+    widen(storage.write_words_per_cycle, written);
+    widen(storage.shared_words_per_cycle, std::min(read, written));
   }
   bound.chip.compute.compute_pj *= operations_left;
   bound.chip.compute.leak_pj_per_cycle *= bound.cycles;

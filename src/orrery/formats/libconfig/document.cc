@@ -171,7 +171,8 @@ std::optional<yaml::Node> parse(const std::shared_ptr<const base::SourceFile>& f
   if (own.has_errors()) return std::nullopt;
   ::libconfig::Config config;
   try {
-    config.readString(file->text);
+    // The mark that some editors write before a text is none of libconfig's.
+    config.readString(file->text.starts_with(kByteOrderMark) ? file->text.substr(kByteOrderMark.size()) : file->text);
     return Walk(tokens).root(config.getRoot(), {file, 1, 1, 1});
   } catch (const ::libconfig::ParseException& error) {
     const std::string what = error.getError();

@@ -28,6 +28,13 @@ yaml::Node accepted(const std::string& text) {
   return out.document.value_or(yaml::Node());
 }
 
+TEST(Libconfig, AByteOrderMarkChangesNothing) {
+  const yaml::Node plain = accepted("a = 1;"), marked = accepted("\xEF\xBB\xBF" "a = 1;");
+  ASSERT_EQ(marked.entries.size(), 1u);
+  EXPECT_EQ(marked.entries[0].key, "a");
+  EXPECT_EQ(marked.entries[0].key_where.column, plain.entries[0].key_where.column);
+}
+
 const yaml::Node& at(const yaml::Node& node, const char* key) {
   const yaml::Node* value = node.find(key);
   EXPECT_NE(value, nullptr) << key;

@@ -32,6 +32,7 @@ class Scanner {
           .hint("give the included file on the command line, too, and remove this, also from comments");
       return {};
     }
+    if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
     while (found_.all().empty()) {
       skip_blanks();
       if (!found_.all().empty() || at_ >= text_.size()) break;

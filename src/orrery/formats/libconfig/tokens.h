@@ -3,11 +3,14 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "orrery/base/diagnostic.h"
 
 namespace orrery::formats::libconfig {
+
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // may stand before a text
 
 struct Token {
   enum class Kind { kWord, kText, kMark };  // a name, number or truth value; a quoted text; one of {}()[]=:;,

@@ -20,7 +20,7 @@
 namespace orrery::formats::timeloop {
 namespace {
 
-constexpr const char* kArithmetic = "__ARITH__";  // as Timeloop calls it
+constexpr const char* kArithmetic = "arithmetic";  // of a unit that has no name
 
 class Lists {
  public:
