@@ -6,8 +6,8 @@
 //     left wherever a unit may act on them; what is gated passes the ports all the same. Of the operations that of the
 //     leaders is left, and where compute units or formats leave zeros out, that of all operands.
 //     So the dense optimum on a chip with prices, ports and cycles scaled by these bounds every mapping; a storage's
-//     prices by the least factor of what it may keep. Metadata is free; where anything is sparse, blocks are counted in
-//     parts.
+//     prices by the least factor of what it may keep, and each word that must cross there once more by what its own
+//     factor is above that. Metadata is free; where anything is sparse, blocks are counted in parts.
 //   - Enumeration, for spaces of some hundred thousand mappings; loops in space in every order, since ranks of a format
 //     see it.
 //
@@ -58,6 +58,24 @@ double least_saved(const SparseDesign& design, int s) {
       for (const Follower& option : unit.options)
         if (option.target == s) left = std::min(left, leaders_left(design, option));
   return left;
+}
+
+// The different words of a dataspace that operations touch, at least: windows that jump leave some out.
+double touched_words(const workload::Einsum& einsum, int s) {
+  double words = 1;
+  for (const workload::Rank& rank : einsum.dataspaces[static_cast<std::size_t>(s)].ranks) {
+    Count together = 1, most = 1;
+    bool jumps = false;
+    for (const workload::Term& term : rank.terms) {
+      if (term.coefficient == 0) continue;
+      const Count bound = einsum.dimensions[static_cast<std::size_t>(term.dimension)].bound;
+      together += bound - 1;
+      most = std::max(most, bound);
+      jumps = jumps || term.coefficient > 1;
+    }
+    words *= static_cast<double>(jumps ? most : together);
+  }
+  return words;
 }
 
 class Search {
@@ -322,6 +340,7 @@ SparseBound sparse_bound(const Model& model, const SparseDesign& design, const S
                                    static_cast<double>(model.chip().compute.instances));
     bound.cycles *= least / (least + 1);
   }
+  double certain = 0;  // pJ beyond the least shares
   for (int level = 0; level < levels; ++level) {
     machine::Storage& storage = bound.chip.storages[static_cast<std::size_t>(level)];
     double any = 1, reads = 1, held = 1, written = 1, read = 1;  // of energy, and of what ports pass
@@ -339,6 +358,17 @@ SparseBound sparse_bound(const Model& model, const SparseDesign& design, const S
       read = std::min(read, rounded(left.time));
       held = std::min(held, kept);
     }
+    // Every word of what must be kept here crosses at least once, at its own share.
+    const bool outermost = level + 1 == levels;
+    for (int s = 0; storage.cluster_size <= 1 && s < static_cast<int>(dataspaces.size()); ++s) {
+      if (!(must[static_cast<std::size_t>(level)] & must.back() & may[static_cast<std::size_t>(level)] & 1u << s)) continue;
+      const double left = represented(level, s) * left_at(level, s).energy;
+      const double words = touched_words(model.einsum(), s) / static_cast<double>(storage.block_size);
+      if (dataspaces[static_cast<std::size_t>(s)].read_write)
+        certain += words * (left - any) * storage.energy.update_pj;
+      else
+        certain += words * ((left - reads) * storage.energy.read_pj + (outermost ? 0 : left - any) * storage.energy.write_pj);
+    }
     storage.energy.read_pj *= reads;
     storage.energy.write_pj *= any;
     storage.energy.update_pj *= any;
@@ -354,6 +384,7 @@ SparseBound sparse_bound(const Model& model, const SparseDesign& design, const S
     widen(storage.shared_words_per_cycle, std::min(read, written));
   }
   bound.chip.compute.compute_pj *= operations_left;
+  bound.chip.compute.compute_pj += certain / static_cast<double>(model.einsum().operations());
   bound.chip.compute.leak_pj_per_cycle *= bound.cycles;
   return bound;
 }

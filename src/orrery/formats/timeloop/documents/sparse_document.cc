@@ -295,7 +295,7 @@ class Reader {
       while (wide > 0 && wide < 2 * wanted && width % wide != 0) ++wide;
     } else if (const yaml::Node* own = units_[static_cast<std::size_t>(level)]; own != nullptr && wanted == 0) {
       found_
-          .error("O2028", fmt::format("a unit of metadata in `{}` has 0 bits, but a format of it is kept there", owner),
+          .error("O2028", fmt::format("a unit of metadata in `{}` has 0 bits, but a tensor has a format there", owner),
                  own->where)
           .hint("give `metadata_datawidth` the bits of a coordinate or run, or the rank its own `metadata_word_bits` "
                 "and `payload_word_bits`");
