@@ -86,8 +86,8 @@ class Chip {
   // Which mappings of `einsum` are allowed. The first question about an einsum reads the constraints; later ones look
   // them up, whatever the figures of the chip.
   std::shared_ptr<const nest::Mapspace> space(const workload::Einsum& einsum) const;
-  // What the hardware does about zeros of `einsum`, with the densities of the files' own `problem` where it is that one;
-  // null: nothing, so that every tensor is dense.
+  // What the hardware does about zeros of `einsum`, with the densities of the files' own `problem` where it is that
+  // one; null: nothing, so that every tensor is dense.
   std::shared_ptr<const nest::SparseDesign> zeros(const workload::Einsum& einsum) const;
   // The einsum of the `problem` among the files.
   const std::optional<workload::Einsum>& problem() const;

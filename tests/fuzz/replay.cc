@@ -87,7 +87,8 @@ class Changes {
         if (at < bytes.size()) bytes[at] = kMarks[below(sizeof kMarks - 1)];
         break;
       default: {
-        static const char* const kNumbers[] = {"-1", "0", "9223372036854775807", "1e308", "1e-320", "nan", "4294967296"};
+        static const char* const kNumbers[] = {"-1",     "0",   "9223372036854775807", "1e308",
+                                               "1e-320", "nan", "4294967296"};
         bytes.insert(at, kNumbers[below(std::size(kNumbers))]);
       }
     }

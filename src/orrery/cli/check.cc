@@ -11,7 +11,8 @@ namespace {
 bool read(const Arguments& arguments, Console& console, scenario::CheckRequest& request) {
   CommandLine line("check", "Read files, say what they are and what is wrong with them",
                    "orrery check arch.yaml constraints.yaml KTQ.yaml");
-  line.words("FILES", request.files, "Timeloop documents (YAML, templates, .cfg), setups of DFModel, systems, config.json", true);
+  line.words("FILES", request.files,
+             "Timeloop documents (YAML, templates, .cfg), setups of DFModel, systems, config.json", true);
   declare_ignored(line, request.ignored);
   declare_templates(line, request);
   declare_estimation(line, request);

@@ -15,7 +15,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("eval",
                    "Energy and cycles of a given mapping; capacity and fan-out are checked, constraints with --strict",
                    "orrery eval arch.yaml ERT.yaml KTQ.yaml map.yaml");
-  line.words("FILES", options.request.files, "Timeloop documents (YAML, templates, .cfg) in any order, a `mapping` among them");
+  line.words("FILES", options.request.files,
+             "Timeloop documents (YAML, templates, .cfg) in any order, a `mapping` among them");
   line.group("Question");
   declare_chips(line, options.request);
   line.toggle("--strict", options.request.strict, "The constraints must hold, too");

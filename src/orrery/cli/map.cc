@@ -108,8 +108,9 @@ void require_alone(const scenario::MapOptions& search) {
 bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("map", "The best mapping of each layer on a chip, with proof",
                    "orrery map arch.yaml ERT.yaml layers/KTQ.yaml");
-  line.words("FILES", options.request.files,
-             "Timeloop documents (YAML, templates, .cfg) in any order; each `problem` is a layer. Or an ONNX model (.onnx)");
+  line.words(
+      "FILES", options.request.files,
+      "Timeloop documents (YAML, templates, .cfg) in any order; each `problem` is a layer. Or an ONNX model (.onnx)");
   line.group("Question");
   declare_chips(line, options.request);
   line.text("--model", options.request.model, "NAME|FILE", "Model from the catalogue, or its config.json");

@@ -323,8 +323,8 @@ class Account {
       return priced.blocks(static_cast<double>(words));
     const Density& density = design_.densities[static_cast<std::size_t>(s)];
     const bool scaled = model_.options().scale_rounded_blocks;
-    if (scaled && is_large(tile.mold.words, density.expected(tile.mold) / static_cast<double>(tile.mold.words),
-                           priced.block))
+    if (scaled &&
+        is_large(tile.mold.words, density.expected(tile.mold) / static_cast<double>(tile.mold.words), priced.block))
       return priced.blocks(static_cast<double>(words));
     double blocks = 0;
     for (const auto& [nonzeros, probability] : density.occupancies(tile.mold))

@@ -297,8 +297,8 @@ SparseBound sparse_bound(const Model& model, const SparseDesign& design, const S
     return 1.0;
   };
 
-  // What savings leave of the accesses to s at a level: a unit at a storage acts at the next one outwards that keeps its
-  // target. Outside of a level it saves what never gets there; at the level itself, the time only where it skips.
+  // What savings leave of the accesses to s at a level: a unit at a storage acts at the next one outwards that keeps
+  // its target. Outside of a level it saves what never gets there; at the level itself, the time only where it skips.
   struct Left {
     double energy = 1, time = 1;
   };
@@ -361,13 +361,15 @@ SparseBound sparse_bound(const Model& model, const SparseDesign& design, const S
     // Every word of what must be kept here crosses at least once, at its own share.
     const bool outermost = level + 1 == levels;
     for (int s = 0; storage.cluster_size <= 1 && s < static_cast<int>(dataspaces.size()); ++s) {
-      if (!(must[static_cast<std::size_t>(level)] & must.back() & may[static_cast<std::size_t>(level)] & 1u << s)) continue;
+      if (!(must[static_cast<std::size_t>(level)] & must.back() & may[static_cast<std::size_t>(level)] & 1u << s))
+        continue;
       const double left = represented(level, s) * left_at(level, s).energy;
       const double words = touched_words(model.einsum(), s) / static_cast<double>(storage.block_size);
       if (dataspaces[static_cast<std::size_t>(s)].read_write)
         certain += words * (left - any) * storage.energy.update_pj;
       else
-        certain += words * ((left - reads) * storage.energy.read_pj + (outermost ? 0 : left - any) * storage.energy.write_pj);
+        certain +=
+            words * ((left - reads) * storage.energy.read_pj + (outermost ? 0 : left - any) * storage.energy.write_pj);
     }
     storage.energy.read_pj *= reads;
     storage.energy.write_pj *= any;

@@ -95,8 +95,7 @@ std::string fused_table(const std::vector<FusedPair>& pairs) {
     row.insert(row.end(), {chosen.fuse.level.empty() ? "not fused" : chosen.fuse.level,
                            chosen.fuse.level.empty() ? "-" : flags(chosen.fuse), tiles(chosen),
                            energy_uj(chosen.energy_pj), std::to_string(chosen.cycles), edp(chosen.edp_j_cycles),
-                           beside ? compared(pair) : "-", ratio(pair),
-                           pair.proven ? "optimal" : "unproven"});
+                           beside ? compared(pair) : "-", ratio(pair), pair.proven ? "optimal" : "unproven"});
     table.rows.push_back(std::move(row));
   }
   return text(table) +
@@ -112,7 +111,8 @@ std::vector<scenario::MappedLayer> marked(std::vector<scenario::MappedLayer> lay
     if (!pair.found || pair.chosen().fuse.level.empty()) continue;
     // A row of normalisations that several products feed stands once for each of them, and once for what is left.
     const std::string own = pair.normalisation + " after " + pair.product;
-    const bool several = std::any_of(layers.begin(), layers.end(), [&](const auto& layer) { return layer.name == own; });
+    const bool several =
+        std::any_of(layers.begin(), layers.end(), [&](const auto& layer) { return layer.name == own; });
     for (scenario::MappedLayer& layer : layers)
       if (layer.name == pair.product || layer.name == (several ? own : pair.normalisation)) layer.name += ", fused";
   }

@@ -101,8 +101,9 @@ std::string sparse_view(const MappedLayer& layer) {
     for (const auto& [tensor, one] : storage.tensors) largest = std::max(largest, one.data_pj + one.metadata_pj);
   const EnergyUnit unit = unit_for(largest);
   Table table;
-  table.header = {"storage", "tensor", "format",  "density",
-                  "reads",   "fills",  "updates", "metadata (bits)", fmt::format("energy ({})", unit.name)};
+  table.header = {"storage", "tensor",          "format",
+                  "density", "reads",           "fills",
+                  "updates", "metadata (bits)", fmt::format("energy ({})", unit.name)};
   table.left_columns = {1, 2};
   for (const Storage& storage : storages(layer)) {
     bool first = true;

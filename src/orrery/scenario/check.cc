@@ -30,15 +30,21 @@ std::string zeros(const Specification& specification, const nest::SparseDesign& 
   for (std::size_t s = 0; s < design.densities.size(); ++s)
     if (!design.densities[s].dense())
       add(densities,
-          fmt::format("{} {:.4g}", specification.problem->einsum.dataspaces[s].name, design.densities[s].share()), ", ");
+          fmt::format("{} {:.4g}", specification.problem->einsum.dataspaces[s].name, design.densities[s].share()),
+          ", ");
   for (std::size_t level = chip.storages.size(); level-- > 0;) {
     const nest::SparseStorage& storage = design.storages[level];
     bool gates = false, skips = false;
     for (const nest::AccessSaving& saving : storage.savings) (saving.skips ? skips : gates) = true;
-    if (std::any_of(storage.formats.begin(), storage.formats.end(), [](const auto& format) { return format.has_value(); }))
+    if (std::any_of(storage.formats.begin(), storage.formats.end(),
+                    [](const auto& format) { return format.has_value(); }))
       add(formats, chip.storages[level].name, ", ");
     if (gates || skips)
-      add(acts, fmt::format("{} {}", chip.storages[level].name, gates && skips ? "gates and skips" : gates ? "gates" : "skips"),
+      add(acts,
+          fmt::format("{} {}", chip.storages[level].name,
+                      gates && skips ? "gates and skips"
+                      : gates        ? "gates"
+                                     : "skips"),
           "; ");
   }
   if (design.gates_compute || design.aligns_compute)

@@ -43,8 +43,8 @@ struct FusedPair {
   std::string product, normalisation;
   base::Count instances = 1;
   nest::Metric metric = nest::Metric::kEdp;  // what was compared first
-  std::vector<Choice> choices;  // the first is not fused
-  std::size_t best = 0;         // of these, where one is found
+  std::vector<Choice> choices;               // the first is not fused
+  std::size_t best = 0;                      // of these, where one is found
   bool found = false, proven = false;
 
   const Choice& chosen() const { return choices[best]; }

@@ -29,7 +29,9 @@ yaml::Node accepted(const std::string& text) {
 }
 
 TEST(Libconfig, AByteOrderMarkChangesNothing) {
-  const yaml::Node plain = accepted("a = 1;"), marked = accepted("\xEF\xBB\xBF" "a = 1;");
+  const yaml::Node plain = accepted("a = 1;"), marked = accepted(
+                                                   "\xEF\xBB\xBF"
+                                                   "a = 1;");
   ASSERT_EQ(marked.entries.size(), 1u);
   EXPECT_EQ(marked.entries[0].key, "a");
   EXPECT_EQ(marked.entries[0].key_where.column, plain.entries[0].key_where.column);

@@ -196,9 +196,8 @@ void ChipReading::read_components(const base::Location& where) {
   const std::vector<const yaml::Node*> documents = {documents_.find("compound_components"),
                                                     documents_.find("components")};
   ComponentClasses classes(documents, of_components_);
-  components_ =
-      energy_components(*architecture_, classes, options_.estimate, options_.energies_required && options_.mapped,
-                        of_components_);
+  components_ = energy_components(*architecture_, classes, options_.estimate,
+                                  options_.energies_required && options_.mapped, of_components_);
   if (options_.energies_required && !of_components_.has_errors()) demand_basics(where);
 }
 

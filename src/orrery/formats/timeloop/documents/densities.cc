@@ -19,7 +19,7 @@ using base::Count;
 using nest::Density;
 
 constexpr Count kMostNonzeros = 4'000'000;  // that are stored one by one
-constexpr double kRounded = 5e-3;            // what a stated density may differ by from the one that is counted
+constexpr double kRounded = 5e-3;           // what a stated density may differ by from the one that is counted
 
 const std::vector<std::string>& distributions() {
   static const std::vector<std::string> kNames = {"fixed_structured", "fixed",    "hypergeometric",
@@ -122,16 +122,20 @@ class Reader {
     }
     Density density = Density::pattern(nest::band(rows, columns, width));
     if (name == "banded" && (given == nullptr || given->is_null()))
-      found_.warning("O0407", fmt::format("the band of `{}` has no `band_width`: only its diagonal is not zero", tensor(s)),
-                     node.where)
+      found_
+          .warning("O0407",
+                   fmt::format("the band of `{}` has no `band_width`: only its diagonal is not zero", tensor(s)),
+                   node.where)
           .hint("add `band_width: 0`, or how many places on either side of the diagonal are not zero");
     const yaml::Node* share = node.find("density");
     if (share == nullptr || share->is_null()) return density;
     const auto stated = as_number(*share, scope_, fmt::format("density of {}", tensor(s)), found_);
     if (stated && std::abs(*stated - density.share()) > kRounded * density.share())
-      found_.warning("O0407", fmt::format("the density {:g} of `{}` is not used: its band has {:.6g}", *stated, tensor(s),
-                                          density.share()),
-                     share->where)
+      found_
+          .warning("O0407",
+                   fmt::format("the density {:g} of `{}` is not used: its band has {:.6g}", *stated, tensor(s),
+                               density.share()),
+                   share->where)
           .note(fmt::format("{} x {} words, of which those with |i - j| <= {} are not zero", rows, columns, width))
           .hint("leave `density` out, or take another distribution");
     return density;
@@ -181,8 +185,8 @@ class Reader {
     if (!name) return {};
     const std::string document = node.where.known() ? node.where.file->name : "";
     try {
-      const std::string path =
-          TemplatePaths(folders_, document).one(*name, std::filesystem::path(document).parent_path(), folders_, node.where);
+      const std::string path = TemplatePaths(folders_, document)
+                                   .one(*name, std::filesystem::path(document).parent_path(), folders_, node.where);
       nest::Pattern pattern{extents_[s], read_nonzeros(base::read_file(path), tensor(s), extents_[s], found_)};
       if (!pattern.coordinates.empty()) return Density::pattern(std::move(pattern));
     } catch (const base::InputError& error) {

@@ -95,7 +95,8 @@ double share_in(const std::string& text) {
 TEST(Densities, AFileOfPlacesIsTheListOfThem) {
   EXPECT_EQ(share_in("0 0\n3,7\n\n# a remark\n1, 2  # another\n"), 3.0 / 32);
   EXPECT_EQ(share_in("\xEF\xBB\xBF"
-                     "0 0\r\n1 1\r\n"), 2.0 / 32);
+                     "0 0\r\n1 1\r\n"),
+            2.0 / 32);
 }
 
 TEST(Densities, MatrixMarketCountsFromOneAndLeavesZerosOut) {
@@ -108,14 +109,26 @@ TEST(Densities, MatrixMarketCountsFromOneAndLeavesZerosOut) {
 
 TEST(Densities, FilesThatCannotBeAreErrors) {
   const std::string of = "%%MatrixMarket matrix coordinate ";
-  for (const std::string& text :
-       {std::string("4 0\n"), std::string("0 8\n"), std::string("-1 0\n"), std::string("0\n"), std::string("0 0 0\n"),
-        std::string("0 0\n0 0\n"), std::string("x y\n"), std::string("0.5 1\n"), std::string("# nothing\n"),
-        std::string("0 9223372036854775808\n"), of + "pattern general\n8 4 1\n1 1\n",
-        of + "pattern general\n4 8 2\n1 1\n", of + "pattern general\n4 8 1\n0 1\n", of + "real general\n4 8 1\n1 1\n",
-        of + "real general\n4 8 1\n1 1 x\n", of + "pattern general\n", of + "unreal general\n4 8 1\n1 1\n",
-        std::string("%%MatrixMarket matrix array real general\n4 8\n1\n"),
-        of + "pattern general\n4 8 1\n-9223372036854775808 1\n", of + "pattern symmetric\n4 8 2\n1 2\n2 1\n"}) {
+  for (const std::string& text : {std::string("4 0\n"),
+                                  std::string("0 8\n"),
+                                  std::string("-1 0\n"),
+                                  std::string("0\n"),
+                                  std::string("0 0 0\n"),
+                                  std::string("0 0\n0 0\n"),
+                                  std::string("x y\n"),
+                                  std::string("0.5 1\n"),
+                                  std::string("# nothing\n"),
+                                  std::string("0 9223372036854775808\n"),
+                                  of + "pattern general\n8 4 1\n1 1\n",
+                                  of + "pattern general\n4 8 2\n1 1\n",
+                                  of + "pattern general\n4 8 1\n0 1\n",
+                                  of + "real general\n4 8 1\n1 1\n",
+                                  of + "real general\n4 8 1\n1 1 x\n",
+                                  of + "pattern general\n",
+                                  of + "unreal general\n4 8 1\n1 1\n",
+                                  std::string("%%MatrixMarket matrix array real general\n4 8\n1\n"),
+                                  of + "pattern general\n4 8 1\n-9223372036854775808 1\n",
+                                  of + "pattern symmetric\n4 8 2\n1 2\n2 1\n"}) {
     base::Diagnostics found;
     of_file(text, found);
     EXPECT_TRUE(found.has_errors()) << text;

@@ -106,8 +106,8 @@ class Reader {
         if (const auto value = number<Count>(word)) place.push_back(*value);
       if (place.size() != words->size() || place.size() != bounds_.size()) {
         fail(number_, "has a line that is no place")
-            .note(fmt::format("a line has one whole number, counted from 0, for each of the {} rank{} of `{}`", bounds_.size(),
-                              bounds_.size() == 1 ? "" : "s", tensor_));
+            .note(fmt::format("a line has one whole number, counted from 0, for each of the {} rank{} of `{}`",
+                              bounds_.size(), bounds_.size() == 1 ? "" : "s", tensor_));
         return false;
       }
       if (!put(place)) return false;
@@ -128,8 +128,9 @@ class Reader {
         !one_of(3, {"real", "double", "integer", "complex", "pattern"}) ||
         !one_of(4, {"general", "symmetric", "skew-symmetric", "hermitian"})) {
       fail(1, "is not in Matrix Market's coordinates")
-          .note("its first line must be `%%MatrixMarket matrix coordinate FIELD SYMMETRY`: real, integer, complex or "
-                "pattern; general, symmetric, skew-symmetric or hermitian");
+          .note(
+              "its first line must be `%%MatrixMarket matrix coordinate FIELD SYMMETRY`: real, integer, complex or "
+              "pattern; general, symmetric, skew-symmetric or hermitian");
       return false;
     }
     const std::size_t values = words[3] == "pattern" ? 0 : words[3] == "complex" ? 2 : 1;
@@ -153,8 +154,8 @@ class Reader {
         }
         continue;
       }
-      const std::vector<Count> place = counts({parts->begin(), parts->begin() + std::min<std::ptrdiff_t>(
-                                                                                     2, std::ssize(*parts))});
+      const std::vector<Count> place =
+          counts({parts->begin(), parts->begin() + std::min<std::ptrdiff_t>(2, std::ssize(*parts))});
       bool good = place.size() == 2 && parts->size() == 2 + values, zero = values > 0;
       for (std::size_t v = 2; good && v < parts->size(); ++v) {
         const auto value = number<double>((*parts)[v]);
@@ -162,7 +163,8 @@ class Reader {
         zero = zero && good && *value == 0;
       }
       if (!good) {
-        fail(number_, "has a line that is no entry").note("an entry is its row and column, counted from 1, and its value");
+        fail(number_, "has a line that is no entry")
+            .note("an entry is its row and column, counted from 1, and its value");
         return false;
       }
       ++entries;

@@ -1,4 +1,5 @@
-// Where the nonzeros of a tensor are, from a file: a matrix in Matrix Market's coordinates, or any tensor as a list of places.
+// Where the nonzeros of a tensor are, from a file: a matrix in Matrix Market's coordinates, or any tensor as a list of
+// places.
 #pragma once
 
 #include <memory>

@@ -297,8 +297,9 @@ class Reader {
       found_
           .error("O2028", fmt::format("a unit of metadata in `{}` has 0 bits, but a tensor has a format there", owner),
                  own->where)
-          .hint("give `metadata_datawidth` the bits of a coordinate or run, or the rank its own `metadata_word_bits` "
-                "and `payload_word_bits`");
+          .hint(
+              "give `metadata_datawidth` the bits of a coordinate or run, or the rank its own `metadata_word_bits` "
+              "and `payload_word_bits`");
     } else if (own != nullptr && width % wanted != 0 && wanted <= width) {
       found_
           .error("O2028",
@@ -308,8 +309,7 @@ class Reader {
     }
     if (wide > width)
       found_
-          .error("O2028",
-                 fmt::format("a unit of metadata has {} bits, a row of `{}` has {}", wide, owner, width),
+          .error("O2028", fmt::format("a unit of metadata has {} bits, a row of `{}` has {}", wide, owner, width),
                  given != nullptr ? given->where : chip_.storages[static_cast<std::size_t>(level)].where)
           .hint("`metadata_storage_width` and `metadata_datawidth` are attributes of the storage");
     return static_cast<int>(std::min(wide, kMostBits));
@@ -368,8 +368,7 @@ class Reader {
       if (!s) continue;
       if (target && *s == *target) {
         found_
-            .error("O2028",
-                   fmt::format("accesses to `{}` cannot depend on `{}` itself", leader.scalar, leader.scalar),
+            .error("O2028", fmt::format("accesses to `{}` cannot depend on `{}` itself", leader.scalar, leader.scalar),
                    leader.where)
             .hint("what a tensor's own zeros save is said by its `representation_format`");
         continue;
@@ -410,7 +409,7 @@ class Reader {
   const Scope& scope_;
   base::Diagnostics& found_;
   std::vector<std::string> tensors_, dimensions_;
-  std::vector<const yaml::Node*> units_;  // the `metadata_datawidth` of each storage; null: not given
+  std::vector<const yaml::Node*> units_;     // the `metadata_datawidth` of each storage; null: not given
   std::set<std::pair<int, int>> formatted_;  // level and dataspace
   SparseDesign design_;
 };
@@ -483,7 +482,8 @@ void price_sparse_design(const PricesOf& prices, const machine::Chip& chip, Spar
     found.warning("O2036", fmt::format("metadata in {} costs no energy", quoted_list(free_of_charge)))
         .note(
             "accesses to metadata are counted in rows of `metadata_storage_width` bits, at the energies of "
-            "`metadata_read`, `metadata_write` and `metadata_update`; where one of these, or `metadata_datawidth`, is not "
+            "`metadata_read`, `metadata_write` and `metadata_update`; where one of these, or `metadata_datawidth`, is "
+            "not "
             "given it is 0, as in Timeloop");
   const auto own = prices(chip.compute.name);
   design.gated_compute_pj = first(own, std::array<std::string_view, 3>{"mac_gated", "mult_gated", "compute_gated"})
