@@ -11,6 +11,7 @@
 #include <source_dir.h>
 
 #include "orrery/base/parallel.h"
+#include "orrery/base/refused_test_util.h"
 #include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/machine/flat_efficiency.h"
 #include "orrery/nest/legality.h"
@@ -288,6 +289,55 @@ TEST(Library, ManyThreadsGetTheSameAnswers) {
     EXPECT_EQ(times[i], times[0]);
     EXPECT_EQ(areas[i], areas[0]);
   }
+}
+
+// The dot product of docs/model/nest.md, section 13: 4 reads of A at 400 pJ with 4 coordinates at 100, 4 of B, 3 reads
+// and 4 updates (200 pJ) of Z, 4 multiplications at 8.
+TEST(Library, ZerosAreLeftOutAsTheFilesSay) {
+  const std::string text = R"(
+architecture:
+  version: 0.4
+  nodes:
+  - !Component
+    name: Buffer
+    class: storage
+    attributes: {depth: 64, width: 8, datawidth: 8, metadata_storage_depth: 32, metadata_storage_width: 4, metadata_datawidth: 4}
+    sparse_optimizations:
+      representation_format: {data_spaces: [{name: A, ranks: [{format: CP}]}]}
+      action_optimization:
+      - {type: skipping, options: [{target: B, condition_on: [A]}]}
+      - {type: skipping, options: [{target: Z, condition_on: [A]}]}
+  - !Component {name: mac, class: intmac}
+problem:
+  version: 0.4
+  shape:
+    name: dot
+    dimensions: [K, M]
+    data_spaces:
+    - {name: A, projection: [[[K]]]}
+    - {name: B, projection: [[[K]]]}
+    - {name: Z, projection: [[[M]]], read_write: true}
+  instance: {K: 16, M: 1, densities: {A: 0.25}}
+ERT:
+  version: 0.4
+  tables:
+  - {name: Buffer, actions: [{name: read, energy: 400}, {name: write, energy: 200}, {name: update, energy: 200},
+     {name: metadata_read, energy: 100}, {name: metadata_write, energy: 100}]}
+  - {name: mac, actions: [{name: compute, energy: 8}]}
+)";
+  const Chip chip = Chip::from_text(text);
+  const workload::Einsum& dot = *chip.problem();
+  ASSERT_NE(chip.zeros(dot), nullptr);
+  const nest::Optimum best = map(chip, dot);
+  ASSERT_TRUE(best.mapping && best.certificate.optimal);
+  EXPECT_EQ(best.evaluation.energy_pj, 4 * 400 + 4 * 100 + 4 * 400 + 3 * 400 + 4 * 200 + 4 * 8);
+  EXPECT_EQ(best.evaluation.cycles, 4);
+  EXPECT_EQ(evaluate(chip, dot, *best.mapping).energy_pj, best.evaluation.energy_pj);
+  EXPECT_EQ(base::refused([&] { evaluator(chip, dot); }).at(0).code, "O2039");
+  // Another einsum has no densities: all its words are there.
+  workload::Einsum longer = dot;
+  longer.dimensions[0].bound = 24;
+  EXPECT_EQ(map(chip, longer).evaluation.cycles, 24);
 }
 
 TEST(Library, HasTheVersionOfTheProject) {
