@@ -101,7 +101,9 @@ class Reader {
     static const std::vector<std::string> kKeys = {"distribution", "band_width", "density"};
     warn_unknown_keys(node, kKeys, "O0407", "a density", found_);
     if (extents_[s].size() != 2) {
-      found_.error("O0407", fmt::format("`{}` has {} ranks; only a matrix has a band", tensor(s), extents_[s].size()),
+      found_.error("O0407",
+                   fmt::format("`{}` has {} rank{}; only a matrix has a band", tensor(s), extents_[s].size(),
+                               extents_[s].size() == 1 ? "" : "s"),
                    node.where);
       return {};
     }
