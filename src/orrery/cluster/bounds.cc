@@ -145,7 +145,7 @@ double outside_bound(const Model& model, const System& system, const Plan& plan,
                      const machine::OperatorModel& operators) {
   LayerContext context{model, system, plan, operators};
   context.element = machine::bytes_per_element(plan.precision) == 4 ? 4 : 2;
-  const StageParameters params = fullest_parameters(model, plan);
+  const StageParameters params = occupied(model, plan).most;
   const Outside sent = outside(context, params);
   const double units = std::max(1.0, static_cast<double>(model.layers) / static_cast<double>(plan.pp)) + 1;
   const double beside = 1 - plan.stack.contention;

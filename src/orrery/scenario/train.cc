@@ -340,7 +340,8 @@ void settle_here(const TrainRequest& request, SplitOverrides& overrides, base::D
   for (const base::Override& set : overrides.system) {
     const bool rate = set.path.starts_with("accelerator.peak") || set.path.starts_with("accelerator.memory_") ||
                       set.path == "accelerator.matrix_efficiency" || set.path == "accelerator.fill_depth" ||
-                      set.path == "accelerator.units" || set.path.starts_with("accelerator.attention");
+                      set.path == "accelerator.units" || set.path.starts_with("accelerator.attention") ||
+                      set.path.starts_with("accelerator.sustained");
     if (!rate || !request.chip.empty() || request.efficiency) continue;
     warnings
         .warning("O1529",
@@ -435,7 +436,8 @@ std::optional<AttentionArray> attention_array(const TrainRequest& request, Train
                            request.attention_array));
   note_lengths(array, "the model", trained.model.seq, trained.model.seq, warning);
   warning.note(fmt::format(
-      "a density of {:.4f} was simulated, causal or not; memory, also of activations, is that of dense attention",
+      "a density of {:.4f} was simulated, and counts whether the mask is causal or not; memory, also of activations, is "
+      "that of dense attention",
       array.density));
   return array;
 }
@@ -460,6 +462,7 @@ struct Setting {
   std::vector<machine::MeasuredProduct> products;  // of them
   std::optional<AttentionArray> array;
   std::set<std::string> set;  // fields of the plan that a file or `--set` gives
+  std::string changed;        // a constant that measured runs had at another value: `plan.stack.traffic`; empty: none
   cost::Limits limits;
   TrainedModel trained;
 };
@@ -515,6 +518,38 @@ void take_plan_file(const TrainRequest& request, Setting& setting) {
   setting.trained.stack_given = setting.trained.stack_given || setting.set.count("stack.name") > 0;
 }
 
+// A constant of the software or of the accelerator that is not what runs were predicted with; or nothing. What an
+// accelerator or its host holds and costs changes no time.
+std::string changed_constant(const base::Overrides& system, const std::set<std::string>& plan) {
+  for (const std::string& path : plan)
+    if (path.starts_with("stack.") && path != "stack.name") return "plan." + path;
+  constexpr std::array<std::string_view, 4> kTimeless = {"accelerator.memory", "accelerator.power",
+                                                         "accelerator.price", "accelerator.host_memory"};
+  for (const base::Override& set : system)
+    if ((set.path.starts_with("accelerator.") || set.path.starts_with("calibration.")) &&
+        std::find(kTimeless.begin(), kTimeless.end(), set.path) == kTimeless.end())
+      return "system." + set.path;
+  return "";
+}
+
+// How far off the prediction may be, or why nobody knows.
+void say_expected_error(const Setting& setting, TrainedModel& trained) {
+  if (trained.operators != "roofline") {
+    trained.expected_error_of =
+        "measured runs were predicted by the roofline, which does not price the operators of this one";
+  } else if (trained.plan.lora_rank > 0) {
+    trained.expected_error_of = "no run that trains adapters was measured";
+  } else if (!setting.changed.empty()) {
+    trained.expected_error_of = fmt::format("no run with another `{}` was measured", setting.changed);
+  } else {
+    const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
+    const RunKind kind = kind_of(trained.model, trained.system, trained.plan);
+    const RunSizes sizes = sizes_of(trained.model, trained.plan);
+    trained.expected_error = expected_error(kinds, kind, sizes);
+    trained.expected_error_of = trained.expected_error ? trained.expected_error->of : unmeasured(kinds, kind, sizes);
+  }
+}
+
 void read_setting(const TrainRequest& asked, Setting& setting) {
   require(asked);
   SplitOverrides overrides = split(asked);
@@ -532,6 +567,7 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
   for (const base::Override& field : overrides.plan)
     if (formats::orrery::set_plan_field(trained.plan, field, found)) setting.set.insert(field.path);
   found.throw_if_errors();
+  setting.changed = changed_constant(overrides.system, setting.set);
   check_interleaving(request, trained.plan);
   check_chip(request, overrides.system, setting.machine, trained);
   setting.limits = request.limits;
@@ -610,14 +646,7 @@ TrainedModel train(const TrainRequest& asked) {
   if (!uses.empty()) list_operators(operators, uses, limits, trained);
   // Pruned attention counts as the dense one that it replaces.
   if (!setting.array) check_utilisation(trained, setting.measurements);
-  // What was measured was predicted by the roofline.
-  const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
-  const RunKind kind = kind_of(trained.model, trained.system, trained.plan);
-  if (trained.operators == "roofline") trained.expected_error = expected_error(kinds, kind);
-  trained.expected_error_of = trained.expected_error            ? trained.expected_error->of
-                              : trained.operators != "roofline" ? "measured runs were predicted by the roofline, which "
-                                                                  "does not price the operators of this one"
-                                                                : unmeasured(kinds, kind);
+  say_expected_error(setting, trained);
   trained.host_share = host_share(trained, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
@@ -658,6 +687,18 @@ TrainingCost training_cost(const TrainedModel& trained, double seconds) {
   if (system.price_per_gpu_hour > 0) cost.dollars = cost.accelerator_hours * system.price_per_gpu_hour;
   if (system.watts_per_gpu > 0) cost.kilowatt_hours = hours * working * system.watts_per_gpu / 1000;
   return cost;
+}
+
+std::vector<std::string> counted_undone(const TrainedModel& trained) {
+  std::vector<std::string> out;
+  const workload::PlainTransformer& sizes = trained.description.sizes;
+  if (trained.model.attention == cluster::Attention::kFlash && sizes.heads > 0) {
+    if (sizes.causal) out.emplace_back("attention that a causal mask hides");
+    if (sizes.window > 0 && sizes.windowed_layers > 0 && sizes.window < trained.model.seq)
+      out.emplace_back(sizes.chunked ? "attention outside of chunks" : "attention outside of windows");
+  }
+  if (trained.plan.lora_rank > 0) out.emplace_back("gradients of frozen matrices");
+  return out;
 }
 
 base::Diagnostic explain_no_fit(const TrainedModel& trained) {

@@ -375,6 +375,11 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
     return broken.has_errors();
   });
   if (countless != batches.end()) trained.plan.global_batch = *countless;
+  if (search.space.most_gpus > kMostGpus && most_of(trained.system) == kMostGpus)
+    base::fail("O1953",
+               fmt::format("plans of {} accelerators are not searched, those of at most {} are", search.space.most_gpus,
+                           kMostGpus),
+               {}, "give the degrees: `--tp 8 --pp 16 --dp 16384`; what is given is evaluated, not searched");
   if (search.space.most_gpus > most_of(trained.system) || countless != batches.end()) {
     take_plain_degrees(search.space, true, trained.plan);
     return;
@@ -382,11 +387,22 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
 
   cluster::SearchOptions options;
   options.top = static_cast<std::size_t>(request.plans.top.value_or(kUsualTop));
-  options.enumerate = request.plans.certify;
   options.progress = request.plans.progress;
+  // What bounds prove holds without the enumeration, too, and is there first.
+  options.enumerate = false;
   cluster::Optimum found = search.run(search.space, answer.objective, search.limits, options);
+  if (request.plans.certify) {
+    options.enumerate = true;
+    cluster::Optimum all = search.run(search.space, answer.objective, search.limits, options);
+    answer.certified = all.finished;
+    if (all.finished)
+      found = std::move(all);
+    else if (found.finished)
+      trained.warnings.warning("O1009", "the limit came before every plan was evaluated: the answer is not certified")
+          .note("bounds prove it, as without `--certify`")
+          .hint("raise --time-limit, or give some of the degrees");
+  }
   answer.certificate = found.certificate;
-  answer.certified = request.plans.certify && found.finished;
   answer.interrupted = !found.finished;
   answer.top = std::move(found.best);
   trained.all_choices = found.finished;
