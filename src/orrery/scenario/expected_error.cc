@@ -62,8 +62,11 @@ std::string far(const MeasuredSizes& sizes, const RunSizes& run) {
   std::string out;
   const auto tell = [&](const Span& span, double value, double unit, const char* what) {
     if (near(span, value)) return;
-    out += fmt::format("{}{:.3g} {}, where {:.3g} to {:.3g} were", out.empty() ? "" : "; ", value / unit, what,
-                       span.least / unit, span.most / unit);
+    const auto plain = [unit](double size) {
+      return size / unit < 1000 ? fmt::format("{:.3g}", size / unit) : fmt::format("{:.0f}", size / unit);
+    };
+    out += fmt::format("{}{} {}, where {} to {} were", out.empty() ? "" : "; ", plain(value), what, plain(span.least),
+                       plain(span.most));
   };
   tell(sizes.accelerators, run.accelerators, 1, "accelerators");
   tell(sizes.sequence, run.sequence, 1, "tokens a sequence");
