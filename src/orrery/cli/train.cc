@@ -73,10 +73,12 @@ void declare_plan(CommandLine& line, scenario::TrainRequest& request) {
                  "the best, as all else of the plan that is not given");
   declare_degree(line, "ep", request.ep, "Expert-parallel degree, inside dp");
   declare_degree(line, "cp", request.cp, "Context-parallel degree (ring attention)");
-  declare_degree(line, "interleave", request.interleave, "Chunks of layers per stage; searched with the degrees, else 1, or 2 if interleaved");
+  declare_degree(line, "interleave", request.interleave,
+                 "Chunks of layers per stage; searched with the degrees, else 1, or 2 if interleaved");
   line.choice("--schedule", request.schedule, cluster::schedules(),
               "gpipe, 1f1b, interleaved, zero-bubble, dualpipe; searched with the degrees, else 1f1b");
-  line.choice("--recompute", request.recompute, cluster::recomputations(), "none, selective, full; searched with the degrees, else none");
+  line.choice("--recompute", request.recompute, cluster::recomputations(),
+              "none, selective, full; searched with the degrees, else none");
   line.text(
       "--stack", request.stack, "NAME",
       "Software: megatron-2021, megatron-core, pytorch-fsdp, xla; default: the system's, with ZeRO 3 pytorch-fsdp");

@@ -40,7 +40,8 @@ Pipeline stages_with(const Model& model, const System& system, const Plan& plan,
 double peak_seconds(const Model& model, const System& system, const Plan& plan,
                     const machine::OperatorModel& operators) {
   if (dynamic_cast<const machine::Roofline*>(&operators) == nullptr) return 0;
-  return done_flops_per_sequence(model, Recompute::kNone, {}, plan.lora_rank).model / peak_of_run(system.accelerator, plan.precision);
+  return done_flops_per_sequence(model, Recompute::kNone, {}, plan.lora_rank).model /
+         peak_of_run(system.accelerator, plan.precision);
 }
 
 Reach reach_of(const System& system, const Plan& plan) {
@@ -161,8 +162,8 @@ double outside_bound(const Model& model, const System& system, const Plan& plan,
 }
 
 double turns_memory_bound(const Model& model, const Plan& plan) {
-  // Gradients and the optimiser's state as ZeRO 3 shards them, without what it gathers; weights as it shards them, which
-  // of software that has its masters for weights keeps none.
+  // Gradients and the optimiser's state as ZeRO 3 shards them, without what it gathers; weights as it shards them,
+  // which of software that has its masters for weights keeps none.
   Plan least = plan;
   least.zero = 2;
   least.shard = 0;

@@ -36,7 +36,6 @@
 #include "orrery/cluster/layer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "orrery/collective/collective.h"
@@ -143,8 +142,7 @@ struct Products {
       const double rows = static_cast<double>(batch * m);
       const double made = 2 * machine::bytes_per_element(precision);
       forward_bytes += rows * (input_made ? made : bytes.forward) * k;
-      backward_bytes +=
-          rows * ((input_made ? 0 : bytes.backward) * k + (gradient_made ? made : bytes.gradient) * n);
+      backward_bytes += rows * ((input_made ? 0 : bytes.backward) * k + (gradient_made ? made : bytes.gradient) * n);
     }
     if (const base::Count r = context.plan.lora_rank; r > 0 && batch == 1) {
       adapted(m, n, k, r);
@@ -385,8 +383,11 @@ Again recomputed(const LayerContext& c, const LayerKind& kind, double core, doub
 }
 
 // Of `places`, those that hold any of k experts drawn at random.
-double held_by(double places, double k) {
-  return places * (1 - std::pow(1 - 1 / places, k));
+double held_by(double places, base::Count k) {
+  double none = 1;
+  for (double power = 1 - 1 / places; k > 0; k /= 2, power *= power)
+    if (k % 2 != 0) none *= power;
+  return places * (1 - none);
 }
 
 // How often a token travels to its experts. Software that sends it once to each node does so for each rank of a node.
@@ -395,7 +396,8 @@ double copies_of_token(const LayerContext& c, const Mixture& mixture) {
   if (!c.plan.stack.node_copies) return k;
   const double most = mixture.nodes > 0 ? std::min(k, static_cast<double>(mixture.nodes)) : k;
   const double nodes = c.expert_nodes;
-  return nodes > 1 ? std::min(most, held_by(nodes, k)) : std::min(k, held_by(static_cast<double>(c.plan.ep), k));
+  return nodes > 1 ? std::min(most, held_by(nodes, mixture.top_k))
+                   : std::min(k, held_by(static_cast<double>(c.plan.ep), mixture.top_k));
 }
 
 // Memory traffic of sorting tokens by their experts, for each element of a token, one way and back. A copy for each
@@ -405,7 +407,7 @@ double copies_of_token(const LayerContext& c, const Mixture& mixture) {
 double sorting_bytes(const LayerContext& c, const Mixture& mixture) {
   const auto visits = static_cast<double>(mixture.top_k);
   if (c.plan.ep == 1) return 8 * visits;
-  if (c.plan.stack.node_copies) return 4 * (held_by(static_cast<double>(c.plan.ep), visits) + visits);
+  if (c.plan.stack.node_copies) return 4 * (held_by(static_cast<double>(c.plan.ep), mixture.top_k) + visits);
   return (mixture.count > c.plan.ep ? 16 : 8) * visits;
 }
 
@@ -538,10 +540,9 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   const double ops = kind.host_operators + core_ops;
   const double issue = c.plan.stack.host * c.operators.issue_seconds();
   const base::Count local = experts ? mixture.count / plan.ep : 0;
-  const double grouped =
-      plan.stack.name == StackName::kMegatronCore && local > 1 && !plan.stack.fused_experts
-          ? static_cast<double>(local) * issue
-          : 0;
+  const double grouped = plan.stack.name == StackName::kMegatronCore && local > 1 && !plan.stack.fused_experts
+                             ? static_cast<double>(local) * issue
+                             : 0;
   const double quantised = machine::quantised(plan.precision) ? kGroupedQuantiseOps : 0;
 
   PassPair passes;

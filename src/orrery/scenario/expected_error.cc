@@ -111,8 +111,8 @@ std::vector<KindError> error_kinds(const std::vector<ValidatedSet>& sets) {
       auto& [of, errors] = by_kind[line(point.kind)];
       const RunSizes run = sizes_of(point.run.model, point.run.plan);
       if (errors.empty()) of = {point.kind, 0, 0, {kNone, kNone, kNone}};
-      widen(of.sizes, {{run.accelerators, run.accelerators}, {run.sequence, run.sequence},
-                       {run.parameters, run.parameters}});
+      widen(of.sizes,
+            {{run.accelerators, run.accelerators}, {run.sequence, run.sequence}, {run.parameters, run.parameters}});
       errors.push_back(100 * std::abs(point.error));
     }
   std::vector<KindError> out;
@@ -142,7 +142,9 @@ std::vector<KindError> read_error_kinds(const std::string& directory) {
   std::vector<KindError> out;
   for (std::size_t i = 1; i < document.rows.size(); ++i) {
     const auto& cells = document.rows[i].cells;
-    const auto span = [&](std::size_t at) { return Span{std::stod(cells.at(at).text), std::stod(cells.at(at + 1).text)}; };
+    const auto span = [&](std::size_t at) {
+      return Span{std::stod(cells.at(at).text), std::stod(cells.at(at + 1).text)};
+    };
     try {
       out.push_back({{cells.at(0).text, cells.at(1).text, std::stoi(cells.at(2).text), cells.at(3).text == "yes"},
                      std::stoul(cells.at(4).text),
@@ -174,9 +176,9 @@ std::optional<ExpectedError> expected_error(const std::vector<KindError>& kinds,
                                             const RunSizes& run) {
   const std::optional<Alike> of = alike(kinds, kind);
   if (!of || !far(of->error.sizes, run).empty()) return std::nullopt;
-  return ExpectedError{of->error.percent, of->error.runs,
-                       of->same ? in_words(kind, true)
-                                : in_words(kind, false) + " on other accelerators or in other precisions"};
+  return ExpectedError{
+      of->error.percent, of->error.runs,
+      of->same ? in_words(kind, true) : in_words(kind, false) + " on other accelerators or in other precisions"};
 }
 
 }  // namespace orrery::scenario

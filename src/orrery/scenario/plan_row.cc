@@ -248,8 +248,7 @@ void PlanRows::read_member(const std::string& path, const formats::json::Member&
     return;
   }
   if (std::find(set_.begin(), set_.end(), field) != set_.end()) {
-    found_.error("O1946", fmt::format("`{}` stands twice", path), member.key_where)
-        .hint("one value counts: give one");
+    found_.error("O1946", fmt::format("`{}` stands twice", path), member.key_where).hint("one value counts: give one");
     return;
   }
   using Kind = formats::json::Node::Kind;

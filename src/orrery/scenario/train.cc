@@ -1,5 +1,5 @@
-#include "orrery/scenario/asked_options.h"
 #include "orrery/scenario/train.h"
+#include "orrery/scenario/asked_options.h"
 
 #include <algorithm>
 #include <array>
@@ -186,7 +186,8 @@ bool sequence_given(const TrainRequest& request) {
                                     [](const base::Override& set) { return set.path == "model.seq"; });
 }
 
-// `--set plan.schedule=NAME` has the meaning of `--schedule NAME`; interleaving is by 2 chunks unless more are requested.
+// `--set plan.schedule=NAME` has the meaning of `--schedule NAME`; interleaving is by 2 chunks unless more are
+// requested.
 TrainRequest with_schedule(TrainRequest request, const base::Overrides& plan) {
   for (const auto& [field, value] : plan)
     if (field == "schedule")
@@ -435,10 +436,11 @@ std::optional<AttentionArray> attention_array(const TrainRequest& request, Train
       "O1906", fmt::format("the array of `{}` does attention forwards, the accelerators do it backwards, densely",
                            request.attention_array));
   note_lengths(array, "the model", trained.model.seq, trained.model.seq, warning);
-  warning.note(fmt::format(
-      "a density of {:.4f} was simulated, and counts whether the mask is causal or not; memory, also of activations, is "
-      "that of dense attention",
-      array.density));
+  warning.note(
+      fmt::format("a density of {:.4f} was simulated, and counts whether the mask is causal or not; memory, also of "
+                  "activations, is "
+                  "that of dense attention",
+                  array.density));
   return array;
 }
 
@@ -523,8 +525,8 @@ void take_plan_file(const TrainRequest& request, Setting& setting) {
 std::string changed_constant(const base::Overrides& system, const std::set<std::string>& plan) {
   for (const std::string& path : plan)
     if (path.starts_with("stack.") && path != "stack.name") return "plan." + path;
-  constexpr std::array<std::string_view, 4> kTimeless = {"accelerator.memory", "accelerator.power",
-                                                         "accelerator.price", "accelerator.host_memory"};
+  constexpr std::array<std::string_view, 4> kTimeless = {"accelerator.memory", "accelerator.power", "accelerator.price",
+                                                         "accelerator.host_memory"};
   for (const base::Override& set : system)
     if ((set.path.starts_with("accelerator.") || set.path.starts_with("calibration.")) &&
         std::find(kTimeless.begin(), kTimeless.end(), set.path) == kTimeless.end())
@@ -738,9 +740,10 @@ base::Diagnostic explain_no_fit(const TrainedModel& trained) {
     narrow.main_gradients_fp32 = false;
     const double bytes = cluster::memory(trained.model, narrow).in_use();
     if (bytes <= trained.iteration.capacity_bytes)
-      no.hint(fmt::format("add gradients up in 16 bits, as performance recipes do: with `--set "
-                          "plan.main_gradients_fp32=false` it is {:.1f} GB",
-                          gb(bytes)));
+      no.hint(
+          fmt::format("add gradients up in 16 bits, as performance recipes do: with `--set "
+                      "plan.main_gradients_fp32=false` it is {:.1f} GB",
+                      gb(bytes)));
   }
   no.hint("split the model further: larger `--tp` or `--pp`");
   return no;

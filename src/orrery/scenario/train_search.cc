@@ -442,9 +442,8 @@ std::string said_conflict(const TrainedModel& trained) {
   std::string who;
   for (std::size_t i = 0; i < parts.size(); ++i)
     who += (i == 0 ? "" : i + 1 < parts.size() ? ", " : " and ") + parts[i];
-  const std::string batch = trained.search->objective.by_sequence
-                                ? ""
-                                : fmt::format(", of a global batch of {}", trained.plan.global_batch);
+  const std::string batch =
+      trained.search->objective.by_sequence ? "" : fmt::format(", of a global batch of {}", trained.plan.global_batch);
   return fmt::format("no plan goes with {}{}{}", who, parts.size() > 1 ? " together" : "", batch);
 }
 
@@ -457,8 +456,9 @@ base::Diagnostic explain_conflict(const TrainedModel& trained) {
     no.note(answer.conflict_proven ? "leave any one of these out and there are plans; no smaller set excludes them all"
                                    : "leave any one of these out and there are plans; time ended the search for a "
                                      "smaller set");
-  no.note(trained.choices > 0 ? "the plan that is shown lacks the least"
-                              : "the figures are of a plan with these choices, which is none of those that may be taken");
+  no.note(trained.choices > 0
+              ? "the plan that is shown lacks the least"
+              : "the figures are of a plan with these choices, which is none of those that may be taken");
   return found.all().front();
 }
 

@@ -265,8 +265,9 @@ TEST(Train, WhatPapersCountAndNobodyComputesIsNamed) {
   TrainRequest request = llama3("dgx-h100");
   EXPECT_EQ(counted_undone(train(request)), (base::Codes{"attention that a causal mask hides"}));
   request.overrides = {{"plan.lora_rank", "16"}, {"model.window", "128"}, {"model.windowed_layers", "32"}};
-  EXPECT_EQ(counted_undone(train(request)), (base::Codes{"attention that a causal mask hides",
-                                                         "attention outside of windows", "gradients of frozen matrices"}));
+  EXPECT_EQ(counted_undone(train(request)),
+            (base::Codes{"attention that a causal mask hides", "attention outside of windows",
+                         "gradients of frozen matrices"}));
   request.overrides = {{"model.attention", "materialised"}};
   EXPECT_TRUE(counted_undone(train(request)).empty());
 }
