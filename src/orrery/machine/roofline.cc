@@ -18,8 +18,8 @@
 // a window of some of the keys two, 1 + (1 - 2 v / keys) here, so that a window as long as the sequence has none of its
 // own. Short sequences leave units idle, narrow heads give the exponentials more weight (figures 4 to 6 of arXiv
 // 2307.08691 and 5 to 7 of arXiv 2407.08608: half the rate of long sequences at some 256 keys, 0.9 of it at heads of
-// 64). cuDNN's windows of 128 at heads of 64 reach a tenth of its rate without on GB200 (its benchmark; here, a fifth).
-// The backward pass does five products for two, at 0.86 of the rate (arXiv 2307.08691: 63 % after 73 %).
+// 64). cuDNN's windows of 128 at heads of 64 reach a tenth of its rate without on GB200 (its benchmark; here, a
+// quarter). The backward pass does five products for two, at 0.86 of the rate (arXiv 2307.08691: 63 % after 73 %).
 //
 // Form and tile shapes: cuBLAS's on A100, see "Wave quantization" and "Tile quantization" in NVIDIA's matrix
 // multiplication guide; fill and e are fitted. Cost: as many tile shapes as can be the fastest, of four; some 10 ns.
@@ -133,8 +133,9 @@ std::optional<double> Roofline::attention_seconds(const Operator& attention) con
   if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) return 0;
   const double keys = static_cast<double>(n);
   const double width = (static_cast<double>(k) + static_cast<double>(attention.value_width)) / 2;
-  const double seen = keys * attention.share;
-  const double edges = attention.share >= 1 ? 0 : 1 + std::max(0.0, 1 - 2 * attention.share);
+  // Less than a block costs as much as one.
+  const double seen = std::max(keys * attention.share, std::min(kMaskBlock, keys));
+  const double edges = attention.share >= 1 ? 0 : 1 + std::max(0.0, 1 - 2 * seen / keys);
   const double computed = std::min(keys, seen + edges * kMaskBlock / 2);
   const double flop = 4.0 * static_cast<double>(batch) * static_cast<double>(m) * computed * width;
   const double loop = attention.share < 1 ? std::min(keys, 2 * seen) : keys;

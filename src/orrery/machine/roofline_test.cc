@@ -177,7 +177,7 @@ TEST(FusedAttention, AWindowComputesTheBlocksThatItCutsAndItsShortLoopsAreSlower
   EXPECT_DOUBLE_EQ(windowed(1 << 15), *roofline.attention_seconds(attention(keys))) << "as long as the sequence";
   double before = 0;
   for (double window = 64; window <= keys; window += 64) {
-    EXPECT_GT(windowed(window), before) << "a longer window is never faster";
+    EXPECT_GE(windowed(window), before) << "a longer window is never faster";
     before = windowed(window);
   }
   EXPECT_GT(each(128), 2 * 2 * each(4096)) << "two blocks for one, and loops of 256 keys at half of the rate";
