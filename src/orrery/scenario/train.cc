@@ -408,6 +408,13 @@ void say_early_end(TrainedModel& trained) {
         .hint(hint);
     found.throw_if_errors();
   }
+  // What bounds prove holds without the enumeration that was asked for besides.
+  if (trained.search && !trained.search->top.empty() && trained.search->certificate.gap == 0) {
+    trained.warnings.warning("O1009", "the end came before every plan was evaluated: the answer is not certified")
+        .note("bounds prove it, as without `--certify`")
+        .hint(hint);
+    return;
+  }
   trained.warnings
       .warning("O1009",
                fmt::format("the choice of {} ended early: better ones may be left", fmt::join(trained.defaulted, ", ")))
