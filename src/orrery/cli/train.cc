@@ -73,10 +73,12 @@ void declare_plan(CommandLine& line, scenario::TrainRequest& request) {
                  "the best, as all else of the plan that is not given");
   declare_degree(line, "ep", request.ep, "Expert-parallel degree, inside dp");
   declare_degree(line, "cp", request.cp, "Context-parallel degree (ring attention)");
-  declare_degree(line, "interleave", request.interleave, "Chunks of layers per stage; default 1");
+  declare_degree(line, "interleave", request.interleave,
+                 "Chunks of layers per stage; searched with the degrees, else 1, or 2 if interleaved");
   line.choice("--schedule", request.schedule, cluster::schedules(),
               "gpipe, 1f1b, interleaved, zero-bubble, dualpipe; searched with the degrees, else 1f1b");
-  line.choice("--recompute", request.recompute, cluster::recomputations(), "none, selective, full; searched with the degrees, else none");
+  line.choice("--recompute", request.recompute, cluster::recomputations(),
+              "none, selective, full; searched with the degrees, else none");
   line.text(
       "--stack", request.stack, "NAME",
       "Software: megatron-2021, megatron-core, pytorch-fsdp, xla; default: the system's, with ZeRO 3 pytorch-fsdp");
@@ -155,6 +157,9 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.text("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");
   declare_amped(line, options);
   if (!line.read(arguments, console)) return false;
+  if (request.plans.front && request.plans.objective.size() < 2)
+    misuse("O1102", "`--pareto` is given one objective: there is nothing to weigh it against",
+           "name two or more, such as `--pareto time,memory`, or give `--objective` one");
   options.amped = options.amped || !options.config_flat.empty();
   request.overrides = options.overrides;
   request.plans.map = request.plans.map || !options.svg.empty();

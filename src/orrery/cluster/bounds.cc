@@ -40,7 +40,8 @@ Pipeline stages_with(const Model& model, const System& system, const Plan& plan,
 double peak_seconds(const Model& model, const System& system, const Plan& plan,
                     const machine::OperatorModel& operators) {
   if (dynamic_cast<const machine::Roofline*>(&operators) == nullptr) return 0;
-  return done_flops_per_sequence(model, Recompute::kNone, {}, plan.lora_rank).model / peak_of_run(system.accelerator, plan.precision);
+  return done_flops_per_sequence(model, Recompute::kNone, {}, plan.lora_rank).model /
+         peak_of_run(system.accelerator, plan.precision);
 }
 
 Reach reach_of(const System& system, const Plan& plan) {
@@ -145,7 +146,7 @@ double outside_bound(const Model& model, const System& system, const Plan& plan,
                      const machine::OperatorModel& operators) {
   LayerContext context{model, system, plan, operators};
   context.element = machine::bytes_per_element(plan.precision) == 4 ? 4 : 2;
-  const StageParameters params = fullest_parameters(model, plan);
+  const StageParameters params = occupied(model, plan).most;
   const Outside sent = outside(context, params);
   const double units = std::max(1.0, static_cast<double>(model.layers) / static_cast<double>(plan.pp)) + 1;
   const double beside = 1 - plan.stack.contention;
@@ -161,8 +162,8 @@ double outside_bound(const Model& model, const System& system, const Plan& plan,
 }
 
 double turns_memory_bound(const Model& model, const Plan& plan) {
-  // Gradients and the optimiser's state as ZeRO 3 shards them, without what it gathers; weights as it shards them, which
-  // of software that has its masters for weights keeps none.
+  // Gradients and the optimiser's state as ZeRO 3 shards them, without what it gathers; weights as it shards them,
+  // which of software that has its masters for weights keeps none.
   Plan least = plan;
   least.zero = 2;
   least.shard = 0;

@@ -476,6 +476,71 @@ TEST(Evaluate, ARankOfManyExpertsAndFewTokensWaitsForTheHostThatIssuesThemOneByO
   EXPECT_EQ(seconds(StackName::kMegatronCore, 1), seconds(StackName::kXla, 1));
 }
 
+// Eight experts on each of eight ranks, in 8 bits.
+Training mixture() {
+  Training run{gpt(16, 2048, 24, 51200, 4096), a100(1600), {}};
+  run.model.gated = true;
+  run.model.attention = Attention::kFlash;
+  run.model.experts = {.count = 64, .top_k = 8, .ffn = 1024};
+  run.plan = {.gpus = 8, .global_batch = 64, .dp = 8, .ep = 8};
+  run.plan.precision = machine::Precision::kFp8;
+  run.system.accelerator.peak_flops_per_s[static_cast<int>(machine::Precision::kFp8)] = 624e12;
+  run.plan.stack.name = StackName::kMegatronCore;
+  run.plan.stack.host = 0;
+  return run;
+}
+
+// Of the bytes of a token that go to memory, 16 k each way where it is copied for each of k experts, sent, and sorted;
+// 4 (c + k) where it is sent to the c ranks that hold any of them, and copied there.
+TEST(Evaluate, TokensThatAreSentOnceToARankAreCopiedForItsExpertsThere) {
+  Training run = mixture();
+  const Iteration each = evaluated(run);
+  run.plan.stack.node_copies = true;
+  const Iteration once = evaluated(run);
+  const double c = 8 * (1 - std::pow(7.0 / 8, 8)), k = 8;
+  const double tokens = 8 * 4096.0 * 24;  // of eight microbatches, in all layers
+  const double seconds = machine::Roofline(run.system.accelerator).memory_bound_seconds(tokens * 2048);
+  EXPECT_NEAR(each.breakdown.forward - once.breakdown.forward, (16 * k - 4 * (c + k)) * seconds,
+              1e-6 * each.breakdown.forward);
+  EXPECT_LT(once.breakdown.ep_exposed, each.breakdown.ep_exposed);
+}
+
+TEST(Evaluate, FusedExpertsSaveTheActivationsTrafficAndAreIssuedAsOne) {
+  Training run = mixture();
+  const Iteration apart = evaluated(run);
+  run.plan.stack.fused_experts = true;
+  const Iteration fused = evaluated(run);
+  const double visits = 8 * 4096.0 * 24 * 8;
+  const auto seconds = [&](double bytes) {
+    return machine::Roofline(run.system.accelerator).memory_bound_seconds(visits * 1024 * bytes);
+  };
+  // SwiGLU's 6 bytes, and the reading of its result to quantise it.
+  EXPECT_NEAR(apart.breakdown.forward - fused.breakdown.forward, seconds(6 + 3 - 2), 1e-6 * apart.breakdown.forward);
+  // 6 of 10 bytes, the second copy of the input, and the reading of both gradients.
+  EXPECT_NEAR(apart.breakdown.backward - fused.breakdown.backward, seconds(6 + 2 + 2 * (4 - 2)),
+              1e-6 * apart.breakdown.backward);
+  run.plan.stack.host = 1;
+  const double one = evaluated(run).breakdown.forward;
+  run.plan.stack.fused_experts = false;
+  EXPECT_GT(evaluated(run).breakdown.forward - apart.breakdown.forward, one - fused.breakdown.forward);
+}
+
+TEST(Evaluate, AnExchangeOnUnitsOfItsOwnCostsTheWorkBesideItThose) {
+  Training run = mixture();
+  run.plan.overlap.ep = 1;
+  run.plan.stack.node_copies = true;
+  run.plan.stack.contention = 0.6;
+  const Iteration slow = evaluated(run);
+  run.plan.stack.exchange_units = 20;
+  const Iteration fast = evaluated(run);
+  const double units = run.system.accelerator.units;
+  EXPECT_NEAR(fast.hidden.ep / slow.hidden.ep, (1 - 20 / units) / 0.4, 1e-9);
+  run.plan.stack.node_copies = false;
+  const double of_library = evaluated(run).hidden.ep;
+  run.plan.stack.exchange_units = 0;
+  EXPECT_EQ(evaluated(run).hidden.ep, of_library) << "a library's all-to-all has no units of its own";
+}
+
 TEST(Evaluate, TheAllocatorsReserveGivesWayWhereMemoryIsShort) {
   Training run = sharded(8);
   run.plan.stack.reserve = 0.5;

@@ -56,6 +56,11 @@ base::Fields fields(Stack& stack) {
                   "a token travels once to each node that holds any of its experts; false: once to each expert"),
       truth_field("stack.quantised_dispatch", stack.quantised_dispatch,
                   "tokens travel to experts in the products' precision"),
+      number_field(
+          "stack.exchange_units", stack.exchange_units, 0, 100000,
+          "of the accelerator, which the exchange with experts takes from work beside it; 0: as `contention` says"),
+      truth_field("stack.fused_experts", stack.fused_experts,
+                  "a rank's experts are one operator, which applies the activation and quantises its result"),
       truth_field("stack.whole_experts", stack.whole_experts,
                   "experts are spread over tp as well, rather than cut by it"),
       truth_field("stack.keeps_core", stack.keeps_core,

@@ -36,7 +36,6 @@
 #include "orrery/cluster/layer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "orrery/collective/collective.h"
@@ -134,13 +133,16 @@ struct Products {
     }
   }
 
-  // y = x w with x of m x k and w of k x n.
-  void linear(std::string_view name, base::Count batch, base::Count m, base::Count n, base::Count k) {
+  // y = x w with x of m x k and w of k x n. What the operator that makes x or y's gradient quantises by itself is
+  // written, not read: twice, once for either axis.
+  void linear(std::string_view name, base::Count batch, base::Count m, base::Count n, base::Count k,
+              bool input_made = false, bool gradient_made = false) {
     if (machine::quantised(precision)) {
       const QuantisedBytes bytes = quantised_bytes(precision);
       const double rows = static_cast<double>(batch * m);
-      forward_bytes += rows * bytes.forward * k;
-      backward_bytes += rows * (bytes.backward * k + bytes.gradient * n);
+      const double made = 2 * machine::bytes_per_element(precision);
+      forward_bytes += rows * (input_made ? made : bytes.forward) * k;
+      backward_bytes += rows * ((input_made ? 0 : bytes.backward) * k + (gradient_made ? made : bytes.gradient) * n);
     }
     if (const base::Count r = context.plan.lora_rank; r > 0 && batch == 1) {
       adapted(m, n, k, r);
@@ -159,10 +161,17 @@ struct Products {
 
 // What overlapping the `possible` part of `seconds` with what is left of `window` gains: communication takes units and
 // bandwidth from the computation beside it, `contention` seconds for each of its own.
-double gained(const Plan& plan, double share, double seconds, double possible, double& window) {
+double gained(double contention, double share, double seconds, double possible, double& window) {
   const double beside = share * std::min(seconds * possible, window);
   window -= beside;
-  return beside * (1 - plan.stack.contention);
+  return beside * (1 - contention);
+}
+
+// Kernels of the software's own that send tokens to experts hold so many of the accelerator's units, and no more.
+double exchange_contention(const LayerContext& c) {
+  const Stack& stack = c.plan.stack;
+  if (stack.exchange_units <= 0 || !stack.node_copies) return stack.contention;
+  return std::min(1.0, stack.exchange_units / static_cast<double>(c.system.accelerator.units));
 }
 
 // Of a group's communication in as many steps as it has ranks, the first has nothing to go beside.
@@ -171,16 +180,18 @@ double behind_first(base::Count ranks) {
 }
 
 // Overlaps the communication of one pass with its operators; deferred weight gradients are not among them.
-void communicate(const Plan& plan, double core, double tp, double ep, double cp, Pass& pass) {
+void communicate(const LayerContext& c, double core, double tp, double ep, double cp, Pass& pass) {
+  const Plan& plan = c.plan;
   const Overlap& overlap = plan.overlap;
+  const double contention = plan.stack.contention;
   const bool deferred = plan.schedule == Schedule::kZeroBubble || plan.schedule == Schedule::kDualPipe;
   double window = pass.compute - (deferred ? pass.weight : 0);
   double core_window = std::min(core, window);
   const double before = core_window;
-  pass.cp_hidden = gained(plan, overlap.cp, cp, behind_first(plan.cp), core_window);
+  pass.cp_hidden = gained(contention, overlap.cp, cp, behind_first(plan.cp), core_window);
   window -= before - core_window;
-  pass.tp_hidden = gained(plan, overlap.tp, tp, behind_first(plan.tp), window);
-  pass.ep_hidden = gained(plan, overlap.ep, ep, 1, window);
+  pass.tp_hidden = gained(contention, overlap.tp, tp, behind_first(plan.tp), window);
+  pass.ep_hidden = gained(exchange_contention(c), overlap.ep, ep, 1, window);
   pass.tp = tp - pass.tp_hidden;
   pass.ep = ep - pass.ep_hidden;
   pass.cp = cp - pass.cp_hidden;
@@ -188,7 +199,7 @@ void communicate(const Plan& plan, double core, double tp, double ep, double cp,
 
 // DualPipe runs a forward and a backward pass of different microbatches side by side: what either exchanges with
 // experts has the operators of both to go beside.
-void exchange_beside_both(const Plan& plan, PassPair& passes) {
+void exchange_beside_both(const LayerContext& c, PassPair& passes) {
   Pass& forward = passes.forward;
   Pass& backward = passes.backward;
   const double before = forward.ep + forward.ep_hidden, behind = backward.ep + backward.ep_hidden;
@@ -196,7 +207,7 @@ void exchange_beside_both(const Plan& plan, PassPair& passes) {
   if (all <= 0) return;
   double window = std::max(0.0, forward.compute - forward.tp_hidden - forward.cp_hidden) +
                   std::max(0.0, backward.compute - backward.tp_hidden - backward.cp_hidden);
-  const double hidden = gained(plan, 1, all, 1, window);
+  const double hidden = gained(exchange_contention(c), 1, all, 1, window);
   forward.ep_hidden = hidden * before / all;
   backward.ep_hidden = hidden * behind / all;
   forward.ep = std::max(0.0, before - forward.ep_hidden);  // all hidden: less than nothing by rounding
@@ -310,8 +321,9 @@ void layer_products(const LayerContext& c, const LayerKind& kind, Products& sum)
   const base::Count rows = base::ceil_divide(base::ceil_divide(T * cut, c.plan.tp) * mixture.top_k, local);
   // Of one expert there is nothing to group.
   Products experts{c, sum.precision, c.plan.stack.imbalance / (local > 1 ? c.plan.stack.grouped_rate : 1)};
-  experts.linear("expert-FF1", local, rows, mixture.up / cut, kind.width);
-  experts.linear("expert-FF2", local, rows, kind.width, mixture.inner / cut);
+  const bool fused = c.plan.stack.fused_experts;
+  experts.linear("expert-FF1", local, rows, mixture.up / cut, kind.width, false, fused);
+  experts.linear("expert-FF2", local, rows, kind.width, mixture.inner / cut, fused);
   sum.add(experts);
 }
 
@@ -371,8 +383,11 @@ Again recomputed(const LayerContext& c, const LayerKind& kind, double core, doub
 }
 
 // Of `places`, those that hold any of k experts drawn at random.
-double held_by(double places, double k) {
-  return places * (1 - std::pow(1 - 1 / places, k));
+double held_by(double places, base::Count k) {
+  double none = 1;
+  for (double power = 1 - 1 / places; k > 0; k /= 2, power *= power)
+    if (k % 2 != 0) none *= power;
+  return places * (1 - none);
 }
 
 // How often a token travels to its experts. Software that sends it once to each node does so for each rank of a node.
@@ -381,7 +396,19 @@ double copies_of_token(const LayerContext& c, const Mixture& mixture) {
   if (!c.plan.stack.node_copies) return k;
   const double most = mixture.nodes > 0 ? std::min(k, static_cast<double>(mixture.nodes)) : k;
   const double nodes = c.expert_nodes;
-  return nodes > 1 ? std::min(most, held_by(nodes, k)) : std::min(k, held_by(static_cast<double>(c.plan.ep), k));
+  return nodes > 1 ? std::min(most, held_by(nodes, mixture.top_k))
+                   : std::min(k, held_by(static_cast<double>(c.plan.ep), mixture.top_k));
+}
+
+// Memory traffic of sorting tokens by their experts, for each element of a token, one way and back. A copy for each
+// expert is made before the exchange, read and written; where a rank has several experts, what arrives is sorted once
+// more; and all that again on the way back. Software that sends a token once to each rank makes the copies where it
+// arrives, and sums them there.
+double sorting_bytes(const LayerContext& c, const Mixture& mixture) {
+  const auto visits = static_cast<double>(mixture.top_k);
+  if (c.plan.ep == 1) return 8 * visits;
+  if (c.plan.stack.node_copies) return 4 * (held_by(static_cast<double>(c.plan.ep), mixture.top_k) + visits);
+  return (mixture.count > c.plan.ep ? 16 : 8) * visits;
 }
 
 collective::Group group(const LayerContext& c, base::Count ranks, base::Count stride) {
@@ -454,12 +481,16 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
     forward_bytes += T * 2 * (scan.projected + scan.result + 2 * scan.channels) / t;
     backward_bytes += T * 2 * (2 * scan.projected + scan.result + 3 * scan.channels) / t;
   }
+  double sorted_bytes = 0;
   if (experts) {
-    // Permuting tokens to their experts and back: read and write, both ways.
-    // Software that exchanges them sorts what it gets by expert, and back.
-    const double sorts = plan.ep > 1 && mixture.count > plan.ep ? 16 : 8;
-    forward_bytes += sorts * T * h * mixture.top_k * c.norm_share;
-    backward_bytes += sorts * T * h * mixture.top_k * c.norm_share;
+    sorted_bytes = sorting_bytes(c, mixture) * T * h * c.norm_share;
+    if (plan.stack.fused_experts) {
+      // The products apply the activation; what its gradient needs is read once.
+      const bool gated = mixture.up > mixture.inner;
+      const double visits = T * mixture.top_k * static_cast<double>(mixture.inner) / t;
+      forward_bytes -= (gated ? 6 : 4) * visits;
+      backward_bytes -= (gated ? 6 : 4) * visits;
+    }
   }
   CoreSeconds core;
   for (const Core& each : kind.cores) add_core(c, kind, each, core);
@@ -509,22 +540,25 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   const double ops = kind.host_operators + core_ops;
   const double issue = c.plan.stack.host * c.operators.issue_seconds();
   const base::Count local = experts ? mixture.count / plan.ep : 0;
-  const double grouped =
-      plan.stack.name == StackName::kMegatronCore && local > 1 ? static_cast<double>(local) * issue : 0;
+  const double grouped = plan.stack.name == StackName::kMegatronCore && local > 1 && !plan.stack.fused_experts
+                             ? static_cast<double>(local) * issue
+                             : 0;
   const double quantised = machine::quantised(plan.precision) ? kGroupedQuantiseOps : 0;
 
   PassPair passes;
   Pass& forward = passes.forward;
   forward.compute = products.forward + core.forward +
                     moved(c, kAround, OperatorPass::kForward, machine::OperatorKind::kNormalisation,
-                          c.plan.stack.traffic * (forward_bytes * (c.element / 2) + products.forward_bytes));
+                          c.plan.stack.traffic * (forward_bytes * (c.element / 2) + products.forward_bytes) +
+                              sorted_bytes * (c.element / 2));
   forward.host = ops * issue + (kGroupedForwardOps + quantised) * grouped + jitter;
 
   Pass& backward = passes.backward;
   backward.weight = products.weight + accumulation(c, products);
   backward.compute = products.input + backward.weight + core.backward +
                      moved(c, kAround, OperatorPass::kBackward, machine::OperatorKind::kNormalisation,
-                           c.plan.stack.traffic * (backward_bytes * (c.element / 2) + products.backward_bytes));
+                           c.plan.stack.traffic * (backward_bytes * (c.element / 2) + products.backward_bytes) +
+                               sorted_bytes * (c.element / 2));
   backward.host = 2 * ops * issue + (kGroupedBackwardOps + quantised) * grouped + jitter;
   backward.weight_host = parts * kWeightOps * issue + kGroupedWeightOps * grouped;
   double again_tp = 0, again_ep = 0, again_cp = 0, core_seconds = core.backward;
@@ -551,9 +585,9 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
     }
   }
   backward.compute += backward.again;
-  communicate(plan, core.forward, tp, ep, cp_forward, forward);
-  communicate(plan, core_seconds, tp + again_tp, ep + again_ep, cp_backward + again_cp, backward);
-  if (plan.schedule == Schedule::kDualPipe) exchange_beside_both(plan, passes);
+  communicate(c, core.forward, tp, ep, cp_forward, forward);
+  communicate(c, core_seconds, tp + again_tp, ep + again_ep, cp_backward + again_cp, backward);
+  if (plan.schedule == Schedule::kDualPipe) exchange_beside_both(c, passes);
   return passes;
 }
 

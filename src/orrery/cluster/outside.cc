@@ -69,20 +69,6 @@ GradientSync sync(const LayerContext& c, double params, base::Count ranks, base:
 
 }  // namespace
 
-StageParameters fullest_parameters(const Model& model, const Plan& plan) {
-  StageParameters params = stage_parameters(model, plan, 0);
-  const auto take = [&](base::Count stage) {
-    const StageParameters other = stage_parameters(model, plan, stage);
-    if (other.dense + other.experts > params.dense + params.experts) params = other;
-  };
-  if (held_stages(plan) == 2) {
-    for (base::Count stage = 1; stage < plan.pp / 2; ++stage) take(stage);
-  } else if (plan.pp > 1) {
-    take(1), take(plan.pp - 1);  // those between have no more than the second
-  }
-  return params;
-}
-
 Outside outside(const LayerContext& c, const StageParameters& fullest) {
   const Plan& plan = c.plan;
   const double m = whole_microbatches(plan);

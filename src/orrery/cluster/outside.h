@@ -20,10 +20,7 @@ struct Outside {
   GradientSync gradients;
 };
 
-// Parameters of the stage that has most.
-StageParameters fullest_parameters(const Model& model, const Plan& plan);
-
-// `fullest`: these.
+// `fullest`: the parameters of the stage that has most.
 Outside outside(const LayerContext& context, const StageParameters& fullest);
 
 }  // namespace orrery::cluster

@@ -38,6 +38,8 @@ struct Stack {
   double imbalance = 1;      // tokens of the fullest rank of experts over the mean
   bool node_copies = false;  // all-to-all sends a token once to a node, however many of its experts lie there
   bool quantised_dispatch = false;  // it sends tokens in the products' precision
+  double exchange_units = 0;        // units that sending tokens to experts takes from work beside; 0: as contention
+  bool fused_experts = false;       // a rank's experts are one operator, which applies the activation and quantises
   bool whole_experts = false;       // tensor parallelism does not cut experts where there are ranks to spread them over
   bool keeps_core = false;  // selective recomputation keeps attention and every other product, and does the rest again
   // Memory.

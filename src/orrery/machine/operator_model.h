@@ -25,6 +25,11 @@ struct Accelerator {
   double memory_bytes_per_s = 0;       // peak, reads and writes together
   double memory_efficiency = 1;        // share of that peak that streaming operators reach
   double matrix_efficiency = 1;        // share of the matrix peak that an endless product reaches
+  std::array<double, kPrecisions> sustained = [] {  // of a precision, in units of it: power and operands differ
+    std::array<double, kPrecisions> all{};
+    all.fill(1);
+    return all;
+  }();
   double fill_depth = 0;               // pipeline fill and drain of one tile, in steps of K
   double host_seconds_per_op = 0;      // host time to issue one operator
   double host_bytes_per_s = 0;         // to the host's memory, a direction; 0: no such link
@@ -35,6 +40,10 @@ struct Accelerator {
   std::array<double, kAttentionKernels> attention_efficiency{};
 
   double peak(Precision precision) const { return peak_flops_per_s[static_cast<int>(precision)]; }
+  double efficiency(Precision precision) const {
+    const double share = matrix_efficiency * sustained[static_cast<std::size_t>(precision)];
+    return share < 1 ? share : 1;
+  }
   // Where all accelerators of a host copy at once.
   double host_rate() const { return host_bytes_per_s / static_cast<double>(host_sharers); }
 };

@@ -11,12 +11,15 @@
 // Attention by a fused kernel takes the FLOPs that its masks leave over the kernel's rate, a rate r of its own for each
 // kernel and chip (catalog/systems); it neither writes nor reads scores, only queries, keys, values and results:
 //
-//   t = max(share FLOP (1 + 128/n) / (r n / (n + 256) w / (w + 16) 9/8), bytes / bandwidth)     n keys, width w
+//   t = max(FLOP (v + 64 c) / (r n / (n + 256) w / (w + 16) 9/8), bytes / bandwidth)
 //
-// The first factor counts the blocks of 128 that a mask cuts, which are computed in full; short sequences leave units
-// idle, narrow heads give the exponentials more weight (figures 4 to 6 of arXiv 2307.08691 and 5 to 7 of arXiv
-// 2407.08608: half the rate of long sequences at some 256 keys, 0.9 of it at heads of 64). The backward pass does five
-// products for two, at 0.86 of the rate (arXiv 2307.08691: 63 % after 73 %).
+// with v keys that a query sees on average, c edges of the mask, n = 2 v keys of a sequence whose loops are as long (n
+// = v without a mask), heads of width w. An edge cuts blocks of 128, which are computed in full: a causal mask has one,
+// a window of some of the keys two, 1 + (1 - 2 v / keys) here, so that a window as long as the sequence has none of its
+// own. Short sequences leave units idle, narrow heads give the exponentials more weight (figures 4 to 6 of arXiv
+// 2307.08691 and 5 to 7 of arXiv 2407.08608: half the rate of long sequences at some 256 keys, 0.9 of it at heads of
+// 64). cuDNN's windows of 128 at heads of 64 reach a tenth of its rate without on GB200 (its benchmark; here, a
+// quarter). The backward pass does five products for two, at 0.86 of the rate (arXiv 2307.08691: 63 % after 73 %).
 //
 // Form and tile shapes: cuBLAS's on A100, see "Wave quantization" and "Tile quantization" in NVIDIA's matrix
 // multiplication guide; fill and e are fitted. Cost: as many tile shapes as can be the fastest, of four; some 10 ns.
@@ -44,7 +47,7 @@ constexpr std::array<double, kTiles.size()> kHopeless = [] {
 constexpr base::Count kSplitDepth = 2048;  // least K that is split
 constexpr base::Count kSplitPart = 1024;   // least K of a part
 
-constexpr double kMaskBlock = 128;            // scores of a block that is computed whole
+constexpr double kMaskBlock = 128;            // keys of a block that is computed whole
 constexpr double kHalfRateKeys = 256;         // a sequence of so many reaches half the rate of a long one
 constexpr double kExponential = 16;           // elements of a head whose products take as long as the exponentials
 constexpr double kBackwardProducts = 2.5;     // over those of the forward pass
@@ -71,7 +74,8 @@ Roofline::Roofline(const Accelerator& accelerator)
         wide * (own > 0 ? own : kUnknownKernel * accelerator.matrix_efficiency);
   }
   for (int p = 0; p < kPrecisions; ++p) {
-    const double peak = accelerator.peak_flops_per_s[p] * accelerator.matrix_efficiency;
+    const auto precision = static_cast<Precision>(p);
+    const double peak = accelerator.peak(precision) * accelerator.efficiency(precision);
     const double step = peak > 0 ? 2.0 * accelerator.units / peak : std::numeric_limits<double>::infinity();
     element_step_[p] = step * inverse_units_;
     static_assert(kTiles.size() == kTileShapes);
@@ -129,10 +133,14 @@ std::optional<double> Roofline::attention_seconds(const Operator& attention) con
   if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) return 0;
   const double keys = static_cast<double>(n);
   const double width = (static_cast<double>(k) + static_cast<double>(attention.value_width)) / 2;
-  const double cut = attention.share < 1 ? std::min(1 + kMaskBlock / keys, 1 / attention.share) : 1;
-  const double flop = 4.0 * static_cast<double>(batch) * static_cast<double>(m) * keys * width * attention.share * cut;
+  // Less than a block costs as much as one.
+  const double seen = std::max(keys * attention.share, std::min(kMaskBlock, keys));
+  const double edges = attention.share >= 1 ? 0 : 1 + std::max(0.0, 1 - 2 * seen / keys);
+  const double computed = std::min(keys, seen + edges * kMaskBlock / 2);
+  const double flop = 4.0 * static_cast<double>(batch) * static_cast<double>(m) * computed * width;
+  const double loop = attention.share < 1 ? std::min(keys, 2 * seen) : keys;
   const double narrow = width / (width + kExponential) * (128 + kExponential) / 128;
-  double rate = attention_rate_[static_cast<std::size_t>(attention.kernel)] * narrow * keys / (keys + kHalfRateKeys);
+  double rate = attention_rate_[static_cast<std::size_t>(attention.kernel)] * narrow * loop / (loop + kHalfRateKeys);
   if (bytes_per_element(precision) == 4) rate /= 2;
   const double elements = 2 * static_cast<double>(batch) * (static_cast<double>(m) + keys) * width;
   const double moved = elements * std::max(2.0, bytes_per_element(precision)) * seconds_per_byte_;

@@ -163,6 +163,38 @@ TEST(FusedAttention, IsFasterForEachKeyOnLongerSequencesAndSlowerBackwards) {
   }
 }
 
+// A mask that hides all but `window` of the keys: its share of them is w/n - (w/n)^2 / 2.
+TEST(FusedAttention, AWindowComputesTheBlocksThatItCutsAndItsShortLoopsAreSlower) {
+  const Roofline roofline = with_kernel(0.5);
+  const base::Count keys = 1 << 15;
+  const auto windowed = [&](double window) {
+    Operator one = attention(keys);
+    const double part = window / static_cast<double>(keys);
+    one.share = part - part * part / 2;
+    return *roofline.attention_seconds(one);
+  };
+  const auto each = [&](double window) { return windowed(window) / window; };
+  EXPECT_DOUBLE_EQ(windowed(1 << 15), *roofline.attention_seconds(attention(keys))) << "as long as the sequence";
+  double before = 0;
+  for (double window = 64; window <= keys; window += 64) {
+    EXPECT_GE(windowed(window), before) << "a longer window is never faster";
+    before = windowed(window);
+  }
+  EXPECT_GT(each(128), 2 * 2 * each(4096)) << "two blocks for one, and loops of 256 keys at half of the rate";
+}
+
+TEST(Roofline, APrecisionMayHaveAShareOfItsPeakOfItsOwnAndNeverMoreThanAll) {
+  Accelerator chip = a100();
+  chip.fill_depth = 0;
+  const MatrixProduct product{1, 1 << 14, 1 << 14, 1 << 12, Precision::kBf16};
+  const double before = Roofline(chip).matrix_product_seconds(product);
+  chip.sustained[static_cast<std::size_t>(Precision::kBf16)] = 0.5;
+  EXPECT_NEAR(Roofline(chip).matrix_product_seconds(product), 2 * before, 1e-9 * before);
+  chip.sustained[static_cast<std::size_t>(Precision::kBf16)] = 2;
+  EXPECT_EQ(chip.efficiency(Precision::kBf16), 1);
+  EXPECT_EQ(chip.efficiency(Precision::kTf32), chip.matrix_efficiency);
+}
+
 TEST(FusedAttention, IsNotKnownAsOneOperatorWithoutAKernel) {
   Operator one = attention(1024);
   one.kernel = AttentionKernel::kNone;

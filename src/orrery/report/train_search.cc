@@ -182,13 +182,12 @@ std::string why_view(const TrainedModel& trained) {
   const cluster::Objective& objective = trained.search->objective;
   // Plans of different batches are compared by the sequence.
   const auto seconds = [&](const Candidate& each) {
-    return each.iteration.iteration_s /
-           (objective.by_sequence ? static_cast<double>(each.plan.global_batch) : 1.0);
+    return each.iteration.iteration_s / (objective.by_sequence ? static_cast<double>(each.plan.global_batch) : 1.0);
   };
   const double was = seconds(chosen), is = seconds(made);
-  std::string out = fmt::format("with {}: {}\n  {}\n", forced.choice,
-                                instead(shown_seconds(is), shown_seconds(was), is / was),
-                                plan_line(trained.model, made.plan));
+  std::string out =
+      fmt::format("with {}: {}\n  {}\n", forced.choice, instead(shown_seconds(is), shown_seconds(was), is / was),
+                  plan_line(trained.model, made.plan));
   for (std::size_t i = 0; i < objective.metrics.size(); ++i) {
     const Metric metric = objective.metrics[i];
     const double before = chosen.score[i], now = made.score[i];
@@ -209,8 +208,9 @@ std::string why_view(const TrainedModel& trained) {
     if (std::fabs(more) < 5e-4 * was) continue;
     out += fmt::format("  {:<12}{}{}\n", name, more < 0 ? "-" : "+", shown_seconds(std::fabs(more)));
   }
-  const double bytes = other.memory.total() - best.memory.total();
-  return out + fmt::format("  {:<12}{}{:.2f} GB\n", "memory", bytes < 0 ? "-" : "+", std::fabs(bytes) / 1e9);
+  // What the allocator keeps besides gives way, and both can fill the accelerator with it.
+  const double bytes = other.memory.in_use() - best.memory.in_use();
+  return out + fmt::format("  {:<12}{}{:.2f} GB in use\n", "memory", bytes < 0 ? "-" : "+", std::fabs(bytes) / 1e9);
 }
 
 }  // namespace
@@ -338,7 +338,10 @@ std::string search_view(const TrainedModel& trained) {
   std::string out = proof(answer);
   if (answer.top.empty()) return out + "\n";
   if (answer.idle > 0)
-    out += fmt::format("{} of {} accelerators stay idle\n", answer.idle, trained.plan.gpus + answer.idle);
+    out += fmt::format(
+        "{} of {} accelerators stay idle: hours and dollars here are of all, those of `this plan:` by "
+        "itself of its own {}\n",
+        answer.idle, trained.plan.gpus + answer.idle, trained.plan.gpus);
   out += headroom(trained.iteration);
   out += "this plan: " + plan_options(trained.plan, trained.model.mixes(), trained.stack_given) + trained.asked + "\n";
   if (answer.top.size() > 1) out += "\n" + plans_table(trained, answer);

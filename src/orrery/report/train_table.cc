@@ -196,8 +196,11 @@ std::string figures(const TrainedModel& trained) {
   const auto counted = [](const cluster::Utilisation& u) {
     return fmt::format("MFU {:.1f} %, HFU {:.1f} %, {}", 100 * u.mfu, 100 * u.hfu, rate(u.tflops_per_gpu));
   };
-  if (counted(published) != counted(done))
-    out += fmt::format("as published  {}: with the attention that is skipped, as papers count\n", counted(published));
+  const std::vector<std::string> undone = scenario::counted_undone(trained);
+  if (counted(published) != counted(done) && !undone.empty())
+    out += fmt::format("as published  {}: papers count {} too, which {} not done{}\n", counted(published),
+                       fmt::join(undone, ", "), undone.size() == 1 ? "is" : "are",
+                       published.mfu > 1 || published.hfu > 1 ? "; no share of the peak" : "");
   out += fmt::format("tokens/s      {:.0f}\n", iteration.tokens_per_s);
   if (trained.tokens > 0) {
     const scenario::TrainingCost cost = scenario::training_cost(trained, trained.training_s);

@@ -96,8 +96,9 @@ void warn_of_array(const ArrayAttention& attention, base::Diagnostics& warnings)
       fmt::format("attention has the figures of the array of `{}`, which are simulated, not proven least", array.name));
   for (const ArrayRow& row : attention.rows)
     note_lengths(array, fmt::format("`{}`", row.name), row.queries, row.keys, warning);
-  warning.note(fmt::format("a density of {:.4f} was simulated, causal or not; it is taken to be that of the model",
-                           array.density));
+  warning.note(fmt::format(
+      "a density of {:.4f} was simulated; the model's is taken to be the same, whether its mask is causal or not",
+      array.density));
   warning.note(fmt::format(
       "the array's seconds are counted in cycles of the chip, {:g} ns each; the two work one after the other",
       1e9 * attention.cycle_seconds));

@@ -1,7 +1,9 @@
 // Errors are those of `validate train`, and of each kind of run the bound that two thirds of its held-out rows keep:
 // what one standard deviation would be, without the assumption of a form. A kind with few rows borrows those of its
-// software on other accelerators; the widest of them counts, since nothing says which is nearest. Computed when
-// constants change and kept in the catalogue, so that a prediction costs one small file. Cost: linear in the rows.
+// software on other accelerators; the widest of them counts, since nothing says which is nearest. Of a run beyond what
+// was measured nothing is said: within a factor of two of the measured ranges errors of the rows do not grow, and
+// further out there is no row to tell. Computed when constants change and kept in the catalogue, so that a prediction
+// costs one small file. Cost: linear in the rows.
 #include "orrery/scenario/expected_error.h"
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "orrery/formats/csv/csv.h"
 #include "orrery/formats/yaml/node.h"
@@ -36,19 +39,85 @@ std::string in_words(const RunKind& kind, bool whole) {
   return out + (kind.experts ? ", with experts" : "");
 }
 
+void widen(Span& span, double least, double most) {
+  span.least = std::min(span.least, least);
+  span.most = std::max(span.most, most);
+}
+
+void widen(MeasuredSizes& sizes, const MeasuredSizes& by) {
+  widen(sizes.accelerators, by.accelerators.least, by.accelerators.most);
+  widen(sizes.sequence, by.sequence.least, by.sequence.most);
+  widen(sizes.parameters, by.parameters.least, by.parameters.most);
+}
+
+// Nothing yet.
+constexpr Span kNone = {std::numeric_limits<double>::infinity(), 0};
+
+bool near(const Span& span, double value) {
+  return value >= span.least / kNear && value <= span.most * kNear;
+}
+
+// Why a run is not near, or nothing.
+std::string far(const MeasuredSizes& sizes, const RunSizes& run) {
+  std::string out;
+  const auto tell = [&](const Span& span, double value, double unit, const char* what) {
+    if (near(span, value)) return;
+    const auto plain = [unit](double size) {
+      return size / unit < 1000 ? fmt::format("{:.3g}", size / unit) : fmt::format("{:.0f}", size / unit);
+    };
+    out += fmt::format("{}{} {}, where {} to {} were", out.empty() ? "" : "; ", plain(value), what, plain(span.least),
+                       plain(span.most));
+  };
+  tell(sizes.accelerators, run.accelerators, 1, "accelerators");
+  tell(sizes.sequence, run.sequence, 1, "tokens a sequence");
+  tell(sizes.parameters, run.parameters, 1e9, "B parameters");
+  return out;
+}
+
+// What was measured of a kind, or of its software where that is too little.
+struct Alike {
+  KindError error;
+  bool same = false;
+};
+
+std::optional<Alike> alike(const std::vector<KindError>& kinds, const RunKind& kind) {
+  Alike wide;
+  wide.error.sizes = {kNone, kNone, kNone};
+  bool as_few_bits = false;
+  for (const KindError& one : kinds) {
+    if (one.kind == kind && one.runs >= kLeastRuns) return Alike{one, true};
+    if (one.kind.stack != kind.stack || one.kind.experts != kind.experts) continue;
+    as_few_bits |= one.kind.bits <= kind.bits;
+    wide.error.percent = std::max(wide.error.percent, one.percent);
+    wide.error.runs += one.runs;
+    widen(wide.error.sizes, one.sizes);
+  }
+  // Runs in more bits say nothing of the work that fewer bits bring.
+  if (wide.error.runs < kLeastRuns || !as_few_bits) return std::nullopt;
+  return wide;
+}
+
 }  // namespace
 
+RunSizes sizes_of(const cluster::Model& model, const cluster::Plan& plan) {
+  return {static_cast<double>(plan.gpus), static_cast<double>(model.seq), cluster::parameters(model)};
+}
+
 std::vector<KindError> error_kinds(const std::vector<ValidatedSet>& sets) {
-  std::map<std::string, std::pair<RunKind, std::vector<double>>> by_kind;
+  std::map<std::string, std::pair<KindError, std::vector<double>>> by_kind;
   for (const ValidatedSet& set : sets)
     for (const ValidatedPoint& point : set.points) {
       if (point.run.use != Use::kHeldOut) continue;
-      auto& [kind, errors] = by_kind[line(point.kind)];
-      kind = point.kind;
+      auto& [of, errors] = by_kind[line(point.kind)];
+      const RunSizes run = sizes_of(point.run.model, point.run.plan);
+      if (errors.empty()) of = {point.kind, 0, 0, {kNone, kNone, kNone}};
+      widen(of.sizes,
+            {{run.accelerators, run.accelerators}, {run.sequence, run.sequence}, {run.parameters, run.parameters}});
       errors.push_back(100 * std::abs(point.error));
     }
   std::vector<KindError> out;
-  for (const auto& [name, of] : by_kind) out.push_back({of.first, of.second.size(), two_thirds(of.second)});
+  for (const auto& [name, of] : by_kind)
+    out.push_back({of.first.kind, of.second.size(), two_thirds(of.second), of.first.sizes});
   return out;
 }
 
@@ -56,8 +125,12 @@ std::string error_kinds_text(const std::vector<KindError>& kinds) {
   std::string out =
       "# What two thirds of the held-out runs of a kind are predicted within; a test makes it of `orrery validate "
       "train`.\n"
-      "stack,accelerator,bits,experts,runs,percent\n";
-  for (const KindError& one : kinds) out += fmt::format("{},{},{:.1f}\n", line(one.kind), one.runs, one.percent);
+      "stack,accelerator,bits,experts,runs,percent,accelerators_least,accelerators_most,sequence_least,sequence_most,"
+      "parameters_least,parameters_most\n";
+  for (const KindError& one : kinds)
+    out += fmt::format("{},{},{:.1f},{},{},{},{},{:.4g},{:.4g}\n", line(one.kind), one.runs, one.percent,
+                       one.sizes.accelerators.least, one.sizes.accelerators.most, one.sizes.sequence.least,
+                       one.sizes.sequence.most, one.sizes.parameters.least, one.sizes.parameters.most);
   return out;
 }
 
@@ -69,12 +142,16 @@ std::vector<KindError> read_error_kinds(const std::string& directory) {
   std::vector<KindError> out;
   for (std::size_t i = 1; i < document.rows.size(); ++i) {
     const auto& cells = document.rows[i].cells;
+    const auto span = [&](std::size_t at) {
+      return Span{std::stod(cells.at(at).text), std::stod(cells.at(at + 1).text)};
+    };
     try {
       out.push_back({{cells.at(0).text, cells.at(1).text, std::stoi(cells.at(2).text), cells.at(3).text == "yes"},
                      std::stoul(cells.at(4).text),
-                     std::stod(cells.at(5).text)});
+                     std::stod(cells.at(5).text),
+                     {span(6), span(8), span(10)}});
     } catch (const std::exception&) {
-      found.error("O1358", "a kind of runs is a row of six cells, runs and per cent among them",
+      found.error("O1358", "a kind of runs is a row of twelve cells: the kind, runs, per cent, and what was measured",
                   document.place(document.rows[i]));
     }
   }
@@ -82,30 +159,26 @@ std::vector<KindError> read_error_kinds(const std::string& directory) {
   return out;
 }
 
-std::string unmeasured(const std::vector<KindError>& kinds, const RunKind& kind) {
-  const std::string alike = in_words(kind, true);
+std::string unmeasured(const std::vector<KindError>& kinds, const RunKind& kind, const RunSizes& run) {
+  const std::string like = in_words(kind, true);
+  if (const std::optional<Alike> of = alike(kinds, kind))
+    return fmt::format("no measured run is near: {} ({})", far(of->error.sizes, run),
+                       of->same ? like : in_words(kind, false));
   for (const KindError& one : kinds)
     if (one.kind == kind)
       return fmt::format("{} like this one {} measured, too few to say: {}, {:.1f} % off",
                          one.runs == 1 ? "one run" : fmt::format("{} runs", one.runs), one.runs == 1 ? "was" : "were",
-                         alike, one.percent);
-  return fmt::format("no runs like this one were measured: {}", alike);
+                         like, one.percent);
+  return fmt::format("no runs like this one were measured: {}", like);
 }
 
-std::optional<ExpectedError> expected_error(const std::vector<KindError>& kinds, const RunKind& kind) {
-  ExpectedError wide;
-  bool as_few_bits = false;
-  for (const KindError& one : kinds) {
-    if (one.kind == kind && one.runs >= kLeastRuns) return ExpectedError{one.percent, one.runs, in_words(kind, true)};
-    if (one.kind.stack != kind.stack || one.kind.experts != kind.experts) continue;
-    as_few_bits |= one.kind.bits <= kind.bits;
-    wide.percent = std::max(wide.percent, one.percent);
-    wide.runs += one.runs;
-  }
-  // Runs in more bits say nothing of the work that fewer bits bring.
-  if (wide.runs < kLeastRuns || !as_few_bits) return std::nullopt;
-  wide.of = in_words(kind, false) + " on other accelerators or in other precisions";
-  return wide;
+std::optional<ExpectedError> expected_error(const std::vector<KindError>& kinds, const RunKind& kind,
+                                            const RunSizes& run) {
+  const std::optional<Alike> of = alike(kinds, kind);
+  if (!of || !far(of->error.sizes, run).empty()) return std::nullopt;
+  return ExpectedError{
+      of->error.percent, of->error.runs,
+      of->same ? in_words(kind, true) : in_words(kind, false) + " on other accelerators or in other precisions"};
 }
 
 }  // namespace orrery::scenario

@@ -1,6 +1,8 @@
-// How far a prediction may be off: what it was on measured runs of the nearest kind that no constant had seen.
+// How far a prediction may be off: what it was on measured runs of the nearest kind that no constant had seen, where
+// the run is near them.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,12 +14,29 @@
 
 namespace orrery::scenario {
 
+// From the least to the most that was measured.
+struct Span {
+  double least = 0, most = std::numeric_limits<double>::infinity();
+};
+
+// What runs were measured at.
+struct MeasuredSizes {
+  Span accelerators, sequence, parameters;
+};
+
 // Of the held-out runs of a kind, two thirds are predicted within `percent`.
 struct KindError {
   RunKind kind;
   std::size_t runs = 0;
   double percent = 0;
+  MeasuredSizes sizes = {};
 };
+
+// A run, as far as its error depends on what it is.
+struct RunSizes {
+  double accelerators = 0, sequence = 0, parameters = 0;
+};
+RunSizes sizes_of(const cluster::Model& model, const cluster::Plan& plan);
 
 struct ExpectedError {
   double percent = 0;
@@ -32,11 +51,14 @@ std::vector<KindError> error_kinds(const std::vector<ValidatedSet>& sets);
 std::vector<KindError> read_error_kinds(const std::string& directory);
 std::string error_kinds_text(const std::vector<KindError>& kinds);
 
-// Of the same kind, or else of the same software and experts; nothing where fewer than kLeastRuns were measured, or all
-// in more bits.
+// Of the same kind, or else of the same software and experts; nothing where fewer than kLeastRuns were measured, all in
+// more bits, or none near: a run is near those measured where its accelerators, its sequence and its parameters are at
+// least the least of theirs over kNear and at most kNear times their most.
 inline constexpr std::size_t kLeastRuns = 5;
-// Of a kind without an expected error, in words: what of it was measured.
-std::string unmeasured(const std::vector<KindError>& kinds, const RunKind& kind);
-std::optional<ExpectedError> expected_error(const std::vector<KindError>& kinds, const RunKind& kind);
+inline constexpr double kNear = 2;
+// Of a run without an expected error, in words: what of its kind was measured.
+std::string unmeasured(const std::vector<KindError>& kinds, const RunKind& kind, const RunSizes& run);
+std::optional<ExpectedError> expected_error(const std::vector<KindError>& kinds, const RunKind& kind,
+                                            const RunSizes& run);
 
 }  // namespace orrery::scenario

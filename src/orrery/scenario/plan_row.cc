@@ -4,6 +4,8 @@
 #include "orrery/scenario/plan_row.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -246,14 +248,25 @@ void PlanRows::read_member(const std::string& path, const formats::json::Member&
     return;
   }
   if (std::find(set_.begin(), set_.end(), field) != set_.end()) {
-    found_.error("O1946", fmt::format("`{}` stands twice", path), member.key_where)
-        .hint("one value counts: give one");
+    found_.error("O1946", fmt::format("`{}` stands twice", path), member.key_where).hint("one value counts: give one");
     return;
   }
   using Kind = formats::json::Node::Kind;
   const bool truth = member.value.kind == Kind::kTruth;
   text_ = member.value.is_null() ? "null" : truth ? (member.value.truth ? "true" : "false") : member.value.text;
+  if (member.value.kind == Kind::kNumber) write_whole(text_);
   if (!take_value(field)) refuse_value(*field, member.value.where);
+}
+
+// JSON has one kind of number, so 8.0 and 8e0 are 8. What is no whole number, or none that a double holds exactly, is
+// left as it is.
+void PlanRows::write_whole(std::string& number) {
+  if (number.find_first_of(".eE") == std::string::npos) return;
+  const char* end = number.data() + number.size();
+  double value = 0;
+  const auto [stop, failure] = std::from_chars(number.data(), end, value);
+  if (failure != std::errc() || stop != end || value != std::trunc(value) || std::fabs(value) > 1e15) return;
+  number = fmt::format("{:.0f}", value);
 }
 
 void PlanRows::refuse_value(const base::Field& field, base::Location where) {

@@ -52,6 +52,7 @@ class PlanRows {
   void read_json(const Line& line);
   void read_object(const Line& line, const std::shared_ptr<const base::SourceFile>& file);
   void read_member(const std::string& path, const formats::json::Member& member);
+  static void write_whole(std::string& number);
   void refuse_value(const base::Field& field, base::Location where);
   void settle();
   void refuse(const Line& line);

@@ -1,5 +1,5 @@
-#include "orrery/scenario/asked_options.h"
 #include "orrery/scenario/train.h"
+#include "orrery/scenario/asked_options.h"
 
 #include <algorithm>
 #include <array>
@@ -186,7 +186,8 @@ bool sequence_given(const TrainRequest& request) {
                                     [](const base::Override& set) { return set.path == "model.seq"; });
 }
 
-// `--set plan.schedule=NAME` has the meaning of `--schedule NAME`; interleaving is by 2 chunks unless more are requested.
+// `--set plan.schedule=NAME` has the meaning of `--schedule NAME`; interleaving is by 2 chunks unless more are
+// requested.
 TrainRequest with_schedule(TrainRequest request, const base::Overrides& plan) {
   for (const auto& [field, value] : plan)
     if (field == "schedule")
@@ -340,7 +341,8 @@ void settle_here(const TrainRequest& request, SplitOverrides& overrides, base::D
   for (const base::Override& set : overrides.system) {
     const bool rate = set.path.starts_with("accelerator.peak") || set.path.starts_with("accelerator.memory_") ||
                       set.path == "accelerator.matrix_efficiency" || set.path == "accelerator.fill_depth" ||
-                      set.path == "accelerator.units" || set.path.starts_with("accelerator.attention");
+                      set.path == "accelerator.units" || set.path.starts_with("accelerator.attention") ||
+                      set.path.starts_with("accelerator.sustained");
     if (!rate || !request.chip.empty() || request.efficiency) continue;
     warnings
         .warning("O1529",
@@ -406,6 +408,13 @@ void say_early_end(TrainedModel& trained) {
         .hint(hint);
     found.throw_if_errors();
   }
+  // What bounds prove holds without the enumeration that was asked for besides.
+  if (trained.search && !trained.search->top.empty() && trained.search->certificate.gap == 0) {
+    trained.warnings.warning("O1009", "the end came before every plan was evaluated: the answer is not certified")
+        .note("bounds prove it, as without `--certify`")
+        .hint(hint);
+    return;
+  }
   trained.warnings
       .warning("O1009",
                fmt::format("the choice of {} ended early: better ones may be left", fmt::join(trained.defaulted, ", ")))
@@ -434,9 +443,11 @@ std::optional<AttentionArray> attention_array(const TrainRequest& request, Train
       "O1906", fmt::format("the array of `{}` does attention forwards, the accelerators do it backwards, densely",
                            request.attention_array));
   note_lengths(array, "the model", trained.model.seq, trained.model.seq, warning);
-  warning.note(fmt::format(
-      "a density of {:.4f} was simulated, causal or not; memory, also of activations, is that of dense attention",
-      array.density));
+  warning.note(
+      fmt::format("a density of {:.4f} was simulated, and counts whether the mask is causal or not; memory, also of "
+                  "activations, is "
+                  "that of dense attention",
+                  array.density));
   return array;
 }
 
@@ -460,6 +471,7 @@ struct Setting {
   std::vector<machine::MeasuredProduct> products;  // of them
   std::optional<AttentionArray> array;
   std::set<std::string> set;  // fields of the plan that a file or `--set` gives
+  std::string changed;        // a constant that measured runs had at another value: `plan.stack.traffic`; empty: none
   cost::Limits limits;
   TrainedModel trained;
 };
@@ -515,6 +527,38 @@ void take_plan_file(const TrainRequest& request, Setting& setting) {
   setting.trained.stack_given = setting.trained.stack_given || setting.set.count("stack.name") > 0;
 }
 
+// A constant of the software or of the accelerator that is not what runs were predicted with; or nothing. What an
+// accelerator or its host holds and costs changes no time.
+std::string changed_constant(const base::Overrides& system, const std::set<std::string>& plan) {
+  for (const std::string& path : plan)
+    if (path.starts_with("stack.") && path != "stack.name") return "plan." + path;
+  constexpr std::array<std::string_view, 4> kTimeless = {"accelerator.memory", "accelerator.power", "accelerator.price",
+                                                         "accelerator.host_memory"};
+  for (const base::Override& set : system)
+    if ((set.path.starts_with("accelerator.") || set.path.starts_with("calibration.")) &&
+        std::find(kTimeless.begin(), kTimeless.end(), set.path) == kTimeless.end())
+      return "system." + set.path;
+  return "";
+}
+
+// How far off the prediction may be, or why nobody knows.
+void say_expected_error(const Setting& setting, TrainedModel& trained) {
+  if (trained.operators != "roofline") {
+    trained.expected_error_of =
+        "measured runs were predicted by the roofline, which does not price the operators of this one";
+  } else if (trained.plan.lora_rank > 0) {
+    trained.expected_error_of = "no run that trains adapters was measured";
+  } else if (!setting.changed.empty()) {
+    trained.expected_error_of = fmt::format("no run with another `{}` was measured", setting.changed);
+  } else {
+    const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
+    const RunKind kind = kind_of(trained.model, trained.system, trained.plan);
+    const RunSizes sizes = sizes_of(trained.model, trained.plan);
+    trained.expected_error = expected_error(kinds, kind, sizes);
+    trained.expected_error_of = trained.expected_error ? trained.expected_error->of : unmeasured(kinds, kind, sizes);
+  }
+}
+
 void read_setting(const TrainRequest& asked, Setting& setting) {
   require(asked);
   SplitOverrides overrides = split(asked);
@@ -532,6 +576,7 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
   for (const base::Override& field : overrides.plan)
     if (formats::orrery::set_plan_field(trained.plan, field, found)) setting.set.insert(field.path);
   found.throw_if_errors();
+  setting.changed = changed_constant(overrides.system, setting.set);
   check_interleaving(request, trained.plan);
   check_chip(request, overrides.system, setting.machine, trained);
   setting.limits = request.limits;
@@ -610,14 +655,7 @@ TrainedModel train(const TrainRequest& asked) {
   if (!uses.empty()) list_operators(operators, uses, limits, trained);
   // Pruned attention counts as the dense one that it replaces.
   if (!setting.array) check_utilisation(trained, setting.measurements);
-  // What was measured was predicted by the roofline.
-  const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
-  const RunKind kind = kind_of(trained.model, trained.system, trained.plan);
-  if (trained.operators == "roofline") trained.expected_error = expected_error(kinds, kind);
-  trained.expected_error_of = trained.expected_error            ? trained.expected_error->of
-                              : trained.operators != "roofline" ? "measured runs were predicted by the roofline, which "
-                                                                  "does not price the operators of this one"
-                                                                : unmeasured(kinds, kind);
+  say_expected_error(setting, trained);
   trained.host_share = host_share(trained, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
@@ -660,6 +698,18 @@ TrainingCost training_cost(const TrainedModel& trained, double seconds) {
   return cost;
 }
 
+std::vector<std::string> counted_undone(const TrainedModel& trained) {
+  std::vector<std::string> out;
+  const workload::PlainTransformer& sizes = trained.description.sizes;
+  if (trained.model.attention == cluster::Attention::kFlash && sizes.heads > 0) {
+    if (sizes.causal) out.emplace_back("attention that a causal mask hides");
+    if (sizes.window > 0 && sizes.windowed_layers > 0 && sizes.window < trained.model.seq)
+      out.emplace_back(sizes.chunked ? "attention outside of chunks" : "attention outside of windows");
+  }
+  if (trained.plan.lora_rank > 0) out.emplace_back("gradients of frozen matrices");
+  return out;
+}
+
 base::Diagnostic explain_no_fit(const TrainedModel& trained) {
   const cluster::Memory& memory = trained.iteration.memory;
   const cluster::Plan& plan = trained.plan;
@@ -697,9 +747,10 @@ base::Diagnostic explain_no_fit(const TrainedModel& trained) {
     narrow.main_gradients_fp32 = false;
     const double bytes = cluster::memory(trained.model, narrow).in_use();
     if (bytes <= trained.iteration.capacity_bytes)
-      no.hint(fmt::format("add gradients up in 16 bits, as performance recipes do: with `--set "
-                          "plan.main_gradients_fp32=false` it is {:.1f} GB",
-                          gb(bytes)));
+      no.hint(
+          fmt::format("add gradients up in 16 bits, as performance recipes do: with `--set "
+                      "plan.main_gradients_fp32=false` it is {:.1f} GB",
+                      gb(bytes)));
   }
   no.hint("split the model further: larger `--tp` or `--pp`");
   return no;

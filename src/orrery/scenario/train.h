@@ -93,6 +93,10 @@ TrainingCost training_cost(const TrainedModel& trained, double seconds);
 // catalogue and cluster::check say. A plan that does not fit into memory is an answer, not an error.
 TrainedModel train(const TrainRequest& request);
 
+// What papers count of a run and nobody computes, in words: "attention that a mask hides". Empty: they count what is
+// done.
+std::vector<std::string> counted_undone(const TrainedModel& trained);
+
 // Why the iteration does not fit, O1373: by how much, the terms from the largest on, ways out.
 base::Diagnostic explain_no_fit(const TrainedModel& trained);
 

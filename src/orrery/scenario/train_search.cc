@@ -375,6 +375,11 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
     return broken.has_errors();
   });
   if (countless != batches.end()) trained.plan.global_batch = *countless;
+  if (search.space.most_gpus > kMostGpus && most_of(trained.system) == kMostGpus)
+    base::fail("O1953",
+               fmt::format("plans of {} accelerators are not searched, those of at most {} are", search.space.most_gpus,
+                           kMostGpus),
+               {}, "give the degrees: `--tp 8 --pp 16 --dp 16384`; what is given is evaluated, not searched");
   if (search.space.most_gpus > most_of(trained.system) || countless != batches.end()) {
     take_plain_degrees(search.space, true, trained.plan);
     return;
@@ -382,12 +387,18 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
 
   cluster::SearchOptions options;
   options.top = static_cast<std::size_t>(request.plans.top.value_or(kUsualTop));
-  options.enumerate = request.plans.certify;
   options.progress = request.plans.progress;
+  // What bounds prove holds without the enumeration, too, and is there first.
+  options.enumerate = false;
   cluster::Optimum found = search.run(search.space, answer.objective, search.limits, options);
+  if (request.plans.certify) {
+    options.enumerate = true;
+    cluster::Optimum all = search.run(search.space, answer.objective, search.limits, options);
+    answer.certified = all.finished;
+    if (all.finished) found = std::move(all);
+  }
   answer.certificate = found.certificate;
-  answer.certified = request.plans.certify && found.finished;
-  answer.interrupted = !found.finished;
+  answer.interrupted = !found.finished || (request.plans.certify && !answer.certified);
   answer.top = std::move(found.best);
   trained.all_choices = found.finished;
   if (answer.top.empty()) {
@@ -426,9 +437,8 @@ std::string said_conflict(const TrainedModel& trained) {
   std::string who;
   for (std::size_t i = 0; i < parts.size(); ++i)
     who += (i == 0 ? "" : i + 1 < parts.size() ? ", " : " and ") + parts[i];
-  const std::string batch = trained.search->objective.by_sequence
-                                ? ""
-                                : fmt::format(", of a global batch of {}", trained.plan.global_batch);
+  const std::string batch =
+      trained.search->objective.by_sequence ? "" : fmt::format(", of a global batch of {}", trained.plan.global_batch);
   return fmt::format("no plan goes with {}{}{}", who, parts.size() > 1 ? " together" : "", batch);
 }
 
@@ -441,8 +451,9 @@ base::Diagnostic explain_conflict(const TrainedModel& trained) {
     no.note(answer.conflict_proven ? "leave any one of these out and there are plans; no smaller set excludes them all"
                                    : "leave any one of these out and there are plans; time ended the search for a "
                                      "smaller set");
-  no.note(trained.choices > 0 ? "the plan that is shown lacks the least"
-                              : "the figures are of a plan with these choices, which is none of those that may be taken");
+  no.note(trained.choices > 0
+              ? "the plan that is shown lacks the least"
+              : "the figures are of a plan with these choices, which is none of those that may be taken");
   return found.all().front();
 }
 

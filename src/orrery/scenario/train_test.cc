@@ -241,6 +241,46 @@ TEST(Train, EveryPredictionCarriesTheErrorOfItsKindOrSaysThatNoneIsKnown) {
   EXPECT_FALSE(train(four_bits).expected_error) << "no mixture in four bits was measured";
 }
 
+TEST(Train, NoErrorIsStatedFarFromWhatWasMeasured) {
+  const auto why = [](const TrainRequest& request) {
+    const TrainedModel trained = train(request);
+    EXPECT_FALSE(trained.expected_error);
+    return trained.expected_error_of;
+  };
+  TrainRequest request = llama3("dgx-h100");
+  request.seq = 1;
+  EXPECT_TRUE(why(request).starts_with("no measured run is near: 1 tokens a sequence")) << why(request);
+  request = llama3("dgx-h100");
+  request.overrides = {{"plan.stack.traffic", "1.5"}};
+  EXPECT_EQ(why(request), "no run with another `plan.stack.traffic` was measured");
+  request.overrides = {{"system.accelerator.memory_bandwidth", "5TB/s"}};
+  EXPECT_EQ(why(request), "no run with another `system.accelerator.memory_bandwidth` was measured");
+  request.overrides = {{"plan.lora_rank", "16"}};
+  EXPECT_EQ(why(request), "no run that trains adapters was measured");
+  request.overrides = {{"system.accelerator.memory", "141GB"}, {"system.accelerator.price", "2 USD/h"}};
+  EXPECT_TRUE(train(request).expected_error) << "neither changes a time";
+}
+
+TEST(Train, WhatPapersCountAndNobodyComputesIsNamed) {
+  TrainRequest request = llama3("dgx-h100");
+  EXPECT_EQ(counted_undone(train(request)), (base::Codes{"attention that a causal mask hides"}));
+  request.overrides = {{"plan.lora_rank", "16"}, {"model.window", "128"}, {"model.windowed_layers", "32"}};
+  EXPECT_EQ(counted_undone(train(request)),
+            (base::Codes{"attention that a causal mask hides", "attention outside of windows",
+                         "gradients of frozen matrices"}));
+  request.overrides = {{"model.attention", "materialised"}};
+  EXPECT_TRUE(counted_undone(train(request)).empty());
+}
+
+TEST(Train, APrecisionsOwnRateChangesItsProductsAlone) {
+  TrainRequest request = llama3("dgx-h100");
+  const double before = train(request).iteration.iteration_s;
+  request.overrides = {{"system.accelerator.sustained.fp8", "0.5"}};
+  EXPECT_EQ(train(request).iteration.iteration_s, before) << "it computes in 16 bits";
+  request.overrides = {{"system.accelerator.sustained.bf16", "0.5"}};
+  EXPECT_GT(train(request).iteration.iteration_s, 1.3 * before);
+}
+
 TEST(Train, TheHostsShareIsWhatARunSavesWhoseOperatorsAreIssuedInNoTime) {
   TrainRequest request;
   request.model = "megatron-1.7b", request.system = "a100-selene";

@@ -55,6 +55,19 @@ std::vector<Figure> attention_figures(cluster::System& system) {
           rate("splash", machine::AttentionKernel::kSplash)};
 }
 
+std::vector<Figure> sustained_figures(cluster::System& system) {
+  std::vector<Figure> out;
+  for (const Figure& peak : peak_figures(system)) {
+    const auto of = static_cast<std::size_t>(peak.into - system.accelerator.peak_flops_per_s.data());
+    out.push_back({peak.key,
+                   Unit::kNone,
+                   {0, 2, true},
+                   &system.accelerator.sustained[of],
+                   "matrix_efficiency in this precision, in units of it"});
+  }
+  return out;
+}
+
 std::vector<Figure> network_figures(collective::Network& network) {
   return {
       {"bandwidth", Unit::kBytesPerSecond, kPositive, &network.bytes_per_s, "of one accelerator, a direction",

@@ -32,10 +32,11 @@ struct Figure {
   bool needed = false;
 };
 
-// Of `accelerator`, `accelerator.peak`, one of `networks`, `calibration`. They point into what they are given.
+// Of `accelerator`, its `peak`, `attention` and `sustained`, one of `networks`, `calibration`. They point into it.
 std::vector<Figure> accelerator_figures(cluster::System& system);
 std::vector<Figure> peak_figures(cluster::System& system);
 std::vector<Figure> attention_figures(cluster::System& system);
+std::vector<Figure> sustained_figures(cluster::System& system);
 std::vector<Figure> network_figures(collective::Network& network);
 std::vector<Figure> calibration_figures(cluster::System& system);
 

@@ -155,8 +155,8 @@ bool names_a_system_file(const std::string& text) {
 
 bool is_of_chip(const std::string& key) {
   constexpr std::string_view kSaid[] = {
-      "peak",       "units",    "memory_bandwidth", "memory_efficiency", "on_chip_memory", "matrix_efficiency",
-      "fill_depth", "attention"};
+      "peak",       "units",     "memory_bandwidth", "memory_efficiency", "on_chip_memory", "matrix_efficiency",
+      "fill_depth", "attention", "sustained"};
   return std::find(std::begin(kSaid), std::end(kSaid), key) != std::end(kSaid);
 }
 

@@ -222,7 +222,7 @@ class Reader {
   void read_accelerator(const Node& map) {
     const std::string path = "accelerator";
     std::vector<Figure> table = accelerator_figures(into_.system), peaks = peak_figures(into_.system);
-    keys(map, path, names({"name", "chip", "peak", "units", "attention", "host_sharers"}, table));
+    keys(map, path, names({"name", "chip", "peak", "units", "attention", "sustained", "host_sharers"}, table));
     machine::Accelerator& chip = into_.system.accelerator;
     if (map.find("host_sharers") != nullptr) count(map, path, "host_sharers", chip.host_sharers, 1);
     if (const Node* reference = map.find("chip")) {
@@ -239,6 +239,11 @@ class Reader {
     }
     count(map, path, "units", chip.units, 1);
     read_figures(map, path, table);
+    if (const Node* sustained = map.find("sustained")) {
+      const std::vector<Figure> rates = sustained_figures(into_.system);
+      keys(*sustained, "accelerator.sustained", names({}, rates));
+      read_figures(*sustained, "accelerator.sustained", rates);
+    }
     if (const Node* attention = map.find("attention")) {
       const std::vector<Figure> rates = attention_figures(into_.system);
       keys(*attention, "accelerator.attention", names({}, rates));
