@@ -7,8 +7,12 @@
 // dropping what cannot beat the best answer (lattice_goal.h):
 //     1 layout      every dataspace alone with t * run at its largest, least energy and least loads
 //     2 capacity    each level alone with the cheapest tile that fits it, for all keepers at once
-//                   (lattice_capacity.h); then energy and the loads of the scarcest bandwidth together
-//     3 exact       the least energy from the lattice table (lattice_table.h), the same with loads
+//                   (lattice_capacity.h); then energy and the loads of the scarcest bandwidths together
+//     3 exact       the least energy from the lattice table (lattice_table.h), the same with loads; where many keepers
+//                   are left, of all of them at once (lattice_inside.h)
+// Where several bandwidths bind, no single one says how long a mapping takes, but every weighted mean of them does:
+// with weights w that sum to 1, D >= sum_r w_r load_r, and E + mu D >= E + mu sum_r w_r load_r. Both are sums over
+// boundaries, so tables bound them as they bound energy. The weights are learnt (Weights); any are valid.
 // Layouts are listed by rising compute cycles until compulsory energy in so many cycles cannot win, and taken in
 // chunks of growing size, by bound 1. Those of a chunk go by bound 2; within one, keepers are chosen outermost
 // first, so that choices that agree outside share their tables.
@@ -35,10 +39,13 @@
 
 #include "orrery/nest/lattice_boundary.h"
 #include "orrery/nest/lattice_capacity.h"
+#include "orrery/nest/lattice_chains.h"
 #include "orrery/nest/lattice_goal.h"
+#include "orrery/nest/lattice_inside.h"
 #include "orrery/nest/lattice_labels.h"
 #include "orrery/nest/lattice_mapping.h"
 #include "orrery/nest/lattice_table.h"
+#include "orrery/nest/lattice_weights.h"
 #include "orrery/nest/objective.h"
 
 namespace orrery::nest {
@@ -62,7 +69,14 @@ constexpr double kQuickPoints = 10'000;
 // Of one dimension; how they divide each other is listed.
 constexpr std::size_t kMostDivisors = 5'000;
 // Parts of the memory: one layout at work, those that wait beside it, and the lists.
-constexpr double kForOne = 1.0 / 2, kForWaiting = 1.0 / 4, kForLists = 1.0 / 16;
+constexpr double kForOne = 1.0 / 2, kForWaiting = 1.0 / 4, kForLists = 1.0 / 16, kForInside = 1.0 / 3;
+// Steps for each point and level that a choice of keepers takes when it is tried.
+constexpr double kStepsOfChoice = 4;
+// Of a table over all keepers; so many take milliseconds.
+constexpr double kQuickSteps = 4e6;
+// What another choice of weights must raise a bound by to be followed by one more.
+constexpr double kGrows = 1.01;
+constexpr double kMostCeiling = 1e100;
 
 std::size_t in_room(double bytes, double each, double least, double most) {
   return static_cast<std::size_t>(std::clamp(bytes / each, least, most));
@@ -180,7 +194,7 @@ class LatticeSearch {
     std::vector<Start> starts;
     for (std::size_t k = 0; k < all.size() && !out_of_time(); ++k) {
       const Prices prices(problem_, all[k]);
-      const double energy_pj = least_chains_pj(prices);
+      const double energy_pj = least_chains_pj(problem_, prices);
       if (energy_pj == kNever) continue;
       const Key bound = goal_.key(problem_.compute_pj + energy_pj, prices.layout().cycles, prices.leak_pj_per_cycle());
       if (goal_.drop(bound))
@@ -217,58 +231,6 @@ class LatticeSearch {
   // For steps that cost less than reading the clock.
   bool ticked_out_of_time() { return stopped_ = stopped_ || ticker_.spent(); }
 
-  std::uint32_t must_keep(int s) const {
-    std::uint32_t must = 0;
-    for (std::size_t a = 0; a < problem_.levels.size(); ++a) must |= (problem_.levels[a].must_keep >> s & 1) << a;
-    return must;
-  }
-
-  // Shortest path over the keepers of dataspace s, every run at its largest: innermost(b) and crossing(a, b) add up.
-  template <typename Innermost, typename Crossing>
-  double least_chain(int s, std::uint32_t must, const Innermost& innermost, const Crossing& crossing) const {
-    const int levels = static_cast<int>(problem_.levels.size());
-    std::array<double, kMostLevels> least;
-    double ended = kNever;
-    for (int b = 0; b < levels; ++b) {
-      least[b] = kNever;
-      if (!(problem_.levels[b].may_keep >> s & 1)) continue;
-      if ((must & ((1u << b) - 1)) == 0) least[b] = innermost(b);
-      for (int a = b - 1; a >= 0; --a) {
-        if (least[a] < kNever) least[b] = std::min(least[b], least[a] + crossing(a, b));
-        if (must >> a & 1) break;
-      }
-      if (must >> b <= 1) ended = std::min(ended, least[b]);
-    }
-    return ended;
-  }
-
-  // Bound 1: energy of the cheapest keepers of each dataspace.
-  double least_chains_pj(const Prices& prices) const {
-    double energy_pj = 0;
-    for (int s = 0; s < kSpaces && energy_pj < kNever; ++s) {
-      const Count most = prices.layout().left[problem_.blind[s]];
-      energy_pj += least_chain(
-          s, must_keep(s), [&](int b) { return prices.innermost_pj(s, b); },
-          [&](int a, int b) { return prices.boundary_pj(s, a, b, most); });
-    }
-    return energy_pj * (1 - kEqual);
-  }
-
-  // The loads of the keepers of dataspace s that load each resource the least.
-  Loads least_chain_loads(Boundaries& boundaries, int s) const {
-    Loads least{};
-    const std::uint32_t must = must_keep(s);
-    for (int r = 0; r < problem_.resources; ++r)
-      least[r] = least_chain(
-          s, must, [&](int b) { return boundaries.innermost_loads(s, b)[r]; },
-          [&](int a, int b) {
-            for (const Boundary::Load& load : boundaries.at(s, a, b).loads)
-              if (load.resource == r) return load.cycles.back();
-            return 0.0;
-          });
-    return least;
-  }
-
   // A layout at work.
   struct Opened {
     Opened(const LatticeProblem& problem, const SpatialLayout& layout, Axes& axes)
@@ -280,12 +242,16 @@ class LatticeSearch {
     std::vector<Candidate> candidates;                   // all that may be better, where they are few
     std::array<std::optional<Keepers>, kScarce> likely;  // keepers of the least energy, and of the least together
     Key bound{};
+    double least_pj = 0;                  // by bound 1
     double cycles = 0;                    // at least
     Triple<Loads> chains{};               // loads at least, by dataspace
     std::vector<Criterion> criteria{{}};  // energy alone; where a resource is scarce, all
     double mu = 0;
-    int scarce = -1;
-    std::vector<std::unique_ptr<Table>> tables;  // by criterion
+    Weights slow, traded;                         // of the cycles alone, of energy and cycles together
+    bool learnt = false;                          // whether they have been answered here
+    std::vector<std::unique_ptr<Table>> tables;   // by criterion
+    std::vector<std::unique_ptr<Inside>> inside;  // likewise, where there are many keepers to try
+    Inside::Choices choices;                      // those that are left then
   };
 
   // The resource that is the slowest when only energy counts; -1 where that is the compute units.
@@ -298,9 +264,12 @@ class LatticeSearch {
 
   // Computes apart.
   Key bound_of(const Opened& here, const Least& least, double cycles) const {
+    const double compute = here.prices.layout().cycles;
     return goal_.key((problem_.compute_pj + least[kEnergy]) * (1 - kEqual),
-                     std::max({here.cycles, cycles, least[kScarce] * (1 - kEqual)}), here.prices.leak_pj_per_cycle(),
-                     (problem_.compute_pj + least[kTogether]) * (1 - kEqual), here.mu);
+                     std::max({here.cycles, cycles, (least[kScarce] + here.slow.compute * compute) * (1 - kEqual)}),
+                     here.prices.leak_pj_per_cycle(),
+                     (problem_.compute_pj + least[kTogether] + here.mu * here.traded.compute * compute) * (1 - kEqual),
+                     here.mu);
   }
 
   // What each dataspace may load in a mapping that takes so much energy at least and can still be better.
@@ -351,6 +320,7 @@ class LatticeSearch {
       here->chains[s] = least_chain_loads(here->boundaries, s);
       for (int r = 0; r < problem_.resources; ++r) total[r] += here->chains[s][r];
     }
+    here->least_pj = chains_pj;
     here->cycles = layout.cycles;
     for (int r = 0; r < problem_.resources; ++r) here->cycles = std::max(here->cycles, total[r] * (1 - kEqual));
     if (goal_.drop(goal_.key(chains_pj, here->cycles, here->prices.leak_pj_per_cycle()))) {
@@ -364,21 +334,29 @@ class LatticeSearch {
       if (slowed_ && (scarce < 0 || objective_[0] == Metric::kDelay)) scarce = bottleneck_;
       if (limits_.together && (mu > 0 || objective_[0] == Metric::kDelay) && scarce >= 0) {
         here->mu = mu;
-        here->criteria.resize(kCriteria);
-        here->criteria[kScarce] = {0, {}};
-        here->criteria[kScarce].loads[scarce] = 1;
-        // Where energy does not count, a likely answer loads little anywhere.
-        if (mu > 0)
-          here->criteria[kTogether].loads[scarce] = mu;
-        else
-          here->criteria[kTogether] = {0, all_resources()};
-        here->scarce = scarce;
+        Loads only{};
+        only[scarce] = kNever;
+        here->slow = slow_, here->traded = traded_;
+        if (slow_.answers == 0) here->slow.answer(only, 0, problem_.resources);
+        if (traded_.answers == 0) here->traded.answer(only, 0, problem_.resources);
+        weigh(*here);
         possible = bound(*here, chains_pj);
       }
     }
     if (possible) return here;
     ++tally_.bounded;
     return nullptr;
+  }
+
+  // Criteria by the weights.
+  void weigh(Opened& here) const {
+    here.criteria.resize(kCriteria);
+    here.criteria[kScarce] = {0, here.slow.of};
+    // Where energy does not count, a likely answer loads little anywhere.
+    here.criteria[kTogether] = {0, all_resources()};
+    if (here.mu <= 0) return;
+    here.criteria[kTogether] = {1, here.traded.of};
+    for (double& weight : here.criteria[kTogether].loads) weight *= here.mu;
   }
 
   // Bound 2. False where the layout is dropped.
@@ -443,19 +421,23 @@ class LatticeSearch {
       }
       raise_bound(std::min(here.bound[0], beyond));
       if (here.tables.empty()) make_tables(here);
+      const std::size_t few = few_candidates(here);
       if (here.capacity->filled()) {
         bool full = false;
         here.capacity->list(
             [&](const Candidate& candidate) {
               const bool kept = !drop(here, candidate);
               tally_.bounded += !kept;
-              full = full || here.candidates.size() >= most_candidates_ || ticked_out_of_time();
+              full = full || here.candidates.size() >= std::min(few + 1, most_candidates_) || ticked_out_of_time();
               return kept && !full;
             },
             here.candidates);
-        if (full && !stopped_) leave(here.bound);
+        if (full && !stopped_ && here.candidates.size() <= few) leave(here.bound);
       }
-      descend(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, here.candidates);
+      if (here.candidates.size() > few)
+        search_all_keepers(here);
+      else
+        descend(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, here.candidates);
       opened[k].reset();
     }
   }
@@ -478,7 +460,8 @@ class LatticeSearch {
       // A table that was cut short cannot be used; small ones never are.
       if (points_of(here.boundaries) > kQuickPoints && out_of_time()) return;
       const int start = cheapest(table).second;
-      if (start >= 0) leaf(here.prices, table, keepers, path_from(table, start));
+      if (start >= 0)
+        leaf(here.prices, table, keepers, path_from(table, static_cast<int>(problem_.levels.size()), start));
     }
   }
 
@@ -541,6 +524,208 @@ class LatticeSearch {
       else
         descend(here, i - 1, CapacityBound::within(i - 1, kept, outer), sum, group.members);
     }
+  }
+
+  // So many choices of keepers are tried one by one in the time that it takes to bound all of them together.
+  std::size_t few_candidates(const Opened& here) const {
+    if (limits_.few_keepers && goal_.best()[0] < kNever) return *limits_.few_keepers;
+    if (!limits_.nested_tiles || goal_.best()[0] == kNever ||
+        Inside::most_bytes(here.boundaries) * int{kCriteria} > budget_.room() * kForInside)
+      return std::numeric_limits<std::size_t>::max() - 1;
+    const double levels = static_cast<double>(problem_.levels.size());
+    return static_cast<std::size_t>(Inside::most_steps(here.boundaries) /
+                                    (points_of(here.boundaries) * levels * kStepsOfChoice));
+  }
+
+  // All keepers under one layout, bounded together by each criterion (lattice_inside.h) before any is tried.
+  void search_all_keepers(Opened& here) {
+    const double leak_pj = here.prices.leak_pj_per_cycle(), compute = here.prices.layout().cycles;
+    const Triple<Loads> most = most_loads(here, here.least_pj);
+    here.choices = Inside::choices_below(*here.capacity, static_cast<int>(problem_.levels.size()),
+                                         goal_.energy_ceiling(here.cycles, leak_pj) - problem_.compute_pj);
+    Least least{std::max(here.least_pj - problem_.compute_pj, 0.0)};
+    here.inside.resize(1);
+    const auto make = [&](int k) {
+      const double most_pj = goal_.energy_ceiling(here.cycles, leak_pj);
+      const double most_cycles = goal_.ceiling(here.least_pj, leak_pj);
+      const double ceiling = k == kEnergy   ? most_pj
+                             : k == kScarce ? most_cycles
+                             : here.mu > 0  ? most_pj + here.mu * most_cycles
+                                            : most_cycles * kMostResources;
+      here.inside[k] = std::make_unique<Inside>(here.boundaries, here.criteria[k], std::min(ceiling, kMostCeiling),
+                                                most, here.choices, budget_);
+      least[k] = here.inside[k]->least();
+      stopped_ = stopped_ || here.inside[k]->cut_short();
+      return !stopped_;
+    };
+    const auto dropped = [&] {
+      if (least[kEnergy] < kNever && least[kScarce] < kNever && least[kTogether] < kNever &&
+          !goal_.drop(bound_of(here, least, 0)))
+        return false;
+      ++tally_.bounded;
+      return true;
+    };
+    // The loads of a mapping that costs so little, which is tried.
+    const auto loads_of_cheapest = [&](int k) {
+      const Inside::Found found = here.inside[k]->cheapest();
+      if (!found.path.empty()) leaf(here.prices, *here.tables[kEnergy], found.keepers, found.path);
+      return found.loads;
+    };
+    here.slow = here.traded = {};
+    here.mu = 0;
+    here.criteria.resize(1);
+    if (!make(kEnergy) || dropped()) return;
+    const Loads loads = loads_of_cheapest(kEnergy);
+    if (dropped()) return;
+    here.mu = goal_.exchange(leak_pj);
+    if (limits_.together && (here.mu > 0 || objective_[0] == Metric::kDelay) && scarcest(loads, here.cycles) >= 0) {
+      here.inside.resize(kCriteria);
+      here.slow = slow_, here.traded = traded_;
+      if (slow_.answers == 0) here.slow.answer(loads, compute, problem_.resources);
+      if (traded_.answers == 0) here.traded.answer(loads, compute, problem_.resources);
+      weigh(here);
+      for (const int k : {int{kScarce}, int{kTogether}}) {
+        if (k == kTogether && here.mu <= 0) {
+          if (!make(k)) return;
+          continue;
+        }
+        Weights& weights = k == kScarce ? here.slow : here.traded;
+        Weights& learnt = k == kScarce ? slow_ : traded_;
+        std::unique_ptr<Inside> best;
+        Criterion criterion;
+        Weights best_weights;
+        double best_mean = -1, best_least = 0;
+        const int rounds = rounds_of(here);
+        for (int round = 1;; ++round) {
+          if (!make(k)) return;
+          learnt = weights;
+          if (dropped()) return;
+          const double mean = least[k] + weights.compute * compute * (k == kTogether ? here.mu : 1);
+          const bool grows = mean > best_mean * kGrows;
+          const Loads answer = loads_of_cheapest(k);
+          if (mean > best_mean) {
+            best_mean = mean, best_least = least[k], best = std::move(here.inside[k]);
+            criterion = here.criteria[k], best_weights = weights;
+          }
+          if (k == kScarce) here.cycles = std::max(here.cycles, mean * (1 - kEqual));
+          learnt.answer(answer, compute, problem_.resources);
+          if (round == rounds || !grows || scarcest(answer, weights.mean(answer, compute) * kGrows) < 0) break;
+          weights = learnt;
+          weigh(here);
+        }
+        weights = best_weights;
+        here.inside[k] = std::move(best);
+        here.criteria[k] = criterion;
+        least[k] = best_least;
+        if (dropped()) return;
+      }
+    } else {
+      here.mu = 0;
+    }
+    here.tables.clear();
+    make_tables(here);
+    descend_all(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, {}, {}, most);
+  }
+
+  // Weights that are tried for one layout at most.
+  static int rounds_of(const Opened& here) {
+    const double steps = Inside::most_steps(here.boundaries);
+    return steps < kQuickSteps ? 8 : steps < 5 * kQuickSteps ? 4 : 2;
+  }
+
+  // As descend(), with no list of candidates: `keepers` are those of levels i and outwards, `loads` what they load at
+  // least.
+  void descend_all(Opened& here, int i, const CapacityBound::Outer& outer, const Keepers& keepers, const Least& terms,
+                   const Loads& loads, const Triple<Loads>& most) {
+    struct Choice {
+      Key bound{};
+      std::uint32_t kept = 0;
+      Least sum{};
+      Loads loads{};
+      double cycles = 0;
+    };
+    std::vector<Choice> choices;
+    const int a = i - 1;
+    for (std::uint32_t kept = 0; kept < 1u << kSpaces; ++kept) {
+      if (!here.capacity->allowed(a, kept)) continue;
+      const CapacityBound::Term& own = here.capacity->term(a, kept, outer);
+      const CapacityBound::Outer inner = CapacityBound::within(a, kept, outer);
+      const Least inside = here.capacity->below(a - 1, inner);
+      if (own.cost[kEnergy] == kNever || inside[kEnergy] == kNever) continue;
+      Choice choice{{}, kept, terms, loads, here.cycles};
+      Least all{};  // weights may be others by now
+      choice.sum[kEnergy] += own.cost[kEnergy];
+      all[kEnergy] = choice.sum[kEnergy] + inside[kEnergy];
+      for (int r = 0; r < problem_.resources; ++r) {
+        choice.loads[r] += own.least[r];
+        double sum = choice.loads[r];
+        for (int s = 0; s < kSpaces && a == 0; ++s) sum += here.boundaries.innermost_loads(s, inner[s] - 1)[r];
+        choice.cycles = std::max(choice.cycles, sum * (1 - kEqual));
+      }
+      choice.bound = bound_of(here, all, choice.cycles);
+      if (goal_.drop(choice.bound))
+        ++tally_.bounded;
+      else
+        choices.push_back(choice);
+    }
+    std::stable_sort(choices.begin(), choices.end(),
+                     [](const Choice& x, const Choice& y) { return x.bound < y.bound; });
+    for (const Choice& choice : choices) {
+      if (out_of_time()) return;
+      if (goal_.drop(choice.bound)) {
+        ++tally_.bounded;
+        continue;
+      }
+      Keepers next = keepers;
+      for (int s = 0; s < kSpaces; ++s) next[s] |= (choice.kept >> s & 1) << a;
+      for (auto& table : here.tables) {
+        table->set_level(a, next, most);
+        if (out_of_time()) return;
+      }
+      const CapacityBound::Outer inner = CapacityBound::within(a, choice.kept, outer);
+      if (!any_tile_of_all(here, a, inner, choice.cycles)) {
+        ++tally_.bounded;
+        continue;
+      }
+      if (stopped_) return;
+      if (a == 0) {
+        Candidate candidate;
+        candidate.keepers = next;
+        candidate.cycles = choice.cycles;
+        search_candidate(here, candidate);
+      } else {
+        descend_all(here, a, inner, next, choice.sum, choice.loads, most);
+      }
+    }
+  }
+
+  // Whether some tile at level i, with whatever keepers further in, may lead to something better.
+  bool any_tile_of_all(const Opened& here, int i, const CapacityBound::Outer& outer, double cycles) {
+    const std::size_t criteria = here.tables.size();
+    std::array<const float*, kCriteria> inside{};
+    Least innermost{};
+    for (std::size_t k = 0; k < criteria; ++k) {
+      for (int s = 0; s < kSpaces && i == 0; ++s)
+        innermost[k] += here.criteria[k].price(here.boundaries.innermost_pj(s, outer[s] - 1),
+                                               here.boundaries.innermost_loads(s, outer[s] - 1));
+      if (i == 0) continue;
+      inside[k] = here.inside[k]->within(i - 1, outer).data();
+      stopped_ = stopped_ || here.inside[k]->cut_short();
+      if (stopped_) return true;
+    }
+    const double leak_pj = here.prices.leak_pj_per_cycle();
+    const double most_pj = goal_.energy_ceiling(std::max(here.cycles, cycles), leak_pj) - problem_.compute_pj;
+    for (const int point : here.tables[kEnergy]->tiles(i)) {
+      Least least{};
+      for (std::size_t k = 0; k < criteria; ++k) {
+        least[k] =
+            here.tables[k]->least_pj(i, point) + (i > 0 ? here.inside[k]->worth(inside[k][point]) : innermost[k]);
+        if (k == kEnergy && !(least[k] <= most_pj)) break;
+      }
+      if (least[kEnergy] <= most_pj && least[kEnergy] < kNever && !goal_.drop(bound_of(here, least, cycles)))
+        return true;
+    }
+    return false;
   }
 
   static double least_of_tiles(const Table& table, int i) {
@@ -606,14 +791,27 @@ class LatticeSearch {
       ++tally_.bounded;
       return;
     }
-    const Path path = path_from(table, start);
+    const Path path = path_from(table, static_cast<int>(problem_.levels.size()), start);
     const Key found = leaf(here.prices, table, candidate.keepers, path);
     if (compare(found, bound, objective_.size()) <= 0) return;
     bottleneck_ = scarcest(loads_of(boundaries, candidate.keepers, table, path, innermost), cycles);
     const Table* together = nullptr;
     if (here.tables.size() > kTogether) {
       together = here.tables[kTogether].get();
-      leaf(here.prices, *together, candidate.keepers, path_from(*together, cheapest(*together).second));
+      const Path other = path_from(*together, static_cast<int>(problem_.levels.size()), cheapest(*together).second);
+      leaf(here.prices, *together, candidate.keepers, other);
+      if (here.inside.empty() && !here.learnt) {
+        here.learnt = true;
+        const double compute = here.prices.layout().cycles;
+        const Table& slow = *here.tables[kScarce];
+        slow_ = here.slow, traded_ = here.traded;
+        slow_.answer(
+            loads_of(boundaries, candidate.keepers, slow,
+                     path_from(slow, static_cast<int>(problem_.levels.size()), cheapest(slow).second), innermost),
+            compute, problem_.resources);
+        traded_.answer(loads_of(boundaries, candidate.keepers, *together, other, innermost), compute,
+                       problem_.resources);
+      }
     }
     const Table* scarce = together ? here.tables[kScarce].get() : nullptr;
     const LabelProblem labels{boundaries,
@@ -621,7 +819,10 @@ class LatticeSearch {
                               table,
                               together,
                               scarce,
-                              here.scarce,
+                              here.slow.of,
+                              here.traded.of,
+                              here.slow.compute * here.prices.layout().cycles,
+                              here.traded.compute * here.prices.layout().cycles,
                               here.mu,
                               base_pj,
                               innermost,
@@ -632,41 +833,6 @@ class LatticeSearch {
     search_labels(
         labels, goal_, [&](const Path& one) { leaf(here.prices, table, candidate.keepers, one); },
         [&] { return out_of_time(); }, tally_);
-  }
-
-  static std::pair<double, int> cheapest(const Table& table) {
-    double least_pj = kNever;
-    int start = -1;
-    for (const int p : table.tiles(0))
-      if (table.least_pj(0, p) < least_pj) least_pj = table.least_pj(0, p), start = p;
-    return {least_pj, start};
-  }
-
-  Path path_from(const Table& table, int start) const {
-    Path path{{0, -1, start}};
-    while (path.back().level < static_cast<int>(problem_.levels.size()))
-      path.push_back(table.cheapest(path.back().level, path.back().point));
-    path.pop_back();
-    return path;
-  }
-
-  // The total loads of a path.
-  Loads loads_of(Boundaries& boundaries, const Keepers& keepers, const Table& table, const Path& path,
-                 Loads loads) const {
-    for (std::size_t k = 0; k < path.size(); ++k) {
-      const Triple<int> index = table.at(path[k].point);
-      const int end = k + 1 < path.size() ? path[k + 1].level : static_cast<int>(problem_.levels.size());
-      for (int s = 0; s < kSpaces; ++s) {
-        int reuse = index[problem_.blind[s]];
-        if (k + 1 < path.size() && path[k + 1].innermost == problem_.blind[s])
-          reuse = table.at(path[k + 1].point)[problem_.blind[s]];
-        for (int a = path[k].level; a < end; ++a) {
-          const int b = next_keeper(keepers[s], a);
-          if ((keepers[s] >> a & 1) && b >= 0) boundaries.add(s, a, b, reuse, loads);
-        }
-      }
-    }
-    return loads;
   }
 
   Key leaf(const Prices& prices, const Table& table, const Keepers& keepers, const Path& path) {
@@ -702,6 +868,7 @@ class LatticeSearch {
   Evaluation evaluation_;
   double lower_bound_ = 0;
   bool slowed_ = false;  // the best answer takes more cycles than its compute units need
+  Weights slow_, traded_;
   int bottleneck_ = -1;  // the resource that slowed the last answer that was not the least energy in the least cycles
   bool stopped_ = false;
 };

@@ -94,8 +94,11 @@ class LabelSearch {
         if ((p_.keepers[s] >> a & 1) && b >= 0) p_.boundaries.add(s, a, b, 0, most);
       }
     for (int r = 0; r < problem_.resources; ++r) {
-      if (r == p_.resource) scarce_ = static_cast<int>(active_.size());
-      if (most[r] > p_.least_cycles || r == p_.resource) active_.push_back(r);
+      const bool weighs = weighted_ && (p_.slow[r] > 0 || p_.traded[r] > 0);
+      if (!weighs && most[r] <= p_.least_cycles) continue;
+      active_.push_back(r);
+      slow_.push_back(p_.slow[r]);
+      traded_.push_back(p_.traded[r]);
     }
   }
 
@@ -149,9 +152,11 @@ class LabelSearch {
   Key bound(double energy_pj, const double* loads, int open_from, const Least& to_come) const {
     const double least_pj = (energy_pj + to_come[kEnergy]) * (1 - kEqual);
     double active = cycles(loads, open_from);
-    if (scarce_ < 0) return goal_.key(least_pj, active, leak_pj_);
-    const double together_pj = energy_pj + to_come[kTogether] + p_.mu * loads[scarce_];
-    active = std::max(active, (loads[scarce_] + to_come[kScarce]) * (1 - 2 * kEqual));
+    if (!weighted_) return goal_.key(least_pj, active, leak_pj_);
+    double slow = p_.slow_compute, traded = p_.traded_compute;
+    for (std::size_t r = 0; r < active_.size(); ++r) slow += slow_[r] * loads[r], traded += traded_[r] * loads[r];
+    const double together_pj = energy_pj + to_come[kTogether] + p_.mu * traded;
+    active = std::max(active, (slow + to_come[kScarce]) * (1 - 2 * kEqual));
     return goal_.key(least_pj, active, leak_pj_, together_pj * (1 - kEqual), p_.mu);
   }
 
@@ -159,8 +164,7 @@ class LabelSearch {
     if (label.closed) return bound(label.energy_pj, loads, levels_, {});
     const auto [level, innermost, point] = label.step;
     Least to_come{table_.least_pj(level, point)};
-    if (scarce_ >= 0)
-      to_come = {to_come[kEnergy], p_.together->least_pj(level, point), p_.scarce->least_pj(level, point)};
+    if (weighted_) to_come = {to_come[kEnergy], p_.together->least_pj(level, point), p_.scarce->least_pj(level, point)};
     return bound(label.energy_pj, loads, level, to_come);
   }
 
@@ -234,7 +238,7 @@ class LabelSearch {
               sum[r] += close_loads(s, i, j, s == blind ? m : index[problem_.blind[s]])[r];
           }
           Least to_come{above_pj};
-          if (scarce_ >= 0)
+          if (weighted_)
             to_come = {above_pj, p_.together->least_above_pj(j, c, inner), p_.scarce->least_above_pj(j, c, inner)};
           const Key least = bound(paid_pj, sum.data(), j, to_come);
           if (goal_.drop(least)) {
@@ -332,8 +336,9 @@ class LabelSearch {
   Tally& tally_;
   const int levels_;
   const double leak_pj_;
-  std::vector<int> active_;                  // resources that labels carry
-  int scarce_ = -1;                          // the one among them that has tables of its own
+  std::vector<int> active_;  // resources that labels carry
+  const bool weighted_ = p_.together != nullptr;
+  std::vector<double> slow_, traded_;        // by active resource
   std::vector<double> rest_;                 // [level][active]: loads at least of the boundaries open from there
   std::vector<char> settled_;                // [level][active]: no open boundary loads it
   Triple<std::vector<double>> close_loads_;  // [s][i][j][reuse][active]

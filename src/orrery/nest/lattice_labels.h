@@ -25,12 +25,14 @@ struct Tally {
 struct LabelProblem {
   Boundaries& boundaries;
   const Keepers& keepers;
-  const Table& table;     // energy
-  const Table* together;  // energy plus mu per cycle of the scarce resource, or null
-  const Table* scarce;    // the cycles of that resource, where there is `together`
-  int resource = -1;      // which that is
-  double mu = 0;          // 0: `together` is of no use
-  double base_pj = 0;     // computes and innermost reads
+  const Table& table;         // energy
+  const Table* together;      // energy plus mu per cycle of the mean of all resources by `traded`, or null
+  const Table* scarce;        // the mean by `slow`, where there is `together`
+  Loads slow{}, traded{};     // weights
+  double slow_compute = 0;    // what the compute units add to each mean
+  double traded_compute = 0;  // likewise
+  double mu = 0;              // 0: `together` is of no use
+  double base_pj = 0;         // computes and innermost reads
   Loads innermost{};
   double least_cycles = 0;
   bool dominance = true;

@@ -2,6 +2,8 @@
 
 #include <tuple>
 
+#include "orrery/nest/objective.h"
+
 namespace orrery::nest::lattice {
 
 using base::Count;
@@ -42,6 +44,40 @@ Mapping mapping_of(const LatticeProblem& problem, const SpatialLayout& layout, c
     before = after;
   }
   return mapping;
+}
+
+std::pair<double, int> cheapest(const Table& table) {
+  double least_pj = kNever;
+  int start = -1;
+  for (const int p : table.tiles(0))
+    if (table.least_pj(0, p) < least_pj) least_pj = table.least_pj(0, p), start = p;
+  return {least_pj, start};
+}
+
+Path path_from(const Table& table, int levels, int start) {
+  Path path{{0, -1, start}};
+  while (path.back().level < levels) path.push_back(table.cheapest(path.back().level, path.back().point));
+  path.pop_back();
+  return path;
+}
+
+Loads loads_of(Boundaries& boundaries, const Keepers& keepers, const Table& table, const Path& path, Loads loads) {
+  const LatticeProblem& problem = boundaries.problem();
+  const int levels = static_cast<int>(problem.levels.size());
+  for (std::size_t k = 0; k < path.size(); ++k) {
+    const Triple<int> index = table.at(path[k].point);
+    const int end = k + 1 < path.size() ? path[k + 1].level : levels;
+    for (int s = 0; s < kSpaces; ++s) {
+      int reuse = index[problem.blind[s]];
+      if (k + 1 < path.size() && path[k + 1].innermost == problem.blind[s])
+        reuse = table.at(path[k + 1].point)[problem.blind[s]];
+      for (int a = path[k].level; a < end; ++a) {
+        const int b = next_keeper(keepers[s], a);
+        if ((keepers[s] >> a & 1) && b >= 0) boundaries.add(s, a, b, reuse, loads);
+      }
+    }
+  }
+  return loads;
 }
 
 }  // namespace orrery::nest::lattice

@@ -2,6 +2,9 @@
 // certificate that is checked by another search (scenario/certify.h).
 #pragma once
 
+#include <cstddef>
+#include <optional>
+
 #include "orrery/nest/search.h"
 
 namespace orrery::nest {
@@ -14,6 +17,9 @@ struct SearchRules : SearchLimits {
   bool together = true;        // false: the lattice bounds energy and cycles one by one only
   bool ceilings = true;        // false: the lattice forbids no boundary for what it loads
   bool nested_tiles = true;    // false: its levels are bounded without the tiles around them
+  // Of the lattice: up to so many choices of keepers under one layout are tried one by one, more are bounded together
+  // first. Nothing: as many as take less time so.
+  std::optional<std::size_t> few_keepers;
   // Only mappings better than this are wanted: no other is found, and `infeasible` means that there is none.
   const Evaluation* beat = nullptr;
   std::size_t most_labels = 400'000;  // of the lattice, at once; what is open beyond goes depth first

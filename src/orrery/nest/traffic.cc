@@ -61,6 +61,13 @@ Count volume(const workload::Dataspace& dataspace, const Count* extents) {
   return words;
 }
 
+// a * b / c, which is in range. Dividing 128 bits takes several times as long and is hardly ever needed.
+Count times_over(Count a, Count b, Count c) {
+  Count product = 0;
+  if (!__builtin_mul_overflow(a, b, &product)) return product / c;
+  return static_cast<Count>(static_cast<__int128>(a) * b / c);
+}
+
 Count product_over(std::uint32_t mask, const Count* extents) {
   Count words = 1;
   for (; mask != 0; mask &= mask - 1) words *= extents[__builtin_ctz(mask)];
@@ -150,7 +157,7 @@ void closed_form(const workload::Einsum& einsum, const Shape& shape, const Mappi
       out.partition[i][s] =
           i == levels - 1
               ? out.tile[i][s]
-              : static_cast<Count>(static_cast<__int128>(out.partition[i + 1][s]) * out.tile[i][s] / before[i + 1][s]);
+              : times_over(out.partition[i + 1][s], out.tile[i][s], before[i + 1][s]);
     }
   }
   out.compute_instances = instances;
