@@ -37,10 +37,10 @@ class Search {
 
   std::optional<PartitionOptimum> run() {
     const bool hopeless = limits_.upper_bound_ns > 0 && root().rest > limits_.upper_bound_ns * (1 + kRounding);
-    if (!hopeless && room_ever()) {
+    if (!hopeless && !limits_.near_bound && room_ever()) {
       if (const auto chain = best_chain(pricer_, space_, budget_)) {
         incumbent_ = *chain;
-        incumbent_ns_ = price(problem_, *chain).sum_interval_ns;
+        incumbent_ns_ = pricer_.price_all(*chain).sum_interval_ns;
       }
     }
     const double aim = least_better_sum();
@@ -51,7 +51,7 @@ class Search {
     PartitionOptimum result;
     result.method = "order ideals";
     bool listed = false;
-    if (!stopped_ && limits_.gap == 0 && incumbent_ns_ < kNever) {
+    if (!stopped_ && limits_.gap == 0 && !limits_.any_of_equals && incumbent_ns_ < kNever) {
       const Pass ties = sweep_twice(largest_equal_sum(), limits_.most_ideals * kTieTransitionsPerIdeal);
       listed = !ties.too_many && !stopped_ && ties.sum < kNever;
       std::vector<ChainArc> arcs;
@@ -202,7 +202,7 @@ class Search {
       });
       at = s;
     }
-    incumbent_ns_ = price(problem_, incumbent_).sum_interval_ns;
+    incumbent_ns_ = pricer_.price_all(incumbent_).sum_interval_ns;
   }
 
   // Price of the set between two ideals as configuration c, and its index; kNever where it is not allowed.
@@ -611,7 +611,7 @@ class Search {
     std::optional<std::vector<int>> assignment;
     if (incumbent_ns_ < kNever) {
       assignment = incumbent_;
-      result.cost = price(problem_, *assignment);
+      result.cost = pricer_.price_all(*assignment);
       ORRERY_CHECK(result.cost.feasible, "the partition found breaks a rule: " + result.cost.first_violation);
       if (limits_.upper_bound_ns > 0 && result.cost.sum_interval_ns >= limits_.upper_bound_ns) {
         assignment.reset();

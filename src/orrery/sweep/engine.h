@@ -86,6 +86,7 @@ struct EngineOptions {
   int threads = 1;
   const std::atomic<bool>* stop = nullptr;
   std::vector<std::string> paths = {};      // that vary
+  std::vector<std::vector<std::string>> values = {};  // of each of them
   std::vector<store::Figure> wanted = {};  // whose bounds matter
   Pins pins = Pins::kArray;
 };
