@@ -37,14 +37,16 @@ class Search {
 
   std::optional<PartitionOptimum> run() {
     const bool hopeless = limits_.upper_bound_ns > 0 && root().rest > limits_.upper_bound_ns * (1 + kRounding);
-    if (!hopeless && !limits_.near_bound && room_ever()) {
-      if (const auto chain = best_chain(pricer_, space_, budget_)) {
-        incumbent_ = *chain;
-        incumbent_ns_ = pricer_.price_all(*chain).sum_interval_ns;
-      }
+    const bool worth_a_start = !hopeless && room_ever();
+    if (worth_a_start && !limits_.near_bound) start_from_chain();
+    double aim = least_better_sum();
+    Pass found;
+    if (limits_.near_bound) found = sweep(aim, limits_.most_ideals / 2);
+    if (!limits_.near_bound || (found.too_many && !stopped_)) {
+      if (worth_a_start && limits_.near_bound) start_from_chain();  // the bound was not as near
+      aim = least_better_sum();
+      found = sweep_twice(aim, limits_.most_ideals * kTransitionsPerIdeal);
     }
-    const double aim = least_better_sum();
-    const Pass found = sweep_twice(aim, limits_.most_ideals * kTransitionsPerIdeal);
     if (found.too_many) return std::nullopt;
     adopt(found);
     proven_ = std::min(found.sum, aim);
@@ -82,6 +84,13 @@ class Search {
     int layer = 0;
     std::size_t from = 0, to = 0;
   };
+
+  void start_from_chain() {
+    const auto chain = best_chain(pricer_, space_, budget_);
+    if (!chain) return;
+    incumbent_ = *chain;
+    incumbent_ns_ = pricer_.price_all(*chain).sum_interval_ns;
+  }
 
   void prepare() {
     const std::size_t kernels = space_.order.size();

@@ -13,6 +13,8 @@ namespace {
 using Solved = PlaceFamily::Solved;
 using Values = PlaceFamily::Values;
 
+constexpr std::size_t kMostLearned = 100'000;  // solved systems, some kilobytes each
+
 // Systems of a family that are answered together.
 struct Systems {
   PlaceFamily* family = nullptr;
@@ -175,8 +177,15 @@ std::vector<store::Figures> PlaceEngine::bounds(const std::vector<Choices>& boxe
     }
   });
   for (std::size_t b = 0; b < boxes.size(); ++b)
-    if (solved[b].placement) of.at(members[b].family)->learn(solved[b]);
+    if (solved[b].placement) learn(*of.at(members[b].family), solved[b]);
   return out;
+}
+
+// What is known of all families has room, too: beyond it everything is forgotten.
+void PlaceEngine::learn(PlaceFamily& family, const Solved& solved) {
+  if (!family.learn(solved) || ++learned_ < kMostLearned) return;
+  families_ = Recent<FamilyPtr>(kFamilies);
+  learned_ = 0;
 }
 
 bool PlaceEngine::rises_here(const std::string& path) const {
@@ -221,7 +230,7 @@ void PlaceEngine::answer_all(const std::vector<base::Overrides>& points, const s
       set.best = set.family->solve(corners(set.places, values).first, limits(members[set.places.front()].fixed));
     });
     for (Systems& set : open)
-      if (set.family != nullptr) set.family->learn(set.best);
+      if (set.family != nullptr) learn(*set.family, set.best);
     each_open([&](Systems& set) {
       const auto [most, least] = corners(set.places, values);
       if (most != least && !set.family->settles(set.best, set.family->time_under(set.best, least)))

@@ -40,12 +40,14 @@ class PlaceEngine : public RequestEngine {
   Member member(const base::Overrides& point) const;
   // Of members, by their families' names; reads those that are not known.
   std::map<std::string, FamilyPtr> families(const std::vector<Member>& members);
+  void learn(PlaceFamily& family, const PlaceFamily::Solved& solved);
   dataflow::PlaceLimits limits(const base::Overrides& point);
 
-  std::size_t settled_ = 0;
+  std::size_t settled_ = 0, learned_ = 0;
   std::vector<std::string> open_;  // paths that vary within a family
   base::Overrides least_, most_;   // their values
-  Recent<FamilyPtr> families_{512};
+  static constexpr std::size_t kFamilies = 512;
+  Recent<FamilyPtr> families_{kFamilies};
 };
 
 }  // namespace orrery::sweep

@@ -25,7 +25,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kEqual = 1e-12;      // of times, as in the searches
 constexpr double kAbove = 1 + 1e-9;   // a time that is surely found
 constexpr double kBelow = 1 - 1e-11;  // more than equal times and rounding differ
-constexpr std::size_t kMostKnown = 2048;
+constexpr std::size_t kMostKnown = 16384;
 
 struct Field {
   const char* path;
@@ -185,13 +185,18 @@ PlaceFamily::Solved PlaceFamily::solve(const Values& at, const dataflow::PlaceLi
   out.searched = true;
   out.final_ns = found->mapping ? found->evaluation.final_ns : kNever;
   out.bound_ns = found->infeasible ? kNever : found->certificate.lower_bound;
+  // All that is asked of it later.
+  found->evaluation.partition = {};
+  found->sharding = {};
   if (above != nullptr) out.bound_ns = std::max(out.bound_ns, above->bound_ns);
   out.placement = std::move(found);
   return out;
 }
 
-void PlaceFamily::learn(const Solved& solved) {
-  if (solved.searched && known_.size() < kMostKnown) known_.push_back(solved);
+bool PlaceFamily::learn(const Solved& solved) {
+  if (!solved.searched || known_.size() >= kMostKnown) return false;
+  known_.push_back(solved);
+  return true;
 }
 
 Outcome PlaceFamily::outcome(const Solved& solved, const Values& at) const {
@@ -219,7 +224,11 @@ Outcome PlaceFamily::outcome(const Solved& solved, const Values& at) const {
 
 Figures PlaceFamily::bounds(const Solved& most, const Values& least) const {
   Figures out;
-  if (!std::isfinite(most.bound_ns)) return out;
+  if (!std::isfinite(most.bound_ns)) {
+    out.values.fill(kNever);
+    out[Figure::kUtilization] = -kNever;
+    return out;
+  }
   const Setup cheapest = setup(least);
   out[Figure::kSeconds] = most.bound_ns * kBelow / 1e9;
   const double peak = static_cast<double>(cheapest.system.chips) * cheapest.system.cores.gflops();

@@ -50,7 +50,8 @@ class PlaceFamily {
   };
   // `limits`: of a search. Looks at what is known, and adds nothing to it. Thread-safe.
   Solved solve(const Values& at, const dataflow::PlaceLimits& limits) const;
-  void learn(const Solved& solved);
+  // Whether there was room for it.
+  bool learn(const Solved& solved);
 
   // The time of another system under a solved one's mapping; infinite where that does not fit.
   double time_under(const Solved& solved, const Values& at) const;

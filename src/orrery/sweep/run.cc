@@ -139,9 +139,10 @@ class Run {
   }
 
   // Whether anything is known below which no answer is, looked at the first point.
-  bool bounded() {
-    const std::vector<Box> one = bound({point_box(0)});
-    return std::any_of(one[0].bounds.begin(), one[0].bounds.end(), [](double bound) { return std::isfinite(bound); });
+  bool bounded() { return says_something(bound({point_box(0)})[0]); }
+  static bool says_something(const Box& box) {
+    return std::any_of(box.bounds.begin(), box.bounds.end(),
+                       [](double bound) { return bound > -std::numeric_limits<double>::infinity(); });
   }
 
   Box point_box(std::size_t at) const {
@@ -167,7 +168,7 @@ class Run {
         if (!std::isnan(figures[i][study_.objectives[o].figure]))
           box.bounds[o] = std::max(box.bounds[o], study_.objectives[o].cost(figures[i]));
       for (const Budget& budget : study_.budgets)
-        if (budget.figure != store::Figure::kUtilization && !std::isnan(figures[i][budget.figure]))
+        if (budget.figure != store::Figure::kUtilization && std::isfinite(figures[i][budget.figure]))
           box.excess = std::max(box.excess, figures[i][budget.figure] / budget.most);
     }
     return boxes;
@@ -179,8 +180,7 @@ class Run {
     for (std::size_t g = 0; g < study_.groups.size(); ++g) {
       Box box = point_box(0);
       box.sides[g] = {0, study_.groups[g].size()};
-      const std::vector<Box> one = bound({box});
-      out.push_back(std::none_of(one[0].bounds.begin(), one[0].bounds.end(), [](double b) { return std::isfinite(b); }));
+      out.push_back(!says_something(bound({box})[0]));
     }
     return out;
   }
@@ -197,7 +197,24 @@ class Run {
     Halving halving(apart());
     std::priority_queue<Open> open;
     std::uint64_t made = 0;
-    open.push({bound({whole(study_)})[0], made++});
+    // First straight down to the points of the best box, so that others have something to beat.
+    Box first = bound({whole(study_)})[0];
+    while ((first.points() > kLeaf || halving.apart(first)) && !first.over() && !ended()) {
+      const std::size_t side = halving.side_of(first);
+      auto [one, other] = Halving::halves(first, side);
+      std::vector<Box> halves = bound({std::move(one), std::move(other)});
+      halving.learn(side, first.bounds, halves[0].bounds, halves[1].bounds);
+      const std::size_t better = halves[1].bounds[0] < halves[0].bounds[0] ? 1 : 0;
+      open.push({std::move(halves[1 - better]), made++});
+      first = std::move(halves[better]);
+    }
+    if (!ended() && !first.over()) {
+      std::vector<std::size_t> places;
+      each_open(first, [&](std::size_t at) { return places.push_back(at), true; });
+      evaluate(places, {});
+      if (answer_.interrupted) return;
+    }
+    open.push({std::move(first), made++});  // nothing of it is open now, unless it is over a budget
     for (std::size_t batch = kFirstBatch; !open.empty(); batch = std::min(batch * 2, kLargestBatch)) {
       if (ended()) return void(answer_.finished = false);
       std::vector<Writer::Row> rows;
