@@ -11,7 +11,6 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 RANDOM=7
 
-# Enough points that kills come early, late and in between: a round of them takes some seconds.
 study=(sweep map --chip gemmini --gemm 512,512,512 --all --threads 1 --quiet
   --vary arch.Scratchpad.read_bandwidth=1..40 --vary arch.DRAM.read_bandwidth=1..40)
 
@@ -21,15 +20,19 @@ points() {
   grep -v ',open,' "$1.csv" || true
 }
 
-# An undisturbed one.
+# An undisturbed one, and how many milliseconds it takes.
+begun=$(date +%s%3N)
 "$orrery" "${study[@]}" --store whole.db --export whole.csv >/dev/null
+whole=$(($(date +%s%3N) - begun + 1))
 
 rounds=0 killed=0
 : >before
 while ((killed < times)); do
   "$orrery" "${study[@]}" --store killed.db >/dev/null 2>&1 &
   job=$!
-  sleep "0.$(printf '%03d' $((RANDOM % 400)))"
+  # Two rounds of three end within what a whole one takes, so that kills come early, late and in between.
+  wait_ms=$((RANDOM * whole / 32768 * 3 / 2))
+  sleep "$((wait_ms / 1000)).$(printf '%03d' $((wait_ms % 1000)))"
   if kill -9 "$job" 2>/dev/null; then killed=$((killed + 1)); fi
   wait "$job" 2>/dev/null || true
   [[ -e killed.db ]] || continue

@@ -1,9 +1,15 @@
-
 #include "orrery/scenario/check.h"
+
+#include <filesystem>
+
+#include "orrery/base/text_file.h"
 #include "orrery/cli/shared_options.h"
+#include "orrery/cli/sweep_arguments.h"
 #include "orrery/cli/verbs.h"
 #include "orrery/cli/version.h"
 #include "orrery/report/verbs_json.h"
+#include "orrery/sweep/run.h"
+#include "orrery/sweep/study_document.h"
 
 namespace orrery::cli {
 namespace {
@@ -12,7 +18,7 @@ bool read(const Arguments& arguments, Console& console, scenario::CheckRequest& 
   CommandLine line("check", "Read files, say what they are and what is wrong with them",
                    "orrery check arch.yaml constraints.yaml KTQ.yaml");
   line.words("FILES", request.files,
-             "Timeloop documents (YAML, templates, .cfg), setups of DFModel, systems, config.json", true);
+             "Timeloop documents (YAML, templates, .cfg), setups of DFModel, systems, config.json, studies", true);
   declare_ignored(line, request.ignored);
   declare_templates(line, request);
   declare_estimation(line, request);
@@ -24,7 +30,20 @@ bool read(const Arguments& arguments, Console& console, scenario::CheckRequest& 
 int run_check(const Arguments& arguments, Console& console) {
   scenario::CheckRequest request;
   if (!read(arguments, console, request)) return kDone;
-  const scenario::Checked checked = scenario::check(request);
+  // Studies first: they name files of their own.
+  std::vector<std::string> studies;
+  std::erase_if(request.files, [&](const std::string& name) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(name, ignored)) return false;
+    if (!name.ends_with(".yaml") && !name.ends_with(".yml")) return false;
+    const auto file = base::read_file(name);
+    if (!sweep::is_study(*file)) return false;
+    studies.push_back(sweep::checked(sweep::read_study(file), swept_request));
+    return true;
+  });
+  scenario::Checked checked;
+  if (!request.files.empty() || studies.empty()) checked = scenario::check(request);
+  checked.contents.insert(checked.contents.begin(), studies.begin(), studies.end());
   report(console, checked.warnings.all());
   if (console.json) {
     console.out << report::check_json(kVersion, checked.contents, checked.warnings);

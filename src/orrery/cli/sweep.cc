@@ -147,6 +147,10 @@ int tell_status(const SweepArguments& asked, const Console& console) {
 
 }  // namespace
 
+sweep::Request swept_request(const std::string& verb, const Arguments& arguments) {
+  return swept(verb).request(arguments);
+}
+
 int run_sweep(const Arguments& arguments, Console& console) {
   SweepArguments asked;
   if (!read_sweep(arguments, console, asked)) return kDone;
@@ -171,9 +175,7 @@ int run_sweep(const Arguments& arguments, Console& console) {
     options.progress = [&](const sweep::Progress& at) {
       if (line.wanted()) line.show(progress_text(at));
     };
-    answered = sweep::run(
-        asked.study, [](const std::string& verb, const Arguments& words) { return swept(verb).request(words); }, store,
-        options);
+    answered = sweep::run(asked.study, swept_request, store, options);
   }
   const sweep::SweepAnswer& answer = *answered;
   report(console, asked.warnings.all());

@@ -120,30 +120,30 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   std::string title, shard;
   std::optional<base::Count> first, victory;
   bool mixed = false, live = false, imperfect = false, pinned = false;
-  CommandLine line("sweep", "A study: many points of map, energy, train, place, sparse simulate or tune select, stored as they come",
+  CommandLine line("sweep", "Ask one verb many times while fields of the question vary, and store every answer",
                    "orrery sweep map --chip gemmini --model bert-large --vary arch.Scratchpad.depth=8Ki..64Ki:x2");
   std::vector<std::string> words;
-  line.words("ARGUMENTS", words, "A verb (default map) with its own options, or a study document; see docs/studies.md");
+  line.words("ARGUMENTS", words, "map (default), energy, train, place, sparse simulate or tune select, with its own options; or a study document");
   line.group("Study");
   line.texts("--vary", vary, "PATH=VALUES[;PATH=VALUES]",
-             "A field and its values: 8,16,32 or 1..8 or 16Ki..1Mi:x2 (repeatable: multiplied; with `;` side by side)");
+             "A field and its values: 8,16,32 or 1..8 or 16Ki..1Mi:x2. Several are multiplied; fields with `;` between go side by side");
   line.texts("--where", where, "EXPR",
-             "Only points for which this holds, such as `meshX * meshY <= 1024` (repeatable)");
-  line.texts("--budget", budgets, "FIGURE=MOST", "At most so much area (um^2), power (W), dollars, ... (repeatable)");
+             "Only points for which this holds, such as `meshX * meshY <= 1024`; repeatable");
+  line.texts("--budget", budgets, "FIGURE=MOST", "At most so much area (um^2), power (W), dollars, ...; repeatable");
   line.meant_each("--objectives", "NAME[,NAME]",
-                  "edp, energy, cycles, utilization, area, seconds, dollars, power; several: the points none beats",
+                  "What ranks points: edp, energy, cycles, utilization, area, seconds, dollars, power; of several, also the points that none beats",
                   true, [&](const std::string& name) { objectives.push_back(name); });
   line.offer("--objectives", {"edp", "energy", "cycles", "utilization", "area", "seconds", "dollars", "power"});
   line.text("--title", title, "TEXT", "What the study is called in its store");
   line.group("Timeloop-Experiments");
   line.text("--configs,-c", out.configs, "FILE.json",
-            "Points from its hw_configs.json; `outputs/` as its scripts write it");
-  line.count("--init-idx", first, "Begin with this configuration, counted from 0", CommandLine::kMost, 0);
-  line.toggle("--mix", mixed, "All values of each key multiplied");
-  line.toggle("--ignore-heads", out.ignore_heads, "Count each layer once, whatever its instances");
-  line.toggle("--summary", out.summary, "Print the summary as its scripts do");
-  line.toggle("--table", out.table, "And its table");
-  line.toggle("--imperfect", imperfect, "As `--factors imperfect` of `map`: tiles may leave a rest");
+            "Points from its hw_configs.json. With it the scripts' short forms are known, also of `map`: -nef, -lf, -pwim");
+  line.count("--init-idx", first, "Begin with this configuration, counted from 0 (-i)", CommandLine::kMost, 0);
+  line.toggle("--mix", mixed, "All values of each key multiplied (-mx)");
+  line.toggle("--ignore-heads", out.ignore_heads, "Count each layer once, whatever its instances (-ih)");
+  line.toggle("--summary", out.summary, "Print the summary as its scripts do (-so)");
+  line.toggle("--table", out.table, "And its table (-t)");
+  line.toggle("--imperfect", imperfect, "As `--factors imperfect` of `map`: tiles may leave a rest (-if)");
   line.meant("--pins", "NAME",
              "array (default): the dataflow takes the whole array; scripts: half of it at least, with WS what the files say",
              [&](const std::string& name) {
@@ -154,20 +154,20 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
                pinned = true;
              });
   line.offer("--pins", {"array", "scripts"});
-  line.toggle("--live", live, "Ignored: progress is shown on a terminal");
-  line.count("--vict-cond", victory, "Ignored: searches are exact");
+  line.toggle("--live", live, "Ignored: progress is shown on a terminal (-l)");
+  line.count("--vict-cond", victory, "Ignored: searches are exact (-vc, -vs)");
   line.group("Run");
   line.text("--store", out.store, "FILE", "Where points are stored; default: sweep.db, or the study's name");
   line.toggle("--all", out.all, "Evaluate every point, also those that cannot win");
-  line.text("--shard", shard, "K/N", "Part K of N; `orrery merge` joins the stores");
+  line.text("--shard", shard, "K/N", "Part K of N of the points; `orrery merge` joins the stores");
   line.count("--threads,-j", out.threads, "Threads; they change the time only; default: one for each core", 4096);
-  line.seconds("--stop-after", out.seconds, "Seconds; the same command goes on later");
+  line.seconds("--stop-after", out.seconds, "End after so many seconds; the same command goes on later");
   line.text_or_none("--slurm", out.slurm, out.slurm_options, "OPTIONS",
-                    "As a job array of Slurm, with these options of sbatch; write `--slurm=OPTIONS`");
-  line.count("--parts", out.parts, "Of the job array; default 4", 100'000);
-  line.toggle("--status", out.status, "Tell what the store holds, evaluate nothing");
-  line.text("--export", out.export_to, "FILE", "Write every point there, as .csv or .jsonl");
-  line.text("--svg", out.svg, "FILE", "Draw the points by the first two objectives there");
+                    "Run as a job array of Slurm, with these options of sbatch: `--slurm=OPTIONS`");
+  line.count("--parts", out.parts, "Tasks of the job array; default 4", 100'000);
+  line.toggle("--status", out.status, "Say what the store holds; evaluate nothing");
+  line.text("--export", out.export_to, "FILE", "Write every point to this file, .csv or .jsonl");
+  line.text("--svg", out.svg, "FILE", "Draw the points by the first two objectives into this file");
   declare(line, out, "Write result.json, points.csv, front.svg and the best points' files there");
   if (!line.read(parts.own, console)) return false;
 

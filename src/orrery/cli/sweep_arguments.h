@@ -35,4 +35,7 @@ struct SweepArguments : OutputFolder {
 // for shards that are none, and what the parts of a study say.
 bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& out);
 
+// The question of a verb that studies ask.
+sweep::Request swept_request(const std::string& verb, const Arguments& arguments);
+
 }  // namespace orrery::cli

@@ -228,7 +228,7 @@ class Search {
 
   // Whether a candidate of at least `ns` can replace the best.
   bool may_win(double ns, std::size_t index) const {
-    if (!best_) return ns < kNever;
+    if (!best_) return ns < kNever && (limits_.known_ns <= 0 || ns < limits_.known_ns);
     return wins_ties(index) ? ns <= best_ns_ * (1 + kTie) : ns < best_ns_ * (1 - kTie);
   }
 
@@ -236,13 +236,14 @@ class Search {
 
   // Sums of intervals from which on a candidate cannot win; 0: none.
   double most_sum(const Candidate& candidate, std::size_t index) const {
-    if (!best_) return 0;
+    const double above = best_ ? best_ns_ : limits_.known_ns;
+    if (!(above > 0)) return 0;
     const Frame& frame = frames_[candidate.frame];
     const double none = frame.final_ns(0, defects_);
     const double slope = frame.final_ns(1, defects_) - none;
     if (!(slope > 0)) return 0;
-    const double sum = (best_ns_ - none) / slope;
-    return sum > 0 ? sum * (wins_ties(index) ? 1 + 1e-9 : 1 - kTie) : 0;
+    const double sum = (above - none) / slope;
+    return sum > 0 ? sum * (!best_ || wins_ties(index) ? 1 + 1e-9 : 1 - kTie) : 0;
   }
 
   void solve_batch(std::span<const std::size_t> batch) {
@@ -290,6 +291,7 @@ class Search {
     const Candidate& candidate = candidates_[index];
     if (budget_.limited()) limits.seconds = std::max(1e-2, budget_.seconds_left());
     limits.upper_bound_ns = most_sum(candidate, index);
+    limits.near_bound = limits.any_of_equals = limits_.known_ns > 0;
     try {
       found = dataflow::optimize(lowered(candidate), limits);
     } catch (const std::bad_alloc&) {
@@ -361,7 +363,7 @@ class Search {
       result_.stage = frame.stage;
       result_.kernels = frame.kernels;
       certificate.close(result_.evaluation.final_ns, lower_bound_, kTie);
-    } else if (!result_.interrupted && !undecided_) {
+    } else if (!result_.interrupted && !undecided_ && limits_.known_ns <= 0) {
       result_.infeasible = true;
       certificate.close_empty();
       explain();

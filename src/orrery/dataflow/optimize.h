@@ -20,6 +20,9 @@ namespace orrery::dataflow {
 struct PlaceLimits : cost::Limits {
   double gap = 0;                     // accept an answer that is proven within this share of the optimum
   std::size_t most_ideals = 100'000;  // of a partition; beyond it a mixed-integer programme takes over
+  // A placement is known that takes less than this, such as a neighbour's: none above it need be found, and of equal
+  // ones any will do; 0: none is known. Nothing is found where that is wrong.
+  double known_ns = 0;
   std::function<void(double best_ns, double bound_ns)> progress;
 };
 

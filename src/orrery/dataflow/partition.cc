@@ -92,6 +92,11 @@ ConfigurationCost price(const PartitionProblem& problem, std::span<const int> me
 }
 
 PartitionCost price(const PartitionProblem& problem, const std::vector<int>& assignment) {
+  return SetPricer(problem).price_all(assignment);
+}
+
+PartitionCost SetPricer::price_all(const std::vector<int>& assignment) {
+  const PartitionProblem& problem = problem_;
   PartitionCost result;
   const auto configurations = static_cast<std::size_t>(std::max(problem.configurations, 0));
   result.configurations.resize(configurations);
@@ -136,16 +141,15 @@ PartitionCost price(const PartitionProblem& problem, const std::vector<int>& ass
     double alive = 0, most = 0;
     for (std::size_t c = 0; c < configurations; ++c) most = std::max(most, alive += written[c] - released[c]);
     if (weights + most > problem.dram_bytes * (1 + kSlack)) {
-      PartitionCost both = price(across_both_drams(problem), assignment);
+      PartitionCost both = dataflow::price(across_both_drams(problem), assignment);
       both.in_second_dram = true;
       return both;
     }
   }
   double alive = 0;
-  SetPricer pricer(problem);
   for (std::size_t c = 0; c < configurations; ++c) {
     ConfigurationCost& cost = result.configurations[c];
-    cost = pricer.describe(std::span(members).subspan(start[c], start[c + 1] - start[c]));
+    cost = describe(std::span(members).subspan(start[c], start[c + 1] - start[c]));
     alive += written[c] - released[c];
     cost.dram_bytes = weights + alive;
     result.sum_interval_ns += cost.interval_ns;

@@ -124,6 +124,8 @@ struct PartitionLimits : cost::Limits {
   bool mip = true;  // false: where the dynamic programme gives up, the quick answer is returned with its gap
   std::size_t most_ideals = 100'000;  // beyond it the MIP replaces the dynamic programme
   double upper_bound_ns = 0;          // sums at or above it need not be found; 0: none
+  bool near_bound = false;            // the least sum is just below that: no start is sought
+  bool any_of_equals = false;         // ties are not broken
 };
 
 struct PartitionOptimum {

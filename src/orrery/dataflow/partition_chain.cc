@@ -143,7 +143,7 @@ std::optional<std::vector<int>> best_chain(SetPricer& pricer, const PartitionSpa
     if (best && budget.spent()) break;
     std::optional<std::vector<int>> found = cut(pricer, space, order, budget);
     if (!found) continue;
-    const PartitionCost cost = price(problem, *found);
+    const PartitionCost cost = pricer.price_all(*found);
     if (!cost.feasible || cost.sum_interval_ns >= best_value) continue;  // DRAM is only seen here
     best_value = cost.sum_interval_ns;
     best = std::move(found);

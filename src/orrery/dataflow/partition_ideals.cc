@@ -37,21 +37,23 @@ class Search {
 
   std::optional<PartitionOptimum> run() {
     const bool hopeless = limits_.upper_bound_ns > 0 && root().rest > limits_.upper_bound_ns * (1 + kRounding);
-    if (!hopeless && room_ever()) {
-      if (const auto chain = best_chain(pricer_, space_, budget_)) {
-        incumbent_ = *chain;
-        incumbent_ns_ = price(problem_, *chain).sum_interval_ns;
-      }
+    const bool worth_a_start = !hopeless && room_ever();
+    if (worth_a_start && !limits_.near_bound) start_from_chain();
+    double aim = least_better_sum();
+    Pass found;
+    if (limits_.near_bound) found = sweep(aim, limits_.most_ideals / 2);
+    if (!limits_.near_bound || (found.too_many && !stopped_)) {
+      if (worth_a_start && limits_.near_bound) start_from_chain();  // the bound was not as near
+      aim = least_better_sum();
+      found = sweep_twice(aim, limits_.most_ideals * kTransitionsPerIdeal);
     }
-    const double aim = least_better_sum();
-    const Pass found = sweep_twice(aim, limits_.most_ideals * kTransitionsPerIdeal);
     if (found.too_many) return std::nullopt;
     adopt(found);
     proven_ = std::min(found.sum, aim);
     PartitionOptimum result;
     result.method = "order ideals";
     bool listed = false;
-    if (!stopped_ && limits_.gap == 0 && incumbent_ns_ < kNever) {
+    if (!stopped_ && limits_.gap == 0 && !limits_.any_of_equals && incumbent_ns_ < kNever) {
       const Pass ties = sweep_twice(largest_equal_sum(), limits_.most_ideals * kTieTransitionsPerIdeal);
       listed = !ties.too_many && !stopped_ && ties.sum < kNever;
       std::vector<ChainArc> arcs;
@@ -82,6 +84,13 @@ class Search {
     int layer = 0;
     std::size_t from = 0, to = 0;
   };
+
+  void start_from_chain() {
+    const auto chain = best_chain(pricer_, space_, budget_);
+    if (!chain) return;
+    incumbent_ = *chain;
+    incumbent_ns_ = pricer_.price_all(*chain).sum_interval_ns;
+  }
 
   void prepare() {
     const std::size_t kernels = space_.order.size();
@@ -202,7 +211,7 @@ class Search {
       });
       at = s;
     }
-    incumbent_ns_ = price(problem_, incumbent_).sum_interval_ns;
+    incumbent_ns_ = pricer_.price_all(incumbent_).sum_interval_ns;
   }
 
   // Price of the set between two ideals as configuration c, and its index; kNever where it is not allowed.
@@ -611,7 +620,7 @@ class Search {
     std::optional<std::vector<int>> assignment;
     if (incumbent_ns_ < kNever) {
       assignment = incumbent_;
-      result.cost = price(problem_, *assignment);
+      result.cost = pricer_.price_all(*assignment);
       ORRERY_CHECK(result.cost.feasible, "the partition found breaks a rule: " + result.cost.first_violation);
       if (limits_.upper_bound_ns > 0 && result.cost.sum_interval_ns >= limits_.upper_bound_ns) {
         assignment.reset();

@@ -56,9 +56,11 @@ SetPricer::SetPricer(const PartitionProblem& problem)
   choices_.resize(problem.kernels.size());
   for (std::size_t k = 0; k < choices_.size(); ++k) {
     std::vector<CoreChoice> choices = problem.kernels[k].choices;
-    std::stable_sort(choices.begin(), choices.end(), [](const CoreChoice& a, const CoreChoice& b) {
+    const auto before = [](const CoreChoice& a, const CoreChoice& b) {
       return a.cores != b.cores ? a.cores < b.cores : a.ns < b.ns;
-    });
+    };
+    if (!std::is_sorted(choices.begin(), choices.end(), before))
+      std::stable_sort(choices.begin(), choices.end(), before);
     for (const CoreChoice& choice : choices) {
       if (problem.memory_units > 0 || choices_[k].empty() || choice.ns < choices_[k].back().ns) {
         choices_[k].push_back(choice);

@@ -36,6 +36,9 @@ class SetPricer {
   // Of the terms that enter, by the problem's overlap.
   double interval(double compute_ns, double memory_ns, double network_ns) const;
 
+  // Of a whole assignment, as price(problem, assignment) says.
+  PartitionCost price_all(const std::vector<int>& assignment);
+
   const PartitionProblem& problem() const { return problem_; }
   std::span<const int> edges_into(int kernel) const { return into_.of(kernel); }
   std::span<const int> edges_out_of(int kernel) const { return out_of_.of(kernel); }

@@ -157,6 +157,18 @@ base::Diagnostic explain_no_point(const SweepAnswer& answer) {
         .hint("raise the budget, or let other values in");
     return error;
   }
+  const auto over = [&](std::size_t at) {
+    return answer.points.known(at) && answer.points.status(at) == store::Status::kPruned;
+  };
+  std::size_t excluded = 0;
+  for (std::size_t at = 0; at < answer.points.size(); ++at) excluded += over(at);
+  if (excluded > 0 && excluded == answer.points.size()) {
+    auto& error = found.error("O2050", "no point is within the budgets");
+    for (const sweep::Budget& budget : answer.study.budgets)
+      error.note(fmt::format("budget: {} <= {:.6g}", store::column(budget.figure), budget.most));
+    error.hint("raise the budget, or let other values in");
+    return error;
+  }
   auto& error = found.error("O2064", "no point has an answer with the figures asked for");
   std::map<std::string, std::size_t> reasons;
   for (std::size_t at = 0; at < answer.points.size(); ++at)

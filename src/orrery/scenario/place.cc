@@ -232,19 +232,48 @@ dfmodel::SetupDocument written(const PlacedModelQuestion& question, const PlaceM
 
 }  // namespace
 
-PlacedGraph place(const PlaceRequest& request) {
+namespace {
+
+// The documents of a question, and the model where one is placed on a system.
+struct PlaceDocuments {
+  std::shared_ptr<const PlacedModelQuestion> question;
+  dfmodel::SetupDocument document;
+};
+
+PlaceDocuments documents_of(const PlaceRequest& request) {
   if (request.joint && request.defects != dataflow::Defects{})
     base::fail("O1462", "`--joint` and `--compat` exclude each other", {},
                "leave one of them out: generations of DFModel shard first, then fuse");
   require_one(request);
   const auto [chip_overrides, overrides] = split(request);
-  std::optional<PlacedModelQuestion> question;
+  PlaceDocuments out;
   if (request.path.empty()) {
-    question = place_model(request.model, chip_overrides);
-    refuse_replaced(request.model, question->chip.get(), overrides);
+    out.question = std::make_shared<const PlacedModelQuestion>(place_model(request.model, chip_overrides));
+    refuse_replaced(request.model, out.question->chip.get(), overrides);
   }
-  const dfmodel::SetupDocument document =
-      question ? written(*question, request.model, overrides) : load(request.path, overrides);
+  out.document = out.question ? written(*out.question, request.model, overrides) : load(request.path, overrides);
+  return out;
+}
+
+}  // namespace
+
+PlaceQuestion read_place(const PlaceRequest& request) {
+  PlaceDocuments read = documents_of(request);
+  PlaceQuestion out;
+  out.setup = std::move(read.document.setup);
+  if (read.question) {
+    out.inputs = read.question->inputs;
+    out.warnings = read.question->warnings;
+  } else {
+    out.inputs.push_back(base::file_input(*read.document.file));
+  }
+  out.warnings.append(read.document.warnings);
+  out.model = std::move(read.question);
+  return out;
+}
+
+PlacedGraph place(const PlaceRequest& request) {
+  const auto [question, document] = documents_of(request);
   const dataflow::Execution& execution = document.setup.execution;
   PlacedGraph placed;
   placed.defects = request.defects;
@@ -276,7 +305,7 @@ PlacedGraph place(const PlaceRequest& request) {
     refuse_measurements(document);
     measurements = formats::orrery::read_measured_products(file);
   }
-  const PlaceOperators operators(question ? &*question : nullptr, document.setup, limits, std::move(measurements));
+  const PlaceOperators operators(question.get(), document.setup, limits, std::move(measurements));
   const machine::OperatorModel* const timed = operators.model();
   const ChipOperators* const nests = operators.nests();
   placed.timed = operators.name();

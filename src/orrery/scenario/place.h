@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,17 @@ struct PlacedGraph {
   base::Diagnostics warnings;
   std::vector<base::Diagnostic> reasons;  // why nothing fits, with places
 };
+
+// What place() asks the engine.
+struct PlaceQuestion {
+  std::shared_ptr<const PlacedModelQuestion> model;  // null: a setup is placed
+  dataflow::Setup setup;
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+};
+
+// Reads it; throws what place() throws before it searches. Neither a chip nor measurements are looked at.
+PlaceQuestion read_place(const PlaceRequest& request);
 
 // Throws InputError for what the reader and the engine refuse, O1465 where neither a setup nor a model is given or
 // both, O1393 for overrides of what the system or the chip says, and what place_model says. A setup that nothing fits

@@ -25,7 +25,8 @@ struct Side {
 struct Box {
   std::vector<Side> sides;  // by group
   Costs bounds;             // by objective; no point of it is below
-  bool over = false;        // every point of it is beyond a budget
+  double excess = 0;        // no point of it has a smaller share of its budgets (excess_of)
+  bool over() const { return excess > 1; }
 
   std::uint64_t points() const;
 };

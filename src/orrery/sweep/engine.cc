@@ -7,6 +7,7 @@
 
 #include "orrery/base/edit_distance.h"
 #include "orrery/sweep/map_engine.h"
+#include "orrery/sweep/place_engine.h"
 #include "orrery/sweep/request_engine.h"
 
 namespace orrery::sweep {
@@ -30,6 +31,7 @@ std::unique_ptr<Engine> make_engine(const std::string& verb, const std::vector<s
     base::fail("O2059", fmt::format("`{}` is no verb whose fields a study can vary", verb), {},
                base::did_you_mean(verb, known, fmt::format("verbs are {}", fmt::join(known, ", "))));
   if (verb == "map") return std::make_unique<MapEngine>(arguments, read, options);
+  if (verb == "place") return std::make_unique<PlaceEngine>(arguments, read, options);
   return std::make_unique<RequestEngine>(verb, arguments, read, options);
 }
 

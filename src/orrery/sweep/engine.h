@@ -70,7 +70,8 @@ class Engine {
   // Compares shortcuts with the long way at these points, once before any answer.
   virtual void verify(const std::vector<base::Overrides>&) {}
 
-  // What no answer for a point of a box is below (utilization: above), of each figure; absent: nothing is known.
+  // What no answer for a point of a box is below (utilization: above), of each figure; absent: nothing is known;
+  // infinite: no point of it has an answer.
   virtual std::vector<store::Figures> bounds(const std::vector<Choices>& boxes) = 0;
   // Each point's answer. Bad points are answers, too: Status::kError with the reason.
   virtual Batch evaluate(const std::vector<base::Overrides>& points, const Known& known) = 0;
@@ -86,6 +87,7 @@ struct EngineOptions {
   int threads = 1;
   const std::atomic<bool>* stop = nullptr;
   std::vector<std::string> paths = {};      // that vary
+  std::vector<std::vector<std::string>> values = {};  // of each of them
   std::vector<store::Figure> wanted = {};  // whose bounds matter
   Pins pins = Pins::kArray;
 };

@@ -188,7 +188,9 @@ Expanded expand(const base::Overrides& point, Pins pins) {
     out.stated.push_back({std::move(path), std::move(value)});
   };
   const auto words = [&](const std::string& level, const std::string& value) {
-    set(level + ".depth", fmt::format("{} // (width // datawidth)", value));
+    // PIM's files say `word-bits: 8`, which no expression can name.
+    const char* const bits = level.ends_with("shared_glb") ? "8" : "datawidth";
+    set(level + ".depth", fmt::format("{} // (width // {})", value, bits));
     follows(level + ".entries", value);
   };
   for (const auto& [key, value] : config) {

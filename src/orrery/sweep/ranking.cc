@@ -104,6 +104,12 @@ bool within_budgets(const Study& study, const store::Figures& figures, std::stri
   return true;
 }
 
+double excess_of(const Study& study, const store::Figures& figures) {
+  double out = 0;
+  for (const Budget& budget : study.budgets) out = std::max(out, figures[budget.figure] / budget.most);
+  return out;
+}
+
 Ranking rank(const Study& study, const Points& points) {
   Ranking out;
   std::vector<std::size_t> ranked;
@@ -114,8 +120,7 @@ Ranking rank(const Study& study, const Points& points) {
     const store::Figures& figures = points.figures(at);
     std::string why;
     if (!within_budgets(study, figures, &why)) {
-      double excess = 0;
-      for (const Budget& budget : study.budgets) excess = std::max(excess, figures[budget.figure] / budget.most);
+      const double excess = excess_of(study, figures);
       if (excess < least_excess) least_excess = excess, out.nearest = at, out.excess = why;
       continue;
     }

@@ -35,6 +35,8 @@ class Front {
 Costs costs_of(const Study& study, const store::Figures& figures);
 // Whether a point's figures are within every budget. Otherwise `why` says which is exceeded.
 bool within_budgets(const Study& study, const store::Figures& figures, std::string* why = nullptr);
+// The largest of its figures' shares of their budgets.
+double excess_of(const Study& study, const store::Figures& figures);
 
 struct Effect {
   std::string path;

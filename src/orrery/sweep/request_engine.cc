@@ -14,18 +14,15 @@
 #include "orrery/sweep/request_outcome.h"
 
 namespace orrery::sweep {
-namespace {
 
 using store::Outcome;
 using store::Status;
 
-std::string inputs_text(const std::vector<base::Input>& inputs) {
+std::string RequestEngine::inputs_text(const std::vector<base::Input>& inputs) {
   std::string out;
   for (const base::Input& input : inputs) out += input.name + '\x1f' + input.hash + '\x1e';
   return out;
 }
-
-}  // namespace
 
 RequestEngine::RequestEngine(std::string verb, std::vector<std::string> arguments, ReadRequest read,
                              const EngineOptions& options)
@@ -160,8 +157,19 @@ Batch RequestEngine::evaluate(const std::vector<base::Overrides>& points, const 
     results[i] = {key, verb_, {}, {}};
     work.push_back(i);
   }
-  base::parallel_for(work.size(), options_.threads, [&](std::size_t w) {
-    const std::size_t i = work[w];
+  answer_all(points, work, results);
+  const bool stopped = options_.stop && options_.stop->load();
+  for (const std::size_t i : work) {
+    batch.points[i].outcome = results[i].outcome;
+    if (!(stopped && results[i].outcome.status != Status::kOptimal)) batch.fresh.push_back(std::move(results[i]));
+  }
+  return batch;
+}
+
+void RequestEngine::answer_all(const std::vector<base::Overrides>& points, const std::vector<std::size_t>& places,
+                               std::vector<store::Result>& results) {
+  base::parallel_for(places.size(), options_.threads, [&](std::size_t p) {
+    const std::size_t i = places[p];
     Outcome& out = results[i].outcome;
     try {
       Answer answered = answer(points[i]);
@@ -175,12 +183,6 @@ Batch RequestEngine::evaluate(const std::vector<base::Overrides>& points, const 
       out.reason = fmt::format("O1004: a count does not fit 64 bits: {}", error.what());
     }
   });
-  const bool stopped = options_.stop && options_.stop->load();
-  for (const std::size_t i : work) {
-    batch.points[i].outcome = results[i].outcome;
-    if (!(stopped && results[i].outcome.status != Status::kOptimal)) batch.fresh.push_back(std::move(results[i]));
-  }
-  return batch;
 }
 
 }  // namespace orrery::sweep

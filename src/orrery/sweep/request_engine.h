@@ -32,8 +32,15 @@ class RequestEngine : public Engine {
     base::Diagnostics warnings;
   };
 
- private:
+ protected:
   Request request_at(const base::Overrides& point);
+  const EngineOptions& options() const { return options_; }
+  // The answers of the points at these places.
+  virtual void answer_all(const std::vector<base::Overrides>& points, const std::vector<std::size_t>& places,
+                          std::vector<store::Result>& results);
+  static std::string inputs_text(const std::vector<base::Input>& inputs);
+
+ private:
   Answer answer(const base::Overrides& point);
   bool unchanged(const std::string& inputs);
 

@@ -1,5 +1,7 @@
 #include "orrery/sweep/request_outcome.h"
 
+#include <cmath>
+
 #include "orrery/base/count.h"
 #include "orrery/scenario/train_search.h"
 
@@ -8,6 +10,16 @@ namespace orrery::sweep {
 using store::Figure;
 using store::Outcome;
 using store::Status;
+
+namespace {
+
+double twelve_digits(double value) {
+  if (!(value > 0) || !std::isfinite(value)) return value;
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 11);
+  return std::round(value / unit) * unit;
+}
+
+}  // namespace
 
 Outcome outcome_of(const scenario::TrainedModel& trained, bool limited) {
   Outcome out;
@@ -46,15 +58,21 @@ Outcome outcome_of(const scenario::PlacedGraph& placed) {
   }
   out.status = placement.certificate.optimal ? Status::kOptimal : Status::kGap;
   out.gap = placement.certificate.gap;
-  out.figures[Figure::kSeconds] = placement.evaluation.final_ns / 1e9;
-  out.figures[Figure::kUtilization] = placement.evaluation.flops_utilization;
-  const dataflow::PlacementMoney& money = placement.evaluation.money;
+  set_placed_figures(placement.evaluation.final_ns, placement.evaluation.flop, placed.setup.system,
+                     placement.evaluation.money, out);
+  return out;
+}
+
+void set_placed_figures(double final_ns, double flop, const dataflow::System& system,
+                        const dataflow::PlacementMoney& money, Outcome& out) {
+  const double ns = twelve_digits(final_ns), peak = static_cast<double>(system.chips) * system.cores.gflops();
+  out.figures[Figure::kSeconds] = ns / 1e9;
+  out.figures[Figure::kUtilization] = ns > 0 && peak > 0 ? flop / (ns * peak) : 0;
   if (money.total_cost() > 0) out.figures[Figure::kDollars] = money.total_cost();
   if (money.total_power() > 0) {
     out.figures[Figure::kPower] = money.total_power();
-    out.figures[Figure::kEnergy] = money.total_power() * placement.evaluation.final_ns * 1e3;
+    out.figures[Figure::kEnergy] = money.total_power() * ns * 1e3;
   }
-  return out;
 }
 
 Outcome outcome_of(const scenario::EstimatedChip& chip) {

@@ -14,6 +14,9 @@ namespace orrery::sweep {
 // iteration; energy is of the operators on a chip, else what the system is rated.
 store::Outcome outcome_of(const scenario::TrainedModel& trained, bool limited);
 store::Outcome outcome_of(const scenario::PlacedGraph& placed);
+// The figures of a placement that takes `final_ns`. Its searches hold times within 1e-12 for equal, so figures have 12 digits.
+void set_placed_figures(double final_ns, double flop, const dataflow::System& system,
+                        const dataflow::PlacementMoney& money, store::Outcome& out);
 store::Outcome outcome_of(const scenario::EstimatedChip& chip);
 store::Outcome outcome_of(const scenario::SparseSimulate& simulated);
 store::Outcome outcome_of(const scenario::TunedSelection& selected);

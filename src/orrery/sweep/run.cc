@@ -11,6 +11,7 @@
 
 #include "orrery/base/grouped.h"
 #include "orrery/base/stopwatch.h"
+#include "orrery/sweep/arguments.h"
 #include "orrery/sweep/boxes.h"
 #include "orrery/sweep/memo.h"
 #include "orrery/sweep/mix.h"
@@ -88,10 +89,12 @@ class Run {
       if (answer_.points.known(at)) ++answer_.stored_before, include(at);
     settled_ = answer_.stored_before;
     if (settled_ == answer_.points.size()) return;
-    if (options_.all || !bounded())
+    if (options_.all || !bounded()) {
       in_order();
-    else
+    } else {
       best_first();
+      if (answer_.finished && front_.all().empty()) nearest_first();
+    }
     writer_.finish();
   }
 
@@ -136,9 +139,10 @@ class Run {
   }
 
   // Whether anything is known below which no answer is, looked at the first point.
-  bool bounded() {
-    const std::vector<Box> one = bound({point_box(0)});
-    return std::any_of(one[0].bounds.begin(), one[0].bounds.end(), [](double bound) { return std::isfinite(bound); });
+  bool bounded() { return says_something(bound({point_box(0)})[0]); }
+  static bool says_something(const Box& box) {
+    return std::any_of(box.bounds.begin(), box.bounds.end(),
+                       [](double bound) { return bound > -std::numeric_limits<double>::infinity(); });
   }
 
   Box point_box(std::size_t at) const {
@@ -164,7 +168,8 @@ class Run {
         if (!std::isnan(figures[i][study_.objectives[o].figure]))
           box.bounds[o] = std::max(box.bounds[o], study_.objectives[o].cost(figures[i]));
       for (const Budget& budget : study_.budgets)
-        if (figures[i][budget.figure] > budget.most && budget.figure != store::Figure::kUtilization) box.over = true;
+        if (budget.figure != store::Figure::kUtilization && std::isfinite(figures[i][budget.figure]))
+          box.excess = std::max(box.excess, figures[i][budget.figure] / budget.most);
     }
     return boxes;
   }
@@ -175,8 +180,7 @@ class Run {
     for (std::size_t g = 0; g < study_.groups.size(); ++g) {
       Box box = point_box(0);
       box.sides[g] = {0, study_.groups[g].size()};
-      const std::vector<Box> one = bound({box});
-      out.push_back(std::none_of(one[0].bounds.begin(), one[0].bounds.end(), [](double b) { return std::isfinite(b); }));
+      out.push_back(!says_something(bound({box})[0]));
     }
     return out;
   }
@@ -193,7 +197,24 @@ class Run {
     Halving halving(apart());
     std::priority_queue<Open> open;
     std::uint64_t made = 0;
-    open.push({bound({whole(study_)})[0], made++});
+    // First straight down to the points of the best box, so that others have something to beat.
+    Box first = bound({whole(study_)})[0];
+    while ((first.points() > kLeaf || halving.apart(first)) && !first.over() && !ended()) {
+      const std::size_t side = halving.side_of(first);
+      auto [one, other] = Halving::halves(first, side);
+      std::vector<Box> halves = bound({std::move(one), std::move(other)});
+      halving.learn(side, first.bounds, halves[0].bounds, halves[1].bounds);
+      const std::size_t better = halves[1].bounds[0] < halves[0].bounds[0] ? 1 : 0;
+      open.push({std::move(halves[1 - better]), made++});
+      first = std::move(halves[better]);
+    }
+    if (!ended() && !first.over()) {
+      std::vector<std::size_t> places;
+      each_open(first, [&](std::size_t at) { return places.push_back(at), true; });
+      evaluate(places, {});
+      if (answer_.interrupted) return;
+    }
+    open.push({std::move(first), made++});  // nothing of it is open now, unless it is over a budget
     for (std::size_t batch = kFirstBatch; !open.empty(); batch = std::min(batch * 2, kLargestBatch)) {
       if (ended()) return void(answer_.finished = false);
       std::vector<Writer::Row> rows;
@@ -203,7 +224,7 @@ class Run {
       while (!open.empty() && places.size() + parents.size() < batch && rows.size() < kLargestWrite) {
         const Box box = open.top().box;
         open.pop();
-        if (box.over || front_.beats(box.bounds)) {
+        if (box.over() || front_.beats(box.bounds)) {
           exclude(box, rows);
         } else if (box.points() <= kLeaf && !halving.apart(box)) {
           each_open(box, [&](std::size_t at) { return places.push_back(at), true; });
@@ -227,6 +248,43 @@ class Run {
     }
   }
 
+  // Where bounds excluded everything for the budgets: the points that exceed them least are evaluated after all.
+  void nearest_first() {
+    const auto later = [](const Box& a, const Box& b) { return a.excess > b.excess; };
+    std::vector<Box> open = bound({whole(study_)});
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t at = 0; at < answer_.points.size(); ++at)
+      if (answer_.points.found(at)) least = std::min(least, excess_of(study_, answer_.points.figures(at)));
+    while (!open.empty() && open.front().excess < least) {
+      if (ended()) return void(answer_.finished = false);
+      const Box box = open.front();
+      std::pop_heap(open.begin(), open.end(), later);
+      open.pop_back();
+      std::vector<std::size_t> places;
+      if (box.points() <= kLeaf) {
+        each_point(study_, box, [&](Point point) {
+          const std::size_t at = answer_.points.place_of(point);
+          if (at < answer_.points.size() && answer_.points.status(at) == Status::kPruned) places.push_back(at);
+          return true;
+        });
+        settled_ -= places.size();
+        evaluate(places, {});
+        if (answer_.interrupted) return;
+        for (const std::size_t at : places)
+          if (answer_.points.found(at)) least = std::min(least, excess_of(study_, answer_.points.figures(at)));
+        continue;
+      }
+      std::size_t side = 0;
+      for (std::size_t g = 1; g < box.sides.size(); ++g)
+        if (box.sides[g].size() > box.sides[side].size()) side = g;
+      auto [one, other] = Halving::halves(box, side);
+      for (Box& half : bound({std::move(one), std::move(other)})) {
+        open.push_back(std::move(half));
+        std::push_heap(open.begin(), open.end(), later);
+      }
+    }
+  }
+
   // The places of its points without an answer, as long as `take` says true.
   void each_open(const Box& box, const std::function<bool(std::size_t)>& take) const {
     each_point(study_, box, [&](Point point) {
@@ -246,7 +304,7 @@ class Run {
       Writer::Row row{answer_.points.number(at), {}};
       store::Outcome& outcome = row.answer.outcome;
       outcome.status = Status::kPruned;
-      outcome.reason = box.over ? "over a budget by its bound" : "its bound is beaten";
+      outcome.reason = box.over() ? "over a budget by its bound" : "its bound is beaten";
       if (std::isfinite(box.bounds[0])) outcome.lower_bound = study_.objectives[0].most ? -box.bounds[0] : box.bounds[0];
       answer_.points.set(at, outcome);
       rows.push_back(std::move(row));
@@ -349,11 +407,35 @@ store::StudyRow row_of(const Study& study, const std::vector<base::Input>& input
   return {0, base::content_hash(text), study.title, study.verb, document, study.asked(), study.points()};
 }
 
+std::string checked(const Study& study, const ReadRequest& read) {
+  study.check();
+  const Point all = study.points();
+  Point first = 0;
+  while (first < all && first < kMostInMemory && !study.wanted(study.at(first))) ++first;
+  const base::Overrides point = study.at(std::min(first, all - 1));
+  EngineOptions how;
+  how.pins = study.pins;
+  for (const Axis* axis : study.axes()) how.paths.push_back(axis->path), how.values.push_back(axis->values);
+  const std::unique_ptr<Engine> engine = make_engine(study.verb, study.arguments, read, how);
+  if (study.verb == "map") {
+    engine->probe(point);
+  } else {  // an answer may take long: its options are read
+    const SplitPoint parts = split(point);
+    std::vector<std::string> arguments = study.arguments;
+    arguments.insert(arguments.end(), parts.options.begin(), parts.options.end());
+    read(study.verb, arguments);
+  }
+  std::string fields;
+  for (const std::string& path : how.paths) fields += (fields.empty() ? "" : ", ") + path;
+  return fmt::format("study: {} point{} of `{}` over {}", base::grouped(static_cast<double>(all)), all == 1 ? "" : "s",
+                     study.verb, fields);
+}
+
 SweepAnswer run(const Study& study, const ReadRequest& read, store::Store& store, const RunOptions& options) {
   study.check();
   EngineOptions how = options.engine;
   how.pins = study.pins;
-  for (const Axis* axis : study.axes()) how.paths.push_back(axis->path);
+  for (const Axis* axis : study.axes()) how.paths.push_back(axis->path), how.values.push_back(axis->values);
   for (const Objective& objective : study.objectives) how.wanted.push_back(objective.figure);
   for (const Budget& budget : study.budgets) how.wanted.push_back(budget.figure);
   return run_on(study, *make_engine(study.verb, study.arguments, read, how), store, options);

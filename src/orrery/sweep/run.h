@@ -54,6 +54,9 @@ SweepAnswer run(const Study& study, const ReadRequest& read, store::Store& store
 // The same with an engine at hand.
 SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, const RunOptions& options);
 
+// Reads the question as far as no search is needed: a line that says what the study asks. Throws InputError as run() does.
+std::string checked(const Study& study, const ReadRequest& read);
+
 // The row of a study: its key is the hash of what fixes its points and the contents of its files.
 store::StudyRow row_of(const Study& study, const std::vector<base::Input>& inputs, const std::string& document);
 

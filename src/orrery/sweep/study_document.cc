@@ -119,6 +119,7 @@ class Reader {
   Axis axis(const Node::Entry& entry) {
     Axis out{entry.key, {}, entry.key_where};
     collect([&] {
+      if (entry.value.is_scalar() && entry.value.scalar.empty() && !entry.value.quoted) return;
       if (!entry.value.is_sequence()) {
         out.values = values_of(scalar(entry.value), entry.value.where);
         return;
@@ -218,6 +219,9 @@ Group read_vary(const std::string& text) {
                  {file, 1, static_cast<int>(at) + 1, std::max(1, static_cast<int>(end - at))},
                  "write `--vary PATH=VALUES`, such as `--vary arch.Scratchpad.depth=16Ki..64Ki:x2`");
     Axis axis{text.substr(at, equals - at), {}, {file, 1, static_cast<int>(at) + 1, static_cast<int>(equals - at)}};
+    if (equals + 1 == end)
+      base::fail("O2046", fmt::format("`{}` has no values", axis.path), axis.where,
+                 "write a list `8,16,32`, a range `1..8` or `0.1..0.5:0.1`, or powers `64Ki..1Mi:x2`");
     axis.values = values_of(text.substr(equals + 1, end - equals - 1),
                             {file, 1, static_cast<int>(equals) + 2, static_cast<int>(end - equals) - 1});
     group.axes.push_back(std::move(axis));
