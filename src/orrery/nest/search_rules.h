@@ -13,6 +13,8 @@ struct SearchRules : SearchLimits {
   bool dominance = true;       // false: open every front that its bound lets through
   bool together = true;        // false: the lattice bounds energy and cycles one by one only
   bool ceilings = true;        // false: the lattice forbids no boundary for what it loads
+  bool merge = true;           // false: dimensions that do the same stay apart (merge.h)
+  bool explain = true;         // false: an empty space is said to be empty, not why
   bool nested_tiles = true;    // false: its levels are bounded without the tiles around them
   // Only mappings better than this are wanted: no other is found, and `infeasible` means that there is none.
   const Evaluation* beat = nullptr;
