@@ -14,6 +14,7 @@ struct SearchRules : SearchLimits {
   bool together = true;        // false: the lattice bounds energy and cycles one by one only
   bool ceilings = true;        // false: the lattice forbids no boundary for what it loads
   bool merge = true;           // false: dimensions that do the same stay apart (merge.h)
+  double families_from = 20'000;  // configurations from which the search over tiles lists families of them
   bool explain = true;         // false: an empty space is said to be empty, not why
   bool nested_tiles = true;    // false: its levels are bounded without the tiles around them
   // Only mappings better than this are wanted: no other is found, and `infeasible` means that there is none.

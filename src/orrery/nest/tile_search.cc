@@ -36,6 +36,7 @@
 #include "orrery/nest/objective.h"
 #include "orrery/nest/start.h"
 #include "orrery/nest/tile_bound.h"
+#include "orrery/nest/tile_families.h"
 #include "orrery/nest/tile_slides.h"
 #include "orrery/nest/tile_table.h"
 
@@ -67,13 +68,14 @@ constexpr double kNearby = 1.25;                         // rates that differ by
 constexpr int kMostOrders = 3'000;                       // of one mapping whose bound promised more
 constexpr double kForListing = 1.0 / 4;                  // of the time
 constexpr std::size_t kMostFirst = 8;
+constexpr std::size_t kMostLooks = 64;
 constexpr std::uint64_t kFirstNodes = 20'000;  // of a configuration, before others have their turn
 
 // What has been made of a configuration: listed, bounded by its tiles, searched for a while or to the end.
-enum class Stage { kListed, kSharpened, kLast, kDone };
+enum class Stage { kFamily, kChain, kListed, kSharpened, kLast, kDone };
 
 struct Candidate {
-  Config config;
+  Config config;  // of a family and a chain: signatures in place of choices
   Key bound{};
   Stage stage = Stage::kListed;
 };
@@ -98,18 +100,17 @@ class Searcher {
   }
 
   Optimum run() {
-    list();
-    if (!listed_all_) {
-      const auto quick = start(*problem_.model, *problem_.space, objective_, limits_.max_cycles,
-                               cost::Budget(budget_, budget_.seconds_left() / 8));
-      if (quick) best_ = quick->key, mapping_ = quick->mapping, evaluation_ = quick->evaluation;
-    }
+    if (configurations() > limits_.families_from)
+      list_families();
+    else
+      list();
+    if (!listed_all_) begin_quickly();
     // By bound; of equal ones, as listed. Bounds rise from one stage to the next.
-    using Place = std::pair<Key, std::size_t>;
-    std::priority_queue<Place, std::vector<Place>, std::greater<>> queue;
+    Queue queue;
     for (std::size_t k = 0; k < candidates_.size(); ++k) queue.emplace(candidates_[k].bound, k);
+    if (families_) dive_into_families(queue);
     double open = kNever;  // least bound of what was not finished
-    for (const std::size_t k : promising()) {
+    for (const std::size_t k : families_ ? std::vector<std::size_t>{} : promising()) {
       if (budget_.spent()) break;
       Candidate& candidate = candidates_[k];
       if (drop(candidate.bound)) continue;
@@ -135,6 +136,10 @@ class Searcher {
       }
       report(bound[0]);
       bool finished = false;
+      if (candidate.stage < Stage::kListed) {
+        open_up(k, queue);
+        continue;
+      }
       if (candidate.stage == Stage::kListed)
         sharpen(candidate);
       else
@@ -147,6 +152,7 @@ class Searcher {
         ++bounded_;
       if (candidate.stage != Stage::kLast) candidate.stage = static_cast<Stage>(static_cast<int>(candidate.stage) + 1);
     }
+    open = std::min(open, left_out_);
     Optimum optimum;
     optimum.mapping = std::move(mapping_);
     optimum.evaluation = std::move(evaluation_);
@@ -192,6 +198,95 @@ class Searcher {
     std::vector<std::size_t> first;
     for (std::size_t n = 0; n < std::min(ranked.size(), kMostFirst); ++n) first.push_back(ranked[n].second);
     return first;
+  }
+
+  using Place = std::pair<Key, std::size_t>;
+  using Queue = std::priority_queue<Place, std::vector<Place>, std::greater<>>;
+
+  double configurations() const {
+    double all = 1;
+    for (int level = 0; level < problem_.levels; ++level)
+      all *= static_cast<double>(problem_.space->spatial(level).size()) *
+             static_cast<double>(problem_.space->keeps(level).size());
+    return all;
+  }
+
+  // A mapping to begin with.
+  void begin_quickly() {
+    const auto quick = start(*problem_.model, *problem_.space, objective_, limits_.max_cycles,
+                             cost::Budget(budget_, budget_.seconds_left() / 8));
+    if (quick && compare(quick->key, best_, objective_.size()) < 0)
+      best_ = quick->key, mapping_ = quick->mapping, evaluation_ = quick->evaluation;
+  }
+
+  Key key_of_least(const tiles::Least& least) const {
+    const double active = problem_.whole_cycles ? std::ceil(least.active * (1 - kEqual)) : least.active;
+    return key(least.energy_pj + least.leak_pj_per_cycle * active, active);
+  }
+
+  tiles::Wanted wanted() const {
+    return {[this](const tiles::Least& least) {
+              return std::isfinite(least.energy_pj) && !too_slow(least.active) && !drop(key_of_least(least));
+            },
+            [this](double leak, double energy_pj) { return most_active(leak, energy_pj); }};
+  }
+
+  // Every family, with a bound.
+  void list_families() {
+    begin_quickly();
+    const cost::Budget part(budget_, budget_.seconds_left() * kForListing);
+    families_.emplace(problem_, part);
+    const tiles::Least floor = families_->floor();
+    families_->list(most_active(0, floor.energy_pj));
+    families_->each(wanted(), [&](const tiles::Families::Family& family, const tiles::Least& least) {
+      candidates_.push_back({{family, {}}, key_of_least(least), Stage::kFamily});
+    });
+    listed_all_ = complete_ = families_->complete();
+  }
+
+  // Good mappings of the first families: the cheapest configuration of the cheapest chain of each.
+  void dive_into_families(const Queue& queue) {
+    Queue rest = queue;
+    for (std::size_t n = 0; n < kMostFirst && !rest.empty() && !budget_.spent(); ++n, rest.pop()) {
+      const Candidate& family = candidates_[rest.top().second];
+      if (drop(family.bound)) return;
+      const tiles::Chain* cheapest = nullptr;
+      const std::vector<tiles::Chain> chains = families_->chains(family.config.choice, wanted());
+      for (const tiles::Chain& chain : chains)
+        if (!cheapest || chain.least.energy_pj < cheapest->least.energy_pj) cheapest = &chain;
+      if (!cheapest) continue;
+      std::optional<Candidate> best;
+      std::size_t looked_at = 0;
+      families_->configs(family.config.choice, *cheapest, [&](const Config& config) {
+        if (++looked_at > kMostLooks) return;
+        Candidate candidate{config, family.bound, Stage::kListed};
+        sharpen(candidate);
+        if (!best || candidate.bound < best->bound) best = std::move(candidate);
+      });
+      if (best && !drop(best->bound)) search(*best, kFirstNodes);
+    }
+  }
+
+  // What a family or a chain is made of takes its place in the queue.
+  void open_up(std::size_t k, Queue& queue) {
+    const Candidate parent = std::move(candidates_[k]);
+    candidates_[k].stage = Stage::kDone;
+    const auto add = [&](Candidate candidate) {
+      if (candidates_.size() >= kMostConfigs) {
+        left_out_ = std::min(left_out_, candidate.bound[0]);
+        return;
+      }
+      candidate.bound = std::max(candidate.bound, parent.bound);
+      queue.emplace(candidate.bound, candidates_.size());
+      candidates_.push_back(std::move(candidate));
+    };
+    if (parent.stage == Stage::kFamily) {
+      for (const tiles::Chain& chain : families_->chains(parent.config.choice, wanted()))
+        add({{parent.config.choice, chain.keep}, key_of_least(chain.least), Stage::kChain});
+    } else {
+      families_->configs(parent.config.choice, {parent.config.keep, {}},
+                         [&](const Config& config) { add({config, parent.bound, Stage::kListed}); });
+    }
   }
 
   // Every configuration, with a bound.
@@ -302,10 +397,13 @@ class Searcher {
 
   // How many cycles, if they take so much energy at least.
   double most_active(const Prices& prices, double energy_pj) const {
+    return most_active(prices.leak_pj_per_cycle(), energy_pj);
+  }
+  double most_active(double leak, double energy_pj) const {
     if (objective_[0] == Metric::kEnergy || best_[0] == kNever) return kNever;
     if (objective_[0] == Metric::kDelay) return at_the_edge(best_[0] - problem_.latency);
     // (energy + leak active) (active + latency) = best
-    const double leak = prices.leak_pj_per_cycle(), latency = problem_.latency;
+    const double latency = problem_.latency;
     const double linear = energy_pj + leak * latency, constant = best_[0] * 1e12 - energy_pj * latency;
     if (constant <= 0) return 0;
     return at_the_edge(2 * constant / (linear + std::sqrt(linear * linear + 4 * leak * constant)));
@@ -787,6 +885,8 @@ class Searcher {
   std::vector<std::vector<Step>> steps_;
   std::vector<Candidate> candidates_;
   bool listed_all_ = true, complete_ = true;
+  std::optional<tiles::Families> families_;
+  double left_out_ = kNever;  // least bound of candidates that there was no room for
   std::map<Factors, std::unique_ptr<const Paths>> paths_;  // by what is left
   double path_tiles_ = 0;
   int binding_port_ = -1;  // of the best answer, or none
