@@ -11,6 +11,7 @@ namespace orrery::nest::tiles {
 
 namespace {
 
+constexpr double kMostWays = 3'000;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -19,7 +20,9 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 class Families::Pricing {
  public:
   // Front entries that load a port for longer than `most` alone are passed over.
-  Pricing(const Problem& problem, const Fronts& fronts, const std::vector<Fanout>& fanouts, double most)
+  // `followed`: levels whose tiles hold what fan-outs inside spread; empty: none.
+  Pricing(const Problem& problem, Fronts& fronts, const std::vector<Fanout>& fanouts, double most,
+          const std::vector<char>& followed)
       : problem_(problem),
         fronts_(fronts),
         crossings_(problem, fanouts),
@@ -33,6 +36,14 @@ class Families::Pricing {
     for (int a = 0; a < problem.levels; ++a)
       terms_[a].assign(static_cast<std::size_t>(states_) << spaces_, -1);
     lines_.resize(static_cast<std::size_t>(spaces_) * outsides_ * outsides_);
+    Spreading inside;
+    inside.parts.fill(1);
+    const Spreading unknown = inside;
+    for (int a = 0; a < problem.levels; ++a) {
+      inside.instances *= fanouts[a].instances;
+      for (int s = 0; s < spaces_; ++s) inside.parts[s] *= fanouts[a].partition[s];
+      spreadings_.push_back(!followed.empty() && followed[a] ? inside : unknown);
+    }
   }
 
   const Crossings& crossings() const { return crossings_; }
@@ -53,20 +64,14 @@ class Families::Pricing {
     std::vector<double> loads(crossings_.ports(), 0);
     for (int s = 0; s < spaces_; ++s) {
       if (!(always >> s & 1)) continue;
-      // Each word leaves it once.
-      double content = 0;
-      const Crossings::Line& below = line(s, -1, b);
-      double scatter = 1;
-      for (int i = 0; i <= b; ++i) scatter *= fanout_scatter(i, s);
-      content = fronts_.whole(s) * crossings_.units() / scatter;
-      for (const auto& [port, load] : below.loads) loads[port] += std::max(0.0, load[0] * content + load[1]);
+      const Crossings::Line& of = line(s, -1, b);
+      for (const Crossings::Line::Load& load : of.leaves)
+        loads[load.port] += std::max(0.0, load.per_word * fronts_.whole(s) * of.shared + load.once);
     }
     return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
   }
 
  private:
-  double fanout_scatter(int level, int s) const { return crossings_.fanouts()[level].scatter[s]; }
-
   // Who keeps dataspace s outside: 0: nobody.
   int outside(int state, int s) const {
     for (int k = 0; k < s; ++k) state /= outsides_;
@@ -98,9 +103,10 @@ class Families::Pricing {
   }
 
   double price(int a, int state, std::uint32_t mask) {
-    if (!fronts_.fits(a, mask)) return kInfinite;
-    const Front& front = fronts_.front(a, mask);
-    std::array<double, kMaxDataspaces> each{}, most{};
+    if (mask == 0) return problem_.space->minimum_use(a) == 0 ? 0 : kInfinite;
+    const Front& front = fronts_.front(a, mask, spreadings_[a]);
+    if (front.words.empty()) return kInfinite;
+    std::array<double, kMaxDataspaces> entering{}, leaving{}, least_words{}, most{};
     double once = 0;
     bool some = false;
     for (std::size_t n = 0; n < front.spaces.size(); ++n) {
@@ -109,10 +115,13 @@ class Families::Pricing {
       if (b < 0) continue;
       some = true;
       const Crossings::Line& of = line(s, a, b);
-      each[n] = of.per_word;
+      entering[n] = of.entering;
+      leaving[n] = of.leaving;
+      least_words[n] = fronts_.whole(s) * of.shared;
       once += of.once;
-      for (const auto& [port, load] : of.loads)
-        if (load[0] > 0) most[n] = std::min(most[n], (most_ - load[1]) / load[0]);
+      for (const auto* loads : {&of.enters, &of.leaves})
+        for (const Crossings::Line::Load& load : *loads)
+          most[n] = std::min(most[n], (most_ - load.once) / load.per_word);
     }
     if (!some) return 0;
     double least = kInfinite;
@@ -121,8 +130,9 @@ class Families::Pricing {
       double cost = once;
       bool may = true;
       for (std::size_t n = 0; n < wide; ++n) {
-        cost += each[n] * front.words[at + n];
-        may = may && front.words[at + n] <= most[n];
+        const double words = front.words[at + n];
+        cost += entering[n] * words + leaving[n] * std::max(words, least_words[n]);
+        may = may && words <= most[n];
       }
       if (may) least = std::min(least, cost);
     }
@@ -136,10 +146,10 @@ class Families::Pricing {
       const int b = outside(state, s) - 1;
       if (b < 0) return kInfinite;
       const Crossings::Line& of = line(s, -1, b);
-      const double words = static_cast<double>(operations());
-      for (const auto& [port, load] : of.loads)
-        if (load[0] * words + load[1] > most_) return kInfinite;
-      cost += std::max(0.0, of.per_word * words + of.once);
+      const double words = std::max(operations(), fronts_.whole(s) * of.shared);
+      for (const Crossings::Line::Load& load : of.leaves)
+        if (load.per_word * words + load.once > most_) return kInfinite;
+      cost += std::max(0.0, of.leaving * words + of.once);
     }
     return cost;
   }
@@ -175,14 +185,15 @@ class Families::Pricing {
   }
 
   const Problem& problem_;
-  const Fronts& fronts_;
+  Fronts& fronts_;
   const Crossings crossings_;
   const double most_;
   const int spaces_, outsides_;
   int states_ = 1;
   std::vector<std::vector<double>> least_;                  // [level][state]; below 0: not known
   std::vector<std::vector<double>> terms_;                  // [level][state << spaces + mask]
-  std::vector<std::optional<Crossings::Line>> lines_;       // [dataspace][inner + 1][outer]
+  std::vector<std::optional<Crossings::Line>> lines_;  // [dataspace][inner + 1][outer]
+  std::vector<Spreading> spreadings_;                  // [level]: what fan-outs inside it spread
 };
 
 Families::Families(const Problem& problem, const cost::Budget& budget)
@@ -190,6 +201,13 @@ Families::Families(const Problem& problem, const cost::Budget& budget)
   for (const Count bound : problem.bound) operations_ *= static_cast<double>(bound);
   for (const PricedLevel& level : problem.model->levels()) paid_by_instance_ = paid_by_instance_ && level.clusters == 0;
   complete_ = fronts_.complete();
+}
+
+// Dataspaces that the outermost storage always keeps.
+std::uint32_t Families::always_kept() const {
+  std::uint32_t always = ~0u;
+  for (const std::uint32_t mask : problem_.space->keeps(problem_.levels - 1)) always &= mask;
+  return always;
 }
 
 Least Families::floor() const {
@@ -205,7 +223,10 @@ Least Families::floor() const {
   Least least;
   least.active = compute_cycles(units);
   least.energy_pj = problem_.compute_pj;
-  if (paid_by_instance_ && complete_) least.energy_pj += Pricing(problem_, fronts_, fanouts, kInfinite).least();
+  if (!paid_by_instance_ || !complete_) return least;
+  Pricing pricing(problem_, fronts_, fanouts, kInfinite, {});
+  least.energy_pj += pricing.least();
+  least.active = std::max(least.active, pricing.outermost_active(always_kept()));
   return least;
 }
 
@@ -218,6 +239,19 @@ void Families::list(double most_active) {
     for (Fanout& fanout : ideal(problem_, stage)) ideal_.push_back(fanout);
     widest_.push_back(stage.signatures.empty() ? 0 : stage.signatures.front().instances);
   }
+  followed_ = list_followed();
+}
+
+// Storages with a capacity inside which few ways to spread differ: a front is made for each of these.
+std::vector<char> Families::list_followed() const {
+  std::vector<char> followed;
+  double ways = 1;
+  for (const Stage& stage : stages_) {
+    ways *= static_cast<double>(std::max<std::size_t>(1, stage.signatures.size()));
+    for (int level = stage.first; level <= stage.last; ++level)
+      followed.push_back(ways <= kMostWays && problem_.space->capacity(level).has_value());
+  }
+  return followed;
 }
 
 std::vector<Fanout> Families::fanouts_of(const Family& family) const {
@@ -248,12 +282,10 @@ void Families::choose(std::size_t stage, Family& family, std::vector<Fanout>& fa
   const bool forced = !last && stages_[stage - 1].signatures.size() == 1;
   if (last || (paid_by_instance_ && !forced)) {
     const auto bounded = [&](double most) {
-      Pricing pricing(problem_, fronts_, fanouts, most);
+      Pricing pricing(problem_, fronts_, fanouts, most, last ? followed_ : std::vector<char>{});
       least.energy_pj = problem_.compute_pj + pricing.least();
       least.leak_pj_per_cycle = pricing.crossings().leak_pj_per_cycle();
-      std::uint32_t always = ~0u;
-      for (const std::uint32_t mask : problem_.space->keeps(problem_.levels - 1)) always &= mask;
-      if (last) least.active = std::max(least.active, pricing.outermost_active(always));
+      if (last) least.active = std::max(least.active, pricing.outermost_active(always_kept()));
     };
     bounded(kInfinite);
     if (!wanted.wanted(least)) return;
@@ -284,12 +316,10 @@ std::vector<Chain> Families::chains(const Family& family, const Wanted& wanted) 
   double instances = 1;
   for (const Fanout& fanout : fanouts) instances *= fanout.instances;
   std::vector<Chain> found;
-  Pricing first(problem_, fronts_, fanouts, kInfinite);
+  Pricing first(problem_, fronts_, fanouts, kInfinite, followed_);
   const double leak = first.crossings().leak_pj_per_cycle();
-  Pricing pricing(problem_, fronts_, fanouts, wanted.most_active(leak, problem_.compute_pj + first.least()));
-  std::uint32_t always = ~0u;
-  for (const std::uint32_t mask : problem_.space->keeps(problem_.levels - 1)) always &= mask;
-  const double active = std::max(compute_cycles(instances), pricing.outermost_active(always));
+  Pricing pricing(problem_, fronts_, fanouts, wanted.most_active(leak, problem_.compute_pj + first.least()), followed_);
+  const double active = std::max(compute_cycles(instances), pricing.outermost_active(always_kept()));
   // The most energy that is wanted, by halving.
   const auto is_wanted = [&](double energy_pj) {
     return wanted.wanted({problem_.compute_pj + energy_pj, active, leak});

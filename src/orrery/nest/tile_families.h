@@ -57,18 +57,21 @@ class Families {
   void choose(std::size_t stage, Family& family, std::vector<Fanout>& fanouts, double instances, const Wanted& wanted,
               const std::function<void(const Family&, const Least&)>& use);
   std::vector<Fanout> fanouts_of(const Family& family) const;
+  std::vector<char> list_followed() const;
+  std::uint32_t always_kept() const;
   double compute_cycles(double instances) const { return operations_ / instances; }
 
   const Problem& problem_;
   const cost::Budget& budget_;
   cost::Ticker clock_;
-  const Fronts fronts_;
+  mutable Fronts fronts_;  // made as they are asked for
   bool complete_ = true;
   double operations_ = 1;
   std::vector<Stage> stages_;
   std::vector<double> widest_;  // of each stage
   std::vector<Fanout> ideal_;   // of each level
   bool paid_by_instance_ = true;
+  std::vector<char> followed_;  // [level]: whether fronts are told what is spread inside it
 };
 
 }  // namespace orrery::nest::tiles

@@ -22,12 +22,10 @@ Factors bounds(const Problem& problem) {
 Fronts::Fronts(const Problem& problem, const cost::Budget& budget)
     : problem_(problem), lattice_(problem, bounds(problem)), clock_(budget, 256) {
   list_words();
-  fronts_.resize(problem.levels);
-  fits_.resize(problem.levels);
+  tiles_.resize(problem.levels);
   for (int a = 0; a < problem.levels && complete_; ++a) {
-    fronts_[a].resize(std::size_t{1} << problem.spaces());
-    fits_[a].assign(std::size_t{1} << problem.spaces(), 0);
-    for (const std::uint32_t mask : problem.space->keeps(a)) list_front(a, mask);
+    tiles_[a].resize(std::size_t{1} << problem.spaces());
+    for (const std::uint32_t mask : problem.space->keeps(a)) list_tiles(a, mask);
   }
 }
 
@@ -91,28 +89,86 @@ double Fronts::slide_words(int s, const Factors& inside, int d, double passes, d
   return passes / all * words;
 }
 
-void Fronts::list_front(int a, std::uint32_t mask) {
+namespace {
+
+// Entries of which none is above another in all.
+class Pareto {
+ public:
+  explicit Pareto(std::size_t wide) : wide_(wide) {}
+
+  void add(const double* entry) {
+    for (std::size_t at = 0; at < words_.size(); at += wide_)
+      if (below(&words_[at], entry)) {
+        // What was below once often is again.
+        if (at > 0) std::swap_ranges(words_.begin() + static_cast<std::ptrdiff_t>(at),
+                                     words_.begin() + static_cast<std::ptrdiff_t>(at + wide_), words_.begin());
+        return;
+      }
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < words_.size(); at += wide_) {
+      if (below(entry, &words_[at])) continue;
+      if (kept != at) std::copy_n(&words_[at], wide_, &words_[kept]);
+      kept += wide_;
+    }
+    words_.resize(kept);
+    words_.insert(words_.end(), entry, entry + wide_);
+  }
+  std::vector<double> take() { return std::move(words_); }
+
+ private:
+  bool below(const double* a, const double* b) const {
+    for (std::size_t n = 0; n < wide_; ++n)
+      if (a[n] > b[n]) return false;
+    return true;
+  }
+  std::size_t wide_;
+  std::vector<double> words_;
+};
+
+bool holds(double words, double part) { return std::fmod(words, part) == 0; }
+
+}  // namespace
+
+const Front& Fronts::front(int a, std::uint32_t mask, const Spreading& spreading) {
+  Tiles& tiles = tiles_[a][mask];
+  const auto [place, fresh] = tiles.fronts.try_emplace(spreading);
+  Front& front = place->second;
+  if (!fresh) return front;
+  front.spaces = tiles.spaces;
+  const std::size_t wide = front.spaces.size();
+  if (wide == 0) return front;
+  Pareto pareto(wide);
+  for (const Tile& tile : tiles.tiles) {
+    bool may = holds(tile.iterations, spreading.instances);
+    for (int s = 0; s < problem_.spaces() && may; ++s) {
+      if (!problem_.dataspaces[s].product_form) continue;
+      const double part = spreading.parts[s];
+      may = holds(tile.words[s], part) && holds(tile.iterations / tile.words[s], spreading.instances / part);
+    }
+    if (!may) continue;
+    for (std::size_t entry = tile.first; entry < tile.last; ++entry) pareto.add(&tiles.words[entry * wide]);
+  }
+  front.words = pareto.take();
+  return front;
+}
+
+void Fronts::list_tiles(int a, std::uint32_t mask) {
   const int dims = problem_.dimensions();
-  Front& front = fronts_[a][mask];
+  Tiles& out = tiles_[a][mask];
   for (int s = 0; s < problem_.spaces(); ++s)
-    if (mask >> s & 1) front.spaces.push_back(s);
+    if (mask >> s & 1) out.spaces.push_back(s);
+  if (out.spaces.empty()) return;
   const std::optional<Count> capacity = problem_.space->capacity(a);
   const Count least = problem_.space->minimum_use(a);
-  if (front.spaces.empty()) {
-    fits_[a][mask] = least == 0;
-    return;
-  }
   std::uint32_t window = 0;
   for (const Dataspace& dataspace : problem_.dataspaces) window |= dataspace.window;
-  const auto fits = [&](int tile) {
-    Count words = 0;
-    for (const int s : front.spaces) words += held_[s][lattice_.shape(s).place[tile]];
-    return (!capacity || words <= *capacity) && words >= least;
-  };
   std::vector<char> fit(lattice_.size());
-  for (int tile = 0; tile < lattice_.size(); ++tile) fit[tile] = fits(tile);
-  const std::size_t wide = front.spaces.size();
-  std::vector<std::vector<double>> found;
+  for (int tile = 0; tile < lattice_.size(); ++tile) {
+    Count words = 0;
+    for (const int s : out.spaces) words += held_[s][lattice_.shape(s).place[tile]];
+    fit[tile] = (!capacity || words <= *capacity) && words >= least;
+  }
+  const std::size_t wide = out.spaces.size();
   std::vector<double> entry(wide);
   for (int tile = 0; tile < lattice_.size(); ++tile) {
     if (clock_.spent()) {
@@ -129,27 +185,24 @@ void Fronts::list_front(int a, std::uint32_t mask) {
         if (lattice_.divisor(d, v) % lattice_.divisor(d, u) == 0) largest = !fit[tile + (v - u) * lattice_.stride(d)];
     }
     if (!largest) continue;
+    Tile one;
+    for (int d = 0; d < dims; ++d) one.iterations *= static_cast<double>(lattice_.extent(tile, d));
+    for (int s = 0; s < problem_.spaces(); ++s)
+      one.words[s] = static_cast<double>(held_[s][lattice_.shape(s).place[tile]]);
+    Pareto pareto(wide);
     for (int d = -1; d < dims; ++d) {
       for (std::size_t n = 0; n < wide; ++n) {
-        const int s = front.spaces[n];
+        const int s = out.spaces[n];
         entry[n] = words_[s][static_cast<std::size_t>(lattice_.charged(s).place[tile]) * (dims + 1) + 1 + d];
       }
-      const auto below = [&](const std::vector<double>& other) {
-        for (std::size_t n = 0; n < wide; ++n)
-          if (other[n] > entry[n]) return false;
-        return true;
-      };
-      if (std::any_of(found.begin(), found.end(), below)) continue;
-      std::erase_if(found, [&](const std::vector<double>& other) {
-        for (std::size_t n = 0; n < wide; ++n)
-          if (entry[n] > other[n]) return false;
-        return true;
-      });
-      found.push_back(entry);
+      pareto.add(entry.data());
     }
+    const std::vector<double> entries = pareto.take();
+    one.first = out.words.size() / wide;
+    out.words.insert(out.words.end(), entries.begin(), entries.end());
+    one.last = out.words.size() / wide;
+    out.tiles.push_back(one);
   }
-  fits_[a][mask] = !found.empty();
-  for (const std::vector<double>& one : found) front.words.insert(front.words.end(), one.begin(), one.end());
 }
 
 }  // namespace orrery::nest::tiles

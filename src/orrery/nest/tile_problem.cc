@@ -166,23 +166,24 @@ double Crossings::crossing(int s, int a, int b, double words, Loads* loads) cons
          outer_pj;
 }
 
-// Blocks count as the parts of them that are wanted, and all that may be seen is.
-void Crossings::add_line(int level, double factor, const Words<double>& words, bool once, Line& line) const {
+// Blocks count as the parts of them that are wanted.
+double Crossings::slope(int level, const Words<double>& words) const {
   const PricedLevel& priced = problem_->model->levels()[level];
-  (once ? line.once : line.per_word) +=
-      factor * paying_[level] / priced.block *
-      (words.reads * priced.read_pj + words.fills * priced.write_pj + words.updates * priced.update_pj);
+  return paying_[level] / priced.block *
+         (words.reads * priced.read_pj + words.fills * priced.write_pj + words.updates * priced.update_pj);
+}
+
+void Crossings::add_loads(int level, double per_word, const Words<double>& words, double once,
+                          const Words<double>& seen, std::vector<Line::Load>& loads) const {
   for (std::size_t p = first_port_[level]; p < first_port_[level + 1]; ++p) {
-    const double load = factor / limits_[p].limit *
-                        ((limits_[p].reads ? words.reads : 0) + (limits_[p].writes ? words.fills + words.updates : 0));
-    if (load == 0) continue;
-    const auto known = std::find_if(line.loads.begin(), line.loads.end(),
-                                    [&](const auto& one) { return one.first == static_cast<int>(p); });
-    auto& one = known == line.loads.end() ? line.loads.emplace_back(static_cast<int>(p), std::array<double, 2>{}) : *known;
-    one.second[once ? 1 : 0] += load;
+    const auto load = [&](const Words<double>& of) {
+      return ((limits_[p].reads ? of.reads : 0) + (limits_[p].writes ? of.fills + of.updates : 0)) / limits_[p].limit;
+    };
+    if (load(words) > 0) loads.push_back({static_cast<int>(p), per_word * load(words), once * load(seen)});
   }
 }
 
+// All that may be seen is taken to be seen.
 Crossings::Line Crossings::line(int s, int a, int b) const {
   const bool read_write = problem_->dataspaces[s].read_write;
   Line line;
@@ -190,15 +191,20 @@ Crossings::Line Crossings::line(int s, int a, int b) const {
   double content = entering;
   for (int i = a + 1; i <= b; ++i) {
     content *= fanouts_[i].scatter[s];
-    line.per_word += content * instances_[i] * fanouts_[i].transfer_pj[s];
+    line.leaving += content * instances_[i] * fanouts_[i].transfer_pj[s];
   }
+  line.shared = 1 / (content * instances_[b]);
   const PricedLevel& outer = problem_->model->levels()[b];
-  add_line(b, content, served(outer, read_write, s, 1.0, 0.0), false, line);
-  add_line(b, partition_[b][s], served(outer, read_write, s, 0.0, 1.0), true, line);
+  const Words<double> one = served(outer, read_write, s, 1.0, 0.0), seen = served(outer, read_write, s, 0.0, 1.0);
+  line.leaving += content * slope(b, one);
+  line.once += partition_[b][s] * slope(b, seen);
+  add_loads(b, content, one, partition_[b][s], seen, line.leaves);
   if (a >= 0) {
     const PricedLevel& inner = problem_->model->levels()[a];
-    add_line(a, entering, received(inner, read_write, s, 1.0, 0.0), false, line);
-    add_line(a, partition_[a][s], received(inner, read_write, s, 0.0, 1.0), true, line);
+    const Words<double> each = received(inner, read_write, s, 1.0, 0.0), known = received(inner, read_write, s, 0.0, 1.0);
+    line.entering += entering * slope(a, each);
+    line.once += partition_[a][s] * slope(a, known);
+    add_loads(a, entering, each, partition_[a][s], known, line.enters);
   }
   return line;
 }

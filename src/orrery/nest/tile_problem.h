@@ -95,21 +95,27 @@ class Crossings {
   int ports() const { return static_cast<int>(limits_.size()); }
   double instances(int level) const { return instances_[level]; }
   double units() const { return units_; }
-  const std::vector<Fanout>& fanouts() const { return fanouts_; }
 
   // Energy of `words` of s that cross into each instance of level a (-1: each compute unit) from their keeper b; loads
   // are added where wanted. Where instances overlap along a diagonal, a bound.
   double crossing(int s, int a, int b, double words, Loads* loads) const;
 
-  // No less than this: `per_word` times the words that cross in all instances of level a, and `once`; likewise loads.
+  // No less than this: for each of the words that enter all instances of level a together, and once. What leaves b is
+  // one word for `shared` of these, but all the words of the dataspace at least.
   struct Line {
-    double per_word = 0, once = 0;
-    std::vector<std::pair<int, std::array<double, 2>>> loads;  // of a port: per word, once
+    double entering = 0, leaving = 0, once = 0, shared = 1;
+    struct Load {
+      int port = 0;
+      double per_word = 0, once = 0;
+    };
+    std::vector<Load> enters, leaves;
   };
   Line line(int s, int a, int b) const;
 
  private:
-  void add_line(int level, double factor, const Words<double>& words, bool once, Line& line) const;
+  double slope(int level, const Words<double>& words) const;
+  void add_loads(int level, double per_word, const Words<double>& words, double once, const Words<double>& seen,
+                 std::vector<Line::Load>& loads) const;
   double settle(int s, int inner, int outer, double words, Loads* loads) const;
   double pay(int level, const Words<double>& words, Loads* loads) const;
 

@@ -69,6 +69,7 @@ constexpr int kMostOrders = 3'000;                       // of one mapping whose
 constexpr double kForListing = 1.0 / 4;                  // of the time
 constexpr std::size_t kMostFirst = 8;
 constexpr std::size_t kMostLooks = 64;
+constexpr int kAnnealed = 40'000;  // random changes of the first mapping
 constexpr std::uint64_t kFirstNodes = 20'000;  // of a configuration, before others have their turn
 
 // What has been made of a configuration: listed, bounded by its tiles, searched for a while or to the end.
@@ -163,7 +164,8 @@ class Searcher {
     certificate.optimal = finished && optimum.mapping;
     optimum.infeasible = finished && !optimum.mapping && listed_all_;
     const double least =
-        listed_all_ ? std::min(open, unresolved_) : floor_of(*problem_.model, *problem_.space, objective_[0]);
+        listed_all_ ? std::min(open, unresolved_)
+                    : std::max(floor_, floor_of(*problem_.model, *problem_.space, objective_[0]));
     certificate.lower_bound = std::min(best_[0], least);
     return optimum;
   }
@@ -214,7 +216,7 @@ class Searcher {
   // A mapping to begin with.
   void begin_quickly() {
     const auto quick = start(*problem_.model, *problem_.space, objective_, limits_.max_cycles,
-                             cost::Budget(budget_, budget_.seconds_left() / 8));
+                             cost::Budget(budget_, budget_.seconds_left() / 4), kAnnealed);
     if (quick && compare(quick->key, best_, objective_.size()) < 0)
       best_ = quick->key, mapping_ = quick->mapping, evaluation_ = quick->evaluation;
   }
@@ -242,6 +244,7 @@ class Searcher {
       candidates_.push_back({{family, {}}, key_of_least(least), Stage::kFamily});
     });
     listed_all_ = complete_ = families_->complete();
+    floor_ = key_of_least(floor)[0];
   }
 
   // Good mappings of the first families: the cheapest configuration of the cheapest chain of each.
@@ -886,6 +889,7 @@ class Searcher {
   std::vector<Candidate> candidates_;
   bool listed_all_ = true, complete_ = true;
   std::optional<tiles::Families> families_;
+  double floor_ = 0;          // no mapping is below it, whatever was listed
   double left_out_ = kNever;  // least bound of candidates that there was no room for
   std::map<Factors, std::unique_ptr<const Paths>> paths_;  // by what is left
   double path_tiles_ = 0;
