@@ -149,7 +149,7 @@ class Families::Pricing {
       const double words = std::max(operations(), fronts_.whole(s) * of.shared);
       for (const Crossings::Line::Load& load : of.leaves)
         if (load.per_word * words + load.once > most_) return kInfinite;
-      cost += std::max(0.0, of.leaving * words + of.once);
+      cost += of.entering * operations() + std::max(0.0, of.leaving * words + of.once);
     }
     return cost;
   }

@@ -17,6 +17,23 @@ Factors bounds(const Problem& problem) {
   return bounds;
 }
 
+// Words that are used at all: windows may leave gaps between them, which nobody has to bring.
+double used(const Problem& problem, const Dataspace& dataspace) {
+  double words = 1;
+  for (const Axis& axis : dataspace.axes) {
+    Count most = 1, side = 1;
+    bool gapless = false;
+    for (const workload::Term& term : axis.terms) {
+      most = std::max(most, problem.bound[term.dimension]);
+      side += term.coefficient * (problem.bound[term.dimension] - 1);
+      for (const workload::Term& other : axis.terms)
+        gapless = gapless || (&other != &term && term.coefficient == 1 && problem.bound[term.dimension] >= other.coefficient);
+    }
+    words *= static_cast<double>(gapless ? side : most);
+  }
+  return words;
+}
+
 }  // namespace
 
 Fronts::Fronts(const Problem& problem, const cost::Budget& budget)
@@ -33,7 +50,7 @@ void Fronts::list_words() {
   const int dims = problem_.dimensions();
   for (int s = 0; s < problem_.spaces(); ++s) {
     const Dataspace& dataspace = problem_.dataspaces[s];
-    whole_.push_back(static_cast<double>(dataspace.tile(bounds(problem_))));
+    whole_.push_back(used(problem_, dataspace));
     const Lattice::Part& part = lattice_.charged(s);
     std::vector<double>& words = words_.emplace_back(static_cast<std::size_t>(part.size) * (dims + 1));
     for (int place = 0; place < part.size; ++place) {
@@ -141,7 +158,7 @@ const Front& Fronts::front(int a, std::uint32_t mask, const Spreading& spreading
   for (const Tile& tile : tiles.tiles) {
     bool may = holds(tile.iterations, spreading.instances);
     for (int s = 0; s < problem_.spaces() && may; ++s) {
-      if (!problem_.dataspaces[s].product_form) continue;
+      if (!problem_.dataspaces[s].product_form || problem_.dataspaces[s].shaped != 0) continue;
       const double part = spreading.parts[s];
       may = holds(tile.words[s], part) && holds(tile.iterations / tile.words[s], spreading.instances / part);
     }
@@ -160,8 +177,8 @@ void Fronts::list_tiles(int a, std::uint32_t mask) {
   if (out.spaces.empty()) return;
   const std::optional<Count> capacity = problem_.space->capacity(a);
   const Count least = problem_.space->minimum_use(a);
-  std::uint32_t window = 0;
-  for (const Dataspace& dataspace : problem_.dataspaces) window |= dataspace.window;
+  std::uint32_t shaped = 0;
+  for (const Dataspace& dataspace : problem_.dataspaces) shaped |= dataspace.shaped;
   std::vector<char> fit(lattice_.size());
   for (int tile = 0; tile < lattice_.size(); ++tile) {
     Count words = 0;
@@ -176,10 +193,10 @@ void Fronts::list_tiles(int a, std::uint32_t mask) {
       return;
     }
     if (!fit[tile]) continue;
-    // Words fall as a dimension grows that no window slides along.
+    // Words fall as a dimension grows, unless boxes have more words than it has iterations.
     bool largest = true;
     for (int d = 0; d < dims && largest; ++d) {
-      if (window >> d & 1) continue;
+      if (shaped >> d & 1) continue;
       const int u = lattice_.coordinate(tile, d);
       for (int v = u + 1; v < lattice_.divisors(d) && largest; ++v)
         if (lattice_.divisor(d, v) % lattice_.divisor(d, u) == 0) largest = !fit[tile + (v - u) * lattice_.stride(d)];

@@ -29,7 +29,7 @@ namespace orrery::nest::tiles {
 // What the fan-outs inside a storage spread: a tile of that storage holds a multiple of it.
 struct Spreading {
   double instances = 1;
-  std::array<double, kMaxDataspaces> parts{};  // words of product-form dataspaces; 1: not known
+  std::array<double, kMaxDataspaces> parts{};  // words of dataspaces that are products of dimensions; 1: not known
 
   auto operator<=>(const Spreading&) const = default;
 };
@@ -55,7 +55,7 @@ class Fronts {
     std::array<double, kMaxDataspaces> words{};
     std::size_t first = 0, last = 0;  // entries
   };
-  struct Tiles {  // that fit, none larger in what no window slides along
+  struct Tiles {  // that fit, none larger in dimensions of which words are products
     std::vector<int> spaces;
     std::vector<Tile> tiles;
     std::vector<double> words;  // [entry * spaces + n], of each tile one for every dimension that may iterate next

@@ -191,7 +191,7 @@ Crossings::Line Crossings::line(int s, int a, int b) const {
   double content = entering;
   for (int i = a + 1; i <= b; ++i) {
     content *= fanouts_[i].scatter[s];
-    line.leaving += content * instances_[i] * fanouts_[i].transfer_pj[s];
+    line.entering += content * instances_[i] * fanouts_[i].transfer_pj[s];
   }
   line.shared = 1 / (content * instances_[b]);
   const PricedLevel& outer = problem_->model->levels()[b];

@@ -101,7 +101,8 @@ class Searcher {
   }
 
   Optimum run() {
-    if (configurations() > limits_.families_from)
+    // What explicit networks add is not bounded well by a signature: such chips are listed.
+    if (problem_.model->network_uses().empty() && configurations() > limits_.families_from)
       list_families();
     else
       list();
