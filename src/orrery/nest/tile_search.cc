@@ -36,6 +36,7 @@
 #include "orrery/nest/objective.h"
 #include "orrery/nest/start.h"
 #include "orrery/nest/tile_bound.h"
+#include "orrery/nest/tile_candidate.h"
 #include "orrery/nest/tile_families.h"
 #include "orrery/nest/tile_slides.h"
 #include "orrery/nest/tile_table.h"
@@ -59,35 +60,11 @@ using tiles::Step;
 using tiles::Table;
 using tiles::Way;
 
-constexpr std::size_t kMostConfigs = 400'000;
-constexpr double kMostTiles = 1e6;                       // of a configuration that is bounded by them
-constexpr double kMostBytes = 1e9, kBytesOfATile = 400;  // of tables, for each level and tile
-constexpr double kMostPathTiles = 1e6;                   // of lattices kept for other configurations, 100 bytes each
-constexpr double kFirstTrial = 1.25, kNextTrial = 1.6;   // of the least energy
-constexpr double kNearby = 1.25;                         // rates that differ by less serve as well
-constexpr int kMostOrders = 3'000;                       // of one mapping whose bound promised more
-constexpr double kForListing = 1.0 / 4;                  // of the time
-constexpr std::size_t kMostFirst = 8;
-constexpr std::size_t kMostLooks = 64;
-constexpr int kAnnealed = 40'000;  // random changes of the first mapping
-constexpr std::uint64_t kFirstNodes = 20'000;  // of a configuration, before others have their turn
+using tiles::Candidate;
+using tiles::Chosen;
+using tiles::Progress;
 
-// What has been made of a configuration: listed, bounded by its tiles, searched for a while or to the end.
-enum class Stage { kFamily, kChain, kListed, kSharpened, kLast, kDone };
-
-struct Candidate {
-  Config config;  // of a family and a chain: signatures in place of choices
-  Key bound{};
-  Stage stage = Stage::kListed;
-};
-
-// One level's choice on the way from the inside outwards.
-struct Chosen {
-  const Step* step = nullptr;
-  std::uint32_t continuing = 0;  // dataspaces whose slide may go on further out
-  tiles::Open open;              // before
-  Factors inside, loops;
-};
+using namespace tiles::limits;
 
 class Searcher {
  public:
@@ -102,7 +79,7 @@ class Searcher {
 
   Optimum run() {
     // What explicit networks add is not bounded well by a signature: such chips are listed.
-    if (problem_.model->network_uses().empty() && configurations() > limits_.families_from)
+    if (problem_.model->network_uses().empty() && configurations(problem_) > limits_.families_from)
       list_families();
     else
       list();
@@ -116,7 +93,7 @@ class Searcher {
       if (budget_.spent()) break;
       Candidate& candidate = candidates_[k];
       if (drop(candidate.bound)) continue;
-      candidate.stage = search(candidate, kFirstNodes) ? Stage::kDone : Stage::kLast;
+      candidate.stage = search(candidate, kFirstNodes) ? Progress::kDone : Progress::kLast;
     }
     while (!queue.empty()) {
       const auto [bound, k] = queue.top();
@@ -131,28 +108,28 @@ class Searcher {
       }
       queue.pop();
       Candidate& candidate = candidates_[k];
-      if (candidate.stage == Stage::kDone) continue;
+      if (candidate.stage == Progress::kDone) continue;
       if (bound < candidate.bound) {  // it has risen since
         queue.emplace(candidate.bound, k);
         continue;
       }
       report(bound[0]);
       bool finished = false;
-      if (candidate.stage < Stage::kListed) {
+      if (candidate.stage < Progress::kListed) {
         open_up(k, queue);
         continue;
       }
-      if (candidate.stage == Stage::kListed)
+      if (candidate.stage == Progress::kListed)
         sharpen(candidate);
       else
-        finished = search(candidate, candidate.stage == Stage::kSharpened ? kFirstNodes : 0);
-      if (candidate.stage == Stage::kLast && !finished)
+        finished = search(candidate, candidate.stage == Progress::kSharpened ? kFirstNodes : 0);
+      if (candidate.stage == Progress::kLast && !finished)
         open = std::min(open, candidate.bound[0]);
       else if (!finished && !drop(candidate.bound))
         queue.emplace(candidate.bound, k);
       else if (!finished)
         ++bounded_;
-      if (candidate.stage != Stage::kLast) candidate.stage = static_cast<Stage>(static_cast<int>(candidate.stage) + 1);
+      if (candidate.stage != Progress::kLast) candidate.stage = static_cast<Progress>(static_cast<int>(candidate.stage) + 1);
     }
     open = std::min(open, left_out_);
     Optimum optimum;
@@ -206,14 +183,6 @@ class Searcher {
   using Place = std::pair<Key, std::size_t>;
   using Queue = std::priority_queue<Place, std::vector<Place>, std::greater<>>;
 
-  double configurations() const {
-    double all = 1;
-    for (int level = 0; level < problem_.levels; ++level)
-      all *= static_cast<double>(problem_.space->spatial(level).size()) *
-             static_cast<double>(problem_.space->keeps(level).size());
-    return all;
-  }
-
   // A mapping to begin with.
   void begin_quickly() {
     const auto quick = start(*problem_.model, *problem_.space, objective_, limits_.max_cycles,
@@ -242,7 +211,7 @@ class Searcher {
     const tiles::Least floor = families_->floor();
     families_->list(most_active(0, floor.energy_pj));
     families_->each(wanted(), [&](const tiles::Families::Family& family, const tiles::Least& least) {
-      candidates_.push_back({{family, {}}, key_of_least(least), Stage::kFamily});
+      candidates_.push_back({{family, {}}, key_of_least(least), Progress::kFamily});
     });
     listed_all_ = complete_ = families_->complete();
     floor_ = key_of_least(floor)[0];
@@ -263,7 +232,7 @@ class Searcher {
       std::size_t looked_at = 0;
       families_->configs(family.config.choice, *cheapest, [&](const Config& config) {
         if (++looked_at > kMostLooks) return;
-        Candidate candidate{config, family.bound, Stage::kListed};
+        Candidate candidate{config, family.bound, Progress::kListed};
         sharpen(candidate);
         if (!best || candidate.bound < best->bound) best = std::move(candidate);
       });
@@ -274,7 +243,7 @@ class Searcher {
   // What a family or a chain is made of takes its place in the queue.
   void open_up(std::size_t k, Queue& queue) {
     const Candidate parent = std::move(candidates_[k]);
-    candidates_[k].stage = Stage::kDone;
+    candidates_[k].stage = Progress::kDone;
     const auto add = [&](Candidate candidate) {
       if (candidates_.size() >= kMostConfigs) {
         left_out_ = std::min(left_out_, candidate.bound[0]);
@@ -284,12 +253,12 @@ class Searcher {
       queue.emplace(candidate.bound, candidates_.size());
       candidates_.push_back(std::move(candidate));
     };
-    if (parent.stage == Stage::kFamily) {
+    if (parent.stage == Progress::kFamily) {
       for (const tiles::Chain& chain : families_->chains(parent.config.choice, wanted()))
-        add({{parent.config.choice, chain.keep}, key_of_least(chain.least), Stage::kChain});
+        add({{parent.config.choice, chain.keep}, key_of_least(chain.least), Progress::kChain});
     } else {
       families_->configs(parent.config.choice, {parent.config.keep, {}},
-                         [&](const Config& config) { add({config, parent.bound, Stage::kListed}); });
+                         [&](const Config& config) { add({config, parent.bound, Progress::kListed}); });
     }
   }
 
