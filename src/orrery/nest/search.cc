@@ -41,6 +41,7 @@
 #include "orrery/nest/floor.h"
 #include "orrery/nest/gap.h"
 #include "orrery/nest/lattice.h"
+#include "orrery/nest/merge.h"
 #include "orrery/nest/objective.h"
 #include "orrery/nest/sliding_search.h"
 #include "orrery/nest/start.h"
@@ -600,6 +601,34 @@ static Optimum optimize_without_links(const Model& model, const Mapspace& mapspa
   return optimum;
 }
 
+// Why an empty space is, of the time that is left.
+static void explain(const Model& model, const Mapspace& mapspace, const SearchRules& limits, const cost::Budget& budget,
+                    Optimum& optimum) {
+  // With a limit on cycles it may be empty because of that limit, which no constraint explains.
+  if (!optimum.infeasible || !limits.explain || limits.max_cycles > 0 || limits.beat) return;
+  const cost::Budget rest(
+      {.seconds = std::max(kSecondsToExplain, budget.seconds_left()), .memory = limits.memory, .stop = limits.stop},
+      limits.searches);
+  explain_empty(model, mapspace, rest, optimum);
+}
+
+static Optimum optimize_merged(const Model& model, const Mapspace& mapspace, const Merged& merged,
+                               const std::vector<Metric>& objective, const SearchRules& limits) {
+  const base::Stopwatch clock;
+  const cost::Budget budget(limits, limits.searches);
+  SearchRules rules = limits;
+  rules.explain = false;
+  const Model fewer(merged.einsum, model.chip(), model.options(), model.reuse());
+  Optimum optimum = optimize(fewer, merged.space, objective, rules);
+  if (optimum.mapping) {
+    optimum.mapping = split(merged, model.einsum(), *optimum.mapping);
+    optimum.evaluation = model.evaluate(*optimum.mapping);
+  }
+  explain(model, mapspace, limits, budget, optimum);
+  optimum.certificate.seconds = clock.seconds();
+  return optimum;
+}
+
 Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metric> objective,
                  const SearchLimits& limits) {
   return optimize(model, mapspace, std::move(objective), SearchRules{limits});
@@ -609,6 +638,9 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
                  const SearchRules& limits) {
   if (model.options().link_transfers && model.may_link())
     return optimize_without_links(model, mapspace, objective, limits);
+  if (limits.merge && limits.prune_by_bound)
+    if (const std::optional<Merged> merged = merge_alike(model.einsum(), model.chip(), mapspace))
+      return optimize_merged(model, mapspace, *merged, objective, limits);
   const base::Stopwatch clock;
   const cost::Budget budget(limits, limits.searches);
   if (objective.empty()) objective = {Metric::kEdp};
@@ -657,13 +689,7 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
     const double value = key_of(objective, optimum.evaluation)[0];
     certificate.close(value, certificate.lower_bound);
   }
-  // With a limit on cycles the space may be empty because of that limit, which no constraint explains.
-  if (optimum.infeasible && limits.max_cycles == 0 && !limits.beat) {
-    const cost::Budget rest(
-        {.seconds = std::max(kSecondsToExplain, budget.seconds_left()), .memory = limits.memory, .stop = limits.stop},
-        limits.searches);
-    explain_empty(model, mapspace, rest, optimum);
-  }
+  explain(model, mapspace, limits, budget, optimum);
   certificate.seconds = clock.seconds();
   return optimum;
 }

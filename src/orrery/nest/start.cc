@@ -4,10 +4,12 @@
 //     a level keeps one dataspace more or less,
 //     a loop moves to the innermost place of its level,
 //     a level takes another of its widest spatial factor vectors, the outermost level the loops that this leaves.
-// Every change is checked against the map space and evaluated by Model::evaluate. Cost: some thousand evaluations.
+// Where asked to, it then takes so many random changes of these kinds (simulated annealing: Kirkpatrick et al., Science
+// 1983), and is improved again. Every change is checked against the map space and evaluated by Model::evaluate. Cost: some thousand evaluations.
 #include "orrery/nest/start.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -23,6 +25,7 @@ namespace {
 
 constexpr double kSecondsOfWalk = 0.1;  // granted beyond the budget, so that there is an answer
 constexpr int kMostEvaluations = 6'000;
+constexpr double kHot = 0.5, kCold = 0.005;  // relative rises that are still taken
 constexpr std::size_t kMostSpreads = 24;  // of a level
 
 class Climb {
@@ -50,6 +53,29 @@ class Climb {
       better = move_loops() || better;
       better = change_spreads() || better;
     }
+  }
+
+  // Random changes of all kinds, at first also for the worse. The same ones in every run.
+  void anneal(int steps) {
+    if (primes_.empty() || excess_ > 0) return;
+    Mapping least = best_;
+    Evaluation least_evaluation = evaluation_;
+    Key least_key = key_;
+    for (int k = 0; k < steps && !clock_.spent(); ++k) {
+      const double heat = kHot * std::pow(kCold / kHot, static_cast<double>(k) / steps);
+      Mapping next = best_;
+      if (!change(next) || !allowed(next) || !price(next) || next_excess_ > 0) continue;
+      const double rise = std::log(next_key_[0] / key_[0]);
+      if (rise > 0 && static_cast<double>(draw(1 << 20)) / (1 << 20) >= std::exp(-rise / heat)) continue;
+      best_ = std::move(next);
+      key_ = next_key_;
+      std::swap(evaluation_, next_);
+      if (compare(key_, least_key, objective_.size()) < 0) least = best_, least_evaluation = evaluation_, least_key = key_;
+    }
+    best_ = std::move(least);
+    evaluation_ = std::move(least_evaluation);
+    key_ = least_key;
+    evaluations_ = 0;
   }
 
   std::optional<Start> found() const {
@@ -101,6 +127,45 @@ class Climb {
     for (const int d : level.temporal_order)
       if (d != innermost && level.temporal[d] > 1) iterating.push_back(d);
     level.temporal_order = space_.full_temporal_order(i, iterating);
+  }
+
+  std::size_t draw(std::size_t below) {
+    random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
+    return static_cast<std::size_t>(random_ % below);
+  }
+
+  // One random change; false where it changes nothing.
+  bool change(Mapping& next) {
+    const int levels = space_.levels();
+    const int i = static_cast<int>(draw(static_cast<std::size_t>(levels)));
+    LevelMapping& level = next.levels[i];
+    const std::size_t kind = draw(8);
+    if (kind < 4) {
+      const auto& [d, prime] = primes_[draw(primes_.size())];
+      const int to = static_cast<int>(draw(static_cast<std::size_t>(levels)));
+      if (to == i || level.temporal[d] % prime != 0) return false;
+      level.temporal[d] /= prime;
+      next.levels[to].temporal[d] *= prime;
+      order_loops(i, level, -1);
+      order_loops(to, next.levels[to], -1);
+      return true;
+    }
+    if (kind == 4) {
+      const std::uint32_t keep = level.keep ^ 1u << draw(model_.einsum().dataspaces.size());
+      const std::vector<std::uint32_t>& masks = space_.keeps(i);
+      if (std::find(masks.begin(), masks.end(), keep) == masks.end()) return false;
+      level.keep = keep;
+      return true;
+    }
+    if (kind == 5) {
+      order_loops(i, level, static_cast<int>(primes_[draw(primes_.size())].first));
+      return true;
+    }
+    // The widest come first.
+    const std::vector<SpatialChoice>& choices = space_.spatial(i);
+    if (choices.size() == 1) return false;
+    const double at = static_cast<double>(draw(1 << 20)) / (1 << 20);
+    return spread(i, choices[static_cast<std::size_t>(at * at * static_cast<double>(choices.size()))], next);
   }
 
   bool take(const Mapping& mapping) {
@@ -212,18 +277,23 @@ class Climb {
   Key key_{}, next_key_{};
   Count excess_ = 0, next_excess_ = 0;  // cycles beyond the most that are allowed
   int evaluations_ = 0;
+  std::uint64_t random_ = 0x9e3779b97f4a7c15;
 };
 
 }  // namespace
 
 std::optional<Start> start(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                           Count max_cycles, const cost::Budget& budget) {
+                           Count max_cycles, const cost::Budget& budget, int annealed) {
   const cost::Budget walk({.seconds = kSecondsOfWalk, .memory = 0});
   const std::optional<Mapping> first = any_mapping(model.einsum(), space, walk);
   if (!first) return std::nullopt;
   Climb climb(model, space, objective, max_cycles, budget);
   if (!climb.begin(*first)) return std::nullopt;
   climb.run();
+  if (annealed > 0) {
+    climb.anneal(annealed);
+    climb.run();
+  }
   return climb.found();
 }
 

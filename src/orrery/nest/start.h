@@ -18,8 +18,8 @@ struct Start {
 };
 
 // Nothing if none was found in a tenth of a second; there may be none. If `budget` has time left, the mapping is
-// improved by single changes.
+// improved by single changes, and by `annealed` random ones.
 std::optional<Start> start(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                           base::Count max_cycles, const cost::Budget& budget);
+                           base::Count max_cycles, const cost::Budget& budget, int annealed = 0);
 
 }  // namespace orrery::nest

@@ -82,65 +82,46 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
   return problem;
 }
 
-Prices::Prices(const Problem& problem, const Config& config) : problem_(&problem), config_(&config) {
+Fanout fanout_of(const Problem& problem, int level, const std::vector<Count>& factor) {
   const Model& model = *problem.model;
-  const int levels = problem.levels, dims = problem.dimensions(), spaces = problem.spaces();
-  spread_.resize(levels);
-  parent_.resize(levels);
-  scatter_.resize(levels);
-  partition_.resize(levels);
-  transfer_pj_.resize(levels);
+  Fanout fanout;
+  for (const Count f : factor) fanout.instances *= static_cast<double>(f);
+  for (int s = 0; s < problem.spaces(); ++s) {
+    const Dataspace& dataspace = problem.dataspaces[s];
+    const bool alone = !model.reuse().empty() && (model.reuse()[level].no_spatial_sharing >> s & 1);
+    fanout.scatter[s] = alone ? fanout.instances : scatter_of(dataspace, factor);
+    for (const Model::NetworkUse& use : model.network_uses())
+      if (use.level == level)
+        fanout.transfer_pj[s] +=
+            model.network_transfer_pj(use, s, static_cast<Count>(fanout.instances / fanout.scatter[s]));
+    fanout.partition[s] = 1;
+    if (dataspace.product_form)
+      for (int d = 0; d < problem.dimensions(); ++d)
+        if (dataspace.relevant >> d & 1) fanout.partition[s] *= static_cast<double>(factor[d]);
+  }
+  return fanout;
+}
+
+Crossings::Crossings(const Problem& problem, const std::vector<Fanout>& fanouts)
+    : problem_(&problem), fanouts_(fanouts) {
+  const Model& model = *problem.model;
+  const int levels = problem.levels, spaces = problem.spaces();
   instances_.assign(levels, 1);
   paying_.assign(levels, 1);
-  left_.fill(1);
-  for (int d = 0; d < dims; ++d) left_[d] = problem.bound[d];
-  std::vector<std::vector<Count>> factor(levels, std::vector<Count>(dims, 1));
-  Factors inside;
-  inside.fill(1);
-  for (int i = 0; i < levels; ++i) {
-    const SpatialChoice& choice = problem.space->spatial(i)[config.choice[i]];
-    for (int d = 0; d < dims; ++d) {
-      factor[i][d] = choice.factor[problem.dimension[d]];
-      inside[d] *= factor[i][d];
-      if (left_[d] % factor[i][d] != 0) possible_ = false;
-      left_[d] /= factor[i][d];
-    }
-    spread_[i] = inside;
-  }
-  if (!possible_) return;
-  for (int d = 0; d < dims; ++d) cycles_ *= static_cast<double>(left_[d]);
+  partition_.resize(levels);
   Factors whole;
   whole.fill(1);
-  for (int d = 0; d < dims; ++d) whole[d] = problem.bound[d];
-  double instances = 1;
+  for (int d = 0; d < problem.dimensions(); ++d) whole[d] = problem.bound[d];
   std::array<double, kMaxDataspaces> partition{};
-  std::array<int, kMaxDataspaces> parent{};
-  parent.fill(-1);
   for (int s = 0; s < spaces; ++s) partition[s] = static_cast<double>(problem.dataspaces[s].tile(whole));
   for (int i = levels - 1; i >= 0; --i) {
-    instances_[i] = instances;
-    paying_[i] = model.levels()[i].paying(instances);
-    leak_ += model.levels()[i].leak_pj_per_cycle * instances;
-    double fanout = 1;
-    for (int d = 0; d < dims; ++d) fanout *= static_cast<double>(factor[i][d]);
-    for (int s = 0; s < spaces; ++s) {
-      const Dataspace& dataspace = problem.dataspaces[s];
-      partition_[i][s] = partition[s];
-      parent_[i][s] = parent[s];
-      if (config.keep[i] >> s & 1) parent[s] = i;
-      const bool alone = !model.reuse().empty() && (model.reuse()[i].no_spatial_sharing >> s & 1);
-      scatter_[i][s] = alone ? fanout : scatter_of(dataspace, factor[i]);
-      transfer_pj_[i][s] = 0;
-      for (const Model::NetworkUse& use : model.network_uses())
-        if (use.level == i)
-          transfer_pj_[i][s] += model.network_transfer_pj(use, s, static_cast<Count>(fanout / scatter_[i][s]));
-      if (dataspace.product_form)
-        for (int d = 0; d < dims; ++d)
-          if (dataspace.relevant >> d & 1) partition[s] /= static_cast<double>(factor[i][d]);
-    }
-    instances *= fanout;
+    instances_[i] = units_;
+    paying_[i] = model.levels()[i].paying(units_);
+    leak_ += model.levels()[i].leak_pj_per_cycle * units_;
+    for (int s = 0; s < spaces; ++s) partition_[i][s] = partition[s], partition[s] /= fanouts_[i].partition[s];
+    units_ *= fanouts_[i].instances;
   }
-  leak_ += problem.compute_leak * instances;
+  leak_ += problem.compute_leak * units_;
   for (int i = 0; i < levels; ++i) {
     const PricedLevel& level = model.levels()[i];
     first_port_.push_back(limits_.size());
@@ -149,19 +130,9 @@ Prices::Prices(const Problem& problem, const Config& config) : problem_(&problem
     if (level.shared_limit > 0) limits_.push_back({i, true, true, level.shared_limit});
   }
   first_port_.push_back(limits_.size());
-  fixed_pj_ = problem.compute_pj;
-  for (int s = 0; s < spaces; ++s) {
-    int innermost = 0;
-    while (innermost < levels && !(config.keep[innermost] >> s & 1)) ++innermost;
-    if (innermost == levels) {
-      possible_ = false;
-      return;
-    }
-    fixed_pj_ += settle(s, -1, innermost, cycles_, &fixed_loads_);
-  }
 }
 
-double Prices::pay(int level, const Words<double>& words, Loads* loads) const {
+double Crossings::pay(int level, const Words<double>& words, Loads* loads) const {
   if (loads)
     for (std::size_t p = first_port_[level]; p < first_port_[level + 1]; ++p)
       (*loads)[p] += ((limits_[p].reads ? words.reads : 0) + (limits_[p].writes ? words.fills + words.updates : 0)) /
@@ -173,12 +144,12 @@ double Prices::pay(int level, const Words<double>& words, Loads* loads) const {
   return nest::energy_pj(priced, priced.block == 1 ? words : less, paying_[level]);
 }
 
-// What `words` that enter each instance of level `inner` (-1: each compute unit) cost at their keeper `outer`.
-double Prices::settle(int s, int inner, int outer, double words, Loads* loads) const {
+// What `words` that enter each instance of level `inner` cost at their keeper `outer`.
+double Crossings::settle(int s, int inner, int outer, double words, Loads* loads) const {
   double content = words, network_pj = 0;
   for (int i = inner + 1; i <= outer; ++i) {
-    content *= scatter_[i][s];
-    network_pj += content * instances_[i] * transfer_pj_[i][s];
+    content *= fanouts_[i].scatter[s];
+    network_pj += content * instances_[i] * fanouts_[i].transfer_pj[s];
   }
   // A bound may have fewer words than are seen.
   const double seen = std::min(partition_[outer][s], content);
@@ -187,21 +158,118 @@ double Prices::settle(int s, int inner, int outer, double words, Loads* loads) c
              loads);
 }
 
-double Prices::crossing(int s, int a, double words, Loads* loads) const {
+double Crossings::crossing(int s, int a, int b, double words, Loads* loads) const {
+  const double outer_pj = settle(s, a, b, words, loads);
+  if (a < 0) return outer_pj;
   const double seen = std::min(partition_[a][s], words);
   return pay(a, received(problem_->model->levels()[a], problem_->dataspaces[s].read_write, s, words, seen), loads) +
-         settle(s, a, parent_[a][s], words, loads);
+         outer_pj;
+}
+
+// Blocks count as the parts of them that are wanted.
+double Crossings::slope(int level, const Words<double>& words) const {
+  const PricedLevel& priced = problem_->model->levels()[level];
+  return paying_[level] / priced.block *
+         (words.reads * priced.read_pj + words.fills * priced.write_pj + words.updates * priced.update_pj);
+}
+
+void Crossings::add_loads(int level, double per_word, const Words<double>& words, double once,
+                          const Words<double>& seen, std::vector<Line::Load>& loads) const {
+  for (std::size_t p = first_port_[level]; p < first_port_[level + 1]; ++p) {
+    const auto load = [&](const Words<double>& of) {
+      return ((limits_[p].reads ? of.reads : 0) + (limits_[p].writes ? of.fills + of.updates : 0)) / limits_[p].limit;
+    };
+    if (load(words) > 0) loads.push_back({static_cast<int>(p), per_word * load(words), once * load(seen)});
+  }
+}
+
+// All that may be seen is taken to be seen.
+Crossings::Line Crossings::line(int s, int a, int b) const {
+  const bool read_write = problem_->dataspaces[s].read_write;
+  Line line;
+  const double entering = 1 / (a < 0 ? units_ : instances_[a]);
+  double content = entering;
+  for (int i = a + 1; i <= b; ++i) {
+    content *= fanouts_[i].scatter[s];
+    line.entering += content * instances_[i] * fanouts_[i].transfer_pj[s];
+  }
+  line.shared = 1 / (content * instances_[b]);
+  const PricedLevel& outer = problem_->model->levels()[b];
+  const Words<double> one = served(outer, read_write, s, 1.0, 0.0), seen = served(outer, read_write, s, 0.0, 1.0);
+  line.leaving += content * slope(b, one);
+  line.once += partition_[b][s] * slope(b, seen);
+  add_loads(b, content, one, partition_[b][s], seen, line.leaves);
+  if (a >= 0) {
+    const PricedLevel& inner = problem_->model->levels()[a];
+    const Words<double> each = received(inner, read_write, s, 1.0, 0.0), known = received(inner, read_write, s, 0.0, 1.0);
+    line.entering += entering * slope(a, each);
+    line.once += partition_[a][s] * slope(a, known);
+    add_loads(a, entering, each, partition_[a][s], known, line.enters);
+  }
+  return line;
+}
+
+namespace {
+
+std::vector<Fanout> fanouts_of(const Problem& problem, const Config& config) {
+  std::vector<Fanout> fanouts;
+  std::vector<Count> factor(problem.dimensions());
+  for (int i = 0; i < problem.levels; ++i) {
+    const SpatialChoice& choice = problem.space->spatial(i)[config.choice[i]];
+    for (int d = 0; d < problem.dimensions(); ++d) factor[d] = choice.factor[problem.dimension[d]];
+    fanouts.push_back(fanout_of(problem, i, factor));
+  }
+  return fanouts;
+}
+
+}  // namespace
+
+Prices::Prices(const Problem& problem, const Config& config)
+    : Crossings(problem, fanouts_of(problem, config)), config_(&config) {
+  const int levels = problem.levels, dims = problem.dimensions(), spaces = problem.spaces();
+  left_.fill(1);
+  for (int d = 0; d < dims; ++d) left_[d] = problem.bound[d];
+  Factors inside;
+  inside.fill(1);
+  for (int i = 0; i < levels; ++i) {
+    const SpatialChoice& choice = problem.space->spatial(i)[config.choice[i]];
+    for (int d = 0; d < dims; ++d) {
+      const Count factor = choice.factor[problem.dimension[d]];
+      inside[d] *= factor;
+      if (left_[d] % factor != 0) possible_ = false;
+      left_[d] /= factor;
+    }
+    spread_.push_back(inside);
+  }
+  if (!possible_) return;
+  for (int d = 0; d < dims; ++d) cycles_ *= static_cast<double>(left_[d]);
+  parent_.resize(levels);
+  std::array<int, kMaxDataspaces> parent{};
+  parent.fill(-1);
+  for (int i = levels - 1; i >= 0; --i) {
+    parent_[i] = parent;
+    for (int s = 0; s < spaces; ++s)
+      if (config.keep[i] >> s & 1) parent[s] = i;
+  }
+  fixed_pj_ = problem.compute_pj;
+  for (int s = 0; s < spaces; ++s) {
+    if (parent[s] < 0) {
+      possible_ = false;
+      return;
+    }
+    fixed_pj_ += Crossings::crossing(s, -1, parent[s], cycles_, &fixed_loads_);
+  }
 }
 
 double Prices::active(const Loads& loads) const {
   double cycles = cycles_;
-  for (std::size_t p = 0; p < limits_.size(); ++p) cycles = std::max(cycles, loads[p]);
+  for (int p = 0; p < ports(); ++p) cycles = std::max(cycles, loads[p]);
   return whole(cycles);
 }
 
 // As ports need it, in doubles or not.
 double Prices::whole(double cycles) const {
-  return problem_->whole_cycles ? std::ceil(cycles * (1 - kEqual)) : cycles;
+  return problem().whole_cycles ? std::ceil(cycles * (1 - kEqual)) : cycles;
 }
 
 }  // namespace orrery::nest::tiles

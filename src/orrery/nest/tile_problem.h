@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "orrery/nest/model.h"
@@ -69,40 +70,52 @@ struct Config {
   std::vector<std::uint32_t> keep;  // per storage
 };
 
-// Cycles that ports need for the words they move, by Prices::port.
+// Cycles that ports need for the words they move, by Crossings::port.
 inline constexpr int kMostPorts = 24;
 using Loads = std::array<double, kMostPorts>;
 
-// What is known once a configuration is fixed.
-class Prices {
+// What a fan-out does to each dataspace.
+struct Fanout {
+  double instances = 1;
+  std::array<double, kMaxDataspaces> scatter{};      // different words that leave above it for one that arrives
+  std::array<double, kMaxDataspaces> partition{};    // parts in which what is seen is dealt
+  std::array<double, kMaxDataspaces> transfer_pj{};  // of explicit networks, a word
+
+  bool operator==(const Fanout&) const = default;
+};
+Fanout fanout_of(const Problem& problem, int level, const std::vector<Count>& factor);
+
+// What words cost that cross from one storage into another, under given fan-outs.
+class Crossings {
  public:
-  Prices(const Problem& problem, const Config& config);
+  Crossings(const Problem& problem, const std::vector<Fanout>& fanouts);
 
-  bool possible() const { return possible_; }  // every dataspace is kept somewhere, and loops can do what is left
-  double cycles() const { return cycles_; }    // of computing alone
-  double leak_pj_per_cycle() const { return leak_; }
-  double fixed_pj() const { return fixed_pj_; }  // computes, and what the compute units ask of the innermost keepers
-  const Loads& fixed_loads() const { return fixed_loads_; }
-  int ports() const { return static_cast<int>(limits_.size()); }
-
-  Count left(int d) const { return left_[d]; }                        // what the temporal loops share
-  Count spread(int level, int d) const { return spread_[level][d]; }  // spatial factors up to and including S_level
-  const Config& config() const { return *config_; }
   const Problem& problem() const { return *problem_; }
+  double leak_pj_per_cycle() const { return leak_; }
+  int ports() const { return static_cast<int>(limits_.size()); }
+  double instances(int level) const { return instances_[level]; }
+  double units() const { return units_; }
 
-  // The keeper of s outside level a, which keeps it; -1: none.
-  int parent(int s, int a) const { return parent_[a][s]; }
+  // Energy of `words` of s that cross into each instance of level a (-1: each compute unit) from their keeper b; loads
+  // are added where wanted. Where instances overlap along a diagonal, a bound.
+  double crossing(int s, int a, int b, double words, Loads* loads) const;
 
-  // Energy of `words` of s that cross into each instance of level a, which keeps it, from its keeper outside; loads are
-  // added where wanted. Where instances overlap along a diagonal, a bound.
-  double crossing(int s, int a, double words, Loads* loads) const;
-
-  // Energy, cycles and leakage as the objective sees them.
-  double energy_pj(double dynamic_pj, double active) const { return dynamic_pj + leak_ * active; }
-  double active(const Loads& loads) const;
-  double whole(double cycles) const;
+  // No less than this: for each of the words that enter all instances of level a together, and once. What leaves b is
+  // one word for `shared` of these, but all the words of the dataspace at least.
+  struct Line {
+    double entering = 0, leaving = 0, once = 0, shared = 1;
+    struct Load {
+      int port = 0;
+      double per_word = 0, once = 0;
+    };
+    std::vector<Load> enters, leaves;
+  };
+  Line line(int s, int a, int b) const;
 
  private:
+  double slope(int level, const Words<double>& words) const;
+  void add_loads(int level, double per_word, const Words<double>& words, double once, const Words<double>& seen,
+                 std::vector<Line::Load>& loads) const;
   double settle(int s, int inner, int outer, double words, Loads* loads) const;
   double pay(int level, const Words<double>& words, Loads* loads) const;
 
@@ -112,20 +125,49 @@ class Prices {
     double limit = 0;
   };
   const Problem* problem_;
-  const Config* config_;
-  bool possible_ = true;
-  double cycles_ = 1, leak_ = 0, fixed_pj_ = 0;
-  Loads fixed_loads_{};
+  double leak_ = 0, units_ = 1;
   std::vector<Port> limits_;             // by level
   std::vector<std::size_t> first_port_;  // of each level
+  std::vector<Fanout> fanouts_;
+  std::vector<std::array<double, kMaxDataspaces>>
+      partition_;  // words that one instance sees over the whole run, at most
+  std::vector<double> instances_, paying_;
+};
+
+// What is known once a configuration is fixed.
+class Prices : public Crossings {
+ public:
+  Prices(const Problem& problem, const Config& config);
+
+  bool possible() const { return possible_; }  // every dataspace is kept somewhere, and loops can do what is left
+  double cycles() const { return cycles_; }    // of computing alone
+  double fixed_pj() const { return fixed_pj_; }  // computes, and what the compute units ask of the innermost keepers
+  const Loads& fixed_loads() const { return fixed_loads_; }
+
+  Count left(int d) const { return left_[d]; }                        // what the temporal loops share
+  Count spread(int level, int d) const { return spread_[level][d]; }  // spatial factors up to and including S_level
+  const Config& config() const { return *config_; }
+
+  // The keeper of s outside level a, which keeps it; -1: none.
+  int parent(int s, int a) const { return parent_[a][s]; }
+
+  double crossing(int s, int a, double words, Loads* loads) const {
+    return Crossings::crossing(s, a, parent_[a][s], words, loads);
+  }
+
+  // Energy, cycles and leakage as the objective sees them.
+  double energy_pj(double dynamic_pj, double active) const { return dynamic_pj + leak_pj_per_cycle() * active; }
+  double active(const Loads& loads) const;
+  double whole(double cycles) const;
+
+ private:
+  const Config* config_;
+  bool possible_ = true;
+  double cycles_ = 1, fixed_pj_ = 0;
+  Loads fixed_loads_{};
   Factors left_{};
   std::vector<Factors> spread_;
   std::vector<std::array<int, kMaxDataspaces>> parent_;
-  std::vector<std::array<double, kMaxDataspaces>> scatter_;  // of S_level
-  std::vector<std::array<double, kMaxDataspaces>>
-      partition_;  // words that one instance sees over the whole run, at most
-  std::vector<std::array<double, kMaxDataspaces>> transfer_pj_;
-  std::vector<double> instances_, paying_;
 };
 
 }  // namespace orrery::nest::tiles

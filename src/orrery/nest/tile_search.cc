@@ -36,6 +36,8 @@
 #include "orrery/nest/objective.h"
 #include "orrery/nest/start.h"
 #include "orrery/nest/tile_bound.h"
+#include "orrery/nest/tile_candidate.h"
+#include "orrery/nest/tile_families.h"
 #include "orrery/nest/tile_slides.h"
 #include "orrery/nest/tile_table.h"
 
@@ -58,33 +60,11 @@ using tiles::Step;
 using tiles::Table;
 using tiles::Way;
 
-constexpr std::size_t kMostConfigs = 400'000;
-constexpr double kMostTiles = 1e6;                       // of a configuration that is bounded by them
-constexpr double kMostBytes = 1e9, kBytesOfATile = 400;  // of tables, for each level and tile
-constexpr double kMostPathTiles = 1e6;                   // of lattices kept for other configurations, 100 bytes each
-constexpr double kFirstTrial = 1.25, kNextTrial = 1.6;   // of the least energy
-constexpr double kNearby = 1.25;                         // rates that differ by less serve as well
-constexpr int kMostOrders = 3'000;                       // of one mapping whose bound promised more
-constexpr double kForListing = 1.0 / 4;                  // of the time
-constexpr std::size_t kMostFirst = 8;
-constexpr std::uint64_t kFirstNodes = 20'000;  // of a configuration, before others have their turn
+using tiles::Candidate;
+using tiles::Chosen;
+using tiles::Progress;
 
-// What has been made of a configuration: listed, bounded by its tiles, searched for a while or to the end.
-enum class Stage { kListed, kSharpened, kLast, kDone };
-
-struct Candidate {
-  Config config;
-  Key bound{};
-  Stage stage = Stage::kListed;
-};
-
-// One level's choice on the way from the inside outwards.
-struct Chosen {
-  const Step* step = nullptr;
-  std::uint32_t continuing = 0;  // dataspaces whose slide may go on further out
-  tiles::Open open;              // before
-  Factors inside, loops;
-};
+using namespace tiles::limits;
 
 class Searcher {
  public:
@@ -98,22 +78,22 @@ class Searcher {
   }
 
   Optimum run() {
-    list();
-    if (!listed_all_) {
-      const auto quick = start(*problem_.model, *problem_.space, objective_, limits_.max_cycles,
-                               cost::Budget(budget_, budget_.seconds_left() / 8));
-      if (quick) best_ = quick->key, mapping_ = quick->mapping, evaluation_ = quick->evaluation;
-    }
+    // What explicit networks add is not bounded well by a signature: such chips are listed.
+    if (problem_.model->network_uses().empty() && configurations(problem_) > limits_.families_from)
+      list_families();
+    else
+      list();
+    if (!listed_all_) begin_quickly();
     // By bound; of equal ones, as listed. Bounds rise from one stage to the next.
-    using Place = std::pair<Key, std::size_t>;
-    std::priority_queue<Place, std::vector<Place>, std::greater<>> queue;
+    Queue queue;
     for (std::size_t k = 0; k < candidates_.size(); ++k) queue.emplace(candidates_[k].bound, k);
+    if (families_) dive_into_families(queue);
     double open = kNever;  // least bound of what was not finished
-    for (const std::size_t k : promising()) {
+    for (const std::size_t k : families_ ? std::vector<std::size_t>{} : promising()) {
       if (budget_.spent()) break;
       Candidate& candidate = candidates_[k];
       if (drop(candidate.bound)) continue;
-      candidate.stage = search(candidate, kFirstNodes) ? Stage::kDone : Stage::kLast;
+      candidate.stage = search(candidate, kFirstNodes) ? Progress::kDone : Progress::kLast;
     }
     while (!queue.empty()) {
       const auto [bound, k] = queue.top();
@@ -128,25 +108,30 @@ class Searcher {
       }
       queue.pop();
       Candidate& candidate = candidates_[k];
-      if (candidate.stage == Stage::kDone) continue;
+      if (candidate.stage == Progress::kDone) continue;
       if (bound < candidate.bound) {  // it has risen since
         queue.emplace(candidate.bound, k);
         continue;
       }
       report(bound[0]);
       bool finished = false;
-      if (candidate.stage == Stage::kListed)
+      if (candidate.stage < Progress::kListed) {
+        open_up(k, queue);
+        continue;
+      }
+      if (candidate.stage == Progress::kListed)
         sharpen(candidate);
       else
-        finished = search(candidate, candidate.stage == Stage::kSharpened ? kFirstNodes : 0);
-      if (candidate.stage == Stage::kLast && !finished)
+        finished = search(candidate, candidate.stage == Progress::kSharpened ? kFirstNodes : 0);
+      if (candidate.stage == Progress::kLast && !finished)
         open = std::min(open, candidate.bound[0]);
       else if (!finished && !drop(candidate.bound))
         queue.emplace(candidate.bound, k);
       else if (!finished)
         ++bounded_;
-      if (candidate.stage != Stage::kLast) candidate.stage = static_cast<Stage>(static_cast<int>(candidate.stage) + 1);
+      if (candidate.stage != Progress::kLast) candidate.stage = static_cast<Progress>(static_cast<int>(candidate.stage) + 1);
     }
+    open = std::min(open, left_out_);
     Optimum optimum;
     optimum.mapping = std::move(mapping_);
     optimum.evaluation = std::move(evaluation_);
@@ -157,7 +142,8 @@ class Searcher {
     certificate.optimal = finished && optimum.mapping;
     optimum.infeasible = finished && !optimum.mapping && listed_all_;
     const double least =
-        listed_all_ ? std::min(open, unresolved_) : floor_of(*problem_.model, *problem_.space, objective_[0]);
+        listed_all_ ? std::min(open, unresolved_)
+                    : std::max(floor_, floor_of(*problem_.model, *problem_.space, objective_[0]));
     certificate.lower_bound = std::min(best_[0], least);
     return optimum;
   }
@@ -192,6 +178,88 @@ class Searcher {
     std::vector<std::size_t> first;
     for (std::size_t n = 0; n < std::min(ranked.size(), kMostFirst); ++n) first.push_back(ranked[n].second);
     return first;
+  }
+
+  using Place = std::pair<Key, std::size_t>;
+  using Queue = std::priority_queue<Place, std::vector<Place>, std::greater<>>;
+
+  // A mapping to begin with.
+  void begin_quickly() {
+    const auto quick = start(*problem_.model, *problem_.space, objective_, limits_.max_cycles,
+                             cost::Budget(budget_, budget_.seconds_left() / 4), kAnnealed);
+    if (quick && compare(quick->key, best_, objective_.size()) < 0)
+      best_ = quick->key, mapping_ = quick->mapping, evaluation_ = quick->evaluation;
+  }
+
+  Key key_of_least(const tiles::Least& least) const {
+    const double active = problem_.whole_cycles ? std::ceil(least.active * (1 - kEqual)) : least.active;
+    return key(least.energy_pj + least.leak_pj_per_cycle * active, active);
+  }
+
+  tiles::Wanted wanted() const {
+    return {[this](const tiles::Least& least) {
+              return std::isfinite(least.energy_pj) && !too_slow(least.active) && !drop(key_of_least(least));
+            },
+            [this](double leak, double energy_pj) { return most_active(leak, energy_pj); }};
+  }
+
+  // Every family, with a bound.
+  void list_families() {
+    begin_quickly();
+    const cost::Budget part(budget_, budget_.seconds_left() * kForListing);
+    families_.emplace(problem_, part);
+    const tiles::Least floor = families_->floor();
+    families_->list(most_active(0, floor.energy_pj));
+    families_->each(wanted(), [&](const tiles::Families::Family& family, const tiles::Least& least) {
+      candidates_.push_back({{family, {}}, key_of_least(least), Progress::kFamily});
+    });
+    listed_all_ = complete_ = families_->complete();
+    floor_ = key_of_least(floor)[0];
+  }
+
+  // Good mappings of the first families: the cheapest configuration of the cheapest chain of each.
+  void dive_into_families(const Queue& queue) {
+    Queue rest = queue;
+    for (std::size_t n = 0; n < kMostFirst && !rest.empty() && !budget_.spent(); ++n, rest.pop()) {
+      const Candidate& family = candidates_[rest.top().second];
+      if (drop(family.bound)) return;
+      const tiles::Chain* cheapest = nullptr;
+      const std::vector<tiles::Chain> chains = families_->chains(family.config.choice, wanted());
+      for (const tiles::Chain& chain : chains)
+        if (!cheapest || chain.least.energy_pj < cheapest->least.energy_pj) cheapest = &chain;
+      if (!cheapest) continue;
+      std::optional<Candidate> best;
+      std::size_t looked_at = 0;
+      families_->configs(family.config.choice, *cheapest, [&](const Config& config) {
+        if (++looked_at > kMostLooks) return;
+        Candidate candidate{config, family.bound, Progress::kListed};
+        sharpen(candidate);
+        if (!best || candidate.bound < best->bound) best = std::move(candidate);
+      });
+      if (best && !drop(best->bound)) search(*best, kFirstNodes);
+    }
+  }
+
+  // What a family or a chain is made of takes its place in the queue.
+  void open_up(std::size_t k, Queue& queue) {
+    const Candidate parent = std::move(candidates_[k]);
+    candidates_[k].stage = Progress::kDone;
+    const auto add = [&](Candidate candidate) {
+      if (candidates_.size() >= kMostConfigs) {
+        left_out_ = std::min(left_out_, candidate.bound[0]);
+        return;
+      }
+      candidate.bound = std::max(candidate.bound, parent.bound);
+      queue.emplace(candidate.bound, candidates_.size());
+      candidates_.push_back(std::move(candidate));
+    };
+    if (parent.stage == Progress::kFamily) {
+      for (const tiles::Chain& chain : families_->chains(parent.config.choice, wanted()))
+        add({{parent.config.choice, chain.keep}, key_of_least(chain.least), Progress::kChain});
+    } else {
+      families_->configs(parent.config.choice, {parent.config.keep, {}},
+                         [&](const Config& config) { add({config, parent.bound, Progress::kListed}); });
+    }
   }
 
   // Every configuration, with a bound.
@@ -302,10 +370,13 @@ class Searcher {
 
   // How many cycles, if they take so much energy at least.
   double most_active(const Prices& prices, double energy_pj) const {
+    return most_active(prices.leak_pj_per_cycle(), energy_pj);
+  }
+  double most_active(double leak, double energy_pj) const {
     if (objective_[0] == Metric::kEnergy || best_[0] == kNever) return kNever;
     if (objective_[0] == Metric::kDelay) return at_the_edge(best_[0] - problem_.latency);
     // (energy + leak active) (active + latency) = best
-    const double leak = prices.leak_pj_per_cycle(), latency = problem_.latency;
+    const double latency = problem_.latency;
     const double linear = energy_pj + leak * latency, constant = best_[0] * 1e12 - energy_pj * latency;
     if (constant <= 0) return 0;
     return at_the_edge(2 * constant / (linear + std::sqrt(linear * linear + 4 * leak * constant)));
@@ -787,6 +858,9 @@ class Searcher {
   std::vector<std::vector<Step>> steps_;
   std::vector<Candidate> candidates_;
   bool listed_all_ = true, complete_ = true;
+  std::optional<tiles::Families> families_;
+  double floor_ = 0;          // no mapping is below it, whatever was listed
+  double left_out_ = kNever;  // least bound of candidates that there was no room for
   std::map<Factors, std::unique_ptr<const Paths>> paths_;  // by what is left
   double path_tiles_ = 0;
   int binding_port_ = -1;  // of the best answer, or none

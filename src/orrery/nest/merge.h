@@ -1,0 +1,32 @@
+// Dimensions that do the same are searched as one: rows and columns of a 1 x 1 convolution are one dimension of P Q
+// positions, and the convolution is a matrix product.
+//
+// Two dimensions are alike if no dataspace tells them apart: each moves with both, on axes of their own by one word an
+// iteration, or with neither. Every factor of P Q at some place is a factor of P times one of Q, and whichever primes a
+// mapping takes, P's and Q's can be dealt to them; so both spaces have the same costs. Constraints may say no more of
+// them than that both have no loop somewhere; and a fan-out in X and Y can put two dimensions on different sides, one not; then nothing is merged.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "orrery/machine/chip.h"
+#include "orrery/nest/mapping.h"
+#include "orrery/nest/mapspace.h"
+#include "orrery/workload/einsum.h"
+
+namespace orrery::nest {
+
+struct Merged {
+  workload::Einsum einsum;
+  Mapspace space;
+  std::vector<std::vector<int>> parts;  // of each dimension: those of the original
+};
+
+// Nothing where no dimensions are alike.
+std::optional<Merged> merge_alike(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& space);
+
+// The mapping of the original that a mapping of `merged` stands for.
+Mapping split(const Merged& merged, const workload::Einsum& original, const Mapping& mapping);
+
+}  // namespace orrery::nest
