@@ -76,8 +76,8 @@ std::optional<Merged> merge_alike(const workload::Einsum& einsum, const machine:
   std::vector<std::pair<std::vector<int>, std::optional<Still>>> kinds;  // of each group; none: alone
   for (int d = 0; d < dims; ++d) {
     const std::vector<int> kind = moves(einsum, d);
-    const bool plain = still[d] && einsum.dimensions[d].bound > 1 &&
-                       std::find(kind.begin(), kind.end(), 2) == kind.end();
+    const bool plain =
+        still[d] && einsum.dimensions[d].bound > 1 && std::find(kind.begin(), kind.end(), 2) == kind.end();
     const auto all = plain ? std::pair(kind, still[d]) : std::pair(std::vector<int>{}, std::optional<Still>{});
     const auto same = plain ? std::find(kinds.begin(), kinds.end(), all) : kinds.end();
     place[d] = static_cast<int>(same - kinds.begin());

@@ -4,7 +4,8 @@
 // Two dimensions are alike if no dataspace tells them apart: each moves with both, on axes of their own by one word an
 // iteration, or with neither. Every factor of P Q at some place is a factor of P times one of Q, and whichever primes a
 // mapping takes, P's and Q's can be dealt to them; so both spaces have the same costs. Constraints may say no more of
-// them than that both have no loop somewhere; and a fan-out in X and Y can put two dimensions on different sides, one not; then nothing is merged.
+// them than that both have no loop somewhere; and a fan-out in X and Y can put two dimensions on different sides, one
+// not; then nothing is merged.
 #pragma once
 
 #include <optional>
