@@ -541,6 +541,24 @@ std::string changed_constant(const base::Overrides& system, const std::set<std::
   return "";
 }
 
+// A network that is more than twice as fast or as slow as the one that was described; or nothing.
+std::string other_network(const TrainRequest& request, const base::Overrides& given, const cluster::System& system) {
+  const auto sets_network = [](const base::Override& set) { return set.path.starts_with("networks."); };
+  const auto first = std::find_if(given.begin(), given.end(), sets_network);
+  if (first == given.end() || request.system == kThisMachine) return "";
+  base::Overrides rest;
+  std::remove_copy_if(given.begin(), given.end(), std::back_inserter(rest), sets_network);
+  const collective::Fabric before =
+      formats::orrery::load_system(catalogue_directory(), request.system, rest).system.fabric;
+  const auto far = [](double a, double b) { return a > 2 * b || b > 2 * a; };
+  for (int level = 0; level < std::min(before.count, system.fabric.count); ++level) {
+    const collective::Network& was = before.levels[level];
+    const collective::Network& now = system.fabric.levels[level];
+    if (far(was.rate(), now.rate()) || far(was.latency_s, now.latency_s)) return "system." + first->path;
+  }
+  return before.count == system.fabric.count ? "" : "system." + first->path;
+}
+
 // How far off the prediction may be, or why nobody knows.
 void say_expected_error(const Setting& setting, TrainedModel& trained) {
   if (trained.operators != "roofline") {
@@ -577,6 +595,7 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
     if (formats::orrery::set_plan_field(trained.plan, field, found)) setting.set.insert(field.path);
   found.throw_if_errors();
   setting.changed = changed_constant(overrides.system, setting.set);
+  if (setting.changed.empty()) setting.changed = other_network(request, overrides.system, trained.system);
   check_interleaving(request, trained.plan);
   check_chip(request, overrides.system, setting.machine, trained);
   setting.limits = request.limits;

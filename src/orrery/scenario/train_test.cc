@@ -259,6 +259,10 @@ TEST(Train, NoErrorIsStatedFarFromWhatWasMeasured) {
   EXPECT_EQ(why(request), "no run that trains adapters was measured");
   request.overrides = {{"system.accelerator.memory", "141GB"}, {"system.accelerator.price", "2 USD/h"}};
   EXPECT_TRUE(train(request).expected_error) << "neither changes a time";
+  request.overrides = {{"system.networks.1.bandwidth", "5Gbit/s"}};
+  EXPECT_EQ(why(request), "no run with another `system.networks.1.bandwidth` was measured");
+  request.overrides = {{"system.networks.1.bandwidth", "300Gbit/s"}};
+  EXPECT_TRUE(train(request).expected_error) << "400 Gbit/s were measured";
 }
 
 TEST(Train, WhatPapersCountAndNobodyComputesIsNamed) {

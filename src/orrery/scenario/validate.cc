@@ -205,9 +205,10 @@ int bits_of(machine::Precision precision) {
 }  // namespace
 
 RunKind kind_of(const cluster::Model& model, const cluster::System& system, const cluster::Plan& plan) {
+  // A100-80GB is an A100; each TPU is a generation of its own.
   const std::string& name = system.accelerator.name;
-  return {cluster::name_of(plan.stack.name, cluster::stacks()), name.substr(0, name.find('-')), bits_of(plan.precision),
-          model.mixes()};
+  const std::string generation = name.starts_with("TPU-") ? name : name.substr(0, name.find('-'));
+  return {cluster::name_of(plan.stack.name, cluster::stacks()), generation, bits_of(plan.precision), model.mixes()};
 }
 
 std::vector<MeasuredSet> read_measured(const std::string& directory, const std::vector<std::string>& only) {

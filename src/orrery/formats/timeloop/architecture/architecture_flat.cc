@@ -65,12 +65,6 @@ class Lists {
       const std::string key = plain_key(entry.key);
       return key == "name" || key == "technology";
     });
-    // Timeloop's other names of the same.
-    for (yaml::Node::Entry& entry : attributes.entries) {
-      const std::string key = plain_key(entry.key);
-      if (key == "word_width") entry.key = "word_bits";
-      if (key == "n_words") entry.key = "block_size";
-    }
     const AttributeFrame& frame = into_.frames.emplace_back(top_, &attributes);
     Component component;
     component.name = name;

@@ -91,6 +91,22 @@ TEST(Architecture, BlocksCapacityAndBandwidthFollowTimeloopsRules) {
   EXPECT_TRUE(read.storage("DRAM").is_dram);
 }
 
+TEST(Architecture, TimeloopsOtherNamesOfAnAttributeMeanTheSame) {
+  const Read plain = read_text(small_chip("depth: 64, width: 32, datawidth: 8"));
+  ASSERT_EQ(plain.codes(), "");
+  for (const char* attributes : {"memory_depth: 64, memory_width: 32, word_width: 8",
+                                 "data_storage_depth: 64, data_storage_width: 32, word-bits: 8",
+                                 "data_storage_depth: 64, n_words: 4, datawidth: 8"}) {
+    const Read read = read_text(small_chip(attributes));
+    ASSERT_EQ(read.codes(), "") << attributes;
+    EXPECT_EQ(read.storage("Buffer").word_bits, 8) << attributes;
+    EXPECT_EQ(read.storage("Buffer").block_size, plain.storage("Buffer").block_size) << attributes;
+    EXPECT_EQ(read.storage("Buffer").capacity_words, plain.storage("Buffer").capacity_words) << attributes;
+  }
+  const Read both = read_text(small_chip("depth: 64, memory_depth: 1, width: 32, datawidth: 8"));
+  EXPECT_EQ(both.storage("Buffer").capacity_words, 256) << "as Timeloop reads them, `depth` comes first";
+}
+
 TEST(Architecture, ClusterSizeDividesTheWidth) {
   const Read read = read_text(small_chip("depth: 1, width: 512, cluster_size: 64, datawidth: 8"));
   ASSERT_EQ(read.codes(), "");

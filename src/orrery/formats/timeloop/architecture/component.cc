@@ -18,8 +18,18 @@ constexpr std::array<std::string_view, 8> kStorageClasses = {"dram",    "sram", 
 constexpr std::array<std::string_view, 2> kComputeClasses = {"mac", "compute"};
 constexpr std::array<std::string_view, 4> kNetworkClasses = {"simplemulticast", "legacy", "reductiontree", "xy_noc"};
 
-constexpr std::array<std::string_view, 5> kStorageAttributes = {"entries", "depth", "sizeKB", "block_size",
-                                                                "multiple_buffering"};
+constexpr auto kStorageAttributes =
+    std::to_array<std::string_view>({"entries", "depth", "memory_depth", "data_storage_depth", "sizeKB", "block_size",
+                                     "n_words", "multiple_buffering"});
+
+// Timeloop's other names of an attribute, or none.
+std::vector<std::string_view> other_names(std::string_view key) {
+  if (key == "width") return {"memory_width", "data_storage_width"};
+  if (key == "depth") return {"memory_depth", "data_storage_depth"};
+  if (key == "word_bits") return {"word_width"};
+  if (key == "block_size") return {"n_words"};
+  return {};
+}
 
 // What estimators read besides, and names near to those that others read.
 constexpr auto kEstimatorAttributes =
@@ -68,12 +78,19 @@ AttributeFrame::AttributeFrame(const AttributeFrame& around, const yaml::Node* o
 }
 
 const yaml::Node* AttributeFrame::find(std::string_view key) const {
+  const std::vector<std::string_view> others = other_names(key);
   for (const AttributeFrame* frame = this; frame != nullptr; frame = frame->outer) {
     // The outermost frame has no node: `variables` are the attributes of all.
-    const yaml::Node* value = frame->outer == nullptr        ? frame->scope.node_of(key)
-                              : frame->attributes != nullptr ? frame->attributes->find(key)
-                                                             : nullptr;
-    if (value != nullptr && !value->is_null()) return value;
+    const auto named = [&](std::string_view name) {
+      const yaml::Node* value = frame->outer == nullptr        ? frame->scope.node_of(name)
+                                : frame->attributes != nullptr ? frame->attributes->find(name)
+                                                               : nullptr;
+      return value != nullptr && !value->is_null() ? value : nullptr;
+    };
+    if (const yaml::Node* value = named(key)) return value;
+    if (frame->attributes == nullptr) continue;
+    for (const std::string_view other : others)
+      if (const yaml::Node* value = named(other)) return value;
   }
   return nullptr;
 }

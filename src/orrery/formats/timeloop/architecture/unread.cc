@@ -18,18 +18,11 @@ namespace orrery::formats::timeloop {
 namespace {
 
 // Of the chips' forms besides the known ones, in Timeloop's and Accelergy's spelling.
-constexpr auto kModelled = std::to_array<std::string_view>({"word-bits",
-                                                            "has_power_gating",
-                                                            "component_name",
-                                                            "metadata_storage_width",
-                                                            "metadata_width",
-                                                            "metadata_storage_depth",
-                                                            "metadata_depth",
-                                                            "metadata_datawidth",
-                                                            "metadata_word_bits",
-                                                            "decompression_supported",
-                                                            "compression_supported",
-                                                            "tile_partition_supported"});
+constexpr auto kModelled = std::to_array<std::string_view>(
+    {"word-bits", "word_width", "n_words", "memory_width", "memory_depth", "data_storage_width", "data_storage_depth",
+     "has_power_gating", "component_name", "metadata_storage_width", "metadata_width", "metadata_storage_depth",
+     "metadata_depth", "metadata_datawidth", "metadata_word_bits", "decompression_supported", "compression_supported",
+     "tile_partition_supported"});
 
 // Of the estimators: the columns of the tables, and what CACTI is asked with.
 constexpr auto kEstimated = std::to_array<std::string_view>({"n_banks",

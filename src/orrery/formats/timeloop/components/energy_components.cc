@@ -64,6 +64,14 @@ Attributes settled(const AttributeFrame& innermost, base::Diagnostics& found) {
 // Timeloop calls a word's bits `word-bits`, and gives a block's words instead of its bits; estimators ask for
 // `datawidth` and `width`.
 void take_other_names(Attributes& attributes) {
+  constexpr auto kOthers = std::to_array<std::pair<const char*, const char*>>({{"word_width", "word_bits"},
+                                                                               {"n_words", "block_size"},
+                                                                               {"memory_width", "width"},
+                                                                               {"data_storage_width", "width"},
+                                                                               {"memory_depth", "depth"},
+                                                                               {"data_storage_depth", "depth"}});
+  for (const auto& [other, name] : kOthers)
+    if (const auto held = attributes.find(other); held != attributes.end()) attributes.emplace(name, held->second);
   const auto count = [&](const char* name) -> std::optional<Count> {
     const auto held = attributes.find(name);
     const Count* value = held == attributes.end() ? nullptr : std::get_if<Count>(&held->second);

@@ -50,7 +50,8 @@ class Reader {
     if (!node.is_map()) return of_share(node, "fixed_structured", s, node);
     const yaml::Node* kind = node.find("distribution");
     std::string name = "fixed_structured";
-    if (kind != nullptr && !kind->is_null()) name = as_string(*kind, scope_, "distribution", found_).value_or(name);
+    if (kind != nullptr && !kind->is_null())
+      name = plain_key(as_string(*kind, scope_, "distribution", found_).value_or(name));
     if (name == "banded" || name == "diagonal") return of_band(node, name, s);
     if (name == "table") return of_table(node, s);
     if (std::find(distributions().begin(), distributions().end(), name) == distributions().end()) {

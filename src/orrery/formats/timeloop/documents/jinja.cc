@@ -118,7 +118,7 @@ class Expander {
         return TemplateValue::text("");
       }
       if (name == "path_exists") return TemplateValue::truth(paths.exists(wanted, home, folders_, where));
-      if (name == "find_path") return TemplateValue::text(paths.absolute(paths.one(wanted, home, folders_, where)));
+      if (name == "find_path") return TemplateValue::text(paths.absolute(paths.any(wanted, home, folders_, where)));
       if (name == "include_text") return include_text(paths.all(wanted, home, folders_, where), where);
       std::string key = arguments.values.size() > 1 ? text(1) : "";
       if (name == "include")

@@ -90,6 +90,16 @@ TEST(Jinja, ATopFileChoosesByWhatThereIs) {
   EXPECT_EQ(expand(folder, "top.yaml.jinja2").codes(), "O0113");
 }
 
+TEST(Jinja, FindPathFindsFilesAndFolders) {
+  const base::Folder folder;
+  folder.add("parts/classes/a.yaml", "c: 1\n");
+  folder.add("top.yaml", "file: {{find_path('parts/classes/a.yaml')}}\nfolder: {{find_path('parts/classes')}}\n");
+  const Expanded read = expand(folder, "top.yaml");
+  ASSERT_EQ(read.codes(), "");
+  EXPECT_TRUE(at(read, "file")->scalar.ends_with("/parts/classes/a.yaml"));
+  EXPECT_TRUE(at(read, "folder")->scalar.ends_with("/parts/classes"));
+}
+
 TEST(Jinja, DefinedNamesAreNumbersAndTruthValuesWhereTheyLookSo) {
   const base::Folder folder;
   folder.add("t.yaml", "a: {% if flag %}yes{% else %}no{% endif %}\nb: {{ n + 1 }}\nc: {{ word }}\n");

@@ -198,7 +198,7 @@ class Reader {
       nest::TensorFormat format;
       format.where = one.where;
       if (const yaml::Node* order = present(one, "rank_application_order")) {
-        const std::string text = as_string(*order, scope_, "rank_application_order", found_).value_or("");
+        const std::string text = plain_key(as_string(*order, scope_, "rank_application_order", found_).value_or(""));
         format.inner_to_outer = text == "inner_to_outer";
         if (text != "inner_to_outer" && text != "outer_to_inner")
           found_.error("O2028", fmt::format("`{}` is no order of ranks", text), order->where)

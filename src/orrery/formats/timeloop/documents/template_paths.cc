@@ -138,6 +138,13 @@ std::string TemplatePaths::one(const std::string& name, const fs::path& home, co
   return files.front();
 }
 
+std::string TemplatePaths::any(const std::string& name, const fs::path& home, const Folders& added,
+                               const base::Location& where) const {
+  std::error_code error;
+  const std::vector<std::string> found = candidates(name, home, added, where);
+  return found.size() == 1 && fs::is_directory(found[0], error) ? found[0] : one(name, home, added, where);
+}
+
 bool TemplatePaths::exists(const std::string& name, const fs::path& home, const Folders& added,
                            const base::Location& where) const {
   return !candidates(name, home, added, where).empty();

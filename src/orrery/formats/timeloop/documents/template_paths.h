@@ -23,6 +23,9 @@ class TemplatePaths {
   // The same, demanding one.
   std::string one(const std::string& name, const std::filesystem::path& home, const Folders& added,
                   const base::Location& where) const;
+  // One, file or folder.
+  std::string any(const std::string& name, const std::filesystem::path& home, const Folders& added,
+                  const base::Location& where) const;
   bool exists(const std::string& name, const std::filesystem::path& home, const Folders& added,
               const base::Location& where) const;
   std::string folder(const std::string& name, const std::filesystem::path& home, const Folders& added,
