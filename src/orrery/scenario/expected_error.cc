@@ -1,6 +1,7 @@
 // Errors are those of `validate train`, and of each kind of run the bound that two thirds of its held-out rows keep:
 // what one standard deviation would be, without the assumption of a form. A kind with few rows borrows those of its
-// software on other accelerators; the widest of them counts, since nothing says which is nearest. Of a run beyond what
+// software on other accelerators, or in other precisions, if any ran on its own; the widest of them counts, since
+// nothing says which is nearest. Of a run beyond what
 // was measured nothing is said: within a factor of two of the measured ranges errors of the rows do not grow, and
 // further out there is no row to tell. Computed when constants change and kept in the catalogue, so that a prediction
 // costs one small file. Cost: linear in the rows.
@@ -33,9 +34,7 @@ std::string line(const RunKind& kind) {
 
 std::string in_words(const RunKind& kind, bool whole) {
   std::string out = kind.stack;
-  if (whole)
-    out +=
-        fmt::format(" on {} in {} bits", kind.accelerator, kind.bits < 16 ? std::to_string(kind.bits) : "16 or more");
+  if (whole) out += fmt::format(" on {} in {} bits", kind.accelerator, kind.bits);
   return out + (kind.experts ? ", with experts" : "");
 }
 
@@ -65,11 +64,12 @@ std::string far(const MeasuredSizes& sizes, const RunSizes& run) {
     const auto plain = [unit](double size) {
       return size / unit < 1000 ? fmt::format("{:.3g}", size / unit) : fmt::format("{:.0f}", size / unit);
     };
-    out += fmt::format("{}{} {}, where {} to {} were", out.empty() ? "" : "; ", plain(value), what, plain(span.least),
-                       plain(span.most));
+    const std::string least = plain(span.least), most = plain(span.most);
+    out += fmt::format("{}{} {}, where {}", out.empty() ? "" : "; ", plain(value), what,
+                       least == most ? most + " were" : least + " to " + most + " were");
   };
   tell(sizes.accelerators, run.accelerators, 1, "accelerators");
-  tell(sizes.sequence, run.sequence, 1, "tokens a sequence");
+  tell(sizes.sequence, run.sequence, 1, run.sequence == 1 ? "token a sequence" : "tokens a sequence");
   tell(sizes.parameters, run.parameters, 1e9, "B parameters");
   return out;
 }
@@ -83,17 +83,19 @@ struct Alike {
 std::optional<Alike> alike(const std::vector<KindError>& kinds, const RunKind& kind) {
   Alike wide;
   wide.error.sizes = {kNone, kNone, kNone};
-  bool as_few_bits = false;
+  bool as_few_bits = false, same_accelerator = false;
   for (const KindError& one : kinds) {
     if (one.kind == kind && one.runs >= kLeastRuns) return Alike{one, true};
     if (one.kind.stack != kind.stack || one.kind.experts != kind.experts) continue;
     as_few_bits |= one.kind.bits <= kind.bits;
+    same_accelerator |= one.kind.accelerator == kind.accelerator;
     wide.error.percent = std::max(wide.error.percent, one.percent);
     wide.error.runs += one.runs;
     widen(wide.error.sizes, one.sizes);
   }
-  // Runs in more bits say nothing of the work that fewer bits bring.
-  if (wide.error.runs < kLeastRuns || !as_few_bits) return std::nullopt;
+  // Runs in more bits say nothing of the work that fewer bits bring, nor those in 16 of products in 32; and of an
+  // accelerator on which none of this software ran nobody knows whether its data sheet keeps its promise.
+  if (wide.error.runs < kLeastRuns || !as_few_bits || !same_accelerator || kind.bits > 16) return std::nullopt;
   return wide;
 }
 

@@ -52,7 +52,7 @@ std::vector<KindError> read_error_kinds(const std::string& directory);
 std::string error_kinds_text(const std::vector<KindError>& kinds);
 
 // Of the same kind, or else of the same software and experts; nothing where fewer than kLeastRuns were measured, all in
-// more bits, or none near: a run is near those measured where its accelerators, its sequence and its parameters are at
+// more bits, none on this accelerator, or none near: a run is near those measured where its accelerators, its sequence and its parameters are at
 // least the least of theirs over kNear and at most kNear times their most.
 inline constexpr std::size_t kLeastRuns = 5;
 inline constexpr double kNear = 2;

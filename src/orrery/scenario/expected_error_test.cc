@@ -106,8 +106,8 @@ TEST(ExpectedError, OfARunThatIsNotNearThoseMeasuredNothingIsStatedAndWhyIsSaid)
   EXPECT_FALSE(known({16, 1, 7e9}));
   EXPECT_FALSE(known({16, 4096, 141e9}));
   EXPECT_EQ(unmeasured(kinds, kind, {256, 1, 7e9}),
-            "no measured run is near: 256 accelerators, where 8 to 64 were; 1 tokens a sequence, where 2048 to 8192 "
-            "were (core on H100 in 16 or more bits)");
+            "no measured run is near: 256 accelerators, where 8 to 64 were; 1 token a sequence, where 2048 to 8192 "
+            "were (core on H100 in 16 bits)");
 }
 
 TEST(ExpectedError, OfAKindWithFewRunsIsNearWhereAnyOfItsSoftwareIs) {
@@ -141,6 +141,8 @@ TEST(ExpectedError, OfAKindThatNobodyMeasuredIsNotKnown) {
   EXPECT_FALSE(expected_error(kKinds, {"core", "H100", 8, true}, kAmong)) << "two runs are too few";
   EXPECT_FALSE(expected_error(kKinds, {"xla", "TPU", 16, false}, kAmong));
   EXPECT_FALSE(expected_error(kKinds, {"fsdp", "H100", 4, false}, kAmong)) << "none in as few bits";
+  EXPECT_FALSE(expected_error(kKinds, {"fsdp", "A100", 32, false}, kAmong)) << "none in as many";
+  EXPECT_FALSE(expected_error(kKinds, {"fsdp", "MI300X", 16, false}, kAmong)) << "none on this accelerator";
 }
 
 }  // namespace

@@ -564,6 +564,10 @@ void say_expected_error(const Setting& setting, TrainedModel& trained) {
   if (trained.operators != "roofline") {
     trained.expected_error_of =
         "measured runs were predicted by the roofline, which does not price the operators of this one";
+  } else if (setting.array) {
+    trained.expected_error_of = "no run with an array for attention was measured";
+  } else if (cluster::needed(trained.model, trained.plan, trained.plan.stack.lacks) != 0) {
+    trained.expected_error_of = "its software does not run this plan, so none was measured";
   } else if (trained.plan.lora_rank > 0) {
     trained.expected_error_of = "no run that trains adapters was measured";
   } else if (!setting.changed.empty()) {

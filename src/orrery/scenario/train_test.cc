@@ -249,7 +249,7 @@ TEST(Train, NoErrorIsStatedFarFromWhatWasMeasured) {
   };
   TrainRequest request = llama3("dgx-h100");
   request.seq = 1;
-  EXPECT_TRUE(why(request).starts_with("no measured run is near: 1 tokens a sequence")) << why(request);
+  EXPECT_TRUE(why(request).starts_with("no measured run is near: 1 token a sequence")) << why(request);
   request = llama3("dgx-h100");
   request.overrides = {{"plan.stack.traffic", "1.5"}};
   EXPECT_EQ(why(request), "no run with another `plan.stack.traffic` was measured");
@@ -263,6 +263,12 @@ TEST(Train, NoErrorIsStatedFarFromWhatWasMeasured) {
   EXPECT_EQ(why(request), "no run with another `system.networks.1.bandwidth` was measured");
   request.overrides = {{"system.networks.1.bandwidth", "300Gbit/s"}};
   EXPECT_TRUE(train(request).expected_error) << "400 Gbit/s were measured";
+  request = llama3("dgx-h100");
+  request.pp = 2, request.dp = 32;
+  request.overrides = {{"plan.schedule", "dualpipe"}};
+  EXPECT_EQ(why(request), "its software does not run this plan, so none was measured");
+  request = llama3("mi300x");
+  EXPECT_TRUE(why(request).starts_with("no runs like this one were measured")) << why(request);
 }
 
 TEST(Train, WhatPapersCountAndNobodyComputesIsNamed) {

@@ -199,7 +199,7 @@ namespace {
 
 int bits_of(machine::Precision precision) {
   const double bytes = machine::bytes_per_element(precision);
-  return bytes < 1 ? 4 : bytes < 2 ? 8 : 16;
+  return bytes < 1 ? 4 : bytes < 2 ? 8 : bytes < 4 ? 16 : 32;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
@@ -103,10 +104,10 @@ void flatten_lists(const yaml::Node& storage, const yaml::Node* arithmetic, cons
   lists.arithmetic(arithmetic, storage);
 }
 
-bool apply_ratios(const Flattened& flat, machine::Chip& chip, base::Diagnostics& found) {
-  bool ratios = false;
+Ratios apply_ratios(const Flattened& flat, machine::Chip& chip, base::Diagnostics& found) {
+  Ratios ratios;
   const auto take = [&](double ratio, const std::string& of, const base::Location& where) {
-    ratios = true;
+    ratios.relative.push_back(of);
     if (machine::in_range(ratio)) return ratio;
     found.error("O0609", fmt::format("the energy of `{}` is out of range", of), where)
         .note(machine::range_broken(ratio, "multiplications of 16 bit"))
@@ -114,7 +115,10 @@ bool apply_ratios(const Flattened& flat, machine::Chip& chip, base::Diagnostics&
     return 0.0;
   };
   for (machine::Storage& storage : chip.storages) {
-    if (storage.energy_from_user) continue;
+    if (storage.energy_from_user) {
+      ratios.given.push_back(storage.name);
+      continue;
+    }
     const double ratio = storage.is_dram ? 200.0 * storage.word_bits * static_cast<double>(storage.block_size) / 16
                                          : sram_ratio(storage);
     const double access = take(ratio, storage.name, storage.where);
@@ -128,6 +132,7 @@ bool apply_ratios(const Flattened& flat, machine::Chip& chip, base::Diagnostics&
     compute.compute_pj = take(words * words, compute.name, compute.where);
   } else if (const auto given = as_number(*energy, frame.scope, "energy", found)) {
     compute.compute_pj = *given;
+    ratios.given.push_back(compute.name);
     if (*given < 0 || !machine::in_range(*given))
       found.error("O0609", fmt::format("`energy` of `{}` is out of range", compute.name), energy->where)
           .note(machine::range_broken(*given, "pJ"));
@@ -135,12 +140,27 @@ bool apply_ratios(const Flattened& flat, machine::Chip& chip, base::Diagnostics&
   return ratios;
 }
 
-void warn_of_ratios(const base::Location& where, base::Diagnostics& found) {
-  found.warning("O2032", "energies are ratios to a multiplication of 16 bit: this form of a chip gives none", where)
-      .note(
-          "as in Timeloop: an access to 0.5 KiB of SRAM 1, to 100 KiB 6, to DRAM 200, for 16 bit; areas and leakage 0")
-      .note("what is shown as pJ is a multiple of what such a multiplication takes")
-      .hint("give an `ERT`, or each storage its `vector_access_energy` and the arithmetic its `energy`, in pJ");
+void warn_of_ratios(const Ratios& ratios, const base::Location& where, base::Diagnostics& found) {
+  const char* const kRule =
+      "as in Timeloop: an access to 0.5 KiB of SRAM 1, to 100 KiB 6, to DRAM 200, for 16 bit; areas and leakage 0";
+  const char* const kHint =
+      "give an `ERT`, or each storage its `vector_access_energy` and the arithmetic its `energy`, in pJ";
+  if (ratios.given.empty()) {
+    found.warning("O2032", "energies are ratios to a multiplication of 16 bit: this form of a chip gives none", where)
+        .note(kRule)
+        .note("what is shown as pJ is a multiple of what such a multiplication takes")
+        .hint(kHint);
+    return;
+  }
+  found
+      .warning("O2032",
+               fmt::format("sums mix pJ with ratios to a multiplication of 16 bit: `{}` {} no energy",
+                           fmt::join(ratios.relative, "`, `"), ratios.relative.size() == 1 ? "has" : "have"),
+               where)
+      .note(fmt::format("`{}` {} energies in pJ; the sums are right where such a multiplication takes 1 pJ",
+                        fmt::join(ratios.given, "`, `"), ratios.given.size() == 1 ? "has" : "have"))
+      .note(kRule)
+      .hint(kHint);
 }
 
 }  // namespace orrery::formats::timeloop

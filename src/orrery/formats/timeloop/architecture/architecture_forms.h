@@ -20,6 +20,11 @@ struct ParallelNames {
   base::Location where;
 };
 
+// Parts of a flat form whose energies are ratios to a multiplication, and parts that have energies of their own in pJ.
+struct Ratios {
+  std::vector<std::string> relative, given;
+};
+
 struct Flattened {
   std::string name;
   std::vector<Component> components;  // outermost first
@@ -27,7 +32,7 @@ struct Flattened {
   std::vector<ParallelNames> parallel;
   Frames frames;
   bool priced = false;  // the first form, `arithmetic` and `storage`: its chip has energies of its own
-  bool ratios = false;  // some of these are relative
+  Ratios ratios;
   std::deque<yaml::Node> made;  // attributes that no document has as they are
 };
 
@@ -38,9 +43,9 @@ void flatten_local(const yaml::Node& local, const AttributeFrame& top, Flattened
 void flatten_lists(const yaml::Node& storage, const yaml::Node* arithmetic, const AttributeFrame& top, Flattened& into,
                    base::Diagnostics& found);
 
-// Energies where a flat form's file brings no others: Timeloop's own rule (architecture_flat.cc). Whether any was used.
-bool apply_ratios(const Flattened& flat, machine::Chip& chip, base::Diagnostics& found);
-void warn_of_ratios(const base::Location& where, base::Diagnostics& found);
+// Energies where a flat form's file brings no others: Timeloop's own rule (architecture_flat.cc).
+Ratios apply_ratios(const Flattened& flat, machine::Chip& chip, base::Diagnostics& found);
+void warn_of_ratios(const Ratios& ratios, const base::Location& where, base::Diagnostics& found);
 
 // Helpers of both.
 

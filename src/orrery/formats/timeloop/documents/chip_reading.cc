@@ -180,7 +180,8 @@ void ChipReading::read_chip() {
     if (art != nullptr) apply_areas(*art, architecture.chip, of_chip_);
   }
   architecture_ = std::move(architecture);
-  if (architecture_->flat->ratios && !has_energy_tables_) warn_of_ratios(node->where, of_chip_);
+  if (!architecture_->flat->ratios.relative.empty() && !has_energy_tables_)
+    warn_of_ratios(architecture_->flat->ratios, node->where, of_chip_);
   const bool estimated = !has_energy_tables_ && !architecture_->flat->priced;
   if (estimated && !of_variables_.has_errors() && !of_chip_.has_errors()) read_components(node->where);
   const auto names = names_read(documents_.top());

@@ -76,6 +76,16 @@ TEST(FirstForm, GivenEnergiesCount) {
   EXPECT_FALSE(said(all, "O2032"));
 }
 
+TEST(FirstForm, SumsOfPicojoulesAndRatiosAreNamed) {
+  const Specification all =
+      read(replaced(kChip, "entries = 256;", "entries = 256; vector_access_energy = 0.5;") + kProblem);
+  const auto& warnings = all.diagnostics.all();
+  const auto mixed =
+      std::find_if(warnings.begin(), warnings.end(), [](const auto& one) { return one.code == "O2032"; });
+  ASSERT_NE(mixed, warnings.end());
+  EXPECT_TRUE(mixed->message.starts_with("sums mix pJ with ratios")) << mixed->message;
+}
+
 TEST(FirstForm, AProblemWithoutAShapeIsAConvolution) {
   const Specification all = read(kChip + kProblem);
   EXPECT_EQ(all.problem->einsum.dimensions.size(), 7u);
@@ -95,8 +105,7 @@ mapspace = { template = "uber"; constraints = "two";
     of_buffer += one.kind == nest::Constraint::Kind::kKeep && one.level == 1 ? 1 : 0;
   EXPECT_EQ(of_buffer, 2);
   EXPECT_FALSE(said(all, "O0513"));
-  const base::Codes codes =
-      base::codes_of([&] { read(kChip + kProblem + replaced(lists, "\"two\"", "\"three\"")); });
+  const base::Codes codes = base::codes_of([&] { read(kChip + kProblem + replaced(lists, "\"two\"", "\"three\"")); });
   EXPECT_TRUE(std::find(codes.begin(), codes.end(), "O0500") != codes.end());
 }
 

@@ -51,7 +51,8 @@ TemplatePaths::TemplatePaths(const std::vector<std::string>& roots, const std::s
 
 bool TemplatePaths::inside(const fs::path& path) const {
   std::error_code error;
-  const fs::path real = fs::weakly_canonical(path.empty() ? fs::path(".") : path, error);
+  // From the root: of a relative path of which nothing exists weakly_canonical makes no other.
+  const fs::path real = fs::weakly_canonical(fs::absolute(path.empty() ? fs::path(".") : path, error), error);
   if (error) return false;
   return std::any_of(roots_.begin(), roots_.end(), [&](const fs::path& root) {
     return std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end();
