@@ -35,7 +35,7 @@ using base::Count;
 namespace {
 
 // Map spaces up to this size are enumerated; of tensors whose tiles take longer to count, smaller ones.
-constexpr double kEnumerable = 1'000'000;
+constexpr double kEnumerable = 5'000'000;
 // Parts of the time for the bound, and for improving by single changes.
 constexpr double kForBound = 1.0 / 3, kForClimb = 1.0 / 3;
 // For each mapping to begin with, at most.

@@ -296,7 +296,9 @@ static void warn_of_sparse_gaps(const MappedModel& result, base::Diagnostics& fo
           .note(fmt::format("what zeros save depends on all tiles at once; the best is at most {:.4g} % better than "
                             "the one that was found",
                             100 * layer.optimum.certificate.gap))
-          .hint("constraints that leave fewer than a million mappings have all of them compared");
+          .hint(
+              "constraints that leave few enough mappings have all of them compared: five million, or fewer where "
+              "zeros are random or listed");
 }
 
 MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
