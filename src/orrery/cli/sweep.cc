@@ -155,6 +155,7 @@ int run_sweep(const Arguments& arguments, Console& console) {
   SweepArguments asked;
   if (!read_sweep(arguments, console, asked)) return kDone;
   if (asked.status) return tell_status(asked, console);
+  asked.study.check();
   const base::Stopwatch clock;
   check_folder(asked.directory, asked.force, {"result.json", "points.csv", "front.svg"});
   check_file(asked.export_to);

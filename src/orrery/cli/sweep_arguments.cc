@@ -111,6 +111,15 @@ std::shared_ptr<const base::SourceFile> take_study(Arguments& arguments) {
   return nullptr;
 }
 
+// Where nothing varies, a document that is not there was to be the study: its reading says so.
+void refuse_missing_study(const Arguments& arguments) {
+  for (const std::string& argument : arguments) {
+    std::error_code ignored;
+    const bool document = argument.ends_with(".yaml") || argument.ends_with(".yml");
+    if (document && !argument.starts_with("-") && !fs::exists(argument, ignored)) base::read_file(argument);
+  }
+}
+
 }  // namespace
 
 bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& out) {
@@ -238,6 +247,7 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   for (const std::string& name : objectives)
     study.objectives.push_back(
         sweep::objective_of(name, {text_of("--objectives", name), 1, 1, static_cast<int>(name.size())}));
+  if (study.groups.empty() && !out.status) refuse_missing_study(parts.verbs);
   if (study.objectives.empty() && !out.configs.empty())
     for (const char* name : {"edp-seed", "energy", "cycles", "utilization"})
       study.objectives.push_back(sweep::objective_of(name, {}));

@@ -59,6 +59,20 @@ std::string rows_of(const SweepAnswer& answer, const std::vector<std::pair<std::
   return text(table);
 }
 
+// The values of the first point that was refused, and the first line of the reason.
+std::string first_error(const SweepAnswer& answer, std::size_t errors) {
+  const sweep::Points& points = answer.points;
+  std::size_t at = 0;
+  while (!points.known(at) || points.status(at) != store::Status::kError) ++at;
+  const std::string& reason = points.reason(at);
+  std::string values;
+  for (const base::Override& set : answer.study.at(points.number(at)))
+    values += fmt::format("{}{}={}", values.empty() ? "" : ", ", set.path, set.value);
+  return fmt::format("{} at {}: {}\n{}", errors == 1 ? "the error" : "the first error", values,
+                     reason.substr(0, reason.find('\n')),
+                     errors == 1 ? "" : "`--export points.csv` lists every point with its reason\n");
+}
+
 }  // namespace
 
 std::string sweep_table(const SweepAnswer& answer) {
@@ -77,6 +91,10 @@ std::string sweep_table(const SweepAnswer& answer) {
                   base::grouped(static_cast<double>(answer.points.size())), answer.study.verb, fmt::join(counts, ", "));
   if (answer.stored_before > 0)
     out += fmt::format("{} of them were stored before\n", base::grouped(static_cast<double>(answer.stored_before)));
+
+  // Where nothing is ranked, explain_no_point says why.
+  const std::size_t errors = by_status[static_cast<std::size_t>(store::Status::kError)];
+  if (errors > 0 && (answer.ranking.ranked > 0 || !answer.finished)) out += first_error(answer, errors);
 
   std::vector<std::pair<std::string, std::size_t>> best;
   for (std::size_t o = 0; o < answer.ranking.best.size(); ++o)

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,9 +43,32 @@ store::Figure figure_of(const std::string& name, const base::Location& where) {
              base::did_you_mean(name, known, fmt::format("figures are {}", fmt::join(known, ", "))));
 }
 
+std::string_view name_of(Figure figure) {
+  for (const Name& each : kNames)
+    if (each.figure == figure) return each.name;
+  return store::column(figure);
+}
+
 Objective objective_of(const std::string& name, const base::Location& where) {
   const Figure figure = figure_of(name, where);
-  return {name, figure, figure == Figure::kUtilization};
+  return {name, figure, figure == Figure::kUtilization, where};
+}
+
+const std::vector<Figure>& figures_of(const std::string& verb) {
+  // What outcome_of and the engine of `map` fill in.
+  static const std::map<std::string, std::vector<Figure>> figures = {
+      {"map",
+       {Figure::kEdp, Figure::kEnergy, Figure::kCycles, Figure::kUtilization, Figure::kArea, Figure::kSeconds,
+        Figure::kPower, Figure::kEdpSeed}},
+      {"energy", {Figure::kArea}},
+      {"train", {Figure::kSeconds, Figure::kUtilization, Figure::kDollars, Figure::kEnergy, Figure::kPower}},
+      {"place", {Figure::kSeconds, Figure::kUtilization, Figure::kDollars, Figure::kEnergy, Figure::kPower}},
+      {"sparse simulate",
+       {Figure::kCycles, Figure::kSeconds, Figure::kUtilization, Figure::kEnergy, Figure::kArea, Figure::kPower}},
+      {"tune select", {Figure::kSeconds}}};
+  static const std::vector<Figure> none;
+  const auto known = figures.find(verb);
+  return known == figures.end() ? none : known->second;
 }
 
 std::vector<Objective> usual_objectives(const std::string& verb) {

@@ -50,20 +50,20 @@ void probe_names(const Study& study, Engine& engine, const Points& points) {
 }
 
 // What the study is refused for at every value of some field; nothing where only some points are bad.
-void probe(const Study& study, Engine& engine, const Points& points) {
+void probe(const Study& study, const std::function<void(const base::Overrides&)>& ask, Point first) {
   try {
-    engine.probe(study.at(points.number(0)));
+    ask(study.at(first));
     return;
   } catch (const base::InputError&) {
   }
-  engine.probe({});  // the base question itself
+  ask({});  // the base question itself
   for (const Axis* axis : study.axes()) {
     const std::size_t last = axis->values.size() - 1;
     std::optional<base::InputError> refused;
     bool taken = false;
     for (const std::size_t at : {std::size_t{0}, last / 2, last}) {
       try {
-        if (!taken) engine.probe({{axis->path, axis->values[at]}});
+        if (!taken) ask({{axis->path, axis->values[at]}});
         taken = true;
       } catch (const base::InputError& error) {
         if (!refused) refused = error;
@@ -365,6 +365,38 @@ class Run {
   std::size_t best_at_ = Ranking::kNone;
 };
 
+[[noreturn]] void none_passes(const Study& study, const Shard& shard) {
+  base::Diagnostics found;
+  auto& error = found.error("O2047", "no point of the study passes its filters");
+  if (!study.where.empty()) error.primary.where = study.where.front().where();
+  error
+      .note(fmt::format("{} points, {} filter{}, shard {}/{}", base::grouped(static_cast<double>(study.points())),
+                        study.where.size(), study.where.size() == 1 ? "" : "s", shard.part, shard.parts))
+      .hint("loosen a filter, or give the fields other values");
+  throw base::InputError(found.all());
+}
+
+// The points that pass the filters, counted for some seconds: how many, the first of them, and whether that is all.
+struct Counted {
+  Point passing = 0, first = 0;
+  bool all = true;
+};
+Counted counted(const Study& study) {
+  constexpr double kSeconds = 10;
+  const Point points = study.points();
+  if (study.where.empty()) return {points, 0, true};
+  const base::Stopwatch clock;
+  Counted out;
+  for (Point point = 0; point < points; ++point) {
+    if (point % kFewPoints == 0 && clock.seconds() > kSeconds) {
+      out.all = false;
+      break;
+    }
+    if (study.wanted(study.at(point)) && out.passing++ == 0) out.first = point;
+  }
+  return out;
+}
+
 // The points of a study that pass its filters and belong to the shard.
 Points listed(const Study& study, Engine& engine, const Shard& shard) {
   Points out;
@@ -386,16 +418,7 @@ Points listed(const Study& study, Engine& engine, const Shard& shard) {
     }
     out.add(point);
   }
-  if (out.size() == 0) {
-    base::Diagnostics found;
-    auto& error = found.error("O2047", "no point of the study passes its filters");
-    if (!study.where.empty()) error.primary.where = study.where.front().where();
-    error
-        .note(fmt::format("{} points, {} filter{}, shard {}/{}", base::grouped(static_cast<double>(all)),
-                          study.where.size(), study.where.size() == 1 ? "" : "s", shard.part, shard.parts))
-        .hint("loosen a filter, or give the fields other values");
-    throw base::InputError(found.all());
-  }
+  if (out.size() == 0) none_passes(study, shard);
   return out;
 }
 
@@ -409,25 +432,28 @@ store::StudyRow row_of(const Study& study, const std::vector<base::Input>& input
 
 std::string checked(const Study& study, const ReadRequest& read) {
   study.check();
-  const Point all = study.points();
-  Point first = 0;
-  while (first < all && first < kMostInMemory && !study.wanted(study.at(first))) ++first;
-  const base::Overrides point = study.at(std::min(first, all - 1));
+  const Counted counts = counted(study);
+  if (counts.passing == 0 && counts.all) none_passes(study, {});
+  // Files and fields are read, searches end at once. The other verbs read some files while they answer.
+  static const std::atomic<bool> stop{true};
   EngineOptions how;
   how.pins = study.pins;
+  if (study.verb == "train" || study.verb == "place") how.stop = &stop;
   for (const Axis* axis : study.axes()) how.paths.push_back(axis->path), how.values.push_back(axis->values);
   const std::unique_ptr<Engine> engine = make_engine(study.verb, study.arguments, read, how);
-  if (study.verb == "map") {
-    engine->probe(point);
-  } else {  // an answer may take long: its options are read
-    const SplitPoint parts = split(point);
-    std::vector<std::string> arguments = study.arguments;
-    arguments.insert(arguments.end(), parts.options.begin(), parts.options.end());
-    read(study.verb, arguments);
-  }
-  std::string fields;
+  const auto ask = [&](const base::Overrides& point) {
+    try {
+      engine->probe(point);
+    } catch (const base::InputError& error) {
+      if (error.diagnostics.front().code != "O1008") throw;  // a search that was stopped: all was read before it
+    }
+  };
+  probe(study, ask, counts.first);
+  std::string fields, number = base::grouped(static_cast<double>(counts.passing));
   for (const std::string& path : how.paths) fields += (fields.empty() ? "" : ", ") + path;
-  return fmt::format("study: {} point{} of `{}` over {}", base::grouped(static_cast<double>(all)), all == 1 ? "" : "s",
+  if (!counts.all)
+    number = fmt::format("at least {} of {}", number, base::grouped(static_cast<double>(study.points())));
+  return fmt::format("study: {} point{} of `{}` over {}", number, counts.all && counts.passing == 1 ? "" : "s",
                      study.verb, fields);
 }
 
@@ -445,7 +471,7 @@ SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, cons
   SweepAnswer answer;
   answer.study = study;
   answer.points = listed(study, engine, options.shard);
-  probe(study, engine, answer.points);
+  probe(study, [&](const base::Overrides& point) { engine.probe(point); }, answer.points.number(0));
   probe_names(study, engine, answer.points);
   answer.inputs = engine.inputs();
   answer.warnings = engine.warnings();

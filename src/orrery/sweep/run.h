@@ -54,7 +54,8 @@ SweepAnswer run(const Study& study, const ReadRequest& read, store::Store& store
 // The same with an engine at hand.
 SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, const RunOptions& options);
 
-// Reads the question as far as no search is needed: a line that says what the study asks. Throws InputError as run() does.
+// Refuses what run() refuses before it answers, searches stopped as they begin: a line that says what the study asks, and
+// how many points pass its filters.
 std::string checked(const Study& study, const ReadRequest& read);
 
 // The row of a study: its key is the hash of what fixes its points and the contents of its files.

@@ -43,6 +43,16 @@ void Study::check() const {
   }
   if (groups.empty())
     found.error("O2047", "nothing varies").hint("say what does: `--vary arch.Scratchpad.depth=16Ki..64Ki:x2`");
+  const std::vector<store::Figure>& figures = figures_of(verb);
+  const auto need = [&](store::Figure figure, const std::string& name, const base::Location& place) {
+    if (figures.empty() || std::find(figures.begin(), figures.end(), figure) != figures.end()) return;
+    std::vector<std::string> names;
+    for (const store::Figure each : figures) names.emplace_back(name_of(each));
+    found.error("O2051", fmt::format("points of `{}` have no `{}`", verb, name), place)
+        .hint(fmt::format("figures of `{}` are {}", verb, fmt::join(names, ", ")));
+  };
+  for (const Objective& objective : objectives) need(objective.figure, objective.name, objective.where);
+  for (const Budget& budget : budgets) need(budget.figure, std::string(name_of(budget.figure)), budget.where);
   if (points > kMostPoints)
     found.error("O2048", fmt::format("the study has {} points", base::grouped(points)))
         .note(fmt::format("{}; at most {} can be numbered", product, base::grouped(kMostPoints)))
