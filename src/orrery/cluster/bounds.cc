@@ -154,11 +154,9 @@ double outside_bound(const Model& model, const System& system, const Plan& plan,
   const double replicas = sent.gradients.gather + sent.gradients.reduce;
   const double shown = (sent.steady * (1 - boundaries * beside) + sent.ends) * sent.crossing + sent.embedding +
                        replicas * (1 - plan.overlap.dp * beside * (1 - 1 / units));
-  const double own = params.dense / static_cast<double>(plan.zero >= 1 ? shards(plan) : 1) +
-                     params.experts / static_cast<double>(plan.zero >= 1 ? expert_shards(plan) : 1);
   return shown + system.calibration.iteration_seconds +
-         operators.memory_bound_seconds(system.calibration.optimizer_bytes_per_param * own *
-                                        trained_share(model, plan));
+         operators.memory_bound_seconds(system.calibration.optimizer_bytes_per_param *
+                                        stepped_parameters(plan, params));
 }
 
 double turns_memory_bound(const Model& model, const Plan& plan) {

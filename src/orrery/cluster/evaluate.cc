@@ -188,9 +188,7 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   time.dp_exposed = std::max(0.0, sent.gradients.gather + sent.gradients.reduce - hidden.dp);
   time.dp_exposed += late * m * slow.tau();
 
-  const double own = (params.dense / static_cast<double>(plan.zero >= 1 ? shards(plan) : 1) +
-                      params.experts / static_cast<double>(plan.zero >= 1 ? expert_shards(plan) : 1)) *
-                     trained_share(model, plan);
+  const double own = stepped_parameters(plan, params);
   time.optimizer = operators.memory_bound_seconds(system.calibration.optimizer_bytes_per_param * own) +
                    system.calibration.iteration_seconds;
   add_offload(model, system, plan, own, m, slow, time);

@@ -5,8 +5,8 @@
 // Papers count the core in full whatever the kernel does. The operations executed differ: flash attention skips the
 // half that a causal mask hides, and its backward pass does five products for the forward's two, since it recomputes
 // the scores. A frozen matrix beside an adapter (LoRA) has no weight gradient, two products in the place of three; the
-// adapter, two thin products, has all. layer.cc takes its times from the same shares (model.h), so that no utilisation
-// can exceed 1.
+// adapter, two thin products, has all; it stands beside the layers' matrices but the routed experts'. layer.cc takes
+// its times from the same shares (model.h), so that no utilisation can exceed 1.
 #include "orrery/cluster/flops.h"
 
 namespace orrery::cluster {
@@ -15,7 +15,7 @@ void ForwardFlops::add(const LayerKind& kind, double layers) {
   products_ += layers * kind.product_flop;
   core_ += layers * kind.core_flop;
   for (const Matrix& m : kind.matrices)
-    adapters_ += layers * 2 * static_cast<double>(m.at_tokens > 0 ? m.at_tokens : kind.seq) *
+    adapters_ += layers * 2 * static_cast<double>(m.of_source ? kind.source : kind.seq) *
                  static_cast<double>(m.in + m.out + m.kv_heads * m.kv_width);
   if (kind.latent)
     for (const Matrix& m : kind.matrices)
@@ -35,12 +35,9 @@ ForwardFlops::ForwardFlops(const Model& model) : backward_(core_backward_product
   const double s = model.seq;
   const double logits = 2.0 * (model.logits.at_one_token ? 1 : s) * model.logits.width * model.logits.outputs;
   for (const auto* matrices : {&model.first, &model.last})
-    for (const Matrix& m : *matrices) {
+    for (const Matrix& m : *matrices)
       ends_ += 2.0 * static_cast<double>(m.at_tokens) * static_cast<double>(m.in) * static_cast<double>(m.out);
-      adapters_ += 2.0 * static_cast<double>(m.at_tokens) * static_cast<double>(m.in + m.out);
-    }
   ends_ += logits;
-  adapters_ += 2.0 * (model.logits.at_one_token ? 1 : s) * (model.logits.width + model.logits.outputs);
   if (model.ahead > 0) {
     const auto ahead = static_cast<double>(model.ahead);
     add(model.kinds[model.last_kind], ahead);

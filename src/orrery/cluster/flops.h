@@ -30,7 +30,7 @@ class ForwardFlops {
   double core_ = 0;      // scores and their product with the values, in full: no causal discount
   double done_ = 0;      // what of the core is executed
   double latents_ = 0;   // of the products those with the latents of attention
-  double adapters_ = 0;  // adapters of rank 1 beside all dense matrices
+  double adapters_ = 0;  // adapters of rank 1 beside the layers' dense matrices
   double ends_ = 0;      // logits, and what stands around the layers; not recomputed
   double backward_ = 2;  // products of the core's backward pass over those of its forward pass
 };

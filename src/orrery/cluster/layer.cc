@@ -97,7 +97,8 @@ machine::Precision wide(machine::Precision precision) {
 struct Products {
   const LayerContext& context;
   machine::Precision precision;
-  double slower = 1;  // times, in units of what a product takes by itself
+  bool adapted = false;  // where adapters are trained, these matrices have them: layers' own, not the routed experts'
+  double slower = 1;     // times, in units of what a product takes by itself
   double forward = 0, input = 0, weight = 0;
   double forward_bytes = 0, backward_bytes = 0;  // of making 8-bit operands
   double parameters = 0;
@@ -121,7 +122,7 @@ struct Products {
   }
 
   // An adapter of rank r beside a k x n matrix: a product down and one up.
-  void adapted(base::Count m, base::Count n, base::Count k, base::Count r) {
+  void adapter(base::Count m, base::Count n, base::Count k, base::Count r) {
     parameters += static_cast<double>(r) * static_cast<double>(n + k);
     for (const machine::MatrixProduct& y :
          {machine::MatrixProduct{1, m, r, k, precision}, machine::MatrixProduct{1, m, n, r, precision}}) {
@@ -144,10 +145,7 @@ struct Products {
       forward_bytes += rows * (input_made ? made : bytes.forward) * k;
       backward_bytes += rows * ((input_made ? 0 : bytes.backward) * k + (gradient_made ? made : bytes.gradient) * n);
     }
-    if (const base::Count r = context.plan.lora_rank; r > 0 && batch == 1) {
-      adapted(m, n, k, r);
-      return frozen(name, {batch, m, n, k, precision}, {batch, m, k, n, precision});
-    }
+    if (context.plan.lora_rank > 0 && adapted) adapter(m, n, k, context.plan.lora_rank);
     if (context.plan.lora_rank > 0) return frozen(name, {batch, m, n, k, precision}, {batch, m, k, n, precision});
     parameters += static_cast<double>(batch) * n * k;
     const machine::MatrixProduct y{batch, m, n, k, precision}, dx{batch, m, k, n, precision},
@@ -320,7 +318,7 @@ void layer_products(const LayerContext& c, const LayerKind& kind, Products& sum)
   const base::Count cut = expert_tp(c.plan);
   const base::Count rows = base::ceil_divide(base::ceil_divide(T * cut, c.plan.tp) * mixture.top_k, local);
   // Of one expert there is nothing to group.
-  Products experts{c, sum.precision, c.plan.stack.imbalance / (local > 1 ? c.plan.stack.grouped_rate : 1)};
+  Products experts{c, sum.precision, false, c.plan.stack.imbalance / (local > 1 ? c.plan.stack.grouped_rate : 1)};
   const bool fused = c.plan.stack.fused_experts;
   experts.linear("expert-FF1", local, rows, mixture.up / cut, kind.width, false, fused);
   experts.linear("expert-FF2", local, rows, kind.width, mixture.inner / cut, fused);
@@ -371,7 +369,7 @@ Again recomputed(const LayerContext& c, const LayerKind& kind, double core, doub
   OperatorUses made;  // adapters among them
   LayerContext apart = c;
   if (c.uses != nullptr) apart.uses = &made;
-  Products products{apart, c.plan.precision};
+  Products products{apart, c.plan.precision, true};
   for (const Matrix& m : kind.matrices)
     if (from_latent(m)) multiply(apart, m, tokens_of(c, kind.seq), products);
   for (const OperatorUse& use : made)
@@ -463,7 +461,7 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   const double T = tokens_of(c, kind.seq);
   const double h = kind.width;
 
-  Products products{c, plan.precision};
+  Products products{c, plan.precision, true};
   layer_products(c, kind, products);
 
   const double parts = kind.parts;

@@ -5,6 +5,9 @@
 // divides the optimiser's part (1), also the gradients (2), also the weights (3) by the data-parallel degree; context
 // parallelism replicates weights and counts as data parallelism here.
 //
+// Of adapters of rank r (LoRA, arXiv 2106.09685) beside the k x n parts of a rank's dense matrices r (k + n) parameters
+// have all of that, and what is frozen, routed experts among it, its weights alone.
+//
 // Activations of one layer and one microbatch, 16 bits, s local tokens of a sequence, t = tp, u = t with sequence
 // parallelism and 1 without (Korthikanti 2022, table 2; sbh = s b h):
 //
@@ -171,14 +174,12 @@ LayerBytes layer_bytes(const Model& model, const Plan& plan, const LayerKind& ki
 // What is the same of all stages of a plan.
 struct Common {
   StateBytes state;
-  double trained = 1;                  // share of the parameters
   double ranks = 1, expert_ranks = 1;  // that ZeRO shards over
   double microbatches = 1;
   double group = 0;  // of an interleaved pipeline: microbatches that go through a chunk before the next
 
-  Common(const Model& model, const Plan& plan)
+  explicit Common(const Plan& plan)
       : state(state_bytes(plan)),
-        trained(trained_share(model, plan)),
         ranks(static_cast<double>(shards(plan))),
         expert_ranks(static_cast<double>(expert_shards(plan))),
         microbatches(static_cast<double>(cluster::microbatches(plan))),
@@ -199,8 +200,22 @@ double held_microbatches(const Plan& plan, const Common& common, base::Count sta
   return std::min(m, behind);
 }
 
+// Of the adapters of a layer on a rank: r (k + n) for its k x n part of a matrix.
+double adapters_of(const Plan& plan, const LayerKind& kind) {
+  if (plan.lora_rank == 0) return 0;
+  const double t = plan.tp;
+  double sizes = 0;
+  for (const Matrix& m : kind.matrices) {
+    sizes += static_cast<double>(m.in) / (m.split == Split::kRows ? t : 1);
+    sizes += static_cast<double>(m.out) / (m.split == Split::kColumns ? t : 1);
+    if (m.kv_heads > 0) sizes += std::max(1.0, static_cast<double>(m.kv_heads) / t) * static_cast<double>(m.kv_width);
+  }
+  return static_cast<double>(plan.lora_rank) * sizes;
+}
+
 // `layers` of a kind on a rank.
 void add(const Plan& plan, const LayerKind& kind, double layers, StageParameters& params) {
+  params.adapters += layers * adapters_of(plan, kind);
   params.dense += layers * (kind.split_params / plan.tp + kind.whole_params);
   params.experts += layers * kind.expert_params / plan.ep / expert_tp(plan);
 }
@@ -289,13 +304,18 @@ Memory finished(const Model& model, const Plan& plan, const Common& common, cons
   const auto bytes = [&](double of_each, int sharded_from) {
     return of_each * (plan.zero >= sharded_from ? part : whole);
   };
+  const bool frozen = plan.lora_rank > 0;
+  // Of what is trained: all, or the adapters alone.
+  const auto trained_bytes = [&](double of_each, int sharded_from) {
+    if (!frozen) return bytes(of_each, sharded_from);
+    return of_each * params.adapters / (plan.zero >= sharded_from ? common.ranks : 1);
+  };
   Memory memory;
-  memory.weights = bytes(state.weight, 3);
-  const double trained = common.trained;
-  memory.gradients = trained * bytes(state.gradient, 2);
-  memory.optimizer = trained * (1 - plan.offload_optimizer) * bytes(state.optimizer, 1);
+  memory.weights = trained_bytes(state.weight, 3);
   // Frozen weights have no masters to be gathered from.
-  if (trained < 1 && state.weight == 0) memory.weights = bytes(2, 3);
+  if (frozen) memory.weights += bytes(state.weight == 0 ? 2 : state.weight, 3);
+  memory.gradients = trained_bytes(state.gradient, 2);
+  memory.optimizer = (1 - plan.offload_optimizer) * trained_bytes(state.optimizer, 1);
 
   const double held = held_microbatches(plan, common, stage) / static_cast<double>(held_stages(plan));
   // Of what lies in the host's memory two layers' worth is on its way.
@@ -329,12 +349,13 @@ Memory finished(const Model& model, const Plan& plan, const Common& common, cons
     // schedules collectives matrix by matrix, of which a layer has about three large ones.
     const double units = plan.stack.name == StackName::kXla ? 3 : 1;
     const double gathered = 2 / (units * std::max(sum.layers, 2.0));
-    memory.buffers += gathered * (e * (params.dense + params.experts) - memory.weights);
+    memory.buffers += gathered * (e * (whole + params.adapters) - memory.weights);
     if (plan.stack.state_bytes > 0) {
       // One layer's gradients before they are scattered, and what stands around the layers, which stays gathered.
       const double gradient = plan.reduce_fp32 ? 4 : e;
       const double around = end_parameters(model, plan, stage);
-      memory.buffers += gathered / 2 * gradient * (params.dense + params.experts - around) + (e + gradient) * around;
+      const double trained = frozen ? params.adapters : whole - around;
+      memory.buffers += gathered / 2 * gradient * trained + (e + (frozen ? 0 : gradient)) * around;
     }
   }
   // What sequence parallelism gathers before products, and its gradient.
@@ -351,20 +372,10 @@ double activation_bytes_per_layer(const Model& model, const Plan& plan, const La
   return layer_bytes(model, plan, kind).kept;
 }
 
-double trained_share(const Model& model, const Plan& plan) {
-  if (plan.lora_rank == 0) return 1;
-  double whole = 0, adapters = 0;
-  const auto add_matrix = [&](double in, double out, double times) {
-    whole += times * in * out;
-    adapters += times * static_cast<double>(plan.lora_rank) * (in + out);
-  };
-  for (const LayerKind& kind : model.kinds) {
-    const auto layers = static_cast<double>(kind.layers);
-    for (const Matrix& m : kind.matrices)
-      add_matrix(static_cast<double>(m.in), static_cast<double>(m.out + m.kv_heads * m.kv_width), layers);
-    whole += layers * kind.expert_params;
-  }
-  return std::min(1.0, adapters / std::max(whole + model.table, 1.0));
+double stepped_parameters(const Plan& plan, const StageParameters& params) {
+  const auto ranks = static_cast<double>(plan.zero >= 1 ? shards(plan) : 1);
+  if (plan.lora_rank > 0) return params.adapters / ranks;
+  return params.dense / ranks + params.experts / static_cast<double>(plan.zero >= 1 ? expert_shards(plan) : 1);
 }
 
 StageParameters stage_parameters(const Model& model, const Plan& plan, base::Count stage) {
@@ -407,18 +418,20 @@ void take(const Model& model, const Plan& plan, const Common& common, const Stag
   const Memory memory = finished(model, plan, common, sum, params);
   const bool first = sum.stage == 0;
   if (first || memory.total() > out.fullest.total()) out.fullest = memory;
+  const double adapters = std::max(out.most.adapters, params.adapters);
   if (first || params.dense + params.experts > out.most.dense + out.most.experts) out.most = params;
+  out.most.adapters = adapters;
 }
 
 }  // namespace
 
 Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
   StageParameters params;
-  return finished(model, plan, Common(model, plan), summed(model, plan, stage), params);
+  return finished(model, plan, Common(plan), summed(model, plan, stage), params);
 }
 
 Occupied occupied(const Model& model, const Plan& plan) {
-  const Common common(model, plan);
+  const Common common(plan);
   Occupied out;
   if (held_stages(plan) == 2) {
     // Two stages each: which pair is the fullest follows no such rule.

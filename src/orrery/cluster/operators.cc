@@ -82,12 +82,8 @@ OperatorUses operators_of(const Model& model, const System& system, const Plan& 
   take(m);
 
   double own = 0;
-  for (base::Count stage = 0; stage < plan.pp; ++stage) {
-    const StageParameters params = stage_parameters(model, plan, stage);
-    own += (params.dense / static_cast<double>(plan.zero >= 1 ? shards(plan) : 1) +
-            params.experts / static_cast<double>(plan.zero >= 1 ? expert_shards(plan) : 1)) *
-           trained_share(model, plan);
-  }
+  for (base::Count stage = 0; stage < plan.pp; ++stage)
+    own += stepped_parameters(plan, stage_parameters(model, plan, stage));
   part.push_back({"optimiser", OperatorPass::kStep,
                   machine::Operator::moving(machine::OperatorKind::kElementwise,
                                             system.calibration.optimizer_bytes_per_param * own)});

@@ -34,34 +34,36 @@ double boundary(const LayerContext& c) {
 
 // Seconds to add the gradients of the matrix that embedding and logits share, on the first and the last stage.
 double tied_embedding(const LayerContext& c) {
-  if (!c.model.logits.tied || c.model.table == 0) return 0;
   const Plan& plan = c.plan;
+  if (!c.model.logits.tied || c.model.table == 0 || plan.lora_rank > 0) return 0;
   const auto apart = static_cast<int>(stage_stride(plan) * (plan.pp - 1));
   return collective::seconds(Operation::kAllReduce, c.system.fabric, collective::place(c.system.fabric, 2, apart),
                              c.element * c.model.table / plan.tp);
 }
 
-// Over `ranks` replicas that are `stride` apart in their stage, of `params` parameters on each.
-GradientSync sync(const LayerContext& c, double params, base::Count ranks, base::Count stride, double m) {
+// Over `ranks` replicas that are `stride` apart in their stage, of `params` parameters on each, `trained` of which have
+// gradients and change in the step.
+GradientSync sync(const LayerContext& c, double params, double trained, base::Count ranks, base::Count stride,
+                  double m) {
   if (ranks <= 1 || params <= 0) return {};
   const Plan& plan = c.plan;
   const collective::Group group = of_stage(c.system, plan, ranks, stride);
-  const auto seconds = [&](Operation operation, double bytes) {
-    return collective::seconds(operation, c.system.fabric, group, bytes);
+  // Nothing is sent where nothing is trained.
+  const auto seconds = [&](Operation operation, const collective::Group& among, double bytes) {
+    return bytes > 0 ? collective::seconds(operation, c.system.fabric, among, bytes) : 0.0;
   };
   const double gradient = plan.reduce_fp32 ? 4 : c.element;
-  if (plan.zero == 0) return {0, seconds(Operation::kAllReduce, gradient * params * trained_share(c.model, plan))};
-  const double trained = trained_share(c.model, plan);
-  double gather = seconds(Operation::kAllGather, c.element * params);
-  double scatter = seconds(Operation::kReduceScatter, gradient * params * trained);
+  if (plan.zero == 0) return {0, seconds(Operation::kAllReduce, group, gradient * trained)};
+  const double gathered = plan.zero == 3 ? params : trained;
+  double gather = seconds(Operation::kAllGather, group, c.element * gathered);
+  double scatter = seconds(Operation::kReduceScatter, group, gradient * trained);
   if (const base::Count parts = plan.shard; parts > 0 && parts < ranks) {
     // Hybrid sharding: within groups of `parts`, and the sums of equal parts across them.
     const collective::Group near = of_stage(c.system, plan, parts, stride);
     const collective::Group across = of_stage(c.system, plan, ranks / parts, stride * parts);
-    gather = collective::seconds(Operation::kAllGather, c.system.fabric, near, c.element * params);
-    scatter = collective::seconds(Operation::kReduceScatter, c.system.fabric, near, gradient * params * trained) +
-              collective::seconds(Operation::kAllReduce, c.system.fabric, across,
-                                  gradient * params * trained / static_cast<double>(parts));
+    gather = seconds(Operation::kAllGather, near, c.element * gathered);
+    scatter = seconds(Operation::kReduceScatter, near, gradient * trained) +
+              seconds(Operation::kAllReduce, across, gradient * trained / static_cast<double>(parts));
   }
   // Sharded gradients are scattered in every microbatch; sharded weights are gathered for every pass.
   return {plan.zero == 3 ? 2 * m * gather : gather, plan.zero >= 2 ? m * scatter : scatter};
@@ -80,8 +82,11 @@ Outside outside(const LayerContext& c, const StageParameters& fullest) {
     result.ends = 2 * (plan.pp - 1.0);
     result.embedding = tied_embedding(c);
   }
-  const GradientSync dense = sync(c, fullest.dense, replicas(plan), plan.tp, m);
-  const GradientSync experts = sync(c, fullest.experts, expert_replicas(plan), expert_tp(plan) * plan.ep, m);
+  const bool frozen = plan.lora_rank > 0;
+  const double trained = frozen ? fullest.adapters : fullest.dense;
+  const GradientSync dense = sync(c, fullest.dense + fullest.adapters, trained, replicas(plan), plan.tp, m);
+  const GradientSync experts =
+      sync(c, fullest.experts, frozen ? 0 : fullest.experts, expert_replicas(plan), expert_tp(plan) * plan.ep, m);
   result.gradients = {dense.gather + experts.gather, dense.reduce + experts.reduce};
   return result;
 }
