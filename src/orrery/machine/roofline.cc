@@ -73,6 +73,7 @@ Roofline::Roofline(const Accelerator& accelerator)
     attention_rate_[static_cast<std::size_t>(k)] =
         wide * (own > 0 ? own : kUnknownKernel * accelerator.matrix_efficiency);
   }
+  peak_ = accelerator.peak_flops_per_s;
   for (int p = 0; p < kPrecisions; ++p) {
     const auto precision = static_cast<Precision>(p);
     const double peak = accelerator.peak(precision) * accelerator.efficiency(precision);
@@ -142,6 +143,8 @@ std::optional<double> Roofline::attention_seconds(const Operator& attention) con
   const double narrow = width / (width + kExponential) * (128 + kExponential) / 128;
   double rate = attention_rate_[static_cast<std::size_t>(attention.kernel)] * narrow * loop / (loop + kHalfRateKeys);
   if (bytes_per_element(precision) == 4) rate /= 2;
+  // Wide heads and 32 bits would else outrun the chip.
+  if (const double peak = peak_[static_cast<std::size_t>(precision)]; peak > 0) rate = std::min(rate, peak);
   const double elements = 2 * static_cast<double>(batch) * (static_cast<double>(m) + keys) * width;
   const double moved = elements * std::max(2.0, bytes_per_element(precision)) * seconds_per_byte_;
   const double forward = flop / rate;

@@ -19,6 +19,7 @@ class Roofline final : public OperatorModel {
  private:
   double traffic_seconds(const MatrixProduct& product) const;
 
+  std::array<double, kPrecisions> peak_{};                  // FLOP/s; no kernel computes faster
   std::array<double, kAttentionKernels> attention_rate_{};  // FLOP/s, of long sequences at heads of 128, forwards
   static constexpr int kTileShapes = 4;
   std::array<std::array<double, kTileShapes>, kPrecisions> tile_step_{};  // seconds of one step of K, all units busy
