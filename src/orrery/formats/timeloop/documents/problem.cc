@@ -432,6 +432,10 @@ class Reader {
     for (std::size_t d = 0; d < given.size(); ++d) consider(einsum_.dimensions[d].name, given[d]);
     for (const Coefficient& c : coefficients_) consider(c.name, instance_->find(c.name) != nullptr);
     if (near.empty() && entry.key.size() >= 3) near = base::closest(entry.key, absent);
+    if (near.empty() && instance_ != &problem_ && !entry.value.is_scalar() && !entry.value.is_null())
+      found_
+          .warning("O0410", fmt::format("`{}` means nothing in an instance; it is ignored", entry.key), entry.key_where)
+          .hint("an instance has bounds, coefficients and `densities`");
     if (!near.empty())
       found_
           .warning("O0410", fmt::format("`{}` is neither a dimension nor a coefficient; it is ignored", entry.key),

@@ -214,6 +214,12 @@ TEST(Problem, ConvolutionKeysThatTheShapeDoesNotUseAreSilent) {
   EXPECT_EQ(places(read(matmul("{L: 8, E: 8, D: 8, H: 1, W: 1, Hstride: 1}")).found), Places{});
 }
 
+TEST(Problem, DensitiesUnderAnotherNameAreNotIgnoredSilently) {
+  const Result result = read(matmul("{L: 8, E: 8, D: 8, density: {Inputs: 0.1}}"));
+  EXPECT_EQ(places(result.found), Places{"O0410@10:32w"});
+  EXPECT_TRUE(says(result.found, "an instance has bounds, coefficients and `densities`"));
+}
+
 TEST(Problem, ABoundUnderANearlyRightNameIsNotIgnoredSilently) {
   const Result lower = read(matmul("{L: 8, E: 8, D: 8, e: 16}"));
   EXPECT_EQ(places(lower.found), Places{"O0410@10:32w"});
