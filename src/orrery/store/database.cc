@@ -60,11 +60,13 @@ Database::Database(std::string path, Mode mode) : path_(std::move(path)) {
   } else if (!std::filesystem::exists(path_, ignored)) {
     base::fail("O2053", fmt::format("there is no store `{}`", path_), {}, "name the one of an earlier `orrery sweep`");
   }
-  const int code =
-      sqlite3_open_v2(path_.c_str(), &handle_, writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, nullptr);
+  // For reading, too: what a killed writer left half done has to be rolled back before anyone can read. Where the file
+  // may only be read, SQLite opens it so.
+  const int code = sqlite3_open_v2(path_.c_str(), &handle_, SQLITE_OPEN_READWRITE, nullptr);
   try {
     if (code != SQLITE_OK) fail(code);
     sqlite3_busy_timeout(handle_, 2000);
+    if (!writes) run("PRAGMA query_only=1");
   } catch (...) {
     close();
     throw;
