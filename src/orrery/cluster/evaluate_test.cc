@@ -490,21 +490,6 @@ Training mixture() {
   return run;
 }
 
-// Of the bytes of a token that go to memory, 16 k each way where it is copied for each of k experts, sent, and sorted;
-// 4 (c + k) where it is sent to the c ranks that hold any of them, and copied there.
-TEST(Evaluate, TokensThatAreSentOnceToARankAreCopiedForItsExpertsThere) {
-  Training run = mixture();
-  const Iteration each = evaluated(run);
-  run.plan.stack.node_copies = true;
-  const Iteration once = evaluated(run);
-  const double c = 8 * (1 - std::pow(7.0 / 8, 8)), k = 8;
-  const double tokens = 8 * 4096.0 * 24;  // of eight microbatches, in all layers
-  const double seconds = machine::Roofline(run.system.accelerator).memory_bound_seconds(tokens * 2048);
-  EXPECT_NEAR(each.breakdown.forward - once.breakdown.forward, (16 * k - 4 * (c + k)) * seconds,
-              1e-6 * each.breakdown.forward);
-  EXPECT_LT(once.breakdown.ep_exposed, each.breakdown.ep_exposed);
-}
-
 TEST(Evaluate, FusedExpertsSaveTheActivationsTrafficAndAreIssuedAsOne) {
   Training run = mixture();
   const Iteration apart = evaluated(run);

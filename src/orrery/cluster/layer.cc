@@ -398,17 +398,6 @@ double copies_of_token(const LayerContext& c, const Mixture& mixture) {
                    : std::min(k, held_by(static_cast<double>(c.plan.ep), mixture.top_k));
 }
 
-// Memory traffic of sorting tokens by their experts, for each element of a token, one way and back. A copy for each
-// expert is made before the exchange, read and written; where a rank has several experts, what arrives is sorted once
-// more; and all that again on the way back. Software that sends a token once to each rank makes the copies where it
-// arrives, and sums them there.
-double sorting_bytes(const LayerContext& c, const Mixture& mixture) {
-  const auto visits = static_cast<double>(mixture.top_k);
-  if (c.plan.ep == 1) return 8 * visits;
-  if (c.plan.stack.node_copies) return 4 * (held_by(static_cast<double>(c.plan.ep), mixture.top_k) + visits);
-  return (mixture.count > c.plan.ep ? 16 : 8) * visits;
-}
-
 collective::Group group(const LayerContext& c, base::Count ranks, base::Count stride) {
   return collective::place(c.system.fabric, static_cast<int>(ranks), static_cast<int>(stride));
 }
@@ -479,9 +468,12 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
     forward_bytes += T * 2 * (scan.projected + scan.result + 2 * scan.channels) / t;
     backward_bytes += T * 2 * (2 * scan.projected + scan.result + 3 * scan.channels) / t;
   }
-  double sorted_bytes = 0;
   if (experts) {
-    sorted_bytes = sorting_bytes(c, mixture) * T * h * c.norm_share;
+    // Permuting tokens to their experts and back: read and write, both ways. Software that exchanges them sorts what it
+    // gets by expert, and back.
+    const double sorts = plan.ep > 1 && mixture.count > plan.ep ? 16 : 8;
+    forward_bytes += sorts * T * h * mixture.top_k * c.norm_share;
+    backward_bytes += sorts * T * h * mixture.top_k * c.norm_share;
     if (plan.stack.fused_experts) {
       // The products apply the activation; what its gradient needs is read once.
       const bool gated = mixture.up > mixture.inner;
@@ -547,16 +539,14 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   Pass& forward = passes.forward;
   forward.compute = products.forward + core.forward +
                     moved(c, kAround, OperatorPass::kForward, machine::OperatorKind::kNormalisation,
-                          c.plan.stack.traffic * (forward_bytes * (c.element / 2) + products.forward_bytes) +
-                              sorted_bytes * (c.element / 2));
+                          c.plan.stack.traffic * (forward_bytes * (c.element / 2) + products.forward_bytes));
   forward.host = ops * issue + (kGroupedForwardOps + quantised) * grouped + jitter;
 
   Pass& backward = passes.backward;
   backward.weight = products.weight + accumulation(c, products);
   backward.compute = products.input + backward.weight + core.backward +
                      moved(c, kAround, OperatorPass::kBackward, machine::OperatorKind::kNormalisation,
-                           c.plan.stack.traffic * (backward_bytes * (c.element / 2) + products.backward_bytes) +
-                               sorted_bytes * (c.element / 2));
+                           c.plan.stack.traffic * (backward_bytes * (c.element / 2) + products.backward_bytes));
   backward.host = 2 * ops * issue + (kGroupedBackwardOps + quantised) * grouped + jitter;
   backward.weight_host = parts * kWeightOps * issue + kGroupedWeightOps * grouped;
   double again_tp = 0, again_ep = 0, again_cp = 0, core_seconds = core.backward;

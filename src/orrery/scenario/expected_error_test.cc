@@ -79,7 +79,7 @@ TEST(ExpectedError, HoldsForTwoThirdsOfTheRowsOfSourcesThatDidNotMakeIt) {
   const Kept near = kept(sets, true);
   EXPECT_LT(near.rows, all.rows) << "of runs beyond what was measured nothing is stated";
   EXPECT_GE(near.rows_within / near.rows, 0.6);
-  EXPECT_GE(near.sources_within / near.sources, all.sources_within / all.sources);
+  EXPECT_GE(near.sources_within / near.sources, 0.5);
 }
 
 // Of 8 to 64 accelerators, 2,048 to 8,192 tokens, 1 to 70 B parameters.

@@ -108,28 +108,22 @@ TEST(Validation, TablesOfTheSameSoftwareThatWereReadAfterwardsAreWithinFivePerce
   EXPECT_EQ(held.refused, 0u);
 }
 
-// Held-out rows of both tables of mixtures, those of gpt-oss or all others.
-std::vector<double> mixtures(bool gpt_oss) {
-  std::vector<double> errors;
-  for (const char* name : {"nemo_experts", "nemo_releases"})
-    for (const ValidatedPoint& point : set(name).points)
-      if (point.run.use == Use::kHeldOut && point.run.model_name.starts_with("gpt-oss") == gpt_oss)
-        errors.push_back(point.error);
-  return errors;
-}
-
-// The aim is 8 % as well, and missed: docs/model/cluster.md says why. What all of them err by to one side is gpt-oss,
-// for whose biases and sinks the model has no terms; the others err to none.
+// The aim is 8 % as well, and missed: docs/model/cluster.md says why. It gets no worse, and errs to no side: neither on
+// all 22 rows, whatever their use, nor on the half that the host's operators were not fitted on, nor on other releases.
 TEST(Validation, MixturesOfNemoAreNoFurtherOffThanTheDocumentSays) {
-  EXPECT_EQ(set("nemo_experts").held_out.points, 11u);
-  EXPECT_LT(set("nemo_experts").held_out.mean_absolute, 0.14);
-  EXPECT_EQ(set("nemo_releases").held_out.points, 67u);
-  EXPECT_LT(set("nemo_releases").held_out.mean_absolute, 0.16);
-  const ErrorSummary others = summarise(mixtures(false));
-  EXPECT_EQ(others.points, 61u);
-  EXPECT_LT(others.mean_absolute, 0.10);
-  EXPECT_LT(std::abs(others.bias), 0.03);
-  for (const double error : mixtures(true)) EXPECT_GT(error, 0.15) << "a term for gpt-oss was found: tighten this test";
+  const ValidatedSet& experts = set("nemo_experts");
+  std::vector<double> all;
+  for (const ValidatedPoint& point : experts.points) all.push_back(point.error);
+  EXPECT_EQ(all.size(), 22u);
+  EXPECT_LT(summarise(all).mean_absolute, 0.15);
+  EXPECT_LT(std::abs(summarise(all).bias), 0.05);
+  EXPECT_EQ(experts.held_out.points, 11u);
+  EXPECT_LT(experts.held_out.mean_absolute, 0.14);
+  EXPECT_LT(std::abs(experts.held_out.bias), 0.05);
+  const ValidatedSet& releases = set("nemo_releases");
+  EXPECT_EQ(releases.held_out.points, 67u);
+  EXPECT_LT(releases.held_out.mean_absolute, 0.16);
+  EXPECT_LT(std::abs(releases.held_out.bias), 0.05);
 }
 
 TEST(Validation, MemoryIsWithinTenPercentWhereItWasMeasured) {
@@ -151,12 +145,11 @@ TEST(Validation, OfTheRunsOfTodaysSoftwareAtMostTwoPercentAreSaidNotToFit) {
   EXPECT_LE(static_cast<double>(refused), 0.02 * static_cast<double>(rows));
 }
 
-// Within 8 % until tokens that are sent once were no longer charged as if they were sorted twice (nemo_experts).
-TEST(Validation, DeepSeekV3sOwnPlanFitsAndIsPredictedWithinFifteenPercent) {
+TEST(Validation, DeepSeekV3sOwnPlanFitsAndIsPredictedWithinEightPercent) {
   EXPECT_EQ(set("deepseek_v3").refused, 0u);
   for (const ValidatedPoint& point : set("deepseek_v3").points) {
     EXPECT_EQ(point.run.plan.schedule, cluster::Schedule::kDualPipe);
-    EXPECT_LT(std::abs(point.error), 0.151) << point.run.row;
+    EXPECT_LT(std::abs(point.error), 0.08) << point.run.row;
   }
 }
 
