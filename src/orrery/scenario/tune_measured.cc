@@ -6,8 +6,9 @@
 //      the least that its model thinks possible;
 //   3. what that choice takes and was not measured is measured, models are fitted again, and 2. follows,
 //
-// until the choice's measured time is within kWorth of what 2. found, which is then a bound for every choice, as far as
-// the models' stated errors hold. Configurations that cannot be in a choice better than the best so far (their least
+// until the choice's measured time is within kWorth of what 2. found and no measurement came out below what 2. had
+// assumed of it. What 2. found is then below every choice of what was measured, and below every other as far as the
+// models' stated errors hold. Configurations that cannot be in a choice better than the best so far (their least
 // cost plus every other operator's least is more) are left out of 2., which loses nothing.
 //
 // The same loop with one kernel alone looks for its fastest configuration.
@@ -392,24 +393,27 @@ class Bench {
         slack = std::numeric_limits<double>::infinity();
         continue;
       }
-      const auto [seconds, measured] = take(problem, now, found.values);
+      const auto [seconds, as_thought] = take(problem, now, found.values);
       best = std::min(best, seconds);
       const double bound = static_cast<double>(found.bound) / kFemto;
-      const bool sound = std::isfinite(slack);
-      slack = best - static_cast<double>(tuning::without_layouts(problem)) / kFemto;
+      // What was left out could win nothing only while no operator's least cost has sunk since.
+      const double needed = best - static_cast<double>(tuning::without_layouts(problem)) / kFemto;
+      const bool sound = std::isfinite(slack) && needed <= slack;
+      slack = needed;
       out_.best_ms = best * 1e3, out_.bound_ms = std::min(best, bound) * 1e3;
       say(fmt::format("round {}: best {:.4g} ms, bound {:.4g} ms", out_.rounds + 1, best * 1e3, bound * 1e3));
-      if (sound && best - bound <= kWorth * best) {
+      if (sound && as_thought && best - bound <= kWorth * best) {
         out_.complete = true;
         return;
       }
     }
   }
 
-  // Measures what a choice takes; its time by measurements alone.
+  // Measures what a choice takes; its time by measurements alone, and whether none of them came out below what its
+  // table said: else that table's bound holds no longer.
   std::pair<double, bool> take(const tuning::Problem& problem, const Tables& now, const std::vector<int>& values) {
     double seconds = 0;
-    bool measured = true;
+    bool as_thought = true;
     for (std::size_t f = 0; f < graph_.operators.size(); ++f) {
       const tuning::Factor& factor = problem.factors.factors[f];
       const Operator& op = graph_.operators[f];
@@ -424,13 +428,14 @@ class Bench {
         } else {
           const std::size_t point = now.points.find(op.benchmark())->second[problem.measured_row[f][r]];
           Candidates::Point& one = candidates_.find(op.benchmark())->second.points[point];
-          if (one.seconds == 0) measured = false, measure(op.benchmark(), one);
+          if (one.seconds == 0) measure(op.benchmark(), one);
+          as_thought = as_thought && femtoseconds(one.seconds) >= factor.costs[r];
           seconds += one.seconds;
         }
         break;
       }
     }
-    return {seconds, measured};
+    return {seconds, as_thought};
   }
 
   struct Contraction {
