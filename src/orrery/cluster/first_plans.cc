@@ -5,7 +5,8 @@
 // most changes make it worse.
 //
 // What is found decides nothing: it lets the search exclude more from the start on, and is a good plan where time ends
-// the search early. Cost: some thousand evaluations.
+// the search early. Time that ends before there is one is overstepped by some milliseconds: without a plan there is no
+// answer at all. Cost: some thousand evaluations.
 #include "orrery/cluster/first_plans.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ using base::Count;
 class FirstPlans {
  public:
   FirstPlans(const Question& question, const cost::Budget& budget, Counts& counts)
-      : q_(question), clock_(budget, kEvery), counts_(counts) {}
+      : q_(question), budget_(budget), clock_(budget, kEvery), counts_(counts) {}
 
   // Plans with that ep, of every tp and pp, go into `kept`. False: the budget was spent.
   bool of_every_tp_and_pp(Count ep, Kept& kept) {
@@ -66,6 +67,12 @@ class FirstPlans {
 
  private:
   static constexpr std::uint32_t kEvery = 16;
+  static constexpr int kMostLate = 10'000;  // steps, each a microsecond or less
+
+  bool spent() {
+    if (!clock_.spent()) return false;
+    return found_ || budget_.interrupted() || budget_.out_of_memory() || ++late_ > kMostLate;
+  }
 
   Plan best() const { return kept_->all().front().plan; }
 
@@ -160,7 +167,7 @@ class FirstPlans {
   bool sharded(Plan plan, bool& fits) {
     bool weighed = false;
     for (const Domain::Tail& tail : q_.domain.tails(plan)) {
-      if (clock_.spent()) return false;
+      if (spent()) return false;
       tail.set_on(plan);
       if (!q_.domain.allowed(plan) || !within(q_.limits, bytes_of(q_.model, q_.system, plan)) ||
           !hosts_hold(q_.model, q_.system, plan))
@@ -168,7 +175,7 @@ class FirstPlans {
       fits = true;
       if (!weighed && hopeless(plan)) return true;
       weighed = true;
-      take(q_, plan, *kept_, counts_);
+      if (take(q_, plan, *kept_, counts_)) found_ = true;
     }
     return true;
   }
@@ -183,7 +190,10 @@ class FirstPlans {
   }
 
   const Question& q_;
+  const cost::Budget& budget_;
   cost::Ticker clock_;
+  bool found_ = false;  // a plan
+  int late_ = 0;        // steps after the end
   Kept* kept_ = nullptr;  // where plans go now
   Counts& counts_;
 };
@@ -191,7 +201,6 @@ class FirstPlans {
 }  // namespace
 
 bool first_plans(const Question& question, const cost::Budget& budget, Kept& kept, Counts& counts) {
-  if (budget.spent()) return false;
   FirstPlans plans(question, budget, counts);
   const SearchOptions& options = question.options;
   const bool best_alone = !options.any && !options.cells && !question.objective.front;

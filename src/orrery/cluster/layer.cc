@@ -38,6 +38,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "orrery/cluster/eager_experts.h"
 #include "orrery/collective/collective.h"
 
 namespace orrery::cluster {
@@ -359,8 +360,9 @@ Again recomputed(const LayerContext& c, const LayerKind& kind, double core, doub
     again.ops += kind.parts;
   }
   if (what.activations && kind.kept_inner > 0) {
-    bytes += kind.activated[0] / static_cast<double>(c.plan.tp);
-    again.ops += 1;
+    const EagerExperts eager = eager_experts(c, kind);
+    bytes += kind.activated[0] / static_cast<double>(c.plan.tp) + eager.limits_bytes / tokens;
+    again.ops += 1 + eager.limits_ops;
   }
   if (bytes > 0)
     again.seconds += moved(c, kAround, OperatorPass::kRecomputation, machine::OperatorKind::kNormalisation,
@@ -482,6 +484,9 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
       backward_bytes -= (gated ? 6 : 4) * visits;
     }
   }
+  const EagerExperts eager = eager_experts(c, kind);
+  forward_bytes += eager.forward_bytes;
+  backward_bytes += eager.backward_bytes;
   CoreSeconds core;
   for (const Core& each : kind.cores) add_core(c, kind, each, core);
 
@@ -540,14 +545,14 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   forward.compute = products.forward + core.forward +
                     moved(c, kAround, OperatorPass::kForward, machine::OperatorKind::kNormalisation,
                           c.plan.stack.traffic * (forward_bytes * (c.element / 2) + products.forward_bytes));
-  forward.host = ops * issue + (kGroupedForwardOps + quantised) * grouped + jitter;
+  forward.host = (ops + eager.forward_ops) * issue + (kGroupedForwardOps + quantised) * grouped + jitter;
 
   Pass& backward = passes.backward;
   backward.weight = products.weight + accumulation(c, products);
   backward.compute = products.input + backward.weight + core.backward +
                      moved(c, kAround, OperatorPass::kBackward, machine::OperatorKind::kNormalisation,
                            c.plan.stack.traffic * (backward_bytes * (c.element / 2) + products.backward_bytes));
-  backward.host = 2 * ops * issue + (kGroupedBackwardOps + quantised) * grouped + jitter;
+  backward.host = (2 * ops + eager.backward_ops) * issue + (kGroupedBackwardOps + quantised) * grouped + jitter;
   backward.weight_host = parts * kWeightOps * issue + kGroupedWeightOps * grouped;
   double again_tp = 0, again_ep = 0, again_cp = 0, core_seconds = core.backward;
   if (c.uses != nullptr) note_again(c, begin);

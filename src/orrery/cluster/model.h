@@ -66,6 +66,8 @@ struct Mixture {
   base::Count inner = 0;  // width of one
   base::Count up = 0;     // columns of its first matrix: gate and up projections
   base::Count nodes = 0;  // a token's experts lie in at most so many
+  bool biases = false;    // of an expert's two matrices
+  bool clamped = false;   // what its first one yields is limited before the activation
 };
 
 // Layers that are alike.

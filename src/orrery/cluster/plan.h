@@ -36,6 +36,7 @@ struct Recomputed {
 // as they are numbered. Ranks with neighbouring numbers share a node (placement.h).
 struct Plan {
   base::Count gpus = 1;
+  base::Count idle = 0;          // accelerators beside them that do nothing and are paid for
   base::Count global_batch = 1;  // sequences per iteration
   base::Count micro_batch = 1;   // sequences per microbatch
   base::Count tp = 1, pp = 1, dp = 1, ep = 1, cp = 1;

@@ -311,6 +311,7 @@ std::string plan_options(const cluster::Plan& plan, bool mixes, bool stack_given
   if (plan.order != cluster::Order::kCpDpPp)
     out += fmt::format(" --set plan.order={}", cluster::name_of(plan.order, cluster::orders()));
   if (plan.offload_activations > 0) out += fmt::format(" --set plan.offload_activations={}", plan.offload_activations);
+  if (plan.idle > 0) out += fmt::format(" --set plan.idle={}", plan.idle);
   if (plan.offload_optimizer > 0) out += fmt::format(" --set plan.offload_optimizer={}", plan.offload_optimizer);
   return out;
 }
@@ -339,9 +340,8 @@ std::string search_view(const TrainedModel& trained) {
   if (answer.top.empty()) return out + "\n";
   if (answer.idle > 0)
     out += fmt::format(
-        "{} of {} accelerators stay idle: hours and dollars here are of all, those of `this plan:` by "
-        "itself of its own {}\n",
-        answer.idle, trained.plan.gpus + answer.idle, trained.plan.gpus);
+        "{} of {} accelerators stay idle; hours and dollars are of all\n",
+        answer.idle, trained.plan.gpus + answer.idle);
   out += headroom(trained.iteration);
   out += "this plan: " + plan_options(trained.plan, trained.model.mixes(), trained.stack_given) + trained.asked + "\n";
   if (answer.top.size() > 1) out += "\n" + plans_table(trained, answer);

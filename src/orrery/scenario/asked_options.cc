@@ -14,8 +14,8 @@ namespace {
 
 // Fields of a plan that its own options say (report/train_search.cc).
 bool said_by_the_plan(const std::string& path) {
-  constexpr std::array<const char*, 5> kSaid{"plan.expert_tp", "plan.shard", "plan.order", "plan.offload_activations",
-                                             "plan.offload_optimizer"};
+  constexpr std::array<const char*, 6> kSaid{
+      "plan.expert_tp", "plan.shard", "plan.order", "plan.offload_activations", "plan.offload_optimizer", "plan.idle"};
   return std::find(kSaid.begin(), kSaid.end(), path) != kSaid.end() || path.starts_with("plan.recomputed.");
 }
 

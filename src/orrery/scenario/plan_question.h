@@ -35,11 +35,9 @@ struct PlanQuestion {
   std::string why;       // "tp=4,zero=1": what a choice costs
   std::function<void(double best, double bound)> progress;
 
-  // Whether anything was said that only a search can answer.
-  bool asked() const {
-    return !objective.empty() || front || top || most_gpus || !batches.empty() || most_memory || margin.asked() ||
-           most_dollars || most_seconds || certify || map || !why.empty();
-  }
+  // The first option that only a search can answer; empty: none was given.
+  std::string first_asked() const;
+  bool asked() const { return !first_asked().empty(); }
 };
 
 // The best plan with a choice that was forced.

@@ -17,6 +17,15 @@ cluster::Stack of_zero_3(const std::string& catalogue, const cluster::Stack& sta
   return formats::orrery::load_stack(catalogue, "pytorch-fsdp").stack;
 }
 
+void suit_kernel(const cluster::System& system, cluster::Stack& stack) {
+  using machine::AttentionKernel;
+  const auto known = [&](AttentionKernel kernel) {
+    return system.accelerator.attention_efficiency[static_cast<std::size_t>(kernel)] > 0;
+  };
+  if (stack.kernel == AttentionKernel::kSplash && !known(AttentionKernel::kSplash) && known(AttentionKernel::kCudnn))
+    stack.kernel = AttentionKernel::kCudnn;
+}
+
 void warn_of_software(const TrainedModel& trained, base::Diagnostics& warnings) {
   const cluster::Plan& plan = trained.plan;
   const cluster::Abilities missing = cluster::needed(trained.model, plan, plan.stack.lacks);

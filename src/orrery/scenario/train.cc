@@ -233,6 +233,7 @@ void settle_stack(const TrainRequest& request, base::Overrides& plan, const std:
   if (!named && zero_3) stack = of_zero_3(catalogue, stack);
   if (!named && of_zero_3(catalogue, stack).name != stack.name) stack.lacks |= cluster::ability("zero_3");
   formats::orrery::take_stack(stack, trained.plan);
+  suit_kernel(trained.system, trained.plan.stack);
   // What the software does where no schedule is said.
   if ((stack.lacks & cluster::ability("1f1b")) != 0 && (stack.lacks & cluster::ability("gpipe")) == 0 &&
       !request.interleave)
@@ -242,8 +243,10 @@ void settle_stack(const TrainRequest& request, base::Overrides& plan, const std:
   for (const std::string& name : *request.overlap) plan.push_back({"overlap." + name, "1"});
 }
 
-// Communication that there is none of cannot go beside work.
-void check_overlap(const TrainRequest& request, const std::set<std::string>& set, TrainedModel& trained) {
+// Communication that there is none of cannot go beside work. What a plan's file says of it is no question: `-o` writes
+// all that its software overlaps.
+void check_overlap(const TrainRequest& request, const std::set<std::string>& asked, const std::set<std::string>& set,
+                   TrainedModel& trained) {
   const cluster::Plan& plan = trained.plan;
   struct Class {
     const char* name;
@@ -255,15 +258,15 @@ void check_overlap(const TrainRequest& request, const std::set<std::string>& set
     return !given && set.count(name) == 0;
   };
   std::vector<std::string> idle;
-  std::size_t asked = 0;
+  std::size_t classes = 0;
   bool chosen = false;  // one of these degrees, not given
   for (const Class& one : {Class{"tp", plan.tp, plan.overlap.tp, open(request.tp, "tp")},
                            Class{"pp", plan.pp, plan.overlap.pp, open(request.pp, "pp")},
                            Class{"dp", plan.dp * plan.cp, plan.overlap.dp, open(request.dp, "dp")},
                            Class{"ep", plan.ep, plan.overlap.ep, open(request.ep, "ep")},
                            Class{"cp", plan.cp, plan.overlap.cp, open(request.cp, "cp")}}) {
-    if (set.count(std::string("overlap.") + one.name) == 0 || one.share == 0) continue;
-    ++asked;
+    if (asked.count(std::string("overlap.") + one.name) == 0 || one.share == 0) continue;
+    ++classes;
     if (one.degree > 1) continue;
     idle.emplace_back(one.name);
     chosen = chosen || one.open;
@@ -274,7 +277,7 @@ void check_overlap(const TrainRequest& request, const std::set<std::string>& set
   const std::string degrees =
       fmt::format("tp {}, pp {}, dp {}, ep {}, cp {}", plan.tp, plan.pp, plan.dp, plan.ep, plan.cp);
   const char* way = "leave out classes whose degree is 1, or give `--overlap none`";
-  if (idle.size() < asked || chosen) {
+  if (idle.size() < classes || chosen) {
     trained.warnings.warning("O1912", what).note(degrees).hint(way);
     return;
   }
@@ -470,7 +473,8 @@ struct Setting {
   std::shared_ptr<const base::SourceFile> measurements;
   std::vector<machine::MeasuredProduct> products;  // of them
   std::optional<AttentionArray> array;
-  std::set<std::string> set;  // fields of the plan that a file or `--set` gives
+  std::set<std::string> asked;  // fields of the plan that options give,
+  std::set<std::string> set;    // or a file
   std::string changed;        // a constant that measured runs had at another value: `plan.stack.traffic`; empty: none
   cost::Limits limits;
   TrainedModel trained;
@@ -596,7 +600,8 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
   trained.plan = requested_plan(request, trained.plan);
   base::Diagnostics found;
   for (const base::Override& field : overrides.plan)
-    if (formats::orrery::set_plan_field(trained.plan, field, found)) setting.set.insert(field.path);
+    if (formats::orrery::set_plan_field(trained.plan, field, found)) setting.asked.insert(field.path);
+  setting.set.insert(setting.asked.begin(), setting.asked.end());
   found.throw_if_errors();
   setting.changed = changed_constant(overrides.system, setting.set);
   if (setting.changed.empty()) setting.changed = other_network(request, overrides.system, trained.system);
@@ -644,7 +649,7 @@ void choose_plan(Setting& setting) {
     take_smallest_degrees(request, setting.set, setting.limits, trained);
     if (!request.micro_batch && setting.set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");
   }
-  check_overlap(request, setting.set, trained);
+  check_overlap(request, setting.asked, setting.set, trained);
   if (trained.description.sizes.heads > 0 && trained.description.said.count("attention") == 0)
     trained.assumed.emplace_back("attention");
   say_early_end(trained);
@@ -712,10 +717,9 @@ EvaluatedRows evaluate_plan_rows(const TrainRequest& asked, const PlanRowsInput&
 TrainingCost training_cost(const TrainedModel& trained, double seconds) {
   const cluster::System& system = trained.system;
   TrainingCost cost;
-  const base::Count idle = trained.search ? trained.search->idle : 0;
   const double hours = seconds / 3600;
   const auto working = static_cast<double>(trained.plan.gpus);
-  cost.accelerator_hours = hours * (working + static_cast<double>(idle));
+  cost.accelerator_hours = hours * (working + static_cast<double>(trained.plan.idle));
   if (system.price_per_gpu_hour > 0) cost.dollars = cost.accelerator_hours * system.price_per_gpu_hour;
   if (system.watts_per_gpu > 0) cost.kilowatt_hours = hours * working * system.watts_per_gpu / 1000;
   return cost;
@@ -775,7 +779,12 @@ base::Diagnostic explain_no_fit(const TrainedModel& trained) {
                       "plan.main_gradients_fp32=false` it is {:.1f} GB",
                       gb(bytes)));
   }
-  no.hint("split the model further: larger `--tp` or `--pp`");
+  if (most_accelerators(trained.system) > 1)
+    no.hint("split the model further: larger `--tp` or `--pp`");
+  else
+    no.hint(fmt::format("`{}` is one accelerator, over which nothing can be split: take a smaller model, a shorter "
+                        "`--seq`, or another `--system`",
+                        trained.system.name));
   return no;
 }
 

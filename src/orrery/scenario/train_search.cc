@@ -106,23 +106,23 @@ bool gpus_said(const TrainRequest& request, const std::set<std::string>& set) {
   return request.gpus.has_value() || set.count("gpus") > 0;
 }
 
-// What the system can have at most.
-Count most_of(const cluster::System& system) {
-  double joined = 1;
-  for (int level = 0; level < system.fabric.count; ++level)
-    joined *= system.fabric.levels[static_cast<std::size_t>(level)].size > 0
-                  ? system.fabric.levels[static_cast<std::size_t>(level)].size
-                  : std::numeric_limits<double>::infinity();
-  Count most = kMostGpus;
-  if (joined < static_cast<double>(most)) most = static_cast<Count>(joined);
-  return system.max_gpus > 0 ? std::min(most, system.max_gpus) : most;
+// Where degrees that nobody gave would be told to be wrong.
+[[noreturn]] void refuse_more_than_there_are(const cluster::Space& space, const TrainedModel& trained) {
+  cluster::Plan plan = trained.plan;
+  plan.gpus = space.most_gpus;
+  base::Diagnostics found;
+  cluster::check_spread(trained.system, plan, found);
+  std::vector<base::Diagnostic> said;
+  for (const base::Diagnostic& each : found.all())
+    if (each.code != "O1305" && (each.code != "O1307" || !space.open(Knob::kDp))) said.push_back(each);
+  throw base::InputError(said);
 }
 
 cluster::Space space_of(const TrainRequest& request, const std::set<std::string>& set, const TrainedModel& trained) {
   cluster::Space space;
   space.base = trained.plan;
   const bool counted = gpus_said(request, set);
-  const Count most = most_of(trained.system);
+  const Count most = most_accelerators(trained.system);
   space.most_gpus = request.plans.most_gpus.value_or(counted ? trained.plan.gpus : most);
   for (const Knob knob : cluster::kKnobs)
     if (said(request, set, knob)) space.of(knob) = {get(trained.plan, knob)};
@@ -151,7 +151,7 @@ cluster::Objective objective_of(const TrainRequest& request, const std::set<std:
   objective.watts_per_gpu = trained.system.watts_per_gpu;
   objective.reliability = asked.reliability;
   if (gpus_said(request, set))
-    objective.least_gpus = trained.plan.gpus;
+    objective.least_gpus = trained.plan.gpus + trained.plan.idle;
   else if (!objective.front &&
            objective.metrics.front() != cluster::Metric::kAccelerators)  // nobody wants all there are
     objective.metrics.insert(objective.metrics.begin(), cluster::Metric::kAccelerators);
@@ -257,7 +257,7 @@ void take_nearest(const Search& search, PlanAnswer& answer) {
   }
   const cluster::Conflict why =
       conflict(search.trained.model, search.trained.system, search.space, search.objective, search.limits,
-               most_of(search.trained.system), search.operators, search.budget, search.threads);
+               most_accelerators(search.trained.system), search.operators, search.budget, search.threads);
   for (const cluster::Condition& condition : why.conditions)
     answer.conflict.push_back(told(condition, search.space, search.limits, search.request.plans));
   answer.conflict_proven = why.smallest;
@@ -301,6 +301,17 @@ std::string why_none(const Search& search, const cluster::Space& space) {
 
 }  // namespace
 
+Count most_accelerators(const cluster::System& system) {
+  double joined = 1;
+  for (int level = 0; level < system.fabric.count; ++level)
+    joined *= system.fabric.levels[static_cast<std::size_t>(level)].size > 0
+                  ? system.fabric.levels[static_cast<std::size_t>(level)].size
+                  : std::numeric_limits<double>::infinity();
+  Count most = kMostGpus;
+  if (joined < static_cast<double>(most)) most = static_cast<Count>(joined);
+  return system.max_gpus > 0 ? std::min(most, system.max_gpus) : most;
+}
+
 bool searches_plans(const TrainRequest& request, const cluster::Model& model, const std::set<std::string>& set,
                     const std::string& slow_operators) {
   if (!slow_operators.empty()) return false;
@@ -318,9 +329,11 @@ void check_plan_question(const TrainRequest& request, const cluster::Model& mode
     return std::find(asked.objective.begin(), asked.objective.end(), metric) != asked.objective.end();
   };
   if (asked.asked() && !slow_operators.empty())
-    found.error("O1940", fmt::format("plans are not searched on {}", slow_operators))
+    found.error("O1940", fmt::format("`{}` is asked of a search of plans, and none are searched on {}",
+                                     asked.first_asked(), slow_operators))
         .note("every other plan has products of its own, which would be mapped or measured first")
-        .hint("search with a system of the catalogue, then give the plan that it finds here: `--plan DIR/plan.yaml`");
+        .hint("leave it out: degrees that are not given are the smallest that fit")
+        .hint("or search with a system of the catalogue, then give the plan that it finds here: `--plan DIR/plan.yaml`");
   if (asked.most_dollars && system.price_per_gpu_hour <= 0)
     found.error("O1943", fmt::format("a limit of dollars is given, but `{}` has no price", system.name))
         .hint("`--set system.accelerator.price=\"2.5 USD/h\"` gives it one");
@@ -375,12 +388,14 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
     return broken.has_errors();
   });
   if (countless != batches.end()) trained.plan.global_batch = *countless;
-  if (search.space.most_gpus > kMostGpus && most_of(trained.system) == kMostGpus)
+  if (search.space.most_gpus > kMostGpus && most_accelerators(trained.system) == kMostGpus)
     base::fail("O1953",
                fmt::format("plans of {} accelerators are not searched, those of at most {} are", search.space.most_gpus,
                            kMostGpus),
                {}, "give the degrees: `--tp 8 --pp 16 --dp 16384`; what is given is evaluated, not searched");
-  if (search.space.most_gpus > most_of(trained.system) || countless != batches.end()) {
+  if (search.space.most_gpus > most_accelerators(trained.system) && countless == batches.end())
+    refuse_more_than_there_are(search.space, trained);
+  if (countless != batches.end()) {
     take_plain_degrees(search.space, true, trained.plan);
     return;
   }
@@ -408,7 +423,7 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
   }
   trained.choices = static_cast<Count>(std::min(answer.certificate.space, 9e15));
   trained.plan = answer.top.front().plan;
-  answer.idle = cluster::idle(answer.objective, trained.plan);
+  trained.plan.idle = answer.idle = cluster::idle(answer.objective, trained.plan);
   if (request.plans.map && !answer.interrupted) {
     cluster::SearchOptions cells;
     cells.cells = true;

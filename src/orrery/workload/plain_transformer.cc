@@ -42,7 +42,7 @@ void size(Experts& experts, const PlainTransformer& sizes) {
   const PlainExperts& e = sizes.experts;
   experts.count = e.count;
   experts.top_k = e.top_k;
-  experts.expert = {e.ffn, sizes.gated, experts.expert.biases};
+  experts.expert = {e.ffn, sizes.gated, experts.expert.biases, experts.expert.clamped};
   experts.shared = e.shared;
   experts.shared_expert = {base::checked_multiply(e.shared, e.ffn), sizes.gated, experts.shared_expert.biases};
   experts.max_groups = e.max_nodes;

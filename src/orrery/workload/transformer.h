@@ -100,6 +100,7 @@ struct FeedForward {
   base::Count inner = 0;
   bool gated = false;  // gate and up projections side by side
   bool biases = false;
+  bool clamped = false;  // both are limited before the activation (gpt-oss)
 };
 
 // A mixture of experts in place of a feed-forward network.

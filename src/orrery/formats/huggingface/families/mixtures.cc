@@ -186,7 +186,7 @@ void read_qwen3_moe(Reading& r) {
   finish_mixture(r, hidden, layers, dense, mixture, false, sparse_steps(r, layers));
 }
 
-// Sinks, biases everywhere, and a window in every other layer.
+// Sinks, biases everywhere, gates within a limit, and a window in every other layer.
 void read_gpt_oss(Reading& r) {
   const Count hidden = sized(r, "hidden_size");
   const Count layers = layers_of(r, "num_hidden_layers");
@@ -204,6 +204,7 @@ void read_gpt_oss(Reading& r) {
   Experts e = experts(r, r.keys.spelled({"num_local_experts", "num_experts"}),
                       r.keys.spelled({"num_experts_per_tok", "experts_per_token"}), 128, 4,
                       {sized(r, "intermediate_size"), true, true});
+  e.expert.clamped = r.keys.number("swiglu_limit", 7) > 0;
   e.router_bias = true;
   Block block = block_of(a);
   block.feed_forward = e;

@@ -1,0 +1,17 @@
+// What Megatron-Core does of a mixture by operators of PyTorch, one after the other through memory.
+#pragma once
+
+#include "orrery/cluster/layer.h"
+
+namespace orrery::cluster {
+
+// Of a layer on a rank: bytes at 16 bits, and operators that the host issues.
+struct EagerExperts {
+  double forward_bytes = 0, backward_bytes = 0;
+  double limits_bytes = 0;  // of `forward_bytes`, what is done again where activations are
+  double forward_ops = 0, backward_ops = 0, limits_ops = 0;
+};
+
+EagerExperts eager_experts(const LayerContext& context, const LayerKind& kind);
+
+}  // namespace orrery::cluster
