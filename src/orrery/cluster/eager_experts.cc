@@ -10,10 +10,12 @@
 //             backward   limited 4 + 2; joined 2 + 2                                                         10
 //
 // The first matrix's bias is added by its products, and its gradient summed by them or with the quantisation. Where one
-// kernel does a rank's experts (Stack::fused_experts) it does this as well.
+// kernel does a rank's experts (Stack::fused_experts) it adds biases and limits as well; what is left is one reading of
+// the result's gradient, 2, for those of bias and weight together.
 //
-// Source: NVIDIA/Megatron-LM at core_v0.16.0 to core_v0.19.0, megatron/core/transformer/moe/experts.py (_apply_bias) and
-// megatron/core/fusions/fused_bias_geglu.py (weighted_bias_quick_geglu_impl). Cost: constant.
+// Source: NVIDIA/Megatron-LM at core_v0.16.0 to core_v0.19.0, megatron/core/transformer/moe/experts.py (_apply_bias)
+// and megatron/core/fusions/fused_bias_geglu.py (weighted_bias_quick_geglu_impl); NVIDIA/TransformerEngine,
+// transformer_engine/pytorch/triton/grouped_dbias_dscales.py. Cost: constant.
 #include "orrery/cluster/eager_experts.h"
 
 namespace orrery::cluster {
@@ -22,6 +24,7 @@ namespace {
 constexpr double kBiasForward = 28, kBiasBackward = 40;
 constexpr double kBiasForwardOps = 2, kBiasBackwardOps = 6;  // of each expert,
 constexpr double kBiasOps = 2;                               // and of either pass
+constexpr double kFusedBiasBackward = 2, kFusedBiasBackwardOps = 1;
 constexpr double kLimitsForward = 8, kLimitsBackward = 10;
 constexpr double kLimitsForwardOps = 3, kLimitsBackwardOps = 3;
 
@@ -31,11 +34,17 @@ EagerExperts eager_experts(const LayerContext& c, const LayerKind& kind) {
   EagerExperts out;
   const Mixture& mixture = kind.mixture;
   const Plan& plan = c.plan;
-  if (plan.stack.name != StackName::kMegatronCore || plan.stack.fused_experts) return out;
+  if (plan.stack.name != StackName::kMegatronCore) return out;
   if (!mixture.biases && !mixture.clamped) return out;
   const auto cut = static_cast<double>(expert_tp(plan));
   const double tokens = static_cast<double>(plan.micro_batch) * static_cast<double>(kind.seq / plan.cp);
   const double copies = tokens * static_cast<double>(mixture.top_k) * cut / static_cast<double>(plan.tp);
+  if (plan.stack.fused_experts) {
+    if (!mixture.biases) return out;
+    out.backward_bytes = kFusedBiasBackward * copies * static_cast<double>(kind.width);
+    out.backward_ops = kFusedBiasBackwardOps;
+    return out;
+  }
   if (mixture.biases) {
     const double elements = copies * static_cast<double>(kind.width);
     const auto local = static_cast<double>(mixture.count / plan.ep);

@@ -90,11 +90,12 @@ TEST(EagerExperts, EveryExpertOfARankHasOperatorsOfItsOwn) {
   EXPECT_EQ(run.eager().backward_bytes, 40 * kCopies * 2048) << "the copies are the same";
 }
 
-TEST(EagerExperts, OneKernelForARanksExpertsAndOtherSoftwareHaveNoneOfIt) {
+TEST(EagerExperts, OneKernelForARanksExpertsLeavesAReadingOfTheGradientAndOtherSoftwareNothing) {
   Run run;
   run.set(true, true);
   run.plan.stack.fused_experts = true;
   EXPECT_EQ(run.eager().forward_bytes + run.eager().forward_ops, 0);
+  EXPECT_EQ(run.eager().backward_bytes, 2 * kCopies * 2048);
   run.plan.stack.fused_experts = false;
   for (const StackName other : {StackName::kPytorchFsdp, StackName::kXla, StackName::kMegatron2021}) {
     run.plan.stack.name = other;

@@ -76,7 +76,8 @@ base::Fields fields(Stack& stack) {
 base::Fields fields(Plan& plan) {
   base::Fields all = {
       size("gpus", plan.gpus, "accelerators: tp x pp x cp x dp"),
-      whole_field("idle", plan.idle, 0, kMostInPlan, "accelerators beside them that do nothing; hours and dollars count them"),
+      whole_field("idle", plan.idle, 0, kMostInPlan,
+                  "accelerators beside them that do nothing; hours and dollars count them"),
       size("global_batch", plan.global_batch, "sequences per iteration"),
       size("micro_batch", plan.micro_batch, "sequences per microbatch"),
       degree("tp", plan.tp, "tensor-parallel degree"),

@@ -192,8 +192,8 @@ class FirstPlans {
   const Question& q_;
   const cost::Budget& budget_;
   cost::Ticker clock_;
-  bool found_ = false;  // a plan
-  int late_ = 0;        // steps after the end
+  bool found_ = false;    // a plan
+  int late_ = 0;          // steps after the end
   Kept* kept_ = nullptr;  // where plans go now
   Counts& counts_;
 };
@@ -218,8 +218,7 @@ bool first_plans(const Question& question, const cost::Budget& budget, Kept& kep
     const std::vector<Candidate> all = own.all();
     return all.empty() ? std::numeric_limits<double>::infinity() : all.front().score[0];
   };
-  std::stable_sort(starts.begin(), starts.end(),
-                   [&](const Kept& a, const Kept& b) { return score(a) < score(b); });
+  std::stable_sort(starts.begin(), starts.end(), [&](const Kept& a, const Kept& b) { return score(a) < score(b); });
   for (Kept& own : starts) {
     const bool ended = !plans.go_down(own);
     kept.take(own);

@@ -339,9 +339,8 @@ std::string search_view(const TrainedModel& trained) {
   std::string out = proof(answer);
   if (answer.top.empty()) return out + "\n";
   if (answer.idle > 0)
-    out += fmt::format(
-        "{} of {} accelerators stay idle; hours and dollars are of all\n",
-        answer.idle, trained.plan.gpus + answer.idle);
+    out += fmt::format("{} of {} accelerators stay idle; hours and dollars are of all\n", answer.idle,
+                       trained.plan.gpus + answer.idle);
   out += headroom(trained.iteration);
   out += "this plan: " + plan_options(trained.plan, trained.model.mixes(), trained.stack_given) + trained.asked + "\n";
   if (answer.top.size() > 1) out += "\n" + plans_table(trained, answer);

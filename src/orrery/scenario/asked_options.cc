@@ -28,8 +28,8 @@ std::string asked_options(const TrainRequest& request) {
   if (request.attention)
     out += fmt::format(" --attention {}", cluster::name_of(*request.attention, cluster::attentions()));
   if (request.overlap)
-    out += request.overlap->empty() ? " --overlap none"
-                                    : fmt::format(" --overlap {}", fmt::join(*request.overlap, ","));
+    out +=
+        request.overlap->empty() ? " --overlap none" : fmt::format(" --overlap {}", fmt::join(*request.overlap, ","));
   if (request.efficiency) out += fmt::format(" --efficiency {}", *request.efficiency);
   if (request.half_efficiency > 0) out += fmt::format(",{}", request.half_efficiency);
   for (const base::Override& set : request.overrides)

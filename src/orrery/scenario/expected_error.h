@@ -24,13 +24,22 @@ struct MeasuredSizes {
   Span accelerators, sequence, parameters;
 };
 
-// Of the held-out runs of a kind, two thirds are predicted within `percent`.
+// Of the held-out runs of a kind, two thirds are predicted within `percent`. A run that somebody else measures comes
+// from none of its sources: of `sources`, each of which counts as much as any other, two thirds are within `of_sources`
+// (of one alone, what that is of all sources of its software, if that is more).
 struct KindError {
   RunKind kind;
   std::size_t runs = 0;
   double percent = 0;
   MeasuredSizes sizes = {};
+  std::size_t sources = 0;
+  double of_sources = 0;
+
+  double stated() const { return percent > of_sources ? percent : of_sources; }
 };
+
+// Tables whose names begin with the same word are of one source: "nemo" of nemo_dense and nemo_experts.
+std::string source_of(const std::string& table);
 
 // A run, as far as its error depends on what it is.
 struct RunSizes {
@@ -52,8 +61,8 @@ std::vector<KindError> read_error_kinds(const std::string& directory);
 std::string error_kinds_text(const std::vector<KindError>& kinds);
 
 // Of the same kind, or else of the same software and experts; nothing where fewer than kLeastRuns were measured, all in
-// more bits, none on this accelerator, or none near: a run is near those measured where its accelerators, its sequence and its parameters are at
-// least the least of theirs over kNear and at most kNear times their most.
+// more bits, none on this accelerator, or none near: a run is near those measured where its accelerators, its sequence
+// and its parameters are at least the least of theirs over kNear and at most kNear times their most.
 inline constexpr std::size_t kLeastRuns = 5;
 inline constexpr double kNear = 2;
 // Of a run without an expected error, in words: what of its kind was measured.

@@ -1,4 +1,5 @@
-// What the software of a run can do: which one runs ZeRO 3, which kernel it has for attention, and a word where it cannot run a plan that was asked for.
+// What the software of a run can do: which one runs ZeRO 3, which kernel it has for attention, and a word where it
+// cannot run a plan that was asked for.
 #pragma once
 
 #include <string>

@@ -475,7 +475,7 @@ struct Setting {
   std::optional<AttentionArray> array;
   std::set<std::string> asked;  // fields of the plan that options give,
   std::set<std::string> set;    // or a file
-  std::string changed;        // a constant that measured runs had at another value: `plan.stack.traffic`; empty: none
+  std::string changed;          // a constant that measured runs had at another value: `plan.stack.traffic`; empty: none
   cost::Limits limits;
   TrainedModel trained;
 };
@@ -782,9 +782,10 @@ base::Diagnostic explain_no_fit(const TrainedModel& trained) {
   if (most_accelerators(trained.system) > 1)
     no.hint("split the model further: larger `--tp` or `--pp`");
   else
-    no.hint(fmt::format("`{}` is one accelerator, over which nothing can be split: take a smaller model, a shorter "
-                        "`--seq`, or another `--system`",
-                        trained.system.name));
+    no.hint(
+        fmt::format("`{}` is one accelerator, over which nothing can be split: take a smaller model, a shorter "
+                    "`--seq`, or another `--system`",
+                    trained.system.name));
   return no;
 }
 

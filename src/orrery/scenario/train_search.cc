@@ -329,11 +329,13 @@ void check_plan_question(const TrainRequest& request, const cluster::Model& mode
     return std::find(asked.objective.begin(), asked.objective.end(), metric) != asked.objective.end();
   };
   if (asked.asked() && !slow_operators.empty())
-    found.error("O1940", fmt::format("`{}` is asked of a search of plans, and none are searched on {}",
-                                     asked.first_asked(), slow_operators))
+    found
+        .error("O1940", fmt::format("`{}` is asked of a search of plans, and none are searched on {}",
+                                    asked.first_asked(), slow_operators))
         .note("every other plan has products of its own, which would be mapped or measured first")
         .hint("leave it out: degrees that are not given are the smallest that fit")
-        .hint("or search with a system of the catalogue, then give the plan that it finds here: `--plan DIR/plan.yaml`");
+        .hint(
+            "or search with a system of the catalogue, then give the plan that it finds here: `--plan DIR/plan.yaml`");
   if (asked.most_dollars && system.price_per_gpu_hour <= 0)
     found.error("O1943", fmt::format("a limit of dollars is given, but `{}` has no price", system.name))
         .hint("`--set system.accelerator.price=\"2.5 USD/h\"` gives it one");
