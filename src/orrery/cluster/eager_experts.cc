@@ -30,6 +30,11 @@ constexpr double kLimitsForwardOps = 3, kLimitsBackwardOps = 3;
 
 }  // namespace
 
+double kept_by_limits(const Plan& plan, const LayerKind& kind) {
+  if (!kind.mixture.clamped || plan.stack.name != StackName::kMegatronCore || plan.stack.fused_experts) return 0;
+  return static_cast<double>(kind.mixture.top_k) * static_cast<double>(kind.mixture.up) / static_cast<double>(plan.tp);
+}
+
 EagerExperts eager_experts(const LayerContext& c, const LayerKind& kind) {
   EagerExperts out;
   const Mixture& mixture = kind.mixture;

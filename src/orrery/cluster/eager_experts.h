@@ -12,6 +12,9 @@ struct EagerExperts {
   double forward_ops = 0, backward_ops = 0, limits_ops = 0;
 };
 
+// Elements of a token on a rank that wait for the backward pass besides: what is limited is kept before and after.
+double kept_by_limits(const Plan& plan, const LayerKind& kind);
+
 EagerExperts eager_experts(const LayerContext& context, const LayerKind& kind);
 
 }  // namespace orrery::cluster

@@ -4,18 +4,19 @@
 
 #include "orrery/cluster/a100_test_util.h"
 #include "orrery/cluster/evaluate.h"
+#include "orrery/cluster/memory.h"
 #include "orrery/machine/roofline.h"
 
 namespace orrery::cluster {
 namespace {
 
 // gpt-oss's kind of experts: 64 of them, of which a token visits four, on eight ranks.
-struct Run {
+struct Trained {
   Model model;
   System system = a100(1600);
   Plan plan;
 
-  Run() {
+  Trained() {
     Gpt plain = gpt(16, 2048, 8, 51200, 1024);
     plain.gated = true;
     plain.experts = {.count = 64, .top_k = 4, .ffn = 1536};
@@ -41,7 +42,7 @@ struct Run {
 constexpr double kCopies = 2 * 1024 * 4;
 
 TEST(EagerExperts, ABiasCosts68BytesOfEveryElementOfEveryCopyOfAToken) {
-  Run run;
+  Trained run;
   run.set(true, false);
   const EagerExperts eager = run.eager();
   EXPECT_EQ(eager.forward_bytes + eager.backward_bytes, 68 * kCopies * 2048);
@@ -49,7 +50,7 @@ TEST(EagerExperts, ABiasCosts68BytesOfEveryElementOfEveryCopyOfAToken) {
 }
 
 TEST(EagerExperts, LimitsCost18BytesOfEveryElementThatTheFirstMatrixYields) {
-  Run run;
+  Trained run;
   run.set(false, true);
   const EagerExperts eager = run.eager();
   EXPECT_EQ(eager.forward_bytes + eager.backward_bytes, 18 * kCopies * 2 * 1536);
@@ -57,7 +58,7 @@ TEST(EagerExperts, LimitsCost18BytesOfEveryElementThatTheFirstMatrixYields) {
 }
 
 TEST(EagerExperts, ALayerIsSlowerByThatTrafficAndNoMore) {
-  Run run;
+  Trained run;
   run.plan.stack.traffic = 1.5;
   const PassPair without = run.passes();
   run.set(true, true);
@@ -71,7 +72,7 @@ TEST(EagerExperts, ALayerIsSlowerByThatTrafficAndNoMore) {
 }
 
 TEST(EagerExperts, LimitsAreAppliedAgainWhereActivationsAre) {
-  Run run;
+  Trained run;
   run.plan.recompute = Recompute::kSelective;
   run.plan.recomputed = {.core = false, .activations = true};
   const double without = run.passes().backward.again;
@@ -81,8 +82,21 @@ TEST(EagerExperts, LimitsAreAppliedAgainWhereActivationsAre) {
   EXPECT_NEAR(run.passes().backward.again, without, 1e-12) << "the bias is added after the second product";
 }
 
+TEST(EagerExperts, LimitsKeepWhatTheyAreAppliedToUnlessActivationsAreComputedAgain) {
+  Trained run;
+  const auto kept = [&] { return activation_bytes_per_layer(run.model, run.plan, run.model.kinds.at(0)); };
+  const double without = kept();
+  run.set(false, true);
+  EXPECT_NEAR(kept() - without, 2 * kCopies * 2 * 1536, 1e-3);
+  run.plan.recompute = Recompute::kSelective;
+  run.plan.recomputed = {.core = false, .activations = true};
+  const double again = kept();
+  run.set(false, false);
+  EXPECT_NEAR(kept(), again, 1e-3);
+}
+
 TEST(EagerExperts, EveryExpertOfARankHasOperatorsOfItsOwn) {
-  Run run;
+  Trained run;
   run.set(true, false);
   const double eight = run.eager().backward_ops;
   run.plan.ep = 2;
@@ -91,7 +105,7 @@ TEST(EagerExperts, EveryExpertOfARankHasOperatorsOfItsOwn) {
 }
 
 TEST(EagerExperts, OneKernelForARanksExpertsLeavesAReadingOfTheGradientAndOtherSoftwareNothing) {
-  Run run;
+  Trained run;
   run.set(true, true);
   run.plan.stack.fused_experts = true;
   EXPECT_EQ(run.eager().forward_bytes + run.eager().forward_ops, 0);
@@ -104,7 +118,7 @@ TEST(EagerExperts, OneKernelForARanksExpertsLeavesAReadingOfTheGradientAndOtherS
 }
 
 TEST(EagerExperts, TensorRanksShareThemWhereExpertsAreWholeAndRepeatTheBiasWhereTheyAreCut) {
-  Run run;
+  Trained run;
   run.set(true, true);
   const EagerExperts one = run.eager();
   run.plan.gpus = 16, run.plan.tp = 2;

@@ -34,6 +34,7 @@
 #include <algorithm>
 #include <array>
 
+#include "orrery/cluster/eager_experts.h"
 #include "orrery/cluster/stages.h"
 
 namespace orrery::cluster {
@@ -106,6 +107,7 @@ double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, do
     const double weighted = plan.stack.name == StackName::kMegatron2021 ? e : 0;
     bytes += tokens * (operand + weighted) * mixture.top_k * kind.width / u;
     bytes += tokens * 4 * mixture.count / u;  // router
+    bytes += tokens * e * kept_by_limits(plan, kind);
   }
   return bytes + core;
 }
@@ -140,7 +142,7 @@ double recomputed_bytes(const Plan& plan, const LayerKind& kind) {
   if (plan.recomputed.activations) {
     const double result = kind.second_operand * operand_bytes(plan);
     const double input = (1 - kind.second_operand) * (e - operand_bytes(plan));
-    bytes += kind.kept_inner * (result + input) / static_cast<double>(plan.tp);
+    bytes += kind.kept_inner * (result + input) / static_cast<double>(plan.tp) + e * kept_by_limits(plan, kind);
   }
   if (plan.recomputed.latents && kind.latent)
     for (const Core& core : kind.cores) bytes += e * (core.own / 2 + core.keys) / static_cast<double>(plan.tp);

@@ -646,6 +646,8 @@ void choose_plan(Setting& setting) {
     const TrainOperators operators(request, trained, nullptr, nullptr, setting.limits, setting.products, setting.array);
     search_plans(request, setting.set, operators.model(), setting.limits, trained);
   } else {
+    const GivenDegrees given = given_degrees(request, setting.set);
+    if (given.gpus && !given.dp) refuse_too_many(trained, trained.plan.gpus, true);
     take_smallest_degrees(request, setting.set, setting.limits, trained);
     if (!request.micro_batch && setting.set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");
   }

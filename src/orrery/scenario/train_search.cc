@@ -106,18 +106,6 @@ bool gpus_said(const TrainRequest& request, const std::set<std::string>& set) {
   return request.gpus.has_value() || set.count("gpus") > 0;
 }
 
-// Where degrees that nobody gave would be told to be wrong.
-[[noreturn]] void refuse_more_than_there_are(const cluster::Space& space, const TrainedModel& trained) {
-  cluster::Plan plan = trained.plan;
-  plan.gpus = space.most_gpus;
-  base::Diagnostics found;
-  cluster::check_spread(trained.system, plan, found);
-  std::vector<base::Diagnostic> said;
-  for (const base::Diagnostic& each : found.all())
-    if (each.code != "O1305" && (each.code != "O1307" || !space.open(Knob::kDp))) said.push_back(each);
-  throw base::InputError(said);
-}
-
 cluster::Space space_of(const TrainRequest& request, const std::set<std::string>& set, const TrainedModel& trained) {
   cluster::Space space;
   space.base = trained.plan;
@@ -312,6 +300,18 @@ Count most_accelerators(const cluster::System& system) {
   return system.max_gpus > 0 ? std::min(most, system.max_gpus) : most;
 }
 
+void refuse_too_many(const TrainedModel& trained, Count gpus, bool open) {
+  if (gpus <= most_accelerators(trained.system)) return;
+  cluster::Plan plan = trained.plan;
+  plan.gpus = gpus;
+  base::Diagnostics found;
+  cluster::check_spread(trained.system, plan, found);
+  std::vector<base::Diagnostic> said;
+  for (const base::Diagnostic& each : found.all())
+    if (each.code != "O1305" && (each.code != "O1307" || !open)) said.push_back(each);
+  if (!said.empty()) throw base::InputError(said);
+}
+
 bool searches_plans(const TrainRequest& request, const cluster::Model& model, const std::set<std::string>& set,
                     const std::string& slow_operators) {
   if (!slow_operators.empty()) return false;
@@ -395,9 +395,8 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
                fmt::format("plans of {} accelerators are not searched, those of at most {} are", search.space.most_gpus,
                            kMostGpus),
                {}, "give the degrees: `--tp 8 --pp 16 --dp 16384`; what is given is evaluated, not searched");
-  if (search.space.most_gpus > most_accelerators(trained.system) && countless == batches.end())
-    refuse_more_than_there_are(search.space, trained);
-  if (countless != batches.end()) {
+  if (countless == batches.end()) refuse_too_many(trained, search.space.most_gpus, search.space.open(Knob::kDp));
+  if (search.space.most_gpus > most_accelerators(trained.system) || countless != batches.end()) {
     take_plain_degrees(search.space, true, trained.plan);
     return;
   }

@@ -15,6 +15,10 @@ namespace orrery::scenario {
 // What the system can have at most, as far as plans are searched.
 base::Count most_accelerators(const cluster::System& system);
 
+// Throws InputError where there are fewer than `gpus`: O1306, without a word on degrees that nobody gave. `open`: dp is
+// one of them.
+void refuse_too_many(const TrainedModel& trained, base::Count gpus, bool open);
+
 // Whether the request leaves a plan to search: tp, pp or dp is open, or ep of a mixture of experts, or it says
 // something of plans that only a search can answer. `set`: fields of the plan that a file or `--set` gives. Never where
 // operators' times are themselves searched or measured, on a chip or on this machine: `slow_operators`, its name.
