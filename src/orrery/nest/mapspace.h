@@ -5,6 +5,7 @@
 // it, so that an empty space can be explained by the lines that contradict each other.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,9 +55,13 @@ struct ReuseRules {
   std::uint32_t no_links = 0;            // instances below take nothing from their neighbours
 };
 
+struct Parts;
+
 struct Mapspace {
   std::vector<Constraint> constraints;
   std::vector<ReuseRules> reuse;  // empty, or one entry per storage
+  // Where dimensions stand for several each (merge.h): how those are laid out in space (sides.h).
+  std::shared_ptr<const Parts> parts;
 };
 
 }  // namespace orrery::nest

@@ -1,10 +1,13 @@
-// Cost: linear in the einsum and the mapping.
+// Cost: linear in the einsum and the mapping; where fan-outs have two sides, times the ways to deal their factors.
 #include "orrery/nest/merge.h"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
+
+#include "orrery/nest/sides.h"
 
 namespace orrery::nest {
 
@@ -68,7 +71,6 @@ bool sides_differ(const machine::Chip& chip) {
 }  // namespace
 
 std::optional<Merged> merge_alike(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& space) {
-  if (sides_differ(chip)) return std::nullopt;
   const int dims = static_cast<int>(einsum.dimensions.size());
   const std::vector<std::optional<Still>> still = list_still(einsum, space);
   Merged merged;
@@ -112,6 +114,13 @@ std::optional<Merged> merge_alike(const workload::Einsum& einsum, const machine:
     }
   }
   merged.space = space;
+  if (sides_differ(chip)) {
+    auto parts = std::make_shared<Parts>();
+    parts->of = merged.parts;
+    for (const workload::Dimension& dimension : einsum.dimensions) parts->bound.push_back(dimension.bound);
+    parts->spatial = fixed_orders(space, static_cast<int>(chip.storages.size()), dims).spatial;
+    merged.space.parts = std::move(parts);
+  }
   for (Constraint& constraint : merged.space.constraints) {
     if (constraint.kind == Constraint::Kind::kFactor) constraint.dimension = place[constraint.dimension];
     for (int& d : constraint.inner) d = place[d];
@@ -120,39 +129,96 @@ std::optional<Merged> merge_alike(const workload::Einsum& einsum, const machine:
   return merged;
 }
 
-Mapping split(const Merged& merged, const workload::Einsum& original, const Mapping& mapping) {
-  const std::size_t dims = original.dimensions.size();
-  std::vector<Count> left(dims);
-  for (std::size_t d = 0; d < dims; ++d) left[d] = original.dimensions[d].bound;
+namespace {
+
+constexpr int kMostTries = 20'000;
+
+class Splitter {
+ public:
+  Splitter(const Merged& merged, const workload::Einsum& original, const machine::Chip& chip, const Mapping& mapping)
+      : merged_(merged), chip_(chip), mapping_(mapping), dims_(static_cast<int>(original.dimensions.size())) {
+    for (const workload::Dimension& dimension : original.dimensions) left_.push_back(dimension.bound);
+    result_.levels.resize(mapping.levels.size());
+  }
+
+  std::optional<Mapping> run() {
+    if (!spread(0)) return std::nullopt;
+    return std::move(result_);
+  }
+
+ private:
+  // Deals the factors of the fan-outs from `level` on.
+  bool spread(std::size_t level) {
+    if (level == mapping_.levels.size()) return iterate();
+    const LevelMapping& from = mapping_.levels[level];
+    LevelMapping& to = result_.levels[level];
+    if (!merged_.space.parts) {
+      to.spatial = deal(from.spatial);
+      const auto middle = from.spatial_order.begin() + from.split;
+      spell({from.spatial_order.begin(), middle}, to.spatial_order);
+      to.split = static_cast<int>(to.spatial_order.size());
+      spell({middle, from.spatial_order.end()}, to.spatial_order);
+      return spread(level + 1);
+    }
+    const FixedOrder& order = merged_.space.parts->spatial[level];
+    const int i = static_cast<int>(level);
+    return each_dealing(*merged_.space.parts, from.spatial.data(), left_, [&](const std::vector<Count>& dealt) {
+      if (++tries_ > kMostTries) return false;
+      std::uint32_t iterating = 0;
+      for (int d = 0; d < dims_; ++d)
+        if (dealt[d] > 1) iterating |= 1u << d;
+      const auto to_x = lay_out(order, dims_, iterating, dealt.data(), chip_.fanout_x(i), chip_.fanout_y(i));
+      if (!to_x) return false;
+      const std::vector<Count> spatial = dealt;
+      if (!spread(level + 1)) return false;
+      to.spatial = spatial;
+      std::tie(to.spatial_order, to.split) = full_order(order, dims_, iterating, *to_x);
+      return true;
+    });
+  }
+
+  // What fan-outs have left.
+  bool iterate() {
+    for (std::size_t i = 0; i < mapping_.levels.size(); ++i) {
+      result_.levels[i].temporal = deal(mapping_.levels[i].temporal);
+      spell(mapping_.levels[i].temporal_order, result_.levels[i].temporal_order);
+      result_.levels[i].keep = mapping_.levels[i].keep;
+    }
+    return true;
+  }
+
   // The parts take what they can of each factor, one after the other.
-  const auto deal = [&](const std::vector<Count>& factors) {
-    std::vector<Count> dealt(dims, 1);
+  std::vector<Count> deal(const std::vector<Count>& factors) {
+    std::vector<Count> dealt(static_cast<std::size_t>(dims_), 1);
     for (std::size_t k = 0; k < factors.size(); ++k) {
       Count factor = factors[k];
-      for (const int d : merged.parts[k]) {
-        dealt[d] = std::gcd(factor, left[d]);
-        left[d] /= dealt[d];
+      for (const int d : merged_.parts[k]) {
+        dealt[d] = std::gcd(factor, left_[d]);
+        left_[d] /= dealt[d];
         factor /= dealt[d];
       }
     }
     return dealt;
-  };
-  const auto spell = [&](const std::vector<int>& order, std::size_t first, std::size_t last, std::vector<int>& out) {
-    for (std::size_t k = first; k < last; ++k)
-      out.insert(out.end(), merged.parts[order[k]].begin(), merged.parts[order[k]].end());
-  };
-  Mapping result;
-  for (const LevelMapping& level : mapping.levels) {
-    LevelMapping& next = result.levels.emplace_back();
-    next.temporal = deal(level.temporal);
-    next.spatial = deal(level.spatial);
-    spell(level.temporal_order, 0, level.temporal_order.size(), next.temporal_order);
-    spell(level.spatial_order, 0, static_cast<std::size_t>(level.split), next.spatial_order);
-    next.split = static_cast<int>(next.spatial_order.size());
-    spell(level.spatial_order, static_cast<std::size_t>(level.split), level.spatial_order.size(), next.spatial_order);
-    next.keep = level.keep;
   }
-  return result;
+
+  void spell(const std::vector<int>& order, std::vector<int>& out) const {
+    for (const int d : order) out.insert(out.end(), merged_.parts[d].begin(), merged_.parts[d].end());
+  }
+
+  const Merged& merged_;
+  const machine::Chip& chip_;
+  const Mapping& mapping_;
+  const int dims_;
+  std::vector<Count> left_;  // of each part
+  Mapping result_;
+  int tries_ = 0;
+};
+
+}  // namespace
+
+std::optional<Mapping> split(const Merged& merged, const workload::Einsum& original, const machine::Chip& chip,
+                             const Mapping& mapping) {
+  return Splitter(merged, original, chip, mapping).run();
 }
 
 }  // namespace orrery::nest

@@ -67,7 +67,42 @@ TEST(Merge, OnlyDimensionsThatNoDataspaceTellsApartAreOne) {
   fixed.constraints[0].value = fixed.constraints[1].value = 2;
   EXPECT_EQ(dims(batched(2, 3, 4, 5), fixed), 4u);
   chip.compute.mesh_y = 2, chip.compute.instances = 8;
-  EXPECT_EQ(dims(batched(2, 3, 4, 5)), 4u) << "one may be spread along X, the other along Y";
+  EXPECT_EQ(dims(batched(2, 3, 4, 5)), 3u) << "each of them lies along X or along Y";
+}
+
+// Storages inside two fan-outs of 2 x 2 each, and the DRAM.
+machine::Chip twice_two_by_two() {
+  machine::Chip chip;
+  chip.storages.resize(3);
+  const char* const names[] = {"Inner", "Middle", "DRAM"};
+  const Count sides[] = {2, 2, 1};
+  const double pj[] = {1, 10, 100};
+  for (int i = 0; i < 3; ++i) {
+    machine::Storage& storage = chip.storages[i];
+    storage.name = names[i];
+    storage.mesh_x = storage.mesh_y = sides[i];
+    storage.instances = storage.mesh_x * storage.mesh_y;
+    storage.energy.read_pj = storage.energy.write_pj = storage.energy.update_pj = pj[i];
+  }
+  chip.compute.mesh_x = chip.compute.mesh_y = 4;
+  chip.compute.instances = 16;
+  return chip;
+}
+
+TEST(Merge, AFactorOnTwoSidesIsOneOfEachPart) {
+  const machine::Chip chip = twice_two_by_two();
+  // Rows and columns of a 1 x 1 convolution on a chip with 16 multipliers.
+  for (const auto& [p, q, busy] : {std::tuple<Count, Count, double>{4, 4, 16}, {8, 2, 8}, {16, 3, 4}, {6, 6, 4}}) {
+    const workload::Einsum conv = convolution(1, 1, p, q, 1, 1);
+    const auto merged = merge_alike(conv, chip, {});
+    ASSERT_TRUE(merged);
+    const Model model(conv, chip);
+    const Optimum found = optimize(model, {}, {Metric::kDelay}, SearchRules{});
+    ASSERT_TRUE(found.mapping);
+    EXPECT_TRUE(is_legal(conv, chip, *found.mapping)) << p << " x " << q;
+    EXPECT_TRUE(found.certificate.optimal) << p << " x " << q;
+    EXPECT_EQ(static_cast<double>(found.evaluation.cycles), static_cast<double>(p * q) / busy) << p << " x " << q;
+  }
 }
 
 TEST(Merge, OptimaAreThoseOfAllMappingsOfTheOriginal) {

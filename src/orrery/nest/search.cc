@@ -67,6 +67,8 @@ constexpr double kForFirst = 1.0 / 4, kForFronts = 1.0 / 2, kForInner = 1.0 / 64
 constexpr double kSecondsToExplain = 0.2;
 // Least time for proving that there is no mapping, likewise.
 constexpr double kSecondsToRefute = 0.1;
+// To find some mapping when the time is over.
+constexpr double kSecondsToSettle = 0.05;
 // Part of the time for each listing of the first level's children.
 constexpr double kForListing = 1.0 / 4;
 
@@ -559,7 +561,7 @@ void settle(const Model& model, const Space& space, const std::vector<Metric>& o
   }
   if (optimum.certificate.optimal || optimum.infeasible) return;
   if (!optimum.mapping && !limits.beat) {
-    const cost::Budget little(budget, budget.interrupted() ? 0 : std::max(0.05, budget.seconds_left()));
+    const cost::Budget little(budget, budget.interrupted() ? 0 : std::max(kSecondsToSettle, budget.seconds_left()));
     if (auto found = start(model, space, objective, limits.max_cycles, little)) {
       optimum.mapping = std::move(found->mapping);
       optimum.evaluation = std::move(found->evaluation);
@@ -612,6 +614,8 @@ static void explain(const Model& model, const Mapspace& mapspace, const SearchRu
   explain_empty(model, mapspace, rest, optimum);
 }
 
+// The answer of the einsum with fewer dimensions. If that is no mapping of the original, which it bounds in any case,
+// the original is searched in the time that is left.
 static Optimum optimize_merged(const Model& model, const Mapspace& mapspace, const Merged& merged,
                                const std::vector<Metric>& objective, const SearchRules& limits) {
   const base::Stopwatch clock;
@@ -621,8 +625,20 @@ static Optimum optimize_merged(const Model& model, const Mapspace& mapspace, con
   const Model fewer(merged.einsum, model.chip(), model.options(), model.reuse());
   Optimum optimum = optimize(fewer, merged.space, objective, rules);
   if (optimum.mapping) {
-    optimum.mapping = split(merged, model.einsum(), *optimum.mapping);
-    optimum.evaluation = model.evaluate(*optimum.mapping);
+    optimum.mapping = split(merged, model.einsum(), model.chip(), *optimum.mapping);
+    if (!optimum.mapping) {
+      rules.merge = false;
+      if (budget.limited()) rules.seconds = std::max(kSecondsToSettle, budget.seconds_left());
+      const double least = optimum.certificate.lower_bound;
+      optimum = optimize(model, mapspace, objective, rules);
+      if (optimum.mapping && !optimum.certificate.optimal) {
+        const Metric first = objective.empty() ? Metric::kEdp : objective[0];
+        optimum.certificate.close(key_of({first}, optimum.evaluation)[0],
+                                  std::max(least, optimum.certificate.lower_bound));
+      }
+    } else {
+      optimum.evaluation = model.evaluate(*optimum.mapping);
+    }
   }
   explain(model, mapspace, limits, budget, optimum);
   optimum.certificate.seconds = clock.seconds();

@@ -35,21 +35,10 @@ Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Ma
       dataspaces_(static_cast<int>(einsum.dataspaces.size())),
       rests_(rests),
       relevant_(shape.relevant),
-      temporal_order_(levels_),
-      spatial_order_(levels_),
+      order_(fixed_orders(mapspace, levels_, all_dimensions_)),
       orders_(levels_) {
   for (int d = 0; d < all_dimensions_; ++d)
     if (einsum.dimensions[d].bound > 1) dimensions_.push_back(d);
-  for (const Constraint& constraint : mapspace.constraints) {
-    Order& order = constraint.spatial ? spatial_order_[constraint.level] : temporal_order_[constraint.level];
-    if (constraint.kind == Constraint::Kind::kOrder) {
-      order.inner = constraint.inner;
-      order.outer = constraint.outer;
-    } else if (constraint.kind == Constraint::Kind::kSplit) {
-      spatial_order_[constraint.level].split =
-          static_cast<int>(std::clamp<Count>(constraint.value, 0, all_dimensions_));
-    }
-  }
   for (int level = 0; level < levels_; ++level) {
     const bool holds = limits.capacity.empty() || limits.capacity[level];
     const std::optional<Count> usable = holds ? chip.usable_words(level) : std::nullopt;
@@ -117,42 +106,6 @@ void Space::allow_factors(const workload::Einsum& einsum, const Mapspace& mapspa
   }
 }
 
-int Space::rank_in(const Order& order, int dimension) const {
-  for (std::size_t p = 0; p < order.inner.size(); ++p)
-    if (order.inner[p] == dimension) return static_cast<int>(p);
-  for (std::size_t p = 0; p < order.outer.size(); ++p)
-    if (order.outer[p] == dimension) return all_dimensions_ - static_cast<int>(order.outer.size() - p);
-  return -1;
-}
-
-std::optional<std::uint32_t> Space::lay_out(int level, std::uint32_t iterating, const Count* factor, Count fanout_x,
-                                            Count fanout_y) const {
-  const Order& order = spatial_order_[level];
-  const int first_free = static_cast<int>(order.inner.size());
-  const int last_free = all_dimensions_ - static_cast<int>(order.outer.size());
-  const int lowest = order.split.value_or(0), highest = order.split.value_or(all_dimensions_);
-  for (int split = highest; split >= lowest; --split) {
-    std::uint32_t to_x = 0, free = 0;
-    for (int d = 0; d < all_dimensions_; ++d) {
-      const int rank = rank_in(order, d);
-      if (rank < 0 && (iterating >> d & 1)) free |= 1u << d;
-      if (rank >= 0 && rank < split && (iterating >> d & 1)) to_x |= 1u << d;
-    }
-    const int room_x = std::clamp(split, first_free, last_free) - first_free;
-    const int room_y = last_free - first_free - room_x;
-    for (std::uint32_t chosen = free;; chosen = (chosen - 1) & free) {
-      if (__builtin_popcount(chosen) <= room_x && __builtin_popcount(free & ~chosen) <= room_y) {
-        Count x = 1, y = 1;
-        for (int d = 0; d < all_dimensions_; ++d)
-          if (iterating >> d & 1) ((to_x | chosen) >> d & 1 ? x : y) *= factor[d];
-        if (x <= fanout_x && y <= fanout_y) return to_x | chosen;
-      }
-      if (chosen == 0) break;
-    }
-  }
-  return std::nullopt;
-}
-
 namespace {
 
 // At most `most` of them, the first and the last among them.
@@ -196,7 +149,10 @@ void Space::list_spatial(const machine::Chip& chip, const Mapspace& mapspace, co
         std::uint32_t iterating = 0;
         for (int k = 0; k < all_dimensions_; ++k)
           if (choice.factor[k] > 1) iterating |= 1u << k;
-        const auto to_x = lay_out(level, iterating, choice.factor.data(), fanout_x, fanout_y);
+        const Count* factor = choice.factor.data();
+        const auto to_x = mapspace.parts
+                              ? lay_out(*mapspace.parts, level, factor, fanout_x, fanout_y)
+                              : lay_out(order_.spatial[level], all_dimensions_, iterating, factor, fanout_x, fanout_y);
         if (!to_x) return;
         choice.to_x = *to_x;
         choices.push_back(choice);
@@ -274,7 +230,7 @@ void Space::list_completable(const workload::Einsum& einsum) {
 
 bool Space::order_is_free(int level) const {
   return std::none_of(dimensions_.begin(), dimensions_.end(),
-                      [&](int d) { return rank_in(temporal_order_[level], d) >= 0; });
+                      [&](int d) { return order_.temporal[level].place_of(d, all_dimensions_) >= 0; });
 }
 
 bool Space::loops_free(int level) const {
@@ -345,7 +301,7 @@ double Space::count(const workload::Einsum& einsum) const {
     for (const int d : dimensions_) {
       const bool iterates =
           temporal_[level][d].size() > 1 || (temporal_[level][d].size() == 1 && temporal_[level][d][0] > 1);
-      if (iterates && rank_in(temporal_order_[level], d) < 0) ++free;
+      if (iterates && order_.temporal[level].place_of(d, all_dimensions_) < 0) ++free;
     }
     total *= std::tgamma(free + 1) * static_cast<double>(keeps_[level].size());
   }
@@ -408,9 +364,9 @@ const std::vector<OrderChoice>& Space::orders(int level, std::uint32_t iterating
   const auto [slot, fresh] = orders_[level].try_emplace(iterating);
   if (!fresh) return slot->second;
   OrderLister lister{relevant_, dataspaces_, {}, {}, iterating, {}, {}, {}, false};
-  for (const int d : temporal_order_[level].inner)
+  for (const int d : order_.temporal[level].inner)
     if (iterating >> d & 1) lister.inner.push_back(d), lister.free &= ~(1u << d);
-  for (const int d : temporal_order_[level].outer)
+  for (const int d : order_.temporal[level].outer)
     if (iterating >> d & 1) lister.outer.push_back(d), lister.free &= ~(1u << d);
   std::uint32_t closing = 0;
   lister.current.run.fill(iterating);
@@ -436,9 +392,9 @@ const std::vector<OrderChoice>& Space::orders(int level, std::uint32_t iterating
 }
 
 std::vector<int> Space::full_temporal_order(int level, const std::vector<int>& iterating) const {
-  const Order& order = temporal_order_[level];
+  const FixedOrder& order = order_.temporal[level];
   std::vector<int> full = order.inner;
-  const auto fixed = [&](int d) { return rank_in(order, d) >= 0; };
+  const auto fixed = [&](int d) { return order.place_of(d, all_dimensions_) >= 0; };
   for (const int d : iterating)
     if (!fixed(d)) full.push_back(d);
   for (int d = 0; d < all_dimensions_; ++d)
@@ -449,21 +405,7 @@ std::vector<int> Space::full_temporal_order(int level, const std::vector<int>& i
 
 std::pair<std::vector<int>, int> Space::full_spatial_order(int level, std::uint32_t iterating,
                                                            std::uint32_t to_x) const {
-  const Order& order = spatial_order_[level];
-  std::vector<int> full = order.inner;
-  const auto add = [&](auto wanted) {
-    for (int d = 0; d < all_dimensions_; ++d)
-      if (rank_in(order, d) < 0 && wanted(d)) full.push_back(d);
-  };
-  add([&](int d) { return (iterating & to_x) >> d & 1; });
-  add([&](int d) { return !(iterating >> d & 1); });
-  add([&](int d) { return (iterating & ~to_x) >> d & 1; });
-  full.insert(full.end(), order.outer.begin(), order.outer.end());
-  if (order.split) return {full, *order.split};
-  int split = 0;
-  for (std::size_t p = 0; p < full.size(); ++p)
-    if ((iterating & to_x) >> full[p] & 1) split = static_cast<int>(p) + 1;
-  return {full, split};
+  return full_order(order_.spatial[level], all_dimensions_, iterating, to_x);
 }
 
 }  // namespace orrery::nest

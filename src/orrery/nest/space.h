@@ -17,6 +17,7 @@
 #include "orrery/cost/budget.h"
 #include "orrery/machine/chip.h"
 #include "orrery/nest/mapspace.h"
+#include "orrery/nest/sides.h"
 #include "orrery/nest/traffic.h"
 #include "orrery/workload/einsum.h"
 
@@ -77,8 +78,8 @@ class Space {
   bool order_is_free(int level) const;
 
   // Dimensions whose place in T_level is fixed: innermost and outermost, from the inside.
-  const std::vector<int>& fixed_inside(int level) const { return temporal_order_[level].inner; }
-  const std::vector<int>& fixed_outside(int level) const { return temporal_order_[level].outer; }
+  const std::vector<int>& fixed_inside(int level) const { return order_.temporal[level].inner; }
+  const std::vector<int>& fixed_outside(int level) const { return order_.temporal[level].outer; }
 
   // Mappings that the constraints allow before capacity: factorisations x orders x splits x bypasses.
   double size() const { return size_; }
@@ -89,21 +90,14 @@ class Space {
   std::pair<std::vector<int>, int> full_spatial_order(int level, std::uint32_t iterating, std::uint32_t to_x) const;
 
  private:
-  struct Order {
-    std::vector<int> inner, outer;
-    std::optional<int> split;
-  };
   static bool contains(const std::vector<base::Count>& sorted, base::Count value);
   void allow_factors(const workload::Einsum& einsum, const Mapspace& mapspace);
   void list_spatial(const machine::Chip& chip, const Mapspace& mapspace, const HardwareLimits& limits,
                     const cost::Budget& budget);
-  std::optional<std::uint32_t> lay_out(int level, std::uint32_t iterating, const base::Count* factor,
-                                       base::Count fanout_x, base::Count fanout_y) const;
   void list_completable(const workload::Einsum& einsum);
   double count(const workload::Einsum& einsum) const;
   double perfect_factorisations(int dimension, base::Count bound) const;
   double factorisations_with_rests(int dimension, base::Count bound) const;
-  int rank_in(const Order& order, int dimension) const;
 
   int levels_ = 0;
   int all_dimensions_ = 0;
@@ -119,7 +113,7 @@ class Space {
   std::vector<std::vector<std::vector<base::Count>>> spatial_factors_;      // [level][dimension], rising
   std::shared_ptr<const std::vector<std::vector<SpatialChoice>>> spatial_;  // [level]; copies share it
   std::vector<std::vector<std::uint32_t>> keeps_;
-  std::vector<Order> temporal_order_, spatial_order_;
+  FixedOrders order_;
   std::vector<std::vector<std::vector<base::Count>>> inside_spatial_;
   std::vector<std::optional<base::Count>> capacity_;
   std::vector<base::Count> minimum_use_;

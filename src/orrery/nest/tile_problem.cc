@@ -2,23 +2,51 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "orrery/base/check.h"
+#include "orrery/base/factor.h"
 #include "orrery/nest/objective.h"
 
 namespace orrery::nest::tiles {
 
 namespace {
 
-// Different positions of the instances that a fan-out with these factors spreads over, at least: exact unless two
-// dimensions of an axis are spread.
-double scatter_of(const Dataspace& dataspace, const std::vector<Count>& factor) {
-  double positions = 1;
-  for (const Axis& axis : dataspace.axes) {
-    double along = 1;
-    for (const workload::Term& term : axis.terms) along += static_cast<double>(factor[term.dimension] - 1);
-    positions *= along;
+// Different values of a i + b j for i < m and j < n. Two are the same only if i differs by a multiple of b / gcd, and j
+// by as many of a / gcd.
+double different(Count a, Count m, Count b, Count n) {
+  const Count gcd = std::gcd(a, b);
+  return static_cast<double>(m * n - std::max<Count>(0, m - b / gcd) * std::max<Count>(0, n - a / gcd));
+}
+
+// Different positions along an axis of the instances that a fan-out spreads over. Where it spreads both dimensions,
+// these depend on what each instance spans of them: the least over all that may be, multiples of `inside`. Inside the
+// innermost fan-out nothing is.
+double positions_along(const Problem& problem, int level, const Axis& axis, const std::vector<Count>& factor,
+                       const Factors& inside) {
+  const workload::Term& one = axis.terms.front();
+  const workload::Term& two = axis.terms.back();
+  const Count m = factor[one.dimension], n = factor[two.dimension];
+  if (axis.terms.size() == 1 || n == 1) return static_cast<double>(m);
+  if (m == 1) return static_cast<double>(n);
+  double least = static_cast<double>(m * n);
+  const auto may_span = [&](int d, Count e) {
+    return problem.bound[d] / factor[d] % e == 0 && e % inside[d] == 0 && (level > 0 || e == 1);
+  };
+  for (const Count e : problem.divisors[one.dimension]) {
+    if (!may_span(one.dimension, e)) continue;
+    for (const Count f : problem.divisors[two.dimension])
+      if (may_span(two.dimension, f))
+        least = std::min(least, different(one.coefficient * e, m, two.coefficient * f, n));
   }
+  return least;
+}
+
+// Different positions of the instances, at least: exact unless both dimensions of an axis are spread.
+double scatter_of(const Problem& problem, int level, const Dataspace& dataspace, const std::vector<Count>& factor,
+                  const Factors& inside) {
+  double positions = 1;
+  for (const Axis& axis : dataspace.axes) positions *= positions_along(problem, level, axis, factor, inside);
   return positions;
 }
 
@@ -67,7 +95,10 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
   problem.space = &space;
   problem.levels = space.levels();
   problem.dimension = space.dimensions();
-  for (const int d : problem.dimension) problem.bound.push_back(model.einsum().dimensions[d].bound);
+  for (const int d : problem.dimension) {
+    problem.bound.push_back(model.einsum().dimensions[d].bound);
+    problem.divisors.push_back(base::divisors(problem.bound.back()));
+  }
   for (std::size_t s = 0; s < model.einsum().dataspaces.size(); ++s)
     if (!describe(model, problem.dimension, static_cast<int>(s), problem.dataspaces.emplace_back()))
       return std::nullopt;
@@ -82,14 +113,14 @@ std::optional<Problem> describe(const Model& model, const Space& space) {
   return problem;
 }
 
-Fanout fanout_of(const Problem& problem, int level, const std::vector<Count>& factor) {
+Fanout fanout_of(const Problem& problem, int level, const std::vector<Count>& factor, const Factors& inside) {
   const Model& model = *problem.model;
   Fanout fanout;
   for (const Count f : factor) fanout.instances *= static_cast<double>(f);
   for (int s = 0; s < problem.spaces(); ++s) {
     const Dataspace& dataspace = problem.dataspaces[s];
     const bool alone = !model.reuse().empty() && (model.reuse()[level].no_spatial_sharing >> s & 1);
-    fanout.scatter[s] = alone ? fanout.instances : scatter_of(dataspace, factor);
+    fanout.scatter[s] = alone ? fanout.instances : scatter_of(problem, level, dataspace, factor, inside);
     for (const Model::NetworkUse& use : model.network_uses())
       if (use.level == level)
         fanout.transfer_pj[s] +=
@@ -201,7 +232,8 @@ Crossings::Line Crossings::line(int s, int a, int b) const {
   add_loads(b, content, one, partition_[b][s], seen, line.leaves);
   if (a >= 0) {
     const PricedLevel& inner = problem_->model->levels()[a];
-    const Words<double> each = received(inner, read_write, s, 1.0, 0.0), known = received(inner, read_write, s, 0.0, 1.0);
+    const Words<double> each = received(inner, read_write, s, 1.0, 0.0),
+                        known = received(inner, read_write, s, 0.0, 1.0);
     line.entering += entering * slope(a, each);
     line.once += partition_[a][s] * slope(a, known);
     add_loads(a, entering, each, partition_[a][s], known, line.enters);
@@ -214,10 +246,12 @@ namespace {
 std::vector<Fanout> fanouts_of(const Problem& problem, const Config& config) {
   std::vector<Fanout> fanouts;
   std::vector<Count> factor(problem.dimensions());
+  Factors inside = kNothingSpread;
   for (int i = 0; i < problem.levels; ++i) {
     const SpatialChoice& choice = problem.space->spatial(i)[config.choice[i]];
     for (int d = 0; d < problem.dimensions(); ++d) factor[d] = choice.factor[problem.dimension[d]];
-    fanouts.push_back(fanout_of(problem, i, factor));
+    fanouts.push_back(fanout_of(problem, i, factor, inside));
+    for (int d = 0; d < problem.dimensions(); ++d) inside[d] *= factor[d];
   }
   return fanouts;
 }

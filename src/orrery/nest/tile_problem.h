@@ -51,6 +51,7 @@ struct Problem {
   int levels = 0;
   std::vector<int> dimension;  // of the einsum
   std::vector<Count> bound;
+  std::vector<std::vector<Count>> divisors;  // of each bound
   std::vector<Dataspace> dataspaces;
   double latency = 0;
   double compute_pj = 0;
@@ -77,13 +78,20 @@ using Loads = std::array<double, kMostPorts>;
 // What a fan-out does to each dataspace.
 struct Fanout {
   double instances = 1;
-  std::array<double, kMaxDataspaces> scatter{};      // different words that leave above it for one that arrives
-  std::array<double, kMaxDataspaces> partition{};    // parts in which what is seen is dealt
+  std::array<double, kMaxDataspaces> scatter{};    // at least: different words that leave above it for one that arrives
+  std::array<double, kMaxDataspaces> partition{};  // parts in which what is seen is dealt
   std::array<double, kMaxDataspaces> transfer_pj{};  // of explicit networks, a word
 
   bool operator==(const Fanout&) const = default;
 };
-Fanout fanout_of(const Problem& problem, int level, const std::vector<Count>& factor);
+inline constexpr Factors kNothingSpread = [] {
+  Factors factors{};
+  factors.fill(1);
+  return factors;
+}();
+// `inside`: what fan-outs inside spread, as far as it is known.
+Fanout fanout_of(const Problem& problem, int level, const std::vector<Count>& factor,
+                 const Factors& inside = kNothingSpread);
 
 // What words cost that cross from one storage into another, under given fan-outs.
 class Crossings {
@@ -139,8 +147,8 @@ class Prices : public Crossings {
  public:
   Prices(const Problem& problem, const Config& config);
 
-  bool possible() const { return possible_; }  // every dataspace is kept somewhere, and loops can do what is left
-  double cycles() const { return cycles_; }    // of computing alone
+  bool possible() const { return possible_; }    // every dataspace is kept somewhere, and loops can do what is left
+  double cycles() const { return cycles_; }      // of computing alone
   double fixed_pj() const { return fixed_pj_; }  // computes, and what the compute units ask of the innermost keepers
   const Loads& fixed_loads() const { return fixed_loads_; }
 
