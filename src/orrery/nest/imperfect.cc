@@ -118,7 +118,8 @@ class Counter {
     return spanned(d, [level](const Loop& loop) { return loop.level <= level; });
   }
   Count extent_in_space(int d, int level) const {
-    return spanned(d, [level](const Loop& loop) { return loop.level < level || (loop.level == level && loop.in_space); });
+    return spanned(d,
+                   [level](const Loop& loop) { return loop.level < level || (loop.level == level && loop.in_space); });
   }
 
   // How often a dimension that does not move the dataspace has its tile brought, when the run ends before `position`.

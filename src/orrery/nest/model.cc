@@ -406,6 +406,11 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
       }
       inner = i;
     }
+    // Where neighbours hand on so much that less is asked for than is seen for the first time, nothing is read.
+    for (int i = 0; linked && einsum_.dataspaces[s].read_write && i < levels; ++i) {
+      asked[i][s] = std::max(asked[i][s], flows.seen[i][s]);
+      flows.share[i][s] = std::max(flows.share[i][s], flows.seen[i][s]);
+    }
   }
   Account<Count> account;
   account.mean = account.busiest = &flows;

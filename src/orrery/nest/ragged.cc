@@ -1,23 +1,23 @@
 // Windows that slide over tiles of which the last is smaller.
 //
-// The tile of an instance is the box of what its step needs (imperfect.cc), and a step brings what the box newly covers,
-// by the rules of sliding.cc: nothing where it stays, the new words where it differs along one axis from what is held and
-// moves as it did before, the whole box otherwise. Two things are new. A box may be smaller than the one before; what it
-// newly covers is counted as it is, and taken for the whole box where that would fall into two pieces. And instances
-// differ: in each dimension one is *inside* (all loops further in run in full), at the *edge* (every loop outside is in
-// its last round) or *idle* (there is nothing left for it). An instance that a dimension of the tile leaves idle forgets
-// its box; one that another dimension leaves idle keeps it.
+// The tile of an instance is the box of what its step needs (imperfect.cc), and a step brings what the box newly
+// covers, by the rules of sliding.cc: nothing where it stays, the new words where it differs along one axis from what
+// is held and moves as it did before, the whole box otherwise. Two things are new. A box may be smaller than the one
+// before; what it newly covers is counted as it is, and taken for the whole box where that would fall into two pieces.
+// And instances differ: in each dimension one is *inside* (all loops further in run in full), at the *edge* (every loop
+// outside is in its last round) or *idle* (there is nothing left for it). An instance that a dimension of the tile
+// leaves idle forgets its box; one that another dimension leaves idle keeps it.
 //
-// Instances that will always be in the same of these three states form a class: their digits in space, split at the last
-// one of the last round. All of a class hold boxes of one shape, at one distance from where each of them stands. So the
-// walk over the loops in time carries one state a class. A loop is again seen through few of its iterations: those before
-// its last round are alike, and once the state that an iteration leaves repeats, so do the words; what follows the loop
-// sees, as with perfect factors, what iteration 1 has left. What a subtree brings is worked out once for each state in
-// which it is entered.
+// Instances that will always be in the same of these three states form a class: their digits in space, split at the
+// last one of the last round. All of a class hold boxes of one shape, at one distance from where each of them stands.
+// So the walk over the loops in time carries one state a class. A loop is again seen through few of its iterations:
+// those before its last round are alike, and once the state that an iteration leaves repeats, so do the words; what
+// follows the loop sees, as with perfect factors, what iteration 1 has left. What a subtree brings is worked out once
+// for each state in which it is entered.
 //
 // What a step brings is a list of boxes, one or none a class (a pattern). Instances of a level below one of the next
-// whose wishes coincide are served once; a level that keeps nothing passes on what it is asked for. Whether two coincide
-// is known by class and distance, so that no more instances are listed than one fan-out has, times classes.
+// whose wishes coincide are served once; a level that keeps nothing passes on what it is asked for. Whether two
+// coincide is known by class and distance, so that no more instances are listed than one fan-out has, times classes.
 //
 // Cost: loops times classes times the states met, a handful; for each pattern, classes times the fan-out of each level.
 #include "orrery/nest/ragged.h"
@@ -122,8 +122,7 @@ std::optional<Box> bring(std::size_t ranks, const Box& now, State& state) {
 // The boundary between the instances of level `inner` (-1: compute units) and whoever serves them.
 class Boundary {
  public:
-  Boundary(Ranks ranks, const Mapping& mapping, int inner, std::uint32_t relevant, bool every_step,
-           std::uint32_t alone)
+  Boundary(Ranks ranks, const Mapping& mapping, int inner, std::uint32_t relevant, bool every_step, std::uint32_t alone)
       : ranks_(ranks),
         inner_(inner),
         levels_(static_cast<int>(mapping.levels.size())),
@@ -215,8 +214,9 @@ class Boundary {
     for (const SpaceLoop& loop : spread_) {
       classes_ *= loop.classes.size();
       if (classes_ > kMostClasses)
-        base::fail("O1010", "the model supports at most 4096 kinds of instances that factors with a rest tell apart "
-                            "where windows slide");
+        base::fail("O1010",
+                   "the model supports at most 4096 kinds of instances that factors with a rest tell apart "
+                   "where windows slide");
     }
     known_.resize(loops_.size());
   }
@@ -276,9 +276,7 @@ class Boundary {
     States now = states;  // as the next iteration sees it
     std::map<int, double> steps;
     for (Count first = 0; first < iterations;) {
-      const Count end = !rest || first >= loop.last ? iterations
-                        : first + 1 < loop.last     ? loop.last - 1
-                                                    : loop.last;
+      const Count end = !rest || first >= loop.last ? iterations : first + 1 < loop.last ? loop.last - 1 : loop.last;
       std::vector<Place> here = places;
       for (std::size_t c = 0; c < classes_; ++c)
         here[c * kMaxDimensions + d] = next(here[c * kMaxDimensions + d], first, loop.last);

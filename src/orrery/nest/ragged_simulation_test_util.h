@@ -15,8 +15,8 @@ namespace orrery::nest::testing {
 class RaggedSimulation {
  public:
   using Count = base::Count;
-  using Digits = std::vector<Count>;      // of one dimension in space, outside some level, innermost first
-  using Instance = std::vector<Digits>;   // by dimension
+  using Digits = std::vector<Count>;     // of one dimension in space, outside some level, innermost first
+  using Instance = std::vector<Digits>;  // by dimension
   using Words = std::set<std::vector<Count>>;
 
   RaggedSimulation(const workload::Einsum& einsum, const Mapping& mapping, int s)
@@ -172,7 +172,8 @@ class RaggedSimulation {
         fresh.insert(word);
         places.insert(word[axis]);
       }
-    const bool one_piece = places.empty() || *places.rbegin() - *places.begin() + 1 == static_cast<Count>(places.size());
+    const bool one_piece =
+        places.empty() || *places.rbegin() - *places.begin() + 1 == static_cast<Count>(places.size());
     return one_piece ? fresh : now;
   }
 

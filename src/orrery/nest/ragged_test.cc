@@ -113,7 +113,8 @@ TEST(Ragged, WithoutRestsItIsTheSumOverLoops) {
         const DataspaceCost& b = counted.storages[i].dataspaces[s];
         ASSERT_EQ(a.tile_words, b.tile_words) << "seed " << seed;
         ASSERT_EQ(a.updates, b.updates) << "seed " << seed << " level " << i << " dataspace " << s;
-        // Of outputs that are stretched or overlap, what an instance sees is told from its tiles by the one account only.
+        // Of outputs that are stretched or overlap, what an instance sees is told from its tiles by the one account
+        // only.
         if (einsum.dataspaces[s].read_write && !shape.product_form[s]) continue;
         ASSERT_EQ(a.reads, b.reads) << "seed " << seed << " level " << i << " dataspace " << s;
         ASSERT_EQ(a.fills, b.fills) << "seed " << seed << " level " << i << " dataspace " << s;
