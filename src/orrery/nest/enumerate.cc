@@ -95,7 +95,53 @@ class Enumerator {
   std::vector<Count> bounds_;
 };
 
+void lay_out(const Space& space, Mapping& mapping, std::size_t level, const std::function<bool(const Mapping&)>& fits,
+             const std::function<void(const Mapping&)>& use) {
+  std::vector<int> moving;
+  std::uint32_t iterating = 0;
+  for (; level < mapping.levels.size(); ++level) {
+    moving.clear();
+    iterating = 0;
+    const std::vector<Count>& spatial = mapping.levels[level].spatial;
+    for (std::size_t d = 0; d < spatial.size(); ++d)
+      if (spatial[d] > 1) moving.push_back(static_cast<int>(d)), iterating |= 1u << d;
+    if (!moving.empty()) break;
+  }
+  if (level == mapping.levels.size()) return use(mapping);
+  const LevelMapping before = mapping.levels[level];
+  for (std::uint32_t part = 0; part < 1u << moving.size(); ++part) {
+    std::uint32_t to_x = 0;
+    for (std::size_t k = 0; k < moving.size(); ++k)
+      if (part >> k & 1) to_x |= 1u << moving[k];
+    const auto [order, split] = space.full_spatial_order(static_cast<int>(level), iterating, to_x);
+    std::vector<int> x, y;
+    for (std::size_t at = 0; at < order.size(); ++at)
+      if (iterating >> order[at] & 1) (static_cast<int>(at) < split ? x : y).push_back(order[at]);
+    std::sort(x.begin(), x.end());
+    do {
+      std::sort(y.begin(), y.end());
+      do {
+        std::size_t next_x = 0, next_y = 0;
+        LevelMapping& own = mapping.levels[level];
+        own.spatial_order = order;
+        own.split = split;
+        for (std::size_t at = 0; at < order.size(); ++at)
+          if (iterating >> order[at] & 1)
+            own.spatial_order[at] = static_cast<int>(at) < split ? x[next_x++] : y[next_y++];
+        if (fits(mapping)) lay_out(space, mapping, level + 1, fits, use);
+      } while (std::next_permutation(y.begin(), y.end()));
+    } while (std::next_permutation(x.begin(), x.end()));
+  }
+  mapping.levels[level] = before;
+}
+
 }  // namespace
+
+void for_each_layout(const Space& space, const Mapping& mapping, const std::function<bool(const Mapping&)>& fits,
+                     const std::function<void(const Mapping&)>& use) {
+  Mapping laid = mapping;
+  lay_out(space, laid, 0, fits, use);
+}
 
 bool enumerate(const workload::Einsum& einsum, const Space& space, const std::function<bool(const Mapping&)>& use,
                const cost::Budget& budget) {

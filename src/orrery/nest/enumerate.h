@@ -17,4 +17,9 @@ namespace orrery::nest {
 bool enumerate(const workload::Einsum& einsum, const Space& space, const std::function<bool(const Mapping&)>& use,
                const cost::Budget& budget = {});
 
+// Calls `use` for `mapping` with its loops in space in every order and laid along X and Y in every way that `fits`:
+// what enumerate() leaves out, for costs that see it.
+void for_each_layout(const Space& space, const Mapping& mapping, const std::function<bool(const Mapping&)>& fits,
+                     const std::function<void(const Mapping&)>& use);
+
 }  // namespace orrery::nest

@@ -31,7 +31,8 @@
 #include <limits>
 #include <span>
 
-#include "orrery/base/check.h"
+#include "orrery/nest/boxes.h"
+#include "orrery/nest/ragged.h"
 
 namespace orrery::nest {
 
@@ -112,14 +113,13 @@ class Counter {
     }
     return found.edge;
   }
-  // Iterations that a tile of `level` spans, at most.
+  // Iterations that a tile of `level` spans, at most; without the loops in time of that level.
   Count extent(int d, int level) const {
-    Combinations found;
-    for (int k = 0; k < loops_[d].count; ++k) {
-      const Loop& loop = loops_[d].loop[k];
-      loop.level <= level ? found.keep(loop) : found.drop(loop);
-    }
-    return found.edge;
+    return spanned(d, [level](const Loop& loop) { return loop.level <= level; });
+  }
+  Count extent_in_space(int d, int level) const {
+    return spanned(d,
+                   [level](const Loop& loop) { return loop.level < level || (loop.level == level && loop.in_space); });
   }
 
   // How often a dimension that does not move the dataspace has its tile brought, when the run ends before `position`.
@@ -162,6 +162,16 @@ class Counter {
   }
 
  private:
+  template <typename Within>
+  Count spanned(int d, const Within& within) const {
+    Combinations found;
+    for (int k = 0; k < loops_[d].count; ++k) {
+      const Loop& loop = loops_[d].loop[k];
+      within(loop) ? found.keep(loop) : found.drop(loop);
+    }
+    return found.edge;
+  }
+
   void add(int d, const Loop& loop) { loops_[d].loop[loops_[d].count++] = loop; }
 
   static bool keeps_fan_out(const Loop& loop, const View& view, bool may_share) {
@@ -243,6 +253,31 @@ double words_brought(const Counter& counter, std::span<const Mover> movers, std:
   return words;
 }
 
+// Of a dataspace whose tiles may overlap: its tiles, and what an instance sees of it, by section 3 of the model's
+// equations: the part of what the level outside sees that a tile is of all the tiles side by side.
+void share_out(const workload::Einsum& einsum, const Counter& counter, int s, int levels,
+               const std::array<Extents, kMaxLevels>& extents, ImperfectTraffic& out) {
+  double seen = 0;
+  for (int i = levels - 1; i >= 0; --i) {
+    const Count tile = out.tile[i][s] = einsum.volume(s, {extents[i].begin(), extents[i].end()});
+    if (i == levels - 1) {
+      seen = static_cast<double>(tile);
+    } else {
+      std::vector<Count> side_by_side;
+      for (std::size_t d = 0; d < einsum.dimensions.size(); ++d)
+        side_by_side.push_back(counter.extent_in_space(static_cast<int>(d), i + 1));
+      seen *= static_cast<double>(tile) / static_cast<double>(einsum.volume(s, side_by_side));
+    }
+    for (Flows<double>* flows : {&out.mean, &out.busiest}) {
+      flows->seen[i][s] = seen;
+      if (!einsum.dataspaces[s].read_write) continue;
+      // No more words come for the first time than come at all.
+      for (const double words : {flows->content[i][s], flows->share[i][s]})
+        if (words > 0) flows->seen[i][s] = std::min(flows->seen[i][s], words);
+    }
+  }
+}
+
 }  // namespace
 
 void imperfect(const workload::Einsum& einsum, const Shape& shape, const Mapping& mapping,
@@ -252,7 +287,7 @@ void imperfect(const workload::Einsum& einsum, const Shape& shape, const Mapping
   const int dataspaces = static_cast<int>(einsum.dataspaces.size());
   const Counter counter(einsum, mapping);
 
-  std::array<std::array<Count, kMaxDimensions>, kMaxLevels> extents;
+  std::array<Extents, kMaxLevels> extents;
   out.compute_cycles = out.compute_instances = 1;
   for (int d = 0; d < dimensions; ++d) {
     out.compute_cycles *= counter.steps(d);
@@ -267,7 +302,11 @@ void imperfect(const workload::Einsum& einsum, const Shape& shape, const Mapping
   }
 
   for (int s = 0; s < dataspaces; ++s) {
-    ORRERY_CHECK(shape.separable[s], "factors with a rest are counted in closed form where no axis adds dimensions");
+    if (!shape.separable[s]) {
+      ragged(shape, mapping, reuse, s, destinations, out);
+      share_out(einsum, counter, s, levels, extents, out);
+      continue;
+    }
     std::array<Mover, kMaxDimensions> listed;
     std::size_t count = 0;
     std::uint32_t others = (1u << dimensions) - 1;

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/refused_test_util.h"
 #include "orrery/nest/imperfect_simulation_test_util.h"
 #include "orrery/nest/model.h"
 
@@ -128,22 +127,6 @@ TEST(Imperfect, RoundsThatDoNotComeToTheBoundAreRefused) {
   EXPECT_EQ(codes(rows.einsum, rows.chip, rows.mapping), std::vector<std::string>{});
   rows.mapping.levels[0].temporal_last = {17};
   EXPECT_EQ(codes(rows.einsum, rows.chip, rows.mapping), std::vector<std::string>{"O0710"}) << "more than the factor";
-}
-
-TEST(Imperfect, WindowsLeaveNoRests) {
-  Rows rows(10, 1, 3);
-  rows.mapping.levels[0].temporal = {4};
-  rows.einsum.dimensions.push_back({"R", 2});
-  rows.einsum.dataspaces[0].ranks = {{{{0, 1}, {1, 1}}}};
-  for (LevelMapping& level : rows.mapping.levels) {
-    level.temporal.push_back(1), level.spatial.push_back(1);
-    level.temporal_order = level.spatial_order = {0, 1};
-  }
-  rows.mapping.levels[0].temporal[1] = 2;
-  ASSERT_TRUE(complete(rows.mapping, {10, 2}));
-  EXPECT_EQ(codes(rows.einsum, rows.chip, rows.mapping), std::vector<std::string>{"O1950"});
-  EXPECT_FALSE(is_legal(rows.einsum, rows.chip, rows.mapping));
-  EXPECT_EQ(base::refused([&] { evaluate(rows.einsum, rows.chip, rows.mapping); }).at(0).code, "O1950");
 }
 
 // Evaluated by either account, a mapping without rests costs the same.

@@ -283,24 +283,6 @@ void check_products(const workload::Einsum& einsum, const Mapping& mapping, cons
   }
 }
 
-void check_rests(const workload::Einsum& einsum, const Mapping& mapping, const MappingPlaces& places,
-                 base::Diagnostics& found) {
-  if (perfect(mapping)) return;
-  const base::Location& where = block_place(mapping, places, [](const LevelMapping& level, bool in_space) {
-    return in_space ? level.spatial_last != level.spatial && !level.spatial_last.empty()
-                    : level.temporal_last != level.temporal && !level.temporal_last.empty();
-  });
-  const Shape shape = shape_of(einsum);
-  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
-    if (!shape.separable[s])
-      found
-          .error("O1950",
-                 fmt::format("factors that leave a rest are not modelled where windows slide: `{}` adds dimensions",
-                             einsum.dataspaces[s].name),
-                 where)
-          .hint("write factors that divide, or pad the dimension");
-}
-
 void check_kept(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
                 const base::Location& where, base::Diagnostics& found) {
   std::uint32_t kept = 0;
@@ -466,7 +448,6 @@ void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, cons
   check_products(einsum, mapping, places, found);
   // Tiles are meaningless if the factors do not multiply to the bounds.
   const bool tiles_known = found.all().size() == before;
-  check_rests(einsum, mapping, places, found);
   check_kept(einsum, chip, mapping, where, found);
   Counts extents(einsum.dimensions.size(), 1);
   for (int i = 0; i < static_cast<int>(mapping.levels.size()); ++i) {
@@ -486,7 +467,6 @@ bool may_leave_rests(const workload::Einsum& einsum) {
 bool is_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping) {
   if (!well_formed(einsum, chip, mapping)) return false;
   const bool all_perfect = perfect(mapping);
-  if (!all_perfect && !may_leave_rests(einsum)) return false;
   for (std::size_t d = 0; d < einsum.dimensions.size(); ++d)
     if (!factors_reach_bound(mapping, all_perfect, static_cast<int>(d), einsum.dimensions[d].bound)) return false;
   std::uint32_t kept = 0;

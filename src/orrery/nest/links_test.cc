@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "orrery/nest/floor.h"
+#include <cstdlib>
+
+#include "orrery/nest/brute_force_test_util.h"
+#include "orrery/nest/enumerate.h"
+#include "orrery/nest/link_search.h"
 #include "orrery/nest/model.h"
 #include "orrery/nest/objective.h"
 #include "orrery/nest/random_space_test_util.h"
@@ -114,23 +118,95 @@ TEST(Links, ReadsFallAndWhatIsNotReadComesFromNeighbours) {
   EXPECT_GT(linked, 15);
 }
 
-TEST(Links, ASearchWithThemClaimsNoProofItDoesNotHave) {
-  int linked = 0;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+// Whether words of an output lie between its tiles that no operation updates: their first updates are no reads spared.
+bool has_gaps(const workload::Einsum& einsum) {
+  for (const workload::Rank& rank : einsum.dataspaces.back().ranks)
+    for (const workload::Term& term : rank.terms) {
+      Count others = 1;
+      for (const workload::Term& other : rank.terms)
+        if (other.dimension != term.dimension)
+          others += other.coefficient * (einsum.dimensions[other.dimension].bound - 1);
+      if (einsum.dimensions[term.dimension].bound > 1 && term.coefficient > others) return true;
+    }
+  return false;
+}
+
+// A small problem on which instances may hand words on.
+testing::Instance random_linked(Dice& dice) {
+  testing::Instance instance;
+  do instance.einsum = dice.once_in(3) ? testing::random_einsum(dice, 6) : testing::random_window(dice);
+  while (has_gaps(instance.einsum));
+  testing::ChipChoices choices;
+  choices.most_storages = 3;
+  instance.chip = testing::random_chip(dice, choices);
+  instance.space = testing::random_space(dice, instance.einsum, instance.chip);
+  for (ReuseRules& rules : instance.space.reuse)
+    if (dice.once_in(4)) rules.no_links = static_cast<std::uint32_t>(dice(0, 7));
+  instance.options = ModelOptions::timeloop();
+  return instance;
+}
+
+TEST(Links, TheSearchEqualsBruteForceOverEveryMappingAndEveryLayout) {
+  const char* wanted = std::getenv("ORRERY_LINK_PROBLEMS");
+  const int problems = wanted ? std::atoi(wanted) : 400;
+  int compared = 0, better = 0;
+  for (std::uint64_t seed = 0; compared < problems; ++seed) {
     Dice dice = Dice::from_seed(seed);
-    testing::Instance instance = testing::random_instance(dice);
-    instance.options = ModelOptions::timeloop();
+    const testing::Instance instance = random_linked(dice);
     const Model model(instance.einsum, instance.chip, instance.options, instance.space.reuse);
-    SearchLimits limits;
-    limits.seconds = 5;
-    const Optimum found = optimize(model, instance.space, {Metric::kEdp}, limits);
-    if (!found.mapping) continue;
-    EXPECT_EQ(found.evaluation.energy_pj, model.evaluate(*found.mapping).energy_pj);
-    EXPECT_NE(found.certificate.optimal, model.may_link());
-    EXPECT_LE(found.certificate.lower_bound, found.evaluation.edp_j_cycles * (1 + kEqual));
-    linked += model.may_link();
+    const Space space(instance.einsum, instance.chip, instance.space, model.shape());
+    if (!model.may_link() || space.size() > 1'500) continue;
+    testing::BruteForce expected;
+    Evaluation evaluation;
+    enumerate(instance.einsum, space, [&](const Mapping& mapping) {
+      for_each_layout(
+          space, mapping,
+          [&](const Mapping& laid) {
+            return is_legal(instance.einsum, instance.chip, laid) &&
+                   is_allowed(instance.einsum, instance.chip, laid, instance.space);
+          },
+          [&](const Mapping& laid) {
+            model.evaluate(laid, evaluation);
+            ++expected.mappings;
+            const auto [at, fresh] = expected.least_energy.try_emplace(evaluation.cycles, evaluation.energy_pj);
+            if (!fresh) at->second = std::min(at->second, evaluation.energy_pj);
+          });
+      return true;
+    });
+    if (expected.empty()) continue;
+    ++compared;
+    ModelOptions options = instance.options;
+    options.link_transfers = false;
+    const Model apart(instance.einsum, instance.chip, options, instance.space.reuse);
+    for (const Metric metric : {Metric::kEdp, Metric::kEnergy, Metric::kDelay}) {
+      const Optimum found = optimize(model, instance.space, {metric});
+      ASSERT_EQ(testing::fault_of(found, expected, metric, instance, model), "") << "seed " << seed;
+      const Optimum without = optimize(apart, instance.space, {metric});
+      better += key_of({metric}, found.evaluation)[0] < key_of({metric}, model.evaluate(*without.mapping))[0] * 0.999;
+    }
   }
-  EXPECT_GT(linked, 20);
+  EXPECT_GT(better, problems / 20) << "too few problems in which links change the answer";
+}
+
+TEST(Links, NoMappingIsBelowTheScaledChipWithoutThem) {
+  int linked = 0;
+  for (std::uint64_t seed = 0; seed < 5'000; ++seed) {
+    Dice dice = Dice::from_seed(seed);
+    const testing::Instance instance = random_linked(dice);
+    const Model model(instance.einsum, instance.chip, instance.options, instance.space.reuse);
+    const Space space(instance.einsum, instance.chip, instance.space, model.shape());
+    const LinkBound bound = link_bound(model, space);
+    const Model cheap(instance.einsum, bound.chip, bound.options, instance.space.reuse);
+    for (int k = 0; k < 10; ++k) {
+      const Mapping mapping = testing::random_legal_mapping(dice, instance.einsum, instance.chip);
+      if (!is_allowed(instance.einsum, instance.chip, mapping, instance.space)) continue;
+      const Evaluation with = model.evaluate(mapping), least = cheap.evaluate(mapping);
+      ASSERT_GE(with.energy_pj * (1 + 1e-9), least.energy_pj) << "seed " << seed << " mapping " << k;
+      ASSERT_GE(with.cycles, least.cycles) << "seed " << seed << " mapping " << k;
+      linked += bound.any;
+    }
+  }
+  EXPECT_GT(linked, 3'000);
 }
 
 }  // namespace

@@ -337,11 +337,6 @@ void Model::settle(const Mapping& mapping, const Account<Number>& account, Evalu
 }
 
 void Model::evaluate_imperfect(const Mapping& mapping, Evaluation& out) const {
-  for (std::size_t s = 0; s < einsum_.dataspaces.size(); ++s)
-    if (!shape_.separable[s])
-      base::fail("O1950",
-                 fmt::format("factors that leave a rest are not modelled where windows slide: `{}` adds dimensions",
-                             einsum_.dataspaces[s].name));
   ImperfectTraffic traffic;
   imperfect(einsum_, shape_, mapping, reuse_, !network_uses_.empty(), traffic);
   Count cycles = traffic.compute_cycles;
@@ -410,6 +405,11 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
         }
       }
       inner = i;
+    }
+    // Where neighbours hand on so much that less is asked for than is seen for the first time, nothing is read.
+    for (int i = 0; linked && einsum_.dataspaces[s].read_write && i < levels; ++i) {
+      asked[i][s] = std::max(asked[i][s], flows.seen[i][s]);
+      flows.share[i][s] = std::max(flows.share[i][s], flows.seen[i][s]);
     }
   }
   Account<Count> account;

@@ -106,6 +106,40 @@ inline workload::Einsum random_convolution(Dice& dice) {
   return einsum;
 }
 
+// A convolution of one to three axes, strided and dilated: plain, grouped, depthwise or transposed (its outputs
+// overlap).
+inline workload::Einsum random_window(Dice& dice) {
+  workload::Einsum einsum;
+  einsum.name = "window";
+  workload::Dataspace weights{"Weights", {}, false}, inputs{"Inputs", {}, false}, outputs{"Outputs", {}, true};
+  const auto dimension = [&](std::string name, base::Count bound) {
+    einsum.dimensions.push_back({std::move(name), bound});
+    return static_cast<int>(einsum.dimensions.size()) - 1;
+  };
+  const auto along = [](workload::Dataspace& dataspace, int d) { dataspace.ranks.push_back({{{d, 1}}}); };
+  const bool transposed = dice.once_in(4);
+  const int axes = static_cast<int>(dice(1, 3));
+  for (int axis = 0; axis < axes; ++axis) {
+    const int window = dimension("R" + std::to_string(axis), dice(1, 3));
+    const int image = dimension("P" + std::to_string(axis), dice.pick({1, 2, 4, 6}));
+    (transposed ? outputs : inputs).ranks.push_back({{{window, dice(1, 2)}, {image, dice(1, 3)}}});
+    along(transposed ? inputs : outputs, image);
+    along(weights, window);
+  }
+  const base::Count kind = dice(0, 2);
+  if (kind != 0) {  // groups, or channels of a depthwise convolution
+    const int group = dimension("G", dice(1, 3));
+    for (workload::Dataspace* dataspace : {&weights, &inputs, &outputs}) along(*dataspace, group);
+  }
+  if (kind != 1) {
+    const int from = dimension("C", dice(1, 3)), to = dimension("K", dice(1, 2));
+    along(weights, from), along(inputs, from);
+    along(weights, to), along(outputs, to);
+  }
+  einsum.dataspaces = {weights, inputs, outputs};
+  return einsum;
+}
+
 // Any split of the bounds over `storages` levels, any orders; every fan-out at most `largest_fanout`.
 // Everything is kept where `keep_all`; otherwise anywhere, and always at the outermost storage.
 inline Mapping random_mapping(Dice& dice, const workload::Einsum& einsum, int storages, bool keep_all = true,

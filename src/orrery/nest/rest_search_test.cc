@@ -175,13 +175,60 @@ Instance random_problem(Dice& dice) {
   return instance;
 }
 
-TEST(RestSearch, EqualsBruteForce) {
+// Operands as lists of dimensions; the last is the result.
+workload::Einsum einsum_of(Dice& dice, const char* dimensions, std::vector<std::string> operands, Count largest) {
+  workload::Einsum einsum;
+  einsum.name = "einsum";
+  for (const char* name = dimensions; *name != 0; ++name)
+    einsum.dimensions.push_back({std::string(1, *name), dice(1, largest)});
+  for (const std::string& operand : operands) {
+    workload::Dataspace dataspace{operand + std::to_string(einsum.dataspaces.size()), {}, false};
+    for (const char name : operand)
+      dataspace.ranks.push_back({{{static_cast<int>(std::string(dimensions).find(name)), 1}}});
+    einsum.dataspaces.push_back(std::move(dataspace));
+  }
+  einsum.dataspaces.back().read_write = true;
+  return einsum;
+}
+
+workload::Einsum of_many_dimensions(Dice& dice) {
+  switch (dice(0, 3)) {
+    case 0:  // heads or a batch
+      return einsum_of(dice, "BMKN", {"BMK", "BKN", "BMN"}, 4);
+    case 1:  // one matrix for all of a batch
+      return einsum_of(dice, "BMKN", {"BMK", "KN", "BMN"}, 4);
+    case 2:  // a contraction over two dimensions
+      return einsum_of(dice, "MKJN", {"MKJ", "JKN", "MN"}, 4);
+    default:
+      return einsum_of(dice, "ABMKN", {"ABMK", "AKN", "ABMN"}, 3);
+  }
+}
+
+workload::Einsum normalisation_or_element_wise(Dice& dice) {
+  switch (dice(0, 4)) {
+    case 0:  // sweeps over columns
+      return einsum_of(dice, "LED", {"D", "EL", "EL"}, 7);
+    case 1:
+      return einsum_of(dice, "MN", {"MN", "MN", "MN"}, 9);
+    case 2:  // a bias
+      return einsum_of(dice, "MNB", {"BMN", "N", "BMN"}, 6);
+    case 3:  // sums of rows
+      return einsum_of(dice, "MN", {"MN", "M"}, 9);
+    default:
+      return einsum_of(dice, "BMNH", {"BMNH", "BMNH", "BMNH"}, 4);
+  }
+}
+
+int problems(int unless_asked_otherwise) {
   const char* wanted = std::getenv("ORRERY_REST_PROBLEMS");
-  const int problems = wanted ? std::atoi(wanted) : 2'000;
+  return wanted ? std::atoi(wanted) : unless_asked_otherwise;
+}
+
+void expect_brute_force(int problems, const std::function<Instance(Dice&)>& draw, int least_better) {
   int compared = 0, answered = 0, better = 0;
   for (std::uint64_t seed = 0; compared < problems; ++seed) {
     Dice dice = Dice::from_seed(seed);
-    const Instance instance = random_problem(dice);
+    const Instance instance = draw(dice);
     const Model model(instance.einsum, instance.chip, instance.options, instance.space.reuse);
     const std::optional<BruteForce> expected = enumerate_with_rests(instance, model);
     if (!expected) continue;
@@ -189,14 +236,43 @@ TEST(RestSearch, EqualsBruteForce) {
     answered += expected->empty() ? 0 : 1;
     for (const Metric metric : {Metric::kEdp, Metric::kEnergy, Metric::kDelay}) {
       const RestOptimum found = optimize_with_rests(model, instance.space, {metric}, {});
-      ASSERT_EQ(testing::fault_of(found.optimum, *expected, metric, instance, model), "") << "seed " << seed;
+      ASSERT_EQ(testing::fault_of(found.optimum, *expected, metric, instance, model), "")
+          << "seed " << seed << " metric " << static_cast<int>(metric);
       if (!found.optimum.mapping) continue;
       const double value = key_of({metric}, found.optimum.evaluation)[0];
       if (!found.perfect || value < key_of({metric}, *found.perfect)[0] * 0.99) ++better;
     }
   }
   EXPECT_GT(answered, problems / 2);
-  EXPECT_GT(better, problems / 4);
+  EXPECT_GT(better, least_better);
+}
+
+TEST(RestSearch, EqualsBruteForce) {
+  const int all = problems(2'000);
+  expect_brute_force(all, random_problem, all / 4);
+}
+
+std::function<Instance(Dice&)> on_random_chips(workload::Einsum (*einsum)(Dice&), int most_storages) {
+  return [=](Dice& dice) {
+    Instance instance;
+    instance.einsum = einsum(dice);
+    testing::ChipChoices choices;
+    choices.most_storages = most_storages;
+    instance.chip = testing::random_chip(dice, choices);
+    instance.space = testing::random_space(dice, instance.einsum, instance.chip);
+    if (dice.once_in(3)) instance.options = testing::random_original(dice);
+    return instance;
+  };
+}
+
+TEST(RestSearch, EqualsBruteForceOfProductsOfManyDimensions) {
+  const int all = problems(600);
+  expect_brute_force(all, on_random_chips(of_many_dimensions, 2), all / 8);
+}
+
+TEST(RestSearch, EqualsBruteForceOfNormalisationsAndElementWise) {
+  const int all = problems(600);
+  expect_brute_force(all, on_random_chips(normalisation_or_element_wise, 3), all / 8);
 }
 
 // The rows of a prime size on an array: a matrix product that perfect factors serve badly.

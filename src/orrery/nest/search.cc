@@ -41,6 +41,7 @@
 #include "orrery/nest/floor.h"
 #include "orrery/nest/gap.h"
 #include "orrery/nest/lattice.h"
+#include "orrery/nest/link_search.h"
 #include "orrery/nest/merge.h"
 #include "orrery/nest/objective.h"
 #include "orrery/nest/sliding_search.h"
@@ -586,23 +587,6 @@ static bool suits_tiles(const Space& space) {
   return space.dimensions().size() >= kManyDimensions && configurations <= kMostConfigurations;
 }
 
-// Transfers between neighbours make some mappings cheaper than any bound here knows. The best mapping without them is
-// the answer, priced with them; of the best one with them only what every mapping costs is known.
-static Optimum optimize_without_links(const Model& model, const Mapspace& mapspace,
-                                      const std::vector<Metric>& objective, const SearchRules& limits) {
-  ModelOptions options = model.options();
-  options.link_transfers = false;
-  const Model apart(model.einsum(), model.chip(), options, model.reuse());
-  Optimum optimum = optimize(apart, mapspace, objective, limits);
-  if (!optimum.mapping) return optimum;
-  optimum.evaluation = model.evaluate(*optimum.mapping);
-  const Space space(model.einsum(), model.chip(), mapspace, model.shape());
-  const Metric first = objective.empty() ? Metric::kEdp : objective[0];
-  optimum.certificate.optimal = false;
-  optimum.certificate.close(key_of({first}, optimum.evaluation)[0], floor_of(model, space, first));
-  return optimum;
-}
-
 // Why an empty space is, of the time that is left.
 static void explain(const Model& model, const Mapspace& mapspace, const SearchRules& limits, const cost::Budget& budget,
                     Optimum& optimum) {
@@ -653,7 +637,7 @@ Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metri
 Optimum optimize(const Model& model, const Mapspace& mapspace, std::vector<Metric> objective,
                  const SearchRules& limits) {
   if (model.options().link_transfers && model.may_link())
-    return optimize_without_links(model, mapspace, objective, limits);
+    return optimize_with_links(model, mapspace, objective, limits);
   if (limits.merge && limits.prune_by_bound)
     if (const std::optional<Merged> merged = merge_alike(model.einsum(), model.chip(), mapspace))
       return optimize_merged(model, mapspace, *merged, objective, limits);

@@ -142,40 +142,6 @@ TEST(Sliding, TheSumOverLoopsEqualsTheRulesWordByWord) {
   }));
 }
 
-// A convolution of one to three axes, strided and dilated: plain, grouped, depthwise or transposed (its outputs
-// overlap).
-workload::Einsum any_window(Dice& dice) {
-  workload::Einsum einsum;
-  einsum.name = "window";
-  workload::Dataspace weights{"Weights", {}, false}, inputs{"Inputs", {}, false}, outputs{"Outputs", {}, true};
-  const auto dimension = [&](std::string name, Count bound) {
-    einsum.dimensions.push_back({std::move(name), bound});
-    return static_cast<int>(einsum.dimensions.size()) - 1;
-  };
-  const auto along = [](workload::Dataspace& dataspace, int d) { dataspace.ranks.push_back({{{d, 1}}}); };
-  const bool transposed = dice.once_in(4);
-  const int axes = static_cast<int>(dice(1, 3));
-  for (int axis = 0; axis < axes; ++axis) {
-    const int window = dimension(fmt::format("R{}", axis), dice(1, 3));
-    const int image = dimension(fmt::format("P{}", axis), dice.pick({1, 2, 4, 6}));
-    (transposed ? outputs : inputs).ranks.push_back({{{window, dice(1, 2)}, {image, dice(1, 3)}}});
-    along(transposed ? inputs : outputs, image);
-    along(weights, window);
-  }
-  const Count kind = dice(0, 2);
-  if (kind != 0) {  // groups, or channels of a depthwise convolution
-    const int group = dimension("G", dice(1, 3));
-    for (workload::Dataspace* dataspace : {&weights, &inputs, &outputs}) along(*dataspace, group);
-  }
-  if (kind != 1) {
-    const int from = dimension("C", dice(1, 3)), to = dimension("K", dice(1, 2));
-    along(weights, from), along(inputs, from);
-    along(weights, to), along(outputs, to);
-  }
-  einsum.dataspaces = {weights, inputs, outputs};
-  return einsum;
-}
-
 // What crosses into level `below`, word by word: loops seen through their iterations 0 and 1, boxes from the corners of
 // what they span, instances one by one.
 class NestByTheRules {
@@ -267,7 +233,7 @@ TEST(Sliding, EveryKindOfConvolutionEqualsTheRulesFollowedStepByStep) {
   int overlapping = 0;
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     Dice dice = Dice::from_seed(seed);
-    const workload::Einsum einsum = any_window(dice);
+    const workload::Einsum einsum = testing::random_window(dice);
     const int levels = static_cast<int>(dice(2, 4));
     const Mapping mapping = testing::random_mapping(dice, einsum, levels, true, 12);
     const Traffic traffic = slide(einsum, mapping), apart = disjoint(einsum, mapping);

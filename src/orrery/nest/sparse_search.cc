@@ -182,47 +182,6 @@ class Search {
         space_, bounds_, from, [&](const Mapping& mapping) { return runs(mapping) && offer(mapping); }, clock);
   }
 
-  // All orders of a level's loops in space, and all ways to lay them along X and Y.
-  void offer_layouts(Mapping mapping, int level) {
-    while (level < space_.levels()) {
-      int loops = 0;
-      for (const Count factor : mapping.levels[static_cast<std::size_t>(level)].spatial) loops += factor > 1;
-      if (loops > 1) break;
-      ++level;
-    }
-    if (level == space_.levels()) {
-      offer(mapping);
-      return;
-    }
-    LevelMapping& own = mapping.levels[static_cast<std::size_t>(level)];
-    std::vector<int> moving;
-    std::uint32_t iterating = 0;
-    for (std::size_t d = 0; d < own.spatial.size(); ++d)
-      if (own.spatial[d] > 1) moving.push_back(static_cast<int>(d)), iterating |= 1u << d;
-    for (std::uint32_t part = 0; part < 1u << moving.size(); ++part) {
-      std::uint32_t to_x = 0;
-      for (std::size_t k = 0; k < moving.size(); ++k)
-        if (part >> k & 1) to_x |= 1u << moving[k];
-      const auto [base, split] = space_.full_spatial_order(level, iterating, to_x);
-      std::vector<int> x, y;
-      for (std::size_t at = 0; at < base.size(); ++at)
-        if (iterating >> base[at] & 1) (static_cast<int>(at) < split ? x : y).push_back(base[at]);
-      std::sort(x.begin(), x.end());
-      do {
-        std::sort(y.begin(), y.end());
-        do {
-          std::size_t next_x = 0, next_y = 0;
-          own.spatial_order = base;
-          own.split = split;
-          for (std::size_t at = 0; at < base.size(); ++at)
-            if (iterating >> base[at] & 1)
-              own.spatial_order[at] = static_cast<int>(at) < split ? x[next_x++] : y[next_y++];
-          if (runs(mapping)) offer_layouts(mapping, level + 1);
-        } while (std::next_permutation(y.begin(), y.end()));
-      } while (std::next_permutation(x.begin(), x.end()));
-    }
-  }
-
   void enumerate_all() {
     double effort = 1;
     for (const Density& density : design_.densities) effort = std::max(effort, density.effort());
@@ -230,7 +189,9 @@ class Search {
     answer_.enumerated = enumerate(
         model_.einsum(), space_,
         [&](const Mapping& mapping) {
-          offer_layouts(mapping, 0);
+          for_each_layout(
+              space_, mapping, [&](const Mapping& laid) { return runs(laid); },
+              [&](const Mapping& laid) { offer(laid); });
           return true;
         },
         budget_);
