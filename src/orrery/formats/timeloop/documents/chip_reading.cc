@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/once_each.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/architecture/energy_tables.h"
 #include "orrery/formats/timeloop/architecture/unread.h"
@@ -107,7 +108,7 @@ LayerReading ChipReading::layer(const workload::Einsum* einsum) {
   // Last, since what only estimates need may be wrong without harm to the steps before.
   if (!found.has_errors()) found.append(of_components_);
   found.append(unread_);
-  found.throw_if_errors();
+  if (found.has_errors()) throw base::InputError(base::once_each(found.all()));
   result.diagnostics = std::move(found);
   return result;
 }
@@ -123,7 +124,8 @@ void ChipReading::read_sparse(const workload::Einsum* given, const Scope& scope,
   const workload::Einsum& einsum = result.problem->einsum;
   const yaml::Node* problem = given == nullptr ? documents_.find("problem") : nullptr;
   std::vector<nest::Density> densities(einsum.dataspaces.size());
-  if (problem != nullptr) densities = read_densities(*problem, einsum, scope, options_.templates.folders, found);
+  if (problem != nullptr)
+    densities = read_densities(*problem, einsum, scope, options_.templates.folders, result.inputs, found);
   const bool sparse = std::any_of(densities.begin(), densities.end(), [](const auto& one) { return !one.dense(); });
   auto design = std::make_shared<nest::SparseDesign>(
       read_sparse_design(document, *architecture_, einsum, std::move(densities), scope, found));
@@ -158,6 +160,7 @@ Specification ChipReading::specification(const workload::Einsum* einsum) {
   all.has_energy_tables = has_energy_tables_;
   all.components = components_;
   all.inputs = documents_.inputs();
+  all.inputs.insert(all.inputs.end(), read.inputs.begin(), read.inputs.end());
   all.diagnostics = std::move(read.diagnostics);
   return all;
 }
