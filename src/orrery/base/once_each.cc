@@ -6,6 +6,10 @@
 
 namespace orrery::base {
 
+static bool same_place(const Location& a, const Location& b) {
+  return a.file == b.file && a.line == b.line && a.column == b.column;
+}
+
 std::vector<Diagnostic> once_each(const std::vector<Diagnostic>& found) {
   constexpr std::size_t kShown = 3;  // places beside the first
   using Key = std::tuple<std::string, Severity, std::string, std::vector<std::string>, std::vector<std::string>>;
@@ -20,6 +24,8 @@ std::vector<Diagnostic> once_each(const std::vector<Diagnostic>& found) {
     if (fresh || alone) {
       once.push_back(diagnostic);
       repeated.push_back(0);
+    } else if (same_place(once[at->second].primary.where, diagnostic.primary.where)) {
+      continue;
     } else if (++repeated[at->second] <= kShown) {
       once[at->second].also(diagnostic.primary.where, "the same here");
     }

@@ -108,7 +108,7 @@ LayerReading ChipReading::layer(const workload::Einsum* einsum) {
   // Last, since what only estimates need may be wrong without harm to the steps before.
   if (!found.has_errors()) found.append(of_components_);
   found.append(unread_);
-  if (found.has_errors()) throw base::InputError(base::once_each(found.all()));
+  found.throw_if_errors();
   result.diagnostics = std::move(found);
   return result;
 }
@@ -127,8 +127,12 @@ void ChipReading::read_sparse(const workload::Einsum* given, const Scope& scope,
   if (problem != nullptr)
     densities = read_densities(*problem, einsum, scope, options_.templates.folders, result.inputs, found);
   const bool sparse = std::any_of(densities.begin(), densities.end(), [](const auto& one) { return !one.dense(); });
+  base::Diagnostics own;
   auto design = std::make_shared<nest::SparseDesign>(
-      read_sparse_design(document, *architecture_, einsum, std::move(densities), scope, found));
+      read_sparse_design(document, *architecture_, einsum, std::move(densities), scope, own));
+  // A design for another problem names its tensors at every storage.
+  for (const base::Diagnostic& said : base::once_each(own.all()))
+    (said.severity == base::Severity::kError ? found.error("", "") : found.warning("", "")) = said;
   if (design->acts()) {
     result.sparse = std::move(design);
     return;

@@ -150,7 +150,8 @@ void merge_variables(yaml::Node& into, yaml::Node& from, base::Diagnostics& foun
 // A list of maps, as templates make of the files that they include, is one map: what the same name has in two of them
 // must agree. Lists inside are its own items.
 void join_list(yaml::Node& variables, base::Diagnostics& found) {
-  if (!variables.is_sequence()) return;
+  const auto holds_names = [](const yaml::Node& item) { return item.is_map() || item.is_sequence(); };
+  if (!variables.is_sequence() || std::none_of(variables.items.begin(), variables.items.end(), holds_names)) return;
   yaml::Node joined;
   joined.kind = yaml::Node::Kind::kMap;
   joined.where = variables.where;
