@@ -178,8 +178,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.toggle("--certify", options.request.search.certify, "Check the proof by a slower, independent search");
   line.group("Search");
   cost::Limits& limits = options.request.search.limits;
-  declare_search(line, limits, "Threads; they change the time only; default: as the mapper's settings say, else 1",
-                 "Seconds for each layer; the best so far is printed with its gap");
+  declare_search(
+      line, limits, "Threads; they change the time only; default: as the mapper's settings say, else 1",
+      "Seconds for each layer, with --fuse auto for all sides together; the best so far is printed with its gap");
   line.memory(limits.memory);
   declare_estimation(line, options.request);
   declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");

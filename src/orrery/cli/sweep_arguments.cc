@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 constexpr const char* kToggles[] = {"--all",   "--status",    "--json",    "--quiet", "-q",     "--no-color",
                                     "--force", "--help",      "-h",        "--mix",   "--live", "--ignore-heads",
                                     "--table", "--imperfect", "--summary", "--slurm"};
-constexpr const char* kValued[] = {"--vary",   "--where",  "--budget", "--objectives", "--store",    "--shard",
-                                   "--export", "--svg",    "--title",  "--threads",    "-j",         "--stop-after",
-                                   "-o",       "--output", "--parts",  "--configs",    "--init-idx", "--vict-cond",
-                                   "--pins"};
+constexpr const char* kValued[] = {"--vary",    "--where",      "--budget",    "--objectives", "--store",
+                                   "--shard",   "--export",     "--svg",       "--title",      "--threads",
+                                   "-j",        "--stop-after", "-o",          "--output",     "--parts",
+                                   "--configs", "--init-idx",   "--vict-cond", "--pins"};
 // As the scripts of Timeloop-Experiments have them.
 constexpr std::pair<const char*, const char*> kShort[] = {{"-c", "--configs"},
                                                           {"-i", "--init-idx"},
@@ -120,6 +120,17 @@ void refuse_missing_study(const Arguments& arguments) {
   }
 }
 
+[[noreturn]] void refuse_word(const std::string& word) {
+  const std::vector<std::string>&verbs = sweep::swept_verbs(), &layers = sweep::script_layers();
+  const std::string layer =
+      std::find(layers.begin(), layers.end(), word) != layers.end() ? word : base::closest(word, layers);
+  std::string hint = base::did_you_mean(word, verbs);
+  if (hint.empty() && !layer.empty())
+    hint = fmt::format("a layer is chosen by `--layer {}`; words name layers beside `--configs` only", layer);
+  misuse("O2059", fmt::format("`{}` is no verb whose fields a study can vary", word),
+         hint.empty() ? fmt::format("verbs are {}", fmt::join(verbs, ", ")) : hint);
+}
+
 }  // namespace
 
 bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& out) {
@@ -132,36 +143,41 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   CommandLine line("sweep", "Ask one verb many times while fields of the question vary, and store every answer",
                    "orrery sweep map --chip gemmini --model bert-large --vary arch.Scratchpad.depth=8Ki..64Ki:x2");
   std::vector<std::string> words;
-  line.words("ARGUMENTS", words, "map (default), energy, train, place, sparse simulate or tune select, with its own options; or a study document");
+  line.words(
+      "ARGUMENTS", words,
+      "map (default), energy, train, place, sparse simulate or tune select, with its own options; or a study document");
   line.group("Study");
   line.texts("--vary", vary, "PATH=VALUES[;PATH=VALUES]",
-             "A field and its values: 8,16,32 or 1..8 or 16Ki..1Mi:x2. Several are multiplied; fields with `;` between go side by side");
-  line.texts("--where", where, "EXPR",
-             "Only points for which this holds, such as `meshX * meshY <= 1024`; repeatable");
+             "A field and its values: 8,16,32 or 1..8 or 16Ki..1Mi:x2. Several are multiplied; fields with `;` between "
+             "go side by side");
+  line.texts("--where", where, "EXPR", "Only points for which this holds, such as `meshX * meshY <= 1024`; repeatable");
   line.texts("--budget", budgets, "FIGURE=MOST", "At most so much area (um^2), power (W), dollars, ...; repeatable");
   line.meant_each("--objectives", "NAME[,NAME]",
-                  "What ranks points: edp, energy, cycles, utilization, area, seconds, dollars, power; of several, also the points that none beats",
+                  "What ranks points: edp, energy, cycles, utilization, area, seconds, dollars, power; of several, "
+                  "also the points that none beats",
                   true, [&](const std::string& name) { objectives.push_back(name); });
   line.offer("--objectives", {"edp", "energy", "cycles", "utilization", "area", "seconds", "dollars", "power"});
   line.text("--title", title, "TEXT", "What the study is called in its store");
   line.group("Timeloop-Experiments");
-  line.text("--configs,-c", out.configs, "FILE.json",
-            "Points from its hw_configs.json. With it the scripts' short forms are known, also of `map`: -nef, -lf, -pwim");
+  line.text(
+      "--configs,-c", out.configs, "FILE.json",
+      "Points from its hw_configs.json. With it the scripts' short forms are known, also of `map`: -nef, -lf, -pwim");
   line.count("--init-idx", first, "Begin with this configuration, counted from 0 (-i)", CommandLine::kMost, 0);
   line.toggle("--mix", mixed, "All values of each key multiplied (-mx)");
   line.toggle("--ignore-heads", out.ignore_heads, "Count each layer once, whatever its instances (-ih)");
   line.toggle("--summary", out.summary, "Print the summary as its scripts do (-so)");
   line.toggle("--table", out.table, "And its table (-t)");
   line.toggle("--imperfect", imperfect, "As `--factors imperfect` of `map`: tiles may leave a rest (-if)");
-  line.meant("--pins", "NAME",
-             "array (default): the dataflow takes the whole array; scripts: half of it at least, with WS what the files say",
-             [&](const std::string& name) {
-               if (name != "array" && name != "scripts")
-                 misuse("O1102", fmt::format("`{}` is no way to pin an array", name),
-                        base::did_you_mean(name, std::vector<std::string>{"array", "scripts"}, "write `array` or `scripts`"));
-               out.study.pins = name == "scripts" ? sweep::Pins::kScripts : sweep::Pins::kArray;
-               pinned = true;
-             });
+  line.meant(
+      "--pins", "NAME",
+      "array (default): the dataflow takes the whole array; scripts: half of it at least, with WS what the files say",
+      [&](const std::string& name) {
+        if (name != "array" && name != "scripts")
+          misuse("O1102", fmt::format("`{}` is no way to pin an array", name),
+                 base::did_you_mean(name, std::vector<std::string>{"array", "scripts"}, "write `array` or `scripts`"));
+        out.study.pins = name == "scripts" ? sweep::Pins::kScripts : sweep::Pins::kArray;
+        pinned = true;
+      });
   line.offer("--pins", {"array", "scripts"});
   line.toggle("--live", live, "Ignored: progress is shown on a terminal (-l)");
   line.count("--vict-cond", victory, "Ignored: searches are exact (-vc, -vs)");
@@ -191,9 +207,12 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
     std::string name = parts.verbs.front();
     std::ptrdiff_t long_name = 1;
     if ((name == "sparse" || name == "tune") && parts.verbs.size() > 1) name += " " + parts.verbs[1], long_name = 2;
-    const bool path = name.find_first_of("./") != std::string::npos;
+    std::error_code ignored;
+    const bool path = name.find_first_of("./") != std::string::npos || fs::exists(name, ignored);
     // Words beside configurations name layers.
-    if (std::find(known.begin(), known.end(), name) != known.end() || (!path && out.configs.empty())) {
+    const bool is_verb = std::find(known.begin(), known.end(), name) != known.end();
+    if (!is_verb && !path && out.configs.empty()) refuse_word(name);
+    if (is_verb) {
       study.verb = name;
       parts.verbs.erase(parts.verbs.begin(), parts.verbs.begin() + long_name);
     }
@@ -226,7 +245,8 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
       study.groups.push_back(std::move(group));
   else if (first || mixed || out.ignore_heads || out.summary || out.table || imperfect || pinned)
     misuse("O1103",
-           "`--init-idx`, `--mix`, `--ignore-heads`, `--summary`, `--table`, `--imperfect` and `--pins` are of `--configs`",
+           "`--init-idx`, `--mix`, `--ignore-heads`, `--summary`, `--table`, `--imperfect` and `--pins` are of "
+           "`--configs`",
            "name the configurations: `--configs hw_configs.json`");
   for (const std::string& text : vary) study.groups.push_back(sweep::read_vary(text));
   std::vector<std::string> paths;

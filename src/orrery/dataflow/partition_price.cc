@@ -55,13 +55,17 @@ SetPricer::SetPricer(const PartitionProblem& problem)
   if (!problem.free_cores) return;
   choices_.resize(problem.kernels.size());
   for (std::size_t k = 0; k < choices_.size(); ++k) {
-    std::vector<CoreChoice> choices = problem.kernels[k].choices;
+    const std::vector<CoreChoice>& given = problem.kernels[k].choices;
     const auto before = [](const CoreChoice& a, const CoreChoice& b) {
       return a.cores != b.cores ? a.cores < b.cores : a.ns < b.ns;
     };
-    if (!std::is_sorted(choices.begin(), choices.end(), before))
-      std::stable_sort(choices.begin(), choices.end(), before);
-    for (const CoreChoice& choice : choices) {
+    std::vector<CoreChoice> in_order;
+    if (!std::is_sorted(given.begin(), given.end(), before)) {
+      in_order = given;
+      std::stable_sort(in_order.begin(), in_order.end(), before);
+    }
+    choices_[k].reserve(given.size());
+    for (const CoreChoice& choice : in_order.empty() ? given : in_order) {
       if (problem.memory_units > 0 || choices_[k].empty() || choice.ns < choices_[k].back().ns) {
         choices_[k].push_back(choice);
       }

@@ -28,6 +28,7 @@ struct Division {
 // Distinct values of ceil(whole / parts) for parts = 1 to `most`, each with its least number of parts.
 std::vector<Division> divisions(Count whole, Count most) {
   std::vector<Division> result;
+  result.reserve(64);
   Count parts = 1;
   while (parts <= most) {
     const Count quotient = base::ceil_divide(whole, parts);
@@ -55,25 +56,36 @@ std::vector<CoreShare> undominated(std::vector<CoreShare> shares) {
   return result;
 }
 
-// The same through a table of the best share of each number of cores: no sorting.
-class Best {
- public:
-  explicit Best(Count cores) : of_(static_cast<std::size_t>(cores) + 1) {}
-  void offer(const CoreShare& share) {
-    CoreShare& best = of_[static_cast<std::size_t>(share.cores)];
-    if (best.cores == 0 || share.cycles < best.cycles || (share.cycles == best.cycles && share.lanes < best.lanes))
-      best = share;
+// The same through a table of the least cycles of each number of cores: no sorting. Stages rise, so that of equal pairs
+// of the same number of cores the last has the fewest lanes.
+std::vector<CoreShare> undominated_of_few(const std::vector<Division>& lanes, const std::vector<Division>& stages,
+                                          Count cores, Count k) {
+  struct Best {
+    double cycles = std::numeric_limits<double>::infinity();
+    std::uint32_t lanes = 0, stages = 0;
+  };
+  std::vector<Best> of(static_cast<std::size_t>(cores) + 1);
+  std::vector<double> rows(lanes.size());
+  for (std::size_t l = 0; l < lanes.size(); ++l) rows[l] = static_cast<double>(lanes[l].quotient);
+  for (const Division& stage : stages) {
+    const Count room = cores / stage.parts;
+    const double columns = static_cast<double>(stage.quotient), depth = static_cast<double>(k);
+    for (std::size_t l = 0; l < lanes.size() && lanes[l].parts <= room; ++l) {
+      Best& best = of[static_cast<std::size_t>(lanes[l].parts * stage.parts)];
+      const double cycles = rows[l] * columns * depth;
+      if (cycles <= best.cycles)
+        best = {cycles, static_cast<std::uint32_t>(lanes[l].parts), static_cast<std::uint32_t>(stage.parts)};
+    }
   }
-  std::vector<CoreShare> undominated() const {
-    std::vector<CoreShare> result;
-    for (const CoreShare& share : of_)
-      if (share.cores > 0 && (result.empty() || share.cycles < result.back().cycles)) result.push_back(share);
-    return result;
+  std::vector<CoreShare> result;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Best& best : of) {
+    if (best.lanes == 0 || !(best.cycles < least)) continue;
+    least = best.cycles;
+    result.push_back({static_cast<Count>(best.lanes) * best.stages, best.lanes, best.stages, best.cycles});
   }
-
- private:
-  std::vector<CoreShare> of_;
-};
+  return result;
+}
 
 constexpr Count kFewCores = 4096;
 
@@ -119,11 +131,8 @@ std::vector<CoreShare> SystolicCores::product(Count m, Count n, Count k, Shares 
       }
     }
   };
-  if (shares == Shares::kFewestCores && array_.cores <= kFewCores) {
-    Best best(array_.cores);
-    each([&](const CoreShare& share) { best.offer(share); });
-    return best.undominated();
-  }
+  if (shares == Shares::kFewestCores && array_.cores <= kFewCores)
+    return undominated_of_few(lanes, stages, array_.cores, k);
   std::vector<CoreShare> all;
   if (shares == Shares::kFewestCores) {
     Steps steps;

@@ -47,6 +47,8 @@ class Density {
   const char* name() const;
   double share() const { return share_; }  // of all words, those that are not zero
   bool dense() const { return share_ >= 1; }
+  base::Count words() const { return words_; }              // of the whole tensor, hypergeometric
+  const Pattern* listed() const { return pattern_.get(); }  // of a pattern; else null
 
   // Occupancies of tiles of this shape with their probabilities, rising; those that sum to less than 1e-15 are left
   // out, and of thousands every so many stand for all.

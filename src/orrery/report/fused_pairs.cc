@@ -1,9 +1,12 @@
 #include "orrery/report/fused_pairs.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "orrery/cost/certificate.h"
 #include "orrery/report/table.h"
 
 namespace orrery::report {
@@ -34,15 +37,23 @@ std::string compared(const FusedPair& pair) {
                                                : edp(choice.edp_j_cycles);
 }
 
-// What the choice takes of the unfused pair's; known where both are the best there are.
+// What the choice takes of the unfused pair's. Where either might still be better: from what to what, as far as the
+// bounds tell; not fusing is a choice, so that it is never above 1.
 std::string ratio(const FusedPair& pair) {
   const Choice &chosen = pair.chosen(), &unfused = pair.unfused();
-  if (!unfused.found || !unfused.proven || !pair.proven) return "-";
-  const double share = pair.metric == nest::Metric::kEnergy ? chosen.energy_pj / unfused.energy_pj
-                       : pair.metric == nest::Metric::kDelay
-                           ? static_cast<double>(chosen.cycles) / static_cast<double>(unfused.cycles)
-                           : chosen.edp_j_cycles / unfused.edp_j_cycles;
-  return fmt::format("{:.4f}", share);
+  if (!unfused.found) return "-";
+  const double most = pair.compared(unfused), best = pair.compared(chosen);
+  if (unfused.proven && pair.proven) return fmt::format("{:.4f}", best / most);
+  const double least = unfused.lower_bound;
+  return fmt::format("{:.4f}..{:.4f}", pair.lower_bound / most, best < least ? best / least : 1.0);
+}
+
+double gap(const FusedPair& pair) {
+  return !pair.found ? 1 : pair.proven ? 0 : cost::gap(pair.compared(pair.chosen()), pair.lower_bound);
+}
+
+std::string proof(const FusedPair& pair) {
+  return pair.proven ? "optimal" : fmt::format("gap {:.2f}%", 100 * gap(pair));
 }
 
 Record<Choice> figures() {
@@ -61,6 +72,8 @@ Record<Choice> choice_record() {
       {"l_fusion", "As the option.", [](const Choice& c) { return c.fuse.whole; }, when(fused)},
       {"pay_writeback_in_matmul", "As the option.", [](const Choice& c) { return c.fuse.product_writes; }, when(fused)},
       {"proven", "Whether both sides are the best of their spaces, or one has no mapping.", &Choice::proven},
+      {"lower_bound", "No two mappings of the sides come to less of what is compared, in its unit.",
+       &Choice::lower_bound, when([](const Choice& c) { return std::isfinite(c.lower_bound); })},
       {"without_mapping", "Sides that have no mapping.", &Choice::without,
        when([](const Choice& c) { return !c.found; })}};
   out.add(figures().only(found));
@@ -95,7 +108,7 @@ std::string fused_table(const std::vector<FusedPair>& pairs) {
     row.insert(row.end(), {chosen.fuse.level.empty() ? "not fused" : chosen.fuse.level,
                            chosen.fuse.level.empty() ? "-" : flags(chosen.fuse), tiles(chosen),
                            energy_uj(chosen.energy_pj), std::to_string(chosen.cycles), edp(chosen.edp_j_cycles),
-                           beside ? compared(pair) : "-", ratio(pair), pair.proven ? "optimal" : "unproven"});
+                           beside ? compared(pair) : "-", ratio(pair), proof(pair)});
     table.rows.push_back(std::move(row));
   }
   return text(table) +
@@ -120,13 +133,17 @@ std::vector<scenario::MappedLayer> marked(std::vector<scenario::MappedLayer> lay
 }
 
 Record<FusedPair> fused_pair() {
-  return {{"product", "Layer that makes the matrix.", &FusedPair::product},
-          {"normalisation", "Layer that takes it.", &FusedPair::normalisation},
-          {"instances", "Of the pair; those of one layer may be in several pairs.", &FusedPair::instances},
-          {"chosen", "The choice of least total; null where no choice has a mapping.",
-           [](const FusedPair& p) { return p.found ? &p.chosen() : nullptr; }, choice_record()},
-          {"proven", "Whether every side of every choice is.", &FusedPair::proven},
-          {"choices", "All that were compared; the first is not fused.", &FusedPair::choices, choice_record()}};
+  return {
+      {"product", "Layer that makes the matrix.", &FusedPair::product},
+      {"normalisation", "Layer that takes it.", &FusedPair::normalisation},
+      {"instances", "Of the pair; those of one layer may be in several pairs.", &FusedPair::instances},
+      {"chosen", "The choice of least total; null where no choice has a mapping.",
+       [](const FusedPair& p) { return p.found ? &p.chosen() : nullptr; }, choice_record()},
+      {"proven", "Whether the choice is, and no other one may come to less.", &FusedPair::proven},
+      {"lower_bound", "No choice comes to less of what is compared, in its unit; null: none has a mapping.",
+       [](const FusedPair& p) { return std::isfinite(p.lower_bound) ? std::optional(p.lower_bound) : std::nullopt; }},
+      {"gap", "By what share of its own a choice may at most come to less than the one taken.", gap},
+      {"choices", "All that were compared; the first is not fused.", &FusedPair::choices, choice_record()}};
 }
 
 }  // namespace orrery::report

@@ -12,12 +12,13 @@
 #include "orrery/formats/orrery/catalogue_names.h"
 #include "orrery/formats/orrery/stacks.h"
 #include "orrery/formats/orrery/systems.h"
+#include "orrery/formats/timeloop/documents/plain_document.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::scenario {
 bool names_a_file(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml") ||
-         text.ends_with(".json");
+         text.ends_with(".json") || text.ends_with(".cfg");
 }
 
 namespace {
@@ -43,8 +44,8 @@ ChipFile read_chip(const std::string& path, const std::string& name, bool in_cat
                    formats::orrery::CatalogueBlock& block) {
   ChipFile chip;
   chip.file = yaml::read_file(path);
-  auto documents =
-      yaml::parse(chip.file, in_catalogue ? base::Severity::kError : base::Severity::kWarning, chip.diagnostics);
+  auto documents = formats::timeloop::parse_plain(
+      chip.file, in_catalogue ? base::Severity::kError : base::Severity::kWarning, chip.diagnostics);
   const bool silent = chip.diagnostics.all().empty();
   block = formats::orrery::read_block(documents, {chip.file, 0, 0, 1}, in_catalogue, chip.diagnostics);
   chip.diagnostics.throw_if_errors();

@@ -83,6 +83,21 @@ std::vector<std::string> contents(const Specification& specification, const nest
   return lines;
 }
 
+// Throws InputError O0114 where all that the documents say is unknown here: they are of another program.
+void demand_something(const formats::timeloop::Documents& documents) {
+  const std::vector<base::Diagnostic>& said = documents.diagnostics().all();
+  const auto unknown = [](const base::Diagnostic& one) { return one.code == "O0112"; };
+  if (!documents.top().empty() || std::none_of(said.begin(), said.end(), unknown)) return;
+  base::Diagnostics found;
+  for (const base::Diagnostic& one : said)
+    if (!unknown(one)) found.warning("", "") = one;
+  const base::Diagnostic& first = *std::find_if(said.begin(), said.end(), unknown);
+  found.error("O0114", "this is no Timeloop document: none of its keys is known", first.primary.where)
+      .note(first.notes.empty() ? "" : first.notes.front())
+      .hint("a chip stands under `architecture`, a layer under `problem`; the chips that come along: `orrery catalog`");
+  throw base::InputError(found.all());
+}
+
 struct Priced {
   Specification specification;
   std::shared_ptr<const nest::SparseDesign> sparse;  // what the chip does about zeros, without prices; null: nothing
@@ -94,10 +109,15 @@ struct Priced {
 Priced read_and_price(const std::vector<File>& files, formats::timeloop::ReadOptions options, Estimators& estimators) {
   options.energies_required = false;
   const auto documents = formats::timeloop::Documents::gather(files, options);
+  demand_something(documents);
   Priced priced{documents.read(), nullptr, ""};
   if (priced.specification.chip && priced.specification.problem)
     priced.sparse = formats::timeloop::ChipReading(documents).layer(nullptr).sparse;
   if (priced.specification.has_energy_tables || !priced.specification.chip) return priced;
+  if (priced.specification.components.empty()) {
+    priced.energies = "; energies are ratios";
+    return priced;
+  }
   for (const char* key : {"technology", "global_cycle_seconds"}) {
     if (formats::timeloop::lacking(priced.specification.components, key).empty()) continue;
     priced.energies = fmt::format("; no energies: neither an ERT nor a `{}`", key);

@@ -98,6 +98,12 @@ EstimatedChip estimate_chip(const DocumentRequest& request) {
   mention_tables(documents, result.warnings);
   if (documents.find("architecture") == nullptr) refuse_without_architecture(documents);
   Specification specification = request.chips.empty() ? documents.read() : read_chip(documents, request.chips);
+  // The form of libconfig's days has neither classes nor a node.
+  if (specification.chip && specification.components.empty())
+    base::fail("O0601", "no energies can be estimated: this form of a chip names no classes and no technology",
+               documents.find("architecture")->where,
+               "`orrery map` takes Timeloop's ratios for it (O2032); for estimates, describe it with `nodes`, as "
+               "version 0.4 does");
   Estimators estimators(request.estimators);
   if (const Estimates estimates = complete(specification, estimators)) result.components = *estimates;
   result.flattened = formats::timeloop::flattened_text(specification.components);

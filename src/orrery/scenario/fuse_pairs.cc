@@ -1,6 +1,7 @@
 #include "orrery/scenario/fuse_pairs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "orrery/nest/objective.h"
 #include "orrery/scenario/fuse_role.h"
 #include "orrery/scenario/gathered.h"
+#include "orrery/scenario/map_together.h"
 
 namespace orrery::scenario {
 namespace {
@@ -125,6 +127,13 @@ bool settled(const MappedLayer& layer) {
   return layer.optimum.infeasible || (layer.found() && layer.optimum.certificate.optimal);
 }
 
+// No mappings of the two sides together cost less than that.
+double bound_of(nest::Metric metric, const MappedLayer& product, const MappedLayer& normalisation) {
+  if (product.optimum.infeasible || normalisation.optimum.infeasible) return nest::kNever;
+  const double a = product.optimum.certificate.lower_bound, b = normalisation.optimum.certificate.lower_bound;
+  return metric == nest::Metric::kEdp ? a + b + 2 * std::sqrt(a) * std::sqrt(b) : a + b;
+}
+
 FusedPair::Choice total_of(const Sides& sides, const MappedLayer& product, const MappedLayer& normalisation) {
   FusedPair::Choice choice;
   choice.fuse = sides.fuse;
@@ -154,20 +163,29 @@ FusedPair choose(const Match& match, const std::vector<Sides>& sides, const std:
   pair.product = layers[match.product].name;
   pair.normalisation = layers[match.normalisation].name;
   pair.instances = match.instances;
-  pair.proven = true;
   const std::vector<nest::Metric>& objective = layers[match.product].objective;
   if (!objective.empty()) pair.metric = objective.front();
   nest::Key least{};
   for (const Sides& one : sides) {
     pair.choices.push_back(total_of(one, layers[one.product], layers[one.normalisation]));
-    const FusedPair::Choice& choice = pair.choices.back();
-    pair.proven = pair.proven && choice.proven;
+    FusedPair::Choice& choice = pair.choices.back();
+    choice.lower_bound = choice.found && choice.proven
+                             ? pair.compared(choice)
+                             : bound_of(pair.metric, layers[one.product], layers[one.normalisation]);
     if (!choice.found) continue;
     const nest::Key key = nest::key_of(objective, choice.energy_pj, static_cast<double>(choice.cycles));
     if (pair.found && nest::compare(key, least, objective.size()) >= 0) continue;
     pair.found = true;
     pair.best = pair.choices.size() - 1;
     least = key;
+  }
+  // A choice that is open may not even tie with the one that is taken: what is compared next might decide.
+  const double best = pair.found ? pair.compared(pair.chosen()) * (1 + nest::kEqual) : nest::kNever;
+  pair.proven = true;
+  pair.lower_bound = nest::kNever;
+  for (const FusedPair::Choice& choice : pair.choices) {
+    pair.proven = pair.proven && (choice.proven || choice.lower_bound > best);
+    pair.lower_bound = std::min(pair.lower_bound, choice.lower_bound);
   }
   return pair;
 }
@@ -189,13 +207,19 @@ FusedPair choose(const Match& match, const std::vector<Sides>& sides, const std:
 
 }  // namespace
 
+double FusedPair::compared(const Choice& choice) const {
+  return metric == nest::Metric::kEnergy  ? choice.energy_pj
+         : metric == nest::Metric::kDelay ? static_cast<double>(choice.cycles)
+                                          : choice.edp_j_cycles;
+}
+
 FusedLayers map_fused(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
   const std::vector<Match> matches = matches_of(questions);
   if (matches.empty()) refuse(questions);
   Asked asked(questions);
   std::vector<std::vector<Sides>> sides;
   for (const Match& match : matches) sides.push_back(sides_of(match, asked));
-  MappedModel all = map_layers(asked.questions(), options);
+  MappedModel all = map_layers_together(asked.questions(), options);
 
   FusedLayers result;
   Gathered warnings;  // of sides that are much alike

@@ -11,10 +11,16 @@
 //
 //   energy = E1 + E2     cycles = C1 + C2     EDP = (E1 + E2) (C1 + C2)
 //
-// since one side runs after the other; the least total wins, of equals the earlier in the list above. It is proven
-// where every side of every choice is.
+// since one side runs after the other; the least total wins, of equals the earlier in the list above. Where a limit
+// ended the search for a side, of which no mapping costs less than b, the total is at least
 //
-// Cost: 2 + 10 searches for each storage and pair; equal ones are searched once.
+//   energy, cycles: b1 + b2     EDP: (sqrt(b1) + sqrt(b2))^2, since (E1 + E2) (C1 + C2) is at least that (Cauchy,
+//   Schwarz)
+//
+// The choice is proven where both its sides are, and no other one that is not may come to less.
+//
+// Cost: 2 + 10 searches for each storage and pair; equal ones are searched once. A limit in seconds is of all of them
+// together (map_together.h).
 #pragma once
 
 #include <cstddef>
@@ -35,6 +41,7 @@ struct FusedPair {
     double energy_pj = 0;
     base::Count cycles = 0;
     double edp_j_cycles = 0;
+    double lower_bound = 0;  // of what is compared, in its unit; infinity: a side has no mapping
     // Words of the matrix that all instances of the storage hold at a time, for either side; they need not agree. 0:
     // not fused.
     base::Count product_tile_words = 0, normalisation_tile_words = 0;
@@ -46,7 +53,10 @@ struct FusedPair {
   std::vector<Choice> choices;               // the first is not fused
   std::size_t best = 0;                      // of these, where one is found
   bool found = false, proven = false;
+  double lower_bound = 0;  // no choice comes to less of what is compared, in its unit
 
+  // What is compared, of a choice that is found.
+  double compared(const Choice& choice) const;
   const Choice& chosen() const { return choices[best]; }
   const Choice& unfused() const { return choices[0]; }
 };

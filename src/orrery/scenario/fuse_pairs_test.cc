@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "orrery/base/refused_test_util.h"
+#include "orrery/base/stopwatch.h"
 #include "orrery/scenario/layer_question_test_util.h"
 #include "orrery/scenario/map_fused.h"
 
@@ -158,6 +159,55 @@ TEST(FusePairs, TheObjectiveDecides) {
       else
         EXPECT_LE(pair.chosen().cycles, choice.cycles);
     }
+  }
+}
+
+// Whatever a limit leaves open, the total that is found is not below what all searches together find, nor the bound
+// above it.
+TEST(FusePairs, TheBoundHoldsOfWhatALimitLeavesOpen) {
+  int open = 0;
+  for (const nest::Metric metric : {nest::Metric::kEdp, nest::Metric::kEnergy, nest::Metric::kDelay})
+    for (const auto& [m, k, n] : {std::tuple{48, 36, 60}, std::tuple{64, 24, 96}, std::tuple{120, 90, 36}}) {
+      const std::vector<LayerQuestion> questions = {testing::product("P", chip(), m, k, n),
+                                                    normalisation("N", chip(), n, m)};
+      MapOptions options;
+      options.objective = {metric};
+      const FusedPair best = map_fused(questions, options).pairs.at(0);
+      options.limits.seconds = 1e-5;
+      const FusedPair hurried = map_fused(questions, options).pairs.at(0);
+      ASSERT_TRUE(best.proven && hurried.found);
+      const double least = best.compared(best.chosen());
+      EXPECT_EQ(best.lower_bound, least);
+      EXPECT_LE(hurried.lower_bound, least * (1 + 1e-12));
+      EXPECT_GE(hurried.compared(hurried.chosen()), least * (1 - 1e-12));
+      if (hurried.proven) {
+        EXPECT_NEAR(hurried.compared(hurried.chosen()), least, least * 1e-12);
+      } else {
+        ++open;
+      }
+      ASSERT_EQ(hurried.choices.size(), best.choices.size());
+      for (std::size_t c = 0; c < best.choices.size(); ++c) {
+        if (!best.choices[c].found) continue;
+        EXPECT_LE(hurried.choices[c].lower_bound, best.compared(best.choices[c]) * (1 + 1e-12));
+      }
+    }
+  EXPECT_GT(open, 0);
+}
+
+// Some hundred searches, each of which alone would take the second and more.
+TEST(FusePairs, ALimitIsOfAllSidesTogether) {
+  MapRequest request;
+  request.chips = {"edge-npu"};
+  request.model = "bert-base";
+  request.search.limits.seconds = 1;
+  const base::Stopwatch clock;
+  const FusedAnswer answer = map_with_chosen_fusion(request);
+  EXPECT_LT(clock.seconds(), 20);
+  ASSERT_FALSE(answer.fused.empty());
+  for (const FusedPair& pair : answer.fused) {
+    EXPECT_TRUE(pair.found);
+    EXPECT_GT(pair.lower_bound, 0);
+    EXPECT_LE(pair.lower_bound, pair.compared(pair.chosen()) * (1 + 1e-12));
   }
 }
 

@@ -209,7 +209,7 @@ std::vector<ChipFile> load_chips(const std::vector<std::string>& names, bool wit
     chips.push_back(load_chip(directory, name, with_normalisations));
     const auto& documents = chips.back().parsed;
     const bool whole = std::any_of(documents.begin(), documents.end(), [](const formats::yaml::Node& document) {
-      return document.is_map() && document.find("architecture") != nullptr;
+      return document.is_map() && (document.find("architecture") != nullptr || document.find("arch") != nullptr);
     });
     if (whole && described != nullptr)
       base::fail("O1103", fmt::format("two chips, `{}` and `{}`", *described, name), {},

@@ -5,6 +5,10 @@
 // so which of two equally good mappings it finds, and whether it proves its answer. So each layer is searched with a
 // share of the memory that the number of layers fixes, whoever runs beside it. What does not fit its share is searched
 // again, alone, with all of the memory.
+//
+// Nor are seconds for all layers together spent on the first of them: each is begun with its part of what is left, so
+// that what easy layers leave over goes to those behind them. What is open in the end is searched again for longer, as
+// long as each of them has at least twice what a layer had before; the better of the answers stays.
 #include "orrery/scenario/map_model.h"
 
 #include <algorithm>
@@ -23,6 +27,7 @@
 #include "orrery/nest/sparse_search.h"
 #include "orrery/scenario/forced_choice.h"
 #include "orrery/scenario/gathered.h"
+#include "orrery/scenario/map_together.h"
 #include "orrery/scenario/require_rests.h"
 
 namespace orrery::scenario {
@@ -187,6 +192,41 @@ int shares_of(std::size_t memory, std::size_t layers) {
   return static_cast<int>(std::max<std::size_t>(1, shares));
 }
 
+// Seconds that are of several searches together.
+class Together {
+ public:
+  Together(double seconds, std::size_t searches)
+      : seconds_(seconds), each_(seconds / static_cast<double>(std::max<std::size_t>(1, searches))) {}
+
+  double left() const { return seconds_ - clock_.seconds(); }
+  void expect(std::size_t searches, int at_a_time) {
+    waiting_ = searches;
+    at_a_time_ = static_cast<std::size_t>(std::max(1, at_a_time));
+  }
+  // The part of the search that begins now. Never 0, which means no limit.
+  double part() {
+    const std::lock_guard<std::mutex> lock(guard_);
+    const std::size_t searches = std::max<std::size_t>(1, waiting_);
+    if (waiting_ > 0) --waiting_;
+    const double beside = static_cast<double>(std::min(at_a_time_, searches));
+    return std::max(1e-6, left() * beside / static_cast<double>(searches));
+  }
+  // Whether so many searches have enough left to be begun again.
+  bool again(std::size_t searches, int at_a_time) {
+    if (searches == 0) return false;
+    const double each = left() * std::min(at_a_time, static_cast<int>(searches)) / static_cast<double>(searches);
+    if (each < 2 * each_) return false;
+    each_ = each;
+    return true;
+  }
+
+ private:
+  double seconds_, each_;
+  base::Stopwatch clock_;
+  std::mutex guard_;
+  std::size_t waiting_ = 0, at_a_time_ = 1;
+};
+
 // Where other factors of awkward sizes gain more than this, it is said.
 constexpr double kWorthSaying = 0.05;
 constexpr std::size_t kMostSizes = 12;  // combinations that are looked at, where windows slide
@@ -301,7 +341,7 @@ static void warn_of_sparse_gaps(const MappedModel& result, base::Diagnostics& fo
               "zeros are random or listed");
 }
 
-MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
+static MappedModel map_all(const std::vector<LayerQuestion>& questions, const MapOptions& options, bool one_limit) {
   require_plain(questions, options);
   require_padded(questions, options.pads);
   if (options.factors == nest::Factors::kImperfect) require_rests(questions);
@@ -341,6 +381,8 @@ MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOpt
   const int threads = std::max(1, options.limits.threads);
   const int shares = shares_of(options.limits.memory, work.size());
 
+  std::optional<Together> together;
+  if (one_limit && options.limits.seconds > 0) together.emplace(options.limits.seconds, work.size());
   std::mutex guard;  // of `done` and the progress callbacks
   std::size_t done = 0;
   std::vector<char> settled(questions.size(), 0);
@@ -352,7 +394,10 @@ MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOpt
     limits.threads = threads_inside;
     limits.searches = searches;
     limits.give_way = searches > 1;
-    if (limits.seconds > 0) limits.seconds = std::max(1e-6, limits.seconds - spent_seconds[i]);
+    if (together)
+      limits.seconds = together->part();
+    else if (limits.seconds > 0)
+      limits.seconds = std::max(1e-6, limits.seconds - spent_seconds[i]);
     if (options.searching)
       limits.progress = [&](double best, double lower_bound) {
         const std::lock_guard<std::mutex> lock(guard);
@@ -378,14 +423,30 @@ MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOpt
     std::vector<std::size_t> open;
     for (const std::size_t i : work)
       if (!settled[i]) open.push_back(i);
+    if (together) together->expect(open.size(), workers);
     base::parallel_for(open.size(), workers,
                        [&](std::size_t at) { search(open[at], searches, workers == 1 ? threads : 1); });
   };
   const int workers = std::min(threads, shares);
-  search_open(workers, shares);
-  // The process may have grown too large for what ran beside a layer, not for the layer.
-  if (workers > 1) search_open(1, shares);
-  if (shares > 1) search_open(1, 1);
+  const auto search_all = [&] {
+    search_open(workers, shares);
+    // The process may have grown too large for what ran beside a layer, not for the layer.
+    if (workers > 1) search_open(1, shares);
+    if (shares > 1) search_open(1, 1);
+  };
+  search_all();
+  while (together) {
+    std::vector<std::size_t> open;
+    for (const std::size_t i : work) {
+      const nest::Optimum& found = result.layers[i].optimum;
+      if (!found.certificate.optimal && !found.infeasible && !found.interrupted && !short_of_memory(result.layers[i]))
+        open.push_back(i);
+    }
+    if (!together->again(open.size(), workers)) break;
+    for (const std::size_t i : open) settled[i] = 0;
+    done -= open.size();
+    search_all();
+  }
 
   for (const std::size_t i : work)
     if (result.layers[i].optimum.out_of_memory)
@@ -406,6 +467,14 @@ MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOpt
     layer.einsum.name = questions[i].einsum.name;
   }
   return result;
+}
+
+MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
+  return map_all(questions, options, false);
+}
+
+MappedModel map_layers_together(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
+  return map_all(questions, options, true);
 }
 
 }  // namespace orrery::scenario

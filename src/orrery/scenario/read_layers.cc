@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "orrery/formats/timeloop/architecture/apply_estimates.h"
 #include "orrery/scenario/gathered.h"
@@ -46,8 +47,8 @@ ReadLayers read_layers(const std::vector<LayerTask>& tasks, Estimators& estimato
       result.questions.push_back(std::move(question));
       result.threads = std::max(result.threads, read.mapper.threads);
       gathered.add(read.diagnostics.all());
-      const auto& inputs = task.documents->inputs();
-      result.inputs.insert(result.inputs.end(), inputs.begin(), inputs.end());
+      for (const auto* inputs : {&task.documents->inputs(), &std::as_const(read.inputs)})
+        result.inputs.insert(result.inputs.end(), inputs->begin(), inputs->end());
     } catch (const base::InputError& error) {
       gathered.add(error.diagnostics);
     }
@@ -80,6 +81,7 @@ ReadMapping read_mapping(const Documents& documents, Estimators& estimators) {
   result.mapping = std::move(*read.mapping);
   result.places = std::move(read.mapping_places);
   result.inputs = documents.inputs();
+  result.inputs.insert(result.inputs.end(), read.inputs.begin(), read.inputs.end());
   sort_once(result.inputs);
   Gathered gathered;
   gathered.add(read.diagnostics.all());

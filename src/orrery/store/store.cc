@@ -247,7 +247,7 @@ namespace {
 
 std::optional<Result> result_of(Statement& row, const std::string& path) {
   if (!row.step()) return {};
-  Result out{row.blob(1), row.text(2), outcome_at(row, 4, path), row.text(3)};
+  Result out{row.blob(1), row.text(2), outcome_at(row, 4, path), row.text(3), row.integer(0)};
   row.run();
   return out;
 }
@@ -292,6 +292,20 @@ void Store::write(std::int64_t study, std::vector<Result>& results, std::vector<
     put.run();
   }
   whole.commit();
+}
+
+bool Store::each_result(std::size_t most, const std::function<void(const Result&)>& take) {
+  Statement count(*database_, "SELECT count(*) FROM results");
+  if (!count.step() || static_cast<std::uint64_t>(count.integer(0)) > most) return false;
+  Statement row(*database_, sql_of("SELECT id, key, name, inputs, {outcome} FROM results WHERE version = ?"));
+  row.bind(1, version_);
+  bool all = true;
+  while (row.step()) {
+    const Result result{row.blob(1), row.text(2), outcome_at(row, 4, path()), row.text(3), row.integer(0)};
+    all = all && result.inputs.empty();
+    if (result.inputs.empty()) take(result);
+  }
+  return all;
 }
 
 bool Store::has_results() {

@@ -46,7 +46,8 @@ struct Result {
   std::string key;  // 16 bytes
   std::string name;
   Outcome outcome;
-  std::string inputs;  // as of inputs_text(): they must be what they were; empty: the key says it all
+  std::string inputs;   // as of inputs_text(): they must be what they were; empty: the key says it all
+  std::int64_t id = 0;  // its number, of one that was read
 };
 
 struct PointRow {
@@ -93,6 +94,8 @@ class Store {
              const std::function<std::vector<PointRow>(const std::vector<std::int64_t>& ids)>& points);
 
   bool has_results();
+  // Results of this build whose keys say all, where there are at most so many; whether these are all that it has.
+  bool each_result(std::size_t most, const std::function<void(const Result&)>& take);
   // False: the file is empty, its process having ended before it made them; only of stores that are read.
   bool has_tables() const { return statements_ != nullptr; }
 

@@ -8,8 +8,11 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "orrery/base/edit_distance.h"
 #include "orrery/sweep/arguments.h"
+#include "orrery/sweep/hw_configs.h"
 #include "orrery/sweep/question_key.h"
 
 namespace orrery::sweep {
@@ -68,6 +71,29 @@ std::optional<machine::Storage> best_of_both(const machine::Storage& a, const ma
   return key_of(other) == key_of(out) ? std::optional(std::move(out)) : std::nullopt;
 }
 
+// What a study sets has come from its fields, or from its configurations, and not from `--set`.
+void point_to_study(const base::Overrides& settings, bool configured, base::Diagnostic& said) {
+  std::string key;
+  const auto rename = [&](base::Location& where) {
+    if (!where.known() || !where.file->name.starts_with("<--set")) return;
+    const auto of_study = std::find_if(settings.begin(), settings.end(), [&](const base::Override& set) {
+      return where.file->text == set.path + "=" + set.value;
+    });
+    if (of_study == settings.end()) return;
+    if (configured) key = key_that_sets(of_study->path);
+    where.file = std::make_shared<const base::SourceFile>(
+        base::SourceFile{key.empty() ? "<--vary>" : "<--configs>", where.file->text});
+  };
+  rename(said.primary.where);
+  for (base::Label& label : said.secondary) rename(label.where);
+  if (key.empty()) return;
+  said.note(fmt::format("`{}` of a configuration sets it", key));
+  if (said.code == "O0111")
+    said.hint(
+        "configurations are of chips with an array of `PERows` and `PECols`: `--chip gemmini`, `--chip pim`, or files "
+        "of version 0.4 that have them");
+}
+
 }  // namespace
 
 struct ChipReadings::Reading {
@@ -76,19 +102,19 @@ struct ChipReadings::Reading {
   std::vector<std::size_t> chip_of;         // per question
   std::vector<std::string> chip_keys;       // of `chips`
   std::vector<std::string> space_keys;      // per question
+  bool sparse = false;                      // what zeros save depends on the whole chip
 };
 
 // What the scripts take beside their options: names of layers, or `all`, then a storage at which to fuse. The
 // outermost one is where layers meet anyway.
 void ChipReadings::take_words(scenario::MapRequest& request) {
-  constexpr std::string_view kLayers[] = {"KQV", "KTQ", "softmax", "VScores", "Out", "layernorm", "FF1", "FF2"};
   std::vector<std::string> files, only;
   for (const std::string& word : request.files) {
     std::error_code ignored;
     const bool path = word.find_first_of("./") != std::string::npos || std::filesystem::exists(word, ignored);
     if (path)
       files.push_back(word);
-    else if (std::find(std::begin(kLayers), std::end(kLayers), word) != std::end(kLayers))
+    else if (std::find(script_layers().begin(), script_layers().end(), word) != script_layers().end())
       only.push_back(word);
     else if (word == "DRAM")
       request.fuse = {};
@@ -178,9 +204,8 @@ Expanded ChipReadings::expand_here(const base::Overrides& point) {
     // What is said of the other chip is said of this one.
     for (base::Overrides* list : {&out.point, &out.stated}) {
       std::erase_if(*list, [&](const base::Override& set) {
-        return set.path.starts_with("arch.") && point.end() == std::find_if(point.begin(), point.end(), [&](auto& own) {
-                 return own.path == set.path;
-               });
+        return set.path.starts_with("arch.") &&
+               point.end() == std::find_if(point.begin(), point.end(), [&](auto& own) { return own.path == set.path; });
       });
       for (base::Override& set : *list)
         if (set.path.starts_with(kNorm)) set.path.erase(0, kNorm.size());
@@ -241,7 +266,18 @@ scenario::AskedLayers ChipReadings::ask(const std::vector<std::string>& options,
     }
   }
   if (!estimators) estimators = std::make_unique<scenario::Estimators>(request.estimators);
-  scenario::AskedLayers out = scenario::ask_layers(request, how, *estimators);
+  scenario::AskedLayers out;
+  try {
+    out = scenario::ask_layers(request, how, *estimators);
+  } catch (base::InputError& error) {
+    for (base::Diagnostic& said : error.diagnostics) {
+      point_to_study(settings, as_scripts_, said);
+      if (as_scripts_ && said.code == "O2029")
+        said.hint(base::did_you_mean(request.fuse.level, script_layers(),
+                                     fmt::format("layers are {}", fmt::join(script_layers(), ", "))));
+    }
+    throw;
+  }
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(estimators));
   return out;
@@ -252,9 +288,7 @@ ChipReadings::ReadingPtr ChipReadings::read_anew(const std::vector<std::string>&
   auto out = std::make_shared<Reading>();
   out->asked = std::make_shared<const scenario::AskedLayers>(ask(options, settings));
   for (const scenario::LayerQuestion& question : out->asked->questions) {
-    if (question.sparse)
-      base::fail("O2039", fmt::format("`{}` is sparse, and sweeps compare dense layers", question.name), {},
-                 "`--ignore-density` takes the dense problem");
+    out->sparse = out->sparse || question.sparse != nullptr;
     const auto found = std::find(out->chips.begin(), out->chips.end(), question.chip.get());
     out->chip_of.push_back(static_cast<std::size_t>(found - out->chips.begin()));
     if (found == out->chips.end()) {
@@ -361,8 +395,7 @@ PointQuestions ChipReadings::pinned(const std::optional<Pin>& pin, PointQuestion
   return point;
 }
 
-ChipReadings::ByLevel ChipReadings::by_level(const std::vector<std::string>& options,
-                                             const base::Overrides& settings) {
+ChipReadings::ByLevel ChipReadings::by_level(const std::vector<std::string>& options, const base::Overrides& settings) {
   ByLevel out;
   ReadingPtr base;
   for (const base::Override& set : settings) {
@@ -404,6 +437,7 @@ PointQuestions ChipReadings::compose(const SplitPoint& parts) {
 std::optional<PointQuestions> ChipReadings::put_together(const SplitPoint& parts, const base::Overrides& much,
                                                          const OfLevels& levels) {
   const ReadingPtr most = reading(parts.options, much);
+  if (most->sparse) return {};
   std::vector<std::shared_ptr<machine::Chip>> chips(most->chips.size());
   for (const auto& [name, several] : levels) {
     std::vector<std::optional<machine::Storage>> best(chips.size());
@@ -411,7 +445,8 @@ std::optional<PointQuestions> ChipReadings::put_together(const SplitPoint& parts
       base::Overrides these = much;
       these.insert(these.end(), settings.begin(), settings.end());
       const ReadingPtr level = reading(parts.options, these);
-      if (level->chips.size() != most->chips.size() || level->space_keys != most->space_keys) return {};
+      if (level->sparse || level->chips.size() != most->chips.size() || level->space_keys != most->space_keys)
+        return {};
       for (std::size_t c = 0; c < chips.size(); ++c) {
         const int here = most->chips[c]->storage_index(name), there = level->chips[c]->storage_index(name);
         if (here < 0 && there < 0 && level->chip_keys[c] == most->chip_keys[c]) continue;
@@ -464,7 +499,8 @@ std::optional<PointQuestions> ChipReadings::best_of(const Choices& box) {
         if (set.path.starts_with(kConfig) || set.path.find('.') == std::string::npos) return {};
       const ByLevel each = by_level(parts.options, choice);
       if (!each.much.empty()) return {};
-      for (const auto& [name, settings] : each.of_level) here.try_emplace(name, choices->size()).first->second[i] = settings;
+      for (const auto& [name, settings] : each.of_level)
+        here.try_emplace(name, choices->size()).first->second[i] = settings;
     }
     for (const auto& [name, several] : here) {
       std::vector<base::Overrides>& all = levels[name];

@@ -48,7 +48,8 @@ class ChipReadings {
   PointQuestions questions(const base::Overrides& point);
   // The questions of a box's best: each level with the most capacity and bandwidth and the least energy and area that
   // it has at any point of the box. A mapping that a point allows, this chip allows, and it costs no more there, so
-  // what no answer here is below, no answer in the box is. Nothing where the points differ in more than that.
+  // what no answer here is below, no answer in the box is. Nothing where the points differ in more than that, or where
+  // zeros count.
   std::optional<PointQuestions> best_of(const Choices& box);
   // Reads the points whole and compares; a difference ends all composing.
   void verify(const std::vector<base::Overrides>& points);
@@ -105,12 +106,12 @@ class ChipReadings {
     std::vector<std::string> space_keys;  // of `after`, per question
   };
   std::map<std::string, Pinned> pinned_;
-  bool estimate_ = false;          // an ERT is left aside
+  bool estimate_ = false;  // an ERT is left aside
   std::string unestimated_;
   std::vector<std::string> both_;  // levels that the chip for normalisations has alike
   bool partner_ = false;
-  bool only_normalisations_ = false;      // the documents' chip is one for normalisations
-  std::map<std::string, bool> states_;    // attributes that the documents give a value
+  bool only_normalisations_ = false;    // the documents' chip is one for normalisations
+  std::map<std::string, bool> states_;  // attributes that the documents give a value
   bool composes_ = true;
 };
 

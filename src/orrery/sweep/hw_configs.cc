@@ -90,12 +90,12 @@ class Repinned {
     c.dimension = dimension;
     c.value = value;
     c.comparison = comparison;
-    c.text = fmt::format("{}{}{} of the configuration",
-                         question.einsum.dimensions[static_cast<std::size_t>(dimension)].name,
-                         comparison == nest::Comparison::kEqual    ? "="
-                         : comparison == nest::Comparison::kAtMost ? "<="
-                                                                   : ">=",
-                         value);
+    c.text =
+        fmt::format("{}{}{} of the configuration", question.einsum.dimensions[static_cast<std::size_t>(dimension)].name,
+                    comparison == nest::Comparison::kEqual    ? "="
+                    : comparison == nest::Comparison::kAtMost ? "<="
+                                                              : ">=",
+                    value);
     question.space.constraints.push_back(std::move(c));
   }
 
@@ -235,6 +235,25 @@ Expanded expand(const base::Overrides& point, Pins pins) {
   return out;
 }
 
+const std::vector<std::string>& script_layers() {
+  static const std::vector<std::string> kLayers = {"KQV", "KTQ",       "softmax", "VScores",
+                                                   "Out", "layernorm", "FF1",     "FF2"};
+  return kLayers;
+}
+
+std::string key_that_sets(const std::string& path) {
+  const std::size_t begin = path.find("arch.");
+  if (begin == std::string::npos) return "";
+  const std::string rest = path.substr(begin + 5), level = rest.substr(0, rest.find('.'));
+  const std::string kind = rest.ends_with("_bandwidth") ? "_bandwidth" : "_size";
+  if (rest.ends_with(".meshY")) return "pe_rows";
+  if (rest.ends_with(".meshX")) return "pe_cols";
+  if (level == "Scratchpad") return "scratchpad" + kind;
+  if (level == "Accumulator") return "accumulator" + kind;
+  if (level == "shared_glb") return level + kind;
+  return level.starts_with("Registers_") ? "rf_size" : "";
+}
+
 namespace {
 
 // A normalisation: as much of a column as the registers hold, and as many columns as the accumulator then has room for.
@@ -266,8 +285,8 @@ void repin_normalisation(const Pin& pin, scenario::LayerQuestion& question) {
     const auto best = formats::timeloop::maximise({left}, std::max<Count>(1, room));
     if (!best) continue;
     c.value = best->factors[0];
-    c.text = fmt::format("{}={} (maximize_dims)", question.einsum.dimensions[static_cast<std::size_t>(c.dimension)].name,
-                         c.value);
+    c.text = fmt::format("{}={} (maximize_dims)",
+                         question.einsum.dimensions[static_cast<std::size_t>(c.dimension)].name, c.value);
     room /= c.value;
   }
 }
@@ -282,8 +301,7 @@ void repin(const Pin& pin, scenario::LayerQuestion& question) {
     const int itself = chip.storage_index(name);
     return itself >= 0 ? itself : chip.storage_index(machine::fan_out_name(name));
   };
-  const int rows = fan_out("PERows"), columns = fan_out("PECols"),
-            registers = chip.storage_index("Registers");
+  const int rows = fan_out("PERows"), columns = fan_out("PECols"), registers = chip.storage_index("Registers");
   if (rows < 0 || columns < 0) return;
   if (pin.pins == Pins::kScripts) {
     if (pin.dataflow == "WS") return;

@@ -64,4 +64,10 @@ Expanded expand(const base::Overrides& point, Pins pins = Pins::kArray);
 // its words.
 void repin(const Pin& pin, scenario::LayerQuestion& question);
 
+// What the scripts call their layers.
+const std::vector<std::string>& script_layers();
+
+// The key of a configuration that sets this path of a chip; empty: none does.
+std::string key_that_sets(const std::string& path);
+
 }  // namespace orrery::sweep

@@ -12,6 +12,7 @@
 #include "orrery/nest/model.h"
 #include "orrery/nest/rest_search.h"
 #include "orrery/nest/space.h"
+#include "orrery/nest/sparse_search.h"
 
 namespace orrery::sweep {
 namespace {
@@ -28,6 +29,8 @@ std::vector<nest::Metric> objective_of(const scenario::LayerQuestion& question, 
 
 nest::Optimum optimum_of(const nest::Model& model, const scenario::LayerQuestion& question,
                          const std::vector<nest::Metric>& objective, const LayerSearch& search) {
+  if (question.sparse)
+    return nest::optimize_sparse(model, *question.sparse, question.space, objective, search.limits).optimum;
   switch (search.factors) {
     case nest::Factors::kPadded:
       return nest::optimize_padded(model, question.space, objective, search.limits).optimum;
@@ -95,6 +98,7 @@ double search_effort(const scenario::LayerQuestion& question) {
 
 Figures layer_floor(const scenario::LayerQuestion& question, const LayerSearch& search) {
   Figures out;
+  if (question.sparse) return out;  // zeros may save any of it
   try {
     const nest::Model model(question.einsum, *question.chip, search.model, question.space.reuse);
     double energy = 0, cycles = 0;
@@ -124,7 +128,7 @@ double layer_least(const scenario::LayerQuestion& question, const LayerSearch& s
     const nest::Model model(question.einsum, *question.chip, search.model, question.space.reuse);
     const nest::Optimum best = optimum_of(model, question, {metric}, search);
     if (best.mapping) return best.certificate.lower_bound * (1 - 1e-12);  // sums, rounded in another order
-  } catch (const base::InputError&) {  // the answers will say so
+  } catch (const base::InputError&) {                                     // the answers will say so
   } catch (const base::OverflowError&) {
   }
   return 0;

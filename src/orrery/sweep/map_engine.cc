@@ -90,8 +90,8 @@ double least_edp(const PointQuestions& point, const std::vector<Figures>& layers
   std::vector<BoundedPair> pairs;
   const double blocks = static_cast<double>(std::max<base::Count>(1, point.asked->blocks));
   for (std::size_t q = 0; q < layers.size(); ++q)
-    pairs.push_back({blocks * static_cast<double>(point.asked->questions[q].instances), layers[q][Figure::kEnergy] / 1e12,
-                     layers[q][Figure::kCycles], layers[q][Figure::kEdp]});
+    pairs.push_back({blocks * static_cast<double>(point.asked->questions[q].instances),
+                     layers[q][Figure::kEnergy] / 1e12, layers[q][Figure::kCycles], layers[q][Figure::kEdp]});
   return least_product(pairs);
 }
 
@@ -102,9 +102,9 @@ std::string refusal(const base::InputError& error) {
 }
 
 // Options of the search are the same at every point: equal questions have one answer, whichever point asks.
-constexpr std::array<const char*, 11> kSearchOptions{"attention-array", "certify",    "compat",  "factors", "memory",
-                                    "objective",       "pad",        "pareto",  "threads", "time-limit",
-                                    "why"};
+constexpr std::array<const char*, 11> kSearchOptions{"attention-array", "certify",    "compat", "factors",
+                                                     "memory",          "objective",  "pad",    "pareto",
+                                                     "threads",         "time-limit", "why"};
 
 void refuse_more(const scenario::MapRequest& request, const std::vector<std::string>& paths) {
   base::Diagnostics found;
@@ -115,9 +115,8 @@ void refuse_more(const scenario::MapRequest& request, const std::vector<std::str
   const auto refuse = [&](bool asked, const char* option) {
     if (asked)
       found
-          .error(
-              "O2059",
-              fmt::format("a sweep asks for the best mapping of each layer, `{}` for something else", option))
+          .error("O2059",
+                 fmt::format("a sweep asks for the best mapping of each layer, `{}` for something else", option))
           .hint("leave it out, and ask it of the points that matter: `-o DIR` writes their commands");
   };
   refuse(request.search.front, "--pareto");
@@ -157,6 +156,10 @@ void MapEngine::probe(const base::Overrides& point) {
   const PointQuestions read = readings_.read_whole(point);
   add_inputs(read.asked->inputs, inputs_);
   if (search_.factors == nest::Factors::kImperfect) scenario::require_rests(read.asked->questions);
+  for (const scenario::LayerQuestion& question : read.asked->questions)
+    if (question.sparse && search_.factors != nest::Factors::kPerfect)
+      base::fail("O2039", fmt::format("--factors is not answered for sparse tensors, which `{}` has", question.name),
+                 {}, "leave it out, or take the dense problem with `--ignore-density`");
   if (!warnings_.all().empty()) return;
   warnings_ = read.asked->warnings;
   if (!readings_.unestimated().empty())
@@ -179,13 +182,13 @@ std::string MapEngine::command(const base::Overrides& point) const {
 }
 
 bool MapEngine::wants(std::initializer_list<Figure> figures) const {
-  return std::any_of(options_.wanted.begin(), options_.wanted.end(), [&](Figure figure) {
-    return std::find(figures.begin(), figures.end(), figure) != figures.end();
-  });
+  return std::any_of(options_.wanted.begin(), options_.wanted.end(),
+                     [&](Figure figure) { return std::find(figures.begin(), figures.end(), figure) != figures.end(); });
 }
 
 // A layer's least figures on the best chip of a box. Of cycles, energies decide nothing: many chips share them.
-Figures MapEngine::least(const scenario::LayerQuestion& question, const std::string& key, std::map<std::string, double>& fresh) {
+Figures MapEngine::least(const scenario::LayerQuestion& question, const std::string& key,
+                         std::map<std::string, double>& fresh) {
   const auto search = [&](nest::Metric metric, const std::string& name) {
     const auto known = least_.find(name);
     if (known != least_.end()) return known->second;
@@ -194,6 +197,7 @@ Figures MapEngine::least(const scenario::LayerQuestion& question, const std::str
     return made->second;
   };
   Figures out = layer_floor(question, search_);
+  if (question.sparse) return out;
   // A search over factors that leave a rest takes seconds, more than the points that its bound might save.
   if (search_.factors == nest::Factors::kImperfect) return out;
   const auto raise = [&](Figure figure, double value) {

@@ -56,6 +56,7 @@ class Recent {
 
 class Memo {
  public:
+  static constexpr std::size_t kMost = 500'000;
   std::optional<store::Result> find(const std::string& key) {
     const Slim* const slim = known_.find(key);
     if (slim == nullptr) return {};
@@ -80,7 +81,7 @@ class Memo {
     store::Figures figures;
     std::unique_ptr<std::string> reason;
   };
-  Recent<Slim> known_{500'000};
+  Recent<Slim> known_{kMost};
 };
 
 }  // namespace orrery::sweep

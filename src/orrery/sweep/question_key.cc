@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "orrery/base/content_hash.h"
+#include "orrery/nest/sparse_design.h"
 
 namespace orrery::sweep {
 namespace {
@@ -77,6 +78,54 @@ void add(const nest::Constraint& constraint, Bytes& out) {
   static_cast<void>(text), static_cast<void>(where);
 }
 
+void add(const nest::TensorFormat& format, Bytes& out) {
+  const auto& [ranks, inner_to_outer, where] = format;
+  out.all(inner_to_outer, ranks.size());
+  for (const nest::RankFormat& rank : ranks) {
+    const auto& [kind, metadata_bits, payload_bits, flattened] = rank;
+    out.all(kind, metadata_bits, payload_bits, flattened);
+  }
+  static_cast<void>(where);
+}
+
+void add(const nest::SparseStorage& storage, Bytes& out) {
+  const auto& [formats, savings, metadata_width_bits, metadata_word_bits, metadata_capacity_bits, decompresses,
+               compresses, prices] = storage;
+  out.add(formats.size());
+  for (const std::optional<nest::TensorFormat>& format : formats) {
+    out.add(format.has_value());
+    if (format) add(*format, out);
+  }
+  out.add(savings.size());
+  for (const nest::AccessSaving& saving : savings) {
+    const auto& [skips, options, where] = saving;
+    out.all(skips, options.size());
+    for (const nest::Follower& follower : options) {
+      const auto& [target, leaders] = follower;
+      out.all(target, leaders);
+    }
+    static_cast<void>(where);
+  }
+  out.all(metadata_width_bits, metadata_word_bits, metadata_capacity_bits, decompresses, compresses);
+  const auto& [gated_read, gated_fill, gated_update, skipped_read, skipped_fill, skipped_update, metadata_read,
+               metadata_fill, metadata_update, gated_metadata_read, gated_metadata_fill, gated_metadata_update,
+               skipped_metadata_read, skipped_metadata_fill, skipped_metadata_update, compression, decompression] =
+      prices;
+  out.all(gated_read, gated_fill, gated_update, skipped_read, skipped_fill, skipped_update, metadata_read,
+          metadata_fill, metadata_update, gated_metadata_read, gated_metadata_fill, gated_metadata_update,
+          skipped_metadata_read, skipped_metadata_fill, skipped_metadata_update, compression, decompression);
+}
+
+void add(const nest::SparseDesign& design, Bytes& out) {
+  const auto& [densities, storages, gates_compute, aligns_compute, gated_compute_pj, skipped_compute_pj] = design;
+  out.all(gates_compute, aligns_compute, gated_compute_pj, skipped_compute_pj, densities.size(), storages.size());
+  for (const nest::Density& density : densities) {
+    out.all(density.kind(), density.share(), density.words(), density.listed() != nullptr);
+    if (density.listed() != nullptr) out.all(density.listed()->bounds, density.listed()->coordinates);
+  }
+  for (const nest::SparseStorage& storage : storages) add(storage, out);
+}
+
 }  // namespace
 
 std::string key_of_text(const std::string& text) {
@@ -127,6 +176,8 @@ std::string key_of(const scenario::LayerQuestion& question, const std::string& h
     const auto& [no_temporal_reuse, no_spatial_sharing, read_first_update, no_coalescing, no_links] = rules;
     out.all(no_temporal_reuse, no_spatial_sharing, read_first_update, no_coalescing, no_links);
   }
+  out.add(question.sparse != nullptr);
+  if (question.sparse) add(*question.sparse, out);
   return out.key();
 }
 

@@ -12,7 +12,8 @@ namespace orrery::sweep {
 // 16 bytes each. Of a chip all that evaluations and searches read; places in files, which decide nothing, are left out.
 std::string key_of(const machine::Chip& chip);
 std::string key_of(const machine::Storage& storage);
-// Of einsum and map space, names of the einsum apart. `how`: what else the answer depends on, as text.
+// Of einsum, map space and what is done about zeros, names of the einsum apart. `how`: what else the answer depends on,
+// as text.
 std::string key_of(const scenario::LayerQuestion& question, const std::string& how);
 // Of both.
 std::string joined(const std::string& chip, const std::string& question);

@@ -27,6 +27,7 @@ using store::Status;
 constexpr std::size_t kFirstBatch = 16, kLargestBatch = 1024;
 constexpr std::size_t kLargestWrite = 100'000;  // rows of a transaction
 constexpr std::uint64_t kLeaf = 8;              // points that are answered faster than halved further
+constexpr std::size_t kResultsOfPoint = 16;     // in a store, up to which all are read
 constexpr std::uint64_t kFewPoints = 4096;      // of a box that is looked through for open ones
 
 // Files that only some points read: those that options name.
@@ -89,6 +90,9 @@ class Run {
       if (answer_.points.known(at)) ++answer_.stored_before, include(at);
     settled_ = answer_.stored_before;
     if (settled_ == answer_.points.size()) return;
+    // Where there are not many more results than points, reading all of them is cheaper than asking for each.
+    const std::size_t few = std::min(Memo::kMost / 2, kResultsOfPoint * (answer_.points.size() - settled_));
+    if (look_up_ && writer_.each_result(few, [&](const store::Result& result) { memo_.add(result); })) look_up_ = false;
     if (options_.all || !bounded()) {
       in_order();
     } else {
@@ -305,7 +309,8 @@ class Run {
       store::Outcome& outcome = row.answer.outcome;
       outcome.status = Status::kPruned;
       outcome.reason = box.over() ? "over a budget by its bound" : "its bound is beaten";
-      if (std::isfinite(box.bounds[0])) outcome.lower_bound = study_.objectives[0].most ? -box.bounds[0] : box.bounds[0];
+      if (std::isfinite(box.bounds[0]))
+        outcome.lower_bound = study_.objectives[0].most ? -box.bounds[0] : box.bounds[0];
       answer_.points.set(at, outcome);
       rows.push_back(std::move(row));
       return ++settled_, true;
@@ -471,7 +476,8 @@ SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, cons
   SweepAnswer answer;
   answer.study = study;
   answer.points = listed(study, engine, options.shard);
-  probe(study, [&](const base::Overrides& point) { engine.probe(point); }, answer.points.number(0));
+  probe(
+      study, [&](const base::Overrides& point) { engine.probe(point); }, answer.points.number(0));
   probe_names(study, engine, answer.points);
   answer.inputs = engine.inputs();
   answer.warnings = engine.warnings();

@@ -5,11 +5,13 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <set>
 
 #include <source_dir.h>
 
+#include "orrery/base/refused_test_util.h"
 #include "orrery/sweep/chip_reading.h"
 #include "orrery/sweep/map_engine.h"
 #include "orrery/sweep/memo.h"
@@ -332,6 +334,63 @@ TEST(MapEngine, ExcludingPointsByTheirBoundsChangesNoAnswer) {
       }
   }
   EXPECT_GT(excluded, 0) << "bounds must exclude something, or nothing was tested";
+}
+
+// A chip whose buffer looks at zeros, under a layer that has some.
+const char* const kSparse = R"(
+variables: {version: 0.4, technology: "45nm", global_cycle_seconds: 1e-9}
+architecture:
+  version: 0.4
+  nodes:
+  - !Component {name: DRAM, class: DRAM, attributes: {width: 64, datawidth: 8}}
+  - !Component
+    name: Buffer
+    class: SRAM
+    attributes: {depth: 256, width: 32, datawidth: 8}
+    sparse_optimizations:
+      action_optimization: [{type: skipping, target: Inputs, condition_on: [Weights]}]
+  - !Component {name: MAC, class: intmac, attributes: {datawidth: 8}}
+problem:
+  version: 0.4
+  shape:
+    name: product
+    dimensions: [D, E, L]
+    data_spaces:
+    - {name: Weights, projection: [[[E]], [[D]]]}
+    - {name: Inputs, projection: [[[E]], [[L]]]}
+    - {name: Outputs, projection: [[[D]], [[L]]], read_write: true}
+  instance: {D: 8, E: 4, L: 6, densities: {Weights: 0.5}}
+)";
+
+TEST(MapEngine, SparseLayersAreSweptAsTheyAreMapped) {
+  const Folder folder;
+  std::ofstream(folder / "sparse.yaml") << kSparse;
+  scenario::MapRequest request;
+  request.files = {folder / "sparse.yaml"};
+  const auto read = [&](const std::string&, const std::vector<std::string>&) { return Request(request); };
+  Study study;
+  study.groups.push_back({{Axis{"problem.instance.densities.Weights", {"0.25", "0.5", "1"}, {}}}});
+  study.groups.push_back({{Axis{"arch.Buffer.depth", {"8", "64", "1024"}, {}}}});
+  study.objectives.push_back(objective_of("energy", {}));
+  Store store(folder / "a.db", Store::Mode::kWrite, kBuild);
+  const SweepAnswer answer = run(study, read, store, {});
+  ASSERT_EQ(answer.points.size(), 9u);
+  std::set<double> different;
+  for (std::size_t at = 0; at < answer.points.size(); ++at) {
+    scenario::MapRequest one = request;
+    one.overrides = study.at(answer.points.number(at));
+    const scenario::MapAnswer alone = scenario::map(one);
+    ASSERT_TRUE(alone.mapped.layers.at(0).sparse);
+    ASSERT_TRUE(answer.points.found(at));
+    EXPECT_EQ(answer.points.figures(at)[Figure::kEnergy], alone.mapped.layers[0].optimum.evaluation.energy_pj);
+    EXPECT_EQ(answer.points.figures(at)[Figure::kCycles],
+              static_cast<double>(alone.mapped.layers[0].optimum.evaluation.cycles));
+    different.insert(answer.points.figures(at)[Figure::kEnergy]);
+  }
+  EXPECT_GT(different.size(), 6u);
+  request.search.factors = nest::Factors::kPadded;
+  Store other(folder / "b.db", Store::Mode::kWrite, kBuild);
+  EXPECT_EQ(base::codes_of([&] { run(study, read, other, {}); }), base::Codes{"O2039"});
 }
 
 }  // namespace

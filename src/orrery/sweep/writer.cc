@@ -6,8 +6,7 @@
 
 namespace orrery::sweep {
 
-Writer::Writer(store::Store& store, std::int64_t study)
-    : store_(store), study_(study), thread_([this] { work(); }) {}
+Writer::Writer(store::Store& store, std::int64_t study) : store_(store), study_(study), thread_([this] { work(); }) {}
 
 Writer::~Writer() {
   {
@@ -37,7 +36,17 @@ void Writer::finish() {
 
 std::optional<store::Result> Writer::result(const std::string& key) {
   const std::lock_guard lock(store_mutex_);
-  return store_.result(key);
+  std::optional<store::Result> found = store_.result(key);
+  if (found) ids_.add(key, found->id);
+  return found;
+}
+
+bool Writer::each_result(std::size_t most, const std::function<void(const store::Result&)>& take) {
+  const std::lock_guard lock(store_mutex_);
+  return store_.each_result(most, [&](const store::Result& result) {
+    ids_.add(result.key, result.id);
+    take(result);
+  });
 }
 
 void Writer::work() {

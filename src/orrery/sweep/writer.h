@@ -5,8 +5,10 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -39,6 +41,8 @@ class Writer {
   void finish();          // waits for all
   // Of this build; where the store has it.
   std::optional<store::Result> result(const std::string& key);
+  // All of them, as Store::each_result.
+  bool each_result(std::size_t most, const std::function<void(const store::Result&)>& take);
 
  private:
   void work();
@@ -48,8 +52,8 @@ class Writer {
 
   store::Store& store_;
   std::int64_t study_;
-  std::mutex store_mutex_;                // one thread at a time asks the store
-  Recent<std::int64_t> ids_{2'000'000};   // of results, by key
+  std::mutex store_mutex_;               // one thread at a time asks the store
+  Recent<std::int64_t> ids_{2'000'000};  // of results, by key
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Load> next_;

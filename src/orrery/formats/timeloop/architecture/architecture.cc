@@ -176,6 +176,11 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
         .hint("give the architecture that it was made from; `orrery energy` estimates this one, too");
     return result;
   }
+  if (nodes == nullptr && subtree == nullptr && !flat_form && architecture.find("arithmetic") != nullptr) {
+    found.error("O0302", "the architecture has `arithmetic`, but no list `storage`", architecture.where)
+        .hint("list its storages, the innermost first: `storage = ( { name = \"Buffer\"; entries = 1024; }, ... );`");
+    return result;
+  }
   if (!flat_form && !listed && (nodes == nullptr) == (subtree == nullptr)) {
     auto& diagnostic = found.error("O0302",
                                    nodes != nullptr ? "an architecture has `nodes` (v4) or `subtree` (v3), not both"
@@ -212,6 +217,7 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
     flatten_nodes(*nodes, around, flat, found);
   }
   result.chip = build_levels(flat.components, purpose, result.apart, found);
+  if (purpose == Purpose::kMapping) std::erase_if(flat.components, is_wire);  // nothing of it is asked for
   result.chip.name = flat.name;
   if (flat_form && !found.has_errors()) flat.ratios = apply_ratios(flat, result.chip, found);
   result.attached = flat.attached;

@@ -112,6 +112,10 @@ ComponentKind kind_of(const Component& component) {
   return stores ? ComponentKind::kStorage : ComponentKind::kUnknown;
 }
 
+bool is_wire(const Component& component) {
+  return kind_of(component) == ComponentKind::kUnknown && lower(component.class_name).find("wire") != std::string::npos;
+}
+
 void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& found) {
   for (const auto& entry : attributes.entries) {
     const std::string key = plain_key(entry.key);

@@ -53,6 +53,9 @@ struct Component {
 // What its class, or failing that its attributes, say that a component is.
 ComponentKind kind_of(const Component& component);
 
+// A wire: it neither stores nor computes, and no mapping has a place for it.
+bool is_wire(const Component& component);
+
 // The class alone names a store ("SRAM", "smartbuffer_RF", ...), so it cannot be the compute.
 bool is_storage_class(std::string_view class_name);
 

@@ -410,6 +410,13 @@ machine::Chip build_levels(std::span<const Component> components, Purpose purpos
   for (const Component& component : components) {
     if (kind_of(component) == ComponentKind::kNetwork) {
       chip.networks.push_back(read_network(component, found));
+    } else if (purpose == Purpose::kMapping && is_wire(component)) {
+      found
+          .warning("O0325",
+                   fmt::format("the wire `{}` is not priced: no figure holds its energy or its area", component.name),
+                   component.where)
+          .note("a mapping does not say how far words travel on it; Timeloop leaves it out as well")
+          .hint("`orrery energy` has its figures; a SimpleMulticast network with an ERT prices transfers");
     } else {
       chain.push_back(&component);
     }

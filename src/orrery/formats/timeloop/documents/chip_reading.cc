@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/once_each.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/architecture/energy_tables.h"
 #include "orrery/formats/timeloop/architecture/unread.h"
@@ -123,10 +124,15 @@ void ChipReading::read_sparse(const workload::Einsum* given, const Scope& scope,
   const workload::Einsum& einsum = result.problem->einsum;
   const yaml::Node* problem = given == nullptr ? documents_.find("problem") : nullptr;
   std::vector<nest::Density> densities(einsum.dataspaces.size());
-  if (problem != nullptr) densities = read_densities(*problem, einsum, scope, options_.templates.folders, found);
+  if (problem != nullptr)
+    densities = read_densities(*problem, einsum, scope, options_.templates.folders, result.inputs, found);
   const bool sparse = std::any_of(densities.begin(), densities.end(), [](const auto& one) { return !one.dense(); });
+  base::Diagnostics own;
   auto design = std::make_shared<nest::SparseDesign>(
-      read_sparse_design(document, *architecture_, einsum, std::move(densities), scope, found));
+      read_sparse_design(document, *architecture_, einsum, std::move(densities), scope, own));
+  // A design for another problem names its tensors at every storage.
+  for (const base::Diagnostic& said : base::once_each(own.all()))
+    (said.severity == base::Severity::kError ? found.error("", "") : found.warning("", "")) = said;
   if (design->acts()) {
     result.sparse = std::move(design);
     return;
@@ -158,6 +164,7 @@ Specification ChipReading::specification(const workload::Einsum* einsum) {
   all.has_energy_tables = has_energy_tables_;
   all.components = components_;
   all.inputs = documents_.inputs();
+  all.inputs.insert(all.inputs.end(), read.inputs.begin(), read.inputs.end());
   all.diagnostics = std::move(read.diagnostics);
   return all;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/content_hash.h"
 #include "orrery/formats/timeloop/architecture/architecture.h"
 #include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/formats/timeloop/expressions/value.h"
@@ -25,7 +26,8 @@ struct LayerReading {
   nest::MappingPlaces mapping_places;
   MapperOptions mapper;
   std::shared_ptr<nest::SparseDesign> sparse;  // what the chip does about zeros, without prices; null: nothing
-  base::Diagnostics diagnostics;  // warnings of the chip and of this einsum
+  std::vector<base::Input> inputs;             // files that the documents name, beside those of the documents
+  base::Diagnostics diagnostics;               // warnings of the chip and of this einsum
 };
 
 // Not thread-safe. Architecture, tables, classes and variables are read at the first einsum, once.

@@ -30,8 +30,8 @@ const std::vector<std::string>& distributions() {
 class Reader {
  public:
   Reader(const workload::Einsum& einsum, const Scope& scope, const std::vector<std::string>& folders,
-         base::Diagnostics& found)
-      : einsum_(einsum), scope_(scope), folders_(folders), found_(found) {
+         std::vector<base::Input>& read, base::Diagnostics& found)
+      : einsum_(einsum), scope_(scope), folders_(folders), read_(read), found_(found) {
     std::vector<Count> bounds;
     for (const workload::Dimension& dimension : einsum.dimensions) bounds.push_back(dimension.bound);
     for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
@@ -190,7 +190,9 @@ class Reader {
     try {
       const std::string path = TemplatePaths(folders_, document)
                                    .one(*name, std::filesystem::path(document).parent_path(), folders_, node.where);
-      nest::Pattern pattern{extents_[s], read_nonzeros(base::read_file(path), tensor(s), extents_[s], found_)};
+      const auto file = base::read_file(path);
+      read_.push_back(base::file_input(*file));
+      nest::Pattern pattern{extents_[s], read_nonzeros(file, tensor(s), extents_[s], found_)};
       if (!pattern.coordinates.empty()) return Density::pattern(std::move(pattern));
     } catch (const base::InputError& error) {
       for (const base::Diagnostic& diagnostic : error.diagnostics) found_.error("", "") = diagnostic;
@@ -201,6 +203,7 @@ class Reader {
   const workload::Einsum& einsum_;
   const Scope& scope_;
   const std::vector<std::string>& folders_;
+  std::vector<base::Input>& read_;
   base::Diagnostics& found_;
   std::vector<Count> words_;
   std::vector<std::vector<Count>> extents_;
@@ -209,7 +212,8 @@ class Reader {
 }  // namespace
 
 std::vector<Density> read_densities(const yaml::Node& problem, const workload::Einsum& einsum, const Scope& variables,
-                                    const std::vector<std::string>& folders, base::Diagnostics& found) {
+                                    const std::vector<std::string>& folders, std::vector<base::Input>& read,
+                                    base::Diagnostics& found) {
   std::vector<Density> densities(einsum.dataspaces.size());
   const yaml::Node* instance = problem.find("instance");
   if (instance == nullptr) instance = &problem;
@@ -224,7 +228,7 @@ std::vector<Density> read_densities(const yaml::Node& problem, const workload::E
     else if (&entry.value != each && &entry.value != common)
       scope.define(entry.key, &entry.value);
   }
-  const Reader reader(einsum, scope, folders, found);
+  const Reader reader(einsum, scope, folders, read, found);
   if (common != nullptr && !common->is_null()) {
     for (std::size_t s = 0; s < densities.size(); ++s) densities[s] = reader.read(*common, s);
     return densities;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/content_hash.h"
 #include "orrery/base/diagnostic.h"
 #include "orrery/formats/timeloop/expressions/value.h"
 #include "orrery/formats/yaml/node.h"
@@ -21,9 +22,10 @@ namespace orrery::formats::timeloop {
 //   table                      nonzeros: [[i, j, ...], ...], the places that are not zero, or file: a file of them
 //                              (nonzero_file.h), beside the document or in one of `folders`
 //
-// `commonDensity` says the same for all. Errors: O0407, and of files those of TemplatePaths and base::read_file.
+// `commonDensity` says the same for all. Files that were read are added to `read`. Errors: O0407, and of files those of
+// TemplatePaths and base::read_file.
 std::vector<nest::Density> read_densities(const yaml::Node& problem, const workload::Einsum& einsum,
                                           const Scope& variables, const std::vector<std::string>& folders,
-                                          base::Diagnostics& found);
+                                          std::vector<base::Input>& read, base::Diagnostics& found);
 
 }  // namespace orrery::formats::timeloop

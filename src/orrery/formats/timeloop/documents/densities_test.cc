@@ -11,6 +11,7 @@ namespace {
 
 struct Read {
   std::vector<nest::Density> densities;
+  std::vector<base::Input> read;
   base::Diagnostics found;
 };
 
@@ -18,7 +19,7 @@ Read read(const std::string& densities) {
   Read result;
   const yaml::Node problem = testing::parse("instance: {D: 8, E: 4, L: 8, half: 0.5, " + densities + "}");
   const workload::Einsum einsum = workload::matmul("m", 8, 4, 8);  // Weights E x D, Inputs E x L, Outputs D x L
-  result.densities = read_densities(problem, einsum, Scope(), {}, result.found);
+  result.densities = read_densities(problem, einsum, Scope(), {}, result.read, result.found);
   return result;
 }
 
@@ -81,7 +82,8 @@ std::vector<nest::Density> of_file(const std::string& text, base::Diagnostics& f
                "instance: {D: 8, E: 4, L: 8, densities: {Weights: {distribution: table, file: places}}}\n");
   const auto file = base::read_file((folder.path() / "problem.yaml").string());
   const yaml::Node problem = yaml::parse(file, base::Severity::kWarning, found).at(0);
-  return read_densities(problem, workload::matmul("m", 8, 4, 8), Scope(), {}, found);
+  std::vector<base::Input> read;
+  return read_densities(problem, workload::matmul("m", 8, 4, 8), Scope(), {}, read, found);
 }
 
 double share_in(const std::string& text) {

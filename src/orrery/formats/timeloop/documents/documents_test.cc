@@ -167,6 +167,38 @@ TEST(Documents, AnOverrideOfWhatIsNotThereSaysWhatIs) {
   EXPECT_EQ(codes(small(), options), "O0111");
 }
 
+// As the templates of CiMLoop make them of the files that they include.
+TEST(Documents, AListOfMapsOfVariablesIsOneMap) {
+  Files files = small();
+  files[1] = source("variables: [{version: 0.4}, [{SIZE: 64, N: null}, {}], {N: HALF*2, HALF: 4, version: 0.4}]\n",
+                    "variables.yaml");
+  const Specification list = read(files), map = read(small());
+  EXPECT_EQ(list.problem->einsum.dimensions[0].bound, 8);
+  EXPECT_EQ(list.chip->storages[0].capacity_words, map.chip->storages[0].capacity_words);
+  files[1] = source("variables: [{SIZE: 64, N: 8}, {N: 4}]\n", "variables.yaml");
+  EXPECT_EQ(base::codes_of([&] { read(files); }), base::Codes{"O0110"});
+  files[1] = source("variables: [{SIZE: 64, N: 8}, ROWS]\n", "variables.yaml");
+  EXPECT_EQ(base::codes_of([&] { read(files); }), base::Codes{"O0115"});
+}
+
+TEST(Documents, AFileOfNonzerosIsAnInput) {
+  const base::Folder folder;
+  folder.write("places.txt", "0, 0\n1, 3\n");
+  Files files = small();
+  files[0] = source(replaced(kArchitecture, "{depth: SIZE, width: 16, datawidth: 8}}",
+                             "{depth: SIZE, width: 16, datawidth: 8}, sparse_optimizations: {action_optimization: "
+                             "[{type: gating, target: Inputs, condition_on: [Weights]}]}}"),
+                    "arch.yaml");
+  files[2] = source(replaced(kProblem, "L: 2}", "L: 2, densities: {Weights: {distribution: table, file: places.txt}}}"),
+                    folder.string() + "/problem.yaml");
+  ReadOptions options;
+  options.templates.folders = {folder.string()};
+  const auto inputs = read(files, options).inputs;
+  EXPECT_EQ(std::count_if(inputs.begin(), inputs.end(),
+                          [](const base::Input& one) { return one.name.ends_with("places.txt"); }),
+            1);
+}
+
 TEST(Documents, AnOverrideMayAddAttributesAndVariablesAndSaysSo) {
   ReadOptions options;
   options.overrides = {{"architecture.nodes.Buffer.attributes.multiple_buffering", "2"},

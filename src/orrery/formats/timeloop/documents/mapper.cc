@@ -98,6 +98,10 @@ class ObjectiveReader {
                                          ? found_.error("O0804", message, node.where)
                                          : found_.warning("O0804", message + "; it is left out", node.where);
       diagnostic.note(fmt::format("supported metrics: {}", quoted_list(kMetrics)));
+      if (objective.empty())
+        diagnostic.hint(
+            "the fewest accesses to one storage are the least energy where nothing else costs any: set its "
+            "`vector_access_energy` to 1 and that of every other storage to 0, and minimise `energy`");
       return;
     }
     suggest(found_.error("O0801", fmt::format("`{}` is not an optimization metric", node.scalar), node.where), name,

@@ -133,6 +133,10 @@ void merge_variables(yaml::Node& into, yaml::Node& from, base::Diagnostics& foun
     yaml::Node* present = find(into, entry.key);
     if (present == nullptr) {
       into.entries.push_back(std::move(entry));
+    } else if (entry.value.is_null()) {
+      continue;
+    } else if (present->is_null()) {
+      *present = std::move(entry.value);
     } else if (plain_key(entry.key) != "version" && !same_value(*present, entry.value)) {
       auto& diagnostic =
           found.error("O0110", fmt::format("variable `{}` has two values", entry.key), entry.value.where);
@@ -141,6 +145,26 @@ void merge_variables(yaml::Node& into, yaml::Node& from, base::Diagnostics& foun
           .hint("keep the one that is meant");
     }
   }
+}
+
+// A list of maps, as templates make of the files that they include, is one map: what the same name has in two of them
+// must agree. Lists inside are its own items.
+void join_list(yaml::Node& variables, base::Diagnostics& found) {
+  const auto holds_names = [](const yaml::Node& item) { return item.is_map() || item.is_sequence(); };
+  if (!variables.is_sequence() || std::none_of(variables.items.begin(), variables.items.end(), holds_names)) return;
+  yaml::Node joined;
+  joined.kind = yaml::Node::Kind::kMap;
+  joined.where = variables.where;
+  for (yaml::Node& item : variables.items) {
+    join_list(item, found);
+    if (item.is_map() || item.is_null()) {
+      merge_variables(joined, item, found);
+      continue;
+    }
+    found.error("O0115", "an item of the list `variables` is no map of names to values", item.where)
+        .hint("write `- NAME: VALUE`, or `variables` as one map");
+  }
+  variables = std::move(joined);
 }
 
 bool lies_with_chip(const Entry& problem, const std::vector<Entry>& top) {
@@ -172,6 +196,14 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
         .hint(document.where.file == nullptr ? std::string() : base::other_text_format(document.where.file->text));
     return;
   }
+  // What ZigZag calls hardware has other keys and no nesting.
+  if (document.find("operational_array") != nullptr && document.find("architecture") == nullptr) {
+    found.error("O0114", "this is a hardware description of ZigZag, and no Timeloop document", document.where)
+        .note("its `operational_array` and `memories` are a chip in other terms, which are not read")
+        .hint(
+            "describe the chip as Timeloop does, under `architecture`, or take one of the catalogue: `orrery catalog`");
+    return;
+  }
   const bool describes_chip = document.find("architecture") != nullptr || document.find("arch") != nullptr;
   for (Entry& entry : document.entries) {
     std::string key = plain_key(entry.key);
@@ -185,6 +217,7 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
       continue;
     }
     if (key == "globals") warn_of_environment(entry.value, found);
+    if (key == "variables") join_list(entry.value, found);
     if (key == "mapping" && is_empty(entry.value)) continue;
     const auto present =
         std::find_if(top.begin(), top.end(), [&](const Entry& other) { return plain_key(other.key) == key; });

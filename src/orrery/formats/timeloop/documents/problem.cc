@@ -392,7 +392,7 @@ class Reader {
     }
     for (std::size_t d = 0; d < einsum_.dimensions.size(); ++d)
       if (!given[d]) report_missing_bound(einsum_.dimensions[d], dimension_where_[d], others);
-    for (const yaml::Node::Entry* entry : others) warn_if_misspelt(*entry, given);
+    for (const yaml::Node::Entry* entry : others) warn_if_unread(*entry, scope, given);
   }
 
   void read_bound(const yaml::Node::Entry& entry, const Scope& scope, Dimension& dimension) {
@@ -420,9 +420,9 @@ class Reader {
       error.hint(fmt::format("add `{}: 1` (or its bound) to `instance`", dimension.name));
   }
 
-  // Convolutions carry keys that their shape does not use (`H`, `W`, `Hstride` beside `Wstride`): only a near miss of
-  // a name that is not given, or the same letters in another case, is worth a word.
-  void warn_if_misspelt(const yaml::Node::Entry& entry, const std::vector<bool>& given) {
+  // What is given, but no bound and no coefficient: a near miss of a name that is not given, the same letters in
+  // another case, or a number that something might have been made of.
+  void warn_if_unread(const yaml::Node::Entry& entry, const Scope& scope, const std::vector<bool>& given) {
     std::vector<std::string> absent;
     std::string near;
     const auto consider = [&](const std::string& name, bool is_given) {
@@ -432,15 +432,49 @@ class Reader {
     for (std::size_t d = 0; d < given.size(); ++d) consider(einsum_.dimensions[d].name, given[d]);
     for (const Coefficient& c : coefficients_) consider(c.name, instance_->find(c.name) != nullptr);
     if (near.empty() && entry.key.size() >= 3) near = base::closest(entry.key, absent);
-    if (near.empty() && instance_ != &problem_ && !entry.value.is_scalar() && !entry.value.is_null())
+    const bool nested = !entry.value.is_scalar() && !entry.value.is_null();
+    if (near.empty() && nested) {
+      if (instance_ == &problem_) return;
       found_
           .warning("O0410", fmt::format("`{}` means nothing in an instance; it is ignored", entry.key), entry.key_where)
           .hint("an instance has bounds, coefficients and `densities`");
+      return;
+    }
+    if (near.empty() && !matters(entry, scope)) return;
+    static const std::vector<std::string> kDensities = {"densities", "commonDensity"};
+    if (near.empty() && entry.key.size() >= 3) near = base::closest(entry.key, kDensities);
+    base::Diagnostic& warning =
+        found_.warning("O0410", fmt::format("`{}` is neither a dimension nor a coefficient; it is ignored", entry.key),
+                       entry.key_where);
     if (!near.empty())
-      found_
-          .warning("O0410", fmt::format("`{}` is neither a dimension nor a coefficient; it is ignored", entry.key),
-                   entry.key_where)
-          .hint(base::did_you_mean(near));
+      warning.hint(base::did_you_mean(near));
+    else
+      warning.note(fmt::format("dimensions of `{}`: {}", einsum_.name, quoted_list(dimension_names(einsum_))));
+  }
+
+  // A number other than 1, by which no other entry is computed. `H` and `W` are the sizes of what a convolution takes,
+  // which follow from those of its output and its filter.
+  bool matters(const yaml::Node::Entry& entry, const Scope& scope) const {
+    if (!entry.value.is_scalar()) return false;
+    base::Diagnostics unsaid;
+    const std::optional<double> value = as_number(entry.value, scope, entry.key, unsaid);
+    if (!value || *value == 1) return false;
+    const auto has = [&](const char* dimension) { return einsum_.dimension_index(dimension) >= 0; };
+    if ((entry.key == "H" && has("P")) || (entry.key == "W" && has("Q"))) return false;
+    return std::none_of(instance_->entries.begin(), instance_->entries.end(), [&](const yaml::Node::Entry& other) {
+      return &other != &entry && names(other.value.scalar, entry.key);
+    });
+  }
+
+  // Whether `word` stands in an expression.
+  static bool names(const std::string& expression, const std::string& word) {
+    const auto continues = [&](std::size_t at) {
+      return at < expression.size() &&
+             (std::isalnum(static_cast<unsigned char>(expression[at])) || expression[at] == '_');
+    };
+    for (std::size_t at = expression.find(word); at != std::string::npos; at = expression.find(word, at + 1))
+      if ((at == 0 || !continues(at - 1)) && !continues(at + word.size())) return true;
+    return false;
   }
 
   // Densities are read in densities.cc, once the bounds are known.

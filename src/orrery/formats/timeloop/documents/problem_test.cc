@@ -214,6 +214,25 @@ TEST(Problem, ConvolutionKeysThatTheShapeDoesNotUseAreSilent) {
   EXPECT_EQ(places(read(matmul("{L: 8, E: 8, D: 8, H: 1, W: 1, Hstride: 1}")).found), Places{});
 }
 
+TEST(Problem, ANumberThatTheShapeHasNoUseForIsNotIgnoredSilently) {
+  const Result more = read(matmul("{L: 8, E: 8, D: 8, Q: 3}"));
+  EXPECT_EQ(places(more.found), Places{"O0410@10:32w"});
+  EXPECT_TRUE(says(more.found, "dimensions of `product`: `L`, `E`, `D`"));
+  EXPECT_EQ(places(read(matmul("{L: 8, E: 8, D: 8, Wstride: 1+1}")).found), Places{"O0410@10:32w"});
+  const Result dense = read(matmul("{L: 8, E: 8, D: 8, density: 0.1}"));
+  EXPECT_EQ(places(dense.found), Places{"O0410@10:32w"});
+  EXPECT_TRUE(says(dense.found, "did you mean `densities`?"));
+}
+
+// By a number that others are computed from; by 1, which changes nothing; by a text; by sizes of a convolution's input.
+TEST(Problem, ANumberThatDecidesNothingMoreIsSilent) {
+  EXPECT_EQ(places(read(matmul("{half: 4, L: 2*half, E: 8, D: 8, Q: 1, note: first}")).found), Places{});
+  EXPECT_EQ(places(read("problem: {version: 0.4, shape: cnn-layer, instance: {C: 1, M: 2, R: 3, S: 3, N: 1, P: 8, "
+                        "Q: 8, H: 10, W: 10}}")
+                       .found),
+            Places{});
+}
+
 TEST(Problem, DensitiesUnderAnotherNameAreNotIgnoredSilently) {
   const Result result = read(matmul("{L: 8, E: 8, D: 8, density: {Inputs: 0.1}}"));
   EXPECT_EQ(places(result.found), Places{"O0410@10:32w"});
