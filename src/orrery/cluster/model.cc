@@ -178,7 +178,7 @@ LayerKind kind_of(const Block& block, const Stack& stack, Count seq, Count sourc
     biases = biases && dense->biases;
   } else if (const auto* experts = std::get_if<workload::Experts>(&block.feed_forward)) {
     kind.mixture = {experts->count,      experts->top_k,         experts->expert.inner,  0,
-                    experts->max_groups, experts->expert.biases, experts->expert.clamped};
+                    experts->max_groups, experts->weighted_bias, experts->expert.clamped};
     kind.inner = experts->shared_expert.inner;
     add_activation(experts->expert, real(experts->top_k), kind);
     add_activation(experts->shared_expert, 1, kind);

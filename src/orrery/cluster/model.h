@@ -66,7 +66,7 @@ struct Mixture {
   base::Count inner = 0;  // width of one
   base::Count up = 0;     // columns of its first matrix: gate and up projections
   base::Count nodes = 0;  // a token's experts lie in at most so many
-  bool biases = false;    // of an expert's two matrices
+  bool biases = false;    // every copy of a token gets its expert's last one, weighted
   bool clamped = false;   // what its first one yields is limited before the activation
 };
 

@@ -112,6 +112,9 @@ struct Experts {
   FeedForward shared_expert;  // all of them side by side; inner width 0: none
   bool shared_gate = false;   // a scalar for each token weighs the shared one
   bool router_bias = false;
+  // Every copy of a token gets its expert's last bias, weighted. Published of gpt-oss alone: software that groups
+  // experts refused biases before, and what sizes alone describe has none to weight.
+  bool weighted_bias = false;
   base::Count max_groups = 0;  // a token's experts lie in at most so many groups (nodes); 0: no limit
 };
 

@@ -205,6 +205,7 @@ void read_gpt_oss(Reading& r) {
                       r.keys.spelled({"num_experts_per_tok", "experts_per_token"}), 128, 4,
                       {sized(r, "intermediate_size"), true, true});
   e.expert.clamped = r.keys.number("swiglu_limit", 7) > 0;
+  e.weighted_bias = true;
   e.router_bias = true;
   Block block = block_of(a);
   block.feed_forward = e;
