@@ -458,12 +458,6 @@ void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, cons
   }
 }
 
-// Windows slide over whole tiles only.
-bool may_leave_rests(const workload::Einsum& einsum) {
-  const Shape shape = shape_of(einsum);
-  return std::all_of(shape.separable.begin(), shape.separable.end(), [](bool separable) { return separable; });
-}
-
 bool is_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping) {
   if (!well_formed(einsum, chip, mapping)) return false;
   const bool all_perfect = perfect(mapping);

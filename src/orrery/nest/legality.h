@@ -20,9 +20,6 @@ void check_legal(const workload::Einsum& einsum, const machine::Chip& chip, cons
                  const MappingPlaces& places, base::Diagnostics& found);
 bool is_legal(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping);
 
-// Whether factors may leave a rest: not where windows slide.
-bool may_leave_rests(const workload::Einsum& einsum);
-
 // The constraints of the map space (`eval --strict`). Codes O0720 to O0724, one per kind; reports nothing for a mapping
 // whose shape is wrong, which check_legal reports and is_allowed rejects.
 void check_allowed(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,

@@ -7,6 +7,7 @@
 
 #include "orrery/nest/brute_force_test_util.h"
 #include "orrery/nest/enumerate.h"
+#include "orrery/nest/gaps_test_util.h"
 #include "orrery/nest/link_search.h"
 #include "orrery/nest/model.h"
 #include "orrery/nest/objective.h"
@@ -118,24 +119,11 @@ TEST(Links, ReadsFallAndWhatIsNotReadComesFromNeighbours) {
   EXPECT_GT(linked, 15);
 }
 
-// Whether words of an output lie between its tiles that no operation updates: their first updates are no reads spared.
-bool has_gaps(const workload::Einsum& einsum) {
-  for (const workload::Rank& rank : einsum.dataspaces.back().ranks)
-    for (const workload::Term& term : rank.terms) {
-      Count others = 1;
-      for (const workload::Term& other : rank.terms)
-        if (other.dimension != term.dimension)
-          others += other.coefficient * (einsum.dimensions[other.dimension].bound - 1);
-      if (einsum.dimensions[term.dimension].bound > 1 && term.coefficient > others) return true;
-    }
-  return false;
-}
-
 // A small problem on which instances may hand words on.
 testing::Instance random_linked(Dice& dice) {
   testing::Instance instance;
   do instance.einsum = dice.once_in(3) ? testing::random_einsum(dice, 6) : testing::random_window(dice);
-  while (has_gaps(instance.einsum));
+  while (testing::has_gaps(instance.einsum));
   testing::ChipChoices choices;
   choices.most_storages = 3;
   instance.chip = testing::random_chip(dice, choices);

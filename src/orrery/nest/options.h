@@ -19,7 +19,7 @@ struct ModelOptions {
   bool no_network_latency = false;
   bool whole_rounds = false;
   bool scale_rounded_blocks = false;
-  bool link_transfers = false;  // searches leave them out, so that they prove nothing where there may be any
+  bool link_transfers = false;
 
   static constexpr ModelOptions timeloop();
   // FactorFlow's model (Ronzani and Silvano, ASP-DAC 2025). Its stalls propagate outwards from level to level,

@@ -89,7 +89,7 @@ struct Instance {
   ModelOptions options;
 };
 
-// What another code's model does otherwise, less link transfers: searches leave those out.
+// What another code's model does otherwise, less link transfers: these have a search of their own.
 inline ModelOptions random_original(Dice& dice) {
   ModelOptions options = dice(0, 1) == 1 ? ModelOptions::timeloop() : ModelOptions::factorflow();
   options.link_transfers = false;

@@ -6,6 +6,10 @@
 // see their tile change at all. Where c has one iteration in its last round, a run goes on there, but such words are a
 // third at most (there are two more tiles before), and no more than one tile's of each instance outside.
 //
+// Where windows slide, none of this holds: neighbouring tiles share words. Of such a dataspace every word is brought
+// once at least, and what the compute units ask for is bounded by how many of them one access can reach: of the
+// instances that a rank spreads over, no more stand at one word than those of all its dimensions but the widest.
+//
 // Tiles are told apart by ranges of their sides: a range holds as little as its least side and serves as much as its
 // largest. What a boundary costs at least is tabulated over all ranges, and the least over all smaller tiles kept.
 #include "orrery/nest/rest_prices.h"
@@ -15,6 +19,7 @@
 #include <limits>
 
 #include "orrery/base/whole_number.h"
+#include "orrery/nest/touched.h"
 
 namespace orrery::nest::rests {
 
@@ -31,6 +36,13 @@ Count times(Count a, Count b) {
 
 double rounds(Count bound, Count covered) {
   return static_cast<double>((bound + covered - 1) / covered);
+}
+
+bool moves(const Dataspace& dataspace, int d) {
+  for (const workload::Rank& rank : dataspace.ranks)
+    for (const workload::Term& term : rank.terms)
+      if (term.dimension == d) return true;
+  return false;
 }
 
 }  // namespace
@@ -51,14 +63,15 @@ Problem::Problem(const Model& the_model, const Space& the_space)
     Dataspace dataspace;
     dataspace.read_write = einsum.dataspaces[s].read_write;
     dataspace.blind = iterate;
-    for (const workload::Rank& rank : einsum.dataspaces[s].ranks)
+    dataspace.ranks = model.shape().moving[s];
+    dataspace.slides = !model.shape().separable[s];
+    for (const workload::Rank& rank : dataspace.ranks)
       for (const workload::Term& term : rank.terms) {
-        if (term.coefficient == 0 || bound[term.dimension] == 1) continue;
-        dataspace.movers.push_back({term.dimension, term.coefficient});
         dataspace.blind &= ~(1u << term.dimension);
-        dataspace.least_words *= static_cast<double>(bound[term.dimension]);
         dataspace.most_seen *= static_cast<double>(term.coefficient) * static_cast<double>(bound[term.dimension]);
       }
+    dataspace.least_words = touched_words(einsum, s);
+    if (dataspace.slides) dataspace.most_seen = static_cast<double>(dataspace.tile(bound));
     for (int i = 0; i < levels && !model.reuse().empty(); ++i)
       dataspace.alone |= (model.reuse()[i].no_spatial_sharing >> s & 1) << i;
     dataspaces.push_back(std::move(dataspace));
@@ -100,11 +113,7 @@ Prices::Prices(const Problem& problem, const Config& config)
   fixed_pj_ = problem.model.compute_pj();
   for (int s = 0; s < problem.spaces; ++s) {
     const Dataspace& dataspace = problem.dataspaces[s];
-    computed_[s] = dataspace.least_words;
-    for (std::uint32_t rest = dataspace.blind; rest != 0; rest &= rest - 1) {
-      const int d = __builtin_ctz(rest);
-      computed_[s] *= rounds(problem.bound[d], shared(s, -1, innermost_[s], d));
-    }
+    computed_[s] = computed(s);
     fixed_pj_ += served_pj(innermost_[s], s, computed_[s]);
     for (int a = 0; a < levels; ++a)
       if ((config.keep[a] >> s & 1) && parent_[a][s] >= 0)
@@ -119,6 +128,27 @@ Count Prices::shared(int s, int inner, int outer, int d) const {
   return product;
 }
 
+double Prices::computed(int s) const {
+  const Dataspace& dataspace = problem_.dataspaces[s];
+  double words = dataspace.slides ? 1 : dataspace.least_words;
+  for (int d = 0; d < problem_.dims; ++d) {
+    if (dataspace.blind >> d & 1)
+      words *= rounds(problem_.bound[d], shared(s, -1, innermost_[s], d));
+    else if (dataspace.slides && moves(dataspace, d))
+      words *= static_cast<double>(problem_.bound[d]);
+  }
+  for (std::size_t r = 0; dataspace.slides && r < dataspace.ranks.size(); ++r) {
+    double all = 1, widest = 1;
+    for (const workload::Term& term : dataspace.ranks[r].terms) {
+      const double wide = static_cast<double>(shared(s, -1, innermost_[s], term.dimension));
+      all *= wide;
+      widest = std::max(widest, wide);
+    }
+    words *= widest / all;
+  }
+  return std::max(words, dataspace.least_words);
+}
+
 // Of all instances, where clusters pay together.
 double Prices::paid_part(int level) const {
   const PricedLevel& priced = problem_.model.levels()[level];
@@ -129,10 +159,9 @@ double Prices::paid_part(int level) const {
 
 double Prices::most_seen(int level, int s) const {
   double seen = problem_.dataspaces[s].most_seen;
-  for (std::uint32_t rest = problem_.dataspaces[s].blind; rest != 0; rest &= rest - 1) {
-    const int d = __builtin_ctz(rest);
-    seen *= static_cast<double>(std::min(problem_.bound[d], outside_[level][d]));
-  }
+  for (int d = 0; d < problem_.dims; ++d)
+    if (problem_.dataspaces[s].slides || (problem_.dataspaces[s].blind >> d & 1))
+      seen *= static_cast<double>(std::min(problem_.bound[d], outside_[level][d]));
   return seen;
 }
 
@@ -239,7 +268,7 @@ Terms::Terms(const Prices& prices, int level) {
         for (const Crossing& crossing : crossings) {
           const Dataspace& dataspace = problem.dataspaces[crossing.s];
           if (crossing.outer < 0) continue;
-          if (dataspace.blind >> c & 1) {
+          if (dataspace.slides || (dataspace.blind >> c & 1)) {
             pj += crossing.least_pj;
             continue;
           }

@@ -13,22 +13,22 @@ namespace orrery::nest::rests {
 
 using Factors = std::array<base::Count, kMaxDimensions>;
 
-struct Mover {
-  int dimension = 0;
-  base::Count coefficient = 1;
-};
-
 struct Dataspace {
-  std::vector<Mover> movers;
-  std::uint32_t blind = 0;  // dimensions that iterate and do not move it
-  std::uint32_t alone = 0;  // levels whose fan-out shares nothing
+  std::vector<workload::Rank> ranks;  // that move
+  bool slides = false;                // its tiles may overlap
+  std::uint32_t blind = 0;            // dimensions that iterate and do not move it
+  std::uint32_t alone = 0;            // levels whose fan-out shares nothing
   bool read_write = false;
   double least_words = 1;  // each position once
   double most_seen = 1;
 
   base::Count tile(const Factors& extents) const {
     base::Count words = 1;
-    for (const Mover& mover : movers) words *= 1 + mover.coefficient * (extents[mover.dimension] - 1);
+    for (const workload::Rank& rank : ranks) {
+      base::Count side = 1;
+      for (const workload::Term& term : rank.terms) side += term.coefficient * (extents[term.dimension] - 1);
+      words *= side;
+    }
     return words;
   }
 };
@@ -90,10 +90,11 @@ class Prices {
   // Leakage over `active` cycles where `instances` of each level are known to work (1 where nothing is known).
   double leakage_pj(double active, const std::array<base::Count, kMaxLevels>& instances, base::Count units) const;
   double compulsory_pj() const { return compulsory_pj_; }  // every word crosses every boundary once
+  double most_seen(int level, int s) const;                // of all instances together
 
  private:
   double paid_part(int level) const;
-  double most_seen(int level, int s) const;
+  double computed(int s) const;
 
   const Problem& problem_;
   const Config& config_;

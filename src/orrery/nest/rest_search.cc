@@ -22,7 +22,6 @@
 #include <queue>
 #include <utility>
 
-#include "orrery/base/check.h"
 #include "orrery/base/stopwatch.h"
 #include "orrery/nest/countable.h"
 #include "orrery/nest/floor.h"
@@ -79,6 +78,8 @@ class Searcher {
     least_pj_ = least_energy_pj();
     most_steps_ = budget.limited() ? ~std::uint64_t{0} : kMostSteps;
     for (const workload::Dimension& dimension : model.einsum().dimensions) bounds_.push_back(dimension.bound);
+    for (int s = 0; s < problem_.spaces; ++s)
+      if (problem_.dataspaces[s].slides) sliding_ |= 1u << s;
     // A stand-in below level i must not be fetched at every iteration because the level of its place is.
     for (int i = 0; i < problem_.levels; ++i) {
       stand_in_rules_.push_back(model.reuse());
@@ -474,7 +475,7 @@ class Searcher {
     stand_in_ = work_;
     std::uint32_t virtual_keep = 0;
     for (int i = 0; i <= below; ++i) {
-      virtual_keep |= work_.levels[i].keep;
+      virtual_keep |= work_.levels[i].keep & ~sliding_;
       LevelMapping& empty = stand_in_.levels[i];
       empty.keep = 0;
       for (int d = 0; d < problem_.dims; ++d) empty.spatial[d] = empty.temporal[d] = 1;
@@ -501,6 +502,10 @@ class Searcher {
       for (std::uint32_t kept = work_.levels[i].keep; kept != 0; kept &= kept - 1) {
         const int s = __builtin_ctz(kept);
         const bool read_write = problem_.dataspaces[s].read_write;
+        if (sliding_ >> s & 1 && (read_write || keeper_inside(i, s) < level)) {
+          settle_sliding(i, level, s, paid_pj, inner, reads, writes);
+          continue;
+        }
         if (priced.limited()) {
           double content = busiest.content[i][s];
           if (prices_->innermost(s) == i)
@@ -539,6 +544,35 @@ class Searcher {
     return key(energy_pj + prices_->leakage_pj(active, instances, traffic_.instances[below]), active);
   }
 
+  // Of a dataspace whose tiles overlap, at level i, where the tile inside is not known or first updates are spared:
+  // what comes from outside is known if it is read only, and every word passes inwards once.
+  void settle_sliding(int i, int level, int s, double& paid_pj, std::array<double, kMaxLevels>& inner, double& reads,
+                      double& writes) const {
+    const PricedLevel& priced = problem_.model.levels()[i];
+    const bool read_write = problem_.dataspaces[s].read_write, innermost = prices_->innermost(s) == i;
+    const double instances = static_cast<double>(traffic_.instances[i]);
+    const double all = innermost ? prices_->computed_words(s) : problem_.dataspaces[s].least_words;
+    const double content = all / instances;
+    const Words<double> words =
+        served(priced, read_write, s, content, std::min(content, prices_->most_seen(i, s) / instances));
+    reads += words.reads;
+    writes += words.fills + words.updates;
+    if (!innermost) {
+      const int a = keeper_inside(i, s);
+      const double pj = energy_pj_of(i, words, instances);
+      if (a >= level)
+        paid_pj += pj;
+      else
+        inner[a] += pj + prices_->received_pj(a, s, all);
+    }
+    if (read_write || prices_->parent(s, i) < 0) return;
+    paid_pj += received_pj(i, s, read_write, instances);
+    const Flows<double>& busiest = problem_.model.options().whole_rounds ? traffic_.mean : traffic_.busiest;
+    const Words<double> filled = received(priced, read_write, s, busiest.share[i][s], 0.0);
+    reads += filled.reads;
+    writes += filled.fills;
+  }
+
   double energy_pj_of(int level, const Words<double>& words, double instances) const {
     const PricedLevel& priced = problem_.model.levels()[level];
     return energy_pj(priced, words, priced.paying(instances));
@@ -566,6 +600,7 @@ class Searcher {
   const SearchLimits& limits_;
   cost::Ticker clock_;
   std::vector<Count> bounds_;
+  std::uint32_t sliding_ = 0;                            // dataspaces whose tiles may overlap
   std::vector<std::vector<ReuseRules>> stand_in_rules_;  // by level
   Optimum optimum_;
   Key best_{kNever, kNever, kNever};
@@ -610,7 +645,6 @@ Evaluation improved_with_rests(const Model& model, const Mapspace& space, const 
 
 RestOptimum optimize_with_rests(const Model& model, const Mapspace& space, const std::vector<Metric>& objective,
                                 const SearchLimits& limits) {
-  ORRERY_CHECK(may_leave_rests(model.einsum()), "factors with a rest where windows slide");
   const base::Stopwatch clock;
   const cost::Budget budget(limits, limits.searches);
   // Transfers between neighbours are left out, as by optimize().

@@ -14,8 +14,7 @@ struct RestOptimum {
 };
 
 // As optimize(). The answer is at least as good as those with perfect and with padded factors, where these obey the
-// constraints on the size as it is. The einsum must be one that may_leave_rests() (legality.h). Without a limit of time
-// the search ends after kMostSteps steps.
+// constraints on the size as it is. Without a limit of time the search ends after kMostSteps steps.
 RestOptimum optimize_with_rests(const Model& model, const Mapspace& space, const std::vector<Metric>& objective,
                                 const SearchLimits& limits);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "orrery/nest/brute_force_test_util.h"
+#include "orrery/nest/gaps_test_util.h"
 #include "orrery/nest/padding.h"
 
 namespace orrery::nest {
@@ -113,7 +114,13 @@ std::optional<BruteForce> enumerate_with_rests(const Instance& instance, const M
     if (level == levels) return order(0);
     LevelMapping& here = mapping.levels[level];
     std::vector<int> loops;
-    for (std::size_t d = 0; d < dims; ++d) loops.push_back(static_cast<int>(d));
+    Count wide = 1;
+    for (std::size_t d = 0; d < dims; ++d) {
+      loops.push_back(static_cast<int>(d));
+      wide *= here.spatial[d];
+    }
+    if (wide > instance.chip.fanout_x(static_cast<int>(level)) * instance.chip.fanout_y(static_cast<int>(level)))
+      return;
     do {
       for (int split = 0; split <= static_cast<int>(dims); ++split) {
         here.spatial_order = loops;
@@ -273,6 +280,19 @@ TEST(RestSearch, EqualsBruteForceOfProductsOfManyDimensions) {
 TEST(RestSearch, EqualsBruteForceOfNormalisationsAndElementWise) {
   const int all = problems(600);
   expect_brute_force(all, on_random_chips(normalisation_or_element_wise, 3), all / 8);
+}
+
+workload::Einsum small_window(Dice& dice) {
+  while (true) {
+    workload::Einsum einsum = testing::random_window(dice);
+    for (workload::Dimension& dimension : einsum.dimensions) dimension.bound = std::min(dimension.bound, dice(1, 5));
+    if (einsum.dimensions.size() <= 5 && shape_of(einsum).sliding && !testing::has_gaps(einsum)) return einsum;
+  }
+}
+
+TEST(RestSearch, EqualsBruteForceOfConvolutions) {
+  const int all = problems(600);
+  expect_brute_force(all, on_random_chips(small_window, 2), all / 20);
 }
 
 // The rows of a prime size on an array: a matrix product that perfect factors serve badly.

@@ -27,6 +27,7 @@
 #include "orrery/nest/rest_climb.h"
 #include "orrery/nest/sparse_model.h"
 #include "orrery/nest/start.h"
+#include "orrery/nest/touched.h"
 
 namespace orrery::nest {
 
@@ -58,24 +59,6 @@ double least_saved(const SparseDesign& design, int s) {
       for (const Follower& option : unit.options)
         if (option.target == s) left = std::min(left, leaders_left(design, option));
   return left;
-}
-
-// The different words of a dataspace that operations touch, at least: windows that jump leave some out.
-double touched_words(const workload::Einsum& einsum, int s) {
-  double words = 1;
-  for (const workload::Rank& rank : einsum.dataspaces[static_cast<std::size_t>(s)].ranks) {
-    Count together = 1, most = 1;
-    bool jumps = false;
-    for (const workload::Term& term : rank.terms) {
-      if (term.coefficient == 0) continue;
-      const Count bound = einsum.dimensions[static_cast<std::size_t>(term.dimension)].bound;
-      together += bound - 1;
-      most = std::max(most, bound);
-      jumps = jumps || term.coefficient > 1;
-    }
-    words *= static_cast<double>(jumps ? most : together);
-  }
-  return words;
 }
 
 class Search {

@@ -28,7 +28,6 @@
 #include "orrery/scenario/forced_choice.h"
 #include "orrery/scenario/gathered.h"
 #include "orrery/scenario/map_together.h"
-#include "orrery/scenario/require_rests.h"
 
 namespace orrery::scenario {
 namespace {
@@ -245,7 +244,7 @@ void suggest_factors(const LayerQuestion& question, const MapOptions& options, c
                      const std::vector<int>& awkward, base::Diagnostics& found) {
   const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
   const double before = nest::key_of(layer.objective, layer.optimum.evaluation)[0];
-  const bool rests = nest::may_leave_rests(layer.einsum);
+  const bool rests = !model.shape().sliding;  // where windows slide, a glance takes too long
   double after = before;
   std::string with = "factors that leave a rest";
   if (rests) {
@@ -344,7 +343,6 @@ static void warn_of_sparse_gaps(const MappedModel& result, base::Diagnostics& fo
 static MappedModel map_all(const std::vector<LayerQuestion>& questions, const MapOptions& options, bool one_limit) {
   require_plain(questions, options);
   require_padded(questions, options.pads);
-  if (options.factors == nest::Factors::kImperfect) require_rests(questions);
   MappedModel result;
   result.layers.resize(questions.size());
   std::vector<std::optional<nest::Constraint>> forced(questions.size());

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "orrery/base/parallel.h"
-#include "orrery/scenario/require_rests.h"
 #include "orrery/sweep/arguments.h"
 #include "orrery/sweep/least_product.h"
 #include "orrery/sweep/question_key.h"
@@ -155,7 +154,6 @@ MapEngine::MapEngine(std::vector<std::string> arguments, const ReadRequest& read
 void MapEngine::probe(const base::Overrides& point) {
   const PointQuestions read = readings_.read_whole(point);
   add_inputs(read.asked->inputs, inputs_);
-  if (search_.factors == nest::Factors::kImperfect) scenario::require_rests(read.asked->questions);
   for (const scenario::LayerQuestion& question : read.asked->questions)
     if (question.sparse && search_.factors != nest::Factors::kPerfect)
       base::fail("O2039", fmt::format("--factors is not answered for sparse tensors, which `{}` has", question.name),
