@@ -64,7 +64,7 @@ struct Way {  // a step at a level, in one of its variants
   std::uint32_t continuing = 0;                       // dataspaces whose slide may go on further out
   std::uint32_t rest = 0;                             // dimensions that may iterate outside the named loops
   std::vector<int> named;                             // dimensions
-  std::vector<int> still;        // dimensions that must not iterate and might have to
+  std::vector<int> still;                             // dimensions that must not iterate and might have to
   std::vector<std::vector<std::vector<Move>>> moves;  // [of named][coordinate]: what each factor adds
 
   template <typename Use>
