@@ -20,6 +20,7 @@ inline constexpr double kFirstTrial = 1.25, kNextTrial = 1.6;  // of the least e
 inline constexpr double kNearby = 1.25;                        // rates that differ by less serve as well
 inline constexpr int kMostOrders = 3'000;                      // of one mapping whose bound promised more
 inline constexpr double kForListing = 1.0 / 4;                 // of the time
+inline constexpr double kManyTiles = 1e4;                      // whose tables take longer than a first mapping
 inline constexpr std::size_t kMostFirst = 8;
 inline constexpr std::size_t kMostLooks = 64;
 inline constexpr int kAnnealed = 40'000;              // random changes of the first mapping

@@ -40,23 +40,28 @@ double Opener::least_active(const Prices& prices) const {
   return prices.active(loads);
 }
 
-// What configurations with the same factors left share.
-const Paths& Opener::paths_of(const Prices& prices) {
+Opener::Shared& Opener::shared_of(const Prices& prices) {
   Factors left;
   left.fill(1);
   for (int d = 0; d < problem_.dimensions(); ++d) left[d] = prices.left(d);
-  const auto place = paths_.find(left);
-  if (place != paths_.end()) return *place->second;
+  const auto place = shared_.find(left);
+  if (place != shared_.end()) return place->second;
   const double tiles = tiles_of(prices);
-  if (path_tiles_ + tiles > kMostPathTiles) paths_.clear(), path_tiles_ = 0;
-  path_tiles_ += tiles;
-  return *paths_.emplace(left, std::make_unique<Paths>(problem_, steps_, left)).first->second;
+  if (shared_tiles_ + tiles > kMostPathTiles) shared_.clear(), shared_tiles_ = 0;
+  shared_tiles_ += tiles;
+  return shared_.try_emplace(left, problem_, left).first->second;
+}
+
+const Paths& Opener::paths_of(const Prices& prices) {
+  Shared& shared = shared_of(prices);
+  if (!shared.paths) shared.paths.emplace(problem_, steps_, shared.left, shared.lattice);
+  return *shared.paths;
 }
 
 void Opener::sharpen(Candidate& candidate) {
   const Prices prices(problem_, candidate.config);
   if (tiles_of(prices) > kMostTiles) return;
-  const Lattice& lattice = paths_of(prices).lattice();
+  const Lattice& lattice = shared_of(prices).lattice;
   const double active = least_active(prices);
   const double energy_pj = Boundaries(prices, lattice, {}).total();
   candidate.bound = std::max(candidate.bound, goal_.key(prices.energy_pj(energy_pj, active), active));

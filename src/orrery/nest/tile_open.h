@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "orrery/cost/budget.h"
@@ -38,6 +38,14 @@ class Opener {
   };
   bool drop(const Key& bound) const { return goal_.drop(bound); }
   double least_active(const Prices& prices) const;
+  // What configurations that leave the same factors share: their tiles, and how loops lead from one to another.
+  struct Shared {
+    Shared(const Problem& problem, const Factors& factors) : left(factors), lattice(problem, factors) {}
+    Factors left;
+    Lattice lattice;
+    std::optional<Paths> paths;
+  };
+  Shared& shared_of(const Prices& prices);
   const Paths& paths_of(const Prices& prices);
   Pricing both_pricing(int port) const;
   bool raise(Candidate& candidate, const Key& bound);
@@ -63,8 +71,8 @@ class Opener {
   const cost::Budget& budget_;
   cost::Ticker clock_;
   std::vector<std::vector<Step>> steps_;
-  std::map<Factors, std::unique_ptr<const Paths>> paths_;  // by what is left
-  double path_tiles_ = 0;
+  std::map<Factors, Shared> shared_;  // by what is left
+  double shared_tiles_ = 0;
   int binding_port_ = -1;  // of the best answer, or none
 
   // Of the configuration that is searched.

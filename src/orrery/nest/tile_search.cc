@@ -250,9 +250,13 @@ class Searcher {
       }
     };
     layouts(problem_.levels - 1);
-    if (!listed_all_) begin_quickly();
+    // The first table is the largest, unless there is a good answer.
+    double tiles = 1;
+    for (const std::vector<Count>& divisors : problem_.divisors) tiles *= static_cast<double>(divisors.size());
+    if (!listed_all_ || tiles > kManyTiles) begin_quickly();
     for (const std::size_t k : promising()) {
       if (budget_.spent()) break;
+      if (!goal_.drop(candidates_[k].bound)) opener_.sharpen(candidates_[k]);
       search_ahead(candidates_[k]);
     }
   }
