@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "orrery/base/factor.h"
 #include "orrery/nest/tile_slides.h"
 
 namespace orrery::nest::tiles {
@@ -48,6 +47,12 @@ std::vector<char> list_fits(const Prices& prices, const Lattice& lattice, int k)
 
 namespace {
 
+Count least_prime(Count n) {
+  for (Count p = 2; p * p <= n; ++p)
+    if (n % p == 0) return p;
+  return n;
+}
+
 // Least words of s that cross into storage a when its tile spans `inside` and dimension d iterates next; d = -1: none.
 double least_words(const Prices& prices, int s, int a, const Factors& inside, int d) {
   const Problem& problem = prices.problem();
@@ -72,7 +77,7 @@ double least_words(const Prices& prices, int s, int a, const Factors& inside, in
   const Count whole = prices.left(d) / inside[d];
   loops[d] = whole;
   const double least = words_crossing(prices, s, a, a + 1, inside, step, loops);
-  loops[d] = base::prime_factors(whole).front().first;
+  loops[d] = least_prime(whole);
   return std::min(least, words_crossing(prices, s, a, a + 1, inside, step, loops,
                                         spared_by_all(prices, dataspace.axis_of(d), inside, loops)));
 }

@@ -15,14 +15,15 @@ namespace limits {
 inline constexpr std::size_t kMostConfigs = 400'000;
 inline constexpr double kMostTiles = 1e6;                       // of a configuration that is bounded by them
 inline constexpr double kMostBytes = 1e9, kBytesOfATile = 400;  // of tables, for each level and tile
-inline constexpr double kMostPathTiles = 1e6;                   // of lattices kept for other configurations, 100 bytes each
-inline constexpr double kFirstTrial = 1.25, kNextTrial = 1.6;   // of the least energy
-inline constexpr double kNearby = 1.25;                         // rates that differ by less serve as well
-inline constexpr int kMostOrders = 3'000;                       // of one mapping whose bound promised more
-inline constexpr double kForListing = 1.0 / 4;                  // of the time
+inline constexpr double kMostPathTiles = 1e6;  // of lattices kept for other configurations, 100 bytes each
+inline constexpr double kFirstTrial = 1.25, kNextTrial = 1.6;  // of the least energy
+inline constexpr double kNearby = 1.25;                        // rates that differ by less serve as well
+inline constexpr int kMostOrders = 3'000;                      // of one mapping whose bound promised more
+inline constexpr double kForListing = 1.0 / 4;                 // of the time
+inline constexpr double kManyTiles = 1e4;                      // whose tables take longer than a first mapping
 inline constexpr std::size_t kMostFirst = 8;
 inline constexpr std::size_t kMostLooks = 64;
-inline constexpr int kAnnealed = 40'000;  // random changes of the first mapping
+inline constexpr int kAnnealed = 40'000;              // random changes of the first mapping
 inline constexpr std::uint64_t kFirstNodes = 20'000;  // of a configuration, before others have their turn
 
 }  // namespace limits

@@ -27,7 +27,8 @@ double used(const Problem& problem, const Dataspace& dataspace) {
       most = std::max(most, problem.bound[term.dimension]);
       side += term.coefficient * (problem.bound[term.dimension] - 1);
       for (const workload::Term& other : axis.terms)
-        gapless = gapless || (&other != &term && term.coefficient == 1 && problem.bound[term.dimension] >= other.coefficient);
+        gapless =
+            gapless || (&other != &term && term.coefficient == 1 && problem.bound[term.dimension] >= other.coefficient);
     }
     words *= static_cast<double>(gapless ? side : most);
   }
@@ -101,7 +102,8 @@ double Fronts::slide_words(int s, const Factors& inside, int d, double passes, d
   if (others) {
     const double least = static_cast<double>(base::prime_factors(rest).front().first);
     const double meeting = std::max(least, std::ceil(other_step / step * (1 - 1e-12)));
-    words = std::min({words, box + all * (1 - 1 / meeting) * slice(step), box + all * (1 - 1 / least) * slice(2 * step)});
+    words =
+        std::min({words, box + all * (1 - 1 / meeting) * slice(step), box + all * (1 - 1 / least) * slice(2 * step)});
   }
   return passes / all * words;
 }
@@ -117,8 +119,9 @@ class Pareto {
     for (std::size_t at = 0; at < words_.size(); at += wide_)
       if (below(&words_[at], entry)) {
         // What was below once often is again.
-        if (at > 0) std::swap_ranges(words_.begin() + static_cast<std::ptrdiff_t>(at),
-                                     words_.begin() + static_cast<std::ptrdiff_t>(at + wide_), words_.begin());
+        if (at > 0)
+          std::swap_ranges(words_.begin() + static_cast<std::ptrdiff_t>(at),
+                           words_.begin() + static_cast<std::ptrdiff_t>(at + wide_), words_.begin());
         return;
       }
     std::size_t kept = 0;
@@ -142,7 +145,9 @@ class Pareto {
   std::vector<double> words_;
 };
 
-bool holds(double words, double part) { return std::fmod(words, part) == 0; }
+bool holds(double words, double part) {
+  return std::fmod(words, part) == 0;
+}
 
 }  // namespace
 

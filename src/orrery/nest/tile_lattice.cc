@@ -53,8 +53,9 @@ Factors Lattice::Part::extents(const Lattice& lattice, int at) const {
   return extents;
 }
 
-Paths::Paths(const Problem& problem, const std::vector<std::vector<Step>>& steps, const Factors& left)
-    : problem_(problem), lattice_(problem, left) {
+Paths::Paths(const Problem& problem, const std::vector<std::vector<Step>>& steps, const Factors& left,
+             const Lattice& lattice)
+    : problem_(problem), lattice_(lattice) {
   list_reach();
   list_prime_steps();
   list_ways(steps, left);

@@ -64,7 +64,7 @@ struct Way {  // a step at a level, in one of its variants
   std::uint32_t continuing = 0;                       // dataspaces whose slide may go on further out
   std::uint32_t rest = 0;                             // dimensions that may iterate outside the named loops
   std::vector<int> named;                             // dimensions
-  std::vector<int> still;        // dimensions that must not iterate and might have to
+  std::vector<int> still;                             // dimensions that must not iterate and might have to
   std::vector<std::vector<std::vector<Move>>> moves;  // [of named][coordinate]: what each factor adds
 
   template <typename Use>
@@ -88,7 +88,8 @@ struct Way {  // a step at a level, in one of its variants
 class Paths {
  public:
   // Keeps references to the arguments but for `left`.
-  Paths(const Problem& problem, const std::vector<std::vector<Step>>& steps, const Factors& left);
+  Paths(const Problem& problem, const std::vector<std::vector<Step>>& steps, const Factors& left,
+        const Lattice& lattice);
   Paths(const Paths&) = delete;
   Paths& operator=(const Paths&) = delete;
 
@@ -111,7 +112,7 @@ class Paths {
   void list_moves(int level, Way& way) const;
 
   const Problem& problem_;
-  const Lattice lattice_;
+  const Lattice& lattice_;
   std::vector<std::vector<std::vector<std::vector<int>>>> reach_;  // [level][dimension][coordinate] -> coordinates
   std::vector<std::vector<char>> reached_;                         // [level][tile]
   std::vector<std::vector<std::pair<int, int>>> prime_steps_;      // [dimension]

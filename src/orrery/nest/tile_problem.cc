@@ -235,6 +235,9 @@ Crossings::Line Crossings::line(int s, int a, int b) const {
     const Words<double> each = received(inner, read_write, s, 1.0, 0.0),
                         known = received(inner, read_write, s, 0.0, 1.0);
     line.entering += entering * slope(a, each);
+    // Each instance is given all that it sees.
+    const Dataspace& dataspace = problem_->dataspaces[s];
+    if (dataspace.product_form && dataspace.shaped == 0) line.seen = instances_[a] * partition_[a][s];
     line.once += partition_[a][s] * slope(a, known);
     add_loads(a, entering, each, partition_[a][s], known, line.enters);
   }

@@ -112,6 +112,7 @@ class Crossings {
   // one word for `shared` of these, but all the words of the dataspace at least.
   struct Line {
     double entering = 0, leaving = 0, once = 0, shared = 1;
+    double seen = 0;  // words that enter all instances of a together at least; 0 where that is not known
     struct Load {
       int port = 0;
       double per_word = 0, once = 0;

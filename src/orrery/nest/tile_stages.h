@@ -24,7 +24,7 @@ struct Signature {
 };
 
 struct Stage {
-  int first = 0, last = 0;  // levels
+  int first = 0, last = 0;            // levels
   std::vector<Signature> signatures;  // the widest first
 };
 
