@@ -48,6 +48,8 @@ class FirstPlans {
     return true;
   }
 
+  bool found() const { return found_; }
+
   bool go_down(Kept& kept) {
     kept_ = &kept;
     constexpr int kMostRounds = 12;
@@ -213,6 +215,7 @@ bool first_plans(const Question& question, const cost::Budget& budget, Kept& kep
     if (ended) return false;
     if (options.any && !kept.all().empty()) return true;
   }
+  if (!plans.found() && budget.spent()) return false;
   // From the most promising on.
   const auto score = [&](const Kept& own) {
     const std::vector<Candidate> all = own.all();
