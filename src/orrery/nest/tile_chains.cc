@@ -9,6 +9,7 @@ namespace orrery::nest::tiles {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMostTerms = 1 << 19;  // of a storage, for all that was spread inside it
 
 }  // namespace
 
@@ -60,9 +61,10 @@ void Chains::update(const std::vector<Fanout>& fanouts, int first) {
     spreading_[k] = Spreading{};
     spreading_[k].parts.fill(1);
     if (!followed_.empty() && followed_[keepers_[k]]) spreading_[k] = inside;
-    if (keepers_[k] < first) terms_[k].clear();
+    const std::size_t more = static_cast<std::size_t>(states_) << spaces_;
+    if (keepers_[k] < first || (terms_[k].size() + 1) * more > kMostTerms) terms_[k].clear();
     Terms& terms = terms_[k][spreading_[k]];
-    if (terms.empty()) terms.assign(static_cast<std::size_t>(states_) << spaces_, -1);
+    if (terms.empty()) terms.assign(more, -1);
     current_[k] = &terms;
     least_[k].assign(states_, -1);
   }

@@ -169,7 +169,8 @@ std::string key_of(const scenario::LayerQuestion& question, const std::string& h
       for (const workload::Term& term : rank.terms) out.all(term.dimension, term.coefficient);
     }
   }
-  const auto& [constraints, reuse] = question.space;
+  const auto& [constraints, reuse, parts] = question.space;
+  static_cast<void>(parts);  // of searches only: no question has any
   out.all(constraints.size(), reuse.size());
   for (const nest::Constraint& constraint : constraints) add(constraint, out);
   for (const nest::ReuseRules& rules : reuse) {
