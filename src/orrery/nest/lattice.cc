@@ -71,9 +71,11 @@ constexpr std::size_t kMostDivisors = 5'000;
 // Parts of the memory: one layout at work, those that wait beside it, and the lists.
 constexpr double kForOne = 1.0 / 2, kForWaiting = 1.0 / 4, kForLists = 1.0 / 16, kForInside = 1.0 / 3;
 // Steps for each point and level that a choice of keepers takes when it is tried.
-constexpr double kStepsOfChoice = 4;
+constexpr double kStepsOfChoice = 1.5;
+// So many times as many are still tried one by one when they have been bounded together.
+constexpr std::size_t kSome = 20;
 // Of a table over all keepers; so many take milliseconds.
-constexpr double kQuickSteps = 4e6;
+constexpr double kQuickSteps = 1e6;
 // What another choice of weights must raise a bound by to be followed by one more.
 constexpr double kGrows = 1.01;
 constexpr double kMostCeiling = 1e100;
@@ -422,24 +424,28 @@ class LatticeSearch {
       raise_bound(std::min(here.bound[0], beyond));
       if (here.tables.empty()) make_tables(here);
       const std::size_t few = few_candidates(here);
-      if (here.capacity->filled()) {
-        bool full = false;
-        here.capacity->list(
-            [&](const Candidate& candidate) {
-              const bool kept = !drop(here, candidate);
-              tally_.bounded += !kept;
-              full = full || here.candidates.size() >= std::min(few + 1, most_candidates_) || ticked_out_of_time();
-              return kept && !full;
-            },
-            here.candidates);
-        if (full && !stopped_ && here.candidates.size() <= few) leave(here.bound);
-      }
+      if (list_candidates(here, few + 1) && !stopped_ && here.candidates.size() <= few) leave(here.bound);
       if (here.candidates.size() > few)
         search_all_keepers(here);
       else
         descend(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, here.candidates);
       opened[k].reset();
     }
+  }
+
+  // Those that may be better, where they are not listed yet. Whether it stopped short of all of them.
+  bool list_candidates(Opened& here, std::size_t most) {
+    if (!here.capacity->filled()) return false;
+    bool full = false;
+    here.capacity->list(
+        [&](const Candidate& candidate) {
+          const bool kept = !drop(here, candidate);
+          tally_.bounded += !kept;
+          full = full || here.candidates.size() >= std::min(most, most_candidates_) || ticked_out_of_time();
+          return kept && !full;
+        },
+        here.candidates);
+    return full;
   }
 
   void make_tables(Opened& here) {
@@ -514,6 +520,16 @@ class LatticeSearch {
           return drop(here, one);
         });
       }
+      if (!here.inside.empty() && !group.members.empty()) {
+        const auto least = std::min_element(group.members.begin(), group.members.end(),
+                                            [](const Candidate& a, const Candidate& b) { return a.cycles < b.cycles; });
+        const bool any = any_tile_of_all(here, i - 1, CapacityBound::within(i - 1, kept, outer), least->cycles);
+        if (stopped_) return;
+        if (!any) {
+          tally_.bounded += group.members.size();
+          continue;
+        }
+      }
       // With one level left inside, its table costs no more than this.
       tally_.bounded += std::erase_if(group.members, [&](const Candidate& one) {
         return limits_.nested_tiles && i > 2 && !any_tile(here, i - 1, CapacityBound::within(i - 1, kept, outer), one);
@@ -553,7 +569,7 @@ class LatticeSearch {
                              : here.mu > 0  ? most_pj + here.mu * most_cycles
                                             : most_cycles * kMostResources;
       here.inside[k] = std::make_unique<Inside>(here.boundaries, here.criteria[k], std::min(ceiling, kMostCeiling),
-                                                most, here.choices, budget_);
+                                                most, here.choices, budget_, blocks_);
       least[k] = here.inside[k]->least();
       stopped_ = stopped_ || here.inside[k]->cut_short();
       return !stopped_;
@@ -622,8 +638,19 @@ class LatticeSearch {
     } else {
       here.mu = 0;
     }
+    // With the weights that were found, fewer are left.
+    if (!bound(here, here.least_pj)) {
+      tally_.bounded += !stopped_;
+      return;
+    }
     here.tables.clear();
     make_tables(here);
+    const std::size_t some = std::min(kSome * (few_candidates(here) + 1), most_candidates_);
+    if (!list_candidates(here, some)) {
+      descend(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, here.candidates);
+      return;
+    }
+    if (stopped_) return;
     descend_all(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, {}, {}, most);
   }
 
@@ -859,6 +886,7 @@ class LatticeSearch {
   cost::Ticker ticker_{budget_, 64};
   GapWatch* watch_;
   Goal goal_;
+  Blocks blocks_;
   Axes axes_;
   Axes coarse_axes_, quick_axes_;  // with some of the divisors
   const std::size_t most_layouts_, most_candidates_, chunk_;
