@@ -107,6 +107,7 @@ class LatticeSearch {
         budget_(budget),
         watch_(watch),
         goal_(objective, static_cast<double>(limits.max_cycles), problem.latency),
+        largest_(budget.room() * kForLists),
         coarse_axes_(per_axis(most_points())),
         quick_axes_(per_axis(std::min(most_points(), kQuickPoints))),
         most_layouts_(in_room(budget.room() / 4, sizeof(SpatialLayout) + sizeof(Start) + kOfLayout, 100, 1e9)),
@@ -235,8 +236,8 @@ class LatticeSearch {
 
   // A layout at work.
   struct Opened {
-    Opened(const LatticeProblem& problem, const SpatialLayout& layout, Axes& axes)
-        : prices(problem, layout), boundaries(problem, prices, axes) {}
+    Opened(const LatticeProblem& problem, const SpatialLayout& layout, Axes& axes, LargestTiles& largest)
+        : prices(problem, layout), boundaries(problem, prices, axes, largest) {}
 
     Prices prices;
     Boundaries boundaries;
@@ -316,7 +317,7 @@ class LatticeSearch {
   }
 
   std::unique_ptr<Opened> open_on(Axes& axes, const SpatialLayout& layout, double chains_pj) {
-    auto here = std::make_unique<Opened>(problem_, layout, axes);
+    auto here = std::make_unique<Opened>(problem_, layout, axes, largest_);
     Loads total{};
     for (int s = 0; s < kSpaces; ++s) {
       here->chains[s] = least_chain_loads(here->boundaries, s);
@@ -888,6 +889,7 @@ class LatticeSearch {
   Goal goal_;
   Blocks blocks_;
   Axes axes_;
+  LargestTiles largest_;
   Axes coarse_axes_, quick_axes_;  // with some of the divisors
   const std::size_t most_layouts_, most_candidates_, chunk_;
   std::optional<Key> left_;  // no mapping that the search passed over for want of memory is below
