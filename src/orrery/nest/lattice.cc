@@ -106,7 +106,7 @@ class LatticeSearch {
         limits_(limits),
         budget_(budget),
         watch_(watch),
-        goal_(objective, static_cast<double>(limits.max_cycles), problem.latency),
+        goal_(objective, static_cast<double>(limits.max_cycles), problem.latency, problem.whole_cycles),
         largest_(budget.room() * kForLists),
         coarse_axes_(per_axis(most_points())),
         quick_axes_(per_axis(std::min(most_points(), kQuickPoints))),
