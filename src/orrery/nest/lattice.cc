@@ -54,7 +54,7 @@ LatticeSearch::LatticeSearch(const LatticeProblem& problem, const std::vector<Me
       limits_(limits),
       budget_(budget),
       watch_(watch),
-      goal_(objective, static_cast<double>(limits.max_cycles), problem.latency, problem.whole_cycles),
+      goal_(objective, static_cast<double>(limits.max_cycles), problem.latency),
       largest_(budget.room() * kForLists),
       coarse_axes_(per_axis(most_points())),
       most_layouts_(in_room(budget.room() / 4, sizeof(SpatialLayout) + sizeof(Start) + kOfLayout, 100, 1e9)),

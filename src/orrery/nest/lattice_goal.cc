@@ -11,8 +11,8 @@ constexpr double kSlack = 1 + 1e-9;
 
 }  // namespace
 
-Goal::Goal(const std::vector<Metric>& objective, double max_cycles, double latency, bool whole)
-    : objective_(objective), max_cycles_(max_cycles), latency_(latency), whole_(whole) {
+Goal::Goal(const std::vector<Metric>& objective, double max_cycles, double latency)
+    : objective_(objective), max_cycles_(max_cycles), latency_(latency) {
   best_.fill(kNever);
 }
 
@@ -25,7 +25,8 @@ bool Goal::improve(const Key& found, double energy_pj, double cycles) {
 }
 
 Key Goal::key(double energy_pj, double active, double leak_pj) const {
-  if (whole_) active = std::ceil(active * (1 - kEqual));
+  // Even where cycles are worked out in doubles, they are rounded up from what differs by less.
+  active = std::ceil(active * (1 - kEqual));
   const double cycles = active + latency_;
   if (max_cycles_ > 0 && cycles > max_cycles_ * (1 + kEqual)) return {kNever, kNever, kNever};
   return key_of(objective_, energy_pj + active * leak_pj, cycles);
@@ -45,8 +46,8 @@ double Goal::ceiling(double energy_pj, double leak_pj) const {
   double most = max_cycles_ > 0 ? max_cycles_ - latency_ : kNever;
   if (best_[0] < kNever) {
     if (objective_[0] == Metric::kDelay) {
-      const bool one_less = whole_ && objective_.size() == 1;
-      most = std::min(most, best_[0] - latency_ - (one_less ? 1 : 0));
+      const double fewer = objective_.size() == 1 ? 1 : 0;  // cycles that a better one takes at least
+      most = std::min(most, best_[0] - latency_ - fewer);
     } else if (objective_[0] == Metric::kEnergy) {
       if (leak_pj > 0) most = std::min(most, (best_[0] - energy_pj) / leak_pj);
     } else {

@@ -17,8 +17,8 @@ namespace orrery::nest::lattice {
 
 class Goal {
  public:
-  // `latency`: cycles added to every mapping's; `whole`: its other cycles are a whole number.
-  Goal(const std::vector<Metric>& objective, double max_cycles, double latency, bool whole);
+  // `latency`: cycles added to every mapping's, which are a whole number without it, too.
+  Goal(const std::vector<Metric>& objective, double max_cycles, double latency);
 
   const Key& best() const { return best_; }
   // Records an answer; false when it is not better.
@@ -51,7 +51,6 @@ class Goal {
  private:
   const std::vector<Metric>& objective_;
   double max_cycles_, latency_;
-  bool whole_;
   Key best_;
   double best_energy_pj_ = kNever, best_cycles_ = kNever;
 };

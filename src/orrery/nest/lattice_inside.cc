@@ -134,7 +134,7 @@ double Inside::most_bytes(const Boundaries& boundaries) {
   const double barriers = levels * kSubsets * kDims * points;
   // Each state, and the partial ones: at most twice as many as there are of those with two dataspaces left.
   const double each = entries_of(boundaries) + 2 * points;
-  return sizeof(float) * ((states_of(boundaries.problem()) * 2) * each + barriers);
+  return sizeof(float) * (states_of(boundaries.problem()) * 2 * each + barriers + Blocks::kFigures);
 }
 
 // Least energies of the levels outside each state, outermost first; `below` has those of the levels inside.
