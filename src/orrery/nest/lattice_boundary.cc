@@ -11,6 +11,8 @@ using base::Count;
 
 namespace {
 
+constexpr double kOfAnEntry = 200;  // bytes of a hash table's
+
 // The divisors that are left when primes are tied together, the two least factors at a time, until so few are left.
 std::vector<Count> some_divisors(Count bound, std::size_t most) {
   std::vector<Count> factors;
@@ -76,8 +78,64 @@ double Criterion::price(double energy_pj, const Loads& cycles) const {
   return price;
 }
 
-Boundaries::Boundaries(const LatticeProblem& problem, const Prices& prices, Axes& axes)
-    : problem_(&problem), prices_(&prices) {
+// For each x from the largest down and each y likewise, the largest z that fits only grows, so one pass finds them all.
+std::shared_ptr<const LargestTiles::List> LargestTiles::of(const Level& level, std::uint32_t kept,
+                                                           const Triple<const Axis*>& axes, const Triple<Count>& spread,
+                                                           const LatticeProblem& problem) {
+  const Count capacity = level.capacity.value_or(std::numeric_limits<Count>::max());
+  const auto [place, fresh] = lists_.try_emplace(Key{capacity, kept, axes, spread});
+  if (!fresh) return place->second;
+  auto tiles = std::make_shared<List>();
+  Triple<int> last;
+  for (int d = 0; d < kDims; ++d) last[d] = static_cast<int>(axes[d]->value.size()) - 1;
+  if (!level.capacity) {
+    tiles->push_back(last);
+  } else {
+    Triple<std::vector<Count>> side;
+    Triple<Count> counts{};  // per dimension: 1 where the dataspace that is blind to it is kept
+    for (int d = 0; d < kDims; ++d) {
+      for (const Count value : axes[d]->value) side[d].push_back(value * spread[d]);
+      counts[d] = kept >> problem.dataspace[d] & 1;
+    }
+    // What words the tile has but for z steps along the third dimension, and for each of them.
+    const auto face = [&](int x, int y) { return counts[2] * side[0][x] * side[1][y]; };
+    const auto depth = [&](int x, int y) { return counts[1] * side[0][x] + counts[0] * side[1][y]; };
+    std::vector<int> above(last[1] + 1, -1);  // the z of the next larger x, by y
+    int top = -1;                             // the largest y of which something fits
+    for (int x = last[0]; x >= 0; --x) {
+      while (top < last[1] && face(x, top + 1) + depth(x, top + 1) * side[2][0] <= capacity) ++top;
+      int next = -1;  // the z of the next larger y
+      for (int y = top; y >= 0; --y) {
+        const Count whole = face(x, y), each = depth(x, y);
+        int z = std::max(next, above[y]);
+        while (z < last[2] && whole + each * side[2][z + 1] <= capacity) ++z;
+        if (z > next && z > above[y]) tiles->push_back({x, y, z});
+        next = z;
+        above[y] = z;
+      }
+    }
+  }
+  const std::shared_ptr<const List> found = place->second = std::move(tiles);
+  used_ += kOfAnEntry + static_cast<double>(found->capacity() * sizeof(Triple<int>));
+  if (used_ > room_) lists_.clear(), used_ = 0;
+  return found;
+}
+
+std::size_t LargestTiles::Hash::operator()(const Key& key) const {
+  std::uint64_t hash = static_cast<std::uint64_t>(key.capacity) ^ key.kept;
+  const auto mix = [&](std::uint64_t word) {
+    hash = (hash ^ word) * 0xD6E8FEB86659FD93ull;
+    hash ^= hash >> 32;
+  };
+  for (int d = 0; d < kDims; ++d) {
+    mix(reinterpret_cast<std::uintptr_t>(key.axes[d]));
+    mix(static_cast<std::uint64_t>(key.spread[d]));
+  }
+  return hash;
+}
+
+Boundaries::Boundaries(const LatticeProblem& problem, const Prices& prices, Axes& axes, LargestTiles& largest)
+    : problem_(&problem), prices_(&prices), largest_(&largest) {
   const std::size_t levels = problem.levels.size();
   for (int d = 0; d < kDims; ++d) axis_[d] = &axes.of(prices.layout().left[d]);
   boundary_.resize(kSpaces * levels * levels);
@@ -96,16 +154,18 @@ const Boundary& Boundaries::at(int s, int a, int b) {
   Boundary& boundary = boundary_[(static_cast<std::size_t>(s) * levels + a) * levels + b];
   if (!boundary.pj.empty()) return boundary;
   const std::vector<Count>& reuse = axis_[problem_->blind[s]]->value;
-  std::vector<Loads> loads(reuse.size());
+  boundary.pj.resize(reuse.size());
+  // What loads nothing when it is reused least never does.
+  Loads most{};
+  prices_->add_boundary(s, a, b, reuse.front(), most);
+  for (int r = 0; r < problem_->resources; ++r)
+    if (most[r] > 0) boundary.loads.push_back({r, std::vector<double>(reuse.size())});
   for (std::size_t x = 0; x < reuse.size(); ++x) {
-    boundary.pj.push_back(prices_->boundary_pj(s, a, b, reuse[x]));
-    prices_->add_boundary(s, a, b, reuse[x], loads[x]);
-  }
-  for (int r = 0; r < problem_->resources; ++r) {
-    if (loads.front()[r] <= 0) continue;
-    Boundary::Load load{r, {}};
-    for (const Loads& here : loads) load.cycles.push_back(here[r]);
-    boundary.loads.push_back(std::move(load));
+    boundary.pj[x] = prices_->boundary_pj(s, a, b, reuse[x]);
+    if (boundary.loads.empty()) continue;
+    Loads loads{};
+    prices_->add_boundary(s, a, b, reuse[x], loads);
+    for (Boundary::Load& load : boundary.loads) load.cycles[x] = loads[load.resource];
   }
   return boundary;
 }
@@ -141,6 +201,12 @@ const Boundaries::Fits& Boundaries::fits(int a, std::uint32_t kept) {
         fits.barrier.push_back(fit ? 0 : kNever);
       }
   return fits;
+}
+
+std::shared_ptr<const LargestTiles::List> Boundaries::largest(int a, std::uint32_t kept) {
+  Triple<Count> spread;
+  for (int d = 0; d < kDims; ++d) spread[d] = prices_->spread(a, d);
+  return largest_->of(problem_->levels[a], kept, axis_, spread, *problem_);
 }
 
 const std::vector<int>& Boundaries::starts(std::uint32_t kept) {

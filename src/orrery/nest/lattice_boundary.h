@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "orrery/nest/lattice_problem.h"
@@ -33,6 +36,31 @@ class Axes {
   std::size_t most_;
   std::map<base::Count, Axis> axes_;
   std::map<base::Count, std::size_t> divisors_;
+};
+
+// The largest tiles that fit a level: those that no other fitting one contains, by index on the axes. Layouts that
+// leave the same to the temporal loops share them where they spread alike inside the level.
+class LargestTiles {
+ public:
+  using List = std::vector<Triple<int>>;
+  // Bytes that it keeps at most.
+  explicit LargestTiles(double room) : room_(room) {}
+  std::shared_ptr<const List> of(const Level& level, std::uint32_t kept, const Triple<const Axis*>& axes,
+                                 const Triple<base::Count>& spread, const LatticeProblem& problem);
+
+ private:
+  struct Key {
+    base::Count capacity;
+    std::uint32_t kept;
+    Triple<const Axis*> axes;
+    Triple<base::Count> spread;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  double room_, used_ = 0;
+  std::unordered_map<Key, std::shared_ptr<const List>, Hash> lists_;
 };
 
 // A dataspace crossing from its keeper b to the next one inside, a: entries by index of the divisor that is
@@ -67,7 +95,7 @@ using Keepers = Triple<std::uint32_t>;
 // Tables filled as they are asked for. Borrows its arguments.
 class Boundaries {
  public:
-  Boundaries(const LatticeProblem& problem, const Prices& prices, Axes& axes);
+  Boundaries(const LatticeProblem& problem, const Prices& prices, Axes& axes, LargestTiles& largest);
 
   const LatticeProblem& problem() const { return *problem_; }
   const Prices& prices() const { return *prices_; }
@@ -86,7 +114,9 @@ class Boundaries {
     std::vector<double> barrier;  // by point: infinite where it does not fit, else 0
   };
   const Fits& fits(int a, std::uint32_t kept);
-  // Of those, the ones that the constraints on the innermost level allow.
+  // Those of them that none of the others contains; nothing about points is kept for it.
+  std::shared_ptr<const LargestTiles::List> largest(int a, std::uint32_t kept);
+  // Of those that fit, the ones that the constraints on the innermost level allow.
   const std::vector<int>& starts(std::uint32_t kept);
   // Gives back what is kept by point; it is made again when asked for.
   void forget_points();
@@ -96,6 +126,7 @@ class Boundaries {
  private:
   const LatticeProblem* problem_;
   const Prices* prices_;
+  LargestTiles* largest_;
   Triple<const Axis*> axis_;
   std::vector<Triple<int>> points_;
   std::vector<Boundary> boundary_;  // [dataspace][inner level][outer level]

@@ -1,5 +1,3 @@
-// Listing the largest tiles: for each x from the largest down and each y likewise, the largest z that fits
-// only grows, so one pass finds them all. Cost: divisors of two dimensions, plus those of the third.
 // The shortest path has, at each level, a state for each triple of next keepers and an edge for each subset
 // kept: 8 * sum of (levels - a)^3 edges, each a scan of one list of tiles the first time.
 #include "orrery/nest/lattice_capacity.h"
@@ -31,7 +29,6 @@ CapacityBound::CapacityBound(Boundaries& boundaries, const std::vector<Criterion
       room_(room),
       levels_(static_cast<int>(boundaries.problem().levels.size())) {
   tiles_.resize(static_cast<std::size_t>(levels_) * kSubsets);
-  listed_.assign(tiles_.size(), 0);
   const std::size_t side = levels_ + 1;
   term_index_.assign(levels_ * (side + 1) * (side + 1) * (side + 1), -1);
   prices_.resize(static_cast<std::size_t>(kSpaces) * levels_ * levels_);
@@ -83,7 +80,8 @@ void CapacityBound::fill_chains() {
           if (k >= criteria_.size()) continue;
           if (!(problem_.levels[a].must_keep >> s & 1)) least[k] = inside(outer, k);
           if (!(problem_.levels[a].may_keep >> s & 1)) continue;
-          const double own = outer == 0 ? 0 : prices(s, a, outer - 1)[k].back();
+          const double own =
+              outer == 0 ? 0 : prices(s, a, outer - 1)[k][boundaries_.axis(problem_.blind[s]).value.size() - 1];
           least[k] = std::min(least[k], own + inside(a + 1, k));
         }
       }
@@ -172,7 +170,8 @@ const std::vector<double>& CapacityBound::term_within(int a, std::uint32_t kept,
     price[d].assign(size[d], 0);
     if (!(kept >> s & 1) || outer[s] == 0) continue;
     const Boundary& boundary = boundaries_.at(s, a, outer[s] - 1);
-    price[d] = prices(s, a, outer[s] - 1)[criterion];
+    const double* const prices = this->prices(s, a, outer[s] - 1)[criterion];
+    price[d].assign(prices, prices + size[d]);
     for (const Boundary::Load& load : boundary.loads)
       for (int x = 0; x < size[d] && load.cycles[x] > most_[s][load.resource]; ++x) price[d][x] = kNever;
   }
@@ -223,7 +222,9 @@ const CapacityBound::Term& CapacityBound::term(int a, std::uint32_t kept, const 
         ++first[s];
     }
   }
-  const std::vector<Triple<int>>& tiles = fitting(a, kept);
+  auto& shared = tiles_[static_cast<std::size_t>(a) * kSubsets + kept];
+  if (!shared) shared = boundaries_.largest(a, kept);
+  const LargestTiles::List& tiles = *shared;
   if (tiles.empty()) return found;
   if (!any) {
     found.cost = {};
@@ -240,7 +241,7 @@ const CapacityBound::Term& CapacityBound::term(int a, std::uint32_t kept, const 
   for (std::size_t k = 0; k < criteria_.size(); ++k) {
     Column& column = columns[count++] = {&found.cost[k]};
     for (int s = 0; s < kSpaces; ++s)
-      if (crossing[s]) column.by_reuse[s] = prices(s, a, outer[s] - 1)[k].data();
+      if (crossing[s]) column.by_reuse[s] = prices(s, a, outer[s] - 1)[k];
   }
   for (int r = 0; r < problem_.resources; ++r) {
     if (!(loaded >> r & 1)) continue;
@@ -279,46 +280,13 @@ const CapacityBound::Term& CapacityBound::term(int a, std::uint32_t kept, const 
   return found;
 }
 
-const std::array<std::vector<double>, kCriteria>& CapacityBound::prices(int s, int a, int b) {
-  auto& prices = prices_[(static_cast<std::size_t>(s) * levels_ + a) * levels_ + b];
-  if (prices[0].empty())
-    for (std::size_t k = 0; k < criteria_.size(); ++k) prices[k] = criteria_[k].price(boundaries_.at(s, a, b));
+const CapacityBound::ByCriterion& CapacityBound::prices(int s, int a, int b) {
+  ByCriterion& prices = prices_[(static_cast<std::size_t>(s) * levels_ + a) * levels_ + b];
+  if (prices[0] != nullptr) return prices;
+  const Boundary& boundary = boundaries_.at(s, a, b);
+  for (std::size_t k = 0; k < criteria_.size(); ++k)
+    prices[k] = k == kEnergy ? boundary.pj.data() : own_prices_.emplace_back(criteria_[k].price(boundary)).data();
   return prices;
-}
-
-const std::vector<Triple<int>>& CapacityBound::fitting(int a, std::uint32_t kept) {
-  const std::size_t place = static_cast<std::size_t>(a) * kSubsets + kept;
-  std::vector<Triple<int>>& tiles = tiles_[place];
-  if (listed_[place]) return tiles;
-  listed_[place] = 1;
-  Triple<int> last;
-  for (int d = 0; d < kDims; ++d) last[d] = static_cast<int>(boundaries_.axis(d).value.size()) - 1;
-  const std::optional<Count>& capacity = problem_.levels[a].capacity;
-  if (!capacity) {
-    tiles.push_back(last);
-    return tiles;
-  }
-  Triple<std::vector<Count>> side;
-  Triple<Count> counts{};  // per dimension: 1 where the dataspace that is blind to it is kept
-  for (int d = 0; d < kDims; ++d) {
-    for (const Count value : boundaries_.axis(d).value) side[d].push_back(value * boundaries_.prices().spread(a, d));
-    counts[d] = kept >> problem_.dataspace[d] & 1;
-  }
-  // For each x and y the largest z that fits; z falls as x and y grow.
-  std::vector<int> above(last[1] + 1, -1);  // the z of the next larger x, by y
-  for (int x = last[0]; x >= 0; --x) {
-    int next = -1;  // the z of the next larger y
-    for (int y = last[1]; y >= 0; --y) {
-      const Count face = counts[2] * side[0][x] * side[1][y];
-      const Count depth = counts[1] * side[0][x] + counts[0] * side[1][y];  // words for each step along z
-      int z = std::max(next, above[y]);
-      while (z < last[2] && face + depth * side[2][z + 1] <= *capacity) ++z;
-      if (z >= 0 && z > next && z > above[y]) tiles.push_back({x, y, z});
-      next = z;
-      above[y] = z;
-    }
-  }
-  return tiles;
 }
 
 }  // namespace orrery::nest::lattice

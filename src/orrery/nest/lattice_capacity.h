@@ -7,6 +7,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "orrery/cost/budget.h"
@@ -111,9 +112,9 @@ class CapacityBound {
   void fill_chains();
   const Least& chain(int s, int a, int outer) const { return chain_[s][a * (levels_ + 1) + outer]; }
   std::size_t term_slot(int a, std::uint32_t kept, const Outer& outer) const;
-  // By criterion and index of the divisor that is reused.
-  const std::array<std::vector<double>, kCriteria>& prices(int s, int a, int b);
-  const std::vector<Triple<int>>& fitting(int a, std::uint32_t kept);
+  // By index of the divisor that is reused.
+  using ByCriterion = std::array<const double*, kCriteria>;
+  const ByCriterion& prices(int s, int a, int b);
   std::size_t slot(int a, const Outer& outer) const;
 
   Boundaries& boundaries_;
@@ -123,9 +124,9 @@ class CapacityBound {
   const cost::Budget& budget_;
   double room_;
   int levels_;
-  std::vector<std::array<std::vector<double>, kCriteria>> prices_;  // [dataspace][inner level][outer level]
-  std::vector<std::vector<Triple<int>>> tiles_;                     // [level][kept]
-  std::vector<char> listed_;
+  std::vector<ByCriterion> prices_;  // [dataspace][inner level][outer level]
+  std::deque<std::vector<double>> own_prices_;
+  std::vector<std::shared_ptr<const LargestTiles::List>> tiles_;  // [level][kept]
   std::vector<int> term_index_;  // [level][what is kept and where next]: into terms_, or -1
   std::deque<Term> terms_;
   std::map<std::size_t, std::array<std::vector<double>, kCriteria>> terms_within_;

@@ -25,6 +25,8 @@ bool Goal::improve(const Key& found, double energy_pj, double cycles) {
 }
 
 Key Goal::key(double energy_pj, double active, double leak_pj) const {
+  // Even where cycles are worked out in doubles, they are rounded up from what differs by less.
+  active = std::ceil(active * (1 - kEqual));
   const double cycles = active + latency_;
   if (max_cycles_ > 0 && cycles > max_cycles_ * (1 + kEqual)) return {kNever, kNever, kNever};
   return key_of(objective_, energy_pj + active * leak_pj, cycles);
@@ -44,7 +46,8 @@ double Goal::ceiling(double energy_pj, double leak_pj) const {
   double most = max_cycles_ > 0 ? max_cycles_ - latency_ : kNever;
   if (best_[0] < kNever) {
     if (objective_[0] == Metric::kDelay) {
-      most = std::min(most, best_[0] - latency_);
+      const double fewer = objective_.size() == 1 ? 1 : 0;  // cycles that a better one takes at least
+      most = std::min(most, best_[0] - latency_ - fewer);
     } else if (objective_[0] == Metric::kEnergy) {
       if (leak_pj > 0) most = std::min(most, (best_[0] - energy_pj) / leak_pj);
     } else {

@@ -17,14 +17,14 @@ namespace orrery::nest::lattice {
 
 class Goal {
  public:
-  // `latency`: cycles added to every mapping's.
+  // `latency`: cycles added to every mapping's, which are a whole number without it, too.
   Goal(const std::vector<Metric>& objective, double max_cycles, double latency);
 
   const Key& best() const { return best_; }
   // Records an answer; false when it is not better.
   bool improve(const Key& found, double energy_pj, double cycles);
 
-  // `leak_pj` per cycle comes on top of `energy_pj`; `active` cycles are those without latency.
+  // `leak_pj` per cycle comes on top of `energy_pj`; `active` cycles are those without latency, at least.
   Key key(double energy_pj, double active, double leak_pj) const;
   bool drop(const Key& bound) const { return compare(bound, best_, objective_.size()) >= 0; }
   bool drop(double energy_pj, double active, double leak_pj) const { return drop(key(energy_pj, active, leak_pj)); }

@@ -13,14 +13,18 @@
 // what a choice of the outer keepers costs at least, too: the table outside plus F inside, tile by tile.
 // That a run may be taken to end at the next level that iterates is the shift lemma of lattice_table.h.
 //
-// Cost: for each of (levels - a)^3 states of o, for each of eight subsets kept, two additions and two minima for each
-// point and multiple along one dimension. On the small lattices of chips with many levels that is a few milliseconds,
-// in the place of thousands of choices of keepers.
+// The eight subsets that a level may keep are not tried for each o. A dataspace that is kept is next kept at a for
+// the levels inside, wherever it was outside: that place decides its price only. So with the dataspaces decided one
+// after the other, the least over those that follow is shared by all places of those before that are kept:
+//   Z(o) = min(nothing kept, p_2(o_2) + {2}, p_1(o_1) + {1 ..}(o_2), p_0(o_0) + {0 ..}(o_1, o_2))
+//
+// Cost: for each of (levels - a)^3 states of o, one pass over the points and multiples along each dimension, and three
+// over those of tiles that fit; in the nearest cache some tenths of a nanosecond a figure. On the small lattices of
+// chips with many levels that is a millisecond, in the place of thousands of choices of keepers.
 #include "orrery/nest/lattice_inside.h"
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 
 #include "orrery/nest/objective.h"
 
@@ -29,33 +33,13 @@ namespace orrery::nest::lattice {
 namespace {
 
 constexpr std::uint32_t kSubsets = 1u << kSpaces;
+constexpr std::uint32_t kPartials = 3;  // {0}, {1} and {0, 1}, kept ones among the first dataspaces
 constexpr float kNone = std::numeric_limits<float>::infinity();
-// Of a figure, at most: three additions a level, each to 2^-24, and its conversion.
+// Of a figure, at most: four additions a level, each to 2^-24, and its conversion.
 constexpr double kRounding = 80.0 / (1 << 24);
 static_assert(4 * kMostLevels + 2 <= 80);
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define ORRERY_FOR_WIDE_VECTORS __attribute__((target_clones("avx2", "default")))
-#else
-#define ORRERY_FOR_WIDE_VECTORS
-#endif
-
-ORRERY_FOR_WIDE_VECTORS
-void take_least(float* to, const float* own, float run, const float* fresh, const float* pending, std::size_t count) {
-  for (std::size_t o = 0; o < count; ++o) {
-    const float further = fresh[o] < pending[o] ? fresh[o] : pending[o];
-    const float cost = own[o] + run + further;
-    to[o] = cost < to[o] ? cost : to[o];
-  }
-}
-
-ORRERY_FOR_WIDE_VECTORS
-void take_least(float* to, const float* own, float run, std::size_t count) {
-  for (std::size_t o = 0; o < count; ++o) {
-    const float cost = own[o] + run;
-    to[o] = cost < to[o] ? cost : to[o];
-  }
-}
+// Figures that are swept over between looks at the clock.
+constexpr std::size_t kFiguresOfALook = 100'000;
 
 int first_of_others(int d) {
   return d == 0 ? 1 : 0;
@@ -98,7 +82,7 @@ double entries_of(const Boundaries& boundaries) {
 }  // namespace
 
 Inside::Inside(Boundaries& boundaries, const Criterion& criterion, double ceiling, const Triple<Loads>& most,
-               const Choices& choices, const cost::Budget& budget)
+               const Choices& choices, const cost::Budget& budget, Blocks& blocks)
     : boundaries_(boundaries),
       problem_(boundaries.problem()),
       criterion_(criterion),
@@ -107,45 +91,50 @@ Inside::Inside(Boundaries& boundaries, const Criterion& criterion, double ceilin
       most_(most),
       choices_(choices),
       budget_(budget),
-      levels_(static_cast<int>(boundaries.problem().levels.size())) {
-  for (int d = 0; d < kDims; ++d) size_[d] = static_cast<int>(boundaries.axis(d).value.size());
-  stride_ = {size_[1] * size_[2], size_[2], 1};
-  const std::vector<Triple<int>>& points = boundaries.points();
+      levels_(static_cast<int>(boundaries.problem().levels.size())),
+      room_(blocks) {
   for (int d = 0; d < kDims; ++d) {
+    size_[d] = static_cast<int>(boundaries.axis(d).value.size());
+    points_ *= size_[d];
     for (int x = 0; x < size_[d]; ++x)
       for (const int m : boundaries.axis(d).multiples[x]) pairs_[d].push_back({x, m});
     pairs_[d].push_back({size_[d] - 1, size_[d] - 1});
     last_pair_[d].resize(size_[d]);
     for (std::size_t k = 0; k < pairs_[d].size(); ++k)
-      if (pairs_[d][k].reached == size_[d] - 1) last_pair_[d][pairs_[d][k].from] = static_cast<int>(k);
-    const int p = first_of_others(d), q = second_of_others(d);
-    for (const Triple<int>& at : points) place_[d].push_back((at[d] * size_[p] + at[p]) * size_[q] + at[q]);
+      if (pairs_[d][k].reached == size_[d] - 1) last_pair_[d][pairs_[d][k].from] = k;
   }
-  barrier_.resize(static_cast<std::size_t>(levels_) * kSubsets);
+  stride_ = {size_[1] * size_[2], size_[2], 1};
+  tiles_.resize(static_cast<std::size_t>(levels_) * kSubsets);
+  listed_.assign(tiles_.size(), 0);
   const std::size_t side = levels_ + 1;
-  states_.resize(levels_ * side * side * side);
+  prices_.resize(levels_ * kSpaces * side);
+  const std::size_t states = state_of(levels_, levels_, {0, 0, 0});
+  states_.resize(states);
+  partials_.resize(kPartials * states);
+  wanted_.assign(kPartials * states, 0);
+  for (int a = 0; a < levels_; ++a)
+    for (int x = 0; x <= levels_; ++x)
+      for (int y = 0; y <= levels_; ++y)
+        for (int z = 0; z <= levels_; ++z) {
+          const std::uint8_t here = choices_[state_of(levels_, a, {x, y, z})];
+          wanted_[0 * states + state_of(levels_, a, {0, y, z})] |= here;
+          wanted_[1 * states + state_of(levels_, a, {x, 0, z})] |= here;
+          wanted_[2 * states + state_of(levels_, a, {0, 0, z})] |= here;
+        }
 }
 
 double Inside::most_steps(const Boundaries& boundaries) {
-  return states_of(boundaries.problem()) * kSubsets * entries_of(boundaries);
+  return states_of(boundaries.problem()) * entries_of(boundaries);
 }
 
 double Inside::most_bytes(const Boundaries& boundaries) {
   double points = 1;
   for (int d = 0; d < kDims; ++d) points *= static_cast<double>(boundaries.axis(d).value.size());
-  const double each = entries_of(boundaries) + 4 * points;
-  const double barriers = static_cast<double>(boundaries.problem().levels.size()) * kSubsets * kDims * points * 2;
-  return sizeof(float) * (states_of(boundaries.problem()) * each + barriers);
-}
-
-std::vector<double> Inside::price(int s, int a, int outer) const {
-  if (outer == 0) return std::vector<double>(size_[problem_.blind[s]], 0);
-  const Boundary& boundary = boundaries_.at(s, a, outer - 1);
-  std::vector<double> price = criterion_.price(boundary);
-  for (const Boundary::Load& load : boundary.loads)
-    for (std::size_t x = 0; x < price.size(); ++x)
-      if (load.cycles[x] > most_[s][load.resource]) price[x] = kNever;
-  return price;
+  const double levels = static_cast<double>(boundaries.problem().levels.size());
+  const double barriers = levels * kSubsets * kDims * points;
+  // Each state, and the partial ones: at most twice as many as there are of those with two dataspaces left.
+  const double each = entries_of(boundaries) + 2 * points;
+  return sizeof(float) * (states_of(boundaries.problem()) * 2 * each + barriers + Blocks::kFigures);
 }
 
 // Least energies of the levels outside each state, outermost first; `below` has those of the levels inside.
@@ -175,7 +164,7 @@ Inside::Choices Inside::choices_below(CapacityBound& capacity, int levels, doubl
   return choices;
 }
 
-const Inside::State& Inside::state(int a, const Outer& outer) {
+Inside::State& Inside::state(int a, const Outer& outer) {
   std::unique_ptr<State>& state = states_[state_of(levels_, a, outer)];
   if (!state) {
     state = std::make_unique<State>();
@@ -185,121 +174,242 @@ const Inside::State& Inside::state(int a, const Outer& outer) {
 }
 
 void Inside::settle(int a, const Outer& outer, State& into) {
-  std::vector<Kept> choices;
-  for (std::uint32_t kept = 0; kept < kSubsets; ++kept) {
-    if (!(choices_[state_of(levels_, a, outer)] >> kept & 1)) continue;
-    Kept one;
-    const bool possible = prepare(a, kept, outer, one);
-    cut_short_ = cut_short_ || budget_.spent();
-    if (cut_short_) return;
-    if (possible) choices.push_back(std::move(one));
-  }
-  for (int c = 0; c < kDims; ++c) {
-    const std::size_t beside = others(c);
-    into.pending[c].assign(pairs_[c].size() * beside, kNone);
-    for (std::size_t k = 0; k < pairs_[c].size(); ++k) {
-      float* const to = into.pending[c].data() + k * beside;
-      for (const Kept& kept : choices) {
-        const float run = static_cast<float>(kept.prices[c][pairs_[c][k].reached] / ceiling_);
-        if (run == kNone) continue;
-        const std::size_t tile = pairs_[c][k].from * beside;
-        if (a == 0)
-          take_least(to, kept.closed[c].data() + tile, run, beside);
-        else
-          take_least(to, kept.closed[c].data() + tile, run, kept.inside->fresh[c].data() + tile,
-                     kept.inside->pending[c].data() + k * beside, beside);
-      }
-    }
-  }
-  close(a, into);
+  std::vector<Leg> legs;
+  legs_of(a, 0, 0, outer, choices_[state_of(levels_, a, outer)], legs);
+  if (out_of_time() || legs.empty()) return;
+  fill(a, outer, legs, nullptr, into.folded);
+  into.any = !cut_short_;
+  if (into.any && a + 1 < levels_) close(a, into);
 }
 
-// False where nothing fits.
-bool Inside::prepare(int a, std::uint32_t kept, const Outer& outer, Kept& into) {
+const Inside::Partial& Inside::partial(int a, std::uint32_t kept, const Outer& outer) {
+  Outer free = outer;
+  for (int s = 0; s < kSpaces; ++s)
+    if (kept >> s & 1) free[s] = 0;
+  const std::size_t slot = (kept - 1) * states_.size() + state_of(levels_, a, free);
+  std::unique_ptr<Partial>& partial = partials_[slot];
+  if (partial) return *partial;
+  partial = std::make_unique<Partial>();
+  std::vector<Leg> legs;
+  legs_of(a, kept == 1 ? 1 : 2, kept, free, wanted_[slot], legs);
+  if (out_of_time() || legs.empty()) return *partial;
+  fill(a, free, legs, &tiles(a, kept), partial->least);
+  partial->any = !cut_short_;
+  return *partial;
+}
+
+// What level a may keep: `kept` of the dataspaces before `next`, of the others any that make up one of `wanted`.
+void Inside::legs_of(int a, int next, std::uint32_t kept, const Outer& outer, std::uint32_t wanted,
+                     std::vector<Leg>& legs) {
+  if (wanted >> kept & 1) add_leg(a, -1, kept, outer, legs);
+  for (int s = next; s < kSpaces; ++s) {
+    const std::uint32_t first = kept | 1u << s;
+    bool any = false;
+    for (std::uint32_t subset = first; subset < kSubsets; ++subset)
+      any = any || ((wanted >> subset & 1) && (subset & ((2u << s) - 1)) == first);
+    if (!any || !tiles(a, first).any) continue;
+    if (s + 1 == kSpaces) {
+      add_leg(a, s, first, outer, legs);
+      continue;
+    }
+    const Partial& inside = partial(a, first, outer);
+    if (inside.any) legs.push_back({s, &inside.least, &tiles(a, first), true, 0});
+  }
+}
+
+void Inside::add_leg(int a, int s, std::uint32_t kept, const Outer& outer, std::vector<Leg>& legs) {
   const Outer inner = CapacityBound::within(a, kept, outer);
-  const std::vector<int>& tiles = a == 0 ? boundaries_.starts(kept) : boundaries_.fits(a, kept).list;
-  if (tiles.empty()) return false;
-  double innermost = 0;
-  if (a > 0) {
-    into.inside = &state(a - 1, inner);
-    if (cut_short_) return false;
+  const Tiles& fitting = tiles(a, kept);
+  if (!fitting.any || cut_short_) return;
+  Leg leg{s, nullptr, fitting.all ? nullptr : &fitting, false, 0};
+  if (a == 0) {
+    leg.rest = static_cast<float>(innermost(inner) / ceiling_);
+    if (leg.rest == kNone) return;
   } else {
-    for (int s = 0; s < kSpaces; ++s) {
-      if (inner[s] == 0) return false;
-      innermost +=
-          criterion_.price(boundaries_.innermost_pj(s, inner[s] - 1), boundaries_.innermost_loads(s, inner[s] - 1));
+    const State& inside = state(a - 1, inner);
+    if (!inside.any) return;
+    leg.inside = &inside.folded;
+  }
+  legs.push_back(leg);
+}
+
+// Of what the compute units read.
+double Inside::innermost(const Outer& inner) const {
+  double cost = 0;
+  for (int s = 0; s < kSpaces; ++s) {
+    if (inner[s] == 0) return kNever;
+    cost += criterion_.price(boundaries_.innermost_pj(s, inner[s] - 1), boundaries_.innermost_loads(s, inner[s] - 1));
+  }
+  return cost;
+}
+
+// The least over legs, one at least, for the tiles given (null: all).
+void Inside::fill(int a, const Outer& outer, const std::vector<Leg>& legs, const Tiles* tiles, Triple<Figures>& into) {
+  std::vector<Way> ways(legs.size());
+  for (int c = 0; c < kDims; ++c) {
+    for (std::size_t k = 0; k < legs.size(); ++k) {
+      const Leg& leg = legs[k];
+      Way& way = ways[k] = {};
+      way.rest = leg.rest;
+      if (leg.inside) way.base = (*leg.inside)[c];
+      if (leg.tiles) {
+        way.extent = leg.tiles->extent[c].data();
+        if (!leg.barred && !leg.tiles->all) way.tile = leg.tiles->barrier[c].data();
+      }
+      if (leg.s < 0 || outer[leg.s] == 0) continue;
+      const Price& own = price(leg.s, a, outer[leg.s]);
+      if (problem_.blind[leg.s] == c)
+        way.run = own.by_reuse.data();
+      else
+        way.own = own.own[c].data();
+    }
+    const std::vector<Pair>& pairs = pairs_[c];
+    into[c] = room_.take(pairs.size() * others(c));
+    const std::size_t rows = std::max<std::size_t>(kFiguresOfALook / others(c), 1);
+    for (std::size_t first = 0; first < pairs.size(); first += rows) {
+      if (first > 0 && out_of_time()) return;
+      const std::size_t count = std::min(rows, pairs.size() - first);
+      least_of_ways(ways, {pairs.data() + first, count}, first, others(c), tiles ? tiles->extent[c].data() : nullptr,
+                    into[c]);
     }
   }
-  Triple<std::vector<double>>& barrier = barrier_[static_cast<std::size_t>(a) * kSubsets + kept];
-  if (barrier[0].empty())
-    for (int c = 0; c < kDims; ++c) {
-      barrier[c].assign(place_[c].size(), kNever);
-      for (const int point : tiles) barrier[c][place_[c][point]] = 0;
-    }
-  for (int d = 0; d < kDims; ++d) {
-    const int s = problem_.dataspace[d];
-    into.prices[d] = price(s, a, kept >> s & 1 ? outer[s] : 0);
-  }
+}
+
+bool Inside::out_of_time() {
+  return cut_short_ = cut_short_ || budget_.spent();
+}
+
+const Inside::Tiles& Inside::tiles(int a, std::uint32_t kept) {
+  const std::size_t place = static_cast<std::size_t>(a) * kSubsets + kept;
+  Tiles& tiles = tiles_[place];
+  if (listed_[place]) return tiles;
+  listed_[place] = 1;
+  const std::vector<int>& list = a == 0 ? boundaries_.starts(kept) : boundaries_.fits(a, kept).list;
+  const std::vector<Triple<int>>& points = boundaries_.points();
+  tiles.any = !list.empty();
+  tiles.all = static_cast<int>(list.size()) == points_;
+  if (!tiles.any) return tiles;
   for (int c = 0; c < kDims; ++c) {
     const int p = first_of_others(c), q = second_of_others(c);
-    into.closed[c].resize(barrier[c].size());
-    std::size_t at = 0;
-    for (int x = 0; x < size_[c]; ++x)
-      for (int y = 0; y < size_[p]; ++y)
-        for (int z = 0; z < size_[q]; ++z, ++at)
-          into.closed[c][at] =
-              static_cast<float>((barrier[c][at] + (into.prices[p][y] + into.prices[q][z]) + innermost) / ceiling_);
+    tiles.extent[c].assign(size_[c], tiles.all ? static_cast<int>(others(c)) : 0);
+    if (tiles.all) continue;
+    tiles.barrier[c].assign(points_, kNone);
+    for (const int point : list) {
+      const Triple<int>& at = points[point];
+      const int other = at[p] * size_[q] + at[q];
+      tiles.barrier[c][at[c] * others(c) + other] = 0;
+      tiles.extent[c][at[c]] = std::max(tiles.extent[c][at[c]], other + 1);
+    }
   }
-  return true;
+  return tiles;
 }
 
-// F from Z, and both together.
+const Inside::Price& Inside::price(int s, int a, int outer) {
+  Price& found = prices_[(static_cast<std::size_t>(a) * kSpaces + s) * (levels_ + 1) + outer];
+  if (!found.by_reuse.empty()) return found;
+  const Boundary& boundary = boundaries_.at(s, a, outer - 1);
+  std::vector<double> price = criterion_.price(boundary);
+  for (const Boundary::Load& load : boundary.loads)
+    for (std::size_t x = 0; x < price.size(); ++x)
+      if (load.cycles[x] > most_[s][load.resource]) price[x] = kNever;
+  for (const double one : price) found.by_reuse.push_back(static_cast<float>(one / ceiling_));
+  const int d = problem_.blind[s];
+  for (int c = 0; c < kDims; ++c) {
+    if (c == d) continue;
+    const int p = first_of_others(c), q = second_of_others(c);
+    found.own[c].reserve(others(c));
+    for (int y = 0; y < size_[p]; ++y)
+      for (int z = 0; z < size_[q]; ++z) found.own[c].push_back(found.by_reuse[d == p ? y : z]);
+  }
+  return found;
+}
+
+// F from Z, and both together. Sweeps along a dimension are quick in its own order, where the others lie side by side,
+// and along the first of the others in orders that have the same last one; so
+//   F = min( D_2 min(D_1 L_0, D_0 L_1), D_1 D_0 L_2 )
+// with L_c the least over the runs along c and D_d the least over divisors in d, turned from one order to another
+// between.
 void Inside::close(int a, State& state) {
-  const std::size_t points = place_[0].size();
-  for (int d = 0; d < kDims; ++d) state.fresh[d].assign(points, kNone);
-  state.within.assign(points, kNone);
-  if (a + 1 < levels_) {
-    const Triple<bool>& free = problem_.levels[a + 1].free;
-    for (int c = 0; c < kDims; ++c) {
+  const Triple<bool>& free = problem_.levels[a + 1].free;
+  const auto axis = [&](int d) -> const std::vector<std::vector<int>>& { return boundaries_.axis(d).prime_multiples; };
+  runs_.resize(points_);
+  turned_.resize(points_);
+  float* const runs = runs_.data();
+  const auto divide = [&](int d, int order, float* table) {  // d: the dimension of the order itself or the next
+    if (!free[d]) return;
+    const std::size_t outer = d == order ? 1 : size_[order];
+    take_least_of_divisors(axis(d), outer, others(order) / (d == order ? 1 : size_[d]), table);
+  };
+  state.fresh = room_.take(points_);
+  std::fill(state.fresh, state.fresh + points_, kNone);
+  float* const turned = turned_.data();
+  if (free[0] || free[1]) {
+    std::fill(turned, turned + points_, kNone);
+    for (const int c : {0, 1}) {
       if (!free[c]) continue;
-      const int p = first_of_others(c), q = second_of_others(c);
-      const std::size_t others = static_cast<std::size_t>(size_[p]) * size_[q];
-      std::vector<float>& least = room_;
-      least.assign(points, kNone);  // in the order of c, by t
-      for (std::size_t k = 0; k < pairs_[c].size(); ++k) {
-        if (pairs_[c][k].from == pairs_[c][k].reached) continue;
-        float* const to = least.data() + pairs_[c][k].reached * others;
-        const float* const from = state.pending[c].data() + k * others;
-        for (std::size_t o = 0; o < others; ++o) to[o] = from[o] < to[o] ? from[o] : to[o];
-      }
-      // Smaller divisors first: each hands what it has on to its prime multiples.
-      for (int t = 0; t < size_[c]; ++t) {
-        float* const here = least.data() + t * others;
-        if (free[p])
-          for (int y = 0; y < size_[p]; ++y)
-            for (const int m : boundaries_.axis(p).prime_multiples[y])
-              for (int z = 0; z < size_[q]; ++z)
-                here[m * size_[q] + z] = std::min(here[m * size_[q] + z], here[y * size_[q] + z]);
-        if (free[q])
-          for (int z = 0; z < size_[q]; ++z)
-            for (const int m : boundaries_.axis(q).prime_multiples[z])
-              for (int y = 0; y < size_[p]; ++y)
-                here[y * size_[q] + m] = std::min(here[y * size_[q] + m], here[y * size_[q] + z]);
-      }
-      for (std::size_t point = 0; point < points; ++point)
-        state.within[point] = std::min(state.within[point], least[place_[c][point]]);
+      if (out_of_time()) return;
+      least_of_runs(pairs_[c], state.folded[c], others(c), size_[c], runs);
+      divide(1 - c, c, runs);
+      take_least(c, runs, 2, turned);
     }
-    for (int d = 0; d < kDims; ++d)
-      for (std::size_t point = 0; point < points; ++point) state.fresh[d][place_[d][point]] = state.within[point];
+    divide(2, 2, turned);
+    take_least(2, turned, 0, state.fresh);
+  }
+  if (free[2]) {
+    if (out_of_time()) return;
+    least_of_runs(pairs_[2], state.folded[2], others(2), size_[2], runs);
+    divide(0, 2, runs);
+    std::fill(turned, turned + points_, kNone);
+    take_least(2, runs, 1, turned);
+    divide(1, 1, turned);
+    take_least(1, turned, 0, state.fresh);
   }
   for (int c = 0; c < kDims; ++c) {
-    const std::size_t others = points / size_[c];
-    for (std::size_t point = 0; point < points; ++point) {
-      const std::size_t at = place_[c][point];
-      const float ended = state.pending[c][last_pair_[c][at / others] * others + at % others];
-      state.within[point] = std::min(state.within[point], ended);
+    if (out_of_time()) return;
+    const float* tiles = state.fresh;
+    if (c > 0) {
+      std::fill(turned, turned + points_, kNone);
+      take_least(0, tiles, c, turned);
+      tiles = turned;
     }
+    take_least_by_tile(pairs_[c], tiles, others(c), state.folded[c]);
   }
+}
+
+// to = min(to, from), `from` in the order of dimension i, `to` in that of j.
+void Inside::take_least(int i, const float* from, int j, float* to) const {
+  Triple<std::size_t> stride{};
+  stride[i] = others(i);
+  stride[first_of_others(i)] = size_[second_of_others(i)];
+  stride[second_of_others(i)] = 1;
+  const int p = first_of_others(j), q = second_of_others(j);
+  const std::size_t step = stride[q], count = size_[q];
+  for (int x = 0; x < size_[j]; ++x)
+    for (int y = 0; y < size_[p]; ++y, to += count) {
+      const float* const row = from + x * stride[j] + y * stride[p];
+      if (step == 1)
+        for (std::size_t z = 0; z < count; ++z) to[z] = row[z] < to[z] ? row[z] : to[z];
+      else
+        for (std::size_t z = 0; z < count; ++z) to[z] = row[z * step] < to[z] ? row[z * step] : to[z];
+    }
+}
+
+const std::vector<float>& Inside::within(int a, const Outer& outer) {
+  State& here = state(a, outer);
+  if (!here.within.empty() || cut_short_) return here.within;
+  here.within.assign(points_, kNone);
+  if (!here.any) return here.within;
+  if (here.fresh) std::copy(here.fresh, here.fresh + points_, here.within.begin());
+  runs_.resize(points_);
+  for (int c = 0; c < kDims; ++c) {
+    float* to = runs_.data();
+    for (int x = 0; x < size_[c]; ++x, to += others(c)) {
+      const float* const row = here.folded[c] + last_pair_[c][x] * others(c);
+      std::copy(row, row + others(c), to);
+    }
+    take_least(c, runs_.data(), 0, here.within.data());
+  }
+  return here.within;
 }
 
 double Inside::least() {
@@ -307,56 +417,38 @@ double Inside::least() {
   return cut_short_ ? 0 : worth(all.back());
 }
 
+const Inside::State* Inside::find(int a, const Outer& outer) const {
+  const State* found = states_[state_of(levels_, a, outer)].get();
+  return found && found->any ? found : nullptr;
+}
+
 // Follows one of the least from the outermost level inwards.
-Inside::Found Inside::cheapest() const {
+Inside::Found Inside::cheapest() {
   Found found;
   Loads& loads = found.loads;
   Outer outer{0, 0, 0};
-  int c = 0;
-  std::size_t pair = pairs_[0].size() - 1;
-  Triple<int> x;
-  for (int d = 0; d < kDims; ++d) x[d] = size_[d] - 1;
+  Place at;
+  at.row = pairs_[0].size() - 1;
+  at.pair = pairs_[0][at.row];
+  for (int d = 0; d < kDims; ++d) at.x[d] = size_[d] - 1;
   for (int a = levels_ - 1;; --a) {
-    double least = kNever;
-    std::uint32_t chosen = 0;
-    bool iterates = false;
-    const int point = x[0] * stride_[0] + x[1] * stride_[1] + x[2];
-    const auto reuse = [&](int s) { return problem_.blind[s] == c ? pairs_[c][pair].reached : x[problem_.blind[s]]; };
-    for (std::uint32_t kept = 0; kept < kSubsets; ++kept) {
-      if (!(choices_[state_of(levels_, a, outer)] >> kept & 1)) continue;
-      const std::vector<double>& barrier = barrier_[static_cast<std::size_t>(a) * kSubsets + kept][0];
-      if (barrier.empty() || barrier[point] > 0) continue;
-      const Outer inner = CapacityBound::within(a, kept, outer);
-      double cost = 0;
-      for (int s = 0; s < kSpaces; ++s)
-        if (kept >> s & 1) cost += price(s, a, outer[s])[reuse(s)];
-      const State* inside = a > 0 ? find(a - 1, inner) : nullptr;
-      if (a > 0 && inside == nullptr) continue;
-      double fresh = kNever, pending = 0;
-      if (inside) {
-        fresh = worth(inside->fresh[0][point]);
-        pending = worth(inside->pending[c][pair * others(c) + place_[c][point] % others(c)]);
-      } else {
-        for (int s = 0; s < kSpaces; ++s)
-          pending += inner[s] == 0 ? kNever
-                                   : criterion_.price(boundaries_.innermost_pj(s, inner[s] - 1),
-                                                      boundaries_.innermost_loads(s, inner[s] - 1));
-      }
-      cost += std::min(fresh, pending);
-      if (cost < least) least = cost, chosen = kept, iterates = fresh < pending;
+    const Kept kept = choose(a, outer, at);
+    if (kept.cost == kNever) return {};
+    for (int s = 0; s < kSpaces; ++s) {
+      if (!(kept.subset >> s & 1)) continue;
+      const int d = problem_.blind[s];
+      if (outer[s] > 0) boundaries_.add(s, a, outer[s] - 1, d == at.c ? at.pair.reached : at.x[d], loads);
+      found.keepers[s] |= 1u << a;
     }
-    if (least == kNever) return {};
-    for (int s = 0; s < kSpaces; ++s)
-      if ((chosen >> s & 1) && outer[s] > 0) boundaries_.add(s, a, outer[s] - 1, reuse(s), loads);
-    for (int s = 0; s < kSpaces; ++s) found.keepers[s] |= (chosen >> s & 1) << a;
-    outer = CapacityBound::within(a, chosen, outer);
+    outer = CapacityBound::within(a, kept.subset, outer);
     if (a == 0) {
-      found.path.push_back({0, -1, point});
+      found.path.push_back({0, -1, point_of(at.x)});
       break;
     }
-    if (!iterates) continue;
-    std::tie(c, pair, x) = first_step(*find(a - 1, outer), a, x);
-    found.path.push_back({a, c, point});
+    if (!kept.iterates) continue;
+    const int point = point_of(at.x);
+    at = first_step(a - 1, outer, at.x);
+    found.path.push_back({a, at.c, point});
   }
   for (int s = 0; s < kSpaces; ++s)
     for (int r = 0; r < problem_.resources; ++r) loads[r] += boundaries_.innermost_loads(s, outer[s] - 1)[r];
@@ -364,15 +456,47 @@ Inside::Found Inside::cheapest() const {
   return found;
 }
 
-// The innermost loop of level a, and the tile inside its loops, from which F of the tile t comes.
-std::tuple<int, std::size_t, Triple<int>> Inside::first_step(const State& inside, int a, const Triple<int>& t) const {
-  std::tuple<int, std::size_t, Triple<int>> best{};
-  float least = kNone;
-  const Triple<bool>& free = problem_.levels[a].free;
+// Z of one place, with what level a keeps.
+Inside::Kept Inside::choose(int a, const Outer& outer, const Place& at) {
+  Kept best;
+  const int p = first_of_others(at.c), q = second_of_others(at.c);
+  const std::size_t other = static_cast<std::size_t>(at.x[p]) * size_[q] + at.x[q];
+  for (std::uint32_t subset = 0; subset < kSubsets; ++subset) {
+    if (!(choices_[state_of(levels_, a, outer)] >> subset & 1)) continue;
+    const Tiles& fitting = tiles(a, subset);
+    if (!fitting.any || (!fitting.all && fitting.barrier[0][point_of(at.x)] > 0)) continue;
+    const Outer inner = CapacityBound::within(a, subset, outer);
+    double cost = 0;
+    for (int s = 0; s < kSpaces; ++s) {
+      const int d = problem_.blind[s];
+      if ((subset >> s & 1) && outer[s] > 0)
+        cost += price(s, a, outer[s]).by_reuse[d == at.c ? at.pair.reached : at.x[d]];
+    }
+    bool iterates = false;
+    if (a == 0) {
+      cost += innermost(inner) / ceiling_;
+    } else if (const State* inside = find(a - 1, inner)) {
+      const float folded = inside->folded[at.c][at.row * others(at.c) + other];
+      cost += folded;
+      iterates = inside->fresh[point_of(at.x)] <= folded;
+    } else {
+      continue;
+    }
+    if (cost < best.cost) best = {cost, subset, iterates};
+  }
+  return best;
+}
+
+// The innermost loop of level a + 1, and the tile inside its loops, from which F of the tile t comes.
+Inside::Place Inside::first_step(int a, const Outer& outer, const Triple<int>& t) {
+  const State& inside = *find(a, outer);
+  const Triple<bool>& free = problem_.levels[a + 1].free;
   const auto reaches = [&](int d, int from) {
     const std::vector<int>& multiples = boundaries_.axis(d).multiples[from];
     return from == t[d] || (free[d] && std::binary_search(multiples.begin(), multiples.end(), t[d]));
   };
+  Place best;
+  double least = kNever;
   for (int c = 0; c < kDims; ++c) {
     if (!free[c]) continue;
     const int p = first_of_others(c), q = second_of_others(c);
@@ -380,12 +504,13 @@ std::tuple<int, std::size_t, Triple<int>> Inside::first_step(const State& inside
       if (pairs_[c][k].reached != t[c] || pairs_[c][k].from == t[c]) continue;
       for (int y = 0; y <= t[p]; ++y)
         for (int z = 0; z <= t[q]; ++z) {
-          const float cost = inside.pending[c][k * others(c) + static_cast<std::size_t>(y) * size_[q] + z];
-          if (!(cost < least) || !reaches(p, y) || !reaches(q, z)) continue;
-          least = cost;
-          Triple<int> x;
-          x[c] = pairs_[c][k].from, x[p] = y, x[q] = z;
-          best = {c, k, x};
+          // Where less is found in F, Z is no less than that.
+          const float folded = inside.folded[c][k * others(c) + static_cast<std::size_t>(y) * size_[q] + z];
+          if (!(folded < least) || !reaches(p, y) || !reaches(q, z)) continue;
+          Place one{c, pairs_[c][k], k, {}};
+          one.x[c] = one.pair.from, one.x[p] = y, one.x[q] = z;
+          const double cost = choose(a, outer, one).cost;
+          if (cost < least) least = cost, best = one;
         }
     }
   }

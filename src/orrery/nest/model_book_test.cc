@@ -173,7 +173,8 @@ TEST(BookLattice, TilesInsteadOfMappings) {
   ASSERT_EQ(layouts.size(), 1u);
   const lattice::Prices prices(*problem, layouts[0]);
   lattice::Axes axes;
-  lattice::Boundaries boundaries(*problem, prices, axes);
+  lattice::LargestTiles largest(1e6);
+  lattice::Boundaries boundaries(*problem, prices, axes, largest);
   EXPECT_EQ(lattice::Table(boundaries, {}, {}).points(), 3 * 9 * 13);
 }
 
