@@ -1,6 +1,7 @@
 // The layers of a request for mappings as questions, before anything is searched: for sweeps, which ask many.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct AskHow {
   // As Timeloop-Experiments' scripts do: layers of files that run once a head (KTQ, softmax, VScores) count
   // `variables.HEADS` times, and --fuse-at is of products that a normalisation follows, and of these.
   bool as_scripts = false;
+  // The chips that the request names, read before (load_chips); null: they are read.
+  std::shared_ptr<const std::vector<ChipFile>> chips;
 };
 
 // What an array does of a model's attention is not among them. Throws InputError, as map().

@@ -487,8 +487,9 @@ void demand_no_choice(const MapRequest& request) {
                        : !search.pads.empty()                      ? "--pad"
                                                                    : nullptr;
   if (!beside) return;
-  base::fail("O2043", fmt::format("`--fuse auto` and `{}` exclude each other", beside), {},
-             "let it choose first, then ask about one side alone: `--layer NAME --fuse-at LEVEL` and the options it shows");
+  base::fail(
+      "O2043", fmt::format("`--fuse auto` and `{}` exclude each other", beside), {},
+      "let it choose first, then ask about one side alone: `--layer NAME --fuse-at LEVEL` and the options it shows");
 }
 
 // What a request asks about, not yet read.
@@ -503,7 +504,9 @@ void gather_layers(const MapRequest& request, Layers& layers) {
   const Named named = sorted_out(request);
   const std::vector<File> files = read_files(named.documents);
   if (named.onnx.empty()) demand_templates(request, files);
-  const Chips chips = load_chips(request.chips, !request.model.empty());
+  const std::shared_ptr<const Chips> given = layers.how == nullptr ? nullptr : layers.how->chips;
+  const Chips read = given ? Chips() : load_chips(request.chips, !request.model.empty());
+  const Chips& chips = given ? *given : read;
   if (!named.onnx.empty()) {
     layers_of_onnx(request, named.onnx[0], chips, files, layers);
   } else if (!request.gemms.empty()) {
@@ -536,7 +539,9 @@ AskedLayers ask_layers(const MapRequest& request, const AskHow& how, Estimators&
   gather_layers(request, layers);
   ReadLayers read = read_all(layers, request, estimators);
   // A storage that no chip has is refused, although no layer here may be fused at it.
-  const auto has_level = [&](const LayerQuestion& question) { return question.chip->storage_index(request.fuse.level) >= 0; };
+  const auto has_level = [&](const LayerQuestion& question) {
+    return question.chip->storage_index(request.fuse.level) >= 0;
+  };
   if (how.as_scripts && !request.fuse.level.empty() && !read.questions.empty() &&
       std::none_of(read.questions.begin(), read.questions.end(), has_level))
     fuse_side(request.fuse, read.questions.front());

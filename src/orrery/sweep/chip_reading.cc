@@ -241,6 +241,17 @@ scenario::MapRequest ChipReadings::request_at(const std::vector<std::string>& op
   return known->second;
 }
 
+std::shared_ptr<const std::vector<scenario::ChipFile>> ChipReadings::chips_of(const scenario::MapRequest& request) {
+  const bool with_normalisations = !request.model.empty();
+  const std::string key = text_of(request.chips) + (with_normalisations ? "\x1c" : "");
+  const std::lock_guard lock(mutex_);
+  auto& known = chips_[key];
+  if (!known)
+    known = std::make_shared<const std::vector<scenario::ChipFile>>(
+        scenario::load_chips(request.chips, with_normalisations));
+  return known;
+}
+
 scenario::AskedLayers ChipReadings::ask(const std::vector<std::string>& options, const base::Overrides& settings) {
   scenario::MapRequest request = request_at(options);
   request.overrides.insert(request.overrides.end(), settings.begin(), settings.end());
@@ -268,6 +279,7 @@ scenario::AskedLayers ChipReadings::ask(const std::vector<std::string>& options,
   if (!estimators) estimators = std::make_unique<scenario::Estimators>(request.estimators);
   scenario::AskedLayers out;
   try {
+    how.chips = chips_of(request);
     out = scenario::ask_layers(request, how, *estimators);
   } catch (base::InputError& error) {
     for (base::Diagnostic& said : error.diagnostics) {

@@ -68,6 +68,7 @@ class ChipReadings {
   ReadingPtr reading(const std::vector<std::string>& options, const base::Overrides& settings);
   scenario::MapRequest request_at(const std::vector<std::string>& options);
   scenario::AskedLayers ask(const std::vector<std::string>& options, const base::Overrides& settings);
+  std::shared_ptr<const std::vector<scenario::ChipFile>> chips_of(const scenario::MapRequest& request);
   bool is_of_both(const std::string& path) const;
   // What of a point changes one level each, by its name, and what changes more.
   struct ByLevel {
@@ -100,6 +101,7 @@ class ChipReadings {
   std::map<std::string, ReadingPtr> known_;
   std::map<std::string, scenario::MapRequest> requests_;
   std::vector<std::unique_ptr<scenario::Estimators>> idle_;
+  std::map<std::string, std::shared_ptr<const std::vector<scenario::ChipFile>>> chips_;  // by names, parsed once
   std::map<std::string, std::string> level_of_;  // by options and setting: the one that it changes
   struct Pinned {
     std::shared_ptr<const scenario::AskedLayers> before, after;
