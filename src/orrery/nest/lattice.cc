@@ -162,17 +162,21 @@ bool LatticeSearch::out_of_time() {
 
 void LatticeSearch::search_chunk(const std::vector<SpatialLayout>& all, std::span<const Start> starts, double beyond) {
   std::vector<std::unique_ptr<Opened>> opened;
+  Key least{kNever, kNever, kNever};
   for (const Start& start : starts) {
     if (out_of_time()) return;
     if (goal_.drop(start.bound))
       ++tally_.bounded;
-    else if (auto here = open(all[start.layout], start.energy_pj))
+    else if (auto here = open(all[start.layout], start.energy_pj)) {
+      // What it finds drops some of those that are still to be opened.
+      if (here->bound < least) least = here->bound, probe(*here);
       opened.push_back(std::move(here));
+    }
   }
   std::stable_sort(opened.begin(), opened.end(), [](const auto& a, const auto& b) { return a->bound < b->bound; });
   double waiting = 0;
   for (std::size_t k = 0; k < opened.size() && !out_of_time(); ++k) {
-    probe(*opened[k]);
+    if (opened[k]->tables.empty()) probe(*opened[k]);
     waiting += points_of(opened[k]->boundaries) * bytes_of_point(problem_);
     if (waiting <= budget_.room() * kForWaiting) continue;
     waiting -= points_of(opened[k]->boundaries) * bytes_of_point(problem_);
