@@ -257,5 +257,61 @@ TEST(MinimumUse, AStorageThatMayKeepNothingCannotBeFilled) {
   }
 }
 
+// Seed 15519 of the convolutions: a word on a diagonal reaches fewer instances than it might, and the network's table
+// asks more for these.
+TEST(Tiles, AnswerIsTheBestWhereFewerDestinationsCostMore) {
+  Instance instance;
+  instance.einsum.name = "convolution";
+  instance.einsum.dimensions = {{"R", 4}, {"L", 4}, {"K", 3}, {"C", 1}};
+  instance.einsum.dataspaces = {{"Weights", {{{{0, 1}}}, {{{2, 1}}}, {{{3, 1}}}}, false},
+                                {"Inputs", {{{{0, 1}, {1, 2}}}, {{{3, 1}}}}, false},
+                                {"Outputs", {{{{1, 1}}}, {{{2, 1}}}}, true}};
+  instance.chip.name = "diagonal";
+  instance.chip.storages.resize(2);
+  machine::Storage &inner = instance.chip.storages[0], &outer = instance.chip.storages[1];
+  inner.name = "Inner";
+  inner.mesh_x = inner.mesh_y = 4;
+  inner.instances = 16;
+  inner.capacity_words = 4;
+  inner.multiple_buffering = 2;
+  inner.write_words_per_cycle = 1.47;
+  inner.energy = {.read_pj = 3.51, .write_pj = 2.56, .update_pj = 1.41};
+  inner.energy.leak_pj_per_cycle = 0.1;
+  outer.name = "DRAM";
+  outer.block_size = 2;
+  outer.energy = {.read_pj = 1.24, .write_pj = 7.05, .update_pj = 3.26};
+  outer.network_fill_latency_cycles = 1;
+  for (machine::Storage* storage : {&inner, &outer}) {
+    machine::Network network;
+    network.name = storage->name + "_network";
+    network.energy_pj[network.action_name] = storage == &inner
+                                                 ? std::map<Count, double>{{1, 0.66}, {2, 0.02}}
+                                                 : std::map<Count, double>{{1, 2.98}, {2, 0.39}, {3, 1.85}, {4, 2.97}};
+    storage->network_read = network.name;
+    if (storage == &inner) storage->network_update = network.name;
+    instance.chip.networks.push_back(std::move(network));
+  }
+  instance.chip.compute.mesh_x = 4;
+  instance.chip.compute.mesh_y = 12;
+  instance.chip.compute.instances = 48;
+  instance.chip.compute.compute_pj = 0.85;
+  instance.chip.compute.leak_pj_per_cycle = 0.05;
+  constrain_keep(instance, 0, 2, false);
+  for (int s = 0; s < 3; ++s) constrain_keep(instance, 1, s, true);
+  constrain_factor(instance, 1, true, 0, Comparison::kAtMost, 2);
+  Constraint order;
+  order.kind = Constraint::Kind::kOrder;
+  order.level = 1;
+  order.spatial = true;
+  order.inner = {2};
+  order.outer = {1, 0, 3};
+  instance.space.constraints.push_back(order);
+  instance.space.reuse.resize(2);
+  instance.space.reuse[0].no_coalescing = 0b101;
+  SearchRules limits;
+  limits.tiles = true;
+  EXPECT_EQ(testing::compare_with_brute_force(instance, limits).fault, "");
+}
+
 }  // namespace
 }  // namespace orrery::nest

@@ -121,10 +121,19 @@ Fanout fanout_of(const Problem& problem, int level, const std::vector<Count>& fa
     const Dataspace& dataspace = problem.dataspaces[s];
     const bool alone = !model.reuse().empty() && (model.reuse()[level].no_spatial_sharing >> s & 1);
     fanout.scatter[s] = alone ? fanout.instances : scatter_of(problem, level, dataspace, factor, inside);
-    for (const Model::NetworkUse& use : model.network_uses())
-      if (use.level == level)
-        fanout.transfer_pj[s] +=
-            model.network_transfer_pj(use, s, static_cast<Count>(fanout.instances / fanout.scatter[s]));
+    // A word may reach fewer where positions are more, and fewer need not be cheaper.
+    const Count most = static_cast<Count>(fanout.instances / fanout.scatter[s]);
+    double apart = alone ? fanout.instances : 1;
+    for (int d = 0; d < problem.dimensions() && !alone; ++d)
+      if (dataspace.relevant >> d & 1) apart *= static_cast<double>(factor[d]);
+    const Count fewest = level == 0 ? most : static_cast<Count>(fanout.instances / apart);
+    for (const Model::NetworkUse& use : model.network_uses()) {
+      if (use.level != level) continue;
+      double least = model.network_transfer_pj(use, s, most);
+      for (Count reached = fewest; reached < most; ++reached)
+        least = std::min(least, model.network_transfer_pj(use, s, reached));
+      fanout.transfer_pj[s] += least;
+    }
     fanout.partition[s] = 1;
     if (dataspace.product_form)
       for (int d = 0; d < problem.dimensions(); ++d)
