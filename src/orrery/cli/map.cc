@@ -169,7 +169,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
             "Force a choice, such as Scratchpad.E=4, and say what it costs");
   line.meant("--factors", "NAME",
              "perfect (default): tiles divide each size; padded: sizes are rounded up where it pays; imperfect: tiles "
-             "may leave a rest, but where windows slide",
+             "may leave a rest",
              [&options](const std::string& text) { options.request.search.factors = factors(text); });
   line.offer("--factors", {"perfect", "padded", "imperfect"});
   line.meant_each("--pad", "DIM=SIZE",

@@ -533,9 +533,14 @@ void take_plan_file(const TrainRequest& request, Setting& setting) {
 
 // A constant of the software or of the accelerator that is not what runs were predicted with; or nothing. What an
 // accelerator or its host holds and costs changes no time.
-std::string changed_constant(const base::Overrides& system, const std::set<std::string>& plan) {
-  for (const std::string& path : plan)
-    if (path.starts_with("stack.") && path != "stack.name") return "plan." + path;
+std::string changed_constant(const base::Overrides& system, const std::set<std::string>& plan, TrainedModel& trained) {
+  cluster::Stack usual =
+      formats::orrery::load_stack(catalogue_directory(), cluster::name_of(trained.plan.stack.name, cluster::stacks()))
+          .stack;
+  suit_kernel(trained.system, usual);
+  const base::Fields now = cluster::fields(trained.plan.stack);
+  for (const base::Field& field : cluster::fields(usual))
+    if (plan.count(field.path) > 0 && find_field(now, field.path)->get() != field.get()) return "plan." + field.path;
   constexpr std::array<std::string_view, 4> kTimeless = {"accelerator.memory", "accelerator.power", "accelerator.price",
                                                          "accelerator.host_memory"};
   for (const base::Override& set : system)
@@ -603,7 +608,7 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
     if (formats::orrery::set_plan_field(trained.plan, field, found)) setting.asked.insert(field.path);
   setting.set.insert(setting.asked.begin(), setting.asked.end());
   found.throw_if_errors();
-  setting.changed = changed_constant(overrides.system, setting.set);
+  setting.changed = changed_constant(overrides.system, setting.set, trained);
   if (setting.changed.empty()) setting.changed = other_network(request, overrides.system, trained.system);
   check_interleaving(request, trained.plan);
   check_chip(request, overrides.system, setting.machine, trained);

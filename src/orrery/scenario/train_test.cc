@@ -253,6 +253,8 @@ TEST(Train, NoErrorIsStatedFarFromWhatWasMeasured) {
   request = llama3("dgx-h100");
   request.overrides = {{"plan.stack.traffic", "1.5"}};
   EXPECT_EQ(why(request), "no run with another `plan.stack.traffic` was measured");
+  request.overrides = {{"plan.stack.attention_kernel", "cudnn"}};
+  EXPECT_TRUE(train(request).expected_error) << "it is what the software has anyway";
   request.overrides = {{"system.accelerator.memory_bandwidth", "5TB/s"}};
   EXPECT_EQ(why(request), "no run with another `system.accelerator.memory_bandwidth` was measured");
   request.overrides = {{"plan.lora_rank", "16"}};
