@@ -35,18 +35,11 @@ std::string fold(std::string_view name) {
 
 // Short names that differ in one letter mostly name different things (`opt`, `mpt`; `tp`, `pp`). Typing errors are a
 // letter too many, one too few, or two swapped; with three letters, also one that replaces the second or third (`KTO`
-// for `KTQ`). Another digit names another thing at any place (`fp4`, `fp8`).
+// for `KTQ`).
 constexpr std::size_t kShort = 3;
 
-bool has_another_digit(std::string_view a, std::string_view b) {
-  const auto digit = [](char letter) { return letter >= '0' && letter <= '9'; };
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (a[i] != b[i] && digit(a[i]) && digit(b[i])) return true;
-  return false;
-}
-
 bool has_another_letter(std::string a, std::string b) {
-  if (a.size() != b.size() || (a.size() == kShort && a[0] == b[0] && !has_another_digit(a, b))) return false;
+  if (a.size() != b.size() || (a.size() == kShort && a[0] == b[0])) return false;
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
   return a != b;

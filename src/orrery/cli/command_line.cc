@@ -348,9 +348,13 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
 std::size_t CommandLine::index_of(const std::string& option, const std::string& text,
                                   const std::vector<std::string>& known) {
   const auto found = std::find(known.begin(), known.end(), text);
-  if (found == known.end())
+  if (found == known.end()) {
+    const std::string all = fmt::format("they are {}", fmt::join(known, ", "));
+    const bool ends_in_number =
+        !text.empty() && text.back() >= '0' && text.back() <= '9';  // `fp4` is no slip for `fp8`
     misuse("O1102", fmt::format("`{} {}` is none of its values", option, text),
-           base::did_you_mean(text, known, fmt::format("they are {}", fmt::join(known, ", "))));
+           ends_in_number ? all : base::did_you_mean(text, known, all));
+  }
   return static_cast<std::size_t>(found - known.begin());
 }
 

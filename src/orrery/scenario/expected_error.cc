@@ -228,9 +228,8 @@ std::optional<ExpectedError> expected_error(const std::vector<KindError>& kinds,
                                             const RunSizes& run) {
   const std::optional<Alike> of = alike(kinds, kind);
   if (!of || !far(of->error.sizes, run).empty()) return std::nullopt;
-  return ExpectedError{
-      of->error.stated(), of->error.runs,
-      of->same ? in_words(kind, true) : in_words(kind, false) + " on other accelerators or in other precisions"};
+  return ExpectedError{of->error.stated(), of->error.runs,
+                       of->same ? in_words(kind, true) : in_words(kind, false) + ", other accelerators or precisions"};
 }
 
 }  // namespace orrery::scenario
