@@ -327,17 +327,23 @@ static void require_plain(const std::vector<LayerQuestion>& questions, const Map
                  {}, "leave it out, or take the dense problem with `--ignore-density`");
 }
 
-// O2040, of layers whose best mapping is not proven because their zeros count.
-static void warn_of_sparse_gaps(const MappedModel& result, base::Diagnostics& found) {
-  for (const MappedLayer& layer : result.layers)
-    if (layer.sparse && !layer.optimum.certificate.optimal)
-      found.warning("O2040", fmt::format("the best mapping of `{}` is not proven", layer.name))
-          .note(fmt::format("what zeros save depends on all tiles at once; the best is at most {:.4g} % better than "
-                            "the one that was found",
-                            100 * layer.optimum.certificate.gap))
-          .hint(
-              "constraints that leave few enough mappings have all of them compared: five million, or fewer where "
-              "zeros are random or listed");
+// O2040, of layers whose best mapping is not proven because their zeros count, or what neighbours hand on.
+static void warn_of_gaps(const MappedModel& result, const nest::ModelOptions& model, base::Diagnostics& found) {
+  for (const MappedLayer& layer : result.layers) {
+    const nest::Optimum& optimum = layer.optimum;
+    if (!optimum.mapping || optimum.certificate.optimal || optimum.interrupted) continue;
+    const bool links =
+        model.link_transfers && nest::Model(layer.einsum, layer.chip, model, layer.reuse).may_link() && !layer.sparse;
+    if (!layer.sparse && !links) continue;
+    found.warning("O2040", fmt::format("the best mapping of `{}` is not proven", layer.name))
+        .note(fmt::format("what {} depends on all tiles at once; the best is at most {:.4g} % better than "
+                          "the one that was found",
+                          links ? "instances take from their neighbours" : "zeros save", 100 * optimum.certificate.gap))
+        .hint(links ? "constraints that leave few enough mappings have all of them compared: five million, or fewer "
+                      "where their steps have to be followed"
+                    : "constraints that leave few enough mappings have all of them compared: five million, or fewer "
+                      "where zeros are random or listed");
+  }
 }
 
 static MappedModel map_all(const std::vector<LayerQuestion>& questions, const MapOptions& options, bool one_limit) {
@@ -449,7 +455,7 @@ static MappedModel map_all(const std::vector<LayerQuestion>& questions, const Ma
   for (const std::size_t i : work)
     if (result.layers[i].optimum.out_of_memory)
       warn_of_memory(result.layers[i], options.limits.memory, result.warnings);
-  warn_of_sparse_gaps(result, result.warnings);
+  warn_of_gaps(result, options.model, result.warnings);
   if (options.factors == nest::Factors::kPerfect && options.pads.empty())
     suggest_factors(questions, work, options, threads, result);
 
