@@ -84,6 +84,8 @@ std::string layer_view(const scenario::MappedLayer& layer) {
     const cost::Certificate& certificate = layer.optimum.certificate;
     out += certificate.optimal
                ? fmt::format("proof        optimal: none of {:.4g} mappings is better\n", certificate.space)
+           : certificate.gap == 0
+               ? "proof        not finished: no mapping is lower in the first metric, one may be in the next\n"
                : fmt::format("proof        not finished: the best mapping is at most {:.2f} % lower\n",
                              100 * certificate.gap);
   }
