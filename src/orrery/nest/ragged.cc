@@ -38,7 +38,7 @@ using base::Count;
 namespace {
 
 constexpr std::size_t kMostClasses = std::size_t{1} << 12;
-constexpr Count kMostSpread = Count{1} << 22;
+constexpr Count kMostSpread = Count{1} << 18;
 
 enum class Place : std::uint8_t { kInside, kEdge, kIdle };
 
@@ -421,7 +421,9 @@ class Boundary {
       const Digits& digits = loop.classes[which % loop.classes.size()];
       which /= loop.classes.size();
       if (digits.end - digits.first > kMostSpread / static_cast<Count>(where.size()))
-        base::fail("O1010", "the model supports at most 4194304 instances of a sliding dataspace over one fan-out");
+        base::fail("O1010",
+                   "the model supports at most 262144 instances of one kind over one fan-out, of a dataspace that "
+                   "slides over factors with a rest");
       std::vector<Position> longer;
       for (Count index = digits.first; index < digits.end; ++index)
         for (Position moved : where) {

@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
 #include <utility>
 
 #include "orrery/base/stopwatch.h"
@@ -48,6 +49,7 @@ constexpr std::size_t kMostConfigs = 200'000, kMostTables = 4'000, kMostChildren
 constexpr std::uint64_t kMostSteps = 4'000'000;  // without a limit of time
 constexpr std::uint64_t kFirstSteps = 4'000;     // of a configuration, before others have their turn
 constexpr std::size_t kMostFirst = 12;
+constexpr std::size_t kOrdersAStep = 32, kMostSeen = 1 << 16;  // of loops: many dimensions have factorially many
 
 struct Candidate {
   Config config;
@@ -370,7 +372,10 @@ class Searcher {
   // Every way to lay the loops of dimension d and of those after it.
   template <typename Use>
   void choose(int level, int d, const Rest& outside, Child& child, const Use& use) {
-    if (stopped_) return;
+    if (stopped_ || clock_.spent()) {
+      stopped_ = true;
+      return;
+    }
     if (d == problem_.dims) return finish(level, outside.paid_pj, child, use);
     const Count wide = work_.levels[level].spatial[d];
     const Count inside = prices_->inside(level, d), within = inside / wide;
@@ -432,11 +437,15 @@ class Searcher {
     std::vector<int> loops = iterating(child);
     bool matters = false;  // the order of loops, to what is kept inside
     for (int i = 0; i < level; ++i) matters = matters || work_.levels[i].keep != 0;
-    std::vector<std::vector<int>> seen;
+    std::set<std::vector<int>> seen;  // constraints may make one order of several
     do {
+      if (steps_ >= until_ || clock_.spent()) {
+        stopped_ = true;
+        return;
+      }
       child.order = problem_.space.full_temporal_order(level, loops);
-      if (std::find(seen.begin(), seen.end(), child.order) != seen.end()) continue;
-      seen.push_back(child.order);
+      if (seen.size() < kMostSeen && !seen.insert(child.order).second) continue;
+      if (++orders_ % kOrdersAStep == 0) ++steps_;
       work_.levels[level].temporal_order = child.order;
       child.bound = bound(level, child.inside, child.inside.paid_pj);
       if (drop(child.bound)) {
@@ -611,7 +620,7 @@ class Searcher {
   double least_pj_ = 0;       // of any mapping
   double unlisted_ = kNever;  // least bound of what was not listed
   std::map<std::vector<Count>, std::shared_ptr<const Terms>> tables_;
-  std::uint64_t steps_ = 0, most_steps_ = 0, until_ = 0, unfit_ = 0, bounded_ = 0;
+  std::uint64_t steps_ = 0, orders_ = 0, most_steps_ = 0, until_ = 0, unfit_ = 0, bounded_ = 0;
   // Of the configuration under way.
   const Prices* prices_ = nullptr;
   std::vector<std::shared_ptr<const Terms>> terms_;
