@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "orrery/nest/model.h"
+#include "orrery/scenario/changed_tables.h"
 #include "orrery/scenario/evaluate_layer.h"
 #include "orrery/scenario/read_layers.h"
 
@@ -45,6 +46,7 @@ MappedModel evaluate(const EvaluateRequest& request) {
   result.warnings = std::move(read.warnings);
   result.layers.push_back(
       evaluate_layer(read.question, read.mapping, read.places, request.compat.defects, request.strict));
+  warn_of_changed_tables(files, reading(request), estimators, result.warnings);
   warn_of_links(result.layers.back(), read.mapping, request.compat.defects, result.warnings);
   return result;
 }

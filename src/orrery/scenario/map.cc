@@ -15,6 +15,7 @@
 #include "orrery/base/parallel.h"
 #include "orrery/formats/timeloop/expressions/value.h"
 #include "orrery/scenario/asked_layers.h"
+#include "orrery/scenario/changed_tables.h"
 #include "orrery/scenario/file_kinds.h"
 #include "orrery/scenario/map_fused.h"
 #include "orrery/scenario/model_facts.h"
@@ -518,6 +519,12 @@ void gather_layers(const MapRequest& request, Layers& layers) {
   }
   for (const ChipFile& chip : chips) layers.warnings.append(chip.diagnostics);
   keep_layer(request.layer, layers);
+  if (layers.how == nullptr && !request.overrides.empty()) {
+    Estimators estimators(request.estimators);
+    warn_of_changed_tables(
+        joined(for_role(chips, workload::OperatorRole::kMatmul), split_by_problem(files, request.templates).shared),
+        reading(request), estimators, layers.warnings);
+  }
   if (layers.how == nullptr) return;
   keep_layers(layers.how->only, layers);
   if (layers.how->as_scripts) count_heads(layers);

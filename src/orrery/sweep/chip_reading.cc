@@ -71,6 +71,21 @@ std::optional<machine::Storage> best_of_both(const machine::Storage& a, const ma
   return key_of(other) == key_of(out) ? std::optional(std::move(out)) : std::nullopt;
 }
 
+// The chip that varies, as an option names it; empty: it does not.
+std::string chip_in(const std::vector<std::string>& options) {
+  constexpr std::string_view kChip = "--chip=";
+  for (const std::string& option : options)
+    if (option.starts_with(kChip)) return option.substr(kChip.size());
+  return "";
+}
+
+bool same_chips(const scenario::AskedLayers& a, const scenario::AskedLayers& b) {
+  return std::equal(a.questions.begin(), a.questions.end(), b.questions.begin(), b.questions.end(),
+                    [](const scenario::LayerQuestion& x, const scenario::LayerQuestion& y) {
+                      return key_of(*x.chip) == key_of(*y.chip);
+                    });
+}
+
 // What a study sets has come from its fields, or from its configurations, and not from `--set`.
 void point_to_study(const base::Overrides& settings, bool configured, base::Diagnostic& said) {
   std::string key;
@@ -126,53 +141,121 @@ void ChipReadings::take_words(scenario::MapRequest& request) {
 }
 
 ChipReadings::ChipReadings(std::vector<std::string> arguments, ReadRequest read, const std::vector<std::string>& paths,
-                           Pins pins)
+                           Pins pins, const std::vector<std::vector<std::string>>& values)
     : arguments_(std::move(arguments)), read_(std::move(read)), pins_(pins) {
   as_scripts_ = std::any_of(paths.begin(), paths.end(), [](const std::string& p) { return p.starts_with(kConfig); });
   base_ = std::get<scenario::MapRequest>(read_("map", arguments_));
   if (as_scripts_) take_words(base_);
-  const bool chip_varies = std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
-    return path.starts_with("arch") || path.starts_with(kConfig) || path.starts_with("variables.");
+  // Every chip by itself, with the other options at their first values, else at their last ones.
+  std::vector<std::string> chips = {""};
+  for (std::size_t p = 0; p < paths.size(); ++p)
+    if (paths[p] == "chip" && p < values.size() && !values[p].empty()) chips = values[p];
+  Varied varied;
+  base::Overrides first, last;
+  for (std::size_t p = 0; p < paths.size(); ++p) {
+    const bool valued = p < values.size() && !values[p].empty();
+    if (paths[p].find('.') != std::string::npos) {
+      varied.emplace_back(paths[p], valued ? values[p] : std::vector<std::string>());
+    } else if (paths[p] != "chip" && valued) {
+      first.push_back({paths[p], values[p].front()});
+      last.push_back({paths[p], values[p].back()});
+    }
+  }
+  for (const std::string& chip : chips) {
+    for (base::Overrides options : {first, last}) {
+      if (!chip.empty()) options.push_back({"chip", chip});
+      if (look_at(split(options).options, varied)) break;
+    }
+  }
+}
+
+// Whether energies and areas of one chip are estimated, and which levels its partner has alike. False: it is not read
+// with these options.
+bool ChipReadings::look_at(const std::vector<std::string>& options, const Varied& varied) {
+  OfChip& of = of_chip_[chip_in(options)];
+  of = {};
+  const bool may_change = std::any_of(varied.begin(), varied.end(), [](const auto& each) {
+    const std::string& path = each.first;
+    return path.starts_with("arch") || path.starts_with(kConfig) || path.starts_with("variables.") ||
+           path.starts_with("norm.");
   });
-  std::optional<scenario::AskedLayers> base;
-  if (chip_varies) {
-    estimate_ = true;
-    try {
-      base = ask({}, {});
-    } catch (const base::InputError& error) {  // its figures are all that is known of it
-      estimate_ = false;
-      for (const base::Diagnostic& one : error.diagnostics)
-        if (unestimated_.empty() && one.severity == base::Severity::kError) unestimated_ = one.message;
-    }
-  }
-  if (estimate_) {  // where there is no ERT, nothing is left aside
-    estimate_ = false;
-    try {
-      const scenario::AskedLayers given = ask({}, {});
-      for (std::size_t q = 0; q < given.questions.size() && !estimate_; ++q)
-        estimate_ = key_of(*given.questions[q].chip) != key_of(*base->questions[q].chip);
-    } catch (const base::InputError&) {
-      estimate_ = true;
-    }
-  }
+  std::optional<scenario::AskedLayers> given, estimated;
   try {
-    if (!base) base = ask({}, {});
-  } catch (const base::InputError&) {
-    return;  // what is set at each point makes it whole, or the probe says what is wrong
+    given = ask(options, {});
+  } catch (const base::InputError&) {  // what is set at each point makes it whole, or the probe says what is wrong
   }
+  if (may_change) {
+    of.estimate = true;
+    try {
+      estimated = ask(options, {});
+      // Where there is no ERT, nothing is left aside; nor where all that varies leaves the chip as it is.
+      of.estimate = !given || (!same_chips(*given, *estimated) && changes_chip(options, *estimated, varied));
+    } catch (const base::InputError& error) {  // its figures are all that is known of it
+      of.estimate = false;
+      for (const base::Diagnostic& one : error.diagnostics)
+        if (of.unestimated.empty() && one.severity == base::Severity::kError) of.unestimated = one.message;
+    }
+  }
+  const std::optional<scenario::AskedLayers>& base = given ? given : estimated;
+  if (!base) return false;
   const machine::Chip *own = nullptr, *other = nullptr;
   for (std::size_t q = 0; q < base->questions.size(); ++q)
     (base->normalisation[q] ? other : own) = base->questions[q].chip.get();
-  partner_ = other != nullptr;
-  only_normalisations_ = own != nullptr && !partner_ && own->storage_index("Registers_Inputs") >= 0;
-  if (own == nullptr || other == nullptr) return;
+  of.partner = other != nullptr;
+  only_normalisations_ = own != nullptr && !of.partner && own->storage_index("Registers_Inputs") >= 0;
+  if (own == nullptr || other == nullptr) return true;
   for (const machine::Storage& storage : own->storages) {
     const int there = other->storage_index(storage.name);
     if (there < 0) continue;
     const machine::Storage& twin = other->storages[static_cast<std::size_t>(there)];
     if (twin.capacity_words == storage.capacity_words && twin.instances == storage.instances)
-      both_.push_back(storage.name);
+      of.both.push_back(storage.name);
   }
+  return true;
+}
+
+// Whether any value makes another chip of it. Each is read once; most fields that matter say so with the first two.
+bool ChipReadings::changes_chip(const std::vector<std::string>& options, const scenario::AskedLayers& base,
+                                const Varied& varied) {
+  for (const auto& [path, values] : varied) {
+    if (path.starts_with(kConfig) || values.empty()) return true;
+    for (const std::string& value : values) {
+      try {
+        if (!same_chips(base, ask(options, {{path, value}}))) return true;
+      } catch (const base::InputError& error) {
+        // A path that this chip does not have is refused at its points. Any other value may be taken with what else
+        // is set.
+        if (std::none_of(error.diagnostics.begin(), error.diagnostics.end(),
+                         [](const base::Diagnostic& one) { return one.code == "O0111"; }))
+          return true;
+      }
+    }
+  }
+  return false;
+}
+
+const ChipReadings::OfChip& ChipReadings::of_chip(const std::vector<std::string>& options) const {
+  static const OfChip unknown;
+  const auto found = of_chip_.find(chip_in(options));
+  return found == of_chip_.end() ? unknown : found->second;
+}
+
+bool ChipReadings::leaves_tables(const base::Overrides& point) const {
+  return of_chip(split(point).options).estimate;
+}
+
+std::vector<std::string> ChipReadings::leaving_tables() const {
+  std::vector<std::string> out;
+  for (const auto& [chip, of] : of_chip_)
+    if (of.estimate) out.push_back(chip);
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> ChipReadings::unestimated() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& [chip, of] : of_chip_)
+    if (!of.unestimated.empty()) out.emplace_back(chip, of.unestimated);
+  return out;
 }
 
 ChipReadings::~ChipReadings() = default;
@@ -212,16 +295,18 @@ Expanded ChipReadings::expand_here(const base::Overrides& point) {
     }
     out.pin->rows = out.pin->columns = 0;
   }
+  const bool partner = of_chip(split(point).options).partner;
   for (base::Override& set : out.stated)
-    if ((!set.path.starts_with(kNorm) || partner_) && states(set.path)) out.point.push_back(std::move(set));
+    if ((!set.path.starts_with(kNorm) || partner) && states(set.path)) out.point.push_back(std::move(set));
   return out;
 }
 
-bool ChipReadings::is_of_both(const std::string& path) const {
+bool ChipReadings::is_of_both(const OfChip& chip, const std::string& path) {
   if (path.starts_with("variables.")) return true;
   if (!path.starts_with("arch.")) return false;
   const std::size_t end = path.find('.', 5);
-  return end != std::string::npos && std::find(both_.begin(), both_.end(), path.substr(5, end - 5)) != both_.end();
+  return end != std::string::npos &&
+         std::find(chip.both.begin(), chip.both.end(), path.substr(5, end - 5)) != chip.both.end();
 }
 
 scenario::MapRequest ChipReadings::request_at(const std::vector<std::string>& options) {
@@ -256,17 +341,18 @@ scenario::AskedLayers ChipReadings::ask(const std::vector<std::string>& options,
   scenario::MapRequest request = request_at(options);
   request.overrides.insert(request.overrides.end(), settings.begin(), settings.end());
   scenario::AskHow how;
-  how.estimate = estimate_;
+  const OfChip& chip = of_chip(options);
+  how.estimate = chip.estimate;
   how.as_scripts = as_scripts_;
   how.only = only_;
   constexpr std::string_view kNorm = "norm.";
   for (const base::Override& set : request.overrides)
     if (set.path.starts_with(kNorm))
       how.normalisations.push_back({set.path.substr(kNorm.size()), set.value});
-    else if (is_of_both(set.path))
+    else if (is_of_both(chip, set.path))
       how.normalisations.push_back(set);
   std::erase_if(request.overrides, [&](const base::Override& set) {
-    return set.path.starts_with(kNorm) && (partner_ || set.path.starts_with("norm.arch."));
+    return set.path.starts_with(kNorm) && (chip.partner || set.path.starts_with("norm.arch."));
   });
   std::unique_ptr<scenario::Estimators> estimators;
   {

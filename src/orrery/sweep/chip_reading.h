@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/override.h"
@@ -39,9 +40,10 @@ struct PointQuestions {
 // Thread-safe; estimators of several threads read the tables once each.
 class ChipReadings {
  public:
-  // `paths`: those that vary. Where they are of the chip, an ERT is left aside if its figures can be estimated.
+  // `paths`: those that vary, and the values of each. Where one makes another chip of a chip with an ERT, that is left
+  // aside if its figures can be estimated; of chips that vary, each by itself.
   ChipReadings(std::vector<std::string> arguments, ReadRequest read, const std::vector<std::string>& paths,
-               Pins pins = Pins::kArray);
+               Pins pins = Pins::kArray, const std::vector<std::vector<std::string>>& values = {});
   ~ChipReadings();
 
   // Throws InputError for what the documents refuse at the point.
@@ -58,9 +60,11 @@ class ChipReadings {
 
   const scenario::MapRequest& base_request() const { return base_; }
   bool composes() const { return composes_; }
-  bool leaves_tables() const { return estimate_; }  // figures are estimated although there is an ERT
-  // Why they cannot be, although the chip varies; empty: they can, or need not.
-  const std::string& unestimated() const { return unestimated_; }
+  bool leaves_tables(const base::Overrides& point) const;  // figures are estimated although there is an ERT
+  // The chips of which they are, and those of which they cannot be, although the chip changes, with the reason. Named
+  // where chips vary, else empty.
+  std::vector<std::string> leaving_tables() const;
+  std::vector<std::pair<std::string, std::string>> unestimated() const;
 
  private:
   struct Reading;
@@ -69,7 +73,17 @@ class ChipReadings {
   scenario::MapRequest request_at(const std::vector<std::string>& options);
   scenario::AskedLayers ask(const std::vector<std::string>& options, const base::Overrides& settings);
   std::shared_ptr<const std::vector<scenario::ChipFile>> chips_of(const scenario::MapRequest& request);
-  bool is_of_both(const std::string& path) const;
+  struct OfChip {
+    bool estimate = false;          // an ERT is left aside
+    std::string unestimated;        // why that cannot be
+    std::vector<std::string> both;  // levels that the chip for normalisations has alike
+    bool partner = false;
+  };
+  using Varied = std::vector<std::pair<std::string, std::vector<std::string>>>;  // settings and their values
+  bool look_at(const std::vector<std::string>& options, const Varied& varied);
+  bool changes_chip(const std::vector<std::string>& options, const scenario::AskedLayers& base, const Varied& varied);
+  const OfChip& of_chip(const std::vector<std::string>& options) const;
+  static bool is_of_both(const OfChip& chip, const std::string& path);
   // What of a point changes one level each, by its name, and what changes more.
   struct ByLevel {
     base::Overrides much;
@@ -108,12 +122,9 @@ class ChipReadings {
     std::vector<std::string> space_keys;  // of `after`, per question
   };
   std::map<std::string, Pinned> pinned_;
-  bool estimate_ = false;  // an ERT is left aside
-  std::string unestimated_;
-  std::vector<std::string> both_;  // levels that the chip for normalisations has alike
-  bool partner_ = false;
-  bool only_normalisations_ = false;    // the documents' chip is one for normalisations
-  std::map<std::string, bool> states_;  // attributes that the documents give a value
+  std::map<std::string, OfChip> of_chip_;  // by what `--chip` of a point says; empty: it does not vary
+  bool only_normalisations_ = false;       // the documents' chip is one for normalisations
+  std::map<std::string, bool> states_;     // attributes that the documents give a value
   bool composes_ = true;
 };
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/parallel.h"
 #include "orrery/sweep/arguments.h"
@@ -135,7 +136,9 @@ scenario::LayerQuestion question_at(const PointQuestions& point, std::size_t q) 
 }  // namespace
 
 MapEngine::MapEngine(std::vector<std::string> arguments, const ReadRequest& read, const EngineOptions& options)
-    : arguments_(arguments), readings_(std::move(arguments), read, options.paths, options.pins), options_(options) {
+    : arguments_(arguments),
+      readings_(std::move(arguments), read, options.paths, options.pins, options.values),
+      options_(options) {
   const scenario::MapRequest& request = readings_.base_request();
   refuse_more(request, options_.paths);
   search_.model = request.compat.defects;
@@ -160,13 +163,19 @@ void MapEngine::probe(const base::Overrides& point) {
                  {}, "leave it out, or take the dense problem with `--ignore-density`");
   if (!warnings_.all().empty()) return;
   warnings_ = read.asked->warnings;
-  if (!readings_.unestimated().empty())
-    warnings_.warning("O2062", "the chip varies, but energies and areas stay as its tables say")
-        .note("they cannot be estimated: " + readings_.unestimated())
+  for (const auto& [chip, why] : readings_.unestimated())
+    warnings_
+        .warning("O2062", fmt::format("{} varies, but energies and areas stay as its tables say",
+                                      chip.empty() ? "the chip" : fmt::format("`{}`", chip)))
+        .note("they cannot be estimated: " + why)
         .hint("give what the estimate lacks, such as `--tables DIR`; cycles follow what varies in any case");
-  if (!readings_.leaves_tables()) return;
-  base::Diagnostic& note =
-      warnings_.warning("O2065", "the chip's ERT and ART are left aside: what varies changes the chip");
+  const std::vector<std::string> leaving = readings_.leaving_tables();
+  if (leaving.empty()) return;
+  base::Diagnostic& note = warnings_.warning(
+      "O2065", leaving.front().empty()
+                   ? std::string("the chip's ERT and ART are left aside: what varies changes the chip")
+                   : fmt::format("ERT and ART of `{}` are left aside: what varies changes the chip{}",
+                                 fmt::join(leaving, "`, `"), leaving.size() == 1 ? "" : "s"));
   note.severity = base::Severity::kNote;
   note.note("energies and areas are estimated at every point, as `orrery energy` does it")
       .hint("`orrery energy` shows how far the estimates are from the tables");
@@ -175,7 +184,7 @@ void MapEngine::probe(const base::Overrides& point) {
 std::string MapEngine::command(const base::Overrides& point) const {
   for (const base::Override& set : point)
     if (set.path.starts_with(kConfig) || set.path.starts_with("norm.")) return "";
-  if (readings_.leaves_tables()) return "";
+  if (readings_.leaves_tables(point)) return "";
   return command_line("map", arguments_, point);
 }
 

@@ -106,7 +106,10 @@ bool within_budgets(const Study& study, const store::Figures& figures, std::stri
 
 double excess_of(const Study& study, const store::Figures& figures) {
   double out = 0;
-  for (const Budget& budget : study.budgets) out = std::max(out, figures[budget.figure] / budget.most);
+  for (const Budget& budget : study.budgets) {
+    const double share = figures[budget.figure] / budget.most;
+    out = std::isnan(share) ? std::numeric_limits<double>::infinity() : std::max(out, share);
+  }
   return out;
 }
 
@@ -115,9 +118,15 @@ Ranking rank(const Study& study, const Points& points) {
   std::vector<std::size_t> ranked;
   std::vector<Costs> costs;
   double least_excess = std::numeric_limits<double>::infinity();
+  out.without_objective.resize(study.objectives.size());
+  out.without_budget.resize(study.budgets.size());
   for (std::size_t at = 0; at < points.size(); ++at) {
     if (!points.found(at)) continue;
     const store::Figures& figures = points.figures(at);
+    for (std::size_t o = 0; o < study.objectives.size(); ++o)
+      out.without_objective[o] += std::isnan(figures[study.objectives[o].figure]);
+    for (std::size_t b = 0; b < study.budgets.size(); ++b)
+      out.without_budget[b] += std::isnan(figures[study.budgets[b].figure]);
     std::string why;
     if (!within_budgets(study, figures, &why)) {
       const double excess = excess_of(study, figures);
@@ -147,7 +156,8 @@ Ranking rank(const Study& study, const Points& points) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return costs[a] < costs[b]; });
   for (const std::size_t i : order) {  // none that comes later beats an earlier one
-    if (front.beats(costs[i])) continue;
+    const bool compared = std::none_of(costs[i].begin(), costs[i].end(), [](double cost) { return std::isinf(cost); });
+    if (!compared || front.beats(costs[i])) continue;
     front.add(costs[i]);
     out.pareto.push_back(ranked[i]);
   }

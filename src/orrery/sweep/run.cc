@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <queue>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -50,6 +51,38 @@ void probe_names(const Study& study, Engine& engine, const Points& points) {
   }
 }
 
+// Options that vary, each at its first, middle or last value, so that the question is taken; throws the first refusal
+// where none is. At most 3^4 questions.
+base::Overrides options_taken(const Study& study, const std::function<void(const base::Overrides&)>& ask) {
+  std::vector<const Axis*> axes;
+  for (const Axis* axis : study.axes())
+    if (axis->path.find('.') == std::string::npos) axes.push_back(axis);
+  std::optional<base::InputError> refused;
+  std::size_t combinations = 1;
+  for (std::size_t a = 0; a < std::min<std::size_t>(axes.size(), 4); ++a) combinations *= 3;
+  for (std::size_t combination = 0; combination < combinations; ++combination) {
+    base::Overrides out;
+    std::size_t rest = combination;
+    for (const Axis* axis : axes) {
+      out.push_back({axis->path, axis->values[rest % 3 * (axis->values.size() - 1) / 2]});
+      rest /= 3;
+    }
+    try {
+      ask(out);
+      return out;
+    } catch (const base::InputError& error) {
+      if (!refused) refused = error;
+    }
+  }
+  // What is wrong without them is said first, but for what they are to make whole.
+  try {
+    ask({});
+  } catch (const base::InputError& error) {
+    if (error.diagnostics.front().code != "O1103") throw;
+  }
+  throw *refused;
+}
+
 // What the study is refused for at every value of some field; nothing where only some points are bad.
 void probe(const Study& study, const std::function<void(const base::Overrides&)>& ask, Point first) {
   try {
@@ -57,14 +90,18 @@ void probe(const Study& study, const std::function<void(const base::Overrides&)>
     return;
   } catch (const base::InputError&) {
   }
-  ask({});  // the base question itself
+  // The base question itself, with options as some point has them: without a chip, say, it may be no question.
+  const base::Overrides options = options_taken(study, ask);
   for (const Axis* axis : study.axes()) {
+    if (axis->path.find('.') == std::string::npos) continue;
     const std::size_t last = axis->values.size() - 1;
     std::optional<base::InputError> refused;
     bool taken = false;
     for (const std::size_t at : {std::size_t{0}, last / 2, last}) {
       try {
-        if (!taken) ask({{axis->path, axis->values[at]}});
+        base::Overrides point = options;
+        point.push_back({axis->path, axis->values[at]});
+        if (!taken) ask(point);
         taken = true;
       } catch (const base::InputError& error) {
         if (!refused) refused = error;
@@ -381,6 +418,34 @@ class Run {
   throw base::InputError(found.all());
 }
 
+// What ranking could not look at: a figure that a point does not have is no figure of nought.
+void mention_unknown(const Study& study, const Points& points, const Ranking& ranking, base::Diagnostics& found) {
+  std::size_t of = 0;
+  for (std::size_t at = 0; at < points.size(); ++at) of += points.found(at);
+  const auto mention = [&](std::size_t count, store::Figure figure, const std::string& effect) {
+    if (count == 0) return;
+    auto& note =
+        found.warning("O2066", fmt::format("{} of {} points {} no `{}`", base::grouped(static_cast<double>(count)),
+                                           base::grouped(static_cast<double>(of)), count == 1 ? "has" : "have",
+                                           store::column(figure)));
+    note.severity = base::Severity::kNote;
+    note.note(effect);
+    if (figure == store::Figure::kArea)
+      note.note("an area is known where every storage and compute unit of the chip has one, of its ART or estimated");
+    note.hint("`--export points.csv` shows which: the column is empty");
+  };
+  std::set<store::Figure> told;
+  for (std::size_t b = 0; b < study.budgets.size(); ++b)
+    if (told.insert(study.budgets[b].figure).second)
+      mention(ranking.without_budget[b], study.budgets[b].figure,
+              "whether they are within the budget is not known, so they are not ranked");
+  for (std::size_t o = 0; o < study.objectives.size(); ++o)
+    if (told.insert(study.objectives[o].figure).second)
+      mention(ranking.without_objective[o], study.objectives[o].figure,
+              fmt::format("they are not the best by `{}`, nor among the points that no other one beats",
+                          study.objectives[o].name));
+}
+
 // The points that pass the filters, counted for some seconds: how many, the first of them, and whether that is all.
 struct Counted {
   Point passing = 0, first = 0;
@@ -492,6 +557,7 @@ SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, cons
   });
   Run(study, engine, store, options, answer).all();
   answer.ranking = rank(study, answer.points);
+  mention_unknown(study, answer.points, answer.ranking, answer.warnings);
   for (const std::size_t at : answer.ranking.best)
     answer.commands.push_back(at == Ranking::kNone ? "" : engine.command(study.at(answer.points.number(at))));
   return answer;
