@@ -235,6 +235,55 @@ TEST_P(TilesEqualBruteForce, OnConvolutionsAndWhatTheyCanDoBeside) {
   EXPECT_GT(with_a_front, answered / 8);
 }
 
+// Stretched, on a diagonal, or overlapping: words lie between those that a tile's operations update.
+workload::Einsum outputs_with_holes(Dice& dice) {
+  while (true) {
+    workload::Einsum einsum;
+    if (!dice.once_in(3)) {
+      einsum.name = "transposed";
+      einsum.dimensions = {{"R", dice(2, 3)}, {"P", dice(2, 6)}, {"C", dice(1, 3)}};
+      workload::Dataspace weights{"Weights", {{{{0, 1}}}, {{{2, 1}}}}, false};
+      workload::Dataspace inputs{"Inputs", {{{{1, 1}}}, {{{2, 1}}}}, false};
+      workload::Dataspace outputs{"Outputs", {{{{0, dice(1, 2)}, {1, dice(1, 3)}}}}, true};
+      if (dice.once_in(3)) {
+        einsum.dimensions.push_back({"K", 2});
+        weights.ranks.push_back({{{3, 1}}}), outputs.ranks.push_back({{{3, dice(1, 2)}}});
+      }
+      einsum.dataspaces = {weights, inputs, outputs};
+    } else {
+      einsum = testing::random_einsum(dice, 8);
+      std::vector<workload::Rank>& ranks = einsum.dataspaces.back().ranks;
+      for (workload::Rank& rank : ranks) rank.terms[0].coefficient = dice(1, 3);
+      if (dice.once_in(4)) ranks.push_back({{{ranks[0].terms[0].dimension, dice(1, 2)}}});
+    }
+    if (einsum.dimensions.size() <= 6 && shape_of(einsum).gaps.back()) return einsum;
+  }
+}
+
+TEST_P(TilesEqualBruteForce, OfOutputsWithHoles) {
+  const int wanted = problems() / 5;
+  int answered = 0, sliding = 0;
+  for (std::uint64_t seed = 0; answered < wanted; ++seed) {
+    Dice dice = Dice::from_seed(seed * kParts + static_cast<std::uint64_t>(GetParam()));
+    Instance instance;
+    instance.einsum = outputs_with_holes(dice);
+    instance.chip = testing::random_chip(dice);
+    if (dice.once_in(3)) vary_ports(dice, instance.chip);
+    instance.space = testing::random_space(dice, instance.einsum, instance.chip);
+    if (dice.once_in(3)) instance.options = testing::random_original(dice);
+    if (size_of(instance) > largest_space(Kind::kAnything)) continue;
+    SearchRules limits = rules(seed / 2);
+    limits.tiles = seed % 2 == 0;
+    if (seed % 4 == 0) limits.families_from = 0;
+    const testing::Verdict verdict = testing::compare_with_brute_force(instance, limits);
+    answered += verdict.answered;
+    sliding += verdict.answered && shape_of(instance.einsum).sliding;
+    ASSERT_EQ(verdict.fault, "") << "seed " << seed << "\n" << describe(instance);
+  }
+  EXPECT_GT(sliding, answered / 10);
+  EXPECT_LT(sliding, answered * 9 / 10);
+}
+
 INSTANTIATE_TEST_SUITE_P(Problems, TilesEqualBruteForce, ::testing::Range(0, kParts));
 
 // Shrunk from a problem of the above: the lattice once passed over a storage that may keep nothing, although it

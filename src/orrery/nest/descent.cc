@@ -252,7 +252,7 @@ typename Descent<Size>::State Descent<Size>::root() const {
   state.scatter.fill(1);
   state.multicast.fill(1);
   state.partition.fill(1);
-  for (int s = 0; s < dataspaces_; ++s) state.partition[s] = tile(state, s);
+  for (int s = 0; s < dataspaces_; ++s) state.partition[s] = iterations_moving(state, s);
   state.parent_partition.fill(0);
   state.parent_instances.fill(1);
   state.parent.fill(-1);
@@ -260,13 +260,16 @@ typename Descent<Size>::State Descent<Size>::root() const {
 }
 
 template <typename Size>
+Count Descent<Size>::iterations_moving(const State& state, int s) const {
+  Count iterations = 1;
+  for (int d = 0; d < dimensions(); ++d)
+    if (relevant_[s] >> d & 1) iterations *= state.extent[d];
+  return iterations;
+}
+
+template <typename Size>
 Count Descent<Size>::tile(const State& state, int s) const {
-  if (product_form_[s]) {
-    Count words = 1;
-    for (int d = 0; d < dimensions(); ++d)
-      if (relevant_[s] >> d & 1) words *= state.extent[d];
-    return words;
-  }
+  if (product_form_[s]) return iterations_moving(state, s);
   std::array<Count, kMaxDimensions> extents;
   extents.fill(1);
   for (int d = 0; d < dimensions_; ++d) extents[original_[d]] = state.extent[d];
@@ -304,11 +307,10 @@ void Descent<Size>::pay(State& state, const Level& level, Count instances, const
 }
 
 template <typename Size>
-void Descent<Size>::settle(State& state, int s, Count crossings) const {
+void Descent<Size>::settle(State& state, int s, Count crossings, Count seen) const {
   const Level& parent = level_[state.parent[s]];
   const Count content = crossings * state.scatter[s];
-  pay(state, parent, state.parent_instances[s],
-      served(parent.priced, read_write_ >> s & 1, s, content, state.parent_partition[s]));
+  pay(state, parent, state.parent_instances[s], served(parent.priced, read_write_ >> s & 1, s, content, seen));
   for (std::size_t k = 0; k < networks_.size(); ++k) {
     if (state.network_scatter[k][s] == 0) continue;
     const Count words = crossings * state.network_scatter[k][s] * state.network_instances[k];
@@ -327,9 +329,14 @@ void Descent<Size>::keep(State& state, int i, std::uint32_t mask) const {
       const Count trips = level.priced.rules.no_temporal_reuse >> s & 1
                               ? state.iterations
                               : (state.run[s] == 1 ? state.iterations : state.iterations / state.run[s]);
-      const Count share = trips * tile(state, s);
-      pay(state, level, state.instances, received(level.priced, read_write_ >> s & 1, s, share, state.partition[s]));
-      settle(state, s, share);
+      const Count box = tile(state, s), share = trips * box;
+      // Tiles lie apart: there are as many as iterations outside them, each with all its words, holes included.
+      const auto seen = [&](Count partition) {
+        return product_form_[s] ? partition : partition / iterations_moving(state, s) * box;
+      };
+      pay(state, level, state.instances,
+          received(level.priced, read_write_ >> s & 1, s, share, seen(state.partition[s])));
+      settle(state, s, share, seen(state.parent_partition[s]));
     }
     for (std::size_t k = 0; k < networks_.size(); ++k) state.network_scatter[k][s] = 0;
     state.parent[s] = static_cast<std::int8_t>(i);
@@ -365,14 +372,7 @@ void Descent<Size>::loop(State& state, int i, const std::array<Count, kDims>& te
   const int network_here = network_at_[i];
   for (int s = 0; s < dataspaces(); ++s) {
     const Count scatter = spread.scatter[s];
-    if (product_form_[s]) {
-      if (spread.relevant[s] > 1) state.partition[s] /= spread.relevant[s];
-    } else {
-      const Count before = tile(state, s);
-      State inner = state;
-      for (int d = 0; d < dimensions(); ++d) inner.extent[d] /= spread.factor[d];
-      state.partition[s] = static_cast<Count>(static_cast<__int128>(state.partition[s]) * tile(inner, s) / before);
-    }
+    if (spread.relevant[s] > 1) state.partition[s] /= spread.relevant[s];
     state.multicast[s] *= spread.multicast[s];
     state.scatter[s] *= scatter;
     for (std::size_t k = 0; k < networks_.size(); ++k) {
@@ -394,7 +394,7 @@ template <typename Size>
 bool Descent<Size>::finish(State& state) const {
   for (int s = 0; s < dataspaces(); ++s) {
     if (state.parent[s] < 0) return false;
-    settle(state, s, state.iterations);
+    settle(state, s, state.iterations, state.parent_partition[s]);
   }
   return true;
 }

@@ -42,7 +42,8 @@ struct Front {
   std::array<base::Count, kSpaces> run;        // innermost unbroken run of loops that do not move s
   std::array<base::Count, kSpaces> scatter;    // relevant fan-out since the parent
   std::array<base::Count, kSpaces> multicast;  // irrelevant fan-out since the parent
-  std::array<base::Count, kSpaces> partition;  // words one instance here sees over the whole run
+  // Iterations of the dimensions that move s which one instance here does; where tiles have no holes, words it sees.
+  std::array<base::Count, kSpaces> partition;
   std::array<base::Count, kSpaces> parent_partition;
   std::array<base::Count, kSpaces> parent_instances;
   std::array<std::int8_t, kSpaces> parent;  // level that keeps s above; -1: none yet
@@ -160,8 +161,9 @@ class Descent {
   Bounds bound(const State& state, int keeping, int spreading) const;
   // Settles words of one dataspace at `level`, of which `instances` are in use.
   void pay(State& state, const Level& level, base::Count instances, const Words<base::Count>& words) const;
+  base::Count iterations_moving(const State& state, int s) const;  // within the tile
   base::Count tile(const State& state, int s) const;
-  void settle(State& state, int s, base::Count crossings) const;
+  void settle(State& state, int s, base::Count crossings, base::Count seen) const;
   void list_chains();
   double slowest_port(const std::array<double, kPorts>& reads, const std::array<double, kPorts>& writes) const;
   void list_factors();

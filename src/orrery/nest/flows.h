@@ -10,7 +10,9 @@ template <typename Number>
 struct Flows {
   LevelTable<Number> content;  // leaves level i for the next keeper inside it; for levels up to the outermost keeper
   LevelTable<Number> share;    // enters level i, where it is kept, from the next keeper outside; 0 at the outermost
-  LevelTable<Number> seen;     // different words over the whole run
+  // Different words over the whole run: of those that leave level i, and of those that enter it, which are boxes of its
+  // own. The same, unless boxes have holes.
+  LevelTable<Number> seen, seen_entering;
 };
 
 }  // namespace orrery::nest

@@ -32,6 +32,7 @@
 #include <span>
 
 #include "orrery/nest/boxes.h"
+#include "orrery/nest/first_words.h"
 #include "orrery/nest/ragged.h"
 
 namespace orrery::nest {
@@ -254,9 +255,27 @@ double words_brought(const Counter& counter, std::span<const Mover> movers, std:
 }
 
 // Of a dataspace whose tiles may overlap: its tiles, and what an instance sees of it, by section 3 of the model's
-// equations: the part of what the level outside sees that a tile is of all the tiles side by side.
-void share_out(const workload::Einsum& einsum, const Counter& counter, int s, int levels,
-               const std::array<Extents, kMaxLevels>& extents, ImperfectTraffic& out) {
+// equations: the part of what the level outside sees that a tile is of all the tiles side by side. Of outputs whose
+// boxes have holes, their unions.
+void share_out(const workload::Einsum& einsum, const Shape& shape, const Mapping& mapping, const Counter& counter,
+               int s, int levels, const std::array<Extents, kMaxLevels>& extents, ImperfectTraffic& out) {
+  if (shape.gaps[s] && einsum.dataspaces[s].read_write) {
+    int inner = -1;
+    for (int i = 0; i < levels; ++i) {
+      out.tile[i][s] = einsum.volume(s, {extents[i].begin(), extents[i].end()});
+      double moved = 1;  // instances that dimensions tell apart which move the dataspace
+      for (std::size_t d = 0; d < einsum.dimensions.size(); ++d)
+        if (shape.relevant[s] >> d & 1) moved *= static_cast<double>(counter.instances(static_cast<int>(d), i));
+      const DifferentWords leaving = different_words(shape, s, mapping, inner, i);
+      const DifferentWords entering = different_words(shape, s, mapping, i, i);
+      out.mean.seen[i][s] = leaving.of_all / moved;
+      out.mean.seen_entering[i][s] = entering.of_all / moved;
+      out.busiest.seen[i][s] = static_cast<double>(leaving.of_first);
+      out.busiest.seen_entering[i][s] = static_cast<double>(entering.of_first);
+      if (mapping.levels[i].keep >> s & 1) inner = i;
+    }
+    return;
+  }
   double seen = 0;
   for (int i = levels - 1; i >= 0; --i) {
     const Count tile = out.tile[i][s] = einsum.volume(s, {extents[i].begin(), extents[i].end()});
@@ -269,11 +288,12 @@ void share_out(const workload::Einsum& einsum, const Counter& counter, int s, in
       seen *= static_cast<double>(tile) / static_cast<double>(einsum.volume(s, side_by_side));
     }
     for (Flows<double>* flows : {&out.mean, &out.busiest}) {
-      flows->seen[i][s] = seen;
+      flows->seen[i][s] = flows->seen_entering[i][s] = seen;
       if (!einsum.dataspaces[s].read_write) continue;
       // No more words come for the first time than come at all.
       for (const double words : {flows->content[i][s], flows->share[i][s]})
         if (words > 0) flows->seen[i][s] = std::min(flows->seen[i][s], words);
+      flows->seen_entering[i][s] = flows->seen[i][s];
     }
   }
 }
@@ -304,7 +324,7 @@ void imperfect(const workload::Einsum& einsum, const Shape& shape, const Mapping
   for (int s = 0; s < dataspaces; ++s) {
     if (!shape.separable[s]) {
       ragged(shape, mapping, reuse, s, destinations, out);
-      share_out(einsum, counter, s, levels, extents, out);
+      share_out(einsum, shape, mapping, counter, s, levels, extents, out);
       continue;
     }
     std::array<Mover, kMaxDimensions> listed;
@@ -329,16 +349,21 @@ void imperfect(const workload::Einsum& einsum, const Shape& shape, const Mapping
       Count tile = 1;
       for (const Mover& mover : movers) tile *= 1 + mover.coefficient * (extents[i][mover.dimension] - 1);
       out.tile[i][s] = tile;
-      const View mean{i, i, alone, kMaxLevels}, one{i, i, alone, i};
-      double seen = 1, seen_by_one = 1;
-      for (const Mover& mover : movers) {
-        seen *= counter.moved(mover.dimension, mean, mover.coefficient).all();
-        seen_by_one *= counter.moved(mover.dimension, one, mover.coefficient).all();
-      }
-      for (std::uint32_t rest = others; rest != 0; rest &= rest - 1)
-        seen *= static_cast<double>(counter.instances(__builtin_ctz(rest), i));
-      out.mean.seen[i][s] = seen / instances;
-      out.busiest.seen[i][s] = seen_by_one;
+      // All tiles of level `of` that come to the instances of level i; one_of: to one of them.
+      const auto different = [&](int of, int one_of) {
+        double seen = 1;
+        for (const Mover& mover : movers)
+          seen *= counter.moved(mover.dimension, {of, of, alone, one_of}, mover.coefficient).all();
+        for (std::uint32_t rest = one_of == i ? 0 : others; rest != 0; rest &= rest - 1)
+          seen *= static_cast<double>(counter.instances(__builtin_ctz(rest), i));
+        return seen;
+      };
+      const double seen = different(i, kMaxLevels), seen_by_one = different(i, i);
+      const bool gaps = shape.gaps[s] && einsum.dataspaces[s].read_write;
+      out.mean.seen_entering[i][s] = seen / instances;
+      out.busiest.seen_entering[i][s] = seen_by_one;
+      out.mean.seen[i][s] = (gaps ? different(inner, kMaxLevels) : seen) / instances;
+      out.busiest.seen[i][s] = gaps ? different(inner, i) : seen_by_one;
       out.mean.share[i][s] = out.busiest.share[i][s] = 0;
       if (i > outermost) continue;
 

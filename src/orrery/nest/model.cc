@@ -25,6 +25,7 @@
 #include "orrery/base/whole_number.h"
 #include "orrery/machine/ranges.h"
 #include "orrery/nest/countable.h"
+#include "orrery/nest/first_words.h"
 #include "orrery/nest/flows.h"
 #include "orrery/nest/imperfect.h"
 #include "orrery/nest/sliding.h"
@@ -124,6 +125,7 @@ Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const Mo
     if (!shape_.product_form[s])
       base::checked_multiply(std::min(words, words_per_iteration(einsum_.dataspaces[s], bounds)), operations_);
   }
+  require_listable(einsum_, shape_);
   ORRERY_CHECK(!options.count_drain_reads || options.fractional_blocks, "drain reads are counted in words, not blocks");
   if (!options.no_network_latency)
     for (const machine::Storage& storage : chip_.storages)
@@ -265,7 +267,7 @@ void Model::settle(const Mapping& mapping, const Account<Number>& account, Evalu
     Words<Number> words = served(levels_[i], read_write, s,
                                  account.asked ? (*account.asked)[i][s] : flows.content[i][s], flows.seen[i][s]);
     if (account.asked && read_write) words.updates = flows.content[i][s];
-    if (i != outermost[s]) words += received(levels_[i], read_write, s, flows.share[i][s], flows.seen[i][s]);
+    if (i != outermost[s]) words += received(levels_[i], read_write, s, flows.share[i][s], flows.seen_entering[i][s]);
     return words;
   };
 
@@ -287,7 +289,7 @@ void Model::settle(const Mapping& mapping, const Account<Number>& account, Evalu
       use = {};
       use.kept = mapping.levels[i].keep >> s & 1;
       use.tile_words = (*account.tile)[i][s];
-      use.partition_words = counted(account.mean->seen[i][s]);
+      use.partition_words = counted(account.mean->seen_entering[i][s]);
       if (!use.kept) continue;
       const Words<Number> words = words_of(*account.mean, i, s);
       use.reads = counted(words.reads);
@@ -374,6 +376,7 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
   LevelTable<double> wanted;        // as `content`, only set with links
   LevelTable<double> destinations;  // only set with networks
   for (int s = 0; s < dataspaces; ++s) {
+    const bool united = shape_.gaps[s] && einsum_.dataspaces[s].read_write;
     int inner = -1;  // the keeper inside
     for (int i = 0; i < levels; ++i) {
       const bool below_bypasses = i > 0 && !(mapping.levels[i - 1].keep >> s & 1);
@@ -390,7 +393,8 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
         asked[i][s] = content;
       }
       flows.content[i][s] = content;
-      flows.seen[i][s] = traffic.partition[i][s];
+      flows.seen[i][s] = united ? different_words_of_one(shape_, s, mapping, inner, i) : traffic.partition[i][s];
+      flows.seen_entering[i][s] = united ? different_words_of_one(shape_, s, mapping, i, i) : traffic.partition[i][s];
       flows.share[i][s] = 0;
       if (!network_uses_.empty()) destinations[i][s] = accesses > 0 ? static_cast<double>(delivered / accesses) : 1;
       if (!(mapping.levels[i].keep >> s & 1)) continue;
@@ -409,7 +413,7 @@ void Model::evaluate(const Mapping& mapping, Evaluation& out) const {
     // Where neighbours hand on so much that less is asked for than is seen for the first time, nothing is read.
     for (int i = 0; linked && einsum_.dataspaces[s].read_write && i < levels; ++i) {
       asked[i][s] = std::max(asked[i][s], flows.seen[i][s]);
-      flows.share[i][s] = std::max(flows.share[i][s], flows.seen[i][s]);
+      flows.share[i][s] = std::max(flows.share[i][s], flows.seen_entering[i][s]);
     }
   }
   Account<Count> account;

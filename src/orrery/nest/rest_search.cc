@@ -523,7 +523,7 @@ class Searcher {
             content *= gaps(s);
           Words<double> most = served(priced, read_write, s, content, std::min(content, busiest.seen[i][s]));
           if (prices_->parent(s, i) >= 0)
-            most += received(priced, read_write, s, busiest.share[i][s], busiest.seen[i][s]);
+            most += received(priced, read_write, s, busiest.share[i][s], busiest.seen_entering[i][s]);
           reads += most.reads;
           writes += most.fills + most.updates;
         }
@@ -590,7 +590,7 @@ class Searcher {
   double received_pj(int level, int s, bool read_write, double instances) const {
     return energy_pj_of(level,
                         received(problem_.model.levels()[level], read_write, s, traffic_.mean.share[level][s],
-                                 traffic_.mean.seen[level][s]),
+                                 traffic_.mean.seen_entering[level][s]),
                         instances);
   }
 

@@ -21,7 +21,7 @@ Shape shape_of(const workload::Einsum& einsum) {
   for (const workload::Dataspace& dataspace : einsum.dataspaces) {
     std::uint32_t relevant = 0;
     bool product_form = true, separable = true;
-    bool overlapping = false;
+    bool overlapping = false, gaps = false;
     std::uint32_t seen = 0;
     std::vector<workload::Rank>& ranks = shape.moving.emplace_back();
     for (const workload::Rank& rank : dataspace.ranks) {
@@ -34,6 +34,7 @@ Shape shape_of(const workload::Einsum& einsum) {
         here.terms.push_back(term);
         if (term.coefficient != 1 || (seen & bit)) product_form = false;
         if (seen & bit) separable = false;
+        if (term.coefficient != 1 || (seen & bit)) gaps = true;
         seen |= bit;
       }
       if (here.terms.size() > 1) overlapping = true;
@@ -42,6 +43,7 @@ Shape shape_of(const workload::Einsum& einsum) {
     if (overlapping) product_form = separable = false;
     shape.sliding = shape.sliding || overlapping;
     shape.overlapping.push_back(overlapping);
+    shape.gaps.push_back(gaps);
     shape.relevant.push_back(relevant);
     shape.product_form.push_back(product_form);
     shape.separable.push_back(separable);
@@ -155,9 +157,7 @@ void closed_form(const workload::Einsum& einsum, const Shape& shape, const Mappi
       out.accesses[i][s] = words * scatter[i][s];
       out.deliveries[i][s] = out.accesses[i][s] * multicast[i][s];
       out.partition[i][s] =
-          i == levels - 1
-              ? out.tile[i][s]
-              : times_over(out.partition[i + 1][s], out.tile[i][s], before[i + 1][s]);
+          i == levels - 1 ? out.tile[i][s] : times_over(out.partition[i + 1][s], out.tile[i][s], before[i + 1][s]);
     }
   }
   out.compute_instances = instances;

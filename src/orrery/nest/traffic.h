@@ -31,8 +31,9 @@ struct Traffic {
   LevelTable<base::Count> deliveries;
   // Words that the instances below one instance of level i hand to each other; only `sliding` with links sets them.
   LevelTable<base::Count> links;
-  LevelTable<base::Count> tile;                   // words one instance of level i holds at a time
-  LevelTable<base::Count> partition;              // words one instance of level i sees over the whole run
+  LevelTable<base::Count> tile;  // words one instance of level i holds at a time
+  // Words one instance of level i sees over the whole run, by volumes; of outputs with gaps see first_words.h.
+  LevelTable<base::Count> partition;
   std::array<base::Count, kMaxLevels> fanout;     // instances of the level below that each one feeds
   std::array<base::Count, kMaxLevels> instances;  // of level i in use
   base::Count compute_cycles;                     // iterations of the temporal loops
@@ -46,6 +47,7 @@ struct Shape {
   std::vector<bool> product_form;
   std::vector<bool> separable;    // each dimension moves it along one rank at most, and no rank moves with two
   std::vector<bool> overlapping;  // some rank adds two dimensions that both iterate, so that tiles may overlap
+  std::vector<bool> gaps;         // its boxes may hold words between those that operations touch
   bool sliding = false;           // any is
   std::vector<std::vector<workload::Rank>> moving;  // per dataspace: ranks and terms that can move
 };
