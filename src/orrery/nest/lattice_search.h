@@ -44,7 +44,7 @@ inline constexpr double kQuickPoints = 10'000;
 inline constexpr double kForLists = 1.0 / 16;
 
 inline std::size_t in_room(double bytes, double each, double least, double most) {
-  return static_cast<std::size_t>(std::clamp(bytes / each, least, most));
+  return static_cast<std::size_t>(std::min(std::max(bytes / each, least), most));  // `most` may be the less of both
 }
 
 inline double points_of(const Boundaries& boundaries) {
