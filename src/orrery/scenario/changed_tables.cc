@@ -46,7 +46,13 @@ std::vector<Change> changes(const std::vector<energy::EstimatedComponent>& befor
   return out;
 }
 
-// "depth of `GlobalBuffer`": attributes that are others, bandwidths apart, on which no figure depends.
+// How many words move in a cycle, and how many tiles a storage holds at once, change no energy of an access and no
+// area.
+bool changes_no_figure(const std::string& attribute) {
+  return attribute.find("bandwidth") != std::string::npos || attribute == "multiple_buffering";
+}
+
+// "depth of `GlobalBuffer`": attributes that are others and may change a figure.
 std::vector<std::string> changed_attributes(const Components& before, const Components& after) {
   std::vector<std::string> out;
   for (const energy::Component& one : before) {
@@ -55,7 +61,7 @@ std::vector<std::string> changed_attributes(const Components& before, const Comp
     if (other == after.end()) continue;
     for (const auto& [key, value] : other->attributes) {
       const auto known = one.attributes.find(key);
-      if (key.find("bandwidth") == std::string::npos && (known == one.attributes.end() || !(known->second == value)))
+      if (!changes_no_figure(key) && (known == one.attributes.end() || !(known->second == value)))
         out.push_back(fmt::format("`{}` of `{}`", key, one.name));
     }
   }
